@@ -337,7 +337,7 @@ pub(crate) struct BatchArgs {
     pub(crate) replica: Vec<String>,
     /// Where a server is that has partitions of a Spider table, by the name that the table knows it by; once
     /// for each whose address the account may not read, or cannot be reached by that.
-    #[arg(long, value_name = "NAME=HOST:PORT", value_parser = written::pair)]
+    #[arg(long, value_name = "NAME=HOST:PORT", value_parser = written::shard)]
     pub(crate) shard: Vec<(String, String)>,
     /// How far replicas may be behind before the load waits for them; 0 does not look [default: 30].
     #[arg(long, value_name = "SECONDS")]
@@ -376,6 +376,8 @@ pub(crate) enum PathArg {
     Stream,
     /// INSERT of many rows.
     Insert,
+    /// INSERT to the head of a table whose partitions are on other servers, which tells its rows apart.
+    Head,
 }
 
 #[derive(Clone, Debug, Args)]

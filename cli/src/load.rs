@@ -169,8 +169,9 @@ pub(crate) fn options_but_ddl(
         PathArg::Auto => LoadPath::Auto,
         PathArg::Direct => LoadPath::Direct,
         PathArg::Stream => LoadPath::Stream,
-        PathArg::Insert => LoadPath::Insert,
+        PathArg::Insert | PathArg::Head => LoadPath::Insert,
     };
+    options.through_head = args.path == PathArg::Head;
     options.atomic = args.atomic;
     options.batches = batches(&args.batches)?;
     options.replicas = replicas(&args.batches);

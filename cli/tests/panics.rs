@@ -2,7 +2,7 @@
 //! status 1 and does not hang, and what it says of the rows is so. Nothing is beside the table, and
 //! the same command then works. Threads that only look on take nothing with them: the load ends well.
 //!
-//! `"thread.shard"`, `"thread.route"`, `"thread.prepare"` and `"thread.commit"` are tried where there are shards (`shards.rs`). The threads are those of the product, each with its place `thread.<its work>`; that none is
+//! `"thread.shard"`, `"thread.route"`, `"thread.prepare"`, `"thread.staged"` and `"thread.commit"` are tried where there are shards (`shards.rs`). The threads are those of the product, each with its place `thread.<its work>`; that none is
 //! missing here is a test of the house (`testkit/tests/house`).
 
 mod scene;

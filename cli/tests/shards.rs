@@ -169,7 +169,7 @@ fn rows_go_to_their_shards_and_are_published_at_once() {
         let first = scene.counts();
         assert!(first.iter().all(|&count| count > 300), "{by}: {first:?}");
         // Not empty any more, unless they are replaced.
-        scene.load(&[]).refused(1, &["is not empty"]);
+        scene.load(&[]).refused(2, &["is not empty; --mode append"]);
         scene.is_whole(by);
         scene.rows(700, 3_000);
         scene.load(&["--mode", "replace"]).done();
@@ -259,8 +259,21 @@ fn what_is_not_known_of_shards_is_refused_and_changes_nothing() {
     // The same server for two partitions.
     let twice = format!("s2=127.0.0.1:{}", shards.port(0));
     scene.load(&["--shard", &twice]).refused(2, &["two partitions have the rows"]);
+    let misnamed = ["--shard", "s9=127.0.0.1:1"];
+    scene.load(&misnamed).refused(2, &["s9 that --shard names, only on s1, s2, s3"]);
+    scene.load(&["--shard", "s2"]).refused(2, &["name of a server and, behind =, where it is"]);
     scene.load(&[]).done();
     let before = scene.counts();
+    for (server, whose) in [
+        (&shards.nodes[1], "s2: read-only server (read_only is set)"),
+        (&shards.head, "read-only server (read_only is set)"),
+    ] {
+        let mut session = server.connect().unwrap();
+        session.exec("SET GLOBAL read_only=1").unwrap();
+        let outcomes = ["append", "replace"].map(|mode| scene.load(&["--mode", mode]));
+        session.exec("SET GLOBAL read_only=0").unwrap();
+        outcomes.iter().for_each(|outcome| outcome.refused(2, &[whose]));
+    }
     scene
         .load(&["--mode", "append", "--unlogged"])
         .refused(2, &["in the shards' binary logs: without --unlogged"]);

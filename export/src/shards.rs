@@ -61,6 +61,9 @@ pub(crate) fn begin(
         Ok(map) => map,
         Err(why) => return Ok(Err(why)),
     };
+    if let Some(why) = map.unknown(&options.shard_addresses, &[]) {
+        return Err(Error::Usage(format!("{}: {why}", table.name)));
+    }
     let mut shards = Vec::with_capacity(map.shards.len());
     for shard in map.shards {
         match reach(shard, session.options(), table)? {

@@ -257,6 +257,9 @@ pub struct LoadOptions {
     pub time_zone: Option<String>,
     /// Where refused rows go, byte for byte; `<file>.reasons.jsonl` says why.
     pub rejects: Option<PathBuf>,
+    /// Whether rows of a table whose partitions are tables of other servers go through its own server.
+    /// Default: where they cannot go to each by themselves.
+    pub through_head: bool,
     /// Refused rows that are tolerated. Default 0: the first one fails the load.
     pub rejects_max: u64,
     /// The part of the input's rows that may be refused, in percent, which is judged when all of them
@@ -342,6 +345,7 @@ impl LoadOptions {
             batches: Batches::default(),
             replicas: Replicas::default(),
             atomic: false,
+            through_head: false,
             with_others: WithOthers::Alone,
             dialect: Dialect::mysql(),
             rules: RowRules::LoadData,

@@ -18,7 +18,8 @@ use targets::{Direct, Lock};
 
 pub use self::refused::Refused;
 
-use self::reasons::{WAS_EXTENDED, against_merging, against_replacing_whole_rows, not_empty, why};
+pub(crate) use self::reasons::not_empty;
+use self::reasons::{WAS_EXTENDED, against_merging, against_replacing_whole_rows, why};
 use self::rungs::Ladder;
 use crate::adding::{Adding, Ways};
 use crate::estimate::Estimate;
@@ -98,6 +99,12 @@ pub(crate) fn climb(
     source: &mut dyn Source,
     purpose: Purpose,
 ) -> Result<Climbed, Error> {
+    if options.through_head {
+        let name = &target.table.name;
+        return Err(Error::Usage(format!(
+            "--path head is for tables whose partitions are on other servers, and {name} is none"
+        )));
+    }
     let ladder = Ladder::new(target, options)?;
     climb_on(ladder, target, options, (memory, source), purpose)
 }

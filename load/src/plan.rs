@@ -6,7 +6,7 @@ use encode::input;
 use encode::inspected::Inspected;
 use job::error::Error;
 use job::memory::Memory;
-use job::options::{LoadOptions, LoadPath, OnDuplicate};
+use job::options::{LoadOptions, LoadPath, Mode, OnDuplicate};
 use job::report::{EngineReport, ShardReport};
 use job::space::free_bytes;
 use schema::{ForeignKey, KeyEnd, Table, TableName};
@@ -225,10 +225,17 @@ impl Plan {
         if !against.is_empty() {
             self.path = Some(LoadPath::Insert.name());
             self.why = shards::why_through_head(&against);
-            self.landing = Some(
-                "rows go through the head, into a new table that then takes the old one's place"
-                    .to_owned(),
-            );
+            self.landing = Some(match options.mode {
+                Mode::Append => {
+                    "rows go through the head into a new table, and from there, by a branch of one \
+                                 transaction on each shard, into the tables that are there"
+                        .to_owned()
+                }
+                Mode::Insert | Mode::Replace => {
+                    "rows go through the head, into a new table that then takes the old one's place"
+                        .to_owned()
+                }
+            });
             let refused = |reason| Refused { path: "shards", reason };
             self.refused.extend(against.into_iter().map(refused));
             return self;

@@ -14,8 +14,8 @@
 //! Where it cannot be told here which shard takes a row, or shards cannot be reached, the new table is filled by
 //! INSERTs to the head (`through_head`), and published likewise.
 //!
-//! Rows are added by another way (`appended`), all or none too, and `cleaned` brings to an end what of that was
-//! broken off.
+//! Rows are added by another way (`appended`), all or none too, `staged` in new tables where they go through the
+//! head, and `cleaned` brings to an end what of that was broken off.
 
 mod appended;
 mod cleaned;
@@ -23,6 +23,7 @@ mod filled;
 mod looked;
 mod reached;
 mod shares;
+mod staged;
 mod tables;
 mod through_head;
 
@@ -43,6 +44,7 @@ use targets::swap::{Before, Pair, Swap};
 pub(crate) use looked::{Looked, Planned, look, planned};
 pub(crate) use through_head::why as why_through_head;
 
+use self::appended::Rows;
 use self::filled::{Filled, Loads};
 use self::tables::Tables;
 
@@ -73,11 +75,12 @@ impl Sharded<'_, '_> {
     /// Loads all shards, or none.
     pub(crate) fn load(
         &mut self,
-        looked: Looked,
+        mut looked: Looked,
         source: Box<dyn Source>,
     ) -> Result<Report, Error> {
         match self.options.mode {
-            Mode::Append => self.append(looked, source),
+            Mode::Append if looked.head.is_some() => self.append_through_head(looked, source),
+            Mode::Append => self.append(&mut looked, Rows::Of(source)),
             Mode::Insert | Mode::Replace => self.replace(looked, source),
         }
     }
@@ -267,6 +270,13 @@ fn swap(looked: &mut Looked, options: &LoadOptions) -> Result<(), Error> {
 fn left(error: &Error) -> String {
     format!(
         "all rows are in, but the old tables could not be removed ({error}): the next load does it"
+    )
+}
+
+fn left_staged(error: &Error) -> String {
+    format!(
+        "all rows are in, but the tables that they went through could not be removed ({error}): the next load \
+         does it"
     )
 }
 

@@ -197,13 +197,29 @@ impl ServerFacts {
 }
 
 /// The variables of [`READ_ONLY`] that count: a replica is read-only for others.
-pub fn keeps_writes_away(session: &Session) -> Vec<&'static str> {
+fn keeps_writes_away(session: &Session) -> Vec<&'static str> {
     let counts = |name: &&str| !(session.options().is_replica && *name == "read_only");
     READ_ONLY.into_iter().filter(counts).collect()
 }
 
+/// Those of them that are set now.
+///
+/// Errors: the server's.
+pub fn writes_kept_away(session: &mut Session) -> Result<Vec<&'static str>> {
+    let names = keeps_writes_away(session);
+    let variables: Vec<String> = names.iter().map(|name| format!("@@GLOBAL.{name}")).collect();
+    let row = session.query_row(&format!("SELECT {}", variables.join(", ")))?;
+    let mut set = Vec::new();
+    for (at, name) in names.into_iter().enumerate() {
+        if row.text_or_null(at)?.is_some_and(|value| is_set(&value)) {
+            set.push(name);
+        }
+    }
+    Ok(set)
+}
+
 /// Whether a variable is neither off nor 0.
-pub fn is_set(value: &str) -> bool {
+fn is_set(value: &str) -> bool {
     !matches!(value, "" | "0" | "OFF")
 }
 

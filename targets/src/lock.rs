@@ -17,7 +17,7 @@ use crate::waiting::Patience;
 use server::Unsupported;
 use server::catalog;
 use server::error::{Error, Result};
-use server::facts::{ServerFacts, database_dir::DatabaseDir, is_set, keeps_writes_away};
+use server::facts::{ServerFacts, database_dir::DatabaseDir, writes_kept_away};
 use server::session::{Done, Session};
 
 /// How long a table's lock is waited for, all attempts together.
@@ -125,16 +125,13 @@ impl Lock {
     /// Nobody has made the server read-only meanwhile. An administrator's account could write all
     /// the same, and would where a server is about to be given up for another.
     pub(super) fn check_writable(&mut self) -> Result<()> {
-        let names = keeps_writes_away(&self.session);
-        let variables: Vec<String> = names.iter().map(|name| format!("@@GLOBAL.{name}")).collect();
-        let row = self.session.query_row(&format!("SELECT {}", variables.join(", ")))?;
-        for (at, variable) in names.into_iter().enumerate() {
-            if row.text_or_null(at)?.is_some_and(|value| is_set(&value)) {
+        match writes_kept_away(&mut self.session)?.first() {
+            None => Ok(()),
+            Some(&variable) => {
                 let (target, variable) = (self.table.name.to_string(), variable.to_owned());
-                return Err(Error::ReadOnly { target, variable });
+                Err(Error::ReadOnly { target, variable })
             }
         }
-        Ok(())
     }
 
     /// Number of the connection that is kept for the swap.

@@ -81,6 +81,20 @@ impl ShardMap {
         }))
     }
 
+    /// A server whose address is given and that has no partition, unless it is one of `others`; in words.
+    pub fn unknown(&self, given: &[(String, String)], others: &[String]) -> Option<String> {
+        let names = || self.shards.iter().map(|shard| &shard.server);
+        let is_known =
+            |name: &str| names().chain(others).any(|known| known.eq_ignore_ascii_case(name));
+        let (name, _) = given.iter().find(|(name, _)| !is_known(name))?;
+        let mut known: Vec<&str> = names().map(String::as_str).collect();
+        known.dedup();
+        Some(format!(
+            "no partition is on the server {name} that --shard names, only on {}",
+            known.join(", ")
+        ))
+    }
+
     /// Whether it has the rows of this table.
     pub fn has(&self, shard: &Shard) -> bool {
         let is_it = |own: &Shard| own.address == shard.address && own.table == shard.table;

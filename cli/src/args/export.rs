@@ -49,7 +49,7 @@ pub(crate) struct ExportArgs {
     pub(crate) time_zone: String,
     /// Where a server is that has partitions of a Spider table, by the name that the table knows it by; once
     /// for each whose address the account may not read, or cannot be reached by that.
-    #[arg(long, value_name = "NAME=HOST:PORT", value_parser = written::pair)]
+    #[arg(long, value_name = "NAME=HOST:PORT", value_parser = written::shard)]
     pub(crate) shard: Vec<(String, String)>,
     /// Seconds to wait for others who hold the table.
     #[arg(long, value_name = "SECONDS", default_value_t = 60, allow_negative_numbers = true)]

@@ -44,3 +44,13 @@ pub(super) fn pair(typed: &str) -> Result<(String, String), String> {
         _ => Err("a column and, behind =, what is said of it".to_owned()),
     }
 }
+
+/// Reads `NAME=HOST:PORT`.
+pub(super) fn shard(typed: &str) -> Result<(String, String), String> {
+    match typed.split_once('=') {
+        Some((name, address)) if !name.is_empty() && !address.is_empty() => {
+            Ok((name.to_owned(), address.to_owned()))
+        }
+        _ => Err("the name of a server and, behind =, where it is".to_owned()),
+    }
+}

@@ -34,7 +34,10 @@ struct Growing<'s> {
 
 impl<'s> Growing<'s> {
     fn new(shards: &'s Shards) -> Growing<'s> {
-        let scene = Scene::new(shards, "HASH (id)", &[]);
+        Growing::of(Scene::new(shards, "HASH (id)", &[]))
+    }
+
+    fn of(scene: Scene<'s>) -> Growing<'s> {
         let mut growing = Growing { scene, has: String::new(), next: 1 };
         growing.more(90);
         growing.scene.load(&[]).done();
@@ -153,6 +156,78 @@ fn an_append_killed_at_any_step_is_made_good_from_another_machine() {
     let mut command = growing.command(&[]);
     run(command.env("INRUSH_FAILPOINT", "thread.commit=panic")).done();
     growing.is_whole("a panic behind the decision");
+}
+
+#[test]
+fn rows_that_only_the_head_can_tell_apart_are_added_by_way_of_new_tables() {
+    let Some(shards) = shards() else { return };
+    let by_name = Scene::with(&shards, through_head::BY_NAME, "KEY (name)", &[]);
+    let mut growing = Growing::of(by_name);
+    growing.more(700);
+    let plan = run(&mut growing.scene.command("plan", &APPEND));
+    for part in ["through the head into a new table, and from there, by a branch", "not shards"] {
+        assert!(plan.done().out.contains(part), "{part}: {plan:?}");
+    }
+    let loaded = growing.append(&[]);
+    for part in ["700 rows loaded", "rows go through the head", "the commits of all shards took"] {
+        assert!(loaded.done().out.contains(part), "{part}: {loaded:?}");
+    }
+    growing.is_whole("added through the head");
+    growing.append(&[]).refused(1, &["the shard s", "Duplicate entry"]);
+    growing.is_whole("duplicates fail");
+    let far = ["--shard", "s2=127.0.0.1:1"];
+    growing.append(&far).refused(1, &["the shard s2 (127.0.0.1:1)"]);
+    for place in ["shards.staged", "branches.sent.1", "branch.prepared.1", "branch.committed.1"] {
+        let before = growing.scene.count();
+        growing.more(60);
+        let mut command = growing.command(&[]);
+        let killed = run(command.env("INRUSH_FAILPOINT", format!("{place}=kill")));
+        assert_eq!(killed.status.signal(), Some(KILL), "{place}: {killed:?}");
+        let (count, is_decided) = (growing.scene.count(), place == "branch.committed.1");
+        match is_decided {
+            true => assert!((before..=before + 60).contains(&count), "{place}: {count}"),
+            false => assert_eq!(count, before, "{place}"),
+        }
+        let again = growing.append_elsewhere(&[]);
+        assert_eq!(again.done().out.contains("were in already"), is_decided, "{place}: {again:?}");
+        growing.is_whole(place);
+    }
+    for place in ["shards.staged", "branches.full", "branches.decided"] {
+        growing.more(60);
+        let mut command = growing.command(&[]);
+        let mut child = start(command.env("INRUSH_FAILPOINT", format!("{place}=pause")));
+        wait_paused(&mut child);
+        shards.nodes[1].kill_9().unwrap();
+        resume(&child);
+        let outcome = finish(child);
+        shards.nodes[1].restart().unwrap();
+        assert_eq!(outcome.code(), 1, "{place}: {outcome:?}");
+        growing.scene.count();
+        growing.append_elsewhere(&[]).done();
+        growing.is_whole(place);
+    }
+    let mut command = growing.command(&["--on-duplicate", "fail"]);
+    let panicked = run(command.env("INRUSH_FAILPOINT", "thread.staged=panic"));
+    panicked.refused(1, &["an internal error"]);
+    growing.is_whole("a panic");
+}
+
+#[test]
+fn what_a_killed_replacement_has_left_goes_with_the_next_append() {
+    let Some(shards) = shards() else { return };
+    let mut growing = Growing::new(&shards);
+    for place in ["shards.compare", "shards.swapped"] {
+        let rows = growing.scene.rows(1, 200);
+        let mut command = growing.scene.command("load", &["--mode", "replace"]);
+        run(command.env("INRUSH_FAILPOINT", format!("{place}=kill")));
+        if place == "shards.swapped" {
+            growing.has = std::fs::read_to_string(rows).unwrap();
+        }
+        growing.next = 1_000;
+        growing.more(50);
+        growing.append(&[]).done();
+        growing.is_whole(place);
+    }
 }
 
 #[test]

@@ -15,6 +15,9 @@ use crate::partition::{Sample, Unplaced};
 use crate::reading;
 use crate::row_keys::KeyReader;
 
+/// A row and its partition, None being that no partition takes it.
+type PlacedSample = (Sample, Option<usize>);
+
 /// Rows that are tried.
 const ROWS_MAX: usize = 2_000;
 /// Of fewer where the columns are wide: the server's table for them is in its memory, each value as wide as its
@@ -23,9 +26,11 @@ const TABLE_BYTES_MAX: usize = 8 << 20;
 /// What a column takes there that is no text.
 const COLUMN_BYTES: usize = 64;
 
-/// Rows of an input, each with its partition, None being that no partition takes it; and its start again.
-/// `types` are those of the columns that the router looks at, in its order. None of moments, which are told
+/// Rows of an input, each with its partition; and its start again.
+/// `types` are those of the columns that the router looks at, in its order. No rows of moments, which are told
 /// by the clock of a session.
+///
+/// Gives None where it is not known of a row which partition takes it.
 ///
 /// Errors: what is no row; reading.
 pub fn head_rows(
@@ -33,9 +38,9 @@ pub fn head_rows(
     types: &[SqlType],
     source: &mut dyn Source,
     interrupt: &Interrupt,
-) -> Result<Vec<(Sample, Option<usize>)>, Error> {
+) -> Result<Option<Vec<PlacedSample>>, Error> {
     let decoders: Option<Vec<Decoder>> = types.iter().map(decoder).collect();
-    let Some(decoders) = decoders else { return Ok(Vec::new()) };
+    let Some(decoders) = decoders else { return Ok(Some(Vec::new())) };
     let width: usize = types.iter().map(width).sum();
     let mut head = Head {
         router,
@@ -44,10 +49,11 @@ pub fn head_rows(
         count: ROWS_MAX.min(TABLE_BYTES_MAX / width.max(1)),
         rows: Vec::new(),
         key: Vec::new(),
+        is_known: true,
     };
     let read = reading::read_alone(source, interrupt, |chunk, batch| {
         batch.visit(chunk, &mut head);
-        Ok(head.rows.len() < head.count)
+        Ok(head.is_known && head.rows.len() < head.count)
     });
     match read {
         Ok(()) => {}
@@ -58,7 +64,7 @@ pub fn head_rows(
         }
     }
     source.restart()?;
-    Ok(head.rows)
+    Ok(head.is_known.then_some(head.rows))
 }
 
 fn decoder(sql_type: &SqlType) -> Option<Decoder> {
@@ -82,8 +88,10 @@ struct Head<'r> {
     columns: KeyReader,
     decoders: Vec<Decoder>,
     count: usize,
-    rows: Vec<(Sample, Option<usize>)>,
+    rows: Vec<PlacedSample>,
     key: Vec<u8>,
+    /// Whether it is known of each row so far which partition takes it, or that none does.
+    is_known: bool,
 }
 
 impl Visit for &mut Head<'_> {
@@ -106,7 +114,7 @@ impl Visit for &mut Head<'_> {
 
 impl Head<'_> {
     /// The row that was read, if it has a partition or none takes it.
-    fn row(&mut self) -> Option<(Sample, Option<usize>)> {
+    fn row(&mut self) -> Option<PlacedSample> {
         let mut values = Sample::new();
         for (at, decoder) in self.decoders.iter().enumerate() {
             let Some(stored) = self.columns.stored(at).ok()? else {
@@ -121,7 +129,11 @@ impl Head<'_> {
         match self.router.router.place(stored, &mut self.key) {
             Ok(place) => Some((values, Some(place))),
             Err(Unplaced::NoPartition(_)) => Some((values, None)),
-            Err(Unplaced::OutOfRange | Unplaced::Unknown(_)) => None,
+            Err(Unplaced::Unknown(_)) => {
+                self.is_known = false;
+                None
+            }
+            Err(Unplaced::OutOfRange) => None,
         }
     }
 }

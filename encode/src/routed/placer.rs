@@ -103,7 +103,10 @@ fn unplaced(why: Unplaced) -> String {
         Unplaced::NoPartition(Some(value)) => format!("goes to no partition, with {value}"),
         Unplaced::NoPartition(None) => "goes to no partition".to_owned(),
         Unplaced::OutOfRange => "goes to no partition: the number is beyond 64 bits".to_owned(),
-        Unplaced::Unknown(_) => "may go to any partition: that only the server knows".to_owned(),
+        Unplaced::Unknown(_) => {
+            "may go to any partition, which only the server knows: --path head has it tell"
+                .to_owned()
+        }
     }
 }
 

@@ -101,7 +101,7 @@ pub(super) fn against_replacing_whole_rows(table: &Table, inspected: &Inspected)
 
 /// The sentence for a table that has rows already; `was_swapped` if they are those of a load that
 /// was killed after its swap.
-pub(super) fn not_empty(was_swapped: bool) -> String {
+pub(crate) fn not_empty(was_swapped: bool) -> String {
     let said = if was_swapped {
         "a load that was killed at its very end had put all its rows in; --mode replace would put this \
          input's in their place"

@@ -33,20 +33,30 @@ use targets::{Lock, Transaction};
 use super::cleaned::Cleaner;
 use super::filled::{Filled, Loads};
 use super::looked::{self, Looked};
-use super::{LoadOne, Sharded, not_clean};
+use super::staged::Staged;
+use super::tables::Tables;
+use super::{LoadOne, Sharded, left_staged, not_clean};
 use crate::forecast::Forecast;
 use crate::ladder::{self, Purpose};
 use crate::{journaled, taken};
 
 /// A branch that has its rows.
-struct Open {
+pub(super) struct Open {
     /// No other load is at the shard's table.
-    lock: Lock,
-    session: Session,
+    pub(super) lock: Lock,
+    pub(super) session: Session,
+}
+
+/// Where the rows are that are added.
+pub(super) enum Rows<'t> {
+    /// In the input.
+    Of(Box<dyn Source>),
+    /// In new tables beside those that get them.
+    Staged(Staged<'t>),
 }
 
 /// The branches of one append.
-struct Branches {
+pub(super) struct Branches {
     all: Vec<Branch>,
     /// None before it has its rows.
     open: Vec<Mutex<Option<Open>>>,
@@ -54,16 +64,12 @@ struct Branches {
 
 impl Sharded<'_, '_> {
     /// Adds the rows to all shards, or to none.
-    pub(super) fn append(
-        &mut self,
-        mut looked: Looked,
-        source: Box<dyn Source>,
-    ) -> Result<Report, Error> {
+    pub(super) fn append(&mut self, looked: &mut Looked, rows: Rows<'_>) -> Result<Report, Error> {
         let decisions = Decisions::of(&looked.target.names);
         if let Some(before) = looked.before.take() {
-            return self.were_in(&mut looked, &decisions, &before);
+            return self.were_in(looked, &decisions, &before);
         }
-        let branches = Branches::of(&mut looked)?;
+        let branches = Branches::of(looked)?;
         let mut append = Append {
             job: branches.all[0].job.clone(),
             state: State::Begun,
@@ -75,6 +81,11 @@ impl Sharded<'_, '_> {
         let connect = self.connect;
         let prepared = pool::catch(|| {
             self.steps.step(Stage::Shadow, || {
+                if matches!(rows, Rows::Of(_)) {
+                    let map = (&looked.target, &looked.map);
+                    let tables = Tables::new(connect, self.options, map, false);
+                    tables.sweep(&mut looked.target.session)?;
+                }
                 decisions.begin(&mut looked.target.session, &append)?;
                 failpoint::hit("branches.written");
                 branches.make_marks(connect)
@@ -83,9 +94,18 @@ impl Sharded<'_, '_> {
                 |at, reached: (&ConnectOptions, &LoadOptions), source, progress: &dyn Progress| {
                     branches.load(at, reached, source, progress)
                 };
-            let load = (self.options, &load_one as &LoadOne<'_>);
-            let loads = Loads::new(connect, load, &looked, &looked.map, &*source)?;
-            let filled = self.steps.step(Stage::Rows, || loads.run(source, self.progress))?;
+            let filled = match rows {
+                Rows::Of(source) => {
+                    let load = (self.options, &load_one as &LoadOne<'_>);
+                    let loads = Loads::new(connect, load, looked, &looked.map, &*source)?;
+                    self.steps.step(Stage::Rows, || loads.run(source, self.progress))?
+                }
+                Rows::Staged(staged) => {
+                    let take_in = || branches.take_in((connect, self.options), &staged);
+                    self.steps.step(Stage::Rows, take_in)?;
+                    staged.filled
+                }
+            };
             self.steps.step(Stage::Compare, || {
                 failpoint::hit("branches.full");
                 branches.each("thread.prepare", |branch, open| {
@@ -99,7 +119,7 @@ impl Sharded<'_, '_> {
         let filled = match prepared.and_then(|prepared: Result<_, Error>| prepared) {
             Ok(filled) => filled,
             Err(error) => {
-                return Err(self.give_up(&mut looked, &decisions, (branches, &append), error));
+                return Err(self.give_up(looked, &decisions, (branches, &append), error));
             }
         };
         append.rows = filled.rows();
@@ -108,7 +128,7 @@ impl Sharded<'_, '_> {
         let (options, target) = (self.options, looked.target.table.name.to_string());
         let publish = || {
             failpoint::hit("branches.decide");
-            looked::check_map(&mut looked, options)?;
+            looked::check_map(looked, options)?;
             decide(&mut looked.target, &decisions, &append)?;
             append.state = State::Decided;
             let _shield = options.interrupt.shield();
@@ -130,7 +150,7 @@ impl Sharded<'_, '_> {
         let published = pool::catch(|| self.steps.last_step(Stage::Publish, publish));
         match (published.and_then(|published| published), branches) {
             (Ok(warnings), _) => {
-                let mut report = self.report(&looked, filled, warnings);
+                let mut report = self.report(looked, filled, warnings);
                 report.notes.push(format!(
                     "the commits of all shards took {:.1} ms, within which readers could see the new rows of \
                      some and not yet of others",
@@ -141,7 +161,7 @@ impl Sharded<'_, '_> {
             (Err(error @ (Error::Pending { .. } | Error::LostBranches { .. })), _) => Err(error),
             // Nothing is decided.
             (Err(error), Some(branches)) => {
-                Err(self.give_up(&mut looked, &decisions, (branches, &append), error))
+                Err(self.give_up(looked, &decisions, (branches, &append), error))
             }
             (Err(error), None) => Err(error),
         }
@@ -156,7 +176,11 @@ impl Sharded<'_, '_> {
     ) -> Result<Report, Error> {
         let warnings = self.steps.last_step(Stage::Publish, || {
             let forgotten = decisions.forget(&mut looked.target.session, &before.job);
-            Ok(forgotten.err().map(|error| left(&error.into(), decisions)).into_iter().collect())
+            let forgotten = forgotten.err().map(|error| left(&error.into(), decisions));
+            let map = (&looked.target, &looked.map);
+            let tables = Tables::new(self.connect, self.options, map, false);
+            let swept = tables.sweep(&mut looked.target.session).err();
+            Ok(forgotten.into_iter().chain(swept.map(|error| left_staged(&error))).collect())
         })?;
         let mut report = self.report(looked, Filled::default(), warnings);
         (report.rows, report.duplicates) = (before.rows, before.duplicates);
@@ -323,15 +347,37 @@ impl Branches {
         place: &str,
         work: impl Fn(&Branch, &mut Open) -> server::Result<()> + Sync,
     ) -> Result<(), Error> {
-        let one = |(branch, open): (&Branch, &Mutex<Option<Open>>)| {
+        self.at_once(|branch, open| {
             failpoint::hit(place);
             let lacking = || Error::Internal("a branch has no connection".to_owned());
-            let mut open = guard(open);
             let open = open.as_mut().ok_or_else(lacking)?;
             work(branch, open).map_err(|error| looked::of(&branch.shard, error))
-        };
+        })
+        .map(drop)
+    }
+
+    /// Begins each branch, all at once; gives the number of all their rows.
+    pub(super) fn open_each(
+        &self,
+        place: &str,
+        begin: impl Fn(&Branch) -> Result<(Open, u64), Error> + Sync,
+    ) -> Result<u64, Error> {
+        let rows = self.at_once(|branch, open| {
+            failpoint::hit(place);
+            let (begun, rows) = begin(branch)?;
+            *open = Some(begun);
+            Ok(rows)
+        })?;
+        Ok(rows.into_iter().sum())
+    }
+
+    fn at_once<T: Send>(
+        &self,
+        work: impl Fn(&Branch, &mut Option<Open>) -> Result<T, Error> + Sync,
+    ) -> Result<Vec<T>, Error> {
+        let one = |(branch, open): (&Branch, &Mutex<Option<Open>>)| work(branch, &mut guard(open));
         let one = &one;
-        let outcomes: Vec<Result<(), Error>> = std::thread::scope(|scope| {
+        let outcomes: Vec<Result<T, Error>> = std::thread::scope(|scope| {
             let all = self.all.iter().zip(&self.open);
             let threads: Vec<_> = all.map(|both| scope.spawn(move || one(both))).collect();
             let join = |thread: std::thread::ScopedJoinHandle<'_, _>| {
@@ -352,7 +398,7 @@ impl Branches {
 }
 
 /// A lock that did not come may be that of a prepared transaction, which has no connection to be named by.
-fn held(error: Error, lock: &mut Lock) -> Error {
+pub(super) fn held(error: Error, lock: &mut Lock) -> Error {
     let is_lock = matches!(
         &error,
         Error::Server(error) if matches!(classify(error), Class::Again(Cause::LockWait))

@@ -50,6 +50,13 @@ pub(super) fn refuse_begun(target: &mut Lock) -> Result<(), Error> {
     }
 }
 
+/// Servers of appends that have not ended.
+pub(super) fn servers(target: &mut Lock) -> Result<Vec<String>, Error> {
+    let appends = Decisions::of(&target.names).read(&mut target.session)?;
+    let branches = appends.into_iter().flat_map(|append| append.branches);
+    Ok(branches.map(|branch| branch.shard.server).collect())
+}
+
 /// Whether an append has not ended.
 pub(super) fn is_begun(target: &mut Lock) -> Result<bool, Error> {
     let appends = Decisions::of(&target.names).read(&mut target.session)?;

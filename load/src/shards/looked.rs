@@ -11,13 +11,15 @@ use job::error::Error;
 use job::options::{LoadOptions, LoadPath, Mode};
 use job::report::{Report, ShardReport};
 use schema::{Engine, Table, TableKind};
-use server::{ConnectOptions, Session, catalog, privileges};
+use server::{ConnectOptions, Session, Unsupported, catalog, facts, privileges};
 use sources::Source;
 use targets::Lock;
 use targets::branches;
 use targets::decisions::Append;
 use targets::shards::{Shard, ShardMap};
 use values::{SqlMode, SqlType};
+
+use crate::ladder;
 
 use super::cleaned::{self, Cleaner};
 use super::reached::asks_by_head;
@@ -65,7 +67,7 @@ pub(crate) fn look(
     };
     let is_empty = options.mode != Mode::Insert || target.is_empty()?;
     if !is_empty {
-        return Err(server::Error::NotEmpty(target.table.name.to_string()).into());
+        return Err(unfit(&target.table, vec![ladder::not_empty(false)]));
     }
     let (router, reasons) = match router {
         Ok(router) => (Some(Arc::new(router)), Vec::new()),
@@ -127,7 +129,7 @@ fn may_go_through_head(
     (map, reasons): (&ShardMap, &[String]),
     unreached: Option<Unreached>,
 ) -> Result<(), Error> {
-    let against = through_head::against(options);
+    let against = through_head::against(&target.table, options, unreached.is_none());
     match unreached {
         None if against.is_empty() => Ok(()),
         None => Err(unfit(&target.table, [reasons, &against].concat())),
@@ -153,7 +155,11 @@ fn tried(
     if let Some(what) = partition::differences(target, partitions, &inspected.convert)? {
         return Ok(Err(vec![what]));
     }
-    let rows = head_rows(&router, &types, source, &options.interrupt)?;
+    let Some(rows) = head_rows(&router, &types, source, &options.interrupt)? else {
+        let what =
+            "of the rows of the input, some may go to any partition for all that is known here";
+        return Ok(Err(vec![what.to_owned()]));
+    };
     let other = partition::differences_of(target, partitions, rows)?;
     Ok(other.map_or(Ok(router), |what| Err(vec![format!("of the rows of the input, {what}")])))
 }
@@ -225,7 +231,8 @@ fn found(
     options: &LoadOptions,
     source: &mut dyn Source,
 ) -> Result<Found, Error> {
-    let against = against(&target.table, options, source);
+    let mut against = against(&target.table, options, source);
+    against.extend(read_only(&target.facts.read_only));
     if !against.is_empty() {
         return Err(unfit(&target.table, against));
     }
@@ -234,11 +241,18 @@ fn found(
         let why = format!("the account needs {missing}, to write down what is decided of the rows");
         return Err(unfit(&target.table, vec![why]));
     }
+    let given = &options.shard_addresses;
     let Lock { session, table, .. } = &mut *target;
-    let map = ShardMap::read(session, (&table.name, &table.definition), &options.shard_addresses)?;
+    let map = ShardMap::read(session, (&table.name, &table.definition), given)?;
     let map = map.map_err(|why| unfit(table, vec![why]))?;
+    if let Some(why) = map.unknown(given, &cleaned::servers(target)?) {
+        return Err(unfit(&target.table, vec![why]));
+    }
     let inspected = Inspected::new(target, options, source)?;
-    let mut router = router(&target.table, &inspected);
+    let mut router = match options.through_head {
+        true => Err(vec!["--path head was asked for".to_owned()]),
+        false => router(&target.table, &inspected),
+    };
     let unreached = alike(target, connect, options, &map)?;
     if let Some(Unreached { shard, error }) = &unreached {
         let mut reasons = router.err().unwrap_or_default();
@@ -281,6 +295,10 @@ fn alike(
             session => session.map_err(|error| of(shard, error))?,
         };
         let there = catalog::read(&mut session, &shard.table).map_err(|error| of(shard, error))?;
+        let set = facts::writes_kept_away(&mut session).map_err(|error| of(shard, error))?;
+        if let Some(why) = read_only(&set) {
+            return Err(unfit(&target.table, vec![format!("{}: {why}", shard.server)]));
+        }
         if options.mode == Mode::Append
             && let Some(what) = branches::against(&mut session).map_err(|error| of(shard, error))?
         {
@@ -343,6 +361,11 @@ fn against(table: &Table, options: &LoadOptions, source: &dyn Source) -> Vec<Str
         (table.kind != TableKind::Base, "it is no plain table"),
     ];
     found.into_iter().filter(|(is_so, _)| *is_so).map(|(_, why)| why.to_owned()).collect()
+}
+
+/// Why a server takes no rows, by its variables that say so.
+fn read_only(set: &[&'static str]) -> Option<String> {
+    (!set.is_empty()).then(|| Unsupported::ReadOnly(set.to_vec()).to_string())
 }
 
 fn unfit(table: &Table, reasons: Vec<String>) -> Error {

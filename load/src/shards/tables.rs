@@ -123,7 +123,7 @@ impl<'l> Tables<'l> {
         Ok(())
     }
 
-    /// Removes what this load has made.
+    /// Removes what this load has made and not published.
     pub(super) fn abandon(&self, session: &mut Session) -> Result<(), Error> {
         self.remove(session, &self.head, &self.next)
     }
@@ -138,7 +138,7 @@ impl<'l> Tables<'l> {
     }
 
     /// Removes what a killed load left.
-    fn sweep(&self, session: &mut Session) -> Result<(), Error> {
+    pub(super) fn sweep(&self, session: &mut Session) -> Result<(), Error> {
         if let Some(mut map) = self.left(session, &self.head)? {
             map.shards.retain(|shard| shards::is_own(&shard.table, &self.target));
             self.remove(session, &self.head, &map)?;

@@ -18,10 +18,11 @@ use job::options::{LoadOptions, LoadPath, Mode, OnDuplicate, WithOthers};
 use job::progress::Progress;
 use job::report::Report;
 use job::steps::Steps;
-use schema::TableName;
+use schema::{Column, Table, TableName};
 use send::{Ask, Landing};
 use server::{ConnectOptions, Session};
 use sources::Source;
+use values::SqlType;
 
 use crate::forecast::Forecast;
 use crate::{journaled, taken};
@@ -44,12 +45,24 @@ pub(crate) struct HeadWay {
 }
 
 /// What keeps such a load from being all or nothing, or from being possible, in words.
-pub(super) fn against(options: &LoadOptions) -> Vec<String> {
+pub(super) fn against(table: &Table, options: &LoadOptions, is_reached: bool) -> Vec<String> {
+    let appends = options.mode == Mode::Append;
+    let is_float = |column: &Column| matches!(column.sql_type, SqlType::Float { .. });
     let found = [
         (
-            options.mode == Mode::Append,
-            "rows are not added through the head, where a server that goes down would leave a part of them: \
-             --mode replace with all rows puts a new table in its place",
+            appends && !is_reached,
+            "rows are not added through the head to shards that are not reached, where a server that goes down \
+             would leave a part of them: --mode replace with all rows puts a new table in its place",
+        ),
+        (
+            appends && table.columns.iter().any(|column| column.auto_increment),
+            "rows that go through the head are added from a new table, which would give other AUTO_INCREMENT \
+             numbers: --mode replace with all rows puts a new table in its place",
+        ),
+        (
+            table.columns.iter().any(is_float),
+            "the head gives FLOAT values to its shards by a function to_float, which they lack, and which keeps \
+             six digits behind the point: DOUBLE goes as it is",
         ),
         (
             !matches!(options.path, LoadPath::Auto | LoadPath::Insert),

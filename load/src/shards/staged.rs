@@ -1,0 +1,140 @@
+//! Rows that are added and that the head alone can tell apart: through it into new tables, and from there, by a
+//! branch on each shard, into those that the shards have.
+//!
+//! ```text
+//! head      next table <- INSERT ..; count, CHECK                      (decided as any append is)
+//! shard 1   its next table -> XA START, INSERT .. SELECT, XA END -> XA PREPARE ..
+//! shard n   its next table    the same, at once                     the same
+//! ```
+//!
+//! What a server that goes down leaves half done is in the new tables, which are removed. Spider's own
+//! transaction (spider_internal_xa) would not do: docs/sharding.md says what was measured.
+
+use std::time::Duration;
+
+use job::error::Error;
+use job::failpoint;
+use job::options::LoadOptions;
+use job::progress::Stage;
+use job::report::Report;
+use job::tally;
+use schema::{Table, quote_name};
+use server::ConnectOptions;
+use sources::Source;
+use targets::Transaction;
+use targets::branches::Branch;
+use targets::shards::{Shard, ShardMap};
+use targets::transaction::RowsThere;
+
+use super::appended::{Branches, Open, Rows, held};
+use super::filled::Filled;
+use super::looked::{self, Looked};
+use super::tables::Tables;
+use super::{Sharded, left_staged, through_head};
+use crate::taken;
+
+/// Values are taken as they are: all of them were in a table before.
+const SQL_MODE: &str =
+    "SET SESSION sql_mode='STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO,ALLOW_INVALID_DATES'";
+
+/// Rows in the next tables of all shards.
+pub(super) struct Staged<'t> {
+    pub(super) filled: Filled,
+    next: &'t ShardMap,
+    table: Table,
+}
+
+impl Sharded<'_, '_> {
+    /// Adds to all shards, or to none, the rows that go through the head.
+    pub(super) fn append_through_head(
+        &mut self,
+        mut looked: Looked,
+        source: Box<dyn Source>,
+    ) -> Result<Report, Error> {
+        if looked.before.is_some() {
+            return self.append(&mut looked, Rows::Of(source));
+        }
+        let map = (&looked.target, &looked.map);
+        let tables = Tables::new(self.connect, self.options, map, false);
+        let staged = self.stage(&mut looked, &tables, source);
+        match staged.and_then(|staged| self.append(&mut looked, Rows::Staged(staged))) {
+            Ok(mut report) => {
+                let _shield = self.options.interrupt.shield();
+                let removed = looked.target.reconnect().map_err(Error::from);
+                let removed = removed.and_then(|()| tables.abandon(&mut looked.target.session));
+                report.warnings.extend(removed.err().map(|error| left_staged(&error)));
+                Ok(report)
+            }
+            // Branches that are prepared hold the tables that their rows came from.
+            Err(error @ (Error::Pending { .. } | Error::LostBranches { .. })) => Err(error),
+            Err(error) => Err(self.abandon(&mut looked, &tables, error)),
+        }
+    }
+
+    fn stage<'t>(
+        &mut self,
+        looked: &mut Looked,
+        tables: &'t Tables<'_>,
+        source: Box<dyn Source>,
+    ) -> Result<Staged<'t>, Error> {
+        let lacking = || Error::Internal("rows are not known to go through the head".to_owned());
+        let (connect, options, progress) = (self.connect, self.options, self.progress);
+        let session = &mut looked.target.session;
+        self.steps.step(Stage::Shadow, || tables.create(session))?;
+        let way = looked.head.as_ref().ok_or_else(lacking)?;
+        let into = (tables.head(), way, looked.map.shards.len());
+        let fill = || through_head::fill(connect, options, into, source, progress);
+        let report = self.steps.step(Stage::Rows, fill)?;
+        let bytes = report.bytes;
+        let filled = Filled { reports: vec![(report, Duration::ZERO)], bytes };
+        self.steps.step(Stage::Compare, || {
+            failpoint::hit("shards.staged");
+            tables.compare(session, filled.rows(), options.verifies)
+        })?;
+        Ok(Staged { filled, next: tables.next(), table: looked.target.table.clone() })
+    }
+}
+
+impl Branches {
+    /// Takes the rows of all next tables into the branches.
+    pub(super) fn take_in(
+        &self,
+        (connect, options): (&ConnectOptions, &LoadOptions),
+        staged: &Staged<'_>,
+    ) -> Result<(), Error> {
+        let columns = staged.table.columns.iter().filter(|column| column.generated.is_none());
+        let names: Vec<String> = columns.map(|column| quote_name(&column.name)).collect();
+        let names = names.join(",");
+        let rows = self.open_each("thread.staged", |branch| {
+            let from = &staged.next.shards[branch.number];
+            open((connect, options), (branch, from), &names)
+        })?;
+        tally::check(staged.filled.rows(), rows, 0)
+    }
+}
+
+/// Takes the rows of one next table into its branch; gives their number.
+fn open(
+    (connect, options): (&ConnectOptions, &LoadOptions),
+    (branch, from): (&Branch, &Shard),
+    names: &str,
+) -> Result<(Open, u64), Error> {
+    let shard = &branch.shard;
+    let of = |error: server::Error| looked::of(shard, error);
+    let options = LoadOptions {
+        database: shard.table.database.clone(),
+        table: shard.table.table.clone(),
+        ..options.clone()
+    };
+    let mut lock = taken::lock(looked::session(shard, connect)?, &options, None)?;
+    let mut session = branch.begin(&mut lock).map_err(of)?;
+    Transaction::include(&mut lock, &mut session, RowsThere::Kept).map_err(of)?;
+    session.exec(SQL_MODE).map_err(of)?;
+    let (into, from) = (shard.table.quoted(), from.table.quoted());
+    let taken = session.exec(&format!("INSERT INTO {into} ({names}) SELECT {names} FROM {from}"));
+    let rows =
+        taken.map_err(|error| looked::of(shard, held(error.into(), &mut lock)))?.affected_rows;
+    failpoint::hit(&format!("branches.sent.{}", branch.number));
+    branch.end_rows(&mut session, rows).map_err(of)?;
+    Ok((Open { lock, session }, rows))
+}
