@@ -22,6 +22,7 @@ use job::pool;
 use job::progress::{Progress, Stage};
 use job::report::Report;
 use job::steps::Steps;
+use job::tally;
 use send::retry::{Cause, Class, classify};
 use server::{ConnectOptions, Session};
 use sources::Source;
@@ -33,7 +34,6 @@ use targets::{Lock, Transaction};
 use super::cleaned::Cleaner;
 use super::filled::{Filled, Loads};
 use super::looked::{self, Looked};
-use super::staged::Staged;
 use super::tables::Tables;
 use super::{LoadOne, Sharded, left_staged, not_clean};
 use crate::forecast::Forecast;
@@ -51,12 +51,15 @@ pub(super) struct Open {
 pub(super) enum Rows<'t> {
     /// In the input.
     Of(Box<dyn Source>),
-    /// In new tables beside those that get them.
-    Staged(Staged<'t>),
+    /// In new tables beside those that get them: so many, and what takes those of one shard into its branch.
+    Staged(Filled, &'t OpenBranch<'t>),
 }
 
+/// Begins a branch with its rows; gives their number.
+pub(super) type OpenBranch<'t> = dyn Fn(&Branch) -> Result<(Open, u64), Error> + Sync + 't;
+
 /// The branches of one append.
-pub(super) struct Branches {
+struct Branches {
     all: Vec<Branch>,
     /// None before it has its rows.
     open: Vec<Mutex<Option<Open>>>,
@@ -100,10 +103,10 @@ impl Sharded<'_, '_> {
                     let loads = Loads::new(connect, load, looked, &looked.map, &*source)?;
                     self.steps.step(Stage::Rows, || loads.run(source, self.progress))?
                 }
-                Rows::Staged(staged) => {
-                    let take_in = || branches.take_in((connect, self.options), &staged);
-                    self.steps.step(Stage::Rows, take_in)?;
-                    staged.filled
+                Rows::Staged(filled, open) => {
+                    let rows = self.steps.step(Stage::Rows, || branches.open_each(open))?;
+                    tally::check(filled.rows(), rows, 0)?;
+                    filled
                 }
             };
             self.steps.step(Stage::Compare, || {
@@ -357,13 +360,9 @@ impl Branches {
     }
 
     /// Begins each branch, all at once; gives the number of all their rows.
-    pub(super) fn open_each(
-        &self,
-        place: &str,
-        begin: impl Fn(&Branch) -> Result<(Open, u64), Error> + Sync,
-    ) -> Result<u64, Error> {
+    fn open_each(&self, begin: &OpenBranch<'_>) -> Result<u64, Error> {
         let rows = self.at_once(|branch, open| {
-            failpoint::hit(place);
+            failpoint::hit("thread.staged");
             let (begun, rows) = begin(branch)?;
             *open = Some(begun);
             Ok(rows)
