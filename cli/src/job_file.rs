@@ -52,7 +52,7 @@ impl JobFile {
         })?;
         let root = Node::parse(&text, path)?;
         let file = JobFile { path: path.to_owned(), root };
-        let options = |of: &[keys::Key]| match std::ptr::eq(of, keys::INPUT) {
+        let options = |of: &[keys::Key]| match keys::are_of_input(of) {
             true => arguments::options().into_iter().map(|(name, _)| name).collect(),
             false => Vec::new(),
         };

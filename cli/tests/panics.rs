@@ -257,9 +257,11 @@ fn a_panic_while_lines_are_read_leaves_their_tables_as_they_were() {
         }
         command
     };
-    let panicked = run(load(&desk).env("INRUSH_FAILPOINT", format!("{}=panic", "thread.lines")));
-    panicked.refused(1, &["an internal error", "the failpoint thread.lines"]);
-    assert!(desk.rows("SELECT * FROM a").is_empty());
+    for place in ["thread.lines", "thread.entities", "thread.ids"] {
+        let panicked = run(load(&desk).env("INRUSH_FAILPOINT", format!("{place}=panic")));
+        panicked.refused(1, &["an internal error", &format!("the failpoint {place}")]);
+        assert!(desk.rows("SELECT * FROM a").is_empty(), "{place}");
+    }
     run(&mut load(&desk)).done();
     assert_eq!(desk.rows("SELECT id, word FROM a ORDER BY id"), ["1|x", "2|y"]);
 }

@@ -112,6 +112,7 @@ pub fn internal(panic: &(dyn Any + Send)) -> Error {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
     use crate::stop::Stop;

@@ -68,6 +68,11 @@ pub(crate) const INPUT: &[Key] = &[
     ),
 ];
 
+/// Whether keys are those of the input.
+pub(crate) fn are_of_input(keys: &[Key]) -> bool {
+    keys.iter().map(|key| key.name).eq(INPUT.iter().map(|key| key.name))
+}
+
 /// Keys of a `[[table]]`.
 pub(crate) const TABLE: &[Key] = &[
     key("name", Kind::Text, "Its name, without the database"),

@@ -20,7 +20,7 @@ fn section(keys: &'static [Key]) -> Value {
         value["description"] = json!(format!("{help}."));
         properties.insert((*name).to_owned(), value);
     }
-    if std::ptr::eq(keys, keys::INPUT) {
+    if keys::are_of_input(keys) {
         for (name, takes_value) in options() {
             let described = format!("As --{name} of inrush load.");
             let mut value = match takes_value {
@@ -105,7 +105,7 @@ mod tests {
     fn the_schema_and_the_parser_have_the_same_keys() {
         let mut found = Vec::new();
         keys_of(&schema(), "", &mut found);
-        let options = |of: &[Key]| match std::ptr::eq(of, keys::INPUT) {
+        let options = |of: &[Key]| match keys::are_of_input(of) {
             true => options().into_iter().map(|(name, _)| name).collect(),
             false => Vec::new(),
         };

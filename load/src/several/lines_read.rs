@@ -7,6 +7,7 @@ use check::lines::{BadLine, Firsts, Gathered, LineTable, LinesCheck, LookedUp, R
 use encode::mapped::{Entities, Gathering, LineAt, LinePlace, Mapping, OnConflict};
 use encode::rejects::Rejects;
 use job::error::Error;
+use job::failpoint;
 use job::memory::Memory;
 use job::options::LoadOptions;
 use job::pool;
@@ -110,7 +111,10 @@ impl Parts<'_> {
             left_out.extend(found.iter().map(|line| line.place));
             bad.extend(found);
             let is_over = bad.len() as u64 > self.options.rejects_max;
-            let finish = |all: Option<Gathering>| all.map(Gathering::finish);
+            let finish = |all: Option<Gathering>| {
+                failpoint::hit("thread.entities");
+                all.map(Gathering::finish)
+            };
             let entities = pool::map(self.memory.threads, entities, finish)?;
             if !is_over {
                 firsts = self.contradicted(&entities)?;

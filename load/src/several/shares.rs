@@ -17,6 +17,7 @@ use encode::input;
 use encode::mapped::{Known, Mapping, OwnLines, Share, Wanted};
 use encode::rejects::{self, Rejects};
 use job::error::Error;
+use job::failpoint;
 use job::options::{LoadOptions, Mode};
 use job::pool;
 use job::progress::Progress;
@@ -86,7 +87,10 @@ pub(super) fn share(
         let ask = |all| Unnumbered::ask(&mut asked.session, of, options, all);
         unnumbered.push(entities.map(ask).transpose()?);
     }
-    let number = |all: Option<Unnumbered>| all.map(Unnumbered::number).transpose();
+    let number = |all: Option<Unnumbered>| {
+        failpoint::hit("thread.ids");
+        all.map(Unnumbered::number).transpose()
+    };
     let (mut known, mut own) = (Vec::<Option<Arc<Known>>>::new(), Vec::new());
     for numbered in pool::map(memory.threads, unnumbered, number)? {
         let (of_keys, of_lines) = numbered?.unzip();
