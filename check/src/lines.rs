@@ -6,13 +6,17 @@
 //! ```
 //!
 //! In reading order: `subject` a table and how its rows are judged, `rule` what else is asked of lines and
-//! `placed` of which fields, `reading` the lines by many workers, `worker` what one of them finds, `said` what
-//! of that are to say the same.
+//! `placed` of which fields, `reading` the lines by many workers, `worker` what one of them finds: by `keys` those
+//! that a line has, by a `seat` a table its row of the line, of `said` what lines are to say the same of, of `fault`
+//! the words.
 
+mod fault;
+mod keys;
 mod placed;
 mod reading;
 mod rule;
 mod said;
+mod seat;
 mod shared;
 mod subject;
 mod worker;

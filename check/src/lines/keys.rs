@@ -1,0 +1,139 @@
+//! The keys that a line may have: of the entities in it, and of the rows that it refers to.
+
+use encode::mapped::{KeyOf, Keyless, LineKeys, Lines, Wanted};
+use job::error::Error;
+use job::stop::Stop;
+use sources::TextRows;
+
+use super::{LinesCheck, LookedUp};
+
+/// A key that each line may have.
+struct Slot {
+    keys: LineKeys,
+    key: Vec<u8>,
+    state: Result<(), Keyless>,
+    /// The line that it is of, as they are counted here.
+    line: u64,
+}
+
+/// The keys of the line at hand, each made when somebody asks for it first.
+pub(super) struct Keys<'a> {
+    check: &'a LinesCheck<'a>,
+    /// Those of entities, one a table that has one, and behind them those that are looked up.
+    slots: Vec<Slot>,
+    /// The slot of each table, if it has one.
+    of_tables: Vec<Option<usize>>,
+    /// The line at hand: the how manieth it is, from 1.
+    line: u64,
+}
+
+impl<'a> Keys<'a> {
+    pub(super) fn new(check: &'a LinesCheck<'a>, lines: &Lines) -> sources::Result<Keys<'a>> {
+        let (mut slots, mut of_tables) = (Vec::new(), Vec::new());
+        let slot = |of: &KeyOf| {
+            let keys = LineKeys::new(of, lines)?;
+            Ok(Slot { keys, key: Vec::new(), state: Err(Keyless::NoRow), line: 0 })
+        };
+        for table in check.tables {
+            of_tables.push(table.key.as_ref().map(|_| slots.len()));
+            slots.extend(table.key.as_ref().map(slot).transpose()?);
+        }
+        for lookup in check.lookups {
+            slots.push(slot(&lookup.key)?);
+        }
+        Ok(Keys { check, slots, of_tables, line: 0 })
+    }
+
+    /// How many are of entities.
+    pub(super) fn entities(&self) -> usize {
+        self.slots.len() - self.check.lookups.len()
+    }
+
+    /// The slot of a table, by its number.
+    pub(super) fn of_table(&self, number: usize) -> Option<usize> {
+        self.of_tables[number]
+    }
+
+    /// The slot of the table of that name.
+    pub(super) fn named(&self, name: &str) -> Option<usize> {
+        let number = self.check.tables.iter().position(|table| table.name() == name)?;
+        self.of_tables[number]
+    }
+
+    /// The slot of what is looked up, by its number.
+    pub(super) fn looked_up(&self, number: usize) -> usize {
+        self.entities() + number
+    }
+
+    /// The slot of what a column wants.
+    pub(super) fn wanted(&self, wanted: &Wanted) -> Option<usize> {
+        match wanted {
+            Wanted::Id(name) => self.named(name),
+            Wanted::Looked(lookup) => {
+                let at = self.check.lookups.iter().position(|known| known.lookup == *lookup);
+                at.map(|at| self.looked_up(at))
+            }
+        }
+    }
+
+    /// The next line is at hand.
+    pub(super) fn advance(&mut self) {
+        self.line += 1;
+    }
+
+    /// Makes keys of the line at hand; whether a value of one is refused.
+    pub(super) fn find(
+        &mut self,
+        wanted: impl Iterator<Item = usize>,
+        rows: TextRows<'_>,
+        index: usize,
+    ) -> Result<bool, Stop> {
+        let mut is_refused = false;
+        for slot in wanted {
+            let Slot { keys, key, state, line } = &mut self.slots[slot];
+            if std::mem::replace(line, self.line) == self.line {
+                continue;
+            }
+            key.clear();
+            *state = keys.of(rows, index).map(|found| key.extend_from_slice(found));
+            match state {
+                Err(Keyless::Refused) => is_refused = true,
+                Err(Keyless::Unordered) => return Err(unordered()),
+                _ => {}
+            }
+        }
+        Ok(is_refused)
+    }
+
+    /// The key in a slot, if the line has one.
+    pub(super) fn get(&self, slot: usize) -> Option<&[u8]> {
+        let Slot { key, state, .. } = &self.slots[slot];
+        state.is_ok().then_some(key.as_slice())
+    }
+
+    /// Whether the line has no row that a key could be of.
+    pub(super) fn has_no_row(&self, slot: usize) -> bool {
+        self.slots[slot].state == Err(Keyless::NoRow)
+    }
+
+    /// What is looked up by a number, if the line refers to a row of it that is not there.
+    pub(super) fn missed(&self, number: usize) -> Option<&'a LookedUp> {
+        let looked = &self.check.lookups[number];
+        let slot = self.looked_up(number);
+        let is_there = match self.get(slot) {
+            Some(key) => looked.known.find(key).is_some(),
+            None => self.has_no_row(slot),
+        };
+        (!is_there).then_some(looked)
+    }
+}
+
+#[cold]
+fn unordered() -> Stop {
+    Error::Usage(
+        "how the collation of a key orders some of its values is not known, so that rows cannot be told \
+         apart by it"
+            .to_owned(),
+    )
+    .into()
+}

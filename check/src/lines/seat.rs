@@ -1,0 +1,208 @@
+//! A table, as one worker sees it: its row of each line, and what good lines have said of its entities.
+
+use std::ops::Range;
+
+use encode::mapped::{Gathering, LineAt, LineRow, Lines, LinesSaid, Mark, Recent, Wanted};
+use encode::rejects::Also;
+use sources::{Rows, TextRows};
+
+use super::LinesCheck;
+use super::fault::{Fault, no_row, not_there};
+use super::keys::Keys;
+use super::said::{Digester, Part, fields, parts, takes_last};
+use super::subject::LineTable;
+use crate::judge::Judge;
+
+/// Lines whose marks are made before the first of them is looked at: so many waits for memory at once.
+pub(super) const BLOCK_LINES: usize = 64;
+
+/// A table, as one worker sees it.
+pub(super) struct Seat<'a> {
+    pub(super) table: &'a LineTable,
+    row: LineRow,
+    judge: Judge<'a>,
+    /// The key of its entity.
+    own: Option<usize>,
+    /// What lines of one entity may differ in; none where that does not matter.
+    parts: Option<Vec<Part>>,
+    /// Columns that must have a row of these keys, where values are judged.
+    ids: Vec<(&'a str, usize)>,
+    /// What its rows look up, by number.
+    lookups: Vec<usize>,
+    /// The keys that it asks about.
+    slots: Vec<usize>,
+    /// Lines of an entity that were good and taken down, by all that counts of them; none where each
+    /// line counts.
+    recent: Option<Recent<()>>,
+    /// What the lines of a block say of the entity.
+    marks: Vec<Option<Mark>>,
+    /// Whether a good line before has said just that.
+    is_known: bool,
+    /// What the line at hand says, and what lines before have said that is not gathered yet.
+    digest: Option<(usize, u64)>,
+    said: LinesSaid,
+    /// Bytes that this may take before it is gathered.
+    said_bytes_max: usize,
+}
+
+impl<'a> Seat<'a> {
+    pub(super) fn new(
+        (number, table): (usize, &'a LineTable),
+        check: &LinesCheck<'a>,
+        lines: &Lines,
+        keys: &Keys<'_>,
+    ) -> sources::Result<Seat<'a>> {
+        let own = keys.of_table(number);
+        let room = check.memory.chunk_bytes / keys.entities().max(1);
+        // Of that, a quarter is for what lines have said.
+        let said_bytes_max = room / 4;
+        let of_id = |(column, of): &'a (String, String)| Some((column.as_str(), keys.named(of)?));
+        let mut seat = Seat {
+            row: LineRow::new(&table.mapping, lines, &table.formats)?,
+            judge: Judge::new(&table.rules),
+            own,
+            parts: parts(table, |wanted| keys.wanted(wanted)),
+            ids: table.ids.iter().filter(|_| check.judges).filter_map(of_id).collect(),
+            lookups: lookups(table, check),
+            slots: own.into_iter().collect(),
+            recent: None,
+            marks: Vec::new(),
+            is_known: false,
+            digest: None,
+            said: LinesSaid::default(),
+            said_bytes_max,
+            table,
+        };
+        seat.slots.extend(seat.lookups.iter().map(|at| keys.looked_up(*at)));
+        seat.slots.extend(seat.ids.iter().map(|(_, slot)| *slot));
+        seat.slots.extend(seat.parts.iter().flatten().filter_map(Part::slot));
+        if own.is_some() && !takes_last(table) {
+            let fields = fields(table, check.tables, lines)?;
+            seat.recent = Some(Recent::new(fields, room - said_bytes_max));
+        }
+        Ok(seat)
+    }
+
+    /// What the lines of a block say of the entity.
+    pub(super) fn mark(&mut self, rows: TextRows<'_>, block: Range<usize>, lines: &Lines) {
+        let Seat { recent: Some(recent), marks, .. } = self else { return };
+        marks.clear();
+        for index in block {
+            let line = rows.row(index);
+            marks.push(lines.fit(line).then(|| recent.mark(line)));
+        }
+        recent.expect(marks.iter().copied().flatten());
+    }
+
+    /// Whether a line says nothing new of the entity.
+    pub(super) fn recognise(&mut self, index: usize) {
+        let Seat { recent, marks, is_known, .. } = self;
+        if let (Some(recent), Some(Some(mark))) = (recent, marks.get(index % BLOCK_LINES)) {
+            *is_known = recent.get(*mark).is_some();
+        }
+    }
+
+    /// Knows from now on what a good line has said.
+    pub(super) fn remember(&mut self, index: usize) {
+        let mark = self.marks.get(index % BLOCK_LINES).copied().flatten();
+        if let (Some(recent), Some(mark), false) = (&mut self.recent, mark, self.is_known) {
+            recent.put(mark, ());
+        }
+    }
+
+    /// The keys that it asks about in the line at hand.
+    pub(super) fn slots(&self) -> impl Iterator<Item = usize> {
+        self.slots.iter().copied().filter(|_| !self.is_known)
+    }
+
+    /// All that is wrong with the values of its row.
+    pub(super) fn judge(&mut self, rows: TextRows<'_>, index: usize, faults: &mut Vec<Fault>) {
+        let Seat { table, row, judge, is_known, .. } = self;
+        if *is_known {
+            return;
+        }
+        let Some(row) = row.of(rows, index) else { return };
+        judge.judge(row, |fault| {
+            let column = fault.column.map(|at| &table.rules.columns[at].column);
+            let mut also = Also::new(&fault, row, column);
+            also.column = also.column.map(|column| format!("{}.{column}", table.name()));
+            let class = fault.kind.class();
+            // One field may go to several tables: said once.
+            let is_same = |(told, _): &Fault| {
+                told.field.is_some() && told.field == also.field && told.reason == also.reason
+            };
+            if !faults.iter().any(is_same) {
+                faults.push((also, class));
+            }
+        });
+    }
+
+    /// What its row refers to, and nothing has.
+    pub(super) fn look_up(
+        &mut self,
+        (rows, index): (TextRows<'_>, usize),
+        lines: &Lines,
+        keys: &Keys<'_>,
+        faults: &mut Vec<Fault>,
+    ) {
+        let Seat { table, row, ids, lookups, is_known, .. } = self;
+        if *is_known || lookups.is_empty() && ids.is_empty() || row.of(rows, index).is_none() {
+            return;
+        }
+        for looked in lookups.iter().filter_map(|at| keys.missed(*at)) {
+            faults.push(not_there(&looked.lookup, lines, rows.row(index)));
+        }
+        for (column, _) in ids.iter().filter(|(_, slot)| keys.has_no_row(*slot)) {
+            faults.push(no_row(table.name(), column));
+        }
+    }
+
+    /// The key of the line's entity, if that is not known yet, and a digest of what the line says of it.
+    pub(super) fn digest<'k>(
+        &mut self,
+        (rows, index): (TextRows<'_>, usize),
+        keys: &'k Keys<'_>,
+        digester: &mut Digester,
+    ) -> Option<(&'k [u8], u64)> {
+        let Seat { row, own, parts, is_known, digest, .. } = self;
+        *digest = None;
+        let slot = own.filter(|_| !*is_known)?;
+        let key = keys.get(slot)?;
+        let said = match parts {
+            None => 0,
+            Some(parts) => {
+                let row = row.of(rows, index);
+                row.map_or(0, |row| digester.digest(row, parts, |slot| keys.get(slot)))
+            }
+        };
+        *digest = Some((slot, said));
+        Some((key, said))
+    }
+
+    /// Takes down what the line at hand says of its entity.
+    pub(super) fn take_down(&mut self, keys: &Keys<'_>, at: impl FnOnce() -> LineAt) {
+        if let Some((slot, digest)) = self.digest
+            && let Some(key) = keys.get(slot)
+        {
+            self.said.push(key, at(), digest);
+        }
+    }
+
+    /// Gathers what lines have said: all of it, or when it takes more than it may.
+    pub(super) fn hand_over(&mut self, entities: &Gathering, is_all: bool) {
+        let bytes_max = if is_all { 0 } else { self.said_bytes_max };
+        if self.said.bytes() > bytes_max {
+            entities.take_all(&mut self.said);
+        }
+    }
+}
+
+/// The numbers of what a table's rows look up.
+fn lookups(table: &LineTable, check: &LinesCheck<'_>) -> Vec<usize> {
+    let wanted = table.mapping.wanted();
+    let number = |wanted: &Wanted| match wanted {
+        Wanted::Looked(lookup) => check.lookups.iter().position(|known| known.lookup == *lookup),
+        Wanted::Id(_) => None,
+    };
+    wanted.iter().filter_map(number).collect()
+}
