@@ -65,6 +65,25 @@ impl<'s> Growing<'s> {
         self.append(&[&["--state-dir", state.to_str().unwrap()], more].concat())
     }
 
+    /// Adds rows, killed at a place, and goes on elsewhere: none were in before they were decided on, and all
+    /// are in then, once.
+    #[track_caller]
+    fn survives_a_kill(&mut self, place: &str, is_decided: bool) {
+        let before = self.scene.count();
+        self.more(60);
+        let mut command = self.command(&[]);
+        let killed = run(command.env("INRUSH_FAILPOINT", format!("{place}=kill")));
+        assert_eq!(killed.status.signal(), Some(KILL), "{place}: {killed:?}");
+        let count = self.scene.count();
+        match is_decided {
+            true => assert!((before..=before + 60).contains(&count), "{place}: {count}"),
+            false => assert_eq!(count, before, "{place}"),
+        }
+        let again = self.append_elsewhere(&[]);
+        assert_eq!(again.done().out.contains("were in already"), is_decided, "{place}: {again:?}");
+        self.is_whole(place);
+    }
+
     /// It has all rows that are to be in, each once, and nothing else is anywhere.
     #[track_caller]
     fn is_whole(&mut self, when: &str) {
@@ -131,19 +150,7 @@ fn an_append_killed_at_any_step_is_made_good_from_another_machine() {
         None => places[..places.len() / 2].iter(),
     };
     for place in few(&UNDECIDED).chain(few(&DECIDED)) {
-        let before = growing.scene.count();
-        growing.more(60);
-        let mut command = growing.command(&[]);
-        let killed = run(command.env("INRUSH_FAILPOINT", format!("{place}=kill")));
-        assert_eq!(killed.status.signal(), Some(KILL), "{place}: {killed:?}");
-        let (count, is_decided) = (growing.scene.count(), DECIDED.contains(place));
-        match is_decided {
-            true => assert!((before..=before + 60).contains(&count), "{place}: {count}"),
-            false => assert_eq!(count, before, "{place}"),
-        }
-        let again = growing.append_elsewhere(&[]);
-        assert_eq!(again.done().out.contains("were in already"), is_decided, "{place}: {again:?}");
-        growing.is_whole(place);
+        growing.survives_a_kill(place, DECIDED.contains(place));
     }
     for place in ["thread.prepare", "thread.shard", "branches.decide"] {
         let mut command = growing.command(&["--on-duplicate", "skip"]);
@@ -178,19 +185,7 @@ fn rows_that_only_the_head_can_tell_apart_are_added_by_way_of_new_tables() {
     let far = ["--shard", "s2=127.0.0.1:1"];
     growing.append(&far).refused(1, &["the shard s2 (127.0.0.1:1)"]);
     for place in ["shards.staged", "branches.sent.1", "branch.prepared.1", "branch.committed.1"] {
-        let before = growing.scene.count();
-        growing.more(60);
-        let mut command = growing.command(&[]);
-        let killed = run(command.env("INRUSH_FAILPOINT", format!("{place}=kill")));
-        assert_eq!(killed.status.signal(), Some(KILL), "{place}: {killed:?}");
-        let (count, is_decided) = (growing.scene.count(), place == "branch.committed.1");
-        match is_decided {
-            true => assert!((before..=before + 60).contains(&count), "{place}: {count}"),
-            false => assert_eq!(count, before, "{place}"),
-        }
-        let again = growing.append_elsewhere(&[]);
-        assert_eq!(again.done().out.contains("were in already"), is_decided, "{place}: {again:?}");
-        growing.is_whole(place);
+        growing.survives_a_kill(place, place == "branch.committed.1");
     }
     for place in ["shards.staged", "branches.full", "branches.decided"] {
         growing.more(60);
