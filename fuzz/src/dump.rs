@@ -12,8 +12,34 @@ type Read = (Option<StatementKind>, Vec<u8>, u64, u64);
 pub(crate) fn run(bytes: &[u8]) {
     let ([mode, piece], text) = crate::choices(bytes);
     let (_folder, path) = crate::file(text);
+    let options = options(mode);
+    let whole = statements(&path, &options, Isa::best());
+    check_pieces(&path, &options, usize::from(piece).max(1), &whole);
+    if whole.iter().all(|(kind, ..)| kind.is_some()) {
+        let others = whole.into_iter().filter(|(kind, ..)| !is_insert(kind));
+        let others: Vec<Read> = others.collect();
+        assert_eq!(by_runs(&path, &options), others, "what is between runs of rows differs");
+    }
+}
+
+/// Reads a dump in pieces of every size: each place of it is the end of a piece.
+///
+/// # Panics
+///
+/// When its statements are others than those of the dump read at once.
+pub fn read_dump_in_pieces(bytes: &[u8]) {
+    let ([mode, _], text) = crate::choices(bytes);
+    let (_folder, path) = crate::file(text);
+    let options = options(mode);
+    let whole = statements(&path, &options, Isa::best());
+    for piece_bytes in 1..=text.len() {
+        check_pieces(&path, &options, piece_bytes, &whole);
+    }
+}
+
+fn options(mode: u8) -> SqlOptions {
     let characters = [MultiByte::Utf8mb4, MultiByte::None, MultiByte::Gbk, MultiByte::Sjis];
-    let options = SqlOptions {
+    SqlOptions {
         statement_bytes_max: if mode & 1 == 0 { 64 << 20 } else { 256 },
         syntax: Syntax {
             no_backslash_escapes: mode & 2 != 0,
@@ -21,18 +47,15 @@ pub(crate) fn run(bytes: &[u8]) {
             characters: characters[usize::from(mode >> 3 & 3)],
         },
         ..SqlOptions::default()
-    };
-    let whole = statements(&path, &options, Isa::best());
-    for isa in Isa::available() {
-        let piece_bytes = usize::from(piece).max(1);
-        let pieces = SqlOptions { piece_bytes, ..options.clone() };
-        let read = statements(&path, &pieces, isa);
-        assert_eq!(read, whole, "{}, reads of {piece_bytes} bytes", isa.name());
     }
-    if whole.iter().all(|(kind, ..)| kind.is_some()) {
-        let others = whole.into_iter().filter(|(kind, ..)| !is_insert(kind));
-        let others: Vec<Read> = others.collect();
-        assert_eq!(by_runs(&path, &options), others, "what is between runs of rows differs");
+}
+
+/// Statements are the same, read in pieces of this size with any instructions.
+fn check_pieces(path: &Path, options: &SqlOptions, piece_bytes: usize, whole: &[Read]) {
+    let pieces = SqlOptions { piece_bytes, ..options.clone() };
+    for isa in Isa::available() {
+        let read = statements(path, &pieces, isa);
+        assert_eq!(read, whole, "{}, reads of {piece_bytes} bytes", isa.name());
     }
 }
 
@@ -61,8 +84,9 @@ fn statements(path: &Path, options: &SqlOptions, isa: Isa) -> Vec<Read> {
         };
         match statement {
             Ok(it) => read.push((Some(it.kind), it.text, it.offset, it.line)),
-            Err(Error::Sql { at, problem, .. }) => {
-                read.push((None, problem.to_string().into_bytes(), at.offset, at.line));
+            Err(Error::Sql { at, problem, statement }) => {
+                let words = format!("{problem}: {statement}").into_bytes();
+                read.push((None, words, at.offset, at.line));
             }
             // What is no SQL at all.
             Err(error) => {

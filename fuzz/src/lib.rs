@@ -19,6 +19,8 @@ mod tablespace;
 
 use std::path::PathBuf;
 
+pub use dump::read_dump_in_pieces;
+
 /// A function that takes any bytes.
 #[derive(Clone, Copy)]
 pub struct Target {

@@ -106,6 +106,14 @@ fn dumps_are_read_the_same_however_they_are_read() {
 }
 
 #[test]
+fn each_dump_of_the_corpus_is_the_same_wherever_a_read_ends() {
+    for (name, bytes) in corpus("dump") {
+        let is_sound = catch_unwind(|| fuzz::read_dump_in_pieces(&bytes)).is_ok();
+        assert!(is_sound, "fuzz/corpus/dump/{name}, as said above");
+    }
+}
+
+#[test]
 fn journals_are_read_or_refused() {
     feed_named("journal");
 }

@@ -3,11 +3,16 @@
 use super::window::Window;
 use crate::error::Result;
 
+/// Bytes that tell a comment of the client from one of a server: `/*M!`, a version, `\-`.
+const MARK_BYTES: usize = 4 + VERSION_DIGITS + 2;
+/// Most digits of a version.
+const VERSION_DIGITS: usize = 6;
+
 /// Goes to the first word of a statement; false if there is none left. Empty statements, comments
 /// and the line by which mariadb-dump forbids the client its commands are passed over.
 pub(super) fn skip_blank(window: &mut Window, delimiter: &[u8]) -> Result<bool> {
     loop {
-        window.need(16.max(delimiter.len()))?;
+        window.need(MARK_BYTES.max(delimiter.len()))?;
         let bytes = window.bytes();
         match bytes {
             [] => return Ok(false),
@@ -39,7 +44,7 @@ fn is_version(behind: &[u8]) -> bool {
         [b'!', text @ ..] | [b'M', b'!', text @ ..] => text,
         _ => return false,
     };
-    let digits = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let digits = text.iter().take(VERSION_DIGITS).take_while(|byte| byte.is_ascii_digit()).count();
     !matches!(text[digits..], [b'\\', b'-' | b'C', ..])
 }
 

@@ -6,7 +6,7 @@ use super::window::Window;
 use crate::error::Error;
 
 /// Bytes of a statement in messages.
-const SHOWN_BYTES: usize = 80;
+pub(super) const SHOWN_BYTES: usize = 80;
 
 /// An error at `bytes()[at]` of a statement of which `head` was taken.
 pub(super) fn problem(window: &Window, at: usize, problem: Problem, head: &[u8]) -> Error {

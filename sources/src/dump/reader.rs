@@ -15,7 +15,7 @@ use sql::{Found, Lexer, Problem, Session, StatementKind, Syntax, classify};
 pub use self::options::SqlOptions;
 use super::blank::skip_blank;
 use super::lead::Lead;
-use super::problem::{begin, problem};
+use super::problem::{SHOWN_BYTES, begin, problem};
 use super::statement::Statement;
 use super::window::Window;
 use crate::bytes::ahead::Ends;
@@ -282,12 +282,15 @@ impl SqlReader {
         let (syntax, comments) = (self.session.syntax, self.options.comments);
         let Some(window) = &mut self.window else { return Ok(None) };
         loop {
-            match insert::head(window.bytes(), window.is_last(), syntax, comments) {
+            let bytes = window.bytes();
+            let some = &bytes[..bytes.len().min(HEAD_BYTES_MAX)];
+            let is_last = window.is_last() && some.len() == bytes.len();
+            match insert::head(some, is_last, syntax, comments) {
                 Head::Rows(head) => {
                     window.take(head.text.len());
                     return Ok(Some(head));
                 }
-                Head::More if window.bytes().len() < HEAD_BYTES_MAX => window.fill()?,
+                Head::More if some.len() < HEAD_BYTES_MAX => window.fill()?,
                 Head::Other | Head::More => return Ok(None),
             }
         }
@@ -299,15 +302,21 @@ impl SqlReader {
         let Some(window) = &mut self.window else { return Ok((0, 0)) };
         loop {
             let found = lexer.run(window.bytes(), window.is_last());
+            // Bytes that are part of the statement for certain: their number does not depend on how many
+            // were read.
+            let size = match found {
+                Found::End { text, .. } => text,
+                _ => lexer.seen(),
+            };
             let (at, problem_) = match found {
-                Found::End { text, next } if text <= bytes_max => return Ok((text, next)),
-                Found::More if window.bytes().len() <= bytes_max => {
-                    window.fill()?;
-                    continue;
-                }
-                Found::End { .. } | Found::More => {
+                _ if size > bytes_max => {
                     lexer.restart();
                     (0, Problem::TooLong { bytes_max: self.options.statement_bytes_max })
+                }
+                Found::End { text, next } => return Ok((text, next)),
+                Found::More => {
+                    window.fill()?;
+                    continue;
                 }
                 Found::Command(at) => {
                     let shown = &window.bytes()[at..window.bytes().len().min(at + 2)];
@@ -319,9 +328,10 @@ impl SqlReader {
                     (lexer.opened().unwrap_or_default(), Problem::of_open(inside))
                 }
             };
+            window.need(SHOWN_BYTES)?;
             let error = problem(window, at, problem_, head);
             match found {
-                Found::Open(..) => window.take(window.bytes().len()),
+                Found::Open(..) if size <= bytes_max => window.take(window.bytes().len()),
                 _ => self.pending = Pending::Rest(Box::new(lexer)),
             }
             return Err(error);

@@ -127,3 +127,42 @@ fn statements_end_where_the_server_and_its_client_say() {
         assert_eq!(read(dump.as_bytes()), expected, "{dump}");
     }
 }
+
+#[test]
+fn a_statement_at_a_limit_is_the_same_wherever_a_read_ends() {
+    const BYTES_MAX: usize = 5_000;
+    let read = |dump: &str, piece_bytes| {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(dump.as_bytes()).unwrap();
+        let options =
+            SqlOptions { statement_bytes_max: BYTES_MAX, piece_bytes, ..SqlOptions::default() };
+        let mut reader = SqlReader::open(&[file.path().to_owned()], options).unwrap();
+        let mut found = Vec::new();
+        loop {
+            match reader.next() {
+                Ok(None) => return found,
+                Ok(Some(statement)) => found.push((statement.text.len(), String::new())),
+                Err(error) => {
+                    let error = error.to_string();
+                    found.push((0, error.split_once(" line ").unwrap().1.to_owned()));
+                }
+            }
+        }
+    };
+    let text = |size: usize| "x".repeat(size);
+    for dump in [
+        format!("{};y;", text(BYTES_MAX)),
+        format!("{};y;", text(BYTES_MAX + 1)),
+        format!("{}\\q;y;", text(BYTES_MAX)),
+        format!("{}\\q;y;", text(BYTES_MAX + 1)),
+        format!("'{}';y;", text(BYTES_MAX)),
+        format!("'{}", text(BYTES_MAX - 1)),
+        format!("'{}", text(BYTES_MAX)),
+        format!("/*! {}/* y", text(BYTES_MAX)),
+    ] {
+        let whole = read(&dump, 1 << 20);
+        for piece_bytes in [1, 7, 4_096, BYTES_MAX, BYTES_MAX + 1, BYTES_MAX + 2] {
+            assert_eq!(read(&dump, piece_bytes), whole, "{piece_bytes}: {}", &dump[..9]);
+        }
+    }
+}
