@@ -140,7 +140,7 @@ fn steps(entries: &[Entry]) -> Vec<(String, u64, Option<u64>)> {
         let name = format!("{}{of}", entry.step);
         match entry.event {
             Event::Begin => steps.push((name, entry.unix_ms, None)),
-            Event::End | Event::Failed => {
+            Event::End | Event::Failed | Event::Closed => {
                 if let Some(step) = steps.iter_mut().rfind(|step| step.0 == name) {
                     step.2 = Some(entry.unix_ms);
                 }

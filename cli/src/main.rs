@@ -46,17 +46,27 @@ mod tuned;
 mod verify;
 
 use std::io::Write;
-use std::process::ExitCode;
 
 use args::{Cli, Command};
 use connect::Into;
 use failure::Failure;
+use signal_hook::low_level::exit;
 
-fn main() -> ExitCode {
+fn main() -> ! {
     allocator::give_back_large_buffers();
     connect::hush_driver();
+    let status = status();
+    let _ = std::io::stdout().flush();
+    // Nothing but the end of the process follows. A user whose process was killed before may not know that
+    // all rows are in.
+    ::load::close_jobs();
+    exit(status.into())
+}
+
+/// Does what the command line asks for; gives the exit status.
+fn status() -> u8 {
     match Cli::read(job_file::with_job).and_then(|cli| run(cli.command)) {
-        Ok(status) => ExitCode::from(status),
+        Ok(status) => status,
         Err(failure) => {
             if !failure.text.is_empty() {
                 tell!("inrush: {failure}");
@@ -65,7 +75,7 @@ fn main() -> ExitCode {
                     let _ = writeln!(std::io::stdout(), "{}", failure.json());
                 }
             }
-            ExitCode::from(failure.status)
+            failure.status
         }
     }
 }

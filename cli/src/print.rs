@@ -16,6 +16,9 @@ pub(crate) fn json<T: Serialize>(out: &mut impl Write, told: &T) -> io::Result<(
 /// The report of a finished load.
 pub(crate) fn report(out: &mut impl Write, report: &Report) -> io::Result<()> {
     let Report { target, path, why, server, server_address, .. } = report;
+    if report.is_in_already {
+        return writeln!(out, "{target}: {why}; nothing was loaded now");
+    }
     write!(
         out,
         "{target}: {} loaded, {} rejected",

@@ -24,6 +24,16 @@ pub(crate) fn run(args: &ResumeArgs) -> Result<u8, Failure> {
         }
         State::Failed | State::Killed => {}
     }
+    let is_readable = job.command().is_some_and(|command| command.changed().is_none());
+    if job.is_unfinished() && !is_readable {
+        tell!(
+            "job {}: all rows are in {}; the next load of it removes what the job has left",
+            job.name,
+            job.target()
+        );
+        jobs::close(&state_dir, &job)?;
+        return Ok(0);
+    }
     let Some(command) = job.command() else {
         return refused("its command could not be noted; type it again".to_owned());
     };
@@ -31,7 +41,7 @@ pub(crate) fn run(args: &ResumeArgs) -> Result<u8, Failure> {
         let again = "that load would be another one: to begin it anew, type its command";
         return refused(format!("{changed}; {again}: {command}"));
     }
-    if job.state == State::Killed {
+    if job.state == State::Killed && !job.is_in() {
         jobs::note_resumed(&state_dir, &job)?;
     }
     tell!("{command}");

@@ -28,6 +28,7 @@ mod intruders;
 mod job_files;
 mod jobs;
 mod kill;
+mod killed;
 mod large_file;
 mod logical;
 mod lost_rows;

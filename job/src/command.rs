@@ -8,10 +8,23 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use server::identifier::digest;
 use sources::is_stdin;
 
 /// Bytes at the start of a file that are compared.
 const HEAD_BYTES: u64 = 1 << 16;
+/// Arguments that do not change the rows.
+const NO_MEANING: [&str; 5] = ["--quiet", "-q", "--json", "--verbose", "-v"];
+/// Options with a value that do not change the rows.
+const OPTIONS_WITHOUT_MEANING: [&str; 7] = [
+    "--state-dir",
+    "--temp-dir",
+    "--report",
+    "--threads",
+    "--memory",
+    "--connections",
+    "--lock-wait",
+];
 
 /// A command that loads. There is no password on it: none may be on a command line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,6 +35,19 @@ pub struct CommandLine {
     pub folder: PathBuf,
     /// The files that it reads rows from, as they were.
     pub inputs: Vec<Input>,
+    /// What its rows are known by on the server; none in journals of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub proof: Option<CommandProof>,
+}
+
+/// What the server and other journals know the rows of a command by.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CommandProof {
+    /// A digest of the command, its files, its tables and the server, in 16 digits. The same command
+    /// has the same one as long as its files are as they were.
+    pub id: String,
+    /// Where the server is, as the command names it.
+    pub server: String,
 }
 
 /// A file of rows, as it was when a job began.
@@ -52,7 +78,41 @@ impl CommandLine {
         let arguments: Result<Vec<String>, OsString> =
             std::env::args_os().skip(1).map(OsString::into_string).collect();
         let inputs = files.map(|file| Input::of(&folder, file)).collect();
-        Some(CommandLine { arguments: arguments.ok()?, folder, inputs })
+        Some(CommandLine { arguments: arguments.ok()?, folder, inputs, proof: None })
+    }
+
+    /// The same command with the proof of a `job` that loads `target` on a `server`. A pipe cannot be read
+    /// again, so a command that reads one has another proof in each job.
+    pub fn proven(mut self, server: &str, target: &str, job: &str) -> CommandLine {
+        let mut text = format!("{server}\0{target}\0{}", self.meaning().join("\0"));
+        for Input { path, state } in &self.inputs {
+            match state {
+                Some(state) => text.push_str(&format!("\0{} {state:?}", path.display())),
+                None => text.push_str(&format!("\0{} of {job}", path.display())),
+            }
+        }
+        let id = format!("{:016x}", digest(text.as_bytes()));
+        self.proof = Some(CommandProof { id, server: server.to_owned() });
+        self
+    }
+
+    /// Its arguments without those that do not change the rows.
+    fn meaning(&self) -> Vec<&str> {
+        let mut arguments = self.arguments.iter().map(String::as_str);
+        let mut kept = Vec::new();
+        while let Some(argument) = arguments.next() {
+            let (name, value) =
+                argument.split_once('=').map_or((argument, None), |(n, v)| (n, Some(v)));
+            if NO_MEANING.contains(&name) {
+                continue;
+            }
+            match OPTIONS_WITHOUT_MEANING.contains(&name) {
+                true if value.is_none() => drop(arguments.next()),
+                true => {}
+                false => kept.push(argument),
+            }
+        }
+        kept
     }
 
     /// Why running it again would not read the same rows: the first file that is not as it was.
@@ -170,8 +230,41 @@ mod tests {
             arguments: arguments.map(str::to_owned).into(),
             folder: PathBuf::from("/"),
             inputs: Vec::new(),
+            proof: None,
         };
         let shown = r"inrush load 'it'\''s here.csv' --fields-terminated-by '\t' --null-token ''";
         assert_eq!(command.to_string(), shown);
+    }
+
+    #[test]
+    fn the_same_command_has_the_same_proof_until_a_file_changes() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("rows.csv");
+        fs::write(&file, "1,a\n").unwrap();
+        let command = |arguments: &[&str], input: &Path| CommandLine {
+            arguments: arguments.iter().map(|&argument| argument.to_owned()).collect(),
+            folder: folder.path().to_owned(),
+            inputs: vec![Input::of(folder.path(), input)],
+            proof: None,
+        };
+        let id = |command: CommandLine, server: &str, target: &str, job: &str| {
+            command.proven(server, target, job).proof.unwrap().id
+        };
+        let plain = ["load", "rows.csv", "--into", "d.t"];
+        let first = id(command(&plain, &file), "s", "d.t", "1");
+        assert_eq!(first.len(), 16);
+        let elsewhere =
+            ["load", "rows.csv", "--state-dir", "x", "--into", "d.t", "--json", "--report=y"];
+        assert_eq!(id(command(&elsewhere, &file), "s", "d.t", "2"), first);
+        let replaced = ["load", "rows.csv", "--into", "d.t", "--mode", "replace"];
+        assert_ne!(id(command(&replaced, &file), "s", "d.t", "1"), first);
+        assert_ne!(id(command(&plain, &file), "other", "d.t", "1"), first);
+        assert_ne!(id(command(&plain, &file), "s", "d.u", "1"), first);
+        let stdin = Path::new("-");
+        let piped = id(command(&plain, stdin), "s", "d.t", "1");
+        assert_eq!(id(command(&plain, stdin), "s", "d.t", "1"), piped);
+        assert_ne!(id(command(&plain, stdin), "s", "d.t", "2"), piped);
+        fs::write(&file, "1,b\n2,c\n").unwrap();
+        assert_ne!(id(command(&plain, &file), "s", "d.t", "1"), first);
     }
 }

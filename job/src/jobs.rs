@@ -8,9 +8,10 @@ use disk::Folder;
 use disk::private;
 use serde::Serialize;
 
-use crate::command::CommandLine;
+use crate::command::{CommandLine, CommandProof};
 use crate::error::Error;
 use crate::journal::{self, Entry, Event};
+use crate::progress::Stage;
 
 /// What became of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -71,6 +72,29 @@ impl Job {
     pub fn seconds(&self) -> f64 {
         let last_ms = self.entries.last().map_or(0, |last| last.unix_ms);
         last_ms.saturating_sub(self.begun_ms()) as f64 / 1000.0
+    }
+
+    /// What its rows are known by on the server.
+    pub fn proof(&self) -> Option<&CommandProof> {
+        self.entries.first()?.proof()
+    }
+
+    /// Whether it was about to publish, or has.
+    pub fn may_be_in(&self) -> bool {
+        self.is_in() || self.entries.iter().any(|entry| entry.step == Stage::Publish.name())
+    }
+
+    /// Whether all its rows are in, as far as its journal says.
+    pub fn is_in(&self) -> bool {
+        let steps = [journal::JOB, Stage::Publish.name()];
+        let ended = |entry: &Entry| entry.event == Event::End && steps.contains(&&*entry.step);
+        self.entries.iter().any(ended)
+    }
+
+    /// Whether all its rows are in, and its user may not know.
+    pub fn is_unfinished(&self) -> bool {
+        let is_closed = self.entries.last().is_none_or(|last| last.event == Event::Closed);
+        self.proof().is_some() && self.is_in() && !is_closed && self.state != State::Running
     }
 
     /// What it failed by.
@@ -141,7 +165,49 @@ pub fn note_resumed(state_dir: &Path, job: &Job) -> Result<(), Error> {
     let failed = |source| Error::State { path: state_dir.to_owned(), source };
     let Some(folder) = folder(state_dir).map_err(failed)? else { return Ok(()) };
     let detail = format!("{}: killed; its command was run again by inrush resume", job.target());
-    journal::end(&folder, &file_name(job), &detail).map_err(failed)
+    journal::add(&folder, &file_name(job), Event::Failed, &detail).map_err(failed)
+}
+
+/// Notes that all rows of a killed job are in, before what proves so on the server goes.
+///
+/// Errors: a journal that cannot be written to.
+pub fn note_in(state_dir: &Path, job: &Job) -> Result<(), Error> {
+    add(state_dir, job, Event::End)
+}
+
+/// Notes that the user knows that all rows of a killed job are in.
+///
+/// Errors: a journal that cannot be written to.
+pub fn close(state_dir: &Path, job: &Job) -> Result<(), Error> {
+    add(state_dir, job, Event::Closed)
+}
+
+fn add(state_dir: &Path, job: &Job, event: Event) -> Result<(), Error> {
+    let failed = |source| Error::State { path: state_dir.to_owned(), source };
+    let Some(folder) = folder(state_dir).map_err(failed)? else { return Ok(()) };
+    journal::add(&folder, &file_name(job), event, job.target()).map_err(failed)
+}
+
+/// Jobs whose journals have this text and which may have published, the newest first: those of commands
+/// that have a proof.
+///
+/// Errors: as of [`list`].
+pub fn published(state_dir: &Path, text: &str) -> Result<Vec<Job>, Error> {
+    let failed = |source| Error::State { path: state_dir.to_owned(), source };
+    let Some(folder) = folder(state_dir).map_err(failed)? else { return Ok(Vec::new()) };
+    let names = folder.names().map_err(failed)?;
+    let has_text = |name: &&OsString| {
+        let read = private::read(&folder, name, "journal").unwrap_or_default();
+        read.windows(text.len()).any(|bytes| bytes == text.as_bytes())
+    };
+    let journals = names.iter().filter_map(|name| Some((journal::begun_ms(name)?, name)));
+    let mut jobs: Vec<(u64, Job)> = journals
+        .filter(|(_, name)| has_text(name))
+        .filter_map(|(begun_ms, name)| Some((begun_ms, job(&folder, name)?)))
+        .filter(|(_, job)| job.proof().is_some() && job.may_be_in())
+        .collect();
+    jobs.sort_by(|(a, of_a), (b, of_b)| (b, &of_b.name).cmp(&(a, &of_a.name)));
+    Ok(jobs.into_iter().map(|(_, job)| job).collect())
 }
 
 fn file_name(job: &Job) -> OsString {
@@ -163,8 +229,8 @@ fn job(folder: &Folder, name: &OsStr) -> Option<Job> {
     let entries = journal::parse(&text);
     let last = entries.last()?;
     let state = match last.event {
-        Event::End if last.step == journal::JOB => State::Done,
         Event::Failed if last.step == journal::JOB => State::Failed,
+        _ if journal::is_over(&entries) => State::Done,
         _ if journal::is_being_written(folder, name) => State::Running,
         _ => State::Killed,
     };

@@ -17,7 +17,7 @@ use disk::{File, Folder, private};
 use rustix::fs::FlockOperation;
 use serde::{Deserialize, Serialize};
 
-use crate::command::CommandLine;
+use crate::command::{CommandLine, CommandProof};
 
 /// The step of the lines about the whole job.
 pub(crate) const JOB: &str = "job";
@@ -56,6 +56,9 @@ pub enum Event {
     End,
     /// It failed; `detail` is the error.
     Failed,
+    /// The user has read the report: nothing but the end of the process follows. A job that ended and
+    /// was not closed is finished by the next one.
+    Closed,
 }
 
 impl Event {
@@ -65,6 +68,7 @@ impl Event {
             Event::Begin => "begin",
             Event::End => "end",
             Event::Failed => "failed",
+            Event::Closed => "closed",
         }
     }
 }
@@ -79,6 +83,11 @@ impl Entry {
             detail: detail.to_owned(),
             command: None,
         }
+    }
+
+    /// What the rows of its command are known by, in the first line.
+    pub fn proof(&self) -> Option<&CommandProof> {
+        self.command.as_ref()?.proof.as_ref()
     }
 
     fn line(&self) -> io::Result<String> {
@@ -146,9 +155,15 @@ impl Journal {
         self.append(&Entry::now(step, event, detail))
     }
 
+    /// Writes the last line, right before the process exits. A power cut may take the line: the job is
+    /// finished once more then.
+    pub(crate) fn close(&mut self) -> io::Result<()> {
+        self.append(&Entry::now(JOB, Event::Closed, ""))
+    }
+
     fn append(&mut self, entry: &Entry) -> io::Result<()> {
         self.file.write_all(entry.line()?.as_bytes())?;
-        match SYNCED_STEPS.contains(&entry.step.as_str()) {
+        match SYNCED_STEPS.contains(&entry.step.as_str()) && entry.event != Event::Closed {
             true => self.file.sync_data(),
             false => Ok(()),
         }
@@ -195,15 +210,17 @@ pub(crate) fn remove(folder: &Folder, name: &OsStr) -> io::Result<()> {
     folder.remove(name, "journal").map(drop)
 }
 
-/// Writes a last line into the journal of a job whose process is gone.
-pub(crate) fn end(folder: &Folder, name: &OsStr, detail: &str) -> io::Result<()> {
+/// Writes a line about the whole job into the journal of a job whose process is gone, and waits until it is
+/// on disk.
+pub(crate) fn add(folder: &Folder, name: &OsStr, event: Event, detail: &str) -> io::Result<()> {
     let text = private::read(folder, name, "journal")?;
     let lines = text.split_inclusive(|&byte| byte == b'\n');
     let whole: usize = lines.take_while(|line| parse_line(line).is_some()).map(<[u8]>::len).sum();
     let mut file = private::append_to(folder, name, "journal")?;
     // Nothing that follows a torn line would be read.
     file.set_len(whole as u64)?;
-    file.write_all(Entry::now(JOB, Event::Failed, detail).line()?.as_bytes())
+    file.write_all(Entry::now(JOB, event, detail).line()?.as_bytes())?;
+    file.sync_data()
 }
 
 /// When the job of a journal began, by the journal's name; None of what is kept beside one, or is no
@@ -221,11 +238,22 @@ pub(crate) fn is_being_written(folder: &Folder, name: &OsStr) -> bool {
     locked == Err(rustix::io::Errno::WOULDBLOCK)
 }
 
-/// Whether the job of a journal came to its end, well or not.
+/// Whether the job of a journal came to its end, well or not, and its user knows.
 fn has_ended(folder: &Folder, name: &OsStr) -> bool {
     let text = private::read(folder, name, "journal").unwrap_or_default();
-    let last = parse(&text).pop();
-    last.is_some_and(|entry| entry.step == JOB && entry.event != Event::Begin)
+    is_over(&parse(&text))
+}
+
+/// Whether these lines are those of a job that failed or is closed. Older versions, and jobs without a
+/// proof, are not closed.
+pub(crate) fn is_over(entries: &[Entry]) -> bool {
+    let is_proven = entries.first().is_some_and(|first| first.proof().is_some());
+    let last = entries.last().filter(|last| last.step == JOB);
+    match last.map(|last| last.event) {
+        Some(Event::Failed | Event::Closed) => true,
+        Some(Event::End) => !is_proven,
+        Some(Event::Begin) | None => false,
+    }
 }
 
 /// Reads the whole lines of a journal, up to the first that is torn or damaged.

@@ -4,12 +4,13 @@
 //! is; [`pool`], [`turn`] and [`stop`] how workers run, wait for each other and end, [`tally`] that
 //! they lose nothing; [`position`]
 //! where a row is, [`row_log`] files of rows that are not loaded; [`progress`], [`settled`] and
-//! [`report`] what is told, [`journal`] and [`steps`] what is written down, [`state`] where, [`command`] what
+//! [`report`] what is told, [`journal`] and [`steps`] what is written down, [`state`] where, [`closing`] until when, [`command`] what
 //! began it, [`jobs`] what there was, [`tuning`] what is set on the server meanwhile, [`error`]
 //! why there was no load; [`publish`] the step that all ways end with. [`failpoint`] is the tests' own.
 
 #![forbid(unsafe_code)]
 
+pub mod closing;
 pub mod command;
 pub mod error;
 #[doc(hidden)]

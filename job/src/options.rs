@@ -333,6 +333,11 @@ pub struct LoadOptions {
 }
 
 impl LoadOptions {
+    /// What the rows of its command are known by, in a job.
+    pub fn proof(&self) -> Option<String> {
+        self.command.as_ref()?.proof.as_ref().map(|proof| proof.id.clone())
+    }
+
     /// A load of `files` into `database.table`, everything else at its default.
     pub fn new(files: Vec<PathBuf>, database: &str, table: &str) -> LoadOptions {
         LoadOptions {

@@ -3,31 +3,43 @@
 use server::identifier::TableName;
 use targets::publish::Filled;
 use targets::relations::KeyChecks;
+use targets::swapped::Swapped;
 use targets::{Lock, swap};
 
 use crate::error::Error;
 use crate::options::{LoadOptions, Mode};
 use crate::pool;
+use crate::steps::Steps;
 
-/// Swaps the new tables in. What goes wrong after that no longer makes the load a failure. `target`
-/// is what is loaded, for messages.
-pub fn publish(
-    filled: &mut Filled<'_>,
+/// Swaps the new tables in. `target` is what is loaded, for messages.
+pub fn swap<'f>(
+    filled: &'f mut Filled<'_>,
     target: &str,
     options: &LoadOptions,
-) -> Result<Vec<String>, Error> {
+) -> Result<Swapped<'f>, Error> {
     filled.ensure_session()?;
     let checks = if options.unchecked_keys { KeyChecks::None } else { KeyChecks::Rows };
-    let swapped = filled.publish(swap_mode(options.mode), checks).map_err(|error| match error {
+    filled.publish(swap_mode(options.mode), checks).map_err(|error| match error {
         server::Error::Unanswered(_) => {
             let reason = error.to_string();
             Error::SwapUnknown { target: target.to_owned(), reason }
         }
         error => error.into(),
-    });
-    let mut swapped = swapped?;
+    })
+}
+
+/// Drops the old tables, which prove that the rows are in, once the journal says so. What goes wrong no
+/// longer makes the load a failure: gives warnings.
+pub fn finish(
+    mut swapped: Swapped<'_>,
+    steps: &mut Steps<'_>,
+    options: &LoadOptions,
+) -> Vec<String> {
     // The rows are in: no wish to stop takes them out again.
     let _shield = options.interrupt.shield();
+    if let Err(error) = steps.rows_are_in() {
+        return vec![unwritten(&swapped.asides()[0], &error)];
+    }
     let (died, dropped) = pool::catch_again("publish.swapped", || Ok(swapped.drop_old()?));
     let kept = match dropped {
         Ok(()) => None,
@@ -42,7 +54,15 @@ pub fn publish(
             })
         }
     };
-    Ok(died.into_iter().chain(kept).collect())
+    died.into_iter().chain(kept).collect()
+}
+
+/// What is said where the journal cannot be written to once the rows are in.
+pub fn unwritten(proof: &TableName, error: &Error) -> String {
+    format!(
+        "all rows are in, but the journal could not be written to ({error}): {proof} stays, and tells the same \
+         command that its rows are in"
+    )
 }
 
 /// What is to be said of a panic, `died`, in the step that publishes `name`, of which `target` is one

@@ -114,6 +114,9 @@ pub struct Report {
     pub path: &'static str,
     /// Why that path.
     pub why: String,
+    /// Whether a killed job of the same command had loaded all rows, so that this one loaded none.
+    #[serde(skip_serializing_if = "is_false")]
+    pub is_in_already: bool,
     /// Version of the server.
     pub server: String,
     /// Where the server is: host and port, its socket, or `sandbox`.
@@ -187,6 +190,11 @@ pub struct Stopwatch {
 /// As serde asks.
 fn is_zero(number: &u64) -> bool {
     *number == 0
+}
+
+/// As serde asks.
+fn is_false(is: &bool) -> bool {
+    !is
 }
 
 impl Report {

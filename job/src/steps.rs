@@ -5,9 +5,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use server::Interrupt;
 
+use crate::closing;
 use crate::command::CommandLine;
 use crate::error::Error;
 use crate::failpoint;
+use crate::jobs::Job;
 use crate::journal::{self, Event, Journal};
 use crate::pool;
 use crate::progress::{Progress, Snapshot, Stage};
@@ -27,19 +29,28 @@ pub struct Steps<'a> {
     pub stage: Stage,
     /// Name of the table, where it is one of several.
     table: Option<String>,
+    /// The command, with its proof.
+    command: Option<CommandLine>,
+    /// Whether the journal says on disk that all rows are in.
+    is_in: bool,
+    /// Killed jobs that this one finishes.
+    finished: Vec<Job>,
+    state_dir: PathBuf,
 }
 
 impl<'a> Steps<'a> {
-    /// Begins a job, whose journal notes the `command`.
+    /// Begins a job into a `target` of a `server`, whose journal notes the `command`.
     pub fn begin(
         state_dir: &Path,
-        (target, command): (&str, Option<&CommandLine>),
+        (target, command, server): (&str, Option<&CommandLine>, &str),
         progress: &'a dyn Progress,
         interrupt: Interrupt,
     ) -> Result<Steps<'a>, Error> {
         state::check(state_dir)?;
         let journal = Journal::create(state_dir)
             .map_err(|source| Error::State { path: state_dir.to_owned(), source })?;
+        let proven = |command: CommandLine| command.proven(server, target, journal.job());
+        let command = command.cloned().map(proven);
         let steps = Steps {
             journal: Arc::new(Mutex::new(journal)),
             stopwatch: Stopwatch::start(),
@@ -48,8 +59,12 @@ impl<'a> Steps<'a> {
             interrupt,
             stage: Stage::Inspect,
             table: None,
+            command,
+            is_in: false,
+            finished: Vec::new(),
+            state_dir: state_dir.to_owned(),
         };
-        pool::catch(|| steps.begin_journal(target, command)).and_then(|written| written)?;
+        pool::catch(|| steps.begin_journal(target)).and_then(|written| written)?;
         Ok(steps)
     }
 
@@ -68,6 +83,10 @@ impl<'a> Steps<'a> {
             interrupt: self.interrupt.clone(),
             stage: Stage::Inspect,
             table: Some(table.to_owned()),
+            command: None,
+            is_in: false,
+            finished: Vec::new(),
+            state_dir: self.state_dir.clone(),
         }
     }
 
@@ -129,14 +148,52 @@ impl<'a> Steps<'a> {
         pool::catch(|| self.write(stage.name(), Event::End, &target)).and_then(|written| written)
     }
 
+    /// Writes down, on disk, that all rows are in. Whatever proves that on the server goes behind this.
+    ///
+    /// Errors: it cannot be written down; what proves it has to stay.
+    pub fn rows_are_in(&mut self) -> Result<(), Error> {
+        if self.is_in {
+            return Ok(());
+        }
+        let target = self.target.clone();
+        let written = pool::catch(|| {
+            self.append(journal::JOB, Event::End, &target)?;
+            self.is_in = true;
+            self.reached(journal::JOB, Event::End);
+            Ok(())
+        });
+        match written {
+            // What came behind the writing.
+            Err(_) if self.is_in => Ok(()),
+            written => written.and_then(|written| written),
+        }
+    }
+
+    /// The job finishes another, which was killed when its rows were in: its journal is closed with that of
+    /// this one.
+    pub fn finishes(&mut self, job: Job) {
+        self.finished.push(job);
+    }
+
     /// Ends the job. An error that cannot be written down must not hide the one it is about.
+    ///
+    /// The journal of a command that went well is closed by [`close_jobs`](crate::closing::close_jobs).
     pub fn end<T>(&mut self, outcome: &Result<T, Error>) {
         self.stopwatch.stop();
         let target = self.target.clone();
         let _ = pool::catch(|| match outcome {
-            Ok(_) => self.write(journal::JOB, Event::End, &target),
-            Err(error) => self.write(journal::JOB, Event::Failed, &format!("{target}: {error}")),
+            Ok(_) => self.rows_are_in(),
+            Err(error) => {
+                if matches!(error, Error::AllIn { .. }) && !self.is_in {
+                    self.write(Stage::Publish.name(), Event::End, &target)?;
+                }
+                self.write(journal::JOB, Event::Failed, &format!("{target}: {error}"))
+            }
         });
+        if outcome.is_ok() && self.command.is_some() {
+            let finished = std::mem::take(&mut self.finished);
+            closing::keep(Arc::clone(&self.journal), &self.state_dir, finished);
+        }
     }
 
     /// What the user hears of a load that ended early: that a signal ended it, if one did. What
@@ -185,24 +242,39 @@ impl<'a> Steps<'a> {
         self.lock().job().to_owned()
     }
 
-    fn begin_journal(&self, target: &str, command: Option<&CommandLine>) -> Result<(), Error> {
+    /// The command, with its proof.
+    pub fn command(&self) -> Option<CommandLine> {
+        self.command.clone()
+    }
+
+    fn begin_journal(&self, target: &str) -> Result<(), Error> {
         let mut journal = self.lock();
         let path = journal.path().to_owned();
-        journal.begin(target, command).map_err(Error::io("writing the journal", &path))?;
+        journal
+            .begin(target, self.command.as_ref())
+            .map_err(Error::io("writing the journal", &path))?;
         drop(journal);
         failpoint::hit("job.begin");
         Ok(())
     }
 
     fn write(&mut self, step: &str, event: Event, detail: &str) -> Result<(), Error> {
+        self.append(step, event, detail)?;
+        self.reached(step, event);
+        Ok(())
+    }
+
+    fn append(&self, step: &str, event: Event, detail: &str) -> Result<(), Error> {
         let mut journal = self.lock();
         let path = journal.path().to_owned();
-        journal.write(step, event, detail).map_err(Error::io("writing the journal", &path))?;
-        drop(journal);
+        journal.write(step, event, detail).map_err(Error::io("writing the journal", &path))
+    }
+
+    /// A line was written: tests have something happen there.
+    fn reached(&self, step: &str, event: Event) {
         let place = format!("{step}.{}", event.name());
         failpoint::hit(&place);
         self.table.iter().for_each(|table| failpoint::hit(&format!("{table}.{place}")));
-        Ok(())
     }
 
     fn lock(&self) -> MutexGuard<'_, Journal> {

@@ -335,6 +335,7 @@ impl Place<'_> {
             told: told.cloned(),
             datadir: None,
             no_triggers: false,
+            proof: None,
         };
         let names: Vec<TableName> =
             originals.iter().map(|original| original.table.name.clone()).collect();

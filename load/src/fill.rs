@@ -254,10 +254,18 @@ impl<'l> Filling<'l, '_, '_> {
         let name = target.table.name.to_string();
         let copies = &mut self.copies;
         let published = pool::catch(|| {
-            self.steps.last_step(Stage::Publish, || {
-                copies.as_mut().map_or(Ok(()), |copies| copies.check(&mut target.session))?;
-                publish::publish(&mut Filled::by(target, made), &name, options)
-            })
+            let mut filled = Filled::by(target, made);
+            let (mut swapped, place) = (None, &mut filled);
+            let mut warnings = self.steps.last_step(Stage::Publish, || {
+                let filled = place;
+                let session = &mut filled.lock.session;
+                copies.as_mut().map_or(Ok(()), |copies| copies.check(session))?;
+                swapped = Some(publish::swap(filled, &name, options)?);
+                Ok(Vec::new())
+            })?;
+            let finish = |swapped| publish::finish(swapped, self.steps, options);
+            warnings.extend(swapped.map(finish).unwrap_or_default());
+            Ok(warnings)
         });
         let published = published.unwrap_or_else(|died| {
             let _shield = options.interrupt.shield();

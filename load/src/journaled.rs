@@ -27,7 +27,8 @@ pub(crate) fn job<T>(
         ..connect.clone()
     };
     let _watcher = options.interrupt.watch(&connect);
-    let begun = (target, options.command.as_ref());
+    let server = connect.server_text();
+    let begun = (target, options.command.as_ref(), server.as_str());
     let mut steps = Steps::begin(&options.state_dir, begun, progress, options.interrupt.clone())?;
     let outcome = std::thread::scope(|scope| {
         let (told, waits) = channel();

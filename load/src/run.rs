@@ -6,9 +6,10 @@ use std::sync::mpsc::Sender;
 use encode::input;
 use job::error::Error;
 use job::memory::Memory;
-use job::options::{LoadOptions, LoadPath};
+use job::options::{LoadOptions, LoadPath, Mode};
 use job::pool;
 use job::progress::{Progress, Stage};
+use job::publish;
 use job::report::Report;
 use job::row_log::reasons_path;
 use job::steps::Steps;
@@ -24,6 +25,7 @@ use crate::fill::{Filling, drop_ledger};
 use crate::forecast::Forecast;
 use crate::journaled::job;
 use crate::ladder::{self, Purpose, Rung};
+use crate::published::{self, Settled};
 use crate::shards::{self, Looked, Sharded};
 use crate::speeds::Speeds;
 use crate::taken::lock;
@@ -83,7 +85,7 @@ fn load_input(
         let beside = options.rejects.is_none() && options.rejects_max > 0;
         let rejects = if beside { Some(steps.rejects_path()) } else { options.rejects.clone() };
         kept_rejects = rejects.clone().filter(|_| beside);
-        let options = &LoadOptions { rejects, ..options.clone() };
+        let options = &LoadOptions { rejects, command: steps.command(), ..options.clone() };
         let mut report = run(connect, options, forecast, memory, source, steps, told)?;
         report.rejects_file = options.rejects.clone().filter(|_| report.rejects > 0);
         Ok(report)
@@ -112,16 +114,20 @@ fn run(
     steps: &mut Steps<'_>,
     told: Sender<String>,
 ) -> Result<Report, Error> {
+    let text = steps.target().to_owned();
     let found = steps.step_or_undo(
         Stage::Inspect,
-        || inspect(connect, options, memory, &mut *source, &told),
+        || inspect(connect, options, memory, &mut *source, (&told, &text)),
         |found| match found {
             Found::One(mut inspected) => undo(&mut inspected.target, &inspected.made, options),
-            Found::Shards(_) => {}
+            Found::In(..) | Found::Shards(_) => {}
         },
     )?;
-    let Inspected { mut target, made, mut rung, copies } = match found {
+    let Inspected { mut target, made, mut rung, copies, settled } = match found {
         Found::One(inspected) => *inspected,
+        Found::In(mut target, settled) => {
+            return Ok(settled.finish_own(&mut target, connect, steps));
+        }
         Found::Shards(looked) => {
             return Sharded { connect, options, load_table: load_part, progress, steps }
                 .load(*looked, source);
@@ -144,7 +150,16 @@ fn run(
     match outcome {
         Ok(mut report) => {
             let way = rung.landing.as_ref().map(|landing| landing.way);
-            report.warnings.extend(forget_ledger(&mut target, options, way));
+            match steps.rows_are_in() {
+                Ok(()) => report.warnings.extend(forget_ledger(&mut target, options, way)),
+                Err(error) if way == Some(Way::Append) => {
+                    report.warnings.push(publish::unwritten(&target.names.ledger, &error));
+                }
+                // It is said already.
+                Err(_) => {}
+            }
+            report.notes.extend(settled.notes.iter().cloned());
+            settled.close_replaced(steps);
             let told = tuning.end();
             report.notes.extend(told.notes);
             report.warnings.extend(told.warnings);
@@ -196,12 +211,16 @@ struct Inspected {
     rung: Rung,
     /// Replicas that get the same file.
     copies: Option<Copies>,
+    /// What was found of killed loads.
+    settled: Settled,
 }
 
 /// Where the rows of the target are.
 enum Found {
     /// In one table.
     One(Box<Inspected>),
+    /// In it already: all that are to be loaded.
+    In(Box<Lock>, Box<Settled>),
     /// In tables of other servers.
     Shards(Box<Looked>),
 }
@@ -212,16 +231,23 @@ fn inspect(
     options: &LoadOptions,
     memory: &Memory,
     source: &mut dyn Source,
-    told: &Sender<String>,
+    (told, text): (&Sender<String>, &str),
 ) -> Result<Found, Error> {
-    let mut against = Vec::new();
+    let (mut against, mut settled) = (Vec::new(), Settled::default());
+    if copies::are_asked_for(options) {
+        let mut target = lock(Session::connect(connect)?, options, Some(told))?;
+        settled = published::settle(&mut target, options, text)?;
+        if settled.is_in {
+            return Ok(Found::In(Box::new(target), Box::new(settled)));
+        }
+    }
     match copies::climb(connect, options, (memory, &mut *source), Some(told), Purpose::Load, lock)?
     {
         Ok((target, climbed, copies)) => {
             let rung = climbed.require(&target, options)?;
             let made = Made::default();
             let copies = Some(copies);
-            return Ok(Found::One(Box::new(Inspected { target, made, rung, copies })));
+            return Ok(Found::One(Box::new(Inspected { target, made, rung, copies, settled })));
         }
         Err(reasons) => against.extend(reasons),
     }
@@ -239,21 +265,55 @@ fn inspect(
         }
     };
     if targets::shards::is_spider(&target.table) {
-        let looked = shards::look(target, connect, options, source)?;
-        return Ok(Found::Shards(Box::new(looked)));
+        return inspect_shards(target, connect, options, (source, text));
     }
     target.unsupported.extend(against.into_iter().map(Unsupported::NamedReplica));
     let rung = pool::catch(|| {
+        let mut now = published::settle(&mut target, options, text)?;
+        now.notes.splice(0..0, settled.notes.drain(..));
+        settled = now;
+        if settled.is_in {
+            return Ok(None);
+        }
         let climbed = ladder::climb(&mut target, options, memory, source, Purpose::Load)?;
-        climbed.require(&target, options)
+        climbed.require(&target, options).map(Some)
     });
     match rung.and_then(|rung| rung) {
-        Ok(rung) => Ok(Found::One(Box::new(Inspected { target, made, rung, copies: None }))),
+        Ok(None) => Ok(Found::In(Box::new(target), Box::new(settled))),
+        Ok(Some(rung)) => {
+            let copies = None;
+            Ok(Found::One(Box::new(Inspected { target, made, rung, copies, settled })))
+        }
         Err(error) => {
             undo(&mut target, &made, options);
             Err(error)
         }
     }
+}
+
+/// The same of a target whose rows are on other servers.
+fn inspect_shards(
+    mut target: Lock,
+    connect: &ConnectOptions,
+    options: &LoadOptions,
+    (source, text): (&mut dyn Source, &str),
+) -> Result<Found, Error> {
+    let adds = options.mode == Mode::Append;
+    if !adds {
+        let settled = published::settle_shards(&mut target, options, text)?;
+        if settled.is_in {
+            return Ok(Found::In(Box::new(target), Box::new(settled)));
+        }
+    }
+    let mut looked = shards::look(target, connect, options, source)?;
+    // What the head says of rows that were added says more than a journal.
+    if adds && !looked.is_in_already() {
+        let settled = published::settle_shards(&mut looked.target, options, text)?;
+        if settled.is_in {
+            return Ok(Found::In(Box::new(looked.target), Box::new(settled)));
+        }
+    }
+    Ok(Found::Shards(Box::new(looked)))
 }
 
 /// Removes the ledger: of a load that is done, and of those before it that were interrupted, whose

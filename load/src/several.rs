@@ -47,7 +47,7 @@ use schema::TableName;
 use serde::Serialize;
 use server::{ConnectOptions, Interrupt};
 
-use self::look::Looked;
+use self::look::{Found, Looked};
 use crate::ddl;
 use crate::journaled;
 use crate::run::{self, remove_empty};
@@ -127,6 +127,7 @@ fn load_all_of(
             .iter()
             .map(|options| {
                 let mut options = options.clone();
+                options.command = options.command.and_then(|_| steps.command());
                 if options.rejects.is_none() && options.rejects_max > 0 {
                     let path = match of {
                         Some(_) => steps.rejects_path(),
@@ -192,19 +193,27 @@ fn load_all(
     (told, steps, progress): (&str, &mut Steps<'_>, &dyn Progress),
 ) -> Result<(Vec<Report>, Vec<String>), Error> {
     let interrupt = tables[0].interrupt.clone();
-    let looked = steps.step(Stage::Inspect, || look::look(connect, tables, told_by))?;
+    let looked = steps.step(Stage::Inspect, || look::look(connect, tables, (told_by, told)))?;
+    let (looked, settled) = match looked {
+        Found::Looked(looked, settled) => (*looked, settled),
+        Found::In(targets, _keeper, settled) => {
+            return Ok(settled.finish_own_all(targets, connect, steps));
+        }
+    };
     let sent = looked.parts.iter().find(|part| part.rung.path != LoadPath::Direct);
     let all = looked.parts.iter().flat_map(|part| part.options.files.iter().cloned()).collect();
     let tuning = sent.map_or_else(Tuning::default, |part| {
         let options = LoadOptions { files: all, ..part.options.clone() };
         Tuning::begin(connect, &options, part.rung.path, &run::load_into(&options))
     });
-    let loaded = load_looked(connect, looked, (told, steps, progress), &interrupt);
+    let loaded = load_looked(connect, looked, (told, &mut *steps, progress), &interrupt);
     let _shield = interrupt.shield();
     let tuned = tuning.end();
     match loaded {
         Ok((mut reports, mut warnings)) => {
-            reports.iter_mut().take(1).for_each(|report| report.notes.extend(tuned.notes.clone()));
+            let notes = [tuned.notes, settled.notes.clone()].concat();
+            reports.iter_mut().take(1).for_each(|report| report.notes.extend(notes.clone()));
+            settled.close_replaced(steps);
             warnings.extend(tuned.warnings);
             Ok((reports, warnings))
         }

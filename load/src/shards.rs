@@ -130,19 +130,23 @@ impl Sharded<'_, '_> {
                 Ok(filled)
             });
         let published = filled.and_then(|filled| {
-            let warnings = self.steps.last_step(Stage::Publish, || {
+            let mut warnings = self.steps.last_step(Stage::Publish, || {
                 failpoint::hit("shards.swap");
                 looked::check_map(&mut looked, self.options)?;
                 swap(&mut looked, self.options)?;
                 failpoint::hit("shards.swapped");
-                let _shield = self.options.interrupt.shield();
-                let (died, dropped) = pool::catch_again("shards.dropped", || {
-                    tables.drop_old(&mut looked.target.session)
-                });
-                let mut left = dropped.unwrap_or_else(|error| vec![left(&error)]);
-                left.extend(cleaned::forget_all(&mut looked.target).err().map(|e| self::left(&e)));
-                Ok(died.into_iter().chain(left).collect())
+                Ok(Vec::new())
             })?;
+            let _shield = self.options.interrupt.shield();
+            if let Err(error) = self.steps.rows_are_in() {
+                warnings.push(left(&error));
+                return Ok((filled, warnings));
+            }
+            let (died, dropped) =
+                pool::catch_again("shards.dropped", || tables.drop_old(&mut looked.target.session));
+            let mut left = dropped.unwrap_or_else(|error| vec![left(&error)]);
+            left.extend(cleaned::forget_all(&mut looked.target).err().map(|e| self::left(&e)));
+            warnings.extend(died.into_iter().chain(left));
             Ok((filled, warnings))
         });
         match published {

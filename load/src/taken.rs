@@ -25,6 +25,7 @@ pub(crate) fn lock(
         told: told.cloned(),
         datadir: None,
         no_triggers: options.no_triggers,
+        proof: options.proof(),
     };
     Lock::take(session, &name, &lock_options).map_err(|error| match error {
         server::Error::NoTable(name) if options.ddl.is_none() => no_table(&name),

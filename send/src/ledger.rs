@@ -21,6 +21,8 @@ use crate::portion::Portion;
 
 /// The row that says which job it is, before those of its portions.
 const JOB_ROW: i64 = -1;
+/// The row that says that all portions of the job are in, and by what its command is known.
+const COMPLETE_ROW: i64 = -2;
 const ER_NO_SUCH_TABLE: u16 = 1146;
 
 /// What makes two loads the same: the second may go on where the first ended.
@@ -283,6 +285,36 @@ impl Ledger {
             kept_rows: kept.rows,
             portions: sent.portions.saturating_sub(kept.portions),
         })
+    }
+
+    /// Writes down that all portions are in, of a command that is known by `proof`. Done again, it does
+    /// nothing.
+    pub(crate) fn complete(&self, session: &mut Session, proof: Option<&str>) -> Result<(), Error> {
+        let sql = format!(
+            "INSERT IGNORE INTO {} VALUES ({}, {COMPLETE_ROW}, 0, 0, 0, 0, 0, 0, 0, {})",
+            self.table.quoted(),
+            quote_text(&self.job),
+            quote_text(proof.unwrap_or_default())
+        );
+        session.exec_rows(&sql, "INSERT of the job's end into the ledger")?;
+        Ok(())
+    }
+
+    /// The jobs in a ledger all of whose portions are in, with what their commands are known by.
+    pub(crate) fn completed(
+        session: &mut Session,
+        table: &TableName,
+    ) -> Result<Vec<(Ledger, Option<String>)>, Error> {
+        let sql = format!("SELECT job, note FROM {} WHERE ordinal={COMPLETE_ROW}", table.quoted());
+        let rows = match session.query(&sql) {
+            Err(e) if e.errno() == Some(ER_NO_SUCH_TABLE) => return Ok(Vec::new()),
+            rows => rows?,
+        };
+        let job = |row: &Row| {
+            let proof = Some(row.text_lossy(1)).filter(|proof| !proof.is_empty());
+            Ok((Ledger { table: table.clone(), job: row.text(0)? }, proof))
+        };
+        rows.iter().map(job).collect()
     }
 
     /// The entry of one portion, if it is in.

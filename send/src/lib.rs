@@ -40,7 +40,7 @@ mod sync {
 }
 
 pub use landing::{Ask, Landing, Way};
-pub use resume::{input_text, sweep};
+pub use resume::{completed, forget_completed, input_text, sweep};
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -260,8 +260,9 @@ impl<'a> Work<'a> {
                 (Some(twin.filled(target).rest()), Vec::new())
             }
             (None, Some(transaction)) => {
-                let committed =
+                let mut committed =
                     steps.last_step(Stage::Publish, || commit(target, transaction, session))?;
+                committed.extend(forget(steps, transaction, target));
                 if let Some(next) = self.next_number {
                     // Not worth a word where it cannot be done: numbers then go on without a gap.
                     let _ = targets::transaction::number(target, next);
@@ -269,6 +270,13 @@ impl<'a> Work<'a> {
                 (None, committed)
             }
             (None, None) => {
+                if let Some(resume) = &self.resume {
+                    let proof = target.names.proof.clone();
+                    target.clean_up(|target| {
+                        resume.ledger.complete(&mut target.session, proof.as_deref())
+                    })?;
+                    failpoint::hit("ledger.complete");
+                }
                 self.given = session;
                 (None, Vec::new())
             }
@@ -456,6 +464,16 @@ fn commit(
     transaction.commit(target, session)?;
     failpoint::hit("publish.committed");
     Ok(Vec::new())
+}
+
+/// Removes what proves that a transaction was committed, once the journal says so. Gives warnings.
+pub fn forget(steps: &mut Steps<'_>, transaction: &Transaction, target: &mut Lock) -> Vec<String> {
+    let written = steps.rows_are_in();
+    match (written, transaction.mark()) {
+        (Ok(()), _) => transaction.forget(target).into_iter().collect(),
+        (Err(error), Some(mark)) => vec![job::publish::unwritten(mark, &error)],
+        (Err(error), None) => vec![error.to_string()],
+    }
 }
 
 fn no_connection() -> Error {

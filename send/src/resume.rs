@@ -14,7 +14,7 @@ use sources::{Chunk, Source};
 use targets::Lock;
 
 use crate::landing::{Landing, Way};
-use crate::ledger::{Entry, Job, Ledger, Totals};
+use crate::ledger::{Entry, Job, JobFile, Ledger, Totals};
 
 /// Begins the options of a job whose rows went into a twin.
 const TWIN_MARK: &str = "twin ";
@@ -150,6 +150,45 @@ pub fn sweep(target: &mut Lock) -> Result<(), Error> {
     let table = target.names.ledger.clone();
     for (job, ledger, _) in Ledger::find(&mut target.session, &table)? {
         if job.options.starts_with(TWIN_MARK) {
+            ledger.remove(&mut target.session)?;
+        }
+    }
+    Ok(())
+}
+
+/// A load all of whose portions are in, and whose ledger is still there.
+pub struct Completed {
+    /// What its command is known by.
+    pub proof: String,
+    /// Whether its files are those of this load.
+    pub is_same_input: bool,
+}
+
+/// The loads of a target all of whose portions are in, of commands that are known by something.
+///
+/// Errors: the server's.
+pub fn completed(target: &mut Lock, options: &LoadOptions) -> Result<Vec<Completed>, Error> {
+    let table = target.names.ledger.clone();
+    let proofs = Ledger::completed(&mut target.session, &table)?;
+    if proofs.is_empty() {
+        return Ok(Vec::new());
+    }
+    let files: Vec<JobFile> = options.files.iter().map(|file| JobFile::at(file)).collect();
+    let jobs = Ledger::find(&mut target.session, &table)?;
+    let completed = jobs.into_iter().filter_map(|(job, ledger, _)| {
+        let (_, proof) = proofs.iter().find(|(completed, _)| *completed == ledger)?;
+        Some(Completed { proof: proof.clone()?, is_same_input: job.files == files })
+    });
+    Ok(completed.collect())
+}
+
+/// Forgets the loads all of whose portions are in, of the commands that are known by `proofs`.
+///
+/// Errors: the server's.
+pub fn forget_completed(target: &mut Lock, proofs: &[String]) -> Result<(), Error> {
+    let table = target.names.ledger.clone();
+    for (ledger, proof) in Ledger::completed(&mut target.session, &table)? {
+        if proof.is_some_and(|proof| proofs.contains(&proof)) {
             ledger.remove(&mut target.session)?;
         }
     }

@@ -9,7 +9,9 @@ use std::path::{Path, PathBuf};
 
 use crate::foreign_keys::{carry_over, has_children, referred, unchecked};
 use crate::lock::Lock;
-use crate::names::{Names, is_own_database, own_pattern, part_prefix, twin_prefix};
+use crate::names::{
+    MARK, Names, is_own_database, kind_prefix, own_pattern, part_prefix, proof_in, twin_prefix,
+};
 use crate::scratch;
 use crate::swapped::check_emptied;
 use schema::ForeignKey;
@@ -19,6 +21,15 @@ use server::error::{Error, Result};
 use server::facts::database_dir::DatabaseDir;
 use server::identifier::{TableName, quote_text};
 use server::session::Row;
+
+/// A table that a killed load has left, which is there only where its rows are in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Proof {
+    /// Its name.
+    pub table: TableName,
+    /// What the rows are known by, if the name says so.
+    pub of: Option<String>,
+}
 
 /// What loads of a target have made.
 struct Own {
@@ -80,22 +91,38 @@ impl Lock {
         }
         let is =
             |table: &TableName, name: &TableName| table == name || table.database == name.table;
-        for table in &there {
-            if is(table, &names.emptied) {
-                check_emptied(&mut self.session, &self.table.name, table)?;
-            } else if is(table, &names.replaced) || is(table, &names.extended) {
-                self.check_replaced(table)?;
-            } else if self.has_old_rows(table)? {
+        let of_kind = |table: &TableName, kind: &str| {
+            proof_in(table).is_some()
+                && table.table.starts_with(&kind_prefix(&self.table.name, kind))
+        };
+        let is_emptied = |table: &TableName| is(table, &names.emptied) || of_kind(table, "empty");
+        let is_replaced = |table: &TableName| {
+            let is_plain = is(table, &names.replaced) || is(table, &names.extended);
+            is_plain || of_kind(table, "old") || of_kind(table, "before")
+        };
+        let (emptied, rest): (Vec<TableName>, Vec<TableName>) =
+            there.iter().cloned().partition(|table| is_emptied(table));
+        let (replaced, rest): (Vec<TableName>, Vec<TableName>) =
+            rest.into_iter().partition(|table| is_replaced(table));
+        for table in &emptied {
+            check_emptied(&mut self.session, &self.table.name, table)?;
+        }
+        for table in &replaced {
+            self.check_replaced(table)?;
+        }
+        for table in &rest {
+            if self.has_old_rows(table)? {
                 self.check_replaced(table)?;
                 removed.push(format!("table {}", names.extended));
             }
         }
-        let made = [twin_prefix(&self.table.name), part_prefix(&self.table.name)];
+        let mark = kind_prefix(&self.table.name, MARK);
+        let made = [twin_prefix(&self.table.name), part_prefix(&self.table.name), mark];
         for table in there {
             let aside = names.beside().into_iter().find(|aside| is(&table, aside));
+            let is_aside = emptied.contains(&table) || replaced.contains(&table);
             let is_filled = is(&table, &names.shadow) || table == names.row_ids;
-            if aside.is_some() || is_filled || made.iter().any(|name| table.table.starts_with(name))
-            {
+            if is_aside || is_filled || made.iter().any(|name| table.table.starts_with(name)) {
                 self.free_of_triggers(&table)?;
                 self.drop_own(&table)?;
                 removed.push(format!("table {}", aside.unwrap_or(&table)));
@@ -121,6 +148,41 @@ impl Lock {
             self.table.foreign_keys = catalog::foreign_keys(&mut self.session, &self.table.name)?;
         }
         Ok(())
+    }
+
+    /// What killed loads of the target have left that proves that their rows are in. Waits for a transaction
+    /// that is not over.
+    ///
+    /// Errors: a lock that does not come.
+    pub fn proofs(&mut self) -> Result<Vec<Proof>> {
+        if self.is_swept() {
+            return Ok(Vec::new());
+        }
+        let (target, names) = (self.table.name.clone(), Names::of(&self.table.name));
+        let Own { tables, databases } = self.own()?;
+        let mut proofs = Vec::new();
+        for database in databases.iter().filter(|name| **name != names.shadow.table) {
+            let table = TableName::new(database.as_str(), target.table.as_str());
+            if catalog::exists(&mut self.session, &table)? {
+                proofs.push(Proof { table, of: None });
+            }
+        }
+        let is_aside = |table: &TableName| {
+            let is_of = |kind| table.table.starts_with(&kind_prefix(&target, kind));
+            names.beside().contains(&table)
+                || proof_in(table).is_some() && ["old", "empty", "before"].into_iter().any(is_of)
+        };
+        for table in tables {
+            let is_mark = table.table.starts_with(&kind_prefix(&target, MARK));
+            let proves = is_aside(&table)
+                || is_mark && self.was_marked(&table)?
+                || self.has_old_rows(&table)?;
+            if proves {
+                let of = proof_in(&table);
+                proofs.push(Proof { table, of });
+            }
+        }
+        Ok(proofs)
     }
 
     /// Tables and databases of loads of this target.
@@ -209,7 +271,9 @@ impl Lock {
         // As many as the target had partitions then.
         let part = part_prefix(&self.table.name);
         let whole = self.names.beside().into_iter().chain([&self.names.shadow]);
-        let whole: Vec<String> = whole.map(|name| format!("{}#", name.table)).collect();
+        let mut whole: Vec<String> = whole.map(|name| format!("{}#", name.table)).collect();
+        let proven = ["old", "empty", "before"];
+        whole.extend(proven.map(|kind| format!("{}by_", kind_prefix(&self.table.name, kind))));
         let is_of_parts = |name: &str| {
             let is_part = name.starts_with(&part) && name.ends_with(".build");
             let is_file = name.ends_with(".ibd") || name.ends_with(".cfg");

@@ -63,6 +63,7 @@ pub mod undecided;
 pub mod waiting;
 
 pub use keeper::Keeper;
+pub use leftovers::Proof;
 pub use lock::{Lock, LockOptions, RECONNECT_WAIT};
 pub use names::Names;
 pub use resting::{Connections, Resting};

@@ -40,6 +40,8 @@ pub struct LockOptions {
     pub datadir: Option<PathBuf>,
     /// Whether the direct path goes past triggers, which stay on the target; default no.
     pub no_triggers: bool,
+    /// What the rows of the command are known by; default nothing.
+    pub proof: Option<String>,
 }
 
 impl Default for LockOptions {
@@ -51,6 +53,7 @@ impl Default for LockOptions {
             told: None,
             datadir: None,
             no_triggers: false,
+            proof: None,
         }
     }
 }

@@ -60,7 +60,7 @@ impl MergedPartition {
             target: target.to_string(),
             detail: format!("the load's own table, {table}, was dropped"),
         })?;
-        let merged = merged_name(&target, space_id);
+        let merged = merged_name(&target, &lock.names, space_id);
         lock.exec(&format!("RENAME TABLE {} TO {}", table.quoted(), merged.quoted()))?;
         lock.names.extended = merged.clone();
         Ok(MergedPartition { partition: partition.to_owned(), table: merged, space_id })

@@ -10,6 +10,11 @@ use server::identifier::{TableName, digest};
 /// Characters of the target's name in the names of ours: 64 less prefix and digest.
 const NAME_CHARS: usize = 30;
 
+/// What stands before the proof of a command in a name.
+const PROOF_MARK: &str = "_by_";
+/// The kind of tables whose row proves that a transaction was committed.
+pub(super) const MARK: &str = "mark";
+
 /// Names of one load's helpers, derived from the target's name alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Names {
@@ -30,6 +35,8 @@ pub struct Names {
     pub appends: TableName,
     /// The server's named lock.
     pub lock: String,
+    /// What the rows of the command are known by, in names of tables that prove that they are in.
+    pub proof: Option<String>,
 }
 
 impl Names {
@@ -48,7 +55,42 @@ impl Names {
             ledger: name("ledger"),
             appends: name("append"),
             lock: format!("inrush_{}", digest_of(target)),
+            proof: None,
         }
+    }
+
+    /// The same for a command whose rows are known by this, 16 digits.
+    pub fn proven_by(self, proof: Option<String>) -> Names {
+        Names { proof, ..self }
+    }
+}
+
+/// A name beside the target with the proof of a command in place of what can be read.
+pub(super) fn proven_name(target: &TableName, kind: &str, proof: &str) -> TableName {
+    let table = format!("_inrush_{kind}_{}{PROOF_MARK}{proof}", digest_of(target));
+    TableName::new(target.database.clone(), table)
+}
+
+/// The proof in a name that [`proven_name`] gives, or [`merged_name`].
+pub(super) fn proof_in(table: &TableName) -> Option<String> {
+    let (_, proof) = table.table.rsplit_once('_')?;
+    let is_proof = proof.len() == 16 && proof.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let is_marked = table.table.len() > 16 + PROOF_MARK.len()
+        && table.table[..table.table.len() - 16].ends_with(PROOF_MARK);
+    let is_merged = table.table.contains("_merged_");
+    (is_proof && (is_marked || is_merged)).then(|| proof.to_owned())
+}
+
+/// What the names of all tables of one kind begin with that a load makes for a target.
+pub(super) fn kind_prefix(target: &TableName, kind: &str) -> String {
+    format!("_inrush_{kind}_{}_", digest_of(target))
+}
+
+/// The table whose row proves that one transaction was committed, of a load that is known by nothing else.
+pub(super) fn mark_name(target: &TableName, names: &Names, connection: u64) -> TableName {
+    match &names.proof {
+        Some(proof) => proven_name(target, MARK, proof),
+        None => twin_name(target, connection),
     }
 }
 
@@ -99,13 +141,15 @@ pub(super) fn part_name(target: &TableName, which: &str) -> TableName {
 
 /// A table with the old and new rows of a partition, whose tablespace has this number: the rows take it
 /// along when they are exchanged, and the name stays.
-pub(super) fn merged_name(target: &TableName, space_id: u32) -> TableName {
-    part_name(target, &format!("merged_{space_id}"))
+pub(super) fn merged_name(target: &TableName, names: &Names, space_id: u32) -> TableName {
+    let proof = names.proof.as_ref().map_or(String::new(), |proof| format!("_{proof}"));
+    part_name(target, &format!("merged_{space_id}{proof}"))
 }
 
 /// The number in a name that [`merged_name`] gives.
 pub(super) fn merged_space_id(target: &TableName, table: &TableName) -> Option<u32> {
-    table.table.strip_prefix(&part_prefix(target))?.strip_prefix("merged_")?.parse().ok()
+    let words = table.table.strip_prefix(&part_prefix(target))?.strip_prefix("merged_")?;
+    words.split_once('_').map_or(words, |(number, _)| number).parse().ok()
 }
 
 /// What was in a partition, if others may have written to it at the last moment. No load removes it.
@@ -153,11 +197,32 @@ mod tests {
     #[test]
     fn the_name_of_a_merged_partition_says_its_number() {
         let target = TableName::new("d", "t".repeat(64));
-        let merged = merged_name(&target, u32::MAX);
-        assert!(merged.table.len() <= 64 && merged.table.starts_with(&part_prefix(&target)));
-        assert_eq!(merged_space_id(&target, &merged), Some(u32::MAX));
+        let names = Names::of(&target);
+        let proven = names.clone().proven_by(Some("0123456789abcdef".to_owned()));
+        for (names, proof) in [(names, None), (proven, Some("0123456789abcdef".to_owned()))] {
+            let merged = merged_name(&target, &names, u32::MAX);
+            assert!(merged.table.len() <= 64 && merged.table.starts_with(&part_prefix(&target)));
+            assert_eq!(merged_space_id(&target, &merged), Some(u32::MAX));
+            assert_eq!(proof_in(&merged), proof);
+        }
+        let merged = merged_name(&target, &Names::of(&target), u32::MAX);
         assert_eq!(merged_space_id(&target, &part_name(&target, "7")), None);
         assert_eq!(merged_space_id(&TableName::new("e", "t"), &merged), None);
+    }
+
+    #[test]
+    fn the_name_of_a_proof_says_which_command_it_is_of() {
+        let target = TableName::new("d", "t".repeat(64));
+        let proof = "0123456789abcdef".to_owned();
+        for kind in [MARK, "old", "empty", "before"] {
+            let name = proven_name(&target, kind, &proof);
+            assert!(name.table.len() <= 64 && name.table.starts_with(&kind_prefix(&target, kind)));
+            assert_eq!(proof_in(&name), Some(proof.clone()));
+        }
+        let names = Names::of(&target);
+        for plain in [&names.replaced, &names.emptied, &names.extended, &names.shadow] {
+            assert_eq!(proof_in(plain), None, "{plain}");
+        }
     }
 
     #[test]

@@ -81,7 +81,7 @@ impl Resting {
             told: options.told.clone(),
         };
         Resting {
-            names: Names::of(&table.name),
+            names: Names::of(&table.name).proven_by(options.proof.clone()),
             table,
             facts: Arc::clone(facts),
             unsupported,
@@ -113,6 +113,11 @@ impl Resting {
             keeper,
             left,
         }
+    }
+
+    /// Whether no load of this target has left anything, as [`Lock::is_swept`].
+    pub fn is_swept(&self) -> bool {
+        self.left.as_ref().is_some_and(|left| !left.has(&self.table.name))
     }
 
     /// Where the direct path builds its file, as [`Lock::build_path`]; none where that cannot be

@@ -16,7 +16,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::foreign_keys::unchecked;
-use crate::names::Names;
+use crate::names::{Names, merged_space_id, proven_name};
 use crate::swap::Mode;
 use schema::{Table, TableName};
 use server::catalog::{self, definition, references, without_references};
@@ -36,13 +36,20 @@ impl Names {
         }
     }
 
-    /// What the target is called once that has its place.
+    /// What the target is called once that has its place. Tables that no foreign key concerns are called by
+    /// the proof of their command: the rights that others take are those to databases of fixed names.
     pub(super) fn aside(&self, table: &Table, mode: Mode) -> TableName {
-        let aside = match mode {
-            Mode::Insert => &self.emptied,
-            Mode::Replace => &self.replaced,
-            Mode::Append => &self.extended,
+        let (aside, kind) = match mode {
+            Mode::Insert => (&self.emptied, "empty"),
+            Mode::Replace => (&self.replaced, "old"),
+            Mode::Append => (&self.extended, "before"),
         };
+        if mode == Mode::Append && merged_space_id(&table.name, aside).is_some() {
+            return aside.clone();
+        }
+        if let Some(proof) = self.proof.as_ref().filter(|_| table.foreign_keys.is_empty()) {
+            return proven_name(&table.name, kind, proof);
+        }
         match table.references.is_empty() {
             true => aside.clone(),
             false => TableName::new(aside.table.as_str(), table.name.table.as_str()),

@@ -10,7 +10,7 @@
 use std::time::Duration;
 
 use crate::lock::Lock;
-use crate::names::twin_name;
+use crate::names::mark_name;
 use server::catalog::{self, definition};
 use server::connect::Mark;
 use server::error::{Error, Result};
@@ -116,7 +116,8 @@ impl Transaction {
         Err(Error::Altered { target: name.to_string(), detail })
     }
 
-    /// Commits what its `session` has loaded.
+    /// Commits what its `session` has loaded. Its mark stays, and proves that, until
+    /// [`Transaction::forget`].
     ///
     /// Errors: the server's, and nothing is in; [`Error::CommitUnknown`] where the connection
     /// broke and nothing tells whether it was done.
@@ -146,12 +147,20 @@ impl Transaction {
         drop(session);
         outcome?;
         self.asked = Asked::Answered;
-        // The rows are in, whatever becomes of the mark: the next load removes it too.
-        let _shield = lock.session.options().interrupt.shield();
-        if let Err(error) = self.drop_mark(lock) {
-            lock.remarks.push(format!("a table of the load's own is still there: {error}"));
-        }
         Ok(())
+    }
+
+    /// Drops the mark of a committed transaction, once it is written down that the rows are in. Gives a
+    /// warning where that cannot be done: the next load drops it too.
+    pub fn forget(&self, lock: &mut Lock) -> Option<String> {
+        let _shield = lock.session.options().interrupt.shield();
+        let dropped = self.drop_mark(lock).err();
+        dropped.map(|error| format!("a table of the load's own is still there: {error}"))
+    }
+
+    /// The table whose row proves that all rows are in, where there is one.
+    pub fn mark(&self) -> Option<&TableName> {
+        self.mark.as_ref()
     }
 
     /// Whether its rows are in, for whom a panic has kept from hearing what the server answered.
@@ -199,6 +208,15 @@ impl Transaction {
     }
 }
 
+impl Lock {
+    /// Whether the transaction of a killed load was committed, by its mark. Waits for its end.
+    pub(super) fn was_marked(&mut self, mark: &TableName) -> Result<bool> {
+        let sql = format!("SELECT 1 FROM {} LOCK IN SHARE MODE", mark.quoted());
+        let rows = self.patience.watch(&mut self.session, |session| session.query(&sql))?;
+        Ok(!rows.is_empty())
+    }
+}
+
 /// Has the target's AUTO_INCREMENT go on at `next`, behind what LOAD DATA would have reserved. It is
 /// never set back, and nobody is waited for.
 ///
@@ -238,7 +256,7 @@ fn make_mark(lock: &mut Lock) -> Result<Option<TableName>> {
     if !tells || !rights.iter().all(|right| lock.facts.privileges.on_database(right, database)) {
         return Ok(None);
     }
-    let mark = twin_name(&lock.table.name, lock.session.id());
+    let mark = mark_name(&lock.table.name, &lock.names, lock.session.id());
     let shape = "(committed TINYINT NOT NULL PRIMARY KEY) ENGINE=InnoDB";
     lock.exec(&format!("CREATE TABLE {} {shape}", mark.quoted()))?;
     Ok(Some(mark))

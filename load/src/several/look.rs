@@ -22,6 +22,7 @@ use super::part::{At, Part};
 use crate::copies::{self, Copies, Original, Wanted};
 use crate::estimate::Estimate;
 use crate::ladder::{self, Purpose};
+use crate::published::{self, Settled};
 use crate::small;
 use crate::space;
 
@@ -38,17 +39,25 @@ pub(super) struct Looked {
     pub(super) copies: Option<Copies>,
 }
 
+/// What looking at the tables of a command gives.
+pub(super) enum Found {
+    /// They are to be loaded.
+    Looked(Box<Looked>, Box<Settled>),
+    /// All rows are in already, of a killed job of the same command. The keeper holds the tables.
+    In(Vec<Resting>, Arc<Keeper>, Box<Settled>),
+}
+
 /// Takes all tables, finds the way into each, and removes what a killed load left.
 ///
 /// Errors: whatever keeps one of them from being loaded with the others.
 pub(super) fn look(
     connect: &ConnectOptions,
     tables: Vec<LoadOptions>,
-    told: &Sender<String>,
-) -> Result<Looked, Error> {
+    (told, text): (&Sender<String>, &str),
+) -> Result<Found, Error> {
     let against = match tables.iter().all(copies::are_asked_for) {
-        true => match look_with_copies(connect, &tables, told)? {
-            Ok(looked) => return Ok(looked),
+        true => match look_with_copies(connect, &tables, (told, text))? {
+            Ok(found) => return Ok(found),
             Err(against) => against,
         },
         false => Vec::new(),
@@ -56,7 +65,12 @@ pub(super) fn look(
     let mut session = Session::connect(connect)?;
     let names = spelled(&mut session, &tables)?;
     let lock_options = lock_options(&tables[0], Some(told));
-    let (keeper, mut targets) = Keeper::take(session, &names, &lock_options)?;
+    let (keeper, targets) = Keeper::take(session, &names, &lock_options)?;
+    let (mut targets, settled) =
+        published::settle_all(targets, &keeper, (connect, &tables[0]), text)?;
+    if settled.is_in {
+        return Ok(Found::In(targets, keeper, Box::new(settled)));
+    }
     for target in &mut targets {
         target.unsupported.extend(against.iter().cloned().map(Unsupported::NamedReplica));
     }
@@ -99,7 +113,8 @@ pub(super) fn look(
         looked => looked,
     };
     let looked = looked.map_err(|shut| shut.error)?;
-    looked.finish(keeper, &order, by.is_transaction(), None)
+    let looked = looked.finish(keeper, &order, by.is_transaction(), None)?;
+    Ok(Found::Looked(Box::new(looked), Box::new(settled)))
 }
 
 /// Whether one transaction may hold the rows of all where they cannot be published by a swap. Files of a
@@ -119,8 +134,9 @@ pub(super) fn can_be_whole(tables: &[LoadOptions]) -> bool {
 fn look_with_copies(
     connect: &ConnectOptions,
     tables: &[LoadOptions],
-    told: &Sender<String>,
-) -> Result<Result<Looked, Vec<String>>, Error> {
+    (told, text): (&Sender<String>, &str),
+) -> Result<Result<Found, Vec<String>>, Error> {
+    let logged = connect;
     let connect = copies::primary_options(connect);
     let mut session = match Session::connect(&connect) {
         Ok(session) => session,
@@ -128,6 +144,10 @@ fn look_with_copies(
     };
     let names = spelled(&mut session, tables)?;
     let (keeper, targets) = Keeper::take(session, &names, &lock_options(&tables[0], Some(told)))?;
+    let (targets, settled) = published::settle_all(targets, &keeper, (logged, &tables[0]), text)?;
+    if settled.is_in {
+        return Ok(Ok(Found::In(targets, keeper, Box::new(settled))));
+    }
     let mut session = keeper.another()?;
     let originals: Vec<Original<'_>> = targets.iter().map(Original::of).collect();
     let wanted = Wanted { connect: &connect, options: &tables[0], told: Some(told), cleans: true };
@@ -146,7 +166,8 @@ fn look_with_copies(
     for part in &mut looked.parts {
         part.rung.why = copies.why();
     }
-    looked.finish(keeper, &order, false, Some(copies)).map(Ok)
+    let looked = looked.finish(keeper, &order, false, Some(copies))?;
+    Ok(Ok(Found::Looked(Box::new(looked), Box::new(settled))))
 }
 
 impl LookedAt {
@@ -272,6 +293,7 @@ pub(super) fn lock_options(options: &LoadOptions, told: Option<&Sender<String>>)
         told: told.cloned(),
         datadir: None,
         no_triggers: options.no_triggers,
+        proof: options.proof(),
     }
 }
 

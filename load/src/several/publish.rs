@@ -38,13 +38,19 @@ pub(super) fn publish(
     let options = parts[0].options.clone();
     let mut all = Published::by(&mut lock, made).with(others);
     let published = pool::catch(|| {
-        steps.last_step(Stage::Publish, || {
+        let (mut swapped, place) = (None, &mut all);
+        let mut warnings = steps.last_step(Stage::Publish, || {
+            let all = place;
             if let Some(copies) = copies {
                 let mut copies = copies.lock().unwrap_or_else(PoisonError::into_inner);
                 copies.check(&mut all.lock.session)?;
             }
-            job::publish::publish(&mut all, told, &options)
-        })
+            swapped = Some(job::publish::swap(all, told, &options)?);
+            Ok(Vec::new())
+        })?;
+        let finish = |swapped| job::publish::finish(swapped, steps, &options);
+        warnings.extend(swapped.map(finish).unwrap_or_default());
+        Ok(warnings)
     });
     let published = published.unwrap_or_else(|died| {
         let _shield = options.interrupt.shield();
@@ -53,7 +59,10 @@ pub(super) fn publish(
     match published {
         Ok(mut warnings) => {
             drop(all);
-            warnings.extend(forget_ledgers(&mut lock, &ledgers));
+            match steps.rows_are_in() {
+                Ok(()) => warnings.extend(forget_ledgers(&mut lock, &ledgers)),
+                Err(error) => warnings.push(error.to_string()),
+            }
             // What was noticed at the swap; what was before it is in the reports.
             warnings.append(&mut lock.remarks);
             drop(keeper);

@@ -180,6 +180,7 @@ fn commit(
         error => error,
     });
     let committed = committed.map(|mut warnings| {
+        warnings.extend(send::forget(steps, &transaction, &mut lock));
         warnings.append(&mut lock.remarks);
         warnings
     });

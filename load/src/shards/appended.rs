@@ -20,6 +20,7 @@ use job::failpoint;
 use job::options::{LoadOptions, Mode, WithOthers};
 use job::pool;
 use job::progress::{Progress, Stage};
+use job::publish;
 use job::report::Report;
 use job::steps::Steps;
 use job::tally;
@@ -129,7 +130,7 @@ impl Sharded<'_, '_> {
         append.duplicates = filled.reports.iter().map(|(report, _)| report.duplicates).sum();
         let (mut branches, mut seen) = (Some(branches), Duration::ZERO);
         let (options, target) = (self.options, looked.target.table.name.to_string());
-        let publish = || {
+        let decide_and_commit = || {
             failpoint::hit("branches.decide");
             looked::check_map(looked, options)?;
             decide(&mut looked.target, &decisions, &append)?;
@@ -143,16 +144,12 @@ impl Sharded<'_, '_> {
                 cleaner.end_branches(&mut looked.target.session, &decisions, &append)
             });
             done.and_then(|done| done).map_err(|error| pending(&target, error))?;
-            let forgotten = pool::catch(|| {
-                cleaner.unmark(&append, true)?;
-                Ok(decisions.forget(&mut looked.target.session, &append.job)?)
-            });
-            let forgotten = forgotten.and_then(|done: Result<(), Error>| done);
-            Ok(forgotten.err().map(|error| left(&error, &decisions)).into_iter().collect())
+            Ok(Vec::new())
         };
-        let published = pool::catch(|| self.steps.last_step(Stage::Publish, publish));
+        let published = pool::catch(|| self.steps.last_step(Stage::Publish, decide_and_commit));
         match (published.and_then(|published| published), branches) {
-            (Ok(warnings), _) => {
+            (Ok(mut warnings), _) => {
+                warnings.extend(self.forget(looked, &decisions, &append));
                 let mut report = self.report(looked, filled, warnings);
                 report.notes.push(format!(
                     "the commits of all shards took {:.1} ms, within which readers could see the new rows of \
@@ -170,6 +167,26 @@ impl Sharded<'_, '_> {
         }
     }
 
+    /// Removes what proves that the rows are in, once the journal says so. Gives warnings.
+    fn forget(
+        &mut self,
+        looked: &mut Looked,
+        decisions: &Decisions,
+        append: &Append,
+    ) -> Option<String> {
+        let _shield = self.options.interrupt.shield();
+        if let Err(error) = self.steps.rows_are_in() {
+            return Some(publish::unwritten(decisions.table(), &error));
+        }
+        let cleaner = Cleaner { connect: self.connect, options: self.options, map: &looked.map };
+        let forgotten = pool::catch(|| {
+            cleaner.unmark(append, true)?;
+            Ok(decisions.forget(&mut looked.target.session, &append.job)?)
+        });
+        let forgotten = forgotten.and_then(|done: Result<(), Error>| done);
+        forgotten.err().map(|error| left(&error, decisions))
+    }
+
     /// The rows are in already, of this very command.
     fn were_in(
         &mut self,
@@ -177,14 +194,18 @@ impl Sharded<'_, '_> {
         decisions: &Decisions,
         before: &Append,
     ) -> Result<Report, Error> {
-        let warnings = self.steps.last_step(Stage::Publish, || {
-            let forgotten = decisions.forget(&mut looked.target.session, &before.job);
-            let forgotten = forgotten.err().map(|error| left(&error.into(), decisions));
-            let map = (&looked.target, &looked.map);
-            let tables = Tables::new(self.connect, self.options, map, false);
-            let swept = tables.sweep(&mut looked.target.session).err();
-            Ok(forgotten.into_iter().chain(swept.map(|error| left_staged(&error))).collect())
-        })?;
+        let mut warnings = self.steps.last_step(Stage::Publish, || Ok(Vec::new()))?;
+        match self.steps.rows_are_in() {
+            Ok(()) => {
+                let forgotten = decisions.forget(&mut looked.target.session, &before.job);
+                warnings.extend(forgotten.err().map(|error| left(&error.into(), decisions)));
+                let map = (&looked.target, &looked.map);
+                let tables = Tables::new(self.connect, self.options, map, false);
+                let swept = tables.sweep(&mut looked.target.session).err();
+                warnings.extend(swept.map(|error| left_staged(&error)));
+            }
+            Err(error) => warnings.push(publish::unwritten(decisions.table(), &error)),
+        }
         let mut report = self.report(looked, Filled::default(), warnings);
         (report.rows, report.duplicates) = (before.rows, before.duplicates);
         report.notes.push(format!(

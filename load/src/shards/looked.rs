@@ -45,6 +45,13 @@ pub(crate) struct Looked {
     pub(super) before: Option<Append>,
 }
 
+impl Looked {
+    /// Whether the rows of this very command are in, by what the head says.
+    pub(crate) fn is_in_already(&self) -> bool {
+        self.before.is_some()
+    }
+}
+
 /// Looks at the target and its shards.
 ///
 /// Errors: [`Error::Unfit`] with all that is in the way; [`Error::Shard`].

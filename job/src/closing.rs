@@ -1,0 +1,49 @@
+//! Journals of jobs that are done, kept open until the process exits.
+//!
+//! A process that is killed before its user has read the report may have loaded all rows. Its journal is
+//! not closed then, and the same command finds that its rows are in.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use crate::failpoint;
+use crate::jobs::{self, Job};
+use crate::journal::Journal;
+
+/// Journals to close, the oldest first.
+static OPEN: Mutex<Vec<Open>> = Mutex::new(Vec::new());
+
+/// The journal of a job that is done.
+struct Open {
+    journal: Arc<Mutex<Journal>>,
+    state_dir: PathBuf,
+    /// Killed jobs that it has finished.
+    finished: Vec<Job>,
+}
+
+/// Keeps a journal open, and its lock, until [`close_jobs`].
+pub(crate) fn keep(journal: Arc<Mutex<Journal>>, state_dir: &Path, finished: Vec<Job>) {
+    let open = Open { journal, state_dir: state_dir.to_owned(), finished };
+    OPEN.lock().unwrap_or_else(PoisonError::into_inner).push(open);
+}
+
+/// Closes the journals of all jobs of this process that went well, and those of jobs that these have
+/// finished. The process exits right behind this.
+///
+/// A journal that cannot be written to is left open: the same command then finds its rows once more.
+pub fn close_jobs() {
+    let open = std::mem::take(&mut *OPEN.lock().unwrap_or_else(PoisonError::into_inner));
+    if !open.is_empty() {
+        failpoint::hit("job.reported");
+    }
+    for job in &open {
+        for finished in &job.finished {
+            let _ = jobs::close(&job.state_dir, finished);
+        }
+    }
+    for job in open {
+        let _ = job.journal.lock().unwrap_or_else(PoisonError::into_inner).close();
+        // The system ends the lock with the process: no call of ours follows.
+        std::mem::forget(job.journal);
+    }
+}

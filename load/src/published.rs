@@ -1,0 +1,312 @@
+//! Loads that were killed when all their rows were in: the next load of the table finishes them.
+//!
+//! Between the publishing and the exit of a process something always says that the rows are in: first a table
+//! on the server ([`Proof`]), then the journal, until that is closed. A load of the same command loads
+//! nothing then; another load goes on behind it.
+
+use job::command::CommandProof;
+use job::error::Error;
+use job::jobs::{self, Job, State};
+use job::journal::Event;
+use job::options::{LoadOptions, Mode};
+use job::report::Report;
+use job::steps::Steps;
+use server::{ConnectOptions, Session, catalog};
+use targets::{Connections, Keeper, Lock, Proof, Resting};
+
+/// What was found of loads that were killed.
+#[derive(Default)]
+pub(crate) struct Settled {
+    /// Whether the rows of this very command are in: nothing is to be loaded.
+    pub(crate) is_in: bool,
+    /// The killed job of this command, if its journal is here.
+    job: Option<Job>,
+    /// Proofs that are removed, by the commands.
+    proofs: Vec<String>,
+    /// Whether what the killed loads left is removed.
+    clears: bool,
+    /// Killed jobs whose rows this load replaces.
+    replaced: Vec<Job>,
+    /// For the report.
+    pub(crate) notes: Vec<String>,
+}
+
+/// Looks for killed loads of a target, and finishes those of other commands.
+///
+/// Errors: the server's; journals that cannot be read or written to.
+pub(crate) fn settle(
+    target: &mut Lock,
+    options: &LoadOptions,
+    text: &str,
+) -> Result<Settled, Error> {
+    let mut settled = match proofs(target, options)? {
+        Some(proofs) => judge(options, text, &proofs, || Ok(!target.is_empty()?))?,
+        None => return Ok(Settled::default()),
+    };
+    if !settled.is_in {
+        settled.clear(target)?;
+    }
+    Ok(settled)
+}
+
+/// The same of a target whose rows are on other servers. The tables that killed loads have left are removed
+/// by the next load that changes it.
+pub(crate) fn settle_shards(
+    target: &mut Lock,
+    options: &LoadOptions,
+    text: &str,
+) -> Result<Settled, Error> {
+    let proofs = match options.mode {
+        Mode::Append => Vec::new(),
+        Mode::Insert | Mode::Replace => target.proofs()?,
+    };
+    let settled = judge(options, text, &proofs, || Ok(!target.is_empty()?))?;
+    Ok(Settled { clears: false, ..settled })
+}
+
+/// The same of all targets of a command.
+pub(crate) fn settle_all(
+    targets: Vec<Resting>,
+    keeper: &Keeper,
+    (connect, options): (&ConnectOptions, &LoadOptions),
+    text: &str,
+) -> Result<(Vec<Resting>, Settled), Error> {
+    if options.proof().is_none() {
+        return Ok((targets, Settled::default()));
+    }
+    let mut found = Vec::new();
+    let mut targets = targets;
+    if !targets.iter().all(Resting::is_swept) {
+        targets = each(targets, connect, |target| {
+            found.extend(proofs(target, options)?.unwrap_or_default());
+            Ok(())
+        })?;
+    }
+    let has_rows = || {
+        let mut session = keeper.another()?;
+        for target in &targets {
+            if !catalog::is_empty(&mut session, &target.table.name)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    };
+    let mut settled = judge(options, text, &found, has_rows)?;
+    if !settled.is_in && settled.clears {
+        targets = each(targets, connect, |target| settled.clear(target))?;
+    }
+    Ok((targets, settled))
+}
+
+/// Does something with each target.
+fn each(
+    targets: Vec<Resting>,
+    connect: &ConnectOptions,
+    mut work: impl FnMut(&mut Lock) -> Result<(), Error>,
+) -> Result<Vec<Resting>, Error> {
+    let mut connections = Connections::of(Session::connect(connect)?);
+    let mut back = Vec::new();
+    for target in targets {
+        let mut lock = target.work(connections);
+        work(&mut lock)?;
+        let (target, rest) = lock.rest();
+        connections = rest;
+        back.push(target);
+    }
+    Ok(back)
+}
+
+/// What killed loads have left on the server that proves that their rows are in; none for a load that is
+/// known by nothing.
+fn proofs(target: &mut Lock, options: &LoadOptions) -> Result<Option<Vec<Proof>>, Error> {
+    if options.proof().is_none() {
+        return Ok(None);
+    }
+    let mut proofs = target.proofs()?;
+    if !target.is_swept() {
+        let table = &target.names.ledger.clone();
+        let completed = send::completed(target, options)?.into_iter();
+        // Portions of the same input are gone on with, whatever the other options are.
+        let of = completed
+            .filter(|job| !job.is_same_input || Some(&job.proof) == options.proof().as_ref());
+        proofs.extend(of.map(|job| Proof { table: table.clone(), of: Some(job.proof) }));
+    }
+    Ok(Some(proofs))
+}
+
+/// Tells whose proofs these are.
+fn judge(
+    options: &LoadOptions,
+    text: &str,
+    proofs: &[Proof],
+    has_rows: impl FnOnce() -> Result<bool, Error>,
+) -> Result<Settled, Error> {
+    let Some(own) = options.command.as_ref().and_then(|command| command.proof.as_ref()) else {
+        return Ok(Settled::default());
+    };
+    let known = Known::read(options, text, own)?;
+    let mut settled = Settled { clears: !proofs.is_empty(), ..Settled::default() };
+    let mut is_in = known.last.as_ref().is_some_and(Job::is_unfinished);
+    for proof in proofs {
+        let owner = match &proof.of {
+            Some(id) if *id == own.id => known.last.clone(),
+            Some(id) => of(options, id)?.into_iter().next(),
+            None => known.of_target.first().cloned(),
+        };
+        settled.proofs.extend(proof.of.clone());
+        let id = owner.as_ref().and_then(Job::proof).map(|proof| &proof.id);
+        match (&proof.of, id) {
+            // Its user knows: the table was only left behind.
+            _ if owner.as_ref().is_some_and(is_told) => {}
+            // It may be that of anybody: the table of another computer, or of an older version.
+            (None, None) => settled.clears = false,
+            (Some(id), _) | (None, Some(id)) if *id == own.id => is_in = true,
+            _ => settled.notes.extend(finish(options, owner.as_ref(), text)?),
+        }
+    }
+    settled.is_in = is_in && has_rows()?;
+    settled.job = known.last.filter(|_| settled.is_in);
+    if !settled.is_in && options.mode != Mode::Append {
+        let of_others = known.of_target.into_iter();
+        let is_other = |job: &Job| job.proof().is_some_and(|proof| proof.id != own.id);
+        settled.replaced = of_others.filter(|job| job.is_unfinished() && is_other(job)).collect();
+    }
+    Ok(settled)
+}
+
+/// Writes into the journal of another command's job that its rows are in, before what proves that goes. Gives
+/// a note.
+fn finish(options: &LoadOptions, job: Option<&Job>, text: &str) -> Result<Option<String>, Error> {
+    let Some(job) = job else {
+        return Ok(Some(format!(
+            "a load from elsewhere was killed when all its rows were in {text}; this load finished it first"
+        )));
+    };
+    if !job.is_in() {
+        jobs::note_in(&options.state_dir, job)?;
+    }
+    Ok(Some(format!(
+        "job {} was killed when all its rows were in {text}; this load finished it first",
+        job.name
+    )))
+}
+
+/// What the journals say.
+struct Known {
+    /// The last job of this command that may have published.
+    last: Option<Job>,
+    /// Jobs into the same target that may have, the newest first.
+    of_target: Vec<Job>,
+}
+
+impl Known {
+    fn read(options: &LoadOptions, text: &str, own: &CommandProof) -> Result<Known, Error> {
+        let quoted = serde_json::to_string(text).unwrap_or_default();
+        let mut of_target = jobs::published(&options.state_dir, &quoted)?;
+        let is_of_server = |job: &Job| job.proof().is_some_and(|proof| proof.server == own.server);
+        of_target.retain(|job| job.target() == text && is_of_server(job));
+        let is_own = |job: &&Job| job.proof().is_some_and(|proof| proof.id == own.id);
+        let last = of_target.iter().find(is_own).cloned();
+        // One that runs has its rows in, and is about to say so.
+        let last = last.filter(|job| job.state != State::Running);
+        Ok(Known { last, of_target })
+    }
+}
+
+/// Jobs of another command, the newest first.
+fn of(options: &LoadOptions, id: &str) -> Result<Vec<Job>, Error> {
+    let mut jobs = jobs::published(&options.state_dir, id)?;
+    jobs.retain(|job| job.proof().is_some_and(|proof| proof.id == id));
+    Ok(jobs)
+}
+
+/// Whether the user of a job knows that its rows are in.
+fn is_told(job: &Job) -> bool {
+    job.state == State::Running
+        || job.entries.last().is_some_and(|last| last.event == Event::Closed)
+}
+
+impl Settled {
+    /// Removes what killed loads have left, if all of it is accounted for.
+    fn clear(&mut self, target: &mut Lock) -> Result<(), Error> {
+        if self.clears {
+            target.cleanup_tables()?;
+            send::forget_completed(target, &self.proofs)?;
+        }
+        Ok(())
+    }
+
+    /// Finishes the killed load of this command: its journal is closed with that of this one.
+    pub(crate) fn finish_own(
+        mut self,
+        target: &mut Lock,
+        connect: &ConnectOptions,
+        steps: &mut Steps<'_>,
+    ) -> Report {
+        let warnings = self.take_over(steps, |settled| settled.clear(target));
+        self.report(&target.table.name.to_string(), connect, steps, warnings)
+    }
+
+    /// The same of several targets.
+    pub(crate) fn finish_own_all(
+        mut self,
+        targets: Vec<Resting>,
+        connect: &ConnectOptions,
+        steps: &mut Steps<'_>,
+    ) -> (Vec<Report>, Vec<String>) {
+        let names: Vec<String> = targets.iter().map(|one| one.table.name.to_string()).collect();
+        let warnings = self.take_over(steps, |settled| {
+            each(targets, connect, |target| settled.clear(target)).map(drop)
+        });
+        let report = |name: &String| self.report(name, connect, steps, Vec::new());
+        (names.iter().map(report).collect(), warnings)
+    }
+
+    /// The journal of this job says that the rows are in before the proof goes.
+    fn take_over(
+        &mut self,
+        steps: &mut Steps<'_>,
+        clear: impl FnOnce(&mut Settled) -> Result<(), Error>,
+    ) -> Vec<String> {
+        let cleared = steps.rows_are_in().and_then(|()| clear(self));
+        if let Some(job) = self.job.clone() {
+            steps.finishes(job);
+        }
+        let left = |error| {
+            format!(
+                "all rows are in, but what the killed load left could not be removed ({error}): the next load \
+                 removes it"
+            )
+        };
+        cleared.err().map(left).into_iter().collect()
+    }
+
+    fn report(
+        &self,
+        target: &str,
+        connect: &ConnectOptions,
+        steps: &mut Steps<'_>,
+        warnings: Vec<String>,
+    ) -> Report {
+        let who = match &self.job {
+            Some(job) => format!("job {} loaded them", job.name),
+            None => "the same command loaded them".to_owned(),
+        };
+        let mut report = Report {
+            target: target.to_owned(),
+            job: steps.job(),
+            path: "none",
+            why: format!("all rows are in already: {who}, and was killed before it could say so"),
+            server_address: connect.server_text(),
+            is_in_already: true,
+            ..Report::default()
+        };
+        report.finish(&mut steps.stopwatch, warnings);
+        report
+    }
+
+    /// Jobs whose rows this load has replaced are over.
+    pub(crate) fn close_replaced(self, steps: &mut Steps<'_>) {
+        self.replaced.into_iter().for_each(|job| steps.finishes(job));
+    }
+}
