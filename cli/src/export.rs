@@ -70,6 +70,9 @@ fn options(args: &ExportArgs) -> Result<ExportOptions, Failure> {
     if place == Place::Stdout && args.json {
         return Err(Failure::usage("--json and -o - would both print on standard output"));
     }
+    if args.no_create && format != Format::Sql {
+        return Err(Failure::usage("--no-create is about SQL files: --format sql"));
+    }
     let mut options = ExportOptions::new(table, place);
     if let Some(threads) = args.threads {
         if threads == 0 {
@@ -90,6 +93,7 @@ fn options(args: &ExportArgs) -> Result<ExportOptions, Failure> {
     Ok(ExportOptions {
         force: args.force,
         format,
+        creates_table: !args.no_create,
         compression,
         columns: args.columns.clone(),
         condition: args.condition.clone(),
@@ -107,7 +111,8 @@ fn is_folder(path: &Path) -> bool {
 /// What a file's name says of it.
 struct Ending {
     compression: Compression,
-    format: FileFormatArg,
+    /// None of an ending that stands for no format.
+    format: Option<FileFormatArg>,
     /// The name without the ending of what compresses it.
     plain: PathBuf,
 }
@@ -127,19 +132,27 @@ impl Ending {
             _ => file.with_extension(""),
         };
         let format = match ending(&plain).as_deref() {
-            Some("sql") => FileFormatArg::Sql,
-            Some("jsonl" | "ndjson") => FileFormatArg::Jsonl,
-            _ => FileFormatArg::Text,
+            Some("sql") => Some(FileFormatArg::Sql),
+            Some("jsonl" | "ndjson") => Some(FileFormatArg::Jsonl),
+            Some("csv" | "tsv" | "tbl" | "txt") | None => Some(FileFormatArg::Text),
+            Some(_) => None,
         };
         Ending { compression, format, plain }
     }
 }
 
 fn format(args: &ExportArgs, ending: &Ending) -> Result<Format, Failure> {
-    let format = match args.cut.are_default() {
-        true => args.format.unwrap_or(ending.format),
+    let by_ending = match args.cut.are_default() {
+        true => ending.format,
         // Who says how fields are cut means text.
-        false => args.format.unwrap_or(FileFormatArg::Text),
+        false => Some(FileFormatArg::Text),
+    };
+    let Some(format) = args.format.or(by_ending) else {
+        return Err(Failure::usage(format!(
+            "-o {}: the ending stands for no format; known endings are .csv .tsv .tbl .txt .sql .jsonl .ndjson, \
+             each also with .gz or .zst; --format text, sql or jsonl says the format of any other file",
+            args.output.display()
+        )));
     };
     if format != FileFormatArg::Text && !args.cut.are_default() {
         return Err(Failure::usage(

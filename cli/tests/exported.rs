@@ -337,6 +337,128 @@ fn views_empty_tables_and_columns_are_exported() {
 }
 
 #[test]
+fn the_largest_and_the_smallest_real_numbers_come_back() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE t (id INT PRIMARY KEY, f FLOAT, d DOUBLE)");
+    let floats = [
+        "3.4028234663852886e38",
+        "-3.4028234663852886e38",
+        "3.4028232e38",
+        "1.1754943508222875e-38",
+        "1.1754942e-38",
+        "-1e-45",
+        "1e-45",
+        "0",
+    ];
+    let doubles = [
+        "1.7976931348623157e308",
+        "-1.7976931348623157e308",
+        "1.7976931348623155e308",
+        "2.2250738585072014e-308",
+        "2.225073858507201e-308",
+        "-5e-324",
+        "5e-324",
+        "0",
+    ];
+    for (at, (float, double)) in floats.iter().zip(doubles).enumerate() {
+        desk.exec(&format!("INSERT INTO t VALUES ({at}, {float}, {double})"));
+    }
+    assert_eq!(
+        desk.rows("SELECT f*1e0 FROM t WHERE id < 2"),
+        ["3.4028234663852886e38", "-3.4028234663852886e38"]
+    );
+    desk.exec("CREATE TABLE loaded LIKE t");
+    for (file, path) in [("t.csv", "select"), ("t.sql", "select")] {
+        export(&desk, "t", file, &["--path", path]).done();
+        both_ways(&desk, "t", file, &[]);
+    }
+    comes_back(&mut desk, "t", "t.csv", &[]);
+    let csv = desk.home.path().join("t.csv");
+    desk.exec(&format!(
+        "LOAD DATA INFILE '{}' INTO TABLE loaded FIELDS TERMINATED BY ','",
+        csv.display()
+    ));
+    let database = desk.database.clone();
+    let was = contents(&mut desk.session, &format!("{database}.t"));
+    assert_eq!(contents(&mut desk.session, &format!("{database}.loaded")), was);
+    let empty = desk.server.database().unwrap();
+    let mut replay = desk.home.inrush(["replay", "t.sql", "--into", &empty, "--socket"]);
+    run(replay.arg(desk.server.socket())).done();
+    assert_eq!(contents(&mut desk.session, &format!("{empty}.t")), was);
+}
+
+#[test]
+fn a_sql_file_makes_its_table_in_an_empty_database() {
+    let Some(mut desk) = Desk::new() else { return };
+    let text = "CREATE TABLE `odd ``t` (id INT AUTO_INCREMENT PRIMARY KEY, p INT DEFAULT 3 COMMENT 'it''s;\n', \
+        g INT AS (p*2) STORED, v VARCHAR(9) CHARACTER SET latin1 INVISIBLE, UNIQUE (p), CHECK (p > 0), \
+        FOREIGN KEY (p) REFERENCES parent (id)) AUTO_INCREMENT=77";
+    desk.exec("CREATE TABLE parent (id INT PRIMARY KEY)");
+    desk.exec("INSERT INTO parent VALUES (1), (2)");
+    desk.exec(text);
+    desk.exec("INSERT INTO `odd ``t` (id, p, v) VALUES (1, 1, 'ü'), (2, 2, NULL)");
+    desk.exec("CREATE VIEW w AS SELECT id FROM `odd ``t`");
+    let shown = "SHOW CREATE TABLE";
+    let (was, create) =
+        (desk.rows("SELECT *, v FROM `odd ``t`"), desk.rows(&format!("{shown} `odd ``t`")));
+    for (name, more) in
+        [("direct.sql", &["--path", "direct"][..]), ("select.sql.gz", &["--path", "select"])]
+    {
+        export(&desk, "`odd ``t`", name, more).done();
+        for as_what in ["rows", "statements"] {
+            let empty = desk.server.database().unwrap();
+            let mut replay =
+                desk.home.inrush(["replay", name, "--as", as_what, "--into", &empty, "--socket"]);
+            run(replay.arg(desk.server.socket())).done();
+            assert_eq!(
+                desk.rows(&format!("SELECT *, v FROM {empty}.`odd ``t`")),
+                was,
+                "{name} {as_what}"
+            );
+            let again = desk.rows(&format!("{shown} {empty}.`odd ``t`"));
+            assert_eq!(again, create, "{name} {as_what}");
+        }
+    }
+    // In any order into one table, and without it.
+    export(&desk, "`odd ``t`", "parts/", &["--format", "sql", "--split-rows", "1"]).done();
+    let text = |name: &str| fs::read_to_string(desk.home.path().join(name)).unwrap();
+    for part in names(&desk.home.path().join("parts")) {
+        assert!(
+            text(&format!("parts/{part}")).contains("CREATE TABLE IF NOT EXISTS `odd ``t` ("),
+            "{part}"
+        );
+    }
+    export(&desk, "`odd ``t`", "rows.sql", &["--no-create"]).done();
+    assert!(!text("rows.sql").contains("CREATE"));
+    let view = export(&desk, "w", "view.sql", &[]);
+    assert!(
+        view.done().out.contains("has no CREATE TABLE") && view.out.contains("is a view"),
+        "{view:?}"
+    );
+    assert!(!text("view.sql").contains("CREATE"));
+    export(&desk, "parent", "t.csv", &["--no-create"]).refused(2, &["--no-create", "--format sql"]);
+}
+
+#[test]
+fn a_name_whose_ending_stands_for_no_format_is_refused() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE t (a INT)");
+    for name in ["x.docx", "x.json", "x.csv.xz", "x.docx.gz", "t.ibd", "x.CSV2"] {
+        export(&desk, "t", name, &[]).refused(2, &[name, ".csv", ".jsonl", ".zst", "--format"]);
+        assert!(!desk.home.path().join(name).exists());
+    }
+    for (name, more) in [
+        ("x.docx", &["--format", "text"][..]),
+        ("x.json", &["--dialect", "csv"]),
+        ("x", &[]),
+        ("x.CSV", &[]),
+        ("x.txt.gz", &[]),
+    ] {
+        export(&desk, "t", name, more).done();
+    }
+}
+
+#[test]
 fn mistakes_are_one_sentence_and_leave_no_file() {
     let Some(mut desk) = Desk::new() else { return };
     desk.exec("CREATE TABLE t (a INT)");

@@ -5,7 +5,7 @@
 //!       -> select: ranges, connections        ->
 //! ```
 //!
-//! In reading order: [`options`] is what is asked for, `columns` what of the table is written, `layout` how;
+//! In reading order: [`options`] is what is asked for, `columns` what of the table is written, `layout` how, `definition` the CREATE TABLE of SQL files;
 //! `text` rows in that layout; `direct` rows from the table's file, `held` by a lock, `select` rows by SELECT with
 //! its `ranges` or from `shards`; `ordered` threads that make text, which a `packer`
 //! compresses, and the one that writes it, `output` its files, each a `part_file`, and whoever watches is `told`; [`report`] is what came of it, [`error`]
@@ -14,6 +14,7 @@
 #![forbid(unsafe_code)]
 
 mod columns;
+mod definition;
 mod direct;
 pub mod error;
 mod held;
@@ -87,9 +88,19 @@ fn run(
     let mut session = Session::connect(&connect)?;
     let table = catalog::read(&mut session, &options.table)?;
     let columns = Columns::new(&table, options.columns.as_deref())?;
-    let layout = Layout::new(&options.format, &table.name, &columns.fields, &options.time_zone)?;
-    let mut output = Output::open(options, layout.prelude())?;
     let mut notes = notes(&table, &columns, options);
+    let mut layout =
+        Layout::new(&options.format, &table.name, &columns.fields, &options.time_zone)?;
+    if let Layout::Insert(insert) = &mut layout
+        && options.creates_table
+    {
+        match definition::read(&mut session, &table)? {
+            Ok(mut statements) => insert.prelude.append(&mut statements),
+            Err(reason) => notes.push(format!("the file has no CREATE TABLE: {reason}")),
+        }
+    }
+    let layout = layout;
+    let mut output = Output::open(options, layout.prelude())?;
     let server = session.version().text.clone();
 
     let told = Told::new(progress);

@@ -67,6 +67,8 @@ pub struct ExportOptions {
     pub force: bool,
     /// What files hold.
     pub format: Format,
+    /// Whether an SQL file makes the table where it is missing. Default: yes.
+    pub creates_table: bool,
     /// How they are compressed. Default: not.
     pub compression: Compression,
     /// Where they are cut. Only in a folder. Default: nowhere.
@@ -102,6 +104,7 @@ impl ExportOptions {
             place,
             force: false,
             format: Format::Delimited { dialect, header: false },
+            creates_table: true,
             compression: Compression::None,
             split: Split::default(),
             columns: None,

@@ -16,9 +16,13 @@ pub(crate) struct ExportArgs {
     /// standard output. A file is there when it is whole.
     #[arg(short = 'o', long, value_name = "FILE|DIR")]
     pub(crate) output: PathBuf,
-    /// What files hold [default: by the file's ending .sql .jsonl .ndjson, else text].
+    /// What files hold [default: by the file's ending: .sql, .jsonl .ndjson, .csv .tsv .tbl .txt or none for
+    /// text].
     #[arg(long, value_enum)]
     pub(crate) format: Option<FileFormatArg>,
+    /// Leave CREATE TABLE out of an SQL file: INSERTs only.
+    #[arg(long)]
+    pub(crate) no_create: bool,
     /// Way rows are read.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) path: WayArg,

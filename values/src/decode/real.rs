@@ -14,13 +14,15 @@ pub fn push_double(value: f64, out: &mut Vec<u8>) {
 
 /// Appends a FLOAT.
 ///
-/// Servers read a DOUBLE first, which rounds twice: a text that does not come back by that is followed by
-/// the digits that do.
+/// Servers read a DOUBLE first, refuse one beyond the largest FLOAT, and round a second time. A short text
+/// that servers refuse or read as another FLOAT is replaced by all digits of the DOUBLE.
 pub fn push_float(value: f32, out: &mut Vec<u8>) {
     let start = out.len();
     let _ = write!(out, "{value:?}");
     let read = str::from_utf8(&out[start..]).ok().and_then(|text| text.parse::<f64>().ok());
-    if read.is_none_or(|read| (read as f32).to_bits() != value.to_bits()) {
+    let comes_back =
+        |read: f64| read.abs() <= f64::from(f32::MAX) && (read as f32).to_bits() == value.to_bits();
+    if !read.is_some_and(comes_back) {
         out.truncate(start);
         push_double(value.into(), out);
         return;
@@ -57,6 +59,16 @@ mod tests {
         };
         for (value, text) in [(0.1, "0.1"), (16_777_217.0, "16777216"), (1e-40, "1e-40")] {
             assert_eq!(float(value), text);
+        }
+    }
+
+    #[test]
+    fn the_largest_float_is_no_larger_as_a_double() {
+        for value in [f32::MAX, f32::MIN] {
+            let mut out = Vec::new();
+            push_float(value, &mut out);
+            let read: f64 = str::from_utf8(&out).unwrap().parse().unwrap();
+            assert_eq!(read, f64::from(value));
         }
     }
 
