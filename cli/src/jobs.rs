@@ -28,7 +28,7 @@ pub(crate) fn run(args: &JobsArgs) -> Result<u8, Failure> {
         JobsAction::List => list(&mut out, &jobs::list(&state_dir)?, args.json),
         JobsAction::Show { job: name } => show_job(&mut out, &job(name)?, args.json),
         JobsAction::Logs { job: name } => logs(&mut out, &job(name)?, args.json),
-        JobsAction::Clean { jobs } => clean(&mut out, &state_dir, jobs)?,
+        JobsAction::Clean { jobs, rejects } => clean(&mut out, &state_dir, (jobs, *rejects))?,
     };
     printed.map(|()| 0).map_err(Failure::failed)
 }
@@ -165,7 +165,7 @@ fn logs(out: &mut impl Write, job: &Job, is_json: bool) -> io::Result<()> {
 fn clean(
     out: &mut impl Write,
     state_dir: &Path,
-    names: &[String],
+    (names, with_rejects): (&[String], bool),
 ) -> Result<io::Result<()>, Failure> {
     let mut all = Vec::new();
     for name in names {
@@ -179,8 +179,17 @@ fn clean(
     for job in &all {
         jobs::remove(state_dir, job)?;
     }
+    let rejects = clean_rejects(state_dir, (names, &all), with_rejects)?;
     let killed = all.iter().filter(|job| job.state == State::Killed);
     let mut printed = writeln!(out, "{} removed", count(all.len() as u64, "journal"));
+    if rejects > 0 {
+        let rejects = count(rejects, "job");
+        let (verb, how) = match with_rejects {
+            true => ("removed", ""),
+            false => ("kept", ": inrush jobs clean --rejects removes them"),
+        };
+        printed = printed.and_then(|()| writeln!(out, "refused rows of {rejects} {verb}{how}"));
+    }
     for job in killed {
         printed = printed.and_then(|()| {
             let target = one_line(job.target());
@@ -188,6 +197,25 @@ fn clean(
         });
     }
     Ok(printed)
+}
+
+/// Removes the refused rows of jobs: of the `cleaned` ones, and where nobody named jobs of all that have no
+/// journal any more. Gives the number of jobs whose refused rows are there, removed or not.
+fn clean_rejects(
+    state_dir: &Path,
+    (names, cleaned): (&[String], &[Job]),
+    removes: bool,
+) -> Result<u64, Failure> {
+    let mut with_rejects = jobs::with_rejects(state_dir)?;
+    let left = jobs::list(state_dir)?;
+    with_rejects.retain(|name| match names.is_empty() {
+        true => left.iter().all(|job| job.name != *name),
+        false => cleaned.iter().any(|job| job.name == *name),
+    });
+    if removes {
+        with_rejects.iter().try_for_each(|job| jobs::remove_rejects(state_dir, job))?;
+    }
+    Ok(with_rejects.len() as u64)
 }
 
 /// In the time zone of the user.

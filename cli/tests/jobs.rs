@@ -87,6 +87,41 @@ fn a_job_that_would_read_other_rows_is_not_gone_on_with() {
 }
 
 #[test]
+fn refused_rows_that_nobody_named_a_file_for_are_kept_until_they_are_cleaned() {
+    let Some(mut desk) = crate::support::Desk::new() else { return };
+    desk.exec("CREATE TABLE t (a INT)");
+    let file = desk.home.file("rows.txt", "1\nx\n");
+    let more = ["--rejects-max", "1", "--path", "stream", "--mode", "append"];
+    assert_eq!(desk.load("t", &file, &more).code(), 3);
+    let folder = desk.home.path().join("state/inrush/jobs");
+    let rejects = || -> Vec<String> {
+        let kept = |name: &String| !name.ends_with(".jsonl") || name.contains("reasons");
+        names(&folder).into_iter().filter(kept).collect()
+    };
+    assert_eq!(rejects().len(), 2);
+    let kept = fs::read(folder.join(&rejects()[0])).unwrap();
+    // As many loads as journals are kept of, which are as good as this.
+    let journal = names(&folder).into_iter().find(|name| !rejects().contains(name)).unwrap();
+    let text = fs::read(folder.join(&journal)).unwrap();
+    for number in 0..101 {
+        fs::write(folder.join(format!("9{number:012}-1-0.jsonl")), &text).unwrap();
+    }
+    assert_eq!(desk.load("t", &file, &more).code(), 3);
+    assert!(!folder.join(&journal).exists());
+    assert_eq!(fs::read(folder.join(&rejects()[0])).unwrap(), kept);
+    assert_eq!(rejects().len(), 4);
+    let cleaned = run(&mut desk.home.inrush(["jobs", "clean"]));
+    assert!(
+        cleaned.done().out.contains("refused rows of 2 jobs kept: inrush jobs clean --rejects"),
+        "{cleaned:?}"
+    );
+    assert_eq!(rejects().len(), 4);
+    let cleaned = run(&mut desk.home.inrush(["jobs", "clean", "--rejects"]));
+    assert!(cleaned.done().out.contains("refused rows of 2 jobs removed"), "{cleaned:?}");
+    assert_eq!(names(&folder), [""; 0]);
+}
+
+#[test]
 fn a_running_job_is_told_from_a_killed_one() {
     let Some(server) = testkit::TestServer::shared() else { return };
     let scene = Scene::new(server, Mode::Insert, 500);

@@ -146,7 +146,7 @@ pub fn find(state_dir: &Path, name: &str) -> Result<Job, Error> {
     }
 }
 
-/// Removes the journal of a job and what is kept beside it, refused rows that nobody has named a file for.
+/// Removes the journal of a job. Refused rows that are kept beside the journal stay.
 ///
 /// Errors: a job that is running; a folder that cannot be written to.
 pub fn remove(state_dir: &Path, job: &Job) -> Result<(), Error> {
@@ -155,7 +155,34 @@ pub fn remove(state_dir: &Path, job: &Job) -> Result<(), Error> {
     }
     let failed = |source| Error::State { path: state_dir.to_owned(), source };
     let Some(folder) = folder(state_dir).map_err(failed)? else { return Ok(()) };
-    journal::remove(&folder, &file_name(job)).map_err(failed)
+    folder.remove(&file_name(job), "journal").map(drop).map_err(failed)
+}
+
+/// Jobs whose refused rows are kept beside the journals, each once; the journal of a job may be gone.
+///
+/// Errors: a folder that cannot be read.
+pub fn with_rejects(state_dir: &Path) -> Result<Vec<String>, Error> {
+    let failed = |source| Error::State { path: state_dir.to_owned(), source };
+    let Some(folder) = folder(state_dir).map_err(failed)? else { return Ok(Vec::new()) };
+    let files = journal::rejects_files(&folder).map_err(failed)?;
+    let mut jobs: Vec<String> = files.into_iter().map(|(job, _)| job).collect();
+    jobs.sort_unstable();
+    jobs.dedup();
+    Ok(jobs)
+}
+
+/// Removes the refused rows of a job that are kept beside its journal.
+///
+/// Errors: a folder that cannot be written to.
+pub fn remove_rejects(state_dir: &Path, job: &str) -> Result<(), Error> {
+    let failed = |source| Error::State { path: state_dir.to_owned(), source };
+    let Some(folder) = folder(state_dir).map_err(failed)? else { return Ok(()) };
+    let files = journal::rejects_files(&folder).map_err(failed)?;
+    let of_job = files.iter().filter(|(of, _)| of == job);
+    of_job
+        .map(|(_, name)| folder.remove(name, "rejects").map(drop))
+        .collect::<Result<_, _>>()
+        .map_err(failed)
 }
 
 /// Notes that the command of a killed job is run again, by another job: nothing waits for this one.
@@ -275,6 +302,9 @@ mod tests {
         assert!(remove(dir, &jobs[3]).unwrap_err().to_string().contains("is running"));
         std::fs::write(dir.join(format!("jobs/{killed}.rejects")), "x").unwrap();
         remove(dir, &find(dir, &killed).unwrap()).unwrap();
+        assert_eq!(with_rejects(dir).unwrap(), [&*killed]);
+        remove_rejects(dir, &killed).unwrap();
+        assert!(with_rejects(dir).unwrap().is_empty());
         assert!(find(dir, &killed).unwrap_err().to_string().contains("there is no job"));
         assert!(find(dir, "").unwrap_err().to_string().contains("3 jobs"));
         assert_eq!(std::fs::read_dir(dir.join("jobs")).unwrap().count(), 4);

@@ -170,8 +170,8 @@ impl Journal {
     }
 }
 
-/// Where the refused rows of a job go that nobody has named a file for: beside its journal, and as
-/// long as that is kept.
+/// Where the refused rows of a job go that nobody has named a file for: beside its journal. They outlive the
+/// journal, because no table has these rows: `inrush jobs clean --rejects` alone removes them.
 pub fn rejects_path(journal: &Path) -> PathBuf {
     journal.with_extension("rejects")
 }
@@ -184,7 +184,7 @@ pub fn rejects_path_of(rejects: &Path, table: &str) -> PathBuf {
 }
 
 /// Removes the oldest journals beyond the newest `kept`, but those of jobs that did not end: they
-/// say what was being done. What cannot be read or removed stays.
+/// say what was being done. Refused rows stay, and so does whatever cannot be read or removed.
 fn prune(folder: &Folder, kept: usize) {
     let Ok(names) = folder.names() else { return };
     let mut journals: Vec<(u64, &OsString)> =
@@ -194,20 +194,23 @@ fn prune(folder: &Folder, kept: usize) {
     for (_, name) in &journals[..old] {
         if has_ended(folder, name) {
             // The next load tries again.
-            let _ = remove(folder, name);
+            let _ = folder.remove(name, "journal");
         }
     }
 }
 
-/// Removes a journal and what is kept beside it.
-pub(crate) fn remove(folder: &Folder, name: &OsStr) -> io::Result<()> {
-    let job = name.as_encoded_bytes().strip_suffix(b"jsonl").unwrap_or_default();
-    let names = folder.names()?;
-    let beside = names.iter().filter(|beside| beside.as_encoded_bytes().starts_with(job));
-    for beside in beside.filter(|beside| *beside != name) {
-        folder.remove(beside, "journal")?;
-    }
-    folder.remove(name, "journal").map(drop)
+/// The files of refused rows in a folder of journals, and of the reasons for these: each with the name of its
+/// job, whose journal may be gone.
+pub(crate) fn rejects_files(folder: &Folder) -> io::Result<Vec<(String, OsString)>> {
+    let job_of = |name: &OsString| {
+        let text = name.to_string_lossy();
+        let (job, rest) = text.split_once('.')?;
+        let is_rejects = rest.ends_with("rejects") || rest.ends_with("rejects.reasons.jsonl");
+        let is_job = job.split('-').all(|number| number.parse::<u64>().is_ok());
+        (is_rejects && is_job).then(|| job.to_owned())
+    };
+    let files = folder.names()?.into_iter().filter_map(|name| Some((job_of(&name)?, name)));
+    Ok(files.collect())
 }
 
 /// Writes a line about the whole job into the journal of a job whose process is gone, and waits until it is
@@ -327,6 +330,26 @@ mod tests {
         assert!(jobs.join("notes.txt").exists() && jobs.join("1-torn.jsonl").exists());
         let modes = std::fs::metadata(&paths[19]).unwrap().permissions();
         assert_eq!(std::os::unix::fs::PermissionsExt::mode(&modes) & 0o777, 0o600);
+    }
+
+    #[test]
+    fn refused_rows_outlive_their_journals() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut rejects = Vec::new();
+        for number in 0..=JOURNALS_KEPT {
+            let mut journal = Journal::create(folder.path()).unwrap();
+            journal.write("job", Event::End, "db.t").unwrap();
+            let path = folder.path().join("jobs").join(format!("{}-1-0.jsonl", 1_000 + number));
+            std::fs::rename(journal.path(), &path).unwrap();
+            rejects.push(rejects_path(&path));
+            rejects.push(rejects_path_of(&rejects_path(&path), "t"));
+        }
+        rejects.iter().for_each(|path| std::fs::write(path, "x").unwrap());
+        drop(Journal::create(folder.path()).unwrap());
+        assert!(!rejects[0].with_extension("jsonl").exists());
+        assert!(rejects.iter().all(|path| path.exists()));
+        let jobs = private::open(&folder.path().join("jobs")).unwrap();
+        assert_eq!(rejects_files(&jobs).unwrap().len(), rejects.len());
     }
 
     #[test]

@@ -35,6 +35,10 @@ pub(crate) enum JobsAction {
     Clean {
         /// Names of jobs, or how they begin.
         jobs: Vec<String>,
+        /// Remove the refused rows too that loads kept beside their journals because no --rejects named a
+        /// file.
+        #[arg(long)]
+        rejects: bool,
     },
 }
 
