@@ -273,6 +273,28 @@ fn text_that_is_not_utf_8_is_said_to_be_a_guess() {
 }
 
 #[test]
+fn a_few_rows_that_are_not_utf_8_do_not_make_a_file_latin1() {
+    let Some(mut desk) = Desk::new() else { return };
+    let row = |at: u32| match at {
+        500 => b"500,H\xf6he\n".to_vec(),
+        _ => format!("{at},H\u{f6}he {at}\n").into_bytes(),
+    };
+    let rows: Vec<u8> = (1..=1000).flat_map(row).collect();
+    let file = desk.home.file("t.csv", [b"id,name\n", &rows[..]].concat());
+    let sniffed = desk.sniff(&file, &[]);
+    assert!(!sniffed.done().out.contains("--charset latin1 --"), "{sniffed:?}");
+    assert!(sniffed.out.contains("1 row is not, the first in line 501"), "{sniffed:?}");
+    // By default the load fails, and says where.
+    let created = desk.load("t", &file, &["--create"]);
+    created.refused(1, &["line 501", "byte", "`name`"]);
+    assert_eq!(desk.files(), ["db.opt"]);
+    let created = desk.load("t", &file, &["--create", "--rejects-max", "1", "--rejects", "bad"]);
+    assert_eq!(created.code(), 3, "{created:?}");
+    assert_eq!(desk.rows("SELECT COUNT(*), MIN(HEX(name)) FROM t"), ["999|48C3B668652031"]);
+    assert_eq!(std::fs::read(desk.home.path().join("bad")).unwrap(), b"id,name\n500,H\xf6he\n");
+}
+
+#[test]
 fn what_is_said_of_the_table_overrules_what_is_guessed() {
     let Some(mut desk) = Desk::new() else { return };
     let file = desk.home.file("a.csv", "id,name,paid\n1,Ann,1\n2,Bob,0\n");

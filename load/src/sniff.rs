@@ -1,12 +1,13 @@
 //! What a file is: how its rows are cut, what its columns hold, and a table that takes them.
 //!
 //! ```text
-//! sample -> charset -> dialect (separator, quote, escape) -> records -> header -> NULL -> types -> DDL
+//! sample -> dialect (separator, quote, escape) -> records -> charset -> header -> NULL -> types -> DDL
 //! ```
 //!
 //! Everything is a guess from what was seen, and says so where it did not see all. What cannot be
 //! known from a sample is left out of the table: a key that the unseen rows might break, a NOT NULL.
 
+mod charset;
 mod ddl;
 mod dialect;
 mod format;
@@ -18,6 +19,7 @@ mod seen;
 
 use std::path::PathBuf;
 
+use charset::Charset;
 use dialect::Guess;
 use header::Header;
 use job::error::Error;
@@ -134,8 +136,8 @@ pub fn sniff(options: &SniffOptions) -> Result<Sniffed, Error> {
                 .to_owned(),
         ));
     }
-    let charset = Charset::of(&sample, options);
     let mut records = Records::new(&sample, &guess.dialect, options.skip_lines);
+    let charset = Charset::of(&sample, &records, options);
     if records.fields == 0 {
         let names = options.files.iter().map(|path| path.display().to_string());
         return Err(Error::Usage(format!(
@@ -172,7 +174,8 @@ pub fn sniff(options: &SniffOptions) -> Result<Sniffed, Error> {
     name_columns(&mut sniffed, found, options, records.fields);
     seen.columns(&mut sniffed);
     overrule(&mut sniffed, &options.wanted)?;
-    add_notes(&mut sniffed, &sample, &records, &seen, !charset.is_utf8());
+    sniffed.notes.extend(charset.note(&options.files));
+    add_notes(&mut sniffed, &sample, &records, &seen);
     sniffed.ddl = ddl::create_table(&options.table, &sniffed, options.wanted.collation.as_deref());
     Ok(sniffed)
 }
@@ -274,21 +277,8 @@ fn name_columns(
     sniffed.columns = names.into_iter().map(column).collect();
 }
 
-fn add_notes(
-    sniffed: &mut Sniffed,
-    sample: &Sample,
-    records: &Records<'_>,
-    seen: &Seen,
-    is_latin1: bool,
-) {
+fn add_notes(sniffed: &mut Sniffed, sample: &Sample, records: &Records<'_>, seen: &Seen) {
     let notes = &mut sniffed.notes;
-    if is_latin1 {
-        notes.push(
-            "the text is not UTF-8, and any bytes are latin1, which it is taken for; --charset names \
-             another character set"
-                .to_owned(),
-        );
-    }
     if !sample.is_whole {
         notes.push(
             "only parts of the input were looked at, so columns are wider than they need be, take \
@@ -334,62 +324,6 @@ fn add_notes(
             "some numbers with a decimal comma are in columns with other texts, and are loaded as text"
                 .to_owned(),
         );
-    }
-}
-
-/// The files' character set.
-enum Charset {
-    /// ASCII in one byte.
-    Named(&'static str),
-    /// What the user or a mark says.
-    Known(Option<String>),
-}
-
-impl Charset {
-    fn of(sample: &Sample, options: &SniffOptions) -> Charset {
-        if options.charset.is_some() {
-            return Charset::Known(options.charset.clone());
-        }
-        match sample.encoding {
-            Encoding::Utf16 => Charset::Named("utf16"),
-            Encoding::Utf16Le => Charset::Named("utf16le"),
-            _ if sample.is_marked => Charset::Known(None),
-            _ if sample.parts.iter().all(|part| is_utf8(&part.bytes, part.is_start)) => {
-                Charset::Known(None)
-            }
-            // The server's latin1 is cp1252: every byte is a character.
-            _ => Charset::Named("latin1"),
-        }
-    }
-
-    fn option(&self) -> Option<String> {
-        match self {
-            Charset::Named(name) => Some((*name).to_owned()),
-            Charset::Known(name) => name.clone(),
-        }
-    }
-
-    /// A name of the header as text; None if it is not of this character set.
-    fn text(&self, bytes: &[u8]) -> Option<String> {
-        match self {
-            Charset::Named("latin1") => Some(bytes.iter().map(|&byte| char::from(byte)).collect()),
-            _ => String::from_utf8(bytes.to_vec()).ok(),
-        }
-    }
-
-    /// Whether the header can be matched by a load.
-    fn is_utf8(&self) -> bool {
-        !matches!(self, Charset::Named("latin1"))
-    }
-}
-
-/// Whether text is UTF-8, but for characters that its ends cut.
-fn is_utf8(bytes: &[u8], is_start: bool) -> bool {
-    let cut = |byte: &&u8| !is_start && **byte & 0xc0 == 0x80;
-    let skipped = bytes.iter().take(3).take_while(cut).count();
-    match std::str::from_utf8(&bytes[skipped..]) {
-        Ok(_) => true,
-        Err(error) => error.error_len().is_none(),
     }
 }
 
@@ -442,6 +376,38 @@ mod tests {
             assert!(sniffed.notes[0].contains("would be refused"), "{:?}", sniffed.notes);
         }
         assert!(sniff_bytes(b"\n\n\n").is_err());
+    }
+
+    #[test]
+    fn a_file_is_utf_8_but_for_some_rows_or_latin1() {
+        let charset = |rows: &[&[u8]]| {
+            let text: Vec<u8> =
+                rows.iter().enumerate().fold(b"id,name\n".to_vec(), |text, (at, row)| {
+                    [&text[..], at.to_string().as_bytes(), b",", row, b"\n"].concat()
+                });
+            let sniffed = sniff_bytes(&text).unwrap();
+            (sniffed.charset, sniffed.notes.join(" "))
+        };
+        let (good, bad, ascii) = ("H\u{f6}he".as_bytes(), &b"H\xf6he"[..], &b"low"[..]);
+        let garbage = &b"\xff\xfe\xff\xff\x80\x80"[..];
+        let utf8: [(&[&[u8]], &str); 3] = [
+            (&[good, bad, good, ascii, bad], "2 rows are not, the first in line 3"),
+            (&[ascii, good, bad], "1 row is not, the first in line 4"),
+            (&[good, good, ascii, garbage], "1 row is not, the first in line 5"),
+        ];
+        for (rows, note) in utf8 {
+            let (name, notes) = charset(rows);
+            assert_eq!(name, None, "{notes}");
+            assert!(notes.contains(note) && notes.contains("--rejects-max"), "{notes}");
+        }
+        let latin1: [&[&[u8]]; 3] =
+            [&[ascii, bad], &[bad, bad, good], &[b"x\xe4\xfc", ascii, ascii, ascii]];
+        for rows in latin1 {
+            let (name, notes) = charset(rows);
+            assert_eq!(name.as_deref(), Some("latin1"), "{notes}");
+            assert!(notes.contains("the text is not UTF-8"), "{notes}");
+        }
+        assert_eq!(charset(&[good, ascii]), (None, String::new()));
     }
 
     #[test]

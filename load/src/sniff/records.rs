@@ -20,6 +20,17 @@ pub(super) struct Records<'a> {
     pub(super) odd_rows: u64,
 }
 
+/// Rows of a sample that are not UTF-8.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct BadRows {
+    /// Their number.
+    pub(super) bad: u64,
+    /// Rows with letters beyond ASCII that are UTF-8.
+    pub(super) good: u64,
+    /// Number of the file, and line in it, of the first bad one, if that is known.
+    pub(super) first: Option<(usize, u64)>,
+}
+
 struct Scanned<'a> {
     bytes: &'a [u8],
     index: TextIndex,
@@ -27,6 +38,8 @@ struct Scanned<'a> {
     first: usize,
     end: usize,
     file: usize,
+    /// Lines of the file before it; None in the middle of a file.
+    lines_before: Option<u64>,
     is_start: bool,
     is_reliable: bool,
 }
@@ -51,6 +64,26 @@ impl<'a> Records<'a> {
         };
         records.odd_rows = records.parts.iter().filter(|part| part.is_reliable).map(odd).sum();
         records
+    }
+
+    /// Counts the rows that are UTF-8, and those that are not.
+    pub(super) fn not_utf8(&self) -> BadRows {
+        let mut found = BadRows::default();
+        for part in &self.parts {
+            for row in part.rows() {
+                let raw = &part.bytes[row.span()];
+                match std::str::from_utf8(raw) {
+                    Ok(text) => found.good += u64::from(!text.is_ascii()),
+                    Err(error) => {
+                        found.bad += 1;
+                        let at = row.start() + error.valid_up_to();
+                        let place = || Some((part.file, part.line_at(at)?));
+                        found.first = found.first.or_else(place);
+                    }
+                }
+            }
+        }
+        found
     }
 
     /// The first row of the first file that has any.
@@ -151,7 +184,14 @@ impl<'a> Scanned<'a> {
         // The last one may be cut.
         let end = if part.is_end { index.len() } else { index.len().saturating_sub(1) };
         let (file, is_start) = (part.file, part.is_start);
-        Scanned { bytes, index, first: 0, end, file, is_start, is_reliable: is_start }
+        let before = &part.bytes[..part.bytes.len() - bytes.len()];
+        let lines_before = is_start.then(|| newlines(before));
+        Scanned { bytes, index, first: 0, end, file, lines_before, is_start, is_reliable: is_start }
+    }
+
+    /// Line of the file, from 1, that `bytes[at]` is on.
+    fn line_at(&self, at: usize) -> Option<u64> {
+        Some(self.lines_before? + newlines(&self.bytes[..at]) + 1)
     }
 
     fn row(&self, index: usize) -> TextRow<'_> {
@@ -190,4 +230,8 @@ impl<'a> Scanned<'a> {
         };
         (0..row.field_count()).map(value).collect()
     }
+}
+
+fn newlines(bytes: &[u8]) -> u64 {
+    bytes.iter().filter(|&&byte| byte == b'\n').count() as u64
 }

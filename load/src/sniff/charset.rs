@@ -1,0 +1,74 @@
+//! The files' character set: UTF-16 or UTF-8 where the text is so, else the server's latin1.
+//!
+//! A row of latin1 with a letter beyond ASCII is next to never UTF-8. A file is UTF-8 if at least half of its
+//! rows with such letters are: the others are faults of the file, and the load refuses them by line.
+
+use sources::{Encoding, Sample};
+
+use super::SniffOptions;
+use super::records::{BadRows, Records};
+
+/// The files' character set.
+pub(super) enum Charset {
+    /// ASCII in one byte.
+    Named(&'static str),
+    /// What the user, a mark or the text says, and the rows that are not so.
+    Known(Option<String>, BadRows),
+}
+
+impl Charset {
+    pub(super) fn of(sample: &Sample, records: &Records<'_>, options: &SniffOptions) -> Charset {
+        if options.charset.is_some() {
+            return Charset::Known(options.charset.clone(), BadRows::default());
+        }
+        match sample.encoding {
+            Encoding::Utf16 => return Charset::Named("utf16"),
+            Encoding::Utf16Le => return Charset::Named("utf16le"),
+            _ if sample.is_marked => return Charset::Known(None, BadRows::default()),
+            _ => {}
+        }
+        match records.not_utf8() {
+            rows if rows.bad <= rows.good => Charset::Known(None, rows),
+            // The server's latin1 is cp1252: every byte is a character.
+            _ => Charset::Named("latin1"),
+        }
+    }
+
+    pub(super) fn option(&self) -> Option<String> {
+        match self {
+            Charset::Named(name) => Some((*name).to_owned()),
+            Charset::Known(name, _) => name.clone(),
+        }
+    }
+
+    /// A name of the header as text; None if it is not of this character set.
+    pub(super) fn text(&self, bytes: &[u8]) -> Option<String> {
+        match self {
+            Charset::Named("latin1") => Some(bytes.iter().map(|&byte| char::from(byte)).collect()),
+            _ => String::from_utf8(bytes.to_vec()).ok(),
+        }
+    }
+
+    /// What somebody should know before trusting it.
+    pub(super) fn note(&self, files: &[std::path::PathBuf]) -> Option<String> {
+        match self {
+            Charset::Named("latin1") => Some(
+                "the text is not UTF-8, and any bytes are latin1, which it is taken for; --charset names \
+                 another character set"
+                    .to_owned(),
+            ),
+            Charset::Named(_) | Charset::Known(_, BadRows { bad: 0, .. }) => None,
+            Charset::Known(_, BadRows { bad, first, .. }) => {
+                let rows = if *bad == 1 { "1 row is".to_owned() } else { format!("{bad} rows are") };
+                let place = first.map_or(String::new(), |(file, line)| match files {
+                    [_, _, ..] => format!(", the first in line {line} of {}", files[file].display()),
+                    _ => format!(", the first in line {line}"),
+                });
+                Some(format!(
+                    "the text is UTF-8, but {rows} not{place}: a load refuses such rows by line; \
+                     --rejects-max tolerates some, --charset latin1 takes any bytes"
+                ))
+            }
+        }
+    }
+}
