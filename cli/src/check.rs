@@ -13,7 +13,7 @@ use crate::connect::Visit;
 use crate::failure::{Failure, REJECTS};
 use crate::several::{self, Meant};
 use crate::size::{count, group};
-use crate::{connect, load, print, signals, tuned};
+use crate::{connect, files, load, print, signals, tuned};
 
 /// Kinds of faults that are told.
 const REASONS_MAX: usize = 20;
@@ -47,6 +47,7 @@ fn lines_of_job(args: &LoadArgs, database: &str) -> Result<CheckReport, Failure>
     let Meant { mut tables, lines: Some(lines) } = several::meant(args, database)? else {
         return Err(Failure::usage("a job file says what of each line goes to which table"));
     };
+    files::check_load(args, &tables)?;
     let Ok(visit) = connect::visit(&args.connect)? else {
         return Err(Failure::usage("there is no server yet, and so no tables"));
     };
@@ -59,6 +60,7 @@ fn lines_of_job(args: &LoadArgs, database: &str) -> Result<CheckReport, Failure>
 pub(crate) fn begin(args: &LoadArgs, target: &TableName) -> Result<(LoadOptions, Visit), Failure> {
     load::check_no_report(args)?;
     let mut options = load::options(args, target)?;
+    files::check_load(args, slice::from_ref(&options))?;
     let Ok(visit) = connect::visit(&args.connect)? else {
         return Err(Failure::usage(format!("there is no server yet, and so no table {target}")));
     };

@@ -142,15 +142,19 @@ pub(crate) fn named(args: &ConnectArgs) -> Result<ConnectOptions, Failure> {
     Given { options, asks_password: args.password }.connect()
 }
 
-/// What the client's option files and the environment say.
-fn found(args: &ConnectArgs) -> Result<Found, Failure> {
-    let files = OptionFiles {
+/// The client's option files.
+pub(crate) fn option_files(args: &ConnectArgs) -> OptionFiles {
+    OptionFiles {
         only: args.defaults_file.clone(),
         extra: args.defaults_extra_file.clone(),
         ..OptionFiles::default()
-    };
+    }
+}
+
+/// What the client's option files and the environment say.
+fn found(args: &ConnectArgs) -> Result<Found, Failure> {
     let mut warnings = Vec::new();
-    let found = ConnectOptions::find(&files, &mut warnings)
+    let found = ConnectOptions::find(&option_files(args), &mut warnings)
         .map_err(|error| Failure::usage(error.to_string()))?;
     for warning in warnings {
         tell!("inrush: warning: {warning}");

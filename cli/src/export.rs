@@ -10,11 +10,12 @@ use crate::dialect::dialect;
 use crate::failure::Failure;
 use crate::input::{self, DialectArg};
 use crate::size::{self, count, group, show};
-use crate::{connect, print, progress, signals};
+use crate::{connect, files, print, progress, signals};
 
 /// Exports, and prints the report.
 pub(crate) fn run(args: &ExportArgs) -> Result<u8, Failure> {
     let options = options(args)?;
+    files::check_export(&options, &args.connect)?;
     let Ok(visit) = connect::visit(&args.connect)? else {
         return Err(Failure::usage(
             "no server is named, and there is no sandbox yet: -S SOCKET or -h HOST names one",

@@ -15,11 +15,12 @@ use crate::dialect::dialect;
 use crate::failure::{Failure, REJECTS, USAGE};
 use crate::html::{ReportFile, Told};
 use crate::recorder::Recorder;
-use crate::{connect, input, print, progress, signals, size, sniff, tuned};
+use crate::{connect, files, input, print, progress, signals, size, sniff, tuned};
 
 /// Loads, and prints the report.
 pub(crate) fn run(args: &LoadArgs, target: &TableName) -> Result<u8, Failure> {
     let mut options = options(args, target)?;
+    files::check_load(args, slice::from_ref(&options))?;
     options.command = CommandLine::of_this_process(options.files.iter().map(PathBuf::as_path));
     // No server is made or started for what cannot be loaded.
     let server = connect::meant(&args.connect)?;
@@ -92,6 +93,7 @@ pub(crate) fn check_no_report(args: &LoadArgs) -> Result<(), Failure> {
 pub(crate) fn plan(args: &LoadArgs, target: &TableName) -> Result<u8, Failure> {
     check_no_report(args)?;
     let mut options = options(args, target)?;
+    files::check_load(args, slice::from_ref(&options))?;
     let plan = match connect::visit(&args.connect)? {
         Ok(visit) => {
             tuned::recover(&visit.connect, args.state_dir.as_deref());

@@ -23,6 +23,7 @@ mod dialect;
 mod doctor;
 mod export;
 mod failure;
+mod files;
 mod html;
 mod input;
 mod inspect;

@@ -9,11 +9,12 @@ use replay::{As, ReplayOptions};
 
 use crate::args::{AsArg, ReplayArgs};
 use crate::failure::{FAILED, Failure, REJECTS};
-use crate::{connect, print, replay_print, replay_progress, signals, size, tuned};
+use crate::{connect, files, print, replay_print, replay_progress, signals, size, tuned};
 
 /// Replays, and prints the report.
 pub(crate) fn run(args: &ReplayArgs) -> Result<u8, Failure> {
     let options = options(args)?;
+    files::check_inputs(std::slice::from_ref(&options.dump), &args.connect)?;
     let mut out = std::io::stdout().lock();
     let outcome = if args.dry_run {
         signals::watch(&options.interrupt, args.quiet)?;

@@ -18,7 +18,7 @@ use crate::job_file::JobFile;
 use crate::load::{check_no_report, options_but_ddl, read_ddl, tell_dialect, watcher};
 use crate::recorder::Recorder;
 use crate::size::{count, group, show};
-use crate::{connect, input, print, signals, tuned};
+use crate::{connect, files, input, print, signals, tuned};
 
 /// Tables whose reports people read line by line; of more, one line each.
 const TOLD_IN_FULL: usize = 3;
@@ -26,6 +26,7 @@ const TOLD_IN_FULL: usize = 3;
 /// Loads, and prints the report.
 pub(crate) fn run(args: &LoadArgs, database: &str) -> Result<u8, Failure> {
     let Meant { mut tables, lines } = meant(args, database)?;
+    files::check_load(args, &tables)?;
     check_several(&tables)?;
     note_command(&mut tables, args);
     let server = connect::meant(&args.connect)?;
@@ -69,6 +70,7 @@ pub(crate) fn run(args: &LoadArgs, database: &str) -> Result<u8, Failure> {
 pub(crate) fn plan(args: &LoadArgs, database: &str) -> Result<u8, Failure> {
     check_no_report(args)?;
     let Meant { mut tables, lines } = meant(args, database)?;
+    files::check_load(args, &tables)?;
     let Ok(visit) = connect::visit(&args.connect)? else { return Err(no_tables(database)) };
     tuned::recover(&visit.connect, args.state_dir.as_deref());
     ::load::evaluate_expressions(&visit.connect, &mut tables)?;

@@ -11,7 +11,7 @@ use crate::args::{ConnectArgs, FormatArgs, GuessedArgs, LoadArgs, SniffArgs};
 use crate::failure::Failure;
 use crate::input::DialectArg;
 use crate::size::{self, count};
-use crate::{connect, dialect, input};
+use crate::{connect, dialect, files, input};
 
 /// Database of a table that nobody named.
 const DATABASE: &str = "test";
@@ -19,6 +19,7 @@ const DATABASE: &str = "test";
 /// Prints a command that loads the files, with the CREATE TABLE in it.
 pub(crate) fn run(args: &SniffArgs) -> Result<u8, Failure> {
     let files = input::files(&args.files)?;
+    files::check_inputs(&files, &args.connect)?;
     let into = args.into.clone().unwrap_or_else(|| default_target(&files[0]));
     let target = connect::target(&into)?;
     let memory = args.memory.as_deref().map(size::parse).transpose().map_err(Failure::usage)?;

@@ -55,6 +55,11 @@ enum Names {
 }
 
 impl Names {
+    fn in_folder(options: &ExportOptions, ending: &str) -> Names {
+        let numbered = options.split.rows.is_some() || options.split.bytes.is_some();
+        Names::Many { stem: stem(&options.table.table), ending: ending.to_owned(), numbered }
+    }
+
     fn of(&self, number: usize) -> OsString {
         match self {
             Names::One(name) => name.clone(),
@@ -73,6 +78,23 @@ impl Names {
             "." => Some(0),
             name => name.strip_prefix('.')?.strip_suffix('.')?.parse().ok(),
         }
+    }
+}
+
+impl ExportOptions {
+    /// Files that the export would write over: the file of its place, or those in its folder that an export
+    /// of the table wrote.
+    pub fn written_over(&self) -> Vec<PathBuf> {
+        let Place::Folder { path, ending } = &self.place else {
+            return match &self.place {
+                Place::File(path) => vec![path.clone()],
+                _ => Vec::new(),
+            };
+        };
+        let names = Names::in_folder(self, ending);
+        let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+        let files = entries.filter(|entry| names.number_of(&entry.file_name()).is_some());
+        files.map(|entry| entry.path()).collect()
     }
 }
 
@@ -105,8 +127,7 @@ impl<'a> Output<'a> {
                 {
                     return Err(Error::io("making", path)(error));
                 }
-                let stem = stem(&options.table.table);
-                (Some(open_folder(path)?), Names::Many { stem, ending: ending.clone(), numbered })
+                (Some(open_folder(path)?), Names::in_folder(options, ending))
             }
         };
         let output = Output {

@@ -5,13 +5,14 @@
 //! they lose nothing; [`position`]
 //! where a row is, [`row_log`] files of rows that are not loaded; [`progress`], [`settled`] and
 //! [`report`] what is told, [`journal`] and [`steps`] what is written down, [`state`] where, [`closing`] until when, [`command`] what
-//! began it, [`jobs`] what there was, [`tuning`] what is set on the server meanwhile, [`error`]
+//! began it, [`command_files`] which files it reads and writes, [`jobs`] what there was, [`tuning`] what is set on the server meanwhile, [`error`]
 //! why there was no load; [`publish`] the step that all ways end with. [`failpoint`] is the tests' own.
 
 #![forbid(unsafe_code)]
 
 pub mod closing;
 pub mod command;
+pub mod command_files;
 pub mod error;
 #[doc(hidden)]
 pub mod failpoint;

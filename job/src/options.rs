@@ -1,7 +1,6 @@
 //! What a load is asked to do: one plain struct, every field with its default.
 
 use std::fmt;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,10 +11,11 @@ use sources::{Dialect, Encoding, Source};
 use tune::Class;
 
 use crate::command::CommandLine;
+use crate::command_files::CommandFiles;
 use crate::error::Error;
 use crate::machine;
 use crate::memory::{LaneShares, Memory, Sending};
-use crate::{row_log, state};
+use crate::state;
 
 pub use crate::written::Written;
 
@@ -269,8 +269,9 @@ pub struct LoadOptions {
     /// Whether a line with a quote that nothing closes is a row that may be refused, or left out. Default:
     /// if any may.
     pub leaves_unclosed: Option<bool>,
-    /// Whether [`Mode::Replace`] may put nothing in the place of the rows that are there: an input
-    /// without rows, or with refused ones only. Default no.
+    /// Whether a file that has text and no row is loaded as an empty one, and whether [`Mode::Replace`]
+    /// may put nothing in the place of the rows that are there: an input without rows, or with refused
+    /// ones only. Default no.
     pub allow_empty: bool,
     /// What becomes of rows with one key. Default: they fail the load.
     pub on_duplicate: OnDuplicate,
@@ -451,12 +452,9 @@ impl LoadOptions {
         self.batches.check()?;
         let logs = [("--rejects", &self.rejects), ("--duplicates", &self.duplicates)];
         for (option, path) in logs {
-            path.as_deref().map_or(Ok(()), |path| self.check_log(option, path))?;
+            path.as_deref().map_or(Ok(()), |path| check_log(option, path))?;
         }
-        match (&self.rejects, &self.duplicates) {
-            (Some(rejects), Some(duplicates)) => check_apart(rejects, duplicates),
-            _ => Ok(()),
-        }
+        files_of(std::slice::from_ref(self)).check()
     }
 
     /// Whether a line with a quote that nothing closes is a row, instead of an error.
@@ -501,27 +499,33 @@ impl LoadOptions {
                 .to_owned()
         })
     }
+}
 
-    /// Refuses a file for rows that are not loaded where it cannot be made, or would destroy input.
-    fn check_log(&self, option: &str, path: &Path) -> Result<(), Error> {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        check_folder(&format!("the folder of {option}"), folder.unwrap_or(Path::new(".")))?;
-        let wrong = |what: &str| {
-            Err(Error::Usage(format!("{option} {} {what}; name another file", path.display())))
-        };
-        if path.is_dir() {
-            return wrong("is a directory");
+/// The inputs of loads that are one command, and their files for rows that are not loaded.
+pub fn files_of(tables: &[LoadOptions]) -> CommandFiles {
+    let mut files = CommandFiles::new();
+    for (at, options) in tables.iter().enumerate() {
+        // All tables of a job file share the inputs, and the file of refused lines.
+        let is_shared = options.selection.is_some() && at > 0;
+        if !is_shared {
+            options.files.iter().for_each(|file| files.reads("the input", file));
+            options.rejects.iter().for_each(|path| files.writes_rows("--rejects", path));
         }
-        // Both files are emptied when the load begins.
-        for output in [path.to_owned(), row_log::reasons_path(path)] {
-            if self.files.iter().any(|input| is_same_file(input, &output)) {
-                let output = output.display();
-                return wrong(&format!(
-                    "would overwrite {output}, which is one of the input files"
-                ));
-            }
-        }
-        Ok(())
+        options.duplicates.iter().for_each(|path| files.writes_rows("--duplicates", path));
+    }
+    files
+}
+
+/// Refuses a file for rows that are not loaded where it cannot be made.
+fn check_log(option: &str, path: &Path) -> Result<(), Error> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    check_folder(&format!("the folder of {option}"), folder.unwrap_or(Path::new(".")))?;
+    match path.is_dir() {
+        true => Err(Error::Usage(format!(
+            "{option} {} is a directory; name another file",
+            path.display()
+        ))),
+        false => Ok(()),
     }
 }
 
@@ -538,40 +542,6 @@ impl Batches {
             Some((option, _)) => Err(Error::Usage(format!("{option} 0 would load nothing"))),
             None => Ok(()),
         }
-    }
-}
-
-/// Refuses two logs that would write into each other's files.
-fn check_apart(rejects: &Path, duplicates: &Path) -> Result<(), Error> {
-    let files = |path: &Path| [path.to_owned(), row_log::reasons_path(path)];
-    for (ours, theirs) in files(rejects).iter().flat_map(|ours| {
-        let theirs = files(duplicates);
-        theirs.into_iter().map(move |theirs| (ours.clone(), theirs))
-    }) {
-        if is_same_name(&ours, &theirs) || is_same_file(&ours, &theirs) {
-            return Err(Error::Usage(format!(
-                "--rejects and --duplicates would both write to {}; name different files",
-                theirs.display()
-            )));
-        }
-    }
-    Ok(())
-}
-
-/// Whether two names, of files that may be missing, are the same in the same folder.
-fn is_same_name(a: &Path, b: &Path) -> bool {
-    let folder = |path: &Path| {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        folder.unwrap_or(Path::new(".")).to_owned()
-    };
-    a.file_name() == b.file_name() && is_same_file(&folder(a), &folder(b))
-}
-
-/// Whether two names, links included, are one file.
-fn is_same_file(a: &Path, b: &Path) -> bool {
-    match (std::fs::metadata(a), std::fs::metadata(b)) {
-        (Ok(a), Ok(b)) => (a.dev(), a.ino()) == (b.dev(), b.ino()),
-        _ => false,
     }
 }
 

@@ -36,6 +36,7 @@ mod taken;
 
 pub use job::closing::close_jobs;
 pub use job::command::CommandLine;
+pub use job::command_files::CommandFiles;
 #[doc(hidden)]
 pub use job::failpoint;
 pub use job::memory::Memory;

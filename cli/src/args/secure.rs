@@ -1,7 +1,7 @@
 //! Options of the connection itself: its way, its encryption, its patience.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::builder::BoolishValueParser;
@@ -77,6 +77,17 @@ impl SecureArgs {
     pub(crate) fn names_a_server(&self) -> bool {
         let general = SecureArgs { compress: false, connect_timeout: None, ..self.clone() };
         !general.arguments().is_empty()
+    }
+
+    /// Files of keys and certificates, with their options.
+    pub(crate) fn files(&self) -> impl Iterator<Item = (&'static str, &Path)> {
+        let files = [
+            ("--ssl-ca", &self.ssl_ca),
+            ("--ssl-cert", &self.ssl_cert),
+            ("--ssl-key", &self.ssl_key),
+            ("--server-public-key-path", &self.server_public_key_path),
+        ];
+        files.into_iter().filter_map(|(option, file)| Some((option, file.as_deref()?)))
     }
 
     /// As options of a connection.

@@ -68,13 +68,25 @@ impl OptionFiles {
     /// A file that everyone may write is passed over with a warning, as is one that cannot be
     /// read. Errors: a file named by an option that is missing; a line without sense.
     pub fn read(&self, warnings: &mut Vec<String>) -> Result<Vec<Setting>> {
-        let mut reader = Reader { files: self, settings: Vec::new(), warnings, is_global: false };
+        Ok(self.read_all(warnings)?.settings)
+    }
+
+    /// The files that are read, with those that they include.
+    ///
+    /// Errors: as [`OptionFiles::read`].
+    pub fn paths(&self) -> Result<Vec<PathBuf>> {
+        Ok(self.read_all(&mut Vec::new())?.paths)
+    }
+
+    fn read_all<'a>(&'a self, warnings: &'a mut Vec<String>) -> Result<Reader<'a>> {
+        let (settings, paths) = (Vec::new(), Vec::new());
+        let mut reader = Reader { files: self, settings, paths, warnings, is_global: false };
         if self.none {
-            return Ok(Vec::new());
+            return Ok(reader);
         }
         if let Some(only) = &self.only {
             reader.required(only)?;
-            return Ok(reader.settings);
+            return Ok(reader);
         }
         reader.is_global = true;
         for global in ["/etc/my.cnf", "/etc/mysql/my.cnf"] {
@@ -87,7 +99,7 @@ impl OptionFiles {
         if let Some(home) = std::env::var_os("HOME") {
             reader.optional(&Path::new(&home).join(".my.cnf"))?;
         }
-        Ok(reader.settings)
+        Ok(reader)
     }
 
     fn wants(&self, group: &str) -> bool {
@@ -102,6 +114,7 @@ impl OptionFiles {
 struct Reader<'a> {
     files: &'a OptionFiles,
     settings: Vec<Setting>,
+    paths: Vec<PathBuf>,
     warnings: &'a mut Vec<String>,
     is_global: bool,
 }
@@ -133,6 +146,7 @@ impl Reader<'_> {
                 return Ok(());
             }
         };
+        self.paths.push(path.to_owned());
         let text = String::from_utf8_lossy(&bytes);
         let mut group = None;
         for (i, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
