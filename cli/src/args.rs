@@ -236,7 +236,8 @@ pub(crate) struct LoadArgs {
     /// hundred, which is judged when all rows are read, and before any is published.
     #[arg(long, value_name = "N|N%", default_value = "0", allow_negative_numbers = true)]
     pub(crate) rejects_max: String,
-    /// Have --mode replace empty the table where the input has no rows, or refused ones only.
+    /// Take a file that has text and no row for an empty one; and have --mode replace empty the table where
+    /// the input has no rows, or refused ones only.
     #[arg(long)]
     pub(crate) allow_empty: bool,
     /// What becomes of rows that have a primary or unique key in common, in input order.

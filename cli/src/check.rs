@@ -52,6 +52,7 @@ fn lines_of_job(args: &LoadArgs, database: &str) -> Result<CheckReport, Failure>
         return Err(Failure::usage("there is no server yet, and so no tables"));
     };
     ::load::evaluate_expressions(&visit.connect, &mut tables)?;
+    files::tell_headers(args, &tables)?;
     signals::watch(&tables[0].interrupt, args.quiet)?;
     Ok(::load::check_lines(&visit.connect, &tables, &lines, &*load::watcher(args))?)
 }
@@ -69,6 +70,7 @@ pub(crate) fn begin(args: &LoadArgs, target: &TableName) -> Result<(LoadOptions,
     if !args.quiet && args.format.dialect.is_none() && !args.create {
         load::tell_dialect(&options.files[0]);
     }
+    files::tell_headers(args, slice::from_ref(&options))?;
     signals::watch(&options.interrupt, args.quiet)?;
     Ok((options, visit))
 }

@@ -34,6 +34,21 @@ pub(crate) fn check_inputs(inputs: &[PathBuf], args: &ConnectArgs) -> Result<(),
     check(files, args)
 }
 
+/// Names the files that have only their header: nobody has to look for the rows.
+pub(crate) fn tell_headers(args: &LoadArgs, tables: &[LoadOptions]) -> Result<(), Failure> {
+    if args.quiet {
+        return Ok(());
+    }
+    // The lines of all tables of a job file are those of the same files.
+    let tables_with_files = if args.job.is_some() { 1 } else { tables.len() };
+    for options in &tables[..tables_with_files] {
+        for file in encode::input::only_headers(options)? {
+            tell!("note: {} has only its header, and no row", file.display());
+        }
+    }
+    Ok(())
+}
+
 fn check(mut files: CommandFiles, args: &ConnectArgs) -> Result<(), Failure> {
     // An option file that cannot be read is refused where the server is looked for.
     let option_files = connect::option_files(args).paths().unwrap_or_default();

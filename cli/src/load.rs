@@ -34,6 +34,7 @@ pub(crate) fn run(args: &LoadArgs, target: &TableName) -> Result<u8, Failure> {
     if !args.quiet && args.format.dialect.is_none() && !args.create {
         tell_dialect(&options.files[0]);
     }
+    files::tell_headers(args, slice::from_ref(&options))?;
     signals::watch(&options.interrupt, args.quiet)?;
     let outcome = match &args.report {
         None => load::load(&server, &options, &*watcher(args)),

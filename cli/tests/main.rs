@@ -50,6 +50,7 @@ mod replicated_several;
 mod report;
 mod rights;
 mod rights_one_by_one;
+mod rowless;
 mod same_files;
 mod sandbox;
 mod scene;

@@ -1,5 +1,7 @@
 //! What a load reads: files by its options, or a source that somebody else has opened.
 
+use std::path::PathBuf;
+
 use job::error::Error;
 use job::memory::{Memory, ReadAhead};
 use job::options::LoadOptions;
@@ -7,6 +9,29 @@ use sources::{Dialect, FileSource, MultiByte, Source, SourceOptions};
 
 /// Everything that can be refused without a server.
 pub fn open_files(options: &LoadOptions) -> Result<(Memory, Box<dyn Source>), Error> {
+    let (memory, source) = open(options)?;
+    if !options.allow_empty {
+        source.check_rows()?;
+    }
+    let source: Box<dyn Source> = match &options.selection {
+        None => Box::new(source),
+        Some(selection) => selection.select(Box::new(source)).map_err(usage)?,
+    };
+    Ok((memory, source))
+}
+
+/// The files that have only their header. Pipes are not among them: who reads a pipe knows.
+///
+/// Errors: as [`open_files`].
+pub fn only_headers(options: &LoadOptions) -> Result<Vec<PathBuf>, Error> {
+    let source = open(options)?.1;
+    match source.check_rows() {
+        Err(_) if options.allow_empty => Ok(Vec::new()),
+        files => Ok(files?),
+    }
+}
+
+fn open(options: &LoadOptions) -> Result<(Memory, FileSource), Error> {
     options.check()?;
     let ahead = ReadAhead::of(&options.files, options.encoding, options.memory_bytes_max)?;
     let memory = options.memory(ahead.bytes())?;
@@ -20,15 +45,12 @@ pub fn open_files(options: &LoadOptions) -> Result<(Memory, Box<dyn Source>), Er
         unpack_bytes_max: ahead.unpack_bytes,
         temp_dir: options.temp_dir.clone(),
         leaves_unclosed: options.leaves_unclosed(),
+        needs_rows: !options.allow_empty,
         stop: options.interrupt.flag(),
     };
     let charset = MultiByte::of_charset(&options.charset);
     let dialect = Dialect { charset, ..options.dialect.clone() };
     let source = FileSource::new(&options.files, &dialect, source_options).map_err(usage)?;
-    let source: Box<dyn Source> = match &options.selection {
-        None => Box::new(source),
-        Some(selection) => selection.select(Box::new(source)).map_err(usage)?,
-    };
     Ok((memory, source))
 }
 

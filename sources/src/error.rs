@@ -79,6 +79,16 @@ pub enum Error {
         /// What was expected.
         expected: String,
     },
+    /// A file that has text, and no row.
+    #[error(
+        "nothing was loaded from {}: {reason}; --allow-empty takes it for an empty file", path.display()
+    )]
+    NoRows {
+        /// The file.
+        path: PathBuf,
+        /// The likely reason.
+        reason: String,
+    },
     /// A row of which no partition is known that takes it.
     #[error("{at}: the row {why}")]
     Unplaced {

@@ -8,6 +8,8 @@ use crate::error::Result;
 
 /// Bytes read at once on the way to a place.
 const SKIP_BYTES: usize = 64 << 10;
+/// Bytes of text made at once of a file whose start alone is read.
+const START_BYTES: usize = 16 << 10;
 
 /// An input being read, front to back.
 #[derive(Debug)]
@@ -16,6 +18,8 @@ pub(crate) enum Stream {
     Plain(Raw),
     /// Everything else.
     Ahead(Ahead),
+    /// The same without a thread, for who reads the start only: text, how much of it was given out.
+    Here(Box<Text>, Vec<u8>, usize),
 }
 
 impl Stream {
@@ -34,6 +38,14 @@ impl Stream {
             return Ok(Stream::Plain(raw));
         }
         Ok(Stream::Ahead(Ahead::new(input, options, ahead_bytes, ends.clone())?))
+    }
+
+    /// As [`Stream::open`], of a file whose start alone is read: on no thread of its own.
+    pub(crate) fn open_start(input: &Input, options: TextOptions) -> Result<Stream> {
+        match Text::open(input, options)?.into_raw() {
+            Some(raw) => Ok(Stream::Plain(raw)),
+            None => Ok(Stream::Here(Box::new(Text::open(input, options)?), Vec::new(), 0)),
+        }
     }
 
     /// As [`Stream::open`], from a byte of the text on that somebody has read before: plain text,
@@ -67,6 +79,17 @@ impl Stream {
         match self {
             Stream::Plain(raw) => raw.read(out),
             Stream::Ahead(ahead) => ahead.read(out),
+            Stream::Here(text, made, given) => {
+                if *given == made.len() {
+                    made.clear();
+                    *given = 0;
+                    text.read(made, START_BYTES)?;
+                }
+                let size = (made.len() - *given).min(out.len());
+                out[..size].copy_from_slice(&made[*given..*given + size]);
+                *given += size;
+                Ok(size)
+            }
         }
     }
 
@@ -75,6 +98,7 @@ impl Stream {
         match self {
             Stream::Plain(_) => Unit::Byte,
             Stream::Ahead(ahead) => ahead.unit(),
+            Stream::Here(text, ..) => text.unit(),
         }
     }
 
@@ -83,6 +107,7 @@ impl Stream {
         match self {
             Stream::Plain(_) => 0,
             Stream::Ahead(ahead) => ahead.mark_bytes(),
+            Stream::Here(text, ..) => text.mark_bytes(),
         }
     }
 
@@ -91,6 +116,7 @@ impl Stream {
         match self {
             Stream::Plain(_) => None,
             Stream::Ahead(ahead) => Some(ahead.consumed()),
+            Stream::Here(text, ..) => Some(text.consumed()),
         }
     }
 

@@ -1,5 +1,6 @@
 //! The text of one input: unpacked if it is compressed, UTF-8 if it was UTF-16 or UTF-32.
 
+use std::fmt;
 use std::path::PathBuf;
 
 use crate::bytes::compression::{self, Compression};
@@ -26,6 +27,12 @@ pub(crate) struct Text {
     /// Bytes before they are transcoded.
     scratch: Vec<u8>,
     ended: bool,
+}
+
+impl fmt::Debug for Text {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Text").field("path", &self.path).finish_non_exhaustive()
+    }
 }
 
 enum Bytes {

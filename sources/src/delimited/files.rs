@@ -1,6 +1,8 @@
-//! Files as a source: one after the other, each `open` one cut at record ends, its `start` taken off.
+//! Files as a source: one after the other, each `open` one cut at record ends, its `start` taken off; files
+//! without `rows` are refused.
 
 mod open;
+mod rows;
 mod start;
 
 use std::path::{Path, PathBuf};
@@ -54,6 +56,9 @@ pub struct SourceOptions {
     /// Whether a line with a quote that nothing closes is a row, of which no field can be told, and the
     /// next line the next row. Default no: it is an error.
     pub leaves_unclosed: bool,
+    /// Whether a file that has text and no row is an error. A file that has only its header is none.
+    /// Default no.
+    pub needs_rows: bool,
     /// Set by somebody who wants the end: nobody waits for a pipe then.
     pub stop: Arc<AtomicBool>,
 }
@@ -70,6 +75,7 @@ impl Default for SourceOptions {
             unpack_bytes_max: 128 << 20,
             temp_dir: std::env::temp_dir(),
             leaves_unclosed: false,
+            needs_rows: false,
             stop: Arc::default(),
         }
     }
@@ -193,6 +199,26 @@ impl FileSource {
         Ok(names.map(|names| names.iter().map(text).collect()))
     }
 
+    /// Refuses files that have text and no row, before any row of them is read; a pipe is judged when all of
+    /// it was read. Gives the files that have only their header.
+    ///
+    /// Errors: [`Error::NoRows`]. Whatever else is wrong with a file is an error when its turn comes.
+    pub fn check_rows(&self) -> Result<Vec<PathBuf>> {
+        let options = self.text_options();
+        let mut only_headers = Vec::new();
+        for input in self.inputs.iter().filter(|input| input.bytes().is_some()) {
+            let Ok(stream) = Stream::open_start(input, options) else { continue };
+            let splitter = Splitter::new(&self.dialect, self.isa);
+            let mut open = OpenFile::new(stream, input.path().to_owned(), splitter);
+            match open.find_rows(&self.dialect, &self.options) {
+                Ok(true) => only_headers.push(input.path().to_owned()),
+                Err(error @ Error::NoRows { .. }) => return Err(error),
+                Ok(false) | Err(_) => {}
+            }
+        }
+        Ok(only_headers)
+    }
+
     /// Opens the file whose turn it is, if there is one left.
     fn open_next(&mut self) -> Result<bool> {
         if self.current.is_some() {
@@ -212,17 +238,20 @@ impl FileSource {
         if let Some(names) = names {
             self.check_header(&open.path, names)?;
         }
-        let preamble = std::mem::take(&mut open.preamble);
-        self.preamble.get_or_insert(preamble);
+        self.preamble.get_or_insert_with(|| open.preamble.clone());
         self.current = Some(open);
         Ok(true)
     }
 
-    fn open(&self, input: &Input) -> Result<Stream> {
-        let options = TextOptions {
+    fn text_options(&self) -> TextOptions {
+        TextOptions {
             encoding: self.options.encoding,
             unpack_bytes_max: self.options.unpack_bytes_max,
-        };
+        }
+    }
+
+    fn open(&self, input: &Input) -> Result<Stream> {
+        let options = self.text_options();
         // Two files are read ahead where one ends.
         Stream::open(input, options, self.options.ahead_bytes / 2, &self.ends)
     }
@@ -268,8 +297,16 @@ impl Source for FileSource {
             };
             chunk.ordinal = self.ordinal;
             chunk.file = self.index as u32;
-            match open.fill(chunk, &self.options) {
+            let filled = open.fill(chunk, &self.options);
+            let filled = match filled {
+                Ok(false) if self.options.needs_rows => {
+                    open.check_rows(&self.dialect, &self.options).map(|_| false)
+                }
+                filled => filled,
+            };
+            match filled {
                 Ok(true) => {
+                    open.note_rows(&chunk.bytes, &self.dialect);
                     self.ordinal += 1;
                     self.open_ahead();
                     return Ok(true);

@@ -33,6 +33,11 @@ pub(super) struct OpenFile {
     pub(super) unit: Unit,
     /// What was skipped at its start.
     pub(super) preamble: Vec<u8>,
+    /// Lines of it that were not the header.
+    pub(super) lines_skipped: u64,
+    /// Whether there is text behind it, and rows in that.
+    pub(super) has_text: bool,
+    pub(super) has_rows: bool,
 }
 
 impl OpenFile {
@@ -50,6 +55,9 @@ impl OpenFile {
             line: 1,
             unit: Unit::Byte,
             preamble: Vec::new(),
+            lines_skipped: 0,
+            has_text: false,
+            has_rows: false,
         }
     }
 

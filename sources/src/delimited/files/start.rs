@@ -58,6 +58,7 @@ impl OpenFile {
             {
                 at += size;
                 lines_left -= 1;
+                self.lines_skipped += u64::from(size > 0);
             }
             if lines_left == 0
                 && options.header
