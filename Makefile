@@ -93,8 +93,8 @@ soak:
 		INRUSH_AGED=$$(( ($(MINUTES) + 4) / 5 )) INRUSH_HOSTILE_RUNS=$$(( $(MINUTES) * 20 )) $(CARGO) test --locked -q \
 		-p inrush-load -p inrush-replay -p inrush-server --lib --test main -- \
 		modelled stand_in fresh aged hostile nonsense --nocapture
-	INRUSH_SEED=$$(date +%s) INRUSH_FRESH=$$(( ($(MINUTES) + 4) / 5 )) INRUSH_TEST_FAULTS=all \
-		$(CARGO) test --locked -q -p inrush --features bench --test main -- fresh:: power:: --nocapture
+	INRUSH_SEED=$$(date +%s) INRUSH_FRESH=$$(( ($(MINUTES) + 4) / 5 )) INRUSH_TEST_FAULTS=all INRUSH_LINES=$(MINUTES) \
+		$(CARGO) test --locked -q -p inrush --features bench --test main -- fresh:: power:: oracle:: --nocapture
 	scripts/sanitized.sh $$(( ($(MINUTES) + 9) / 10 ))
 
 # On stable; for libFuzzer see CONTRIBUTING.md.

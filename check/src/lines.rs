@@ -5,11 +5,15 @@
 //!      -> its key in each entity -> gathered: which entities there are, and the lines that have them
 //! ```
 //!
+//! A line has no row of an entity whose key is NULL. Of lines with one key one has the row: faults of the
+//! row in other lines do not count, for nothing is made from them.
+//!
 //! In reading order: `subject` a table and how its rows are judged, `rule` what else is asked of lines and
 //! `placed` of which fields, `reading` the lines by many workers, `worker` what one of them finds: by `keys` those
-//! that a line has, by a `seat` a table its row of the line, of `said` what lines are to say the same of, of `fault`
-//! the words.
+//! that a line has, by a `seat` a table its row of the line, of `said` what lines are to say the same of, by
+//! `candidate` which lines with a fault in a row of an entity are bad, of `fault` the words.
 
+mod candidate;
 mod fault;
 mod keys;
 mod placed;
@@ -31,10 +35,11 @@ use job::error::Error;
 use job::memory::Memory;
 use job::options::LoadOptions;
 use job::progress::Progress;
+use server::Session;
 use sources::Source;
 
 pub use rule::{Asks, Comparison, Rule};
-pub use subject::{LineTable, key_of_lookup};
+pub use subject::{LineTable, key_of_lookup, shown};
 
 /// A table that rows are looked up in, and those that it has.
 #[derive(Debug)]
@@ -97,10 +102,14 @@ pub struct Gathered {
 }
 
 impl LinesCheck<'_> {
-    /// Reads all lines.
+    /// Reads all lines. `session` is asked which entities have a row in tables that keep theirs.
     ///
-    /// Errors: reading; keys that cannot be told, more of them than there is memory for.
-    pub fn gather(&self, source: &Mutex<Box<dyn Source>>) -> Result<Gathered, Error> {
-        reading::gather(self, source).map_err(crate::table::failed)
+    /// Errors: reading; keys that cannot be told, more of them than there is memory for; the server's.
+    pub fn gather(
+        &self,
+        source: &Mutex<Box<dyn Source>>,
+        session: &mut Session,
+    ) -> Result<Gathered, Error> {
+        reading::gather(self, source, session).map_err(crate::table::failed)
     }
 }

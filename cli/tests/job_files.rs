@@ -4,6 +4,7 @@ mod cookbook;
 mod crashes;
 mod entities;
 mod lines;
+mod oracle;
 mod shop;
 mod typed;
 mod ways;

@@ -37,7 +37,7 @@ use sources::Source;
 
 pub use condition::{Condition, Test, number};
 pub use gathering::{Entities, Gathering, LineAt, LinesSaid};
-pub use key::{GivenRow, KeyOf, Keyless, LineKeys, LineRow, RowKeys};
+pub use key::{GivenRow, KeyOf, Keyless, LineKeys, LineOrigin, LineRow, RowKeys};
 pub use known::{Known, LookedUpRows};
 pub use mapping::{Entity, From, Lookup, Mapping, OnConflict, Piece, Wanted};
 pub use own::OwnLines;

@@ -241,6 +241,16 @@ impl KeyReader {
         true
     }
 
+    /// Whether a column that keys are made of is NULL in a row.
+    #[cold]
+    pub fn has_null<R: Row>(&mut self, row: R) -> bool {
+        let KeyReader { plan, scratch, .. } = self;
+        let mut is_null = |column: &mut KeyColumn| {
+            column.read(row, scratch, &mut Vec::new()) == Some(State::Null)
+        };
+        plan.columns.iter_mut().any(&mut is_null)
+    }
+
     /// Appends the row's key in index `index` of the plan. Without one, `out` is as before.
     #[inline]
     pub fn push(&self, index: usize, out: &mut Vec<u8>) -> Result<(), NoKey> {

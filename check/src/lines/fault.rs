@@ -8,6 +8,62 @@ use sources::{Row, TextRow, Value};
 /// Something that is wrong with a line, and what it has in common with others.
 pub(super) type Fault = (Also, String);
 
+/// What is wrong with the line at hand.
+#[derive(Default)]
+pub(super) struct Faults {
+    /// Those that make it a bad line.
+    of_line: Vec<Fault>,
+    /// Those of its rows of entities, by the numbers of the tables: each makes it a bad line if the row is
+    /// made from it.
+    of_rows: Vec<(usize, Fault)>,
+}
+
+impl Faults {
+    pub(super) fn clear(&mut self) {
+        self.of_line.clear();
+        self.of_rows.clear();
+    }
+
+    /// One more; `entity` is the table whose row has it, where it counts only if that is made from the line.
+    pub(super) fn push(&mut self, entity: Option<usize>, fault: Fault) {
+        match entity {
+            Some(table) => self.of_rows.push((table, fault)),
+            None => self.of_line.push(fault),
+        }
+    }
+
+    /// Whether the line is bad whatever others are.
+    pub(super) fn has_of_line(&self) -> bool {
+        !self.of_line.is_empty()
+    }
+
+    /// Whether the row of an entity has one.
+    pub(super) fn has_of(&self, table: usize) -> bool {
+        self.of_rows.iter().any(|(of, _)| *of == table)
+    }
+
+    /// Whether there are none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.of_line.is_empty() && self.of_rows.is_empty()
+    }
+
+    /// All of them. One field may go to several tables: that is said once.
+    pub(super) fn drain(&mut self) -> Vec<Fault> {
+        let mut all: Vec<Fault> = Vec::new();
+        let of_rows = self.of_rows.drain(..).map(|(_, fault)| fault);
+        for fault in self.of_line.drain(..).chain(of_rows) {
+            let (also, _) = &fault;
+            let is_same = |(told, _): &Fault| {
+                told.field.is_some() && told.field == also.field && told.reason == also.reason
+            };
+            if !all.iter().any(is_same) {
+                all.push(fault);
+            }
+        }
+        all
+    }
+}
+
 /// The line has other fields than it should.
 #[cold]
 pub(super) fn misfit(line: TextRow<'_>, expected: usize) -> Fault {
@@ -59,7 +115,8 @@ pub(super) fn says_else(table: &str) -> Fault {
     of_line(format!("says something else of a row of {table} than the first line that has it"))
 }
 
-fn of_line(reason: String) -> Fault {
+/// Something that is wrong with the line as a whole.
+pub(super) fn of_line(reason: String) -> Fault {
     (Also { field: None, column: None, value: None, reason: reason.clone() }, reason)
 }
 

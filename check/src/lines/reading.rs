@@ -10,8 +10,10 @@ use job::failpoint;
 use job::pool;
 use job::progress::Stage;
 use job::stop::Stop;
+use server::Session;
 use sources::{Batch, Chunk, Rows, Source};
 
+use super::candidate::{Entities, Keys};
 use super::placed::is_unique;
 use super::said::takes_last;
 use super::shared::Shared;
@@ -19,9 +21,13 @@ use super::subject::LineTable;
 use super::worker::Worker;
 use super::{Gathered, LinesCheck};
 
+/// Candidates beyond the bad lines that are tolerated with which reading pauses first.
+const CANDIDATES_MIN: u64 = 1024;
+
 pub(super) fn gather(
     check: &LinesCheck<'_>,
     source: &Mutex<Box<dyn Source>>,
+    session: &mut Session,
 ) -> Result<Gathered, Stop> {
     let lines = {
         let mut source = source.lock().unwrap_or_else(PoisonError::into_inner);
@@ -31,11 +37,15 @@ pub(super) fn gather(
         lines
     };
     let entity = |table: &LineTable| table.key.as_ref().map(|_| Gathering::new(takes_last(table)));
-    let shared = Shared {
+    let kept = check.tables.iter().map(|_| Keys::default());
+    let mut shared = Shared {
         check,
         reading: Reading::new(source, Stage::Inspect, check.progress, &check.options.interrupt),
         lines,
-        entities: check.tables.iter().map(entity).collect(),
+        entities: Entities {
+            gathered: check.tables.iter().map(entity).collect(),
+            kept: kept.collect(),
+        },
         uniques: check
             .rules
             .iter()
@@ -46,12 +56,21 @@ pub(super) fn gather(
         bad_count: AtomicU64::new(0),
         count: AtomicU64::new(0),
         is_enough: AtomicBool::new(false),
+        candidates: Mutex::default(),
+        candidate_bytes: AtomicU64::new(0),
+        candidates_max: check.options.rejects_max.saturating_add(CANDIDATES_MIN),
+        is_paused: AtomicBool::new(false),
     };
-    pool::run(check.memory.threads, || work(&shared), || shared.reading.close())?;
+    loop {
+        pool::run(check.memory.threads, || work(&shared), || shared.reading.close())?;
+        if shared.decide(session)? {
+            break;
+        }
+    }
     let mut bad = shared.bad.into_inner().unwrap_or_else(PoisonError::into_inner);
     bad.sort_by_key(|line| line.place);
     let lines = shared.count.into_inner();
-    Ok(Gathered { entities: shared.entities, uniques: shared.uniques, bad, lines })
+    Ok(Gathered { entities: shared.entities.gathered, uniques: shared.uniques, bad, lines })
 }
 
 fn usage(error: sources::Error) -> Stop {
@@ -64,7 +83,8 @@ fn work(shared: &Shared<'_>) -> Result<(), Stop> {
     let mut worker = Worker::new(shared).map_err(usage)?;
     let mut reader = shared.reading.reader();
     let (mut chunk, mut batch) = (Chunk::default(), Batch::new());
-    let is_enough = || shared.is_enough.load(Ordering::Relaxed);
+    let is_enough =
+        || shared.is_enough.load(Ordering::Relaxed) || shared.is_paused.load(Ordering::Relaxed);
     while shared.reading.next_chunk(&mut chunk, is_enough, |_| ())?.is_some() {
         reader.read(&chunk, &mut batch)?;
         let Some(rows) = batch.text_rows(&chunk) else {

@@ -1,6 +1,6 @@
 //! What lines say of one entity, and a digest of it: lines of one key should say the same.
 
-use encode::mapped::{From, Lines, OnConflict, Wanted};
+use encode::mapped::{From, LinePlace, Lines, OnConflict, Wanted};
 use sources::Row;
 use twox_hash::XxHash3_128;
 
@@ -99,4 +99,9 @@ impl Digester {
         }
         XxHash3_128::oneshot(said) as u64
     }
+}
+
+/// A digest that each line has for itself, where no two may say the same.
+pub(super) fn place_digest((file, offset): LinePlace) -> u64 {
+    u64::from(file) << 48 ^ offset
 }

@@ -2,12 +2,15 @@
 
 use std::ops::Range;
 
-use encode::mapped::{Gathering, LineAt, LineRow, Lines, LinesSaid, Mark, Recent, Wanted};
+use encode::mapped::{
+    Gathering, LineAt, LineOrigin, LineRow, Lines, LinesSaid, Mark, Recent, Wanted,
+};
 use encode::rejects::Also;
-use sources::{Rows, TextRows};
+use sources::{PickedRow, Rows, TextRows};
 
 use super::LinesCheck;
-use super::fault::{Fault, no_row, not_there};
+use super::candidate::{Entities, EntityRow};
+use super::fault::{Faults, no_row, not_there};
 use super::keys::Keys;
 use super::said::{Digester, Part, fields, parts, takes_last};
 use super::subject::LineTable;
@@ -19,6 +22,8 @@ pub(super) const BLOCK_LINES: usize = 64;
 /// A table, as one worker sees it.
 pub(super) struct Seat<'a> {
     pub(super) table: &'a LineTable,
+    /// Its number among the tables.
+    number: usize,
     row: LineRow,
     judge: Judge<'a>,
     /// The key of its entity.
@@ -72,6 +77,7 @@ impl<'a> Seat<'a> {
             said: LinesSaid::default(),
             said_bytes_max,
             table,
+            number,
         };
         seat.slots.extend(seat.lookups.iter().map(|at| keys.looked_up(*at)));
         seat.slots.extend(seat.ids.iter().map(|(_, slot)| *slot));
@@ -115,25 +121,42 @@ impl<'a> Seat<'a> {
         self.slots.iter().copied().filter(|_| !self.is_known)
     }
 
+    /// Whether the number of a line is part of its row.
+    pub(super) fn has_line_number(&self) -> bool {
+        self.row.has_line_number()
+    }
+
+    /// Whether the line at hand may have a row here, whose values no good line before had.
+    fn may_have_row(&self, keys: &Keys<'_>) -> bool {
+        !self.is_known && !self.own.is_some_and(|slot| keys.has_no_row(slot))
+    }
+
+    /// The entity that the row of the line at hand is one of; none of a row that is made from each line, and
+    /// of a line that a value of the key makes a bad one.
+    fn entity(&self, keys: &Keys<'_>) -> Option<usize> {
+        let own = self.own.filter(|slot| keys.get(*slot).is_some());
+        own.map(|_| self.number)
+    }
+
     /// All that is wrong with the values of its row.
-    pub(super) fn judge(&mut self, rows: TextRows<'_>, index: usize, faults: &mut Vec<Fault>) {
-        let Seat { table, row, judge, is_known, .. } = self;
-        if *is_known {
+    pub(super) fn judge(
+        &mut self,
+        (rows, index): (TextRows<'_>, usize),
+        origin: LineOrigin<'_>,
+        keys: &Keys<'_>,
+        faults: &mut Faults,
+    ) {
+        if !self.may_have_row(keys) {
             return;
         }
-        let Some(row) = row.of(rows, index) else { return };
+        let entity = self.entity(keys);
+        let Seat { table, row, judge, .. } = self;
+        let Some(row) = row.of(rows, index, origin) else { return };
         judge.judge(row, |fault| {
             let column = fault.column.map(|at| &table.rules.columns[at].column);
             let mut also = Also::new(&fault, row, column);
             also.column = also.column.map(|column| format!("{}.{column}", table.name()));
-            let class = fault.kind.class();
-            // One field may go to several tables: said once.
-            let is_same = |(told, _): &Fault| {
-                told.field.is_some() && told.field == also.field && told.reason == also.reason
-            };
-            if !faults.iter().any(is_same) {
-                faults.push((also, class));
-            }
+            faults.push(entity, (also, fault.kind.class()));
         });
     }
 
@@ -143,18 +166,25 @@ impl<'a> Seat<'a> {
         (rows, index): (TextRows<'_>, usize),
         lines: &Lines,
         keys: &Keys<'_>,
-        faults: &mut Vec<Fault>,
+        faults: &mut Faults,
     ) {
-        let Seat { table, row, ids, lookups, is_known, .. } = self;
-        if *is_known || lookups.is_empty() && ids.is_empty() || row.of(rows, index).is_none() {
+        let is_idle = self.lookups.is_empty() && self.ids.is_empty();
+        if is_idle || !self.may_have_row(keys) || self.row(rows, index).is_none() {
             return;
         }
+        let entity = self.entity(keys);
+        let Seat { table, ids, lookups, .. } = self;
         for looked in lookups.iter().filter_map(|at| keys.missed(*at)) {
-            faults.push(not_there(&looked.lookup, lines, rows.row(index)));
+            faults.push(entity, not_there(&looked.lookup, lines, rows.row(index)));
         }
         for (column, _) in ids.iter().filter(|(_, slot)| keys.has_no_row(*slot)) {
-            faults.push(no_row(table.name(), column));
+            faults.push(entity, no_row(table.name(), column));
         }
+    }
+
+    /// The row that a line is, without its place.
+    fn row<'r>(&'r mut self, rows: TextRows<'r>, index: usize) -> Option<PickedRow<'r>> {
+        self.row.of(rows, index, LineOrigin::default())
     }
 
     /// The key of the line's entity, if that is not known yet, and a digest of what the line says of it.
@@ -164,19 +194,39 @@ impl<'a> Seat<'a> {
         keys: &'k Keys<'_>,
         digester: &mut Digester,
     ) -> Option<(&'k [u8], u64)> {
-        let Seat { row, own, parts, is_known, digest, .. } = self;
-        *digest = None;
-        let slot = own.filter(|_| !*is_known)?;
+        self.digest = None;
+        let slot = self.own.filter(|_| !self.is_known)?;
         let key = keys.get(slot)?;
+        let Seat { row, parts, .. } = self;
         let said = match parts {
             None => 0,
             Some(parts) => {
-                let row = row.of(rows, index);
+                let row = row.of(rows, index, LineOrigin::default());
                 row.map_or(0, |row| digester.digest(row, parts, |slot| keys.get(slot)))
             }
         };
-        *digest = Some((slot, said));
+        self.digest = Some((slot, said));
         Some((key, said))
+    }
+
+    /// What the line at hand says of its entity, if that is not known yet.
+    pub(super) fn entity_row(&self, keys: &Keys<'_>, faults: &Faults) -> Option<EntityRow> {
+        let (slot, digest) = self.digest?;
+        let (table, key) = (self.number, keys.get(slot)?.into());
+        Some(EntityRow { table, key, digest, is_faulty: faults.has_of(table) })
+    }
+
+    /// Whether the row of the line at hand has a fault and is made from it, beside the good lines so far.
+    pub(super) fn stands_with_fault(
+        &self,
+        keys: &Keys<'_>,
+        faults: &Faults,
+        at: LineAt,
+        entities: &Entities,
+    ) -> bool {
+        let key = self.own.and_then(|slot| keys.get(slot));
+        faults.has_of(self.number)
+            && key.is_some_and(|key| entities.would_stand(self.number, key, at))
     }
 
     /// Takes down what the line at hand says of its entity.

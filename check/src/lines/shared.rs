@@ -7,31 +7,46 @@ use encode::mapped::{Gathering, Lines};
 use encode::reading::Reading;
 use job::error::Error;
 use job::stop::Stop;
+use server::Session;
 
+use super::candidate::{self, Candidate, Entities};
+use super::said::place_digest;
 use super::{BadLine, LinesCheck};
 
 /// The part of the memory that entities may take.
 const ENTITIES_PART: u64 = 4;
+/// About what a candidate takes besides its line.
+const CANDIDATE_BYTES: u64 = 512;
+/// So many times more candidates are waited for after each decision.
+const CANDIDATES_GROWTH: u64 = 4;
 
 /// What the workers share.
 pub(super) struct Shared<'a> {
     pub(super) check: &'a LinesCheck<'a>,
     pub(super) reading: Reading<'a>,
     pub(super) lines: Lines,
-    pub(super) entities: Vec<Option<Gathering>>,
+    pub(super) entities: Entities,
     /// One a rule for unique values.
     pub(super) uniques: Vec<Gathering>,
     pub(super) bad: Mutex<Vec<BadLine>>,
     pub(super) bad_count: AtomicU64,
     pub(super) count: AtomicU64,
+    /// Lines are bad beyond what is tolerated: no more are read.
     pub(super) is_enough: AtomicBool,
+    /// Lines that are bad if they stand for an entity, of which those that are read do not decide.
+    pub(super) candidates: Mutex<Vec<Candidate>>,
+    pub(super) candidate_bytes: AtomicU64,
+    /// With more of them reading pauses until it is decided which are bad.
+    pub(super) candidates_max: u64,
+    pub(super) is_paused: AtomicBool,
 }
 
 impl Shared<'_> {
     /// Whether what is gathered still has room.
     pub(super) fn check_memory(&self) -> Result<(), Stop> {
-        let all = self.entities.iter().flatten().chain(&self.uniques);
+        let all = self.entities.gathered.iter().flatten().chain(&self.uniques);
         let bytes: u64 = all.map(Gathering::bytes).sum();
+        let bytes = bytes + self.candidate_bytes.load(Ordering::Relaxed);
         let most = self.check.options.memory_bytes_max / ENTITIES_PART;
         if bytes <= most {
             return Ok(());
@@ -50,5 +65,81 @@ impl Shared<'_> {
         if count > self.check.options.rejects_max {
             self.is_enough.store(true, Ordering::Relaxed);
         }
+    }
+
+    /// Takes down a good line.
+    fn take(&self, Candidate { at, rows, uniques, .. }: Candidate) {
+        for row in rows {
+            if let Some(entities) = &self.entities.gathered[row.table] {
+                entities.take(&row.key, at, row.digest);
+            }
+        }
+        for (number, value) in uniques {
+            self.uniques[number].take(&value, at, place_digest(at.place()));
+        }
+    }
+
+    /// Keeps the candidates of a chunk for which no good line stands by now.
+    pub(super) fn keep(&self, candidates: &mut Vec<Candidate>) {
+        for candidate in candidates.drain(..) {
+            if !candidate.stands(&self.entities) {
+                self.take(candidate);
+                continue;
+            }
+            let bytes = candidate.reject.raw.len() as u64 + CANDIDATE_BYTES;
+            self.candidate_bytes.fetch_add(bytes, Ordering::Relaxed);
+            let mut kept = self.candidates.lock().unwrap_or_else(PoisonError::into_inner);
+            kept.push(candidate);
+            if kept.len() as u64 > self.candidates_max {
+                self.is_paused.store(true, Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// Decides which candidates are bad lines, once no worker reads; false where more lines are to be read.
+    ///
+    /// Errors: the server's.
+    pub(super) fn decide(&mut self, session: &mut Session) -> Result<bool, Stop> {
+        let is_enough = *self.is_enough.get_mut();
+        let is_end = !std::mem::take(self.is_paused.get_mut());
+        let kept = self.candidates.get_mut().unwrap_or_else(PoisonError::into_inner);
+        // Lines that were not read may stand for these entities.
+        let are_undecided = (is_enough || !is_end)
+            && kept.iter().any(|candidate| candidate.waits_for_last(&self.entities));
+        self.candidates_max = self.candidates_max.saturating_mul(CANDIDATES_GROWTH);
+        if are_undecided || kept.is_empty() {
+            return Ok(is_end || is_enough);
+        }
+        let candidates = std::mem::take(kept);
+        self.candidate_bytes = AtomicU64::new(0);
+        self.ask_kept(&candidates, session)?;
+        let is_bad = candidate::bad_among(&candidates, &self.entities);
+        for (candidate, is_bad) in candidates.into_iter().zip(is_bad) {
+            match is_bad {
+                true => {
+                    let Candidate { at, reject, .. } = candidate;
+                    self.refuse(BadLine { place: at.place(), reject });
+                }
+                false => self.take(candidate),
+            }
+        }
+        Ok(is_end || *self.is_enough.get_mut())
+    }
+
+    /// Asks for which entities of candidates the tables that keep their rows have one.
+    fn ask_kept(&mut self, candidates: &[Candidate], session: &mut Session) -> Result<(), Error> {
+        for (number, table) in self.check.tables.iter().enumerate() {
+            let rows = candidates.iter().flat_map(|candidate| &candidate.rows);
+            let rows = rows.filter(|row| row.table == number && row.is_faulty);
+            let keys: candidate::Keys = rows.map(|row| row.key.clone()).collect();
+            if keys.is_empty() || !table.keeps_rows {
+                continue;
+            }
+            let kept = &mut self.entities.kept[number];
+            table.for_each_row(session, &self.check.options.charset, None, |key, _| {
+                kept.extend(keys.get(key).cloned());
+            })?;
+        }
+        Ok(())
     }
 }

@@ -7,12 +7,12 @@ use encode::fields::InputFields;
 use encode::formats;
 use encode::input;
 use encode::inspected::{Collations, Inspected};
-use encode::mapped::{From, KeyOf, Lookup, Mapping};
+use encode::mapped::{From, GivenRow, KeyOf, Lookup, Mapping, RowKeys};
 use job::error::Error;
-use job::options::LoadOptions;
+use job::options::{LoadOptions, Mode};
 use schema::{Table, TableName};
 use server::learn::{self, CollationCache};
-use server::{ServerFacts, Session, catalog};
+use server::{Row, ServerFacts, Session, catalog};
 use sources::Formats;
 use values::ConvertOptions;
 
@@ -35,6 +35,8 @@ pub struct LineTable {
     pub(super) formats: Arc<Formats>,
     /// Columns that must get the id of another row, and of which table.
     pub(super) ids: Vec<(String, String)>,
+    /// Whether it keeps the rows that it has.
+    pub(super) keeps_rows: bool,
 }
 
 impl LineTable {
@@ -92,13 +94,58 @@ impl LineTable {
             convert: inspected.convert,
             rules,
             formats: Arc::new(formats),
+            keeps_rows: options.mode == Mode::Append,
             table,
         })
+    }
+
+    /// Gives `visit` each row that the table has: its key as an entity, and the row as the server shows it,
+    /// whose last column is `id` if there is one. Rows without a key are left out.
+    ///
+    /// Errors: the server's.
+    pub fn for_each_row(
+        &self,
+        session: &mut Session,
+        charset: &str,
+        id: Option<&str>,
+        mut visit: impl FnMut(&[u8], &Row),
+    ) -> Result<(), Error> {
+        let Some(of) = &self.key else { return Ok(()) };
+        let mut keys = RowKeys::new(of);
+        let names = self.mapping.column_names().unwrap_or_default();
+        let place = |bound: &BoundColumn| {
+            names.iter().position(|name| name.eq_ignore_ascii_case(&bound.column.name))
+        };
+        let places: Vec<usize> = self.key_columns.iter().filter_map(place).collect();
+        let mut columns: Vec<String> =
+            self.key_columns.iter().map(|bound| shown(bound, charset)).collect();
+        columns.extend(id.map(schema::quote_name));
+        let sql = format!("SELECT {} FROM {}", columns.join(", "), self.table.name.quoted());
+        session.for_each(&sql, |row| {
+            let mut values = vec![None; names.len()];
+            for (column, &place) in places.iter().enumerate() {
+                values[place] = row.bytes(column);
+            }
+            if let Ok(key) = keys.of(GivenRow(&values)) {
+                visit(key, &row);
+            }
+            Ok(())
+        })?;
+        Ok(())
     }
 
     /// Name of the table, without the database.
     pub fn name(&self) -> &str {
         &self.table.name.table
+    }
+}
+
+/// A column, as a file in this character set would have it.
+pub fn shown(bound: &BoundColumn, charset: &str) -> String {
+    let name = schema::quote_name(&bound.column.name);
+    match bound.column.sql_type.is_text() {
+        true => format!("CAST(CONVERT({name} USING {charset}) AS BINARY)"),
+        false => name,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::support::{Desk, Home, run};
+use crate::support::{Desk, Home, Outcome, run};
 
 fn folders() -> Vec<PathBuf> {
     let cookbook = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/cookbook");
@@ -32,6 +32,36 @@ fn copy(folder: &Path, home: &Home, database: &str) -> PathBuf {
     own
 }
 
+/// Makes the tables of a recipe, and loads it with these arguments more.
+fn load(desk: &mut Desk, own: &Path, arguments: &[&str]) -> Outcome {
+    for sql in fs::read_to_string(own.join("tables.sql")).unwrap().split(";\n") {
+        if !sql.trim().is_empty() {
+            desk.exec(sql);
+        }
+    }
+    let mut command = desk.home.inrush(["load", "--quiet", "--memory", "48M", "-c"]);
+    command.arg(own.join("job.toml")).arg("--socket").arg(desk.server.socket()).args(arguments);
+    if let Some(user) = desk.server.options().user {
+        command.args(["--user", &user]);
+    }
+    run(&mut command)
+}
+
+/// Asserts that the tables have the rows that a recipe says.
+fn check_rows(desk: &mut Desk, name: &str, expected: &str) {
+    let (mut query, mut rows) = (String::new(), Vec::new());
+    for line in expected.lines().skip(1).chain(["SELECT"]) {
+        if line.starts_with("SELECT") {
+            if !query.is_empty() {
+                assert_eq!(desk.rows(&query), rows, "{name}: {query}");
+            }
+            (query, rows) = (line.to_owned(), Vec::new());
+        } else {
+            rows.push(line.to_owned());
+        }
+    }
+}
+
 #[test]
 fn each_recipe_leaves_what_it_says() {
     let folders = folders();
@@ -39,32 +69,25 @@ fn each_recipe_leaves_what_it_says() {
     for folder in folders {
         let Some(mut desk) = Desk::new() else { return };
         let own = copy(&folder, &desk.home, &desk.database);
-        for sql in fs::read_to_string(own.join("tables.sql")).unwrap().split(";\n") {
-            if !sql.trim().is_empty() {
-                desk.exec(sql);
-            }
-        }
         let expected = fs::read_to_string(own.join("expected.txt")).unwrap();
-        let mut expected = expected.lines();
-        let status = expected.next().unwrap();
-        let mut command = desk.home.inrush(["load", "--quiet", "--memory", "48M", "-c"]);
-        command.arg(own.join("job.toml")).arg("--socket").arg(desk.server.socket());
-        if let Some(user) = desk.server.options().user {
-            command.args(["--user", &user]);
-        }
-        let outcome = run(&mut command);
-        let name = folder.display();
+        let outcome = load(&mut desk, &own, &[]);
+        let (name, status) = (folder.display().to_string(), expected.lines().next().unwrap());
         assert_eq!(format!("exit {}", outcome.code()), status, "{name}: {outcome:?}");
-        let (mut query, mut rows) = (String::new(), Vec::new());
-        for line in expected.chain(["SELECT"]) {
-            if line.starts_with("SELECT") {
-                if !query.is_empty() {
-                    assert_eq!(desk.rows(&query), rows, "{name}: {query}");
-                }
-                (query, rows) = (line.to_owned(), Vec::new());
-            } else {
-                rows.push(line.to_owned());
-            }
+        check_rows(&mut desk, &name, &expected);
+    }
+}
+
+#[test]
+fn a_line_without_a_key_is_no_bad_line_when_bad_lines_are_tolerated_or_rows_are_added() {
+    let recipe =
+        folders().into_iter().find(|path| path.ends_with("10-some-lines-lack-it")).unwrap();
+    for arguments in [&["--rejects-max", "5"][..], &["--mode", "append"], &["--dry-run"]] {
+        let Some(mut desk) = Desk::new() else { return };
+        let own = copy(&recipe, &desk.home, &desk.database);
+        load(&mut desk, &own, arguments).done();
+        if arguments != ["--dry-run"] {
+            let expected = fs::read_to_string(own.join("expected.txt")).unwrap();
+            check_rows(&mut desk, &format!("{arguments:?}"), &expected);
         }
     }
 }

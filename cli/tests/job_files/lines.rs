@@ -198,3 +198,24 @@ fn lines_that_break_a_rule_are_bad_and_counted_by_rule() {
     shop.load(lines, &["--rejects-max", "2"]);
     assert_eq!(shop.desk.rows("SELECT no FROM orders ORDER BY no"), ["U1", "U4"]);
 }
+
+#[test]
+fn a_line_is_not_compared_with_a_bad_one() {
+    let Some(mut shop) = Shop::new() else { return };
+    let (bad, good) = (
+        "A,2026-01-01,a@x,Ann,1,S1,Nail,dear,2\n",
+        "B,2026-01-02,b@x,Bob,1,S1,Nail,1.75,3\nC,2026-01-03,c@x,Cid,1,S1,Nail,1.75,3\n",
+    );
+    let text = format!("{bad}{good}");
+    for rule in ["fail", "reject"] {
+        shop.load(&text, &[]).refused(1, &["wide.csv line 2", "`products.price`", "\"dear\""]);
+        assert_eq!(shop.counts(), [0; 4], "{rule}");
+        let loaded = shop.load(&text, &["--rejects-max", "1"]);
+        assert_eq!(loaded.code(), 3, "{loaded:?}");
+        assert_eq!(shop.joined(), shown(good), "{rule}");
+        shop.reset();
+        if rule == "fail" {
+            shop.edit("on_conflict = \"fail\"", "on_conflict = \"reject\"");
+        }
+    }
+}

@@ -85,6 +85,22 @@ impl Gathering {
         self.take_in(&mut lock(&self.parts[part_of(hash, PARTS)]), (hash, key), (at, digest));
     }
 
+    /// Whether a line at this place would stand for the entity with this key, beside the lines taken so far.
+    pub fn would_stand(&self, key: &[u8], place: LinePlace) -> bool {
+        let hash = self.hash.of(key);
+        let part = lock(&self.parts[part_of(hash, PARTS)]);
+        let Some(number) = part.keys.find(hash, key) else { return true };
+        match self.has_last {
+            true => part.last[number].place() < place,
+            false => place < part.said[number].first.place(),
+        }
+    }
+
+    /// Whether the last line of an entity stands for it, and not the first.
+    pub fn has_last(&self) -> bool {
+        self.has_last
+    }
+
     /// The same of many lines, which are gone then. Those of one part are taken together: the part is in
     /// the processor's caches then, and where it is not, their waits for memory are one.
     pub fn take_all(&self, lines: &mut LinesSaid) {

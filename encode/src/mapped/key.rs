@@ -9,10 +9,12 @@ use sources::{
     Formats, PickShape, Picked, PickedField, PickedRow, PickedRows, Row, Rows, TextRows, Value,
 };
 
-use super::made::{self, NoRow};
+use super::known::Taken;
+use super::made::{self, OfRow};
 use super::mapping::Mapping;
 use super::resolved::{Lines, Made, Resolved};
 use crate::binding::BoundColumn;
+use crate::column_source::Input;
 use crate::inspected::Collations;
 use crate::row_keys::{KeyPlan, KeyReader, NoKey};
 
@@ -59,10 +61,13 @@ impl KeyOf {
     }
 }
 
-/// A line may lack the entity, also where its column is NOT NULL.
+/// A line may lack the entity, also where its column is NOT NULL or would get a number for NULL.
 fn or_null(bound: &BoundColumn) -> BoundColumn {
     let mut bound = BoundColumn { on_null: None, ..bound.clone() };
     bound.column.nullable = true;
+    if let Input::AutoIncrement(Some(field)) = bound.input {
+        bound.input = Input::Field(field);
+    }
     bound
 }
 
@@ -73,6 +78,15 @@ pub struct LineRow {
     resolved: Resolved,
     picked: Picked,
     scratch: Vec<u8>,
+}
+
+/// The file that a line is in, and its number there.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LineOrigin<'a> {
+    /// Name of the file, without its folder.
+    pub file_name: &'a [u8],
+    /// Number of the line, from 1.
+    pub line: u64,
 }
 
 impl LineRow {
@@ -96,9 +110,19 @@ impl LineRow {
         Ok(LineRow { resolved, picked, scratch: Vec::new() })
     }
 
+    /// Whether the number of the line is part of its row.
+    pub fn has_line_number(&self) -> bool {
+        self.resolved.made.iter().any(|made| matches!(made, Made::Line))
+    }
+
     /// The row that a line is; none if it is none of the table's.
     #[inline]
-    pub fn of<'r>(&'r mut self, lines: TextRows<'r>, index: usize) -> Option<PickedRow<'r>> {
+    pub fn of<'r>(
+        &'r mut self,
+        lines: TextRows<'r>,
+        index: usize,
+        origin: LineOrigin<'_>,
+    ) -> Option<PickedRow<'r>> {
         let LineRow { resolved, picked, scratch } = self;
         let line = lines.row(index);
         if !resolved.when.is_met(line, scratch) {
@@ -107,9 +131,27 @@ impl LineRow {
         made::clear(picked);
         picked.rows.push(index as u32);
         for (made, column) in resolved.made.iter().zip(&mut picked.made) {
-            made::push(made, column, line, &NoRow, scratch);
+            made::push(made, column, line, &origin, scratch);
         }
         Some(PickedRows::new(lines, picked).row(0))
+    }
+}
+
+impl OfRow for LineOrigin<'_> {
+    fn known(&self, _number: usize) -> Option<Taken<'_>> {
+        None
+    }
+
+    fn own_id(&self) -> Option<u64> {
+        None
+    }
+
+    fn file_name(&self) -> &[u8] {
+        self.file_name
+    }
+
+    fn line(&self) -> u64 {
+        self.line
     }
 }
 
@@ -147,7 +189,7 @@ impl LineKeys {
     /// Errors: why it has none.
     pub fn of(&mut self, lines: TextRows<'_>, index: usize) -> Result<&[u8], Keyless> {
         let LineKeys { row, reader, key } = self;
-        let row = row.of(lines, index).ok_or(Keyless::NoRow)?;
+        let row = row.of(lines, index, LineOrigin::default()).ok_or(Keyless::NoRow)?;
         push(reader, row, key)?;
         Ok(key)
     }
@@ -214,7 +256,8 @@ impl Row for GivenRow<'_> {
 fn push<R: Row>(reader: &mut KeyReader, row: R, key: &mut Vec<u8>) -> Result<(), Keyless> {
     key.clear();
     if !reader.read(row) {
-        return Err(Keyless::Refused);
+        // A NULL decides, wherever it is.
+        return Err(if reader.has_null(row) { Keyless::NoRow } else { Keyless::Refused });
     }
     reader.push(0, key).map_err(|why| match why {
         NoKey::Null => Keyless::NoRow,

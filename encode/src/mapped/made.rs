@@ -19,27 +19,6 @@ pub(super) trait OfRow {
     fn line(&self) -> u64;
 }
 
-/// Nothing but what the line says.
-pub(super) struct NoRow;
-
-impl OfRow for NoRow {
-    fn known(&self, _number: usize) -> Option<Taken<'_>> {
-        None
-    }
-
-    fn own_id(&self) -> Option<u64> {
-        None
-    }
-
-    fn file_name(&self) -> &[u8] {
-        b""
-    }
-
-    fn line(&self) -> u64 {
-        0
-    }
-}
-
 /// A column for what is made so.
 pub(super) fn column(made: &Made) -> TypedColumn {
     let cells = match made {

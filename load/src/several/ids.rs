@@ -1,13 +1,11 @@
 //! The ids of entities.
 
 use check::lines::LineTable;
-use encode::mapped::{Entities, GivenRow, Known, OnConflict, OwnLines, RowKeys};
+use encode::mapped::{Entities, Known, OnConflict, OwnLines};
 use job::error::Error;
 use job::options::{LoadOptions, Mode};
 use schema::TableName;
 use server::{ServerFacts, Session};
-
-use super::looked_up::shown;
 
 /// Entities of a table that have to get their ids, and what the server says of these.
 pub(super) struct Unnumbered {
@@ -77,31 +75,15 @@ fn find_there(
     options: &LoadOptions,
     (all, there): (&Entities, &mut [Option<u64>]),
 ) -> Result<(), Error> {
-    let Some(of) = &table.key else { return Ok(()) };
-    let mut keys = RowKeys::new(of);
-    let names = table.mapping.column_names().unwrap_or_default();
-    let places: Vec<usize> = table
-        .key_columns
-        .iter()
-        .filter_map(|bound| names.iter().position(|n| n.eq_ignore_ascii_case(&bound.column.name)))
-        .collect();
-    let mut shown_columns: Vec<String> =
-        table.key_columns.iter().map(|bound| shown(bound, &options.charset)).collect();
-    shown_columns.push(id_name.map_or("0".to_owned(), schema::quote_name));
-    let sql = format!("SELECT {} FROM {}", shown_columns.join(", "), table.table.name.quoted());
     let (mut twice, mut odd) = (false, None);
-    session.for_each(&sql, |row| {
-        let mut values = vec![None; names.len()];
-        for (column, &place) in places.iter().enumerate() {
-            values[place] = row.bytes(column);
-        }
-        let Ok(key) = keys.of(GivenRow(&values)) else { return Ok(()) };
-        let Some(number) = all.find(key) else { return Ok(()) };
-        match row.number(places.len()) {
+    let column = table.key_columns.len();
+    table.for_each_row(session, &options.charset, id_name, |key, row| {
+        let Some(number) = all.find(key) else { return };
+        // Rows without a number of their own only have to be there.
+        match id_name.map_or(Ok(0), |_| row.number(column)) {
             Ok(id) => twice |= there[number].replace(id).is_some(),
-            Err(_) => odd = Some(row.bytes(places.len()).map(<[u8]>::to_vec)),
+            Err(_) => odd = Some(row.bytes(column).map(<[u8]>::to_vec)),
         }
-        Ok(())
     })?;
     match (twice, odd) {
         (false, None) => Ok(()),

@@ -29,14 +29,14 @@ pub fn check_lines(
     progress: &dyn Progress,
 ) -> Result<CheckReport, Error> {
     let begun = Instant::now();
-    let asked = Asked::of(connect, tables, of)?;
-    let options = LoadOptions { rejects_max: BAD_LINES_MAX, ..asked.options };
+    let Asked { mut session, looked, lookups, options, .. } = Asked::of(connect, tables, of)?;
+    let options = LoadOptions { rejects_max: BAD_LINES_MAX, ..options };
     let (memory, mut source) = input::open_files(&options)?;
     let form = rejects::form(&mut *source)?;
     let mut log = Rejects::create(options.rejects.as_deref(), options.rejects_max, &form)?;
     let parts = Parts {
-        looked: &asked.looked,
-        lookups: &asked.lookups,
+        looked: &looked,
+        lookups: &lookups,
         rules: &of.rules,
         judges: true,
         tells_all: true,
@@ -45,14 +45,14 @@ pub fn check_lines(
         progress,
     };
     let source = Mutex::new(source);
-    let mut read = parts.read(&source, &mut log)?;
+    let mut read = parts.read(&source, &mut session, &mut log)?;
     let source = source.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     read.bad.truncate(LINES_TOLD);
     let names: Vec<&str> = tables.iter().map(|table| table.table.as_str()).collect();
     let mut report = CheckReport {
         target: format!("{} ({})", options.database, names.join(", ")),
-        server: asked.session.version().text.clone(),
-        server_address: asked.session.options().server_text(),
+        server: session.version().text.clone(),
+        server_address: session.options().server_text(),
         rows: read.lines,
         bad_rows: log.count(),
         reasons: log.tally(),

@@ -84,30 +84,34 @@ pub(super) struct Read {
 }
 
 impl Parts<'_> {
-    /// Reads the lines, again without those that contradict others where these are refused.
+    /// Reads the lines, again without those that contradict others where these are refused. Lines whose
+    /// values are not judged are judged before they count as contradicted: they may be bad themselves.
     ///
     /// Errors: lines that contradict each other where that fails a load; reading.
     pub(super) fn read(
         &self,
         source: &Mutex<Box<dyn Source>>,
+        session: &mut Session,
         log: &mut Rejects,
     ) -> Result<Read, Error> {
         let mut left_out = BTreeSet::new();
         let mut firsts = HashMap::new();
         let mut bad: Vec<BadLine> = Vec::new();
+        let mut judges = self.judges;
         for _ in 0..READINGS_MAX {
             let check = LinesCheck {
                 tables: self.looked,
                 lookups: self.lookups,
                 rules: self.rules,
-                judges: self.judges,
+                judges,
                 left_out: &left_out,
                 firsts: std::mem::take(&mut firsts),
                 options: self.options,
                 memory: self.memory,
                 progress: self.progress,
             };
-            let Gathered { entities, uniques, bad: found, lines } = check.gather(source)?;
+            let Gathered { entities, uniques, bad: found, lines } =
+                check.gather(source, session)?;
             left_out.extend(found.iter().map(|line| line.place));
             bad.extend(found);
             let is_over = bad.len() as u64 > self.options.rejects_max;
@@ -116,10 +120,16 @@ impl Parts<'_> {
                 all.map(Gathering::finish)
             };
             let entities = pool::map(self.memory.threads, entities, finish)?;
-            if !is_over {
-                firsts = self.contradicted(&entities)?;
-                firsts.extend(self.repeated(uniques));
+            let others = match is_over {
+                true => Ok(Firsts::new()),
+                false => self.contradicted(&entities, uniques),
+            };
+            if !judges && !others.as_ref().is_ok_and(Firsts::is_empty) {
+                judges = true;
+                restart(source)?;
+                continue;
             }
+            firsts = others?;
             if is_over || firsts.is_empty() {
                 bad.sort_by_key(|line| line.place);
                 bad.iter().try_for_each(|line| log.push(&line.reject))?;
@@ -135,11 +145,15 @@ impl Parts<'_> {
     }
 
     /// Of entities that lines say different things of, what the first line says, where the others are
-    /// refused.
+    /// refused; the first lines of values that are to be unique, and are not.
     ///
-    /// Errors: such lines where they fail the load.
-    fn contradicted(&self, entities: &[Option<Entities>]) -> Result<Firsts, Error> {
-        let mut firsts = HashMap::new();
+    /// Errors: lines that say different things where they fail the load.
+    fn contradicted(
+        &self,
+        entities: &[Option<Entities>],
+        uniques: Vec<Gathering>,
+    ) -> Result<Firsts, Error> {
+        let mut firsts = self.repeated(uniques);
         for (at, (table, all)) in self.looked.iter().zip(entities).enumerate() {
             let (Some(entity), Some(all)) = (&table.mapping.entity, all) else { continue };
             match entity.on_conflict {

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use check::lines::{Asks, LineTable, LookedUp, Rule, key_of_lookup};
-use encode::binding::BoundColumn;
+use check::lines::{Asks, LineTable, LookedUp, Rule, key_of_lookup, shown};
 use encode::mapped::{GivenRow, LookedUpRows, Lookup, RowKeys, Wanted};
 use job::error::Error;
 use job::options::LoadOptions;
@@ -73,13 +72,4 @@ fn look_up_in(
         )));
     }
     Ok(LookedUp { lookup, key, known: Arc::new(rows.finish()) })
-}
-
-/// A column, as a file in this character set would have it.
-pub(super) fn shown(bound: &BoundColumn, charset: &str) -> String {
-    let name = schema::quote_name(&bound.column.name);
-    match bound.column.sql_type.is_text() {
-        true => format!("CAST(CONVERT({name} USING {charset}) AS BINARY)"),
-        false => name,
-    }
 }

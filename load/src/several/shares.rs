@@ -73,7 +73,7 @@ pub(super) fn share(
         memory: &memory,
         progress,
     };
-    let read = parts.read(&Mutex::new(source), &mut log)?;
+    let read = parts.read(&Mutex::new(source), &mut asked.session, &mut log)?;
     lines.check_loaded(read.lines.max(1), log.count(), read.lines)?;
     let report = LinesReport {
         lines: read.lines,
