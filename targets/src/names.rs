@@ -10,8 +10,8 @@ use server::identifier::{TableName, digest};
 /// Characters of the target's name in the names of ours: 64 less prefix and digest.
 const NAME_CHARS: usize = 30;
 
-/// What stands before the proof of a command in a name.
-const PROOF_MARK: &str = "_by_";
+/// What stands before the proof of a command in a name, and before the last `_`.
+const PROOF_MARK: &str = "_by";
 /// The kind of tables whose row proves that a transaction was committed.
 pub(super) const MARK: &str = "mark";
 
@@ -67,16 +67,15 @@ impl Names {
 
 /// A name beside the target with the proof of a command in place of what can be read.
 pub(super) fn proven_name(target: &TableName, kind: &str, proof: &str) -> TableName {
-    let table = format!("_inrush_{kind}_{}{PROOF_MARK}{proof}", digest_of(target));
+    let table = format!("_inrush_{kind}_{}{PROOF_MARK}_{proof}", digest_of(target));
     TableName::new(target.database.clone(), table)
 }
 
 /// The proof in a name that [`proven_name`] gives, or [`merged_name`].
 pub(super) fn proof_in(table: &TableName) -> Option<String> {
-    let (_, proof) = table.table.rsplit_once('_')?;
+    let (before, proof) = table.table.rsplit_once('_')?;
     let is_proof = proof.len() == 16 && proof.bytes().all(|byte| byte.is_ascii_hexdigit());
-    let is_marked = table.table.len() > 16 + PROOF_MARK.len()
-        && table.table[..table.table.len() - 16].ends_with(PROOF_MARK);
+    let is_marked = before.ends_with(PROOF_MARK);
     let is_merged = table.table.contains("_merged_");
     (is_proof && (is_marked || is_merged)).then(|| proof.to_owned())
 }
@@ -223,6 +222,9 @@ mod tests {
         for plain in [&names.replaced, &names.emptied, &names.extended, &names.shadow] {
             assert_eq!(proof_in(plain), None, "{plain}");
         }
+        // Anybody may have made a table of such a name.
+        let foreign = format!("{}{}", kind_prefix(&target, "old"), "\u{540d}".repeat(6));
+        assert_eq!(proof_in(&TableName::new("d", foreign)), None);
     }
 
     #[test]
