@@ -94,7 +94,8 @@ soak:
 		-p inrush-load -p inrush-replay -p inrush-server --lib --test main -- \
 		modelled stand_in fresh aged hostile nonsense --nocapture
 	INRUSH_SEED=$$(date +%s) INRUSH_FRESH=$$(( ($(MINUTES) + 4) / 5 )) INRUSH_TEST_FAULTS=all INRUSH_LINES=$(MINUTES) \
-		$(CARGO) test --locked -q -p inrush --features bench --test main -- fresh:: power:: oracle:: --nocapture
+		INRUSH_TEST_KILLS=all \
+		$(CARGO) test --locked -q -p inrush --features bench --test main -- fresh:: power:: oracle:: killed:: --nocapture
 	scripts/sanitized.sh $$(( ($(MINUTES) + 9) / 10 ))
 
 # On stable; for libFuzzer see CONTRIBUTING.md.

@@ -31,6 +31,8 @@ have mariadb && have my_print_defaults || missing="$missing mariadb-client-core"
 if [ "$purpose" != demo ]; then
     have mariadb-dump || missing="$missing mariadb-client"
     have mydumper || [ ! -e /etc/debian_version ] || missing="$missing mydumper"
+    # Kills loads at each system call, in the soak.
+    have strace || [ ! -e /etc/debian_version ] || missing="$missing strace"
 fi
 # cargo fetches crates over https.
 [ -e /etc/ssl/certs/ca-certificates.crt ] || [ ! -e /etc/debian_version ] ||

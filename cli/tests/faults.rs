@@ -47,7 +47,10 @@ fn survived(scene: &mut Scene<'_>, outcome: &Outcome, when: &str) {
         outcome.refused(1, &["ing ", ": "]);
         assert!(!scene.is_new(), "{when}: {outcome:?}");
     }
-    scene.clean(when);
+    // Without a journal the old table says that the rows are in.
+    if !outcome.err.contains("the journal could not be written to") {
+        scene.clean(when);
+    }
 }
 
 #[test]

@@ -311,4 +311,36 @@ mod tests {
         drop(running);
         assert!(list(dir).unwrap().iter().all(|job| job.state != State::Running));
     }
+
+    #[test]
+    fn a_job_whose_rows_are_in_is_unfinished_until_its_user_knows() {
+        let state = tempfile::tempdir().unwrap();
+        let dir = state.path();
+        let command = CommandLine {
+            arguments: vec!["load".to_owned()],
+            folder: dir.to_owned(),
+            inputs: Vec::new(),
+            proof: None,
+        };
+        let command = command.proven("server", "d.t", "job");
+        let id = command.proof.clone().unwrap().id;
+        let mut journal = Journal::create(dir).unwrap();
+        let name = journal.job().to_owned();
+        let job = || find(dir, &name).unwrap();
+        journal.begin("d.t", Some(&command)).unwrap();
+        assert!(published(dir, &id).unwrap().is_empty());
+        journal.write("publish", Event::Begin, "d.t").unwrap();
+        assert!(published(dir, &id).unwrap()[0].may_be_in() && !job().is_in());
+        journal.write("publish", Event::End, "d.t").unwrap();
+        journal.write("job", Event::End, "d.t").unwrap();
+        assert_eq!(
+            (job().state, job().is_in(), job().is_unfinished()),
+            (State::Running, true, false)
+        );
+        drop(journal);
+        assert_eq!((job().state, job().is_unfinished()), (State::Killed, true));
+        close(dir, &job()).unwrap();
+        assert_eq!((job().state, job().is_unfinished()), (State::Done, false));
+        assert!(published(dir, "another").unwrap().is_empty());
+    }
 }

@@ -102,6 +102,8 @@ pub struct Journal {
     file: File,
     path: PathBuf,
     job: String,
+    /// Whether a line could not be written. What is written behind it may be read by nobody.
+    is_broken: bool,
 }
 
 impl Journal {
@@ -125,7 +127,7 @@ impl Journal {
                     let _ = rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive);
                     prune(&folder, JOURNALS_KEPT);
                     let path = folder.path().join(name);
-                    return Ok(Journal { file, path, job });
+                    return Ok(Journal { file, path, job, is_broken: false });
                 }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => attempt += 1,
                 Err(error) => return Err(error),
@@ -162,6 +164,15 @@ impl Journal {
     }
 
     fn append(&mut self, entry: &Entry) -> io::Result<()> {
+        if self.is_broken && entry.step == JOB && entry.event != Event::Failed {
+            return Err(io::Error::other("an earlier line could not be written"));
+        }
+        let written = self.append_line(entry);
+        self.is_broken |= written.is_err();
+        written
+    }
+
+    fn append_line(&mut self, entry: &Entry) -> io::Result<()> {
         self.file.write_all(entry.line()?.as_bytes())?;
         match SYNCED_STEPS.contains(&entry.step.as_str()) && entry.event != Event::Closed {
             true => self.file.sync_data(),

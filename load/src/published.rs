@@ -165,6 +165,7 @@ fn judge(
         }
     }
     settled.is_in = is_in && has_rows()?;
+    settled.clears |= settled.is_in;
     settled.job = known.last.filter(|_| settled.is_in);
     if !settled.is_in && options.mode != Mode::Append {
         let of_others = known.of_target.into_iter();
@@ -232,6 +233,8 @@ impl Settled {
         if self.clears {
             target.cleanup_tables()?;
             send::forget_completed(target, &self.proofs)?;
+            // Where this account cannot look, it has left nothing.
+            let _ = send::sweep(target);
         }
         Ok(())
     }

@@ -270,15 +270,20 @@ impl<'a> Work<'a> {
                 (None, committed)
             }
             (None, None) => {
+                let mut warnings = Vec::new();
                 if let Some(resume) = &self.resume {
                     let proof = target.names.proof.clone();
-                    target.clean_up(|target| {
-                        resume.ledger.complete(&mut target.session, proof.as_deref())
+                    let ledger = &resume.ledger;
+                    warnings = steps.last_step(Stage::Publish, || {
+                        target.clean_up(|target| {
+                            ledger.complete(&mut target.session, proof.as_deref())
+                        })?;
+                        failpoint::hit("ledger.complete");
+                        Ok(Vec::new())
                     })?;
-                    failpoint::hit("ledger.complete");
                 }
                 self.given = session;
-                (None, Vec::new())
+                (None, warnings)
             }
         };
         Ok(Done { loaded, order, filled, warnings })

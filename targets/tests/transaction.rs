@@ -39,6 +39,7 @@ fn rows_appear_with_the_commit_and_nobody_else_inserts_before_it() {
     assert_eq!(count(&mut other, &database), 0);
     assert!(!transaction.is_in(&target).unwrap());
     transaction.commit(&mut target, session).unwrap();
+    assert_eq!(transaction.forget(&mut target), None);
     assert!(transaction.is_in(&target).unwrap());
     assert_eq!(count(&mut other, &database), 2);
     assert_eq!(tables(&mut other, &database), 1);
@@ -52,10 +53,12 @@ fn rows_appear_with_the_commit_and_nobody_else_inserts_before_it() {
         Transaction::begin(&mut target, RowsThere::Deleted).unwrap();
     session.exec(&format!("INSERT INTO {database}.t VALUES (1, 1)")).unwrap();
     transaction.commit(&mut target, session).unwrap();
+    assert_eq!(transaction.forget(&mut target), None);
     assert_eq!(count(&mut other, &database), 1);
     let (mut transaction, mut session) = Transaction::begin(&mut target, RowsThere::Kept).unwrap();
     session.exec(&format!("INSERT INTO {database}.t VALUES (7, 7)")).unwrap();
     transaction.commit(&mut target, session).unwrap();
+    assert_eq!(transaction.forget(&mut target), None);
     assert_eq!(count(&mut other, &database), 2);
     target.cleanup_tables().unwrap();
     assert_eq!(tables(&mut other, &database), 1);

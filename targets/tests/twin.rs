@@ -325,6 +325,7 @@ fn a_twin_becomes_the_table_on_mysql_too() {
     let (mut transaction, mut rows) = Transaction::begin(&mut checked, RowsThere::None).unwrap();
     rows.exec("INSERT INTO d0.checked VALUES (1)").unwrap();
     transaction.commit(&mut checked, rows).unwrap();
+    assert_eq!(transaction.forget(&mut checked), None);
     assert_eq!(session.query("SELECT * FROM d0.checked").unwrap().len(), 1);
     assert!(leftovers(&mut session, "d0").is_empty());
 }
@@ -361,6 +362,7 @@ fn a_twin_is_swapped_in_on_a_cluster_and_rows_go_in_at_once() {
     let (mut transaction, mut rows) = Transaction::begin(&mut target, RowsThere::Deleted).unwrap();
     rows.exec(&format!("INSERT INTO {database}.t VALUES (1, 2, 'x')")).unwrap();
     transaction.commit(&mut target, rows).unwrap();
+    assert_eq!(transaction.forget(&mut target), None);
     let mut session = server.connect().unwrap();
     let count = session.query_row(&format!("SELECT COUNT(*) FROM {database}.t")).unwrap();
     assert_eq!(count.number::<u64>(0).unwrap(), 1);
