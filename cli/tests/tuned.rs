@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 use std::process::{Child, Command};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use server::Session;
@@ -280,5 +280,81 @@ fn settings_are_held_until_somebody_has_them_put_back() {
     replay.arg(dump).args(["--into", "d", "--tune=relaxed", "--socket"]).arg(yard.server.socket());
     let replayed = run(replay.args(["--user", "root"]));
     assert!(replayed.done().out.contains("sync_binlog=0 (was 1)"), "{replayed:?}");
+    yard.assert_put_back();
+}
+
+#[test]
+fn a_statement_of_a_killed_load_is_ended_before_its_variable_is_put_back() {
+    let Some(mut yard) = Yard::new() else { return };
+    let mut load = yard.load(&yard.home, &[]);
+    assert_eq!(run(load.env("INRUSH_FAILPOINT", "tune.noted=kill")).code(), -1);
+    // The server goes on with the last SET of a process that is gone.
+    let mut gone = yard.server.connect().unwrap();
+    gone.query_row("SELECT GET_LOCK('inrush.tune.3', 0)").unwrap();
+    let path = yard.home.path().join("state/inrush/tuned").join(&yard.noted()[0]);
+    let mut note: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    note["users"][0]["connection"] = gone.id().into();
+    std::fs::write(&path, note.to_string()).unwrap();
+    let setting = std::thread::spawn(move || {
+        let slow = "SET GLOBAL sync_binlog=(SELECT SLEEP(4))";
+        gone.exec(slow).is_err()
+    });
+    let begun = "SELECT 1 FROM information_schema.PROCESSLIST WHERE INFO LIKE 'SET GLOBAL sync%'";
+    while yard.session.query_text(begun).unwrap().is_none() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    yard.inrush(&["tune", "--restore"]).done();
+    assert!(setting.join().unwrap(), "it was not ended");
+    yard.assert_put_back();
+}
+
+/// As one account may not end the connection of another.
+#[test]
+fn the_note_stays_while_a_statement_of_a_killed_load_cannot_be_ended() {
+    let Some(mut yard) = Yard::new() else { return };
+    for sql in ["CREATE USER few@localhost", "GRANT BINLOG ADMIN ON *.* TO few@localhost"] {
+        yard.session.exec(sql).unwrap();
+    }
+    let mut load = yard.load(&yard.home, &[]);
+    assert_eq!(run(load.env("INRUSH_FAILPOINT", "tune.end=kill")).code(), -1);
+    yard.assert_set();
+    let mut gone = yard.server.connect().unwrap();
+    gone.query_row("SELECT GET_LOCK('inrush.tune.3', 0)").unwrap();
+    let path = yard.home.path().join("state/inrush/tuned").join(&yard.noted()[0]);
+    let mut note: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    note["users"][0]["connection"] = gone.id().into();
+    std::fs::write(&path, note.to_string()).unwrap();
+    let mut few = yard.home.inrush(["tune", "--restore", "--user", "few", "--socket"]);
+    let kept = run(few.arg(yard.server.socket()));
+    let said = format!("stay for now: its connection {} still executes a statement", gone.id());
+    assert!(format!("{}{}", kept.done().out, kept.err).contains(&said), "{kept:?}");
+    yard.assert_set();
+    assert_eq!(yard.noted().len(), 1);
+    drop(gone);
+    yard.inrush(&["tune", "--restore"]).done();
+    yard.assert_put_back();
+}
+
+#[test]
+fn tune_apply_says_that_it_sets_nothing_beside_a_load_of_another_state_folder() {
+    let Some(mut yard) = Yard::new() else { return };
+    let load = yard.paused("d.t");
+    let elsewhere = Home::new();
+    let mut apply = elsewhere.inrush(["tune", "--apply", "--user", "root", "--socket"]);
+    let begun = Instant::now();
+    let applied = run(apply.arg(yard.server.socket()));
+    assert!(applied.done().out.contains("nothing was set: connection "), "{applied:?}");
+    assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
+    // Nor does a load that sets nothing keep others of its folder waiting.
+    let mut other = yard.load(&elsewhere, &["--into", "d.u"]);
+    let mut other = start(other.env("INRUSH_FAILPOINT", "rows.begin=pause"));
+    wait_paused(&mut other);
+    let mut apply = elsewhere.inrush(["tune", "--apply", "--user", "root", "--socket"]);
+    run(apply.arg(yard.server.socket())).done();
+    assert!(begun.elapsed() < Duration::from_secs(90), "{:?}", begun.elapsed());
+    resume(&other);
+    finish(other).done();
+    resume(&load);
+    finish(load).done();
     yard.assert_put_back();
 }

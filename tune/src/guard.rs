@@ -23,15 +23,20 @@ fn name(number: usize) -> String {
 
 /// The connection of somebody else who does it, if there is one.
 pub(crate) fn stranger(session: &mut Session, ours: &[User]) -> Result<Option<u64>> {
+    let is_ours = |holder: &u64| ours.iter().any(|user| user.connection == *holder);
+    Ok(holders(session)?.into_iter().find(|holder| !is_ours(holder)))
+}
+
+/// The other connections that hold a lock of these names.
+pub(crate) fn holders(session: &mut Session) -> Result<Vec<u64>> {
     let names: Vec<String> = (0..NAMES).map(|n| format!("IS_USED_LOCK('{}')", name(n))).collect();
     let row = session.query_row(&format!("SELECT {}", names.join(", ")))?;
+    let mut holders = Vec::new();
     for column in 0..NAMES {
-        let Some(holder) = row.number_or_null::<u64>(column)? else { continue };
-        if holder != session.id() && !ours.iter().any(|user| user.connection == holder) {
-            return Ok(Some(holder));
-        }
+        holders.extend(row.number_or_null::<u64>(column)?);
     }
-    Ok(None)
+    holders.retain(|holder| *holder != session.id());
+    Ok(holders)
 }
 
 /// As [`stranger`], of one who is still there in a second: a connection that has just ended, or whose process

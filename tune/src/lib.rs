@@ -8,7 +8,8 @@
 //! In reading order: [`facts`] what is to be seen of a server, with [`host`] and [`storage`] below it and
 //! [`disk_speed`] measured; [`variable`] what a load wants of each variable, by [`class`] of what it gives up;
 //! [`finding`] and [`mod@findings`] what to say of all that, [`gain`] what was measured to come of it; `setting`
-//! what is set and put back, [`identity`] on which server, [`journal`] written down where, `guard` who else does so,
+//! what is set and put back, [`identity`] on which server, [`journal`] written down where, `guard` who else does so, `remnant` ends
+//! connections of killed loads,
 //! [`tuned`] all of it for the time of a load.
 
 #![forbid(unsafe_code)]
@@ -23,6 +24,7 @@ mod guard;
 pub mod host;
 pub mod identity;
 pub mod journal;
+mod remnant;
 pub mod setting;
 pub mod storage;
 pub mod tuned;

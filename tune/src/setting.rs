@@ -1,7 +1,7 @@
 //! Variables set, read, and put back.
 
 use server::Session;
-use server::error::Result;
+use server::error::{Error, Result};
 
 use crate::class::Class;
 use crate::facts::Facts;
@@ -103,7 +103,12 @@ fn put_one_back(session: &mut Session, change: &Change) -> Result<Option<String>
         )));
     }
     session.exec(&variable.statement(before))?;
-    Ok(None)
+    match value(session, variable)? {
+        Some(now) if !is_same(&now, before) => {
+            Err(Error::Option(format!("after its SET the server shows {now}")))
+        }
+        _ => Ok(None),
+    }
 }
 
 #[cfg(test)]

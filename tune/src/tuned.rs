@@ -18,6 +18,7 @@ use crate::facts::Facts;
 use crate::guard;
 use crate::identity::{Identity, started_unix};
 use crate::journal::{self, Change, Entry, Journal, Locked, User};
+use crate::remnant;
 use crate::setting::{self, Wanted, is_same};
 use crate::variable::{Path, Variable};
 
@@ -97,6 +98,8 @@ impl Tuned {
                 "nothing was set: connection {stranger} has set variables of this server for a load of its own, from \
                  another machine or account"
             ));
+            // Nothing is to be changed any more, and others may want to.
+            tuned.locked = None;
             return Ok(tuned);
         }
         let facts = Facts::read(&mut session)?;
@@ -160,6 +163,10 @@ impl Tuned {
 
     /// Keeps what is set until [`release`], though this process ends.
     pub fn hold(mut self, class: Class) -> Result<()> {
+        if self.users.is_none() {
+            // Nothing was set.
+            return Ok(());
+        }
         let _locked = self.journal.lock()?;
         if let Some(mut entry) = self.journal.read() {
             // Loads at work may have set what gives up more.
@@ -258,7 +265,27 @@ fn settle(session: &mut Session, journal: &Journal) -> Result<Vec<String>> {
              another machine or account"
         )]);
     }
+    if let Some(connection) = remnant::end_connections(session, &entry.users)? {
+        return Ok(vec![format!(
+            "settings that a killed load has left on the server stay for now: its connection {connection} still \
+             executes a statement; the next command for this server puts them back when that has ended, and so does \
+             inrush tune --restore"
+        )]);
+    }
+    let connection = session.id();
+    let is_noted = entry.users.iter().any(|user| user.connection == connection);
+    if !is_noted && entry.changes.iter().any(|change| !change.held) {
+        // A kill here may leave a statement of this connection, too.
+        let what = "putting settings back".to_owned();
+        entry.users.push(User { pid: std::process::id(), connection, what });
+        guard::take(session)?;
+        journal.write(&entry)?;
+    }
     let told = setting::put_back(session, &mut entry);
+    if !is_noted {
+        // Its end gives it back, too.
+        let _ = guard::release(session);
+    }
     entry.users.clear();
     match entry.changes.is_empty() {
         true => journal.remove()?,
