@@ -236,6 +236,9 @@ pub(crate) struct LoadArgs {
     /// hundred, which is judged when all rows are read, and before any is published.
     #[arg(long, value_name = "N|N%", default_value = "0", allow_negative_numbers = true)]
     pub(crate) rejects_max: String,
+    /// Have --mode replace keep the table's next AUTO_INCREMENT number. Without it numbers begin as after TRUNCATE.
+    #[arg(long)]
+    pub(crate) keep_auto_increment: bool,
     /// Take a file that has text and no row for an empty one; and have --mode replace empty the table where
     /// the input has no rows, or refused ones only.
     #[arg(long)]

@@ -200,6 +200,7 @@ pub(crate) fn options_but_ddl(
     options.verifies = !args.no_verify;
     options.no_triggers = args.no_triggers;
     options.unchecked_keys = args.no_foreign_key_checks;
+    options.keep_auto_increment = args.keep_auto_increment;
     if let Some(folder) = &args.temp_dir {
         options.temp_dir = folder.clone();
     }

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod appended;
+mod auto_increment;
 mod backups;
 mod bad_file;
 #[cfg(feature = "bench")]

@@ -269,6 +269,9 @@ pub struct LoadOptions {
     /// Whether a line with a quote that nothing closes is a row that may be refused, or left out. Default:
     /// if any may.
     pub leaves_unclosed: Option<bool>,
+    /// Whether [`Mode::Replace`] keeps the table's next AUTO_INCREMENT number. Default no: numbers begin as
+    /// after TRUNCATE.
+    pub keep_auto_increment: bool,
     /// Whether a file that has text and no row is loaded as an empty one, and whether [`Mode::Replace`]
     /// may put nothing in the place of the rows that are there: an input without rows, or with refused
     /// ones only. Default no.
@@ -372,6 +375,7 @@ impl LoadOptions {
             rejects_max: 0,
             rejects_max_percent: None,
             leaves_unclosed: None,
+            keep_auto_increment: false,
             allow_empty: false,
             on_duplicate: OnDuplicate::Fail,
             duplicates: None,
@@ -395,6 +399,11 @@ impl LoadOptions {
             shard_addresses: Vec::new(),
             interrupt: Interrupt::default(),
         }
+    }
+
+    /// Whether AUTO_INCREMENT numbers begin as after TRUNCATE.
+    pub fn restarts_numbers(&self) -> bool {
+        self.mode == Mode::Replace && !self.keep_auto_increment
     }
 
     /// Who may use how much of the memory, of what reading ahead leaves.

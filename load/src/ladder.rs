@@ -133,6 +133,9 @@ fn climb_on(
     let Some(is_empty) = look_at_rows(&mut ladder, target, options, purpose)? else {
         return Ok(ladder.give_up());
     };
+    if options.restarts_numbers() && target.table.auto_increment.is_some() {
+        target.table.auto_increment = Some(1);
+    }
     let inspected = Inspected::new(target, options, source)?;
     ladder.weigh_transaction(target, source);
     for reason in &inspected.unfit {

@@ -263,10 +263,7 @@ impl<'a> Work<'a> {
                 let mut committed =
                     steps.last_step(Stage::Publish, || commit(target, transaction, session))?;
                 committed.extend(forget(steps, transaction, target));
-                if let Some(next) = self.next_number {
-                    // Not worth a word where it cannot be done: numbers then go on without a gap.
-                    let _ = targets::transaction::number(target, next);
-                }
+                committed.extend(self.next_number.and_then(|next| self.number(target, next)));
                 (None, committed)
             }
             (None, None) => {
@@ -374,6 +371,23 @@ impl<'a> Work<'a> {
         let is_reserved = target.table.engine == Engine::InnoDb;
         self.next_number = numbers.map(|numbers| numbers.next()).filter(|_| is_reserved);
         Ok(loaded)
+    }
+
+    /// Has numbers go on at `next` in a table that one transaction has filled. Gives a warning where a table that
+    /// was replaced keeps a higher number.
+    fn number(&self, target: &mut Lock, next: u64) -> Option<String> {
+        if !self.prepared.options.restarts_numbers() {
+            // Not worth a word where it cannot be done: numbers then go on without a gap.
+            let _ = targets::transaction::number(target, next);
+            return None;
+        }
+        let error = targets::transaction::number_anew(target, next).err()?;
+        let name = &target.table.name;
+        Some(format!(
+            "all rows are in, but AUTO_INCREMENT of {name} was not set back ({error}): ALTER TABLE {} \
+             AUTO_INCREMENT={next} does it",
+            name.quoted()
+        ))
     }
 
     /// A server that went down and up again may have lost what it had committed last.

@@ -22,6 +22,8 @@ use server::version::Flavor;
 const ROW_LOCK_SECONDS_MAX: u64 = 1_073_741_824;
 /// A transaction whose connection broke is rolled back, or was committed, within this.
 const OUTCOME_WAIT: Duration = Duration::from_secs(120);
+/// How long the table's lock is waited for once its rows are in.
+const NUMBERING_WAIT: Duration = Duration::from_secs(1);
 
 /// What becomes of rows that are in the target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -226,25 +228,49 @@ pub fn number(lock: &mut Lock, next: u64) -> Result<()> {
         return Ok(());
     }
     let _shield = lock.session.options().interrupt.shield();
-    let TableName { database, table } = &lock.table.name;
-    let counter = format!(
-        "SELECT AUTO_INCREMENT FROM information_schema.TABLES WHERE TABLE_SCHEMA={} AND TABLE_NAME={}",
-        quote_text(database),
-        quote_text(table)
-    );
-    let stands = |session: &mut Session| -> Result<u64> { session.query_row(&counter)?.number(0) };
     lock.reconnect()?;
-    if stands(&mut lock.session)? >= next {
+    let name = lock.table.name.clone();
+    if next_number(&mut lock.session, &name)? >= next {
         return Ok(());
     }
-    let target = lock.table.name.quoted();
+    let target = name.quoted();
     // Its end gives the lock back.
     let mut session = lock.second()?;
     session.exec(&format!("LOCK TABLES {target} WRITE NOWAIT"))?;
-    if stands(&mut session)? < next {
+    if next_number(&mut session, &name)? < next {
         session.exec(&format!("ALTER TABLE {target} AUTO_INCREMENT={next}, ALGORITHM=INPLACE"))?;
     }
     Ok(())
+}
+
+/// Has the target's AUTO_INCREMENT go on at `next`, or behind the largest number that is there, also where
+/// it stood higher before.
+///
+/// Errors: the server's; numbers go on where they did then.
+pub fn number_anew(lock: &mut Lock, next: u64) -> Result<()> {
+    let _shield = lock.session.options().interrupt.shield();
+    lock.reconnect()?;
+    let name = lock.table.name.clone();
+    let is_told = lock.session.version().flavor == Flavor::MariaDb;
+    if is_told && next_number(&mut lock.session, &name)? == next {
+        return Ok(());
+    }
+    let target = name.quoted();
+    let mut session = lock.second()?;
+    // Others wait behind it.
+    session.set_lock_wait(NUMBERING_WAIT)?;
+    let sql = format!("ALTER TABLE {target} AUTO_INCREMENT={next}, ALGORITHM=INPLACE");
+    session.exec(&sql).map(drop)
+}
+
+/// The table's AUTO_INCREMENT as information_schema has it, which is old on MySQL.
+fn next_number(session: &mut Session, name: &TableName) -> Result<u64> {
+    let sql = format!(
+        "SELECT AUTO_INCREMENT FROM information_schema.TABLES WHERE TABLE_SCHEMA={} AND TABLE_NAME={}",
+        quote_text(&name.database),
+        quote_text(&name.table)
+    );
+    session.query_row(&sql)?.number(0)
 }
 
 /// Makes the table whose row will tell of the COMMIT, where the account may.

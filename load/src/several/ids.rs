@@ -35,7 +35,7 @@ impl Unnumbered {
             there.resize(all.len(), None);
             find_there(session, (table, id), options, (&all, &mut there))?;
         }
-        let begin = |id| Ids::begin(session, (table, facts), id, options.mode);
+        let begin = |id| Ids::begin(session, (table, facts), id, options);
         Ok(Unnumbered {
             all,
             there,
@@ -108,16 +108,18 @@ struct Ids {
 }
 
 impl Ids {
-    /// Behind all that the table has or has had; a table that is replaced begins anew.
+    /// Behind all that the table has or has had; a table that is replaced begins anew, unless it keeps its
+    /// AUTO_INCREMENT.
     fn begin(
         session: &mut Session,
         (table, facts): (&LineTable, &ServerFacts),
         id: &str,
-        mode: Mode,
+        options: &LoadOptions,
     ) -> Result<Ids, Error> {
         let (step, offset) = facts.auto_increment_step;
-        let first = match mode {
-            Mode::Replace => 1,
+        let first = match options.mode {
+            Mode::Replace if options.restarts_numbers() => 1,
+            Mode::Replace => table.table.auto_increment.unwrap_or(1),
             Mode::Insert | Mode::Append => {
                 let name = schema::quote_name(id);
                 let sql = format!(
