@@ -56,7 +56,14 @@ impl Cli {
     pub(crate) fn read(
         expand: impl FnOnce(Vec<OsString>) -> Result<Vec<OsString>, Failure>,
     ) -> Result<Cli, Failure> {
-        let arguments: Vec<OsString> = std::env::args_os().collect();
+        Cli::of(std::env::args_os().collect(), expand)
+    }
+
+    /// The same of these arguments, the first of which is the program.
+    pub(crate) fn of(
+        arguments: Vec<OsString>,
+        expand: impl FnOnce(Vec<OsString>) -> Result<Vec<OsString>, Failure>,
+    ) -> Result<Cli, Failure> {
         refuse_password(&arguments)?;
         let (arguments, given) = given::with_given(expand(arguments)?)?;
         Cli::try_parse_from(arguments).map_err(|error| match error.kind() {

@@ -12,6 +12,9 @@ pub(crate) const USAGE: u8 = 2;
 /// 3: loaded, some rows refused.
 pub(crate) const REJECTS: u8 = 3;
 
+/// 4: all rows are in, and foreign keys of other tables refer to the old table still.
+pub(crate) const KEYS_LEFT: u8 = 4;
+
 /// A sentence for people and a status for scripts.
 #[derive(Debug)]
 pub(crate) struct Failure {

@@ -15,7 +15,7 @@ use crate::dialect::dialect;
 use crate::failure::{Failure, REJECTS, USAGE};
 use crate::html::{ReportFile, Told};
 use crate::recorder::Recorder;
-use crate::{connect, files, input, print, progress, signals, size, sniff, tuned};
+use crate::{connect, files, input, left_keys, print, progress, signals, size, sniff, tuned};
 
 /// Loads, and prints the report.
 pub(crate) fn run(args: &LoadArgs, target: &TableName) -> Result<u8, Failure> {
@@ -30,6 +30,7 @@ pub(crate) fn run(args: &LoadArgs, target: &TableName) -> Result<u8, Failure> {
     }
     let server = server.resolve(args.quiet)?;
     tuned::recover(&server, args.state_dir.as_deref());
+    left_keys::carry_over(&server, args.state_dir.as_deref());
     ::load::evaluate_expressions(&server, slice::from_mut(&mut options))?;
     if !args.quiet && args.format.dialect.is_none() && !args.create {
         tell_dialect(&options.files[0]);
@@ -56,7 +57,8 @@ pub(crate) fn run(args: &LoadArgs, target: &TableName) -> Result<u8, Failure> {
             for warning in &report.warnings {
                 tell!("inrush: warning: {warning}");
             }
-            Ok(if report.rejects > 0 { REJECTS } else { 0 })
+            let rejects = if report.rejects > 0 { REJECTS } else { 0 };
+            Ok(left_keys::tell(&report.job, [&report]).unwrap_or(rejects))
         }
         Err(error) => Err(error.into()),
     }

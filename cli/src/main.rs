@@ -29,6 +29,7 @@ mod input;
 mod inspect;
 mod job_file;
 mod jobs;
+mod left_keys;
 mod load;
 mod print;
 mod progress;

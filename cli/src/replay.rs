@@ -9,7 +9,9 @@ use replay::{As, ReplayOptions};
 
 use crate::args::{AsArg, ReplayArgs};
 use crate::failure::{FAILED, Failure, REJECTS};
-use crate::{connect, files, print, replay_print, replay_progress, signals, size, tuned};
+use crate::{
+    connect, files, left_keys, print, replay_print, replay_progress, signals, size, tuned,
+};
 
 /// Replays, and prints the report.
 pub(crate) fn run(args: &ReplayArgs) -> Result<u8, Failure> {
@@ -24,6 +26,7 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<u8, Failure> {
         replay::check(&options)?;
         let server = connect::meant(&args.connect)?.resolve(args.quiet)?;
         tuned::recover(&server, args.state_dir.as_deref());
+        left_keys::carry_over(&server, args.state_dir.as_deref());
         signals::watch(&options.interrupt, args.quiet)?;
         replay::replay(&server, &options, &*watcher(args))
     };

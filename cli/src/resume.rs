@@ -1,13 +1,18 @@
 //! `inrush resume`: the command of a job that did not end well, once more.
 
+use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
-use std::process::Command;
+use std::path::Path;
+use std::process;
+use std::time::Duration;
 
-use load::jobs::{self, State};
+use load::jobs::{self, Job, State};
+use load::{CommandLine, LeftKeys};
 
-use crate::args::ResumeArgs;
-use crate::failure::Failure;
+use crate::args::{Cli, Command, ResumeArgs};
+use crate::failure::{Failure, KEYS_LEFT};
 use crate::jobs::state_dir;
+use crate::{connect, job_file};
 
 /// Becomes the command that the job was begun by, in its folder, if it reads the same files.
 ///
@@ -23,6 +28,9 @@ pub(crate) fn run(args: &ResumeArgs) -> Result<u8, Failure> {
             return refused(format!("it is running, as process {pid}"));
         }
         State::Failed | State::Killed => {}
+    }
+    if let Some(command) = job.command().filter(|_| job.has_keys_left()) {
+        return carry_keys_over(&state_dir, &job, command);
     }
     let is_readable = job.command().is_some_and(|command| command.changed().is_none());
     if job.is_unfinished() && !is_readable {
@@ -46,6 +54,34 @@ pub(crate) fn run(args: &ResumeArgs) -> Result<u8, Failure> {
     }
     tell!("{command}");
     let program = std::env::current_exe().map_err(Failure::failed)?;
-    let error = Command::new(program).args(&command.arguments).current_dir(&command.folder).exec();
+    let error =
+        process::Command::new(program).args(&command.arguments).current_dir(&command.folder).exec();
     Err(Failure::failed(format!("running it in {}: {error}", command.folder.display())))
+}
+
+/// Has the foreign keys that a job has left at an old table refer to the new one. Its rows are in.
+fn carry_keys_over(state_dir: &Path, job: &Job, command: &CommandLine) -> Result<u8, Failure> {
+    std::env::set_current_dir(&command.folder).map_err(Failure::failed)?;
+    let program = std::env::args_os().next().unwrap_or_default();
+    let typed = command.arguments.iter().map(OsString::from);
+    let arguments = std::iter::once(program).chain(typed).collect();
+    let Command::Load(args) = Cli::of(arguments, job_file::with_job)?.command else {
+        return Err(Failure::failed(format!("job {} is no load", job.name)));
+    };
+    let server = connect::meant(&args.connect)?.resolve(args.quiet)?;
+    let wait = Duration::from_secs(u64::from(args.lock_wait));
+    let left = load::carry_keys_over(&server, state_dir, wait)?;
+    let failed = left.iter().filter_map(|one| Some((one, one.error.as_ref()?)));
+    let mut keys_left = Vec::new();
+    for (LeftKeys { keys, .. }, error) in failed {
+        tell!("inrush: warning: foreign keys were not carried over: {error}");
+        keys_left.extend(keys.iter().map(String::as_str));
+    }
+    if !keys_left.is_empty() {
+        let text = load::report::keys_left_text(&keys_left.join(", "));
+        return Err(Failure { status: KEYS_LEFT, text, place: None });
+    }
+    jobs::note_keys_carried(state_dir, job)?;
+    tell!("job {}: all rows are in, and foreign keys refer to the new table", job.name);
+    Ok(0)
 }

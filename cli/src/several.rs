@@ -18,7 +18,7 @@ use crate::job_file::JobFile;
 use crate::load::{check_no_report, options_but_ddl, read_ddl, tell_dialect, watcher};
 use crate::recorder::Recorder;
 use crate::size::{count, group, show};
-use crate::{connect, files, input, print, signals, tuned};
+use crate::{connect, files, input, left_keys, print, signals, tuned};
 
 /// Tables whose reports people read line by line; of more, one line each.
 const TOLD_IN_FULL: usize = 3;
@@ -35,6 +35,7 @@ pub(crate) fn run(args: &LoadArgs, database: &str) -> Result<u8, Failure> {
     }
     let server = server.resolve(args.quiet)?;
     tuned::recover(&server, args.state_dir.as_deref());
+    left_keys::carry_over(&server, args.state_dir.as_deref());
     ::load::evaluate_expressions(&server, &mut tables)?;
     if !args.quiet && args.format.dialect.is_none() {
         tell_dialects(&tables);
@@ -64,7 +65,11 @@ pub(crate) fn run(args: &LoadArgs, database: &str) -> Result<u8, Failure> {
     for warning in report.warnings.iter().chain(of_tables) {
         tell!("inrush: warning: {warning}");
     }
-    Ok(if report.rejects > 0 { REJECTS } else { 0 })
+    let rejects = if report.rejects > 0 { REJECTS } else { 0 };
+    // With --each it is the job of the table.
+    let is_left = |table: &&load::Report| !table.foreign_keys_left.is_empty();
+    let job = report.tables.iter().find(is_left).map_or("", |table| table.job.as_str());
+    Ok(left_keys::tell(job, &report.tables).unwrap_or(rejects))
 }
 
 /// Prints what a load would do; touches nothing.

@@ -10,7 +10,7 @@ use tune::{Change, Class, Entry, Facts, Tuned, Wanted, Wish};
 use crate::args::TuneArgs;
 use crate::failure::Failure;
 use crate::jobs::state_dir;
-use crate::{connect, print};
+use crate::{connect, left_keys, print};
 
 /// Puts back what loads of this server left that were killed, and says so. What cannot be done is told, and keeps
 /// nobody from anything.
@@ -39,6 +39,7 @@ pub(crate) fn run(args: &TuneArgs) -> Result<u8, Failure> {
     recover(&visit.connect, Some(&state_dir));
     let mut told = Vec::new();
     if let Some(class) = class {
+        left_keys::carry_over(&visit.connect, Some(&state_dir));
         told = apply(&visit.connect, &state_dir, class)?;
     }
     let mut session = Session::connect(&visit.connect)?;

@@ -31,6 +31,7 @@ mod jobs;
 mod kill;
 mod killed;
 mod large_file;
+mod left_keys;
 mod logical;
 mod lost_rows;
 mod meanwhile;

@@ -103,6 +103,12 @@ impl Job {
         (last.event == Event::Failed).then_some(last.detail.as_str())
     }
 
+    /// Whether all of its rows are in, and foreign keys of other tables refer to an old table still.
+    pub fn has_keys_left(&self) -> bool {
+        let about = self.entries.iter().rev().take(2);
+        self.state == State::Failed && about.into_iter().any(|entry| entry.step == journal::KEYS)
+    }
+
     /// The step that it was in when it ended early.
     pub fn last_step(&self) -> Option<&str> {
         let last = self.entries.iter().rfind(|entry| entry.step != journal::JOB);
@@ -235,6 +241,14 @@ pub fn published(state_dir: &Path, text: &str) -> Result<Vec<Job>, Error> {
         .collect();
     jobs.sort_by(|(a, of_a), (b, of_b)| (b, &of_b.name).cmp(&(a, &of_a.name)));
     Ok(jobs.into_iter().map(|(_, job)| job).collect())
+}
+
+/// Notes that the foreign keys which a job had left at an old table refer to the new one: its user knows.
+///
+/// Errors: a journal that cannot be written to.
+pub fn note_keys_carried(state_dir: &Path, job: &Job) -> Result<(), Error> {
+    add(state_dir, job, Event::End)?;
+    close(state_dir, job)
 }
 
 fn file_name(job: &Job) -> OsString {

@@ -21,8 +21,10 @@ use crate::command::{CommandLine, CommandProof};
 
 /// The step of the lines about the whole job.
 pub(crate) const JOB: &str = "job";
+/// The step of the line about foreign keys that refer to an old table still, though all rows are in.
+pub(crate) const KEYS: &str = "keys";
 /// Steps whose lines are synced before they go on.
-const SYNCED_STEPS: [&str; 2] = [JOB, "publish"];
+const SYNCED_STEPS: [&str; 3] = [JOB, KEYS, "publish"];
 /// Folder of the journals, in the state folder.
 pub(crate) const FOLDER: &str = "jobs";
 /// Journals of ended jobs that are kept, with those of the others.

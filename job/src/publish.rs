@@ -44,15 +44,10 @@ pub fn finish(
     let kept = match dropped {
         Ok(()) => None,
         Err(error @ Error::Server(server::Error::Leftover(_))) => Some(error.to_string()),
-        Err(error) => {
-            let left = left(&swapped.asides(), &error);
-            Some(match swapped.is_referred_to() {
-                false => left,
-                true => {
-                    format!("{left}; foreign keys of other tables may refer to old rows until then")
-                }
-            })
-        }
+        Err(error) => Some(match swapped.has_keys_left() {
+            false => left(&swapped.asides(), &error),
+            true => format!("foreign keys of other tables were not carried over: {error}"),
+        }),
     };
     died.into_iter().chain(kept).collect()
 }

@@ -173,6 +173,10 @@ pub struct Report {
     /// The partitions that are on servers of their own, if they are.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub shards: Vec<ShardReport>,
+    /// Foreign keys of other tables that refer to the old table still, as `database.table.key`: the job is
+    /// not finished then.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub foreign_keys_left: Vec<String>,
     /// What the user should know: no binlog, backup to take, and the like.
     pub notes: Vec<String>,
     /// What did not work once the rows were in place, one sentence each; usually nothing.
@@ -195,6 +199,11 @@ fn is_zero(number: &u64) -> bool {
 /// As serde asks.
 fn is_false(is: &bool) -> bool {
     !is
+}
+
+/// What is to be said of foreign keys that refer to an old table still.
+pub fn keys_left_text(keys: &str) -> String {
+    format!("all rows are in; these foreign keys still refer to the old table: {keys}")
 }
 
 impl Report {

@@ -13,7 +13,7 @@ use crate::jobs::Job;
 use crate::journal::{self, Event, Journal};
 use crate::pool;
 use crate::progress::{Progress, Snapshot, Stage};
-use crate::report::Stopwatch;
+use crate::report::{self, Stopwatch};
 use crate::state;
 
 /// Goes through the stages one after the other. Of a job that loads several tables each goes
@@ -27,6 +27,8 @@ pub struct Steps<'a> {
     interrupt: Interrupt,
     /// The step that was entered last.
     pub stage: Stage,
+    /// Foreign keys that refer to an old table still, though all rows are in.
+    pub keys_left: Vec<String>,
     /// Name of the table, where it is one of several.
     table: Option<String>,
     /// The command, with its proof.
@@ -58,6 +60,7 @@ impl<'a> Steps<'a> {
             target: target.to_owned(),
             interrupt,
             stage: Stage::Inspect,
+            keys_left: Vec::new(),
             table: None,
             command,
             is_in: false,
@@ -82,6 +85,7 @@ impl<'a> Steps<'a> {
             target: format!("{database}.{table}"),
             interrupt: self.interrupt.clone(),
             stage: Stage::Inspect,
+            keys_left: Vec::new(),
             table: Some(table.to_owned()),
             command: None,
             is_in: false,
@@ -181,7 +185,13 @@ impl<'a> Steps<'a> {
     pub fn end<T>(&mut self, outcome: &Result<T, Error>) {
         self.stopwatch.stop();
         let target = self.target.clone();
+        let keys = self.keys_left.join(", ");
         let _ = pool::catch(|| match outcome {
+            Ok(_) if !keys.is_empty() => {
+                self.write(journal::KEYS, Event::Failed, &keys)?;
+                let detail = format!("{target}: {}", report::keys_left_text(&keys));
+                self.write(journal::JOB, Event::Failed, &detail)
+            }
             Ok(_) => self.rows_are_in(),
             Err(error) => {
                 if matches!(error, Error::AllIn { .. }) && !self.is_in {
@@ -190,7 +200,7 @@ impl<'a> Steps<'a> {
                 self.write(journal::JOB, Event::Failed, &format!("{target}: {error}"))
             }
         });
-        if outcome.is_ok() && self.command.is_some() {
+        if outcome.is_ok() && keys.is_empty() && self.command.is_some() {
             let finished = std::mem::take(&mut self.finished);
             closing::keep(Arc::clone(&self.journal), &self.state_dir, finished);
         }

@@ -274,6 +274,9 @@ impl<'l> Filling<'l, '_, '_> {
         match published {
             Ok(mut warnings) => {
                 warnings.extend(target.remarks.iter().cloned());
+                let left = std::mem::take(&mut target.keys_left).into_iter();
+                report.foreign_keys_left = left.map(|(_, key)| key).collect();
+                self.steps.keys_left.clone_from(&report.foreign_keys_left);
                 report.finish(&mut self.steps.stopwatch, warnings);
                 if rung.extends {
                     let seconds = held_seconds(&report);

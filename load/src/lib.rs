@@ -3,7 +3,7 @@
 //! In reading order: `run` the load as a whole, `journaled` from the first line of its journal to the last, its target `taken` for it alone, `published` what loads have left that were killed when their rows were in, `fill` a table's part of it; before it `expressions` that columns get the values of, `plan` and `ladder` which way in, `ddl` the
 //! table made, `small` when several tables are not worth a swap, `shards` tables whose partitions are on other servers, `copies` replicas that get the same file, `estimate` how large and how long it will be by the rows of the `first_chunk`, by the `speeds` of loads before and the
 //! `key_order` of its first rows, `foreseen` the same of a table that is not there yet, `space`
-//! whether there is room, `least` how much memory it takes, `partitioned` whether files of partitions are worth their while; meanwhile `forecast` how long it still
+//! whether there is room, `least` how much memory it takes, `left_keys` what earlier loads have left, `partitioned` whether files of partitions are worth their while; meanwhile `forecast` how long it still
 //! takes; [`mod@sniff`] what a file is that nothing is known of. What is asked, used and told is of
 //! crate `job`, the ways in are `direct` and `send`.
 
@@ -23,6 +23,7 @@ mod journaled;
 mod key_order;
 mod ladder;
 mod least;
+mod left_keys;
 mod partitioned;
 mod plan;
 mod published;
@@ -54,6 +55,7 @@ pub use server::Interrupt;
 pub use estimate::Estimate;
 pub use expressions::evaluate_expressions;
 pub use ladder::Refused;
+pub use left_keys::{LeftKeys, carry_keys_over};
 pub use plan::{Plan, check, plan};
 pub use run::{load, load_from};
 pub use several::{

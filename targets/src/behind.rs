@@ -5,8 +5,8 @@
 //! one lets it go.
 //! Source: MariaDB 10.11, sql/mdl.cc, `MDL_lock::can_grant_lock`, and the matrix of waiting requests.
 
-use std::sync::mpsc::{Receiver, TryRecvError, channel};
-use std::time::Duration;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, channel};
+use std::time::{Duration, Instant};
 
 use disk::failpoint;
 
@@ -62,15 +62,18 @@ impl Behind {
         }
     }
 
-    /// The connection, once it has its locks.
-    pub(super) fn held(self) -> Result<Session> {
-        if let Some(session) = self.early {
-            return Ok(session);
+    /// The connection, if it gets its locks until `end`; else it waits no more.
+    pub(super) fn held_until(self, end: Instant, observer: &mut Session) -> Option<Session> {
+        if self.early.is_some() {
+            return self.early;
         }
-        match self.result.recv() {
-            Ok((session, Ok(()))) => Ok(session),
-            Ok((_, Err(error))) => Err(error),
-            Err(_) => Err(self.died()),
+        match self.result.recv_timeout(end.saturating_duration_since(Instant::now())) {
+            Ok((session, Ok(()))) => Some(session),
+            Ok((_, Err(_))) | Err(RecvTimeoutError::Disconnected) => None,
+            Err(RecvTimeoutError::Timeout) => {
+                self.give_up(observer);
+                None
+            }
         }
     }
 

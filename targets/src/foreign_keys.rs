@@ -1,12 +1,4 @@
-//! Foreign keys of other tables, carried over from a table to the one that takes its place.
-//!
-//! InnoDB keeps by name to what a foreign key refers, and follows a table that is renamed: those of
-//! other tables that refer to the old table refer to its new name after the swap, and dangle when it
-//! is dropped. A table that takes a name to which one dangles gets it. So the new table takes the
-//! old one's second name for a moment ([`carry_over`]), as a table that is dropped and made again
-//! gets them.
-//! Source: tried on MariaDB 10.11.19 and 11.8.6; MariaDB 10.11, storage/innobase/row/row0mysql.cc,
-//! `row_rename_table_for_mysql`, `dict_load_foreigns`.
+//! Foreign keys of other tables that refer to a table, or to a name that one had.
 
 use std::collections::HashSet;
 
@@ -102,24 +94,6 @@ fn in_dictionary(session: &mut Session, tables: &[TableName]) -> Result<Option<V
     let found: HashSet<String> = rows.iter().map(|row| row.text(0)).collect::<Result<_>>()?;
     let is_found = |at: &usize| found.contains(&internal[*at]);
     Ok(Some((0..tables.len()).filter(is_found).map(|at| tables[at].clone()).collect()))
-}
-
-/// Has the foreign keys that refer to tables put aside, which are dropped by now, refer to those
-/// that took their places; does nothing the second time. Each is (table, its name aside).
-///
-/// Killed at any point: they refer to either; doing it again is right.
-///
-/// Errors: a table lacks the columns or the index that a key refers to; it is as it was then.
-pub fn carry_over(session: &mut Session, replaced: &[(TableName, TableName)]) -> Result<()> {
-    for (table, aside) in replaced {
-        if !has_children(session, aside)? {
-            continue;
-        }
-        let (table, aside) = (table.quoted(), aside.quoted());
-        let there_and_back = format!("RENAME TABLE {table} TO {aside}, {aside} TO {table}");
-        unchecked(session, |session| session.exec(&there_and_back).map(drop))?;
-    }
-    Ok(())
 }
 
 /// Works under `foreign_key_checks=0`.

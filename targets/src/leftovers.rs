@@ -7,7 +7,8 @@
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use crate::foreign_keys::{carry_over, has_children, referred, unchecked};
+use crate::carried_keys::carry_over;
+use crate::foreign_keys::{has_children, referred, unchecked};
 use crate::lock::Lock;
 use crate::names::{
     MARK, Names, is_own_database, kind_prefix, own_pattern, part_prefix, proof_in, twin_prefix,
@@ -131,7 +132,8 @@ impl Lock {
         // Whether those were there still, or had been dropped.
         let asides = names.asides(&self.table.name);
         for aside in referred(&mut self.session, &asides)? {
-            carry_over(&mut self.session, &[(self.table.name.clone(), aside)])?;
+            let replaced = [(self.table.name.clone(), aside)];
+            carry_over(&mut self.session, &replaced, self.patience.wait)?;
             self.table.foreign_keys = catalog::foreign_keys(&mut self.session, &self.table.name)?;
         }
         scratch::drop_databases(&mut self.session, databases.iter().map(String::as_str))?;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 
-use schema::Table;
+use schema::{Table, TableName};
 
 use crate::keeper::Keeper;
 use crate::left::Left;
@@ -74,6 +74,9 @@ pub struct Lock {
     pub unsupported: Vec<Unsupported>,
     /// What was noticed on the way and did not end the load: a connection made again.
     pub remarks: Vec<String>,
+    /// Foreign keys of other tables that refer to an old table behind its swap, each with the table that it
+    /// is to refer to.
+    pub keys_left: Vec<(TableName, String)>,
     pub(super) patience: Patience,
     pub(super) reconnect_wait: Duration,
     /// Connected early, so that a full server cannot stop the swap: it holds the table there.

@@ -231,7 +231,7 @@ impl<'l> Filled<'l> {
         let done = Swap::new(pairs).with_children(children).run_for(self.lock, before);
         let held = done.map_err(|error| self.gone_meanwhile(error))?;
         failpoint::hit("publish.moved");
-        Ok(Swapped { lock: self.lock, targets, mode, parents, held })
+        Ok(Swapped { lock: self.lock, targets, mode, parents, held, has_tried: false })
     }
 
     /// A statement that found a table no more says which one it was.

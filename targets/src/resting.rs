@@ -106,6 +106,7 @@ impl Resting {
             names,
             unsupported,
             remarks,
+            keys_left: Vec::new(),
             patience,
             reconnect_wait,
             spare,

@@ -77,7 +77,7 @@ pub enum Before {
     /// Nothing.
     Nothing,
     /// A table that goes as it is. Foreign keys of others may refer to it:
-    /// [`carry_over`](super::foreign_keys::carry_over) is for them.
+    /// [`carry_over`](super::carried_keys::carry_over) is for them.
     Whatever {
         /// Its name after the swap.
         aside: TableName,
@@ -114,8 +114,7 @@ pub struct Swap {
 pub(super) struct Held {
     /// New tables that rows of others are to refer to, and who holds each.
     tables: Vec<HeldTables>,
-    /// Who holds those others.
-    #[expect(dead_code, reason = "its end lets go of the tables")]
+    /// Who holds those others: its end lets go of them.
     children: Vec<Session>,
 }
 

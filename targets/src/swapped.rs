@@ -1,15 +1,18 @@
 //! What is left to do once filled tables have taken their places.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use disk::failpoint;
-use schema::{KeyEnd, Table};
+use schema::{ForeignKey, KeyEnd, Table};
 
 use crate::behind::hand_over;
-use crate::foreign_keys::{carry_over, unchecked, with_children};
+use crate::carried_keys::{
+    TURN, Turns, carry_one_over, in_turn, key_name, keys_of, mend, there_and_back,
+};
+use crate::foreign_keys::{unchecked, with_children};
 use crate::guard::Guard;
 use crate::lock::{ER_GONE, Lock};
-use crate::names::Names;
+use crate::names::{Names, is_own_database};
 use crate::scratch;
 use crate::swap::{HOLDERS_MAX, Held, Mode, exec_published};
 use server::catalog::{self, definition, without_references};
@@ -30,13 +33,15 @@ pub struct Swapped<'l> {
     pub(super) parents: Option<Guard>,
     /// What nobody writes to yet.
     pub(super) held: Held,
+    /// Whether there was a turn at dropping the old tables.
+    pub(super) has_tried: bool,
 }
 
 impl<'l> Swapped<'l> {
     /// A target that nothing else is published with, and that has no keys.
     pub(super) fn alone(lock: &'l mut Lock, mode: Mode) -> Swapped<'l> {
         let targets = vec![(lock.table.clone(), lock.names.clone())];
-        Swapped { lock, targets, mode, parents: None, held: Held::default() }
+        Swapped { lock, targets, mode, parents: None, held: Held::default(), has_tried: false }
     }
 
     /// The names of the old tables.
@@ -44,34 +49,88 @@ impl<'l> Swapped<'l> {
         self.targets.iter().map(|(table, names)| names.aside(table, self.mode)).collect()
     }
 
-    /// Whether rows of other tables refer to one of them.
-    pub fn is_referred_to(&self) -> bool {
-        let mut keys = self.targets.iter().flat_map(|(table, _)| &table.foreign_keys);
-        keys.any(|key| key.end == KeyEnd::Parent)
+    /// Keys of other tables that refer to an old table still, of [`Swapped::drop_old`].
+    pub fn has_keys_left(&self) -> bool {
+        !self.lock.keys_left.is_empty()
     }
 
     /// Drops the old tables, over a new connection if the one before was lost, and has rows of other
-    /// tables refer to the new ones.
+    /// tables refer to the new ones. Where others hold a table for longer than a second, those who wait
+    /// for the new ones have their turn before it tries again, until the lock wait is over.
     ///
     /// Errors: [`Error::Leftover`] if rows are in a table that had to be empty; it is kept, the others
-    /// go.
+    /// go. Keys that refer to an old table still are in [`Lock::keys_left`].
     pub fn drop_old(&mut self) -> Result<()> {
-        self.lock.reconnect()?;
-        let done = match self.finish() {
-            Err(error) if error.is_cut() => {
-                self.lock.recover()?;
-                self.finish()
+        let mut turns = Turns::begin(self.lock.patience.wait);
+        let done = loop {
+            let done = self.lock.reconnect().and_then(|()| self.turn());
+            self.held = Held::default();
+            self.parents = None;
+            self.has_tried = true;
+            let Err(error) = done else { break Ok(()) };
+            if let Error::LockWait { holders, .. } = &error {
+                self.lock.patience.tell(holders);
             }
-            done => done,
+            if !turns.again(&error, &self.lock.session) {
+                break Err(error);
+            }
+            if error.is_cut() {
+                // Where the server has gone, the next turn says so.
+                let _ = self.lock.recover();
+            }
         };
-        // Whatever came of it, others go on.
-        self.held = Held::default();
-        self.parents = None;
+        if done.is_err() {
+            self.lock.keys_left = self.keys_left();
+        }
         done
+    }
+
+    /// Tries once. Others who wait for what is held wait no longer than that.
+    fn turn(&mut self) -> Result<()> {
+        self.lock.session.set_lock_wait(TURN)?;
+        let done = self.finish();
+        if self.lock.session.is_alive() {
+            // Of no matter where the connection has gone.
+            let _ = self.lock.session.set_lock_wait(self.lock.patience.wait);
+        }
+        done
+    }
+
+    /// Keys that refer to an old table still, with the table that they are to refer to.
+    fn keys_left(&mut self) -> Vec<(TableName, String)> {
+        let mut left = Vec::new();
+        for (table, names) in &self.targets {
+            let known = table.foreign_keys.iter().filter(|key| key.end == KeyEnd::Parent);
+            let known: Vec<ForeignKey> = known.cloned().collect();
+            if known.is_empty() {
+                continue;
+            }
+            let keys = keys_of(&mut self.lock.session, &names.aside(table, self.mode));
+            // Of a server that cannot be asked they may all be left.
+            for key in keys.unwrap_or(known) {
+                if !key.other.as_ref().is_some_and(|child| is_own_database(&child.database)) {
+                    left.push((table.name.clone(), key_name(&key)));
+                }
+            }
+        }
+        left
+    }
+
+    /// The targets that rows of other tables refer to, with the names of the old ones.
+    fn parents_replaced(&self) -> Vec<(TableName, TableName)> {
+        let is_parent = |(table, _): &&(Table, Names)| {
+            table.foreign_keys.iter().any(|key| key.end != KeyEnd::Child)
+        };
+        let parents = self.targets.iter().filter(is_parent);
+        parents.map(|(table, names)| (table.name.clone(), names.aside(table, self.mode))).collect()
     }
 
     /// Drops those that are there: a server may have dropped some before its connection broke.
     fn finish(&mut self) -> Result<()> {
+        if self.has_tried {
+            let parents = self.parents_replaced();
+            mend(&mut self.lock.session, &parents)?;
+        }
         let mut kept = Ok(());
         let mut dropped = Vec::new();
         for (table, names) in self.targets.clone() {
@@ -114,7 +173,9 @@ impl<'l> Swapped<'l> {
             let done = hand_over(std::mem::take(&mut holders), &mark, some.len(), || {
                 patience.watch(session, |session| match has_keys {
                     false => exec_published(session, &sql),
-                    true => unchecked(session, |session| exec_published(session, &sql)),
+                    true => unchecked(session, |session| {
+                        exec_published(session, &in_turn(session, &sql))
+                    }),
                 })
             });
             done.map_err(|error| self.lock.gone_meanwhile(error))?;
@@ -124,21 +185,20 @@ impl<'l> Swapped<'l> {
 
     /// Rows of other tables refer to the new ones.
     fn carry_over(&mut self, dropped: &[(TableName, TableName)]) -> Result<()> {
-        let targets = self.targets.iter().map(|(table, _)| (&table.name, table));
-        let targets: HashMap<&TableName, &Table> = targets.collect();
-        let is_parent = |(name, _): &&(TableName, TableName)| {
-            let keys = targets.get(name).map_or(&[][..], |table| &table.foreign_keys);
-            keys.iter().any(|key| key.end != KeyEnd::Child)
-        };
-        let parents = dropped.iter().filter(is_parent);
-        let asides: Vec<TableName> = parents.map(|(_, aside)| aside.clone()).collect();
+        let mut parents = self.parents_replaced();
+        parents.retain(|parent| dropped.contains(parent));
+        let asides: Vec<TableName> = parents.iter().map(|(_, aside)| aside.clone()).collect();
         let referred = with_children(&mut self.lock.session, &asides)?;
-        for replaced in dropped.iter().filter(|(_, aside)| referred.contains(aside)) {
+        for replaced in parents.iter().filter(|(_, aside)| referred.contains(aside)) {
+            let Some(held) = self.held.take(&replaced.0) else {
+                self.held = Held::default();
+                carry_one_over(&mut self.lock.session, replaced)?;
+                continue;
+            };
             let session = &mut self.lock.session;
-            let held: Vec<Session> = self.held.take(&replaced.0).into_iter().collect();
             let mark = session.mark().clone();
-            let replaced = std::slice::from_ref(replaced);
-            hand_over(held, &mark, 1, || carry_over(session, replaced))?;
+            let renamed = || there_and_back(session, (&replaced.0, &replaced.1));
+            hand_over(vec![held], &mark, 1, renamed)?;
         }
         Ok(())
     }

@@ -67,6 +67,12 @@ pub(super) fn publish(
             warnings.append(&mut lock.remarks);
             drop(keeper);
             finish(&mut parts, &mut reports);
+            for (table, key) in std::mem::take(&mut lock.keys_left) {
+                let table = table.to_string();
+                steps.keys_left.push(key.clone());
+                let report = reports.iter_mut().find(|report| report.target == table);
+                report.into_iter().for_each(|report| report.foreign_keys_left.push(key.clone()));
+            }
             Ok((reports, warnings))
         }
         Err(error) => {

@@ -41,7 +41,7 @@ impl Tables {
                 drop_shadow(own, name, suffix)?;
             } else if let Some(table) = name.table.strip_prefix(ASIDE).and_then(|s| of.get(s)) {
                 own.set_lock_wait(self.lock_wait)?;
-                swap::finish(own, &[((*table).clone(), name.clone())])?;
+                swap::finish(own, &[((*table).clone(), name.clone())], self.lock_wait)?;
             }
         }
         Ok(())

@@ -4,7 +4,9 @@ use std::time::Duration;
 
 use schema::TableName;
 use server::{Session, catalog};
-use targets::foreign_keys::{carry_over, unchecked};
+use targets::carried_keys::{carry_over, mend};
+use targets::foreign_keys::unchecked;
+use targets::lock::LOCK_WAIT;
 use targets::swap::{Before, Pair, Swap};
 
 use super::shadow::{Shadow, aside_of};
@@ -39,7 +41,7 @@ pub(super) fn swap(
     swap.run(own, lock_wait)?;
     own.check_in_step()?;
     load::failpoint::step("replay.renamed");
-    finish(own, &old)
+    finish(own, &old, lock_wait)
 }
 
 /// As [`finish`], of a table whose RENAME was done or not: a panic has kept that from being heard.
@@ -47,18 +49,23 @@ pub(super) fn finish_renamed(own: &mut Session, shadow: &Shadow) -> server::Resu
     if catalog::exists(own, &shadow.name)? || !catalog::exists(own, &shadow.table)? {
         return Ok(());
     }
-    finish(own, &[(shadow.table.clone(), aside_of(&shadow.table))])
+    finish(own, &[(shadow.table.clone(), aside_of(&shadow.table))], LOCK_WAIT)
 }
 
 /// Drops old tables that were put aside, and gives the foreign keys that refer to them to the
 /// new ones; does nothing the second time.
-pub(super) fn finish(own: &mut Session, old: &[(TableName, TableName)]) -> server::Result<()> {
+pub(super) fn finish(
+    own: &mut Session,
+    old: &[(TableName, TableName)],
+    lock_wait: Duration,
+) -> server::Result<()> {
     if old.is_empty() {
         return Ok(());
     }
+    mend(own, old)?;
     let asides: Vec<TableName> = old.iter().map(|(_, aside)| aside.clone()).collect();
     let drops = format!("DROP TABLE IF EXISTS {}", keys::quoted_list(&asides));
     unchecked(own, |own| own.exec(&drops).map(drop))?;
     load::failpoint::step("replay.dropped");
-    carry_over(own, old)
+    carry_over(own, old, lock_wait)
 }

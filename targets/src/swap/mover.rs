@@ -170,7 +170,7 @@ impl Mover<'_> {
             }
             Ok(()) => {}
         }
-        Ok(behind.held())
+        Ok(behind.held(self.session))
     }
 
     /// Has connections wait for the children, and for the new tables that they are to refer to.

@@ -1,10 +1,11 @@
 //! Connections that wait for tables while these are swapped.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::{ATTEMPT, Group, Held, HeldTables};
 use crate::behind::Behind;
+use crate::carried_keys::TURN;
 use server::error::Result;
 use server::identifier::TableName;
 use server::session::Session;
@@ -20,15 +21,24 @@ pub(super) struct Queued {
 }
 
 impl Queued {
-    /// One that gets none is no failure: the swap is done, and the keys are carried over without it.
-    pub(super) fn held(self) -> Held {
-        let tables = self.tables.into_iter();
-        Held {
-            tables: tables
-                .filter_map(|(group, one)| Some(HeldTables { group, session: one.held().ok()? }))
-                .collect(),
-            children: self.children.into_iter().filter_map(|one| one.held().ok()).collect(),
+    /// All of them, or none where one does not get its tables soon: somebody who waits for a table of the
+    /// others may have these. That is no failure: the swap is done, and the keys are carried over later.
+    pub(super) fn held(self, observer: &mut Session) -> Held {
+        let end = Instant::now() + TURN;
+        let (mut held, mut is_complete) = (Held::default(), true);
+        for (group, one) in self.tables {
+            match one.held_until(end, observer) {
+                Some(session) => held.tables.push(HeldTables { group, session }),
+                None => is_complete = false,
+            }
         }
+        for one in self.children {
+            match one.held_until(end, observer) {
+                Some(session) => held.children.push(session),
+                None => is_complete = false,
+            }
+        }
+        if is_complete { held } else { Held::default() }
     }
 
     /// What the mover says. It locks tables one after the other, and whoever waits for one that it has

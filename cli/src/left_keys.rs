@@ -1,0 +1,48 @@
+//! Foreign keys that loads have left at old tables: carried over by the next command, and told of by the one
+//! that left them.
+
+use std::path::Path;
+use std::time::Duration;
+
+use load::{LeftKeys, Report};
+use server::ConnectOptions;
+
+use crate::failure::KEYS_LEFT;
+
+/// How long a command that loads something else waits for others who hold a child.
+const WAIT: Duration = Duration::from_secs(1);
+
+/// Has foreign keys that earlier loads left at old tables refer to the new ones, and says so. What cannot be
+/// done is told, and keeps nobody from anything.
+pub(crate) fn carry_over(connect: &ConnectOptions, named: Option<&Path>) {
+    let state_dir = named.map_or_else(::load::default_state_dir, Path::to_owned);
+    let left = match ::load::carry_keys_over(connect, &state_dir, WAIT) {
+        Ok(left) => left,
+        // The command itself says so.
+        Err(_) => return,
+    };
+    for LeftKeys { table, keys, error } in left {
+        let keys = keys.join(", ");
+        match error {
+            None => tell!(
+                "note: an earlier load had left foreign keys at the old table of {table}; they refer to {table} now: \
+                 {keys}"
+            ),
+            Some(error) => tell!(
+                "inrush: warning: an earlier load has left foreign keys at the old table of {table}: {keys} ({error})"
+            ),
+        }
+    }
+}
+
+/// Says which foreign keys refer to an old table still, and gives the exit status of that; none where none does.
+pub(crate) fn tell<'r>(job: &str, reports: impl IntoIterator<Item = &'r Report>) -> Option<u8> {
+    let keys = reports.into_iter().flat_map(|report| &report.foreign_keys_left);
+    let keys: Vec<&str> = keys.map(String::as_str).collect();
+    if keys.is_empty() {
+        return None;
+    }
+    let text = ::load::report::keys_left_text(&keys.join(", "));
+    tell!("inrush: {text}; run inrush resume {job}, or any other load of this server");
+    Some(KEYS_LEFT)
+}

@@ -1,0 +1,260 @@
+//! Foreign keys of other tables, carried over from a table to the one that takes its place.
+//!
+//! InnoDB keeps by name to what a foreign key refers, and follows a table that is renamed: those of
+//! other tables that refer to the old table refer to its new name after the swap, and dangle when it
+//! is dropped. A table that takes a name to which one dangles gets it. So the new table takes the
+//! old one's second name for a moment, as a table that is dropped and made again gets them:
+//!
+//! ```text
+//! RENAME TABLE t TO aside, aside TO t
+//!              |           needs InnoDB's lock of each child: a transaction there makes it wait
+//!              the children are those of the new table from here on
+//! ```
+//!
+//! **If that wait fails, the server cannot take the first step back**: its files and InnoDB have the new
+//! table under the name `aside`, the server under `t`, nobody can open it, and DROP TABLE of `aside`
+//! deletes its rows. So others are kept from the children first, and a table that is in that state is
+//! mended before anything is dropped: the same statement again fails, and takes both back.
+//! Source: tried on MariaDB 10.11.19 and 11.8.6; MariaDB 10.11, storage/innobase/row/row0mysql.cc,
+//! `row_rename_table_for_mysql`, `dict_load_foreigns`; handler/ha_innodb.cc, `lock_table_children`.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use disk::failpoint;
+use schema::{ForeignKey, KeyEnd};
+
+use crate::followers::Followers;
+use crate::foreign_keys::unchecked;
+use crate::lock::ER_GONE;
+use crate::reach::second;
+use crate::waiting::ER_LOCK_WAIT_TIMEOUT;
+use server::catalog;
+use server::error::{Error, Result};
+use server::identifier::TableName;
+use server::session::Session;
+use server::version::Flavor;
+
+/// How long others who wait for a table of ours wait for one that somebody else holds.
+pub(super) const TURN: Duration = Duration::from_secs(1);
+/// Between two turns, doubled each time.
+const PAUSE_MIN: Duration = Duration::from_millis(50);
+const PAUSE_MAX: Duration = Duration::from_secs(2);
+/// How long RENAME waits for children that could not be held: it must not fail.
+const CHILDREN_WAIT: Duration = Duration::from_secs(50);
+/// How long a table that nobody can open is tried to be mended.
+const MENDING_WAIT: Duration = Duration::from_secs(120);
+/// A deadlock.
+const ER_LOCK_DEADLOCK: u16 = 1213;
+/// A table of which InnoDB has none.
+const ER_NO_SUCH_TABLE_IN_ENGINE: u16 = 1932;
+/// Rights that holding a table needs, and carrying keys over does not.
+const ER_DENIED: [u16; 3] = [1044, 1142, 1143];
+
+/// Tries again while somebody holds what is needed, in turns that leave others theirs.
+#[derive(Debug)]
+pub(super) struct Turns {
+    begun: Instant,
+    wait: Duration,
+    pause: Duration,
+}
+
+impl Turns {
+    /// Turns for so long.
+    pub(super) fn begin(wait: Duration) -> Turns {
+        Turns { begun: Instant::now(), wait, pause: PAUSE_MIN }
+    }
+
+    /// Whether there is one more after `error`, once others had theirs.
+    pub(super) fn again(&mut self, error: &Error, session: &Session) -> bool {
+        let passes = matches!(error, Error::LockWait { .. })
+            || [ER_LOCK_WAIT_TIMEOUT, ER_LOCK_DEADLOCK].map(Some).contains(&error.errno())
+            || error.is_unclear();
+        let is_over = self.begun.elapsed() + self.pause > self.wait;
+        if !passes || is_over || session.options().interrupt.is_requested() {
+            return false;
+        }
+        std::thread::sleep(self.pause);
+        self.pause = (self.pause * 2).min(PAUSE_MAX);
+        true
+    }
+}
+
+/// A statement that needs InnoDB's locks of children, and ends without them in a turn: it has done nothing
+/// then.
+pub(super) fn in_turn(session: &Session, sql: &str) -> String {
+    match session.version().flavor {
+        Flavor::MariaDb => {
+            let seconds = TURN.as_secs();
+            format!("SET STATEMENT innodb_lock_wait_timeout={seconds} FOR {sql}")
+        }
+        Flavor::MySql => sql.to_owned(),
+    }
+}
+
+/// Foreign keys of other tables that refer to a table put aside, whether it is there or not.
+pub(super) fn keys_of(session: &mut Session, aside: &TableName) -> Result<Vec<ForeignKey>> {
+    if session.version().flavor == Flavor::MySql {
+        // They follow the names of tables there.
+        return Ok(Vec::new());
+    }
+    let keys = catalog::foreign_keys(session, aside)?.into_iter();
+    Ok(keys.filter(|key| key.end == KeyEnd::Parent).collect())
+}
+
+/// `database.child.key`.
+pub(super) fn key_name(key: &ForeignKey) -> String {
+    let name = key.name.split_once('/').map_or(key.name.as_str(), |(_, name)| name);
+    match &key.other {
+        Some(child) => format!("{child}.{name}"),
+        None => key.name.replace('/', "."),
+    }
+}
+
+/// Has the foreign keys that refer to tables put aside, which are dropped by now, refer to those
+/// that took their places; does nothing the second time. Each is (table, its name aside). Others who hold
+/// a child are waited for.
+///
+/// Killed at any point: they refer to either; doing it again is right.
+///
+/// Errors: a table lacks the columns or the index that a key refers to; it is as it was then. A child
+/// that is held for longer than `wait`.
+pub fn carry_over(
+    session: &mut Session,
+    replaced: &[(TableName, TableName)],
+    wait: Duration,
+) -> Result<()> {
+    let mut turns = Turns::begin(wait);
+    for one in replaced {
+        while let Err(error) = carry_one_over(session, one) {
+            if !session.is_alive() || !turns.again(&error, session) {
+                return Err(error);
+            }
+        }
+    }
+    Ok(())
+}
+
+/// One turn of [`carry_over`], for one table.
+pub(super) fn carry_one_over(
+    session: &mut Session,
+    (table, aside): &(TableName, TableName),
+) -> Result<()> {
+    let keys = keys_of(session, aside)?;
+    if keys.is_empty() {
+        return Ok(());
+    }
+    let _held = hold(session, (table, aside), &keys)?;
+    there_and_back(session, (table, aside))
+}
+
+/// Carries the keys over by a RENAME, while others are kept from the children.
+pub(super) fn there_and_back(
+    session: &mut Session,
+    (table, aside): (&TableName, &TableName),
+) -> Result<()> {
+    let (from, to) = (table.quoted(), aside.quoted());
+    let sql = format!(
+        "SET STATEMENT lock_wait_timeout={}, innodb_lock_wait_timeout={} FOR \
+         RENAME TABLE {from} TO {to}, {to} TO {from}",
+        TURN.as_secs(),
+        CHILDREN_WAIT.as_secs()
+    );
+    let begun = Instant::now();
+    failpoint::hit("keys.begin");
+    loop {
+        let done = unchecked(session, |session| session.exec(&sql).map(drop));
+        let Err(error) = done else { return Ok(()) };
+        if !session.is_alive() {
+            return Err(error);
+        }
+        let is_whole = is_whole(session, table)?;
+        if is_whole && keys_of(session, aside)?.is_empty() {
+            return Ok(());
+        }
+        if is_whole || begun.elapsed() > MENDING_WAIT {
+            return Err(error);
+        }
+        std::thread::sleep(PAUSE_MIN);
+    }
+}
+
+/// Mends a table that a RENAME of [`carry_over`] has left where nobody can open it: before anything of
+/// its name aside is dropped.
+///
+/// Errors: somebody holds a child.
+pub fn mend(session: &mut Session, replaced: &[(TableName, TableName)]) -> Result<()> {
+    for (table, aside) in replaced {
+        if !is_whole(session, table)? {
+            let keys = keys_of(session, aside)?;
+            if keys.is_empty() {
+                // It is broken by something else.
+                continue;
+            }
+            let _held = hold(session, (table, aside), &keys)?;
+            there_and_back(session, (table, aside))?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether InnoDB has the table under the name that the server has.
+fn is_whole(session: &mut Session, table: &TableName) -> Result<bool> {
+    match session.query(&format!("SELECT 1 FROM {} LIMIT 0", table.quoted())) {
+        Ok(_) => Ok(true),
+        Err(error) => match error.errno() {
+            Some(ER_NO_SUCH_TABLE_IN_ENGINE) => Ok(false),
+            Some(errno) if ER_GONE.contains(&errno) || ER_DENIED.contains(&errno) => Ok(true),
+            _ => Err(error),
+        },
+    }
+}
+
+/// A connection that keeps others from the tables whose keys are to be carried over, so that no transaction
+/// has a lock of theirs; none where the account may not.
+///
+/// Tables whose rows follow those of a child are locked with it. Where the new table is one of these, it
+/// cannot be renamed then: readers are let in, whom the server locks nothing for.
+///
+/// Errors: somebody holds one of them.
+fn hold(
+    session: &mut Session,
+    (table, aside): (&TableName, &TableName),
+    keys: &[ForeignKey],
+) -> Result<Option<Session>> {
+    let mut children: BTreeSet<TableName> =
+        keys.iter().filter_map(|key| key.other.clone()).collect();
+    let between = catalog::all_foreign_keys(session)?;
+    let followers = Followers::of(&between);
+    let reached: BTreeSet<TableName> =
+        children.iter().flat_map(|child| followers.reached(child)).cloned().collect();
+    let is_joined = reached.contains(table);
+    if is_joined {
+        children.extend(reached);
+    }
+    children.retain(|child| child != table && child != aside);
+    let mut there = Vec::new();
+    for child in children {
+        if catalog::exists(session, &child)? {
+            there.push(child.quoted());
+        }
+    }
+    if there.is_empty() {
+        return Ok(None);
+    }
+    let how = if is_joined { "READ" } else { "WRITE" };
+    let tables: Vec<String> = there.iter().map(|child| format!("{child} {how}")).collect();
+    let mut holder = second(session, TURN)?;
+    holder.set_lock_wait(TURN)?;
+    // Without autocommit LOCK TABLES takes InnoDB's locks too, which waits for transactions that have no
+    // connection: prepared ones. COMMIT gives these back, for RENAME, and not the tables.
+    holder.exec("SET SESSION autocommit=0, innodb_table_locks=1, innodb_lock_wait_timeout=1")?;
+    match holder.exec(&format!("LOCK TABLES {}", tables.join(", "))) {
+        Err(error) if error.errno().is_some_and(|errno| ER_DENIED.contains(&errno)) => {
+            return Ok(None);
+        }
+        locked => locked?,
+    };
+    holder.exec("COMMIT")?;
+    Ok(Some(holder))
+}
