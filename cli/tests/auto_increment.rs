@@ -42,8 +42,12 @@ impl Full {
         let loaded = run(&mut load);
         assert!(!loaded.done().err.contains("warning"), "{loaded:?}");
         self.desk.exec("TRUNCATE l");
-        self.desk
-            .exec(&format!("LOAD DATA LOCAL INFILE '{}' INTO TABLE l ({columns})", file.display()));
+        let script = format!(
+            "USE {}; LOAD DATA LOCAL INFILE '{}' INTO TABLE l ({columns})",
+            self.desk.database,
+            file.display()
+        );
+        self.desk.server.script(&script).unwrap();
     }
 
     /// Both tables are the same, and give the same numbers.
