@@ -17,7 +17,7 @@ impl Full {
             if more == TRIGGER {
                 desk.exec(&trigger);
             }
-            desk.exec(&format!("INSERT INTO {table} VALUES (126, 0)"));
+            desk.exec(&format!("INSERT INTO {table} VALUES (32766, 0)"));
             desk.exec(&format!("INSERT INTO {table} (v) VALUES (1)"));
         }
         Some(Full { desk })
@@ -63,7 +63,7 @@ impl Full {
     }
 }
 
-const COLUMNS: &str = "(id TINYINT AUTO_INCREMENT PRIMARY KEY, v INT) ENGINE=InnoDB";
+const COLUMNS: &str = "(id SMALLINT AUTO_INCREMENT PRIMARY KEY, v INT) ENGINE=InnoDB";
 const TRIGGER: &str = "COMMENT 'with a trigger'";
 const PARTITIONS: &str = "PARTITION BY HASH (id) PARTITIONS 3";
 
@@ -80,6 +80,10 @@ fn a_table_that_is_replaced_counts_as_after_truncate_by_each_method() {
     ];
     for (more, way) in ways {
         for (rows, columns) in [(generated.as_str(), "v"), (given, "id,v")] {
+            if more == PARTITIONS && columns == "v" {
+                // LOAD DATA reserves no numbers there.
+                continue;
+            }
             let Some(mut full) = Full::new(more) else { return };
             full.replace(rows, columns, way);
             full.check(way);
@@ -107,7 +111,7 @@ fn keep_auto_increment_goes_on_where_the_table_was() {
 fn tables_of_one_command_and_of_a_job_file_count_so_too() {
     let Some(mut full) = Full::new("") else { return };
     full.desk.exec(&format!("CREATE TABLE u {COLUMNS}"));
-    full.desk.exec("INSERT INTO u VALUES (126, 0)");
+    full.desk.exec("INSERT INTO u VALUES (32766, 0)");
     let files = ["t", "u"].map(|table| full.desk.home.file(&format!("{table}.txt"), "4\t4\n"));
     let mut load = full.desk.home.load(full.desk.server, &full.desk.database, &files[0]);
     run(load.arg(&files[1]).args(["--mode", "replace"])).done();
