@@ -24,6 +24,7 @@ use job::memory::Memory;
 use job::options::LoadOptions;
 use job::progress::{Progress, Snapshot, Stage};
 use schema::Table;
+use server::session::Isolation;
 use server::{ConnectOptions, ServerFacts, Session};
 use sources::Source;
 
@@ -70,7 +71,7 @@ pub fn verify(
 fn begin_reading(connect: &ConnectOptions) -> Result<Session, Error> {
     let utc = ConnectOptions { time_zone: Some("+00:00".to_owned()), ..connect.clone() };
     let mut session = Session::connect(&utc)?;
-    session.exec("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ")?;
+    session.set_isolation(Isolation::RepeatableRead)?;
     session.exec("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY")?;
     Ok(session)
 }
@@ -149,6 +150,7 @@ impl Verifying<'_> {
             }
             Ok(())
         })?;
+        self.shown.check_variables()?;
         Ok(digest)
     }
 }

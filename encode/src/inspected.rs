@@ -275,15 +275,15 @@ fn sql_mode(
 
 /// What the server makes of flags, in a session that stays as it is.
 fn tried(session: &mut Session, flags: &str) -> Result<Option<String>, server::Error> {
-    let flags = identifier::quote_text(flags);
     if session.version().flavor == Flavor::MariaDb {
+        let flags = identifier::quote_text(flags);
         return session
             .query_text(&format!("SET STATEMENT sql_mode={flags} FOR SELECT @@sql_mode"));
     }
-    let before = session.query_text("SELECT @@SESSION.sql_mode")?.unwrap_or_default();
-    session.exec(&format!("SET SESSION sql_mode={flags}"))?;
+    let before = session.variable("sql_mode").unwrap_or_default().to_owned();
+    session.set(&[("sql_mode", flags)])?;
     let made = session.query_text("SELECT @@SESSION.sql_mode");
-    session.exec(&format!("SET SESSION sql_mode={}", identifier::quote_text(&before)))?;
+    session.set(&[("sql_mode", &before)])?;
     made
 }
 

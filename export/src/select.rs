@@ -5,6 +5,7 @@
 
 use schema::quote_name;
 use schema::{Engine, Table, TableName};
+use server::session::Isolation;
 use server::{ConnectOptions, Session};
 use values::SqlType;
 use values::decode::{push_double, push_float};
@@ -108,7 +109,7 @@ impl Select {
 /// A transaction that sees the rows as they are now.
 fn transaction(session: &Session) -> Result<Session, server::Error> {
     let mut reader = session.another()?;
-    reader.exec("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ")?;
+    reader.set_isolation(Isolation::RepeatableRead)?;
     reader.exec("START TRANSACTION WITH CONSISTENT SNAPSHOT")?;
     Ok(reader)
 }
@@ -232,7 +233,8 @@ impl Worker for Reader<'_> {
         match failed {
             Some(error) => Err(error),
             None => {
-                read.map_err(|error| match place {
+                // Rows that a limit has cut off are not all of them.
+                read.and_then(|()| session.check_variables()).map_err(|error| match place {
                     Some(place) => Error::shard(place, error),
                     None => error.into(),
                 })?;

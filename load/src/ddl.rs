@@ -24,7 +24,7 @@ impl Made {
     pub(crate) fn undo(&self, session: &mut Session) {
         if self.tables.len() > 1 {
             // Tables that refer to each other can be dropped in no other way.
-            let _ = session.exec("SET SESSION foreign_key_checks=0");
+            let _ = session.set(&[("foreign_key_checks", "0")]);
         }
         // What made the load fail is what the user must hear.
         for name in &self.tables {
@@ -87,7 +87,7 @@ pub(crate) fn make_tables(connect: &ConnectOptions, tables: &[LoadOptions]) -> R
     if missing.is_empty() {
         return Ok(Made::default());
     }
-    session.exec("SET SESSION foreign_key_checks=0")?;
+    session.set(&[("foreign_key_checks", "0")])?;
     make(&mut session, missing, check_parents)
 }
 

@@ -53,7 +53,7 @@ pub(crate) fn serial(
     if let Some(mode) = &rows.sql_mode {
         set_mode(session, &format!("{before},{mode}"))?;
     }
-    session.exec(&format!("SET SESSION max_error_count={WARNINGS_MAX}"))?;
+    session.set_if_allowed("max_error_count", &WARNINGS_MAX.to_string())?;
     session.exec("START TRANSACTION")?;
     let done = session.load_local(&sql, Text::new(source))?;
     let changed = match done.warnings {
@@ -91,9 +91,9 @@ pub(crate) fn serial(
 }
 
 fn set_mode(session: &mut Session, mode: &str) -> Result<(), Error> {
-    let mode = server::identifier::quote_text(mode.trim_matches(','));
-    session.exec(&format!("SET SESSION sql_mode={mode}"))?;
-    Ok(())
+    session.set(&[("sql_mode", mode.trim_matches(','))])?;
+    // The server may write its flags in another way.
+    Ok(session.adopt_variables()?)
 }
 
 /// The number behind a word in the server's summary.

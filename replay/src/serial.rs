@@ -35,7 +35,7 @@ pub(crate) fn send(
     if is_unchecked {
         // MariaDB would fill an empty table in a way that finds duplicates at the COMMIT, and takes
         // all statements back with one.
-        session.exec("SET SESSION unique_checks=1")?;
+        session.set(&[("unique_checks", "1")])?;
     }
     if is_ours {
         session.exec("START TRANSACTION")?;
@@ -51,7 +51,7 @@ pub(crate) fn send(
         }
     }
     if is_unchecked {
-        let set_back = session.exec("SET SESSION unique_checks=0");
+        let set_back = session.set(&[("unique_checks", "0")]);
         if done.is_ok() {
             set_back?;
         }

@@ -4,21 +4,6 @@ use server::{ConnectOptions, Session};
 
 use crate::error::Error;
 
-/// What a client's session has of the server's and ours has not: where that is no variable of this
-/// server, nothing is lost.
-const AS_CLIENT: [&str; 7] = [
-    "sql_mode",
-    "foreign_key_checks",
-    "unique_checks",
-    "check_constraint_checks",
-    "sql_quote_show_create",
-    "sql_safe_updates",
-    "autocommit",
-];
-
-/// Server error of a variable that it does not have.
-const ER_UNKNOWN_SYSTEM_VARIABLE: u16 = 1193;
-
 /// The two connections of the conductor.
 #[derive(Debug)]
 pub(crate) struct Sessions {
@@ -29,17 +14,12 @@ pub(crate) struct Sessions {
 }
 
 impl Sessions {
-    /// Connects both. The dump's is as the client's are before the dump sets anything.
+    /// Connects both. The dump's has the server's own `sql_mode`, as a client's has, before the dump sets
+    /// anything; all else is ours there too.
     pub(crate) fn connect(connect: &ConnectOptions) -> Result<Sessions, Error> {
         let mut dump = Session::connect(connect)?;
-        for variable in AS_CLIENT {
-            match dump.exec(&format!("SET SESSION {variable}=@@GLOBAL.{variable}")) {
-                Err(error) if error.errno() != Some(ER_UNKNOWN_SYSTEM_VARIABLE) => {
-                    return Err(error.into());
-                }
-                _ => {}
-            }
-        }
+        let sql_mode = dump.query_row("SELECT @@GLOBAL.sql_mode")?.text(0)?;
+        dump.set(&[("sql_mode", &sql_mode)])?;
         let own = Session::connect(&ConnectOptions { database: None, ..connect.clone() })?;
         Ok(Sessions { dump, own })
     }

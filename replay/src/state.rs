@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use server::identifier::{quote_name, quote_text};
+use server::identifier::quote_name;
+use server::session::NULL;
 use server::{Result, Session};
 use sql::Syntax;
 
@@ -107,21 +108,17 @@ impl SessionState {
         let (last, first): (Vec<_>, Vec<_>) = (self.variables.iter())
             .filter(|(name, _)| NEXT.iter().all(|(next, _)| next != name))
             .partition(|(name, _)| *name == "collation_connection");
-        let sets: Vec<String> = first
-            .into_iter()
-            .chain(last)
-            .map(|(name, value)| format!("SESSION {name}={}", literal(value.as_deref())))
-            .collect();
-        if sets.is_empty() {
-            return Ok(());
-        }
-        session.exec(&format!("SET {}", sets.join(", "))).map(drop)
+        let all = first.into_iter().chain(last);
+        let all: Vec<(&str, &str)> =
+            all.map(|(name, value)| (name.as_str(), value.as_deref().unwrap_or(NULL))).collect();
+        session.set(&all)
     }
 
     /// What the dump has set of what is written of statements, for every connection.
     pub(crate) fn written(&self) -> Vec<(String, String)> {
         let set = self.variables.iter().filter(|(name, _)| SessionState::is_written(name));
-        set.map(|(name, value)| (name.clone(), literal(value.as_deref()))).collect()
+        set.map(|(name, value)| (name.clone(), value.as_deref().unwrap_or(NULL).to_owned()))
+            .collect()
     }
 
     /// Whether a variable is one of [`SessionState::written`].
@@ -173,37 +170,4 @@ fn ask(session: &mut Session, names: &[&str]) -> Result<Vec<Option<String>>> {
     let columns: Vec<String> = names.iter().map(|name| format!("@@SESSION.{name}")).collect();
     let row = session.query_row(&format!("SELECT {}", columns.join(", ")))?;
     (0..names.len()).map(|column| row.text_or_null(column)).collect()
-}
-
-/// A value as SET takes it back: numbers without quotes, which numeric variables insist on.
-fn literal(value: Option<&str>) -> String {
-    let Some(value) = value else { return "NULL".to_owned() };
-    let digits = value.strip_prefix('-').unwrap_or(value);
-    let is_number = !digits.is_empty()
-        && digits.bytes().all(|b| b.is_ascii_digit() || b == b'.')
-        && digits.bytes().filter(|&b| b == b'.').count() <= 1
-        && digits.bytes().any(|b| b.is_ascii_digit());
-    if is_number { value.to_owned() } else { quote_text(value) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_are_set_without_quotes() {
-        let cases = [
-            (None, "NULL"),
-            (Some("1"), "1"),
-            (Some("-1.5"), "-1.5"),
-            (Some("SYSTEM"), "'SYSTEM'"),
-            (Some("+02:00"), "'+02:00'"),
-            (Some(""), "''"),
-            (Some("1.2.3"), "'1.2.3'"),
-            (Some("."), "'.'"),
-        ];
-        for (value, expected) in cases {
-            assert_eq!(literal(value), expected);
-        }
-    }
 }

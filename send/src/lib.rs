@@ -444,7 +444,7 @@ impl<'a> Work<'a> {
             },
             commit,
             form,
-            setup: vec![format!("SET SESSION sql_mode='{}'", columns.sql_mode())],
+            settings: vec![("sql_mode", columns.sql_mode().to_owned())],
             files: options.files.clone().into(),
             rejects_max: options.rejects_max,
             lock_wait: Duration::from_secs(u64::from(options.lock_wait_seconds)),

@@ -64,8 +64,8 @@ pub(crate) struct SenderOptions {
     pub(crate) commit: Commit,
     /// How rows are to be written: [`insert_form`] says it of INSERTs.
     pub(crate) form: Form,
-    /// Statements that every new connection begins with: `sql_mode`.
-    pub(crate) setup: Vec<String>,
+    /// Variables that every new connection begins with: `sql_mode`.
+    pub(crate) settings: Vec<(&'static str, String)>,
     /// The source's files, for positions.
     pub(crate) files: Arc<[PathBuf]>,
     /// Rows of one portion that may be refused, by conversion and server together.
@@ -344,6 +344,9 @@ impl Sender {
             let session = self.session.as_mut().ok_or_else(no_session)?;
             ledger.update(session, entry).map_err(again_or_failed)?;
         }
+        // Rows that were converted by other settings are not to stay.
+        let session = self.session.as_mut().ok_or_else(no_session)?;
+        session.check_variables().map_err(again_or_failed)?;
         self.exec("COMMIT")?;
         self.is_open = false;
         Ok(())

@@ -54,6 +54,8 @@ pub fn read_among(session: &mut Session, name: &TableName, asked: &Asked) -> Res
     loop {
         let table = read_once(session, name, std::mem::replace(&mut asked, &alone))?;
         if begun.elapsed() > LISTED_WAIT || is_as_read(session, &table)? {
+            // A limit would have cut off what was read.
+            session.check_variables()?;
             return Ok(table);
         }
         std::thread::sleep(LISTED_NAP);

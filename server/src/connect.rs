@@ -1,7 +1,7 @@
 //! How to reach a server, and talking to it.
 //!
 //! ```text
-//! option_file -> options -> handshake (tls, withheld) -> driver -> setup -> session
+//! option_file -> options -> handshake (tls, withheld) -> driver -> session (variables)
 //!                           proof (stranger, greeting) -> pin
 //! ```
 //!
@@ -21,9 +21,9 @@ mod pin;
 mod proof;
 mod proven;
 pub mod session;
-pub(crate) mod setup;
 mod stranger;
 pub mod tls;
+mod variables;
 mod watcher;
 mod withheld;
 

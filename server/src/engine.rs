@@ -103,22 +103,22 @@ impl Kind {
         if self == Kind::PolarDbX { POLARDB_X_HINT } else { "" }
     }
 
-    /// Variables that each session of ours needs there, as SET takes them.
+    /// Variables that each session of ours needs there, and their values.
     ///
     /// TiDB finds that a key is taken at COMMIT only, in optimistic transactions: then a row of the
     /// ledger would not wait for one that is not over.
-    pub(crate) fn session_needs(self) -> &'static str {
+    pub(crate) fn session_needs(self) -> &'static [(&'static str, &'static str)] {
         match self {
-            Kind::TiDb => ", tidb_txn_mode='pessimistic'",
-            _ => "",
+            Kind::TiDb => &[("tidb_txn_mode", "pessimistic")],
+            _ => &[],
         }
     }
 
-    /// Statements that a connection begins with that sends rows, where the engine knows them: values of
-    /// AUTO_RANDOM columns that the input has are taken.
-    pub fn sender_wishes(self) -> &'static [&'static str] {
+    /// Variables of a connection that sends rows, where the engine knows them: values of AUTO_RANDOM columns
+    /// that the input has are taken.
+    pub fn sender_wishes(self) -> &'static [(&'static str, &'static str)] {
         match self {
-            Kind::TiDb => &["SET SESSION allow_auto_random_explicit_insert=1"],
+            Kind::TiDb => &[("allow_auto_random_explicit_insert", "1")],
             _ => &[],
         }
     }

@@ -105,6 +105,18 @@ pub enum Error {
         "the connection to the server broke while it committed the rows of {0}, and nothing tells whether it did"
     )]
     CommitUnknown(String),
+    /// A session variable has another value than it was set to.
+    #[error("the session variable {name} is {read}, and Inrush has set it to {set}: {reason}")]
+    Variable {
+        /// Its name.
+        name: String,
+        /// The value that was written.
+        set: String,
+        /// The value that was read.
+        read: String,
+        /// What the server said, or who may have changed it.
+        reason: String,
+    },
     /// Somebody asked for the end of the load before this statement; it was not sent.
     #[error("stopped before the server was asked")]
     Interrupted,

@@ -15,3 +15,4 @@ mod prover;
 mod replicas;
 mod sandbox;
 mod session;
+mod variables;

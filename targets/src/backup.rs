@@ -47,7 +47,7 @@ impl Lock {
         let log = self.redo_log(dir)?;
         let readers_now = || log.as_deref().map(readers).unwrap_or_default();
         let readers = readers_now();
-        other.exec("SET SESSION lock_wait_timeout=0")?;
+        other.set(&[("lock_wait_timeout", "0")])?;
         let (begun, mut told) = (Instant::now(), None);
         while !takes_stage(other)? {
             self.session.options().interrupt.check()?;

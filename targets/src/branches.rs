@@ -22,7 +22,7 @@ use disk::failpoint;
 use server::catalog;
 use server::error::{Error, Result};
 use server::identifier::{TableName, quote_text};
-use server::session::{Row, Session};
+use server::session::{Isolation, Row, Session};
 use server::version::Flavor;
 
 use crate::lock::Lock;
@@ -139,13 +139,13 @@ impl Branch {
         let wait = lock.patience.wait;
         session.set_lock_wait(wait)?;
         let seconds = wait.as_secs().clamp(1, ROW_LOCK_SECONDS_MAX);
-        session.exec(&format!("SET SESSION innodb_lock_wait_timeout={seconds}"))?;
+        session.set(&[("innodb_lock_wait_timeout", &seconds.to_string())])?;
         // A bulk insert's rows show after a crash though they are but prepared.
-        session.exec("SET SESSION unique_checks=1")?;
+        session.set(&[("unique_checks", "1")])?;
         let format = session.query_text("SELECT @@SESSION.binlog_format")?;
         if format.as_deref() != Some("STATEMENT") {
             // Fewer locks between rows, which are held until the end.
-            session.exec("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")?;
+            session.set_isolation(Isolation::ReadCommitted)?;
         }
         if !session.lock_name(&self.lock_name(), Duration::ZERO)? {
             let holder = session.lock_holder(&self.lock_name())?.unwrap_or_default();

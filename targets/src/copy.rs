@@ -3,7 +3,7 @@
 use crate::lock::Lock;
 use server::catalog::{definition, plain_keys, without_references};
 use server::error::Result;
-use server::identifier::{quote_name, quote_text};
+use server::identifier::quote_name;
 use server::version::Flavor;
 
 /// Options that CREATE TABLE .. LIKE forgets of an InnoDB table, where they mean nothing.
@@ -59,10 +59,10 @@ impl Lock {
 
     /// A statement under another `sql_mode`, for servers without SET STATEMENT.
     fn exec_in_sql_mode(&mut self, mode: &str, sql: &str) -> Result<()> {
-        let before = self.session.query_row("SELECT @@SESSION.sql_mode")?.text(0)?;
-        self.session.exec(&format!("SET SESSION sql_mode={}", quote_text(mode)))?;
+        let before = self.session.variable("sql_mode").unwrap_or_default().to_owned();
+        self.session.set(&[("sql_mode", mode)])?;
         let done = self.exec(sql);
-        self.session.exec(&format!("SET SESSION sql_mode={}", quote_text(&before)))?;
+        self.session.set(&[("sql_mode", &before)])?;
         done
     }
 }

@@ -104,9 +104,9 @@ pub fn unchecked(
     if session.options().unchecked_keys {
         return work(session);
     }
-    session.exec("SET SESSION foreign_key_checks=0")?;
+    session.set(&[("foreign_key_checks", "0")])?;
     let done = work(session);
     // What made the work fail is what matters.
-    let reset = session.exec("SET SESSION foreign_key_checks=1").map(drop);
+    let reset = session.set(&[("foreign_key_checks", "1")]);
     done.and(reset)
 }

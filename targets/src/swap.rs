@@ -311,6 +311,7 @@ impl Pair {
         if *mode == Mode::Insert && !holder.query(&any)?.is_empty() {
             return Err(Error::NotEmpty(name.to_string()));
         }
+        holder.check_variables()?;
         match triggers {
             Some(dir) => triggers::copy(holder, dir, name, &self.replacement),
             None => Ok(()),
@@ -324,12 +325,12 @@ pub(super) fn exec_published(session: &mut Session, sql: &str) -> Result<()> {
     if !session.options().logs_publishing {
         return session.exec(sql).map(drop);
     }
-    session.exec("SET SESSION sql_log_bin=1")?;
+    session.set(&[("sql_log_bin", "1")])?;
     let done = session.exec(sql).map(drop);
     if session.is_alive() {
         let _shield = session.options().interrupt.shield();
         // One that is made again begins without the log.
-        let _ = session.exec("SET SESSION sql_log_bin=0");
+        let _ = session.set(&[("sql_log_bin", "0")]);
     }
     done
 }

@@ -15,7 +15,7 @@ use server::catalog::{self, definition};
 use server::connect::Mark;
 use server::error::{Error, Result};
 use server::identifier::{TableName, quote_text};
-use server::session::Session;
+use server::session::{Isolation, Session};
 use server::version::Flavor;
 
 /// Longest wait for a lock of a row, in seconds, that the server takes.
@@ -74,9 +74,9 @@ impl Transaction {
         let wait = lock.patience.wait;
         session.set_lock_wait(wait)?;
         let seconds = wait.as_secs().clamp(1, ROW_LOCK_SECONDS_MAX);
-        session.exec(&format!("SET SESSION innodb_lock_wait_timeout={seconds}"))?;
-        // Gaps are locked at this level only, and some servers' own default is to write nothing.
-        session.exec("SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ WRITE")?;
+        session.set(&[("innodb_lock_wait_timeout", &seconds.to_string())])?;
+        // Gaps are locked at this level only.
+        session.set_isolation(Isolation::RepeatableRead)?;
         session.exec("START TRANSACTION")?;
         let target = lock.table.name.quoted();
         let found = lock.patience.watch(&mut session, |session| match there {
@@ -129,6 +129,8 @@ impl Transaction {
         let outcome = {
             lock.check_writable()?;
             let _shield = session.options().interrupt.shield();
+            // Rows that were converted by other settings are not to stay.
+            session.check_variables()?;
             // Not before: who gives up drops the mark at once, and does not wait until the server has
             // taken all the rows back.
             if let Some(mark) = &self.mark {
@@ -200,7 +202,7 @@ impl Transaction {
         let mut session = lock.reach()?;
         session.kill(gone)?;
         let seconds = OUTCOME_WAIT.as_secs();
-        session.exec(&format!("SET SESSION innodb_lock_wait_timeout={seconds}"))?;
+        session.set(&[("innodb_lock_wait_timeout", &seconds.to_string())])?;
         let sql = format!("SELECT 1 FROM {} LOCK IN SHARE MODE", mark.quoted());
         let committed = !session.query(&sql)?.is_empty();
         if !committed && !catalog::exists(&mut session, mark)? {

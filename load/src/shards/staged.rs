@@ -33,8 +33,7 @@ use super::{Sharded, left_staged, through_head};
 use crate::taken;
 
 /// Values are taken as they are: all of them were in a table before.
-const SQL_MODE: &str =
-    "SET SESSION sql_mode='STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO,ALLOW_INVALID_DATES'";
+const SQL_MODE: &str = "STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO,ALLOW_INVALID_DATES";
 
 impl Sharded<'_, '_> {
     /// Adds to all shards, or to none, the rows that go through the head.
@@ -110,7 +109,7 @@ fn open(
     let mut lock = taken::lock(looked::session(shard, connect)?, &options, None)?;
     let mut session = branch.begin(&mut lock).map_err(of)?;
     Transaction::include(&mut lock, &mut session, RowsThere::Kept).map_err(of)?;
-    session.exec(SQL_MODE).map_err(of)?;
+    session.set(&[("sql_mode", SQL_MODE)]).map_err(of)?;
     let (into, from) = (shard.table.quoted(), from.table.quoted());
     let taken = session.exec(&format!("INSERT INTO {into} ({names}) SELECT {names} FROM {from}"));
     let rows =

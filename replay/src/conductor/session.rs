@@ -144,6 +144,13 @@ impl Conductor<'_, '_> {
         let text = self.order.names().text(&statement.text, &self.order.databases()).into_owned();
         self.sessions.check_in_step()?;
         self.sessions.dump.exec_bytes(&text)?;
+        // A procedure may set variables too.
+        let may_set = [&b"set"[..], b"call"].iter().any(|word| has_word(&text, word));
+        match statement.kind {
+            StatementKind::Set { .. } => self.sessions.dump.adopt_variables()?,
+            StatementKind::Other if may_set => self.sessions.dump.adopt_variables()?,
+            _ => {}
+        }
         self.report.statements += 1;
         if self.state.as_ref().is_some_and(|state| state.is_of_next()) {
             self.state = None;

@@ -187,7 +187,7 @@ impl Connection {
         filling.state.apply(&mut session)?;
         // Without the check MariaDB locks an empty table as a whole and fills it in bulk: two
         // transactions that do so wait for each other, and no statement can be taken back.
-        session.exec("SET SESSION unique_checks=1, sql_notes=0")?;
+        session.set(&[("unique_checks", "1"), ("sql_notes", "0")])?;
         let packet = session.query_row("SELECT @@SESSION.max_allowed_packet")?;
         let packet = packet.number::<usize>(0).unwrap_or(PACKET_BYTES_DEFAULT);
         let number = match &gate.commit {
@@ -195,10 +195,7 @@ impl Connection {
             commit => {
                 let number = chunks.next_number.fetch_add(1, Ordering::Relaxed);
                 if gate.is_parallel {
-                    session.exec(&format!(
-                        "SET SESSION innodb_lock_wait_timeout=\
-                         CAST(LEAST(@@innodb_lock_wait_timeout, {ROW_LOCK_SECONDS_MAX}) AS SIGNED)"
-                    ))?;
+                    session.limit_row_wait(ROW_LOCK_SECONDS_MAX)?;
                 }
                 begin(&mut session, commit, number)?;
                 Some(number)

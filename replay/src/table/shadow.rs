@@ -48,15 +48,15 @@ impl Shadow {
                 ("SET STATEMENT innodb_strict_mode=0, sql_mode='ALLOW_INVALID_DATES' FOR ", None)
             }
             Flavor::MySql => {
-                let mode = own.query_row("SELECT @@SESSION.sql_mode")?.text(0)?;
-                own.exec("SET SESSION sql_mode='ALLOW_INVALID_DATES'")?;
+                let mode = own.variable("sql_mode").unwrap_or_default().to_owned();
+                own.set(&[("sql_mode", "ALLOW_INVALID_DATES")])?;
                 ("", Some(mode))
             }
         };
         let sql = [before.as_bytes(), create.as_bytes(), &self.definition].concat();
         let made = own.exec_bytes(&sql);
         if let Some(mode) = after {
-            own.exec(&format!("SET SESSION sql_mode={}", server::identifier::quote_text(&mode)))?;
+            own.set(&[("sql_mode", &mode)])?;
         }
         made?;
         if definition(own, &self.name)? == *self.definition {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use job::error::Error;
 use server::engine::Kind;
 use server::identifier::digest;
-use server::session::{Done, Session};
+use server::session::{Done, Isolation, Session};
 
 use super::trouble::Trouble;
 use super::{Commit, PACKET_BYTES_DEFAULT, Sender, WARNINGS_MAX, again_or_failed, no_session};
@@ -85,26 +85,22 @@ impl Sender {
             take_name(&mut session, &self.lock)?;
         }
         // Nice to have: not every server knows all of them.
-        let mut optional = vec![format!("SET SESSION net_read_timeout={NET_READ_SECONDS}")];
+        passed_over(session.set(&[("net_read_timeout", &NET_READ_SECONDS.to_string())]))?;
         if !is_whole {
             // Else nothing is begun anew, and who began the transaction has said how long.
-            optional.push(format!(
-                "SET SESSION innodb_lock_wait_timeout=\
-                 CAST(LEAST(@@innodb_lock_wait_timeout, {ROW_LOCK_SECONDS_MAX}) AS SIGNED)"
-            ));
+            passed_over(session.limit_row_wait(ROW_LOCK_SECONDS_MAX))?;
         }
-        let wishes = Kind::of_version(session.version()).sender_wishes();
-        optional.extend(wishes.iter().map(|&wish| wish.to_owned()));
-        for sql in optional {
-            passed_over(session.exec_once(&sql))?;
+        for wish in Kind::of_version(session.version()).sender_wishes() {
+            passed_over(session.set(&[*wish]))?;
         }
-        session.exec_once(&format!("SET SESSION sql_notes=0, max_error_count={WARNINGS_MAX}"))?;
+        session.set(&[("sql_notes", "0")])?;
+        session.set_if_allowed("max_error_count", &WARNINGS_MAX.to_string())?;
         if !is_whole && !logs_statements(&mut session)? {
             // Fewer locks between rows. The log's old format takes no row by it.
-            session.exec("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")?;
+            session.set_isolation(Isolation::ReadCommitted)?;
         }
-        for sql in &self.options.setup {
-            session.exec_once(sql)?;
+        for (name, value) in &self.options.settings {
+            session.set(&[(name, value)])?;
         }
         let packet = session.query_once("SELECT @@max_allowed_packet")?;
         let packet = packet.first().map(|row| row.text_lossy(0));

@@ -125,7 +125,7 @@ impl Scene {
             place,
             commit: Commit::Portions(ledger.clone()),
             form: Form::Lines,
-            setup: Vec::new(),
+            settings: Vec::new(),
             files: Arc::from([PathBuf::from("rows.tsv")]),
             rejects_max: 1000,
             lock_wait: Duration::from_secs(60),

@@ -169,10 +169,9 @@ fn ask_twin(session: &mut Session, table: &mut Table, constants: &[usize]) -> Re
         table.name.quoted()
     ))?;
     // Not strict: columns without default get zeros here. The session's mode is restored below.
-    session.exec("SET SESSION sql_mode='', check_constraint_checks=0")?;
+    session.set(&[("sql_mode", ""), ("check_constraint_checks", "0")])?;
     let answer = read_twin(session, table, constants, &twin);
-    let mode = crate::connect::setup::SQL_MODE;
-    session.exec(&format!("SET SESSION sql_mode='{mode}', check_constraint_checks=DEFAULT"))?;
+    session.reset(&["sql_mode", "check_constraint_checks"])?;
     session.exec(&format!("DROP TEMPORARY TABLE IF EXISTS {twin}"))?;
     answer
 }

@@ -8,7 +8,7 @@ use values::SqlType;
 
 use super::constant::{current_timestamp_digits, variable_part};
 use crate::error::{Error, Result};
-use crate::identifier::{quote_name, quote_text};
+use crate::identifier::quote_name;
 use crate::session::Session;
 
 /// Name of the temporary twin. Temporary tables are visible to their session alone.
@@ -129,16 +129,13 @@ fn ask_twin(
         table.name.quoted()
     ))?;
     let zone = session.query_row("SELECT @@session.time_zone")?.text(0)?;
-    session.exec(&format!("SET SESSION sql_mode='{LENIENT_MODE}', check_constraint_checks=0"))?;
+    session.set(&[("sql_mode", LENIENT_MODE), ("check_constraint_checks", "0")])?;
     // Not where the server forbids it (secure_timestamp); then a moment later has to do.
-    let _ = session.exec(&format!("SET SESSION timestamp={}", moment.unix));
+    let _ = session.set(&[("timestamp", &moment.unix.to_string())]);
     let answer = read_twin(table, session, asked, &twin);
-    let mode = crate::connect::setup::SQL_MODE;
-    let _ = session.exec("SET SESSION timestamp=DEFAULT");
-    session.exec(&format!(
-        "SET SESSION sql_mode='{mode}', check_constraint_checks=DEFAULT, time_zone={}",
-        quote_text(&zone)
-    ))?;
+    let _ = session.reset(&["timestamp"]);
+    session.reset(&["sql_mode", "check_constraint_checks"])?;
+    session.set(&[("time_zone", &zone)])?;
     session.exec(&format!("DROP TEMPORARY TABLE IF EXISTS {twin}"))?;
     answer
 }
@@ -170,7 +167,7 @@ fn read_twin(
         }
     }
     // Local times of a TIMESTAMP can mean two moments.
-    session.exec("SET SESSION time_zone='+00:00'")?;
+    session.set(&[("time_zone", "+00:00")])?;
     let list: Vec<String> =
         asked.iter().map(|&position| readable(&table.columns[position])).collect();
     let row = session.query_row(&format!("SELECT {} FROM {twin}", list.join(",")))?;

@@ -80,7 +80,7 @@ pub struct ConnectOptions {
     pub get_server_public_key: Option<bool>,
     /// `time_zone` of the session; default the server's.
     pub time_zone: Option<String>,
-    /// More variables of the session, with their values as SET takes them. Default: none.
+    /// More variables of the session, with their values as SELECT gives them. Default: none.
     pub settings: Vec<(String, String)>,
     /// Whether the session's statements stay out of the server's binary log. Default: no.
     pub unlogged: bool,

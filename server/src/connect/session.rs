@@ -9,6 +9,7 @@ mod denied;
 mod ending;
 mod row;
 mod step;
+mod variables;
 
 use std::collections::HashMap;
 use std::io::{Read, Write};
@@ -21,14 +22,17 @@ use values::habits::Habits;
 
 pub use self::bulk::Prepared;
 pub use self::row::Row;
+pub use self::variables::Isolation;
+pub use super::variables::NULL;
 use crate::error::{Error, Result, shorten};
 use crate::identifier::{quote_name, quote_text};
 use crate::options::ConnectOptions;
 use crate::version::Version;
 
 use super::driver::{self, Driver, Ours};
+use super::handshake;
 use super::mark::Mark;
-use super::{handshake, setup};
+use super::variables::Variables;
 
 /// Rows of an answer that are held in memory: more than any catalog has, less than any machine.
 const ANSWER_BYTES_MAX: usize = 256 << 20;
@@ -41,7 +45,9 @@ pub struct Session {
     mark: Mark,
     version: Version,
     options: ConnectOptions,
-    /// What [`Session::query_once`] has heard, and [`Session::exec_once`] has done.
+    /// The values that its variables have.
+    variables: Variables,
+    /// What [`Session::query_once`] has heard.
     answers: HashMap<String, Vec<Row>>,
     /// What [`crate::habits`] has found.
     pub(crate) habits: Option<Habits>,
@@ -74,10 +80,14 @@ impl Session {
     pub fn connect(options: &ConnectOptions) -> Result<Session> {
         options.interrupt.check()?;
         let mut driver = Driver::new(handshake::connect(options)?);
-        let version = setup::prepare(&mut driver, options)?;
+        let version = variables::version(&mut driver, options)?;
         let mark = Mark::put_on(&mut driver)?;
         let (answers, options) = (HashMap::new(), options.clone());
-        Ok(Session { driver, mark, version, options, answers, habits: None })
+        let variables = Variables::default();
+        let mut session =
+            Session { driver, mark, version, options, variables, answers, habits: None };
+        session.begin()?;
+        Ok(session)
     }
 
     /// Another connection to the same server with the same account.
@@ -88,8 +98,8 @@ impl Session {
     /// Whether the server still answers, and what it is asked.
     pub fn is_alive(&mut self) -> bool {
         // Twice: the end of the statement before may have been asked for too late.
-        (0..2).any(|_| match self.check_in_step() {
-            Ok(()) | Err(Error::Interrupted) => true,
+        (0..2).any(|_| match self.check_answers("") {
+            Ok(_) | Err(Error::Interrupted) => true,
             Err(_) => false,
         })
     }
@@ -97,16 +107,6 @@ impl Session {
     /// How this session was connected.
     pub fn options(&self) -> &ConnectOptions {
         &self.options
-    }
-
-    /// Sets variables, in this session and in those that [`Session::another`] makes of it. Values
-    /// are as SET takes them.
-    pub fn set_all(&mut self, settings: &[(String, String)]) -> Result<()> {
-        for (name, value) in settings {
-            self.exec(&format!("SET SESSION {name}={value}"))?;
-        }
-        self.options.settings = settings.to_vec();
-        Ok(())
     }
 
     /// The server's id of this connection, as in SHOW PROCESSLIST.
@@ -237,16 +237,6 @@ impl Session {
         self.run(sql)
     }
 
-    /// As [`Session::exec`], of a setting that nobody changes as long as the session lives, and that
-    /// need not be made again for the next table.
-    pub fn exec_once(&mut self, sql: &str) -> Result<()> {
-        if !self.answers.contains_key(sql) {
-            self.exec(sql)?;
-            self.answers.insert(sql.to_owned(), Vec::new());
-        }
-        Ok(())
-    }
-
     /// Runs one LOAD DATA LOCAL INFILE statement and sends it the bytes of `source`.
     ///
     /// The door is open for this statement only: the server cannot ask for a file at another
@@ -310,14 +300,14 @@ impl Session {
     /// column of a table its display width, times the most bytes of a character.
     pub fn column_bytes(&mut self, sql: &str) -> Result<Vec<u32>> {
         // Else the widths would be those in the connection's character set.
-        self.exec("SET character_set_results=NULL")?;
+        self.set(&[("character_set_results", "NULL")])?;
         let widths = self.driver.call(|conn| {
             let answer = conn.query_iter(sql)?;
             let columns = answer.columns();
             Ok(columns.as_ref().iter().map(mysql::Column::column_length).collect())
         });
         let widths = widths.map_err(|e| Error::from_driver(e, sql));
-        self.exec("SET character_set_results=utf8mb4")?;
+        self.reset(&["character_set_results"])?;
         widths
     }
 
@@ -359,7 +349,7 @@ impl Session {
     /// How long statements of this session wait for a table's metadata lock.
     pub fn set_lock_wait(&mut self, wait: Duration) -> Result<()> {
         let seconds = wait.as_secs().max(1);
-        self.exec(&format!("SET SESSION lock_wait_timeout={seconds}")).map(drop)
+        self.set(&[("lock_wait_timeout", &seconds.to_string())])
     }
 
     fn run(&mut self, sql: &str) -> Result<Done> {

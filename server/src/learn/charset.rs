@@ -143,8 +143,8 @@ fn spaces(session: &mut Session, name: &str) -> Result<Vec<u8>> {
     }
     // Other text behind a digit is worth a warning, white space no more than a note. On its own, as
     // newer servers warn of this setting.
-    let before = session.query_row("SELECT @@SESSION.sql_notes")?.text(0)?;
-    session.exec("SET SESSION sql_notes=0")?;
+    let before = session.variable("sql_notes").unwrap_or("1").to_owned();
+    session.set(&[("sql_notes", "0")])?;
     let spaces = (0..=u8::MAX)
         .filter(|byte| !byte.is_ascii_digit())
         .map(|byte| {
@@ -153,7 +153,7 @@ fn spaces(session: &mut Session, name: &str) -> Result<Vec<u8>> {
         })
         .filter_map(Result::transpose)
         .collect();
-    session.exec(&format!("SET SESSION sql_notes={before}"))?;
+    session.set(&[("sql_notes", &before)])?;
     spaces
 }
 

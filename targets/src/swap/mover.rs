@@ -110,9 +110,7 @@ impl Mover<'_> {
             };
             // Without autocommit LOCK TABLES also takes InnoDB's lock, which waits for transactions
             // without a connection: prepared ones. UNLOCK TABLES commits.
-            holder.exec(
-                "SET SESSION autocommit=0, innodb_table_locks=1, innodb_lock_wait_timeout=1",
-            )?;
+            holder.set(&[("autocommit", "0"), ("innodb_lock_wait_timeout", "1")])?;
             holders.push(holder);
         }
         Ok(holders)

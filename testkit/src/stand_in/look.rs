@@ -6,13 +6,16 @@ use super::statements::{Answer, ER_NO_SUCH_TABLE, Run, names, text, within};
 use super::tables::{Row, Tables, Value};
 
 const ER_UNKNOWN_TABLE: u16 = 1109;
+/// Variables that a connection asks for and sets only where they are not so.
+const UNSET: [(&str, &str); 2] =
+    [("enforce_storage_engine", "NULL"), ("system_versioning_asof", "DEFAULT")];
 /// State of a connection that waits for a table, in the process list.
 const WAITING: &str = "Waiting for table metadata lock";
 
 impl Run<'_> {
     pub(super) fn look(&self, sql: &str) -> Option<Answer> {
-        if let Some(number) = sql.strip_prefix("SELECT ").filter(|rest| is_number(rest)) {
-            return Some(rows(vec![vec![text(number)]]));
+        if let Some(row) = self.variables(sql) {
+            return Some(rows(vec![row]));
         }
         if sql == "SHOW WARNINGS" {
             let count = self.shared.held().session(self.id).skipped;
@@ -37,6 +40,21 @@ impl Run<'_> {
             return self.rows_of(sql);
         }
         None
+    }
+
+    /// Variables as the connection has set them, perhaps behind a number.
+    fn variables(&self, sql: &str) -> Option<Vec<Value>> {
+        let mut tables = self.shared.held();
+        let set = &tables.session(self.id).variables;
+        let value = |column: &str| -> Option<Value> {
+            let Some(name) = column.strip_prefix("@@SESSION.") else {
+                return is_number(column).then(|| text(column));
+            };
+            let unset = UNSET.iter().find(|(unset, _)| *unset == name).map(|(_, value)| *value);
+            let value = set.get(name).map(String::as_str).or(unset)?;
+            Some((value != "NULL").then(|| value.as_bytes().to_vec()))
+        };
+        sql.strip_prefix("SELECT ")?.split(", ").map(value).collect()
     }
 
     /// A question about several tables: each is asked about alone, and its name goes behind its rows.

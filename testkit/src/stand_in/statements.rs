@@ -253,6 +253,7 @@ impl Run<'_> {
         };
         let mut tables = self.shared.held();
         let session = tables.session(self.id);
+        session.variables.extend(sql.strip_prefix("SET ").map(assignments).unwrap_or_default());
         session.table_wait = seconds("lock_wait_timeout").unwrap_or(session.table_wait);
         session.row_wait = seconds("innodb_lock_wait_timeout").unwrap_or(session.row_wait);
         if let Some(on) = seconds("autocommit") {
@@ -306,6 +307,30 @@ fn summary(rows: usize) -> String {
 
 pub(super) fn text(value: impl ToString) -> Value {
     Some(value.to_string().into_bytes())
+}
+
+/// Variables and their values in a SET.
+fn assignments(list: &str) -> Vec<(String, String)> {
+    let (names, list) = match list.strip_prefix("NAMES ") {
+        Some(rest) => rest.split_once(", ").unwrap_or((rest, "")),
+        None => ("", list),
+    };
+    let list = list.strip_prefix("SESSION ").unwrap_or(list);
+    let plain = |value: &str| value.trim_matches('\'').to_owned();
+    let mut set: Vec<(String, String)> = (list.split(", "))
+        .filter_map(|one| one.split_once('='))
+        .filter(|(_, value)| !value.starts_with('@'))
+        .map(|(name, value)| (name.to_owned(), plain(value)))
+        .collect();
+    if let Some(level) = list.strip_prefix("TRANSACTION ISOLATION LEVEL ") {
+        let names = ["tx_isolation", "transaction_isolation"];
+        set.extend(names.map(|name| (name.to_owned(), level.replace(' ', "-"))));
+    }
+    if !names.is_empty() {
+        let set_by_names = ["client", "connection", "results"];
+        set.extend(set_by_names.map(|of| (format!("character_set_{of}"), names.to_owned())));
+    }
+    set
 }
 
 /// What stands between two words.

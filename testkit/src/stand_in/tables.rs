@@ -67,6 +67,8 @@ pub(super) struct SessionState {
     /// How long it waits for tables, and for rows.
     pub(super) table_wait: Duration,
     pub(super) row_wait: Duration,
+    /// Variables that it has set.
+    pub(super) variables: BTreeMap<String, String>,
     /// Somebody has ended its statement, or all of it.
     pub(super) is_stopped: bool,
     pub(super) is_killed: bool,
@@ -86,6 +88,7 @@ impl Default for SessionState {
             bytes: 0,
             table_wait: Duration::from_secs(60),
             row_wait: Duration::from_secs(50),
+            variables: BTreeMap::new(),
             is_stopped: false,
             is_killed: false,
         }

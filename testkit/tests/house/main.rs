@@ -134,6 +134,19 @@ fn unsafe_code_is_where_it_was_allowed() {
     }
 }
 
+/// What is set past it is not read back.
+#[test]
+fn session_variables_are_set_by_one_function() {
+    let own = "server/src/connect/session/variables.rs";
+    for name in LAYERS.into_iter().filter(|name| *name != "bench") {
+        for (file, text) in sources(name) {
+            let path = format!("{name}/src/{file}");
+            let sets = text.contains("\"SET SESSION ") && path != own;
+            assert!(!sets, "{path} sets variables without Session::set");
+        }
+    }
+}
+
 #[test]
 fn a_circle_is_found_and_a_parent_and_its_child_are_none() {
     let house = |files: &[(&str, &str)]| {

@@ -124,7 +124,7 @@ fn rows_are_in_once_wherever_the_server_is_killed() {
 fn a_lock_that_comes_late_is_waited_for_and_one_that_does_not_ends_the_load() {
     let Some(server) = TestServer::shared() else { return };
     let mut scene = Scene::new(server, COLUMNS, &NAMES, OnDuplicate::Fail);
-    scene.options.setup = vec!["SET SESSION innodb_lock_wait_timeout=0".to_owned()];
+    scene.options.settings = vec![("innodb_lock_wait_timeout", "0".to_owned())];
     let mut other = server.connect().unwrap();
     let insert = format!("INSERT INTO {} VALUES (2, 'theirs')", scene.target.quoted());
     other.exec("START TRANSACTION").unwrap();

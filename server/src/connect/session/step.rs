@@ -6,8 +6,8 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::Session;
-use crate::error::{Error, Result};
+use super::{Row, Session};
+use crate::error::{Error, Result, shorten};
 
 /// Server error of whatever is asked at the end of an XA transaction.
 const ER_XAER_RMFAIL: u16 = 1399;
@@ -18,28 +18,40 @@ impl Session {
     /// Sees to it that the answers so far were those to what was asked: before something is done
     /// because of them, and behind it.
     ///
+    /// Also, to the variables of the session having their values still.
+    ///
     /// Errors: [`Error::Nonsense`] where they are not; the connection is given up then.
+    /// [`Error::Variable`].
     pub fn check_in_step(&mut self) -> Result<()> {
-        match self.ask_number() {
-            // Whoever is in step is refused a second time.
-            Err(Error::Statement { .. }) => match self.ask_number() {
-                Err(error) if error.errno() == Some(ER_XAER_RMFAIL) => Ok(()),
-                done => done,
-            },
-            done => done,
+        let variables = self.more_columns();
+        match self.check_answers(&variables)? {
+            Some(row) => self.check_read(&row),
+            None => Ok(()),
         }
     }
 
-    fn ask_number(&mut self) -> Result<()> {
+    /// The same of the answers alone; gives what `more` reads besides, if anything is answered.
+    pub(super) fn check_answers(&mut self, more: &str) -> Result<Option<Row>> {
+        match self.ask_number(more) {
+            // Whoever is in step is refused a second time.
+            Err(Error::Statement { .. }) => match self.ask_number(more) {
+                Err(error) if error.errno() == Some(ER_XAER_RMFAIL) => Ok(None),
+                done => done.map(Some),
+            },
+            done => done.map(Some),
+        }
+    }
+
+    fn ask_number(&mut self, more: &str) -> Result<Row> {
         static ASKED: AtomicU64 = AtomicU64::new(FIRST);
         let number = ASKED.fetch_add(1, Ordering::Relaxed).to_string();
-        let sql = format!("SELECT {number}");
-        let rows = self.query(&sql)?;
+        let sql = format!("SELECT {number}{more}");
+        let mut rows = self.query(&sql)?;
         if matches!(rows.as_slice(), [row] if row.bytes(0) == Some(number.as_bytes())) {
-            return Ok(());
+            return Ok(rows.remove(0));
         }
         self.driver.give_up();
         let message = "another answer came than that to what was asked".to_owned();
-        Err(Error::Nonsense { message, statement: sql })
+        Err(Error::Nonsense { message, statement: shorten(&sql) })
     }
 }
