@@ -10,6 +10,8 @@ mod rules;
 use std::collections::HashMap;
 use std::path::PathBuf;
 
+use schema::{Engine, RowFormat, Table};
+
 use crate::engine::Rules;
 use crate::error::Result;
 use crate::grant;
@@ -63,6 +65,10 @@ pub struct ServerFacts {
     pub encrypt_tables: String,
     /// `innodb_compression_default`: new tables are page-compressed.
     pub compression_default: bool,
+    /// `innodb_default_row_format`: that of new tables which do not say.
+    pub default_row_format: RowFormat,
+    /// The engine that the server gives every new table, where the account may not change that.
+    pub enforced_engine: Option<String>,
     /// Whether a checkpoint can be asked for: `innodb_log_checkpoint_now` is there.
     pub checkpoint: bool,
     /// `lower_case_table_names`: 0 names keep their case and are compared by it.
@@ -111,6 +117,8 @@ impl ServerFacts {
             file_per_table: on("innodb_file_per_table"),
             encrypt_tables: text("innodb_encrypt_tables"),
             compression_default: on("innodb_compression_default"),
+            default_row_format: RowFormat::named(&text("innodb_default_row_format")),
+            enforced_engine: session.enforced_engine().map(str::to_owned),
             checkpoint: variables.contains_key("innodb_log_checkpoint_now"),
             lower_case_table_names: text("lower_case_table_names").parse().unwrap_or(0),
             sql_mode: text("sql_mode"),
@@ -152,6 +160,8 @@ impl ServerFacts {
         refuse(is_encrypted, Unsupported::EncryptedTables(self.encrypt_tables.clone()));
         refuse(self.compression_default, Unsupported::CompressedTables);
         refuse(!self.checkpoint, Unsupported::NoCheckpoint);
+        let engine = self.enforced_engine.clone();
+        refuse(engine.is_some(), Unsupported::EnforcedEngine(engine.unwrap_or_default()));
         let missing = self.privileges.missing_for_direct(database, &self.account);
         refuse(!missing.is_empty(), Unsupported::Privileges(missing));
         reasons
@@ -186,6 +196,22 @@ impl ServerFacts {
     pub fn unsupported_step(&self) -> Option<Unsupported> {
         let (increment, offset) = self.auto_increment_step;
         (offset > increment).then_some(Unsupported::AutoIncrementStep { increment, offset })
+    }
+
+    /// What keeps another table from being laid out as a table that does not say how: the server would make it
+    /// as it makes tables today.
+    pub fn unsupported_row_format(&self, table: &Table) -> Option<Unsupported> {
+        let last_line = table.definition.rsplit("\n)").next().unwrap_or_default();
+        let says = last_line.to_ascii_uppercase().contains(" ROW_FORMAT=");
+        let (today, own) = (self.default_row_format, table.row_format);
+        let is_other = table.engine == Engine::InnoDb && !says && today != own;
+        (is_other && today != RowFormat::Other && own != RowFormat::Other).then(|| {
+            Unsupported::RowFormat(format!(
+                "{} is {own:?}, and innodb_default_row_format makes new tables {today:?}: set that, or \
+                 give the table a ROW_FORMAT",
+                table.name
+            ))
+        })
     }
 
     /// What keeps a twin of an InnoDB table from taking its place: foreign keys that refer to it
@@ -224,11 +250,12 @@ fn is_set(value: &str) -> bool {
 }
 
 fn variables(session: &mut Session) -> Result<HashMap<String, String>> {
-    const NAMES: [&str; 16] = [
+    const NAMES: [&str; 17] = [
         "datadir",
         "hostname",
         "innodb_checksum_algorithm",
         "innodb_compression_default",
+        "innodb_default_row_format",
         "innodb_encrypt_tables",
         "innodb_file_per_table",
         "innodb_force_recovery",

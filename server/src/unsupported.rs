@@ -38,6 +38,8 @@ pub enum Unsupported {
     CompressedTables,
     /// A checkpoint cannot be asked for.
     NoCheckpoint,
+    /// The engine of every new table, where the account may not choose another.
+    EnforcedEngine(String),
     /// Rights that the direct path needs and that are missing, as statements that give them.
     Privileges(Vec<String>),
     /// AUTO_INCREMENT counts by an offset beyond its step.
@@ -88,6 +90,7 @@ impl Unsupported {
             Unsupported::EncryptedTables(_) => "encrypted tables",
             Unsupported::CompressedTables => "page compression",
             Unsupported::NoCheckpoint => "checkpoint on demand",
+            Unsupported::EnforcedEngine(_) => "enforced storage engine",
             Unsupported::Privileges(_) | Unsupported::TwinPrivileges(_) => "privileges",
             Unsupported::AutoIncrementStep { .. } => "AUTO_INCREMENT step",
             Unsupported::DataDirectory(_) => "data directory",
@@ -128,6 +131,11 @@ impl Unsupported {
             Unsupported::NoCheckpoint => f.write_str(
                 "this version has no innodb_log_checkpoint_now: a crash soon after the load could \
                  empty the table",
+            ),
+            Unsupported::EnforcedEngine(engine) => write!(
+                f,
+                "enforce_storage_engine is {engine}, and a load needs tables of its own in InnoDB: unset that, or \
+                 give the account SUPER"
             ),
             Unsupported::Privileges(missing) => {
                 write!(f, "the account needs: {}", missing.join("; "))

@@ -71,6 +71,9 @@ impl Lock {
                 Meaning::Refusal => found.refused.push(Unsupported::Table(feature)),
             }
         }
+        found.ties.extend(self.facts.unsupported_row_format(&self.table));
+        let engine = self.facts.enforced_engine.clone();
+        found.refused.extend(engine.map(Unsupported::EnforcedEngine));
         if !self.facts.read_only.is_empty() {
             found.refused.push(Unsupported::ReadOnly(self.facts.read_only.clone()));
         }

@@ -67,6 +67,7 @@ impl Resting {
         if table.columns.iter().any(|column| column.auto_increment) {
             unsupported.extend(facts.unsupported_step());
         }
+        unsupported.extend(facts.unsupported_row_format(&table));
         let folder = match dir {
             Ok(dir) => Some(Folder { dir: dir.clone(), is_proven: false }),
             Err(reason) => {
