@@ -71,6 +71,7 @@ mod terminal;
 mod triggers;
 mod tuned;
 mod unlogged;
+mod variables;
 mod verified;
 mod waits;
 mod which_server;

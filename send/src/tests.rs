@@ -185,7 +185,7 @@ impl Bench {
     }
 
     fn load_data(&mut self, path: &Path) -> server::Result<()> {
-        self.session.exec(&format!("SET SESSION sql_mode='{}'", self.mode)).unwrap();
+        self.session.set(&[("sql_mode", &self.mode)]).unwrap();
         let sql = format!(
             "LOAD DATA INFILE '{}' INTO TABLE theirs CHARACTER SET {} FIELDS TERMINATED BY x'1e' \
              ESCAPED BY x'1d' LINES TERMINATED BY x'1f' {}",
@@ -207,7 +207,7 @@ impl Bench {
         let files = self.options.files.clone();
         let mut source = FileSource::new(&files, &dialect, source_options).unwrap();
         let session = &mut self.session;
-        session.exec(&format!("SET SESSION sql_mode='{SQL_MODE}'")).unwrap();
+        session.set(&[("sql_mode", SQL_MODE)]).unwrap();
         let table = catalog::read(session, &TableName::new(&self.database, "tuples")).unwrap();
         let facts = ServerFacts::read(session).unwrap();
         let inspected =
@@ -229,8 +229,7 @@ impl Bench {
         let ends = file.iter().enumerate().filter(|(_, byte)| **byte == TERMINATOR);
         let starts: Vec<u64> =
             std::iter::once(0).chain(ends.map(|(at, _)| at as u64 + 1)).collect();
-        let set_mode = format!("SET SESSION sql_mode='{}'", ready.columns.sql_mode());
-        self.session.exec(&set_mode).unwrap();
+        self.session.set(&[("sql_mode", ready.columns.sql_mode())]).unwrap();
         let mut encoder = ready.encoder();
         let mut portion = Portion::default();
         let mut refused = Vec::new();
@@ -310,7 +309,7 @@ impl Bench {
              AND TABLE_NAME='{name}'",
             self.database
         );
-        self.session.exec("SET SESSION group_concat_max_len=1000000, sql_mode=''").unwrap();
+        self.session.set(&[("group_concat_max_len", "1000000"), ("sql_mode", "")]).unwrap();
         let columns = self.session.query_text(&sql).unwrap().unwrap();
         let sql = format!("SELECT CONCAT_WS(' ', {columns}) FROM `{name}` ORDER BY `id`");
         let rows = self.session.query(&sql).unwrap();

@@ -248,7 +248,7 @@ fn hold(
     holder.set_lock_wait(TURN)?;
     // Without autocommit LOCK TABLES takes InnoDB's locks too, which waits for transactions that have no
     // connection: prepared ones. COMMIT gives these back, for RENAME, and not the tables.
-    holder.exec("SET SESSION autocommit=0, innodb_table_locks=1, innodb_lock_wait_timeout=1")?;
+    holder.set(&[("autocommit", "0"), ("innodb_lock_wait_timeout", "1")])?;
     match holder.exec(&format!("LOCK TABLES {}", tables.join(", "))) {
         Err(error) if error.errno().is_some_and(|errno| ER_DENIED.contains(&errno)) => {
             return Ok(None);
