@@ -228,17 +228,21 @@ fn add(state_dir: &Path, job: &Job, event: Event) -> Result<(), Error> {
 pub fn published(state_dir: &Path, text: &str) -> Result<Vec<Job>, Error> {
     let failed = |source| Error::State { path: state_dir.to_owned(), source };
     let Some(folder) = folder(state_dir).map_err(failed)? else { return Ok(Vec::new()) };
-    let names = folder.names().map_err(failed)?;
-    let has_text = |name: &&OsString| {
-        let read = private::read(&folder, name, "journal").unwrap_or_default();
-        read.windows(text.len()).any(|bytes| bytes == text.as_bytes())
-    };
-    let journals = names.iter().filter_map(|name| Some((journal::begun_ms(name)?, name)));
-    let mut jobs: Vec<(u64, Job)> = journals
-        .filter(|(_, name)| has_text(name))
-        .filter_map(|(begun_ms, name)| Some((begun_ms, job(&folder, name)?)))
-        .filter(|(_, job)| job.proof().is_some() && job.may_be_in())
-        .collect();
+    let mut jobs: Vec<(u64, Job)> = Vec::new();
+    for name in folder.names().map_err(failed)? {
+        let Some(begun_ms) = journal::begun_ms(&name) else { continue };
+        let read = match private::read(&folder, &name, "journal") {
+            // Another load has just removed it, since it is old.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+            read => read.map_err(failed)?,
+        };
+        if !read.windows(text.len()).any(|bytes| bytes == text.as_bytes()) {
+            continue;
+        }
+        let job = Job::of(&folder, &name, journal::parse(&read));
+        let job = job.filter(|job| job.proof().is_some() && job.may_be_in());
+        jobs.extend(job.map(|job| (begun_ms, job.with_state(&folder, &name))));
+    }
     jobs.sort_by(|(a, of_a), (b, of_b)| (b, &of_b.name).cmp(&(a, &of_a.name)));
     Ok(jobs.into_iter().map(|(_, job)| job).collect())
 }
@@ -267,17 +271,29 @@ fn folder(state_dir: &Path) -> io::Result<Option<Folder>> {
 /// None of what is no journal, or one without a whole line.
 fn job(folder: &Folder, name: &OsStr) -> Option<Job> {
     let text = private::read(folder, name, "journal").ok()?;
-    let entries = journal::parse(&text);
-    let last = entries.last()?;
-    let state = match last.event {
-        Event::Failed if last.step == journal::JOB => State::Failed,
-        _ if journal::is_over(&entries) => State::Done,
-        _ if journal::is_being_written(folder, name) => State::Running,
-        _ => State::Killed,
-    };
-    let path = folder.path().join(name);
-    let name = name.to_str()?.strip_suffix(".jsonl")?.to_owned();
-    Some(Job { name, path, state, entries })
+    Some(Job::of(folder, name, journal::parse(&text))?.with_state(folder, name))
+}
+
+impl Job {
+    /// A job by the lines of its journal, which say nothing of its process yet.
+    fn of(folder: &Folder, name: &OsStr, entries: Vec<Entry>) -> Option<Job> {
+        let last = entries.last()?;
+        let state = match last.event {
+            Event::Failed if last.step == journal::JOB => State::Failed,
+            _ if journal::is_over(&entries) => State::Done,
+            _ => State::Killed,
+        };
+        let path = folder.path().join(name);
+        let name = name.to_str()?.strip_suffix(".jsonl")?.to_owned();
+        Some(Job { name, path, state, entries })
+    }
+
+    /// The same, where its process may be at work.
+    fn with_state(self, folder: &Folder, name: &OsStr) -> Job {
+        let runs = self.state == State::Killed && journal::is_being_written(folder, name);
+        let state = if runs { State::Running } else { self.state };
+        Job { state, ..self }
+    }
 }
 
 #[cfg(test)]

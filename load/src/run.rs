@@ -328,12 +328,13 @@ fn forget_ledger(target: &mut Lock, options: &LoadOptions, way: Option<Way>) -> 
     });
     let (Some(error), Some(way)) = (dropped.err(), way) else { return died.into_iter().collect() };
     let then = match way {
-        // With all its portions in, it cannot be told from one of a load that was interrupted.
-        Way::Append => format!(
+        // With all its portions in, it cannot be told from one of a load that was interrupted: no journal
+        // says that the user of this one knows.
+        Way::Append if options.command.is_none() => format!(
             "no other input can be added before: DROP TABLE {}; the same command would add nothing",
             ledger.quoted()
         ),
-        Way::Shadow | Way::Transaction => "the next load removes it".to_owned(),
+        Way::Append | Way::Shadow | Way::Transaction => "the next load removes it".to_owned(),
     };
     let left =
         format!("all rows are in, but the ledger {ledger} could not be removed ({error}): {then}");
