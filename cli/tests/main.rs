@@ -68,6 +68,7 @@ mod state;
 mod strict_server;
 mod support;
 mod terminal;
+mod traps;
 mod triggers;
 mod tuned;
 mod unlogged;

@@ -132,7 +132,8 @@ impl InputFields {
     ) -> Result<Vec<u32>, Error> {
         let names: Vec<String> =
             table.columns.iter().map(|column| identifier::quote_name(&column.name)).collect();
-        let sql = format!("SELECT {} FROM {} LIMIT 0", names.join(", "), table.name.quoted());
+        let base = table.name.base();
+        let sql = format!("SELECT {} FROM {base} LIMIT 0", names.join(", "));
         let widths = session.column_bytes(&sql)?;
         let width = |column: &Option<usize>| {
             let Some(column) = *column else {

@@ -45,7 +45,8 @@ pub(crate) fn ranges(session: &mut Session, table: &Table) -> Result<Ranges, Err
         return one("the first column of the primary key is no integer");
     }
     let name = quote_name(&first.name);
-    let ends = format!("SELECT MIN({name}), MAX({name}) FROM {}", table.name.quoted());
+    let base = table.base_or_view();
+    let ends = format!("SELECT MIN({name}), MAX({name}) FROM {base}");
     let row = session.query_row(&ends)?;
     let (Some(least), Some(most)) = (row.number_or_null(0)?, row.number_or_null(1)?) else {
         return Ok(Ranges::One(None));

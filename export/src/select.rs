@@ -120,7 +120,7 @@ pub(crate) fn begin_snapshot(
     table: &TableName,
 ) -> Result<Session, server::Error> {
     let mut reader = transaction(session)?;
-    reader.query(&format!("SELECT 1 FROM {} LIMIT 1", table.quoted()))?;
+    reader.query(&format!("SELECT 1 FROM {base} LIMIT 1", base = table.base()))?;
     Ok(reader)
 }
 
@@ -160,8 +160,8 @@ pub(crate) fn check_condition(
     options: &ExportOptions,
 ) -> Result<(), Error> {
     let Some(condition) = &options.condition else { return Ok(()) };
-    let name = table.name.quoted();
-    let looked = session.query(&format!("SELECT 1 FROM {name} WHERE {condition}\nLIMIT 0"));
+    let base = table.base_or_view();
+    let looked = session.query(&format!("SELECT 1 FROM {base} WHERE {condition}\nLIMIT 0"));
     looked.map(drop).map_err(|error| match error {
         server::Error::Statement { message, .. } => {
             let message = message.replace('\n', " ");
@@ -177,7 +177,8 @@ pub(crate) fn statement(
     options: &ExportOptions,
     range: Option<&str>,
 ) -> String {
-    let mut sql = format!("SELECT {} FROM {}", columns.expressions(table), table.name.quoted());
+    let base = table.base_or_view();
+    let mut sql = format!("SELECT {} FROM {base}", columns.expressions(table));
     // A comment at the end of the user's condition ends with its line.
     let condition = options.condition.as_ref().map(|condition| format!("({condition}\n)"));
     let conditions: Vec<&str> = condition.as_deref().into_iter().chain(range).collect();

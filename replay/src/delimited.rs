@@ -55,6 +55,7 @@ pub(crate) fn serial(
     }
     session.set_if_allowed("max_error_count", &WARNINGS_MAX.to_string())?;
     session.exec("START TRANSACTION")?;
+    session.hold_tables(&[filling.into])?;
     let done = session.load_local(&sql, Text::new(source))?;
     let changed = match done.warnings {
         0 => None,

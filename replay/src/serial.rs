@@ -37,11 +37,14 @@ pub(crate) fn send(
         // all statements back with one.
         session.set(&[("unique_checks", "1")])?;
     }
+    let hold = lanes::hold(session, filling.into, filling.state.charset())?;
     if is_ours {
         session.exec("START TRANSACTION")?;
     }
     let parts = is_ours && filling.is_shadow;
-    let done = statements(filling, &mut run, session, parts, last_number);
+    let done = session.exec_bytes(&hold).map_err(Stopped::from);
+    let done =
+        done.and_then(|_| statements(filling, &mut run, session, (parts, &hold), last_number));
     // The error of the statement says more.
     let _shield = done.is_err().then(|| filling.options.interrupt.shield());
     if is_ours {
@@ -59,12 +62,12 @@ pub(crate) fn send(
     Ok(Sent { rows: done?, way: "serial", notes: Vec::new() })
 }
 
-/// The statements; `parts`: the transaction may be committed now and then.
+/// The statements; `parts`: the transaction may be committed now and then, and the next one begins with `hold`.
 fn statements(
     filling: &Filling<'_>,
     run: &mut RowRun,
     session: &mut Session,
-    parts: bool,
+    (parts, hold): (bool, &[u8]),
     last_number: &LastNumber,
 ) -> Result<u64, Stopped> {
     let head = lanes::head(session, filling.into, filling.state.charset(), filling.head)?;
@@ -110,6 +113,7 @@ fn statements(
         if parts && open_bytes >= TRANSACTION_BYTES {
             filling.commit(session)?;
             session.exec("START TRANSACTION")?;
+            session.exec_bytes(hold)?;
             open_bytes = 0;
         }
     }

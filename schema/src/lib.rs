@@ -24,6 +24,6 @@ pub use constraint::{Check, ForeignKey, KeyEnd, Reference, Trigger};
 pub use engine::Engine;
 pub use feature::{Feature, NamedText};
 pub use index::{Index, IndexColumn, IndexKind};
-pub use name::{NAME_CHARS_MAX, NameError, TableName, quote_name};
+pub use name::{BASE_TABLE, NAME_CHARS_MAX, NameError, TableName, quote_name};
 pub use partition::{Partition, PartitionBound, PartitionMethod, Partitioning};
 pub use table::{CreateOption, OldUuids, RowFormat, Table, TableKind, UuidMaker};

@@ -144,6 +144,11 @@ pub struct Table {
 }
 
 impl Table {
+    /// The table or view in FROM. A view that takes the place of a table is refused: [`TableName::base`].
+    pub fn base_or_view(&self) -> String {
+        if self.kind.is_view() { self.name.quoted() } else { self.name.base() }
+    }
+
     /// The index of this name.
     pub fn index(&self, name: &str) -> Option<&Index> {
         self.indexes.iter().find(|index| index.name == name)

@@ -206,15 +206,14 @@ impl Ledger {
         failpoint::hit("ledger.created");
         let text = job.text()?;
         let ledger = Ledger { table: table.clone(), job: id(&text) };
-        session.exec_rows(
-            &format!(
-                "INSERT IGNORE INTO {} VALUES ({}, {JOB_ROW}, 0, 0, 0, 0, 0, 0, 0, {})",
-                table.quoted(),
-                quote_text(&ledger.job),
-                quote_text(&text)
-            ),
-            "INSERT of the job into the ledger",
-        )?;
+        let sql = format!(
+            "INSERT IGNORE INTO {} VALUES ({}, {JOB_ROW}, 0, 0, 0, 0, 0, 0, 0, {})",
+            table.quoted(),
+            quote_text(&ledger.job),
+            quote_text(&text)
+        );
+        let label = "INSERT of the job into the ledger";
+        session.write_to(table, |session| session.exec_rows(&sql, label))?;
         Ok(ledger)
     }
 
@@ -224,8 +223,8 @@ impl Ledger {
         table: &TableName,
     ) -> Result<Vec<(Job, Ledger, Totals)>, Error> {
         let jobs = session.query(&format!(
-            "SELECT job, note FROM {} WHERE ordinal={JOB_ROW} ORDER BY job",
-            table.quoted()
+            "SELECT job, note FROM {base} WHERE ordinal={JOB_ROW} ORDER BY job",
+            base = table.base()
         ));
         let jobs = match jobs {
             Err(e) if e.errno() == Some(ER_NO_SUCH_TABLE) => return Ok(Vec::new()),
@@ -244,7 +243,6 @@ impl Ledger {
     }
 
     /// The ledger's table.
-    #[cfg(test)]
     pub(crate) fn table(&self) -> &TableName {
         &self.table
     }
@@ -265,9 +263,9 @@ impl Ledger {
     /// settings it may lose the last transactions, with their ledger rows.
     pub(crate) fn totals(&self, session: &mut Session) -> Result<Totals, Error> {
         let row = session.query_row(&format!(
-            "SELECT COUNT(*), COALESCE(SUM(row_count), 0) FROM {} WHERE job={} AND ordinal>=0",
-            self.table.quoted(),
-            quote_text(&self.job)
+            "SELECT COUNT(*), COALESCE(SUM(row_count), 0) FROM {base} WHERE job={} AND ordinal>=0",
+            quote_text(&self.job),
+            base = self.table.base()
         ))?;
         Ok(Totals { portions: row.number(0)?, rows: row.number(1)? })
     }
@@ -327,8 +325,8 @@ impl Ledger {
         rows.first().map(Entry::read).transpose()
     }
 
-    /// Writes a portion down, first in its transaction: error 1062 of the server says that it is
-    /// loaded.
+    /// Writes a portion down, first in its transaction, which holds the table: error 1062 of the server says that the
+    /// portion is loaded.
     pub(crate) fn insert(&self, session: &mut Session, entry: &Entry) -> server::Result<()> {
         let sql = format!(
             "INSERT INTO {} VALUES ({}, {}, {}, {}, {}, {}, {}, {}, {}, NULL)",
@@ -369,10 +367,10 @@ impl Ledger {
     /// Forgets the job, and removes the table if no other job is in it. Done again, it does
     /// nothing.
     pub(crate) fn remove(&self, session: &mut Session) -> Result<(), Error> {
-        let table = self.table.quoted();
+        let (table, base) = (self.table.quoted(), self.table.base());
         let job = quote_text(&self.job);
         let others = session.query_text(&format!(
-            "SELECT COUNT(*) FROM {table} WHERE ordinal={JOB_ROW} AND job<>{job}"
+            "SELECT COUNT(*) FROM {base} WHERE ordinal={JOB_ROW} AND job<>{job}"
         ));
         let others = match others {
             Err(e) if e.errno() == Some(ER_NO_SUCH_TABLE) => return Ok(()),
@@ -381,15 +379,16 @@ impl Ledger {
         if others.as_deref() == Some("0") {
             session.exec(&format!("DROP TABLE IF EXISTS {table}"))?;
         } else {
-            session.exec(&format!("DELETE FROM {table} WHERE job={job}"))?;
+            let delete = format!("DELETE FROM {table} WHERE job={job}");
+            session.write_to(&self.table, |session| session.exec(&delete))?;
         }
         Ok(())
     }
 
     /// Removes the table if it is there and no job is in it.
     pub(crate) fn remove_empty(session: &mut Session, table: &TableName) -> Result<(), Error> {
-        let table = table.quoted();
-        match session.query_text(&format!("SELECT COUNT(*) FROM {table}")) {
+        let (table, base) = (table.quoted(), table.base());
+        match session.query_text(&format!("SELECT COUNT(*) FROM {base}")) {
             Err(e) if e.errno() == Some(ER_NO_SUCH_TABLE) => Ok(()),
             Ok(Some(jobs)) if jobs == "0" => {
                 session.exec(&format!("DROP TABLE IF EXISTS {table}"))?;
@@ -401,7 +400,7 @@ impl Ledger {
 
     fn select(&self) -> String {
         let job = quote_text(&self.job);
-        format!("SELECT {ENTRY_COLUMNS} FROM {} WHERE job={job}", self.table.quoted())
+        format!("SELECT {ENTRY_COLUMNS} FROM {base} WHERE job={job}", base = self.table.base())
     }
 }
 

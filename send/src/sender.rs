@@ -160,6 +160,8 @@ pub(crate) struct Sender {
     is_in_file_charset: bool,
     /// Whether the session may be in a transaction.
     is_open: bool,
+    /// Whether the transaction of [`Commit::Whole`] holds the table.
+    is_held: bool,
     /// The statement that is sent.
     sql: String,
 }
@@ -184,6 +186,7 @@ impl Sender {
             prepared: [None, None],
             is_in_file_charset: false,
             is_open: false,
+            is_held: false,
             sql: String::new(),
         };
         sender.adopt(session)?;
@@ -280,16 +283,25 @@ impl Sender {
 
     /// Begins the portion's transaction; gives its ledger row if it is loaded already.
     fn begin(&mut self, entry: &Entry) -> Result<Option<Entry>, Trouble> {
-        let ledger = match &self.options.commit {
-            Commit::Whole { savepoints: false } => return Ok(None),
-            Commit::Whole { savepoints: true } => {
-                self.exec("SAVEPOINT inrush_portion")?;
+        let options = Arc::clone(&self.options);
+        let table = &options.place.table;
+        let ledger = match &options.commit {
+            Commit::Whole { savepoints } => {
+                // Before the savepoint, since the way back to a savepoint lets go of tables that came after it.
+                if !self.is_held {
+                    self.with_session(|session| session.hold_tables(&[table]))?;
+                    self.is_held = true;
+                }
+                if *savepoints {
+                    self.exec("SAVEPOINT inrush_portion")?;
+                }
                 return Ok(None);
             }
-            Commit::Portions(ledger) => ledger.clone(),
+            Commit::Portions(ledger) => ledger,
         };
         self.is_open = true;
         self.exec("START TRANSACTION")?;
+        self.with_session(|session| session.hold_tables(&[ledger.table(), table]))?;
         let inserted = self.with_session(|session| ledger.insert(session, entry));
         match inserted {
             Err(Trouble::Failed(Error::Server(e))) if e.errno() == Some(ER_DUP_ENTRY) => {}

@@ -122,7 +122,7 @@ fn read_once(session: &mut Session, name: &TableName, asked: &Asked) -> Result<T
 
 /// Whether a table has no row that this session can see.
 pub fn is_empty(session: &mut Session, name: &TableName) -> Result<bool> {
-    let sql = format!("SELECT 1 FROM {} LIMIT 1", name.quoted());
+    let sql = format!("SELECT 1 FROM {base} LIMIT 1", base = name.base());
     Ok(session.query(&sql)?.is_empty())
 }
 

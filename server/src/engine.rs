@@ -98,6 +98,11 @@ impl Kind {
         self == Kind::TiDb
     }
 
+    /// Whether statements may have index hints, of which a view is refused: of PolarDB-X it was not confirmed.
+    pub(crate) fn takes_index_hints(self) -> bool {
+        self != Kind::PolarDbX
+    }
+
     /// What an INSERT begins with.
     pub fn insert_hint(self) -> &'static str {
         if self == Kind::PolarDbX { POLARDB_X_HINT } else { "" }

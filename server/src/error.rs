@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::base_table;
 use crate::engine;
 use crate::unsupported::Unsupported;
 use crate::version::Version;
@@ -170,6 +171,11 @@ pub enum Error {
     /// A connection option has an impossible value.
     #[error("{0}")]
     Option(String),
+    /// A view has the name of a table. Nothing of the view was evaluated.
+    #[error(
+        "{0} is a view, and a table was expected: the view was not read, since its functions would run with the rights of this account; look at the view, then remove it (DROP VIEW)"
+    )]
+    View(String),
     /// The target does not exist.
     #[error("table {0} does not exist")]
     NoTable(String),
@@ -377,6 +383,11 @@ impl Error {
             && holds_secret(sql)
         {
             "(hidden)".clone_into(message);
+        }
+        if let Error::Statement { errno, message, .. } = &error
+            && let Some(view) = base_table::refused_view((*errno, message), sql)
+        {
+            return Error::View(view);
         }
         error
     }

@@ -12,6 +12,7 @@
 
 #![forbid(unsafe_code)]
 
+mod base_table;
 pub mod catalog;
 pub mod connect;
 pub mod direct;

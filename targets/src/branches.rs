@@ -26,6 +26,7 @@ use server::session::{Isolation, Row, Session};
 use server::version::Flavor;
 
 use crate::lock::Lock;
+use crate::names::token;
 use crate::reach::ENDING_WAIT;
 use crate::shards::Shard;
 use crate::waiting::describe;
@@ -69,10 +70,7 @@ pub enum Ended {
 
 /// A name for an append from a head: nobody else gives the same. `home` is [`home`]'s.
 pub fn job_name(home: &str, connection: u64) -> String {
-    let begun = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    let nanos = begun.unwrap_or_default().as_nanos();
-    let word = format!("{nanos} {} {connection} {home}", std::process::id());
-    format!("{home}{:016x}", server::identifier::digest(word.as_bytes()))
+    format!("{home}{:016x}", token(connection))
 }
 
 /// What the names of all appends to a table of this head begin with. Another head of the same shards has
@@ -158,7 +156,9 @@ impl Branch {
 
     /// Ends the rows: no other goes in.
     pub fn end_rows(&self, session: &mut Session, rows: u64) -> Result<()> {
-        session.exec(&format!("INSERT INTO {} VALUES ({rows})", self.mark().quoted()))?;
+        let mark = self.mark();
+        session.hold_tables(&[&mark])?;
+        session.exec(&format!("INSERT INTO {} VALUES ({rows})", mark.quoted()))?;
         session.exec(&format!("XA END {}", self.xid())).map(drop)
     }
 

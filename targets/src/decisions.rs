@@ -97,8 +97,8 @@ impl Decisions {
     ///
     /// Errors: the server's; [`Error::Leftover`] of what no load writes.
     pub fn read(&self, session: &mut Session) -> Result<Vec<Append>> {
-        let table = self.table.quoted();
-        let sql = format!("SELECT {COLUMNS} FROM {table} ORDER BY job, branch");
+        let base = self.table.base();
+        let sql = format!("SELECT {COLUMNS} FROM {base} ORDER BY job, branch");
         let rows = match session.query(&sql) {
             Err(error) if error.errno() == Some(ER_NO_SUCH_TABLE) => return Ok(Vec::new()),
             rows => rows?,
@@ -176,7 +176,8 @@ impl Decisions {
         }
         let (table, lines) = (self.table.quoted(), lines.join(", "));
         let insert = format!("INSERT INTO {table} ({COLUMNS}) VALUES {lines}");
-        session.exec_rows(&insert, "INSERT of an append to shards")?;
+        let label = "INSERT of an append to shards";
+        session.write_to(&self.table, |session| session.exec_rows(&insert, label))?;
         settle(session, &self.table)
     }
 
@@ -212,20 +213,21 @@ impl Decisions {
     ) -> Result<State> {
         let (table, job) = (self.table.quoted(), quote_text(append));
         let line = format!("WHERE job={job} AND branch={JOB_LINE}");
-        session.exec(&format!(
+        let sql = format!(
             "UPDATE {table} SET state='{}'{more} {line} AND state='{}'",
             to.name(),
             from.name()
-        ))?;
+        );
+        session.write_to(&self.table, |session| session.exec(&sql))?;
         settle(session, &self.table)?;
         self.state(session, append)
     }
 
     /// How far an append is. One that is gone was cleaned up after: then it was given up.
     pub fn state(&self, session: &mut Session, job: &str) -> Result<State> {
-        let (table, name) = (self.table.quoted(), quote_text(job));
+        let (base, name) = (self.table.base(), quote_text(job));
         let line = format!("WHERE job={name} AND branch={JOB_LINE}");
-        let state = session.query_text(&format!("SELECT state FROM {table} {line}"))?;
+        let state = session.query_text(&format!("SELECT state FROM {base} {line}"))?;
         state.map_or(Ok(State::GivenUp), |state| {
             State::read(&state).ok_or_else(|| self.strange(job))
         })
@@ -234,11 +236,13 @@ impl Decisions {
     /// Forgets an append, and removes the table if there is no other in it. Does nothing the second time.
     pub fn forget(&self, session: &mut Session, job: &str) -> Result<()> {
         let (table, job) = (self.table.quoted(), quote_text(job));
-        match session.exec(&format!("DELETE FROM {table} WHERE job={job}")) {
+        let delete = format!("DELETE FROM {table} WHERE job={job}");
+        match session.write_to(&self.table, |session| session.exec(&delete)) {
             Err(error) if error.errno() == Some(ER_NO_SUCH_TABLE) => return Ok(()),
             done => done?,
         };
-        let others = session.query_text(&format!("SELECT COUNT(*) FROM {table}"))?;
+        let base = self.table.base();
+        let others = session.query_text(&format!("SELECT COUNT(*) FROM {base}"))?;
         if others.as_deref() == Some("0") {
             self.drop(session)?;
         }

@@ -5,7 +5,7 @@
 //! foreign keys, triggers, history, and where its files lie. Engines that are a door to another
 //! server are refused.
 
-use schema::{Engine, Feature, TableKind, TableName};
+use schema::{BASE_TABLE, Engine, Feature, TableKind, TableName};
 
 use crate::lock::Lock;
 use server::Unsupported;
@@ -143,7 +143,7 @@ impl Lock {
             return Ok(false);
         }
         let name = self.table.name.quoted();
-        let sql = format!("SELECT 1 FROM {name} FOR SYSTEM_TIME ALL LIMIT 1");
+        let sql = format!("SELECT 1 FROM {name} FOR SYSTEM_TIME ALL {BASE_TABLE} LIMIT 1");
         Ok(!self.session.query(&sql)?.is_empty())
     }
 }
@@ -181,7 +181,7 @@ fn meaning(feature: &Feature, flavor: Flavor) -> Meaning {
 
 /// Whose the rows of an engine are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum EngineRows {
+pub(super) enum EngineRows {
     /// Its tables' own, with transactions: a copy is another table.
     Own,
     /// Its tables' own, without: their twin is one of InnoDB until its end.
@@ -190,7 +190,7 @@ enum EngineRows {
     Unknown,
 }
 
-fn rows_of(engine: &Engine) -> EngineRows {
+pub(super) fn rows_of(engine: &Engine) -> EngineRows {
     match engine {
         Engine::InnoDb | Engine::RocksDb | Engine::TokuDb => EngineRows::Own,
         Engine::MyIsam | Engine::Aria | Engine::Memory | Engine::Csv | Engine::Archive => {

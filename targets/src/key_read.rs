@@ -64,10 +64,10 @@ impl KeyRows {
             self.columns.iter().map(one).collect::<Vec<&str>>().join(", ")
         };
         format!(
-            "SELECT {} FROM {} ORDER BY {}",
+            "SELECT {} FROM {base} ORDER BY {}",
             join(|column| &column.expression),
-            parent.quoted(),
-            join(|column| &column.name)
+            join(|column| &column.name),
+            base = parent.base()
         )
     }
 

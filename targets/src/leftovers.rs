@@ -9,13 +9,14 @@ use std::path::{Path, PathBuf};
 
 use crate::carried_keys::carry_over;
 use crate::foreign_keys::{has_children, referred, unchecked};
+use crate::identity::{EngineRows, rows_of};
 use crate::lock::Lock;
 use crate::names::{
     MARK, Names, is_own_database, kind_prefix, own_pattern, part_prefix, proof_in, twin_prefix,
 };
 use crate::scratch;
 use crate::swapped::check_emptied;
-use schema::ForeignKey;
+use schema::{Engine, ForeignKey, TableKind};
 use server::Unsupported;
 use server::catalog;
 use server::error::{Error, Result};
@@ -191,13 +192,21 @@ impl Lock {
     fn own(&mut self) -> Result<Own> {
         let database = self.table.name.database.clone();
         let sql = format!(
-            "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA={} \
-             AND TABLE_NAME LIKE {}",
+            "SELECT TABLE_NAME, TABLE_TYPE, ENGINE FROM information_schema.TABLES \
+             WHERE TABLE_SCHEMA={} AND TABLE_NAME LIKE {}",
             quote_text(&database),
             quote_text(&own_pattern(&self.table.name))
         );
         let rows = self.session.query(&sql)?;
-        let name = |row: &Row| Ok(TableName::new(database.as_str(), row.text(0)?));
+        let name = |row: &Row| {
+            let name = TableName::new(database.as_str(), row.text(0)?);
+            let kind = TableKind::named(&row.text(1)?);
+            let engine = Engine::named(&row.text_or_null(2)?.unwrap_or_default());
+            match self.is_foreign(&kind, &engine) {
+                Some(what) => Err(foreign(&name, &what, &kind)),
+                None => Ok(name),
+            }
+        };
         let tables = rows.iter().map(name).collect::<Result<_>>()?;
         let sql = format!(
             "SELECT SCHEMA_NAME FROM information_schema.SCHEMATA WHERE SCHEMA_NAME IN ({})",
@@ -206,6 +215,22 @@ impl Lock {
         let rows = self.session.query(&sql)?;
         let databases = rows.iter().map(|row| row.text(0)).collect::<Result<_>>()?;
         Ok(Own { tables, databases })
+    }
+
+    /// In words, something that no load makes, by its kind and engine; none of a table that a load may have made.
+    fn is_foreign(&self, kind: &TableKind, engine: &Engine) -> Option<String> {
+        match kind {
+            TableKind::View | TableKind::SystemView => Some("a view".to_owned()),
+            TableKind::Sequence => Some("a sequence".to_owned()),
+            TableKind::Other(kind) => Some(format!("a {kind}")),
+            // In the moment of an ALTER the server names no engine.
+            TableKind::Base | TableKind::SystemVersioned => {
+                let is_known = rows_of(engine) != EngineRows::Unknown
+                    || *engine == Engine::None
+                    || *engine == self.table.engine;
+                (!is_known).then(|| format!("a table of the engine {engine}"))
+            }
+        }
     }
 
     /// Drops a table of ours that others may refer to. A replica may never have had what a load
@@ -336,4 +361,18 @@ impl Lock {
         let reasons = vec![Unsupported::DataDirectory(detail)];
         Error::Unsupported { target: self.table.name.to_string(), reasons }
     }
+}
+
+/// The error for something of others under a name of ours, which no load reads or removes.
+fn foreign(name: &TableName, what: &str, kind: &TableKind) -> Error {
+    let verb = match kind {
+        TableKind::View | TableKind::SystemView => "DROP VIEW",
+        TableKind::Sequence => "DROP SEQUENCE",
+        TableKind::Base | TableKind::SystemVersioned | TableKind::Other(_) => "DROP TABLE",
+    };
+    Error::Leftover(format!(
+        "{name} is {what}, not a table of Inrush: nothing was read from {name}; look at it, then remove it \
+         ({verb} {})",
+        name.quoted()
+    ))
 }

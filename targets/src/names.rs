@@ -3,6 +3,7 @@
 //! All names begin with `_inrush_` and hold a digest of the target's full name, so that nothing of
 //! anyone else's is ever taken for a leftover.
 
+use std::hash::{BuildHasher as _, RandomState};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use server::identifier::{TableName, digest};
@@ -162,12 +163,16 @@ pub(super) fn twin_prefix(target: &TableName) -> String {
     format!("_inrush_twin_{}_", digest_of(target))
 }
 
-/// A name that no other load gives: by time, process and connection.
+/// A name that no other load gives, and that nobody foresees.
 pub(super) fn twin_name(target: &TableName, connection: u64) -> TableName {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let word = format!("{} {} {connection}", since.as_nanos(), std::process::id());
-    let token = digest(word.as_bytes());
+    let token = token(connection);
     TableName::new(target.database.clone(), format!("{}{token:016x}", twin_prefix(target)))
+}
+
+/// A number that no other load gives: by time, process and connection, under a key from the system's random numbers.
+pub(super) fn token(connection: u64) -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    RandomState::new().hash_one((since.as_nanos(), std::process::id(), connection))
 }
 
 #[cfg(test)]

@@ -78,7 +78,7 @@ fn orphans(
     let is_key: Vec<String> = columns.iter().map(|name| format!("c.{name} IS NOT NULL")).collect();
     let keys: Vec<String> = columns.iter().map(|name| format!("c.{name}")).collect();
     let limit = KEYS_NAMED + 1;
-    let (keys, is_key, rows) = (keys.join(", "), is_key.join(" AND "), child.quoted());
+    let (keys, is_key, base) = (keys.join(", "), is_key.join(" AND "), child.base_as("c"));
     let sql = if catalog::exists(session, parent)? {
         let on = columns.iter().zip(&reference.parent_columns).zip(equal);
         let on: Vec<String> =
@@ -87,14 +87,14 @@ fn orphans(
         // By the parent's index, whatever the server thinks that there is in a new table; and without
         // rows of transactions that have not ended.
         format!(
-            "SET STATEMENT join_cache_level=0 FOR SELECT {keys} FROM {rows} c \
-             LEFT JOIN {} p ON {} WHERE {is_key} AND p.{first} IS NULL LIMIT {limit} \
+            "SET STATEMENT join_cache_level=0 FOR SELECT {keys} FROM {base} \
+             LEFT JOIN {base_of_parent} ON {} WHERE {is_key} AND p.{first} IS NULL LIMIT {limit} \
              LOCK IN SHARE MODE",
-            parent.quoted(),
-            on.join(" AND ")
+            on.join(" AND "),
+            base_of_parent = parent.base_as("p")
         )
     } else {
-        format!("SELECT {keys} FROM {rows} c WHERE {is_key} LIMIT {limit}")
+        format!("SELECT {keys} FROM {base} WHERE {is_key} LIMIT {limit}")
     };
     let found = session.query(&sql)?;
     Ok((!found.is_empty()).then(|| told(&found, columns.len())))

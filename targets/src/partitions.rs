@@ -15,7 +15,7 @@
 //! belongs elsewhere. Nobody sees the shadow before all is in it.
 //! Source: MariaDB 10.11, sql/sql_partition_admin.cc, `exchange_partition`.
 
-use schema::{PartitionBound, PartitionMethod, Partitioning, quote_name};
+use schema::{BASE_TABLE, PartitionBound, PartitionMethod, Partitioning, quote_name};
 
 use crate::built_file::BuiltFile;
 use crate::export::Export;
@@ -214,26 +214,32 @@ impl Lock {
         self.exec(&drop)?;
         // Defaults of columns may be what strict mode would refuse.
         self.exec(&format!("SET STATEMENT sql_mode='ALLOW_INVALID_DATES' FOR {sql}"))?;
-        let seen = self.insert_and_look(&scratch.quoted(), trial);
+        let seen = self.insert_and_look(&scratch, trial);
         let dropped = self.exec(&drop);
         let seen = seen?;
         dropped.map(|()| seen)
     }
 
-    fn insert_and_look(&mut self, scratch: &str, trial: &Trial<'_>) -> Result<Vec<Option<usize>>> {
+    fn insert_and_look(
+        &mut self,
+        scratch: &TableName,
+        trial: &Trial<'_>,
+    ) -> Result<Vec<Option<usize>>> {
+        let name = scratch.quoted();
         let rows: Vec<String> =
             trial.rows.iter().enumerate().map(|(at, row)| tuple(at, row, trial)).collect();
         for rows in rows.chunks(ROWS_AT_ONCE) {
             // Without IGNORE the first row that no partition takes would end it.
-            self.session.exec(&format!(
-                "SET STATEMENT sql_mode='STRICT_ALL_TABLES' FOR INSERT IGNORE INTO {scratch} VALUES {}",
+            let sql = format!(
+                "SET STATEMENT sql_mode='STRICT_ALL_TABLES' FOR INSERT IGNORE INTO {name} VALUES {}",
                 rows.join(",")
-            ))?;
+            );
+            self.session.write_to(scratch, |session| session.exec(&sql))?;
         }
         let mut seen = vec![None; trial.rows.len()];
         for (place, partition) in trial.by.partitions.iter().enumerate() {
-            let name = quote_name(&partition.name);
-            let sql = format!("SELECT * FROM {scratch} PARTITION ({name})");
+            let partition = quote_name(&partition.name);
+            let sql = format!("SELECT * FROM {name} PARTITION ({partition}) {BASE_TABLE}");
             for row in self.session.query(&sql)? {
                 if let Some(at) = seen.get_mut(row.number::<usize>(0)?) {
                     *at = Some(place);

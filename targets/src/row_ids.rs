@@ -47,7 +47,8 @@ impl Lock {
         let name = table.quoted();
         self.exec(&format!("CREATE TABLE {name} (a TINYINT NOT NULL) ENGINE=InnoDB"))?;
         let rows = vec!["(0)"; ROWS].join(",");
-        self.session.exec(&format!("INSERT INTO {name} VALUES {rows}"))?;
+        let sql = format!("INSERT INTO {name} VALUES {rows}");
+        self.session.write_to(&table, |session| session.exec(&sql))?;
         let files = self.export(dir, &table)?;
         self.exec(&format!("DROP TABLE {name}"))?;
         match row_ids(&files) {

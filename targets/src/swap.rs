@@ -307,7 +307,7 @@ impl Pair {
         if let Some(key) = known.iter().find(|key| !keys.contains(key)) {
             return altered(&format!("it has lost a foreign key: {key}"));
         }
-        let any = format!("SELECT 1 FROM {} LIMIT 1", name.quoted());
+        let any = format!("SELECT 1 FROM {base} LIMIT 1", base = name.base());
         if *mode == Mode::Insert && !holder.query(&any)?.is_empty() {
             return Err(Error::NotEmpty(name.to_string()));
         }

@@ -78,13 +78,19 @@ impl Transaction {
         // Gaps are locked at this level only.
         session.set_isolation(Isolation::RepeatableRead)?;
         session.exec("START TRANSACTION")?;
-        let target = lock.table.name.quoted();
+        let target = lock.table.name.clone();
         let found = lock.patience.watch(&mut session, |session| match there {
             RowsThere::None => {
-                let sql = format!("SELECT 1 FROM {target} LIMIT 1 LOCK IN SHARE MODE");
+                let base = target.base();
+                let sql = format!("SELECT 1 FROM {base} LIMIT 1 LOCK IN SHARE MODE");
                 Ok(!session.query(&sql)?.is_empty())
             }
-            RowsThere::Deleted => session.exec(&format!("DELETE FROM {target}")).map(|_| false),
+            RowsThere::Deleted => {
+                session.hold_tables(&[&target])?;
+                session.exec(&format!("DELETE FROM {}", target.quoted())).map(|_| false)
+            }
+            // Whoever sends the rows holds it, just before: an ALTER that came in between would have the server
+            // end one of the two for a deadlock.
             RowsThere::Kept => Ok(false),
         });
         match found {
@@ -104,7 +110,7 @@ impl Transaction {
     pub fn include(lock: &mut Lock, session: &mut Session, there: RowsThere) -> Result<()> {
         let name = lock.table.name.clone();
         let locks = if there == RowsThere::Kept { "" } else { " LOCK IN SHARE MODE" };
-        let sql = format!("SELECT 1 FROM {} LIMIT 1{locks}", name.quoted());
+        let sql = format!("SELECT 1 FROM {base} LIMIT 1{locks}", base = name.base());
         let found = lock.patience.watch(session, |session| session.query(&sql));
         let found = found.map_err(|error| lock.gone_meanwhile(error))?;
         if there != RowsThere::Kept && !found.is_empty() {
@@ -134,6 +140,7 @@ impl Transaction {
             // Not before: who gives up drops the mark at once, and does not wait until the server has
             // taken all the rows back.
             if let Some(mark) = &self.mark {
+                session.hold_tables(&[mark])?;
                 session.exec(&format!("INSERT INTO {} VALUES (1)", mark.quoted()))?;
             }
             self.asked = Asked::By(session.mark().clone());
@@ -203,7 +210,7 @@ impl Transaction {
         session.kill(gone)?;
         let seconds = OUTCOME_WAIT.as_secs();
         session.set(&[("innodb_lock_wait_timeout", &seconds.to_string())])?;
-        let sql = format!("SELECT 1 FROM {} LOCK IN SHARE MODE", mark.quoted());
+        let sql = format!("SELECT 1 FROM {base} LOCK IN SHARE MODE", base = mark.base());
         let committed = !session.query(&sql)?.is_empty();
         if !committed && !catalog::exists(&mut session, mark)? {
             return Err(unknown());

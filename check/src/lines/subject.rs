@@ -120,7 +120,8 @@ impl LineTable {
         let mut columns: Vec<String> =
             self.key_columns.iter().map(|bound| shown(bound, charset)).collect();
         columns.extend(id.map(schema::quote_name));
-        let sql = format!("SELECT {} FROM {}", columns.join(", "), self.table.name.quoted());
+        let base = self.table.name.base();
+        let sql = format!("SELECT {} FROM {base}", columns.join(", "));
         session.for_each(&sql, |row| {
             let mut values = vec![None; names.len()];
             for (column, &place) in places.iter().enumerate() {
@@ -201,7 +202,7 @@ pub fn key_of_lookup(
     session: &mut Session,
     lookup: &Lookup,
     like: &LineTable,
-) -> Result<(KeyOf, BoundColumn), Error> {
+) -> Result<(KeyOf, BoundColumn, String), Error> {
     let Lookup { table, key, field, take } = lookup;
     let table = catalog::read(session, table).map_err(|error| match error {
         server::Error::NoTable(name) => Error::Usage(format!(
@@ -231,5 +232,5 @@ pub fn key_of_lookup(
     let made =
         KeyOf::new(Arc::new(mapping), std::slice::from_ref(&name), parts, Formats::default());
     let made = made.ok_or_else(|| unordered(&table, std::slice::from_ref(&name)))?;
-    Ok((made, column))
+    Ok((made, column, table.base_or_view()))
 }

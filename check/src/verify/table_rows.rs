@@ -48,7 +48,7 @@ impl TableRows {
     pub(crate) fn statement(&self, table: &TableName) -> String {
         let shown: Vec<&str> =
             self.columns.iter().map(|column| column.expression.as_str()).collect();
-        format!("SELECT {} FROM {}", shown.join(", "), table.quoted())
+        format!("SELECT {} FROM {base}", shown.join(", "), base = table.base())
     }
 
     /// Reads one.

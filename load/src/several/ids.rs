@@ -123,8 +123,8 @@ impl Ids {
             Mode::Insert | Mode::Append => {
                 let name = schema::quote_name(id);
                 let sql = format!(
-                    "SELECT GREATEST(COALESCE(MAX({name}), 0), 0) FROM {}",
-                    table.table.name.quoted()
+                    "SELECT GREATEST(COALESCE(MAX({name}), 0), 0) FROM {base}",
+                    base = table.table.name.base()
                 );
                 let most: u64 = session.query_row(&sql)?.number(0)?;
                 table.table.auto_increment.unwrap_or(1).max(most.saturating_add(1))

@@ -39,16 +39,12 @@ fn look_up_in(
     like: &LineTable,
     options: &LoadOptions,
 ) -> Result<LookedUp, Error> {
-    let (key, column) = key_of_lookup(session, &lookup, like)?;
+    let (key, column, base_or_view) = key_of_lookup(session, &lookup, like)?;
     let mut keys = RowKeys::new(&key);
     let (mut rows, mut twice) = (LookedUpRows::default(), false);
     let take = schema::quote_name(&lookup.take);
     let take = format!("CAST(CONVERT({take} USING {}) AS BINARY)", options.charset);
-    let sql = format!(
-        "SELECT {}, {take} FROM {}",
-        shown(&column, &options.charset),
-        lookup.table.quoted()
-    );
+    let sql = format!("SELECT {}, {take} FROM {base_or_view}", shown(&column, &options.charset));
     let (mut held, most) = (0u64, options.memory_bytes_max / 8);
     session.for_each(&sql, |row| {
         // What has no key is found by none.

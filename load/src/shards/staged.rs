@@ -110,8 +110,9 @@ fn open(
     let mut session = branch.begin(&mut lock).map_err(of)?;
     Transaction::include(&mut lock, &mut session, RowsThere::Kept).map_err(of)?;
     session.set(&[("sql_mode", SQL_MODE)]).map_err(of)?;
-    let (into, from) = (shard.table.quoted(), from.table.quoted());
-    let taken = session.exec(&format!("INSERT INTO {into} ({names}) SELECT {names} FROM {from}"));
+    // Which is held since it was included.
+    let (into, base) = (shard.table.quoted(), from.table.base());
+    let taken = session.exec(&format!("INSERT INTO {into} ({names}) SELECT {names} FROM {base}"));
     let rows =
         taken.map_err(|error| looked::of(shard, held(error.into(), &mut lock)))?.affected_rows;
     failpoint::hit(&format!("branches.sent.{}", branch.number));

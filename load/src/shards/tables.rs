@@ -103,7 +103,7 @@ impl<'l> Tables<'l> {
             let what = "its table for them is divided otherwise".to_owned();
             return Err(Error::Shards { target, what });
         }
-        let count = format!("SELECT COUNT(*) FROM {head}");
+        let count = format!("SELECT COUNT(*) FROM {base}", base = self.head.base());
         let found: u64 = session.query_row(&count)?.number(0)?;
         if found != expected {
             return Err(Error::Shards {

@@ -2,6 +2,8 @@
 
 use job::pool;
 use schema::TableName;
+use server::Session;
+use server::session::Done;
 use sources::dump::{RowRun, RunOptions, RunPlace, RunStatement, SqlReader, Statement};
 use sql::{InsertHead, ObjectName, Verb};
 
@@ -307,8 +309,9 @@ impl Conductor<'_, '_> {
         let into = shadow.as_ref().map_or(table, |shadow| &shadow.name);
         let mut sent = lanes::head(&mut self.sessions.own, into, state.charset(), head)?;
         sent.extend_from_slice(text.get(head.text.len()..).unwrap_or_default());
+        let hold = lanes::hold(&mut self.sessions.own, into, state.charset())?;
         self.has_rows(table);
-        let done = self.sessions.dump.exec_bytes(&sent);
+        let done = whole(&mut self.sessions.dump, &hold, &sent, self.transaction.is_open());
         if done.is_err() {
             self.fail(table);
         }
@@ -326,6 +329,28 @@ impl Conductor<'_, '_> {
             (false, _) => {}
         }
         self.sent(table, sent, 0.0, self.spot)
+    }
+}
+
+/// Runs an INSERT in a transaction that holds its table.
+fn whole(
+    session: &mut Session,
+    hold: &[u8],
+    sent: &[u8],
+    in_transaction: bool,
+) -> server::Result<Done> {
+    if !in_transaction {
+        session.exec("START TRANSACTION")?;
+    }
+    let done = session.exec_bytes(hold).and_then(|_| session.exec_bytes(sent));
+    match done {
+        Ok(done) if !in_transaction => session.exec("COMMIT").map(|_| done),
+        Err(error) if !in_transaction => {
+            // The error of the INSERT says more.
+            let _ = session.exec("ROLLBACK");
+            Err(error)
+        }
+        done => done,
     }
 }
 

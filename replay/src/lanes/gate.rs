@@ -20,6 +20,8 @@ pub(super) struct Gate {
     pub(super) head: Vec<u8>,
     /// The verb of that.
     pub(super) verb: Verb,
+    /// What a transaction begins with: [`hold`].
+    pub(super) hold: Vec<u8>,
     /// Whether rows may overtake each other.
     pub(super) is_parallel: bool,
     /// When rows are there to stay.
@@ -68,6 +70,7 @@ impl Gate {
         };
         Ok(Gate {
             head: head(session, filling.into, charset, filling.head)?,
+            hold: hold(session, filling.into, charset)?,
             verb: filling.head.verb,
             is_parallel,
             commit,
@@ -198,6 +201,18 @@ pub(crate) fn head(
     // `INSERT INTO t () VALUES ()` has rows of defaults.
     head.extend_from_slice(b" VALUES ");
     Ok(head)
+}
+
+/// A statement that keeps a name with a base table until the transaction ends, as [`Session::hold_tables`] does, in the
+/// dump's character set.
+pub(crate) fn hold(
+    session: &mut Session,
+    into: &TableName,
+    charset: &str,
+) -> Result<Vec<u8>, Error> {
+    let name = name_in(session, into, charset)?;
+    let hint = session.base_table_hint();
+    Ok([b"SELECT 1 FROM ", name.as_slice(), b" ", hint.as_bytes(), b" LIMIT 0"].concat())
 }
 
 /// A name within backquotes; of characters of two bytes the second may look like one.

@@ -198,6 +198,7 @@ impl Connection {
                     session.limit_row_wait(ROW_LOCK_SECONDS_MAX)?;
                 }
                 begin(&mut session, commit, number)?;
+                session.exec_bytes(&gate.hold)?;
                 Some(number)
             }
         };
@@ -216,6 +217,7 @@ impl Connection {
     ) -> Result<u64, Stopped> {
         if gate.commit == Commit::Chunks {
             self.session.exec("START TRANSACTION")?;
+            self.session.exec_bytes(&gate.hold)?;
         }
         let mut sent = 0;
         let mut rest = spans.spans.as_slice();

@@ -117,9 +117,9 @@ fn find_rounded(
         .collect();
     // One row, and none of the table's.
     let row = session.query_row(&format!(
-        "SELECT {} FROM (SELECT 1) AS one LEFT JOIN {} AS t ON FALSE",
+        "SELECT {} FROM (SELECT 1) AS one LEFT JOIN {base} ON FALSE",
         list.join(", "),
-        table.name.quoted()
+        base = table.name.base_as("t")
     ))?;
     for (at, (i, text)) in floats.iter().enumerate() {
         let exact = row.text_or_null(at)?;

@@ -7,6 +7,7 @@ mod bulk;
 mod bytes;
 mod denied;
 mod ending;
+mod held;
 mod row;
 mod step;
 mod variables;
@@ -186,11 +187,12 @@ impl Session {
         mut visit: impl FnMut(Row) -> Result<()>,
     ) -> Result<()> {
         refuse_local(sql)?;
+        let taken = self.as_taken(sql);
         let _running = self.options.interrupt.begin(&self.mark)?;
         let statement: Arc<str> = shorten(sql).into();
         let mut ours = Ours::default();
         let outcome = self.driver.call(|conn| {
-            let (mut answer, mut bytes) = (conn.query_iter(sql)?, 0);
+            let (mut answer, mut bytes) = (conn.query_iter(&*taken)?, 0);
             while let Some(row) = answer.next() {
                 let row = Row::of(row?, &statement);
                 bytes += row.memory_bytes();
@@ -301,8 +303,9 @@ impl Session {
     pub fn column_bytes(&mut self, sql: &str) -> Result<Vec<u32>> {
         // Else the widths would be those in the connection's character set.
         self.set(&[("character_set_results", "NULL")])?;
+        let taken = self.as_taken(sql);
         let widths = self.driver.call(|conn| {
-            let answer = conn.query_iter(sql)?;
+            let answer = conn.query_iter(&*taken)?;
             let columns = answer.columns();
             Ok(columns.as_ref().iter().map(mysql::Column::column_length).collect())
         });
@@ -357,9 +360,10 @@ impl Session {
     }
 
     fn run_as(&mut self, sql: &str, error: impl Fn(mysql::Error) -> Error) -> Result<Done> {
+        let taken = self.as_taken(sql);
         let _running = self.options.interrupt.begin(&self.mark)?;
         let done = self.driver.call(|conn| {
-            let answer = conn.query_iter(sql)?;
+            let answer = conn.query_iter(&*taken)?;
             let done = Done {
                 affected_rows: answer.affected_rows(),
                 warnings: answer.warnings(),

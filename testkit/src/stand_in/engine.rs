@@ -7,7 +7,7 @@
 
 use super::answers::{Learned, learned, learned_of_mysql};
 use super::shared::held;
-use super::statements::{Answer, Run, names, text, within};
+use super::statements::{Answer, BASE_TABLE, Run, names, text, within};
 use super::tables::Value;
 use std::collections::BTreeMap;
 
@@ -230,6 +230,9 @@ impl Run<'_> {
                 }
             }
             Engine::PolarDbX => {
+                if sql.contains(BASE_TABLE) {
+                    return refused(4500, "FOR GROUP BY is not supported");
+                }
                 if sql.starts_with("CREATE TABLE") && sql.contains(" LIKE ") {
                     return refused(
                         4500,

@@ -5,6 +5,7 @@
 //! other in a circle; a parent and its child may.
 #![allow(clippy::unwrap_used)]
 
+mod base_tables;
 mod imports;
 mod licences;
 mod threads;
