@@ -294,7 +294,8 @@ impl Ledger {
             quote_text(&self.job),
             quote_text(proof.unwrap_or_default())
         );
-        session.exec_rows(&sql, "INSERT of the job's end into the ledger")?;
+        let label = "INSERT of the job's end into the ledger";
+        session.write_to(&self.table, |session| session.exec_rows(&sql, label))?;
         Ok(())
     }
 
@@ -303,7 +304,8 @@ impl Ledger {
         session: &mut Session,
         table: &TableName,
     ) -> Result<Vec<(Ledger, Option<String>)>, Error> {
-        let sql = format!("SELECT job, note FROM {} WHERE ordinal={COMPLETE_ROW}", table.quoted());
+        let base = table.base();
+        let sql = format!("SELECT job, note FROM {base} WHERE ordinal={COMPLETE_ROW}");
         let rows = match session.query(&sql) {
             Err(e) if e.errno() == Some(ER_NO_SUCH_TABLE) => return Ok(Vec::new()),
             rows => rows?,
