@@ -200,7 +200,7 @@ pub fn mend(session: &mut Session, replaced: &[(TableName, TableName)]) -> Resul
 
 /// Whether InnoDB has the table under the name that the server has.
 fn is_whole(session: &mut Session, table: &TableName) -> Result<bool> {
-    match session.query(&format!("SELECT 1 FROM {} LIMIT 0", table.quoted())) {
+    match session.query(&format!("SELECT 1 FROM {base} LIMIT 0", base = table.base())) {
         Ok(_) => Ok(true),
         Err(error) => match error.errno() {
             Some(ER_NO_SUCH_TABLE_IN_ENGINE) => Ok(false),
