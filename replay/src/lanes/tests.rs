@@ -38,8 +38,8 @@ impl Scene {
         let mut session = server.connect().unwrap();
         session.exec(&format!("USE {}", name.database)).unwrap();
         session.exec(&format!("CREATE TABLE t {shape}")).unwrap();
-        session.exec("SET sql_mode='NO_AUTO_VALUE_ON_ZERO', sql_notes=0").unwrap();
-        session.exec("SET unique_checks=0, foreign_key_checks=0").unwrap();
+        session.set(&[("sql_mode", "NO_AUTO_VALUE_ON_ZERO"), ("sql_notes", "0")]).unwrap();
+        session.set(&[("unique_checks", "0"), ("foreign_key_checks", "0")]).unwrap();
         let mut options = ReplayOptions::new("/dev/null".into());
         options.connections = Some(4);
         let dump = server.dir().join(format!("{}.sql", name.database));
@@ -49,6 +49,7 @@ impl Scene {
 
     fn set(&mut self, sql: &str) {
         self.session.exec(sql).unwrap();
+        self.session.adopt_variables().unwrap();
     }
 
     /// The first run of a dump.

@@ -91,7 +91,10 @@ impl Replayed<'_> {
                     sent.push(route::put(shared, job, &UnderWay::new(0)).unwrap());
                     reader = handback.wait().unwrap();
                 }
-                _ => drop(sessions.dump.exec_bytes(&statement.text).unwrap()),
+                _ => {
+                    sessions.dump.exec_bytes(&statement.text).unwrap();
+                    sessions.dump.adopt_variables().unwrap();
+                }
             }
         }
         tables.publish(&mut sessions, &[table]).unwrap();

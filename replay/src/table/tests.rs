@@ -11,7 +11,7 @@ use super::*;
 fn sessions(server: &TestServer, database: &str) -> Sessions {
     let mut dump = server.connect().unwrap();
     dump.exec(&format!("USE `{database}`")).unwrap();
-    dump.exec("SET foreign_key_checks=0, sql_mode='NO_AUTO_VALUE_ON_ZERO'").unwrap();
+    dump.set(&[("foreign_key_checks", "0"), ("sql_mode", "NO_AUTO_VALUE_ON_ZERO")]).unwrap();
     Sessions { dump, own: server.connect().unwrap() }
 }
 
@@ -334,7 +334,7 @@ fn checks_that_are_on_leave_foreign_keys_to_the_dump() {
     let Some(server) = TestServer::shared() else { return };
     let database = server.database().unwrap();
     let mut sessions = sessions(server, &database);
-    sessions.dump.exec("SET foreign_key_checks=1").unwrap();
+    sessions.dump.set(&[("foreign_key_checks", "1")]).unwrap();
     let mut tables = Tables::new(&options(false));
     let (parent, child) = (TableName::new(&*database, "p"), TableName::new(&*database, "c"));
     let text = format!("CREATE TABLE c {}", CHILD.1);
