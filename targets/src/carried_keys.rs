@@ -70,7 +70,9 @@ impl Turns {
         let passes = matches!(error, Error::LockWait { .. })
             || [ER_LOCK_WAIT_TIMEOUT, ER_LOCK_DEADLOCK].map(Some).contains(&error.errno())
             || error.is_unclear();
-        let is_over = self.begun.elapsed() + self.pause > self.wait;
+        // A connection that broke may have taken its time to do so.
+        let is_first = self.pause == PAUSE_MIN && error.is_cut();
+        let is_over = !is_first && self.begun.elapsed() + self.pause > self.wait;
         if !passes || is_over || session.options().interrupt.is_requested() {
             return false;
         }
