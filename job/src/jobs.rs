@@ -184,11 +184,8 @@ pub fn remove_rejects(state_dir: &Path, job: &str) -> Result<(), Error> {
     let failed = |source| Error::State { path: state_dir.to_owned(), source };
     let Some(folder) = folder(state_dir).map_err(failed)? else { return Ok(()) };
     let files = journal::rejects_files(&folder).map_err(failed)?;
-    let of_job = files.iter().filter(|(of, _)| of == job);
-    of_job
-        .map(|(_, name)| folder.remove(name, "rejects").map(drop))
-        .collect::<Result<_, _>>()
-        .map_err(failed)
+    let mut of_job = files.iter().filter(|(of, _)| of == job);
+    of_job.try_for_each(|(_, name)| folder.remove(name, "rejects").map(drop)).map_err(failed)
 }
 
 /// Notes that the command of a killed job is run again, by another job: nothing waits for this one.
