@@ -229,7 +229,7 @@ impl Bench {
         let ends = file.iter().enumerate().filter(|(_, byte)| **byte == TERMINATOR);
         let starts: Vec<u64> =
             std::iter::once(0).chain(ends.map(|(at, _)| at as u64 + 1)).collect();
-        self.session.set(&[("sql_mode", ready.columns.sql_mode())]).unwrap();
+        self.session.set(&[("sql_mode", &ready.columns.sql_mode())]).unwrap();
         let mut encoder = ready.encoder();
         let mut portion = Portion::default();
         let mut refused = Vec::new();

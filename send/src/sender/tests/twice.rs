@@ -87,8 +87,8 @@ fn rows_are_in_once_wherever_the_connection_is_cut() {
             }
             nth += 1;
         }
-        // Transaction, ledger, rows (two statements, or a statement, rows and their end), variables, COMMIT.
-        assert_eq!(nth, if form == Form::Lines { 8 } else { 7 }, "{form:?}");
+        // Transaction, the tables held, ledger, rows (two statements, or a statement, rows and their end), variables, COMMIT.
+        assert_eq!(nth, if form == Form::Lines { 9 } else { 8 }, "{form:?}");
     }
 }
 
