@@ -142,7 +142,12 @@ impl Db {
     /// Runs a statement; an error fails the test.
     #[track_caller]
     pub fn sql(&mut self, sql: &str) -> Done {
-        self.session.exec(sql).unwrap_or_else(|error| panic!("{error}"))
+        let done = self.session.exec(sql).unwrap_or_else(|error| panic!("{error}"));
+        if sql.starts_with("SET ") {
+            // The product is handed this session, and expects what it set itself.
+            self.session.adopt_variables().unwrap_or_else(|error| panic!("{error}"));
+        }
+        done
     }
 
     /// Runs a statement that may fail.
