@@ -27,12 +27,13 @@ NEWER   := $(abspath $(TARGET))/mariadb-trixie
 SOAK_SERVERS ?= installed$(if $(wildcard $(NEWER)/bin/mariadbd),$(comma)$(NEWER)/bin/mariadbd)
 comma   := ,
 
-.PHONY: help demo cluster cluster-stop test bench soak soak-servers fuzz fuzz-sanitized miri build install clean
+.PHONY: help demo cluster cluster-stop test test-more bench soak soak-servers fuzz fuzz-sanitized miri build install clean
 
 help:
 	@echo 'make demo            load TPC-H lineitem (SCALE=1: 6 million rows) and compare with LOAD DATA'
 	@echo 'make cluster         a server with Spider and four that have its partitions (make cluster-stop stops them)'
-	@echo 'make test            format, lints and all tests; what CI runs'
+	@echo 'make test            format, lints and all tests'
+	@echo 'make test-more       kills at each system call, races and random job files; CI runs both'
 	@echo 'make bench           rows/s and MB/s of each stage, then of the whole load (SCALE=1)'
 	@echo 'make soak            random tables by LOAD DATA and by Inrush, with kills (MINUTES=10; SEED=n: case n again)'
 	@echo 'make soak-servers    unpack a newer MariaDB, which make soak then uses too; installs nothing'
@@ -71,6 +72,13 @@ test:
 	elif ! $(CARGO) deny --locked -L error check licenses bans sources; then exit 1; \
 	elif $(CARGO) deny --locked fetch db 2>/dev/null; then $(CARGO) deny --locked -L error check advisories; \
 	else echo 'not checked, for they cannot be fetched: advisories (cargo deny check advisories)'; fi
+
+# Tests that take minutes each; what was built for make test serves them.
+test-more:
+	@scripts/setup.sh 8 test
+	INRUSH_TEST_KILLS=all INRUSH_LINES=10 $(CARGO) test --locked --workspace --features inrush/bench --test main -- \
+		killed:: left_keys:: oracle::
+	$(CARGO) test --locked --workspace --features inrush/bench --test main -- --ignored traps::
 
 bench:
 	@scripts/setup.sh 16
