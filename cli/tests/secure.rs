@@ -197,18 +197,21 @@ fn a_server_that_answers_without_sense_is_an_error_in_one_line() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port().to_string();
     let answers = std::thread::spawn(move || {
-        let (mut stream, _) = listener.accept().unwrap();
-        let mut greeting = b"\x0a10.11.19-MariaDB\0\x07\0\0\0saltsalt\0".to_vec();
-        // PROTOCOL_41, TRANSACTIONS, SECURE_CONNECTION, PLUGIN_AUTH; no encryption.
-        greeting.extend(b"\x01\xa2\x2d\x02\0\x08\0\x15\0\0\0\0\0\0\0\0\0\0");
-        greeting.extend(b"saltsaltsalt\0mysql_native_password\0");
-        let size = u8::try_from(greeting.len()).unwrap();
-        stream.write_all(&[size, 0, 0, 0]).unwrap();
-        stream.write_all(&greeting).unwrap();
-        let mut heard = [0; 4096];
-        let _ = stream.read(&mut heard).unwrap();
-        // An empty packet, where there has to be a verdict.
-        stream.write_all(&[0, 0, 0, 2]).unwrap();
+        // The first connection looks for what killed loads have left.
+        for _ in 0..2 {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut greeting = b"\x0a10.11.19-MariaDB\0\x07\0\0\0saltsalt\0".to_vec();
+            // PROTOCOL_41, TRANSACTIONS, SECURE_CONNECTION, PLUGIN_AUTH; no encryption.
+            greeting.extend(b"\x01\xa2\x2d\x02\0\x08\0\x15\0\0\0\0\0\0\0\0\0\0");
+            greeting.extend(b"saltsaltsalt\0mysql_native_password\0");
+            let size = u8::try_from(greeting.len()).unwrap();
+            stream.write_all(&[size, 0, 0, 0]).unwrap();
+            stream.write_all(&greeting).unwrap();
+            let mut heard = [0; 4096];
+            let _ = stream.read(&mut heard).unwrap();
+            // An empty packet, where there has to be a verdict.
+            stream.write_all(&[0, 0, 0, 2]).unwrap();
+        }
     });
     let home = Home::new();
     let rows = home.file("rows.txt", "1\n");

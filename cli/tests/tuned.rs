@@ -72,6 +72,8 @@ impl Yard {
 
     /// `inrush load rows.txt --into d.t --tune=relaxed`, over and over.
     fn load(&self, home: &Home, more: &[&str]) -> Command {
+        // Another file each time: the rows of a killed load of the same one may be in already.
+        std::fs::write(&self.file, std::fs::read(&self.file).unwrap()).unwrap();
         let mut command = home.load(&self.server, "d.t", &self.file);
         command.args(["--path", "stream", "--mode", "replace", "--tune=relaxed"]).args(more);
         command

@@ -49,8 +49,7 @@ pub(crate) fn settle(
     Ok(settled)
 }
 
-/// The same of a target whose rows are on other servers. The tables that killed loads have left are removed
-/// by the next load that changes it.
+/// The same of a target whose rows are on other servers, where the caller removes what killed loads have left.
 pub(crate) fn settle_shards(
     target: &mut Lock,
     options: &LoadOptions,

@@ -298,8 +298,9 @@ fn inspect_shards(
     options: &LoadOptions,
     (source, text): (&mut dyn Source, &str),
 ) -> Result<Found, Error> {
-    let adds = options.mode == Mode::Append;
-    if !adds {
+    // A table with rows is refused by what follows.
+    let inserts = options.mode == Mode::Insert;
+    if inserts {
         let settled = published::settle_shards(&mut target, options, text)?;
         if settled.is_in {
             return Ok(Found::In(Box::new(target), Box::new(settled)));
@@ -307,9 +308,10 @@ fn inspect_shards(
     }
     let mut looked = shards::look(target, connect, options, source)?;
     // What the head says of rows that were added says more than a journal.
-    if adds && !looked.is_in_already() {
+    if !inserts && !looked.is_in_already() {
         let settled = published::settle_shards(&mut looked.target, options, text)?;
         if settled.is_in {
+            shards::sweep(connect, options, &mut looked)?;
             return Ok(Found::In(Box::new(looked.target), Box::new(settled)));
         }
     }

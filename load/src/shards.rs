@@ -62,6 +62,20 @@ type LoadOne<'l> = dyn Fn(
     + Sync
     + 'l;
 
+/// Removes what a killed load that replaced rows has left on the head and on its shards.
+pub(crate) fn sweep(
+    connect: &ConnectOptions,
+    options: &LoadOptions,
+    looked: &mut Looked,
+) -> Result<(), Error> {
+    if options.mode == Mode::Append {
+        return Ok(());
+    }
+    let by_head = looked.head.as_ref().is_some_and(|way| way.by_head);
+    let tables = Tables::new(connect, options, (&looked.target, &looked.map), by_head);
+    tables.sweep(&mut looked.target.session)
+}
+
 /// A load of this kind.
 pub(crate) struct Sharded<'l, 's> {
     pub(crate) connect: &'l ConnectOptions,

@@ -143,9 +143,13 @@ fn values_go_on_where_the_table_was() {
     server.load(&options).unwrap();
     same_rows(&mut db, "b", "a", &["PRIMARY"]);
     options.mode = Mode::Replace;
-    server.load(&options).unwrap();
-    let ids: Vec<String> = scan(&mut db, "b", None).iter().map(|row| row.text_lossy(0)).collect();
-    assert_eq!(ids, ["11", "12", "13", "14", "15"]);
+    for (keeps, first) in [(true, 11), (false, 1), (true, 6)] {
+        options.keep_auto_increment = keeps;
+        server.load(&options).unwrap();
+        let rows = scan(&mut db, "b", None);
+        let ids: Vec<u64> = rows.iter().map(|row| row.number(0).unwrap()).collect();
+        assert_eq!(ids, (first..first + 5).collect::<Vec<u64>>(), "{keeps}");
+    }
 }
 
 /// When the type has no value left, both sides stop, and nothing is loaded.
