@@ -143,7 +143,8 @@ fn values_go_on_where_the_table_was() {
     server.load(&options).unwrap();
     same_rows(&mut db, "b", "a", &["PRIMARY"]);
     options.mode = Mode::Replace;
-    for (keeps, first) in [(true, 11), (false, 1), (true, 6)] {
+    // LOAD DATA takes numbers in blocks, and leaves the rest of the last one unused.
+    for (keeps, first) in [(true, 11), (false, 1), (true, 8)] {
         options.keep_auto_increment = keeps;
         server.load(&options).unwrap();
         let rows = scan(&mut db, "b", None);

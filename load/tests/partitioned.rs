@@ -185,7 +185,7 @@ fn as_load_data(shapes: &[Shape]) {
         assert_eq!(db.tables(), ["a", "b"]);
         // Others in their place.
         let file = server.file(&db, "others", shape.text(random, 50));
-        db.sql("DELETE FROM a");
+        db.sql("TRUNCATE a");
         db.sql(&load_data("a", &file));
         let replace = LoadOptions { mode: Mode::Replace, ..options(&server, &db, &file) };
         server.load(&replace).unwrap();
