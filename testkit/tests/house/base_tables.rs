@@ -33,9 +33,8 @@ fn files() -> impl Iterator<Item = (String, String)> {
     let crates = LAYERS.into_iter().filter(|name| !OWN_SERVERS.contains(name));
     crates.flat_map(|name| {
         sources(name).into_iter().map(move |(path, text)| {
-            let mut lines = text.lines();
             let mut joined = String::new();
-            while let Some(line) = lines.next() {
+            for line in text.lines() {
                 match line.strip_suffix('\\') {
                     Some(begun) => joined.push_str(begun.trim_start()),
                     None => {
