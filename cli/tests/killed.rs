@@ -236,7 +236,7 @@ fn a_job_that_has_read_a_pipe_is_finished_by_resume() {
     killed.has_rows(1, "resumed");
 }
 
-/// Whether all kills are to be tried.
+/// True if all kills are to be tried.
 fn is_thorough() -> bool {
     std::env::var("INRUSH_TEST_KILLS").is_ok_and(|kills| kills == "all")
 }

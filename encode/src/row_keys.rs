@@ -241,7 +241,7 @@ impl KeyReader {
         true
     }
 
-    /// Whether a column that keys are made of is NULL in a row.
+    /// True if a column that keys are made of is NULL in a row.
     #[cold]
     pub fn has_null<R: Row>(&mut self, row: R) -> bool {
         let KeyReader { plan, scratch, .. } = self;

@@ -67,7 +67,7 @@ pub struct ExportOptions {
     pub force: bool,
     /// What files hold.
     pub format: Format,
-    /// Whether an SQL file makes the table where it is missing. Default: yes.
+    /// True if an SQL file makes the table where it is missing. Default: yes.
     pub creates_table: bool,
     /// How they are compressed. Default: not.
     pub compression: Compression,

@@ -79,19 +79,19 @@ impl Job {
         self.entries.first()?.proof()
     }
 
-    /// Whether it was about to publish, or has.
+    /// True if it was about to publish, or has.
     pub fn may_be_in(&self) -> bool {
         self.is_in() || self.entries.iter().any(|entry| entry.step == Stage::Publish.name())
     }
 
-    /// Whether all its rows are in, as far as its journal says.
+    /// True if all its rows are in, as far as its journal says.
     pub fn is_in(&self) -> bool {
         let steps = [journal::JOB, Stage::Publish.name()];
         let ended = |entry: &Entry| entry.event == Event::End && steps.contains(&&*entry.step);
         self.entries.iter().any(ended)
     }
 
-    /// Whether all its rows are in, and its user may not know.
+    /// True if all its rows are in, and its user may not know.
     pub fn is_unfinished(&self) -> bool {
         let is_closed = self.entries.last().is_none_or(|last| last.event == Event::Closed);
         self.proof().is_some() && self.is_in() && !is_closed && self.state != State::Running
@@ -103,7 +103,7 @@ impl Job {
         (last.event == Event::Failed).then_some(last.detail.as_str())
     }
 
-    /// Whether all of its rows are in, and foreign keys of other tables refer to an old table still.
+    /// True if all of its rows are in, and foreign keys of other tables refer to an old table still.
     pub fn has_keys_left(&self) -> bool {
         let about = self.entries.iter().rev().take(2);
         self.state == State::Failed && about.into_iter().any(|entry| entry.step == journal::KEYS)

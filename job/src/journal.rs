@@ -104,7 +104,7 @@ pub struct Journal {
     file: File,
     path: PathBuf,
     job: String,
-    /// Whether a line could not be written. What is written behind it may be read by nobody.
+    /// True if a line could not be written. What is written behind it may be read by nobody.
     is_broken: bool,
 }
 
@@ -254,13 +254,13 @@ pub(crate) fn is_being_written(folder: &Folder, name: &OsStr) -> bool {
     locked == Err(rustix::io::Errno::WOULDBLOCK)
 }
 
-/// Whether the job of a journal came to its end, well or not, and its user knows.
+/// True if the job of a journal came to its end, well or not, and its user knows.
 fn has_ended(folder: &Folder, name: &OsStr) -> bool {
     let text = private::read(folder, name, "journal").unwrap_or_default();
     is_over(&parse(&text))
 }
 
-/// Whether these lines are those of a job that failed or is closed. Older versions, and jobs without a
+/// True if these lines are those of a job that failed or is closed. Older versions, and jobs without a
 /// proof, are not closed.
 pub(crate) fn is_over(entries: &[Entry]) -> bool {
     let is_proven = entries.first().is_some_and(|first| first.proof().is_some());

@@ -269,10 +269,10 @@ pub struct LoadOptions {
     /// Whether a line with a quote that nothing closes is a row that may be refused, or left out. Default:
     /// if any may.
     pub leaves_unclosed: Option<bool>,
-    /// Whether [`Mode::Replace`] keeps the table's next AUTO_INCREMENT number. Default no: numbers begin as
+    /// True if [`Mode::Replace`] keeps the table's next AUTO_INCREMENT number. Default no: numbers begin as
     /// after TRUNCATE.
     pub keep_auto_increment: bool,
-    /// Whether a file that has text and no row is loaded as an empty one, and whether [`Mode::Replace`]
+    /// True if a file that has text and no row is loaded as an empty one, and whether [`Mode::Replace`]
     /// may put nothing in the place of the rows that are there: an input without rows, or with refused
     /// ones only. Default no.
     pub allow_empty: bool,
@@ -401,7 +401,7 @@ impl LoadOptions {
         }
     }
 
-    /// Whether AUTO_INCREMENT numbers begin as after TRUNCATE.
+    /// True if AUTO_INCREMENT numbers begin as after TRUNCATE.
     pub fn restarts_numbers(&self) -> bool {
         self.mode == Mode::Replace && !self.keep_auto_increment
     }

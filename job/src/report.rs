@@ -114,7 +114,7 @@ pub struct Report {
     pub path: &'static str,
     /// Why that path.
     pub why: String,
-    /// Whether a killed job of the same command had loaded all rows, so that this one loaded none.
+    /// True if a killed job of the same command had loaded all rows, so that this one loaded none.
     #[serde(skip_serializing_if = "is_false")]
     pub is_in_already: bool,
     /// Version of the server.

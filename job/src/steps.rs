@@ -33,7 +33,7 @@ pub struct Steps<'a> {
     table: Option<String>,
     /// The command, with its proof.
     command: Option<CommandLine>,
-    /// Whether the journal says on disk that all rows are in.
+    /// True if the journal says on disk that all rows are in.
     is_in: bool,
     /// Killed jobs that this one finishes.
     finished: Vec<Job>,

@@ -27,7 +27,7 @@ pub fn carry_keys_over(
     Ok(left_keys::finish(&mut session, wait, may_go)?)
 }
 
-/// Whether the old table of this one may go, which proves that the rows of a job are in: their journals say
+/// True if the old table of this one may go, which proves that the rows of a job are in: their journals say
 /// so, and those of killed jobs from here on.
 fn may_go(state_dir: &Path, table: &str, is_extended: bool) -> Result<bool, Error> {
     let (mut is_known, mut is_open) = (false, false);

@@ -17,13 +17,13 @@ use targets::{Connections, Keeper, Lock, Proof, Resting};
 /// What was found of loads that were killed.
 #[derive(Default)]
 pub(crate) struct Settled {
-    /// Whether the rows of this very command are in: nothing is to be loaded.
+    /// True if the rows of this very command are in: nothing is to be loaded.
     pub(crate) is_in: bool,
     /// The killed job of this command, if its journal is here.
     job: Option<Job>,
     /// Proofs that are removed, by the commands.
     proofs: Vec<String>,
-    /// Whether what the killed loads left is removed.
+    /// True if what the killed loads left is removed.
     clears: bool,
     /// Killed jobs whose rows this load replaces.
     replaced: Vec<Job>,
@@ -220,7 +220,7 @@ fn of(options: &LoadOptions, id: &str) -> Result<Vec<Job>, Error> {
     Ok(jobs)
 }
 
-/// Whether the user of a job knows that its rows are in.
+/// True if the user of a job knows that its rows are in.
 fn is_told(job: &Job) -> bool {
     job.state == State::Running
         || job.entries.last().is_some_and(|last| last.event == Event::Closed)

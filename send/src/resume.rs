@@ -162,7 +162,7 @@ pub fn sweep(target: &mut Lock) -> Result<(), Error> {
 pub struct Completed {
     /// What its command is known by.
     pub proof: String,
-    /// Whether its files are those of this load.
+    /// True if its files are those of this load.
     pub is_same_input: bool,
 }
 

@@ -160,7 +160,7 @@ pub(crate) struct Sender {
     is_in_file_charset: bool,
     /// Whether the session may be in a transaction.
     is_open: bool,
-    /// Whether the transaction of [`Commit::Whole`] holds the table.
+    /// True if the transaction of [`Commit::Whole`] holds the table.
     is_held: bool,
     /// The statement that is sent.
     sql: String,

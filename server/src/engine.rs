@@ -98,7 +98,7 @@ impl Kind {
         self == Kind::TiDb
     }
 
-    /// Whether statements may have index hints, of which a view is refused: of PolarDB-X it was not confirmed.
+    /// True if statements may have index hints, of which a view is refused: of PolarDB-X it was not confirmed.
     pub(crate) fn takes_index_hints(self) -> bool {
         self != Kind::PolarDbX
     }

@@ -65,7 +65,7 @@ impl Turns {
         Turns { begun: Instant::now(), wait, pause: PAUSE_MIN }
     }
 
-    /// Whether there is one more after `error`, once others had theirs.
+    /// True if there is one more after `error`, once others had theirs.
     pub(super) fn again(&mut self, error: &Error, session: &Session) -> bool {
         let passes = matches!(error, Error::LockWait { .. })
             || [ER_LOCK_WAIT_TIMEOUT, ER_LOCK_DEADLOCK].map(Some).contains(&error.errno())
@@ -200,7 +200,7 @@ pub fn mend(session: &mut Session, replaced: &[(TableName, TableName)]) -> Resul
     Ok(())
 }
 
-/// Whether InnoDB has the table under the name that the server has.
+/// True if InnoDB has the table under the name that the server has.
 fn is_whole(session: &mut Session, table: &TableName) -> Result<bool> {
     match session.query(&format!("SELECT 1 FROM {base} LIMIT 0", base = table.base())) {
         Ok(_) => Ok(true),

@@ -95,7 +95,7 @@ fn target_of(session: &mut Session, aside: &TableName) -> Result<Option<TableNam
     Ok(None)
 }
 
-/// Whether a table is called so once its place is taken.
+/// True if a table is called so once its place is taken.
 fn is_aside_of(table: &TableName, aside: &TableName) -> bool {
     Names::of(table).asides(table).contains(aside)
 }

@@ -117,7 +117,7 @@ impl Resting {
         }
     }
 
-    /// Whether no load of this target has left anything, as [`Lock::is_swept`].
+    /// True if no load of this target has left anything, as [`Lock::is_swept`].
     pub fn is_swept(&self) -> bool {
         self.left.as_ref().is_some_and(|left| !left.has(&self.table.name))
     }

@@ -33,7 +33,7 @@ pub struct Swapped<'l> {
     pub(super) parents: Option<Guard>,
     /// What nobody writes to yet.
     pub(super) held: Held,
-    /// Whether there was a turn at dropping the old tables.
+    /// True if there was a turn at dropping the old tables.
     pub(super) has_tried: bool,
 }
 

@@ -220,7 +220,7 @@ impl Transaction {
 }
 
 impl Lock {
-    /// Whether the transaction of a killed load was committed, by its mark. Waits for its end.
+    /// True if the transaction of a killed load was committed, by its mark. Waits for its end.
     pub(super) fn was_marked(&mut self, mark: &TableName) -> Result<bool> {
         let sql = format!("SELECT 1 FROM {base} LOCK IN SHARE MODE", base = mark.base());
         let rows = self.patience.watch(&mut self.session, |session| session.query(&sql))?;

@@ -45,27 +45,27 @@ pub(super) struct Entities {
 }
 
 impl Entities {
-    /// Whether a row of an entity is made from a line at this place, beside the good lines so far.
+    /// True if a row of an entity is made from a line at this place, beside the good lines so far.
     pub(super) fn would_stand(&self, table: usize, key: &[u8], at: LineAt) -> bool {
         let gathered = self.gathered[table].as_ref();
         !self.kept[table].contains(key)
             && gathered.is_none_or(|all| all.would_stand(key, at.place()))
     }
 
-    /// Whether the last line of an entity stands for it.
+    /// True if the last line of an entity stands for it.
     pub(super) fn has_last(&self, table: usize) -> bool {
         self.gathered[table].as_ref().is_some_and(Gathering::has_last)
     }
 }
 
 impl Candidate {
-    /// Whether a row with a fault is made from it, beside the good lines so far.
+    /// True if a row with a fault is made from it, beside the good lines so far.
     pub(super) fn stands(&self, entities: &Entities) -> bool {
         let is_made = |row: &EntityRow| entities.would_stand(row.table, &row.key, self.at);
         self.rows.iter().any(|row| row.is_faulty && is_made(row))
     }
 
-    /// Whether lines behind it decide.
+    /// True if lines behind it decide.
     pub(super) fn waits_for_last(&self, entities: &Entities) -> bool {
         self.rows.iter().any(|row| row.is_faulty && entities.has_last(row.table))
     }

@@ -8,12 +8,12 @@ use sources::{Row, TextRow, Value};
 /// Something that is wrong with a line, and what it has in common with others.
 pub(super) type Fault = (Also, String);
 
-/// What is wrong with the line at hand.
+/// The faults of the current line.
 #[derive(Default)]
 pub(super) struct Faults {
-    /// Those that make it a bad line.
+    /// Faults that make it a bad line.
     of_line: Vec<Fault>,
-    /// Those of its rows of entities, by the numbers of the tables: each makes it a bad line if the row is
+    /// Faults of its rows of entities, by the numbers of the tables: each makes it a bad line if the row is
     /// made from it.
     of_rows: Vec<(usize, Fault)>,
 }
@@ -32,17 +32,17 @@ impl Faults {
         }
     }
 
-    /// Whether the line is bad whatever others are.
+    /// True if the line is bad whatever others are.
     pub(super) fn has_of_line(&self) -> bool {
         !self.of_line.is_empty()
     }
 
-    /// Whether the row of an entity has one.
+    /// True if the row of an entity has one.
     pub(super) fn has_of(&self, table: usize) -> bool {
         self.of_rows.iter().any(|(of, _)| *of == table)
     }
 
-    /// Whether there are none.
+    /// True if there are none.
     pub(super) fn is_empty(&self) -> bool {
         self.of_line.is_empty() && self.of_rows.is_empty()
     }

@@ -121,12 +121,12 @@ impl<'a> Seat<'a> {
         self.slots.iter().copied().filter(|_| !self.is_known)
     }
 
-    /// Whether the number of a line is part of its row.
+    /// True if the number of a line is part of its row.
     pub(super) fn has_line_number(&self) -> bool {
         self.row.has_line_number()
     }
 
-    /// Whether the line at hand may have a row here, whose values no good line before had.
+    /// True if the line at hand may have a row here, whose values no good line before had.
     fn may_have_row(&self, keys: &Keys<'_>) -> bool {
         !self.is_known && !self.own.is_some_and(|slot| keys.has_no_row(slot))
     }
@@ -216,7 +216,7 @@ impl<'a> Seat<'a> {
         Some(EntityRow { table, key, digest, is_faulty: faults.has_of(table) })
     }
 
-    /// Whether the row of the line at hand has a fault and is made from it, beside the good lines so far.
+    /// True if the row of the line at hand has a fault and is made from it, beside the good lines so far.
     pub(super) fn stands_with_fault(
         &self,
         keys: &Keys<'_>,

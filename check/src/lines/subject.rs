@@ -35,7 +35,7 @@ pub struct LineTable {
     pub(super) formats: Arc<Formats>,
     /// Columns that must get the id of another row, and of which table.
     pub(super) ids: Vec<(String, String)>,
-    /// Whether it keeps the rows that it has.
+    /// True if it keeps the rows that it has.
     pub(super) keeps_rows: bool,
 }
 

@@ -40,7 +40,7 @@ pub(super) struct Worker<'a> {
     digester: Digester,
     /// Lines of the chunk at hand that others decide of.
     candidates: Vec<Candidate>,
-    /// Whether the number of a line is part of a row.
+    /// True if the number of a line is part of a row.
     has_line_numbers: bool,
 }
 
@@ -145,7 +145,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// Whether a row with a fault is made from the line, beside the good lines so far.
+    /// True if a row with a fault is made from the line, beside the good lines so far.
     #[cold]
     fn stands_with_fault(&self, at: LineAt) -> bool {
         let Worker { shared, seats, keys, faults, .. } = self;

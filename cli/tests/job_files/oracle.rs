@@ -101,7 +101,7 @@ struct EntityRow {
     /// Its table and its key.
     key: (&'static str, String),
     is_faulty: bool,
-    /// Whether the last line with the key counts, and not the first.
+    /// True if the last line with the key counts, and not the first.
     counts_last: bool,
 }
 

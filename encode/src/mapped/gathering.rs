@@ -85,7 +85,7 @@ impl Gathering {
         self.take_in(&mut lock(&self.parts[part_of(hash, PARTS)]), (hash, key), (at, digest));
     }
 
-    /// Whether a line at this place would stand for the entity with this key, beside the lines taken so far.
+    /// True if a line at this place would stand for the entity with this key, beside the lines taken so far.
     pub fn would_stand(&self, key: &[u8], place: LinePlace) -> bool {
         let hash = self.hash.of(key);
         let part = lock(&self.parts[part_of(hash, PARTS)]);
@@ -96,7 +96,7 @@ impl Gathering {
         }
     }
 
-    /// Whether the last line of an entity stands for it, and not the first.
+    /// True if the last line of an entity stands for it, and not the first.
     pub fn has_last(&self) -> bool {
         self.has_last
     }

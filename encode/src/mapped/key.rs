@@ -110,7 +110,7 @@ impl LineRow {
         Ok(LineRow { resolved, picked, scratch: Vec::new() })
     }
 
-    /// Whether the number of the line is part of its row.
+    /// True if the number of the line is part of its row.
     pub fn has_line_number(&self) -> bool {
         self.resolved.made.iter().any(|made| matches!(made, Made::Line))
     }

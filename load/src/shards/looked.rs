@@ -46,7 +46,7 @@ pub(crate) struct Looked {
 }
 
 impl Looked {
-    /// Whether the rows of this very command are in, by what the head says.
+    /// True if the rows of this very command are in, by what the head says.
     pub(crate) fn is_in_already(&self) -> bool {
         self.before.is_some()
     }

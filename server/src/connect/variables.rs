@@ -280,7 +280,7 @@ pub(crate) fn unknown(errno: u16, message: &str, pairs: &[(String, String)]) -> 
     pairs.iter().position(|(known, _)| is_no_variable(errno) && known == name)
 }
 
-/// Whether an error says that a session has no such variable.
+/// True if an error says that a session has no such variable.
 pub(crate) fn is_no_variable(errno: u16) -> bool {
     ER_NO_VARIABLE.contains(&errno)
 }
@@ -294,7 +294,7 @@ fn literal(value: &str) -> String {
     if is_number || value == NULL { value.to_owned() } else { quote_text(value) }
 }
 
-/// Whether two texts are one value: `ON` is `1`, and flags come in any order.
+/// True if two texts are one value: `ON` is `1`, and flags come in any order.
 fn is_same(set: &str, read: &str) -> bool {
     set == read || plain(set) == plain(read)
 }

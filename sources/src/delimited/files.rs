@@ -56,7 +56,7 @@ pub struct SourceOptions {
     /// Whether a line with a quote that nothing closes is a row, of which no field can be told, and the
     /// next line the next row. Default no: it is an error.
     pub leaves_unclosed: bool,
-    /// Whether a file that has text and no row is an error. A file that has only its header is none.
+    /// True if a file that has text and no row is an error. A file that has only its header is none.
     /// Default no.
     pub needs_rows: bool,
     /// Set by somebody who wants the end: nobody waits for a pipe then.

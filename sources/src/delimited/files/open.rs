@@ -35,7 +35,7 @@ pub(super) struct OpenFile {
     pub(super) preamble: Vec<u8>,
     /// Lines of it that were not the header.
     pub(super) lines_skipped: u64,
-    /// Whether there is text behind it, and rows in that.
+    /// True if there is text behind it, and rows in that.
     pub(super) has_text: bool,
     pub(super) has_rows: bool,
 }
