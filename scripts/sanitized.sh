@@ -23,13 +23,13 @@ export RUSTFLAGS="-Zsanitizer=address --cfg fuzzing -Cpasses=sancov-module \
 # Not for what runs while it is built: build scripts.
 export "CFLAGS_$(echo "$host" | tr - _)=-fsanitize=address -fno-omit-frame-pointer"
 
-CARGO_TARGET_DIR=$folder cargo build --target "$host" --manifest-path fuzz/libfuzzer/Cargo.toml \
+CARGO_TARGET_DIR=$folder cargo build --target "$host" --manifest-path crates/fuzz/libfuzzer/Cargo.toml \
     $(printf -- ' --bin %s' "$@")
 # What ends with the process is no leak: statics of the C libraries, threads that are given up on.
 export ASAN_OPTIONS="detect_leaks=0:allocator_may_return_null=1:${ASAN_OPTIONS:-}"
 for target; do
     mkdir -p "$folder/corpus/$target"
-    "$folder/$host/debug/$target" "$folder/corpus/$target" "fuzz/corpus/$target" \
+    "$folder/$host/debug/$target" "$folder/corpus/$target" "crates/fuzz/corpus/$target" \
         -max_total_time=$((minutes * 60 / $#)) -artifact_prefix="$folder/$target-" \
         -rss_limit_mb=4096 -timeout=60 -max_len=200000 -print_final_stats=1
 done

@@ -1,0 +1,246 @@
+//! Replays against a server that fails at any request: as `crates/load/tests/modelled.rs` has it for loads.
+//! Each table is the old one or the new one, and the same command leads to the new ones.
+
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use server::{ConnectOptions, Session};
+use testkit::proxy::{Damage, Fate, Proxy};
+use testkit::{Random, TestServer};
+
+use super::*;
+
+mod stand_in;
+
+/// Replays where nothing is said of it: about 20 seconds of them.
+const RUNS: usize = 32;
+/// Requests that are not there in every run.
+const MORE_REQUESTS: usize = 5;
+/// Packets of an answer of which one is damaged.
+const PACKETS: usize = 6;
+const TABLES: [&str; 4] = ["a", "b", "c", "e"];
+
+/// What is there before: `a` and `b` are made again by the dump, `e` is none of its tables.
+const BEFORE: &str = "CREATE TABLE a (id INT PRIMARY KEY, old INT) ENGINE=InnoDB;\
+     CREATE TABLE b (id INT PRIMARY KEY, a INT, CONSTRAINT f FOREIGN KEY (a) REFERENCES a (id)) ENGINE=InnoDB;\
+     CREATE TABLE e (id INT PRIMARY KEY) ENGINE=InnoDB;\
+     INSERT INTO a VALUES (1, 1);INSERT INTO b VALUES (1, 1)";
+
+const DUMP: &str = "SET FOREIGN_KEY_CHECKS=0;
+DROP TABLE IF EXISTS b;
+CREATE TABLE b (id INT PRIMARY KEY, a INT, KEY (a), CONSTRAINT f FOREIGN KEY (a) REFERENCES a (id)) ENGINE=InnoDB;
+INSERT INTO b VALUES (10,1),(11,2),(12,NULL);
+INSERT INTO b VALUES (20,2);
+DROP TABLE IF EXISTS a;
+CREATE TABLE a (id INT PRIMARY KEY) ENGINE=InnoDB;
+INSERT INTO a VALUES (1),(2),(3);
+DROP TABLE IF EXISTS c;
+CREATE TABLE c (id INT, v VARCHAR(9)) ENGINE=InnoDB;
+INSERT INTO c VALUES (1,'x'),(1,'y');
+CREATE OR REPLACE VIEW v AS SELECT id FROM a;
+";
+/// Rows for a table that the dump does not make.
+const MORE: &str = "INSERT INTO e VALUES (1),(2),(3);\n";
+
+/// A lock that did not come, a deadlock, a disk that is full, a server that is read-only; one that
+/// goes down, a connection and a statement that were killed.
+const REFUSALS: [u16; 7] = [1205, 1213, 1021, 1290, 1053, 1927, 1317];
+/// Of these, what is also said of a statement that was through.
+const UNCLEAR: [u16; 3] = [1053, 1927, 1317];
+/// What a statement that touches no row begins with: it waits for no lock of one.
+const WITHOUT_ROWS: [&str; 8] = ["SET", "START", "XA", "USE", "SHOW", "SELECT", "DO", "CREATE"];
+
+struct Scene {
+    session: Session,
+    database: String,
+    options: ReplayOptions,
+    connect: ConnectOptions,
+    proxy: Proxy,
+    old: Vec<String>,
+    new: Vec<String>,
+    requests: usize,
+}
+
+impl Scene {
+    fn new(server: &TestServer, set: impl FnOnce(&mut ReplayOptions)) -> Scene {
+        let database = server.database().unwrap();
+        let folder = server.dir().join(format!("{database}-model"));
+        std::fs::create_dir_all(&folder).unwrap();
+        let mut options = ReplayOptions::new(folder.join("dump.sql"));
+        options.state_dir = folder.join("state");
+        options.temp_dir = folder.clone();
+        options.connections = Some(2);
+        options.threads = 2;
+        options.memory_bytes_max = 120 << 20;
+        options.lock_wait_seconds = 2;
+        set(&mut options);
+        let more = if options.atomic { "" } else { MORE };
+        std::fs::write(&options.dump, format!("USE `{database}`;\n{DUMP}{more}")).unwrap();
+        let proxy = Proxy::start(folder.join("proxy"), server.socket());
+        let connect =
+            ConnectOptions { socket: Some(proxy.socket().to_owned()), ..server.options() };
+        let mut session = server.connect().unwrap();
+        session.exec(&format!("USE `{database}`")).unwrap();
+        let (old, new) = (Vec::new(), Vec::new());
+        let mut scene = Scene { session, database, options, connect, proxy, old, new, requests: 0 };
+        scene.reset();
+        scene.old = scene.seen();
+        scene.requests = scene.proxy.requests_of(|| {
+            replay(&scene.connect, &scene.options, &()).unwrap();
+        });
+        scene.new = scene.seen();
+        scene
+    }
+
+    fn reset(&mut self) {
+        let database = &self.database;
+        let script = format!(
+            "DROP DATABASE `{database}`;CREATE DATABASE `{database}`;USE `{database}`;{BEFORE}"
+        );
+        script.split(';').for_each(|statement| drop(self.session.exec(statement).unwrap()));
+        let _ = std::fs::remove_dir_all(&self.options.state_dir);
+    }
+
+    /// The rows of each table; that it is not there is another content.
+    fn seen(&mut self) -> Vec<String> {
+        let rows = |table: &&str| {
+            match self.session.query(&format!("SELECT * FROM {table} ORDER BY 1, 2")) {
+                Ok(rows) => format!("{table} {rows:?}"),
+                Err(error) if error.errno() == Some(1146) => format!("no {table}"),
+                // A table of one column.
+                Err(_) => {
+                    let rows = self.session.query(&format!("SELECT * FROM {table} ORDER BY 1"));
+                    format!("{table} {:?}", rows.unwrap())
+                }
+            }
+        };
+        TABLES.iter().map(rows).collect()
+    }
+
+    /// A replay in which one request has a fate of its own.
+    fn run(&mut self, random: &mut Random) {
+        let fate = match random.below(4) {
+            0 => Fate::LostBefore,
+            1 => Fate::LostAfter,
+            2 => Fate::Refused(random.pick(&REFUSALS)),
+            _ => Fate::DoneThenRefused(random.pick(&UNCLEAR)),
+        };
+        self.run_with(fate, random);
+    }
+
+    /// A replay in which one request, any, has this fate.
+    fn run_with(&mut self, fate: Fate, random: &mut Random) {
+        let nth = random.below(self.requests + MORE_REQUESTS);
+        self.run_at(fate, nth);
+    }
+
+    /// A replay in which the request of this number has this fate.
+    fn run_at(&mut self, fate: Fate, nth: usize) {
+        self.reset();
+        let met: Arc<Mutex<String>> = Arc::default();
+        let (mut count, meets) = (0, Arc::clone(&met));
+        self.proxy.judge(move |request| {
+            count += 1;
+            let needs_rows = matches!(fate, Fate::Refused(1205 | 1213));
+            let has_none = WITHOUT_ROWS.iter().any(|words| request.begins(words));
+            if count - 1 != nth || (needs_rows && has_none) {
+                return Fate::Done;
+            }
+            let text = &request.text[..request.text.len().min(200)];
+            *meets.lock().unwrap() = String::from_utf8_lossy(text).into_owned();
+            fate
+        });
+        let outcome = replay(&self.connect, &self.options, &());
+        self.proxy.let_pass();
+        let met = met.lock().unwrap().clone();
+        let what = format!("{fate:?} at request {nth}, {met:?}: {outcome:?}");
+        let seen = self.seen();
+        for (at, table) in seen.iter().enumerate() {
+            let is_known = [&self.old[at], &self.new[at]].contains(&table);
+            assert!(is_known, "{what}: {table}");
+        }
+        if outcome.is_ok() {
+            assert_eq!(seen, self.new, "{what}");
+        }
+        if self.options.atomic {
+            let is_new: Vec<bool> = (0..3).map(|at| seen[at] != self.old[at]).collect();
+            assert!(is_new.iter().all(|&new| new == is_new[0]), "{what}: {seen:?}");
+        }
+        let notes = outcome.as_ref().map(notes).unwrap_or_default();
+        self.again(&what, outcome.is_ok());
+        let left = self.session.query("SHOW TABLES LIKE '\\_inrush%'").unwrap();
+        // What is left of a replay that is done, its report says.
+        assert!(left.is_empty() || notes.contains("could not be dropped"), "{what}: {left:?}");
+        let prepared = self.session.query("XA RECOVER").unwrap();
+        assert!(prepared.is_empty(), "{what}: {prepared:?}");
+    }
+
+    fn again(&mut self, what: &str, is_done: bool) {
+        if !is_done {
+            let outcome = replay(&self.connect, &self.options, &());
+            assert!(outcome.is_ok(), "{what}: then {outcome:?}");
+            assert_eq!(self.seen(), self.new, "{what}: then {outcome:?}");
+        }
+    }
+}
+
+/// All that a report says.
+fn notes(report: &Report) -> String {
+    let of_tables = report.tables.iter().flat_map(|table| table.notes.clone());
+    report.notes.iter().cloned().chain(of_tables).collect::<Vec<_>>().join("; ")
+}
+
+fn runs(ways: usize) -> usize {
+    let runs = std::env::var("INRUSH_MODEL_RUNS").ok().and_then(|text| text.parse().ok());
+    runs.unwrap_or(RUNS) / ways
+}
+
+/// Ways in: as it comes, by lanes, built, built all at once.
+const WAYS: [fn(&mut ReplayOptions); 4] = [
+    |_| (),
+    |options| (options.rows_as, options.small_bytes_max) = (As::Statements, 1),
+    |options| options.small_bytes_max = 1,
+    |options| (options.small_bytes_max, options.atomic) = (1, true),
+];
+
+/// Answers that are damaged: as `crates/load/tests/hostile.rs` has it for loads.
+#[test]
+fn hostile_servers_leave_whole_tables_behind_a_replay() {
+    let Some(server) = TestServer::start() else { return };
+    let runs = std::env::var("INRUSH_HOSTILE_RUNS").ok().and_then(|text| text.parse().ok());
+    let mut random = Random::new(Random::seed_of_run());
+    for set in WAYS {
+        let mut scene = Scene::new(&server, set);
+        for _ in 0..runs.unwrap_or(RUNS / 2) / WAYS.len() {
+            let fate = Fate::Damaged(random.below(PACKETS), Damage::any(&mut random));
+            scene.run_with(fate, &mut random);
+        }
+    }
+}
+
+#[test]
+fn modelled_servers_leave_whole_tables_behind_a_replay() {
+    // Alone: others' prepared transactions would be seen.
+    let Some(server) = TestServer::start() else { return };
+    let mut random = Random::new(Random::seed_of_run());
+    for (number, set) in WAYS.into_iter().enumerate() {
+        let begun = Instant::now();
+        let mut scene = Scene::new(&server, set);
+        (0..runs(WAYS.len())).for_each(|_| scene.run(&mut random));
+        let (seconds, requests) = (begun.elapsed().as_secs(), scene.requests);
+        println!("way {number}: {requests} requests, {seconds} s");
+    }
+}
+
+/// Answers that come twice, where they once did harm: a lag from the settings on, in the middle of a
+/// table's rows, at their COMMIT.
+#[test]
+fn an_answer_that_comes_twice_leaves_whole_tables_behind_a_replay() {
+    let Some(server) = TestServer::start() else { return };
+    for set in WAYS {
+        let mut scene = Scene::new(&server, set);
+        for (nth, packet) in [(3, 5), (21, 0), (36, 1), (38, 0)] {
+            scene.run_at(Fate::Damaged(packet, Damage::Twice), nth);
+        }
+    }
+}

@@ -1,0 +1,500 @@
+//! The logical path: the server gets the rows as text, over several connections.
+//!
+//! ```text
+//! source -> portion -> sender (LOAD DATA LOCAL, or INSERT) -> shadow -> swap
+//!           encoder    one a lane, as many as `controller` allows
+//! ```
+//!
+//! In reading order: `landing` where rows go, `columns` what is sent for each column, `encode::text` how,
+//! `encoder` rows to text, `portion` what one transaction loads, `sender` how, `ledger` that it is
+//! loaded once, `resume` what an earlier load left, `order` which portions may overtake others by
+//! their `encode::row_keys`, `sorted` rows in key order, [`lanes`] connections at work, whatever they send,
+//! `lane` one that sends portions, [`controller`] and `limits` how many, [`retry`] what they try
+//! again, [`watch`] the server meanwhile, `budget` the memory of all, `collector` what they tell, in
+//! input order, `ended` what is told of all at the end.
+
+mod budget;
+mod collector;
+mod columns;
+pub mod controller;
+mod encoder;
+mod ended;
+pub mod landing;
+mod lane;
+pub mod lanes;
+mod ledger;
+mod limits;
+mod order;
+mod portion;
+mod resume;
+pub mod retry;
+mod sender;
+mod sorted;
+#[cfg(test)]
+mod tests;
+pub mod watch;
+
+/// The standard library's. Models of what waits here (`crates/testkit/tests/models`) put others in their place.
+mod sync {
+    pub(crate) use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+}
+
+pub use landing::{Ask, Landing, Way};
+pub use resume::{completed, forget_completed, input_text, sweep};
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use encode::prepared::Prepared;
+use job::error::Error;
+use job::failpoint;
+use job::memory::LaneShares;
+use job::options::{LoadOptions, LoadPath, Mode, OnDuplicate};
+use job::pool;
+use job::progress::Stage;
+use job::report::Report;
+use job::steps::Steps;
+use job::tally;
+use schema::Engine;
+use server::{ConnectOptions, Session};
+use sources::Source;
+use targets::publish::FilledBy;
+use targets::secondary::Defer;
+use targets::transaction::RowsThere;
+use targets::{Lock, Transaction};
+
+use self::collector::Collected;
+use self::columns::Columns;
+use self::encoder::{Numbers, Shared};
+use self::lane::{LaneSetup, Loaded, Portions};
+use self::ledger::Totals;
+use self::order::{RowOrder, UniqueKeys};
+use self::portion::Form;
+use self::resume::Resume;
+use self::sender::statements::Place;
+use self::sender::{Commit, SenderOptions};
+use self::sorted::{Arrangement, InputOrder};
+use self::watch::Watch;
+
+/// Input from which indexes are dropped and built again when the rows are in, in bytes.
+const DEFER_BYTES_MIN: u64 = 1 << 20;
+
+/// A target whose rows were sent.
+#[derive(Debug)]
+pub struct Sent {
+    /// The twin that they are in and that is to take the target's place; none where they are in the
+    /// target.
+    pub filled: Option<FilledBy>,
+    /// Of the load so far; times are added when it is published.
+    pub report: Report,
+}
+
+/// Why there are none, and what came of removing the ledger, where that is of no use any more.
+pub type Failed = Box<(Error, server::Result<()>)>;
+
+/// A target whose rows were sent into a transaction that goes on.
+#[derive(Debug)]
+pub struct Within {
+    /// Of the load so far.
+    pub report: Report,
+    /// The transaction's connection.
+    pub session: Session,
+    /// Where its AUTO_INCREMENT is to go on once the rows are there to stay, if it was counted here.
+    pub next_number: Option<u64>,
+}
+
+/// Loads a target by statements, up to where a twin has all rows.
+pub fn run(
+    prepared: &Prepared<'_>,
+    connect: &ConnectOptions,
+    landing: Landing,
+    target: &mut Lock,
+    source: Box<dyn Source>,
+    steps: &mut Steps<'_>,
+) -> Result<Sent, Failed> {
+    let mut work = Work::new(prepared, connect, landing);
+    work.run_through(target, source, steps)
+}
+
+/// Sends the rows of one of several tables into the transaction of `session`, and gives that back.
+/// Nothing is committed here, and the table is known to be fit for it.
+///
+/// Errors: the session is gone, and with it all that its transaction held.
+pub fn run_within(
+    prepared: &Prepared<'_>,
+    connect: &ConnectOptions,
+    landing: Landing,
+    target: &mut Lock,
+    source: Box<dyn Source>,
+    steps: &mut Steps<'_>,
+    session: Session,
+) -> Result<Within, Error> {
+    let mut work = Work::new(prepared, connect, landing);
+    work.given = Some(session);
+    let sent = work.run_through(target, source, steps).map_err(|failed| failed.0)?;
+    let report = sent.report;
+    let session = work.given.take().ok_or_else(no_connection)?;
+    Ok(Within { report, session, next_number: work.next_number })
+}
+
+struct Work<'a> {
+    prepared: &'a Prepared<'a>,
+    connect: &'a ConnectOptions,
+    landing: Landing,
+    resume: Option<Resume>,
+    /// The one that all rows are in, if they are in one that ends with them.
+    transaction: Option<Transaction>,
+    /// The connection whose transaction holds these rows and others', while no lane has it.
+    given: Option<Session>,
+    /// The table's AUTO_INCREMENT after all rows, where it was counted here.
+    next_number: Option<u64>,
+    notes: Vec<String>,
+}
+
+/// A load that is done.
+struct Done {
+    loaded: Loaded,
+    order: InputOrder,
+    filled: Option<FilledBy>,
+    /// What did not work after the target had its rows.
+    warnings: Vec<String>,
+}
+
+impl<'a> Work<'a> {
+    fn new(prepared: &'a Prepared<'a>, connect: &'a ConnectOptions, landing: Landing) -> Work<'a> {
+        Work {
+            prepared,
+            connect,
+            landing,
+            resume: None,
+            transaction: None,
+            given: None,
+            next_number: None,
+            notes: Vec::new(),
+        }
+    }
+
+    /// Has it run, and says what is to be said of it if it fails.
+    fn run_through(
+        &mut self,
+        target: &mut Lock,
+        source: Box<dyn Source>,
+        steps: &mut Steps<'_>,
+    ) -> Result<Sent, Failed> {
+        let done = pool::catch(|| {
+            let mut done = self.run(target, source, steps)?;
+            let filled = done.filled.take();
+            Ok(Sent { filled, report: self.report(target, steps, done) })
+        });
+        match done {
+            Ok(Ok(sent)) => Ok(sent),
+            Ok(Err(error)) => Err(self.failed(target, error)),
+            Err(died) => {
+                let error = self.died(target, died);
+                Err(self.failed(target, error))
+            }
+        }
+    }
+
+    fn run(
+        &mut self,
+        target: &mut Lock,
+        mut source: Box<dyn Source>,
+        steps: &mut Steps<'_>,
+    ) -> Result<Done, Error> {
+        let prepared = self.prepared;
+        let mut watch = match self.given {
+            // One connection and a moment: there is nothing to be held back.
+            Some(_) => Watch::of_nobody(),
+            None => Watch::begin(prepared, self.connect, &mut target.session)?,
+        };
+        self.notes.append(&mut watch.notes);
+        let twin = match self.landing.way {
+            Way::Shadow => {
+                let defer = match deferred(prepared.options, &*source) {
+                    Defer::NotUnique
+                        if prepared.options.defer_indexes.is_none()
+                            && target.facts.engine.no_deferred_indexes =>
+                    {
+                        Defer::Nothing
+                    }
+                    defer => defer,
+                };
+                steps.step(Stage::Shadow, || self.landing.prepare(target, defer))?
+            }
+            Way::Transaction | Way::Append => None,
+        };
+        let row_order = RowOrder::of(target);
+        let arrangement = Arrangement::of(prepared, &target.table, row_order, &mut *source)?;
+        let taken = source.held_bytes() + arrangement.store_bytes() as u64;
+        let mut shares =
+            prepared.options.lane_shares(prepared.path, taken, source.bytes_total())?;
+        if self.landing.way != Way::Transaction {
+            limits::limit_portions(&mut shares, target, prepared.inspected);
+        }
+        let words = source.words();
+        self.open_ledger(target, (arrangement.is_sorted(), &words), &mut shares)?;
+        source.set_chunks(shares.chunk_bytes, shares.record_bytes_max)?;
+        if let Some(resume) = self.resume.as_ref().filter(|_| !arrangement.is_sorted()) {
+            resume.check(&mut *source, &prepared.options.interrupt)?;
+        }
+        let (source, order) = arrangement.apply(prepared, source, &shares, steps)?;
+        let source = Mutex::new(source);
+        let mut loaded = steps.step(Stage::Rows, || {
+            self.rows(target, shares, (&source, order, row_order), &mut watch)
+        })?;
+        let session = loaded.session.take();
+        if let Some(sorted) = order.rows {
+            tally::check(sorted, loaded.rows_read, 0)?;
+        }
+        self.check_ledger(target, &loaded)?;
+        let Collected { rows, rejects, .. } = loaded.collected;
+        prepared.options.check_loaded(rows, rejects, loaded.rows_read)?;
+        let (filled, warnings) = match (twin, &mut self.transaction) {
+            (Some(mut twin), _) => {
+                steps.step(Stage::Indexes, || {
+                    twin.ensure_session(target)?;
+                    self.next_number.map_or(Ok(()), |next| twin.number(target, next))?;
+                    Ok(twin.finish(target)?)
+                })?;
+                (Some(twin.filled(target).rest()), Vec::new())
+            }
+            (None, Some(transaction)) => {
+                let mut committed =
+                    steps.last_step(Stage::Publish, || commit(target, transaction, session))?;
+                committed.extend(forget(steps, transaction, target));
+                committed.extend(self.next_number.and_then(|next| self.number(target, next)));
+                (None, committed)
+            }
+            (None, None) => {
+                let mut warnings = Vec::new();
+                if let Some(resume) = &self.resume {
+                    let proof = target.names.proof.clone();
+                    let ledger = &resume.ledger;
+                    warnings = steps.last_step(Stage::Publish, || {
+                        target.clean_up(|target| {
+                            ledger.complete(&mut target.session, proof.as_deref())
+                        })?;
+                        failpoint::hit("ledger.complete");
+                        Ok(Vec::new())
+                    })?;
+                }
+                self.given = session;
+                (None, warnings)
+            }
+        };
+        Ok(Done { loaded, order, filled, warnings })
+    }
+
+    /// Begins the ledger, or finds the one to go on with, which says how large chunks are.
+    fn open_ledger(
+        &mut self,
+        target: &mut Lock,
+        (is_sorted, source_words): (bool, &str),
+        shares: &mut LaneShares,
+    ) -> Result<(), Error> {
+        if self.landing.way == Way::Transaction {
+            return resume::refuse_interrupted(target, self.prepared.options.mode);
+        }
+        let prepared = self.prepared;
+        let inspected = prepared.inspected;
+        let words = resume::input_words(prepared.options, inspected, source_words, is_sorted);
+        let resume =
+            Resume::open(target, &self.landing, prepared.options, words, shares.chunk_bytes)?;
+        shares.chunk_bytes = resume.chunk_bytes;
+        let before = resume.before();
+        if before.portions > 0 {
+            self.notes.push(format!(
+                "{} rows were in already, of a load of this input that was interrupted",
+                before.rows
+            ));
+        }
+        failpoint::hit("ledger.opened");
+        self.resume = Some(resume);
+        Ok(())
+    }
+
+    /// Sends all rows.
+    fn rows(
+        &mut self,
+        target: &mut Lock,
+        shares: LaneShares,
+        (source, order, row_order): (&Mutex<Box<dyn Source>>, InputOrder, RowOrder),
+        watch: &mut Watch,
+    ) -> Result<Loaded, Error> {
+        let Prepared { options, inspected, .. } = *self.prepared;
+        let mut limits = limits::limits(self.prepared, target, &shares, self.given.is_some())?;
+        let keys = self.keys(target, row_order);
+        let columns = Columns::new(&mut target.session, &target.table, inspected)?;
+        // Rows that are added get theirs from the server, as those of others do meanwhile.
+        let numbers = match options.mode {
+            Mode::Append => None,
+            Mode::Insert | Mode::Replace => Numbers::new(&columns, inspected.series),
+        };
+        let is_parallel = self.landing.way != Way::Transaction && limits.connections != Some(1);
+        if numbers.is_none() && is_parallel && limits::gives_numbers_twice(target, inspected) {
+            limits.connections = Some(1);
+            self.notes.push(
+                "rows went over one connection: the server gives several one AUTO_INCREMENT number \
+                 where a table is partitioned"
+                    .to_owned(),
+            );
+        }
+        let encoder = Shared {
+            columns: &columns,
+            files: &options.files,
+            rejects_max: options.rejects_max,
+            numbers: numbers.as_ref(),
+        };
+        let session = match (self.given.take(), self.landing.way) {
+            (Some(given), _) => Some(given),
+            (None, Way::Transaction) => {
+                let (transaction, session) = Transaction::begin(target, self.rows_there())?;
+                self.transaction = Some(transaction);
+                Some(session)
+            }
+            (None, Way::Shadow | Way::Append) => None,
+        };
+        let plan = LaneSetup {
+            prepared: self.prepared,
+            limits,
+            shares,
+            encoder,
+            sender: Arc::new(self.sender(target, &columns)?),
+            resume: self.resume.as_ref(),
+            is_sorted: order.is_sorted,
+            keys: keys.as_ref(),
+            session,
+        };
+        let loaded = Portions::new(plan, source)?.run(watch)?;
+        // Other engines go on behind the largest number, by themselves.
+        let is_reserved = target.table.engine == Engine::InnoDb;
+        self.next_number = numbers.map(|numbers| numbers.next()).filter(|_| is_reserved);
+        Ok(loaded)
+    }
+
+    /// Has numbers go on at `next` in a table that one transaction has filled. Gives a warning where a table that
+    /// was replaced keeps a higher number.
+    fn number(&self, target: &mut Lock, next: u64) -> Option<String> {
+        if !self.prepared.options.restarts_numbers() {
+            // Not worth a word where it cannot be done: numbers then go on without a gap.
+            let _ = targets::transaction::number(target, next);
+            return None;
+        }
+        let error = targets::transaction::number_anew(target, next).err()?;
+        let name = &target.table.name;
+        Some(format!(
+            "all rows are in, but AUTO_INCREMENT of {name} was not set back ({error}): ALTER TABLE {} \
+             AUTO_INCREMENT={next} does it",
+            name.quoted()
+        ))
+    }
+
+    /// A server that went down and up again may have lost what it had committed last.
+    fn check_ledger(&self, target: &mut Lock, loaded: &Loaded) -> Result<(), Error> {
+        let Some(resume) = &self.resume else { return Ok(()) };
+        target.reconnect()?;
+        let (portions, rows) = (loaded.collected.portions, loaded.collected.rows);
+        resume.ledger.require(&mut target.session, Totals { portions, rows })
+    }
+
+    /// The keys by which portions wait for each other, where rows with one key are no failure, or
+    /// where a row goes in after the one that it refers to.
+    fn keys(&mut self, target: &Lock, row_order: RowOrder) -> Option<UniqueKeys> {
+        let Prepared { options, inspected, .. } = *self.prepared;
+        let is_free = options.on_duplicate == OnDuplicate::Fail && !row_order.refers_to_itself;
+        if is_free || self.landing.way == Way::Transaction {
+            return None;
+        }
+        let updates = options.on_duplicate == OnDuplicate::Update;
+        let keys = UniqueKeys::new(&target.table, inspected, updates, row_order);
+        if let Some(why) = keys.serial() {
+            self.notes.push(format!("parts of the input were loaded one after the other: {why}"));
+        }
+        Some(keys)
+    }
+
+    fn sender(&self, target: &mut Lock, columns: &Columns) -> Result<SenderOptions, Error> {
+        let options = self.prepared.options;
+        // Rows that are another server's: no savepoints, and by MariaDB's bulk protocol they go there one by
+        // one.
+        let is_spider = targets::shards::is_spider(&target.table);
+        let form = match self.prepared.path {
+            LoadPath::Insert if is_spider => Form::Tuples,
+            LoadPath::Insert => {
+                let table = self.landing.table(target).clone();
+                sender::insert_form(&mut target.session, &table, columns)?
+            }
+            _ => Form::Lines,
+        };
+        let commit = match &self.resume {
+            Some(resume) => Commit::Portions(resume.ledger.clone()),
+            None => Commit::Whole { savepoints: !is_spider },
+        };
+        Ok(SenderOptions {
+            connect: self.connect.clone(),
+            place: Place {
+                table: self.landing.table(target).clone(),
+                target: target.table.name.clone(),
+                charset: columns.file.name().to_owned(),
+                escape: columns.escape,
+                load_columns: columns.load_columns(),
+                insert_columns: columns.names(),
+                rule: options.on_duplicate,
+            },
+            commit,
+            form,
+            settings: vec![("sql_mode", columns.sql_mode().to_owned())],
+            files: options.files.clone().into(),
+            rejects_max: options.rejects_max,
+            lock_wait: Duration::from_secs(u64::from(options.lock_wait_seconds)),
+            reconnect_wait: failpoint::reconnect_wait(targets::RECONNECT_WAIT),
+        })
+    }
+
+    /// What becomes of rows that are in the table when all go in by one transaction.
+    fn rows_there(&self) -> RowsThere {
+        match self.prepared.options.mode {
+            Mode::Insert => RowsThere::None,
+            Mode::Replace => RowsThere::Deleted,
+            Mode::Append => RowsThere::Kept,
+        }
+    }
+}
+
+/// Which indexes are left for later. Of few rows all are kept up to date row by row, which costs less
+/// than the four ALTER TABLE by which they come back.
+fn deferred(options: &LoadOptions, source: &dyn Source) -> Defer {
+    let is_small = source.bytes_total().is_some_and(|bytes| bytes < DEFER_BYTES_MIN);
+    match options.defer_indexes.unwrap_or(!is_small) {
+        true => Defer::NotUnique,
+        false => Defer::Nothing,
+    }
+}
+
+/// Has the rows of the one transaction stay, which its lane has given back the connection of.
+fn commit(
+    target: &mut Lock,
+    transaction: &mut Transaction,
+    session: Option<Session>,
+) -> Result<Vec<String>, Error> {
+    let session = session.ok_or_else(no_connection)?;
+    failpoint::hit("publish.commit");
+    transaction.commit(target, session)?;
+    failpoint::hit("publish.committed");
+    Ok(Vec::new())
+}
+
+/// Removes what proves that a transaction was committed, once the journal says so. Gives warnings.
+pub fn forget(steps: &mut Steps<'_>, transaction: &Transaction, target: &mut Lock) -> Vec<String> {
+    let written = steps.rows_are_in();
+    match (written, transaction.mark()) {
+        (Ok(()), _) => transaction.forget(target).into_iter().collect(),
+        (Err(error), Some(mark)) => vec![job::publish::unwritten(mark, &error)],
+        (Err(error), None) => vec![error.to_string()],
+    }
+}
+
+fn no_connection() -> Error {
+    Error::Internal("the transaction's connection is gone".to_owned())
+}

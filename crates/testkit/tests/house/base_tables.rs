@@ -1,0 +1,83 @@
+//! Statements name tables so that no view can take a table's place: see `crates/server/src/connect/session/held.rs`.
+
+use super::{LAYERS, sources};
+
+/// Programs for ourselves, whose servers have no other user.
+const OWN_SERVERS: [&str; 2] = ["bench", "fuzz"];
+/// What is read and is no table of a user's: temporary tables and expressions of the session, the server's own tables.
+const READ: [(&str, &str); 5] = [
+    ("server/catalog/evaluate.rs", "twin}"),
+    ("server/catalog/defaults.rs", "twin}"),
+    ("server/learn/contractions.rs", "list}"),
+    ("targets/waiting.rs", "from}"),
+    ("tune/identity.rs", "schema}"),
+];
+/// Files whose tables others hold (`send/sender.rs`, `Transaction::include`), are temporary, or are words of an export.
+const WRITTEN: [&str; 5] = [
+    "send/sender/statements.rs",
+    "load/shards/staged.rs",
+    "server/catalog/evaluate.rs",
+    "server/catalog/defaults.rs",
+    "export/layout/insert.rs",
+];
+
+/// What is before and behind each of these words, in its line of the source.
+fn around<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = (&'t str, &'t str)> {
+    text.lines().flat_map(move |line| {
+        line.match_indices(word).map(move |(at, _)| (&line[..at], &line[at + word.len()..]))
+    })
+}
+
+/// Product files, with literals that go over several lines in one.
+fn files() -> impl Iterator<Item = (String, String)> {
+    let crates = LAYERS.into_iter().filter(|name| !OWN_SERVERS.contains(name));
+    crates.flat_map(|name| {
+        sources(name).into_iter().map(move |(path, text)| {
+            let mut joined = String::new();
+            for line in text.lines() {
+                match line.strip_suffix('\\') {
+                    Some(begun) => joined.push_str(begun.trim_start()),
+                    None => {
+                        joined.push_str(line.trim_start());
+                        joined.push('\n');
+                    }
+                }
+            }
+            (format!("{name}/{path}"), joined)
+        })
+    })
+}
+
+#[test]
+fn tables_are_read_by_names_that_no_view_can_have() {
+    let mut wrong = Vec::new();
+    for (path, text) in files() {
+        for word in ["FROM {", "JOIN {"] {
+            for (before, rest) in around(&text, word) {
+                // Those are no reads of rows: the other test is for the former.
+                let is_other = before.ends_with("DELETE ") || before.ends_with("COLUMNS ");
+                let is_base = rest.starts_with("base") || rest.contains("{BASE_TABLE}");
+                let is_known =
+                    READ.iter().any(|(file, name)| path == *file && rest.starts_with(name));
+                if !is_other && !is_base && !is_known {
+                    wrong.push(format!("{path}: {word}{rest}"));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "not by TableName::base:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn tables_are_written_to_while_they_are_held() {
+    let words = ["INTO {", "UPDATE {", "INTO TABLE {", "DELETE FROM {"];
+    let mut wrong = Vec::new();
+    for (path, text) in files() {
+        let writes = words.iter().any(|word| text.contains(word));
+        let is_held = ["hold_tables(", "write_to("].iter().any(|call| text.contains(call));
+        if writes && !is_held && !WRITTEN.contains(&path.as_str()) {
+            wrong.push(path);
+        }
+    }
+    assert!(wrong.is_empty(), "written to without being held:\n{}", wrong.join("\n"));
+}
