@@ -17,7 +17,11 @@ pub(crate) fn json<T: Serialize>(out: &mut impl Write, told: &T) -> io::Result<(
 pub(crate) fn report(out: &mut impl Write, report: &Report) -> io::Result<()> {
     let Report { target, path, why, server, server_address, .. } = report;
     if report.is_in_already {
-        return writeln!(out, "{target}: {why}; nothing was loaded now");
+        writeln!(out, "{target}: {why}; nothing was loaded now")?;
+        if report.rejects > 0 {
+            writeln!(out, "  that load refused {}", count(report.rejects, "row"))?;
+        }
+        return rejected(out, report);
     }
     write!(
         out,

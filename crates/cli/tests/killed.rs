@@ -222,6 +222,39 @@ fn the_same_command_finds_its_rows_without_a_journal_while_the_server_says_so() 
     }
 }
 
+/// Where the killed load kept them, in the file that was named or beside its journal.
+#[test]
+fn rows_that_a_killed_load_has_refused_are_told_by_whoever_finishes_it() {
+    let places = ["publish.moved", "ledger.complete", "job.end", "publish.committed", "job.end"];
+    let with_two = METHODS.iter().take(4).zip(places).chain([(&METHODS[11], places[4])]);
+    for (at, (method, place)) in with_two.enumerate() {
+        let Some(mut killed) = Killed::new(method) else { return };
+        let bad = format!("{}x,no number\n9,\"more\",than two\n", rows(0));
+        killed.desk.home.file("t.csv", bad);
+        let named = killed.desk.home.path().join("refused.csv");
+        let mut command = killed.command();
+        command.args(["--rejects-max", "5", "--json"]);
+        if at % 2 == 0 && method.tables == ONE {
+            command.arg("--rejects").arg(&named);
+        }
+        let dead = run(command.env("INRUSH_FAILPOINT", format!("{place}=kill")));
+        assert_eq!(dead.status.signal(), Some(KILL), "{} {place}: {dead:?}", method.name);
+        let finished = match at % 3 {
+            0 => killed.go_on(By::Resume),
+            _ => run(command.env_remove("INRUSH_FAILPOINT")),
+        };
+        let name = method.name;
+        assert_eq!(finished.code(), 3, "{name}: {finished:?}");
+        let report: serde_json::Value = serde_json::from_str(&finished.out).unwrap();
+        assert_eq!(report["rejects"], 2, "{name}: {report}");
+        let of_table = if method.tables == ONE { &report } else { &report["tables"][0] };
+        let file = of_table["rejects_file"].as_str().unwrap();
+        let kept = std::fs::read_to_string(file).unwrap();
+        assert_eq!(kept, "x,no number\n9,\"more\",than two\n", "{name}");
+        killed.has_rows(1, "finished");
+    }
+}
+
 #[test]
 fn a_job_that_has_read_a_pipe_is_finished_by_resume() {
     let Some(mut killed) = Killed::new(&METHODS[0]) else { return };

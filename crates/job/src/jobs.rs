@@ -164,6 +164,11 @@ pub fn remove(state_dir: &Path, job: &Job) -> Result<(), Error> {
     folder.remove(&file_name(job), "journal").map(drop).map_err(failed)
 }
 
+/// The file of a job's journal.
+pub fn path(state_dir: &Path, job: &Job) -> PathBuf {
+    state_dir.join(journal::FOLDER).join(file_name(job))
+}
+
 /// Jobs whose refused rows are kept beside the journals, each once; the journal of a job may be gone.
 ///
 /// Errors: a folder that cannot be read.

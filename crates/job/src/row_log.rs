@@ -1,7 +1,7 @@
 //! Rows that are not loaded: their bytes to one file, the reasons to another beside it.
 
 use std::fs::OpenOptions;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -49,6 +49,21 @@ pub struct LogForm {
     pub head: Vec<u8>,
     /// Ends a row that has no end: the last of a file.
     pub row_end: Vec<u8>,
+}
+
+/// Rows in the log at `path` of a load that is over; none where it cannot be read.
+pub fn rows(path: &Path) -> Option<u64> {
+    let mut reasons = BufReader::new(std::fs::File::open(reasons_path(path)).ok()?);
+    let mut rows = 0;
+    loop {
+        let text = reasons.fill_buf().ok()?;
+        let bytes = text.len();
+        if bytes == 0 {
+            return Some(rows);
+        }
+        rows += text.iter().filter(|byte| **byte == b'\n').count() as u64;
+        reasons.consume(bytes);
+    }
 }
 
 /// Writes rows down, byte for byte, and a JSON object for each.

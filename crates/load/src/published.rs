@@ -4,12 +4,15 @@
 //! on the server ([`Proof`]), then the journal, until that is closed. A load of the same command loads
 //! nothing then; another load goes on behind it.
 
+use std::path::{Path, PathBuf};
+
 use job::command::CommandProof;
 use job::error::Error;
 use job::jobs::{self, Job, State};
-use job::journal::Event;
+use job::journal::{self, Event};
 use job::options::{LoadOptions, Mode};
 use job::report::Report;
+use job::row_log;
 use job::steps::Steps;
 use server::{ConnectOptions, Session, catalog};
 use targets::{Connections, Keeper, Lock, Proof, Resting};
@@ -242,26 +245,52 @@ impl Settled {
     pub(crate) fn finish_own(
         mut self,
         target: &mut Lock,
-        connect: &ConnectOptions,
+        (connect, options): (&ConnectOptions, &LoadOptions),
         steps: &mut Steps<'_>,
     ) -> Report {
         let warnings = self.take_over(steps, |settled| settled.clear(target));
-        self.report(&target.table.name.to_string(), connect, steps, warnings)
+        let rejects = self.rejects(options, journal::rejects_path);
+        self.report(&target.table.name.to_string(), (connect, rejects), steps, warnings)
     }
 
-    /// The same of several targets.
+    /// The same of several targets, with the options of each.
     pub(crate) fn finish_own_all(
         mut self,
         targets: Vec<Resting>,
-        connect: &ConnectOptions,
+        (connect, tables): (&ConnectOptions, &[LoadOptions]),
         steps: &mut Steps<'_>,
     ) -> (Vec<Report>, Vec<String>) {
         let names: Vec<String> = targets.iter().map(|one| one.table.name.to_string()).collect();
         let warnings = self.take_over(steps, |settled| {
             each(targets, connect, |target| settled.clear(target)).map(drop)
         });
-        let report = |name: &String| self.report(name, connect, steps, Vec::new());
-        (names.iter().map(report).collect(), warnings)
+        let report = |(name, options): (&String, &LoadOptions)| {
+            let of_table = |journal: &Path| {
+                journal::rejects_path_of(&journal::rejects_path(journal), &options.table)
+            };
+            let rejects = self.rejects(options, of_table);
+            self.report(name, (connect, rejects), steps, Vec::new())
+        };
+        (names.iter().zip(tables).map(report).collect(), warnings)
+    }
+
+    /// The file of rows that the killed load has refused, and how many they are; none where it has refused none.
+    /// `beside` gives the file that it kept beside its journal.
+    fn rejects(
+        &self,
+        options: &LoadOptions,
+        beside: impl FnOnce(&Path) -> PathBuf,
+    ) -> Option<(PathBuf, u64)> {
+        // Of lines with rows of several tables all are read before, and the bad ones told.
+        if options.selection.is_some() {
+            return None;
+        }
+        let kept = self.job.as_ref().map(|job| beside(&jobs::path(&options.state_dir, job)));
+        let files = options.rejects.iter().cloned().chain(kept);
+        files
+            .filter_map(|file| Some((row_log::rows(&file)?, file)))
+            .find(|(rows, _)| *rows > 0)
+            .map(|(rows, file)| (file, rows))
     }
 
     /// The journal of this job says that the rows are in before the proof goes.
@@ -286,7 +315,7 @@ impl Settled {
     fn report(
         &self,
         target: &str,
-        connect: &ConnectOptions,
+        (connect, rejects): (&ConnectOptions, Option<(PathBuf, u64)>),
         steps: &mut Steps<'_>,
         warnings: Vec<String>,
     ) -> Report {
@@ -301,6 +330,8 @@ impl Settled {
             why: format!("all rows are in already: {who}, and was killed before it could say so"),
             server_address: connect.server_text(),
             is_in_already: true,
+            rejects: rejects.as_ref().map_or(0, |(_, rows)| *rows),
+            rejects_file: rejects.map(|(file, _)| file),
             ..Report::default()
         };
         report.finish(&mut steps.stopwatch, warnings);

@@ -87,7 +87,9 @@ fn load_input(
         kept_rejects = rejects.clone().filter(|_| beside);
         let options = &LoadOptions { rejects, command: steps.command(), ..options.clone() };
         let mut report = run(connect, options, forecast, memory, source, steps, told)?;
-        report.rejects_file = options.rejects.clone().filter(|_| report.rejects > 0);
+        if report.rejects_file.is_none() {
+            report.rejects_file = options.rejects.clone().filter(|_| report.rejects > 0);
+        }
         Ok(report)
     });
     if let Some(rejects) = kept_rejects {
@@ -126,7 +128,7 @@ fn run(
     let Inspected { mut target, made, mut rung, copies, settled } = match found {
         Found::One(inspected) => *inspected,
         Found::In(mut target, settled) => {
-            return Ok(settled.finish_own(&mut target, connect, steps));
+            return Ok(settled.finish_own(&mut target, (connect, options), steps));
         }
         Found::Shards(looked) => {
             return Sharded { connect, options, load_table: load_part, progress, steps }

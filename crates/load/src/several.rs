@@ -193,11 +193,12 @@ fn load_all(
     (told, steps, progress): (&str, &mut Steps<'_>, &dyn Progress),
 ) -> Result<(Vec<Report>, Vec<String>), Error> {
     let interrupt = tables[0].interrupt.clone();
+    let asked = tables.clone();
     let looked = steps.step(Stage::Inspect, || look::look(connect, tables, (told_by, told)))?;
     let (looked, settled) = match looked {
         Found::Looked(looked, settled) => (*looked, settled),
         Found::In(targets, _keeper, settled) => {
-            return Ok(settled.finish_own_all(targets, connect, steps));
+            return Ok(settled.finish_own_all(targets, (connect, &asked), steps));
         }
     };
     let sent = looked.parts.iter().find(|part| part.rung.path != LoadPath::Direct);

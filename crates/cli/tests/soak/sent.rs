@@ -217,15 +217,24 @@ impl<'a> Sent<'a> {
         }
         let outcome = run(&mut self.command(part));
         say(&format!("    again: {outcome:?}"));
-        if is_done && outcome.out.contains("all rows are in already") {
-            outcome.done();
-            return self.compare(part);
+        if outcome.out.contains("all rows are in already") {
+            return self.were_in(part, &outcome);
         }
         if is_done && self.options.mode == Mode::Insert {
             outcome.refused(2, &[" path: "]);
             return self.compare(part);
         }
         self.loaded(part, &outcome);
+    }
+
+    /// After a command that found all rows in.
+    fn were_in(&mut self, part: usize, outcome: &Outcome) {
+        assert!(self.is_new(part), "{outcome:?}");
+        let rejects = self.parts[part].input.rejects();
+        let report: Value = serde_json::from_str(&outcome.out).unwrap();
+        assert_eq!(report["rejects"], rejects, "{report}");
+        assert_eq!(outcome.code(), if rejects > 0 { REJECTS } else { 0 }, "{outcome:?}");
+        self.compare(part);
     }
 
     /// After a load that went well.
