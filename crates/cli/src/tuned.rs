@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
+use load::LoadPath;
 use serde::Serialize;
 use server::{ConnectOptions, Session};
 use tune::{Change, Class, Entry, Facts, Tuned, Wanted, Wish};
@@ -62,7 +63,7 @@ pub(crate) fn run(args: &TuneArgs) -> Result<u8, Failure> {
 
 fn apply(connect: &ConnectOptions, state_dir: &Path, class: Class) -> Result<Vec<String>, Failure> {
     let what = "inrush tune --apply";
-    let wish = Wish { class, path: tune::Path::Stream, bytes: None, state_dir, what };
+    let wish = Wish { class, path: LoadPath::Stream, bytes: None, state_dir, what };
     let mut tuned = Tuned::begin(connect, &wish)?;
     let notes = std::mem::take(&mut tuned.notes);
     tuned.hold(class)?;
@@ -97,7 +98,7 @@ impl State {
         let facts = Facts::read(session)?;
         let mut could_be_set: Vec<Could> = Vec::new();
         for class in Class::ALL {
-            let mut wanted = Wanted::of(&facts, class, tune::Path::Stream, None);
+            let mut wanted = Wanted::of(&facts, class, LoadPath::Stream, None);
             let before: Vec<Change> =
                 could_be_set.iter().flat_map(|could| could.changes.clone()).collect();
             wanted.changes.retain(|change| !before.contains(change));

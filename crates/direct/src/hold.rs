@@ -112,7 +112,7 @@ pub(crate) fn reserved(
 ) -> Result<Option<usize>, Error> {
     let (options, memory) = (prepared.options, prepared.memory);
     let depends = binding.clustered.has_row_id || options.on_duplicate != OnDuplicate::Fail;
-    if !prepared.extends || depends {
+    if !prepared.method.merges() || depends {
         return Ok(None);
     }
     let file_bytes = direct.lock.file_bytes()?;

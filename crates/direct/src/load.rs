@@ -70,7 +70,7 @@ pub fn build(
         keys: &inspected.foreign_keys,
         source,
         series: inspected.series,
-        old: prepared.extends.then_some(&old),
+        old: prepared.method.merges().then_some(&old),
         old_bytes_max,
         progress: prepared.progress,
     };

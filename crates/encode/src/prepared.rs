@@ -3,6 +3,7 @@
 use job::memory::Memory;
 use job::options::{LoadOptions, LoadPath};
 use job::progress::Progress;
+use schema::Method;
 
 use crate::inspected::Inspected;
 
@@ -17,12 +18,12 @@ pub struct Prepared<'a> {
     pub memory: &'a Memory,
     /// What server and input say of the table.
     pub inspected: &'a Inspected,
-    /// The way; never [`LoadPath::Auto`].
+    /// The path; never [`LoadPath::Auto`].
     pub path: LoadPath,
-    /// Why that one.
+    /// The method.
+    pub method: Method,
+    /// Why that path.
     pub why: &'a str,
-    /// Whether the direct path builds a table that has the target's rows too.
-    pub extends: bool,
     /// Why it does so for the rows of one partition only, if that is so.
     pub one_partition: Option<&'a str>,
 }

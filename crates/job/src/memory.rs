@@ -16,7 +16,7 @@ mod lanes;
 mod least;
 mod read_ahead;
 
-pub use self::lanes::{LaneShares, Sending};
+pub use self::lanes::LaneShares;
 pub use self::least::Least;
 pub use self::read_ahead::ReadAhead;
 use crate::error::Error;

@@ -14,10 +14,11 @@ use crate::command::CommandLine;
 use crate::command_files::CommandFiles;
 use crate::error::Error;
 use crate::machine;
-use crate::memory::{LaneShares, Memory, Sending};
+use crate::memory::{LaneShares, Memory};
 use crate::state;
 
 pub use crate::written::Written;
+pub use schema::LoadPath;
 
 /// How long others may have to wait for a merge, where nobody says.
 const WRITE_BLOCK_SECONDS: u32 = 30;
@@ -101,40 +102,6 @@ pub enum RowRules {
     /// values are not reserved in portions. Where they depend on which statement a row is in, the
     /// load fails: [`Error::is_not_plain`].
     Insert,
-}
-
-/// Way into the server.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum LoadPath {
-    /// The first of the others that table, server and account allow.
-    #[default]
-    Auto,
-    /// A finished tablespace that the server adopts.
-    Direct,
-    /// LOAD DATA LOCAL from memory, over several connections.
-    Stream,
-    /// INSERT of many rows, over several connections.
-    Insert,
-}
-
-impl LoadPath {
-    /// How it sends rows, if it does.
-    pub fn sending(self) -> Sending {
-        match self {
-            LoadPath::Insert => Sending::Inserts,
-            LoadPath::Auto | LoadPath::Direct | LoadPath::Stream => Sending::Lines,
-        }
-    }
-
-    /// As `--path` has it.
-    pub fn name(self) -> &'static str {
-        match self {
-            LoadPath::Auto => "auto",
-            LoadPath::Direct => "direct",
-            LoadPath::Stream => "stream",
-            LoadPath::Insert => "insert",
-        }
-    }
 }
 
 /// What the logical path otherwise finds by itself while it loads.
@@ -425,11 +392,10 @@ impl LoadOptions {
         reading_bytes: u64,
         input_bytes: Option<u64>,
     ) -> Result<LaneShares, Error> {
-        let sending = path.sending();
         let (given_bytes, connections) = (self.memory_bytes_max, self.batches.connections);
         match &self.shares {
-            Some(shares) => Ok(LaneShares::of_shares(shares, sending)),
-            None => LaneShares::of(given_bytes, reading_bytes, sending, connections, input_bytes),
+            Some(shares) => Ok(LaneShares::of_shares(shares, path)),
+            None => LaneShares::of(given_bytes, reading_bytes, path, connections, input_bytes),
         }
     }
 

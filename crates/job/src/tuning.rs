@@ -2,7 +2,7 @@
 
 use server::ConnectOptions;
 use sources::FileSource;
-use tune::{Change, Path, Tuned, Wish};
+use tune::{Change, Tuned, Wish};
 
 use crate::options::{LoadOptions, LoadPath};
 
@@ -33,12 +33,10 @@ impl Tuning {
         what: &str,
     ) -> Tuning {
         let Some(class) = options.tune else { return Tuning::default() };
-        let path = match path {
-            // Finished files go past all that.
-            LoadPath::Direct => return Tuning::default(),
-            LoadPath::Insert => Path::Insert,
-            LoadPath::Auto | LoadPath::Stream => Path::Stream,
-        };
+        // Finished files go past all that.
+        if path == LoadPath::Direct {
+            return Tuning::default();
+        }
         let bytes = options.files.iter().map(|file| bytes(file)).sum::<Option<u64>>();
         let bytes = bytes.filter(|_| !options.files.is_empty());
         let wish = Wish { class, path, bytes, state_dir: &options.state_dir, what };

@@ -16,12 +16,12 @@ use disk::File;
 use innodb::ids::PAGE_SIZE;
 use innodb::page::AlignedPage;
 use job::error::Error;
-use job::options::{LoadOptions, LoadPath, OnDuplicate};
+use job::options::{LoadOptions, OnDuplicate};
+use schema::Method;
 use server::catalog;
 use targets::Lock;
 
 use crate::estimate::Estimate;
-use crate::fixed::Means;
 use crate::partitioned::Scope;
 use crate::speeds::Speeds;
 
@@ -46,13 +46,22 @@ pub(crate) struct Ways<'e> {
     pub(crate) bare: &'e Estimate,
 }
 
-/// A table with rows.
-struct Old {
-    bytes: f64,
-    rows: f64,
-    indexes: usize,
-    /// Of the buffer pool, what is for it.
-    pool: f64,
+/// Rows that are there, of a table or of the part of it that is built anew.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Old {
+    /// Bytes of the files with these rows.
+    pub(crate) bytes: u64,
+    /// Their share of all files of the table.
+    pub(crate) share: f64,
+    /// Rows of the table, about.
+    pub(crate) rows: u64,
+    /// Indexes of the table.
+    pub(crate) indexes: usize,
+    /// True if it has a primary key.
+    pub(crate) has_key: bool,
+    /// Bytes of the server's buffer pool.
+    pub(crate) pool_bytes: u64,
+    pub(crate) disk: Disk,
 }
 
 /// What the ways take.
@@ -73,12 +82,12 @@ pub(crate) struct Adding {
 
 /// How fast the disk of a table is.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Disk {
+pub(crate) struct Disk {
     /// Seconds for a page anywhere.
-    page_seconds: f64,
+    pub(crate) page_seconds: f64,
     /// Bytes a second of pages that follow each other.
-    run_bytes: f64,
-    is_measured: bool,
+    pub(crate) run_bytes: f64,
+    pub(crate) is_measured: bool,
 }
 
 impl Default for Disk {
@@ -88,32 +97,39 @@ impl Default for Disk {
     }
 }
 
+impl Old {
+    /// Looks at the files of a table that is built anew in this scope.
+    pub(crate) fn look(target: &mut Lock, scope: &Scope) -> Result<Old, Error> {
+        let pool = target.session.query_text("SELECT @@GLOBAL.innodb_buffer_pool_size")?;
+        let (bytes, share, (file, file_bytes)) = files_of(target, scope)?;
+        Ok(Old {
+            bytes,
+            share,
+            rows: catalog::rows_about(&mut target.session, &target.table.name)?,
+            indexes: target.table.indexes.len().max(1),
+            has_key: target.table.indexes.iter().any(|index| index.name == "PRIMARY"),
+            pool_bytes: pool.and_then(|bytes| bytes.parse().ok()).unwrap_or(0),
+            // A disk that cannot be asked is taken to be slow.
+            disk: Disk::measure(&file, file_bytes).unwrap_or_default(),
+        })
+    }
+}
+
 impl Adding {
     /// For rows of this estimate of a load into an empty table, and the same rows sent. New rows are read
     /// before others have to wait, if they do not depend on old ones.
     pub(crate) fn of(
-        (target, scope): (&mut Lock, &Scope),
+        (old, scope): (&Old, &Scope),
         ways: &Ways<'_>,
         (options, threads): (&LoadOptions, usize),
         speeds: &Speeds,
-    ) -> Result<Adding, Error> {
-        let pool = target.session.query_text("SELECT @@GLOBAL.innodb_buffer_pool_size")?;
-        let pool_bytes = pool.and_then(|bytes| bytes.parse().ok()).unwrap_or(0);
-        let (table_bytes, share, (file, file_bytes)) = files_of(target, scope)?;
-        // A disk that cannot be asked is taken to be slow.
-        let disk = Disk::measure(&file, file_bytes).unwrap_or_default();
-        let has_key = target.table.indexes.iter().any(|index| index.name == "PRIMARY");
-        let reads_first = has_key && options.on_duplicate == OnDuplicate::Fail;
-        let old = Old {
-            bytes: table_bytes as f64,
-            rows: catalog::rows_about(&mut target.session, &target.table.name)? as f64,
-            indexes: target.table.indexes.len().max(1),
-            pool: pool_bytes as f64 * POOL_SHARE,
-        };
+    ) -> Adding {
+        let reads_first = old.has_key && options.on_duplicate == OnDuplicate::Fail;
         // The server reads all rows of partitions that are exchanged.
-        let exchanged = if scope.partitions() > 0 { old.rows * share } else { 0.0 } as u64;
-        let fixed_seconds = speeds.fixed.seconds(Means::Merged);
-        let adding = Adding::compute(&old, ways, (disk, fixed_seconds), |old| {
+        let exchanged =
+            if scope.partitions() > 0 { old.rows as f64 * old.share } else { 0.0 } as u64;
+        let fixed_seconds = speeds.fixed.seconds(Method::Merge);
+        let adding = Adding::compute(old, ways, fixed_seconds, |old| {
             let threads = threads as f64;
             let verified = old / speeds.verify / threads;
             let merged = verified + old / MERGED_BYTES / threads + old / speeds.import;
@@ -122,32 +138,33 @@ impl Adding {
         let before = if reads_first { ways.built.rows_seconds() } else { 0.0 };
         let block_seconds = adding.merge_seconds - before;
         let partitions = if let Scope::All(count) = scope { Some(*count) } else { None };
-        Ok(Adding { table_bytes, partitions, pool_bytes, disk, block_seconds, ..adding })
+        Adding { partitions, block_seconds, ..adding }
     }
 
     fn compute(
         table: &Old,
         Ways { built, sent, bare }: &Ways<'_>,
-        (disk, fixed_seconds): (Disk, f64),
+        fixed_seconds: f64,
         processor_seconds: impl Fn(f64) -> f64,
     ) -> Adding {
-        let old = table.bytes;
+        let (old, pool, disk) =
+            (table.bytes as f64, table.pool_bytes as f64 * POOL_SHARE, table.disk);
         // Twice over the disk, unless the cache has it: once to verify it, once to merge it; and written.
         let disk_seconds = (2.0 * old + old + built.table_bytes as f64) / disk.run_bytes;
         let fixed_seconds = fixed_seconds - built.fixed_seconds;
         let merged = processor_seconds(old).max(disk_seconds) + fixed_seconds;
-        let missed = (1.0 - table.pool / (old + built.table_bytes as f64)).clamp(0.0, 1.0);
+        let missed = (1.0 - pool / (old + built.table_bytes as f64)).clamp(0.0, 1.0);
         // The clustered index, too, unless rows come in its order.
         let (clustered, secondary) = (usize::from(built.is_unordered), table.indexes - 1);
         // Read, and written.
         let random_seconds =
             |indexes: usize| 2.0 * sent.rows as f64 * indexes as f64 * missed * disk.page_seconds;
-        let indexed = (table.rows + sent.rows as f64) * secondary as f64 / INDEXED_ROWS;
+        let indexed = (table.rows + sent.rows) as f64 * secondary as f64 / INDEXED_ROWS;
         let rebuild = bare.seconds_in_order() + random_seconds(clustered) + indexed;
         let adding = Adding {
-            table_bytes: 0,
+            table_bytes: table.bytes,
             partitions: None,
-            pool_bytes: 0,
+            pool_bytes: table.pool_bytes,
             disk,
             merge_seconds: built.seconds_in_order() + merged,
             send_seconds: sent.seconds_in_order() + random_seconds(clustered + secondary),
@@ -158,12 +175,7 @@ impl Adding {
     }
 
     /// Why rows are not to be merged: they may be sent, and that is faster; writers would wait too long.
-    pub(crate) fn against_merging(&self, options: &LoadOptions) -> Option<String> {
-        let may_send = options.path == LoadPath::Auto;
-        self.against(may_send, options.write_block_seconds_max)
-    }
-
-    fn against(&self, may_send: bool, block_seconds_max: Option<u32>) -> Option<String> {
+    pub(crate) fn against(&self, may_send: bool, block_seconds_max: Option<u32>) -> Option<String> {
         if may_send && self.merge_seconds > self.send_seconds {
             return Some(format!("the table is not empty, and {self}"));
         }
@@ -258,9 +270,11 @@ mod tests {
         let of_new = |seconds| of(rows, rows * 200, seconds);
         let (built, sent) = (of_new(rows as f64 / 1e6), of_new(rows as f64 / 1e5));
         let bare = of_new(rows as f64 / 2e5);
-        let table = Old { bytes: old, rows: old / 200.0, indexes: 4, pool };
+        let pool_bytes = (pool / POOL_SHARE) as u64;
+        let (bytes, rows) = (old as u64, (old / 200.0) as u64);
+        let table = Old { bytes, rows, indexes: 4, pool_bytes, disk: DISK, ..Old::default() };
         let ways = Ways { built: &built, sent: &sent, bare: &bare };
-        Adding::compute(&table, &ways, (DISK, 0.1), |old| old / 500e6)
+        Adding::compute(&table, &ways, 0.1, |old| old / 500e6)
     }
 
     #[test]

@@ -26,7 +26,7 @@ use server::{ConnectOptions, Interrupt, Session, catalog, replicas};
 use sources::Source;
 use targets::{Connections, Direct, Keeper, Lock, LockOptions, Resting};
 
-use crate::ladder::{self, Climbed, Purpose};
+use crate::choose::{self, Decision, Purpose};
 
 /// The replicas of a load, each with its tables taken.
 pub(crate) struct Copies {
@@ -73,14 +73,14 @@ pub(crate) fn primary_options(connect: &ConnectOptions) -> ConnectOptions {
 }
 
 /// A target that is to be built for replicas too, what was seen of it, and them.
-pub(crate) type Reached = (Lock, Climbed, Copies);
+pub(crate) type Reached = (Lock, Decision, Copies);
 
 /// Takes the target, by `lock`, and the same table on the replicas that are named, and sees whether
 /// the direct path is open on all.
 ///
 /// Errors: the inner one is what keeps the file from one of them, a sentence each; none where the
 /// direct path is not asked for on them, or not open on the primary itself.
-pub(crate) fn climb(
+pub(crate) fn decide(
     connect: &ConnectOptions,
     options: &LoadOptions,
     (memory, source): (&Memory, &mut dyn Source),
@@ -106,13 +106,13 @@ pub(crate) fn climb(
         Err(against) => return Ok(Err(against)),
     };
     let options = LoadOptions { path: LoadPath::Direct, ..options.clone() };
-    let mut climbed = ladder::climb(&mut target, &options, memory, source, purpose)?;
-    let Some(rung) = &mut climbed.rung else {
+    let mut decision = choose::decide(&mut target, &options, memory, source, purpose)?;
+    let Some(chosen) = &mut decision.chosen else {
         source.restart()?;
         return Ok(Err(Vec::new()));
     };
-    rung.why = copies.why();
-    Ok(Ok((target, climbed, copies)))
+    chosen.why = copies.why();
+    Ok(Ok((target, decision, copies)))
 }
 
 /// What is wanted of the replicas.

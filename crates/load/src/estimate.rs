@@ -15,13 +15,12 @@ use job::error::Error;
 use job::memory::Memory;
 use job::options::{LoadOptions, LoadPath};
 use job::progress::Stage;
-use schema::{Column, Index, Table};
+use schema::{Column, Index, Method, Table};
 use serde::Serialize;
 use sources::{Batch, Chunk, Rows, Source, Visit};
 use values::key::fixed_width;
 
 use crate::first_chunk::{First, first_chunk};
-use crate::fixed::Means;
 use crate::forecast::Expected;
 use crate::key_order::KeyOrder;
 use crate::speeds::{Speeds, work_bytes};
@@ -179,15 +178,15 @@ impl Estimate {
         self,
         (input_bytes, indexes): (u64, usize),
         memory: &Memory,
-        (path, means): (LoadPath, Means),
+        (path, method): (LoadPath, Method),
         speeds: &Speeds,
     ) -> Estimate {
         let input = input_bytes as f64;
         let fits = input <= RUNS_IN_MEMORY * memory.run_bytes as f64;
         let work = work_bytes(input_bytes, self.rows, indexes);
         let sending = work / speeds.of_sending(path);
-        let fixed_seconds = speeds.fixed.seconds(means);
-        let secondary = if means == Means::Added { indexes.saturating_sub(1) } else { 0 };
+        let fixed_seconds = speeds.fixed.seconds(method);
+        let secondary = if method.sends_in_place() { indexes.saturating_sub(1) } else { 0 };
         let entered = self.rows as f64 * secondary as f64 * ENTRY_SECONDS;
         let sending = sending + entered;
         let seconds = fixed_seconds + sending;
@@ -362,7 +361,7 @@ impl Sample {
         let build = total as f64 / speeds.build / threads;
         let verify = table_bytes / speeds.verify / threads;
         let import = table_bytes / speeds.import;
-        let fixed_seconds = speeds.fixed.seconds(Means::Built);
+        let fixed_seconds = speeds.fixed.seconds(Method::Build);
         let seconds = fixed_seconds + build + verify + import;
         let sort = clustered / speeds.sort / threads;
         let is_unordered = self.is_unordered;

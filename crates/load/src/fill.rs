@@ -24,9 +24,9 @@ use sources::Source;
 use targets::publish::{Filled, FilledBy};
 use targets::{Direct, Lock};
 
+use crate::choose::{self, Chosen};
 use crate::copies::Copies;
 use crate::forecast::Forecast;
-use crate::ladder::{self, Rung};
 
 /// What every way in needs.
 pub(crate) struct Filling<'l, 's, 'p> {
@@ -55,32 +55,32 @@ impl<'l> Filling<'l, '_, '_> {
     /// be one.
     pub(crate) fn fill(
         &mut self,
-        rung: &mut Rung,
+        chosen: &mut Chosen,
         target: &mut Lock,
         source: Box<dyn Source>,
     ) -> Result<Full, Failed> {
-        self.progress.expect(std::mem::take(&mut rung.expected));
-        if let Some(landing) = rung.landing.clone() {
-            return self.send(rung, landing, target, source);
+        self.progress.expect(std::mem::take(&mut chosen.expected));
+        if let Some(landing) = chosen.landing.clone() {
+            return self.send(chosen, landing, target, source);
         }
         let source = Mutex::new(source);
-        match self.fill_directly(rung, target, &source) {
-            Err(failed) => self.failed(rung, target, source, failed),
+        match self.fill_directly(chosen, target, &source) {
+            Err(failed) => self.failed(chosen, target, source, failed),
             filled => filled,
         }
     }
 
     fn fill_directly(
         &mut self,
-        rung: &Rung,
+        chosen: &Chosen,
         target: &mut Lock,
         source: &Mutex<Box<dyn Source>>,
     ) -> Result<Full, Failed> {
         let mut direct = Direct::new(target);
         let filled = self.shadow(&mut direct, true).and_then(|shadowed| {
-            let unplaced = self.build(rung, &mut direct, shadowed, source)?;
+            let unplaced = self.build(chosen, &mut direct, shadowed, source)?;
             if unplaced.adds_nothing() {
-                return self.leave(rung, &mut direct, unplaced.into_built());
+                return self.leave(chosen, &mut direct, unplaced.into_built());
             }
             if let Some(mut copies) = self.copies.take() {
                 // Before the import, which changes the file.
@@ -88,23 +88,28 @@ impl<'l> Filling<'l, '_, '_> {
                 self.copies = Some(copies);
                 copied?;
             }
-            self.import(rung, &mut direct, unplaced)
+            self.import(chosen, &mut direct, unplaced)
         });
         filled.map_err(|error| self.abandon(&mut direct, error))
     }
 
     /// Lets a table be that no row is added to.
-    fn leave(&mut self, rung: &Rung, direct: &mut Direct<'_>, built: Built) -> Result<Full, Error> {
+    fn leave(
+        &mut self,
+        chosen: &Chosen,
+        direct: &mut Direct<'_>,
+        built: Built,
+    ) -> Result<Full, Error> {
         let _shield = self.options.interrupt.shield();
         direct.abandon()?;
-        let prepared = self.prepared(rung);
+        let prepared = self.prepared(chosen);
         Ok((None, direct::report(&prepared, direct.lock, self.steps, built)))
     }
 
     /// Goes on by sending the rows where the direct path was given up for a reason that lets it.
     pub(crate) fn failed(
         &mut self,
-        rung: &mut Rung,
+        chosen: &mut Chosen,
         target: &mut Lock,
         source: Mutex<Box<dyn Source>>,
         failed: Failed,
@@ -113,7 +118,7 @@ impl<'l> Filling<'l, '_, '_> {
             return Err(failed);
         }
         let source = source.into_inner().unwrap_or_else(PoisonError::into_inner);
-        self.send_instead(rung, target, source, &failed.0)
+        self.send_instead(chosen, target, source, &failed.0)
     }
 
     /// Makes the shadow of the direct path. `begins_wait` is for one that does not share what has to
@@ -129,12 +134,12 @@ impl<'l> Filling<'l, '_, '_> {
     /// Builds and verifies its file.
     pub(crate) fn build(
         &mut self,
-        rung: &Rung,
+        chosen: &Chosen,
         direct: &mut Direct<'_>,
         shadowed: Shadowed,
         source: &Mutex<Box<dyn Source>>,
     ) -> Result<Unplaced, Error> {
-        let prepared = self.prepared(rung);
+        let prepared = self.prepared(chosen);
         caught(|| direct::build(&prepared, direct, shadowed, source, self.steps))
     }
 
@@ -156,11 +161,11 @@ impl<'l> Filling<'l, '_, '_> {
     /// Has the server adopt it.
     pub(crate) fn import(
         &mut self,
-        rung: &Rung,
+        chosen: &Chosen,
         direct: &mut Direct<'_>,
         unplaced: Unplaced,
     ) -> Result<Full, Error> {
-        let prepared = self.prepared(rung);
+        let prepared = self.prepared(chosen);
         caught(|| {
             let (made, built) =
                 unplaced.import(direct, self.steps, (self.progress, &self.options.interrupt))?;
@@ -176,12 +181,12 @@ impl<'l> Filling<'l, '_, '_> {
 
     fn send(
         &mut self,
-        rung: &Rung,
+        chosen: &Chosen,
         landing: Landing,
         target: &mut Lock,
         source: Box<dyn Source>,
     ) -> Result<Full, Failed> {
-        let prepared = self.prepared(rung);
+        let prepared = self.prepared(chosen);
         let sent = send::run(&prepared, self.connect, landing, target, source, self.steps);
         let sent = sent.map(|sent| (sent.filled, sent.report));
         sent.map_err(|failed| {
@@ -205,33 +210,34 @@ impl<'l> Filling<'l, '_, '_> {
     /// Reads the input once more, and sends its rows.
     pub(crate) fn send_again(
         &mut self,
-        rung: &mut Rung,
+        chosen: &mut Chosen,
         target: &mut Lock,
         error: &Error,
     ) -> Result<Full, Failed> {
         let (_, source) = input::open_files(self.options).map_err(|e| Box::new((e, Ok(()))))?;
-        self.send_instead(rung, target, source, error)
+        self.send_instead(chosen, target, source, error)
     }
 
     /// Sends the rows of a load that the direct path gave up because of `error`, its table gone.
     fn send_instead(
         &mut self,
-        rung: &mut Rung,
+        chosen: &mut Chosen,
         target: &mut Lock,
         mut source: Box<dyn Source>,
         error: &Error,
     ) -> Result<Full, Failed> {
         let Filling { options, memory, .. } = *self;
-        let climbed = self.steps.step(Stage::Inspect, || {
+        let decision = self.steps.step(Stage::Inspect, || {
             target.reconnect()?;
             let reason = error.to_string();
-            let climbed = ladder::climb_again(target, options, memory, &mut *source, reason)?;
-            climbed.require(target, options)
+            let decision =
+                choose::decide_without_building(target, options, memory, &mut *source, reason)?;
+            decision.require(target, options)
         });
-        *rung = climbed.map_err(|error| Box::new((error, Ok(()))))?;
-        self.progress.expect(std::mem::take(&mut rung.expected));
-        match rung.landing.clone() {
-            Some(landing) => self.send(rung, landing, target, source),
+        *chosen = decision.map_err(|error| Box::new((error, Ok(()))))?;
+        self.progress.expect(std::mem::take(&mut chosen.expected));
+        match chosen.landing.clone() {
+            Some(landing) => self.send(chosen, landing, target, source),
             None => {
                 let error = Error::Internal("no way to send rows was found".to_owned());
                 Err(Box::new((error, Ok(()))))
@@ -242,7 +248,7 @@ impl<'l> Filling<'l, '_, '_> {
     /// Has the table take its place, if it has not, and completes the report.
     pub(crate) fn publish(
         &mut self,
-        rung: &Rung,
+        chosen: &Chosen,
         target: &mut Lock,
         (filled, mut report): Full,
     ) -> Result<Report, Failed> {
@@ -278,7 +284,7 @@ impl<'l> Filling<'l, '_, '_> {
                 report.foreign_keys_left = left.map(|(_, key)| key).collect();
                 self.steps.keys_left.clone_from(&report.foreign_keys_left);
                 report.finish(&mut self.steps.stopwatch, warnings);
-                if rung.extends {
+                if chosen.method.merges() {
                     let seconds = held_seconds(&report);
                     report.notes.push(format!(
                         "others that write to the table had to wait for {seconds:.1} s"
@@ -288,19 +294,19 @@ impl<'l> Filling<'l, '_, '_> {
             }
             Err(error) => {
                 let _shield = options.interrupt.shield();
-                Err(Box::new((error, abandon_filled(rung, target))))
+                Err(Box::new((error, abandon_filled(chosen, target))))
             }
         }
     }
 
-    fn prepared<'r>(&self, rung: &'r Rung) -> Prepared<'r>
+    fn prepared<'r>(&self, chosen: &'r Chosen) -> Prepared<'r>
     where
         'l: 'r,
     {
         let Filling { options, progress, memory, .. } = *self;
-        let Rung { path, why, inspected, extends, one_partition, .. } = rung;
-        let (extends, one_partition) = (*extends, one_partition.as_deref());
-        Prepared { options, progress, memory, inspected, path: *path, why, extends, one_partition }
+        let Chosen { path, method, why, inspected, one_partition, .. } = chosen;
+        let (path, method, one_partition) = (*path, *method, one_partition.as_deref());
+        Prepared { options, progress, memory, inspected, path, method, why, one_partition }
     }
 }
 
@@ -311,8 +317,8 @@ fn held_seconds(report: &Report) -> f64 {
 }
 
 /// Removes a table that was filled and is not published.
-pub(crate) fn abandon_filled(rung: &Rung, target: &mut Lock) -> server::Result<()> {
-    if rung.landing.is_none() {
+pub(crate) fn abandon_filled(chosen: &Chosen, target: &mut Lock) -> server::Result<()> {
+    if chosen.landing.is_none() {
         return Direct::new(target).abandon();
     }
     let ledger = target.names.ledger.clone();

@@ -5,14 +5,15 @@ use encode::field;
 use job::error::Error;
 use job::memory::Memory;
 use job::options::{LoadOptions, LoadPath};
-use schema::{Column, Index, IndexColumn, IndexKind, RowFormat, Table, TableKind, TableName};
+use schema::{
+    Column, Index, IndexColumn, IndexKind, Method, RowFormat, Table, TableKind, TableName,
+};
 use sources::{Rows, Source, Value, Visit};
 use sql::{Outline, OutlinedColumn, OutlinedIndex, Syntax};
 use values::SqlType;
 use values::key::fixed_width;
 
 use crate::estimate::{Estimate, SAMPLE_ROWS, Sample};
-use crate::fixed::Means;
 use crate::speeds::Speeds;
 
 /// The table that a CREATE TABLE would make, as far as sizes hang on it; none where it does not list
@@ -69,8 +70,8 @@ pub(crate) fn estimate(
     Ok(Some(match path {
         LoadPath::Auto | LoadPath::Direct => direct,
         LoadPath::Stream | LoadPath::Insert => {
-            let way = (path, Means::Swapped);
-            direct.sent((total, table.indexes.len()), memory, way, &speeds)
+            let by = (path, Method::Stage);
+            direct.sent((total, table.indexes.len()), memory, by, &speeds)
         }
     }))
 }

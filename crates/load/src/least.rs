@@ -23,7 +23,7 @@ pub(crate) fn least(
         }
         LoadPath::Stream | LoadPath::Insert => {
             let connections = options.batches.connections;
-            any.or(LaneShares::least(reading_bytes, path.sending(), connections))
+            any.or(LaneShares::least(reading_bytes, path, connections))
         }
     }
 }

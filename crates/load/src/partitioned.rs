@@ -25,14 +25,13 @@ pub(crate) struct Partitioned {
 }
 
 impl Partitioned {
-    /// By the estimates of a build of these files, and of the same rows sent; none of a table without
-    /// partitions.
-    pub(crate) fn of(table: &Table, built: &Estimate, sent: &Estimate) -> Option<Partitioned> {
-        Some(Partitioned {
-            partitions: table.partitioning.as_ref()?.partitions.len(),
+    /// By the estimates of a build of so many files, and of the same rows sent.
+    pub(crate) fn of(partitions: usize, built: &Estimate, sent: &Estimate) -> Partitioned {
+        Partitioned {
+            partitions,
             build_seconds: built.seconds_in_order(),
             send_seconds: sent.seconds_in_order(),
-        })
+        }
     }
 
     /// Why rows that may be sent are sent.
@@ -170,13 +169,8 @@ mod tests {
 
     fn of(partitions: usize, rows: u64, (built, sent): (f64, f64)) -> Partitioned {
         let estimate = |seconds| Estimate { rows, ..Estimate::taking(seconds) };
-        Partitioned {
-            partitions,
-            build_seconds: estimate(built)
-                .in_partitions(partitions, &Speeds::default())
-                .seconds_in_order(),
-            send_seconds: estimate(sent).seconds_in_order(),
-        }
+        let built = estimate(built).in_partitions(partitions, &Speeds::default());
+        Partitioned::of(partitions, &built, &estimate(sent))
     }
 
     #[test]

@@ -16,11 +16,11 @@ use server::{ConnectOptions, Session, Unsupported, catalog};
 use sources::{FileSource, Source};
 use targets::Lock;
 
+use crate::choose::{self, Decision, Purpose, Refused};
 use crate::copies;
 use crate::ddl;
 use crate::estimate::Estimate;
 use crate::foreseen;
-use crate::ladder::{self, Climbed, Purpose, Refused};
 use crate::least;
 use crate::shards::{self, Planned};
 use crate::taken::{lock, no_table};
@@ -102,18 +102,29 @@ pub(crate) fn planned(
         let foreseen = match session {
             Some(mut session) => {
                 targets::refuse_put_aside(&mut session, &name)?;
-                Some(ladder::foresee(&mut session, options)?)
+                Some(choose::foresee(&mut session, options)?)
             }
             None => None,
         };
         let plan = plan.of_missing(foreseen, &name, options, (&memory, &mut *source))?;
         return Ok((plan, None));
     };
-    let (mut target, climbed) = match climbed(session, options, (&memory, &mut *source))? {
-        Way::Ladder(target, climbed) => (*target, *climbed),
-        Way::Shards(planned) => return Ok((plan.of_shards(planned, options), None)),
+    let (reached, purpose) = (session.options().clone(), Purpose::Plan);
+    let copied = copies::decide(&reached, options, (&memory, &mut *source), None, purpose, lock)?;
+    let (mut target, decision) = match copied {
+        Ok((target, decision, _)) => (target, decision),
+        Err(against) => {
+            let mut target = lock(session, options, None)?;
+            if targets::shards::is_spider(&target.table) {
+                let planned = shards::planned(&mut target, &reached, options, &mut *source)?;
+                return Ok((plan.of_shards(planned, options), None));
+            }
+            target.unsupported.extend(against.into_iter().map(Unsupported::NamedReplica));
+            let decision = choose::decide(&mut target, options, &memory, &mut *source, purpose)?;
+            (target, decision)
+        }
     };
-    let (mut plan, inspected) = plan.of_climbed(&target, climbed, options, |_| false)?;
+    let (mut plan, inspected) = plan.of_decision(&target, decision, options, |_| false)?;
     plan.notes.extend(plan.replication_notes(&mut target, options)?);
     Ok((plan, inspected))
 }
@@ -128,38 +139,8 @@ pub(crate) fn reached(connect: &ConnectOptions, options: &LoadOptions) -> Connec
     }
 }
 
-/// The way that a table would be loaded by that is still to be made, and what is against faster ones.
+/// The path by which a table would be loaded that is still to be made, and what is against faster ones.
 pub(crate) type Foreseen = (Option<LoadPath>, Vec<Refused>);
-
-/// How a table would be loaded.
-enum Way {
-    /// By the ladder, so far up.
-    Ladder(Box<Lock>, Box<Climbed>),
-    /// Each of its shards by itself; through the head, where there are reasons against that.
-    Shards(Planned),
-}
-
-/// The target, and how far up the ladder a load of it would go; or its shards.
-fn climbed(
-    session: Session,
-    options: &LoadOptions,
-    (memory, source): (&Memory, &mut dyn Source),
-) -> Result<Way, Error> {
-    let reached = session.options().clone();
-    let purpose = Purpose::Plan;
-    match copies::climb(&reached, options, (memory, &mut *source), None, purpose, lock)? {
-        Ok((target, climbed, _)) => Ok(Way::Ladder(Box::new(target), Box::new(climbed))),
-        Err(against) => {
-            let mut target = lock(session, options, None)?;
-            if targets::shards::is_spider(&target.table) {
-                return shards::planned(&mut target, &reached, options, source).map(Way::Shards);
-            }
-            target.unsupported.extend(against.into_iter().map(Unsupported::NamedReplica));
-            let climbed = ladder::climb(&mut target, options, memory, source, purpose)?;
-            Ok(Way::Ladder(Box::new(target), Box::new(climbed)))
-        }
-    }
-}
 
 /// Whom a load makes wait by foreign keys; none where it has none, or loads these too.
 fn keys_note(
@@ -247,20 +228,20 @@ impl Plan {
     }
 
     /// For a table that is there, where the same command loads some others.
-    pub(crate) fn of_climbed(
+    pub(crate) fn of_decision(
         mut self,
         target: &Lock,
-        climbed: Climbed,
+        decision: Decision,
         options: &LoadOptions,
         is_loaded: impl Fn(&TableName) -> bool,
     ) -> Result<(Plan, Option<Inspected>), Error> {
-        self.refused.clone_from(&climbed.refused);
+        self.refused.clone_from(&decision.refused);
         self.engine = EngineReport::of(&target.facts.engine);
-        let Some(path) = climbed.rung.as_ref().map(|rung| rung.path) else {
+        let Some(path) = decision.chosen.as_ref().map(|chosen| chosen.path) else {
             return Ok((self, None));
         };
-        self.estimate = climbed.estimate;
-        let least = climbed.least.as_ref();
+        self.estimate = decision.estimate;
+        let least = decision.least.as_ref();
         self.memory_bytes = least.map(|least| [least.bytes, options.memory_bytes_max]);
         if path == LoadPath::Direct {
             if options.on_duplicate != OnDuplicate::Fail {
@@ -272,19 +253,18 @@ impl Plan {
             self.notes.extend(target.facts.unlogged_note());
             self.notes.extend(target.triggers_note());
             self.notes.extend(keys_note(&target.table, options, is_loaded));
-            self.notes.extend(climbed.adding.map(|adding| adding.to_string()));
-            self.notes.extend(climbed.partitioned.map(|both| both.to_string()));
+            self.notes.extend(decision.notes.iter().cloned());
         }
         self.notes.extend(options.unchecked_note(!target.table.foreign_keys.is_empty()));
-        if let Err(error) = climbed.check_room(path, target, options) {
+        if let Err(error) = decision.check_room(path, target, options) {
             self.refused.push(Refused { path: path.name(), reason: error.to_string() });
             return Ok((self, None));
         }
-        let Some(rung) = climbed.rung else { return Ok((self, None)) };
-        self.path = Some(rung.path.name());
-        self.why = rung.why;
-        self.landing = rung.landing.map(|landing| landing.why);
-        Ok((self, Some(rung.inspected)))
+        let Some(chosen) = decision.chosen else { return Ok((self, None)) };
+        self.path = Some(chosen.path.name());
+        self.why = chosen.why;
+        self.landing = chosen.landing.map(|landing| landing.why);
+        Ok((self, Some(chosen.inspected)))
     }
 
     /// What replication has to do with a load by its path; nothing where there is none.

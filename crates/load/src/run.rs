@@ -14,17 +14,17 @@ use job::report::Report;
 use job::row_log::reasons_path;
 use job::steps::Steps;
 use job::tuning::Tuning;
-use send::Way;
+use schema::Method;
 use server::{ConnectOptions, Session, Unsupported};
 use sources::Source;
 use targets::Lock;
 
+use crate::choose::{self, Chosen, Purpose};
 use crate::copies::{self, Copies};
 use crate::ddl::{self, Made};
 use crate::fill::{Filling, drop_ledger};
 use crate::forecast::Forecast;
 use crate::journaled::job;
-use crate::ladder::{self, Purpose, Rung};
 use crate::published::{self, Settled};
 use crate::shards::{self, Looked, Sharded};
 use crate::speeds::Speeds;
@@ -125,7 +125,7 @@ fn run(
             Found::In(..) | Found::Shards(_) => {}
         },
     )?;
-    let Inspected { mut target, made, mut rung, copies, settled } = match found {
+    let Inspected { mut target, made, mut chosen, copies, settled } = match found {
         Found::One(inspected) => *inspected,
         Found::In(mut target, settled) => {
             return Ok(settled.finish_own(&mut target, (connect, options), steps));
@@ -137,24 +137,24 @@ fn run(
     };
     let path = if copies.is_some() { LoadPath::Direct } else { options.path };
     let options = &LoadOptions { path, ..options.clone() };
-    let tuning = Tuning::begin(connect, options, rung.path, &load_into(options));
+    let tuning = Tuning::begin(connect, options, chosen.path, &load_into(options));
     let mut filling = Filling { connect, options, progress, memory, steps, copies };
     let may_read_again = source.files().iter().all(|file| file.bytes.is_some());
-    let outcome = filling.fill(&mut rung, &mut target, source);
-    let mut outcome = outcome.and_then(|filled| filling.publish(&rung, &mut target, filled));
+    let outcome = filling.fill(&mut chosen, &mut target, source);
+    let mut outcome = outcome.and_then(|filled| filling.publish(&chosen, &mut target, filled));
     if let Err(failed) = &outcome
         && may_read_again
         && filling.may_refuse_rows(failed)
     {
-        let sent = filling.send_again(&mut rung, &mut target, &failed.0);
-        outcome = sent.and_then(|filled| filling.publish(&rung, &mut target, filled));
+        let sent = filling.send_again(&mut chosen, &mut target, &failed.0);
+        outcome = sent.and_then(|filled| filling.publish(&chosen, &mut target, filled));
     }
     match outcome {
         Ok(mut report) => {
-            let way = rung.landing.as_ref().map(|landing| landing.way);
+            let method = chosen.method;
             match steps.rows_are_in() {
-                Ok(()) => report.warnings.extend(forget_ledger(&mut target, options, way)),
-                Err(error) if way == Some(Way::Append) => {
+                Ok(()) => report.warnings.extend(forget_ledger(&mut target, options, method)),
+                Err(error) if method == Method::Append => {
                     report.warnings.push(publish::unwritten(&target.names.ledger, &error));
                 }
                 // It is said already.
@@ -166,13 +166,13 @@ fn run(
             report.notes.extend(told.notes);
             report.warnings.extend(told.warnings);
             let indexes = target.table.indexes.len();
-            report.expected_seconds = rung.expected_seconds;
+            report.expected_seconds = chosen.expected_seconds;
             // Without them the next forecast is worse, no more.
             let _ = pool::catch(|| {
                 // Of partitions with rows that were there the report does not say how many.
-                if !rung.extends || report.partitions == 0 {
-                    let way = (rung.path, Some(rung.means()));
-                    Speeds::remember(&options.state_dir, way, &report, indexes);
+                if !method.merges() || report.partitions == 0 {
+                    let by = (chosen.path, Some(method));
+                    Speeds::remember(&options.state_dir, by, &report, indexes);
                 }
             });
             Ok(report)
@@ -210,7 +210,7 @@ pub(crate) fn load_into(options: &LoadOptions) -> String {
 struct Inspected {
     target: Lock,
     made: Made,
-    rung: Rung,
+    chosen: Chosen,
     /// Replicas that get the same file.
     copies: Option<Copies>,
     /// What was found of killed loads.
@@ -243,13 +243,13 @@ fn inspect(
             return Ok(Found::In(Box::new(target), Box::new(settled)));
         }
     }
-    match copies::climb(connect, options, (memory, &mut *source), Some(told), Purpose::Load, lock)?
+    match copies::decide(connect, options, (memory, &mut *source), Some(told), Purpose::Load, lock)?
     {
-        Ok((target, climbed, copies)) => {
-            let rung = climbed.require(&target, options)?;
+        Ok((target, decision, copies)) => {
+            let chosen = decision.require(&target, options)?;
             let made = Made::default();
             let copies = Some(copies);
-            return Ok(Found::One(Box::new(Inspected { target, made, rung, copies, settled })));
+            return Ok(Found::One(Box::new(Inspected { target, made, chosen, copies, settled })));
         }
         Err(reasons) => against.extend(reasons),
     }
@@ -270,21 +270,21 @@ fn inspect(
         return inspect_shards(target, connect, options, (source, text));
     }
     target.unsupported.extend(against.into_iter().map(Unsupported::NamedReplica));
-    let rung = pool::catch(|| {
+    let chosen = pool::catch(|| {
         let mut now = published::settle(&mut target, options, text)?;
         now.notes.splice(0..0, settled.notes.drain(..));
         settled = now;
         if settled.is_in {
             return Ok(None);
         }
-        let climbed = ladder::climb(&mut target, options, memory, source, Purpose::Load)?;
-        climbed.require(&target, options).map(Some)
+        let decision = choose::decide(&mut target, options, memory, source, Purpose::Load)?;
+        decision.require(&target, options).map(Some)
     });
-    match rung.and_then(|rung| rung) {
+    match chosen.and_then(|chosen| chosen) {
         Ok(None) => Ok(Found::In(Box::new(target), Box::new(settled))),
-        Ok(Some(rung)) => {
+        Ok(Some(chosen)) => {
             let copies = None;
-            Ok(Found::One(Box::new(Inspected { target, made, rung, copies, settled })))
+            Ok(Found::One(Box::new(Inspected { target, made, chosen, copies, settled })))
         }
         Err(error) => {
             undo(&mut target, &made, options);
@@ -321,24 +321,26 @@ fn inspect_shards(
 }
 
 /// Removes the ledger: of a load that is done, and of those before it that were interrupted, whose
-/// rows are gone or whose rest is in now. Gives a warning where that cannot be done and rows are
-/// sent in such a `way` that there is one, and of a panic.
-fn forget_ledger(target: &mut Lock, options: &LoadOptions, way: Option<Way>) -> Vec<String> {
+/// rows are gone or whose rest is in now. Gives a warning where that cannot be done and rows are sent, and
+/// of a panic.
+fn forget_ledger(target: &mut Lock, options: &LoadOptions, method: Method) -> Vec<String> {
     let _shield = options.interrupt.shield();
     let ledger = target.names.ledger.clone();
     let (died, dropped) = pool::catch_again("ledger.done", || match drop_ledger(target, &ledger) {
         Err(error) if error.is_cut() => Ok(drop_ledger(target, &ledger)?),
         dropped => Ok(dropped?),
     });
-    let (Some(error), Some(way)) = (dropped.err(), way) else { return died.into_iter().collect() };
-    let then = match way {
-        // With all its portions in, it cannot be told from one of a load that was interrupted: no journal
-        // says that the user of this one knows.
-        Way::Append if options.command.is_none() => format!(
+    let Some(error) = dropped.err().filter(|_| method.sends()) else {
+        return died.into_iter().collect();
+    };
+    // With all its portions in, it cannot be told from one of a load that was interrupted: no journal
+    // says that the user of this one knows.
+    let then = match method == Method::Append && options.command.is_none() {
+        true => format!(
             "no other input can be added before: DROP TABLE {}; the same command would add nothing",
             ledger.quoted()
         ),
-        Way::Append | Way::Shadow | Way::Transaction => "the next load removes it".to_owned(),
+        false => "the next load removes it".to_owned(),
     };
     let left =
         format!("all rows are in, but the ledger {ledger} could not be removed ({error}): {then}");

@@ -201,11 +201,11 @@ fn load_all(
             return Ok(settled.finish_own_all(targets, (connect, &asked), steps));
         }
     };
-    let sent = looked.parts.iter().find(|part| part.rung.path != LoadPath::Direct);
+    let sent = looked.parts.iter().find(|part| part.chosen.path != LoadPath::Direct);
     let all = looked.parts.iter().flat_map(|part| part.options.files.iter().cloned()).collect();
     let tuning = sent.map_or_else(Tuning::default, |part| {
         let options = LoadOptions { files: all, ..part.options.clone() };
-        Tuning::begin(connect, &options, part.rung.path, &run::load_into(&options))
+        Tuning::begin(connect, &options, part.chosen.path, &run::load_into(&options))
     });
     let loaded = load_looked(connect, looked, (told, &mut *steps, progress), &interrupt);
     let _shield = interrupt.shield();

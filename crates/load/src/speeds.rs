@@ -10,9 +10,10 @@ use disk::private;
 use job::options::LoadPath;
 use job::progress::Stage;
 use job::report::Report;
+use schema::Method;
 use serde::{Deserialize, Serialize};
 
-use crate::fixed::{Fixed, Means};
+use crate::fixed::Fixed;
 
 /// Name of the file in the state folder.
 const FILE: &str = "speeds.json";
@@ -112,23 +113,23 @@ impl Speeds {
         partitions as f64 * each + rows as f64 * EXCHANGED_ROW_SECONDS
     }
 
-    /// Remembers a load by these means; none of one that had others beside it. What cannot be written is
+    /// Remembers a load by this method; none of one that had others beside it. What cannot be written is
     /// not worth an error: an estimate is then as good as before.
     pub(crate) fn remember(
         state_dir: &Path,
-        (path, means): (LoadPath, Option<Means>),
+        (path, method): (LoadPath, Option<Method>),
         report: &Report,
         indexes: usize,
     ) {
         let known = Speeds::of(state_dir);
         let mut speeds = known;
-        match (report.partitions, means) {
-            (0, Some(means)) if report.bytes.max(report.file_bytes) < BYTES_MIN => {
-                speeds.learn_fixed(means, report);
+        match (report.partitions, method) {
+            (0, Some(method)) if report.bytes.max(report.file_bytes) < BYTES_MIN => {
+                speeds.learn_fixed(method, report);
             }
             (0, _) if report.bytes < BYTES_MIN => {}
             // Into indexes that are there, entry by entry: `Adding` counts that by itself.
-            (0, Some(Means::Added)) if indexes > 1 => {}
+            (0, Some(Method::Transaction | Method::Append)) if indexes > 1 => {}
             (0, _) => speeds.learn(path, report, indexes),
             (partitions, _) => speeds.learn_partitions(partitions, report),
         }
@@ -138,10 +139,10 @@ impl Speeds {
     }
 
     /// Of a small load the stages in which no row is read, sorted or sent.
-    fn learn_fixed(&mut self, means: Means, report: &Report) {
+    fn learn_fixed(&mut self, method: Method, report: &Report) {
         let stages = [Stage::Inspect, Stage::Shadow, Stage::Export, Stage::Import, Stage::Publish];
         let imported = report.file_bytes as f64 / self.import;
-        self.fixed.learn(means, seconds(report, &stages) - imported);
+        self.fixed.learn(method, seconds(report, &stages) - imported);
     }
 
     /// Of a load into partitions their number counts, and little else.
@@ -224,11 +225,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let state = folder.path().join("state");
         assert_eq!(Speeds::of(&state), Speeds::default());
-        let direct = (LoadPath::Direct, Some(Means::Built));
+        let direct = (LoadPath::Direct, Some(Method::Build));
         Speeds::remember(&state, direct, &report(1 << 10, 1.0), 1);
         let small = Speeds::of(&state);
         assert_eq!(Speeds { fixed: Fixed::default(), ..small }, Speeds::default(), "too small");
-        assert!((small.fixed.seconds(Means::Built) - 1.0).abs() < 0.01, "but for the import");
+        assert!((small.fixed.seconds(Method::Build) - 1.0).abs() < 0.01, "but for the import");
         Speeds::remember(&state, direct, &report(100_000_000, 1.0), 1);
         let first = Speeds::of(&state);
         assert_eq!((first.loads, first.build, first.verify, first.import), (1, 50e6, 100e6, 200e6));
@@ -260,7 +261,7 @@ mod tests {
         let time = |stage: Stage, seconds| StageTime { name: stage.name(), seconds };
         let stages = vec![time(Stage::Shadow, 9.0), time(Stage::Import, 0.5)];
         let few = Report { partitions: 10, stages, ..report(1 << 10, 1.0) };
-        Speeds::remember(&state, (LoadPath::Direct, Some(Means::Built)), &few, 1);
+        Speeds::remember(&state, (LoadPath::Direct, Some(Method::Build)), &few, 1);
         let known = Speeds::of(&state);
         assert!((known.of_exchanging(100, 0) - 5.0).abs() < 0.01, "{known:?}");
         assert_eq!(Speeds { partition_seconds: None, ..known }, unknown, "and nothing else");

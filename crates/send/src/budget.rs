@@ -50,13 +50,14 @@ impl Drop for Loan<'_> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use job::memory::Sending;
+    use job::options::LoadPath;
 
     use super::*;
 
     #[test]
     fn a_long_record_waits_for_the_others_and_they_for_it() {
-        let budget = Budget::new(&LaneShares::of(64 << 20, 0, Sending::Lines, None, None).unwrap());
+        let budget =
+            Budget::new(&LaneShares::of(64 << 20, 0, LoadPath::Stream, None, None).unwrap());
         let small = budget.borrow(1000);
         std::thread::scope(|scope| {
             let long = scope.spawn(|| drop(budget.borrow(1 << 30)));

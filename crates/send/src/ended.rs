@@ -8,9 +8,9 @@ use job::options::OnDuplicate;
 use job::publish;
 use job::report::{EngineReport, LogicalReport, Report};
 use job::steps::Steps;
+use schema::Method;
 use targets::Lock;
 
-use crate::landing::Way;
 use crate::lane::Loaded;
 use crate::resume::{self, Resume};
 use crate::{Done, Failed, Work};
@@ -21,17 +21,13 @@ impl Work<'_> {
     /// What is to be said of a panic in this thread, of which only the end of the one transaction can
     /// have done what shows. Rows that are added are told by their ledger.
     pub(crate) fn died(&self, target: &Lock, died: Error) -> Error {
-        match self.landing.way {
-            Way::Transaction => {
-                let _shield = self.prepared.options.interrupt.shield();
-                let are_in = self.transaction.as_ref().map_or(Ok(false), |it| it.is_in(target));
-                let name = target.table.name.to_string();
-                publish::told(&name, died, are_in, |target, _| {
-                    server::Error::CommitUnknown(target).into()
-                })
-            }
-            Way::Shadow | Way::Append => died,
+        if self.landing.method != Method::Transaction {
+            return died;
         }
+        let _shield = self.prepared.options.interrupt.shield();
+        let are_in = self.transaction.as_ref().map_or(Ok(false), |it| it.is_in(target));
+        let name = target.table.name.to_string();
+        publish::told(&name, died, are_in, |target, _| server::Error::CommitUnknown(target).into())
     }
 
     /// What is left of a load that failed, besides what the target's own cleaning up removes; and what
@@ -40,9 +36,9 @@ impl Work<'_> {
         let _shield = self.prepared.options.interrupt.shield();
         let Some(resume) = &self.resume else {
             // It may have been opening it.
-            let removed = match self.landing.way {
-                Way::Transaction => Ok(()),
-                Way::Shadow | Way::Append => target.clean_up(resume::give_up),
+            let removed = match self.landing.method {
+                Method::Transaction => Ok(()),
+                _ => target.clean_up(resume::give_up),
             };
             return Box::new((error, forgotten(removed)));
         };
@@ -54,12 +50,12 @@ impl Work<'_> {
             Ok(is_empty) => !is_empty,
             Err(error) => error.errno() != Some(ER_NO_SUCH_TABLE),
         };
-        Box::new(match (self.landing.way, totals) {
-            (Way::Append, Ok(totals)) if totals.rows > 0 && has_rows => {
+        Box::new(match (self.landing.method, totals) {
+            (Method::Append, Ok(totals)) if totals.rows > 0 && has_rows => {
                 let rows = Some(totals.rows);
                 (Error::Appended { error: Box::new(error), target: name, rows }, Ok(()))
             }
-            (Way::Append, Err(_)) => {
+            (Method::Append, Err(_)) => {
                 (Error::Appended { error: Box::new(error), target: name, rows: None }, Ok(()))
             }
             (_, Ok(_)) => {
@@ -107,7 +103,7 @@ impl Work<'_> {
             sorted_input: order.is_in_order,
             threads: settled.connections_max,
             logical: Some(LogicalReport {
-                landing: self.landing.way.name(),
+                landing: self.landing.method.landing().unwrap_or_default(),
                 settled,
                 portions: collected.portions,
                 sorted: order.is_sorted,

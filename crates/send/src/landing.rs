@@ -6,7 +6,7 @@
 
 use job::error::Error;
 use job::options::{LoadOptions, Mode, OnDuplicate, WithOthers};
-use schema::TableName;
+use schema::{Method, TableName};
 use server::privileges::{self, InPlace};
 use server::{Error as ServerError, Unsupported};
 use targets::identity::Identity;
@@ -19,17 +19,6 @@ const NAMED_MAX: usize = 3;
 /// Why a transaction does not load a table that has to be empty.
 const ROWS_BETWEEN: &str = "nothing keeps rows of others from the empty table until one transaction of all rows is \
                             through; --mode append adds to what is there";
-
-/// Which way rows get into the target.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Way {
-    /// Into a twin, over many connections, that takes the target's place at the end.
-    Shadow,
-    /// Into the target, in one transaction of one connection.
-    Transaction,
-    /// Into the target, over many connections, a transaction a portion; a ledger says which are in.
-    Append,
-}
 
 /// What of the options decides where rows go.
 #[derive(Clone, Copy, Debug)]
@@ -53,25 +42,14 @@ pub struct Ask {
 /// Where the rows of one load go.
 #[derive(Clone, Debug)]
 pub struct Landing {
-    /// Which way they get there.
-    pub way: Way,
+    /// How they get there.
+    pub method: Method,
     /// Why, in words for plan and report.
     pub why: String,
     /// Whether the target's engine has no transactions, so that a twin is one of InnoDB first.
     staged: bool,
     ask: Ask,
     identity: Identity,
-}
-
-impl Way {
-    /// As reports have it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Way::Shadow => "shadow",
-            Way::Transaction => "whole",
-            Way::Append => "append",
-        }
-    }
 }
 
 impl Ask {
@@ -98,14 +76,14 @@ impl Landing {
         let mut identity = target.identity()?;
         identity.ties.extend(ledger_ties(target, ask));
         let mut landing = Landing {
-            way: Way::Shadow,
+            method: Method::Stage,
             why: "rows go into a new table, which takes its place when it is complete".to_owned(),
             staged: identity.is_unsafe,
             ask,
             identity,
         };
         if ask.with_others.is_transaction() {
-            landing.way = Way::Transaction;
+            landing.method = Method::Transaction;
             landing.why = "one transaction into the tables themselves, that of all".to_owned();
         } else if ask.mode == Mode::Append {
             landing.append();
@@ -122,22 +100,22 @@ impl Landing {
     /// Errors: the server's.
     pub fn into_own(target: &mut Lock, ask: Ask, why: String) -> Result<Landing, Error> {
         let identity = target.identity()?;
-        Ok(Landing { way: Way::Transaction, why, staged: false, ask, identity })
+        Ok(Landing { method: Method::Transaction, why, staged: false, ask, identity })
     }
 
     fn append(&mut self) {
         if self.ask.atomic {
-            self.way = Way::Transaction;
+            self.method = Method::Transaction;
             self.why = "one transaction, since --atomic, or --rejects-max in percent, adds all rows or none".to_owned();
         } else {
-            self.way = Way::Append;
+            self.method = Method::Append;
             self.why =
                 "rows are added to the table, a transaction for each part of the input".to_owned();
         }
     }
 
     fn transaction(&mut self, ties: String) {
-        self.way = Way::Transaction;
+        self.method = Method::Transaction;
         self.why = format!(
             "one transaction into the table itself, since no new one can take its place: {ties}"
         );
@@ -146,7 +124,7 @@ impl Landing {
     fn refused(&self, target: &mut Lock) -> Result<Vec<String>, Error> {
         let mut refused: Vec<String> =
             self.identity.refused.iter().map(ToString::to_string).collect();
-        if !refused.is_empty() || self.way == Way::Shadow {
+        if !refused.is_empty() || self.method == Method::Stage {
             return Ok(refused);
         }
         if self.ask.with_others == WithOthers::Swap {
@@ -163,7 +141,7 @@ impl Landing {
             return Ok(refused);
         }
         let rules = &target.facts.engine;
-        if self.way == Way::Transaction {
+        if self.method == Method::Transaction {
             let between =
                 (!rules.kind.keeps_gaps() && self.ask.mode == Mode::Insert).then_some(ROWS_BETWEEN);
             let why = rules.no_whole.or(between);
@@ -200,9 +178,9 @@ impl Landing {
             };
             facts.privileges.missing_in_place(&target.table.name, need, &facts.account)
         };
-        let missed = missing(self.way == Way::Append).join("; ");
+        let missed = missing(self.method == Method::Append).join("; ");
         if !missed.is_empty() {
-            let or = match self.way == Way::Append && missing(false).is_empty() {
+            let or = match self.method == Method::Append && missing(false).is_empty() {
                 true => ", or --atomic, which makes no table beside this one",
                 false => "",
             };
@@ -212,13 +190,13 @@ impl Landing {
     }
 
     /// Makes the twin that rows are sent to, if they are. One that the server does not make like
-    /// the target turns the landing into [`Way::Transaction`], which `why` then says.
+    /// the target turns the landing into [`Method::Transaction`], which `why` then says.
     pub(crate) fn prepare(
         &mut self,
         target: &mut Lock,
         defer: Defer,
     ) -> Result<Option<Twin>, Error> {
-        if self.way == Way::Shadow {
+        if self.method == Method::Stage {
             match Twin::create(target, defer, self.staged) {
                 Err(ServerError::NoTwin { reasons, .. }) if !self.staged => {
                     self.transaction(list(&reasons));
@@ -236,10 +214,7 @@ impl Landing {
 
     /// The table rows are sent to.
     pub(crate) fn table<'a>(&self, target: &'a Lock) -> &'a TableName {
-        match self.way {
-            Way::Shadow => &target.names.shadow,
-            Way::Transaction | Way::Append => &target.table.name,
-        }
+        if self.method == Method::Stage { &target.names.shadow } else { &target.table.name }
     }
 }
 

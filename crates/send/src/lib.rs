@@ -39,7 +39,7 @@ mod sync {
     pub(crate) use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 }
 
-pub use landing::{Ask, Landing, Way};
+pub use landing::{Ask, Landing};
 pub use resume::{completed, forget_completed, input_text, sweep};
 
 use std::sync::{Arc, Mutex};
@@ -55,7 +55,7 @@ use job::progress::Stage;
 use job::report::Report;
 use job::steps::Steps;
 use job::tally;
-use schema::Engine;
+use schema::{Engine, Method};
 use server::{ConnectOptions, Session};
 use sources::Source;
 use targets::publish::FilledBy;
@@ -209,8 +209,8 @@ impl<'a> Work<'a> {
             None => Watch::begin(prepared, self.connect, &mut target.session)?,
         };
         self.notes.append(&mut watch.notes);
-        let twin = match self.landing.way {
-            Way::Shadow => {
+        let twin = match self.landing.method {
+            Method::Stage => {
                 let defer = match deferred(prepared.options, &*source) {
                     Defer::NotUnique
                         if prepared.options.defer_indexes.is_none()
@@ -222,14 +222,14 @@ impl<'a> Work<'a> {
                 };
                 steps.step(Stage::Shadow, || self.landing.prepare(target, defer))?
             }
-            Way::Transaction | Way::Append => None,
+            _ => None,
         };
         let row_order = RowOrder::of(target);
         let arrangement = Arrangement::of(prepared, &target.table, row_order, &mut *source)?;
         let taken = source.held_bytes() + arrangement.store_bytes() as u64;
         let mut shares =
             prepared.options.lane_shares(prepared.path, taken, source.bytes_total())?;
-        if self.landing.way != Way::Transaction {
+        if self.landing.method != Method::Transaction {
             limits::limit_portions(&mut shares, target, prepared.inspected);
         }
         let words = source.words();
@@ -293,7 +293,7 @@ impl<'a> Work<'a> {
         (is_sorted, source_words): (bool, &str),
         shares: &mut LaneShares,
     ) -> Result<(), Error> {
-        if self.landing.way == Way::Transaction {
+        if self.landing.method == Method::Transaction {
             return resume::refuse_interrupted(target, self.prepared.options.mode);
         }
         let prepared = self.prepared;
@@ -331,7 +331,8 @@ impl<'a> Work<'a> {
             Mode::Append => None,
             Mode::Insert | Mode::Replace => Numbers::new(&columns, inspected.series),
         };
-        let is_parallel = self.landing.way != Way::Transaction && limits.connections != Some(1);
+        let is_parallel =
+            self.landing.method != Method::Transaction && limits.connections != Some(1);
         if numbers.is_none() && is_parallel && limits::gives_numbers_twice(target, inspected) {
             limits.connections = Some(1);
             self.notes.push(
@@ -346,14 +347,14 @@ impl<'a> Work<'a> {
             rejects_max: options.rejects_max,
             numbers: numbers.as_ref(),
         };
-        let session = match (self.given.take(), self.landing.way) {
+        let session = match (self.given.take(), self.landing.method) {
             (Some(given), _) => Some(given),
-            (None, Way::Transaction) => {
+            (None, Method::Transaction) => {
                 let (transaction, session) = Transaction::begin(target, self.rows_there())?;
                 self.transaction = Some(transaction);
                 Some(session)
             }
-            (None, Way::Shadow | Way::Append) => None,
+            (None, _) => None,
         };
         let plan = LaneSetup {
             prepared: self.prepared,
@@ -403,7 +404,7 @@ impl<'a> Work<'a> {
     fn keys(&mut self, target: &Lock, row_order: RowOrder) -> Option<UniqueKeys> {
         let Prepared { options, inspected, .. } = *self.prepared;
         let is_free = options.on_duplicate == OnDuplicate::Fail && !row_order.refers_to_itself;
-        if is_free || self.landing.way == Way::Transaction {
+        if is_free || self.landing.method == Method::Transaction {
             return None;
         }
         let updates = options.on_duplicate == OnDuplicate::Update;

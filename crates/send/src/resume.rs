@@ -9,11 +9,12 @@ use std::collections::HashMap;
 use encode::inspected::Inspected;
 use job::error::Error;
 use job::options::{LoadOptions, Mode};
+use schema::Method;
 use server::Interrupt;
 use sources::{Chunk, Source};
 use targets::Lock;
 
-use crate::landing::{Landing, Way};
+use crate::landing::Landing;
 use crate::ledger::{Entry, Job, JobFile, Ledger, Totals};
 
 /// Server errors of a right that the account lacks.
@@ -56,7 +57,7 @@ impl Resume {
     ) -> Result<Resume, Error> {
         let table = target.names.ledger.clone();
         let files = || options.files.iter().map(|file| file.as_path());
-        let is_twin = landing.way == Way::Shadow;
+        let is_twin = landing.method == Method::Stage;
         let words = match is_twin {
             true => format!("{TWIN_MARK}{}", target.names.shadow),
             false => input_words,

@@ -38,4 +38,3 @@ pub use gain::Gains;
 pub use journal::{Change, Entry};
 pub use setting::Wanted;
 pub use tuned::{Tuned, Wish, noted, recover, release};
-pub use variable::Path;

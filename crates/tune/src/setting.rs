@@ -1,12 +1,13 @@
 //! Variables set, read, and put back.
 
+use schema::LoadPath;
 use server::Session;
 use server::error::{Error, Result};
 
 use crate::class::Class;
 use crate::facts::Facts;
 use crate::journal::{Change, Entry};
-use crate::variable::{ALL, Path, Use, Variable};
+use crate::variable::{ALL, Use, Variable};
 
 /// What a load by one path would have set, and what stands against that, one sentence each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,7 +20,7 @@ pub struct Wanted {
 
 impl Wanted {
     /// Looks through all variables, for so many bytes of rows if that is known.
-    pub fn of(facts: &Facts, class: Class, path: Path, bytes: Option<u64>) -> Wanted {
+    pub fn of(facts: &Facts, class: Class, path: LoadPath, bytes: Option<u64>) -> Wanted {
         let mut wanted = Wanted::default();
         let of_path = ALL.iter().filter(|variable| {
             variable.used != Use::Advise

@@ -8,8 +8,9 @@
 //! The first load that sets a variable notes what it was, and the last one that leaves puts it back. A process
 //! that is killed lets go of its files, so that whoever comes next finds itself alone, and puts back first.
 
-use std::path::Path as FilePath;
+use std::path::Path;
 
+use schema::LoadPath;
 use server::error::{Error, Result};
 use server::{ConnectOptions, Session};
 
@@ -20,7 +21,7 @@ use crate::identity::{Identity, started_unix};
 use crate::journal::{self, Change, Entry, Journal, Locked, User};
 use crate::remnant;
 use crate::setting::{self, Wanted, is_same};
-use crate::variable::{Path, Variable};
+use crate::variable::Variable;
 
 /// A right is missing, which the message names.
 const ER_SPECIFIC_ACCESS_DENIED: u16 = 1227;
@@ -31,11 +32,11 @@ pub struct Wish<'a> {
     /// What may be given up.
     pub class: Class,
     /// The load's way into the server.
-    pub path: Path,
+    pub path: LoadPath,
     /// Bytes of its rows, where that is known.
     pub bytes: Option<u64>,
     /// Where it is written down.
-    pub state_dir: &'a FilePath,
+    pub state_dir: &'a Path,
     /// Who wants it: `load into shop.orders`.
     pub what: &'a str,
 }
@@ -296,7 +297,7 @@ fn settle(session: &mut Session, journal: &Journal) -> Result<Vec<String>> {
 
 /// Puts back what loads left that were killed, if this is their server; gives what there is to say. Where
 /// nothing is written down, nobody is asked.
-pub fn recover(connect: &ConnectOptions, state_dir: &FilePath) -> Result<Vec<String>> {
+pub fn recover(connect: &ConnectOptions, state_dir: &Path) -> Result<Vec<String>> {
     let waits = |journal: &Journal| {
         let is_open = journal.read().is_some_and(|entry| is_left(&entry));
         // Whoever has the lock puts back itself.
@@ -333,14 +334,14 @@ fn is_left(entry: &Entry) -> bool {
 }
 
 /// What is written down of this server.
-pub fn noted(session: &mut Session, state_dir: &FilePath) -> Result<Option<Entry>> {
+pub fn noted(session: &mut Session, state_dir: &Path) -> Result<Option<Entry>> {
     let server = Identity::read(session)?;
     Ok(Journal::open(state_dir, &server)?.read())
 }
 
 /// Ends what [`Tuned::hold`] began: puts back, or leaves that to loads at work. Gives what there is to say, and
 /// whether others are at work.
-pub fn release(session: &mut Session, state_dir: &FilePath) -> Result<(Vec<String>, bool)> {
+pub fn release(session: &mut Session, state_dir: &Path) -> Result<(Vec<String>, bool)> {
     let journal = Journal::open(state_dir, &Identity::read(session)?)?;
     let _locked = journal.lock()?;
     let users = journal.users()?;

@@ -4,7 +4,7 @@
 //! does not say the second. Sources: MariaDB 10.11, storage/innobase/handler/ha_innodb.cc; MySQL's reference
 //! manual, "InnoDB Startup Options and System Variables".
 
-use serde::Serialize;
+use schema::LoadPath;
 use server::version::Flavor;
 
 use crate::class::Class;
@@ -26,18 +26,6 @@ const SORT_BUFFER_BYTES: u64 = 64 * MIB;
 const POOL_PERCENT_OF_MEMORY: u64 = 60;
 /// Statements of Galera, and of MySQL's redo log, have no variable.
 const REDO_LOG: &str = "innodb_redo_log_enabled";
-
-/// A way into the server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Path {
-    /// A finished tablespace that the server adopts: hardly a page goes through the server.
-    Direct,
-    /// LOAD DATA LOCAL over several connections.
-    Stream,
-    /// INSERTs of many rows.
-    Insert,
-}
 
 /// What is done with the advice on a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +50,7 @@ pub struct Variable {
     /// How much it matters.
     pub weight: Weight,
     /// Ways into the server that it matters to.
-    pub paths: &'static [Path],
+    pub paths: &'static [LoadPath],
     /// Whether the server takes seconds to change it, which only a load that is larger than its value is worth.
     pub takes_seconds: bool,
     /// Whether a running MySQL takes another value.
@@ -78,8 +66,8 @@ pub struct Variable {
 }
 
 /// Rows that are sent go through the buffer pool and the redo log; finished files do not.
-const SENT: &[Path] = &[Path::Stream, Path::Insert];
-const BUILT: &[Path] = &[Path::Direct];
+const SENT: &[LoadPath] = &[LoadPath::Stream, LoadPath::Insert];
+const BUILT: &[LoadPath] = &[LoadPath::Direct];
 
 /// Of what most have in common.
 const PLAIN: Variable = Variable {

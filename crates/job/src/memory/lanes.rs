@@ -1,5 +1,7 @@
 //! Shares of the lanes that send rows: as many as fit.
 
+use schema::LoadPath;
+
 use super::{Least, Memory, PROGRAM_BYTES, record_bytes_max};
 use crate::error::Error;
 
@@ -18,23 +20,12 @@ const LANES_MAX: usize = 128;
 /// What a connection keeps between two portions.
 const LANE_BYTES: usize = 512 << 10;
 
-/// How chunks become statements, by what memory that takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sending {
-    /// Lines of LOAD DATA LOCAL.
-    Lines,
-    /// INSERTs: statements too, and each value of a row by itself.
-    Inserts,
-}
-
-impl Sending {
-    /// Bytes that a lane may need for one of its chunk: as read, places of fields and rows, written
-    /// out with every byte escaped, as packets.
-    fn copies(self) -> usize {
-        match self {
-            Sending::Lines => 8,
-            Sending::Inserts => 14,
-        }
+/// Bytes that a lane may need for one of its chunk: as read, places of fields and rows, written out with
+/// every byte escaped, as packets; for INSERT also statements, and each value of a row by itself.
+fn copies(path: LoadPath) -> usize {
+    match path {
+        LoadPath::Insert => 14,
+        LoadPath::Auto | LoadPath::Direct | LoadPath::Stream => 8,
     }
 }
 
@@ -61,14 +52,14 @@ impl LaneShares {
     pub fn of(
         given_bytes: u64,
         reading_bytes: u64,
-        sending: Sending,
+        path: LoadPath,
         connections: Option<usize>,
         input_bytes: Option<u64>,
     ) -> Result<LaneShares, Error> {
-        let copies = sending.copies();
+        let copies = copies(path);
         let available = given_bytes.saturating_sub(PROGRAM_BYTES + reading_bytes);
         let available = usize::try_from(available).unwrap_or(usize::MAX);
-        LaneShares::least(reading_bytes, sending, None).check(given_bytes)?;
+        LaneShares::least(reading_bytes, path, None).check(given_bytes)?;
         // Few and large portions would leave lanes idle at the end of a small input.
         let fair = input_bytes.unwrap_or(u64::MAX) / (LANES_WANTED as u64 * CHUNKS_PER_LANE);
         let fair = usize::try_from(fair).unwrap_or(usize::MAX);
@@ -87,9 +78,9 @@ impl LaneShares {
     }
 
     /// The least memory for lanes: for one, or as many as there have to be, if that was said.
-    pub fn least(reading_bytes: u64, sending: Sending, connections: Option<usize>) -> Least {
+    pub fn least(reading_bytes: u64, path: LoadPath, connections: Option<usize>) -> Least {
         let lanes = |count: usize, chunk_bytes: usize, why: String| {
-            let bytes = (count * (LANE_BYTES + sending.copies() * chunk_bytes)) as u64;
+            let bytes = (count * (LANE_BYTES + copies(path) * chunk_bytes)) as u64;
             Least { bytes: PROGRAM_BYTES + reading_bytes + bytes, why: Some(why) }
         };
         let one = lanes(1, CHUNK_BYTES_MIN, "one connection takes that".to_owned());
@@ -103,8 +94,8 @@ impl LaneShares {
     }
 
     /// Those of a test that says how large chunks and records are.
-    pub fn of_shares(shares: &Memory, sending: Sending) -> LaneShares {
-        let (copies, chunk_bytes) = (sending.copies(), shares.chunk_bytes);
+    pub fn of_shares(shares: &Memory, path: LoadPath) -> LaneShares {
+        let (copies, chunk_bytes) = (copies(path), shares.chunk_bytes);
         LaneShares {
             lanes_max: LANES_WANTED,
             chunk_bytes,
@@ -121,7 +112,7 @@ mod tests {
     use super::*;
 
     fn shares(given_bytes: u64, input_bytes: Option<u64>) -> Result<LaneShares, Error> {
-        LaneShares::of(given_bytes, 0, Sending::Lines, None, input_bytes)
+        LaneShares::of(given_bytes, 0, LoadPath::Stream, None, input_bytes)
     }
 
     #[test]
@@ -139,13 +130,12 @@ mod tests {
 
     #[test]
     fn as_many_lanes_as_are_asked_for_fit_where_they_can() {
-        for sending in [Sending::Lines, Sending::Inserts] {
+        for path in [LoadPath::Stream, LoadPath::Insert] {
             for (connections, mib) in [(1, 64), (16, 64), (50, 64), (64, 128), (128, 256)] {
-                let shares =
-                    LaneShares::of(mib << 20, 0, sending, Some(connections), None).unwrap();
+                let shares = LaneShares::of(mib << 20, 0, path, Some(connections), None).unwrap();
                 assert!(shares.lanes_max >= connections, "{connections} in {mib} MiB: {shares:?}");
-                let least = LaneShares::least(0, sending, Some(connections)).bytes;
-                let shares = LaneShares::of(least, 0, sending, Some(connections), None).unwrap();
+                let least = LaneShares::least(0, path, Some(connections)).bytes;
+                let shares = LaneShares::of(least, 0, path, Some(connections), None).unwrap();
                 assert!(shares.lanes_max >= connections, "{connections} in {least}: {shares:?}");
             }
         }

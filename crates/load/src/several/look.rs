@@ -19,9 +19,9 @@ use super::adds;
 use super::order::{self, Waiting, largest_first, parents_first};
 use super::part::{At, Part};
 
+use crate::choose::{self, Purpose};
 use crate::copies::{self, Copies, Original, Wanted};
 use crate::estimate::Estimate;
-use crate::ladder::{self, Purpose};
 use crate::published::{self, Settled};
 use crate::small;
 use crate::space;
@@ -94,7 +94,7 @@ pub(super) fn look(
     let connections = Connections::of(session);
     let tables: Vec<(LoadOptions, Resting)> = tables.into_iter().zip(targets).collect();
     let mut looked = look_at_all(tables, connections, by)?;
-    let gives_numbers = |part: &Part| small::gives_numbers(&part.rung.inspected);
+    let gives_numbers = |part: &Part| small::gives_numbers(&part.chosen.inspected);
     if by == WithOthers::Small
         && let Ok(LookedAt { parts, .. }) = &looked
         && !parts.iter().all(gives_numbers)
@@ -164,7 +164,7 @@ fn look_with_copies(
         looked => looked.map_err(|shut| shut.error)?,
     };
     for part in &mut looked.parts {
-        part.rung.why = copies.why();
+        part.chosen.why = copies.why();
     }
     let looked = looked.finish(keeper, &order, false, Some(copies))?;
     Ok(Ok(Found::Looked(Box::new(looked), Box::new(settled))))
@@ -308,16 +308,16 @@ fn look_at(
 ) -> Result<Result<LookedAtOne, Shut>, Error> {
     let (memory, mut source) = input::open_files(&options)?;
     let mut lock = target.work(connections);
-    let mut climbed = ladder::climb(&mut lock, &options, &memory, &mut *source, Purpose::Load)?;
-    let estimate = climbed.estimate.take();
-    let rung = match climbed.require(&lock, &options) {
-        Ok(rung) => rung,
+    let mut decision = choose::decide(&mut lock, &options, &memory, &mut *source, Purpose::Load)?;
+    let estimate = decision.estimate.take();
+    let chosen = match decision.require(&lock, &options) {
+        Ok(chosen) => chosen,
         Err(error) => {
             let (target, connections) = lock.rest();
             return Ok(Err(Shut { error, tables: vec![(options, target)], connections }));
         }
     };
-    let estimate = estimate.filter(|_| rung.path == LoadPath::Direct);
+    let estimate = estimate.filter(|_| chosen.path == LoadPath::Direct);
     // The files are opened again when their turn comes.
     source.restart()?;
     let build_seconds = estimate.as_ref().map_or(0.0, Estimate::build_seconds);
@@ -325,7 +325,7 @@ fn look_at(
     let part = Part {
         options,
         memory,
-        rung,
+        chosen,
         source: Some(Mutex::new(source)),
         target: Some(target),
         at: At::Inspected,
@@ -345,7 +345,7 @@ fn expect_children(parts: &mut [Part]) {
             continue;
         };
         let wanted = references.iter().filter(|reference| reference.parent == name);
-        let keys = &mut part.rung.inspected.foreign_keys;
+        let keys = &mut part.chosen.inspected.foreign_keys;
         keys.extend(wanted.map(|reference| reference.parent_columns.clone()));
         keys.sort();
         keys.dedup();

@@ -12,14 +12,14 @@ use targets::publish::FilledBy;
 use targets::shadow::Made;
 use targets::{Connections, Direct, Resting};
 
+use crate::choose::Chosen;
 use crate::fill::{Failed, abandon_filled};
-use crate::ladder::Rung;
 
 /// A table, what is known of it, and how far it is.
 pub(super) struct Part {
     pub(super) options: LoadOptions,
     pub(super) memory: Memory,
-    pub(super) rung: Rung,
+    pub(super) chosen: Chosen,
     /// None once it was read.
     pub(super) source: Option<Mutex<Box<dyn Source>>>,
     /// None while connections work at it.
@@ -53,7 +53,7 @@ impl Part {
     }
 
     pub(super) fn is_direct(&self) -> bool {
-        self.rung.landing.is_none()
+        self.chosen.landing.is_none()
     }
 
     /// Takes out how far it is, for the next step.
@@ -71,7 +71,7 @@ impl Part {
         let done = match self.take() {
             At::Inspected | At::Between => Ok(()),
             At::Shadowed(_, made) | At::Built(_, made) => Direct::resume(&mut lock, made).abandon(),
-            At::Full(..) => abandon_filled(&self.rung, &mut lock),
+            At::Full(..) => abandon_filled(&self.chosen, &mut lock),
         };
         let (target, connections) = lock.rest();
         self.target = Some(target);

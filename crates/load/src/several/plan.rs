@@ -18,9 +18,9 @@ use super::check_several;
 use super::look::{can_be_whole, lock_options, spelled};
 use super::order::{Waiting, largest_first, order, parents_first};
 
+use crate::choose::{self, Purpose, Refused};
 use crate::copies::are_asked_for;
 use crate::estimate::Estimate;
-use crate::ladder::{self, Purpose, Refused};
 use crate::plan::{Foreseen, Plan, planned, reached};
 use crate::small;
 
@@ -248,8 +248,8 @@ impl<'t> Looked<'t> {
         }
         let all = Arc::clone(&self.names);
         self.work(at, |target| {
-            let climbed = ladder::climb(target, &options, &memory, &mut *source, Purpose::Plan)?;
-            plan.of_climbed(target, climbed, &options, |name| all.contains(name))
+            let decision = choose::decide(target, &options, &memory, &mut *source, Purpose::Plan)?;
+            plan.of_decision(target, decision, &options, |name| all.contains(name))
         })
     }
 
@@ -259,7 +259,7 @@ impl<'t> Looked<'t> {
         let missing = missing.map(|(one, _)| TableName::new(&one.database, &one.table));
         let missing: Vec<TableName> = missing.collect();
         targets::refuse_any_put_aside(&mut self.session, &missing)?;
-        let foreseen = ladder::foresee(&mut self.session, options)?;
+        let foreseen = choose::foresee(&mut self.session, options)?;
         self.foreseen = Some(foreseen.clone());
         Ok(foreseen)
     }

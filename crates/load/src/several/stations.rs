@@ -31,10 +31,10 @@ use targets::{Connections, Direct, Keeper, Lock};
 use super::look::Looked;
 use super::part::{At, Ended, Part};
 use super::watched::Watched;
+use crate::choose::Chosen;
 use crate::copies::Copies;
 use crate::fill::{Failed, Filling, Full};
 use crate::forecast::Forecast;
-use crate::ladder::Rung;
 
 /// Tables whose shadows are made together, and as many may wait for their build. What the server says
 /// of each is held until then, some 100 KB.
@@ -131,7 +131,7 @@ struct Backlog {
 
 /// A table, and who works at it.
 struct Bench<'b, 's, 'p> {
-    rung: &'b mut Rung,
+    chosen: &'b mut Chosen,
     source: &'b mut Option<Mutex<Box<dyn Source>>>,
     at: &'b mut At,
     lock: &'b mut Lock,
@@ -227,18 +227,18 @@ impl Stations<'_> {
         lock(&self.parts[at]).options.page_cache_bytes = Some(self.backlog.room());
         let connections = self.work(at, connections, &watched, |bench| {
             let Some(source) = bench.source.take() else { return Ok(()) };
-            bench.filling.progress.expect(std::mem::take(&mut bench.rung.expected));
+            bench.filling.progress.expect(std::mem::take(&mut bench.chosen.expected));
             let full = match std::mem::replace(bench.at, At::Between) {
                 At::Shadowed(shadowed, made) => {
                     let mut direct = Direct::resume(bench.lock, made);
-                    match bench.filling.build(bench.rung, &mut direct, *shadowed, &source) {
+                    match bench.filling.build(bench.chosen, &mut direct, *shadowed, &source) {
                         Ok(unplaced) => {
                             *bench.at = At::Built(Box::new(unplaced), direct.rest());
                             return Ok(());
                         }
                         Err(error) => {
                             let failed = bench.filling.abandon(&mut direct, error);
-                            bench.filling.failed(bench.rung, bench.lock, source, failed)
+                            bench.filling.failed(bench.chosen, bench.lock, source, failed)
                         }
                     }
                 }
@@ -246,7 +246,7 @@ impl Stations<'_> {
                     let alive = bench.lock.reconnect();
                     alive.map_err(|error| Box::new((error.into(), Ok(()))))?;
                     let source = source.into_inner().unwrap_or_else(PoisonError::into_inner);
-                    bench.filling.fill(bench.rung, bench.lock, source)
+                    bench.filling.fill(bench.chosen, bench.lock, source)
                 }
             };
             bench.full(full)
@@ -274,7 +274,7 @@ impl Stations<'_> {
                         None => Ok(()),
                     };
                     let full = copied
-                        .and_then(|()| bench.filling.import(bench.rung, &mut direct, *unplaced));
+                        .and_then(|()| bench.filling.import(bench.chosen, &mut direct, *unplaced));
                     let full = full.map_err(|error| bench.filling.abandon(&mut direct, error));
                     bench.full(full)
                 });
@@ -292,7 +292,7 @@ impl Stations<'_> {
         work: impl FnOnce(&mut Bench<'_, '_, '_>) -> Result<(), Failed>,
     ) -> Connections {
         let mut part = lock(&self.parts[at]);
-        let Part { options, memory, rung, source, target, at, stopwatch, .. } = &mut *part;
+        let Part { options, memory, chosen, source, target, at, stopwatch, .. } = &mut *part;
         let Some(taken) = target.take() else { return connections };
         let mut locked = taken.work(connections);
         let forecast = Forecast::new(progress);
@@ -306,7 +306,7 @@ impl Stations<'_> {
             steps: &mut steps,
             copies: None,
         };
-        let done = work(&mut Bench { rung, source, at, lock: &mut locked, filling });
+        let done = work(&mut Bench { chosen, source, at, lock: &mut locked, filling });
         steps.stopwatch.stop();
         std::mem::swap(&mut steps.stopwatch, stopwatch);
         let (taken, connections) = locked.rest();

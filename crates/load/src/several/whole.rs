@@ -118,7 +118,7 @@ fn rows(
     (steps, forecast): (&mut Steps<'_>, &Forecast<'_>),
 ) -> Result<(Report, Open), Error> {
     let lacks = |what: &str| Error::Internal(format!("{} has no {what}", lock.table.name));
-    let landing = part.rung.landing.clone().ok_or_else(|| lacks("landing"))?;
+    let landing = part.chosen.landing.clone().ok_or_else(|| lacks("landing"))?;
     let source = part.source.take().ok_or_else(|| lacks("source"))?;
     lock.reconnect()?;
     let (transaction, mut session) = match open {
@@ -130,17 +130,17 @@ fn rows(
         Mode::Insert | Mode::Replace => RowsThere::None,
     };
     Transaction::include(lock, &mut session, there)?;
-    forecast.expect(std::mem::take(&mut part.rung.expected));
-    let Part { options, memory, rung, .. } = part;
+    forecast.expect(std::mem::take(&mut part.chosen.expected));
+    let Part { options, memory, chosen, .. } = part;
     let prepared = Prepared {
-        extends: false,
         one_partition: None,
         options,
         progress: forecast,
         memory,
-        inspected: &rung.inspected,
-        path: rung.path,
-        why: &rung.why,
+        inspected: &chosen.inspected,
+        path: chosen.path,
+        method: chosen.method,
+        why: &chosen.why,
     };
     let source = source.into_inner().unwrap_or_else(PoisonError::into_inner);
     let sent = send::run_within(&prepared, connect, landing, lock, source, steps, session)?;

@@ -37,8 +37,8 @@ use super::filled::{Filled, Loads};
 use super::looked::{self, Looked};
 use super::tables::Tables;
 use super::{LoadOne, Sharded, left_staged, not_clean};
+use crate::choose::{self, Purpose};
 use crate::forecast::Forecast;
-use crate::ladder::{self, Purpose};
 use crate::{journaled, taken};
 
 /// A branch that has its rows.
@@ -337,11 +337,11 @@ impl Branches {
         let memory = input::adopt_part(options, &mut *source)?;
         // What waits is not told: the sender of that would live as long as the branch.
         let mut lock = taken::lock(Session::connect(connect)?, options, None)?;
-        let climbed = ladder::climb(&mut lock, options, &memory, &mut *source, Purpose::Load)?;
-        let rung = climbed.require(&lock, options)?;
+        let decision = choose::decide(&mut lock, options, &memory, &mut *source, Purpose::Load)?;
+        let chosen = decision.require(&lock, options)?;
         source.restart()?;
         let lacking = || Error::Internal("rows of a branch are to be built".to_owned());
-        let landing = rung.landing.clone().ok_or_else(lacking)?;
+        let landing = chosen.landing.clone().ok_or_else(lacking)?;
         let mut session = branch.begin(&mut lock)?;
         Transaction::include(&mut lock, &mut session, RowsThere::Kept)?;
         let forecast = Forecast::new(progress);
@@ -349,10 +349,10 @@ impl Branches {
             options,
             progress: &forecast,
             memory: &memory,
-            inspected: &rung.inspected,
-            path: rung.path,
-            why: &rung.why,
-            extends: false,
+            inspected: &chosen.inspected,
+            path: chosen.path,
+            method: chosen.method,
+            why: &chosen.why,
             one_partition: None,
         };
         let sent = send::run_within(&prepared, connect, landing, &mut lock, source, steps, session)

@@ -19,7 +19,7 @@ use targets::decisions::Append;
 use targets::shards::{Shard, ShardMap};
 use values::{SqlMode, SqlType};
 
-use crate::ladder;
+use crate::choose;
 
 use super::cleaned::{self, Cleaner};
 use super::reached::asks_by_head;
@@ -74,7 +74,7 @@ pub(crate) fn look(
     };
     let is_empty = options.mode != Mode::Insert || target.is_empty()?;
     if !is_empty {
-        return Err(unfit(&target.table, vec![ladder::not_empty(false)]));
+        return Err(unfit(&target.table, vec![choose::not_empty(false)]));
     }
     let (router, reasons) = match router {
         Ok(router) => (Some(Arc::new(router)), Vec::new()),

@@ -18,7 +18,7 @@ use job::options::{LoadOptions, LoadPath, Mode, OnDuplicate, WithOthers};
 use job::progress::Progress;
 use job::report::Report;
 use job::steps::Steps;
-use schema::{Column, Table, TableName};
+use schema::{Column, Method, Table, TableName};
 use send::{Ask, Landing};
 use server::{ConnectOptions, Session};
 use sources::Source;
@@ -142,8 +142,8 @@ fn send(
         memory: &memory,
         inspected: &way.inspected,
         path: LoadPath::Insert,
+        method: Method::Transaction,
         why: &why,
-        extends: false,
         one_partition: None,
     };
     let within =

@@ -37,7 +37,8 @@ const APART: [(&str, &str); 10] = [
 const CRATE_LINES_MAX: usize = 12_000;
 const README_LINES_MAX: usize = 120;
 /// The only files with unsafe code: instructions of the processor, and the allocator's settings.
-const UNSAFE: [&str; 3] = ["crates/simd/src/avx2.rs", "crates/simd/src/avx512.rs", "crates/cli/src/allocator.rs"];
+const UNSAFE: [&str; 3] =
+    ["crates/simd/src/avx2.rs", "crates/simd/src/avx512.rs", "crates/cli/src/allocator.rs"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_owned()

@@ -9,7 +9,8 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use job::memory::{LaneShares, Memory, Sending};
+use job::memory::{LaneShares, Memory};
+use job::options::LoadPath;
 use loom::sync::Arc;
 use loom::thread;
 
@@ -141,7 +142,7 @@ fn a_closed_gate_turns_all_away() {
 
 /// A long record and two short ones, which are read by one lane at a time.
 fn lanes_keep_to_their_budget() {
-    let shares = LaneShares::of(64 << 20, 0, Sending::Lines, None, None).unwrap();
+    let shares = LaneShares::of(64 << 20, 0, LoadPath::Stream, None, None).unwrap();
     let budget = budget::Budget::new(&LaneShares { bytes: 10, copies: 2, ..shares });
     let all = Arc::new((budget, sync::Mutex::new(()), sync::Mutex::new(0)));
     threads(&all, vec![2, 100, 3], |(budget, reading, used), chunk_bytes| {

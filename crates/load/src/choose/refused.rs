@@ -1,8 +1,7 @@
 //! Why ways are not taken, in sentences.
 
+use job::options::LoadPath;
 use serde::Serialize;
-
-use super::LADDER;
 
 /// Why a way is not taken.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -19,7 +18,7 @@ impl Refused {
     pub fn sentences(refused: &[Refused]) -> Vec<String> {
         let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
         let mut refused: Vec<&Refused> = refused.iter().collect();
-        refused.sort_by_key(|no| LADDER.iter().position(|path| path.name() == no.path));
+        refused.sort_by_key(|no| LoadPath::TAKEN.iter().position(|path| path.name() == no.path));
         for Refused { path, reason } in refused {
             match reasons.iter_mut().find(|(known, _)| known == reason) {
                 Some((_, paths)) if paths.contains(path) => {}

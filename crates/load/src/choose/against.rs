@@ -1,0 +1,268 @@
+//! Reasons against each path, by facts and options.
+
+use job::options::{LoadOptions, LoadPath, Mode, OnDuplicate, WithOthers};
+use schema::Method;
+
+use super::facts::{Facts, Input, RowsThere};
+use super::refused::Refused;
+use crate::partitioned::Scope;
+use crate::small;
+
+/// Why the direct path is taken, when it is.
+const WHY_DIRECT: &str =
+    "the server's files are reachable and the table has nothing the direct path cannot build";
+/// Why tables are not built whose rows go into themselves.
+const TOGETHER: &str = "a table of the command keeps rows that it has, or no other can take its place, so that \
+                        the rows of all go in by one transaction";
+/// What is said instead of adding rows that may be there.
+const WAS_EXTENDED: &str = "a load that was killed at its very end had added all its rows; the same \
+                            command adds this input's now";
+
+/// The paths that were asked for, and reasons against them.
+pub(super) struct Against {
+    paths: Vec<LoadPath>,
+    pub(super) refused: Vec<Refused>,
+}
+
+impl Against {
+    /// Every reason that does not hang on speed.
+    pub(super) fn of(facts: &Facts, options: &LoadOptions) -> Against {
+        let paths = match options.path {
+            LoadPath::Auto => LoadPath::TAKEN.to_vec(),
+            path => vec![path],
+        };
+        let mut against = Against { paths, refused: Vec::new() };
+        against.server(facts, options);
+        against.sending(facts);
+        if let Some(rows) = &facts.rows {
+            against.rows(facts, options, rows);
+        }
+        if let Some(why) = &facts.against_all {
+            against.all(why);
+        }
+        // Where no path is left, nothing more was looked at.
+        if let (Some(input), Some(_)) = (&facts.input, against.first()) {
+            against.input(facts, options, input);
+        }
+        against
+    }
+
+    /// The fastest path that is open.
+    pub(super) fn first(&self) -> Option<LoadPath> {
+        self.paths.iter().copied().find(|path| self.is_open(*path))
+    }
+
+    pub(super) fn is_open(&self, path: LoadPath) -> bool {
+        self.paths.contains(&path) && !self.refused.iter().any(|no| no.path == path.name())
+    }
+
+    /// True if rows may be sent.
+    pub(super) fn may_send(&self) -> bool {
+        self.is_open(LoadPath::Stream) || self.is_open(LoadPath::Insert)
+    }
+
+    /// Notes a reason against a path, if it may be taken.
+    pub(super) fn refuse(&mut self, path: LoadPath, reason: impl Into<String>) {
+        if self.paths.contains(&path) {
+            self.refused.push(Refused { path: path.name(), reason: reason.into() });
+        }
+    }
+
+    fn refuse_sending(&mut self, reason: &str) {
+        self.refuse(LoadPath::Stream, reason);
+        self.refuse(LoadPath::Insert, reason);
+    }
+
+    /// One reason against all paths: others are of no use.
+    fn all(&mut self, reason: &str) {
+        self.refused.clear();
+        LoadPath::TAKEN.iter().for_each(|path| self.refuse(*path, reason));
+    }
+
+    /// By server, account and options.
+    fn server(&mut self, facts: &Facts, options: &LoadOptions) {
+        for reason in &facts.against_direct {
+            self.refuse(LoadPath::Direct, reason);
+        }
+        match options.with_others {
+            WithOthers::Alone | WithOthers::Swap => {}
+            WithOthers::Small => self.refuse(LoadPath::Direct, small::REASON),
+            WithOthers::Transaction => self.refuse(LoadPath::Direct, TOGETHER),
+        }
+        if options.unlogged && facts.is_logged {
+            self.refuse_sending(
+                "--unlogged is for the direct path: rows that are sent are in the binary log",
+            );
+        }
+        if options.on_duplicate == OnDuplicate::Update {
+            self.refuse(LoadPath::Stream, "--on-duplicate update is only had by INSERT");
+        }
+        if options.duplicates.is_some() {
+            self.refuse_sending(
+                "--duplicates FILE: a server that skips or replaces rows does not say which",
+            );
+        }
+        if let Some(why) = &facts.against_load_data {
+            self.refuse(LoadPath::Stream, why);
+        }
+        if !facts.local_infile {
+            self.refuse(
+                LoadPath::Stream,
+                "local_infile is off on the server: it takes no LOAD DATA LOCAL",
+            );
+        }
+        if options.no_triggers && facts.has_triggers {
+            self.refuse_sending(
+                "--no-triggers is for the direct path: rows that are sent run the triggers",
+            );
+            if !options.replicas.named.is_empty() {
+                self.refuse(
+                    LoadPath::Direct,
+                    "--no-triggers leaves the triggers of one server's table alone, and --replica names others",
+                );
+            }
+        }
+    }
+
+    /// By where rows would go that are sent.
+    fn sending(&mut self, facts: &Facts) {
+        if let Some(Err(reasons)) = &facts.sending {
+            reasons.iter().for_each(|reason| self.refuse_sending(reason));
+        }
+    }
+
+    /// By rows that are there.
+    fn rows(&mut self, facts: &Facts, options: &LoadOptions, rows: &RowsThere) {
+        if rows.is_empty || options.mode == Mode::Replace {
+            return;
+        }
+        if options.mode == Mode::Insert {
+            return self.all(&not_empty(rows.was_swapped));
+        }
+        if rows.was_extended {
+            self.all(WAS_EXTENDED);
+        }
+        if let Some(reason) = against_merging(facts, options, rows) {
+            self.refuse(LoadPath::Direct, reason);
+        }
+    }
+
+    fn input(&mut self, facts: &Facts, options: &LoadOptions, input: &Input) {
+        let is_whole = facts.sending == Some(Ok(Method::Transaction));
+        if let Some(why) = input.against_whole.as_ref().filter(|_| is_whole) {
+            self.refuse_sending(why);
+        }
+        for reason in &input.unfit {
+            self.refuse(LoadPath::Direct, reason);
+        }
+        if options.on_duplicate == OnDuplicate::Update
+            && let Some(reason) = against_replacing_whole_rows(facts, input)
+        {
+            self.refuse(LoadPath::Direct, reason);
+        }
+        let is_open = self.is_open(LoadPath::Direct);
+        if is_open && input.is_read_once && facts.partitions.is_some() && facts.extends(options) {
+            self.refuse(
+                LoadPath::Direct,
+                "the table is not empty and has partitions, and an input that can be read only once \
+                 does not tell beforehand which of these get rows",
+            );
+        }
+    }
+}
+
+impl Facts {
+    /// True if rows are added to some that are there.
+    pub(super) fn extends(&self, options: &LoadOptions) -> bool {
+        let has_rows = self.rows.as_ref().is_some_and(|rows| !rows.is_empty);
+        options.mode == Mode::Append && has_rows
+    }
+}
+
+/// Why a path is taken.
+pub(super) fn why(
+    path: LoadPath,
+    (facts, options): (&Facts, &LoadOptions),
+    refused: &[Refused],
+) -> String {
+    if path != LoadPath::Direct {
+        return match options.path == path {
+            true => format!("--path {} asks for it", path.name()),
+            false => Refused::sentences(refused).join("; "),
+        };
+    }
+    let scope = facts.input.as_ref().and_then(|input| input.scope.as_ref());
+    match (facts.partitions, scope) {
+        (None, _) => WHY_DIRECT.to_owned(),
+        (Some(_), Some(Scope::One(..))) => format!(
+            "{WHY_DIRECT}: the partition that gets rows is built anew with those that it has, and \
+             exchanged with ALTER TABLE .. EXCHANGE PARTITION, which reads all rows; the others stay \
+             as they are"
+        ),
+        (Some(parts), Some(_)) => format!(
+            "{WHY_DIRECT}: rows go to several of its {parts} partitions, so that all of them are built \
+             anew with those that they have, and exchanged into a new table with ALTER TABLE .. \
+             EXCHANGE PARTITION, which reads all rows"
+        ),
+        (Some(parts), None) => format!(
+            "{WHY_DIRECT}: each of its {parts} partitions that gets rows is built as a table, and \
+             exchanged into a new one with ALTER TABLE .. EXCHANGE PARTITION, which reads all rows"
+        ),
+    }
+}
+
+/// Why rows cannot be added to those there by building the table anew.
+fn against_merging(facts: &Facts, options: &LoadOptions, rows: &RowsThere) -> Option<String> {
+    let rule = options.on_duplicate.name();
+    if facts.partitions.is_some() && options.on_duplicate != OnDuplicate::Fail {
+        return Some(format!(
+            "the table is not empty, and has partitions: --on-duplicate {rule} looks for rows that lose \
+             before it is known which of these get rows"
+        ));
+    }
+    if options.with_others != WithOthers::Alone {
+        return Some(
+            "the table is not empty, and rows are added to one table of a command only".to_owned(),
+        );
+    }
+    if options.on_duplicate.replaces() && facts.is_referred_to {
+        return Some(format!(
+            "the table is not empty, --on-duplicate {rule} takes rows out of it, and others may refer to \
+             these"
+        ));
+    }
+    rows.ledger.as_ref().map(|ledger| {
+        format!(
+            "a load by statements was interrupted, and {ledger} says which of its rows are in: the same \
+             command goes on with the others"
+        )
+    })
+}
+
+/// Why a row that takes the place of another is not what INSERT .. ON DUPLICATE KEY UPDATE makes of
+/// that: it keeps what the input has no field for, and with a second unique key it may be refused.
+fn against_replacing_whole_rows(facts: &Facts, input: &Input) -> Option<String> {
+    if let Some(name) = &input.lacks {
+        return Some(format!(
+            "--on-duplicate update keeps {name} of rows that are there, since the input has no field for \
+             it: only INSERT does that"
+        ));
+    }
+    let unique = facts.unique_keys;
+    (unique > 1).then(|| {
+        format!("--on-duplicate update of a table with {unique} unique keys is only had by INSERT")
+    })
+}
+
+/// The sentence for a table that has rows already; `was_swapped` if they are those of a load that
+/// was killed after its swap.
+pub(crate) fn not_empty(was_swapped: bool) -> String {
+    let said = if was_swapped {
+        "a load that was killed at its very end had put all its rows in; --mode replace would put this \
+         input's in their place"
+    } else {
+        "the table is not empty; --mode append adds the input's rows to those there, --mode replace puts \
+         them in their place"
+    };
+    said.to_owned()
+}

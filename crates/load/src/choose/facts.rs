@@ -1,0 +1,96 @@
+//! Facts of one table that decide its method.
+
+use job::options::LoadPath;
+use schema::Method;
+
+use super::refused::Refused;
+use crate::adding::Old;
+use crate::estimate::Estimate;
+use crate::partitioned::Scope;
+
+/// Facts of server, table and input, as one look finds them. A part that was not looked at decides nothing.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Facts {
+    /// Reasons of server, account and table against the direct path.
+    pub(crate) against_direct: Vec<String>,
+    /// True if the server takes LOAD DATA LOCAL.
+    pub(crate) local_infile: bool,
+    /// The engine's reason against LOAD DATA.
+    pub(crate) against_load_data: Option<String>,
+    /// True if rows that are sent are in a binary log. Looked at for `--unlogged` only.
+    pub(crate) is_logged: bool,
+    /// The engine's reason against every path.
+    pub(crate) against_all: Option<String>,
+    /// True if the table has triggers.
+    pub(crate) has_triggers: bool,
+    /// Partitions of the table; none of a table that has none.
+    pub(crate) partitions: Option<usize>,
+    /// True if foreign keys refer to the table.
+    pub(crate) is_referred_to: bool,
+    /// Indexes of the table.
+    pub(crate) indexes: usize,
+    /// Unique keys among them, the primary one included.
+    pub(crate) unique_keys: usize,
+    /// Rows that are there.
+    pub(crate) rows: Option<RowsThere>,
+    /// The input.
+    pub(crate) input: Option<Input>,
+    /// The method by which rows are sent, or every reason against that.
+    pub(crate) sending: Option<Result<Method, Vec<String>>>,
+}
+
+/// Rows of a table before a load.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct RowsThere {
+    /// True if there are none.
+    pub(crate) is_empty: bool,
+    /// True if they are those of a load that was killed after its swap.
+    pub(crate) was_swapped: bool,
+    /// True if a load that was killed had added all its rows.
+    pub(crate) was_extended: bool,
+    /// The ledger of a load by statements that was interrupted.
+    pub(crate) ledger: Option<String>,
+}
+
+/// An input, as its first rows and its files tell.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Input {
+    /// Bytes of all files, where that is known.
+    pub(crate) bytes: Option<u64>,
+    /// True if it can be read only once.
+    pub(crate) is_read_once: bool,
+    /// Reasons against building its rows.
+    pub(crate) unfit: Vec<String>,
+    /// A column of the table, quoted, that it has no field for.
+    pub(crate) lacks: Option<String>,
+    /// The engine's reason against one transaction of all rows.
+    pub(crate) against_whole: Option<String>,
+    /// A build of its rows for an empty table without partitions.
+    pub(crate) built: Option<Estimate>,
+    /// The part of the table that is built anew, where rows are kept.
+    pub(crate) scope: Option<Scope>,
+    /// The rows of that part.
+    pub(crate) old: Option<Old>,
+    /// The rows of the whole table, where that part is one partition.
+    pub(crate) all: Option<Old>,
+}
+
+/// A method for a table, and what is against faster ones.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Choice {
+    /// None where nothing is open.
+    pub(crate) path: Option<LoadPath>,
+    /// None where nothing is open, or it hangs on facts that were not looked at.
+    pub(crate) method: Option<Method>,
+    /// Why that path.
+    pub(crate) why: String,
+    pub(crate) refused: Vec<Refused>,
+    /// What the load takes, where that can be told.
+    pub(crate) estimate: Option<Estimate>,
+    /// All seconds of it.
+    pub(crate) expected_seconds: Option<f64>,
+    /// Sentences on what was weighed.
+    pub(crate) notes: Vec<String>,
+    /// Why rows are merged with one partition only, if so.
+    pub(crate) one_partition: Option<String>,
+}
