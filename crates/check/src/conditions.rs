@@ -20,7 +20,7 @@ use encode::inspected::Inspected;
 use encode::reading;
 use encode::text::{Literal, Literals};
 use job::error::Error;
-use job::position::Places;
+use job::position::PositionCursor;
 use job::stop::Stop;
 use schema::{Check, DefaultValue, Table};
 use server::identifier::quote_name;
@@ -322,7 +322,7 @@ impl Visit for AskingOf<'_, '_, '_> {
 
     fn rows<R: Rows>(self, rows: R) -> Result<(), Stop> {
         let AskingOf { asking, chunk } = self;
-        let mut places = Places::of(chunk);
+        let mut places = PositionCursor::of(chunk);
         for row in rows.iter() {
             let (line, offset) = places.advance(chunk, row.start());
             asking.add(row, Place { file: chunk.file, offset, line })?;

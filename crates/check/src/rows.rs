@@ -11,7 +11,7 @@ use encode::reading::{Reading, Sink};
 use encode::row_keys::{KeyReader, NoKey};
 use job::failpoint;
 use job::memory::Memory;
-use job::position::Places;
+use job::position::PositionCursor;
 use job::stop::Stop;
 use sort::RunStore;
 use sources::{Chunk, Row, Rows};
@@ -118,7 +118,7 @@ impl<'a> Worker<'a> {
 
 impl Sink for Worker<'_> {
     fn take<R: Rows>(&mut self, chunk: &Chunk, rows: R) -> Result<(), Stop> {
-        let mut places = Places::of(chunk);
+        let mut places = PositionCursor::of(chunk);
         for (index, row) in rows.iter().enumerate() {
             let (line, offset) = places.advance(chunk, row.start());
             self.take_row(row, Place { file: chunk.file, offset, line });

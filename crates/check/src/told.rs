@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use encode::reading;
 use encode::rejects::{self, Also, Reject, Rejects};
 use job::error::Error;
-use job::position::Places;
+use job::position::PositionCursor;
 use job::stop::Stop;
 use schema::Check;
 use server::Interrupt;
@@ -257,7 +257,7 @@ impl Visit for TellingIn<'_, '_> {
 
     fn rows<R: Rows>(self, rows: R) -> Result<(), Stop> {
         let TellingIn { telling, chunk } = self;
-        let mut places = Places::of(chunk);
+        let mut places = PositionCursor::of(chunk);
         for row in rows.iter() {
             let (line, offset) = places.advance(chunk, row.start());
             let here = Place { file: chunk.file, offset, line };

@@ -89,12 +89,12 @@ fn wide_characters_are_read_by_mark_or_option() {
     }
     let file = desk.home.file("bad", &little[..little.len() - 1]);
     desk.load("t", &file, &["--charset", "utf16le", "--mode", "replace"])
-        .refused(1, &["bad line 2, byte 20: not UTF-16LE: the file ends 1 byte(s) into"]);
+        .refused(1, &["bad line 2 (byte 20): not UTF-16LE: the file ends 1 byte(s) into"]);
     let file = desk
         .home
         .file("ucs2", "\u{1f600}\n".encode_utf16().flat_map(u16::to_be_bytes).collect::<Vec<u8>>());
     desk.load("t", &file, &["--charset", "ucs2", "--mode", "replace"])
-        .refused(1, &["ucs2 line 1, byte 0: not UCS-2: D83D is no character"]);
+        .refused(1, &["ucs2 line 1 (byte 0): not UCS-2: D83D is no character"]);
     assert_eq!(desk.rows("SELECT COUNT(*) FROM t"), ["2"]);
 }
 

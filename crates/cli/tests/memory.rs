@@ -360,7 +360,7 @@ fn a_record_may_be_as_long_on_every_path() {
     let said = format!("the record that starts here is longer than {longest} bytes");
     for path in paths {
         let more = ["--mode", "replace", "--path", path, "--memory", "60M"];
-        desk.load("t", &file, &more).refused(1, &["long.csv line 1, byte 0: ", &said]);
+        desk.load("t", &file, &more).refused(1, &["long.csv line 1 (byte 0): ", &said]);
     }
     let row = format!("INSERT INTO t VALUES (9, '{}');\n", "x".repeat(longest - 100));
     let dump = desk.home.file("dump.sql", format!("DELETE FROM t;\n{row}"));

@@ -30,7 +30,7 @@ use job::error::Error;
 use job::failpoint;
 use job::memory::Memory;
 use job::options::OnDuplicate;
-use job::position::Places;
+use job::position::PositionCursor;
 use job::stop::Stop;
 use job::turn::Turnstile;
 use sort::RunStore;
@@ -141,7 +141,7 @@ struct Worker<'a, 'l> {
     /// Rows since the last look at what is held.
     unseen: u32,
     /// Where refused rows are.
-    places: Places,
+    places: PositionCursor,
     first_key: Vec<u8>,
     last_key: Vec<u8>,
     tapped: Tapped,
@@ -175,7 +175,7 @@ impl<'a, 'l> Worker<'a, 'l> {
             partition_rows: vec![0; stage.binding.partitions.as_ref().map_or(0, |by| by.count())],
             key: Vec::new(),
             unseen: 0,
-            places: Places::default(),
+            places: PositionCursor::default(),
             first_key: Vec::new(),
             last_key: Vec::new(),
             tapped: Tapped::new(stage.taps.len()),
@@ -377,7 +377,7 @@ impl<'a, 'l> Worker<'a, 'l> {
 impl Sink for Worker<'_, '_> {
     /// Carries a chunk through.
     fn take<R: Rows>(&mut self, chunk: &Chunk, rows: R) -> Result<(), Stop> {
-        self.places = Places::of(chunk);
+        self.places = PositionCursor::of(chunk);
         let stage = self.stage;
         if let Some(gate) = &stage.gate {
             gate.take(chunk, rows.len(), &mut self.left_out)?;

@@ -86,7 +86,7 @@ fn statements(path: &Path, options: &SqlOptions, isa: Isa) -> Vec<Read> {
             Ok(it) => read.push((Some(it.kind), it.text, it.offset, it.line)),
             Err(Error::Sql { at, problem, statement }) => {
                 let words = format!("{problem}: {statement}").into_bytes();
-                read.push((None, words, at.offset, at.line));
+                read.push((None, words, at.offset.unwrap_or_default(), at.line));
             }
             // What is no SQL at all.
             Err(error) => {

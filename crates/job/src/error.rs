@@ -473,12 +473,7 @@ impl Error {
             | Error::Shard { error, .. }
             | Error::Several { error, .. }
             | Error::Each { error, .. } => error.place(),
-            Error::Source(error) => error.position().map(|at| ErrorPlace {
-                file: at.path.display().to_string(),
-                line: at.line,
-                byte: Some(at.offset),
-                ..ErrorPlace::default()
-            }),
+            Error::Source(error) => error.position().map(ErrorPlace::from),
             _ => None,
         }
     }

@@ -14,7 +14,7 @@ use encode::rejects::{Also, Reject};
 use encode::sequence::Sequence;
 use encode::text::{Literals, SEPARATOR, TERMINATOR, push_field};
 use job::error::Error;
-use job::position::Places;
+use job::position::PositionCursor;
 use job::stop::Stop;
 use sources::{Chunk, Reader, Row, Rows, Visit};
 use values::{Converter, Reason, SqlType, Value, Zone};
@@ -193,7 +193,7 @@ impl Encoding<'_, '_> {
     fn write<R: Rows>(self, rows: R) {
         let Encoding { encoder, form, chunk, text, rows: written, rejects } = self;
         let Shared { columns, files, rejects_max, .. } = encoder.shared;
-        let mut places = Places::of(chunk);
+        let mut places = PositionCursor::of(chunk);
         text.clear();
         written.clear();
         rejects.clear();

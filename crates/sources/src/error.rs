@@ -1,30 +1,14 @@
 //! What can go wrong while reading input, and where in which file.
 
-use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
 use sql::Problem;
 
+pub(crate) use crate::position::Position;
+
 /// Result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
-
-/// A place in an input file as an editor shows it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Position {
-    /// The file.
-    pub path: PathBuf,
-    /// Line, from 1, counted by `\n`.
-    pub line: u64,
-    /// Byte, from 0, of the file after decompression; of a UTF-16 or UTF-32 file as it is.
-    pub offset: u64,
-}
-
-impl fmt::Display for Position {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} line {}, byte {}", self.path.display(), self.line, self.offset)
-    }
-}
 
 /// Reading the input failed.
 #[derive(Debug, thiserror::Error)]
@@ -206,7 +190,8 @@ fn open_quote(quote: &Option<Box<Position>>) -> String {
     match quote {
         None => String::new(),
         Some(at) => {
-            format!(", and the quote that opens at line {}, byte {}, is open", at.line, at.offset)
+            let byte = at.offset.map_or_else(String::new, |offset| format!(" (byte {offset})"));
+            format!(", and the quote that opens at line {}{byte} is open", at.line)
         }
     }
 }

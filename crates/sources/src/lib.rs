@@ -53,6 +53,7 @@ mod error;
 
 mod chunk;
 mod field;
+mod position;
 
 pub mod batch;
 
@@ -75,8 +76,9 @@ pub use bytes::sample::{Part, Sample};
 pub use bytes::stdin::is_stdin;
 pub use chunk::{Chunk, RecordPlace};
 pub use delimited::{Dialect, FileSource, SourceOptions};
-pub use error::{Error, Position, Result};
+pub use error::{Error, Result};
 pub use field::{FieldKind, Layout};
+pub use position::{Position, PositionCursor};
 pub use simd::Isa;
 pub use source::{InputFile, Reader, Source};
 pub use values::{MultiByte, Value};

@@ -190,6 +190,6 @@ fn a_file_cut_at_every_byte_gives_the_same_rows() {
     }
 }
 
-fn place(error: &Error) -> Option<(u64, u64)> {
+fn place(error: &Error) -> Option<(u64, Option<u64>)> {
     error.position().map(|at| (at.line, at.offset))
 }

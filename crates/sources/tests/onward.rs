@@ -270,9 +270,9 @@ fn what_is_wrong_in_the_next_file_is_told_there() {
     assert_eq!((chunk.file, chunk.bytes.trim_ascii()), (1, &b"(3)"[..]));
     match run.next_chunk(&mut chunk) {
         Err(Error::NotPlain { at, .. }) => {
-            assert_eq!(at.path, files.paths[1]);
+            assert_eq!(at.file, files.paths[1]);
             assert_eq!(at.line, 6);
-            assert_eq!(at.offset as usize, texts[1].find("ON DUP").unwrap());
+            assert_eq!(at.offset.unwrap() as usize, texts[1].find("ON DUP").unwrap());
         }
         other => panic!("{other:?}"),
     }

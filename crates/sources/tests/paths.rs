@@ -64,7 +64,7 @@ fn agree(input: &[u8], chunk_bytes: usize) -> Result<(), TestCaseError> {
                 prop_assert_eq!(&seen, &expected, "{}, chunks of {}", name, chunk_bytes);
             }
             Err(error) => {
-                let at = error.position().map(|at| at.offset as usize);
+                let at = error.position().and_then(|at| at.offset).map(|offset| offset as usize);
                 prop_assert_eq!(at.map(|at| input[at]), dialect.enclosed_by, "{}", error);
             }
         }

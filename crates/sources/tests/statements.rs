@@ -118,7 +118,7 @@ fn with_rows(reader: &mut SqlReader, found: Statement, rows: Rows) -> Result<Sta
 
 fn error_of(error: &Error) -> Read {
     let Error::Sql { at, problem, .. } = error else { panic!("{error}") };
-    (None, problem.to_string().into_bytes(), at.offset, at.line)
+    (None, problem.to_string().into_bytes(), at.offset.unwrap(), at.line)
 }
 
 proptest! {

@@ -18,7 +18,7 @@ fn scan(text: &[u8], fields: &[Literals], syntax: Syntax, isa: Isa) -> Found {
     let mut reader = run_reader(tuples.into(), fields.into(), Vec::new(), isa);
     let chunk = Chunk { bytes: text.to_vec(), ..Chunk::default() };
     crate::support::rows(&mut *reader, &chunk).map_err(|error| match error {
-        Error::NotPlain { at, what } => (at.offset as usize, what),
+        Error::NotPlain { at, what } => (at.offset.unwrap() as usize, what),
         error => panic!("{error}"),
     })
 }
@@ -322,7 +322,7 @@ fn what_follows_the_rows_is_told_after_them() {
     assert!(chunk.bytes.ends_with(b"(3)"));
     match run.next_chunk(&mut chunk) {
         Err(Error::NotPlain { at, .. }) => {
-            assert_eq!(at.offset as usize, dump.find("ON DUP").unwrap());
+            assert_eq!(at.offset.unwrap() as usize, dump.find("ON DUP").unwrap());
             assert_eq!(at.line, 2);
         }
         other => panic!("{other:?}"),

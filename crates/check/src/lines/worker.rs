@@ -2,7 +2,7 @@
 
 use encode::mapped::{LineAt, LineOrigin, LinePlace};
 use encode::rejects::{Also, Reject};
-use job::position::{Places, Position};
+use job::position::{Position, PositionCursor};
 use job::stop::Stop;
 use sources::{Chunk, Row, Rows, TextRow, TextRows};
 
@@ -19,7 +19,7 @@ use super::shared::Shared;
 /// Where the line at hand is; which number it has, is counted when somebody asks.
 struct Here<'a> {
     chunk: &'a Chunk,
-    places: &'a mut Places,
+    places: &'a mut PositionCursor,
     place: LinePlace,
     bytes: u32,
 }
@@ -64,7 +64,7 @@ impl<'a> Worker<'a> {
     }
 
     pub(super) fn take(&mut self, chunk: &Chunk, rows: TextRows<'_>) -> Result<(), Stop> {
-        let mut places = Places::of(chunk);
+        let mut places = PositionCursor::of(chunk);
         for index in 0..rows.len() {
             if index % BLOCK_LINES == 0 {
                 self.hand_over(false);

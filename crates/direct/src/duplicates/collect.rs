@@ -19,7 +19,7 @@ use job::error::Error;
 use job::failpoint;
 use job::memory::Memory;
 use job::options::OnDuplicate;
-use job::position::Places;
+use job::position::PositionCursor;
 use job::stop::Stop;
 use sort::{EntryShape, RunStore};
 use sources::{Chunk, Row, Rows};
@@ -178,7 +178,7 @@ impl Sink for Worker<'_, '_> {
         self.numbering.take(chunk.ordinal, rows, left_out, |row, numbers| {
             encode(stage, encoder, mover, row, numbers)
         })?;
-        let mut places = Places::of(chunk);
+        let mut places = PositionCursor::of(chunk);
         for (index, row) in rows.iter().enumerate() {
             let (line, _) = places.advance(chunk, row.start());
             let numbers = self.numbering.of(index);

@@ -6,7 +6,7 @@ use encode::binding::Binding;
 use encode::left_out::LeftOut;
 use job::error::Error;
 use job::options::{LoadOptions, OnDuplicate};
-use job::position::Places;
+use job::position::PositionCursor;
 use job::row_log::{LogForm, LogKind, RowLog};
 use job::stop::Stop;
 use serde::Serialize;
@@ -62,7 +62,7 @@ impl<'a> DuplicateLog<'a> {
         };
         let file = paths.get(chunk.file as usize).map(|path| path.to_string_lossy());
         let what = if self.on_duplicate.replaces() { "replaced by" } else { "skipped for" };
-        let mut places = Places::of(chunk);
+        let mut places = PositionCursor::of(chunk);
         for (_, row) in rows.iter().enumerate().filter(|&(index, _)| left_out.has(index)) {
             let Some(loser) = losers.next_before(chunk.file, u64::MAX)? else {
                 return Err(Error::InputChanged.into());

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use job::position::Places;
+use job::position::PositionCursor;
 use sources::{Chunk, Formats, PickShape, Picked, Position, Row, Rows, TextRow, TextRows};
 
 use super::key::{KeyOf, Keyless, LineKeys};
@@ -105,7 +105,7 @@ impl Picker {
         if let Some(own) = &mut self.own {
             own.begin();
         }
-        let mut places = Places::of(chunk);
+        let mut places = PositionCursor::of(chunk);
         for index in 0..rows.len() {
             let line = rows.row(index);
             let offset = match self.has_places {
@@ -303,15 +303,15 @@ impl Finder {
 fn changed(chunk: &Chunk, line: TextRow<'_>, files: &[(PathBuf, Vec<u8>)]) -> sources::Error {
     let at = position(chunk, line.start(), files);
     let what = format!("is not what it was a moment ago, at line {}", at.line);
-    sources::Error::Changed { path: at.path, what }
+    sources::Error::Changed { path: at.file, what }
 }
 
 #[cold]
 fn position(chunk: &Chunk, at: usize, files: &[(PathBuf, Vec<u8>)]) -> Position {
     let file = files.get(chunk.file_at(at) as usize);
     Position {
-        path: file.map(|(path, _)| path.clone()).unwrap_or_default(),
+        file: file.map(|(path, _)| path.clone()).unwrap_or_default(),
         line: chunk.line_at(at),
-        offset: chunk.offset_at(at),
+        offset: Some(chunk.offset_at(at)),
     }
 }

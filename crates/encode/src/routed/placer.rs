@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use job::position::Places;
+use job::position::PositionCursor;
 use sources::{Batch, Chunk, Error, Position, Reader, Result, Row, Rows, Source, Visit};
 
 use super::RowRouter;
@@ -71,9 +71,7 @@ impl Placer {
         let placed = batch.visit(chunk, Placing { placer: self, chunk });
         self.batch = batch;
         if let Err((start, why)) = placed {
-            let path = self.paths.get(chunk.file_at(start) as usize).cloned().unwrap_or_default();
-            let (line, offset) = (chunk.line_at(start), chunk.offset_at(start));
-            return Err(Error::Unplaced { at: Position { path, line, offset }, why });
+            return Err(Error::Unplaced { at: Position::of(chunk, start, &self.paths), why });
         }
         Ok(&self.rows)
     }
@@ -120,7 +118,7 @@ impl Visit for Placing<'_> {
 
     fn rows<R: Rows>(self, rows: R) -> Self::Output {
         let Placing { placer, chunk } = self;
-        let mut places = Places::of(chunk);
+        let mut places = PositionCursor::of(chunk);
         let is_line_each = placer.ends_lines && is_line_each(chunk, rows.len());
         for (index, row) in rows.iter().enumerate() {
             let span = row.span();

@@ -258,7 +258,14 @@ pub(super) fn spelled(
     let wanted: Vec<TableName> = tables.iter().map(typed).collect();
     let (mut names, mut missing) = (Vec::new(), Vec::new());
     let mut seen = HashSet::new();
-    let spellings = catalog::spellings(session, &tables[0].database, &wanted)?;
+    let mut spellings = catalog::spellings(session, &tables[0].database, &wanted)?;
+    let is_unseen = |(name, spelled): (&TableName, &Option<TableName>)| {
+        spelled.is_none() && is_there(session, name)
+    };
+    // While the server renames tables, those of a load that was killed, its catalog lacks some.
+    if wanted.iter().zip(&spellings).any(is_unseen) {
+        spellings = catalog::spellings(session, &tables[0].database, &wanted)?;
+    }
     for ((options, name), spelled) in tables.iter().zip(wanted).zip(spellings) {
         match spelled {
             Some(spelled) if !seen.insert(spelled.clone()) => {
@@ -284,6 +291,11 @@ pub(super) fn spelled(
             missing.join(", ")
         ))),
     }
+}
+
+/// True if a table is there once nobody changes it.
+fn is_there(session: &mut Session, name: &TableName) -> bool {
+    session.query(&format!("SELECT 1 FROM {} LIMIT 0", name.base())).is_ok()
 }
 
 pub(super) fn lock_options(options: &LoadOptions, told: Option<&Sender<String>>) -> LockOptions {

@@ -10,7 +10,7 @@ use encode::row_keys::{KeyReader, NoKey};
 use job::error::Error;
 use job::failpoint;
 use job::pool;
-use job::position::Places;
+use job::position::PositionCursor;
 use job::progress::Stage;
 use job::stop::Stop;
 use job::tally;
@@ -178,7 +178,7 @@ impl<'a> Worker<'a> {
 
 impl Sink for Worker<'_> {
     fn take<R: Rows>(&mut self, chunk: &Chunk, rows: R) -> Result<(), Stop> {
-        let (mut places, mut bytes) = (Places::of(chunk), 0);
+        let (mut places, mut bytes) = (PositionCursor::of(chunk), 0);
         for (index, row) in rows.iter().enumerate() {
             let (line, offset) = places.advance(chunk, row.start());
             let head = RowHead {

@@ -140,7 +140,7 @@ impl Transcoder {
         let outcome = self.units(unit_bytes, rest, text).and_then(|()| self.check_end(last));
         self.line += memchr::memchr_iter(b'\n', &text[seen..]).count() as u64;
         outcome.map_err(|reason| Error::Encoding {
-            at: Position { path: path.to_owned(), line: self.line, offset: self.offset },
+            at: Position::in_text(path, self.line, self.offset),
             encoding: self.name(),
             reason,
         })
@@ -302,14 +302,22 @@ mod tests {
     #[test]
     fn what_is_no_character_is_named_with_its_place() {
         let cases: [(Encoding, &[u8], &str); 7] = [
-            (Encoding::Utf16, b"\0a\0\n\xd8\0\0a", "f line 2, byte 4: not UTF-16: the first half"),
-            (Encoding::Utf16, b"\0a\0\n\xdc\0\0a", "f line 2, byte 4: not UTF-16: the second half"),
+            (Encoding::Utf16, b"\0a\0\n\xd8\0\0a", "f line 2 (byte 4): not UTF-16: the first half"),
+            (
+                Encoding::Utf16,
+                b"\0a\0\n\xdc\0\0a",
+                "f line 2 (byte 4): not UTF-16: the second half",
+            ),
             (
                 Encoding::Utf16Le,
                 b"a\0\0\xd8",
-                "f line 1, byte 2: not UTF-16LE: the file ends after",
+                "f line 1 (byte 2): not UTF-16LE: the file ends after",
             ),
-            (Encoding::Utf16Le, b"a\0b", "f line 1, byte 2: not UTF-16LE: the file ends 1 byte(s)"),
+            (
+                Encoding::Utf16Le,
+                b"a\0b",
+                "f line 1 (byte 2): not UTF-16LE: the file ends 1 byte(s)",
+            ),
             (Encoding::Ucs2, b"\xd8\x3d\xde\0", "byte 0: not UCS-2: D83D is no character"),
             (Encoding::Utf32, b"\0\x11\0\0", "byte 0: not UTF-32: 110000 is no character"),
             (Encoding::Utf32Le, b"\0\xd8\0\0", "byte 0: not UTF-32LE: D800 is no character"),

@@ -96,11 +96,9 @@ impl RunPlace {
 
     /// Where the first statement begins.
     pub fn position(&self) -> Position {
-        Position {
-            path: self.input.path().to_owned(),
-            line: self.line - newlines(&self.head.text),
-            offset: self.offset - self.head.text.len() as u64,
-        }
+        let head = &self.head.text;
+        let (line, offset) = (self.line - newlines(head), self.offset - head.len() as u64);
+        Position::in_text(self.input.path(), line, offset)
     }
 
     /// The rows from their beginning, by a stream of its own that is opened when it is first read.

@@ -62,9 +62,7 @@ impl Reader for TupleReader {
         let text = &chunk.bytes;
         let found = self.walk(text, rows).or_else(|| self.check(text, rows));
         let Some(NotPlain { at, what }) = found else { return Ok(()) };
-        let path = self.files.get(chunk.file_at(at) as usize).cloned().unwrap_or_default();
-        let at = Position { path, line: chunk.line_at(at), offset: chunk.offset_at(at) };
-        Err(Error::NotPlain { at, what })
+        Err(Error::NotPlain { at: Position::of(chunk, at, &self.files), what })
     }
 }
 

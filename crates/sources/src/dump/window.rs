@@ -167,11 +167,7 @@ impl Window {
     /// Where `bytes()[at]` is.
     pub(crate) fn position(&self, at: usize) -> Position {
         let before = &self.bytes()[..at.min(self.bytes().len())];
-        Position {
-            path: self.path.clone(),
-            line: self.line + newlines(before),
-            offset: self.offset + at as u64,
-        }
+        Position::in_text(&self.path, self.line + newlines(before), self.offset + at as u64)
     }
 
     /// Bytes of the input, packed if it is, that were taken or poured out.

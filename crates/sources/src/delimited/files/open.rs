@@ -165,7 +165,7 @@ impl OpenFile {
 
     fn position(&self, chunk: &Chunk, at: usize) -> Position {
         let (line, offset) = (chunk.line_at(at), chunk.offset_at(at));
-        Position { path: self.path.clone(), line, offset }
+        Position::in_text(&self.path, line, offset)
     }
 
     /// Appends `size` bytes of the file; fewer come only at its end, when `ended` is set.

@@ -74,7 +74,7 @@ impl OpenFile {
             if bytes.len() - at > options.record_bytes_max {
                 let offset = self.offset + self.unit.file_bytes(&bytes[..at]);
                 let line = self.line + newlines(&bytes[..at]);
-                let at = Position { path: self.path.clone(), line, offset };
+                let at = Position::in_text(&self.path, line, offset);
                 let bytes_max = options.record_bytes_max;
                 return Err(Error::RecordTooLong { at, bytes_max, quote: None });
             }

@@ -98,11 +98,8 @@ impl RunText {
     pub(super) fn position(&self, place: &RunPlace, at: usize) -> Position {
         let before = &self.bytes[..at.min(self.bytes.len())];
         let input = place.onward.inputs.get(self.file).unwrap_or(&place.input);
-        Position {
-            path: input.path().to_owned(),
-            line: self.line + newlines(before),
-            offset: self.offset + before.len() as u64,
-        }
+        let (line, offset) = (self.line + newlines(before), self.offset + before.len() as u64);
+        Position::in_text(input.path(), line, offset)
     }
 
     /// Puts what is behind the run back.
