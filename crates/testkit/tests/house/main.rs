@@ -15,10 +15,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Crates from the bottom: each may use those above it in this list, and no other.
-const LAYERS: [&str; 22] = [
+const LAYERS: [&str; 23] = [
     "disk", "simd", "values", "schema", "sql", "sources", "sort", "innodb", "server", "targets",
-    "tune", "job", "encode", "check", "direct", "send", "load", "replay", "export", "bench", "cli",
-    "fuzz",
+    "tune", "job", "terminal", "encode", "check", "direct", "send", "load", "replay", "export",
+    "bench", "cli", "fuzz",
 ];
 /// Crates of one layer, which do not know each other.
 const APART: [(&str, &str); 10] = [
@@ -37,7 +37,8 @@ const APART: [(&str, &str); 10] = [
 const CRATE_LINES_MAX: usize = 12_000;
 const README_LINES_MAX: usize = 120;
 /// The only files with unsafe code: instructions of the processor, and the allocator's settings.
-const UNSAFE: [&str; 3] = ["crates/simd/src/avx2.rs", "crates/simd/src/avx512.rs", "crates/cli/src/allocator.rs"];
+const UNSAFE: [&str; 3] =
+    ["crates/simd/src/avx2.rs", "crates/simd/src/avx512.rs", "crates/cli/src/allocator.rs"];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap().to_owned()

@@ -64,5 +64,8 @@ fn every_thread_has_a_place_for_a_panic_and_a_test_of_it() {
     for place in POOLS.iter().flat_map(|(_, places)| *places) {
         assert!(known.contains(*place), "{place} is nowhere");
     }
-    assert_eq!(known, tested, "left: places of threads; right: those of crates/cli/tests/panics.rs");
+    assert_eq!(
+        known, tested,
+        "left: places of threads; right: those of crates/cli/tests/panics.rs"
+    );
 }
