@@ -9,6 +9,8 @@ export PATH := $(PATH):$(HOME)/.cargo/bin:/usr/sbin
 
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 INRUSH := $(TARGET)/release/inrush
+# The benchmarks, which inrush bench becomes; beside it.
+BENCH  := $(INRUSH)-bench
 # Quicker to build, slower to load: the profile in Cargo.toml.
 DEMO   := $(TARGET)/demo/inrush
 # Generated rows, and the servers of demo and benchmarks while they run.
@@ -40,15 +42,15 @@ help:
 	@echo 'make fuzz            parsers and readers fed with damaged input (MINUTES=10 in all)'
 	@echo 'make fuzz-sanitized  archives under libFuzzer and AddressSanitizer, the C code of zstd and xz included (MINUTES=10)'
 	@echo 'make miri            conversions and scanners under Miri; wants the nightly compiler'
-	@echo 'make build           the inrush program, in $(INRUSH)'
-	@echo 'make install         build, then copy it to PREFIX/bin (PREFIX=$(PREFIX))'
+	@echo 'make build           the inrush program, in $(INRUSH), and its benchmarks beside it'
+	@echo 'make install         build, then copy both to PREFIX/bin (PREFIX=$(PREFIX))'
 	@echo 'make clean           remove what was built and generated'
 
 # Scale 1 has 0.8 GB of text, 1.1 GB a finished table, and a server with a log of 4 GB.
 demo:
 	@scripts/setup.sh 16 demo
 	@test -x $(DEMO) || echo 'Building inrush for the demo: about 4 minutes on two cores, the first time.'
-	@$(CARGO) build --locked --profile demo -p inrush --features bench
+	@$(CARGO) build --locked --profile demo -p inrush -p inrush-bench
 	@INRUSH=$(DEMO) SCALE=$(SCALE) DEMO_DIR=$(ROWS) scripts/demo.sh
 
 # A head with Spider and four shards, on ports of 127.0.0.1 that are free; make cluster-stop stops them.
@@ -64,9 +66,8 @@ cluster-stop:
 test:
 	@scripts/setup.sh 8 test
 	$(CARGO) fmt --all --check
-	$(CARGO) clippy --locked --workspace --all-targets --features inrush/bench -- -D warnings
-	$(CARGO) clippy --locked -p inrush -- -D warnings
-	RUST_TEST_THREADS=$(THREADS) $(CARGO) test --locked --workspace --features inrush/bench
+	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
+	RUST_TEST_THREADS=$(THREADS) $(CARGO) test --locked --workspace
 	@if ! command -v cargo-deny >/dev/null; then \
 		echo 'not checked, for cargo-deny is not installed: advisories, sources, licences as texts (deny.toml)'; \
 	elif ! $(CARGO) deny --locked -L error check licenses bans sources; then exit 1; \
@@ -76,9 +77,9 @@ test:
 # Tests that take minutes each; what was built for make test serves them.
 test-more:
 	@scripts/setup.sh 8 test
-	INRUSH_TEST_KILLS=5 INRUSH_LINES=10 $(CARGO) test --locked --workspace --features inrush/bench --test main -- \
+	INRUSH_TEST_KILLS=5 INRUSH_LINES=10 $(CARGO) test --locked --workspace --test main -- \
 		left_keys:: oracle::
-	$(CARGO) test --locked --workspace --features inrush/bench --test main -- --ignored traps::
+	$(CARGO) test --locked --workspace --test main -- --ignored traps::
 
 bench:
 	@scripts/setup.sh 16
@@ -93,7 +94,7 @@ soak:
 	@scripts/setup.sh 8 test
 	@SOAK_MINUTES='$(if $(SEED),,$(MINUTES))' SOAK_SEED='$(SEED)' SOAK_SERVERS='$(SOAK_SERVERS)' \
 		SOAK_DIR='$(abspath $(TARGET))/soak-failed' $(CARGO) test --locked -q -p inrush --test soak
-	$(CARGO) test --locked -q -p inrush --features bench --test main -- --ignored
+	$(CARGO) test --locked -q -p inrush --test main -- --ignored
 	INRUSH_SEED=$$(date +%s) $(CARGO) test --locked -q -p inrush-load --test main -- --ignored
 	$(CARGO) test --locked -q -p inrush-testkit --features models --test models
 	INRUSH_SEED=$$(date +%s) INRUSH_MODEL_RUNS=$$(( $(MINUTES) * 50 )) \
@@ -103,7 +104,7 @@ soak:
 		modelled stand_in fresh aged hostile nonsense --nocapture
 	INRUSH_SEED=$$(date +%s) INRUSH_FRESH=$$(( ($(MINUTES) + 4) / 5 )) INRUSH_TEST_FAULTS=all INRUSH_LINES=$(MINUTES) \
 		INRUSH_TEST_KILLS=all INRUSH_VARIABLES=$$(( $(MINUTES) * 20 )) \
-		$(CARGO) test --locked -q -p inrush --features bench --test main -- \
+		$(CARGO) test --locked -q -p inrush --test main -- \
 		fresh:: power:: oracle:: killed:: variables:: --nocapture
 	scripts/sanitized.sh $$(( ($(MINUTES) + 9) / 10 ))
 
@@ -124,13 +125,14 @@ soak-servers:
 
 build:
 	@scripts/setup.sh 4
-	$(CARGO) build --locked --release -p inrush --features bench
+	$(CARGO) build --locked --release -p inrush -p inrush-bench
 	@scripts/split-debug.sh $(INRUSH)
+	@scripts/split-debug.sh $(BENCH)
 
 # No dependency on build: `sudo make install` must not build as root.
 install:
-	@test -x $(INRUSH) || $(MAKE) --no-print-directory build
-	install -D -m 755 $(INRUSH) $(DESTDIR)$(PREFIX)/bin/inrush
+	@test -x $(INRUSH) -a -x $(BENCH) || $(MAKE) --no-print-directory build
+	install -D -m 755 -t $(DESTDIR)$(PREFIX)/bin $(INRUSH) $(BENCH)
 
 clean:
 	$(CARGO) clean

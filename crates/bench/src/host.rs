@@ -15,7 +15,7 @@ use server::{ConnectOptions, Interrupt, Sandbox, SandboxOptions, Session};
 
 use crate::error::Error;
 use crate::machine;
-use crate::program::Program;
+use crate::program::{self, Program};
 
 /// Database of the benchmark's tables.
 pub(crate) const DATABASE: &str = "inrush_bench";
@@ -53,7 +53,7 @@ pub struct HostOptions {
     /// A server to use instead. It must be able to read `data_dir`, and gets a database
     /// `inrush_bench` that is dropped afterwards.
     pub server: Option<GivenServer>,
-    /// The inrush program to measure. Default: the running one.
+    /// The inrush program to measure. Default: the one beside the running one, or on PATH.
     pub program: PathBuf,
     /// Ends the run early, the benchmark's own server with it.
     pub interrupt: Interrupt,
@@ -66,7 +66,7 @@ impl Default for HostOptions {
             data_dir: default_data_dir(),
             keep: false,
             server: None,
-            program: std::env::current_exe().unwrap_or_else(|_| "inrush".into()),
+            program: program::default_path(),
             interrupt: Interrupt::default(),
         }
     }

@@ -39,6 +39,7 @@ use crate::error::Error;
 use crate::head::Head;
 use crate::host;
 use crate::machine;
+use crate::program;
 
 /// Batches of Inrush in l.i1, in percent of the table; those of more rows than are added are left out.
 const BATCHES: [u64; 3] = [1, 10, 50];
@@ -81,7 +82,7 @@ pub struct InsertOptions {
     pub data_dir: PathBuf,
     /// Whether the last server's folder is kept.
     pub keep: bool,
-    /// The inrush program to measure. Default: the running one.
+    /// The inrush program to measure. Default: the one beside the running one, or on PATH.
     pub program: PathBuf,
     /// Ends the run early, the server with it.
     pub interrupt: Interrupt,
@@ -104,7 +105,7 @@ impl Default for InsertOptions {
             log_file_bytes: 1 << 30,
             data_dir: host::default_data_dir(),
             keep: false,
-            program: std::env::current_exe().unwrap_or_else(|_| "inrush".into()),
+            program: program::default_path(),
             interrupt: Interrupt::default(),
         }
     }

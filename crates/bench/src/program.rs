@@ -19,6 +19,11 @@ pub(crate) struct Program {
     pub(crate) connect_arguments: Vec<OsString>,
 }
 
+/// The inrush program beside the running one, or on PATH.
+pub(crate) fn default_path() -> PathBuf {
+    terminal::programs::find("inrush").unwrap_or_else(|| "inrush".into())
+}
+
 impl Program {
     /// `inrush load FILE --into TABLE ..`; gives its report.
     ///

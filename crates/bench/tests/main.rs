@@ -2,6 +2,12 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
+mod command_line;
+mod export;
+mod shards;
+mod split;
+mod support;
+
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};

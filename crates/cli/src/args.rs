@@ -3,11 +3,6 @@
 //! Client options are those of the mariadb client, so `-h` is the host and help
 //! is `--help`; field options are those of LOAD DATA.
 
-#[cfg(feature = "bench")]
-pub(crate) mod bench;
-#[cfg(not(feature = "bench"))]
-#[path = "args/no_bench.rs"]
-pub(crate) mod bench;
 mod export;
 mod format;
 mod given;
@@ -15,17 +10,17 @@ mod guessed;
 mod job;
 mod jobs;
 mod replay;
-mod secure;
 mod tune;
 mod written;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::error::ErrorKind;
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use terminal::arguments::{parse, refuse_password};
+use terminal::connect::ConnectArgs;
+use terminal::failure::Failure;
 
-use self::bench::BenchArgs;
 pub(crate) use self::export::{CompressionArg, ExportArgs, FileFormatArg, WayArg};
 pub(crate) use self::format::FormatArgs;
 pub(crate) use self::given::is_typed;
@@ -33,10 +28,8 @@ pub(crate) use self::guessed::GuessedArgs;
 pub(crate) use self::job::{JobAction, JobArgs, JobInitArgs};
 pub(crate) use self::jobs::{JobsAction, JobsArgs, ResumeArgs};
 pub(crate) use self::replay::{AsArg, ReplayArgs};
-pub(crate) use self::secure::SecureArgs;
 pub(crate) use self::tune::{DoctorArgs, TuneArg, TuneArgs};
 pub(crate) use self::written::WrittenArgs;
-use crate::failure::Failure;
 
 /// A bulk loader for InnoDB: builds the tablespace outside the server and has it adopted.
 #[derive(Debug, Parser)]
@@ -66,46 +59,8 @@ impl Cli {
     ) -> Result<Cli, Failure> {
         refuse_password(&arguments)?;
         let (arguments, given) = given::with_given(expand(arguments)?)?;
-        Cli::try_parse_from(arguments).map_err(|error| match error.kind() {
-            ErrorKind::DisplayHelp
-            | ErrorKind::DisplayVersion
-            | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => error.exit(),
-            _ if given.is_empty() => Failure::usage(one_sentence(&error.to_string())),
-            _ => Failure::usage(format!(
-                "{}; not typed, but given: {}",
-                one_sentence(&error.to_string()),
-                given.join(", ")
-            )),
-        })
+        parse(arguments, &given)
     }
-}
-
-/// Stops a password on the command line, and does not repeat it.
-fn refuse_password(arguments: &[OsString]) -> Result<(), Failure> {
-    let holds_password = |argument: &OsString| {
-        let bytes = argument.as_encoded_bytes();
-        bytes.starts_with(b"--password=") || (bytes.starts_with(b"-p") && bytes.len() > 2)
-    };
-    if arguments.iter().take_while(|argument| *argument != "--").any(holds_password) {
-        return Err(Failure::usage(
-            "-p takes no value, because others could see the password in the list of processes: \
-             it is taken from the prompt, an option file or the variable MYSQL_PWD",
-        ));
-    }
-    Ok(())
-}
-
-/// The parser's message without its headings, line breaks and usage.
-fn one_sentence(message: &str) -> String {
-    let message = message.strip_prefix("error: ").unwrap_or(message);
-    let message = message.split("\n\nUsage:").next().unwrap_or(message);
-    let message = message.split("\n\nFor more information").next().unwrap_or(message);
-    let lines = message.split("\n\n").map(|part| {
-        let words: Vec<&str> = part.split_whitespace().collect();
-        words.join(" ")
-    });
-    let text = lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ");
-    format!("{text} (--help lists the options)")
 }
 
 #[derive(Debug, Subcommand)]
@@ -138,56 +93,8 @@ pub(crate) enum Command {
     Inspect(InspectArgs),
     /// The private server that is used when none is given.
     Sandbox(SandboxArgs),
-    Bench(Box<BenchArgs>),
-}
-
-/// Which server, as the mariadb client is told.
-#[derive(Clone, Debug, Default, Args)]
-#[command(
-    next_help_heading = "Server (none given, none in option files or MYSQL_* variables: the sandbox)"
-)]
-pub(crate) struct ConnectArgs {
-    /// Host of the server.
-    #[arg(short = 'h', long)]
-    pub(crate) host: Option<String>,
-    /// TCP port.
-    #[arg(short = 'P', long)]
-    pub(crate) port: Option<u16>,
-    /// Unix socket.
-    #[arg(short = 'S', long)]
-    pub(crate) socket: Option<PathBuf>,
-    /// User.
-    #[arg(short = 'u', long)]
-    pub(crate) user: Option<String>,
-    /// Ask for the password. (A password on the command line would be seen by everybody: it is
-    /// taken from the prompt, an option file or the variable MYSQL_PWD.)
-    #[arg(short = 'p', long)]
-    pub(crate) password: bool,
-    /// Read only this option file.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) defaults_file: Option<PathBuf>,
-    /// Read this option file after the usual ones.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) defaults_extra_file: Option<PathBuf>,
-    #[command(flatten)]
-    pub(crate) secure: SecureArgs,
-    /// Use the sandbox in this folder [default: in the user's data folder].
-    #[arg(long, value_name = "DIR")]
-    pub(crate) sandbox: Option<PathBuf>,
-}
-
-impl ConnectArgs {
-    /// Whether anything names a server; else the sandbox is meant.
-    pub(crate) fn names_a_server(&self) -> bool {
-        self.host.is_some()
-            || self.port.is_some()
-            || self.socket.is_some()
-            || self.user.is_some()
-            || self.password
-            || self.defaults_file.is_some()
-            || self.defaults_extra_file.is_some()
-            || self.secure.names_a_server()
-    }
+    /// Benchmarks, each beside the server's own way: a program of their own, inrush-bench.
+    Bench(BenchArgs),
 }
 
 #[derive(Clone, Debug, Args)]
@@ -455,4 +362,13 @@ pub(crate) enum SandboxAction {
     },
     /// Print its folder and socket.
     Path,
+}
+
+/// The arguments of another program, which are passed on as they were typed.
+#[derive(Debug, Args)]
+pub(crate) struct BenchArgs {
+    #[arg(id = "help", long = "help", hide = true)]
+    _help: bool,
+    #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
+    _arguments: Vec<OsString>,
 }

@@ -7,13 +7,14 @@ use ::check::{BadRow, CheckReport};
 use ::load::LoadOptions;
 use encode::rejects::Also;
 use schema::TableName;
+use terminal::failure::{Failure, REJECTS};
+use terminal::signals;
+use terminal::size::{count, group};
 
 use crate::args::LoadArgs;
 use crate::connect::Visit;
-use crate::failure::{Failure, REJECTS};
 use crate::several::{self, Meant};
-use crate::size::{count, group};
-use crate::{connect, files, load, print, signals, tuned};
+use crate::{connect, files, load, print, tuned};
 
 /// Kinds of faults that are told.
 const REASONS_MAX: usize = 20;

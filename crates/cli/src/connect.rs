@@ -1,25 +1,10 @@
 //! Which server is meant, from what was typed.
 
 use schema::TableName;
-use secrecy::SecretString;
-use server::options::Found;
 use server::sandbox::Status;
-use server::{ConnectOptions, OptionFiles, Sandbox, SandboxOptions};
-
-use crate::args::ConnectArgs;
-use crate::failure::Failure;
-
-/// Keeps off the terminal what the driver dies of when a server answers without sense: there is an
-/// error for it.
-pub(crate) fn hush_driver() {
-    let usual = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |panic| {
-        let connects = std::thread::current().name() == Some(server::CONNECT_THREAD);
-        if !connects && !server::is_in_driver() {
-            usual(panic);
-        }
-    }));
-}
+use server::{ConnectOptions, Sandbox, SandboxOptions};
+use terminal::connect::{ConnectArgs, Given};
+use terminal::failure::Failure;
 
 /// The server that is meant.
 pub(crate) enum Meant {
@@ -27,12 +12,6 @@ pub(crate) enum Meant {
     Named(Box<Given>),
     /// The private one, since nothing names another.
     Sandbox(Sandbox),
-}
-
-/// A server that is named; the password may still have to be asked for.
-pub(crate) struct Given {
-    options: ConnectOptions,
-    asks_password: bool,
 }
 
 /// Which server is meant. Option files and the environment count also where no option does.
@@ -43,24 +22,11 @@ pub(crate) fn meant(args: &ConnectArgs) -> Result<Meant, Failure> {
         }
         return Ok(Meant::Sandbox(sandbox(args.sandbox.as_deref())?));
     }
-    let found = found(args)?;
+    let found = args.found()?;
     if !args.names_a_server() && found.named_by.is_none() {
         return Ok(Meant::Sandbox(sandbox(None)?));
     }
-    let options = found.options.overridden_by(typed(args)?);
-    Ok(Meant::Named(Box::new(Given { options, asks_password: args.password })))
-}
-
-impl Given {
-    fn connect(self) -> Result<ConnectOptions, Failure> {
-        if !self.asks_password {
-            return Ok(self.options);
-        }
-        let text = rpassword::prompt_password("Enter password: ")
-            .map_err(|error| Failure::usage(format!("reading the password: {error}")))?;
-        let password = Some(SecretString::from(text));
-        Ok(ConnectOptions { password, ..self.options })
-    }
+    Ok(Meant::Named(Box::new(args.given(found)?)))
 }
 
 impl Meant {
@@ -132,44 +98,6 @@ pub(crate) fn sandbox(dir: Option<&std::path::Path>) -> Result<Sandbox, Failure>
     Ok(match dir {
         Some(dir) => Sandbox::at(dir)?,
         None => Sandbox::in_home()?,
-    })
-}
-
-/// The server that the arguments name, with the client's option files behind them.
-#[cfg_attr(not(feature = "bench"), expect(dead_code, reason = "only benchmarks take no sandbox"))]
-pub(crate) fn named(args: &ConnectArgs) -> Result<ConnectOptions, Failure> {
-    let options = found(args)?.options.overridden_by(typed(args)?);
-    Given { options, asks_password: args.password }.connect()
-}
-
-/// The client's option files.
-pub(crate) fn option_files(args: &ConnectArgs) -> OptionFiles {
-    OptionFiles {
-        only: args.defaults_file.clone(),
-        extra: args.defaults_extra_file.clone(),
-        ..OptionFiles::default()
-    }
-}
-
-/// What the client's option files and the environment say.
-fn found(args: &ConnectArgs) -> Result<Found, Failure> {
-    let mut warnings = Vec::new();
-    let found = ConnectOptions::find(&option_files(args), &mut warnings)
-        .map_err(|error| Failure::usage(error.to_string()))?;
-    for warning in warnings {
-        tell!("inrush: warning: {warning}");
-    }
-    Ok(found)
-}
-
-/// What was typed, but for the password.
-fn typed(args: &ConnectArgs) -> Result<ConnectOptions, Failure> {
-    Ok(ConnectOptions {
-        host: args.host.clone(),
-        port: args.port,
-        socket: args.socket.clone(),
-        user: args.user.clone(),
-        ..args.secure.options()?
     })
 }
 

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use sources::Dialect;
+use terminal::failure::Failure;
 
 use crate::args::FormatArgs;
-use crate::failure::Failure;
 use crate::input::{self, DialectArg};
 
 pub(crate) fn dialect(format: &FormatArgs, first_file: &Path) -> Result<Dialect, Failure> {

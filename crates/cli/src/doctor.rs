@@ -4,13 +4,13 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 use server::Session;
+use terminal::failure::Failure;
+use terminal::size::show;
+use terminal::state::state_dir;
 use tune::facts::Tables;
 use tune::{Facts, Finding, Gains, Weight};
 
 use crate::args::DoctorArgs;
-use crate::failure::Failure;
-use crate::jobs::state_dir;
-use crate::size::show;
 use crate::{connect, print, tuned};
 
 /// Looks at the server, and prints what it finds.

@@ -4,13 +4,14 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use ::export::{Compression, ExportOptions, ExportReport, Format, Place, Split, Way};
+use terminal::failure::Failure;
+use terminal::signals;
+use terminal::size::{self, count, group, show};
 
 use crate::args::{CompressionArg, ExportArgs, FileFormatArg, WayArg};
 use crate::dialect::dialect;
-use crate::failure::Failure;
 use crate::input::{self, DialectArg};
-use crate::size::{self, count, group, show};
-use crate::{connect, files, print, progress, signals};
+use crate::{connect, files, print, progress};
 
 /// Exports, and prints the report.
 pub(crate) fn run(args: &ExportArgs) -> Result<u8, Failure> {
@@ -23,7 +24,7 @@ pub(crate) fn run(args: &ExportArgs) -> Result<u8, Failure> {
     };
     signals::watch(&options.interrupt, args.quiet)?;
     let watcher = progress::watcher(args.quiet);
-    let report = ::export::export(&visit.connect, &options, &*watcher)?;
+    let report = ::export::export(&visit.connect, &options, &*watcher).map_err(failure)?;
     // A bar that is still there would stand in the report.
     drop(watcher);
     if args.json {
@@ -38,12 +39,10 @@ pub(crate) fn run(args: &ExportArgs) -> Result<u8, Failure> {
     Ok(0)
 }
 
-impl From<::export::Error> for Failure {
-    fn from(error: ::export::Error) -> Failure {
-        match error {
-            ::export::Error::Server(error) => Failure::from(error),
-            error => Failure { status: error.exit_status(), ..Failure::failed(error) },
-        }
+fn failure(error: ::export::Error) -> Failure {
+    match error {
+        ::export::Error::Server(error) => Failure::from(error),
+        error => Failure { status: error.exit_status(), ..Failure::failed(error) },
     }
 }
 

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use ::export::ExportOptions;
 use load::options::files_of;
 use load::{CommandFiles, LoadOptions};
+use terminal::connect::ConnectArgs;
+use terminal::failure::Failure;
 
-use crate::args::{ConnectArgs, LoadArgs};
-use crate::connect;
-use crate::failure::Failure;
+use crate::args::LoadArgs;
 
 /// Judges the files of a load, a check or a comparison, before any is opened for writing.
 pub(crate) fn check_load(args: &LoadArgs, tables: &[LoadOptions]) -> Result<(), Failure> {
@@ -51,7 +51,7 @@ pub(crate) fn tell_headers(args: &LoadArgs, tables: &[LoadOptions]) -> Result<()
 
 fn check(mut files: CommandFiles, args: &ConnectArgs) -> Result<(), Failure> {
     // An option file that cannot be read is refused where the server is looked for.
-    let option_files = connect::option_files(args).paths().unwrap_or_default();
+    let option_files = args.option_files().paths().unwrap_or_default();
     option_files.iter().for_each(|path| files.reads("the option file", path));
     args.secure.files().for_each(|(option, path): (_, &Path)| files.reads(option, path));
     files.writes_streams();

@@ -8,11 +8,11 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use load::{CommandLine, Report, SeveralReport};
+use terminal::failure::Failure;
+use terminal::size::{group, show};
 
 use self::page::Page;
-use crate::failure::Failure;
 use crate::recorder::{Course, Recorder};
-use crate::size::{group, show};
 
 /// The file of a report, which is there from the beginning: what cannot be written is said before
 /// anything is loaded.

@@ -6,8 +6,7 @@ use clap::ValueEnum;
 use load::LoadOptions;
 use load::several::files::COMPRESSED;
 use sources::Encoding;
-
-use crate::failure::Failure;
+use terminal::failure::Failure;
 
 /// A dialect by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -12,10 +12,10 @@ use innodb::ids::{PAGE_SIZE, PageNo};
 use innodb::inspect::{PageView, Survey};
 use innodb::source::PageSource;
 use innodb::verify::{Context, Report};
+use terminal::failure::{FAILED, Failure};
+use terminal::size::{group, show};
 
 use crate::args::InspectArgs;
-use crate::failure::{FAILED, Failure};
-use crate::size::{group, show};
 use json::page_json;
 use page::print_page;
 

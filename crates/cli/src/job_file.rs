@@ -21,10 +21,11 @@ use std::fmt::Display;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use terminal::failure::Failure;
+
 pub(crate) use self::arguments::with_job;
 use self::node::Node;
 use crate::args::{JobAction, JobArgs};
-use crate::failure::Failure;
 
 /// `inrush job`: prints what helps to write one.
 pub(crate) fn run(args: &JobArgs) -> Result<u8, Failure> {

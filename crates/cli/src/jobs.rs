@@ -1,18 +1,19 @@
 //! `inrush jobs`: what ran here, and what became of it.
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use load::jobs::{self, Job, State};
 use load::journal::{Entry, Event};
 use serde::Serialize;
+use terminal::failure::Failure;
+use terminal::size::{count, show};
+use terminal::state::state_dir;
 
 use crate::args::{JobsAction, JobsArgs};
-use crate::failure::Failure;
 use crate::print;
-use crate::size::{count, show};
 
 /// Seconds, for people.
 const SECOND: &str = "%F %T";
@@ -31,13 +32,6 @@ pub(crate) fn run(args: &JobsArgs) -> Result<u8, Failure> {
         JobsAction::Clean { jobs, rejects } => clean(&mut out, &state_dir, (jobs, *rejects))?,
     };
     printed.map(|()| 0).map_err(Failure::failed)
-}
-
-/// The folder that was named, or the user's.
-pub(crate) fn state_dir(named: Option<&Path>) -> Result<PathBuf, Failure> {
-    let state_dir = named.map_or_else(::load::default_state_dir, Path::to_owned);
-    ::load::check_state_dir(&state_dir)?;
-    Ok(state_dir)
 }
 
 /// A job for programs.

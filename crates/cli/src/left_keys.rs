@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use load::{LeftKeys, Report};
 use server::ConnectOptions;
-
-use crate::failure::KEYS_LEFT;
+use terminal::failure::KEYS_LEFT;
 
 /// How long a command that loads something else waits for others who hold a child.
 const WAIT: Duration = Duration::from_secs(1);

@@ -9,13 +9,14 @@ use load::options::Written;
 use load::{Batches, CommandLine, LoadOptions, LoadPath, Mode, OnDuplicate, Progress, Replicas};
 use schema::TableName;
 use sources::is_stdin;
+use terminal::failure::{Failure, REJECTS, USAGE};
+use terminal::{signals, size};
 
 use crate::args::{BatchArgs, LoadArgs, ModeArg, OnDuplicateArg, PathArg, WrittenArgs};
 use crate::dialect::dialect;
-use crate::failure::{Failure, REJECTS, USAGE};
 use crate::html::{ReportFile, Told};
 use crate::recorder::Recorder;
-use crate::{connect, files, input, left_keys, print, progress, signals, size, sniff, tuned};
+use crate::{connect, files, input, left_keys, print, progress, sniff, tuned};
 
 /// Loads, and prints the report.
 pub(crate) fn run(args: &LoadArgs, target: &TableName) -> Result<u8, Failure> {

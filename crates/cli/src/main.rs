@@ -1,28 +1,19 @@
 //! `inrush`: the command line.
 #![deny(unsafe_code)]
 
-/// Says a line on stderr, as `eprintln!`, but that nobody listens any more ends no load: the pipe
-/// that it went to, or the terminal, may be gone.
+/// Says a line on stderr, as `eprintln!`, but that nobody listens any more ends no load.
 macro_rules! tell {
-    ($($words:tt)*) => {{
-        use std::io::Write as _;
-        let _ = writeln!(std::io::stderr(), $($words)*);
-    }};
+    ($($words:tt)*) => { terminal::say(format_args!($($words)*)) };
 }
 
 mod allocator;
 mod args;
-#[cfg(feature = "bench")]
-mod bench;
-#[cfg(not(feature = "bench"))]
-#[path = "no_bench.rs"]
 mod bench;
 mod check;
 mod connect;
 mod dialect;
 mod doctor;
 mod export;
-mod failure;
 mod files;
 mod html;
 mod input;
@@ -40,8 +31,6 @@ mod replay_progress;
 mod resume;
 mod sandbox;
 mod several;
-mod signals;
-mod size;
 mod sniff;
 mod status;
 mod tuned;
@@ -51,12 +40,12 @@ use std::io::Write;
 
 use args::{Cli, Command};
 use connect::Into;
-use failure::Failure;
 use signal_hook::low_level::exit;
+use terminal::failure::Failure;
 
 fn main() -> ! {
     allocator::give_back_large_buffers();
-    connect::hush_driver();
+    terminal::connect::hush_driver();
     let status = status();
     let _ = std::io::stdout().flush();
     // Nothing but the end of the process follows. A user whose process was killed before may not know that
@@ -67,25 +56,8 @@ fn main() -> ! {
 
 /// Does what the command line asks for; gives the exit status.
 fn status() -> u8 {
-    match Cli::read(job_file::with_job).and_then(|cli| run(cli.command)) {
-        Ok(status) => status,
-        Err(failure) => {
-            if !failure.text.is_empty() {
-                tell!("inrush: {failure}");
-                if wants_json() {
-                    // Who reads it has the exit status too.
-                    let _ = writeln!(std::io::stdout(), "{}", failure.json());
-                }
-            }
-            failure.status
-        }
-    }
-}
-
-/// Whether the command line asks for JSON, also where it could not be read.
-fn wants_json() -> bool {
-    let arguments = std::env::args_os().take_while(|argument| argument != "--");
-    arguments.skip(1).any(|argument| argument == "--json")
+    let done = Cli::read(job_file::with_job).and_then(|cli| run(cli.command));
+    done.unwrap_or_else(|failure| failure.tell())
 }
 
 fn run(command: Command) -> Result<u8, Failure> {
@@ -111,6 +83,6 @@ fn run(command: Command) -> Result<u8, Failure> {
         Command::Sniff(args) => sniff::run(&args),
         Command::Inspect(args) => inspect::run(&args),
         Command::Sandbox(args) => sandbox::run(&args),
-        Command::Bench(args) => bench::run(&args),
+        Command::Bench(_) => bench::run(),
     }
 }

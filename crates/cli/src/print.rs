@@ -4,8 +4,7 @@ use std::io::{self, Write};
 
 use load::{Estimate, LogicalReport, Plan, Refused, RejectTally, Report, Settled, ShardReport};
 use serde::Serialize;
-
-use crate::size::{count, group, show};
+use terminal::size::{count, group, show};
 
 /// What was found, for programs.
 pub(crate) fn json<T: Serialize>(out: &mut impl Write, told: &T) -> io::Result<()> {

@@ -6,12 +6,11 @@ use std::path::{Path, PathBuf};
 use replay::progress::Progress;
 use replay::report::Report;
 use replay::{As, ReplayOptions};
+use terminal::failure::{FAILED, Failure, REJECTS};
+use terminal::{signals, size};
 
 use crate::args::{AsArg, ReplayArgs};
-use crate::failure::{FAILED, Failure, REJECTS};
-use crate::{
-    connect, files, left_keys, print, replay_print, replay_progress, signals, size, tuned,
-};
+use crate::{connect, files, left_keys, print, replay_print, replay_progress, tuned};
 
 /// Replays, and prints the report.
 pub(crate) fn run(args: &ReplayArgs) -> Result<u8, Failure> {
@@ -23,7 +22,7 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<u8, Failure> {
         replay::dry_run(&options)
     } else {
         // No server is made or started for what cannot be read.
-        replay::check(&options)?;
+        replay::check(&options).map_err(failure)?;
         let server = connect::meant(&args.connect)?.resolve(args.quiet)?;
         tuned::recover(&server, args.state_dir.as_deref());
         left_keys::carry_over(&server, args.state_dir.as_deref());
@@ -38,7 +37,7 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<u8, Failure> {
             }
             Ok(if report.failed.is_empty() && report.warnings.is_empty() { 0 } else { REJECTS })
         }
-        Err(error) => Err(error.into()),
+        Err(error) => Err(failure(error)),
     }
 }
 
@@ -112,9 +111,7 @@ fn dump(typed: &Path) -> PathBuf {
     if typed.as_os_str() == "-" { PathBuf::from("/dev/stdin") } else { typed.to_owned() }
 }
 
-impl From<replay::Error> for Failure {
-    fn from(error: replay::Error) -> Failure {
-        debug_assert!(error.exit_status() >= FAILED);
-        Failure { status: error.exit_status(), text: error.to_string(), place: None }
-    }
+fn failure(error: replay::Error) -> Failure {
+    debug_assert!(error.exit_status() >= FAILED);
+    Failure { status: error.exit_status(), ..Failure::failed(error) }
 }

@@ -3,8 +3,7 @@
 use std::io::{self, Write};
 
 use replay::report::{Report, TableReport};
-
-use crate::size::{count, group, show};
+use terminal::size::{count, group, show};
 
 /// The report of a finished replay, or what one would do.
 pub(crate) fn report(out: &mut impl Write, report: &Report) -> io::Result<()> {

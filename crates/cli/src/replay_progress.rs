@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use replay::progress::{Progress, Snapshot};
+use terminal::size;
 
-use crate::size;
 use crate::status::{self, Part};
 
 /// Time between two lines when no terminal is there.

@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use load::jobs::{self, Job, State};
 use load::{CommandLine, LeftKeys};
+use terminal::failure::{Failure, KEYS_LEFT};
+use terminal::state::state_dir;
 
 use crate::args::{Cli, Command, ResumeArgs};
-use crate::failure::{Failure, KEYS_LEFT};
-use crate::jobs::state_dir;
 use crate::{connect, job_file};
 
 /// Becomes the command that the job was begun by, in its folder, if it reads the same files.

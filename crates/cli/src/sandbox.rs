@@ -4,10 +4,10 @@ use std::process::{Command, Stdio};
 
 use server::sandbox::Status;
 use server::{Sandbox, ShardSandbox};
+use terminal::failure::{FAILED, Failure};
 
 use crate::args::{SandboxAction, SandboxArgs};
 use crate::connect;
-use crate::failure::{FAILED, Failure};
 
 /// Does what was asked of the sandbox.
 pub(crate) fn run(args: &SandboxArgs) -> Result<u8, Failure> {

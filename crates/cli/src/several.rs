@@ -10,15 +10,16 @@ use load::several::files::{FileMap, TableFiles, in_folder, tables_of};
 use load::several::{check_several, give_statements};
 use load::{CommandLine, LinesOf, LinesReport, LoadOptions, Progress, SeveralPlan, SeveralReport};
 use schema::TableName;
+use terminal::failure::{Failure, REJECTS, USAGE};
+use terminal::signals;
+use terminal::size::{count, group, show};
 
 use crate::args::{LoadArgs, WrittenArgs};
-use crate::failure::{Failure, REJECTS, USAGE};
 use crate::html::{ReportFile, Told};
 use crate::job_file::JobFile;
 use crate::load::{check_no_report, options_but_ddl, read_ddl, tell_dialect, watcher};
 use crate::recorder::Recorder;
-use crate::size::{count, group, show};
-use crate::{connect, files, input, left_keys, print, signals, tuned};
+use crate::{connect, files, input, left_keys, print, tuned};
 
 /// Tables whose reports people read line by line; of more, one line each.
 const TOLD_IN_FULL: usize = 3;

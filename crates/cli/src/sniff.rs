@@ -6,11 +6,12 @@ use std::path::{Path, PathBuf};
 use load::LoadOptions;
 use load::sniff::{SniffOptions, Sniffed, Wanted};
 use sources::{Dialect, FileSource};
+use terminal::connect::ConnectArgs;
+use terminal::failure::Failure;
+use terminal::size::{self, count};
 
-use crate::args::{ConnectArgs, FormatArgs, GuessedArgs, LoadArgs, SniffArgs};
-use crate::failure::Failure;
+use crate::args::{FormatArgs, GuessedArgs, LoadArgs, SniffArgs};
 use crate::input::DialectArg;
-use crate::size::{self, count};
 use crate::{connect, dialect, files, input};
 
 /// Database of a table that nobody named.

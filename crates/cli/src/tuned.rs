@@ -6,11 +6,11 @@ use std::path::Path;
 use load::LoadPath;
 use serde::Serialize;
 use server::{ConnectOptions, Session};
+use terminal::failure::Failure;
+use terminal::state::state_dir;
 use tune::{Change, Class, Entry, Facts, Tuned, Wanted, Wish};
 
 use crate::args::TuneArgs;
-use crate::failure::Failure;
-use crate::jobs::state_dir;
 use crate::{connect, left_keys, print};
 
 /// Puts back what loads of this server left that were killed, and says so. What cannot be done is told, and keeps

@@ -3,10 +3,10 @@
 use std::io::{self, Write};
 
 use ::check::{OtherRow, VerifyReport};
+use terminal::failure::{Failure, REJECTS};
+use terminal::size::{count, group};
 
 use crate::args::LoadArgs;
-use crate::failure::{Failure, REJECTS};
-use crate::size::{count, group};
 use crate::{check, connect, load, print};
 
 /// Compares, and prints what differs.

@@ -187,7 +187,6 @@ fn help_explains_every_option_of_every_command() {
         "sandbox",
         "sandbox start",
         "sandbox sql",
-        "bench",
         "replay",
         "export",
         "resume",
@@ -195,36 +194,15 @@ fn help_explains_every_option_of_every_command() {
         "jobs show",
         "jobs clean",
     ];
-    let benchmarks = ["bench tproch", "bench batch", "bench replay", "bench insert", "bench tune"];
-    let benchmarks = benchmarks.into_iter().filter(|_| cfg!(feature = "bench"));
-    for command in commands.into_iter().chain(benchmarks) {
+    for command in commands {
         let words = command.split_whitespace().chain(["--help"]);
         let help = run(&mut home.inrush(words));
         assert_eq!((help.code(), help.err.as_str()), (0, ""), "{command}");
-        let lines: Vec<&str> = help.out.lines().collect();
-        for (position, line) in lines.iter().enumerate() {
-            assert!(line.chars().count() <= 100, "{line}");
-            let option = line.trim_start();
-            if !option.starts_with('-') || option.starts_with("- ") {
-                continue;
-            }
-            // Beside the option, or below it.
-            let beside = option.split_once("  ").map_or("", |(_, text)| text.trim());
-            let below = lines.get(position + 1).map_or("", |text| text.trim());
-            assert!(!beside.is_empty() || below.len() > 3, "{command}: {line}");
-        }
+        testkit::program::check_help(&help.out);
     }
     let version = run(&mut home.inrush(["--version"]));
     assert!(version.done().out.starts_with("inrush "), "{version:?}");
     let nothing = run(&mut home.inrush::<&str>([]));
     assert_eq!(nothing.code(), 2);
     assert!(nothing.err.contains("Usage: inrush <COMMAND>"), "{nothing:?}");
-}
-
-#[cfg(not(feature = "bench"))]
-#[test]
-fn a_program_without_benchmarks_says_how_to_come_by_one_that_has_them() {
-    let home = Home::new();
-    let outcome = run(&mut home.inrush(["bench", "tproch", "--scale", "0.1"]));
-    outcome.refused(2, &["without the benchmarks", "make build"]);
 }

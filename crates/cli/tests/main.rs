@@ -5,12 +5,7 @@ mod appended;
 mod auto_increment;
 mod backups;
 mod bad_file;
-#[cfg(feature = "bench")]
-mod bench_export;
-#[cfg(feature = "bench")]
-mod bench_shards;
-#[cfg(feature = "bench")]
-mod bench_split;
+mod bench;
 mod checked;
 mod command_line;
 mod disturbed;

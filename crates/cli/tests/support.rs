@@ -94,27 +94,10 @@ impl Home {
         arguments: impl IntoIterator<Item = S>,
     ) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_inrush"));
-        for name in ["MYSQL_HOST", "MYSQL_TCP_PORT", "MYSQL_UNIX_PORT", "MYSQL_PWD", "MYSQL_HOME"] {
-            command.env_remove(name);
-        }
-        // Of the tests themselves; of the program's they are options.
-        for (name, _) in std::env::vars_os() {
-            if name.as_encoded_bytes().starts_with(b"INRUSH_") {
-                command.env_remove(name);
-            }
-        }
-        command
+        testkit::program::settle(&mut command, self.path())
             .args(arguments)
-            .env("HOME", self.path().join("home"))
-            .env("XDG_STATE_HOME", self.path().join("state"))
-            .env("XDG_DATA_HOME", self.path().join("data"))
-            .env("TMPDIR", self.temp_dir())
-            // A server that a test killed does not come back by itself.
-            .env("INRUSH_RECONNECT_MS", "300")
             // What is learned of a collation is the same for every test.
-            .env("XDG_CACHE_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"))
-            .current_dir(self.path())
-            .stdin(Stdio::null());
+            .env("XDG_CACHE_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"));
         command
     }
 
@@ -320,13 +303,6 @@ pub(crate) struct Desk {
     pub(crate) session: Session,
     pub(crate) home: Home,
     pub(crate) database: String,
-}
-
-/// Held by a test that has a benchmark run on the shared server, where all have one database.
-#[cfg(feature = "bench")]
-pub(crate) fn benchmark() -> std::sync::MutexGuard<'static, ()> {
-    static BENCHMARK: std::sync::Mutex<()> = std::sync::Mutex::new(());
-    BENCHMARK.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
 impl Desk {

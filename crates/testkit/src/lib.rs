@@ -7,6 +7,7 @@
 //! tables: case -> run -> compare             random tables, by LOAD DATA and by Inrush
 //! aged: family -> history -> same             tables that were changed at random before, and rows to add
 //! schemas: shape -> rows                     tables of applications, and rows that fit together
+//! program                                    our programs, in a home of their own
 //! ```
 //!
 //! Nothing of it is in the product: it is only ever a dev-dependency. What fails here fails the
@@ -20,6 +21,7 @@ mod client;
 mod cluster;
 mod mydumper;
 mod port;
+pub mod program;
 pub mod proxy;
 pub mod random;
 mod said;

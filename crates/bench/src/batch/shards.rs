@@ -29,6 +29,7 @@ use super::grid::Cell;
 use crate::error::Error;
 use crate::head::Head;
 use crate::host;
+use crate::program;
 use crate::sbtest::{self, Tuples};
 
 /// What to run. `ShardsOptions::default()` takes some minutes.
@@ -73,7 +74,7 @@ impl Default for ShardsOptions {
             memory: None,
             data_dir: host::default_data_dir(),
             keep: false,
-            program: std::env::current_exe().unwrap_or_else(|_| "inrush".into()),
+            program: program::default_path(),
             interrupt: Interrupt::default(),
         }
     }

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use terminal::connect::ConnectArgs;
 
-use super::{ConnectArgs, FormatArgs, written};
+use super::{FormatArgs, written};
 use crate::input::DialectArg;
 
 #[derive(Clone, Debug, Args)]

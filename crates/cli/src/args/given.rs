@@ -9,9 +9,10 @@ use std::path::PathBuf;
 
 use clap::{Args as _, CommandFactory as _};
 use server::OptionFiles;
+use terminal::connect::ConnectArgs;
+use terminal::failure::Failure;
 
-use super::{Cli, ConnectArgs};
-use crate::failure::Failure;
+use super::Cli;
 
 const PREFIX: &str = "INRUSH_";
 const GROUP: &str = "inrush";

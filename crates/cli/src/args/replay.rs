@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use terminal::connect::ConnectArgs;
 
-use super::{ConnectArgs, TuneArg};
+use super::TuneArg;
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ReplayArgs {

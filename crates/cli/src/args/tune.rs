@@ -3,10 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use terminal::connect::ConnectArgs;
+use terminal::failure::Failure;
 use tune::Class;
-
-use super::ConnectArgs;
-use crate::failure::Failure;
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct DoctorArgs {

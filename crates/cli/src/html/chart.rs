@@ -3,10 +3,10 @@
 use std::fmt::Write;
 
 use load::Stage;
+use terminal::size::show;
 
 use super::page::escaped;
 use crate::recorder::{Course, Sample};
-use crate::size::show;
 
 /// Width of a drawing, of what is left of it for names, and the height of a line chart.
 const WIDTH: f64 = 900.0;

@@ -5,8 +5,7 @@ use std::io::{self, Write};
 use innodb::ids::PAGE_SIZE;
 use innodb::inspect::{FieldValue, PageView, state_name};
 use innodb::list::{FilAddr, ListBase};
-
-use crate::size::group;
+use terminal::size::group;
 
 /// One page in full.
 pub(super) fn print_page(out: &mut impl Write, view: &PageView) -> io::Result<()> {

@@ -4,12 +4,12 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::CommandFactory as _;
+use terminal::failure::Failure;
 
 use super::JobFile;
 use super::keys;
 use super::node::{Entry, Held, Node};
 use crate::args::{Cli, is_typed};
-use crate::failure::Failure;
 
 /// Options of `load` that are no keys of `[input]`: what says which server is meant or what is printed, what
 /// a job file says otherwise, and what is of one table.

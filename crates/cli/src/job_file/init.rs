@@ -3,9 +3,10 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use terminal::failure::Failure;
+
 use super::keys::{self, Key};
 use crate::args::JobInitArgs;
-use crate::failure::Failure;
 use crate::{input, sniff};
 
 /// Keys of a table that `job init` only shows how to use, with an example.

@@ -3,10 +3,9 @@
 use std::ops::Range;
 use std::path::Path;
 
+use terminal::failure::Failure;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
-
-use crate::failure::Failure;
 
 /// A value of a job file.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,10 +4,10 @@ use check::lines::{Asks, Comparison, Rule};
 use encode::mapped::{Condition, Lookup};
 use regex::bytes::Regex;
 use schema::TableName;
+use terminal::failure::Failure;
 
 use super::JobFile;
 use super::node::Node;
-use crate::failure::Failure;
 
 impl JobFile {
     /// All rules, in the order of the file: each key of a `[[rule]]` that asks for something is one.

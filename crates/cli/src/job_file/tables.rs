@@ -5,11 +5,11 @@ use std::sync::Arc;
 use encode::mapped::{Condition, Entity, From, Lookup, Mapping, OnConflict, Piece, Test};
 use load::{LoadOptions, Mode, OnDuplicate};
 use schema::TableName;
+use terminal::failure::Failure;
 
 use super::JobFile;
 use super::keys;
 use super::node::{Entry, Held, Node};
-use crate::failure::Failure;
 
 /// One table of a job file.
 pub(crate) struct JobTable {

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use load::Interrupt;
+use server::Interrupt;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
 use signal_hook::flag;
 use signal_hook::iterator::Signals;
 
 use crate::failure::{FAILED, Failure};
+use crate::say;
 
 /// Signals that mean that the load is to end.
 const ENDINGS: [(i32, &str); 3] = [(SIGINT, "SIGINT"), (SIGTERM, "SIGTERM"), (SIGHUP, "SIGHUP")];
@@ -18,7 +19,7 @@ const ECHO: Duration = Duration::from_millis(200);
 
 /// From now on these signals go to `interrupt`. One that whoever started us had us ignore, as
 /// `nohup` does, stays ignored.
-pub(crate) fn watch(interrupt: &Interrupt, quiet: bool) -> Result<(), Failure> {
+pub fn watch(interrupt: &Interrupt, quiet: bool) -> Result<(), Failure> {
     let ignored = ignored_mask();
     let endings = ENDINGS.map(|(signal, _)| signal);
     let endings = endings.into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0);
@@ -29,7 +30,7 @@ pub(crate) fn watch(interrupt: &Interrupt, quiet: bool) -> Result<(), Failure> {
     flag::register(SIGXFSZ, Arc::default()).map_err(wrong)?;
     let thread = std::thread::Builder::new().name("signals".to_owned());
     let watch = move || {
-        load::failpoint::hit("thread.signals");
+        disk::failpoint::hit("thread.signals");
         let mut asked: Option<(i32, Instant)> = None;
         for signal in signals.forever() {
             // `timeout` sends its signal to the program and to the group that it is in.
@@ -46,15 +47,15 @@ pub(crate) fn watch(interrupt: &Interrupt, quiet: bool) -> Result<(), Failure> {
 fn obey(interrupt: &Interrupt, signal: i32, quiet: bool) {
     let name = ENDINGS.iter().find(|(known, _)| *known == signal).map_or("a signal", |(_, n)| n);
     if interrupt.is_requested() {
-        tell!(
+        say(format_args!(
             "inrush: ended at once by a second signal, {name}: the table is the old one or the \
              new one, whole in either case, and the next load of it cleans up"
-        );
+        ));
         signal_hook::low_level::exit(i32::from(FAILED));
     }
     interrupt.request(name);
     if !quiet {
-        tell!("{name}: stopping and cleaning up; once more ends the program at once");
+        say(format_args!("{name}: stopping and cleaning up; once more ends the program at once"));
     }
 }
 

@@ -2,27 +2,23 @@
 
 use std::process::Command;
 
-use serde_json::Value;
+use testkit::TestServer;
 
-use crate::support::{Desk, benchmark, run};
+use crate::support::{Home, on_shared, run};
 
 #[test]
 fn every_way_of_splitting_a_file_leaves_the_same_rows() {
-    let Some(desk) = Desk::new() else { return };
-    let _alone = benchmark();
+    let Some(server) = TestServer::shared() else { return };
+    let home = Home::new();
     let python = Command::new("python3").arg("--version").output();
     let expected: &[&str] = match python.is_ok_and(|output| output.status.success()) {
         true => &["script", "staging", "inrush"],
         false => &["staging", "inrush"],
     };
-    let mut bench = desk.home.inrush(["bench", "split", "--lines", "3000", "--json", "--data-dir"]);
-    bench.arg(desk.home.path().join("bench")).arg("--socket").arg(desk.server.socket());
+    let mut bench = home.bench_json("split --lines 3000");
     bench.arg("--ways").arg(expected.join(","));
-    if let Some(user) = desk.server.options().user {
-        bench.args(["--user", &user]);
-    }
-    let outcome = run(&mut bench);
-    let report: Value = serde_json::from_str(&outcome.done().out).unwrap();
+    let _alone = on_shared(&mut bench, server);
+    let report = run(&mut bench).report();
     let files = report["files"].as_array().unwrap();
     assert_eq!(files.len(), 2, "{report}");
     for (file, lines) in files.iter().zip(["3000 order_lines", "2997 order_lines"]) {

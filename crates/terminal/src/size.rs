@@ -1,9 +1,9 @@
 //! Sizes and numbers as people type and read them.
 
-pub(crate) use disk::size::show;
+pub use disk::size::show;
 
 /// Reads `512M`, `4G`, `1.5g`, `65536`; units are powers of 1,024.
-pub(crate) fn parse(text: &str) -> Result<u64, String> {
+pub fn parse(text: &str) -> Result<u64, String> {
     let wrong = || format!("{text:?} is not a size; say 512M or 4G");
     let text = text.trim();
     let text = text.strip_suffix(['b', 'B']).unwrap_or(text);
@@ -24,13 +24,13 @@ pub(crate) fn parse(text: &str) -> Result<u64, String> {
 }
 
 /// `1 row`, `6,001,215 rows`.
-pub(crate) fn count(number: u64, what: &str) -> String {
+pub fn count(number: u64, what: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
     format!("{} {what}{plural}", group(number))
 }
 
 /// `6,001,215`.
-pub(crate) fn group(number: u64) -> String {
+pub fn group(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
     for (index, digit) in digits.chars().enumerate() {

@@ -1,35 +1,52 @@
-//! Options of `inrush bench`.
+//! The command line as it is typed.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueEnum};
-
-use crate::args::ConnectArgs;
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use terminal::arguments::{parse, refuse_password};
+use terminal::connect::ConnectArgs;
+use terminal::failure::Failure;
 
 /// Benchmarks, each beside the server's own way.
-#[derive(Debug, Args)]
-pub(crate) struct BenchArgs {
+/// Benchmarks, each beside the server's own way.
+#[derive(Debug, Parser)]
+#[command(name = "inrush bench", version, disable_help_flag = true)]
+#[command(disable_help_subcommand = true, args_override_self = true)]
+pub(crate) struct Cli {
+    /// Print help.
+    #[arg(long, global = true, action = clap::ArgAction::Help)]
+    help: Option<bool>,
     #[command(subcommand)]
-    pub(crate) which: BenchCommand,
+    pub(crate) command: Command,
+}
+
+impl Cli {
+    /// Reads what was typed. Help and version are printed here, and end the program.
+    pub(crate) fn read() -> Result<Cli, Failure> {
+        let arguments: Vec<OsString> = std::env::args_os().collect();
+        refuse_password(&arguments)?;
+        parse(arguments, &[])
+    }
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum BenchCommand {
+pub(crate) enum Command {
     /// The eight TPC-H tables: LOAD DATA, checked and not, INSERTs, Inrush's three paths.
     Tproch(TprochArgs),
     /// Batch sizes and numbers of threads of INSERTs, beside LOAD DATA and Inrush.
-    Batch(BatchBenchArgs),
+    Batch(BatchArgs),
     /// A dump of the TPC-H tables: the mariadb client, Inrush as statements and as rows.
-    Replay(ReplayBenchArgs),
+    Replay(ReplayArgs),
     /// The Insert Benchmark: a table whose indexes do not fit the buffer pool, by INSERT, LOAD DATA and
     /// Inrush.
-    Insert(InsertBenchArgs),
+    Insert(InsertArgs),
     /// One wide file into four tables, all of it or nothing: a Python script, a staging table, Inrush.
-    Split(SplitBenchArgs),
+    Split(SplitArgs),
     /// TPC-H lineitem as text: the mariadb client, mariadb-dump, Inrush by SELECT and from the table's file.
-    Export(ExportBenchArgs),
+    Export(ExportArgs),
     /// What each setting of a server gains, one at a time and together, for rows that are sent.
-    Tune(TuneBenchArgs),
+    Tune(TuneArgs),
     /// Ways of writing the file that the server imports, on the disk of a folder.
     Writes(WritesArgs),
 }
@@ -54,7 +71,7 @@ pub(crate) struct HostArgs {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct BatchBenchArgs {
+pub(crate) struct BatchArgs {
     /// Against a head with Spider and so many shards, all of them servers of the benchmark's own: what a row
     /// takes of processors through the head, straight to the shards, and by Inrush.
     #[arg(long, value_delimiter = ',', value_name = "A,B")]
@@ -133,7 +150,7 @@ pub(crate) enum SchemaArg {
 
 #[derive(Debug, Args)]
 #[command(mut_arg("data_dir", |arg| arg.help("Where rows and dumps are kept [default: in the user's cache folder]")))]
-pub(crate) struct ReplayBenchArgs {
+pub(crate) struct ReplayArgs {
     /// TPC-H scale factor.
     #[arg(long, default_value_t = 1.0)]
     pub(crate) scale: f64,
@@ -160,7 +177,7 @@ pub(crate) struct ReplayBenchArgs {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct InsertBenchArgs {
+pub(crate) struct InsertArgs {
     /// Only this benchmark: iibench-tc (Tim Callaghan's), iibench-mc (Mark Callaghan's).
     #[arg(long, value_delimiter = ',', value_name = "A,B")]
     pub(crate) versions: Option<Vec<String>>,
@@ -213,7 +230,7 @@ pub(crate) struct InsertBenchArgs {
 
 #[derive(Debug, Args)]
 #[command(mut_arg("data_dir", |arg| arg.help("Where the generated lines are kept [default: in the user's cache folder]")))]
-pub(crate) struct SplitBenchArgs {
+pub(crate) struct SplitArgs {
     /// Lines of the file.
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     pub(crate) lines: u64,
@@ -235,7 +252,7 @@ pub(crate) struct SplitBenchArgs {
 
 #[derive(Debug, Args)]
 #[command(mut_arg("data_dir", |arg| arg.help("Where rows are kept, and the server meanwhile [default: in the user's cache folder]")))]
-pub(crate) struct ExportBenchArgs {
+pub(crate) struct ExportArgs {
     /// TPC-H scale factor.
     #[arg(long, default_value_t = 1.0)]
     pub(crate) scale: f64,
@@ -253,7 +270,7 @@ pub(crate) struct ExportBenchArgs {
 }
 
 #[derive(Debug, Args)]
-pub(crate) struct TuneBenchArgs {
+pub(crate) struct TuneArgs {
     /// Lines of all files; each is a row of two tables.
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     pub(crate) lines: u64,

@@ -1,21 +1,16 @@
 //! The benchmark of exports, small: what every way writes is loaded again, and gives an equal table.
 
-use serde_json::Value;
+use testkit::TestServer;
 
-use crate::support::{Desk, benchmark, run};
+use crate::support::{Home, on_shared, run};
 
 #[test]
 fn what_every_way_exports_gives_an_equal_table() {
-    let Some(desk) = Desk::new() else { return };
-    let _alone = benchmark();
-    let mut bench = desk.home.inrush(["bench", "export", "--scale", "0.002", "--repeat", "1"]);
-    bench.args(["--json", "--log-size", "64M", "--data-dir"]).arg(desk.home.path().join("bench"));
-    bench.arg("--socket").arg(desk.server.socket());
-    if let Some(user) = desk.server.options().user {
-        bench.args(["--user", &user]);
-    }
-    let outcome = run(&mut bench);
-    let report: Value = serde_json::from_str(&outcome.done().out).unwrap();
+    let Some(server) = TestServer::shared() else { return };
+    let home = Home::new();
+    let mut bench = home.bench_json("export --scale 0.002 --repeat 1 --log-size 64M");
+    let _alone = on_shared(&mut bench, server);
+    let report = run(&mut bench).report();
     let ways = report["ways"].as_array().unwrap();
     let names: Vec<&str> = ways.iter().map(|way| way["way"].as_str().unwrap()).collect();
     assert_eq!(names, ["client", "dump", "select", "direct", "gzip", "zstd"]);

@@ -1,16 +1,14 @@
 //! The benchmark of shards, small: every way leaves all rows, each where it belongs, and says what it took.
 
-use serde_json::Value;
-
 use crate::support::{Home, run};
 
 #[test]
 fn every_way_to_the_shards_leaves_all_rows() {
     let plugin = testkit::TestServer::plugin("ha_spider");
     let home = Home::new();
-    let mut bench = home.inrush(["bench", "batch", "--shards", "1,2", "--rows", "2000", "--json"]);
-    bench.args(["--batches", "100", "--threads", "1", "--at-batch", "500", "--at-threads", "3"]);
-    bench.args(["--memory", "200M", "--data-dir"]).arg(home.path().join("bench"));
+    let mut bench = home.bench_json(
+        "batch --shards 1,2 --rows 2000 --batches 100 --threads 1 --at-batch 500 --at-threads 3 --memory 200M",
+    );
     if let Some(folder) = plugin.iter().find_map(|option| option.strip_prefix("--plugin-dir=")) {
         bench.env("INRUSH_PLUGIN_DIR", folder);
     }
@@ -19,7 +17,7 @@ fn every_way_to_the_shards_leaves_all_rows() {
         println!("not run: {}", outcome.err);
         return;
     }
-    let report: Value = serde_json::from_str(&outcome.done().out).unwrap();
+    let report = outcome.report();
     let ways = report["ways"].as_array().unwrap();
     // Three cells of either way, LOAD DATA, two of Inrush.
     assert_eq!(ways.len(), 2 * (3 + 3 + 3), "{report}");

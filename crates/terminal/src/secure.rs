@@ -13,7 +13,7 @@ use crate::failure::Failure;
 
 /// How to talk to the server, as the mariadb and mysql clients are told.
 #[derive(Clone, Debug, Default, Args)]
-pub(crate) struct SecureArgs {
+pub struct SecureArgs {
     /// Way to the server [default: the socket for localhost, else TCP].
     #[arg(long, value_enum, ignore_case = true)]
     protocol: Option<ProtocolArg>,
@@ -74,13 +74,13 @@ enum ProtocolArg {
 
 impl SecureArgs {
     /// Whether any was given that makes sense only with a server that is named.
-    pub(crate) fn names_a_server(&self) -> bool {
+    pub fn names_a_server(&self) -> bool {
         let general = SecureArgs { compress: false, connect_timeout: None, ..self.clone() };
         !general.arguments().is_empty()
     }
 
     /// Files of keys and certificates, with their options.
-    pub(crate) fn files(&self) -> impl Iterator<Item = (&'static str, &Path)> {
+    pub fn files(&self) -> impl Iterator<Item = (&'static str, &Path)> {
         let files = [
             ("--ssl-ca", &self.ssl_ca),
             ("--ssl-cert", &self.ssl_cert),
@@ -91,7 +91,7 @@ impl SecureArgs {
     }
 
     /// As options of a connection.
-    pub(crate) fn options(&self) -> Result<ConnectOptions, Failure> {
+    pub fn options(&self) -> Result<ConnectOptions, Failure> {
         let on = |flag: bool| flag.then_some(true);
         let mut tls = TlsOptions {
             encryption: match (self.ssl, self.skip_ssl) {
@@ -126,7 +126,7 @@ impl SecureArgs {
     }
 
     /// The same for another run of this program.
-    pub(crate) fn arguments(&self) -> Vec<OsString> {
+    pub fn arguments(&self) -> Vec<OsString> {
         let mut arguments: Vec<OsString> = Vec::new();
         let flags = [
             ("--compress", self.compress),

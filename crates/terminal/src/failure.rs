@@ -1,45 +1,61 @@
 //! What goes wrong, with the exit status it means.
 
 use std::fmt;
+use std::io::Write;
 
-use ::load::ErrorPlace;
+use job::position::ErrorPlace;
 use serde::Serialize;
 
+use crate::say;
+
 /// 1: failed, the target is as before.
-pub(crate) const FAILED: u8 = 1;
+pub const FAILED: u8 = 1;
 /// 2: usage, or a table that cannot be loaded; nothing was started.
-pub(crate) const USAGE: u8 = 2;
+pub const USAGE: u8 = 2;
 /// 3: loaded, some rows refused.
-pub(crate) const REJECTS: u8 = 3;
+pub const REJECTS: u8 = 3;
 
 /// 4: all rows are in, and foreign keys of other tables refer to the old table still.
-pub(crate) const KEYS_LEFT: u8 = 4;
+pub const KEYS_LEFT: u8 = 4;
 
 /// A sentence for people and a status for scripts.
 #[derive(Debug)]
-pub(crate) struct Failure {
-    pub(crate) status: u8,
+pub struct Failure {
+    /// The exit status.
+    pub status: u8,
     /// Empty where there is nobody to tell.
-    pub(crate) text: String,
+    pub text: String,
     /// Where in the input, if it is there.
-    pub(crate) place: Option<Box<ErrorPlace>>,
+    pub place: Option<Box<ErrorPlace>>,
 }
 
 impl Failure {
     /// Wrong options: nothing was started.
-    pub(crate) fn usage(text: impl Into<String>) -> Failure {
+    pub fn usage(text: impl Into<String>) -> Failure {
         Failure { status: USAGE, text: text.into(), place: None }
     }
 
     /// Something failed on the way.
-    pub(crate) fn failed(error: impl fmt::Display) -> Failure {
+    pub fn failed(error: impl fmt::Display) -> Failure {
         Failure { status: FAILED, text: error.to_string(), place: None }
     }
 }
 
 impl Failure {
+    /// Says it on stderr, and as JSON on stdout where the command line asks for JSON; gives the exit status.
+    pub fn tell(&self) -> u8 {
+        if !self.text.is_empty() {
+            say(format_args!("inrush: {self}"));
+            if wants_json() {
+                // Who reads it has the exit status too.
+                let _ = writeln!(std::io::stdout(), "{}", self.json());
+            }
+        }
+        self.status
+    }
+
     /// The same for programs: what was said, the exit status, and where in the input it is.
-    pub(crate) fn json(&self) -> String {
+    fn json(&self) -> String {
         #[derive(Serialize)]
         struct Told<'a> {
             error: &'a str,
@@ -52,14 +68,20 @@ impl Failure {
     }
 }
 
+/// Whether the command line asks for JSON, also where it could not be read.
+fn wants_json() -> bool {
+    let arguments = std::env::args_os().take_while(|argument| argument != "--");
+    arguments.skip(1).any(|argument| argument == "--json")
+}
+
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }
 }
 
-impl From<::load::Error> for Failure {
-    fn from(error: ::load::Error) -> Failure {
+impl From<job::Error> for Failure {
+    fn from(error: job::Error) -> Failure {
         let place = error.place().map(Box::new);
         Failure { status: error.exit_status(), text: error.to_string(), place }
     }
@@ -67,7 +89,7 @@ impl From<::load::Error> for Failure {
 
 impl From<server::Error> for Failure {
     fn from(error: server::Error) -> Failure {
-        Failure::from(::load::Error::from(error))
+        Failure::from(job::Error::from(error))
     }
 }
 
