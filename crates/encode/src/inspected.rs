@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use job::error::Error;
 use job::options::{LoadOptions, OnDuplicate, RowRules};
-use schema::{Column, DefaultValue, Feature, Table, quote_name};
+use schema::{Column, DefaultValue, Table, quote_name};
 use server::catalog::Moment;
 use server::learn::{self, CollationCache};
 use server::version::Flavor;
@@ -110,7 +110,7 @@ impl Inspected {
         source.set_formats(Arc::new(written)).map_err(|error| Error::Usage(error.to_string()))?;
         let table = &formats::with_constants(table, &constants, &fields, &convert)?;
         let labels = learn_label_collations(session, table)?;
-        if !table.features().iter().any(fills_in) {
+        if !table.features().iter().any(|feature| feature.support().fills_in) {
             column_source::check(&table.columns, &fields)?;
         }
         let (settled, moment) = settle_defaults(session, table, &fields, &mut unfit)?;
@@ -165,22 +165,6 @@ fn foreign_keys(table: &Table, options: &LoadOptions) -> Vec<Vec<String>> {
     own.chain(to_itself.map(|reference| reference.parent_columns.clone())).collect()
 }
 
-/// Whether something of a table gives rows what their input lacks.
-fn fills_in(feature: &Feature) -> bool {
-    use Feature::*;
-    match feature {
-        Trigger(_) => true,
-        View | Sequence | SystemVersioning | TableType(_) | Engine(_) => false,
-        CompressedRows | RedundantRows | Partitions(_) => false,
-        PageCompression(_) | Encryption(_) | DataDirectory(_) => false,
-        OldTemporal(_) | CompressedColumn(_) | TwoDigitYear(_) | OldUuids(_) => false,
-        // Columns that have to be given, or are not to be.
-        UnknownCharset(_) | UnknownType(_) | GeneratedColumn(_) | RoundedDefault(_) => false,
-        FullTextIndex(_) | SpatialIndex(_) | HashIndex(_) | VectorIndex(_) | OtherIndex(_) => false,
-        ForeignKeys(_) | Check(_) | Period(_) | WithoutOverlaps(_) => false,
-    }
-}
-
 /// The table's columns with the DEFAULT expressions evaluated that the load needs, and the moment
 /// at which they were; none if nothing depends on it. Expressions without one value for all rows
 /// stay, and `unfit` hears of them; so do all where the direct path is out of the question anyway.
@@ -193,7 +177,7 @@ fn settle_defaults(
     let mut columns = table.columns.clone();
     let is_given = |position: usize| fields.field_of(position).is_some();
     let is_mariadb = session.version().flavor == Flavor::MariaDb;
-    let is_direct = is_mariadb && server::direct::takes(table);
+    let is_direct = is_mariadb && table.not_built().is_empty();
     let needed = |&position: &usize| {
         let is_expression = matches!(columns[position].default, DefaultValue::Expression(_));
         !is_given(position) && is_expression && is_direct
@@ -380,22 +364,4 @@ fn key_collations(table: &Table) -> BTreeMap<String, String> {
         Some((collation.to_owned(), column.name.clone()))
     };
     table.columns.iter().filter(|column| in_key(&column.name)).filter_map(named).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use schema::{Check, Trigger};
-
-    use super::*;
-
-    #[test]
-    fn only_triggers_fill_in_what_is_lacking() {
-        assert!(fills_in(&Feature::Trigger(Trigger { name: "t".to_owned() })));
-        let check = Check { name: "c".to_owned(), clause: "`a` > 1".to_owned() };
-        for feature in
-            [Feature::Check(check), Feature::View, Feature::GeneratedColumn("g".to_owned())]
-        {
-            assert!(!fills_in(&feature), "{feature}");
-        }
-    }
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use disk::File;
-use schema::{Feature, Table};
+use schema::Table;
 use server::facts::database_dir::DatabaseDir;
 use server::filename::filename;
 use server::{ServerFacts, Session, catalog};
@@ -92,7 +92,7 @@ fn reasons(
         reasons.push("--where is the server's to judge".to_owned());
     }
     reasons.extend(session.version().unfit().map(|unfit| unfit.to_string()));
-    let refused = table.features().into_iter().filter(is_in_the_way);
+    let refused = table.features().into_iter().filter(|feature| !feature.support().is_read);
     reasons.extend(refused.map(|feature| feature.to_string()));
     for place in &columns.places {
         let column = &table.columns[*place];
@@ -107,26 +107,6 @@ fn reasons(
     }
     reasons.dedup();
     reasons
-}
-
-/// Whether rows with this cannot be read from the file.
-fn is_in_the_way(feature: &Feature) -> bool {
-    use Feature::*;
-    match feature {
-        // No rows of its own, or rows that do not count among those that do.
-        View | Sequence | SystemVersioning | TableType(_) | Engine(_) => true,
-        CompressedRows | RedundantRows | PageCompression(_) | Encryption(_) => true,
-        DataDirectory(_) => true,
-        // Partitions of partitions have files of their own.
-        Partitions(partitioning) => partitioning.unfit().is_some(),
-        OldTemporal(_) | CompressedColumn(_) | TwoDigitYear(_) | OldUuids(_) => true,
-        UnknownCharset(_) | UnknownType(_) => true,
-        // Columns that are wanted are looked at one by one.
-        GeneratedColumn(_) => false,
-        FullTextIndex(_) | SpatialIndex(_) | HashIndex(_) | VectorIndex(_) | OtherIndex(_) => false,
-        Trigger(_) | Check(_) | Period(_) | WithoutOverlaps(_) | ForeignKeys(_) => false,
-        RoundedDefault(_) => false,
-    }
 }
 
 fn changed(session: &mut Session, table: &Table) -> Result<Option<String>, Error> {

@@ -5,8 +5,8 @@
 //!       -> features()                                            what is out of the ordinary
 //! ```
 //!
-//! A path that takes rows to a table looks at its [`Feature`]s and says of each whether it can: in
-//! a match that names them all, so that a new one does not compile before every path has answered.
+//! [`Feature::support`] says of each feature which methods take it: a new one does not compile before it
+//! has a line there.
 
 #![forbid(unsafe_code)]
 
@@ -18,6 +18,7 @@ mod index;
 mod method;
 mod name;
 mod partition;
+mod support;
 mod table;
 
 pub use column::{Column, DefaultValue, Generated, Storage};
@@ -28,4 +29,5 @@ pub use index::{Index, IndexColumn, IndexKind};
 pub use method::{LoadPath, Method};
 pub use name::{BASE_TABLE, NAME_CHARS_MAX, NameError, TableName, quote_name};
 pub use partition::{Partition, PartitionBound, PartitionMethod, Partitioning};
+pub use support::{Staged, Support};
 pub use table::{CreateOption, OldUuids, RowFormat, Table, TableKind, UuidMaker};

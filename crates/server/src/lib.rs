@@ -15,7 +15,6 @@
 mod base_table;
 pub mod catalog;
 pub mod connect;
-pub mod direct;
 pub mod engine;
 pub mod error;
 pub mod facts;

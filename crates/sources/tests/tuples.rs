@@ -262,7 +262,7 @@ proptest! {
             rows.iter().map(|row| row.iter().map(|(_, value)| value.clone()).collect()).collect();
         let (mut run, handback) = open();
         let place = run.place();
-        prop_assert_eq!(place.position().offset, 9);
+        prop_assert_eq!(place.position().offset, Some(9));
         prop_assert_eq!(run.is_longer_than(50).unwrap(), text.len() + 2 - HEAD.len() > 50);
         prop_assert_eq!(&values_of(&mut run), &expected);
         let mut reader = handback.wait().unwrap();

@@ -5,7 +5,7 @@
 //! foreign keys, triggers, history, and where its files lie. Engines that are a door to another
 //! server are refused.
 
-use schema::{BASE_TABLE, Engine, Feature, TableKind, TableName};
+use schema::{BASE_TABLE, Engine, Staged, TableKind, TableName};
 
 use crate::lock::Lock;
 use server::Unsupported;
@@ -65,10 +65,13 @@ impl Lock {
     fn features(&self, found: &mut Identity) {
         let flavor = self.session.version().flavor;
         for feature in self.table.features() {
-            match meaning(&feature, flavor) {
-                Meaning::Nothing => {}
-                Meaning::Tie => found.ties.push(Unsupported::Table(feature)),
-                Meaning::Refusal => found.refused.push(Unsupported::Table(feature)),
+            match feature.support().staged {
+                Staged::TiedOnMySql if flavor != Flavor::MySql => {}
+                Staged::Copied => {}
+                Staged::Tied | Staged::TiedOnMySql => {
+                    found.ties.push(Unsupported::Table(feature));
+                }
+                Staged::Refused => found.refused.push(Unsupported::Table(feature)),
             }
         }
         found.ties.extend(self.facts.unsupported_row_format(&self.table));
@@ -148,37 +151,6 @@ impl Lock {
     }
 }
 
-/// What a feature of the target means for a twin, and for rows sent to either.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Meaning {
-    /// The server takes rows, and its copy of the table is like it.
-    Nothing,
-    /// It is tied to the table, and a twin would be without.
-    Tie,
-    /// There is nothing to send rows to.
-    Refusal,
-}
-
-fn meaning(feature: &Feature, flavor: Flavor) -> Meaning {
-    use Feature::*;
-    match feature {
-        View | Sequence | TableType(_) => Meaning::Refusal,
-        ForeignKeys(_) | Trigger(_) | DataDirectory(_) => Meaning::Tie,
-        // The server's copy gives CHECK constraints names of its own.
-        Check(_) if flavor == Flavor::MySql => Meaning::Tie,
-        Check(_) => Meaning::Nothing,
-        // Asked of the table: whether it has history, and what its engine is like.
-        SystemVersioning | Engine(_) => Meaning::Nothing,
-        CompressedRows | RedundantRows | Partitions(_) => Meaning::Nothing,
-        PageCompression(_) | Encryption(_) | Period(_) | WithoutOverlaps(_) => Meaning::Nothing,
-        OldTemporal(_) | CompressedColumn(_) | TwoDigitYear(_) | OldUuids(_) => Meaning::Nothing,
-        UnknownCharset(_) | UnknownType(_) | GeneratedColumn(_) => Meaning::Nothing,
-        FullTextIndex(_) | SpatialIndex(_) | HashIndex(_) | VectorIndex(_) => Meaning::Nothing,
-        // That the copy has another default shows when the two are compared.
-        OtherIndex(_) | RoundedDefault(_) => Meaning::Nothing,
-    }
-}
-
 /// Whose the rows of an engine are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum EngineRows {
@@ -197,28 +169,5 @@ pub(super) fn rows_of(engine: &Engine) -> EngineRows {
             EngineRows::Staged
         }
         Engine::Other(_) | Engine::None => EngineRows::Unknown,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use schema::{Check, Trigger};
-
-    use super::*;
-
-    #[test]
-    fn a_twin_is_refused_for_what_is_no_table_and_tied_by_what_is_not_copied() {
-        let trigger = Feature::Trigger(Trigger { name: "t".to_owned() });
-        let check = Feature::Check(Check { name: "c".to_owned(), clause: "1".to_owned() });
-        for (feature, flavor, expected) in [
-            (Feature::View, Flavor::MariaDb, Meaning::Refusal),
-            (trigger, Flavor::MariaDb, Meaning::Tie),
-            (check.clone(), Flavor::MariaDb, Meaning::Nothing),
-            (check, Flavor::MySql, Meaning::Tie),
-            (Feature::SystemVersioning, Flavor::MariaDb, Meaning::Nothing),
-            (Feature::HashIndex("i".to_owned()), Flavor::MariaDb, Meaning::Nothing),
-        ] {
-            assert_eq!(meaning(&feature, flavor), expected, "{feature} {flavor:?}");
-        }
     }
 }

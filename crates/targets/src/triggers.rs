@@ -27,11 +27,10 @@ use server::session::Session;
 /// What keeps the direct path from a table, less its triggers where they are to be left alone and can
 /// be: foreign keys take a table on ways that triggers cannot go.
 pub(super) fn refused(table: &Table, no_triggers: bool) -> Vec<Unsupported> {
-    let mut refused = server::direct::refused(table);
-    if no_triggers && table.foreign_keys.is_empty() {
-        refused.retain(|reason| !matches!(reason, Unsupported::Table(Feature::Trigger(_))));
-    }
-    refused
+    let may_be_left = no_triggers && table.foreign_keys.is_empty();
+    let is_left = |feature: &Feature| may_be_left && matches!(feature, Feature::Trigger(_));
+    let refused = table.not_built().into_iter().filter(|feature| !is_left(feature));
+    refused.map(Unsupported::Table).collect()
 }
 
 /// Whether a table has triggers.

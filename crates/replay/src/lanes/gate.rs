@@ -1,6 +1,6 @@
 //! Whether the rows of a run may go in as other statements than the dump's, and in which order.
 
-use schema::{DefaultValue, Engine, Feature, Table, TableName};
+use schema::{DefaultValue, Engine, Table, TableName};
 use server::{Session, catalog};
 use sources::MultiByte;
 use sql::{InsertHead, Verb};
@@ -55,7 +55,9 @@ impl Gate {
             let engine = &table.engine;
             return Err(unfit(format!("tables of the engine {engine} have no transactions")));
         }
-        if let Some(feature) = table.features().iter().rfind(|feature| adds_by_order(feature)) {
+        if let Some(feature) =
+            table.features().iter().rfind(|feature| feature.support().adds_by_order)
+        {
             return Err(unfit(format!("the table has a {}", feature.name())));
         }
         let rules = Rules { counted: counted(&table, filling.head)?, ..rules };
@@ -103,21 +105,6 @@ fn is_free(session: &mut Session, filling: &Filling<'_>, table: &Table) -> bool 
     }
     let is_ordered = filling.state.is_on("foreign_key_checks") && table.refers_to_itself();
     !is_ordered && Together::can_be(session)
-}
-
-/// Whether the server adds to what rows say, in the order in which they come.
-fn adds_by_order(feature: &Feature) -> bool {
-    use Feature::*;
-    match feature {
-        Trigger(_) | SystemVersioning => true,
-        View | Sequence | TableType(_) | Engine(_) => false,
-        CompressedRows | RedundantRows | Partitions(_) => false,
-        PageCompression(_) | Encryption(_) | DataDirectory(_) => false,
-        OldTemporal(_) | CompressedColumn(_) | TwoDigitYear(_) | OldUuids(_) => false,
-        UnknownCharset(_) | UnknownType(_) | GeneratedColumn(_) | RoundedDefault(_) => false,
-        FullTextIndex(_) | SpatialIndex(_) | HashIndex(_) | VectorIndex(_) | OtherIndex(_) => false,
-        ForeignKeys(_) | Check(_) | Period(_) | WithoutOverlaps(_) => false,
-    }
 }
 
 pub(super) fn unfit(why: impl Into<String>) -> Stopped {
@@ -265,18 +252,6 @@ mod tests {
         // A character of gbk whose second byte is a backquote.
         assert_eq!(quote(b"\x81`", true), b"\x81`");
         assert_eq!(quote(b"\xe4`", false), b"\xe4``");
-    }
-
-    #[test]
-    fn triggers_and_history_tell_the_order_of_rows() {
-        let trigger = Feature::Trigger(schema::Trigger { name: "t".to_owned() });
-        assert!(adds_by_order(&trigger) && adds_by_order(&Feature::SystemVersioning));
-        assert!(!adds_by_order(&Feature::Sequence));
-        // As the table is told to have one.
-        assert_eq!(
-            [trigger.name(), Feature::SystemVersioning.name()],
-            ["trigger", "system versioning"]
-        );
     }
 
     #[test]

@@ -35,21 +35,14 @@ impl RowOrder {
     }
 
     fn heed(&mut self, feature: &Feature) {
-        use Feature::*;
         match feature {
-            ForeignKeys(keys) => {
+            Feature::ForeignKeys(keys) => {
                 self.refers_to_itself |= keys.iter().any(|key| key.end == KeyEnd::Both);
             }
-            Trigger(_) => self.has_triggers = true,
-            WithoutOverlaps(_) => self.has_periods = true,
+            Feature::Trigger(_) => self.has_triggers = true,
+            Feature::WithoutOverlaps(_) => self.has_periods = true,
             // No keys of rows, or columns whose keys are not made here.
-            View | Sequence | SystemVersioning | TableType(_) | Engine(_) => {}
-            CompressedRows | RedundantRows | Partitions(_) => {}
-            PageCompression(_) | Encryption(_) | DataDirectory(_) => {}
-            OldTemporal(_) | CompressedColumn(_) | TwoDigitYear(_) | OldUuids(_) => {}
-            UnknownCharset(_) | UnknownType(_) | GeneratedColumn(_) | RoundedDefault(_) => {}
-            FullTextIndex(_) | SpatialIndex(_) | HashIndex(_) | VectorIndex(_) => {}
-            OtherIndex(_) | Check(_) | Period(_) => {}
+            _ => {}
         }
     }
 }

@@ -9,7 +9,6 @@ use schema::{DefaultValue, Table, TableName};
 use values::{Charset, Family, SqlType};
 
 use super::column_type::parse_literal;
-use crate::direct;
 use crate::error::Result;
 use crate::identifier::quote_name;
 use crate::session::Session;
@@ -51,10 +50,10 @@ pub(super) fn complete(session: &mut Session, table: &mut Table) -> Result<()> {
             table.columns[*i].default = DefaultValue::Constant(value);
         }
     }
-    if !floats.is_empty() && direct::takes(table) {
+    if !floats.is_empty() && table.not_built().is_empty() {
         find_rounded(session, table, &floats)?;
     }
-    if lossy && direct::takes(table) {
+    if lossy && table.not_built().is_empty() {
         let constants: Vec<usize> = literals.into_iter().map(|(i, _)| i).collect();
         ask_twin(session, table, &constants)?;
     }
