@@ -6,16 +6,10 @@ use sources::Dialect;
 use terminal::failure::Failure;
 
 use crate::args::FormatArgs;
-use crate::input::{self, DialectArg};
+use crate::input;
 
 pub(crate) fn dialect(format: &FormatArgs, first_file: &Path) -> Result<Dialect, Failure> {
-    let preset = format.dialect.unwrap_or_else(|| input::dialect_by_ending(first_file));
-    let mut dialect = match preset {
-        DialectArg::Mysql | DialectArg::Batch => Dialect::mysql(),
-        DialectArg::Csv => Dialect::csv(),
-        DialectArg::Tsv => Dialect::tsv(),
-        DialectArg::Tbl => Dialect::tbl(),
-    };
+    let mut dialect = input::preset(format.dialect, first_file).dialect();
     if let Some(text) = &format.fields_terminated_by {
         dialect.fields_terminated_by = unescape(text);
     }
@@ -33,9 +27,9 @@ pub(crate) fn dialect(format: &FormatArgs, first_file: &Path) -> Result<Dialect,
     if let Some(text) = &format.lines_starting_by {
         dialect.lines_starting_by = unescape(text);
     }
-    let null_token = format.null_token.as_deref();
-    let null_token = null_token.or((preset == DialectArg::Batch).then_some("NULL"));
-    dialect.null_token = null_token.map(|text| text.as_bytes().to_vec());
+    if let Some(token) = &format.null_token {
+        dialect.null_token = Some(token.as_bytes().to_vec());
+    }
     Ok(dialect)
 }
 

@@ -4,13 +4,14 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use ::export::{Compression, ExportOptions, ExportReport, Format, Place, Split, Way};
+use sources::Preset;
 use terminal::failure::Failure;
 use terminal::signals;
 use terminal::size::{self, count, group, show};
 
 use crate::args::{CompressionArg, ExportArgs, FileFormatArg, WayArg};
 use crate::dialect::dialect;
-use crate::input::{self, DialectArg};
+use crate::input;
 use crate::{connect, files, print, progress};
 
 /// Exports, and prints the report.
@@ -172,14 +173,14 @@ fn format(args: &ExportArgs, ending: &Ending) -> Result<Format, Failure> {
 
 /// The end of the names of files in a folder.
 fn ending(args: &ExportArgs, format: &Format, compression: Compression) -> String {
-    let preset = args.cut.dialect.unwrap_or(input::dialect_by_ending(Path::new("-")));
+    let preset = input::preset(args.cut.dialect, Path::new("-"));
     let plain = match (format, preset) {
         (Format::Sql, _) => "sql",
         (Format::JsonLines, _) => "jsonl",
-        (Format::Delimited { .. }, DialectArg::Csv) => "csv",
-        (Format::Delimited { .. }, DialectArg::Tsv) => "tsv",
-        (Format::Delimited { .. }, DialectArg::Tbl) => "tbl",
-        (Format::Delimited { .. }, DialectArg::Mysql | DialectArg::Batch) => "txt",
+        (Format::Delimited { .. }, Preset::Csv) => "csv",
+        (Format::Delimited { .. }, Preset::Tsv) => "tsv",
+        (Format::Delimited { .. }, Preset::Tbl) => "tbl",
+        (Format::Delimited { .. }, Preset::Mysql | Preset::Batch) => "txt",
     };
     match compression {
         Compression::None => plain.to_owned(),

@@ -6,7 +6,9 @@ use std::slice;
 use std::time::Duration;
 
 use load::options::Written;
-use load::{Batches, CommandLine, LoadOptions, LoadPath, Mode, OnDuplicate, Progress, Replicas};
+use load::{
+    Batches, CommandLine, LoadOptions, LoadPath, Mode, OnDuplicate, Progress, Replicas, charset,
+};
 use schema::TableName;
 use sources::is_stdin;
 use terminal::failure::{Failure, REJECTS, USAGE};
@@ -30,7 +32,6 @@ pub(crate) fn run(args: &LoadArgs, target: &TableName) -> Result<u8, Failure> {
         false => drop(load::plan(None, &options)?),
     }
     let server = server.resolve(args.quiet)?;
-    tuned::recover(&server, args.state_dir.as_deref());
     left_keys::carry_over(&server, args.state_dir.as_deref());
     ::load::evaluate_expressions(&server, slice::from_mut(&mut options))?;
     if !args.quiet && args.format.dialect.is_none() && !args.create {
@@ -67,7 +68,7 @@ pub(crate) fn run(args: &LoadArgs, target: &TableName) -> Result<u8, Failure> {
 
 /// A name's ending decides what the bytes mean: in `.tsv`, for one, that `\N` is text.
 pub(crate) fn tell_dialect(file: &Path) {
-    let name = input::preset_name(None, file);
+    let name = input::preset(None, file).name();
     if name != "mysql" {
         tell!("note: read as --dialect {name}, by the ending of {}", file.display());
     }
@@ -190,7 +191,7 @@ pub(crate) fn options_but_ddl(
     options.constants.clone_from(&args.written.set);
     options.expressions.clone_from(&args.written.set_sql);
     options.written = written(&args.written);
-    (options.charset, options.encoding) = input::charset(args.format.charset.as_deref());
+    (options.charset, options.encoding) = charset::of_file(args.format.charset.as_deref());
     let is_preset = args.format.dialect.is_none() && !args.create;
     options.escape_is_assumed = is_preset && args.format.fields_escaped_by.is_none();
     if let Some(memory) = &args.memory {

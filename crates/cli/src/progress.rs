@@ -20,7 +20,7 @@ const DRAW_INTERVAL: Duration = Duration::from_millis(200);
 /// Whoever is to see how far it is: on a terminal a bar.
 pub(crate) fn watcher(is_quiet: bool) -> Box<dyn Progress> {
     if is_quiet {
-        Box::new(())
+        Box::new(Quiet)
     } else if std::io::stderr().is_terminal() {
         Box::new(Bar::new())
     } else {
@@ -126,6 +126,10 @@ impl Progress for Bar {
     fn waiting(&self, text: &str) {
         self.bar.println(text);
     }
+
+    fn note(&self, text: &str) {
+        self.bar.println(text);
+    }
 }
 
 impl Drop for Bar {
@@ -196,6 +200,21 @@ impl Progress for Lines {
             state.waited = Some(now);
             tell!("{:>5} s  {text}", (now - state.started).as_secs());
         }
+    }
+
+    fn note(&self, text: &str) {
+        tell!("{text}");
+    }
+}
+
+/// Notes and warnings alone.
+struct Quiet;
+
+impl Progress for Quiet {
+    fn update(&self, _: Snapshot) {}
+
+    fn note(&self, text: &str) {
+        tell!("{text}");
     }
 }
 

@@ -107,6 +107,10 @@ impl Progress for Recorder {
     fn waiting(&self, text: &str) {
         self.watcher.waiting(text);
     }
+
+    fn note(&self, text: &str) {
+        self.watcher.note(text);
+    }
 }
 
 /// Resident memory of this process now; 0 where the kernel does not say.

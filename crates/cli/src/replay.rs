@@ -10,7 +10,7 @@ use terminal::failure::{FAILED, Failure, REJECTS};
 use terminal::{signals, size};
 
 use crate::args::{AsArg, ReplayArgs};
-use crate::{connect, files, left_keys, print, replay_print, replay_progress, tuned};
+use crate::{connect, files, left_keys, print, replay_print, replay_progress};
 
 /// Replays, and prints the report.
 pub(crate) fn run(args: &ReplayArgs) -> Result<u8, Failure> {
@@ -24,7 +24,6 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<u8, Failure> {
         // No server is made or started for what cannot be read.
         replay::check(&options).map_err(failure)?;
         let server = connect::meant(&args.connect)?.resolve(args.quiet)?;
-        tuned::recover(&server, args.state_dir.as_deref());
         left_keys::carry_over(&server, args.state_dir.as_deref());
         signals::watch(&options.interrupt, args.quiet)?;
         replay::replay(&server, &options, &*watcher(args))

@@ -35,7 +35,6 @@ pub(crate) fn run(args: &LoadArgs, database: &str) -> Result<u8, Failure> {
         return Err(no_tables(database));
     }
     let server = server.resolve(args.quiet)?;
-    tuned::recover(&server, args.state_dir.as_deref());
     left_keys::carry_over(&server, args.state_dir.as_deref());
     ::load::evaluate_expressions(&server, &mut tables)?;
     if !args.quiet && args.format.dialect.is_none() {
@@ -259,7 +258,7 @@ fn log_of(folder: &Path, table: &str, kind: &str) -> PathBuf {
 
 /// All parts of a table are read alike, so their names should not say otherwise.
 fn check_endings(args: &LoadArgs, table: &str, files: &[PathBuf]) -> Result<(), Failure> {
-    let preset = |file: &Path| input::preset_name(args.format.dialect, file);
+    let preset = |file: &Path| input::preset(args.format.dialect, file).name();
     let other = files.iter().find(|file| preset(file) != preset(&files[0]));
     other.map_or(Ok(()), |other| {
         Err(Failure::usage(format!(
@@ -276,7 +275,7 @@ fn tell_dialects(tables: &[LoadOptions]) {
     let mut told = Vec::new();
     for options in tables {
         let file = &options.files[0];
-        let name = input::preset_name(None, file);
+        let name = input::preset(None, file).name();
         if !told.contains(&name) {
             told.push(name);
             tell_dialect(file);

@@ -94,7 +94,7 @@ fn sniff(
     temp_dir: &Path,
     memory_bytes_max: u64,
 ) -> Result<Sniffed, Failure> {
-    let encoding = input::charset(format.charset.as_deref()).1;
+    let encoding = load::charset::of_file(format.charset.as_deref()).1;
     let options = SniffOptions {
         files: files.to_vec(),
         table: table.to_owned(),
@@ -201,7 +201,7 @@ fn command(
             });
             let only = FormatArgs { dialect: preset, ..FormatArgs::default() };
             let base = dialect::dialect(&only, &files[0])?;
-            (input::preset_name(preset, &files[0]), base)
+            (input::preset(preset, &files[0]).name(), base)
         }
     };
     option("dialect", preset);

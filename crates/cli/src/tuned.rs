@@ -17,15 +17,7 @@ use crate::{connect, left_keys, print};
 /// nobody from anything.
 pub(crate) fn recover(connect: &ConnectOptions, named: Option<&Path>) {
     let state_dir = named.map_or_else(::load::default_state_dir, Path::to_owned);
-    if state_dir.as_os_str().is_empty() {
-        return;
-    }
-    match tune::recover(connect, &state_dir) {
-        Ok(told) => told.iter().for_each(|text| tell!("note: {text}")),
-        // The command itself says so.
-        Err(server::Error::Connect { .. }) => {}
-        Err(error) => tell!("inrush: warning: settings that a killed load has left: {error}"),
-    }
+    ::load::recover_settings(connect, &state_dir).iter().for_each(|text| tell!("{text}"));
 }
 
 /// Sets, tells or puts back.

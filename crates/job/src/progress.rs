@@ -78,6 +78,11 @@ pub trait Progress: Sync {
     fn waiting(&self, text: &str) {
         let _ = text;
     }
+
+    /// A note or a warning for whoever began the load, of something besides it.
+    fn note(&self, text: &str) {
+        let _ = text;
+    }
 }
 
 /// Nobody watches.

@@ -1,5 +1,7 @@
 //! Variables of the server that are set for a load which asks for it, and put back behind it.
 
+use std::path::Path;
+
 use server::ConnectOptions;
 use sources::FileSource;
 use tune::{Change, Tuned, Wish};
@@ -62,8 +64,22 @@ impl Tuning {
     }
 }
 
+/// Puts back what loads of this server have left that were killed. Gives sentences on what was done, and what
+/// could not be; that keeps nobody from anything.
+pub fn recover(connect: &ConnectOptions, state_dir: &Path) -> Vec<String> {
+    if state_dir.as_os_str().is_empty() {
+        return Vec::new();
+    }
+    match tune::recover(connect, state_dir) {
+        Ok(told) => told.into_iter().map(|text| format!("note: {text}")).collect(),
+        // The command itself says so.
+        Err(server::Error::Connect { .. }) => Vec::new(),
+        Err(error) => vec![format!("warning: settings that a killed load has left: {error}")],
+    }
+}
+
 /// What a file has, if that says how many rows there are: a pipe's, a folder's and an archive's does not.
-fn bytes(file: &std::path::Path) -> Option<u64> {
+fn bytes(file: &Path) -> Option<u64> {
     let meta = std::fs::metadata(file).ok().filter(std::fs::Metadata::is_file)?;
     let is_plain = FileSource::compression(file).is_ok_and(|kind| kind.is_none());
     is_plain.then_some(meta.len())

@@ -75,6 +75,10 @@ impl Progress for Forecast<'_> {
     fn waiting(&self, text: &str) {
         self.progress.waiting(text);
     }
+
+    fn note(&self, text: &str) {
+        self.progress.note(text);
+    }
 }
 
 impl State {

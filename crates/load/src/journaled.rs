@@ -8,6 +8,7 @@ use job::options::LoadOptions;
 use job::pool;
 use job::progress::{Progress, Stage};
 use job::steps::Steps;
+use job::tuning;
 use server::ConnectOptions;
 
 /// A job from the first line of its journal to the last: `work` is done with connections that end
@@ -27,6 +28,7 @@ pub(crate) fn job<T>(
         ..connect.clone()
     };
     let _watcher = options.interrupt.watch(&connect);
+    tuning::recover(&connect, &options.state_dir).iter().for_each(|text| progress.note(text));
     let server = connect.server_text();
     let begun = (target, options.command.as_ref(), server.as_str());
     let mut steps = Steps::begin(&options.state_dir, begun, progress, options.interrupt.clone())?;

@@ -7,6 +7,7 @@
 //! takes; [`mod@sniff`] what a file is that nothing is known of. What is asked, used and told is of
 //! crate `job`, the ways in are `direct` and `send`.
 
+pub mod charset;
 pub mod sniff;
 
 mod adding;
@@ -49,6 +50,7 @@ pub use job::progress::{Progress, Snapshot, Stage};
 pub use job::report::{LogicalReport, RejectTally, Report, ShardReport};
 pub use job::settled::{HeldBack, Settled};
 pub use job::state::{check as check_state_dir, default_dir as default_state_dir};
+pub use job::tuning::recover as recover_settings;
 pub use job::{Error, jobs, journal, options, progress, report};
 pub use server::Interrupt;
 

@@ -51,7 +51,7 @@ pub use journal::lines as journal_lines;
 use std::time::Instant;
 
 use job::options::{LoadOptions, LoadPath};
-use job::tuning::Tuning;
+use job::tuning::{self, Tuning};
 use job::{failpoint, pool};
 use server::ConnectOptions;
 
@@ -90,6 +90,7 @@ pub fn replay(
     let dump = Dump::open(&options.dump, &names)?;
     let connect = ConnectOptions { interrupt: options.interrupt.clone(), ..connect.clone() };
     let _watcher = options.interrupt.watch(&connect);
+    tuning::recover(&connect, &options.state_dir).iter().for_each(|text| progress.say(text));
     let watch = Watch::default();
     let (connect, watch) = (&connect, &watch);
     let jobs_max = crew::jobs_max(options.memory_bytes_max);

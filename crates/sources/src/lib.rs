@@ -54,6 +54,7 @@ mod error;
 mod chunk;
 mod field;
 mod position;
+mod preset;
 
 pub mod batch;
 
@@ -79,6 +80,7 @@ pub use delimited::{Dialect, FileSource, SourceOptions};
 pub use error::{Error, Result};
 pub use field::{FieldKind, Layout};
 pub use position::{Position, PositionCursor};
+pub use preset::{COMPRESSED, Preset};
 pub use simd::Isa;
 pub use source::{InputFile, Reader, Source};
 pub use values::{MultiByte, Value};

@@ -1,6 +1,7 @@
 //! How the input is cut into fields, as it is typed.
 
 use clap::Args;
+use sources::Preset;
 
 use crate::input::DialectArg;
 
@@ -44,13 +45,13 @@ pub(crate) struct FormatArgs {
     pub(crate) columns: Option<Vec<String>>,
     /// Character set of the input as the server names it, also utf16, utf16le, utf32, utf32le, ucs2
     /// [default: utf8mb4, or what the file's byte order mark says].
-    #[arg(long, value_name = "NAME", value_parser = crate::input::charset_name)]
+    #[arg(long, value_name = "NAME", value_parser = load::charset::name)]
     pub(crate) charset: Option<String>,
 }
 
 impl FormatArgs {
     /// Whether it is said, by an option or the dialect, that the first line names the columns.
     pub(crate) fn has_header(&self) -> bool {
-        self.header || self.dialect.is_some_and(DialectArg::has_header)
+        self.header || self.dialect.is_some_and(|typed| Preset::from(typed).has_header())
     }
 }

@@ -15,10 +15,8 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use job::error::Error;
+use sources::COMPRESSED;
 
-/// Endings of compressed files. What a file is, its first bytes tell; these only hide the ending
-/// that says what is in it.
-pub const COMPRESSED: [&str; 9] = ["gz", "gzip", "bgz", "zst", "zstd", "lz4", "bz2", "bzip2", "xz"];
 /// Endings of files that hold rows.
 const ROWS: [&str; 6] = ["csv", "tsv", "tbl", "txt", "dat", "data"];
 

@@ -18,4 +18,8 @@ impl Progress for Watched<'_> {
     fn waiting(&self, text: &str) {
         self.progress.waiting(text);
     }
+
+    fn note(&self, text: &str) {
+        self.progress.note(text);
+    }
 }

@@ -1,0 +1,43 @@
+//! The examples, as a caller would run them.
+#![allow(clippy::unwrap_used)]
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use testkit::TestServer;
+
+/// An example that was built with this test.
+fn example(name: &str) -> Command {
+    // target/debug/deps/main-.. -> target/debug/examples/..
+    let test = std::env::current_exe().unwrap();
+    let path: PathBuf = test.ancestors().nth(2).unwrap().join("examples").join(name);
+    Command::new(path)
+}
+
+fn said(command: &mut Command) -> String {
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn a_csv_file_and_rows_of_an_own_source_are_loaded_by_the_facade_alone() {
+    let Some(server) = TestServer::start() else { return };
+    let mut session = server.connect().unwrap();
+    session.exec("CREATE DATABASE d").unwrap();
+    session.exec("CREATE TABLE d.t (n INT PRIMARY KEY, word VARCHAR(20))").unwrap();
+    session.exec("CREATE TABLE d.s (n INT PRIMARY KEY, square BIGINT)").unwrap();
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("t.csv");
+    std::fs::write(&file, "word,n\none,1\n\"two, or three\",2\n").unwrap();
+    let mut load = example("load");
+    load.env("XDG_STATE_HOME", home.path()).arg(server.socket()).arg(&file).args(["d", "t"]);
+    assert_eq!(said(&mut load), "d.t: 2 rows by the direct path\n");
+    let word = session.query_text("SELECT word FROM d.t WHERE n=2").unwrap();
+    assert_eq!(word.as_deref(), Some("two, or three"));
+    let mut source = example("source");
+    source.env("XDG_STATE_HOME", home.path()).arg(server.socket()).args(["d", "s"]);
+    assert_eq!(said(&mut source), "d.s: 100000 rows by the direct path\n");
+    let sum = "SELECT CONCAT(COUNT(*), ' ', SUM(square)) FROM d.s";
+    assert_eq!(session.query_text(sum).unwrap().as_deref(), Some("100000 333328333350000"));
+}

@@ -1,0 +1,95 @@
+//! Dialects by name, and the endings of file names that stand for them.
+
+use std::path::Path;
+
+use crate::delimited::Dialect;
+
+/// Endings of archives, behind which the ending of the text counts.
+pub const COMPRESSED: [&str; 9] = ["gz", "gzip", "bgz", "zst", "zstd", "lz4", "bz2", "bzip2", "xz"];
+
+/// A dialect that has a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Preset {
+    /// LOAD DATA's default: tabs, backslash escapes.
+    Mysql,
+    /// RFC 4180: commas, doubled quotes, newlines in quotes.
+    Csv,
+    /// Tabs, no quotes, no escapes.
+    Tsv,
+    /// Vertical bars, also at the line's end (dbgen).
+    Tbl,
+    /// The output of mariadb --batch and mysql --batch: a header, tabs, backslash escapes, NULL as a word.
+    Batch,
+}
+
+impl Preset {
+    /// The preset that the ending of a file's name stands for, `x.csv.gz` like `x.csv`.
+    pub fn by_ending(file: &Path) -> Preset {
+        let ending = |file: &Path| file.extension()?.to_str().map(str::to_ascii_lowercase);
+        let outer = ending(file);
+        let is_compressed = outer.as_deref().is_some_and(|ending| COMPRESSED.contains(&ending));
+        let ending = match file.file_stem() {
+            Some(stem) if is_compressed => ending(Path::new(stem)),
+            _ => outer,
+        };
+        match ending.as_deref() {
+            Some("csv") => Preset::Csv,
+            Some("tsv") => Preset::Tsv,
+            Some("tbl") => Preset::Tbl,
+            _ => Preset::Mysql,
+        }
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Preset::Mysql => "mysql",
+            Preset::Csv => "csv",
+            Preset::Tsv => "tsv",
+            Preset::Tbl => "tbl",
+            Preset::Batch => "batch",
+        }
+    }
+
+    /// True if the first line of a file names the columns.
+    pub fn has_header(self) -> bool {
+        self == Preset::Batch
+    }
+
+    /// The word for NULL, where it has one of its own.
+    pub fn null_token(self) -> Option<&'static str> {
+        (self == Preset::Batch).then_some("NULL")
+    }
+
+    /// The dialect, with its word for NULL.
+    pub fn dialect(self) -> Dialect {
+        let dialect = match self {
+            Preset::Mysql | Preset::Batch => Dialect::mysql(),
+            Preset::Csv => Dialect::csv(),
+            Preset::Tsv => Dialect::tsv(),
+            Preset::Tbl => Dialect::tbl(),
+        };
+        Dialect { null_token: self.null_token().map(|word| word.as_bytes().to_vec()), ..dialect }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_ending_counts_behind_that_of_the_archive() {
+        for (name, preset) in [
+            ("a.csv", Preset::Csv),
+            ("a.CSV", Preset::Csv),
+            ("a.csv.gz", Preset::Csv),
+            ("a.b/c.tbl.zst", Preset::Tbl),
+            ("a.tsv.xz", Preset::Tsv),
+            ("csv.gz", Preset::Mysql),
+            ("a.csv.txt", Preset::Mysql),
+            ("/dev/stdin", Preset::Mysql),
+        ] {
+            assert_eq!(Preset::by_ending(Path::new(name)), preset, "{name}");
+        }
+    }
+}
