@@ -71,7 +71,7 @@ impl<'a> Told<'a> {
 
 fn list(out: &mut impl Write, jobs: &[Job], is_json: bool) -> io::Result<()> {
     if is_json {
-        return print::json(out, &jobs.iter().rev().map(Told::of).collect::<Vec<_>>());
+        return print::json_list(out, &jobs.iter().rev().map(Told::of).collect::<Vec<_>>());
     }
     if jobs.is_empty() {
         return writeln!(out, "no load has run here");
@@ -146,7 +146,7 @@ fn steps(entries: &[Entry]) -> Vec<(String, u64, Option<u64>)> {
 
 fn logs(out: &mut impl Write, job: &Job, is_json: bool) -> io::Result<()> {
     if is_json {
-        return print::json(out, &job.entries);
+        return print::json_list(out, &job.entries);
     }
     for entry in &job.entries {
         let (at, event) = (time(entry.unix_ms, MILLISECOND), entry.event.name());

@@ -6,8 +6,24 @@ use load::{Estimate, LogicalReport, Plan, Refused, RejectTally, Report, Settled,
 use serde::Serialize;
 use terminal::size::{count, group, show};
 
+/// The version of objects that `--json` prints: higher wherever a field goes, or changes its name or meaning.
+const JSON_VERSION: u32 = 1;
+
+/// An object that says which version it is of.
+#[derive(Serialize)]
+struct Versioned<'t, T> {
+    json_version: u32,
+    #[serde(flatten)]
+    told: &'t T,
+}
+
 /// What was found, for programs.
 pub(crate) fn json<T: Serialize>(out: &mut impl Write, told: &T) -> io::Result<()> {
+    json_list(out, &Versioned { json_version: JSON_VERSION, told })
+}
+
+/// The same of a list.
+pub(crate) fn json_list<T: Serialize>(out: &mut impl Write, told: &T) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut *out, told)?;
     writeln!(out)
 }
