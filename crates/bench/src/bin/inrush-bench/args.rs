@@ -9,9 +9,9 @@ use terminal::connect::ConnectArgs;
 use terminal::failure::Failure;
 
 /// Benchmarks, each beside the server's own way.
-/// Benchmarks, each beside the server's own way.
 #[derive(Debug, Parser)]
-#[command(name = "inrush bench", version, disable_help_flag = true)]
+#[command(name = "inrush bench", bin_name = "inrush bench", version)]
+#[command(disable_help_flag = true)]
 #[command(disable_help_subcommand = true, args_override_self = true)]
 pub(crate) struct Cli {
     /// Print help.
