@@ -7,7 +7,7 @@ use job::stop::Stop;
 use schema::{Reference, TableName};
 use server::{Interrupt, Session, catalog};
 use sort::{KeyRange, Merge, Runs};
-use targets::key_read::KeyRows;
+use targets::key_run::read::KeyRows;
 
 use crate::findings::{Findings, What};
 use crate::looks::{Look, Purpose};

@@ -6,7 +6,7 @@ use encode::row_keys::{self, KeyPlan};
 use job::options::{LoadOptions, OnDuplicate};
 use schema::{Index, IndexColumn, IndexKind, Reference, Table};
 use sort::EntryShape;
-use targets::key_shape::{KeyColumn, KeyShape};
+use targets::key_run::shape::{KeyColumn, KeyShape};
 
 use crate::place::Place;
 

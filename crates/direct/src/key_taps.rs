@@ -7,8 +7,8 @@ use std::path::Path;
 
 use encode::binding::{Binding, SecondaryField, Step};
 use server::Error;
+use targets::key_run::shape::{KeyColumn, KeyShape};
 use targets::key_run::{KeyRun, KeyWriter};
-use targets::key_shape::{KeyColumn, KeyShape};
 use values::KeyPart;
 
 /// A key of an index.

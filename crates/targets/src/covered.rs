@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use crate::key_read::KeyRows;
+use crate::key_run::read::KeyRows;
 use crate::key_run::{KeyReader, KeyRun};
 use schema::{Reference, TableName};
 use server::error::Result;
@@ -87,7 +87,7 @@ mod tests {
 
     use super::*;
     use crate::key_run::KeyWriter;
-    use crate::key_shape::KeyShape;
+    use crate::key_run::shape::KeyShape;
 
     fn run(keys: &std::collections::BTreeSet<u16>) -> KeyRun {
         let folder = tempfile::tempdir().unwrap();

@@ -2,9 +2,12 @@
 //!
 //! One after the other in a file without a name, by the bytes that [`KeyShape`] tells of.
 
+pub mod read;
+pub mod shape;
+
 use std::path::Path;
 
-use crate::key_shape::KeyShape;
+use self::shape::KeyShape;
 use disk::File;
 use server::error::{Error, Result};
 
@@ -148,7 +151,7 @@ mod tests {
     use values::{KeyPart, SqlType};
 
     use super::*;
-    use crate::key_shape::KeyColumn;
+    use crate::key_run::shape::KeyColumn;
 
     #[test]
     fn keys_come_back_once_and_in_order() {

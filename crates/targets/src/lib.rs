@@ -10,21 +10,19 @@
 //! for it; of several at once [`keeper`] holds all, and those that nobody works at are [`resting`];
 //! [`export`] has its rows read meanwhile, unless transactions are [`undecided`]; [`partitions`] are tried and filled one by one, and a `merged_partition` takes the place of one; `reach` connects; `leftovers` removes what a
 //! killed load left, of which `left` knows for many targets, and [`left_keys`] for all of a server; `followers` are locked with whom they refer to; [`carried_keys`] refer to the new table in place of the old one; `recover` goes on after a connection was lost; [`waiting`] is for locks of
-//! others, `backup` for backups; [`shards`] are tables of other servers, [`branches`] the rows that these get by an append, and [`decisions`] says whether they stay; `triggers` stay on the target; [`identity`] says whether another may take the
+//! others, `backup` for backups; [`shards`] are tables of other servers, [`shards::branches`] the rows that these get by an append, and [`shards::decisions`] says whether they stay; `triggers` stay on the target; [`identity`] says whether another may take the
 //! target's place.
 
 #![forbid(unsafe_code)]
 
 mod backup;
 mod behind;
-pub mod branches;
 mod built_file;
 mod busy;
 pub mod carried_keys;
 mod checkpoint;
 mod copy;
 mod covered;
-pub mod decisions;
 pub mod export;
 mod followers;
 pub mod foreign_keys;
@@ -32,9 +30,7 @@ mod guard;
 pub mod identity;
 pub mod import;
 pub mod keeper;
-pub mod key_read;
 pub mod key_run;
-pub mod key_shape;
 mod left;
 pub mod left_keys;
 mod leftovers;

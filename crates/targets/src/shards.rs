@@ -9,6 +9,8 @@
 //! The head's next table is made first and says by its links what the load makes on the shards: whoever
 //! finds it later, after a kill, removes these too. The same goes for the old one.
 
+pub mod branches;
+pub mod decisions;
 mod link;
 
 use std::collections::BTreeSet;

@@ -27,8 +27,8 @@ use job::tally;
 use send::retry::{Cause, Class, classify};
 use server::{ConnectOptions, Session};
 use sources::Source;
-use targets::branches::{self, Branch};
-use targets::decisions::{Append, Decisions, State};
+use targets::shards::branches::{self, Branch};
+use targets::shards::decisions::{Append, Decisions, State};
 use targets::transaction::RowsThere;
 use targets::{Lock, Transaction};
 

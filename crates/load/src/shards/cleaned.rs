@@ -11,8 +11,8 @@ use job::failpoint;
 use job::options::{LoadOptions, Mode};
 use server::Session;
 use targets::Lock;
-use targets::branches::{self, Branch, Ended};
-use targets::decisions::{Append, Decisions, State};
+use targets::shards::branches::{self, Branch, Ended};
+use targets::shards::decisions::{Append, Decisions, State};
 use targets::shards::{Shard, ShardMap};
 
 use super::reached;

@@ -14,8 +14,8 @@ use schema::{Engine, Table, TableKind};
 use server::{ConnectOptions, Session, Unsupported, catalog, facts, privileges};
 use sources::Source;
 use targets::Lock;
-use targets::branches;
-use targets::decisions::Append;
+use targets::shards::branches;
+use targets::shards::decisions::Append;
 use targets::shards::{Shard, ShardMap};
 use values::{SqlMode, SqlType};
 

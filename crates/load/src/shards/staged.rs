@@ -21,8 +21,8 @@ use schema::quote_name;
 use server::ConnectOptions;
 use sources::Source;
 use targets::Transaction;
-use targets::branches::Branch;
 use targets::shards::Shard;
+use targets::shards::branches::Branch;
 use targets::transaction::RowsThere;
 
 use super::appended::{Open, Rows, held};

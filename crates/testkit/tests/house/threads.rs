@@ -40,7 +40,7 @@ fn places(text: &str) -> Vec<String> {
 
 #[test]
 fn every_thread_has_a_place_for_a_panic_and_a_test_of_it() {
-    let tests = fs::read_to_string(root().join("crates/cli/tests/panics.rs")).unwrap();
+    let tests = fs::read_to_string(root().join("crates/cli/tests/crashes/panics.rs")).unwrap();
     let tested: BTreeSet<String> = places(&tests).into_iter().collect();
     let mut known = BTreeSet::new();
     // Benchmarks are no loads.
@@ -66,6 +66,6 @@ fn every_thread_has_a_place_for_a_panic_and_a_test_of_it() {
     }
     assert_eq!(
         known, tested,
-        "left: places of threads; right: those of crates/cli/tests/panics.rs"
+        "left: places of threads; right: those of crates/cli/tests/crashes/panics.rs"
     );
 }

@@ -8,7 +8,7 @@ use server::session::{Row, Session};
 
 use values::{Charset, ConvertOptions, Converter, KeyPart, SqlMode, SqlType};
 
-use crate::key_shape::{KeyColumn, KeyShape};
+use crate::key_run::shape::{KeyColumn, KeyShape};
 
 /// Reads keys of a table that others are compared with: a parent, or one that rows are added to.
 pub struct KeyRows {

@@ -10,7 +10,7 @@ use std::os::unix::process::ExitStatusExt;
 
 use testkit::{TestServer, TestServerOptions};
 
-use crate::faults::{KILL, is_thorough, operations};
+use crate::crashes::faults::{KILL, is_thorough, operations};
 use crate::scene::{Mode, Scene};
 use crate::support::run;
 

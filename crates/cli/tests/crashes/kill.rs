@@ -175,7 +175,7 @@ fn a_server_killed_at_any_step_comes_back_with_the_old_table_or_the_new_one() {
 /// Every place, in both modes: minutes, so only with `INRUSH_TEST_FAULTS=all`.
 #[test]
 fn a_server_killed_at_every_place_comes_back_with_the_old_table_or_the_new_one() {
-    if !crate::faults::is_thorough() {
+    if !crate::crashes::faults::is_thorough() {
         return;
     }
     let Some(server) = durable() else { return };

@@ -15,9 +15,9 @@ use server::error::{Error, Result};
 use server::identifier::quote_text;
 use server::session::{Row, Session};
 
-use crate::branches::{Branch, settle, settled};
 use crate::names::Names;
 use crate::shards::Shard;
+use crate::shards::branches::{Branch, settle, settled};
 
 const ER_NO_SUCH_TABLE: u16 = 1146;
 /// The line that is the append itself, before those of its branches.

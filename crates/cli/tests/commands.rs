@@ -1,0 +1,19 @@
+//! Commands besides a plain load, and the command line.
+
+mod bench;
+mod checked;
+mod command_line;
+mod exported;
+mod feedback;
+mod inspect;
+mod job_files;
+mod jobs;
+mod report;
+mod same_files;
+mod sandbox;
+mod sniff;
+mod state;
+mod terminal;
+mod tuned;
+mod verified;
+mod which_server;

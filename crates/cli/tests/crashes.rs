@@ -1,0 +1,15 @@
+//! Kills, panics, full disks and cut connections.
+
+mod disturbed;
+pub(crate) mod faults;
+mod holder_lost;
+mod kill;
+mod killed;
+mod left_keys;
+mod lost_rows;
+mod panics;
+mod power;
+mod put_aside;
+mod replay_kill;
+mod signals;
+mod space;
