@@ -86,9 +86,14 @@ impl Job {
 
     /// True if all its rows are in, as far as its journal says.
     pub fn is_in(&self) -> bool {
+        self.in_since_ms().is_some()
+    }
+
+    /// Since when they are, in milliseconds since 1970.
+    pub fn in_since_ms(&self) -> Option<u64> {
         let steps = [journal::JOB, Stage::Publish.name()];
-        let ended = |entry: &Entry| entry.event == Event::End && steps.contains(&&*entry.step);
-        self.entries.iter().any(ended)
+        let ended = |entry: &&Entry| entry.event == Event::End && steps.contains(&&*entry.step);
+        self.entries.iter().find(ended).map(|entry| entry.unix_ms)
     }
 
     /// True if all its rows are in, and its user may not know.

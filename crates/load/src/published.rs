@@ -5,6 +5,7 @@
 //! nothing then; another load goes on behind it.
 
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use job::command::CommandProof;
 use job::error::Error;
@@ -14,8 +15,14 @@ use job::options::{LoadOptions, Mode};
 use job::report::Report;
 use job::row_log;
 use job::steps::Steps;
+use schema::TableName;
+use server::identifier::quote_text;
 use server::{ConnectOptions, Session, catalog};
 use targets::{Connections, Keeper, Lock, Proof, Resting};
+
+/// Between the end of a job in its journal and what it does to its table behind that. The server's clock counts
+/// seconds.
+const TOLERANCE_MS: u64 = 5_000;
 
 /// What was found of loads that were killed.
 #[derive(Default)]
@@ -24,6 +31,8 @@ pub(crate) struct Settled {
     pub(crate) is_in: bool,
     /// The killed job of this command, if its journal is here.
     job: Option<Job>,
+    /// True if the server proves that the rows are in, not the journal alone.
+    is_proven: bool,
     /// Proofs that are removed, by the commands.
     proofs: Vec<String>,
     /// True if what the killed loads left is removed.
@@ -46,6 +55,7 @@ pub(crate) fn settle(
         Some(proofs) => judge(options, text, &proofs, || Ok(!target.is_empty()?))?,
         None => return Ok(Settled::default()),
     };
+    settled.check_tables(&mut target.session, [&target.table.name])?;
     if !settled.is_in {
         settled.clear(target)?;
     }
@@ -63,6 +73,7 @@ pub(crate) fn settle_shards(
         Mode::Insert | Mode::Replace => target.proofs()?,
     };
     let settled = judge(options, text, &proofs, || Ok(!target.is_empty()?))?;
+    settled.check_tables(&mut target.session, [&target.table.name])?;
     Ok(Settled { clears: false, ..settled })
 }
 
@@ -94,6 +105,10 @@ pub(crate) fn settle_all(
         Ok(false)
     };
     let mut settled = judge(options, text, &found, has_rows)?;
+    if settled.is_in {
+        let names = targets.iter().map(|target| &target.table.name);
+        settled.check_tables(&mut keeper.another()?, names)?;
+    }
     if !settled.is_in && settled.clears {
         targets = each(targets, connect, |target| settled.clear(target))?;
     }
@@ -148,7 +163,7 @@ fn judge(
     };
     let known = Known::read(options, text, own)?;
     let mut settled = Settled { clears: !proofs.is_empty(), ..Settled::default() };
-    let mut is_in = known.last.as_ref().is_some_and(Job::is_unfinished);
+    let is_noted = known.last.as_ref().is_some_and(Job::is_unfinished);
     for proof in proofs {
         let owner = match &proof.of {
             Some(id) if *id == own.id => known.last.clone(),
@@ -162,11 +177,11 @@ fn judge(
             _ if owner.as_ref().is_some_and(is_told) => {}
             // It may be that of anybody: the table of another computer, or of an older version.
             (None, None) => settled.clears = false,
-            (Some(id), _) | (None, Some(id)) if *id == own.id => is_in = true,
+            (Some(id), _) | (None, Some(id)) if *id == own.id => settled.is_proven = true,
             _ => settled.notes.extend(finish(options, owner.as_ref(), text)?),
         }
     }
-    settled.is_in = is_in && has_rows()?;
+    settled.is_in = (is_noted || settled.is_proven) && has_rows()?;
     settled.clears |= settled.is_in;
     settled.job = known.last.filter(|_| settled.is_in);
     if !settled.is_in && options.mode != Mode::Append {
@@ -192,6 +207,20 @@ fn finish(options: &LoadOptions, job: Option<&Job>, text: &str) -> Result<Option
         "job {} was killed when all its rows were in {text}; this load finished it first",
         job.name
     )))
+}
+
+/// The time at which a table was made, or altered so that it has other files, by the clock of this machine;
+/// none where the server does not know.
+fn made_ms(session: &mut Session, table: &TableName) -> Result<Option<u64>, Error> {
+    let row = session.query_row(&format!(
+        "SELECT UNIX_TIMESTAMP() - UNIX_TIMESTAMP(CREATE_TIME) FROM information_schema.TABLES \
+         WHERE TABLE_SCHEMA={} AND TABLE_NAME={}",
+        quote_text(&table.database),
+        quote_text(&table.table)
+    ))?;
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let ago_ms = row.bytes(0).and_then(|text| std::str::from_utf8(text).ok()?.parse::<f64>().ok());
+    Ok(ago_ms.map(|seconds| (now.as_millis() as f64 - seconds * 1000.0) as u64))
 }
 
 /// What the journals say.
@@ -230,6 +259,32 @@ fn is_told(job: &Job) -> bool {
 }
 
 impl Settled {
+    /// Refuses to take a journal's word for rows of a table that was made anew behind it: they may be gone.
+    ///
+    /// Errors: [`Error::Usage`], with the way out; the server's.
+    fn check_tables<'t>(
+        &self,
+        session: &mut Session,
+        tables: impl IntoIterator<Item = &'t TableName>,
+    ) -> Result<(), Error> {
+        let Some(job) = self.job.as_ref().filter(|_| self.is_in && !self.is_proven) else {
+            return Ok(());
+        };
+        let Some(in_since_ms) = job.in_since_ms() else { return Ok(()) };
+        for table in tables {
+            if made_ms(session, table)?.is_some_and(|made| made > in_since_ms + TOLERANCE_MS) {
+                let name = &job.name;
+                return Err(Error::Usage(format!(
+                    "job {name} of this command had put all its rows into {table}, and was killed before it \
+                     could say so; {table} was made anew or altered since and has rows, so that it cannot be \
+                     told whether they are still there. If they are gone: inrush jobs clean {name}, and this \
+                     command again"
+                )));
+            }
+        }
+        Ok(())
+    }
+
     /// Removes what killed loads have left, if all of it is accounted for.
     fn clear(&mut self, target: &mut Lock) -> Result<(), Error> {
         if self.clears {

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use crate::support::{Desk, Home, Outcome, run, tables};
 
@@ -252,6 +253,30 @@ fn rows_that_a_killed_load_has_refused_are_told_by_whoever_finishes_it() {
         let kept = std::fs::read_to_string(file).unwrap();
         assert_eq!(kept, "x,no number\n9,\"more\",than two\n", "{name}");
         killed.has_rows(1, "finished");
+    }
+}
+
+/// Nobody can tell whether its rows are among those that are there.
+#[test]
+fn a_killed_load_of_a_table_that_was_made_anew_is_neither_finished_nor_loaded_again() {
+    for (method, place) in METHODS.iter().take(4).zip([SWAP[2], LEDGER[2], LEDGER[2], COMMIT[3]]) {
+        let Some(mut killed) = Killed::new(method) else { return };
+        killed.kill_at(place);
+        let job = last_job(&killed.desk.home);
+        // The clock of the server counts seconds.
+        std::thread::sleep(Duration::from_secs(7));
+        killed.desk.exec("DROP TABLE t");
+        killed.desk.exec("CREATE TABLE t (n INT, word VARCHAR(20), KEY (n))");
+        killed.desk.exec("INSERT INTO t VALUES (1000, 'other'), (1001, 'other')");
+        let clean = format!("inrush jobs clean {job}");
+        for by in [By::SameCommand, By::Resume] {
+            killed.go_on(by).refused(2, &["made anew or altered since", &clean]);
+            assert_eq!(killed.counts(), [OLD], "{by:?}");
+        }
+        // Where it has no rows, there is no question.
+        killed.desk.exec("TRUNCATE t");
+        killed.go_on(By::SameCommand).done();
+        assert_eq!(killed.counts(), [ROWS], "{}", method.name);
     }
 }
 

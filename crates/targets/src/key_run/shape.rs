@@ -39,7 +39,7 @@ impl KeyColumn {
 
     /// Whether values of a column of that type that are equal to some of this one become the same
     /// bytes.
-    pub(super) fn is_like(&self, other: &SqlType) -> bool {
+    pub(crate) fn is_like(&self, other: &SqlType) -> bool {
         use SqlType::{Char, VarBinary, VarChar};
         match (&self.sql_type, other) {
             (own, other) if own == other => true,
@@ -88,7 +88,7 @@ impl KeyShape {
     }
 
     /// Whether keys of both compare.
-    pub(super) fn is_like(&self, other: &KeyShape) -> bool {
+    pub(crate) fn is_like(&self, other: &KeyShape) -> bool {
         self.columns.len() == other.columns.len()
             && self.columns.iter().zip(&other.columns).all(|(a, b)| a.is_like(&b.sql_type))
     }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use innodb::ids::PAGE_SIZE;
 use load::{Fill, Mode, Report};
 
 use crate::Random;
@@ -93,6 +94,8 @@ pub fn one(server: &Server, seed: u64, totals: &mut Totals) -> Twins {
     }
     let is_server_fill = options.fill == (Fill { secondary_reserve: 0, ..Fill::default() });
     let may_be_whole = options.shares.is_none() && is_server_fill && input.files.len() == 1;
+    // Larger indexes may be built in several ranges (`direct::key_ranges`).
+    let range_bytes = options.memory(0).map_or(0, |memory| memory.batch_bytes / 4);
     let report = run.load(options, &input);
     totals.add(&sorted, &report);
 
@@ -104,7 +107,8 @@ pub fn one(server: &Server, seed: u64, totals: &mut Totals) -> Twins {
     same_stored(&ours, &Exported::new(server, &mut db, "a"));
     twins.compare(&mut db);
     // Of one chunk and one range, so that no page in the middle is left partly empty.
-    let is_small = report.indexes.iter().all(|index| index.leaf_pages < 32);
+    let leaf_pages_max = (range_bytes / (2 * PAGE_SIZE)) as u64;
+    let is_small = report.indexes.iter().all(|index| index.leaf_pages < leaf_pages_max);
     if may_be_whole && report.bytes < 300_000 && is_small {
         db.sql("ALTER TABLE a FORCE");
         ours.same_pages(&Exported::new(server, &mut db, "a"));
