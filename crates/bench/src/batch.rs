@@ -29,9 +29,10 @@ pub use self::outcome::BatchOutcome;
 
 use self::clients::{Clients, Inserted};
 use self::grid::Grid;
-use self::loads::{InrushPath, Loads, Way};
+use self::loads::{BatchWay, InrushPath, Loads};
 use crate::clock::{Clock, Took};
 use crate::error::Error;
+use crate::figure::rate;
 use crate::head::Head;
 use crate::host::{self, DATABASE, Host, HostOptions};
 use crate::program::Program;
@@ -107,7 +108,7 @@ pub fn run(options: &BatchOptions, say: &mut dyn FnMut(&str)) -> Result<BatchOut
     let file = sbtest::file(rows, &data_dir)?;
     let tuples = Tuples::new(rows);
     let host = Host::start(&options.host, 2 * rows * sbtest::TABLE_ROW_BYTES)?;
-    let mut runs = Runs::new(&host, options, &tuples)?;
+    let mut runs = Bench::new(&host, options, &tuples)?;
     runs.rehearse(&data_dir)?;
     let grid = runs.grid(say)?;
     let ways = ways(&grid);
@@ -157,16 +158,16 @@ fn check(options: &BatchOptions) -> Result<(), Error> {
 
 /// What is compared at the end: the best cells, LOAD DATA, Inrush as it is, and Inrush told the best
 /// cells' batch and connections, beside which it shows what finding them costs or brings.
-fn ways(grid: &Grid) -> Vec<Way> {
+fn ways(grid: &Grid) -> Vec<BatchWay> {
     let best: Vec<Cell> = grid.best(BEST_CELLS).iter().map(|measured| measured.cell).collect();
-    let inrush = [InrushPath::Insert, InrushPath::Stream].map(Way::Inrush);
-    let told = best.iter().map(|&cell| Way::Fixed(InrushPath::Insert, cell));
-    let cells = best.iter().map(|&cell| Way::Cell(cell));
-    cells.chain([Way::LoadData]).chain(inrush).chain(told).collect()
+    let inrush = [InrushPath::Insert, InrushPath::Stream].map(BatchWay::Inrush);
+    let told = best.iter().map(|&cell| BatchWay::Fixed(InrushPath::Insert, cell));
+    let cells = best.iter().map(|&cell| BatchWay::Cell(cell));
+    cells.chain([BatchWay::LoadData]).chain(inrush).chain(told).collect()
 }
 
 /// The server and the rows while the benchmark runs.
-struct Runs<'a> {
+struct Bench<'a> {
     host: &'a Host,
     options: &'a BatchOptions,
     tuples: &'a Tuples,
@@ -174,13 +175,13 @@ struct Runs<'a> {
     session: Session,
 }
 
-impl<'a> Runs<'a> {
+impl<'a> Bench<'a> {
     /// Makes the table, and sees that the server can take the grid.
     fn new(
         host: &'a Host,
         options: &'a BatchOptions,
         tuples: &'a Tuples,
-    ) -> Result<Runs<'a>, Error> {
+    ) -> Result<Bench<'a>, Error> {
         let mut session = host.session()?;
         let limits = session.query_row("SELECT @@max_connections, @@max_allowed_packet")?;
         let connections: usize = limits.number(0)?;
@@ -205,14 +206,14 @@ impl<'a> Runs<'a> {
         session.exec("DROP TABLE IF EXISTS sbtest1")?;
         session.exec(sbtest::DDL)?;
         let program = host.program(&options.host);
-        Ok(Runs { host, options, tuples, program, session })
+        Ok(Bench { host, options, tuples, program, session })
     }
 
     /// Loads a few rows in every way but the cells': what cannot work fails now, and not after the grid.
     fn rehearse(&mut self, data_dir: &Path) -> Result<(), Error> {
         let file = sbtest::file(REHEARSED_ROWS, data_dir)?;
-        let inrush = [InrushPath::Insert, InrushPath::Stream].map(Way::Inrush);
-        for way in [Way::LoadData].into_iter().chain(inrush) {
+        let inrush = [InrushPath::Insert, InrushPath::Stream].map(BatchWay::Inrush);
+        for way in [BatchWay::LoadData].into_iter().chain(inrush) {
             self.load(way, &file, REHEARSED_ROWS)?;
         }
         Ok(())
@@ -237,7 +238,7 @@ impl<'a> Runs<'a> {
                     options.repeat,
                     index + 1,
                     due.len(),
-                    grid::rate(run.rows, run.seconds)
+                    rate(run.rows, run.seconds)
                 ));
             }
         }
@@ -279,7 +280,7 @@ impl<'a> Runs<'a> {
     /// Runs the ways in turns, each round beginning with another.
     fn loads(
         &mut self,
-        ways: &[Way],
+        ways: &[BatchWay],
         file: &Path,
         say: &mut dyn FnMut(&str),
     ) -> Result<Loads, Error> {

@@ -17,14 +17,16 @@ use server::Session;
 use server::identifier::quote_name;
 
 pub use self::outcome::{ExportOutcome, WayOutcome};
-pub use self::way::Way;
+pub use self::way::ExportWay;
 
+use crate::choice::Choice;
 use crate::clock::{Clock, Took};
 use crate::error::Error;
 use crate::head::Head;
 use crate::host::{self, DATABASE, Host, HostOptions};
 use crate::program::Program;
 use crate::rows::{self, TableFile};
+use crate::runs::Runs;
 use crate::tpch::{Schema, Table};
 use crate::ways::table_bytes;
 
@@ -40,7 +42,7 @@ pub struct ExportOptions {
     /// TPC-H scale factor.
     pub scale: f64,
     /// Which ways; empty for all.
-    pub ways: Vec<Way>,
+    pub ways: Vec<ExportWay>,
     /// Runs of each way.
     pub repeat: usize,
     /// Threads for Inrush; none for its default.
@@ -156,17 +158,14 @@ impl<'a> Yard<'a> {
         (rows, checksum): (u64, &str),
         say: &mut dyn FnMut(&str),
     ) -> Result<Vec<WayOutcome>, Error> {
-        let mut ways = match self.options.ways.as_slice() {
-            [] => Way::ALL.to_vec(),
-            ways => ways.to_vec(),
-        };
+        let mut ways = ExportWay::chosen(&self.options.ways);
         ways.sort_unstable();
         ways.dedup();
         let mut outcomes = Vec::new();
         for way in &ways {
             say(&format!("{}: what it writes is loaded again", way.name()));
             let (bytes, is_verified) = self.verify(*way, (rows, checksum))?;
-            outcomes.push(WayOutcome { way: *way, bytes, is_verified, runs: Vec::new() });
+            outcomes.push(WayOutcome { way: *way, bytes, is_verified, runs: Runs::default() });
         }
         for round in 0..self.options.repeat {
             for turn in 0..ways.len() {
@@ -175,7 +174,7 @@ impl<'a> Yard<'a> {
                 let cpu = took.server_cpu_seconds + took.client_cpu_seconds;
                 let name = outcome.way.name();
                 say(&format!("{name}: {:.2} s, {cpu:.2} of processors", took.seconds));
-                outcome.runs.push(took);
+                outcome.runs.push(took, None);
             }
         }
         Ok(outcomes)
@@ -183,7 +182,11 @@ impl<'a> Yard<'a> {
 
     /// Loads what a way writes, if it is no statements, into a table that has to become equal. Gives the bytes,
     /// and whether it did.
-    fn verify(&mut self, way: Way, (rows, checksum): (u64, &str)) -> Result<(u64, bool), Error> {
+    fn verify(
+        &mut self,
+        way: ExportWay,
+        (rows, checksum): (u64, &str),
+    ) -> Result<(u64, bool), Error> {
         let path = self.scratch.join(format!("export.{}", way.ending()));
         let file = File::create(&path).map_err(Error::io("making", &path))?;
         self.write(way, file.into())?;
@@ -192,7 +195,7 @@ impl<'a> Yard<'a> {
             self.session.exec(&format!("DROP TABLE IF EXISTS {BACK}"))?;
             self.session.exec(&format!("CREATE TABLE {BACK} LIKE {TABLE}"))?;
             let mut arguments = vec!["--dialect".into(), dialect.into()];
-            if way == Way::Client {
+            if way == ExportWay::Client {
                 arguments.push("--header".into());
             }
             self.load(&path, BACK, &arguments)?;
@@ -212,7 +215,7 @@ impl<'a> Yard<'a> {
         Ok((bytes, way.dialect().is_some()))
     }
 
-    fn time(&mut self, way: Way) -> Result<Took, Error> {
+    fn time(&mut self, way: ExportWay) -> Result<Took, Error> {
         let null = OpenOptions::new().write(true).open(NULL);
         let null = null.map_err(Error::io("opening", Path::new(NULL)))?;
         host::settle(&mut self.session, self.host.is_own())?;
@@ -222,7 +225,7 @@ impl<'a> Yard<'a> {
     }
 
     /// Has a way write the table there.
-    fn write(&self, way: Way, to: Stdio) -> Result<(), Error> {
+    fn write(&self, way: ExportWay, to: Stdio) -> Result<(), Error> {
         let limits: Vec<OsString> = match self.options.threads {
             Some(threads) => vec!["--threads".into(), threads.to_string().into()],
             None => Vec::new(),

@@ -30,11 +30,12 @@ use server::{Interrupt, Session};
 
 pub use self::outcome::{Case, InsertOutcome};
 pub use self::schema::{TABLE, Version};
-pub use self::way::{Buffering, Run, Step, Way};
+pub use self::way::{Buffering, InsertWay, Run, Step};
 
 use self::field::{FULL, Field};
 use self::outcome::Pool;
 use self::yard::Yard;
+use crate::choice::Choice;
 use crate::error::Error;
 use crate::head::Head;
 use crate::host;
@@ -158,18 +159,13 @@ pub fn run(options: &InsertOptions, say: &mut dyn FnMut(&str)) -> Result<InsertO
         cases: Vec::new(),
     };
     for options in &sizes {
-        for version in chosen(&options.versions, &Version::ALL) {
+        for version in Version::chosen(&options.versions) {
             let expected = Vec::new();
             Benchmark { yard: &yard, options, version, expected }.run(&mut outcome, say)?;
         }
     }
     yard.finish()?;
     Ok(outcome)
-}
-
-/// Those that were asked for, or all.
-fn chosen<T: Copy>(asked: &[T], all: &[T]) -> Vec<T> {
-    if asked.is_empty() { all.to_vec() } else { asked.to_vec() }
 }
 
 /// Options that have no meaning.
@@ -213,7 +209,7 @@ struct Contents {
 impl Benchmark<'_> {
     fn run(&mut self, outcome: &mut InsertOutcome, say: &mut dyn FnMut(&str)) -> Result<(), Error> {
         let table_bytes = self.make_table(outcome, say)?;
-        for pool in chosen(&self.options.pools, &Pool::ALL) {
+        for pool in Pool::chosen(&self.options.pools) {
             let pool_bytes = match pool {
                 Pool::Cached => {
                     let grown = table_bytes + table_bytes / 100 * self.options.more_percent;
@@ -238,8 +234,9 @@ impl Benchmark<'_> {
                 }
             }
             // As they are read, not as they ran.
-            case.runs
-                .sort_by_key(|run| (run.step == Step::More, matches!(run.way, Way::Inrush(_))));
+            case.runs.sort_by_key(|run| {
+                (run.step == Step::More, matches!(run.way, InsertWay::Inrush(_)))
+            });
             outcome.cases.push(case);
         }
         Ok(())
@@ -271,7 +268,7 @@ impl Benchmark<'_> {
         let options = InsertOptions { seconds_max: f64::MAX, ..self.options.clone() };
         let field = Field { yard: self.yard, options: &options, version: self.version, pool_bytes };
         field.put_empty_aside()?;
-        let step = (Step::First, Way::LoadData, Buffering::None);
+        let step = (Step::First, InsertWay::LoadData, Buffering::None);
         let mut session = field.start(step.0, step.2)?;
         field.run(&mut session, step)?;
         outcome.head.server_version = session.version().to_string();
@@ -282,16 +279,16 @@ impl Benchmark<'_> {
     }
 
     /// Inrush first: what it refuses ends the benchmark before the others have taken their time.
-    fn ways(&self) -> Vec<(Step, Way, Buffering)> {
+    fn ways(&self) -> Vec<(Step, InsertWay, Buffering)> {
         use Buffering::{All, None};
-        let first = [Way::Inrush(100), Way::Insert, Way::LoadData];
+        let first = [InsertWay::Inrush(100), InsertWay::Insert, InsertWay::LoadData];
         let first = first.map(|way| (Step::First, way, None));
         let batches = BATCHES.into_iter().filter(|&percent| percent <= self.options.more_percent);
-        let ours = batches.map(|percent| (Way::Inrush(percent), None));
-        let theirs = [Way::Insert, Way::LoadData].map(|way| [(way, None), (way, All)]);
+        let ours = batches.map(|percent| (InsertWay::Inrush(percent), None));
+        let theirs = [InsertWay::Insert, InsertWay::LoadData].map(|way| [(way, None), (way, All)]);
         let more = ours.chain(theirs.into_iter().flatten());
         let more = more.map(|(way, buffering)| (Step::More, way, buffering));
-        let steps = chosen(&self.options.steps, &Step::ALL);
+        let steps = Step::chosen(&self.options.steps);
         first.into_iter().chain(more).filter(|(step, ..)| steps.contains(step)).collect()
     }
 
@@ -299,7 +296,7 @@ impl Benchmark<'_> {
     fn measure(
         &mut self,
         pool_bytes: u64,
-        step: (Step, Way, Buffering),
+        step: (Step, InsertWay, Buffering),
     ) -> Result<Option<Run>, Error> {
         let (yard, options, version) = (self.yard, self.options, self.version);
         let field = Field { yard, options, version, pool_bytes };
@@ -354,12 +351,12 @@ fn has_change_buffer(session: &mut Session) -> Result<bool, Error> {
     Ok(!session.query("SHOW VARIABLES LIKE 'innodb_change_buffering'")?.is_empty())
 }
 
-fn line(step: Step, way: Way, buffering: Buffering) -> String {
+fn line(step: Step, way: InsertWay, buffering: Buffering) -> String {
     let step = if step == Step::First { "l.i0" } else { "l.i1" };
     let way = match way {
-        Way::Insert => "INSERT".to_owned(),
-        Way::LoadData => "LOAD DATA".to_owned(),
-        Way::Inrush(percent) => format!("Inrush, batches of {percent} %"),
+        InsertWay::Insert => "INSERT".to_owned(),
+        InsertWay::LoadData => "LOAD DATA".to_owned(),
+        InsertWay::Inrush(percent) => format!("Inrush, batches of {percent} %"),
     };
     format!("{step} by {way}, change buffering {}", buffering.name())
 }

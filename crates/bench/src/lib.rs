@@ -10,6 +10,11 @@
 pub mod error;
 pub use error::Error;
 
+pub mod choice;
+mod figure;
+pub mod runs;
+mod text_table;
+
 pub mod tpch;
 
 pub mod rows;
@@ -34,6 +39,7 @@ pub mod machine;
 
 pub mod clock;
 
+mod plot;
 mod svg;
 
 pub mod sbtest;

@@ -4,25 +4,28 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
+use crate::choice::{Choice, choices};
 use crate::clock::Took;
+use crate::figure::times;
 use crate::head::{Head, write_notes};
+use crate::text_table::TextTable;
 
-/// A way of loading a file into a fresh table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Way {
-    /// LOAD DATA INFILE, nothing set.
-    LoadData,
-    /// LOAD DATA INFILE with `unique_checks=0, foreign_key_checks=0`.
-    Unchecked,
-    /// Eight clients, each with INSERTs of 1,000 rows, as PolarDB-X's Batch Tool loads.
-    Clients,
-    /// `inrush load --path direct`, from its start to its end: verified, imported, published.
-    Direct,
-    /// `inrush load --path stream`.
-    Stream,
-    /// `inrush load --path insert`.
-    Insert,
+choices! {
+    /// A way of loading a file into a fresh table.
+    pub enum LoadWay {
+        /// LOAD DATA INFILE, nothing set.
+        LoadData = "load-data", "LOAD DATA";
+        /// LOAD DATA INFILE with `unique_checks=0, foreign_key_checks=0`.
+        Unchecked = "unchecked", "LOAD DATA without checks";
+        /// Eight clients, each with INSERTs of 1,000 rows, as PolarDB-X's Batch Tool loads.
+        Clients = "clients", "INSERTs of 8 clients";
+        /// `inrush load --path direct`, from its start to its end: verified, imported, published.
+        Direct = "direct", "Inrush direct";
+        /// `inrush load --path stream`.
+        Stream = "stream", "Inrush stream";
+        /// `inrush load --path insert`.
+        Insert = "insert", "Inrush insert";
+    }
 }
 
 /// Seconds of the least work that a load of this table can do on this machine.
@@ -45,11 +48,11 @@ pub struct TableOutcome {
     pub rows: u64,
     /// Bytes of the input.
     pub text_bytes: u64,
-    /// Bytes of the tablespace that Inrush built; 0 without [`Way::Direct`].
+    /// Bytes of the tablespace that Inrush built; 0 without [`LoadWay::Direct`].
     pub file_bytes: u64,
-    /// What each way took, in the order of [`Way::ALL`].
+    /// What each way took, in the order of [`LoadWay::ALL`].
     pub loads: Vec<WayOutcome>,
-    /// The floor; measured where [`Way::Direct`] is.
+    /// The floor; measured where [`LoadWay::Direct`] is.
     pub floor: Option<Floor>,
     /// CHECKSUM TABLE, the same for all ways.
     pub checksum: String,
@@ -59,7 +62,7 @@ pub struct TableOutcome {
 #[derive(Clone, Debug, Serialize)]
 pub struct WayOutcome {
     /// Which.
-    pub way: Way,
+    pub way: LoadWay,
     /// To the last commit, or to the end of Inrush's process.
     #[serde(flatten)]
     pub took: Took,
@@ -84,7 +87,7 @@ pub struct Outcome {
     pub notes: Vec<String>,
     /// Every table, in the order loaded.
     pub tables: Vec<TableOutcome>,
-    /// All of them by one `inrush load FOLDER --into DATABASE`; measured where [`Way::Direct`] is and
+    /// All of them by one `inrush load FOLDER --into DATABASE`; measured where [`LoadWay::Direct`] is and
     /// there are several.
     pub together: Option<WayOutcome>,
 }
@@ -96,46 +99,19 @@ impl Floor {
     }
 }
 
-impl Way {
-    /// Every way, in the order of declaration and of printing.
-    pub const ALL: [Way; 6] =
-        [Way::LoadData, Way::Unchecked, Way::Clients, Way::Direct, Way::Stream, Way::Insert];
-
-    /// Name for people.
-    pub fn name(self) -> &'static str {
-        match self {
-            Way::LoadData => "LOAD DATA",
-            Way::Unchecked => "LOAD DATA without checks",
-            Way::Clients => "INSERTs of 8 clients",
-            Way::Direct => "Inrush direct",
-            Way::Stream => "Inrush stream",
-            Way::Insert => "Inrush insert",
-        }
-    }
-
-    /// Name on the command line and above columns.
-    pub fn short(self) -> &'static str {
-        match self {
-            Way::LoadData => "load-data",
-            Way::Unchecked => "unchecked",
-            Way::Clients => "clients",
-            Way::Direct => "direct",
-            Way::Stream => "stream",
-            Way::Insert => "insert",
-        }
-    }
-}
-
 impl TableOutcome {
     /// Seconds of one way; None when it was not among those that ran.
-    pub fn seconds(&self, way: Way) -> Option<f64> {
+    pub fn seconds(&self, way: LoadWay) -> Option<f64> {
         self.took(way).map(|took| took.seconds)
     }
 
-    fn took(&self, way: Way) -> Option<Took> {
+    fn took(&self, way: LoadWay) -> Option<Took> {
         self.loads.iter().find(|load| load.way == way).map(|load| load.took)
     }
 }
+
+/// Writes a line of a table: of these sums, under this name, a cell for each way.
+type Line = fn(&Sum, &str, &[LoadWay]) -> Vec<String>;
 
 /// Sums of the figures that one line shows.
 #[derive(Default)]
@@ -155,7 +131,7 @@ impl Sum {
         self.rows += table.rows;
         self.text_bytes += table.text_bytes;
         self.file_bytes += table.file_bytes;
-        for (place, way) in Way::ALL.into_iter().enumerate() {
+        for (place, &way) in LoadWay::ALL.iter().enumerate() {
             let took = table.took(way).unwrap_or_default();
             self.seconds[place] += took.seconds;
             self.cpu_seconds[place] += took.server_cpu_seconds + took.client_cpu_seconds;
@@ -163,19 +139,17 @@ impl Sum {
         self.floor += table.floor.map_or(0.0, |floor| floor.seconds());
     }
 
-    fn of(&self, way: Way) -> f64 {
+    fn of(&self, way: LoadWay) -> f64 {
         self.seconds[way as usize]
     }
 
-    fn seconds_line(&self, name: &str, ways: &[Way]) -> String {
+    fn seconds_line(&self, name: &str, ways: &[LoadWay]) -> Vec<String> {
         let known = |number: f64, text: String| if number > 0.0 { text } else { "-".to_owned() };
         let megabytes = |bytes: u64| known(bytes as f64, format!("{:.1}", bytes as f64 / 1e6));
-        let (input, file) = (megabytes(self.text_bytes), megabytes(self.file_bytes));
-        let mut line = format!("{name:<9} {:>11} {input:>8} {file:>8}", self.rows);
-        for &way in ways {
-            let _ = write!(line, " {:>9.2}", self.of(way));
-        }
-        let _ = writeln!(line, " {:>9}", known(self.floor, format!("{:.2}", self.floor)));
+        let mut line = vec![name.to_owned(), self.rows.to_string()];
+        line.extend([megabytes(self.text_bytes), megabytes(self.file_bytes)]);
+        line.extend(ways.iter().map(|&way| format!("{:.2}", self.of(way))));
+        line.push(known(self.floor, format!("{:.2}", self.floor)));
         line
     }
 
@@ -183,7 +157,7 @@ impl Sum {
     /// the largest of them.
     fn together_line(&self, tables: usize, seconds: f64, largest: &TableOutcome) -> String {
         let mut line = format!("\nall {tables} tables by one command: {seconds:.2} s");
-        for way in [Way::LoadData, Way::Unchecked, Way::Direct] {
+        for way in [LoadWay::LoadData, LoadWay::Unchecked, LoadWay::Direct] {
             if self.of(way) > 0.0 {
                 let _ = write!(line, ", {:.2} times {}", self.of(way) / seconds, way.name());
             }
@@ -191,33 +165,23 @@ impl Sum {
         if self.floor > 0.0 {
             let _ = write!(line, ", {:.2} of the floor", seconds / self.floor);
         }
-        if let Some(alone) = largest.seconds(Way::Direct) {
+        if let Some(alone) = largest.seconds(LoadWay::Direct) {
             let _ = write!(line, ", {:.2} of {} alone", seconds / alone, largest.table);
         }
         line.push('\n');
         line
     }
 
-    fn cpu_line(&self, name: &str, ways: &[Way]) -> String {
-        let mut line = format!("{name:<9} {:>29}", "");
-        for &way in ways {
-            let _ = write!(line, " {:>9.2}", self.cpu_seconds[way as usize]);
-        }
-        line.push('\n');
-        line
+    fn cpu_line(&self, name: &str, ways: &[LoadWay]) -> Vec<String> {
+        let seconds = ways.iter().map(|&way| format!("{:.2}", self.cpu_seconds[way as usize]));
+        [name.to_owned()].into_iter().chain(seconds).collect()
     }
 
-    fn ratios_line(&self, name: &str, ways: &[Way]) -> String {
-        let ratio = |slow: f64, fast: f64| match slow > 0.0 && fast > 0.0 {
-            true => format!("{:.2}x", slow / fast),
-            false => "-".to_owned(),
-        };
-        let mut line = format!("{name:<9} {:>29}", "");
-        for &way in ways {
-            let _ = write!(line, " {:>9}", ratio(self.of(Way::LoadData), self.of(way)));
-        }
-        let clients = ratio(self.of(Way::Clients), self.of(Way::Insert));
-        let _ = writeln!(line, " {clients:>16} {:>15}", ratio(self.of(Way::Direct), self.floor));
+    fn ratios_line(&self, name: &str, ways: &[LoadWay]) -> Vec<String> {
+        let mut line = vec![name.to_owned()];
+        line.extend(ways.iter().map(|&way| times(self.of(LoadWay::LoadData), self.of(way))));
+        line.push(times(self.of(LoadWay::Clients), self.of(LoadWay::Insert)));
+        line.push(times(self.of(LoadWay::Direct), self.floor));
         line
     }
 }
@@ -226,9 +190,8 @@ impl Outcome {
     /// The comparison as text: seconds of each way, and ratios.
     pub fn text(&self) -> String {
         let mut text = self.head.text("MariaDB") + "\n";
-        let ran = |way: &Way| self.tables.iter().any(|table| table.seconds(*way).is_some());
-        let ways: Vec<Way> = Way::ALL.into_iter().filter(ran).collect();
-        let heads: String = ways.iter().map(|way| format!(" {:>9}", way.short())).collect();
+        let ran = |way: &LoadWay| self.tables.iter().any(|table| table.seconds(*way).is_some());
+        let ways: Vec<LoadWay> = LoadWay::ALL.iter().copied().filter(ran).collect();
         let mut lines: Vec<(&str, Sum)> = Vec::new();
         let mut total = Sum::default();
         for table in &self.tables {
@@ -240,27 +203,26 @@ impl Outcome {
         if self.tables.len() > 1 {
             lines.push(("total", total));
         }
-        let _ = writeln!(text, "seconds          rows  text MB  file MB{heads}     floor");
-        for (name, sum) in &lines {
-            text += &sum.seconds_line(name, &ways);
-        }
-        let _ = writeln!(
-            text,
-            "\ntimes as fast as LOAD DATA             {heads}   insert/clients  direct / floor"
-        );
-        for (name, sum) in &lines {
-            text += &sum.ratios_line(name, &ways);
-        }
+        let table = |before: &[&'static str], behind: &[&'static str], line: Line| {
+            let shorts = ways.iter().map(|way| way.short());
+            let heads = before.iter().copied().chain(shorts).chain(behind.iter().copied());
+            let mut table = TextTable::new(heads);
+            lines.iter().for_each(|(name, sum)| table.line(line(sum, name, &ways)));
+            table
+        };
+        let seconds = ["seconds", "rows", "text MB", "file MB"];
+        let _ = writeln!(text, "{}", table(&seconds, &["floor"], Sum::seconds_line));
+        let ratios = ["insert/clients", "direct / floor"];
+        let _ =
+            write!(text, "{}", table(&["times as fast as LOAD DATA"], &ratios, Sum::ratios_line));
         let largest = self.tables.iter().max_by_key(|table| table.text_bytes);
         if let (Some(together), Some((_, total)), Some(largest)) =
             (&self.together, lines.last(), largest)
         {
             text += &total.together_line(self.tables.len(), together.took.seconds, largest);
         }
-        let _ = writeln!(text, "\nprocessor seconds, server and client   {heads}");
-        for (name, sum) in &lines {
-            text += &sum.cpu_line(name, &ways);
-        }
+        let cpu = table(&["processor seconds, server and client"], &[], Sum::cpu_line);
+        let _ = write!(text, "\n{cpu}");
         text += "\nunchecked: LOAD DATA after SET unique_checks=0, foreign_key_checks=0. clients: 8 \
                  connections, INSERTs\nof 1,000 rows, as PolarDB-X's Batch Tool loads. direct, stream, \
                  insert: inrush load --path. floor: read\nthe input, write the finished file's bytes into \
@@ -287,10 +249,10 @@ mod tests {
             text_bytes: 120_000_000,
             file_bytes: 180_000_000,
             loads: vec![
-                load(Way::LoadData, load_data),
-                load(Way::Clients, load_data * 2.0),
-                load(Way::Direct, direct),
-                load(Way::Insert, load_data * 0.8),
+                load(LoadWay::LoadData, load_data),
+                load(LoadWay::Clients, load_data * 2.0),
+                load(LoadWay::Direct, direct),
+                load(LoadWay::Insert, load_data * 0.8),
             ],
             floor: Some(Floor { read_seconds: 0.1, write_seconds: 0.2, import_seconds: 0.2 }),
             checksum: "123".to_owned(),
@@ -307,7 +269,7 @@ mod tests {
             notes: vec!["small pool".to_owned()],
             tables: vec![table("orders", 10.0, 1.0), table("lineitem", 90.0, 4.0)],
             together: Some(WayOutcome {
-                way: Way::Direct,
+                way: LoadWay::Direct,
                 took: Took { seconds: 4.0, ..Took::default() },
                 report: serde_json::Value::Null,
             }),
@@ -321,7 +283,7 @@ mod tests {
         assert!(cpu.contains(" 100.50 ") && cpu.contains(" 5.50 "), "{cpu}");
         let together = "all 2 tables by one command: 4.00 s, 25.00 times LOAD DATA, 1.25 times Inrush direct, 4.00 of the floor, 1.00 of lineitem alone";
         assert!(text.contains(together), "{text}");
-        assert!(!text.contains(" stream   "), "{text}");
+        assert!(!text.contains(" stream "), "{text}");
         assert!(text.contains("note: small pool"));
         let json = serde_json::to_value(&outcome).unwrap();
         assert_eq!(json["tables"][1]["floor"]["import_seconds"], 0.2);

@@ -19,10 +19,11 @@ use std::path::Path;
 
 pub use self::dump::Kind;
 pub use self::outcome::{DumpOutcome, ReplayOutcome};
-pub use self::way::Way;
+pub use self::way::ReplayWay;
 
 use self::dump::Dump;
 use self::player::Player;
+use crate::choice::Choice;
 use crate::error::Error;
 use crate::head::Head;
 use crate::host::{self, DATABASE, Host, HostOptions};
@@ -41,7 +42,7 @@ pub struct ReplayOptions {
     /// Which dumps; empty for both.
     pub kinds: Vec<Kind>,
     /// The ways to replay each; empty for all.
-    pub ways: Vec<Way>,
+    pub ways: Vec<ReplayWay>,
     /// Runs of each way.
     pub repeat: usize,
     /// Memory for Inrush, in bytes; none for its default.
@@ -82,7 +83,7 @@ pub fn run(options: &ReplayOptions, say: &mut dyn FnMut(&str)) -> Result<ReplayO
     let host = Host::start(&options.host, (TABLES_BYTES * options.scale) as u64)?;
     let mut player = Player::new(&host, host.program(&options.host), options)?;
     let mut dumps = Vec::new();
-    for (index, kind) in chosen(&options.kinds, &Kind::ALL).into_iter().enumerate() {
+    for (index, kind) in Kind::chosen(&options.kinds).into_iter().enumerate() {
         let dump = make(&mut player, kind, options.scale, &data_dir, say)?;
         dumps.push(compare(&mut player, &dump, options, index, say)?);
     }
@@ -101,13 +102,8 @@ pub fn run(options: &ReplayOptions, say: &mut dyn FnMut(&str)) -> Result<ReplayO
     Ok(outcome)
 }
 
-/// Those that were asked for, or all.
-fn chosen<T: Copy>(asked: &[T], all: &[T]) -> Vec<T> {
-    if asked.is_empty() { all.to_vec() } else { asked.to_vec() }
-}
-
 fn needed_bytes(options: &ReplayOptions) -> u64 {
-    let texts = 1.0 + chosen(&options.kinds, &Kind::ALL).len() as f64;
+    let texts = 1.0 + Kind::chosen(&options.kinds).len() as f64;
     // Inrush may hold a table twice: as a sorted run and as its file.
     let scaled = options.scale * (texts * TEXT_BYTES + 1.5 * TABLES_BYTES);
     scaled as u64 + options.host.log_file_bytes + (1 << 30)
@@ -138,7 +134,7 @@ fn compare(
     first: usize,
     say: &mut dyn FnMut(&str),
 ) -> Result<DumpOutcome, Error> {
-    let ways = chosen(&options.ways, &Way::ALL);
+    let ways = ReplayWay::chosen(&options.ways);
     let mut outcome = DumpOutcome::new(dump, &ways);
     for round in 0..options.repeat {
         for turn in 0..ways.len() {

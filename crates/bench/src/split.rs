@@ -17,8 +17,9 @@ use secrecy::ExposeSecret;
 use server::Session;
 
 pub use self::outcome::{FileOutcome, SplitOutcome, WayOutcome};
-pub use self::ways::Way;
+pub use self::ways::SplitWay;
 
+use crate::choice::Choice;
 use crate::error::Error;
 use crate::head::Head;
 use crate::host::{self, DATABASE, Host, HostOptions};
@@ -33,7 +34,7 @@ pub struct SplitOptions {
     /// Lines of each file.
     pub lines: u64,
     /// Which ways; empty for all.
-    pub ways: Vec<Way>,
+    pub ways: Vec<SplitWay>,
     /// Runs of each way.
     pub repeat: usize,
     /// The interpreter that runs the script. Default: `python3`.
@@ -114,12 +115,9 @@ impl Bench<'_> {
         client: &mut String,
         say: &mut dyn FnMut(&str),
     ) -> Result<FileOutcome, Error> {
-        let ways = match self.options.ways.as_slice() {
-            [] => Way::ALL.to_vec(),
-            ways => ways.to_vec(),
-        };
+        let ways = SplitWay::chosen(&self.options.ways);
         let mut outcome = FileOutcome::new(self.path, self.has_bad);
-        let mut expected: Option<(Way, String)> = None;
+        let mut expected: Option<(SplitWay, String)> = None;
         for round in 0..self.options.repeat {
             for turn in 0..ways.len() {
                 let way = ways[(round + turn) % ways.len()];
@@ -150,20 +148,20 @@ impl Bench<'_> {
         Ok(outcome)
     }
 
-    fn load(&mut self, way: Way, client: &mut String) -> Result<(), Error> {
+    fn load(&mut self, way: SplitWay, client: &mut String) -> Result<(), Error> {
         // Some are tolerated, and not one more than there are.
         let bad = (0..self.options.lines).filter(|line| rows::is_bad(*line)).count() as u64;
         let rejects_max = if self.has_bad { bad } else { 0 };
         let folder = self.path.parent().unwrap_or(Path::new("."));
         match way {
-            Way::Staging => ways::staging(self.session, self.path, self.has_bad),
-            Way::Script => {
+            SplitWay::Staging => ways::staging(self.session, self.path, self.has_bad),
+            SplitWay::Script => {
                 let connect = &self.host.server.connect;
                 let input = (self.path, rejects_max);
                 *client = ways::script(&self.options.python, folder, connect, input)?;
                 Ok(())
             }
-            Way::Inrush => {
+            SplitWay::Inrush => {
                 let name = self.path.file_name().unwrap_or_default().to_string_lossy();
                 let job = ways::write_job(folder, &name)?;
                 self.inrush(&job, rejects_max)

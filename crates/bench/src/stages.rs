@@ -35,6 +35,7 @@ use sources::{Batch, Chunk, Dialect, FileSource, Source, SourceOptions};
 
 use crate::error::Error;
 use crate::rows;
+use crate::text_table::TextTable;
 use crate::tpch::{Schema, Table};
 use lineitem::{Encoded, Encoding};
 
@@ -127,20 +128,22 @@ pub fn run(scale: f64, data_dir: &Path) -> Result<Vec<Figure>, Error> {
 
 /// The figures as a table.
 pub fn text(figures: &[Figure]) -> String {
-    let mut text = String::from("stage     seconds   ns/row    M rows/s      MB/s of\n");
+    let mut table = TextTable::new(["stage", "seconds", "ns/row", "M rows/s", "MB/s", "of"]);
     for figure in figures {
         let (name, what) = figure.stage.names();
         let Figure { rows, bytes, seconds, .. } = *figure;
-        text += &format!(
-            "{name:<9} {seconds:>7.3} {:>8.1} {:>11.2} {:>9.0} {what}\n",
-            seconds * 1e9 / rows as f64,
-            rows as f64 / seconds / 1e6,
-            bytes as f64 / seconds / 1e6,
-        );
+        table.line([
+            name.to_owned(),
+            format!("{seconds:.3}"),
+            format!("{:.1}", seconds * 1e9 / rows as f64),
+            format!("{:.2}", rows as f64 / seconds / 1e6),
+            format!("{:.0}", bytes as f64 / seconds / 1e6),
+            what.to_owned(),
+        ]);
     }
     let seconds: f64 = figures.iter().map(|figure| figure.seconds).sum();
-    text += &format!("all       {seconds:>7.3}\n");
-    text
+    table.line(["all".to_owned(), format!("{seconds:.3}")]);
+    table.to_string()
 }
 
 /// An empty lineitem: as a server describes and exports it.

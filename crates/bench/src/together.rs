@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::clock::Clock;
 use crate::error::Error;
-use crate::outcome::{Way, WayOutcome};
+use crate::outcome::{LoadWay, WayOutcome};
 use crate::rows::TableFile;
 use crate::tpch::Table;
 use crate::ways::{Loaded, Ways, table_bytes};
@@ -53,7 +53,7 @@ impl Together {
         let took = clock.stop();
         let loaded: Result<Vec<Loaded>, Error> =
             self.tables.iter().map(|&table| ways.loaded(table, took, &report)).collect();
-        Ok((WayOutcome { way: Way::Direct, took, report }, loaded?))
+        Ok((WayOutcome { way: LoadWay::Direct, took, report }, loaded?))
     }
 }
 

@@ -7,10 +7,11 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::choice::Choice;
 use crate::error::Error;
 use crate::head::Head;
 use crate::host::{self, DATABASE, Host, HostOptions, LOG_FILE_BYTES};
-use crate::outcome::{Outcome, TableOutcome, Way, WayOutcome};
+use crate::outcome::{LoadWay, Outcome, TableOutcome, WayOutcome};
 use crate::rows::{self, TableFile};
 use crate::together::Together;
 use crate::tpch::{Schema, Table};
@@ -27,7 +28,7 @@ pub struct TprochOptions {
     /// Only these tables; empty for all of the schema.
     pub tables: Vec<Table>,
     /// The ways to load each of them; empty for all.
-    pub ways: Vec<Way>,
+    pub ways: Vec<LoadWay>,
     /// Memory for Inrush, in bytes; none for its default.
     pub memory_bytes_max: Option<u64>,
     /// Threads for Inrush; none for its default.
@@ -90,7 +91,7 @@ pub fn run(options: &TprochOptions, say: &mut dyn FnMut(&str)) -> Result<Outcome
             ways.drop_table(table)?;
         }
     }
-    let is_several = files.len() > 1 && ways.list.contains(&Way::Direct);
+    let is_several = files.len() > 1 && ways.list.contains(&LoadWay::Direct);
     let together = match is_several {
         true => Some(load_together(&mut ways, &files, &outcomes, say)?),
         false => None,
@@ -127,7 +128,7 @@ fn compare(
     let mut order = ways.list.clone();
     let length = order.len();
     order.rotate_left(first % length);
-    let mut loads: Vec<(Way, Loaded)> = Vec::new();
+    let mut loads: Vec<(LoadWay, Loaded)> = Vec::new();
     let (mut floor, mut file_bytes) = (None, 0);
     for way in order {
         say(&format!("{table}: {} rows by {}", file.rows, way.name()));
@@ -135,7 +136,7 @@ fn compare(
         say(&format!("{table}: {:.2} s", loaded.took.seconds));
         let reference = loads.first().map(|(way, first)| (way.name(), first.checksum.as_str()));
         check_equal(table, file, way, &loaded, reference)?;
-        if way == Way::Direct {
+        if way == LoadWay::Direct {
             let measured = ways.floor(table, file)?;
             (floor, file_bytes) = (Some(measured.0), measured.1);
         }
@@ -143,8 +144,11 @@ fn compare(
     }
     loads.sort_by_key(|(way, _)| *way);
     let checksum = loads.first().map(|(_, loaded)| loaded.checksum.clone()).unwrap_or_default();
-    let outcome =
-        |(way, loaded): (Way, Loaded)| WayOutcome { way, took: loaded.took, report: loaded.report };
+    let outcome = |(way, loaded): (LoadWay, Loaded)| WayOutcome {
+        way,
+        took: loaded.took,
+        report: loaded.report,
+    };
     Ok(TableOutcome {
         table: table.name().to_owned(),
         rows: file.rows,
@@ -168,7 +172,13 @@ fn load_together(
     let (outcome, loaded) = together.load(ways)?;
     say(&format!("{} tables: {:.2} s", files.len(), outcome.took.seconds));
     for (((table, file), loaded), known) in files.iter().zip(&loaded).zip(outcomes) {
-        check_equal(*table, file, Way::Direct, loaded, Some(("the ways before", &known.checksum)))?;
+        check_equal(
+            *table,
+            file,
+            LoadWay::Direct,
+            loaded,
+            Some(("the ways before", &known.checksum)),
+        )?;
     }
     Ok(outcome)
 }
@@ -194,7 +204,7 @@ fn check_consistent(ways: &mut Ways) -> Result<String, Error> {
 fn check_equal(
     table: Table,
     file: &TableFile,
-    way: Way,
+    way: LoadWay,
     loaded: &Loaded,
     reference: Option<(&str, &str)>,
 ) -> Result<(), Error> {
@@ -299,7 +309,7 @@ fn ways(host: &Host, options: &TprochOptions) -> Result<Ways, Error> {
         session,
         program: host.program(&options.host),
         limits: Limits { memory_bytes_max: options.memory_bytes_max, threads: options.threads },
-        list: if options.ways.is_empty() { Way::ALL.to_vec() } else { options.ways.clone() },
+        list: LoadWay::chosen(&options.ways),
         schema: options.schema,
         own_server: host.is_own(),
         server_pid: host.pid(),

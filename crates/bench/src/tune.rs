@@ -22,6 +22,7 @@ use tune::gain::{Gain, Gains};
 pub use self::outcome::{SettingOutcome, TuneOutcome};
 pub use self::setting::Setting;
 
+use crate::choice::Choice;
 use crate::error::Error;
 use crate::head::Head;
 use crate::host::{self, DATABASE};

@@ -12,7 +12,7 @@ use crate::clock::{Clock, Took};
 use crate::error::Error;
 use crate::floor;
 use crate::host::{self, DATABASE};
-use crate::outcome::{Floor, Way};
+use crate::outcome::{Floor, LoadWay};
 use crate::program::Program;
 use crate::rows::TableFile;
 use crate::tpch::{Schema, Table};
@@ -36,7 +36,7 @@ pub(crate) struct Ways {
     pub(crate) program: Program,
     pub(crate) limits: Limits,
     /// Those that are compared.
-    pub(crate) list: Vec<Way>,
+    pub(crate) list: Vec<LoadWay>,
     pub(crate) schema: Schema,
     /// Whether the server is the benchmark's own, so that its settings may be changed.
     pub(crate) own_server: bool,
@@ -61,7 +61,7 @@ impl Ways {
     /// Loads `file` into a fresh table, then counts and checksums it. The table stays.
     pub(crate) fn load(
         &mut self,
-        way: Way,
+        way: LoadWay,
         table: Table,
         file: &TableFile,
     ) -> Result<Loaded, Error> {
@@ -70,12 +70,12 @@ impl Ways {
         self.make_ready(table_bytes(file.bytes))?;
         let clock = Clock::start(self.server_pid);
         let report = match way {
-            Way::LoadData => self.load_data(table, &file.path, false)?,
-            Way::Unchecked => self.load_data(table, &file.path, true)?,
-            Way::Clients => self.clients(table, &file.path)?,
-            Way::Direct => self.inrush(table, &file.path, "direct")?,
-            Way::Stream => self.inrush(table, &file.path, "stream")?,
-            Way::Insert => self.inrush(table, &file.path, "insert")?,
+            LoadWay::LoadData => self.load_data(table, &file.path, false)?,
+            LoadWay::Unchecked => self.load_data(table, &file.path, true)?,
+            LoadWay::Clients => self.clients(table, &file.path)?,
+            LoadWay::Direct => self.inrush(table, &file.path, "direct")?,
+            LoadWay::Stream => self.inrush(table, &file.path, "stream")?,
+            LoadWay::Insert => self.inrush(table, &file.path, "insert")?,
         };
         let took = clock.stop();
         self.loaded(table, took, &report)

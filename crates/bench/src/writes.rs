@@ -18,8 +18,10 @@ use rustix::fs::OFlags;
 use serde::Serialize;
 
 use crate::error::Error;
+use crate::figure::median;
 use crate::floor::fill_with_noise;
 use crate::machine::Machine;
+use crate::text_table::TextTable;
 
 /// Bytes written and read at once: those of IMPORT, and of a load's larger batches.
 const BLOCK_BYTES: usize = 1 << 20;
@@ -151,37 +153,35 @@ pub fn run(folder: &Path, options: &WritesOptions) -> Result<WritesOutcome, Erro
 impl WritesOutcome {
     /// For people: of each way the medians of its runs.
     pub fn text(&self) -> String {
-        let mut text = format!(
-            "{}\n{} threads build a file of {:.2} GB, one imports it\n\n{:<28} {:>8} {:>8} {:>8} {:>10} {:>10}\n",
-            self.machine.line(),
-            self.threads,
-            self.file_bytes as f64 / 1e9,
+        let (machine, gigabytes) = (self.machine.line(), self.file_bytes as f64 / 1e9);
+        let threads = self.threads;
+        let mut table = TextTable::new([
             "way of writing",
             "build s",
             "import s",
             "both s",
             "disk reads",
             "disk writes",
-        );
+        ]);
         for strategy in Strategy::ALL {
             let of = |value: fn(&Run) -> f64| {
                 let runs = self.runs.iter().filter(|run| run.strategy == strategy);
-                median(runs.map(value).collect())
+                median(&runs.map(value).collect::<Vec<f64>>())
             };
             let times = |bytes: f64| format!("{:.2}x", bytes / self.file_bytes as f64);
-            let read = of(|run| run.disk_bytes.map_or(f64::NAN, |bytes| bytes.read as f64));
-            let written = of(|run| run.disk_bytes.map_or(f64::NAN, |bytes| bytes.written as f64));
-            text += &format!(
-                "{:<28} {:>8.2} {:>8.2} {:>8.2} {:>10} {:>10}\n",
-                strategy.name(),
-                of(|run| run.build_seconds),
-                of(|run| run.import_seconds),
-                of(|run| run.build_seconds + run.import_seconds),
-                times(read),
-                times(written),
-            );
+            let seconds = |value| format!("{:.2}", of(value));
+            table.line([
+                strategy.name().to_owned(),
+                seconds(|run| run.build_seconds),
+                seconds(|run| run.import_seconds),
+                seconds(|run| run.build_seconds + run.import_seconds),
+                times(of(|run| run.disk_bytes.map_or(f64::NAN, |bytes| bytes.read as f64))),
+                times(of(|run| run.disk_bytes.map_or(f64::NAN, |bytes| bytes.written as f64))),
+            ]);
         }
-        text
+        format!(
+            "{machine}\n{threads} threads build a file of {gigabytes:.2} GB, one imports it\n\n{table}"
+        )
     }
 }
 
@@ -318,11 +318,6 @@ fn disk_bytes(file: &File) -> Option<DiskBytes> {
     let fields: Vec<u64> = stat.split_whitespace().map_while(|word| word.parse().ok()).collect();
     let bytes = |field: usize| Some(*fields.get(field)? * SECTOR_BYTES);
     Some(DiskBytes { read: bytes(2)?, written: bytes(6)? })
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
 #[cfg(test)]

@@ -13,15 +13,14 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use ::tune::Gains;
-use bench::batch::loads::{InrushPath, Way as BatchWay};
+use bench::batch::loads::{BatchWay, InrushPath};
 use bench::batch::{self, BatchOptions, Cell};
+use bench::choice::Choice;
 use bench::host::HostOptions;
 use bench::insert::outcome::Pool;
-use bench::insert::{
-    self, Buffering, InsertOptions, Step, Version as InsertVersion, Way as InsertWay,
-};
-use bench::outcome::Way;
-use bench::replay::{self, Kind, ReplayOptions, Way as ReplayWay};
+use bench::insert::{self, Buffering, InsertOptions, InsertWay, Step, Version as InsertVersion};
+use bench::outcome::LoadWay;
+use bench::replay::{self, Kind, ReplayOptions, ReplayWay};
 use bench::tpch::{Schema, Table};
 use bench::tproch::{self, TprochOptions};
 use bench::tune::{self, TuneOptions};
@@ -115,7 +114,7 @@ fn every_table_is_loaded_in_every_way_and_nothing_is_left() {
     assert_eq!(outcome.tables.len(), 8);
     for table in &outcome.tables {
         assert!(table.rows > 0 && table.file_bytes >= 65_536, "{}", table.table);
-        assert!(Way::ALL.into_iter().all(|way| table.seconds(way).is_some_and(|s| s > 0.0)));
+        assert!(LoadWay::ALL.iter().all(|&way| table.seconds(way).is_some_and(|s| s > 0.0)));
         assert!(table.floor.unwrap().import_seconds > 0.0);
         assert_eq!(table.loads[3].report["path"], "stand-in");
     }
@@ -132,7 +131,7 @@ fn every_table_is_loaded_in_every_way_and_nothing_is_left() {
 fn the_rows_of_a_table_alone_have_to_refer_to_rows_that_are_there() {
     let folder = Folder::new("alone");
     let mut options = options(&folder.0, Schema::Tproch, vec![Table::Supplier], "");
-    options.ways = vec![Way::Direct];
+    options.ways = vec![LoadWay::Direct];
     options.host.program = stand_in(
         &folder.0,
         &format!(
@@ -187,11 +186,14 @@ fn every_cell_is_measured_and_every_way_leaves_the_same_rows() {
     }
     let measured = outcome.grid.get(100, 3).unwrap();
     assert_eq!(measured.runs.len(), 2, "{measured:?}");
-    assert!(outcome.loads.ways.iter().all(|load| load.runs.len() == 2));
+    assert!(outcome.loads.ways.iter().all(|load| load.runs.runs.len() == 2));
     assert!(outcome.loads.get(BatchWay::LoadData).unwrap().rows_per_second > 0.0);
     assert!(outcome.loads.best_cell().is_some());
     let inrush = outcome.loads.get(BatchWay::Inrush(InrushPath::Insert)).unwrap();
-    assert_eq!((inrush.reports.len(), &inrush.reports[0]["path"]), (2, &"stand-in".into()));
+    assert_eq!(
+        (inrush.runs.reports.len(), &inrush.runs.reports[0]["path"]),
+        (2, &"stand-in".into())
+    );
     let text = outcome.text();
     assert!(text.contains("900 rows into the empty table") && text.contains("LOAD DATA"), "{text}");
     assert!(batch::chart::draw(&outcome).contains("Batch sizes, 3 threads"));
@@ -281,9 +283,9 @@ fn a_dump_is_replayed_in_every_way_and_then_kept() {
     let outcome = replay::run(&options, &mut |_| {}).unwrap();
     let [dump] = &outcome.dumps[..] else { panic!("{outcome:?}") };
     assert!(dump.rows > 80_000 && dump.bytes > 10_000_000, "{dump:?}");
-    assert!(ReplayWay::ALL.into_iter().all(|way| dump.get(way).unwrap().seconds > 0.0));
-    assert_eq!(dump.get(ReplayWay::Rows).unwrap().reports[0]["path"], "stand-in");
-    assert!(dump.get(ReplayWay::Client).unwrap().reports.is_empty());
+    assert!(ReplayWay::ALL.iter().all(|&way| dump.get(way).unwrap().seconds > 0.0));
+    assert_eq!(dump.get(ReplayWay::Rows).unwrap().runs.reports[0]["path"], "stand-in");
+    assert!(dump.get(ReplayWay::Client).unwrap().runs.reports.is_empty());
     assert!(outcome.text().contains("numbered, "), "{}", outcome.text());
     let text = fs::read_to_string(folder.0.join("sf0.01/replay-numbered.sql")).unwrap();
     assert_eq!(text.matches(" AUTO_INCREMENT,\n").count(), 8);
@@ -382,7 +384,8 @@ fn a_way_that_adds_other_rows_fails_the_insert_benchmark() {
 fn settings_are_measured_on_the_same_rows_and_told_on_this_machine() {
     let folder = Folder::new("tune");
     let state = folder.0.join("state");
-    let named = |name: &str| tune::Setting::ALL.into_iter().find(|one| one.name() == name).unwrap();
+    let named =
+        |name: &str| tune::Setting::ALL.iter().copied().find(|one| one.short() == name).unwrap();
     let options = TuneOptions {
         lines: 300,
         files: 3,
@@ -393,10 +396,12 @@ fn settings_are_measured_on_the_same_rows_and_told_on_this_machine() {
     };
     let mut said = Vec::new();
     let outcome = tune::run(&options, &mut |line| said.push(line.to_owned())).unwrap();
-    let names: Vec<&str> = outcome.settings.iter().map(|one| one.setting.name()).collect();
+    let names: Vec<&str> = outcome.settings.iter().map(|one| one.setting.short()).collect();
     assert_eq!(names, ["default", "flush-log", "checks"]);
     assert!(outcome.settings.iter().all(|one| one.seconds.len() == 1), "{outcome:?}");
-    assert!(outcome.text().contains("%  innodb_flush_log_at_trx_commit=2\n"), "{}", outcome.text());
+    let text = outcome.text();
+    let line = text.lines().find(|line| line.starts_with("innodb_flush_log_at_trx_commit=2 "));
+    assert!(line.is_some_and(|line| line.ends_with(" %")), "{text}");
     let gains = Gains::read(&state, &outcome.host).unwrap();
     // Statements of a session are none of the server's settings.
     assert!(gains.of("innodb_flush_log_at_trx_commit").is_some() && gains.gains.len() == 1);

@@ -1,34 +1,21 @@
 //! The outcome as a picture: both sweeps, the whole grid, and the loads beside its best cells.
 
-use super::grid::{Grid, Measured, grouped};
-use super::loads::{Loads, Way};
+use super::grid::{Grid, Measured};
+use super::loads::{BatchWay, Loads};
 use super::outcome::BatchOutcome;
+use crate::figure::{grouped, short};
+use crate::plot::{HEADING, MARGIN, NORMAL, Plot, SMALL, TOP, WIDTH, page};
 use crate::svg::{Anchor, Ink, Svg};
 
-const WIDTH: f64 = 960.0;
-const MARGIN: f64 = 32.0;
 /// Between two pictures side by side.
 const GAP: f64 = 48.0;
 /// Left of the left axis, for its numbers.
 const AXIS: f64 = 44.0;
-/// Top of the first pictures, and of what is below a heading.
-const TOP: f64 = 84.0;
 const SWEEP_HEIGHT: f64 = 220.0;
 const GRID_ROW: f64 = 28.0;
 const BAR_ROW: f64 = 26.0;
 /// Width of the names of bars.
 const BAR_NAMES: f64 = 264.0;
-const SMALL: f64 = 11.0;
-const NORMAL: f64 = 12.5;
-
-/// A place and the room there.
-#[derive(Clone, Copy)]
-struct Area {
-    x: f64,
-    y: f64,
-    width: f64,
-    height: f64,
-}
 
 /// The whole picture.
 pub fn draw(outcome: &BatchOutcome) -> String {
@@ -38,15 +25,9 @@ pub fn draw(outcome: &BatchOutcome) -> String {
     let bars_height = 76.0 + BAR_ROW * outcome.loads.ways.len() as f64;
     let sweeps_bottom = TOP + 24.0 + SWEEP_HEIGHT + 64.0;
     let height = sweeps_bottom + grid_height + bars_height;
-    let mut svg = Svg::new(WIDTH, height, "Rows per second by batch size and threads");
-    svg.heading((MARGIN, 38.0), 18.0, "Rows/s by batch size and threads");
-    let host = format!(
-        "sbtest1, {} rows a cell; server {}; {}",
-        grouped(outcome.rows as f64),
-        outcome.head.server_version,
-        outcome.head.machine.line()
-    );
-    svg.words((MARGIN, 58.0), Anchor::Start, SMALL, Ink::Muted, &host);
+    let words = ("Rows per second by batch size and threads", "Rows/s by batch size and threads");
+    let what = format!("sbtest1, {} rows a cell; ", grouped(outcome.rows as f64));
+    let mut svg = page(height, words, &what, &outcome.head);
     sweeps(&mut svg, grid);
     if whole {
         heat(&mut svg, grid, sweeps_bottom);
@@ -61,28 +42,27 @@ fn sweeps(svg: &mut Svg, grid: &Grid) {
     let all = by_batch.iter().chain(&by_threads);
     let top = round_up(all.map(|cell| cell.rows_per_second_max).fold(0.0, f64::max));
     let width = (WIDTH - 2.0 * MARGIN - GAP) / 2.0;
-    let left = Area { x: MARGIN + AXIS, y: TOP + 24.0, width: width - AXIS, height: SWEEP_HEIGHT };
-    let right = Area { x: left.x + width + GAP, ..left };
-    svg.heading((MARGIN, TOP), 14.0, &format!("Batch sizes, {} threads", grid.at_threads));
+    let left = Plot { x: MARGIN + AXIS, y: TOP + 24.0, width: width - AXIS, height: SWEEP_HEIGHT };
+    let right = Plot { x: left.x + width + GAP, ..left };
+    svg.heading((MARGIN, TOP), HEADING, &format!("Batch sizes, {} threads", grid.at_threads));
     let points: Vec<_> = by_batch.iter().map(|&cell| (cell.cell.batch, cell)).collect();
     sweep(svg, left, &points, top, "rows of an INSERT");
     let heading = format!("Threads, {} rows an INSERT", grouped(grid.at_batch as f64));
-    svg.heading((right.x - AXIS, TOP), 14.0, &heading);
+    svg.heading((right.x - AXIS, TOP), HEADING, &heading);
     let points: Vec<_> = by_threads.iter().map(|&cell| (cell.cell.threads, cell)).collect();
     sweep(svg, right, &points, top, "threads, each with a connection");
 }
 
 /// One line with the spread of its runs.
-fn sweep(svg: &mut Svg, area: Area, points: &[(usize, &Measured)], top: f64, axis: &str) {
-    let bottom = area.y + area.height;
-    let y = |rate: f64| bottom - rate / top * area.height;
+fn sweep(svg: &mut Svg, plot: Plot, points: &[(usize, &Measured)], top: f64, axis: &str) {
+    let bottom = plot.y + plot.height;
+    let y = |rate: f64| bottom - rate / top * plot.height;
     for part in 0..=4 {
         let rate = top * f64::from(part) / 4.0;
-        svg.line(&[(area.x, y(rate)), (area.x + area.width, y(rate))], Ink::Rule, 1.0);
-        svg.words((area.x - 8.0, y(rate) + 4.0), Anchor::End, SMALL, Ink::Muted, &short(rate));
+        plot.rule(svg, y(rate), &short(rate));
     }
-    let step = area.width / points.len().max(1) as f64;
-    let x = |index: usize| area.x + step * (index as f64 + 0.5);
+    let step = plot.width / points.len().max(1) as f64;
+    let x = |index: usize| plot.x + step * (index as f64 + 0.5);
     let best = points.iter().map(|(_, cell)| cell.rows_per_second).fold(0.0, f64::max);
     let line: Vec<_> = (points.iter().enumerate())
         .map(|(index, (_, cell))| (x(index), y(cell.rows_per_second)))
@@ -93,20 +73,22 @@ fn sweep(svg: &mut Svg, area: Area, points: &[(usize, &Measured)], top: f64, axi
         let spread = [(x, y(cell.rows_per_second_min)), (x, y(cell.rows_per_second_max))];
         svg.line(&spread, Ink::Data, 1.0);
         svg.dot((x, y(rate)), 4.0, Ink::Data);
-        let label = grouped(*label as f64);
-        svg.words((x, bottom + 18.0), Anchor::Middle, SMALL, Ink::Muted, &label);
+        plot.number(svg, x, &grouped(*label as f64));
         if rate == best {
             let above = y(cell.rows_per_second_max) - 8.0;
             svg.words((x, above), Anchor::Middle, NORMAL, Ink::Text, &short(rate));
         }
     }
-    let middle = area.x + area.width / 2.0;
-    svg.words((middle, bottom + 36.0), Anchor::Middle, SMALL, Ink::Muted, axis);
+    plot.axis(svg, axis);
 }
 
 /// The grid, a row a batch size; the fuller the colour the faster, the best cell framed.
 fn heat(svg: &mut Svg, grid: &Grid, y: f64) {
-    svg.heading((MARGIN, y + 16.0), 14.0, "Every batch size with every number of threads, rows/s");
+    svg.heading(
+        (MARGIN, y + 16.0),
+        HEADING,
+        "Every batch size with every number of threads, rows/s",
+    );
     let names = MARGIN + 64.0;
     let column = (WIDTH - MARGIN - names) / grid.threads.len() as f64;
     let top = y + 52.0;
@@ -141,7 +123,7 @@ fn heat(svg: &mut Svg, grid: &Grid, y: f64) {
 /// The loads, a bar each, with the ratio to the best cell.
 fn bars(svg: &mut Svg, loads: &Loads, y: f64) {
     let heading = format!("Loads of {} rows into the empty table", grouped(loads.rows as f64));
-    svg.heading((MARGIN, y + 16.0), 14.0, &heading);
+    svg.heading((MARGIN, y + 16.0), HEADING, &heading);
     let explained = "rows/s, in brackets as parts of the best cell's";
     svg.words((MARGIN, y + 34.0), Anchor::Start, SMALL, Ink::Muted, explained);
     let most = loads.ways.iter().map(|load| load.rows_per_second).fold(1.0, f64::max);
@@ -152,12 +134,12 @@ fn bars(svg: &mut Svg, loads: &Loads, y: f64) {
         let y = y + 48.0 + BAR_ROW * index as f64;
         let base = y + BAR_ROW / 2.0 + 4.0;
         let ink = match load.way {
-            Way::Cell(_) => Ink::Data,
-            Way::LoadData => Ink::Other,
-            Way::Inrush(_) | Way::Fixed(..) => Ink::Accent,
+            BatchWay::Cell(_) => Ink::Data,
+            BatchWay::LoadData => Ink::Other,
+            BatchWay::Inrush(_) | BatchWay::Fixed(..) => Ink::Accent,
         };
         // Told what to do: not what the benchmark is about.
-        let opacity = if matches!(load.way, Way::Fixed(..)) { 0.5 } else { 1.0 };
+        let opacity = if matches!(load.way, BatchWay::Fixed(..)) { 0.5 } else { 1.0 };
         svg.words((names - 10.0, base), Anchor::End, NORMAL, Ink::Text, &load.way.name());
         let width = room * load.rows_per_second / most;
         svg.rect((names, y + 4.0), (width, BAR_ROW - 8.0), ink, opacity);
@@ -166,16 +148,6 @@ fn bars(svg: &mut Svg, loads: &Loads, y: f64) {
             value = format!("{value} ({:.2})", load.rows_per_second / best);
         }
         svg.words((names + width + 8.0, base), Anchor::Start, NORMAL, Ink::Text, &value);
-    }
-}
-
-/// `950`, `9.5k`, `95k`, `1.2M`.
-fn short(rate: f64) -> String {
-    match rate {
-        r if r >= 1e6 => format!("{:.1}M", r / 1e6),
-        r if r >= 9_950.0 => format!("{:.0}k", r / 1e3),
-        r if r >= 1e3 => format!("{:.1}k", r / 1e3),
-        r => format!("{r:.0}"),
     }
 }
 
@@ -190,14 +162,6 @@ fn round_up(value: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_are_short() {
-        let cases = [(0.0, "0"), (999.0, "999"), (1_000.0, "1.0k"), (9_949.0, "9.9k")];
-        for (number, text) in cases.into_iter().chain([(9_960.0, "10k"), (1.25e6, "1.2M")]) {
-            assert_eq!(short(number), text);
-        }
-    }
 
     #[test]
     fn an_axis_ends_at_a_round_number_above_the_data() {

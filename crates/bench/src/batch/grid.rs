@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use super::clients::Inserted;
+use crate::figure::{least, median, rate};
 
 /// A cell is measured again when its first run comes so near the best one's.
 const NEAR_BEST: f64 = 0.85;
@@ -75,7 +76,7 @@ impl Measured {
         let rates: Vec<f64> =
             self.runs.iter().map(|&(rows, seconds)| rate(rows, seconds)).collect();
         self.rows_per_second = median(&rates);
-        self.rows_per_second_min = rates.iter().copied().fold(f64::INFINITY, f64::min);
+        self.rows_per_second_min = least(&rates);
         self.rows_per_second_max = rates.iter().copied().fold(0.0, f64::max);
     }
 }
@@ -165,37 +166,6 @@ impl Grid {
     }
 }
 
-/// Rows a second; 0 where nothing was measured.
-pub(crate) fn rate(rows: u64, seconds: f64) -> f64 {
-    if seconds > 0.0 { rows as f64 / seconds } else { 0.0 }
-}
-
-/// The middle one, or the mean of the two in the middle; 0 of none.
-pub(crate) fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let at = |index: usize| sorted.get(index).copied().unwrap_or(0.0);
-    let middle = sorted.len() / 2;
-    if sorted.len() % 2 == 1 || sorted.is_empty() {
-        at(middle)
-    } else {
-        (at(middle - 1) + at(middle)) / 2.0
-    }
-}
-
-/// A number with commas.
-pub(crate) fn grouped(number: f64) -> String {
-    let digits = format!("{:.0}", number);
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests {
@@ -235,18 +205,5 @@ mod tests {
         let best = grid.best(1)[0];
         assert_eq!((best.cell, best.rows_per_second.round()), (cell, 800.0));
         assert_eq!((best.rows_per_second_min.round(), best.retries), (500.0, 3));
-    }
-
-    #[test]
-    fn the_median_of_an_even_number_lies_between() {
-        assert_eq!(median(&[4.0, 1.0]), 2.5);
-        assert_eq!(median(&[4.0, 1.0, 2.0]), 2.0);
-        assert_eq!(median(&[]), 0.0);
-    }
-
-    #[test]
-    fn thousands_are_set_apart() {
-        assert_eq!(grouped(1_234_567.0), "1,234,567");
-        assert_eq!(grouped(100.0), "100");
     }
 }

@@ -7,12 +7,14 @@ use std::time::Duration;
 use serde::Serialize;
 use server::identifier::quote_text;
 
-use super::Runs;
-use super::grid::{Cell, median, rate};
+use super::Bench;
+use super::grid::Cell;
 use crate::clock::{Clock, Took};
 use crate::error::Error;
+use crate::figure::rate;
 use crate::floor;
 use crate::host::DATABASE;
+use crate::runs::Runs;
 
 /// No load of the benchmark takes longer: a month.
 const LOAD_TIME_MAX: Duration = Duration::from_secs(30 * 86_400);
@@ -20,7 +22,7 @@ const LOAD_TIME_MAX: Duration = Duration::from_secs(30 * 86_400);
 /// A way of loading the rows into the empty table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Way {
+pub enum BatchWay {
     /// INSERTs from memory, as a cell of the grid does.
     Cell(Cell),
     /// LOAD DATA INFILE: the server reads the file.
@@ -45,14 +47,12 @@ pub enum InrushPath {
 #[derive(Clone, Debug, Serialize)]
 pub struct Load {
     /// Which.
-    pub way: Way,
+    pub way: BatchWay,
     /// Rows a second: the median of the runs.
     pub rows_per_second: f64,
-    /// What each run took.
-    pub runs: Vec<Took>,
-    /// Inrush's own report of each run.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub reports: Vec<serde_json::Value>,
+    /// The runs.
+    #[serde(flatten)]
+    pub runs: Runs,
 }
 
 /// All ways.
@@ -85,28 +85,23 @@ impl InrushPath {
     }
 }
 
-impl Way {
+impl BatchWay {
     /// Name for people.
     pub fn name(self) -> String {
         match self {
-            Way::Cell(cell) => format!("INSERT, {cell}"),
-            Way::LoadData => "LOAD DATA".to_owned(),
-            Way::Inrush(path) => format!("Inrush {}", path.name()),
-            Way::Fixed(path, cell) => format!("Inrush {}, told {cell}", path.name()),
+            BatchWay::Cell(cell) => format!("INSERT, {cell}"),
+            BatchWay::LoadData => "LOAD DATA".to_owned(),
+            BatchWay::Inrush(path) => format!("Inrush {}", path.name()),
+            BatchWay::Fixed(path, cell) => format!("Inrush {}, told {cell}", path.name()),
         }
     }
 }
 
 impl Load {
-    /// The median of one figure of the runs.
-    pub(crate) fn median(&self, figure: impl Fn(&Took) -> f64) -> f64 {
-        median(&self.runs.iter().map(figure).collect::<Vec<f64>>())
-    }
-
     /// What each run of Inrush settled on, as `4 x 1000`: connections by rows of a statement, which
     /// the path stream does not cut.
     pub fn settled(&self) -> Vec<String> {
-        let settled = self.reports.iter().filter_map(|report| {
+        let settled = self.runs.reports.iter().filter_map(|report| {
             let connections = report["logical"]["connections"].as_u64()?;
             Some(match report["logical"]["batch_rows"].as_u64() {
                 Some(rows) => format!("{connections} x {rows}"),
@@ -118,13 +113,13 @@ impl Load {
 }
 
 impl Loads {
-    pub(crate) fn new(ways: &[Way], rows: u64) -> Loads {
-        let load = |&way| Load { way, rows_per_second: 0.0, runs: Vec::new(), reports: Vec::new() };
+    pub(crate) fn new(ways: &[BatchWay], rows: u64) -> Loads {
+        let load = |&way| Load { way, rows_per_second: 0.0, runs: Runs::default() };
         Loads { rows, checksum: String::new(), ways: ways.iter().map(load).collect() }
     }
 
     /// Adds a run. Errors: it left other rows than the first one.
-    pub(crate) fn push(&mut self, way: Way, run: Loaded) -> Result<(), Error> {
+    pub(crate) fn push(&mut self, way: BatchWay, run: Loaded) -> Result<(), Error> {
         if self.checksum.is_empty() {
             self.checksum.clone_from(&run.checksum);
         }
@@ -138,22 +133,21 @@ impl Loads {
             });
         }
         if let Some(load) = self.ways.iter_mut().find(|load| load.way == way) {
-            load.runs.push(run.took);
-            load.reports.extend(run.report);
-            load.rows_per_second = rate(self.rows, load.median(|run| run.seconds));
+            load.runs.push(run.took, run.report);
+            load.rows_per_second = rate(self.rows, load.runs.seconds());
         }
         Ok(())
     }
 
     /// What one way took, if it is among them.
-    pub fn get(&self, way: Way) -> Option<&Load> {
+    pub fn get(&self, way: BatchWay) -> Option<&Load> {
         self.ways.iter().find(|load| load.way == way)
     }
 
     /// The fastest load of Inrush that was told batch and connections.
     pub fn best_told(&self, path: InrushPath) -> Option<&Load> {
         let told = self.ways.iter().filter(|load| {
-            matches!(load.way, Way::Fixed(its, _) if its == path) && load.rows_per_second > 0.0
+            matches!(load.way, BatchWay::Fixed(its, _) if its == path) && load.rows_per_second > 0.0
         });
         told.max_by(|a, b| a.rows_per_second.total_cmp(&b.rows_per_second))
     }
@@ -161,23 +155,23 @@ impl Loads {
     /// The fastest of the grid's cells, at the number of rows of the loads.
     pub fn best_cell(&self) -> Option<(Cell, &Load)> {
         let cells = self.ways.iter().filter_map(|load| match load.way {
-            Way::Cell(cell) => Some((cell, load)),
+            BatchWay::Cell(cell) => Some((cell, load)),
             _ => None,
         });
         cells.max_by(|a, b| a.1.rows_per_second.total_cmp(&b.1.rows_per_second))
     }
 }
 
-impl Runs<'_> {
+impl Bench<'_> {
     /// Loads the emptied table in one way; then counts and checksums it. `rows` is how many `file` has.
-    pub(crate) fn load(&mut self, way: Way, file: &Path, rows: u64) -> Result<Loaded, Error> {
+    pub(crate) fn load(&mut self, way: BatchWay, file: &Path, rows: u64) -> Result<Loaded, Error> {
         // Into the page cache, for all alike.
         floor::read_seconds(file)?;
         let (took, report) = match way {
-            Way::Cell(cell) => (self.cell_timed(cell, rows as usize)?, None),
-            Way::LoadData => (self.load_data(file)?, None),
-            Way::Inrush(path) => self.inrush(path, None, file)?,
-            Way::Fixed(path, cell) => self.inrush(path, Some(cell), file)?,
+            BatchWay::Cell(cell) => (self.cell_timed(cell, rows as usize)?, None),
+            BatchWay::LoadData => (self.load_data(file)?, None),
+            BatchWay::Inrush(path) => self.inrush(path, None, file)?,
+            BatchWay::Fixed(path, cell) => self.inrush(path, Some(cell), file)?,
         };
         let there: u64 = self.session.query_row("SELECT COUNT(*) FROM sbtest1")?.number(0)?;
         if there != rows {
@@ -249,20 +243,21 @@ mod tests {
 
     #[test]
     fn a_way_that_leaves_other_rows_is_an_error() {
-        let mut loads = Loads::new(&[Way::LoadData], 100);
-        loads.push(Way::LoadData, loaded(1.0, "7")).unwrap();
-        let error = loads.push(Way::LoadData, loaded(1.0, "8")).unwrap_err().to_string();
+        let mut loads = Loads::new(&[BatchWay::LoadData], 100);
+        loads.push(BatchWay::LoadData, loaded(1.0, "7")).unwrap();
+        let error = loads.push(BatchWay::LoadData, loaded(1.0, "8")).unwrap_err().to_string();
         assert!(error.contains("sbtest1") && error.contains("checksum 8"), "{error}");
     }
 
     #[test]
     fn the_best_cell_is_the_best_of_the_median_runs() {
         let (slow, fast) = (Cell { batch: 1, threads: 1 }, Cell { batch: 2, threads: 1 });
-        let mut loads = Loads::new(&[Way::Cell(slow), Way::Cell(fast), Way::LoadData], 100);
+        let mut loads =
+            Loads::new(&[BatchWay::Cell(slow), BatchWay::Cell(fast), BatchWay::LoadData], 100);
         for (cell, seconds) in [(slow, 0.1), (slow, 4.0), (slow, 4.0), (fast, 2.0)] {
-            loads.push(Way::Cell(cell), loaded(seconds, "7")).unwrap();
+            loads.push(BatchWay::Cell(cell), loaded(seconds, "7")).unwrap();
         }
-        loads.push(Way::LoadData, loaded(0.1, "7")).unwrap();
+        loads.push(BatchWay::LoadData, loaded(0.1, "7")).unwrap();
         let (cell, load) = loads.best_cell().unwrap();
         assert_eq!((cell, load.rows_per_second), (fast, 50.0));
     }

@@ -4,9 +4,11 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
-use super::grid::{Grid, Measured, grouped};
-use super::loads::{Load, Loads, Way};
+use super::grid::{Grid, Measured};
+use super::loads::{BatchWay, Loads};
+use crate::figure::grouped;
 use crate::head::{Head, write_notes};
+use crate::text_table::TextTable;
 
 /// A whole run.
 #[derive(Clone, Debug, Serialize)]
@@ -48,21 +50,17 @@ impl BatchOutcome {
             "rows/s, {rows} rows a cell, or those of {} s: rows of an INSERT down, threads across",
             self.seconds_max
         );
-        let _ = write!(text, "{:>8}", "");
-        for threads in &self.grid.threads {
-            let _ = write!(text, "{threads:>9}");
-        }
-        text.push('\n');
+        let threads = self.grid.threads.iter().map(usize::to_string);
+        let mut table = TextTable::new([String::new()].into_iter().chain(threads));
         for &batch in &self.grid.batches {
-            let _ = write!(text, "{:>8}", grouped(batch as f64));
-            for &threads in &self.grid.threads {
-                let cell = self.grid.get(batch, threads);
-                let rate = cell.map_or("-".to_owned(), |cell| grouped(cell.rows_per_second));
-                let _ = write!(text, "{rate:>9}");
-            }
-            text.push('\n');
+            let rate = |threads: &usize| {
+                let cell = self.grid.get(batch, *threads);
+                cell.map_or("-".to_owned(), |cell| grouped(cell.rows_per_second))
+            };
+            let name = [grouped(batch as f64)];
+            table.line(name.into_iter().chain(self.grid.threads.iter().map(rate)));
         }
-        text.push('\n');
+        let _ = writeln!(text, "{table}");
     }
 
     fn write_sweeps(&self, text: &mut String) {
@@ -82,34 +80,23 @@ impl BatchOutcome {
 
     fn write_loads(&self, text: &mut String) {
         let best = self.loads.best_cell();
-        let _ = writeln!(
-            text,
-            "{:<42} {:>10} {:>7} {:>7} {:>11}   seconds of each run",
-            format!("{} rows into the empty table", grouped(self.loads.rows as f64)),
-            "rows/s",
-            "/ best",
-            "/ LOAD",
-            "us of CPU"
-        );
-        let load_data = self.loads.get(Way::LoadData).map_or(0.0, |load| load.rows_per_second);
-        let ratio = |rate: f64, of: f64| if of > 0.0 { rate / of } else { 0.0 };
+        let name = format!("{} rows into the empty table", grouped(self.loads.rows as f64));
+        let heads = ["rows/s", "/ best", "/ LOAD", "us of CPU", "seconds of each run"];
+        let mut table = TextTable::new([name].into_iter().chain(heads.map(str::to_owned)));
+        let load_data = self.loads.get(BatchWay::LoadData).map_or(0.0, |load| load.rows_per_second);
+        let ratio = |rate: f64, of: f64| format!("{:.2}", if of > 0.0 { rate / of } else { 0.0 });
         for load in &self.loads.ways {
             let rate = load.rows_per_second;
-            let _ = write!(
-                text,
-                "{:<42} {:>10} {:>7.2} {:>7.2} {:>11}  ",
+            table.line([
                 load.way.name(),
                 grouped(rate),
                 ratio(rate, best.map_or(0.0, |(_, best)| best.rows_per_second)),
                 ratio(rate, load_data),
-                self.cpu(load),
-            );
-            for run in &load.runs {
-                let _ = write!(text, " {:.2}", run.seconds);
-            }
-            text.push('\n');
+                load.runs.cpu(1e6 / self.loads.rows as f64, 1),
+                load.runs.each(),
+            ]);
         }
-        text.push('\n');
+        let _ = writeln!(text, "{table}");
         self.write_verdicts(text);
         text.push_str(
             "\nINSERT: statements ready in memory, into the table with both its indexes, each committed \
@@ -119,19 +106,11 @@ impl BatchOutcome {
         );
     }
 
-    /// Microseconds of processors a row: the server's and the client's.
-    fn cpu(&self, load: &Load) -> String {
-        let micros = |seconds: f64| seconds * 1e6 / self.loads.rows as f64;
-        let server = micros(load.median(|run| run.server_cpu_seconds));
-        let client = micros(load.median(|run| run.client_cpu_seconds));
-        format!("{server:.1} + {client:.1}")
-    }
-
     /// The ratios that the benchmark is run for.
     fn write_verdicts(&self, text: &mut String) {
         let Some((cell, best)) = self.loads.best_cell() else { return };
         for load in &self.loads.ways {
-            let Way::Inrush(path) = load.way else { continue };
+            let BatchWay::Inrush(path) = load.way else { continue };
             let _ = write!(
                 text,
                 "{} is {:.2} of the best cell ({cell})",
@@ -157,16 +136,14 @@ fn write_sweep(
     cells: &[&Measured],
     of: impl Fn(&Measured) -> usize,
 ) {
-    let _ = writeln!(text, "{name:>8} {:>10} {:>10} {:>10}", "rows/s", "slowest", "fastest");
+    let mut table = TextTable::new([name, "rows/s", "slowest", "fastest"]);
     for cell in cells {
-        let _ = writeln!(
-            text,
-            "{:>8} {:>10} {:>10} {:>10}",
+        table.line([
             grouped(of(cell) as f64),
             grouped(cell.rows_per_second),
             grouped(cell.rows_per_second_min),
-            grouped(cell.rows_per_second_max)
-        );
+            grouped(cell.rows_per_second_max),
+        ]);
     }
-    text.push('\n');
+    let _ = writeln!(text, "{table}");
 }

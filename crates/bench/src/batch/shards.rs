@@ -24,7 +24,7 @@ use server::Interrupt;
 
 use self::cluster::Cluster;
 pub use self::outcome::{ShardsOutcome, WayOutcome};
-use self::ways::{Run, Way, Ways};
+use self::ways::{Run, ShardWay, Ways};
 use super::grid::Cell;
 use crate::error::Error;
 use crate::head::Head;
@@ -125,7 +125,7 @@ pub fn run(options: &ShardsOptions, say: &mut dyn FnMut(&str)) -> Result<ShardsO
     Ok(outcome)
 }
 
-fn add(all: &mut Vec<WayOutcome>, way: Way, shards: usize, run: Run) {
+fn add(all: &mut Vec<WayOutcome>, way: ShardWay, shards: usize, run: Run) {
     let name = way.name();
     match all.iter_mut().find(|known| known.way == name && known.shards == shards) {
         Some(known) => known.runs.push(run),
@@ -134,16 +134,16 @@ fn add(all: &mut Vec<WayOutcome>, way: Way, shards: usize, run: Run) {
 }
 
 /// The ways in the order they are run and printed: both comparisons through the head, then to the shards.
-fn chosen(options: &ShardsOptions) -> Vec<Way> {
+fn chosen(options: &ShardsOptions) -> Vec<ShardWay> {
     let at = options.at;
     let mut cells: Vec<Cell> = options.batches.iter().map(|&batch| Cell { batch, ..at }).collect();
     cells.extend(options.threads.iter().map(|&threads| Cell { threads, ..at }));
     cells.push(at);
     cells.sort_unstable();
     cells.dedup();
-    let head = cells.iter().map(|&cell| Way::Head(cell));
-    let affine = cells.iter().map(|&cell| Way::Affine(cell));
-    head.chain(affine).chain([Way::LoadData, Way::Stream, Way::Direct]).collect()
+    let head = cells.iter().map(|&cell| ShardWay::Head(cell));
+    let affine = cells.iter().map(|&cell| ShardWay::Affine(cell));
+    head.chain(affine).chain([ShardWay::LoadData, ShardWay::Stream, ShardWay::Direct]).collect()
 }
 
 fn check(options: &ShardsOptions) -> Result<(), Error> {

@@ -4,10 +4,13 @@ use std::fmt::Write;
 
 use serde::Serialize;
 
-use super::way::Way;
-use crate::batch::grid::{median, rate};
+use super::way::ExportWay;
+use crate::choice::Choice;
 use crate::clock::Took;
+use crate::figure::rate;
 use crate::head::{Head, write_notes};
+use crate::runs::Runs;
+use crate::text_table::TextTable;
 
 /// All of it.
 #[derive(Clone, Debug, Serialize)]
@@ -23,7 +26,7 @@ pub struct ExportOutcome {
     pub rows: u64,
     /// What would make the comparison less than fair.
     pub notes: Vec<String>,
-    /// The ways, in the order of [`Way::ALL`].
+    /// The ways, in the order of [`ExportWay::ALL`].
     pub ways: Vec<WayOutcome>,
 }
 
@@ -31,70 +34,49 @@ pub struct ExportOutcome {
 #[derive(Clone, Debug, Serialize)]
 pub struct WayOutcome {
     /// Which.
-    pub way: Way,
+    pub way: ExportWay,
     /// Bytes that it writes.
     pub bytes: u64,
     /// Whether what it wrote was loaded again, and gave an equal table.
     pub is_verified: bool,
-    /// What each run took.
-    pub runs: Vec<Took>,
+    /// The runs.
+    #[serde(flatten)]
+    pub runs: Runs,
 }
 
 impl WayOutcome {
-    fn median(&self, figure: impl Fn(&Took) -> f64) -> f64 {
-        median(&self.runs.iter().map(figure).collect::<Vec<f64>>())
-    }
-
-    /// Seconds: the median of the runs.
-    pub fn seconds(&self) -> f64 {
-        self.median(|took| took.seconds)
-    }
-
     /// Processor seconds of client and server: the median; none where the server's are not known.
     pub fn cpu_seconds(&self) -> Option<f64> {
         let is_known = |took: &Took| took.server_cpu_seconds > 0.0;
-        let cpu = self.median(|took| took.server_cpu_seconds + took.client_cpu_seconds);
-        (self.way != Way::Client || self.runs.iter().all(is_known)).then_some(cpu)
+        let cpu = self.runs.median(|took| took.server_cpu_seconds + took.client_cpu_seconds);
+        (self.way != ExportWay::Client || self.runs.runs.iter().all(is_known)).then_some(cpu)
     }
 }
 
 impl ExportOutcome {
     /// What one way took; none if it was not among those that ran.
-    pub fn get(&self, way: Way) -> Option<&WayOutcome> {
+    pub fn get(&self, way: ExportWay) -> Option<&WayOutcome> {
         self.ways.iter().find(|outcome| outcome.way == way)
     }
 
     /// How many times the rows of the client a way writes in a second of a processor.
-    pub fn ratio_per_core(&self, way: Way) -> Option<f64> {
-        let client = self.get(Way::Client)?.cpu_seconds()?;
+    pub fn ratio_per_core(&self, way: ExportWay) -> Option<f64> {
+        let client = self.get(ExportWay::Client)?.cpu_seconds()?;
         let own = self.get(way)?.cpu_seconds()?;
         (client > 0.0 && own > 0.0).then(|| client / own)
     }
 
     /// And in a second by the wall.
-    pub fn ratio(&self, way: Way) -> Option<f64> {
-        let (client, own) = (self.get(Way::Client)?.seconds(), self.get(way)?.seconds());
+    pub fn ratio(&self, way: ExportWay) -> Option<f64> {
+        let (client, own) =
+            (self.get(ExportWay::Client)?.runs.seconds(), self.get(way)?.runs.seconds());
         (client > 0.0 && own > 0.0).then(|| client / own)
     }
 
     /// As a table for people.
     pub fn text(&self) -> String {
         let mut text = self.head.text("server");
-        let _ = writeln!(
-            text,
-            "\n{:<30} {:>8} {:>11} {:>7} {:>9} {:>12} {:>9} {:>9}   seconds of each run",
-            format!("lineitem, {} rows", self.rows),
-            "seconds",
-            "rows/s",
-            "MB/s",
-            "MB",
-            "CPU",
-            "/ client",
-            "per core"
-        );
-        for outcome in &self.ways {
-            self.write(outcome, &mut text);
-        }
+        let _ = write!(text, "\n{}", self.table());
         text += "\nAll to /dev/null, from memory. MB: as written, compressed where that is so. CPU: processor seconds, \
                  server + client.\nPer core: rows of a processor second, as many times as those of the client. ";
         text += &self.verified();
@@ -103,28 +85,38 @@ impl ExportOutcome {
         text
     }
 
-    fn write(&self, outcome: &WayOutcome, text: &mut String) {
-        let times = |ratio: Option<f64>| match ratio.filter(|_| outcome.way != Way::Client) {
-            Some(ratio) => format!("{ratio:.2}x"),
-            None => "-".to_owned(),
-        };
-        let (seconds, megabytes) = (outcome.seconds(), outcome.bytes as f64 / 1e6);
-        let server = outcome.median(|took| took.server_cpu_seconds);
-        let client = outcome.median(|took| took.client_cpu_seconds);
-        let _ = write!(
-            text,
-            "{:<30} {seconds:>8.2} {:>11.0} {:>7.0} {megabytes:>9.1} {:>12} {:>9} {:>9}  ",
-            outcome.way.name(),
-            rate(self.rows, seconds),
-            if seconds > 0.0 { megabytes / seconds } else { 0.0 },
-            format!("{server:.2} + {client:.2}"),
-            times(self.ratio(outcome.way)),
-            times(self.ratio_per_core(outcome.way)),
-        );
-        for run in &outcome.runs {
-            let _ = write!(text, " {:.2}", run.seconds);
+    fn table(&self) -> TextTable {
+        let heads = [
+            "seconds",
+            "rows/s",
+            "MB/s",
+            "MB",
+            "CPU",
+            "/ client",
+            "per core",
+            "seconds of each run",
+        ];
+        let lineitem = format!("lineitem, {} rows", self.rows);
+        let mut table = TextTable::new([lineitem].into_iter().chain(heads.map(str::to_owned)));
+        for WayOutcome { way, bytes, runs, .. } in &self.ways {
+            let ratio = |ratio: Option<f64>| match ratio.filter(|_| *way != ExportWay::Client) {
+                Some(ratio) => format!("{ratio:.2}x"),
+                None => "-".to_owned(),
+            };
+            let seconds = runs.seconds();
+            table.line([
+                way.name().to_owned(),
+                format!("{seconds:.2}"),
+                format!("{:.0}", rate(self.rows, seconds)),
+                format!("{:.0}", rate(*bytes, seconds) / 1e6),
+                format!("{:.1}", *bytes as f64 / 1e6),
+                runs.cpu(1.0, 2),
+                ratio(self.ratio(*way)),
+                ratio(self.ratio_per_core(*way)),
+                runs.each(),
+            ]);
         }
-        text.push('\n');
+        table
     }
 
     fn verified(&self) -> String {
@@ -149,10 +141,15 @@ impl ExportOutcome {
 mod tests {
     use super::*;
 
-    fn outcome(way: Way, seconds: f64, server: f64, client: f64) -> WayOutcome {
+    fn outcome(way: ExportWay, seconds: f64, server: f64, client: f64) -> WayOutcome {
         let took = Took { seconds, server_cpu_seconds: server, client_cpu_seconds: client };
-        let is_verified = way != Way::Dump;
-        WayOutcome { way, bytes: 100_000_000, is_verified, runs: vec![took] }
+        let is_verified = way != ExportWay::Dump;
+        WayOutcome {
+            way,
+            bytes: 100_000_000,
+            is_verified,
+            runs: Runs { runs: vec![took], reports: Vec::new() },
+        }
     }
 
     fn whole(ways: Vec<WayOutcome>) -> ExportOutcome {
@@ -169,13 +166,13 @@ mod tests {
     #[test]
     fn ratios_are_those_of_the_client_by_the_wall_and_per_core() {
         let outcome = whole(vec![
-            outcome(Way::Client, 8.0, 4.0, 6.0),
-            outcome(Way::Dump, 4.0, 2.0, 3.0),
-            outcome(Way::Direct, 1.0, 0.0, 2.0),
+            outcome(ExportWay::Client, 8.0, 4.0, 6.0),
+            outcome(ExportWay::Dump, 4.0, 2.0, 3.0),
+            outcome(ExportWay::Direct, 1.0, 0.0, 2.0),
         ]);
-        assert_eq!(outcome.ratio(Way::Direct), Some(8.0));
-        assert_eq!(outcome.ratio_per_core(Way::Direct), Some(5.0));
-        assert_eq!(outcome.ratio_per_core(Way::Zstd), None);
+        assert_eq!(outcome.ratio(ExportWay::Direct), Some(8.0));
+        assert_eq!(outcome.ratio_per_core(ExportWay::Direct), Some(5.0));
+        assert_eq!(outcome.ratio_per_core(ExportWay::Zstd), None);
         let text = outcome.text();
         let line = text.lines().find(|line| line.contains("--path direct")).unwrap();
         let words: Vec<&str> = line.split_whitespace().skip(4).collect();
@@ -186,8 +183,10 @@ mod tests {
 
     #[test]
     fn a_server_whose_processor_time_is_not_known_gives_no_ratio_per_core() {
-        let outcome =
-            whole(vec![outcome(Way::Client, 8.0, 0.0, 6.0), outcome(Way::Direct, 1.0, 0.0, 2.0)]);
-        assert_eq!(outcome.ratio_per_core(Way::Direct), None);
+        let outcome = whole(vec![
+            outcome(ExportWay::Client, 8.0, 0.0, 6.0),
+            outcome(ExportWay::Direct, 1.0, 0.0, 2.0),
+        ]);
+        assert_eq!(outcome.ratio_per_core(ExportWay::Direct), None);
     }
 }

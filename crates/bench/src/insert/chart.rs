@@ -1,28 +1,23 @@
 //! The outcome as a picture: rows a second against rows in the table, for each benchmark and pool.
 
 use super::outcome::{Case, InsertOutcome};
-use super::way::{Buffering, Point, Run, Step, Way};
-use crate::batch::grid::grouped;
+use super::way::{Buffering, InsertWay, Point, Run, Step};
+use crate::figure::grouped;
+use crate::plot::{HEADING, MARGIN, Plot, SMALL, TOP, WIDTH, page};
 use crate::svg::{Anchor, Ink, Svg};
 
-const WIDTH: f64 = 960.0;
-const MARGIN: f64 = 32.0;
 /// Left of the axis, for its numbers; right of the lines, for their names.
 const AXIS: f64 = 52.0;
 const NAMES: f64 = 210.0;
-/// Top of the first picture, and what each takes with its headings.
-const TOP: f64 = 84.0;
+/// Height of a plot, and what each takes with its headings.
 const PLOT_HEIGHT: f64 = 240.0;
 const CASE_HEIGHT: f64 = PLOT_HEIGHT + 92.0;
-const SMALL: f64 = 11.0;
 /// Between two names.
 const NAME_GAP: f64 = 14.0;
 
-/// A place, and what its edges stand for: rows from left to right, a logarithm upwards.
+/// A plot, and what its edges stand for: rows from left to right, a logarithm upwards.
 struct Area {
-    x: f64,
-    y: f64,
-    width: f64,
+    plot: Plot,
     rows: f64,
     low: f64,
     high: f64,
@@ -30,22 +25,21 @@ struct Area {
 
 impl Area {
     fn x(&self, rows: u64) -> f64 {
-        self.x + rows as f64 / self.rows * self.width
+        self.plot.x + rows as f64 / self.rows * self.plot.width
     }
 
     fn y(&self, rate: f64) -> f64 {
         let part = (rate.max(1.0).log10() - self.low) / (self.high - self.low);
-        self.y + PLOT_HEIGHT * (1.0 - part.clamp(0.0, 1.0))
+        self.plot.y + self.plot.height * (1.0 - part.clamp(0.0, 1.0))
     }
 }
 
 /// The whole picture.
 pub fn draw(outcome: &InsertOutcome) -> String {
     let height = TOP + CASE_HEIGHT * outcome.cases.len() as f64;
-    let mut svg = Svg::new(WIDTH, height, "Rows per second against rows in the table");
-    svg.heading((MARGIN, 38.0), 18.0, "Insert Benchmark: rows/s against rows in the table");
-    let host = format!("server {}; {}", outcome.head.server_version, outcome.head.machine.line());
-    svg.words((MARGIN, 58.0), Anchor::Start, SMALL, Ink::Muted, &host);
+    let title = "Rows per second against rows in the table";
+    let heading = "Insert Benchmark: rows/s against rows in the table";
+    let mut svg = page(height, (title, heading), "", &outcome.head);
     for (number, case) in outcome.cases.iter().enumerate() {
         let y = TOP + CASE_HEIGHT * number as f64;
         plot(&mut svg, case, outcome.rows + outcome.more_rows, y);
@@ -62,15 +56,18 @@ fn plot(svg: &mut Svg, case: &Case, rows: u64, y: f64) {
         case.pool_bytes as f64 / 1e6,
         case.table_bytes as f64 / 1e6
     );
-    svg.heading((MARGIN, y + 8.0), 14.0, &heading);
+    svg.heading((MARGIN, y + 8.0), HEADING, &heading);
     let rates = case.runs.iter().flat_map(|run| &run.points).map(|point| point.rows_per_second);
     let (least, most) =
         rates.fold((f64::MAX, 1.0_f64), |(least, most), rate| (least.min(rate), most.max(rate)));
     let low = least.clamp(1.0, most).log10().floor();
     let area = Area {
-        x: MARGIN + AXIS,
-        y: y + 28.0,
-        width: WIDTH - 2.0 * MARGIN - AXIS - NAMES,
+        plot: Plot {
+            x: MARGIN + AXIS,
+            y: y + 28.0,
+            width: WIDTH - 2.0 * MARGIN - AXIS - NAMES,
+            height: PLOT_HEIGHT,
+        },
         rows: rows.max(1) as f64,
         low,
         high: most.log10().ceil().max(low + 1.0),
@@ -84,22 +81,15 @@ fn plot(svg: &mut Svg, case: &Case, rows: u64, y: f64) {
 }
 
 fn axes(svg: &mut Svg, area: &Area, rows: u64) {
-    let right = area.x + area.width;
     for power in area.low as i32..=area.high as i32 {
         let rate = 10_f64.powi(power);
-        let y = area.y(rate);
-        svg.line(&[(area.x, y), (right, y)], Ink::Rule, 1.0);
-        svg.words((area.x - 8.0, y + 4.0), Anchor::End, SMALL, Ink::Muted, &grouped(rate));
+        area.plot.rule(svg, area.y(rate), &grouped(rate));
     }
-    let bottom = area.y + PLOT_HEIGHT;
     for part in 0..=4 {
         let at = rows * part / 4;
-        let (x, words) = (area.x(at), grouped(at as f64));
-        svg.words((x, bottom + 18.0), Anchor::Middle, SMALL, Ink::Muted, &words);
+        area.plot.number(svg, area.x(at), &grouped(at as f64));
     }
-    let middle = area.x + area.width / 2.0;
-    let axis = "rows in the table; rows/s of each interval upwards";
-    svg.words((middle, bottom + 36.0), Anchor::Middle, SMALL, Ink::Muted, axis);
+    area.plot.axis(svg, "rows in the table; rows/s of each interval upwards");
 }
 
 /// The intervals of a run, each as long as the rows that it added.
@@ -122,22 +112,23 @@ fn names(svg: &mut Svg, area: &Area, case: &Case) {
         case.step(last).filter_map(|run| Some((height(run)?, run))).collect();
     names.sort_by(|a, b| a.0.total_cmp(&b.0));
     // Pushed down by those above, then up by the edge.
-    let mut lowest = area.y + PLOT_HEIGHT - NAME_GAP * names.len().saturating_sub(1) as f64;
-    let mut highest = area.y;
+    let mut lowest =
+        area.plot.y + area.plot.height - NAME_GAP * names.len().saturating_sub(1) as f64;
+    let mut highest = area.plot.y;
     for (y, run) in names {
         let y = y.max(highest).min(lowest.max(highest));
-        let at = (area.x + area.width + 10.0, y + 4.0);
+        let at = (area.plot.x + area.plot.width + 10.0, y + 4.0);
         svg.words(at, Anchor::Start, SMALL, ink(run.way), &run.name());
         highest = y + NAME_GAP;
         lowest += NAME_GAP;
     }
 }
 
-fn ink(way: Way) -> Ink {
+fn ink(way: InsertWay) -> Ink {
     match way {
-        Way::Insert => Ink::Other,
-        Way::LoadData => Ink::Data,
-        Way::Inrush(_) => Ink::Accent,
+        InsertWay::Insert => Ink::Other,
+        InsertWay::LoadData => Ink::Data,
+        InsertWay::Inrush(_) => Ink::Accent,
     }
 }
 
@@ -147,7 +138,12 @@ mod tests {
 
     #[test]
     fn a_place_is_a_part_of_the_rows_and_of_the_logarithm() {
-        let area = Area { x: 100.0, y: 0.0, width: 50.0, rows: 200.0, low: 2.0, high: 4.0 };
+        let area = Area {
+            plot: Plot { x: 100.0, y: 0.0, width: 50.0, height: PLOT_HEIGHT },
+            rows: 200.0,
+            low: 2.0,
+            high: 4.0,
+        };
         assert_eq!((area.x(0), area.x(100), area.x(200)), (100.0, 125.0, 150.0));
         assert_eq!((area.y(100.0), area.y(1e4)), (PLOT_HEIGHT, 0.0));
         assert!((area.y(1e3) - PLOT_HEIGHT / 2.0).abs() < 1e-9);

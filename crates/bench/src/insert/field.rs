@@ -11,7 +11,7 @@ use server::identifier::quote_text;
 
 use super::meter::{self, Counters};
 use super::schema::{TABLE, Version};
-use super::way::{Buffering, InrushLoad, Point, Run, Step, Way};
+use super::way::{Buffering, InrushLoad, InsertWay, Point, Run, Step};
 use super::yard::{Setup, Yard};
 use super::{InsertOptions, rows};
 use crate::clock::Clock;
@@ -51,7 +51,7 @@ impl Progress {
         let (before, begun) =
             self.points.last().map_or((self.rows_before, 0.0), |last| (last.rows, last.seconds));
         let seconds = self.seconds();
-        let rows_per_second = crate::batch::grid::rate(rows - before, seconds - begun);
+        let rows_per_second = crate::figure::rate(rows - before, seconds - begun);
         self.points.push(Point { rows, seconds, rows_per_second });
     }
 
@@ -89,15 +89,15 @@ impl Field<'_> {
     pub(super) fn run(
         &self,
         session: &mut Session,
-        (step, way, buffering): (Step, Way, Buffering),
+        (step, way, buffering): (Step, InsertWay, Buffering),
     ) -> Result<Run, Error> {
         let rows = self.options.rows_of(step);
         let batch_rows = self.batch_rows(step, way);
         let files = match way {
-            Way::Insert => Vec::new(),
-            Way::LoadData | Way::Inrush(_) => self.files(&rows, batch_rows)?,
+            InsertWay::Insert => Vec::new(),
+            InsertWay::LoadData | InsertWay::Inrush(_) => self.files(&rows, batch_rows)?,
         };
-        let is_indexed = self.version.has_indexes_first() || matches!(way, Way::Inrush(_));
+        let is_indexed = self.version.has_indexes_first() || matches!(way, InsertWay::Inrush(_));
         if step == Step::First {
             self.create(session, is_indexed)?;
         }
@@ -108,8 +108,10 @@ impl Field<'_> {
         let started = Instant::now();
         let mut progress = Progress { started, rows_before: rows.start, points, loads };
         match way {
-            Way::Insert => self.insert(session, &rows, batch_rows, &mut progress)?,
-            Way::LoadData | Way::Inrush(_) => self.load(session, way, &files, &mut progress)?,
+            InsertWay::Insert => self.insert(session, &rows, batch_rows, &mut progress)?,
+            InsertWay::LoadData | InsertWay::Inrush(_) => {
+                self.load(session, way, &files, &mut progress)?
+            }
         }
         let took = clock.stop();
         let index_seconds = match step == Step::First && !is_indexed {
@@ -159,15 +161,15 @@ impl Field<'_> {
         Ok(started.elapsed().as_secs_f64())
     }
 
-    fn batch_rows(&self, step: Step, way: Way) -> u64 {
+    fn batch_rows(&self, step: Step, way: InsertWay) -> u64 {
         let [first, more] = self.version.insert_rows();
         let percent = |percent: u64| (self.options.rows * percent / 100).max(1);
         match (step, way) {
-            (Step::First, Way::Insert) => first,
-            (Step::More, Way::Insert) => more,
+            (Step::First, InsertWay::Insert) => first,
+            (Step::More, InsertWay::Insert) => more,
             (Step::First, _) => self.options.rows,
-            (Step::More, Way::LoadData) => percent(1),
-            (Step::More, Way::Inrush(part)) => percent(part),
+            (Step::More, InsertWay::LoadData) => percent(1),
+            (Step::More, InsertWay::Inrush(part)) => percent(part),
         }
     }
 
@@ -214,7 +216,7 @@ impl Field<'_> {
     fn load(
         &self,
         session: &mut Session,
-        way: Way,
+        way: InsertWay,
         files: &[(PathBuf, u64)],
         progress: &mut Progress,
     ) -> Result<(), Error> {
@@ -223,7 +225,7 @@ impl Field<'_> {
                 break;
             }
             match way {
-                Way::Inrush(_) => progress.loads.push(self.inrush(file)?),
+                InsertWay::Inrush(_) => progress.loads.push(self.inrush(file)?),
                 _ => {
                     let file = quote_text(&file.to_string_lossy());
                     let columns = self.version.columns();

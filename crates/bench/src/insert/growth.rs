@@ -1,8 +1,8 @@
 //! Whether merging costs what it is to: so much for each row of the table and each new one, however many
 //! there are.
 
-use super::way::{Run, Step, Way};
-use crate::batch::grid::grouped;
+use super::way::{InsertWay, Run, Step};
+use crate::figure::grouped;
 
 /// What merges of one kind took, on tables of one size.
 pub(super) struct Merged {
@@ -16,7 +16,7 @@ pub(super) struct Merged {
 impl Merged {
     /// Of a step in a table of so many rows; none of one that did not merge.
     pub(super) fn of(case: &str, rows: u64, run: &Run) -> Option<Merged> {
-        let Way::Inrush(percent) = run.way else { return None };
+        let InsertWay::Inrush(percent) = run.way else { return None };
         let micros = micros(run).filter(|_| run.step == Step::More)?;
         Some(Merged { kind: format!("{case}, merged by {percent} %"), rows, micros })
     }
@@ -67,7 +67,7 @@ mod tests {
         let load = InrushLoad { path: path.to_owned(), seconds, expected_seconds: None };
         let run = Run {
             step: Step::More,
-            way: Way::Inrush(10),
+            way: InsertWay::Inrush(10),
             buffering: Buffering::None,
             batch_rows: rows / 10,
             rows_before: rows,

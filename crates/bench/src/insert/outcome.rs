@@ -6,18 +6,20 @@ use serde::Serialize;
 
 use super::growth::{self, Merged};
 use super::schema::Version;
-use super::way::{Buffering, InrushLoad, Run, Step, Way};
-use crate::batch::grid::{grouped, median};
+use super::way::{Buffering, InrushLoad, InsertWay, Run, Step};
+use crate::choice::choices;
+use crate::figure::{grouped, median, rate, short, times};
 use crate::head::{Head, write_notes};
+use crate::text_table::TextTable;
 
-/// A buffer pool of the server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Pool {
-    /// Larger than the table.
-    Cached,
-    /// An eighth of it, or what was asked for.
-    Small,
+choices! {
+    /// A buffer pool of the server.
+    pub enum Pool {
+        /// Larger than the table.
+        Cached = "cached";
+        /// An eighth of it, or what was asked for.
+        Small = "small";
+    }
 }
 
 /// One benchmark with one buffer pool.
@@ -57,19 +59,6 @@ pub struct InsertOutcome {
     pub cases: Vec<Case>,
 }
 
-impl Pool {
-    /// Both.
-    pub const ALL: [Pool; 2] = [Pool::Cached, Pool::Small];
-
-    /// Name for people and options.
-    pub fn name(self) -> &'static str {
-        match self {
-            Pool::Cached => "cached",
-            Pool::Small => "small",
-        }
-    }
-}
-
 impl Case {
     /// The runs of a step.
     pub fn step(&self, step: Step) -> impl Iterator<Item = &Run> {
@@ -78,7 +67,8 @@ impl Case {
 
     /// LOAD DATA without the change buffer, which the others are compared with.
     pub fn load_data(&self, step: Step) -> Option<&Run> {
-        self.step(step).find(|run| run.way == Way::LoadData && run.buffering == Buffering::None)
+        self.step(step)
+            .find(|run| run.way == InsertWay::LoadData && run.buffering == Buffering::None)
     }
 
     fn write(&self, text: &mut String) {
@@ -101,9 +91,8 @@ impl Case {
     fn write_step(&self, text: &mut String, step: Step) {
         let is_first = step == Step::First;
         let (name, special) = if is_first { ("l.i0", "l.x") } else { ("l.i1", "put off") };
-        let _ = writeln!(
-            text,
-            "{name:<32} {:>9} {:>8} {:>9} {:>7} {:>18} {:>13} {:>17} {:>9}",
+        let mut table = TextTable::new([
+            name,
             "rows/s",
             "seconds",
             special,
@@ -111,8 +100,8 @@ impl Case {
             "first..middle..last",
             "pages r+w/row",
             "disk bytes r+w/row",
-            "CPU us"
-        );
+            "CPU us",
+        ]);
         let load_data = self.load_data(step);
         for run in self.step(step) {
             let special = match (is_first, run.index_seconds, run.change_buffer_pages) {
@@ -120,20 +109,22 @@ impl Case {
                 (false, _, Some(pages)) => format!("{pages} p."),
                 _ => "-".to_owned(),
             };
-            let _ = writeln!(
-                text,
-                "{:<32} {:>9} {:>8.2} {special:>9} {:>7} {:>18} {:>13} {:>17} {:>9}{}",
+            let late = (!run.is_whole).then(|| "time was over".to_owned());
+            let figures = [
                 run.name(),
                 grouped(run.rows_per_second()),
-                run.took.seconds,
-                load_data.map_or("-".to_owned(), |other| ratio(run, other)),
+                format!("{:.2}", run.took.seconds),
+                special,
+                load_data
+                    .map_or("-".to_owned(), |other| times(rate_in_all(run), rate_in_all(other))),
                 course(run),
                 per_row(run, run.io.pages_read, run.io.pages_written, 2),
                 per_row(run, run.io.read_bytes(), run.io.write_bytes(), 0),
                 cpu(run),
-                if run.is_whole { "" } else { "  time was over" }
-            );
+            ];
+            table.line(figures.into_iter().chain(late));
         }
+        let _ = write!(text, "{table}");
         for run in self.step(step) {
             write_expected(text, run);
         }
@@ -163,25 +154,15 @@ fn write_expected(text: &mut String, run: &Run) {
     );
 }
 
-/// How many times as fast, indexes included.
-fn ratio(run: &Run, other: &Run) -> String {
-    let seconds = |run: &Run| run.took.seconds + run.index_seconds.unwrap_or(0.0);
-    let rate = |run: &Run| run.rows as f64 / seconds(run).max(f64::MIN_POSITIVE);
-    match rate(other) > 0.0 {
-        true => format!("{:.2}x", rate(run) / rate(other)),
-        false => "-".to_owned(),
-    }
+/// Rows a second, indexes included.
+fn rate_in_all(run: &Run) -> f64 {
+    rate(run.rows, run.took.seconds + run.index_seconds.unwrap_or(0.0))
 }
 
 /// Rows a second of the first interval, of the median one and of the last.
 fn course(run: &Run) -> String {
     let rates: Vec<f64> = run.points.iter().map(|point| point.rows_per_second).collect();
     let (Some(first), Some(last)) = (rates.first(), rates.last()) else { return "-".to_owned() };
-    let short = |rate: f64| match rate {
-        rate if rate >= 9_950.0 => format!("{:.0}k", rate / 1e3),
-        rate if rate >= 1e3 => format!("{:.1}k", rate / 1e3),
-        rate => format!("{rate:.0}"),
-    };
     [*first, median(&rates), *last].map(short).join("..")
 }
 
@@ -241,7 +222,7 @@ mod tests {
     use crate::insert::meter::Counters;
     use crate::insert::way::Point;
 
-    fn run(way: Way, seconds: f64) -> Run {
+    fn run(way: InsertWay, seconds: f64) -> Run {
         let point = |rows, seconds, rows_per_second| Point { rows, seconds, rows_per_second };
         let path = "stream".to_owned();
         let load = InrushLoad { path, seconds: 2.0, expected_seconds: Some(1.5) };
@@ -252,7 +233,7 @@ mod tests {
             batch_rows: 50,
             rows_before: 1_000,
             rows: 1_000,
-            is_whole: way != Way::Insert,
+            is_whole: way != InsertWay::Insert,
             took: Took { seconds, server_cpu_seconds: 0.5, client_cpu_seconds: 0.1 },
             index_seconds: None,
             settle_seconds: 0.1,
@@ -271,7 +252,11 @@ mod tests {
 
     #[test]
     fn figures_are_of_a_row_and_ratios_those_of_load_data() {
-        let runs = vec![run(Way::Insert, 8.0), run(Way::LoadData, 4.0), run(Way::Inrush(10), 1.0)];
+        let runs = vec![
+            run(InsertWay::Insert, 8.0),
+            run(InsertWay::LoadData, 4.0),
+            run(InsertWay::Inrush(10), 1.0),
+        ];
         let outcome = InsertOutcome {
             head: Head::new("10.11".to_owned()),
             server_settings: vec![("innodb_doublewrite".to_owned(), "ON".to_owned())],

@@ -167,10 +167,11 @@ impl Noise {
 #[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests {
     use super::*;
+    use crate::choice::Choice;
 
     #[test]
     fn a_file_and_an_insert_hold_the_same_rows() {
-        for version in Version::ALL {
+        for &version in Version::ALL {
             let path = std::env::temp_dir().join(format!(
                 "inrush-iibench-{}-{}",
                 version.name(),

@@ -2,34 +2,24 @@
 
 use std::fmt;
 
-use serde::Serialize;
+use crate::choice::choices;
 
 /// The table of both.
 pub const TABLE: &str = "purchases_index";
 
-/// Which of the two Insert Benchmarks. Their figures cannot be compared with each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub enum Version {
-    /// Tim Callaghan's: FLOAT prices, INT keys, two of three indexes that begin with the price.
-    #[serde(rename = "iibench-tc")]
-    Tc,
-    /// Mark Callaghan's: INT prices, BIGINT keys, another index first, a column of text.
-    #[serde(rename = "iibench-mc")]
-    Mc,
+choices! {
+    /// Which of the two Insert Benchmarks. Their figures cannot be compared with each other.
+    pub enum Version {
+        /// Tim Callaghan's: FLOAT prices, INT keys, two of three indexes that begin with the price.
+        #[serde(rename = "iibench-tc")]
+        Tc = "iibench-tc";
+        /// Mark Callaghan's: INT prices, BIGINT keys, another index first, a column of text.
+        #[serde(rename = "iibench-mc")]
+        Mc = "iibench-mc";
+    }
 }
 
 impl Version {
-    /// Both.
-    pub const ALL: [Version; 2] = [Version::Tc, Version::Mc];
-
-    /// Name for people and options.
-    pub fn name(self) -> &'static str {
-        match self {
-            Version::Tc => "iibench-tc",
-            Version::Mc => "iibench-mc",
-        }
-    }
-
     /// CREATE TABLE, without the three indexes.
     pub(crate) fn create(self) -> &'static str {
         match self {

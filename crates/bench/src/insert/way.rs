@@ -3,24 +3,26 @@
 use serde::Serialize;
 
 use super::meter::Counters;
-use crate::batch::grid::rate;
+use crate::choice::choices;
 use crate::clock::Took;
+use crate::figure::rate;
 
-/// A step of the benchmark.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub enum Step {
-    /// Rows into the empty table, and the indexes where they are made behind it: l.i0 and l.x.
-    #[serde(rename = "l.i0")]
-    First,
-    /// More rows, with all indexes in place: l.i1.
-    #[serde(rename = "l.i1")]
-    More,
+choices! {
+    /// A step of the benchmark.
+    pub enum Step {
+        /// Rows into the empty table, and the indexes where they are made behind it: l.i0 and l.x.
+        #[serde(rename = "l.i0")]
+        First = "first";
+        /// More rows, with all indexes in place: l.i1.
+        #[serde(rename = "l.i1")]
+        More = "more";
+    }
 }
 
 /// A way of adding rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Way {
+pub enum InsertWay {
     /// INSERTs of as many rows as the benchmark has, each committed.
     Insert,
     /// LOAD DATA INFILE, the server reads the file: of all rows, or in files of 1 % of the table.
@@ -56,7 +58,7 @@ pub struct Run {
     /// Which step.
     pub step: Step,
     /// Which way.
-    pub way: Way,
+    pub way: InsertWay,
     /// What the server may put off.
     pub buffering: Buffering,
     /// Rows of an INSERT, or of a file.
@@ -95,19 +97,6 @@ pub struct InrushLoad {
     pub expected_seconds: Option<f64>,
 }
 
-impl Step {
-    /// Both.
-    pub const ALL: [Step; 2] = [Step::First, Step::More];
-
-    /// Name for options.
-    pub fn name(self) -> &'static str {
-        match self {
-            Step::First => "first",
-            Step::More => "more",
-        }
-    }
-}
-
 impl Buffering {
     /// As the server has it.
     pub fn name(self) -> &'static str {
@@ -131,12 +120,12 @@ impl Run {
             Buffering::All => ", change buffer",
         };
         match self.way {
-            Way::Insert => format!("INSERT, {} rows{kept}", self.batch_rows),
-            Way::LoadData => format!("LOAD DATA{kept}"),
-            Way::Inrush(percent) if self.step == Step::More => {
+            InsertWay::Insert => format!("INSERT, {} rows{kept}", self.batch_rows),
+            InsertWay::LoadData => format!("LOAD DATA{kept}"),
+            InsertWay::Inrush(percent) if self.step == Step::More => {
                 format!("Inrush, {percent} % ({})", self.path())
             }
-            Way::Inrush(_) => format!("Inrush ({})", self.path()),
+            InsertWay::Inrush(_) => format!("Inrush ({})", self.path()),
         }
     }
 

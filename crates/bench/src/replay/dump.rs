@@ -9,20 +9,22 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::choice::choices;
 use crate::error::Error;
 use crate::tpch::Table;
 
 /// Changes whenever the same scale and server would give another dump.
 pub(super) const MAKER: &str = "mariadb-dump 1";
 
-/// One of the two dumps.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Kind {
-    /// HammerDB's tables, keys and foreign keys.
-    Plain,
-    /// The same with an AUTO_INCREMENT column in each table.
-    Numbered,
+choices! {
+    /// One of the two dumps.
+    #[derive(serde::Deserialize)]
+    pub enum Kind {
+        /// HammerDB's tables, keys and foreign keys.
+        Plain = "plain";
+        /// The same with an AUTO_INCREMENT column in each table.
+        Numbered = "numbered";
+    }
 }
 
 /// What a table of the dump holds.
@@ -59,17 +61,6 @@ pub struct Dump {
 }
 
 impl Kind {
-    /// Both.
-    pub const ALL: [Kind; 2] = [Kind::Plain, Kind::Numbered];
-
-    /// Name on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Kind::Plain => "plain",
-            Kind::Numbered => "numbered",
-        }
-    }
-
     /// What makes the empty tables, in an order in which it may run.
     pub(super) fn statements(self) -> Result<Vec<&'static str>, Error> {
         let mut files = Vec::new();

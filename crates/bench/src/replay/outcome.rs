@@ -6,23 +6,22 @@ use serde::Serialize;
 
 use super::dump::{Dump, Kind};
 use super::player::Played;
-use super::way::Way;
-use crate::batch::grid::{median, rate};
-use crate::clock::Took;
+use super::way::ReplayWay;
+use crate::figure::{rate, times};
 use crate::head::{Head, write_notes};
+use crate::runs::Runs;
+use crate::text_table::TextTable;
 
 /// What one way took.
 #[derive(Clone, Debug, Serialize)]
 pub struct WayOutcome {
     /// Which.
-    pub way: Way,
+    pub way: ReplayWay,
     /// Seconds: the median of the runs.
     pub seconds: f64,
-    /// What each run took.
-    pub runs: Vec<Took>,
-    /// Inrush's own report of each run.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub reports: Vec<serde_json::Value>,
+    /// The runs.
+    #[serde(flatten)]
+    pub runs: Runs,
 }
 
 /// What one dump took.
@@ -34,7 +33,7 @@ pub struct DumpOutcome {
     pub rows: u64,
     /// Bytes of the dump.
     pub bytes: u64,
-    /// The ways, in the order of [`Way::ALL`].
+    /// The ways, in the order of [`ReplayWay::ALL`].
     pub ways: Vec<WayOutcome>,
 }
 
@@ -55,11 +54,11 @@ pub struct ReplayOutcome {
 }
 
 impl DumpOutcome {
-    pub(super) fn new(dump: &Dump, ways: &[Way]) -> DumpOutcome {
+    pub(super) fn new(dump: &Dump, ways: &[ReplayWay]) -> DumpOutcome {
         let mut ways = ways.to_vec();
         ways.sort_unstable();
         ways.dedup();
-        let outcome = |way| WayOutcome { way, seconds: 0.0, runs: Vec::new(), reports: Vec::new() };
+        let outcome = |way| WayOutcome { way, seconds: 0.0, runs: Runs::default() };
         DumpOutcome {
             dump: dump.kind,
             rows: dump.rows(),
@@ -69,29 +68,16 @@ impl DumpOutcome {
     }
 
     /// Adds a run.
-    pub(super) fn push(&mut self, way: Way, played: Played) {
+    pub(super) fn push(&mut self, way: ReplayWay, played: Played) {
         if let Some(outcome) = self.ways.iter_mut().find(|outcome| outcome.way == way) {
-            outcome.runs.push(played.took);
-            outcome.reports.extend(played.report);
-            outcome.seconds = outcome.median(|took| took.seconds);
+            outcome.runs.push(played.took, played.report);
+            outcome.seconds = outcome.runs.seconds();
         }
     }
 
     /// What one way took; None when it was not among those that ran.
-    pub fn get(&self, way: Way) -> Option<&WayOutcome> {
+    pub fn get(&self, way: ReplayWay) -> Option<&WayOutcome> {
         self.ways.iter().find(|outcome| outcome.way == way)
-    }
-
-    /// How many times as fast as the client `way` is.
-    pub fn ratio(&self, way: Way) -> Option<f64> {
-        let (client, own) = (self.get(Way::Client)?.seconds, self.get(way)?.seconds);
-        (client > 0.0 && own > 0.0).then(|| client / own)
-    }
-}
-
-impl WayOutcome {
-    fn median(&self, figure: impl Fn(&Took) -> f64) -> f64 {
-        median(&self.runs.iter().map(figure).collect::<Vec<f64>>())
     }
 }
 
@@ -100,7 +86,7 @@ impl ReplayOutcome {
     pub fn text(&self) -> String {
         let mut text = self.head.text("server");
         for dump in &self.dumps {
-            dump.write(&mut text);
+            let _ = write!(text, "\n{}", dump.table());
         }
         text += "\nplain: HammerDB's tables and foreign keys; numbered: with AUTO_INCREMENT columns. \
                  Inrush: the whole\nprocess. CPU: processor seconds, server + client. Rows (CHECKSUM \
@@ -112,37 +98,24 @@ impl ReplayOutcome {
 }
 
 impl DumpOutcome {
-    fn write(&self, text: &mut String) {
+    fn table(&self) -> TextTable {
         let megabytes = self.bytes as f64 / 1e6;
-        let _ = writeln!(
-            text,
-            "\n{:<22} {:>9} {:>11} {:>8} {:>9} {:>14}   seconds of each run",
-            format!("{}, {megabytes:.0} MB", self.dump.name()),
-            "seconds",
-            "rows/s",
-            "MB/s",
-            "/ client",
-            "CPU"
-        );
-        for outcome in &self.ways {
-            let seconds = outcome.seconds;
-            let ratio = self.ratio(outcome.way).map(|ratio| format!("{ratio:.2}x"));
-            let server = outcome.median(|took| took.server_cpu_seconds);
-            let client = outcome.median(|took| took.client_cpu_seconds);
-            let _ = write!(
-                text,
-                "{:<22} {seconds:>9.2} {:>11.0} {:>8.1} {:>9} {:>14}  ",
-                outcome.way.name(),
-                rate(self.rows, seconds),
-                if seconds > 0.0 { megabytes / seconds } else { 0.0 },
-                ratio.unwrap_or_else(|| "-".to_owned()),
-                format!("{server:.1} + {client:.1}"),
-            );
-            for run in &outcome.runs {
-                let _ = write!(text, " {:.2}", run.seconds);
-            }
-            text.push('\n');
+        let dump = format!("{}, {megabytes:.0} MB", self.dump.name());
+        let heads = ["seconds", "rows/s", "MB/s", "/ client", "CPU", "seconds of each run"];
+        let mut table = TextTable::new([dump].into_iter().chain(heads.map(str::to_owned)));
+        let client = self.get(ReplayWay::Client).map_or(0.0, |client| client.seconds);
+        for WayOutcome { way, seconds, runs } in &self.ways {
+            table.line([
+                way.name().to_owned(),
+                format!("{seconds:.2}"),
+                format!("{:.0}", rate(self.rows, *seconds)),
+                format!("{:.1}", rate(self.bytes, *seconds) / 1e6),
+                times(client, *seconds),
+                runs.cpu(1.0, 1),
+                runs.each(),
+            ]);
         }
+        table
     }
 }
 
@@ -150,10 +123,11 @@ impl DumpOutcome {
 #[allow(clippy::unwrap_used, clippy::expect_used)]
 mod tests {
     use super::*;
+    use crate::clock::Took;
 
-    fn way(way: Way, seconds: f64) -> WayOutcome {
+    fn way(way: ReplayWay, seconds: f64) -> WayOutcome {
         let took = Took { seconds, server_cpu_seconds: 2.0, client_cpu_seconds: 0.5 };
-        WayOutcome { way, seconds, runs: vec![took], reports: Vec::new() }
+        WayOutcome { way, seconds, runs: Runs { runs: vec![took], reports: Vec::new() } }
     }
 
     #[test]
@@ -162,9 +136,8 @@ mod tests {
             dump: Kind::Plain,
             rows: 1_000_000,
             bytes: 100_000_000,
-            ways: vec![way(Way::Client, 40.0), way(Way::Rows, 4.0)],
+            ways: vec![way(ReplayWay::Client, 40.0), way(ReplayWay::Rows, 4.0)],
         };
-        assert_eq!((dump.ratio(Way::Rows), dump.ratio(Way::Statements)), (Some(10.0), None));
         let outcome = ReplayOutcome {
             head: Head::new("10.11".to_owned()),
             server_settings: Vec::new(),
@@ -187,12 +160,12 @@ mod tests {
             dump: Kind::Numbered,
             rows: 1,
             bytes: 1,
-            ways: vec![WayOutcome { runs: Vec::new(), ..way(Way::Rows, 0.0) }],
+            ways: vec![WayOutcome { runs: Runs::default(), ..way(ReplayWay::Rows, 0.0) }],
         };
         for seconds in [5.0, 1.0, 2.0] {
             let took = Took { seconds, ..Took::default() };
-            outcome.push(Way::Rows, Played { took, report: None });
+            outcome.push(ReplayWay::Rows, Played { took, report: None });
         }
-        assert_eq!(outcome.get(Way::Rows).unwrap().seconds, 2.0);
+        assert_eq!(outcome.get(ReplayWay::Rows).unwrap().seconds, 2.0);
     }
 }

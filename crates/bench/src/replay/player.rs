@@ -8,7 +8,7 @@ use server::identifier::quote_name;
 
 use super::ReplayOptions;
 use super::dump::{Contents, Dump};
-use super::way::Way;
+use super::way::ReplayWay;
 use crate::client::{self, CLIENT, DUMPER};
 use crate::clock::{Clock, Took};
 use crate::error::Error;
@@ -59,16 +59,16 @@ impl<'a> Player<'a> {
     /// Replays `dump` into the server, which has no such database before, and compares.
     ///
     /// Errors: a replay that fails, and one that leaves other tables than were dumped.
-    pub(super) fn play(&mut self, way: Way, dump: &Dump) -> Result<Played, Error> {
+    pub(super) fn play(&mut self, way: ReplayWay, dump: &Dump) -> Result<Played, Error> {
         self.drop_database()?;
         // Into the page cache, for all alike.
         floor::read_seconds(&dump.path)?;
         host::settle(&mut self.session, self.host.is_own())?;
         let clock = Clock::start(self.host.pid());
         let report = match way {
-            Way::Client => self.client(&dump.path)?,
-            Way::Statements => Some(self.inrush(&dump.path, "statements")?),
-            Way::Rows => Some(self.inrush(&dump.path, "rows")?),
+            ReplayWay::Client => self.client(&dump.path)?,
+            ReplayWay::Statements => Some(self.inrush(&dump.path, "statements")?),
+            ReplayWay::Rows => Some(self.inrush(&dump.path, "rows")?),
         };
         let took = clock.stop();
         self.check(way, dump)?;
@@ -146,7 +146,7 @@ impl<'a> Player<'a> {
         self.program.replay(dump, &arguments, &self.host.server.connect)
     }
 
-    fn check(&mut self, way: Way, dump: &Dump) -> Result<(), Error> {
+    fn check(&mut self, way: ReplayWay, dump: &Dump) -> Result<(), Error> {
         let different = |table: &str, seen: String, expected: String| Error::Different {
             table: table.to_owned(),
             method: way.name().to_owned(),

@@ -6,8 +6,10 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::rows::BAD_ONE_IN;
-use super::ways::Way;
+use super::ways::SplitWay;
+use crate::figure::least;
 use crate::head::{Head, write_notes};
+use crate::text_table::TextTable;
 
 /// All of it.
 #[derive(Clone, Debug, Serialize)]
@@ -44,14 +46,14 @@ pub struct FileOutcome {
 #[derive(Clone, Debug, Serialize)]
 pub struct WayOutcome {
     /// Which.
-    pub way: Way,
+    pub way: SplitWay,
     /// Seconds of each run.
     pub seconds: Vec<f64>,
 }
 
 impl WayOutcome {
     fn least(&self) -> f64 {
-        self.seconds.iter().copied().fold(f64::INFINITY, f64::min)
+        least(&self.seconds)
     }
 }
 
@@ -61,7 +63,7 @@ impl FileOutcome {
         FileOutcome { bytes, has_bad, rows: String::new(), ways: Vec::new() }
     }
 
-    pub(super) fn push(&mut self, way: Way, seconds: f64) {
+    pub(super) fn push(&mut self, way: SplitWay, seconds: f64) {
         match self.ways.iter_mut().find(|known| known.way == way) {
             Some(known) => known.seconds.push(seconds),
             None => self.ways.push(WayOutcome { way, seconds: vec![seconds] }),
@@ -91,17 +93,19 @@ impl SplitOutcome {
             let megabytes = file.bytes as f64 / 1e6;
             let _ =
                 writeln!(text, "\n{} lines, {bad}, {megabytes:.0} MB: {}", self.lines, file.rows);
-            let inrush = file.ways.iter().find(|way| way.way == Way::Inrush).map(WayOutcome::least);
+            let inrush =
+                file.ways.iter().find(|way| way.way == SplitWay::Inrush).map(WayOutcome::least);
+            let mut table = TextTable::new(["way", "seconds", "times inrush"]);
             for way in &file.ways {
                 let all: Vec<String> = way.seconds.iter().map(|s| format!("{s:.2}")).collect();
-                let times = match inrush {
-                    Some(inrush) if way.way != Way::Inrush => {
-                        format!("  {:.1} times inrush", way.least() / inrush)
-                    }
-                    _ => String::new(),
-                };
-                let _ = writeln!(text, "  {:<42} {:>8} s{times}", way.way.name(), all.join(" "));
+                let ratio = inrush.filter(|_| way.way != SplitWay::Inrush);
+                table.line([
+                    way.way.name().to_owned(),
+                    all.join(" "),
+                    ratio.map_or(String::new(), |inrush| format!("{:.1}", way.least() / inrush)),
+                ]);
             }
+            let _ = write!(text, "{table}");
         }
         text
     }

@@ -5,42 +5,20 @@ use std::process::Command;
 
 use server::{ConnectOptions, Session};
 
+use crate::choice::choices;
 use crate::error::Error;
 use crate::host::DATABASE;
 use server::identifier::quote_text;
 
-/// A way.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Way {
-    /// A script in Python: csv, dictionaries, executemany, one commit.
-    Script,
-    /// LOAD DATA into a table of texts, INSERT .. SELECT into the others, one commit.
-    Staging,
-    /// `inrush load -c job.toml`.
-    Inrush,
-}
-
-impl Way {
-    /// In this order.
-    pub const ALL: [Way; 3] = [Way::Script, Way::Staging, Way::Inrush];
-
-    /// As `--ways` has it.
-    pub fn short(self) -> &'static str {
-        match self {
-            Way::Script => "script",
-            Way::Staging => "staging",
-            Way::Inrush => "inrush",
-        }
-    }
-
-    /// For people.
-    pub fn name(self) -> &'static str {
-        match self {
-            Way::Script => "Python, executemany in one transaction",
-            Way::Staging => "LOAD DATA into staging, INSERT .. SELECT",
-            Way::Inrush => "inrush load -c job.toml",
-        }
+choices! {
+    /// A way.
+    pub enum SplitWay {
+        /// A script in Python: csv, dictionaries, executemany, one commit.
+        Script = "script", "Python, executemany in one transaction";
+        /// LOAD DATA into a table of texts, INSERT .. SELECT into the others, one commit.
+        Staging = "staging", "LOAD DATA into staging, INSERT .. SELECT";
+        /// `inrush load -c job.toml`.
+        Inrush = "inrush", "inrush load -c job.toml";
     }
 }
 

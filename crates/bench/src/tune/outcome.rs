@@ -5,7 +5,9 @@ use std::fmt::Write;
 use serde::Serialize;
 
 use super::setting::Setting;
+use crate::figure::least;
 use crate::head::{Head, write_notes};
+use crate::text_table::TextTable;
 
 /// All of it.
 #[derive(Clone, Debug, Serialize)]
@@ -36,7 +38,7 @@ pub struct SettingOutcome {
 
 impl SettingOutcome {
     pub(super) fn least(&self) -> f64 {
-        self.seconds.iter().copied().fold(f64::INFINITY, f64::min)
+        least(&self.seconds)
     }
 }
 
@@ -64,12 +66,13 @@ impl TuneOutcome {
         let _ =
             writeln!(text, "{lines} lines in {files} files, a transaction each, into two tables");
         let default = self.seconds(Setting::Default);
-        let _ = writeln!(text, "\n{:>9}  {:>6}  setting", "seconds", "gain");
+        let mut table = TextTable::new(["setting", "seconds", "gain"]);
         for one in &self.settings {
             let gain = (1.0 - one.least() / default) * 100.0;
             let (name, least) = (one.setting.text(), one.least());
-            let _ = writeln!(text, "{least:>9.2}  {gain:>4.0} %  {name}");
+            table.line([name, format!("{least:.2}"), format!("{gain:.0} %")]);
         }
+        let _ = write!(text, "\n{table}");
         text
     }
 }

@@ -2,6 +2,8 @@
 
 use serde::{Serialize, Serializer};
 
+use crate::choice::Choice;
+
 /// A setting, or several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Setting {
@@ -56,9 +58,9 @@ const ADVISED: [&str; 6] = [
     "checks",
 ];
 
-impl Setting {
+impl Choice for Setting {
     /// All but the defaults.
-    pub const ALL: [Setting; 17] = {
+    const ALL: &'static [Setting] = &{
         let mut all = [Setting::Default; 17];
         let mut at = 0;
         while at < SINGLE.len() {
@@ -71,8 +73,7 @@ impl Setting {
         all
     };
 
-    /// As `--settings` has it.
-    pub fn name(self) -> &'static str {
+    fn short(self) -> &'static str {
         match self {
             Setting::Default => "default",
             Setting::Variables(name, _) | Setting::Session(name, _) => name,
@@ -81,7 +82,9 @@ impl Setting {
             Setting::Advised => "advised",
         }
     }
+}
 
+impl Setting {
     /// For people.
     pub fn text(self) -> String {
         match self {
@@ -105,7 +108,7 @@ impl Setting {
     /// The single ones that it is made of.
     fn parts(self) -> Vec<Setting> {
         let named = |names: &[&str]| {
-            SINGLE.into_iter().filter(|one| names.contains(&one.name())).collect::<Vec<_>>()
+            SINGLE.into_iter().filter(|one| names.contains(&one.short())).collect::<Vec<_>>()
         };
         match self {
             Setting::Default => Vec::new(),
@@ -140,7 +143,7 @@ impl Setting {
 
 impl Serialize for Setting {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.name())
+        serializer.serialize_str(self.short())
     }
 }
 
@@ -151,7 +154,7 @@ mod tests {
     #[test]
     fn settings_are_named_once_and_together_are_those_alone() {
         let names: std::collections::BTreeSet<&str> =
-            Setting::ALL.iter().map(|setting| setting.name()).collect();
+            Setting::ALL.iter().map(|setting| setting.short()).collect();
         assert_eq!(names.len(), Setting::ALL.len());
         assert!(SAFE.iter().chain(&RELAXED).chain(&ADVISED).all(|name| names.contains(name)));
         let relaxed: Vec<String> = Setting::Relaxed.arguments().collect();

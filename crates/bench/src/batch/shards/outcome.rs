@@ -5,8 +5,9 @@ use std::fmt::Write;
 use serde::Serialize;
 
 use super::ways::Run;
-use crate::batch::grid::{grouped, median};
+use crate::figure::{grouped, median};
 use crate::head::Head;
+use crate::text_table::TextTable;
 
 /// A whole run.
 #[derive(Clone, Debug, Serialize)]
@@ -60,11 +61,8 @@ impl ShardsOutcome {
         let mut text = self.head.text("servers") + "\n";
         let heading =
             format!("{} rows, or those of {} s", grouped(self.rows as f64), self.seconds_max);
-        let _ = writeln!(
-            text,
-            "{heading:<46} {:>6} {:>9} {:>6} {:>7} {:>7} {:>8}   each shard, s",
-            "shards", "rows/s", "head", "shards", "client", "x first"
-        );
+        let heads = ["shards", "rows/s", "head", "shards", "client", "x first", "each shard, s"];
+        let mut table = TextTable::new([heading].into_iter().chain(heads.map(str::to_owned)));
         let mut names: Vec<&str> = Vec::new();
         for way in &self.ways {
             if !names.contains(&way.way.as_str()) {
@@ -77,17 +75,20 @@ impl ShardsOutcome {
                 let micros = way.micros();
                 let sum: f64 = micros.iter().sum();
                 let first = *first.get_or_insert(sum);
-                let [head, shards, client] = micros;
-                let _ = writeln!(
-                    text,
-                    "{name:<46} {:>6} {:>9} {head:>6.1} {shards:>7.1} {client:>7.1} {:>8.2}   {}",
-                    way.shards,
+                let [head, shards, client] = micros.map(|micros| format!("{micros:.1}"));
+                table.line([
+                    name.to_owned(),
+                    way.shards.to_string(),
                     grouped(way.rate()),
-                    if first > 0.0 { sum / first } else { 0.0 },
-                    each_shard(way.runs.last())
-                );
+                    head,
+                    shards,
+                    client,
+                    format!("{:.2}", if first > 0.0 { sum / first } else { 0.0 }),
+                    each_shard(way.runs.last()),
+                ]);
             }
         }
+        let _ = write!(text, "{table}");
         text.push_str(
             "\nhead, shards, client: microseconds of processors a row. x first: their sum, by that of the first \
              number of shards.\nAll servers share the processors of this machine, so it is this that has to stay \
@@ -138,9 +139,7 @@ mod tests {
         };
         let text = outcome.text();
         let lines: Vec<&str> = text.lines().filter(|line| line.starts_with("w ")).collect();
-        assert!(
-            lines[0].contains(" 1.00   1.50") && lines[1].contains(" 2.00   1.50 1.50"),
-            "{text}"
-        );
+        let last = |line: &str| line.split_whitespace().skip(6).collect::<Vec<_>>().join(" ");
+        assert_eq!((last(lines[0]), last(lines[1])), ("1.00 1.50".into(), "2.00 1.50 1.50".into()));
     }
 }

@@ -1,15 +1,15 @@
 //! The ways of getting the rows to the shards, and what each takes.
 
+use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
-use server::Session;
+use server::{ConnectOptions, Session};
 
 use super::ShardsOptions;
 use super::cluster::Cluster;
@@ -18,6 +18,7 @@ use crate::clients::send;
 use crate::clock;
 use crate::error::Error;
 use crate::host::DATABASE;
+use crate::program::Program;
 use crate::sbtest::{self, Tuples};
 
 /// What precedes the tuples.
@@ -25,7 +26,7 @@ const INSERT: &str = "INSERT INTO inrush_bench.sbtest1 (id, k, c, pad) VALUES ";
 
 /// A way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum ShardWay {
     /// INSERTs, which the head divides.
     Head(Cell),
     /// INSERTs of one shard's rows each, sent there; a client has one shard.
@@ -38,14 +39,14 @@ pub(super) enum Way {
     Direct,
 }
 
-impl Way {
+impl ShardWay {
     pub(super) fn name(self) -> String {
         match self {
-            Way::Head(cell) => format!("INSERT through the head, {cell}"),
-            Way::Affine(cell) => format!("INSERT to the shards, {cell}"),
-            Way::LoadData => "LOAD DATA to each shard".to_owned(),
-            Way::Stream => "Inrush stream".to_owned(),
-            Way::Direct => "Inrush direct".to_owned(),
+            ShardWay::Head(cell) => format!("INSERT through the head, {cell}"),
+            ShardWay::Affine(cell) => format!("INSERT to the shards, {cell}"),
+            ShardWay::LoadData => "LOAD DATA to each shard".to_owned(),
+            ShardWay::Stream => "Inrush stream".to_owned(),
+            ShardWay::Direct => "Inrush direct".to_owned(),
         }
     }
 }
@@ -147,17 +148,17 @@ impl<'a> Ways<'a> {
     }
 
     /// One run into the empty table; sees that all rows that went in are there, each where it belongs.
-    pub(super) fn run(&mut self, way: Way) -> Result<Run, Error> {
+    pub(super) fn run(&mut self, way: ShardWay) -> Result<Run, Error> {
         // A load of Inrush puts other tables in the place of these.
         self.divide_again(way)?;
         rustix::fs::sync();
         let before = self.used();
         let mut run = match way {
-            Way::Head(cell) => self.head(cell)?,
-            Way::Affine(cell) => self.affine(cell)?,
-            Way::LoadData => self.load_data()?,
-            Way::Stream => self.inrush("stream")?,
-            Way::Direct => self.inrush("direct")?,
+            ShardWay::Head(cell) => self.head(cell)?,
+            ShardWay::Affine(cell) => self.affine(cell)?,
+            ShardWay::LoadData => self.load_data()?,
+            ShardWay::Stream => self.inrush("stream")?,
+            ShardWay::Direct => self.inrush("direct")?,
         };
         let after = self.used();
         let servers =
@@ -170,8 +171,8 @@ impl<'a> Ways<'a> {
         Ok(run)
     }
 
-    fn divide_again(&mut self, way: Way) -> Result<(), Error> {
-        let is_clean = !matches!(way, Way::Stream | Way::Direct);
+    fn divide_again(&mut self, way: ShardWay) -> Result<(), Error> {
+        let is_clean = !matches!(way, ShardWay::Stream | ShardWay::Direct);
         for session in &mut self.shards {
             let exists = session.query("SHOW TABLES LIKE 'sbtest1'")?;
             if exists.is_empty() {
@@ -292,22 +293,16 @@ impl<'a> Ways<'a> {
 
     fn inrush(&self, path: &str) -> Result<Run, Error> {
         let table = format!("{DATABASE}.sbtest1");
-        let mut command = Command::new(&self.options.program);
-        command.arg("load").arg(self.file).args(["--into", &table, "--path", path]);
-        command.args(["--json", "--quiet"]);
+        let mut arguments: Vec<OsString> = vec!["--path".into(), path.into()];
         if let Some(memory) = &self.options.memory {
-            command.args(["--memory", memory]);
+            arguments.extend(["--memory".into(), memory.into()]);
         }
-        command.arg(format!("--defaults-file={}", self.cluster.client_file().display()));
+        let server = format!("--defaults-file={}", self.cluster.client_file().display());
+        let path = self.options.program.clone();
+        let program = Program { path, connect_arguments: vec![server.into()] };
         let started = Instant::now();
-        let output = command.output().map_err(Error::io("running", &self.options.program))?;
+        let report = program.load(self.file, &table, &arguments, &ConnectOptions::default())?;
         let seconds = started.elapsed().as_secs_f64();
-        let failed = |said: String| Error::Inrush { table: table.clone(), said };
-        if !output.status.success() {
-            return Err(failed(String::from_utf8_lossy(&output.stderr).trim().to_owned()));
-        }
-        let report: serde_json::Value = serde_json::from_slice(&output.stdout)
-            .map_err(|error| failed(format!("no report: {error}")))?;
         let of_shards = |name: &str| {
             let shards = report["shards"].as_array().map(Vec::as_slice).unwrap_or_default();
             shards.iter().filter_map(|shard| shard[name].as_f64()).collect()
@@ -321,7 +316,7 @@ impl<'a> Ways<'a> {
         })
     }
 
-    fn check(&mut self, way: Way, run: &Run) -> Result<(), Error> {
+    fn check(&mut self, way: ShardWay, run: &Run) -> Result<(), Error> {
         let different = |seen: String, expected: String| Error::Different {
             table: "sbtest1".to_owned(),
             method: way.name(),
@@ -330,7 +325,7 @@ impl<'a> Ways<'a> {
             expected,
         };
         let there: u64 = self.head.query_row("SELECT COUNT(*) FROM sbtest1")?.number(0)?;
-        let is_timed = matches!(way, Way::Head(_) | Way::Affine(_));
+        let is_timed = matches!(way, ShardWay::Head(_) | ShardWay::Affine(_));
         if there != run.rows || (!is_timed && there != self.options.rows) {
             return Err(different(format!("{there} rows"), format!("{} rows", run.rows)));
         }

@@ -6,16 +6,16 @@ use std::time::Duration;
 use bench::batch::outcome::BatchOutcome;
 use bench::batch::shards::{ShardsOptions, ShardsOutcome};
 use bench::batch::{self, BatchOptions, Cell};
+use bench::choice::Choice;
 use bench::export::{self, ExportOptions, ExportOutcome};
 use bench::host::{GivenServer, HostOptions};
-use bench::insert::outcome::Pool;
-use bench::insert::{self, InsertOptions, InsertOutcome, Step, Version};
-use bench::outcome::{Outcome, Way};
+use bench::insert::{self, InsertOptions, InsertOutcome};
+use bench::outcome::Outcome;
 use bench::replay::{self, ReplayOptions, ReplayOutcome};
 use bench::split::{self, SplitOptions, SplitOutcome};
 use bench::tpch::Table;
 use bench::tproch::{self, TprochOptions};
-use bench::tune::{self, Setting, TuneOptions, TuneOutcome};
+use bench::tune::{self, TuneOptions, TuneOutcome};
 use bench::writes::{self, WritesOptions, WritesOutcome};
 use serde::Serialize;
 use terminal::connect::ConnectArgs;
@@ -44,7 +44,6 @@ pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
 
 /// The TPC-H tables.
 fn tproch(args: &TprochArgs) -> Result<u8, Failure> {
-    let ways = args.ways.iter().flatten();
     let options = TprochOptions {
         scale: args.scale,
         schema: match args.schema {
@@ -52,9 +51,7 @@ fn tproch(args: &TprochArgs) -> Result<u8, Failure> {
             SchemaArg::Dbgen => bench::tpch::Schema::Dbgen,
         },
         tables: args.tables.iter().flatten().map(|name| table(name)).collect::<Result<_, _>>()?,
-        ways: ways
-            .map(|name| named("--ways", name, &Way::ALL, Way::short))
-            .collect::<Result<_, _>>()?,
+        ways: named("--ways", args.ways.as_ref())?,
         threads: args.threads,
         memory_bytes_max: bytes(args.memory.as_ref())?,
         host: host(&args.host)?,
@@ -127,16 +124,10 @@ fn batch_shards(args: &BatchArgs, shards: &[usize]) -> Result<u8, Failure> {
 
 /// Dumps of the TPC-H tables.
 fn replay(args: &ReplayArgs) -> Result<u8, Failure> {
-    let kinds = args.dumps.iter().flatten();
-    let ways = args.ways.iter().flatten();
     let options = ReplayOptions {
         scale: args.scale,
-        kinds: kinds
-            .map(|name| named("--dumps", name, &replay::Kind::ALL, replay::Kind::name))
-            .collect::<Result<_, _>>()?,
-        ways: ways
-            .map(|name| named("--ways", name, &replay::Way::ALL, replay::Way::short))
-            .collect::<Result<_, _>>()?,
+        kinds: named("--dumps", args.dumps.as_ref())?,
+        ways: named("--ways", args.ways.as_ref())?,
         repeat: args.repeat,
         threads: args.threads,
         connections: args.connections,
@@ -150,20 +141,11 @@ fn replay(args: &ReplayArgs) -> Result<u8, Failure> {
 
 /// The Insert Benchmark.
 fn insert(args: &InsertArgs) -> Result<u8, Failure> {
-    let versions = args.versions.iter().flatten();
-    let steps = args.steps.iter().flatten();
-    let pools = args.pools.iter().flatten();
     let defaults = InsertOptions::default();
     let options = InsertOptions {
-        versions: versions
-            .map(|name| named("--versions", name, &Version::ALL, Version::name))
-            .collect::<Result<_, _>>()?,
-        steps: steps
-            .map(|name| named("--steps", name, &Step::ALL, Step::name))
-            .collect::<Result<_, _>>()?,
-        pools: pools
-            .map(|name| named("--pools", name, &Pool::ALL, Pool::name))
-            .collect::<Result<_, _>>()?,
+        versions: named("--versions", args.versions.as_ref())?,
+        steps: named("--steps", args.steps.as_ref())?,
+        pools: named("--pools", args.pools.as_ref())?,
         rows: args.rows,
         more_sizes: args.sizes.clone().unwrap_or_default(),
         more_percent: args.more,
@@ -187,12 +169,9 @@ fn insert(args: &InsertArgs) -> Result<u8, Failure> {
 
 /// One file into several tables.
 fn split(args: &SplitArgs) -> Result<u8, Failure> {
-    let ways = args.ways.iter().flatten();
     let options = SplitOptions {
         lines: args.lines,
-        ways: ways
-            .map(|name| named("--ways", name, &split::Way::ALL, split::Way::short))
-            .collect::<Result<_, _>>()?,
+        ways: named("--ways", args.ways.as_ref())?,
         repeat: args.repeat,
         python: args.python.clone(),
         memory_bytes_max: bytes(args.memory.as_ref())?,
@@ -205,12 +184,9 @@ fn split(args: &SplitArgs) -> Result<u8, Failure> {
 
 /// The way back.
 fn export(args: &ExportArgs) -> Result<u8, Failure> {
-    let ways = args.ways.iter().flatten();
     let options = ExportOptions {
         scale: args.scale,
-        ways: ways
-            .map(|name| named("--ways", name, &export::Way::ALL, export::Way::short))
-            .collect::<Result<_, _>>()?,
+        ways: named("--ways", args.ways.as_ref())?,
         repeat: args.repeat,
         threads: args.threads,
         host: host(&args.host)?,
@@ -222,14 +198,11 @@ fn export(args: &ExportArgs) -> Result<u8, Failure> {
 
 /// Settings of a server.
 fn tune(args: &TuneArgs) -> Result<u8, Failure> {
-    let settings = args.settings.iter().flatten();
     let defaults = TuneOptions::default();
     let options = TuneOptions {
         lines: args.lines,
         files: args.files,
-        settings: settings
-            .map(|name| named("--settings", name, &Setting::ALL, Setting::name))
-            .collect::<Result<_, _>>()?,
+        settings: named("--settings", args.settings.as_ref())?,
         repeat: args.repeat,
         state_dir: Some(state_dir(args.state_dir.as_deref())?),
         data_dir: args.data_dir.clone().unwrap_or(defaults.data_dir),
@@ -304,18 +277,9 @@ fn given_server(args: &ConnectArgs) -> Result<Option<GivenServer>, Failure> {
     Ok(Some(GivenServer { connect, arguments: args.arguments() }))
 }
 
-/// The one of `all` with this name, which `option` was given.
-fn named<T: Copy>(
-    option: &str,
-    name: &str,
-    all: &[T],
-    name_of: fn(T) -> &'static str,
-) -> Result<T, Failure> {
-    let found = all.iter().copied().find(|&one| name_of(one) == name);
-    found.ok_or_else(|| {
-        let names: Vec<&str> = all.iter().map(|&one| name_of(one)).collect();
-        Failure::usage(format!("{option}: {name:?} is none of {}", names.join(", ")))
-    })
+/// The values that an option was given by their names.
+fn named<T: Choice>(option: &str, names: Option<&Vec<String>>) -> Result<Vec<T>, Failure> {
+    T::named(option, names.map_or(&[], Vec::as_slice)).map_err(Failure::usage)
 }
 
 fn table(name: &str) -> Result<Table, Failure> {
