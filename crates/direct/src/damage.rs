@@ -9,9 +9,10 @@ use innodb::extent::{DESCRIPTORS, ExtentDescriptor};
 use innodb::ids::{PAGE_SIZE, PAGES_PER_EXTENT, PageNo};
 use innodb::index_page::{DIRECTORY_END, INFIMUM, PAGE_HEADER, PageHeader};
 use innodb::list::{FilAddr, ListBase};
-use innodb::page::{BODY, FilHeader, PageBytes, page_type, seal};
+use innodb::page::{BODY, FilHeader, PageBytes, page_type};
 use innodb::segment::{INODES, SegmentInode};
 use innodb::source::PageSource;
+use innodb::space_format::SpaceFormat;
 use innodb::space_header::{SPACE_HEADER, SpaceHeader};
 use job::error::Error;
 use job::failpoint;
@@ -54,7 +55,7 @@ pub(crate) fn at_failpoint(file: &SpaceFile, mut early: EarlyPass) -> Result<Ear
 
 /// Breaks the file in the way of this name.
 fn damage(file: &SpaceFile, kind: &str) -> Result<(), Error> {
-    let space = Space { file };
+    let space = Space::open(file)?;
     let pages = space.file.size()? / PAGE_SIZE as u64;
     let resize = |bytes: i64| file.set_size(file.size()?.saturating_add_signed(bytes));
     match kind {
@@ -130,9 +131,18 @@ fn damage(file: &SpaceFile, kind: &str) -> Result<(), Error> {
 
 struct Space<'a> {
     file: &'a SpaceFile,
+    format: SpaceFormat,
 }
 
-impl Space<'_> {
+impl<'a> Space<'a> {
+    fn open(file: &'a SpaceFile) -> Result<Space<'a>, Error> {
+        let mut first = innodb::source::page_buffer();
+        file.read(PageNo(0), &mut first[..]).map_err(Error::io("reading", file.path()))?;
+        let format = SpaceFormat::of_first_page(&first[..])
+            .ok_or_else(|| Error::BadFile("page 0 is not that of a tablespace".to_owned()))?;
+        Ok(Space { file, format })
+    }
+
     fn read(&self, page_no: u32) -> Result<Box<PageBytes>, Error> {
         let mut page = innodb::source::page_buffer();
         let read = self.file.read(PageNo(page_no), &mut page[..]);
@@ -145,7 +155,7 @@ impl Space<'_> {
     }
 
     fn write_sealed(&self, page_no: u32, page: &mut PageBytes) -> Result<(), Error> {
-        seal(page);
+        self.format.seal(page);
         self.write(page_no, page)
     }
 

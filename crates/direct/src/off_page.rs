@@ -35,7 +35,7 @@ impl Writer {
         let shape = &template.clustered().shape;
         Writer {
             mover: OffPage::new(shape, template.row_format, template.space_id),
-            pages: BlobPages::default(),
+            pages: BlobPages::new(template.format),
             short: None,
             bytes: Vec::new(),
             digest: Digest::default(),
@@ -132,7 +132,7 @@ pub(crate) struct Copier<'a> {
 
 impl<'a> Copier<'a> {
     pub(crate) fn new(sink: &'a PageSink<'a>, old: &'a SpaceFile) -> Copier<'a> {
-        Copier { sink, old, pages: BlobPages::default() }
+        Copier { sink, old, pages: BlobPages::new(sink.template().format) }
     }
 
     /// Copies the value of an external field of a record on `page`, which refers to the copy then.

@@ -12,15 +12,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use disk::File;
-use innodb::blob::{BlobReference, read_value};
+use innodb::blob::BlobReference;
 use innodb::cfg::Cfg;
 use innodb::finder::FieldFinder;
 use innodb::ids::{PAGE_SIZE, PageNo};
 use innodb::leaves::{LeafPointers, LeafRecords, LiveRecord, read_leaves};
-use innodb::page::{AlignedPage, CHECKSUM, PageBytes, checksum};
+use innodb::page::{AlignedPage, PageBytes};
 use innodb::reader::SpaceReader;
 use innodb::record::FieldSpan;
-use innodb::source::{PageSource, ReadError, page_buffer};
+use innodb::source::{PageSource, ReadError};
+use innodb::space_format::SpaceFormat;
+use innodb::value_reader::ValueReader;
 use schema::Table;
 use server::Session;
 use values::decode::{Decoder, Undecoded};
@@ -48,6 +50,7 @@ pub(crate) struct Direct {
 
 /// One file of a table.
 struct Space {
+    format: SpaceFormat,
     file: SpaceFile,
     leaves: Vec<u32>,
     records: LeafRecords,
@@ -128,7 +131,7 @@ impl Direct {
             order: Vec::new(),
             records: Vec::new(),
             finder: None,
-            scratch: Scratch { whole: Vec::new(), text: Vec::new(), page: page_buffer() },
+            scratch: Scratch::default(),
         };
         Ok(((0..count).map(reader).collect(), self.parts.len()))
     }
@@ -159,11 +162,11 @@ impl Space {
             return Ok(Err("its first index is not the one with the rows".to_owned()));
         };
         let bytes = file.file.metadata().map_err(Error::io("looking at", &path))?.len();
-        match SpaceReader::open(&file, bytes) {
-            Ok(_) => {}
+        let format = match SpaceReader::open(&file, bytes) {
+            Ok(space) => space.map().format,
             Err(error @ ReadError::Unsupported { .. }) => return Ok(Err(error.to_string())),
             Err(error) => return Err(unreadable(&path, error)),
-        }
+        };
         let corrupt = |error: ReadError| unreadable(&path, error);
         let root = PageNo(clustered.root);
         if innodb::instant::is_altered(&file, root).map_err(corrupt)? {
@@ -195,7 +198,7 @@ impl Space {
         }
         drop(pointers);
         let finder = FieldFinder::new(&records, &fields);
-        Ok(Ok(Space { file, leaves, records, finder }))
+        Ok(Ok(Space { format, file, leaves, records, finder }))
     }
 }
 
@@ -216,11 +219,12 @@ pub(crate) struct Reader<'a> {
 }
 
 /// Memory that is kept from row to row.
+#[derive(Default)]
 struct Scratch {
     /// A value that was partly off page.
     whole: Vec<u8>,
     text: Vec<u8>,
-    page: Box<PageBytes>,
+    values: ValueReader,
 }
 
 impl Worker for Reader<'_> {
@@ -259,7 +263,7 @@ impl Reader<'_> {
     ) -> Result<(), Error> {
         let page = &self.pages[at].0;
         let path = &space.file.path;
-        if checksum(page).to_be_bytes() != page[CHECKSUM..CHECKSUM + 4] {
+        if !space.format.is_intact(page) {
             let detail = format!("page {page_no} has another checksum than its bytes");
             return Err(Error::Corrupt { path: path.clone(), detail });
         }
@@ -276,7 +280,7 @@ impl Reader<'_> {
                 let written = match written {
                     Stored::Unknown => {
                         let value = (field, decoder, span);
-                        self.scratch.value((&space.file, page), value, &mut self.text)?
+                        self.scratch.value((space, page), value, &mut self.text)?
                     }
                     written => written,
                 };
@@ -309,18 +313,18 @@ impl Scratch {
     /// Writes a value of any kind, if it is one.
     fn value(
         &mut self,
-        (file, page): (&SpaceFile, &PageBytes),
+        (space, page): (&Space, &PageBytes),
         (field, decoder, span): (usize, &Decoder, &FieldSpan),
         out: &mut RowText<'_>,
     ) -> Result<Stored, Error> {
-        let Scratch { whole, text, page: blob } = self;
+        let Scratch { whole, text, values } = self;
         let stored = match span.of(page) {
             None => {
                 out.value(field, None)?;
                 return Ok(Stored::Written);
             }
             Some(bytes) if span.is_external => {
-                off_page(file, bytes, (whole, blob))?;
+                off_page(space, bytes, (whole, values))?;
                 whole.as_slice()
             }
             Some(stored) => stored,
@@ -341,9 +345,9 @@ impl Scratch {
 
 /// Puts a value together that goes on off page.
 fn off_page(
-    file: &SpaceFile,
+    Space { format, file, .. }: &Space,
     local: &[u8],
-    (whole, page): (&mut Vec<u8>, &mut PageBytes),
+    (whole, values): (&mut Vec<u8>, &mut ValueReader),
 ) -> Result<(), Error> {
     whole.clear();
     let reference = BlobReference::at_end(local).ok_or_else(|| Error::Corrupt {
@@ -351,7 +355,8 @@ fn off_page(
         detail: "a value that goes on off page does not say where".to_owned(),
     })?;
     whole.extend_from_slice(&local[..local.len() - REFERENCE]);
-    read_value(file, &reference, page, whole).map_err(|error| unreadable(&file.path, error))
+    let read = values.read((*format, file), &reference, whole);
+    read.map_err(|error| unreadable(&file.path, error))
 }
 
 fn unreadable(path: &Path, error: ReadError) -> Error {

@@ -94,7 +94,7 @@ impl Allocator {
     /// Gives one page to a segment.
     ///
     /// Errors: [`Error::SpaceFull`].
-    pub fn allocate_page(&mut self, segment: SegmentNo) -> Result<u32> {
+    pub(crate) fn allocate_page(&mut self, segment: SegmentNo) -> Result<u32> {
         self.next_range(segment, 1).map(|range| range.start)
     }
 

@@ -22,13 +22,12 @@ use crate::cfg::RowFormat;
 use crate::error::Error;
 use crate::ids::{FIL_NULL, PAGE_SIZE, PageNo, SpaceId};
 use crate::layout::blank_page;
-use crate::page::{
-    AlignedPage, BODY, CHECKSUM, PageBytes, TRAILER, checksum, fil_header, page_type, seal, u32_at,
-    view, write_at,
-};
+use crate::page::{AlignedPage, BODY, TRAILER, page_type, write_at};
 use crate::page_fill::RECORD_BYTES_MAX;
 use crate::record::{EncodedRecord, RECORD_HEADER, RecordShape, RecordWriter};
-use crate::source::{PageSource, ReadError, page_buffer, read_page};
+use crate::source::{PageSource, ReadError};
+use crate::space_format::SpaceFormat;
+use crate::value_reader::ValueReader;
 
 /// Last bytes of a field that goes on off page. 20 bytes.
 #[derive(
@@ -40,7 +39,7 @@ pub struct BlobReference {
     pub space_id: U32,
     /// `BTR_EXTERN_PAGE_NO`. First page of the value.
     pub page_no: U32,
-    /// `BTR_EXTERN_OFFSET`. [`BODY`].
+    /// `BTR_EXTERN_OFFSET`. [`BODY`]; of a value that MySQL wrote its version.
     pub offset: U32,
     /// `BTR_EXTERN_LEN`. Bytes of the value off page; flags in the highest byte, all 0.
     pub len: U64,
@@ -86,7 +85,7 @@ pub const PART_BYTES: usize = 4 << 20;
 /// Bytes of a value that a COMPACT record keeps (`DICT_ANTELOPE_MAX_INDEX_COL_LEN`).
 pub const COMPACT_PREFIX: usize = 768;
 /// A field this short stays in the record (`BTR_EXTERN_LOCAL_STORED_MAX_SIZE`).
-pub const ALWAYS_LOCAL: usize = 2 * size_of::<BlobReference>();
+pub(crate) const ALWAYS_LOCAL: usize = 2 * size_of::<BlobReference>();
 
 const _: () = {
     assert!(size_of::<BlobReference>() == 20);
@@ -97,7 +96,7 @@ const _: () = {
 
 impl RowFormat {
     /// Bytes of an off-page field that stay in the record before its reference.
-    pub fn local_prefix(self) -> usize {
+    pub(crate) fn local_prefix(self) -> usize {
         match self {
             RowFormat::Compact => COMPACT_PREFIX,
             RowFormat::Dynamic => 0,
@@ -120,7 +119,7 @@ pub fn pages_needed(len: usize) -> usize {
 ///
 /// `lens` has the bytes of each field, `None` for NULL. Errors: [`Error::RecordTooLarge`] when
 /// nothing more can leave.
-pub fn choose_external(
+pub(crate) fn choose_external(
     shape: &RecordShape,
     lens: &[Option<usize>],
     row_format: RowFormat,
@@ -166,13 +165,19 @@ fn record_size(shape: &RecordShape, lens: &[Option<usize>]) -> usize {
 }
 
 /// Pages of off-page columns, in memory.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct BlobPages {
+    format: SpaceFormat,
     numbers: Vec<u32>,
     pages: Vec<AlignedPage>,
 }
 
 impl BlobPages {
+    /// An empty list of pages, for a file of this format.
+    pub fn new(format: SpaceFormat) -> BlobPages {
+        BlobPages { format, numbers: Vec::new(), pages: Vec::new() }
+    }
+
     /// Cuts `value` into pages and gives the number of the first. The pages are sealed.
     ///
     /// `page_nos` must hold [`pages_needed`] numbers, in any order.
@@ -219,11 +224,11 @@ impl BlobPages {
     }
 
     fn add(&mut self, part: &[u8], space_id: SpaceId, page_no: u32, next: u32) {
-        let mut page = blank_page(space_id, page_no, page_type::BLOB);
+        let mut page = blank_page(self.format, space_id, page_no, page_type::BLOB);
         let part_len = U32::new(part.len() as u32);
         write_at(&mut page, BODY, &BlobHeader { part_len, next: U32::new(next) });
         page[BLOB_DATA..BLOB_DATA + part.len()].copy_from_slice(part);
-        seal(&mut page[..]);
+        self.format.seal(&mut page);
         self.numbers.push(page_no);
         self.pages.push(AlignedPage(*page));
         debug_assert!(self.numbers.len() == self.pages.len());
@@ -235,7 +240,7 @@ impl BlobPages {
     ///
     /// `page_nos` must hold [`pages_needed`] numbers for [`BlobReference::bytes`].
     ///
-    /// Errors: those of `full`; a chain of pages that is not as long as the value.
+    /// Errors: those of `full`; pages that are not together as long as the value.
     pub fn copy<E: From<ReadError>>(
         &mut self,
         source: &dyn PageSource,
@@ -244,26 +249,19 @@ impl BlobPages {
         page_nos: &mut impl Iterator<Item = u32>,
         full: &mut impl FnMut(&BlobPages) -> Result<bool, E>,
     ) -> Result<BlobReference, E> {
-        let (mut next_old, mut left) = (old.page_no.get(), old.bytes());
-        let (mut page, mut part) = (page_buffer(), Vec::with_capacity(2 * BLOB_BYTES_MAX));
+        let mut values = ValueReader::unchecked();
+        values.begin((self.format, source), old)?;
+        let (mut left, mut part) = (old.bytes(), Vec::with_capacity(2 * BLOB_BYTES_MAX));
         let first = page_nos.next().unwrap_or(FIL_NULL);
         let mut page_no = first;
         while left > 0 {
-            while next_old != FIL_NULL && part.len() <= BLOB_BYTES_MAX {
-                read_page(source, next_old, &mut page)?;
-                let header: &BlobHeader = view(&page, BODY);
-                let bytes = header.part_len.get() as usize;
-                if bytes == 0 || bytes > BLOB_BYTES_MAX {
-                    return Err(broken(next_old, bytes, "bytes of a value on its page").into());
-                }
-                part.extend_from_slice(&page[BLOB_DATA..BLOB_DATA + bytes]);
-                next_old = header.next.get();
+            while part.len() < BLOB_BYTES_MAX
+                && let Some(bytes) = values.advance(source)?
+            {
+                part.extend_from_slice(bytes);
             }
             let bytes = part.len().min(BLOB_BYTES_MAX);
-            left = match left.checked_sub(bytes).filter(|_| bytes > 0) {
-                Some(left) => left,
-                None => return Err(broken(next_old, bytes, "the value's length").into()),
-            };
+            left -= bytes;
             let next = if left > 0 { page_nos.next().unwrap_or(FIL_NULL) } else { FIL_NULL };
             self.add(&part[..bytes], space_id, page_no, next);
             part.drain(..bytes);
@@ -300,48 +298,6 @@ impl BlobPages {
         self.numbers.clear();
         self.pages.clear();
     }
-}
-
-/// Appends the value of a reference in a file of a server, as far as it is off page.
-///
-/// Errors: a source that fails; a page with another checksum than its bytes; a chain of pages that is not as long
-/// as the value.
-pub fn read_value(
-    source: &dyn PageSource,
-    reference: &BlobReference,
-    page: &mut PageBytes,
-    out: &mut Vec<u8>,
-) -> Result<(), ReadError> {
-    let (mut page_no, mut left) = (reference.page_no.get(), reference.bytes());
-    while left > 0 {
-        if page_no == FIL_NULL {
-            return Err(broken(page_no, left, "pages for all of the value"));
-        }
-        read_page(source, page_no, page)?;
-        let stored = u32_at(page, CHECKSUM);
-        if stored != checksum(page) {
-            return Err(broken(page_no, stored as usize, "the checksum of the page's bytes"));
-        }
-        let header: BlobHeader = *view(page, BODY);
-        let bytes = header.part_len.get() as usize;
-        let is_part =
-            page_type_of(page) == page_type::BLOB && (1..=BLOB_BYTES_MAX).contains(&bytes);
-        if !is_part || bytes > left {
-            return Err(broken(page_no, bytes, "a part of a value on its page"));
-        }
-        out.extend_from_slice(&page[BLOB_DATA..BLOB_DATA + bytes]);
-        (page_no, left) = (header.next.get(), left - bytes);
-    }
-    Ok(())
-}
-
-fn page_type_of(page: &PageBytes) -> u16 {
-    fil_header(page).page_type.get()
-}
-
-fn broken(page_no: u32, seen: usize, expected: &str) -> ReadError {
-    let (what, seen, expected) = ("off-page value", seen as u64, expected.to_owned());
-    Error::Corrupt { page_no, offset: BODY, what, seen, expected }.into()
 }
 
 /// Moves fields of records that are too large off page. One a worker; reused.
@@ -487,7 +443,7 @@ mod tests {
         for (len, pages) in lens.into_iter().zip([1, 1, 2, 3]) {
             assert_eq!(pages_needed(len), pages);
             let value: Vec<u8> = (0..len).map(|byte| byte as u8).collect();
-            let mut blobs = BlobPages::default();
+            let mut blobs = BlobPages::new(SpaceFormat::MariaDb);
             let numbers = [40, 41, 80];
             let first = blobs.push(&value, SpaceId(5), &mut numbers.into_iter());
             assert_eq!(first, 40);
@@ -519,7 +475,7 @@ mod tests {
         for (format, local) in [(RowFormat::Dynamic, 0), (RowFormat::Compact, 768)] {
             let mut off_page = OffPage::new(&shape, format, SpaceId(5));
             assert_eq!(off_page.plan(&writer).unwrap(), 2);
-            let mut pages = BlobPages::default();
+            let mut pages = BlobPages::new(SpaceFormat::MariaDb);
             let record = off_page.move_fields(&writer, &mut [9, 8].into_iter(), &mut pages);
             let mut spans = Vec::new();
             shape.spans(record.bytes, record.origin, &mut spans).unwrap();

@@ -1,19 +1,27 @@
 //! The `.cfg` file that `FLUSH TABLES .. FOR EXPORT` writes and IMPORT TABLESPACE reads.
 //!
 //! ```text
-//! version | host | table | autoinc | page size | table flags
-//! columns, the three system columns last | indexes, clustered first, each with its fields
+//! version | host | table | autoinc | page size | table flags | MySQL: more of the table
+//! columns, the three system columns last; MySQL: more of each
+//! MySQL: the dictionary index | indexes, clustered first, each with its fields
 //! ```
 //!
 //! Integers are big-endian; text is a 4-byte length, which counts the final NUL, and bytes.
 //!
-//! Source: MariaDB 10.11, storage/innobase/row/row0quiesce.cc.
+//! Source: MariaDB 10.11 and MySQL 9.7, storage/innobase/row/row0quiesce.cc.
+
+mod mysql;
+
+pub use mysql::{MySqlColumn, MySqlTable};
 
 use crate::error::{Error, Result};
 use crate::ids::{IndexId, PAGE_SIZE};
+use crate::space_format::SpaceFormat;
 
-/// The only version of the file that servers write (`IB_EXPORT_CFG_VERSION_V1`).
-pub const VERSION: u32 = 1;
+/// The only version of the file that MariaDB writes (`IB_EXPORT_CFG_VERSION_V1`).
+const VERSION_MARIADB: u32 = 1;
+/// The version that MySQL 9.7 writes. Earlier ones have other fields.
+const VERSION_MYSQL: u32 = 8;
 
 /// A `.cfg` file: a table as InnoDB itself sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,6 +40,8 @@ pub struct Cfg {
     pub columns: Vec<CfgColumn>,
     /// Indexes, the clustered one first.
     pub indexes: Vec<CfgIndex>,
+    /// The fields that only MySQL's file has.
+    pub mysql: Option<MySqlTable>,
 }
 
 impl Cfg {
@@ -186,8 +196,11 @@ pub mod index_type {
     pub const SPATIAL: u32 = 64;
     /// Has a virtual column.
     pub const VIRTUAL: u32 = 128;
+    /// MySQL: of the dictionary pages.
+    pub const DICTIONARY: u32 = 256;
 }
 
+/// Bit of MariaDB's `fixed_len`. MySQL has a number for it, 1 if values ascend.
 const DESCENDING: u32 = 1 << 31;
 
 impl CfgColumn {
@@ -208,6 +221,11 @@ impl CfgIndex {
     /// Whether rows are in this index.
     pub fn is_clustered(&self) -> bool {
         self.type_bits & index_type::CLUSTERED != 0
+    }
+
+    /// True if the index is that of MySQL's dictionary pages.
+    fn is_dictionary(&self) -> bool {
+        self.type_bits & index_type::DICTIONARY != 0
     }
 
     /// Whether the index is UNIQUE.
@@ -235,18 +253,31 @@ impl Cfg {
     pub fn parse(bytes: &[u8]) -> Result<Cfg> {
         let mut input = Input { bytes, offset: 0 };
         let version = input.u32("version")?;
-        if version != VERSION {
-            return Err(input.bad("version", version.to_string(), VERSION.to_string()));
-        }
-        let cfg = Cfg {
+        let format = match version {
+            VERSION_MARIADB => SpaceFormat::MariaDb,
+            VERSION_MYSQL => SpaceFormat::MySql,
+            _ => {
+                let expected = format!("{VERSION_MARIADB} of MariaDB or {VERSION_MYSQL} of MySQL");
+                return Err(input.bad("version", version.to_string(), expected));
+            }
+        };
+        let mut cfg = Cfg {
             host: input.text("host name")?,
             table: input.text("table name")?,
             autoinc: input.u64("AUTO_INCREMENT")?,
             page_size: input.u32("page size")?,
             table_flags: input.u32("table flags")?,
-            columns: input.list("column count", Input::column)?,
-            indexes: input.list("index count", Input::index)?,
+            columns: Vec::new(),
+            indexes: Vec::new(),
+            mysql: None,
         };
+        input.columns(format, &mut cfg)?;
+        cfg.indexes = input.list("index count", |input| input.index(format))?;
+        if let Some(mysql) = &mut cfg.mysql
+            && cfg.indexes.first().is_some_and(CfgIndex::is_dictionary)
+        {
+            mysql.dictionary = Some(cfg.indexes.remove(0));
+        }
         match input.bytes.len() - input.offset {
             0 => Ok(cfg),
             rest => Err(input.bad("rest of the file", format!("{rest} bytes"), "no byte".into())),
@@ -256,21 +287,43 @@ impl Cfg {
     /// The bytes of the file.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut out = Vec::new();
-        put_u32(&mut out, VERSION);
+        put_u32(
+            &mut out,
+            match self.format() {
+                SpaceFormat::MariaDb => VERSION_MARIADB,
+                SpaceFormat::MySql => VERSION_MYSQL,
+            },
+        );
         put_text(&mut out, &self.host);
         put_text(&mut out, &self.table);
         out.extend_from_slice(&self.autoinc.to_be_bytes());
         put_u32(&mut out, self.page_size);
         put_u32(&mut out, self.table_flags);
         put_u32(&mut out, self.columns.len() as u32);
-        for column in &self.columns {
-            column.put(&mut out);
+        let mysql = self.mysql.as_ref();
+        if let Some(mysql) = mysql {
+            mysql.put(&mut out);
         }
-        put_u32(&mut out, self.indexes.len() as u32);
-        for index in &self.indexes {
-            index.put(&mut out);
+        for (place, column) in self.columns.iter().enumerate() {
+            column.put(&mut out);
+            if let Some(more) = mysql.and_then(|mysql| mysql.columns.get(place)) {
+                more.put(&mut out);
+            }
+        }
+        let dictionary = mysql.and_then(|mysql| mysql.dictionary.as_ref());
+        put_u32(&mut out, (self.indexes.len() + dictionary.iter().count()) as u32);
+        for index in dictionary.into_iter().chain(&self.indexes) {
+            index.put(self.format(), &mut out);
         }
         out
+    }
+
+    /// The format of the tablespace beside the file.
+    pub fn format(&self) -> SpaceFormat {
+        match self.mysql {
+            None => SpaceFormat::MariaDb,
+            Some(_) => SpaceFormat::MySql,
+        }
     }
 
     /// The clustered index.
@@ -282,6 +335,13 @@ impl Cfg {
     ///
     /// Errors: [`Error::Unsupported`] for REDUNDANT, COMPRESSED, page compression, DATA DIRECTORY.
     pub fn row_format(&self) -> Result<RowFormat> {
+        if let Some(mysql) = self.mysql.as_ref().filter(|mysql| mysql.compression != 0) {
+            return Err(Error::Unsupported {
+                what: "table format",
+                seen: format!("COMPRESSION (type {})", mysql.compression),
+                expected: "an uncompressed DYNAMIC or COMPACT table in the data directory",
+            });
+        }
         match self.table_flags {
             table_flags::DYNAMIC_TABLE => Ok(RowFormat::Dynamic),
             table_flags::COMPACT_TABLE => Ok(RowFormat::Compact),
@@ -333,7 +393,7 @@ impl CfgColumn {
 }
 
 impl CfgIndex {
-    fn put(&self, out: &mut Vec<u8>) {
+    fn put(&self, format: SpaceFormat, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.id.0.to_be_bytes());
         for number in [
             self.space_id,
@@ -350,7 +410,16 @@ impl CfgIndex {
         put_text(out, &self.name);
         for field in &self.fields {
             put_u32(out, field.prefix_len);
-            put_u32(out, field.fixed_len | if field.descending { DESCENDING } else { 0 });
+            match format {
+                SpaceFormat::MariaDb => {
+                    let descending = if field.descending { DESCENDING } else { 0 };
+                    put_u32(out, field.fixed_len | descending);
+                }
+                SpaceFormat::MySql => {
+                    put_u32(out, field.fixed_len);
+                    put_u32(out, u32::from(!field.descending));
+                }
+            }
             put_text(out, &field.name);
         }
     }
@@ -387,9 +456,31 @@ impl<'a> Input<'a> {
         Ok(taken)
     }
 
-    fn u32(&mut self, what: &'static str) -> Result<u32> {
-        let bytes = self.take(4, what)?;
+    /// A big-endian number of so many bytes, four at most.
+    fn number(&mut self, count: usize, what: &'static str) -> Result<u32> {
+        let bytes = self.take(count, what)?;
         Ok(bytes.iter().fold(0, |number, byte| number << 8 | u32::from(*byte)))
+    }
+
+    fn u8(&mut self, what: &'static str) -> Result<u8> {
+        Ok(self.number(1, what)? as u8)
+    }
+
+    fn u16(&mut self, what: &'static str) -> Result<u16> {
+        Ok(self.number(2, what)? as u16)
+    }
+
+    fn u32(&mut self, what: &'static str) -> Result<u32> {
+        self.number(4, what)
+    }
+
+    /// A byte that is 0 or 1.
+    fn flag(&mut self, what: &'static str) -> Result<bool> {
+        match self.u8(what)? {
+            0 => Ok(false),
+            1 => Ok(true),
+            other => Err(self.bad(what, other.to_string(), "0 or 1".into())),
+        }
     }
 
     fn u64(&mut self, what: &'static str) -> Result<u64> {
@@ -416,6 +507,22 @@ impl<'a> Input<'a> {
         (0..count).map(|_| item(self)).collect()
     }
 
+    /// The columns of a table, and the fields of MySQL's file before them.
+    fn columns(&mut self, format: SpaceFormat, cfg: &mut Cfg) -> Result<()> {
+        let count = self.u32("column count")?;
+        cfg.mysql = match format {
+            SpaceFormat::MariaDb => None,
+            SpaceFormat::MySql => Some(self.mysql_table()?),
+        };
+        for _ in 0..count {
+            cfg.columns.push(self.column()?);
+            if let Some(mysql) = &mut cfg.mysql {
+                mysql.columns.push(self.mysql_column()?);
+            }
+        }
+        Ok(())
+    }
+
     fn column(&mut self) -> Result<CfgColumn> {
         Ok(CfgColumn {
             prtype: self.u32("column prtype")?,
@@ -429,7 +536,7 @@ impl<'a> Input<'a> {
         })
     }
 
-    fn index(&mut self) -> Result<CfgIndex> {
+    fn index(&mut self, format: SpaceFormat) -> Result<CfgIndex> {
         let id = IndexId(self.u64("index id")?);
         let space_id = self.u32("index space id")?;
         let root = self.u32("index root page")?;
@@ -440,7 +547,7 @@ impl<'a> Input<'a> {
         let n_nullable = self.u32("index n_nullable")?;
         let n_fields = self.u32("index n_fields")?;
         let name = self.text("index name")?;
-        let fields = (0..n_fields).map(|_| self.field()).collect::<Result<Vec<_>>>()?;
+        let fields = (0..n_fields).map(|_| self.field(format)).collect::<Result<Vec<_>>>()?;
         Ok(CfgIndex {
             id,
             space_id,
@@ -455,15 +562,20 @@ impl<'a> Input<'a> {
         })
     }
 
-    fn field(&mut self) -> Result<CfgField> {
+    fn field(&mut self, format: SpaceFormat) -> Result<CfgField> {
         let prefix_len = self.u32("field prefix_len")?;
-        let fixed_and_order = self.u32("field fixed_len")?;
-        Ok(CfgField {
-            prefix_len,
-            fixed_len: fixed_and_order & !DESCENDING,
-            descending: fixed_and_order & DESCENDING != 0,
-            name: self.text("field name")?,
-        })
+        let fixed_len = self.u32("field fixed_len")?;
+        let (fixed_len, descending) = match format {
+            SpaceFormat::MariaDb => (fixed_len & !DESCENDING, fixed_len & DESCENDING != 0),
+            SpaceFormat::MySql => match self.u32("field is_ascending")? {
+                0 => (fixed_len, true),
+                1 => (fixed_len, false),
+                other => {
+                    return Err(self.bad("field is_ascending", other.to_string(), "0 or 1".into()));
+                }
+            },
+        };
+        Ok(CfgField { prefix_len, fixed_len, descending, name: self.text("field name")? })
     }
 }
 
@@ -533,6 +645,7 @@ mod tests {
         let mut bytes = GOLDEN.to_vec();
         bytes[3] = 2;
         let text = Cfg::parse(&bytes).unwrap_err().to_string();
-        assert_eq!(text, ".cfg file, byte 4: version is 2, expected 1");
+        let expected = "version is 2, expected 1 of MariaDB or 8 of MySQL";
+        assert_eq!(text, format!(".cfg file, byte 4: {expected}"));
     }
 }

@@ -26,10 +26,6 @@ pub struct SpaceId(pub u32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct IndexId(pub u64);
 
-/// Number of a file segment, unique in a tablespace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct SegmentId(pub u64);
-
 impl PageNo {
     /// Byte of the file at which the page starts.
     pub fn file_offset(self) -> u64 {

@@ -6,23 +6,24 @@ mod fields;
 
 use std::collections::BTreeMap;
 
-use crate::blob::BlobHeader;
 use crate::extent::{DESCRIPTORS, DESCRIPTORS_PER_PAGE, ExtentDescriptor, NODE, state};
 use crate::ids::{FIL_NULL, PAGE_SIZE, PAGES_PER_EXTENT, PageNo};
 use crate::index_page::{
     COMPACT_FLAG, DIRECTORY_END, HEAP, INFIMUM, PAGE_HEADER, PageHeader, SUPREMUM, next_record,
 };
 use crate::list::{FilAddr, ListBase};
-use crate::page::{BODY, CHECKSUM, PageBytes, TRAILER, checksum, fil_header, u16_at, u32_at, view};
+use crate::lob::Part;
+use crate::page::{BODY, PageBytes, fil_header, page_type, u16_at, view};
 use crate::record::RECORD_HEADER;
 use crate::segment::{INODES, INODES_PER_PAGE, SegmentInode};
 use crate::source::{PageSource, ReadError, page_buffer, read_page};
+use crate::space_format::SpaceFormat;
 use crate::space_map::SpaceMap;
 use crate::verify::{Context, IndexReport, PageKind, PageSummary, RUN_PAGES, Report, Verifier};
 
 use core::mem::offset_of;
 
-use fields::{blob_fields, fil_fields, index_fields, number, space_fields};
+use fields::{fil_fields, index_fields, part_fields, space_fields, trailer_fields};
 
 /// Sums over a whole file.
 #[derive(Clone, Debug)]
@@ -133,8 +134,10 @@ pub struct Field {
 pub enum FieldValue {
     /// A count, number or size.
     Number(u64),
-    /// Bits, a checksum.
+    /// Bits.
     Bits(u32),
+    /// A checksum: [`PageView::checksum`] on a sound page.
+    Checksum(u32),
     /// A page, or none.
     Page(u32),
     /// A place in a page, or none.
@@ -221,7 +224,8 @@ pub fn state_name(extent_state: u32) -> &'static str {
 }
 
 impl PageView {
-    /// Takes a page apart. Any bytes can be given.
+    /// Takes a page apart. Any bytes can be given; what is no tablespace of MySQL is read as one of
+    /// MariaDB.
     ///
     /// Errors: a source that fails.
     ///
@@ -238,16 +242,18 @@ impl PageView {
     /// ```
     pub fn read(source: &dyn PageSource, page_no: PageNo) -> Result<PageView, ReadError> {
         let mut page = page_buffer();
+        read_page(source, 0, &mut page)?;
+        let format = SpaceFormat::of_first_page(&page[..]).unwrap_or(SpaceFormat::MariaDb);
         read_page(source, page_no.0, &mut page)?;
-        Ok(PageView::of(page_no.0, &page))
+        Ok(PageView::of(format, page_no.0, &page))
     }
 
-    fn of(page_no: u32, page: &PageBytes) -> PageView {
+    fn of(format: SpaceFormat, page_no: u32, page: &PageBytes) -> PageView {
         let mut view = PageView {
             page_no,
-            kind: PageKind::of(fil_header(page).page_type.get()),
-            fields: fil_fields(page),
-            checksum: checksum(page),
+            kind: PageKind::of(format, fil_header(page).page_type.get()),
+            fields: fil_fields(format, page),
+            checksum: format.checksum(page),
             slots: Vec::new(),
             records: Vec::new(),
             broken: None,
@@ -262,22 +268,25 @@ impl PageView {
             }
             PageKind::Descriptors => view.extents = extents(page_no, page),
             PageKind::Inodes => view.segments = segments(page),
-            PageKind::Index | PageKind::RTree => {
-                view.fields.extend(index_fields(page));
-                view.slots = slots(page);
-                (view.records, view.broken) = records(page);
+            PageKind::Index | PageKind::RTree => view.add_records(page),
+            PageKind::Dictionary if fil_header(page).page_type.get() == page_type::SDI => {
+                view.add_records(page);
             }
             PageKind::OffPage => {
-                view.fields.extend(blob_fields(page));
-                let data = BODY + size_of::<BlobHeader>();
+                view.fields.extend(part_fields(page));
+                let data = Part::of(page).map_or(BODY, |part| part.room.start);
                 view.bytes = page[data..data + BODY_BYTES].to_vec();
             }
             _ => view.bytes = page[BODY..BODY + BODY_BYTES].to_vec(),
         }
-        view.fields.push(number(TRAILER, "FIL_PAGE_FCRC32_END_LSN", u32_at(page, TRAILER)));
-        let value = FieldValue::Bits(u32_at(page, CHECKSUM));
-        view.fields.push(Field { offset: CHECKSUM, name: "FIL_PAGE_FCRC32_CHECKSUM", value });
+        view.fields.extend(trailer_fields(format, page));
         view
+    }
+
+    fn add_records(&mut self, page: &PageBytes) {
+        self.fields.extend(index_fields(page));
+        self.slots = slots(page);
+        (self.records, self.broken) = records(page);
     }
 }
 
@@ -400,12 +409,13 @@ mod tests {
         #[test]
         fn any_page_can_be_shown(
             bytes in proptest::collection::vec(any::<u8>(), PAGE_SIZE),
-            page_type in prop_oneof![Just(17_855_u16), Just(3), Just(8), Just(9), Just(10), any::<u16>()],
+            page_type in prop_oneof![Just(17_855_u16), Just(3), Just(8), Just(9), Just(10), 18_u16..25, any::<u16>()],
         ) {
             let mut page = page_buffer();
             page.copy_from_slice(&bytes);
             page[24..26].copy_from_slice(&page_type.to_be_bytes());
-            PageView::of(7, &page);
+            PageView::of(SpaceFormat::MariaDb, 7, &page);
+            PageView::of(SpaceFormat::MySql, 7, &page);
         }
     }
 }

@@ -5,6 +5,7 @@
 //! page 16384 * n          descriptors of the 256 extents from there on
 //! page 16384 * n + 1      change buffer bitmap, all zero: no hint, nothing buffered
 //! inode pages             as in the template, each segment with its pages
+//! dictionary page         as in the template; MySQL only
 //! ```
 //!
 //! Memory: 12 bytes an extent, 12 MB for a tablespace of 1 TB.
@@ -18,8 +19,9 @@ use crate::allocator::{Allocator, Owner};
 use crate::extent::{DESCRIPTORS, DESCRIPTORS_PER_PAGE, ExtentDescriptor, NODE, state};
 use crate::ids::{FIL_NULL, PAGE_SIZE, PAGES_PER_EXTENT, PAGES_PER_XDES, PageNo, SpaceId};
 use crate::list::{FilAddr, ListBase, ListNode};
-use crate::page::{BODY, FilHeader, PageBytes, TRAILER, page_type, read_at, seal, write_at};
+use crate::page::{BODY, FilHeader, PageBytes, TRAILER, page_type, read_at, write_at};
 use crate::segment::{FRAGMENTS, SegmentInode};
+use crate::space_format::SpaceFormat;
 use crate::space_header::{SPACE_HEADER, SpaceHeader};
 use crate::template::Template;
 
@@ -106,8 +108,13 @@ impl<'a> Layout<'a> {
             self.fill_inode_page(*page_no, &mut page);
             (*page_no, page)
         });
-        spaces.chain(inodes).map(|(page_no, mut page)| {
-            seal(&mut page[..]);
+        let dictionary = self.template.dictionary.iter().map(|(page_no, page)| {
+            let mut page = page.clone();
+            clear_lsn(&mut page);
+            (*page_no, page)
+        });
+        spaces.chain(inodes).chain(dictionary).map(|(page_no, mut page)| {
+            self.template.format.seal(&mut page);
             (PageNo(page_no), page)
         })
     }
@@ -156,7 +163,7 @@ impl<'a> Layout<'a> {
 
     fn descriptor_page(&self, section: u32) -> Box<PageBytes> {
         let page_no = section * PAGES_PER_XDES;
-        let mut page = blank_page(self.template.space_id, page_no, page_type::XDES);
+        let mut page = self.blank_page(page_no, page_type::XDES);
         if section == 0 {
             page.clone_from(&self.template.space_page);
             clear_lsn(&mut page);
@@ -173,7 +180,11 @@ impl<'a> Layout<'a> {
     }
 
     fn bitmap_page(&self, page_no: u32) -> Box<PageBytes> {
-        blank_page(self.template.space_id, page_no, page_type::IBUF_BITMAP)
+        self.blank_page(page_no, page_type::IBUF_BITMAP)
+    }
+
+    fn blank_page(&self, page_no: u32, page_type: u16) -> Box<PageBytes> {
+        blank_page(self.template.format, self.template.space_id, page_no, page_type)
     }
 
     fn space_header(&self, template: SpaceHeader) -> SpaceHeader {
@@ -237,13 +248,18 @@ impl<'a> Layout<'a> {
 }
 
 /// A page with nothing but its header.
-pub(crate) fn blank_page(space_id: SpaceId, page_no: u32, page_type: u16) -> Box<PageBytes> {
+pub(crate) fn blank_page(
+    format: SpaceFormat,
+    space_id: SpaceId,
+    page_no: u32,
+    page_type: u16,
+) -> Box<PageBytes> {
     let mut page = Box::new([0; PAGE_SIZE]);
     let header = FilHeader {
-        key_version: U32::ZERO,
+        key_version_or_checksum: U32::ZERO,
         page_no: U32::new(page_no),
-        prev: U32::new(FIL_NULL),
-        next: U32::new(FIL_NULL),
+        prev: U32::new(format.no_neighbour()),
+        next: U32::new(format.no_neighbour()),
         lsn: U64::ZERO,
         page_type: U16::new(page_type),
         flush_lsn: U64::ZERO,

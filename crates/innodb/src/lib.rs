@@ -1,13 +1,15 @@
 //! The InnoDB tablespace format: described, built, read and verified.
 //!
-//! A pure library: no threads, no server, no I/O policy. Only 16 KiB pages,
-//! full_crc32 checksums and COMPACT or DYNAMIC rows are written.
+//! A pure library: no threads, no server, no I/O policy. Only files of MariaDB (full_crc32) and of MySQL
+//! (8.0 and newer) with 16 KiB pages and COMPACT or DYNAMIC rows are read and written; what sets the two
+//! apart is in [`space_format`].
 //!
 //! ```text
 //! page 0  space header + extent descriptors    (again at 16384, 32768, ...)
 //! page 1  change buffer bitmap, all zero       (again after each of those)
 //! page 2  segment inodes
-//! page 3  clustered root, then the roots of the secondary indexes
+//! page 3  MySQL: root of the dictionary pages
+//! ...     clustered root, then the roots of the secondary indexes
 //! ...     leaf, non-leaf and off-page column pages, in segments
 //! ```
 //!
@@ -88,6 +90,8 @@ pub mod page;
 
 pub mod list;
 
+pub mod space_format;
+
 pub mod space_header;
 
 pub mod extent;
@@ -116,12 +120,16 @@ pub mod blob;
 
 pub mod layout;
 
+mod lob;
+
 // Reading: who owns which page, records in order, every rule of the format, and words for people.
 pub mod source;
 
 pub mod space_map;
 
 pub mod reader;
+
+pub mod value_reader;
 
 pub mod leaves;
 

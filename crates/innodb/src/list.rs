@@ -67,11 +67,6 @@ pub struct ListNode {
     pub next: FilAddr,
 }
 
-impl ListNode {
-    /// A node that is alone, or on no list.
-    pub const ALONE: ListNode = ListNode { prev: FilAddr::NULL, next: FilAddr::NULL };
-}
-
 const _: () = {
     assert!(size_of::<FilAddr>() == 6);
     assert!(size_of::<ListBase>() == 16);

@@ -19,8 +19,8 @@ use crate::ids::PAGE_SIZE;
 )]
 #[repr(C)]
 pub struct FilHeader {
-    /// Encryption key version of a full_crc32 page; 0 is not encrypted.
-    pub key_version: U32,
+    /// MariaDB: number of the encryption key, 0 for none. MySQL: `FIL_PAGE_SPACE_OR_CHKSUM`.
+    pub key_version_or_checksum: U32,
     /// `FIL_PAGE_OFFSET`. Number of this page; page 0 starts at byte 0.
     pub page_no: U32,
     /// `FIL_PAGE_PREV`. Left sibling on this B+tree level, or [`crate::ids::FIL_NULL`].
@@ -35,18 +35,6 @@ pub struct FilHeader {
     pub flush_lsn: U64,
     /// `FIL_PAGE_SPACE_ID`. The tablespace this page belongs to.
     pub space_id: U32,
-}
-
-/// Last 8 bytes of every page of a full_crc32 space.
-#[derive(
-    Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
-)]
-#[repr(C)]
-pub struct FilTrailer {
-    /// Low half of [`FilHeader::lsn`].
-    pub lsn_low: U32,
-    /// CRC-32C of every byte before this field.
-    pub checksum: U32,
 }
 
 impl FilHeader {
@@ -77,9 +65,21 @@ pub mod page_type {
     pub const XDES: u16 = 9;
     /// Part of a column stored off page (`FIL_PAGE_TYPE_BLOB`).
     pub const BLOB: u16 = 10;
+    /// MySQL: dictionary data that one page does not hold (`FIL_PAGE_SDI_BLOB`, `FIL_PAGE_SDI_ZBLOB`).
+    pub const SDI_BLOB: u16 = 18;
+    /// See [`SDI_BLOB`].
+    pub const SDI_ZBLOB: u16 = 19;
+    /// MySQL: more places of the parts of a column stored off page (`FIL_PAGE_TYPE_LOB_INDEX`).
+    pub const LOB_INDEX: u16 = 22;
+    /// MySQL: part of a column stored off page (`FIL_PAGE_TYPE_LOB_DATA`).
+    pub const LOB_DATA: u16 = 23;
+    /// MySQL: first part of a column stored off page, and places of the others (`FIL_PAGE_TYPE_LOB_FIRST`).
+    pub const LOB_FIRST: u16 = 24;
+    /// MySQL: B+tree page of the dictionary data of the table (`FIL_PAGE_SDI`).
+    pub const SDI: u16 = 0x45BD;
     /// B+tree page (`FIL_PAGE_INDEX`).
     pub const INDEX: u16 = 0x45BF;
-    /// Clustered root that carries instant ALTER metadata (`FIL_PAGE_TYPE_INSTANT`).
+    /// MariaDB: clustered root that carries instant ALTER metadata (`FIL_PAGE_TYPE_INSTANT`).
     pub const INSTANT: u16 = 18;
     /// R-tree page (`FIL_PAGE_RTREE`).
     pub const RTREE: u16 = 0x45BE;
@@ -87,17 +87,14 @@ pub mod page_type {
 
 /// First byte after the header.
 pub const BODY: usize = size_of::<FilHeader>();
-/// First byte of the trailer.
-pub const TRAILER: usize = PAGE_SIZE - size_of::<FilTrailer>();
-/// First byte of the checksum; it covers everything before.
-pub const CHECKSUM: usize = TRAILER + offset_of!(FilTrailer, checksum);
+/// First byte of the trailer: a checksum and the low half of [`FilHeader::lsn`], in the order of the
+/// [format](crate::space_format::SpaceFormat).
+pub const TRAILER: usize = PAGE_SIZE - size_of::<U64>();
 
 const _: () = {
     assert!(BODY == 38);
     assert!(offset_of!(FilHeader, space_id) == 34);
-    assert!(size_of::<FilTrailer>() == 8);
     assert!(TRAILER == 16_376);
-    assert!(CHECKSUM + size_of::<U32>() == PAGE_SIZE);
 };
 
 /// Bytes of one page.
@@ -167,18 +164,4 @@ pub(crate) fn read_at<T: FromBytes>(page: &PageBytes, at: usize) -> T {
 pub(crate) fn write_at<T: IntoBytes + Immutable>(page: &mut PageBytes, at: usize, value: &T) {
     let bytes = value.as_bytes();
     page[at..at + bytes.len()].copy_from_slice(bytes);
-}
-
-/// CRC-32C that belongs at [`CHECKSUM`] of `page`.
-///
-/// Source: MariaDB 10.11, storage/innobase/buf/buf0checksum.cc, full_crc32.
-pub fn checksum(page: &[u8]) -> u32 {
-    crc32c::crc32c(&page[..CHECKSUM])
-}
-
-/// Writes the checksum of a page whose every other byte is final.
-pub fn seal(page: &mut [u8]) {
-    assert!(page.len() == PAGE_SIZE, "a page is sealed as a whole");
-    let sum = checksum(page);
-    page[CHECKSUM..PAGE_SIZE].copy_from_slice(&sum.to_be_bytes());
 }

@@ -18,6 +18,7 @@ use crate::index_page::{
 use crate::page::{BODY, FilHeader, PageBytes, page_type, read_at, u16_at};
 use crate::record::{CHILD, RECORD_HEADER, status};
 use crate::segment::SegmentHeader;
+use crate::space_format::SpaceFormat;
 
 /// Most bytes of a record: two must fit every page, or a tree could grow without end.
 pub const RECORD_BYTES_MAX: usize = FREE_SPACE_EMPTY / 2 - 1;
@@ -74,7 +75,7 @@ impl PageHead {
     ) -> PageHead {
         let mut bytes = [0; HEAP];
         let frame = FilHeader {
-            key_version: U32::ZERO,
+            key_version_or_checksum: U32::ZERO,
             page_no: U32::ZERO,
             prev: U32::new(FIL_NULL),
             next: U32::new(FIL_NULL),
@@ -308,11 +309,17 @@ fn put_u32(page: &mut PageBytes, at: usize, value: u32) {
 }
 
 /// Sets the page number and both links of an index page, and its checksum.
-pub(crate) fn link_and_seal(page: &mut PageBytes, page_no: u32, prev: u32, next: u32) {
+pub(crate) fn link_and_seal(
+    format: SpaceFormat,
+    page: &mut PageBytes,
+    page_no: u32,
+    prev: u32,
+    next: u32,
+) {
     put_u32(page, offset_of!(FilHeader, page_no), page_no);
     put_u32(page, offset_of!(FilHeader, prev), prev);
     put_u32(page, offset_of!(FilHeader, next), next);
-    crate::page::seal(page);
+    format.seal(page);
 }
 
 const _: () = {

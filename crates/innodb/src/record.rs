@@ -111,9 +111,16 @@ pub struct RecordShape {
 impl RecordShape {
     /// Shape of the leaf records of `index`.
     ///
-    /// Errors: [`Error::UnknownColumn`] for a virtual column, [`Error::Cfg`] for a file that
-    /// contradicts itself.
+    /// Errors: [`Error::UnknownColumn`] for a virtual column, [`Error::Unsupported`] for a table of MySQL
+    /// with instant columns, [`Error::Cfg`] for a file that contradicts itself.
     pub fn leaf(cfg: &Cfg, index: &CfgIndex) -> Result<RecordShape> {
+        if let Some(mysql) = cfg.mysql.as_ref().filter(|mysql| !mysql.is_plain()) {
+            return Err(Error::Unsupported {
+                what: "row version",
+                seen: mysql.row_version.to_string(),
+                expected: "a table without instant columns",
+            });
+        }
         if index.fields.len() > FIELDS_MAX {
             let (seen, expected) = (index.fields.len().to_string(), format!("up to {FIELDS_MAX}"));
             return Err(contradiction("fields of an index", seen, expected));

@@ -52,7 +52,7 @@ pub enum ReadError {
     /// A tablespace of another kind.
     #[error(
         "the file uses {what} (FSP_SPACE_FLAGS {flags:#x}), \
-         but only full_crc32 tablespaces with plain 16 KiB pages can be read"
+         but only tablespaces of MariaDB (full_crc32) and MySQL (8.0 and newer) with plain 16 KiB pages can be read"
     )]
     Unsupported {
         /// `FSP_SPACE_FLAGS`.

@@ -14,11 +14,15 @@ use crate::list::{ListBase, ListNode};
 use crate::page::{PageBytes, fil_header, page_type, view};
 use crate::segment::{INODE_PAGE_NODE, INODES, INODES_PER_PAGE, SegmentHeader, SegmentInode};
 use crate::source::{PageSource, ReadError, page_buffer, read_page};
-use crate::space_header::{FLAGS_FULL_CRC32_16K, SPACE_HEADER, SpaceHeader};
+use crate::space_format::SpaceFormat;
+use crate::space_header::SpaceHeader;
+use crate::verify::PageKind;
 
 /// The allocation structures of a tablespace.
 #[derive(Clone, Debug)]
 pub struct SpaceMap {
+    /// Format of the file.
+    pub format: SpaceFormat,
     /// Whole pages in the file.
     pub pages: u32,
     /// Bytes after the last whole page; 0 in a sound file.
@@ -33,6 +37,8 @@ pub struct SpaceMap {
     pub segments: Vec<Segment>,
     /// Indexes, by root page; the first is the clustered one.
     pub indexes: Vec<IndexRoot>,
+    /// MySQL: the index of the dictionary pages (SDI), which is none of the table's.
+    pub dictionary: Option<IndexRoot>,
     /// Pages of `inode_pages`: asked about any page of the file.
     inode_page_nos: HashSet<u32>,
     /// Where in `segments` the one is whose inode is at a byte of a page.
@@ -108,7 +114,7 @@ impl SpaceMap {
     /// Reads the map of a file of `file_bytes` bytes.
     ///
     /// Errors: a source that fails; a file without a page; a first page that is not that of a
-    /// full_crc32 tablespace with 16 KiB pages.
+    /// tablespace of a known [`SpaceFormat`].
     pub fn read(source: &dyn PageSource, file_bytes: u64) -> Result<SpaceMap, ReadError> {
         let pages = u32::try_from(file_bytes / PAGE_SIZE as u64)
             .ok()
@@ -116,8 +122,10 @@ impl SpaceMap {
             .ok_or_else(|| bad_first_page(0, "file size", file_bytes, "at least a page"))?;
         let mut page = page_buffer();
         read_page(source, 0, &mut page)?;
-        let header = space_header(&page)?;
+        let (format, header) = SpaceFormat::with_header(&page)?;
+        let dictionary_root = format.dictionary_root(&page);
         let mut map = SpaceMap {
+            format,
             pages,
             bytes_over: (file_bytes % PAGE_SIZE as u64) as u32,
             header,
@@ -125,6 +133,7 @@ impl SpaceMap {
             inode_pages: Vec::new(),
             segments: Vec::new(),
             indexes: Vec::new(),
+            dictionary: None,
             inode_page_nos: HashSet::new(),
             segment_places: HashMap::new(),
             fragments: HashMap::new(),
@@ -133,7 +142,7 @@ impl SpaceMap {
         map.read_extents(source, &mut page)?;
         map.read_inodes(source, header.inodes_full, &mut page)?;
         map.read_inodes(source, header.inodes_free, &mut page)?;
-        map.read_roots(source, &mut page)?;
+        map.read_roots(source, dictionary_root, &mut page)?;
         map.index_owners();
         Ok(map)
     }
@@ -149,7 +158,7 @@ impl SpaceMap {
     }
 
     /// Position in [`SpaceMap::segments`] of the segment that owns a page.
-    pub fn segment_of(&self, page_no: u32) -> Option<usize> {
+    pub(crate) fn segment_of(&self, page_no: u32) -> Option<usize> {
         let extent = *self.extent_segments.get((page_no / PAGES_PER_EXTENT) as usize)?;
         match extent {
             NO_SEGMENT => self.fragments.get(&page_no).map(|segment| *segment as usize),
@@ -162,13 +171,20 @@ impl SpaceMap {
         self.segments[self.segment_of(page_no)?].role
     }
 
+    /// True if a segment, by its position in [`SpaceMap::segments`], is one of the dictionary's.
+    pub(crate) fn is_dictionary(&self, segment: usize) -> bool {
+        let root = self.dictionary.iter();
+        root.flat_map(|root| [root.leaf, root.top])
+            .any(|header| self.segment_at(&header) == Some(segment))
+    }
+
     /// Whether a page is on one of the two lists of inode pages.
-    pub fn is_inode_page(&self, page_no: u32) -> bool {
+    pub(crate) fn is_inode_page(&self, page_no: u32) -> bool {
         self.inode_page_nos.contains(&page_no)
     }
 
     /// Position in [`SpaceMap::segments`] of the segment a root page names.
-    pub fn segment_at(&self, header: &SegmentHeader) -> Option<usize> {
+    pub(crate) fn segment_at(&self, header: &SegmentHeader) -> Option<usize> {
         let (page_no, offset) = (header.page_no.get(), usize::from(header.offset.get()));
         self.segment_places.get(&(page_no, offset)).map(|segment| *segment as usize)
     }
@@ -236,6 +252,7 @@ impl SpaceMap {
     fn read_roots(
         &mut self,
         source: &dyn PageSource,
+        dictionary_root: Option<u32>,
         page: &mut PageBytes,
     ) -> Result<(), ReadError> {
         for segment in 0..self.segments.len() {
@@ -246,19 +263,24 @@ impl SpaceMap {
             read_page(source, root, page)?;
             let page_type = fil_header(page).page_type.get();
             let header = index_header(page);
-            let is_index =
-                matches!(page_type, page_type::INDEX | page_type::INSTANT | page_type::RTREE);
-            if !is_index || self.segment_at(&header.top_segment) != Some(segment) {
+            if self.segment_at(&header.top_segment) != Some(segment) {
                 continue;
             }
-            self.indexes.push(IndexRoot {
+            let found = IndexRoot {
                 root,
                 id: IndexId(header.index_id.get()),
                 level: header.level.get(),
                 page_type,
                 leaf: header.leaf_segment,
                 top: header.top_segment,
-            });
+            };
+            match PageKind::of(self.format, page_type) {
+                PageKind::Index | PageKind::RTree => self.indexes.push(found),
+                PageKind::Dictionary if dictionary_root == Some(root) => {
+                    self.dictionary = Some(found);
+                }
+                _ => {}
+            }
         }
         self.indexes.sort_by_key(|index| index.root);
         Ok(())
@@ -285,40 +307,6 @@ impl SpaceMap {
             _ => NO_SEGMENT,
         };
         self.extent_segments = self.extents.iter().map(owner).collect();
-    }
-}
-
-fn space_header(page: &PageBytes) -> Result<SpaceHeader, ReadError> {
-    let fil = fil_header(page);
-    if fil.page_type.get() != page_type::FSP_HDR {
-        let seen = fil.page_type.get().into();
-        return Err(bad_first_page(24, "FIL_PAGE_TYPE", seen, "8, that of a space header").into());
-    }
-    let header: SpaceHeader = *view(page, SPACE_HEADER);
-    match header.flags.get() {
-        FLAGS_FULL_CRC32_16K => Ok(header),
-        flags => Err(ReadError::Unsupported { flags, what: flags_name(flags) }),
-    }
-}
-
-/// What sets a tablespace apart that this crate does not read.
-///
-/// Source: MariaDB 10.11, storage/innobase/include/fsp0types.h, `FSP_FLAGS_*`.
-fn flags_name(flags: u32) -> &'static str {
-    /// full_crc32, and in such a space the page size and the page compression.
-    const FULL_CRC32: u32 = 0x10;
-    const FULL_CRC32_PAGE_SIZE: u32 = 0x0F;
-    const FULL_CRC32_COMPRESSED: u32 = 0xE0;
-    /// In a space of the older kind: the page size of ROW_FORMAT=COMPRESSED, another page size.
-    const ZIP: u32 = 0x1E;
-    const PAGE_SIZE: u32 = 0x3C0;
-    match flags {
-        _ if flags & FULL_CRC32 != 0 && flags & FULL_CRC32_COMPRESSED != 0 => "page compression",
-        _ if flags & FULL_CRC32 != 0 && flags & FULL_CRC32_PAGE_SIZE != 5 => "another page size",
-        _ if flags & FULL_CRC32 != 0 => "unknown flags",
-        _ if flags & ZIP != 0 => "ROW_FORMAT=COMPRESSED",
-        _ if flags & PAGE_SIZE != 0 => "another page size",
-        _ => "innodb_checksum_algorithm other than full_crc32",
     }
 }
 

@@ -7,7 +7,6 @@
 //! `btr_create`.
 
 use core::mem::size_of;
-use zerocopy::byteorder::big_endian::U32;
 
 use crate::cfg::{Cfg, CfgIndex, RowFormat, index_type};
 use crate::error::{Error, Result};
@@ -16,16 +15,19 @@ use crate::ids::{FIL_NULL, IndexId, PAGE_SIZE, PAGES_PER_EXTENT, PAGES_PER_XDES,
 use crate::index_page::{PAGE_HEADER, PageHeader};
 use crate::list::ListNode;
 use crate::order::KeyOrder;
-use crate::page::{CHECKSUM, FilHeader, PageBytes, checksum, page_type, read_at};
+use crate::page::{FilHeader, PageBytes, page_type, read_at};
 use crate::record::RecordShape;
 use crate::segment::{
     INODE_MAGIC, INODE_PAGE_NODE, INODES, INODES_PER_PAGE, SegmentHeader, SegmentInode,
 };
-use crate::space_header::{FLAGS_FULL_CRC32_16K, SPACE_HEADER, SpaceHeader};
+use crate::space_format::{SpaceFormat, WrongChecksum};
+use crate::space_header::{SPACE_HEADER, SpaceHeader};
 
 /// An empty tablespace, checked.
 #[derive(Clone, Debug)]
 pub struct Template {
+    /// Format of the file.
+    pub format: SpaceFormat,
     /// Tablespace id of every page.
     pub space_id: SpaceId,
     /// What stays in a record of an off-page column.
@@ -36,13 +38,18 @@ pub struct Template {
     pub(crate) space_page: Box<PageBytes>,
     /// Pages of segment inodes, with their numbers, ascending.
     pub(crate) inode_pages: Vec<(u32, Box<PageBytes>)>,
-    /// Two segments an index: top at `2 * index`, leaf after it.
+    /// MySQL: the only page of the dictionary, with its number. The server puts the table's own
+    /// definition there at IMPORT.
+    pub(crate) dictionary: Option<(u32, Box<PageBytes>)>,
+    /// Two segments an index: top at `2 * index`, leaf after it. The dictionary's are the last.
     pub(crate) segments: Vec<TemplateSegment>,
 }
 
 /// An index of a [`Template`].
 #[derive(Clone, Debug)]
 pub struct TemplateIndex {
+    /// Format of the tablespace.
+    pub format: SpaceFormat,
     /// Name.
     pub name: String,
     /// Tablespace id.
@@ -102,16 +109,28 @@ impl Template {
         let row_format = cfg.row_format()?;
         check_cfg(cfg)?;
         let file = File::open(ibd)?;
+        if file.format != cfg.format() {
+            return Err(Error::Unsupported {
+                what: "tablespace format",
+                seen: format!("{:?} with a .cfg file of {:?}", file.format, cfg.format()),
+                expected: "files of one server",
+            });
+        }
         let mut template = Template {
+            format: file.format,
             space_id: file.space_id,
             row_format,
             indexes: Vec::with_capacity(cfg.indexes.len()),
             space_page: Box::new(*file.page(0)?),
             inode_pages: Vec::new(),
+            dictionary: None,
             segments: Vec::with_capacity(2 * cfg.indexes.len()),
         };
         for index in &cfg.indexes {
             template.add_index(&file, cfg, index)?;
+        }
+        if let Some(root) = file.format.dictionary_root(&template.space_page) {
+            template.add_dictionary(&file, root)?;
         }
         file.check_nothing_else(&template)?;
         Ok(template)
@@ -127,7 +146,9 @@ impl Template {
     pub(crate) fn used_pages(&self) -> Vec<u32> {
         let roots = self.indexes.iter().map(|index| index.root);
         let inodes = self.inode_pages.iter().map(|(page_no, _)| *page_no);
-        let mut pages: Vec<u32> = [0, 1].into_iter().chain(inodes).chain(roots).collect();
+        let dictionary = self.dictionary.iter().map(|(page_no, _)| *page_no);
+        let mut pages: Vec<u32> =
+            [0, 1].into_iter().chain(inodes).chain(roots).chain(dictionary).collect();
         pages.sort_unstable();
         pages
     }
@@ -135,20 +156,12 @@ impl Template {
     fn add_index(&mut self, file: &File<'_>, cfg: &Cfg, index: &CfgIndex) -> Result<()> {
         let header = file.empty_root(index)?;
         let number = self.segments.len();
-        for (segment, page) in [(header.top_segment, Some(index.root)), (header.leaf_segment, None)]
-        {
-            let found = file.empty_segment(segment, index.root, page)?;
-            if self.inode_pages.iter().all(|(page_no, _)| *page_no != found.inode_page) {
-                let bytes = Box::new(*file.page(found.inode_page)?);
-                self.inode_pages.push((found.inode_page, bytes));
-                self.inode_pages.sort_unstable_by_key(|(page_no, _)| *page_no);
-            }
-            self.segments.push(found);
-        }
+        self.add_segments(file, index.root, &header)?;
         let shape = RecordShape::leaf(cfg, index)?;
         let key = &shape.fields[..shape.key_fields];
         let order = KeyOrder::new(cfg, &index.name, key, &|_, _| None, &mut Vec::new());
         self.indexes.push(TemplateIndex {
+            format: self.format,
             name: index.name.clone(),
             space_id: self.space_id,
             id: index.id,
@@ -161,6 +174,32 @@ impl Template {
             top_header: header.top_segment,
             leaf_header: header.leaf_segment,
         });
+        Ok(())
+    }
+
+    /// Takes the segments that a root without other pages names, and the page of their inodes.
+    fn add_segments(&mut self, file: &File<'_>, root: u32, header: &PageHeader) -> Result<()> {
+        for (segment, page) in [(header.top_segment, Some(root)), (header.leaf_segment, None)] {
+            let found = file.empty_segment(segment, root, page)?;
+            if self.inode_pages.iter().all(|(page_no, _)| *page_no != found.inode_page) {
+                let bytes = Box::new(*file.page(found.inode_page)?);
+                self.inode_pages.push((found.inode_page, bytes));
+                self.inode_pages.sort_unstable_by_key(|(page_no, _)| *page_no);
+            }
+            self.segments.push(found);
+        }
+        Ok(())
+    }
+
+    /// Takes the dictionary, if all of it is on its root page.
+    fn add_dictionary(&mut self, file: &File<'_>, root: u32) -> Result<()> {
+        let page = file.page(root)?;
+        let page_type = frame(page).page_type.get();
+        expect(root, "root page type of the dictionary", page_type, page_type::SDI)?;
+        let header = read_at::<PageHeader>(page, PAGE_HEADER);
+        expect(root, "level of the dictionary's root", header.level.get(), 0)?;
+        self.add_segments(file, root, &header)?;
+        self.dictionary = Some((root, Box::new(*page)));
         Ok(())
     }
 }
@@ -190,6 +229,7 @@ fn check_cfg(cfg: &Cfg) -> Result<()> {
 
 /// The template file, each page of it whole.
 struct File<'a> {
+    format: SpaceFormat,
     pages: &'a [PageBytes],
     space_id: SpaceId,
 }
@@ -202,16 +242,14 @@ impl<'a> File<'a> {
             let expected = format!("a multiple of {PAGE_SIZE}");
             return Err(bad(0, "file size", ibd.len().to_string(), expected));
         }
-        let file = File { pages, space_id: SpaceId(space_header(&pages[0]).space_id.get()) };
         // The flags say how to read everything else, its checksum included.
-        let flags = space_header(&pages[0]).flags.get();
-        if flags != FLAGS_FULL_CRC32_16K {
-            return Err(Error::Unsupported {
-                what: "tablespace format",
-                seen: format!("flags {flags:#x}"),
-                expected: "16 KiB pages with innodb_checksum_algorithm=full_crc32 (flags 0x15)",
-            });
-        }
+        let header = space_header(&pages[0]);
+        let format = SpaceFormat::of_flags(header.flags.get()).map_err(|_| Error::Unsupported {
+            what: "tablespace format",
+            seen: format!("flags {:#x}", header.flags.get()),
+            expected: "16 KiB pages with innodb_checksum_algorithm=full_crc32 (flags 0x15)",
+        })?;
+        let file = File { format, pages, space_id: SpaceId(header.space_id.get()) };
         for (page_no, page) in pages.iter().enumerate() {
             file.check_frame(page_no as u32, page)?;
         }
@@ -224,15 +262,17 @@ impl<'a> File<'a> {
             return Ok(());
         }
         let frame = frame(page);
-        if frame.key_version.get() != 0 {
+        let key_version = self.format.key_version(page);
+        if key_version != 0 {
             return Err(Error::Unsupported {
                 what: "encryption",
-                seen: format!("key version {} on page {page_no}", frame.key_version.get()),
+                seen: format!("key version {key_version} on page {page_no}"),
                 expected: "an unencrypted table",
             });
         }
-        let stored = read_at::<U32>(page, CHECKSUM).get();
-        expect(page_no, "checksum", stored, checksum(page))?;
+        if let Err(WrongChecksum { stored, computed, .. }) = self.format.check(page) {
+            return expect(page_no, "checksum", stored, computed);
+        }
         expect(page_no, "page number", frame.page_no.get(), page_no)?;
         expect(page_no, "space id", frame.space_id.get(), self.space_id.0)
     }
@@ -400,7 +440,6 @@ fn expect<T: PartialEq + ToString>(
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::page::seal;
 
     const CFG: &[u8] = include_bytes!("../testdata/mariadb-10.11/t.cfg");
     const IBD: &[u8] = include_bytes!("../testdata/mariadb-10.11/t.ibd");
@@ -414,9 +453,9 @@ mod tests {
     /// What is said of a file with `bytes` at `at` of a page, its checksum right again.
     fn patched(page_no: usize, at: usize, bytes: &[u8]) -> String {
         let result = parse(|_, ibd| {
-            let page = &mut ibd[page_no * PAGE_SIZE..][..PAGE_SIZE];
+            let page = &mut ibd.as_chunks_mut().0[page_no];
             page[at..at + bytes.len()].copy_from_slice(bytes);
-            seal(page);
+            SpaceFormat::MariaDb.seal(page);
         });
         result.unwrap_err().to_string()
     }
@@ -488,7 +527,10 @@ mod tests {
             for byte in [0, 0xFF] {
                 let _ = parse(|_, ibd| {
                     ibd[at] = byte;
-                    ibd.chunks_mut(PAGE_SIZE).for_each(seal);
+                    ibd.as_chunks_mut()
+                        .0
+                        .iter_mut()
+                        .for_each(|page| SpaceFormat::MariaDb.seal(page));
                 });
             }
         }

@@ -23,6 +23,7 @@ use crate::leaf::LeafBatch;
 use crate::page::{PageBytes, read_at, write_at};
 use crate::page_fill::{Fill, PageFill, PageHead, RECORD_BYTES_MAX, link_and_seal};
 use crate::record::{CHILD, MIN_RECORD};
+use crate::space_format::SpaceFormat;
 use crate::template::TemplateIndex;
 
 /// Numbers the pages of one index and builds the levels above its leaves.
@@ -85,6 +86,7 @@ struct Level {
 #[derive(Debug)]
 #[must_use = "pages with numbers have to be sealed and written"]
 pub struct Appended<'b> {
+    format: SpaceFormat,
     batch: &'b mut LeafBatch,
     /// Numbers of the first leaves of the batch, in order.
     runs: Vec<Range<u32>>,
@@ -165,7 +167,8 @@ impl IndexBuilder {
         allocator: &mut Allocator,
     ) -> Result<Appended<'b>> {
         let (runs, others) = (Vec::new(), Vec::new());
-        let mut appended = Appended { batch, runs, prev: FIL_NULL, next: FIL_NULL, others };
+        let (format, prev, next) = (self.index.format, FIL_NULL, FIL_NULL);
+        let mut appended = Appended { format, batch, runs, prev, next, others };
         let batch = &*appended.batch;
         let count = batch.closed_pages();
         if count == 0 {
@@ -303,8 +306,8 @@ impl IndexBuilder {
 
     /// Ends the index: its last page on each level, and its root, all sealed.
     ///
-    /// `autoinc` is the last AUTO_INCREMENT value used, 0 for none; it is kept in the root of the
-    /// clustered index and ignored in others. Errors: as [`append`](Self::append).
+    /// `autoinc` is the last AUTO_INCREMENT value used, 0 for none; MariaDB keeps it in the root of the
+    /// clustered index, and it is ignored elsewhere. Errors: as [`append`](Self::append).
     pub fn finish(mut self, autoinc: u64, allocator: &mut Allocator) -> Result<Vec<FinishedPage>> {
         assert!(!self.is_broken, "an append before has failed");
         let mut pages = Vec::new();
@@ -312,10 +315,10 @@ impl IndexBuilder {
             let head = PageHead::new(self.index.space_id, self.index.id, 0, 0);
             let mut page = Box::new([0; PAGE_SIZE]);
             PageFill::open(&mut page, &head, 0).close(&mut page);
-            return Ok(seal_all(vec![self.root(page, autoinc)]));
+            return Ok(self.seal_all(vec![self.root(page, autoinc)]));
         };
         let Place::Numbered(page_no) = held.place else {
-            return Ok(seal_all(vec![self.root(held.page, autoinc)]));
+            return Ok(self.seal_all(vec![self.root(held.page, autoinc)]));
         };
         pages.push(FinishedPage {
             page_no: PageNo(page_no),
@@ -336,7 +339,14 @@ impl IndexBuilder {
         let mut top = self.levels.swap_remove(at);
         top.fill.close(&mut top.page);
         pages.push(self.root(top.page, autoinc));
-        Ok(seal_all(pages))
+        Ok(self.seal_all(pages))
+    }
+
+    fn seal_all(&self, mut pages: Vec<FinishedPage>) -> Vec<FinishedPage> {
+        for page in &mut pages {
+            page.seal(self.index.format);
+        }
+        pages
     }
 
     /// Makes the page that is alone on its level the root.
@@ -344,7 +354,7 @@ impl IndexBuilder {
         let mut header: PageHeader = read_at(&bytes, PAGE_HEADER);
         header.leaf_segment = self.index.leaf_header;
         header.top_segment = self.index.top_header;
-        if self.index.is_clustered {
+        if self.index.is_clustered && self.index.format.has_counter_in_root() {
             header.max_trx_id_or_autoinc.set(autoinc);
         }
         write_at(&mut bytes, PAGE_HEADER, &header);
@@ -396,16 +406,9 @@ impl Level {
 }
 
 impl FinishedPage {
-    fn seal(&mut self) {
-        link_and_seal(&mut self.bytes, self.page_no.0, self.prev, self.next);
+    fn seal(&mut self, format: SpaceFormat) {
+        link_and_seal(format, &mut self.bytes, self.page_no.0, self.prev, self.next);
     }
-}
-
-fn seal_all(mut pages: Vec<FinishedPage>) -> Vec<FinishedPage> {
-    for page in &mut pages {
-        page.seal();
-    }
-    pages
 }
 
 impl<'b> Appended<'b> {
@@ -416,11 +419,11 @@ impl<'b> Appended<'b> {
         for page in 0..self.leaf_pages() {
             let page_no = numbers.next().unwrap_or(FIL_NULL);
             let next = numbers.peek().copied().unwrap_or(self.next);
-            link_and_seal(self.batch.page_mut(page), page_no, prev, next);
+            link_and_seal(self.format, self.batch.page_mut(page), page_no, prev, next);
             prev = page_no;
         }
         for page in &mut self.others {
-            page.seal();
+            page.seal(self.format);
         }
         Sealed { pages: self }
     }

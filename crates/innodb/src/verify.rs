@@ -42,6 +42,7 @@ use crate::ids::{PAGE_SIZE, PageNo};
 use crate::page::page_type;
 use crate::source::{PageSource, ReadError};
 use crate::space_map::SpaceMap;
+use off_page::Chains;
 use report::check_counts;
 use rules::{IndexRules, TableRules};
 use tree::Tree;
@@ -148,7 +149,8 @@ impl<'a> Verifier<'a> {
         let is_damaged = indexes.iter().any(|index| index.is_damaged);
         if is_readable {
             let references = references.into_iter().flatten();
-            let left = off_page::check_chains(references, summaries, &mut seen, &mut violations);
+            let chains = Chains::new(self, summaries, &mut seen, &mut violations);
+            let left = chains.check(references)?;
             if !is_damaged {
                 self.judge_unreferenced(&left, &mut violations, &mut notes);
             }
@@ -171,7 +173,7 @@ impl<'a> Verifier<'a> {
     }
 
     /// Sums up consecutive pages by their headers, without checking them.
-    pub fn summarise(&self, first: PageNo, pages: &[u8], summaries: &mut [PageSummary]) {
+    pub(crate) fn summarise(&self, first: PageNo, pages: &[u8], summaries: &mut [PageSummary]) {
         let (pages, _) = pages.as_chunks::<PAGE_SIZE>();
         for (index, (page, summary)) in pages.iter().zip(summaries).enumerate() {
             *summary = page::summarise(self, first.0 + index as u32, page);

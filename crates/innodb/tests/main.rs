@@ -6,6 +6,7 @@ mod hostile;
 mod instant;
 mod leaves;
 mod model;
+mod mysql;
 mod rebuild;
 mod sample;
 mod server;

@@ -3,8 +3,10 @@
 use innodb::allocator::Allocator;
 use innodb::layout::Layout;
 use innodb::leaf::LeafBatch;
+use innodb::page::PageBytes;
 use innodb::page_fill::Fill;
 use innodb::record::{RecordWriter, TRX_ID_AND_ROLL_PTR};
+use innodb::space_format::SpaceFormat;
 use innodb::template::Template;
 use innodb::tree::IndexBuilder;
 use proptest::prelude::*;
@@ -234,6 +236,15 @@ fn one_stream_of_batches_fills_pages_as_one_batch_does() {
     assert!(pages(&whole) == pages(&store));
 }
 
+/// A page of a server's file without its LSN.
+fn unstamped(ibd: &[u8], page_no: u32) -> PageBytes {
+    let mut page: PageBytes = ibd.as_chunks().0[page_no as usize];
+    page[16..24].fill(0);
+    page[16_376..16_380].fill(0);
+    SpaceFormat::MariaDb.seal(&mut page);
+    page
+}
+
 #[test]
 fn an_empty_index_is_the_root_the_server_made() {
     let (_, template) = template();
@@ -242,19 +253,13 @@ fn an_empty_index_is_the_root_the_server_made() {
     for index in &template.indexes {
         let builder = IndexBuilder::new(index, Fill::default());
         let root = builder.finish(0, &mut allocator).unwrap().swap_remove(0);
-        let mut expected = ibd[index.root as usize * 16_384..][..16_384].to_vec();
-        expected[16..24].fill(0);
-        expected[16_376..16_380].fill(0);
-        innodb::page::seal(&mut expected);
+        let expected = unstamped(ibd, index.root);
         assert!(root.bytes[..] == expected[..], "root of {}", index.name);
     }
     let layout = Layout::new(&template, &allocator);
     assert_eq!(layout.size_bytes(), ibd.len() as u64);
     for (page_no, page) in layout.pages() {
-        let mut expected = ibd[page_no.0 as usize * 16_384..][..16_384].to_vec();
-        expected[16..24].fill(0);
-        expected[16_376..16_380].fill(0);
-        innodb::page::seal(&mut expected);
+        let expected = unstamped(ibd, page_no.0);
         assert!(page[..] == expected[..], "{page_no:?}");
     }
 }
@@ -272,7 +277,7 @@ fn pages_given_back_are_free_in_their_extents() {
         let mut ranges = Vec::new();
         allocator.allocate(clustered.leaf_segment, 64, &mut ranges).unwrap();
         let mut numbers = ranges.iter().cloned().flatten();
-        let mut blobs = innodb::blob::BlobPages::default();
+        let mut blobs = innodb::blob::BlobPages::new(template.format);
         blobs.push(&vec![1; 16_330 * part], template.space_id, &mut numbers);
         for (offset, bytes) in blobs.writes() {
             store.write(offset, bytes);

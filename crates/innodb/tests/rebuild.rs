@@ -235,7 +235,7 @@ impl<'a> Encoder<'a> {
             index,
             writer: RecordWriter::new(&index.shape),
             off_page: OffPage::new(&index.shape, template.row_format, template.space_id),
-            blobs: BlobPages::default(),
+            blobs: BlobPages::new(template.format),
         }
     }
 

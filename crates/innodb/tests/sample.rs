@@ -10,9 +10,10 @@ use innodb::cfg::Cfg;
 use innodb::ids::{PAGE_SIZE, PageNo};
 use innodb::layout::Layout;
 use innodb::leaf::LeafBatch;
-use innodb::page::seal;
+use innodb::page::PageBytes;
 use innodb::page_fill::Fill;
 use innodb::record::{RecordWriter, TRX_ID_AND_ROLL_PTR};
+use innodb::space_format::SpaceFormat;
 use innodb::template::{Template, TemplateIndex};
 use innodb::tree::IndexBuilder;
 use innodb::verify::{
@@ -32,7 +33,7 @@ pub(crate) struct Image {
     pub(crate) writer: Writer,
 }
 
-type Field = Option<Vec<u8>>;
+pub(crate) type Field = Option<Vec<u8>>;
 
 /// Text of the tests: bytes, padded with spaces.
 fn compare(a: &[u8], b: &[u8]) -> Ordering {
@@ -122,12 +123,12 @@ impl Image {
         &self.file[page_no as usize * PAGE_SIZE..][..PAGE_SIZE]
     }
 
-    pub(crate) fn page_mut(&mut self, page_no: u32) -> &mut [u8] {
-        &mut self.file[page_no as usize * PAGE_SIZE..][..PAGE_SIZE]
+    pub(crate) fn page_mut(&mut self, page_no: u32) -> &mut PageBytes {
+        &mut self.file.as_chunks_mut().0[page_no as usize]
     }
 
     pub(crate) fn seal(&mut self, page_no: u32) {
-        seal(self.page_mut(page_no));
+        SpaceFormat::MariaDb.seal(self.page_mut(page_no));
     }
 
     pub(crate) fn u16(&self, page_no: u32, offset: usize) -> u16 {
@@ -250,7 +251,7 @@ fn put(file: &mut Vec<u8>, offset: u64, bytes: &[u8]) {
     file[start..start + bytes.len()].copy_from_slice(bytes);
 }
 
-fn build(
+pub(crate) fn build(
     template: &Template,
     index: &TemplateIndex,
     records: &[Vec<Field>],
@@ -261,7 +262,7 @@ fn build(
     let mut batch = LeafBatch::new(index, FILL, 8);
     let mut writer = RecordWriter::new(&index.shape);
     let mut off_page = OffPage::new(&index.shape, template.row_format, template.space_id);
-    let mut blobs = BlobPages::default();
+    let mut blobs = BlobPages::new(template.format);
     for fields in records {
         writer.begin();
         for field in fields {

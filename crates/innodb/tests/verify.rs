@@ -703,7 +703,7 @@ fn a_file_of_another_kind_is_an_error() {
     assert_eq!(
         error(54, &[0, 0, 0, 0x29]),
         "the file uses ROW_FORMAT=COMPRESSED (FSP_SPACE_FLAGS 0x29), \
-         but only full_crc32 tablespaces with plain 16 KiB pages can be read"
+         but only tablespaces of MariaDB (full_crc32) and MySQL (8.0 and newer) with plain 16 KiB pages can be read"
     );
     assert!(error(54, &[0, 0, 0, 0x35]).contains("page compression"));
     assert!(error(54, &[0, 0, 0, 0x16]).contains("another page size"));

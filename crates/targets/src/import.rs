@@ -8,10 +8,11 @@
 //! Each step says what it leaves behind when Inrush or the server is killed right after it.
 
 use std::fs::OpenOptions;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use disk::File;
-use innodb::ids::PAGE_SIZE;
+use innodb::page::PageBytes;
 
 use crate::built_file::BuiltFile;
 use crate::checkpoint::Checkpoint;
@@ -104,8 +105,10 @@ impl<'d> Discarded<'d> {
             interrupt.check()?;
             piece.truncate(usize::try_from(bytes - offset).unwrap_or(COPY_BYTES).min(COPY_BYTES));
             source.read_exact_at(&mut piece, offset).map_err(reading)?;
-            if offset == 0 {
-                innodb::space_header::renumber(&mut piece[..PAGE_SIZE], space_id);
+            if offset == 0
+                && let Some(page) = piece.first_chunk_mut()
+            {
+                renumber(page, space_id, built)?;
             }
             file.write_all_at(&piece, offset).map_err(writing)?;
             offset += piece.len() as u64;
@@ -136,11 +139,17 @@ impl AtBuilt {
     /// Errors: the file system's.
     pub fn renumber(&self, file: &File) -> Result<()> {
         let [path, _] = &self.file.paths;
-        let mut page = vec![0; PAGE_SIZE];
-        file.read_exact_at(&mut page, 0).map_err(|e| Error::io("reading", path, e))?;
-        innodb::space_header::renumber(&mut page, self.space_id.unwrap_or(0));
-        file.write_all_at(&page, 0).map_err(|e| Error::io("writing", path, e))
+        let mut page = innodb::source::page_buffer();
+        file.read_exact_at(&mut page[..], 0).map_err(|e| Error::io("reading", path, e))?;
+        renumber(&mut page, self.space_id.unwrap_or(0), path)?;
+        file.write_all_at(&page[..], 0).map_err(|e| Error::io("writing", path, e))
     }
+}
+
+/// Gives the first page of the file at `path` the number of another tablespace.
+fn renumber(page: &mut PageBytes, space_id: u32, path: &Path) -> Result<()> {
+    innodb::space_header::renumber(page, space_id)
+        .map_err(|e| Error::io("reading", path, io::Error::other(e)))
 }
 
 impl<'d> Building<'d> {

@@ -18,8 +18,8 @@ pub(super) fn print_page(out: &mut impl Write, view: &PageView) -> io::Result<()
         group(start)
     )?;
     for field in &view.fields {
-        let note = match (field.name, field.value) {
-            ("FIL_PAGE_FCRC32_CHECKSUM", FieldValue::Bits(stored)) if stored != view.checksum => {
+        let note = match field.value {
+            FieldValue::Checksum(stored) if stored != view.checksum => {
                 format!(", but the bytes have {:#010x}", view.checksum)
             }
             _ => String::new(),
@@ -125,7 +125,7 @@ fn print_records(out: &mut impl Write, view: &PageView) -> io::Result<()> {
 pub(super) fn value(value: FieldValue) -> String {
     match value {
         FieldValue::Number(number) => number.to_string(),
-        FieldValue::Bits(bits) => format!("{bits:#010x}"),
+        FieldValue::Bits(bits) | FieldValue::Checksum(bits) => format!("{bits:#010x}"),
         FieldValue::Page(u32::MAX) => "none".into(),
         FieldValue::Page(page_no) => page_no.to_string(),
         FieldValue::Address(at) => address(at),

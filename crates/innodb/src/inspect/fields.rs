@@ -6,26 +6,63 @@ use super::{Field, FieldValue};
 use crate::blob::BlobHeader;
 use crate::index_page::{COMPACT_FLAG, PAGE_HEADER, PageHeader};
 use crate::list::FilAddr;
-use crate::page::{BODY, FilHeader, PageBytes, fil_header, view};
+use crate::lob::{LobData, LobFirst};
+use crate::page::{BODY, FilHeader, PageBytes, TRAILER, fil_header, page_type, u32_at, view};
+use crate::space_format::SpaceFormat;
 use crate::space_header::{SPACE_HEADER, SpaceHeader};
 
 pub(super) fn number(offset: usize, name: &'static str, value: impl Into<u64>) -> Field {
     Field { offset, name, value: FieldValue::Number(value.into()) }
 }
 
-pub(super) fn fil_fields(page: &PageBytes) -> Vec<Field> {
+pub(super) fn fil_fields(format: SpaceFormat, page: &PageBytes) -> Vec<Field> {
     let fil = fil_header(page);
     let at = |offset, name, value| Field { offset, name, value };
+    let first = fil.key_version_or_checksum.get();
+    let first = match format {
+        SpaceFormat::MariaDb => number(0, "FIL_PAGE_FCRC32_KEY_VERSION", first),
+        SpaceFormat::MySql => at(0, "FIL_PAGE_SPACE_OR_CHKSUM", FieldValue::Checksum(first)),
+    };
     let (prev, next) = (offset_of!(FilHeader, prev), offset_of!(FilHeader, next));
-    vec![
-        number(0, "FIL_PAGE_FCRC32_KEY_VERSION", fil.key_version.get()),
-        number(offset_of!(FilHeader, page_no), "FIL_PAGE_OFFSET", fil.page_no.get()),
-        at(prev, "FIL_PAGE_PREV", FieldValue::Page(fil.prev.get())),
-        at(next, "FIL_PAGE_NEXT", FieldValue::Page(fil.next.get())),
+    let is_stamped = fil.page_type.get() == page_type::FSP_HDR;
+    let neighbours = match format.version_stamp(page).filter(|_| is_stamped) {
+        Some(stamp) => [
+            number(prev, "FIL_PAGE_SRV_VERSION", stamp.server),
+            number(next, "FIL_PAGE_SPACE_VERSION", stamp.space),
+        ],
+        None => [
+            at(prev, "FIL_PAGE_PREV", FieldValue::Page(fil.prev.get())),
+            at(next, "FIL_PAGE_NEXT", FieldValue::Page(fil.next.get())),
+        ],
+    };
+    let mut fields =
+        vec![first, number(offset_of!(FilHeader, page_no), "FIL_PAGE_OFFSET", fil.page_no.get())];
+    fields.extend(neighbours);
+    fields.extend([
         number(offset_of!(FilHeader, lsn), "FIL_PAGE_LSN", fil.lsn.get()),
         number(offset_of!(FilHeader, page_type), "FIL_PAGE_TYPE", fil.page_type.get()),
         number(offset_of!(FilHeader, space_id), "FIL_PAGE_SPACE_ID", fil.space_id.get()),
-    ]
+    ]);
+    fields
+}
+
+/// The last eight bytes, in their order.
+pub(super) fn trailer_fields(format: SpaceFormat, page: &PageBytes) -> [Field; 2] {
+    let (first, last) = (TRAILER, TRAILER + size_of::<u32>());
+    let lsn = |offset, name| number(offset, name, u32_at(page, offset));
+    let checksum = |offset, name| {
+        let value = FieldValue::Checksum(u32_at(page, offset));
+        Field { offset, name, value }
+    };
+    match format {
+        SpaceFormat::MariaDb => {
+            [lsn(first, "FIL_PAGE_FCRC32_END_LSN"), checksum(last, "FIL_PAGE_FCRC32_CHECKSUM")]
+        }
+        SpaceFormat::MySql => [
+            checksum(first, "FIL_PAGE_END_LSN_OLD_CHKSUM"),
+            lsn(last, "FIL_PAGE_END_LSN_OLD_CHKSUM + 4"),
+        ],
+    }
 }
 
 pub(super) fn space_fields(page: &PageBytes) -> Vec<Field> {
@@ -109,12 +146,47 @@ pub(super) fn index_fields(page: &PageBytes) -> Vec<Field> {
     fields
 }
 
-pub(super) fn blob_fields(page: &PageBytes) -> Vec<Field> {
-    let header: &BlobHeader = view(page, BODY);
-    let (part, next) = (offset_of!(BlobHeader, part_len), offset_of!(BlobHeader, next));
-    let value = FieldValue::Page(header.next.get());
-    vec![
-        number(BODY + part, "BTR_BLOB_HDR_PART_LEN", header.part_len.get()),
-        Field { offset: BODY + next, name: "BTR_BLOB_HDR_NEXT_PAGE_NO", value },
-    ]
+/// Fields of a page with a part of an off-page value.
+pub(super) fn part_fields(page: &PageBytes) -> Vec<Field> {
+    let at = |offset: usize, name, value| Field { offset: BODY + offset, name, value };
+    match fil_header(page).page_type.get() {
+        page_type::LOB_FIRST => {
+            let header: &LobFirst = view(page, BODY);
+            let plain = |offset, name, value| at(offset, name, FieldValue::Number(value));
+            vec![
+                plain(offset_of!(LobFirst, version), "OFFSET_VERSION", header.version.into()),
+                plain(offset_of!(LobFirst, flags), "OFFSET_FLAGS", header.flags.into()),
+                plain(
+                    offset_of!(LobFirst, lob_version),
+                    "OFFSET_LOB_VERSION",
+                    header.lob_version.get().into(),
+                ),
+                plain(
+                    offset_of!(LobFirst, data_len),
+                    "OFFSET_DATA_LEN",
+                    header.data_len.get().into(),
+                ),
+                at(offset_of!(LobFirst, used), "OFFSET_INDEX_LIST", FieldValue::List(header.used)),
+                at(
+                    offset_of!(LobFirst, free),
+                    "OFFSET_INDEX_FREE_NODES",
+                    FieldValue::List(header.free),
+                ),
+            ]
+        }
+        page_type::LOB_DATA => {
+            let header: &LobData = view(page, BODY);
+            let offset = BODY + offset_of!(LobData, data_len);
+            vec![number(offset, "OFFSET_DATA_LEN", header.data_len.get())]
+        }
+        _ => {
+            let header: &BlobHeader = view(page, BODY);
+            let (part, next) = (offset_of!(BlobHeader, part_len), offset_of!(BlobHeader, next));
+            let value = FieldValue::Page(header.next.get());
+            vec![
+                number(BODY + part, "BTR_BLOB_HDR_PART_LEN", header.part_len.get()),
+                at(next, "BTR_BLOB_HDR_NEXT_PAGE_NO", value),
+            ]
+        }
+    }
 }

@@ -1,14 +1,17 @@
 //! Values stored off page: references in clustered leaf records, and the pages they lead to.
 //!
-//! The structures are those of [`crate::blob`].
+//! The structures are those of [`crate::blob`] and [`crate::lob`].
 
-use crate::blob::{BLOB_BYTES_MAX, BlobHeader, BlobReference};
+use crate::blob::{BlobHeader, BlobReference};
 use crate::ids::FIL_NULL;
-use crate::page::{BODY, PageBytes, view};
+use crate::lob::{LobEntries, Part};
+use crate::page::{BODY, PageBytes, fil_header, page_type, view};
 use crate::record::FieldSpan;
-use crate::verify::Writer;
+use crate::source::{PageSource, ReadError, page_buffer, read_page};
+use crate::space_format::SpaceFormat;
 use crate::verify::corrupt::{Corrupt, Rule, Violations};
 use crate::verify::summary::{PageKind, PageSummary};
+use crate::verify::{Verifier, Writer};
 
 /// Flags of [`BlobReference::len`]: the value belongs to another version of the row, and was taken
 /// over from an older one (`BTR_EXTERN_OWNER_FLAG`, `BTR_EXTERN_INHERITED_FLAG`).
@@ -35,7 +38,7 @@ impl Reference {
         leaf: u32,
         page: &PageBytes,
         span: FieldSpan,
-        space_id: u32,
+        (format, space_id): (SpaceFormat, u32),
         writer: Writer,
     ) -> Result<Option<Reference>, Corrupt> {
         let bad = |offset, seen: String, expected: String| {
@@ -51,7 +54,8 @@ impl Reference {
             let seen = format!("off-page value is in space {}", reference.space_id);
             return bad(at, seen, space_id.to_string());
         }
-        if reference.offset.get() != BODY as u32 {
+        // A list of parts has its version there.
+        if !format.has_lobs() && reference.offset.get() != BODY as u32 {
             let seen = format!("off-page value starts at byte {}", reference.offset);
             return bad(at + 8, seen, BODY.to_string());
         }
@@ -66,6 +70,11 @@ impl Reference {
         let owned = len & NOT_OWNER == 0;
         Ok(owned.then_some(Reference { leaf, first, bytes, offset: at as u16 }))
     }
+
+    /// A rule that the value breaks.
+    fn corrupt(self, seen: String, expected: String) -> Corrupt {
+        Corrupt::at(self.leaf, self.offset.into(), Rule::OffPage, seen, expected)
+    }
 }
 
 /// Checks a page of an off-page value.
@@ -74,9 +83,10 @@ pub(crate) fn check_page(
     page: &PageBytes,
     writer: Writer,
 ) -> Result<PageSummary, Corrupt> {
-    let header: &BlobHeader = view(page, BODY);
-    let (bytes, next) = (header.part_len.get(), header.next.get());
-    let bytes_max = BLOB_BYTES_MAX as u32;
+    let Some(part) = Part::of(page) else { return Ok(PageSummary::default()) };
+    let is_chain = fil_header(page).page_type.get() == page_type::BLOB;
+    let next = if is_chain { view::<BlobHeader>(page, BODY).next.get() } else { FIL_NULL };
+    let (bytes, bytes_max) = (part.len, part.room.len());
     let bytes_min = match writer {
         Writer::Loader if next != FIL_NULL => bytes_max,
         _ => 1,
@@ -90,65 +100,140 @@ pub(crate) fn check_page(
     Ok(PageSummary { kind, next, records: bytes as u16, ..PageSummary::default() })
 }
 
-/// Follows every reference to its end: each page once, bytes as referenced, no page left over.
-///
-/// Gives the number of pages without a reference, which a server leaves until it has purged old
-/// versions of rows.
-pub(crate) fn check_chains(
-    references: impl Iterator<Item = Reference>,
-    summaries: &[PageSummary],
-    seen: &mut [u64],
-    violations: &mut Violations,
-) -> Vec<u32> {
-    let mut damaged = false;
-    for reference in references {
-        damaged |= !follow(reference, summaries, seen, violations);
-    }
-    let without = |page_no: &u32| {
-        let index = *page_no as usize;
-        summaries[index].kind == PageKind::OffPage && seen[index / 64] & (1 << (index % 64)) == 0
-    };
-    if damaged { Vec::new() } else { (0..summaries.len() as u32).filter(without).collect() }
+/// The parts of all off-page values, chained or listed.
+pub(crate) struct Chains<'a> {
+    format: SpaceFormat,
+    source: &'a dyn PageSource,
+    summaries: &'a [PageSummary],
+    /// A bit for each page of the file.
+    seen: &'a mut [u64],
+    violations: &'a mut Violations,
+    /// First page of a value that is no chain.
+    first: Box<PageBytes>,
+    entries: LobEntries,
 }
 
-/// Follows one reference; false if it could not be followed to its end.
-fn follow(
-    reference: Reference,
-    summaries: &[PageSummary],
-    seen: &mut [u64],
-    violations: &mut Violations,
-) -> bool {
-    let Reference { leaf, first, bytes, offset } = reference;
-    let mut bad = |seen: String, expected: String| {
-        violations.push(Corrupt::at(leaf, offset.into(), Rule::OffPage, seen, expected));
-        false
-    };
-    let mut page_no = first;
-    let mut found = 0;
-    while page_no != FIL_NULL {
-        let index = page_no as usize;
-        let kind = summaries.get(index).map(|summary| summary.kind);
-        match kind {
-            Some(PageKind::OffPage) => {}
-            // Said already.
-            Some(PageKind::Corrupt) => return false,
-            _ => {
-                let what = kind.map_or("outside the file", PageKind::name);
-                let seen = format!("off-page value leads to page {page_no}, {what}");
-                return bad(seen, "a used page of an off-page value".into());
+impl<'a> Chains<'a> {
+    /// The parts in a file whose pages have these summaries. `seen` has a bit for each page.
+    pub(crate) fn new(
+        verifier: &Verifier<'a>,
+        summaries: &'a [PageSummary],
+        seen: &'a mut [u64],
+        violations: &'a mut Violations,
+    ) -> Chains<'a> {
+        let (format, source) = (verifier.map.format, verifier.source);
+        let (first, entries) = (page_buffer(), LobEntries::new());
+        Chains { format, source, summaries, seen, violations, first, entries }
+    }
+
+    /// Follows every reference to its end: each page once, bytes as referenced, no page left over.
+    ///
+    /// Gives the pages without a reference, which a server leaves until it has purged old versions
+    /// of rows.
+    ///
+    /// Errors: a page that cannot be read again.
+    pub(crate) fn check(
+        mut self,
+        references: impl Iterator<Item = Reference>,
+    ) -> Result<Vec<u32>, ReadError> {
+        let mut damaged = false;
+        for reference in references {
+            let followed = match self.is_chain(reference.first)? {
+                true => self.follow(reference),
+                false => self.follow_entries(reference)?,
+            };
+            if let Err(broken) = followed {
+                self.violations.push_all(broken);
+                damaged = true;
             }
         }
-        if seen[index / 64] & (1 << (index % 64)) != 0 {
-            let seen = format!("off-page value leads to page {page_no} a second time");
-            return bad(seen, "one reference to each page".into());
+        let without = |page_no: &u32| {
+            let index = *page_no as usize;
+            self.summaries[index].kind == PageKind::OffPage
+                && self.seen[index / 64] & (1 << (index % 64)) == 0
+        };
+        Ok(match damaged {
+            true => Vec::new(),
+            false => (0..self.summaries.len() as u32).filter(without).collect(),
+        })
+    }
+
+    /// True if each page of a value names the next, as everywhere but in MySQL's own values.
+    fn is_chain(&mut self, first: u32) -> Result<bool, ReadError> {
+        let summary = self.summaries.get(first as usize);
+        if !self.format.has_lobs()
+            || summary.is_none_or(|summary| summary.kind != PageKind::OffPage)
+        {
+            return Ok(true);
         }
-        seen[index / 64] |= 1 << (index % 64);
-        found += u64::from(summaries[index].records);
-        page_no = summaries[index].next;
+        read_page(self.source, first, &mut self.first)?;
+        Ok(fil_header(&self.first).page_type.get() != page_type::LOB_FIRST)
     }
-    if found != u64::from(bytes) {
-        let seen = format!("off-page value from page {first} on has {found} bytes");
-        return bad(seen, format!("{bytes}, as the record says"));
+
+    /// Follows a chain of pages. Gives the rule it breaks; none if that was said already.
+    fn follow(&mut self, reference: Reference) -> Result<(), Option<Corrupt>> {
+        let (mut page_no, mut found) = (reference.first, 0);
+        while page_no != FIL_NULL {
+            let summary = self.take(reference, page_no)?;
+            found += u64::from(summary.records);
+            page_no = summary.next;
+        }
+        has_bytes(reference, found)
     }
-    true
+
+    /// Follows the entries of the first page, which was read.
+    fn follow_entries(
+        &mut self,
+        reference: Reference,
+    ) -> Result<Result<(), Option<Corrupt>>, ReadError> {
+        self.entries.begin(reference.first, &self.first);
+        let mut found = 0;
+        loop {
+            let entry = match self.entries.advance(self.source) {
+                Ok(Some(entry)) => entry,
+                Ok(None) => return Ok(has_bytes(reference, found)),
+                Err(ReadError::Format(error)) => {
+                    let seen = format!("off-page value from page {} on: {error}", reference.first);
+                    return Ok(Err(Some(reference.corrupt(seen, "an entry for each part".into()))));
+                }
+                Err(error) => return Err(error),
+            };
+            match self.take(reference, entry.page_no.get()) {
+                Ok(summary) => found += u64::from(summary.records),
+                Err(broken) => return Ok(Err(broken)),
+            }
+        }
+    }
+
+    /// A page of a value, which no other value has.
+    fn take(&mut self, reference: Reference, page_no: u32) -> Result<PageSummary, Option<Corrupt>> {
+        let index = page_no as usize;
+        let summary = self.summaries.get(index);
+        match summary.map(|summary| summary.kind) {
+            Some(PageKind::OffPage) => {}
+            // Said already.
+            Some(PageKind::Corrupt) => return Err(None),
+            kind => {
+                let what = kind.map_or("outside the file", PageKind::name);
+                let seen = format!("off-page value leads to page {page_no}, {what}");
+                let expected = "a used page of an off-page value".into();
+                return Err(Some(reference.corrupt(seen, expected)));
+            }
+        }
+        if self.seen[index / 64] & (1 << (index % 64)) != 0 {
+            let seen = format!("off-page value leads to page {page_no} a second time");
+            return Err(Some(reference.corrupt(seen, "one reference to each page".into())));
+        }
+        self.seen[index / 64] |= 1 << (index % 64);
+        Ok(summary.copied().unwrap_or_default())
+    }
+}
+
+fn has_bytes(reference: Reference, found: u64) -> Result<(), Option<Corrupt>> {
+    let Reference { first, bytes, .. } = reference;
+    if found == u64::from(bytes) {
+        return Ok(());
+    }
+    let seen = format!("off-page value from page {first} on has {found} bytes");
+    Err(Some(reference.corrupt(seen, format!("{bytes}, as the record says"))))
 }

@@ -3,7 +3,9 @@
 use crate::extent::{DESCRIPTORS, DESCRIPTORS_PER_PAGE, ExtentDescriptor};
 use crate::ids::{FIL_NULL, PAGES_PER_XDES};
 use crate::index_page::index_header;
-use crate::page::{BODY, CHECKSUM, PageBytes, TRAILER, checksum, fil_header, page_type, u32_at};
+use crate::lob::Part;
+use crate::page::{BODY, PageBytes, TRAILER, fil_header, page_type};
+use crate::space_format::WrongChecksum;
 use crate::space_map::{Half, IndexRoot, Role};
 use crate::verify::corrupt::{Corrupt, Rule};
 use crate::verify::records::{self, Chain, Scratch};
@@ -53,7 +55,7 @@ pub(crate) fn check(
         return free_page(verifier, page_no);
     }
     let found = fil_header(page).page_type.get();
-    let kind = PageKind::of(found);
+    let kind = PageKind::of(rules.format, found);
     check_owner(verifier, page_no, found, kind)?;
     let summary = PageSummary { kind, ..PageSummary::default() };
     match kind {
@@ -130,11 +132,12 @@ pub(crate) fn summarise(verifier: &Verifier<'_>, page_no: u32, page: &PageBytes)
     if verifier.map.is_free(page_no) {
         return PageSummary { kind: PageKind::Free, ..PageSummary::default() };
     }
-    let kind = PageKind::of(fil_header(page).page_type.get());
+    let kind = PageKind::of(verifier.rules.format, fil_header(page).page_type.get());
     let header = index_header(page);
     let mut summary = PageSummary { kind, ..PageSummary::default() };
     if kind == PageKind::OffPage {
-        summary.records = u32_at(page, BODY).min(u16::MAX.into()) as u16;
+        let bytes = Part::of(page).map_or(0, |part| part.len);
+        summary.records = bytes.min(u16::MAX.into()) as u16;
     }
     if matches!(kind, PageKind::Index | PageKind::RTree) {
         let Some(index) = verifier.rules.index_by_id(header.index_id.get()) else {
@@ -157,22 +160,22 @@ fn free_page(verifier: &Verifier<'_>, page_no: u32) -> Result<Checked, Corrupt> 
 }
 
 fn is_zero(page: &PageBytes) -> bool {
-    // Pages in use end at the first test, at their page number or checksum.
-    page[4..8] == [0; 4] && page[CHECKSUM..] == [0; 4] && page.iter().all(|byte| *byte == 0)
+    // Pages in use end at the first test, at their page number or trailer.
+    page[4..8] == [0; 4] && page[TRAILER..] == [0; 8] && page.iter().all(|byte| *byte == 0)
 }
 
 /// What all pages have: checksum, number, space, LSN.
 fn check_frame(rules: &TableRules, page_no: u32, page: &PageBytes) -> Result<(), Corrupt> {
     let fil = fil_header(page);
-    if fil.key_version.get() != 0 {
-        let seen = format!("page is encrypted with key version {}", fil.key_version.get());
+    let key_version = rules.format.key_version(page);
+    if key_version != 0 {
+        let seen = format!("page is encrypted with key version {key_version}");
         return Err(Corrupt::at(page_no, 0, Rule::Encrypted, seen, "0, a plain page"));
     }
-    let (stored, computed) = (u32_at(page, CHECKSUM), checksum(page));
-    if stored != computed {
+    if let Err(WrongChecksum { offset, stored, computed }) = rules.format.check(page) {
         let seen = format!("checksum is {stored:#010x}");
         let expected = format!("{computed:#010x}, the CRC-32C of the page");
-        return Err(Corrupt::at(page_no, CHECKSUM, Rule::Checksum, seen, expected));
+        return Err(Corrupt::at(page_no, offset, Rule::Checksum, seen, expected));
     }
     if fil.page_no.get() != page_no {
         let seen = format!("page says it is page {}", fil.page_no.get());
@@ -183,7 +186,7 @@ fn check_frame(rules: &TableRules, page_no: u32, page: &PageBytes) -> Result<(),
         let seen = format!("page belongs to space {}", fil.space_id.get());
         return Err(Corrupt::at(page_no, 34, Rule::SpaceId, seen, space_id.to_string()));
     }
-    let (lsn, low) = (fil.lsn.get(), u32_at(page, TRAILER));
+    let (lsn, low) = (fil.lsn.get(), rules.format.lsn_low(page));
     if lsn as u32 != low || rules.writer == Writer::Loader && lsn != 0 {
         let seen = format!("LSN is {lsn} and its low half at the end of the page {low}");
         let expected = match rules.writer {
@@ -211,7 +214,7 @@ fn check_owner(
             Some(_) if verifier.rules.writer == Writer::Loader && found == page_type::INSTANT => {
                 (false, "17855, an index page")
             }
-            Some(role) => fits_role(map.indexes[role.index], role, page_no, found),
+            Some(role) => fits_role(map.indexes[role.index], role, page_no, (found, kind)),
             None if map.is_inode_page(page_no) => (kind == PageKind::Inodes, "3, segment inodes"),
             // A page without an owner is told of where owners are counted.
             None => (true, ""),
@@ -224,7 +227,12 @@ fn check_owner(
     Err(Corrupt::at(page_no, PAGE_TYPE, Rule::PageType, seen, expected))
 }
 
-fn fits_role(root: IndexRoot, role: Role, page_no: u32, found: u16) -> (bool, &'static str) {
+fn fits_role(
+    root: IndexRoot,
+    role: Role,
+    page_no: u32,
+    (found, kind): (u16, PageKind),
+) -> (bool, &'static str) {
     if page_no == root.root {
         return (found == root.page_type, "the type of a root page");
     }
@@ -232,7 +240,11 @@ fn fits_role(root: IndexRoot, role: Role, page_no: u32, found: u16) -> (bool, &'
     let is_tree = found == tree && matches!(found, page_type::INDEX | page_type::RTREE);
     match role.half {
         Half::Leaf if role.index == 0 => {
-            (is_tree || found == page_type::BLOB, "17855, an index page, or 10, an off-page value")
+            let is_off_page = matches!(kind, PageKind::OffPage | PageKind::OffPageIndex);
+            (
+                is_tree || is_off_page,
+                "17855, an index page, or 10 (MySQL: 22 to 24), an off-page value",
+            )
         }
         _ => (is_tree, "17855, an index page"),
     }

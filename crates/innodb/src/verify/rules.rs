@@ -6,6 +6,7 @@ use crate::ids::{FIL_NULL, IndexId};
 use crate::order::{Collations, KeyOrder, UncheckedField};
 use crate::page::page_type;
 use crate::record::RecordShape;
+use crate::space_format::SpaceFormat;
 use crate::space_map::{IndexRoot, SpaceMap};
 use crate::verify::corrupt::{Corrupt, Rule, Violations};
 use crate::verify::plan::RecordPlan;
@@ -15,6 +16,7 @@ use crate::verify::{Context, Writer};
 #[derive(Clone)]
 pub(crate) struct TableRules {
     pub writer: Writer,
+    pub format: SpaceFormat,
     pub space_id: u32,
     /// Parallel to [`SpaceMap::indexes`].
     pub indexes: Vec<IndexRules>,
@@ -25,6 +27,7 @@ pub(crate) struct TableRules {
 /// How the pages of one index must look.
 #[derive(Clone)]
 pub(crate) struct IndexRules {
+    pub format: SpaceFormat,
     pub name: String,
     pub id: IndexId,
     pub root: u32,
@@ -49,6 +52,7 @@ impl TableRules {
     ) -> TableRules {
         let mut table = TableRules {
             writer: context.writer,
+            format: map.format,
             space_id: map.header.space_id.get(),
             indexes: Vec::with_capacity(map.indexes.len()),
             unchecked: Vec::new(),
@@ -101,6 +105,7 @@ impl TableRules {
         collations: Collations<'_>,
     ) -> IndexRules {
         let mut rules = IndexRules {
+            format: self.format,
             name: known.map_or(format!("id {}", root.id.0), |(_, known)| known.name.clone()),
             id: root.id,
             root: root.root,

@@ -1,6 +1,7 @@
 //! What the verifier keeps of a page for the rules that need several pages.
 
 use crate::page::page_type;
+use crate::space_format::SpaceFormat;
 
 /// A page in 24 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -52,6 +53,10 @@ pub enum PageKind {
     RTree,
     /// Part of an off-page value.
     OffPage,
+    /// Places of the parts of an off-page value, without a part.
+    OffPageIndex,
+    /// Dictionary data of the table.
+    Dictionary,
     /// Used, of a type this crate does not know.
     Other,
     /// Free.
@@ -60,16 +65,22 @@ pub enum PageKind {
 
 impl PageKind {
     /// The kind that a page type stands for.
-    pub fn of(page_type: u16) -> PageKind {
-        match page_type {
-            page_type::FSP_HDR => PageKind::SpaceHeader,
-            page_type::XDES => PageKind::Descriptors,
-            page_type::IBUF_BITMAP => PageKind::ChangeBuffer,
-            page_type::INODE => PageKind::Inodes,
-            page_type::INDEX | page_type::INSTANT => PageKind::Index,
-            page_type::RTREE => PageKind::RTree,
-            page_type::BLOB => PageKind::OffPage,
-            page_type::ALLOCATED => PageKind::Free,
+    pub fn of(format: SpaceFormat, page_type: u16) -> PageKind {
+        match (format, page_type) {
+            (_, page_type::FSP_HDR) => PageKind::SpaceHeader,
+            (_, page_type::XDES) => PageKind::Descriptors,
+            (_, page_type::IBUF_BITMAP) => PageKind::ChangeBuffer,
+            (_, page_type::INODE) => PageKind::Inodes,
+            (_, page_type::INDEX) => PageKind::Index,
+            (_, page_type::RTREE) => PageKind::RTree,
+            (_, page_type::BLOB) => PageKind::OffPage,
+            (_, page_type::ALLOCATED) => PageKind::Free,
+            (SpaceFormat::MariaDb, page_type::INSTANT) => PageKind::Index,
+            (SpaceFormat::MySql, page_type::LOB_FIRST | page_type::LOB_DATA) => PageKind::OffPage,
+            (SpaceFormat::MySql, page_type::LOB_INDEX) => PageKind::OffPageIndex,
+            (SpaceFormat::MySql, page_type::SDI | page_type::SDI_BLOB | page_type::SDI_ZBLOB) => {
+                PageKind::Dictionary
+            }
             _ => PageKind::Other,
         }
     }
@@ -86,6 +97,8 @@ impl PageKind {
             PageKind::Index => "index pages",
             PageKind::RTree => "R-tree pages",
             PageKind::OffPage => "off-page values",
+            PageKind::OffPageIndex => "off-page value indexes",
+            PageKind::Dictionary => "dictionary pages",
             PageKind::Other => "of unknown type",
             PageKind::Free => "free",
         }
@@ -103,6 +116,8 @@ impl PageKind {
             PageKind::Index => "an index page",
             PageKind::RTree => "an R-tree page",
             PageKind::OffPage => "an off-page value",
+            PageKind::OffPageIndex => "an index of an off-page value",
+            PageKind::Dictionary => "a dictionary page",
             PageKind::Other => "a page of unknown type",
             PageKind::Free => "a free page",
         }

@@ -108,8 +108,9 @@ impl Allocation<'_> {
                 self.violations.push(corrupt);
             }
         }
-        for Segment { page_no, offset, inode, role } in self.map.segments.clone() {
-            if role.is_none() {
+        for (segment, of) in self.map.segments.clone().into_iter().enumerate() {
+            let Segment { page_no, offset, inode, role } = of;
+            if role.is_none() && !self.map.is_dictionary(segment) {
                 let seen = format!("segment {} belongs to no index", inode.segment_id.get());
                 self.bad(page_no, offset, Rule::Segment, seen, "a root that names it");
             }

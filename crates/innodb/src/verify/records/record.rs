@@ -184,8 +184,8 @@ impl Walk<'_> {
                 let expected = "off-page values in the clustered leaves only";
                 return Err(self.corrupt(span.start, Rule::Reference, seen, expected));
             }
-            let space_id = fil_header(self.page).space_id.get();
-            let reference = Reference::read(self.page_no, self.page, *span, space_id, self.writer)?;
+            let space = (self.rules.format, fil_header(self.page).space_id.get());
+            let reference = Reference::read(self.page_no, self.page, *span, space, self.writer)?;
             self.scratch.references.extend(reference);
         }
         Ok(())

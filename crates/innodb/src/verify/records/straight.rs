@@ -163,6 +163,7 @@ mod tests {
     use crate::page::{page_type, u16_at};
     use crate::page_fill::{PageFill, PageHead, link_and_seal};
     use crate::record::{FieldShape, RecordShape, RecordWriter, SystemColumn};
+    use crate::space_format::SpaceFormat;
     use crate::verify::corrupt::Corrupt;
     use crate::verify::rules::IndexRules;
 
@@ -197,6 +198,7 @@ mod tests {
         let part = |_: &u32| KeyField { order: FieldOrder::Bytes, descending: false };
         let order = KeyOrder { fields: key.iter().map(part).collect() };
         IndexRules {
+            format: SpaceFormat::MariaDb,
             name: "k".to_owned(),
             id: IndexId(7),
             root: ROOT,
@@ -262,7 +264,7 @@ mod tests {
             }
         }
         fill.close(&mut page);
-        link_and_seal(&mut page, PAGE_NO, FIL_NULL, FIL_NULL);
+        link_and_seal(SpaceFormat::MariaDb, &mut page, PAGE_NO, FIL_NULL, FIL_NULL);
         page
     }
 

@@ -1,0 +1,123 @@
+//! What MySQL's `.cfg` file says besides: instant columns, the tablespace, the dictionary index.
+//!
+//! Source: MySQL 9.7, storage/innobase/row/row0quiesce.cc.
+
+use super::{CfgIndex, Input, put_u32};
+use crate::error::Result;
+
+/// Part of MySQL's file that describes the table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MySqlTable {
+    /// Nullable columns of rows before the first instant ALTER TABLE.
+    pub nullable_before_instant: u32,
+    /// Columns when the table was made.
+    pub initial_columns: u32,
+    /// Columns now.
+    pub current_columns: u32,
+    /// Columns now, and those that were dropped instantly.
+    pub total_columns: u32,
+    /// Instant ALTER TABLEs since the table was made; 0 if all rows are alike.
+    pub row_version: u32,
+    /// `FSP_SPACE_FLAGS`.
+    pub space_flags: u32,
+    /// Page compression; 0 for none.
+    pub compression: u8,
+    /// As many as the table has columns, in their order.
+    pub columns: Vec<MySqlColumn>,
+    /// The index of the dictionary pages, `CLUST_IND_SDI`.
+    pub dictionary: Option<CfgIndex>,
+}
+
+/// Part of MySQL's file that describes a column.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MySqlColumn {
+    /// Row version that added it; 65,535 for a column of the first.
+    pub version_added: u16,
+    /// Row version that dropped it; 65,535 for none.
+    pub version_dropped: u16,
+    /// Its place among the fields of the clustered index; `u32::MAX` for a column that has none.
+    pub position: u32,
+    /// The value of rows from before it was added; the inner `None` is NULL.
+    pub default: Option<Option<Vec<u8>>>,
+}
+
+impl MySqlTable {
+    /// True if all rows are stored alike: no column was added or dropped instantly.
+    pub fn is_plain(&self) -> bool {
+        self.row_version == 0
+            && self.initial_columns == self.current_columns
+            && self.current_columns == self.total_columns
+    }
+
+    pub(super) fn put(&self, out: &mut Vec<u8>) {
+        for number in [
+            self.nullable_before_instant,
+            self.initial_columns,
+            self.current_columns,
+            self.total_columns,
+            0,
+            self.row_version,
+            self.space_flags,
+        ] {
+            put_u32(out, number);
+        }
+        out.push(self.compression);
+    }
+}
+
+impl MySqlColumn {
+    pub(super) fn put(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.version_added.to_be_bytes());
+        out.extend_from_slice(&self.version_dropped.to_be_bytes());
+        put_u32(out, self.position);
+        out.push(self.default.is_some().into());
+        let Some(default) = &self.default else { return };
+        out.push(default.is_none().into());
+        if let Some(value) = default {
+            put_u32(out, value.len() as u32);
+            out.extend_from_slice(value);
+        }
+    }
+}
+
+impl Input<'_> {
+    /// The fields before the columns.
+    pub(super) fn mysql_table(&mut self) -> Result<MySqlTable> {
+        let nullable_before_instant = self.u32("nullable columns")?;
+        let initial_columns = self.u32("initial columns")?;
+        let current_columns = self.u32("current columns")?;
+        let total_columns = self.u32("total columns")?;
+        let dropped = self.u32("dropped columns")?;
+        if dropped != 0 {
+            return Err(self.bad("dropped columns", dropped.to_string(), "0".into()));
+        }
+        Ok(MySqlTable {
+            nullable_before_instant,
+            initial_columns,
+            current_columns,
+            total_columns,
+            row_version: self.u32("row version")?,
+            space_flags: self.u32("space flags")?,
+            compression: self.u8("compression")?,
+            columns: Vec::new(),
+            dictionary: None,
+        })
+    }
+
+    /// The fields after a column.
+    pub(super) fn mysql_column(&mut self) -> Result<MySqlColumn> {
+        Ok(MySqlColumn {
+            version_added: self.u16("version that added a column")?,
+            version_dropped: self.u16("version that dropped a column")?,
+            position: self.u32("position of a column")?,
+            default: match self.flag("default of a column")? {
+                false => None,
+                true if self.flag("NULL as a default")? => Some(None),
+                true => {
+                    let len = self.u32("length of a default")? as usize;
+                    Some(Some(self.take(len, "default of a column")?.to_vec()))
+                }
+            },
+        })
+    }
+}

@@ -1,0 +1,282 @@
+//! The two formats of tablespaces, MariaDB's and MySQL's, and everything that sets them apart.
+//!
+//! ```text
+//!          0            4               26           38          16376      16380
+//! MariaDb  | 0          | summed .............................. , LSN low  | checksum |
+//! MySql    | checksum   | summed ...... | not summed | summed .. | checksum | LSN low  |
+//! ```
+//!
+//! The flags in page 0 say which format a file has. Extents, segments, B+tree pages and records are
+//! alike in both.
+//!
+//! Source: MariaDB 10.11, storage/innobase/buf/buf0checksum.cc, full_crc32; include/fsp0types.h.
+//! MySQL 9.7, storage/innobase/buf/checksum.cc; include/fsp0types.h, include/fil0fil.h.
+
+use crate::error::Error;
+use crate::extent::{DESCRIPTORS, DESCRIPTORS_PER_PAGE, ExtentDescriptor};
+use crate::ids::{FIL_NULL, PAGE_SIZE};
+use crate::page::{BODY, PageBytes, TRAILER, fil_header, page_type, u32_at, view};
+use crate::source::ReadError;
+use crate::space_header::{SPACE_HEADER, SpaceHeader};
+
+/// The format of a tablespace with plain 16 KiB pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SpaceFormat {
+    /// MariaDB 10.5 and newer, `innodb_checksum_algorithm=full_crc32`.
+    MariaDb,
+    /// MySQL 8.0 and newer, `innodb_checksum_algorithm=crc32`, with dictionary pages (SDI).
+    MySql,
+}
+
+/// The versions in page 0 of MySQL's files. MariaDB writes none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VersionStamp {
+    /// `FIL_PAGE_SRV_VERSION`. The server that made the file: 90704 is 9.7.4.
+    pub server: u32,
+    /// `FIL_PAGE_SPACE_VERSION`. The tablespace format, 1.
+    pub space: u32,
+}
+
+/// A checksum that is not that of its page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct WrongChecksum {
+    /// Byte of the page at which it is stored.
+    pub(crate) offset: usize,
+    pub(crate) stored: u32,
+    pub(crate) computed: u32,
+}
+
+/// `FSP_SPACE_FLAGS` of MariaDB's: full_crc32 marker (0x10) and 16 KiB pages (5), nothing else.
+const FLAGS_MARIADB: u32 = 0x15;
+/// `FSP_SPACE_FLAGS` of MySQL's: dictionary pages (bit 14); DYNAMIC rows have 0x21 besides.
+const FLAGS_MYSQL: u32 = 0x4000;
+const FLAGS_MYSQL_DYNAMIC: u32 = FLAGS_MYSQL | 0x21;
+
+/// Last four bytes of a page.
+const LAST: usize = PAGE_SIZE - size_of::<u32>();
+/// Bytes that MySQL's checksum leaves out: `FIL_PAGE_FILE_FLUSH_LSN` and `FIL_PAGE_SPACE_ID`.
+const NOT_SUMMED: core::ops::Range<usize> = 26..BODY;
+/// Bytes of MySQL's encryption data (`Encryption::INFO_MAX_SIZE`), which follow the descriptors of page 0.
+const ENCRYPTION_BYTES: usize = 115;
+/// Byte of MySQL's page 0 at which the version of the dictionary pages is; their root page follows.
+const DICTIONARY: usize =
+    DESCRIPTORS + DESCRIPTORS_PER_PAGE as usize * size_of::<ExtentDescriptor>() + ENCRYPTION_BYTES;
+
+const _: () = {
+    assert!(LAST == TRAILER + size_of::<u32>());
+    assert!(DICTIONARY == 10_505);
+};
+
+impl SpaceFormat {
+    /// The format of the file that begins with this page; none of a file that cannot be read.
+    ///
+    /// ```
+    /// use innodb::space_format::SpaceFormat;
+    ///
+    /// let file = std::fs::read("testdata/mysql-9.7/fresh.ibd")?;
+    /// assert_eq!(SpaceFormat::of_first_page(&file), Some(SpaceFormat::MySql));
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
+    pub fn of_first_page(page: &[u8]) -> Option<SpaceFormat> {
+        SpaceFormat::with_header(page.first_chunk()?).map(|(format, _)| format).ok()
+    }
+
+    /// The format of the file that begins with this page, and its space header.
+    ///
+    /// Errors: a page that is not the first of a file; a format that this crate does not read.
+    pub(crate) fn with_header(page: &PageBytes) -> Result<(SpaceFormat, SpaceHeader), ReadError> {
+        let page_type = fil_header(page).page_type.get();
+        if page_type != page_type::FSP_HDR {
+            let (what, seen) = ("FIL_PAGE_TYPE", page_type.into());
+            let expected = "8, that of a space header".to_owned();
+            return Err(Error::Corrupt { page_no: 0, offset: 24, what, seen, expected }.into());
+        }
+        let header: SpaceHeader = *view(page, SPACE_HEADER);
+        let flags = header.flags.get();
+        match SpaceFormat::of_flags(flags) {
+            Ok(format) => Ok((format, header)),
+            Err(what) => Err(ReadError::Unsupported { flags, what }),
+        }
+    }
+
+    /// The format that `FSP_SPACE_FLAGS` stand for; else the property that sets the tablespace apart.
+    pub(crate) fn of_flags(flags: u32) -> Result<SpaceFormat, &'static str> {
+        match flags {
+            FLAGS_MARIADB => Ok(SpaceFormat::MariaDb),
+            FLAGS_MYSQL | FLAGS_MYSQL_DYNAMIC => Ok(SpaceFormat::MySql),
+            _ => Err(flags_name(flags)),
+        }
+    }
+
+    /// The checksum that belongs to a page with these bytes.
+    #[inline]
+    pub(crate) fn checksum(self, page: &PageBytes) -> u32 {
+        match self {
+            SpaceFormat::MariaDb => crc32c::crc32c(&page[..LAST]),
+            SpaceFormat::MySql => {
+                crc32c::crc32c(&page[size_of::<u32>()..NOT_SUMMED.start])
+                    ^ crc32c::crc32c(&page[NOT_SUMMED.end..TRAILER])
+            }
+        }
+    }
+
+    /// Writes the checksum of a page whose every other byte is final.
+    #[inline]
+    pub fn seal(self, page: &mut PageBytes) {
+        let sum = self.checksum(page).to_be_bytes();
+        for offset in self.checksum_offsets() {
+            page[*offset..*offset + sum.len()].copy_from_slice(&sum);
+        }
+    }
+
+    /// True if a page is as it was sealed. A page of zeros, which was never used, is not.
+    pub fn is_intact(self, page: &PageBytes) -> bool {
+        self.check(page).is_ok() && fil_header(page).lsn.get() as u32 == self.lsn_low(page)
+    }
+
+    /// Compares every stored checksum with that of the page.
+    #[inline]
+    pub(crate) fn check(self, page: &PageBytes) -> Result<(), WrongChecksum> {
+        let computed = self.checksum(page);
+        for &offset in self.checksum_offsets() {
+            let stored = u32_at(page, offset);
+            if stored != computed {
+                return Err(WrongChecksum { offset, stored, computed });
+            }
+        }
+        Ok(())
+    }
+
+    /// Bytes of a page at which its checksum is stored.
+    pub(crate) fn checksum_offsets(self) -> &'static [usize] {
+        match self {
+            SpaceFormat::MariaDb => &[LAST],
+            SpaceFormat::MySql => &[0, TRAILER],
+        }
+    }
+
+    /// Byte of a page at which the low half of its LSN is repeated.
+    pub(crate) fn lsn_low_offset(self) -> usize {
+        match self {
+            SpaceFormat::MariaDb => TRAILER,
+            SpaceFormat::MySql => LAST,
+        }
+    }
+
+    /// The low half of the LSN, as the trailer repeats it.
+    pub(crate) fn lsn_low(self, page: &PageBytes) -> u32 {
+        u32_at(page, self.lsn_low_offset())
+    }
+
+    /// Number of the key by which a page is encrypted; 0 for a plain one.
+    pub(crate) fn key_version(self, page: &PageBytes) -> u32 {
+        match self {
+            SpaceFormat::MariaDb => fil_header(page).key_version_or_checksum.get(),
+            // The flags of page 0 say so of the whole file.
+            SpaceFormat::MySql => 0,
+        }
+    }
+
+    /// Number that pages of no index have for each neighbour.
+    pub(crate) fn no_neighbour(self) -> u32 {
+        match self {
+            SpaceFormat::MariaDb => FIL_NULL,
+            SpaceFormat::MySql => 0,
+        }
+    }
+
+    /// True if off-page values may be lists of parts (`lob.rs`), not only chains of pages.
+    pub(crate) fn has_lobs(self) -> bool {
+        match self {
+            SpaceFormat::MariaDb => false,
+            SpaceFormat::MySql => true,
+        }
+    }
+
+    /// True if the clustered root has the last AUTO_INCREMENT value (`PAGE_ROOT_AUTO_INC`). MySQL keeps
+    /// it in its dictionary, and the `.cfg` has the next.
+    pub(crate) fn has_counter_in_root(self) -> bool {
+        match self {
+            SpaceFormat::MariaDb => true,
+            SpaceFormat::MySql => false,
+        }
+    }
+
+    /// Root of the dictionary pages, which page 0 names.
+    pub(crate) fn dictionary_root(self, first_page: &PageBytes) -> Option<u32> {
+        match self {
+            SpaceFormat::MariaDb => None,
+            SpaceFormat::MySql => Some(u32_at(first_page, DICTIONARY + size_of::<u32>())),
+        }
+    }
+
+    /// The versions in page 0, where a page has its neighbours.
+    pub fn version_stamp(self, first_page: &PageBytes) -> Option<VersionStamp> {
+        let header = fil_header(first_page);
+        match self {
+            SpaceFormat::MariaDb => None,
+            SpaceFormat::MySql => {
+                Some(VersionStamp { server: header.prev.get(), space: header.next.get() })
+            }
+        }
+    }
+}
+
+/// Property that keeps a tablespace from being read.
+fn flags_name(flags: u32) -> &'static str {
+    /// full_crc32, and in such a space the page size and the page compression.
+    const FULL_CRC32: u32 = 0x10;
+    const FULL_CRC32_PAGE_SIZE: u32 = 0x0F;
+    const FULL_CRC32_COMPRESSED: u32 = 0xE0;
+    /// In a space of another kind: the page size of ROW_FORMAT=COMPRESSED, another page size.
+    const ZIP: u32 = 0x1E;
+    const OTHER_PAGE_SIZE: u32 = 0x3C0;
+    /// In one of MySQL's.
+    const ENCRYPTION: u32 = 0x2000;
+    match flags {
+        _ if flags & FULL_CRC32 != 0 && flags & FULL_CRC32_COMPRESSED != 0 => "page compression",
+        _ if flags & FULL_CRC32 != 0 && flags & FULL_CRC32_PAGE_SIZE != 5 => "another page size",
+        _ if flags & FULL_CRC32 != 0 => "unknown flags",
+        _ if flags & ZIP != 0 => "ROW_FORMAT=COMPRESSED",
+        _ if flags & OTHER_PAGE_SIZE != 0 => "another page size",
+        _ if flags & FLAGS_MYSQL != 0 && flags & ENCRYPTION != 0 => "encryption",
+        _ if flags & FLAGS_MYSQL != 0 => "unknown flags",
+        _ => "innodb_checksum_algorithm other than full_crc32",
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    const MARIADB: &[u8] = include_bytes!("../testdata/mariadb-10.11/orders.ibd");
+    const MYSQL: &[u8] = include_bytes!("../testdata/mysql-9.7/items.ibd");
+
+    #[test]
+    fn the_flags_of_servers_files_say_their_format() {
+        assert_eq!(SpaceFormat::of_first_page(MARIADB), Some(SpaceFormat::MariaDb));
+        assert_eq!(SpaceFormat::of_first_page(MYSQL), Some(SpaceFormat::MySql));
+        assert_eq!(SpaceFormat::of_first_page(&MYSQL[PAGE_SIZE..]), None);
+        assert_eq!(SpaceFormat::of_first_page(&MYSQL[..100]), None);
+        // As MySQL 9.7.4 writes them.
+        for (flags, name) in [
+            (0x4029, "ROW_FORMAT=COMPRESSED"),
+            (0x6021, "encryption"),
+            (0x4121, "another page size"),
+            (0x0021, "innodb_checksum_algorithm other than full_crc32"),
+        ] {
+            assert_eq!(SpaceFormat::of_flags(flags), Err(name), "{flags:#x}");
+        }
+    }
+
+    #[test]
+    fn page_0_of_mysql_has_versions_and_the_root_of_the_dictionary() {
+        let (mysql, mariadb) = (MYSQL.first_chunk().unwrap(), MARIADB.first_chunk().unwrap());
+        let stamp = VersionStamp { server: 90_704, space: 1 };
+        assert_eq!(SpaceFormat::MySql.version_stamp(mysql), Some(stamp));
+        assert_eq!(SpaceFormat::MySql.dictionary_root(mysql), Some(3));
+        assert_eq!(SpaceFormat::MariaDb.version_stamp(mariadb), None);
+        assert_eq!(SpaceFormat::MariaDb.dictionary_root(mariadb), None);
+    }
+}

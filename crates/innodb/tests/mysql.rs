@@ -1,0 +1,433 @@
+//! MySQL's tablespaces: those of 9.7.4 in `testdata/mysql-9.7`, and those of the server that
+//! INRUSH_TEST_MYSQLD names.
+
+use innodb::allocator::Allocator;
+use innodb::blob::BlobReference;
+use innodb::cfg::{Cfg, CfgIndex, RowFormat};
+use innodb::ids::{PAGE_SIZE, PageNo};
+use innodb::inspect::{FieldValue, PageView, Survey};
+use innodb::layout::Layout;
+use innodb::page::PageBytes;
+use innodb::reader::{Record, SpaceReader};
+use innodb::record::{RecordShape, TRX_ID_AND_ROLL_PTR};
+use innodb::space_format::{SpaceFormat, VersionStamp};
+use innodb::template::Template;
+use innodb::value_reader::ValueReader;
+use innodb::verify::{Context, PageKind, Report, Writer, verify_space};
+
+use crate::sample::{Field, build};
+
+const FORMAT: SpaceFormat = SpaceFormat::MySql;
+
+/// An exported table.
+struct Exported {
+    name: String,
+    ibd: Vec<u8>,
+    cfg: Vec<u8>,
+    rows: u64,
+}
+
+impl Exported {
+    fn stored(name: &str, rows: u64) -> Exported {
+        let read = |suffix| std::fs::read(format!("testdata/mysql-9.7/{name}.{suffix}")).unwrap();
+        Exported { name: name.to_owned(), ibd: read("ibd"), cfg: read("cfg"), rows }
+    }
+
+    fn cfg(&self) -> Cfg {
+        Cfg::parse(&self.cfg).unwrap()
+    }
+
+    fn pages(&self) -> &[PageBytes] {
+        self.ibd.as_chunks().0
+    }
+
+    /// Pages that were ever used, with their numbers.
+    fn used_pages(&self) -> impl Iterator<Item = (usize, &PageBytes)> {
+        self.pages().iter().enumerate().filter(|(_, page)| page.iter().any(|byte| *byte != 0))
+    }
+
+    fn verify(&self, cfg: Option<&Cfg>) -> Report {
+        verify(&self.ibd, cfg, Writer::Server)
+    }
+
+    /// Every record of an index that is not deleted.
+    fn for_each_record(&self, cfg: &Cfg, index: &CfgIndex, mut each: impl FnMut(&Record<'_>)) {
+        let reader = SpaceReader::open(&self.ibd, self.ibd.len() as u64).unwrap();
+        let shape = RecordShape::leaf(cfg, index).unwrap();
+        let mut records = reader.records(PageNo(index.root), &shape).unwrap();
+        while let Some(record) = records.advance().unwrap() {
+            if !record.is_deleted {
+                each(&record);
+            }
+        }
+    }
+
+    /// The off-page values of the clustered index, with what the record keeps of them.
+    fn long_values(&self) -> Vec<Vec<u8>> {
+        let (cfg, mut reader, mut values) = (self.cfg(), ValueReader::default(), Vec::new());
+        self.for_each_record(&cfg, &cfg.indexes[0], |record| {
+            for (at, span) in record.fields.iter().enumerate().filter(|(_, of)| of.is_external) {
+                let field = record.field(at).unwrap();
+                let reference = BlobReference::at_end(field).unwrap();
+                let mut value = field[..span.len - size_of::<BlobReference>()].to_vec();
+                reader.read((FORMAT, &self.ibd), &reference, &mut value).unwrap();
+                values.push(value);
+            }
+        });
+        values
+    }
+}
+
+fn tables() -> [Exported; 3] {
+    [("fresh", 0), ("items", 67), ("compact", 3)].map(|(name, rows)| Exported::stored(name, rows))
+}
+
+#[track_caller]
+fn verify(ibd: &Vec<u8>, cfg: Option<&Cfg>, writer: Writer) -> Report {
+    let context = Context { writer, cfg, collations: &|_, _| None };
+    verify_space(ibd, ibd.len() as u64, context).unwrap()
+}
+
+#[track_caller]
+fn assert_clean(report: &Report) {
+    let first = report.violations.kept().iter().take(5).map(ToString::to_string);
+    let first: Vec<_> = first.collect();
+    assert!(first.is_empty(), "{first:#?}");
+}
+
+/// The page, sealed anew.
+fn resealed(page: &PageBytes) -> PageBytes {
+    let mut page = *page;
+    page[..4].fill(0xEE);
+    page[PAGE_SIZE - 8..PAGE_SIZE - 4].fill(0xEE);
+    FORMAT.seal(&mut page);
+    page
+}
+
+/// Rules of every table that a server exported.
+fn assert_understood(table: &Exported) {
+    let (name, cfg) = (&table.name, table.cfg());
+    assert_eq!(SpaceFormat::of_first_page(&table.ibd), Some(FORMAT), "{name}");
+    assert_eq!(cfg.format(), FORMAT, "{name}");
+    assert!(cfg.to_bytes() == table.cfg, "{name}.cfg is written back as it was");
+    for (page_no, page) in table.used_pages() {
+        assert!(FORMAT.is_intact(page), "{name} page {page_no}");
+        assert!(!SpaceFormat::MariaDb.is_intact(page), "{name} page {page_no}");
+        assert!(resealed(page) == *page, "{name} page {page_no}");
+    }
+    for report in [table.verify(Some(&cfg)), table.verify(None)] {
+        assert_clean(&report);
+        assert_eq!(report.indexes.len(), cfg.indexes.len(), "{name}");
+        assert!(report.indexes.iter().all(|index| index.records() == table.rows), "{name}");
+    }
+    for index in &cfg.indexes {
+        let mut rows = 0;
+        table.for_each_record(&cfg, index, |_| rows += 1);
+        assert_eq!(rows, table.rows, "{name} {}", index.name);
+    }
+}
+
+#[test]
+fn files_of_the_server_are_understood() {
+    tables().iter().for_each(assert_understood);
+}
+
+#[test]
+fn one_changed_bit_is_told_wherever_it_is() {
+    /// Bytes outside the checksum: the flush LSN, which nobody reads, and the number of the tablespace.
+    const FLUSH_LSN: core::ops::Range<usize> = 26..34;
+    const SPACE_ID: core::ops::Range<usize> = 34..38;
+    for table in tables() {
+        for (page_no, page) in table.used_pages() {
+            let (mut page, name) = (*page, &table.name);
+            // Every byte of the frame, and some of the body.
+            let frame = (0..200).chain(PAGE_SIZE - 100..PAGE_SIZE);
+            for at in frame.chain((200..PAGE_SIZE - 100).step_by(611)) {
+                page[at] ^= 1 << (at % 8);
+                let is_summed = !FLUSH_LSN.contains(&at) && !SPACE_ID.contains(&at);
+                assert_eq!(FORMAT.is_intact(&page), !is_summed, "{name} page {page_no} byte {at}");
+                page[at] ^= 1 << (at % 8);
+            }
+            let mut changed = table.ibd.clone();
+            changed[page_no * PAGE_SIZE + SPACE_ID.start + 2] ^= 1;
+            let report = verify(&changed, None, Writer::Server);
+            assert!(!report.violations.is_empty(), "{name} page {page_no}");
+        }
+    }
+}
+
+#[test]
+fn page_0_says_who_made_the_file_and_how() {
+    for (table, flags) in tables().iter().zip([0x4021, 0x4021, 0x4000]) {
+        let stamp = VersionStamp { server: 90_704, space: 1 };
+        assert_eq!(FORMAT.version_stamp(&table.pages()[0]), Some(stamp));
+        let view = PageView::read(&table.ibd, PageNo(0)).unwrap();
+        let value = |name| {
+            let field = view.fields.iter().find(|field| field.name == name);
+            field.map(|field| (field.offset, field.value))
+        };
+        assert_eq!(value("FSP_SPACE_FLAGS"), Some((54, FieldValue::Bits(flags))));
+        assert_eq!(value("FIL_PAGE_SRV_VERSION"), Some((8, FieldValue::Number(90_704))));
+        assert_eq!(value("FIL_PAGE_SPACE_VERSION"), Some((12, FieldValue::Number(1))));
+        let checksum = FieldValue::Checksum(view.checksum);
+        assert_eq!(value("FIL_PAGE_SPACE_OR_CHKSUM"), Some((0, checksum)));
+        assert_eq!(value("FIL_PAGE_END_LSN_OLD_CHKSUM"), Some((16_376, checksum)));
+        assert_eq!(value("FIL_PAGE_PREV"), None);
+    }
+}
+
+#[test]
+fn a_cfg_says_what_show_create_says() {
+    let [fresh, items, compact] = tables().map(|table| table.cfg());
+    let names = |cfg: &Cfg| -> Vec<_> {
+        cfg.indexes.iter().map(|index| (index.name.clone(), index.root)).collect()
+    };
+    assert_eq!((fresh.table.as_str(), fresh.autoinc), ("p/fresh", 501));
+    assert_eq!(names(&fresh), [("PRIMARY".into(), 4), ("name".into(), 5)]);
+    assert!(fresh.indexes[1].is_unique() && fresh.indexes[1].fields[0].descending);
+    assert_eq!(fresh.row_format(), Ok(RowFormat::Dynamic));
+    assert_eq!(compact.row_format(), Ok(RowFormat::Compact));
+    let fields = &items.indexes[1].fields;
+    let fields: Vec<_> = fields.iter().map(|of| (of.name.as_str(), of.descending)).collect();
+    assert_eq!(fields, [("name", false), ("price", true), ("id", false)]);
+    for cfg in [&fresh, &items, &compact] {
+        let mysql = cfg.mysql.as_ref().unwrap();
+        assert!(mysql.is_plain());
+        assert_eq!(mysql.columns.len(), cfg.columns.len());
+        let dictionary = mysql.dictionary.as_ref().unwrap();
+        assert_eq!((dictionary.name.as_str(), dictionary.root), ("CLUST_IND_SDI", 3));
+    }
+}
+
+#[test]
+fn a_cfg_cut_anywhere_is_an_error() {
+    let [_, items, _] = tables();
+    for len in 0..items.cfg.len() {
+        assert!(Cfg::parse(&items.cfg[..len]).is_err(), "cut at {len}");
+    }
+}
+
+#[test]
+fn long_values_are_read_over_all_their_pages() {
+    let [_, items, compact] = tables();
+    assert!(items.long_values() == [b"0123456789abcdef".repeat(10_200)]);
+    assert!(compact.long_values() == [b"compact ".repeat(3_000)]);
+    let survey = Survey::read(&items.ibd, items.ibd.len() as u64, Context::unknown(), true);
+    let survey = survey.unwrap();
+    assert_eq!(survey.off_page_bytes, 163_200);
+    assert_eq!(survey.kinds[&PageKind::OffPage], 11);
+    assert_eq!(survey.kinds[&PageKind::OffPageIndex], 1);
+    assert_eq!(survey.kinds[&PageKind::Dictionary], 1);
+}
+
+#[test]
+fn a_long_value_with_a_part_lost_or_taken_twice_is_told() {
+    let [_, items, _] = tables();
+    let cfg = items.cfg();
+    let first = items.pages().iter().position(|page| page[24..26] == [0, 24]).unwrap();
+    // Page of the second of the entries, of 60 bytes from byte 96 on.
+    let second = 96 + 60 + 48;
+    for (at, bytes, expected) in [
+        (second, &[0, 0, 0, 4][..], "leads to page 4, an index page"),
+        (second, &[0, 0, 0xFF, 0], "leads to page 65280, outside the file"),
+        (second, &(first as u32).to_be_bytes(), "a second time"),
+        // The next entry of the first: none; outside the pages of entries; on a page of another kind.
+        (96 + 6, &[0xFF; 6], "has 15680 bytes"),
+        (96 + 6, &[0, 0, 0, first as u8, 0x3F, 0xFF], "an entry of its index on the page"),
+        (96 + 6, &[0, 0, 0, 4, 0, 96], "an entry of its index on the page"),
+    ] {
+        let mut ibd = items.ibd.clone();
+        let page = &mut ibd.as_chunks_mut().0[first];
+        page[at..at + bytes.len()].copy_from_slice(bytes);
+        FORMAT.seal(page);
+        let report = verify(&ibd, Some(&cfg), Writer::Server);
+        let told = report.violations.kept().iter().map(ToString::to_string);
+        let told: Vec<_> = told.collect();
+        assert!(told.iter().any(|told| told.contains(expected)), "{expected}: {told:#?}");
+    }
+}
+
+#[test]
+fn files_of_two_servers_make_no_template() {
+    let [fresh, ..] = tables();
+    let mariadb = std::fs::read("testdata/mariadb-10.11/t.ibd").unwrap();
+    let error = Template::parse(&mariadb, &fresh.cfg()).unwrap_err().to_string();
+    assert!(error.contains("MariaDb with a .cfg file of MySql"), "{error}");
+}
+
+#[test]
+fn an_empty_table_is_laid_out_as_the_server_did() {
+    let [fresh, ..] = tables();
+    let template = Template::parse(&fresh.ibd, &fresh.cfg()).unwrap();
+    let allocator = Allocator::new(&template);
+    for (page_no, page) in Layout::new(&template, &allocator).pages() {
+        let mut expected = fresh.pages()[page_no.0 as usize];
+        // Ours have no LSN, and the file ends with the last page that is used.
+        expected[16..24].fill(0);
+        expected[PAGE_SIZE - 4..].fill(0);
+        if page_no == PageNo(0) {
+            expected[46..50].copy_from_slice(&6_u32.to_be_bytes());
+        }
+        assert!(resealed(&expected) == *page, "{page_no:?}");
+    }
+}
+
+/// Rows of table `fresh`, with values that go off page.
+const ROWS: u32 = 3_000;
+
+fn note(id: u32) -> Vec<u8> {
+    let len = if id % 500 == 7 { 40_000 } else { id as usize % 50 };
+    vec![b'a' + (id % 26) as u8; len]
+}
+
+fn name(id: u32) -> Vec<u8> {
+    format!("{:05}", 99_999 - id).into_bytes()
+}
+
+/// A file with rows, built from the empty table `fresh`.
+fn built(fresh: &Exported) -> Vec<u8> {
+    let cfg = fresh.cfg();
+    let template = Template::parse(&fresh.ibd, &cfg).unwrap();
+    let mut allocator = Allocator::new(&template);
+    let mut file = Vec::new();
+    for index in &template.indexes {
+        let row = |id: u32| -> Vec<Field> {
+            let value = |name: &str| match name {
+                "id" => id.to_be_bytes().to_vec(),
+                "DB_TRX_ID" => TRX_ID_AND_ROLL_PTR[..6].to_vec(),
+                "DB_ROLL_PTR" => TRX_ID_AND_ROLL_PTR[6..].to_vec(),
+                "name" => self::name(id),
+                _ => note(id),
+            };
+            let fields = index.shape.fields.iter();
+            fields.map(|field| Some(value(&cfg.columns[field.column].name))).collect()
+        };
+        let rows: Vec<_> = (1..=ROWS).map(row).collect();
+        build(&template, index, &rows, &mut allocator, &mut file);
+    }
+    let layout = Layout::new(&template, &allocator);
+    file.resize(layout.size_bytes() as usize, 0);
+    for (page_no, page) in layout.pages() {
+        file[page_no.file_offset() as usize..][..PAGE_SIZE].copy_from_slice(&page[..]);
+    }
+    file
+}
+
+#[test]
+fn a_built_file_keeps_every_rule() {
+    let [fresh, ..] = tables();
+    let (cfg, ibd) = (fresh.cfg(), built(&fresh));
+    let report = verify(&ibd, Some(&cfg), Writer::Loader);
+    assert_clean(&report);
+    assert!(report.indexes.iter().all(|index| index.records() == u64::from(ROWS)));
+    assert!(report.indexes[0].levels.len() > 1);
+    let built = Exported { ibd, rows: ROWS.into(), ..fresh };
+    assert!(built.used_pages().all(|(_, page)| FORMAT.is_intact(page)));
+    let long: Vec<_> = (1..=ROWS).map(note).filter(|note| note.len() > 8_000).collect();
+    assert!(built.long_values() == long);
+}
+
+/// A MySQL of the test's own with a database `p`.
+struct Server {
+    server: testkit::TestServer,
+}
+
+impl Server {
+    fn start() -> Option<Server> {
+        let server = testkit::TestServer::mysql(Vec::new())?;
+        server.connect().unwrap().exec("CREATE DATABASE p").unwrap();
+        Some(Server { server })
+    }
+
+    fn exec(&self, statements: &[&str]) {
+        let mut session = self.server.connect().unwrap();
+        session.exec("USE p").unwrap();
+        for sql in statements {
+            session.exec(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+        }
+    }
+
+    fn text(&self, sql: &str) -> String {
+        let mut session = self.server.connect().unwrap();
+        session.exec("USE p").unwrap();
+        session.query_row(sql).unwrap().text_lossy(0)
+    }
+
+    fn path(&self, table: &str, suffix: &str) -> std::path::PathBuf {
+        self.server.datadir().join("p").join(format!("{table}.{suffix}"))
+    }
+
+    fn export(&self, table: &str) -> Exported {
+        let rows = self.text(&format!("SELECT COUNT(*) FROM {table}")).parse().unwrap();
+        let mut session = self.server.connect().unwrap();
+        session.exec("USE p").unwrap();
+        session.exec(&format!("FLUSH TABLES {table} FOR EXPORT")).unwrap();
+        let read = |suffix| std::fs::read(self.path(table, suffix)).unwrap();
+        let exported =
+            Exported { name: table.to_owned(), ibd: read("ibd"), cfg: read("cfg"), rows };
+        session.exec("UNLOCK TABLES").unwrap();
+        exported
+    }
+}
+
+#[test]
+fn files_of_a_server_are_understood_after_changes_too() {
+    let Some(server) = Server::start() else { return };
+    for format in ["DYNAMIC", "COMPACT"] {
+        server.exec(&[
+            "DROP TABLE IF EXISTS t",
+            &format!(
+                "CREATE TABLE t (id INT PRIMARY KEY, name VARCHAR(70), doc JSON, body LONGBLOB, \
+                 KEY (name DESC)) ROW_FORMAT={format}"
+            ),
+            "SET cte_max_recursion_depth=10000",
+            "INSERT INTO t WITH RECURSIVE s AS (SELECT 1 n UNION ALL SELECT n + 1 FROM s WHERE n < 4000) \
+             SELECT n, SHA2(n, 256), JSON_OBJECT('n', n, 'pad', REPEAT('p', IF(n % 97, 10, 30000))), \
+             IF(n % 211, NULL, REPEAT(SHA2(n, 256), n * 5)) FROM s",
+        ]);
+        assert_understood(&server.export("t"));
+        server.exec(&[
+            "UPDATE t SET doc = JSON_SET(doc, '$.n', id + 1) WHERE id % 194 = 0",
+            "UPDATE t SET doc = JSON_REPLACE(doc, '$.pad', REPEAT('q', 29000)) WHERE id % 97 = 0",
+            "UPDATE t SET body = REPEAT('z', id * 50) WHERE id % 422 = 0",
+            "DELETE FROM t WHERE id % 5 = 0",
+            "UPDATE t SET name = REVERSE(name) WHERE id % 3 = 0",
+        ]);
+        let table = server.export("t");
+        assert_understood(&table);
+        let sum: usize = table.long_values().iter().map(Vec::len).sum();
+        let (json, blob) = ("SUM(IF(id % 97, 0, JSON_STORAGE_SIZE(doc)))", "SUM(LENGTH(body))");
+        let total = |sum| server.text(&format!("SELECT {sum} FROM t")).parse::<usize>().unwrap();
+        let expected = total(json) + total(blob);
+        assert_eq!(sum, expected, "{format}");
+    }
+}
+
+#[test]
+fn a_server_imports_a_built_file() {
+    let Some(server) = Server::start() else { return };
+    server.exec(&["CREATE TABLE fresh (id INT UNSIGNED NOT NULL AUTO_INCREMENT, \
+         name VARCHAR(40) CHARACTER SET latin1 NOT NULL, note TEXT, \
+         PRIMARY KEY (id), UNIQUE KEY name (name DESC))"]);
+    let fresh = server.export("fresh");
+    assert_understood(&fresh);
+    let ibd = built(&fresh);
+    assert_clean(&verify(&ibd, Some(&fresh.cfg()), Writer::Loader));
+    server.exec(&["ALTER TABLE fresh DISCARD TABLESPACE"]);
+    std::fs::write(server.path("fresh", "ibd"), &ibd).unwrap();
+    // The counter is in this file alone.
+    let cfg = Cfg { autoinc: u64::from(ROWS) + 1, ..fresh.cfg() };
+    std::fs::write(server.path("fresh", "cfg"), cfg.to_bytes()).unwrap();
+    server.exec(&["ALTER TABLE fresh IMPORT TABLESPACE"]);
+    let bytes: usize = (1..=ROWS).map(|id| note(id).len()).sum();
+    assert_eq!(server.text("SELECT SUM(LENGTH(note)) FROM fresh"), bytes.to_string());
+    let by_name = "SELECT COUNT(*) FROM fresh FORCE INDEX (name) WHERE name > '0'";
+    assert_eq!(server.text(by_name), ROWS.to_string());
+    let mut session = server.server.connect().unwrap();
+    let check = session.query_row("CHECK TABLE p.fresh EXTENDED").unwrap();
+    assert_eq!(check.text_lossy(3), "OK");
+    server.exec(&["INSERT INTO fresh (name, note) SELECT CONCAT('x', id), note FROM fresh"]);
+    let after = server.export("fresh");
+    assert_eq!(after.rows, 2 * u64::from(ROWS));
+    assert_understood(&after);
+}
