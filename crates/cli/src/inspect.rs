@@ -240,9 +240,13 @@ mod tests {
     const ORDERS: &[u8] = include_bytes!("../../innodb/testdata/mariadb-10.11/orders.ibd");
     const CFG: &[u8] = include_bytes!("../../innodb/testdata/mariadb-10.11/orders.cfg");
 
+    /// Written by MySQL 9.7.
+    const ITEMS: &[u8] = include_bytes!("../../innodb/testdata/mysql-9.7/items.ibd");
+    const ITEMS_CFG: &[u8] = include_bytes!("../../innodb/testdata/mysql-9.7/items.cfg");
+
     /// Compares with the golden text; `REWRITE_GOLDEN=1` in the environment writes it anew.
     fn assert_golden(name: &str, text: &[u8]) {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../innodb/testdata/mariadb-10.11");
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../innodb/testdata");
         let path = folder.join(name);
         if std::env::var_os("REWRITE_GOLDEN").is_some() {
             std::fs::write(&path, text).unwrap();
@@ -256,7 +260,10 @@ mod tests {
     }
 
     fn text(file: &[u8], verify: bool) -> Vec<u8> {
-        let inspected = orders(file.len() as u64);
+        text_of(&orders(file.len() as u64), file, verify)
+    }
+
+    fn text_of(inspected: &Inspected, file: &[u8], verify: bool) -> Vec<u8> {
         let survey = inspected.survey(&file, verify).unwrap();
         let mut out = Vec::new();
         inspected.print(&mut out, &survey).unwrap();
@@ -265,7 +272,20 @@ mod tests {
 
     #[test]
     fn a_file_of_a_server_prints_as_it_did() {
-        assert_golden("orders.txt", &text(ORDERS, true));
+        assert_golden("mariadb-10.11/orders.txt", &text(ORDERS, true));
+    }
+
+    #[test]
+    fn a_file_of_mysql_prints_as_it_did() {
+        let (bytes, cfg) = (ITEMS.len() as u64, Some(Cfg::parse(ITEMS_CFG).unwrap()));
+        let inspected = Inspected { name: "items.ibd".into(), bytes, cfg };
+        let mut out = text_of(&inspected, ITEMS, true);
+        // Page 0, the dictionary, and the three kinds of pages of an off-page value.
+        for page_no in [0, 3, 6, 7, 17] {
+            writeln!(out).unwrap();
+            print_page(&mut out, &PageView::read(&ITEMS, PageNo(page_no)).unwrap()).unwrap();
+        }
+        assert_golden("mysql-9.7/items.txt", &out);
     }
 
     #[test]
@@ -275,7 +295,7 @@ mod tests {
             print_page(&mut out, &PageView::read(&ORDERS, PageNo(page_no)).unwrap()).unwrap();
             writeln!(out).unwrap();
         }
-        assert_golden("orders-pages.txt", &out);
+        assert_golden("mariadb-10.11/orders-pages.txt", &out);
     }
 
     #[test]
