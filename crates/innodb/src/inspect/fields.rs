@@ -58,10 +58,9 @@ pub(super) fn trailer_fields(format: SpaceFormat, page: &PageBytes) -> [Field; 2
         SpaceFormat::MariaDb => {
             [lsn(first, "FIL_PAGE_FCRC32_END_LSN"), checksum(last, "FIL_PAGE_FCRC32_CHECKSUM")]
         }
-        SpaceFormat::MySql => [
-            checksum(first, "FIL_PAGE_END_LSN_OLD_CHKSUM"),
-            lsn(last, "FIL_PAGE_END_LSN_OLD_CHKSUM + 4"),
-        ],
+        SpaceFormat::MySql => {
+            [checksum(first, "FIL_PAGE_END_LSN_OLD_CHKSUM"), lsn(last, "FIL_PAGE_END_LSN")]
+        }
     }
 }
 
