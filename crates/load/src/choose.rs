@@ -6,11 +6,11 @@
 //!
 //! [`facts`] are plain data; [`choose()`] asks nobody. [`look`] asks server and input, in the order in which
 //! an answer may make the next question needless, and removes what a killed load left. Each path is refused by
-//! name and with every reason ([`against`]), so that whoever wonders why a load is slow reads it in the report.
+//! name and with every reason ([`objections`]), so that whoever wonders why a load is slow reads it in the report.
 
-mod against;
 mod facts;
 mod look;
+mod objections;
 mod refused;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
@@ -20,15 +20,15 @@ use job::memory::Memory;
 use job::options::{LoadOptions, LoadPath, Mode};
 use schema::Method;
 
-use self::against::{Against, why};
 use self::facts::{Choice, Facts, Input};
+use self::objections::{Objections, why};
 use crate::adding::{Adding, Old, Ways};
 use crate::estimate::Estimate;
 use crate::partitioned::{Partitioned, Scope};
 use crate::speeds::Speeds;
 
-pub(crate) use self::against::not_empty;
 pub(crate) use self::look::{Chosen, Decision, Purpose, decide, decide_without_building, foresee};
+pub(crate) use self::objections::not_empty;
 pub use self::refused::Refused;
 
 /// Measured speeds of this machine, and the memory that a load may use.
@@ -39,8 +39,8 @@ pub(crate) struct Costs<'a> {
 
 /// The fastest method that nothing is known against.
 pub(crate) fn choose(facts: &Facts, options: &LoadOptions, costs: &Costs<'_>) -> Choice {
-    let mut against = Against::of(facts, options);
-    let weighed = facts.input.as_ref().map(|input| Weighed::of((facts, input), options, costs));
+    let mut against = Objections::of(facts, options);
+    let weighed = facts.input.as_ref().map(|input| Comparison::of((facts, input), options, costs));
     let weighed = weighed.unwrap_or_default();
     if against.is_open(LoadPath::Direct)
         && let Some(reason) = weighed.against_building(options, against.may_send())
@@ -92,7 +92,7 @@ impl Facts {
 
 /// What building and sending take.
 #[derive(Default)]
-struct Weighed {
+struct Comparison {
     /// For an empty table without partitions.
     plain: Option<Estimate>,
     /// In the files that are built.
@@ -103,10 +103,14 @@ struct Weighed {
     one_partition: Option<String>,
 }
 
-impl Weighed {
-    fn of((facts, input): (&Facts, &Input), options: &LoadOptions, costs: &Costs<'_>) -> Weighed {
+impl Comparison {
+    fn of(
+        (facts, input): (&Facts, &Input),
+        options: &LoadOptions,
+        costs: &Costs<'_>,
+    ) -> Comparison {
         let speeds = costs.speeds;
-        let mut weighed = Weighed { plain: input.built, ..Weighed::default() };
+        let mut weighed = Comparison { plain: input.built, ..Comparison::default() };
         let Some(plain) = input.built else { return weighed };
         let partitions = facts.partitions.unwrap_or(0);
         let files = input.scope.as_ref().map_or(partitions, Scope::partitions);

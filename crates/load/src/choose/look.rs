@@ -11,8 +11,8 @@ use server::{ServerFacts, Session, Unsupported, catalog};
 use sources::Source;
 use targets::{Direct, Lock};
 
-use super::against::Against;
 use super::facts::{Choice, Facts, Input, RowsThere};
+use super::objections::Objections;
 use super::refused::Refused;
 use super::{Costs, choose};
 use crate::adding::Old;
@@ -81,7 +81,7 @@ pub(crate) fn decide(
         )));
     }
     let facts = Facts::of(target, options)?;
-    Looking::new(facts, target, options, memory).decide(source, purpose)
+    Survey::new(facts, target, options, memory).decide(source, purpose)
 }
 
 /// The same for a load whose rows the direct path could not build, for this `reason`.
@@ -95,7 +95,7 @@ pub(crate) fn decide_without_building(
     source.restart()?;
     let mut facts = Facts::of(target, options)?;
     facts.against_direct.push(reason);
-    Looking::new(facts, target, options, memory).decide(source, Purpose::Load)
+    Survey::new(facts, target, options, memory).decide(source, Purpose::Load)
 }
 
 /// The path by which a table would be loaded that is still to be made, as far as that hangs on the
@@ -111,7 +111,7 @@ pub(crate) fn foresee(
     let mut facts = Facts::of_server(session, (&against, &found.engine), options)?;
     let refusal = found.engine.refuses(&options.database);
     facts.against_all = refusal.map(|why| format!("{} ({why})", found.engine.kind));
-    let against = Against::of(&facts, options);
+    let against = Objections::of(&facts, options);
     Ok((against.first(), against.refused))
 }
 
@@ -149,7 +149,7 @@ impl Facts {
 }
 
 /// A target that is being looked at.
-struct Looking<'l> {
+struct Survey<'l> {
     facts: Facts,
     target: &'l mut Lock,
     options: &'l LoadOptions,
@@ -158,15 +158,15 @@ struct Looking<'l> {
     landing: Option<Landing>,
 }
 
-impl<'l> Looking<'l> {
+impl<'l> Survey<'l> {
     fn new(
         facts: Facts,
         target: &'l mut Lock,
         options: &'l LoadOptions,
         memory: &'l Memory,
-    ) -> Looking<'l> {
+    ) -> Survey<'l> {
         let speeds = Speeds::of(&options.state_dir);
-        Looking { facts, target, options, memory, speeds, landing: None }
+        Survey { facts, target, options, memory, speeds, landing: None }
     }
 
     fn decide(mut self, source: &mut dyn Source, purpose: Purpose) -> Result<Decision, Error> {
@@ -243,7 +243,7 @@ impl<'l> Looking<'l> {
 
     /// Looks at the input, and at files of the table that it may be merged with.
     fn input(&mut self, inspected: &Inspected, source: &mut dyn Source) -> Result<(), Error> {
-        let Looking { options, memory, speeds, .. } = *self;
+        let Survey { options, memory, speeds, .. } = *self;
         let bytes = source.bytes_total();
         let (table, engine) = (&self.target.table, &self.target.facts.engine);
         let input = Input {

@@ -19,19 +19,19 @@ const WAS_EXTENDED: &str = "a load that was killed at its very end had added all
                             command adds this input's now";
 
 /// The paths that were asked for, and reasons against them.
-pub(super) struct Against {
+pub(super) struct Objections {
     paths: Vec<LoadPath>,
     pub(super) refused: Vec<Refused>,
 }
 
-impl Against {
+impl Objections {
     /// Every reason that does not hang on speed.
-    pub(super) fn of(facts: &Facts, options: &LoadOptions) -> Against {
+    pub(super) fn of(facts: &Facts, options: &LoadOptions) -> Objections {
         let paths = match options.path {
             LoadPath::Auto => LoadPath::TAKEN.to_vec(),
             path => vec![path],
         };
-        let mut against = Against { paths, refused: Vec::new() };
+        let mut against = Objections { paths, refused: Vec::new() };
         against.server(facts, options);
         against.sending(facts);
         if let Some(rows) = &facts.rows {
