@@ -9,6 +9,8 @@ const T_CFG: &[u8] = include_bytes!("../../innodb/testdata/mariadb-10.11/t.cfg")
 const ORDERS_CFG: &[u8] = include_bytes!("../../innodb/testdata/mariadb-10.11/orders.cfg");
 const T_IBD: &[u8] = include_bytes!("../../innodb/testdata/mariadb-10.11/t.ibd");
 const ORDERS_IBD: &[u8] = include_bytes!("../../innodb/testdata/mariadb-10.11/orders.ibd");
+const MYSQL_CFG: &[u8] = include_bytes!("../../innodb/testdata/mysql-9.7/items.cfg");
+const MYSQL_IBD: &[u8] = include_bytes!("../../innodb/testdata/mysql-9.7/items.ibd");
 
 /// Lines with all that dialects know.
 const TEXTS: [&str; 7] = [
@@ -77,7 +79,7 @@ fn dumps() -> Vec<Vec<u8>> {
 pub(crate) fn of(target: &str) -> Vec<Vec<u8>> {
     match target {
         "archive" => archives(),
-        "cfg" => vec![T_CFG.to_vec(), ORDERS_CFG.to_vec()],
+        "cfg" => [T_CFG, ORDERS_CFG, MYSQL_CFG].map(<[u8]>::to_vec).to_vec(),
         "collation" => vec![collation()],
         "convert" => conversions(),
         "dump" => dumps(),
@@ -87,7 +89,8 @@ pub(crate) fn of(target: &str) -> Vec<Vec<u8>> {
         "sniff" => TEXTS.map(|text| text.as_bytes().to_vec()).to_vec(),
         "tablespace" => {
             let choose = |more: u8, file: &[u8]| [&[more], file].concat();
-            vec![choose(0, T_IBD), choose(1, T_IBD), choose(1, ORDERS_IBD)]
+            let others = [ORDERS_IBD, MYSQL_IBD].map(|file| choose(1, file));
+            [[choose(0, T_IBD), choose(1, T_IBD)], others].concat()
         }
         _ => vec![Vec::new()],
     }

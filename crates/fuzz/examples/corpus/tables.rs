@@ -9,6 +9,7 @@ use crate::{Inputs, input};
 
 const T_CFG: &[u8] = include_bytes!("../../../innodb/testdata/mariadb-10.11/t.cfg");
 const ORDERS_CFG: &[u8] = include_bytes!("../../../innodb/testdata/mariadb-10.11/orders.cfg");
+const MYSQL_CFG: &[u8] = include_bytes!("../../../innodb/testdata/mysql-9.7/fresh.cfg");
 const T_IBD: &[u8] = include_bytes!("../../../innodb/testdata/mariadb-10.11/t.ibd");
 
 pub(crate) fn cfgs() -> Inputs {
@@ -19,6 +20,7 @@ pub(crate) fn cfgs() -> Inputs {
         inputs.push(input(&format!("cut_at_{size}"), &T_CFG[..size], b""));
     }
     inputs.push(input("then_a_byte", T_CFG, b"\0"));
+    inputs.push(input("mysql", MYSQL_CFG, b""));
     let changed = |name: &str, change: &dyn Fn(&mut Cfg)| {
         let mut cfg = Cfg::parse(T_CFG).unwrap();
         change(&mut cfg);
