@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use load::LoadOptions;
 use load::sniff::{SniffOptions, Sniffed, Wanted};
-use sources::{Dialect, FileSource};
+use sources::{Dialect, FileSource, Preset};
 use terminal::connect::ConnectArgs;
 use terminal::failure::Failure;
 use terminal::size::{self, count};
@@ -195,7 +195,7 @@ fn command(
         false => (sniffed.preset, Dialect::preset(sniffed.preset).unwrap_or_default()),
         true => {
             // A header that is skipped is not to be looked for again.
-            let preset = args.format.dialect.map(|preset| match preset.has_header() {
+            let preset = args.format.dialect.map(|preset| match Preset::from(preset).has_header() {
                 true if !sniffed.header => DialectArg::Mysql,
                 _ => preset,
             });
