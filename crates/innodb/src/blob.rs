@@ -25,9 +25,7 @@ use crate::layout::blank_page;
 use crate::page::{AlignedPage, BODY, TRAILER, page_type, write_at};
 use crate::page_fill::RECORD_BYTES_MAX;
 use crate::record::{EncodedRecord, RECORD_HEADER, RecordShape, RecordWriter};
-use crate::source::{PageSource, ReadError};
 use crate::space_format::SpaceFormat;
-use crate::value_reader::ValueReader;
 
 /// Last bytes of a field that goes on off page. 20 bytes.
 #[derive(
@@ -178,6 +176,10 @@ impl BlobPages {
         BlobPages { format, numbers: Vec::new(), pages: Vec::new() }
     }
 
+    pub(crate) fn format(&self) -> SpaceFormat {
+        self.format
+    }
+
     /// Cuts `value` into pages and gives the number of the first. The pages are sealed.
     ///
     /// `page_nos` must hold [`pages_needed`] numbers, in any order.
@@ -223,7 +225,7 @@ impl BlobPages {
         Ok(first)
     }
 
-    fn add(&mut self, part: &[u8], space_id: SpaceId, page_no: u32, next: u32) {
+    pub(crate) fn add(&mut self, part: &[u8], space_id: SpaceId, page_no: u32, next: u32) {
         let mut page = blank_page(self.format, space_id, page_no, page_type::BLOB);
         let part_len = U32::new(part.len() as u32);
         write_at(&mut page, BODY, &BlobHeader { part_len, next: U32::new(next) });
@@ -232,50 +234,6 @@ impl BlobPages {
         self.numbers.push(page_no);
         self.pages.push(AlignedPage(*page));
         debug_assert!(self.numbers.len() == self.pages.len());
-    }
-
-    /// Copies the value of `old`, a reference in a file of a server, and gives the reference to the
-    /// copy; all pages but the last are full, whatever they were. Asks `full` as
-    /// [`OffPage::move_fields_in_parts`] does.
-    ///
-    /// `page_nos` must hold [`pages_needed`] numbers for [`BlobReference::bytes`].
-    ///
-    /// Errors: those of `full`; pages that are not together as long as the value.
-    pub fn copy<E: From<ReadError>>(
-        &mut self,
-        source: &dyn PageSource,
-        old: &BlobReference,
-        space_id: SpaceId,
-        page_nos: &mut impl Iterator<Item = u32>,
-        full: &mut impl FnMut(&BlobPages) -> Result<bool, E>,
-    ) -> Result<BlobReference, E> {
-        let mut values = ValueReader::unchecked();
-        values.begin((self.format, source), old)?;
-        let (mut left, mut part) = (old.bytes(), Vec::with_capacity(2 * BLOB_BYTES_MAX));
-        let first = page_nos.next().unwrap_or(FIL_NULL);
-        let mut page_no = first;
-        while left > 0 {
-            while part.len() < BLOB_BYTES_MAX
-                && let Some(bytes) = values.advance(source)?
-            {
-                part.extend_from_slice(bytes);
-            }
-            let bytes = part.len().min(BLOB_BYTES_MAX);
-            left -= bytes;
-            let next = if left > 0 { page_nos.next().unwrap_or(FIL_NULL) } else { FIL_NULL };
-            self.add(&part[..bytes], space_id, page_no, next);
-            part.drain(..bytes);
-            page_no = next;
-            if self.bytes() >= PART_BYTES && full(self)? {
-                self.clear();
-            }
-        }
-        Ok(BlobReference {
-            space_id: U32::new(space_id.0),
-            page_no: U32::new(first),
-            offset: U32::new(BODY as u32),
-            len: U64::new(old.bytes() as u64),
-        })
     }
 
     /// Where in the file to write what: neighbours together.

@@ -94,6 +94,8 @@ pub mod space_format;
 
 pub mod space_header;
 
+mod page_kind;
+
 pub mod extent;
 
 pub mod segment;

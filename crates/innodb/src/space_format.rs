@@ -12,10 +12,13 @@
 //! Source: MariaDB 10.11, storage/innobase/buf/buf0checksum.cc, full_crc32; include/fsp0types.h.
 //! MySQL 9.7, storage/innobase/buf/checksum.cc; include/fsp0types.h, include/fil0fil.h.
 
+use core::mem::{offset_of, size_of};
+use zerocopy::byteorder::big_endian::U32;
+
 use crate::error::Error;
 use crate::extent::{DESCRIPTORS, DESCRIPTORS_PER_PAGE, ExtentDescriptor};
 use crate::ids::{FIL_NULL, PAGE_SIZE};
-use crate::page::{BODY, PageBytes, TRAILER, fil_header, page_type, u32_at, view};
+use crate::page::{BODY, FilHeader, PageBytes, TRAILER, fil_header, page_type, u32_at, view};
 use crate::source::ReadError;
 use crate::space_header::{SPACE_HEADER, SpaceHeader};
 
@@ -222,6 +225,19 @@ impl SpaceFormat {
     }
 }
 
+/// Gives the first page of a file the number of another tablespace, and its checksum. IMPORT writes
+/// that number into all other pages; before it, the server looks for it in this one alone.
+///
+/// Errors: a page that is not the first of a file this crate reads; it stays as it is.
+pub fn renumber(page: &mut PageBytes, space_id: u32) -> Result<(), ReadError> {
+    let (format, _) = SpaceFormat::with_header(page)?;
+    for at in [offset_of!(FilHeader, space_id), SPACE_HEADER + offset_of!(SpaceHeader, space_id)] {
+        page[at..at + size_of::<U32>()].copy_from_slice(&space_id.to_be_bytes());
+    }
+    format.seal(page);
+    Ok(())
+}
+
 /// Property that keeps a tablespace from being read.
 fn flags_name(flags: u32) -> &'static str {
     /// full_crc32, and in such a space the page size and the page compression.
@@ -278,5 +294,27 @@ mod tests {
         assert_eq!(SpaceFormat::MySql.dictionary_root(mysql), Some(3));
         assert_eq!(SpaceFormat::MariaDb.version_stamp(mariadb), None);
         assert_eq!(SpaceFormat::MariaDb.dictionary_root(mariadb), None);
+    }
+
+    #[test]
+    fn a_renumbered_page_differs_in_its_number_and_checksum_alone() {
+        for path in ["testdata/mariadb-10.11/orders.ibd", "testdata/mysql-9.7/items.ibd"] {
+            let file = std::fs::read(path).unwrap();
+            let before: &PageBytes = file.first_chunk().unwrap();
+            let format = SpaceFormat::of_first_page(before).unwrap();
+            let mut page = *before;
+            renumber(&mut page, 4_711).unwrap();
+            assert_eq!(FilHeader::parse(&page).unwrap().space_id.get(), 4_711);
+            assert!(format.is_intact(&page));
+            let mut changed: Vec<usize> = (34..42).collect();
+            for at in format.checksum_offsets() {
+                changed.extend(*at..at + 4);
+            }
+            let differs = (0..PAGE_SIZE).filter(|&at| page[at] != before[at]);
+            assert!(differs.into_iter().all(|at| changed.contains(&at)), "{path}");
+            let old = FilHeader::parse(before).unwrap().space_id.get();
+            renumber(&mut page, old).unwrap();
+            assert_eq!(page, *before);
+        }
     }
 }

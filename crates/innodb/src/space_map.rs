@@ -12,11 +12,11 @@ use crate::ids::{FIL_NULL, IndexId, PAGE_SIZE, PAGES_PER_EXTENT, PAGES_PER_XDES}
 use crate::index_page::index_header;
 use crate::list::{ListBase, ListNode};
 use crate::page::{PageBytes, fil_header, page_type, view};
+use crate::page_kind::PageKind;
 use crate::segment::{INODE_PAGE_NODE, INODES, INODES_PER_PAGE, SegmentHeader, SegmentInode};
 use crate::source::{PageSource, ReadError, page_buffer, read_page};
 use crate::space_format::SpaceFormat;
 use crate::space_header::SpaceHeader;
-use crate::verify::PageKind;
 
 /// The allocation structures of a tablespace.
 #[derive(Clone, Debug)]

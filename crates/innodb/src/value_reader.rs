@@ -1,10 +1,11 @@
-//! Reading a value that is stored off page, as MariaDB and as MySQL write it.
+//! Reading values that are stored off page, as MariaDB and as MySQL write them, and copying them.
 
 use core::ops::Range;
+use zerocopy::byteorder::big_endian::{U32, U64};
 
-use crate::blob::{BlobHeader, BlobReference};
+use crate::blob::{BLOB_BYTES_MAX, BlobHeader, BlobPages, BlobReference, PART_BYTES};
 use crate::error::Error;
-use crate::ids::FIL_NULL;
+use crate::ids::{FIL_NULL, SpaceId};
 use crate::lob::{LobEntries, Part};
 use crate::page::{BODY, PageBytes, fil_header, page_type, view};
 use crate::source::{PageSource, ReadError, page_buffer, read_page};
@@ -136,6 +137,52 @@ impl ValueReader {
         }
         self.page_no = page_no;
         Ok(())
+    }
+}
+
+impl BlobPages {
+    /// Copies the value of `old`, a reference in a file of a server, and gives the reference to the
+    /// copy; all pages but the last are full, whatever they were. Asks `full` as
+    /// [`OffPage::move_fields_in_parts`] does.
+    ///
+    /// `page_nos` must hold [`pages_needed`] numbers for [`BlobReference::bytes`].
+    ///
+    /// Errors: those of `full`; pages that are not together as long as the value.
+    pub fn copy<E: From<ReadError>>(
+        &mut self,
+        source: &dyn PageSource,
+        old: &BlobReference,
+        space_id: SpaceId,
+        page_nos: &mut impl Iterator<Item = u32>,
+        full: &mut impl FnMut(&BlobPages) -> Result<bool, E>,
+    ) -> Result<BlobReference, E> {
+        let mut values = ValueReader::unchecked();
+        values.begin((self.format(), source), old)?;
+        let (mut left, mut part) = (old.bytes(), Vec::with_capacity(2 * BLOB_BYTES_MAX));
+        let first = page_nos.next().unwrap_or(FIL_NULL);
+        let mut page_no = first;
+        while left > 0 {
+            while part.len() < BLOB_BYTES_MAX
+                && let Some(bytes) = values.advance(source)?
+            {
+                part.extend_from_slice(bytes);
+            }
+            let bytes = part.len().min(BLOB_BYTES_MAX);
+            left -= bytes;
+            let next = if left > 0 { page_nos.next().unwrap_or(FIL_NULL) } else { FIL_NULL };
+            self.add(&part[..bytes], space_id, page_no, next);
+            part.drain(..bytes);
+            page_no = next;
+            if self.bytes() >= PART_BYTES && full(self)? {
+                self.clear();
+            }
+        }
+        Ok(BlobReference {
+            space_id: U32::new(space_id.0),
+            page_no: U32::new(first),
+            offset: U32::new(BODY as u32),
+            len: U64::new(old.bytes() as u64),
+        })
     }
 }
 

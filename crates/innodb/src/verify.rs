@@ -31,10 +31,11 @@ mod tree;
 mod worker;
 
 pub use crate::order::{Collations, Compare, UncheckedField, collation_of};
+pub use crate::page_kind::PageKind;
 pub use corrupt::{Corrupt, Rule, Violations};
 pub use early::{Early, EarlyWorker, Edges};
 pub use report::{IndexReport, LevelReport, Report};
-pub use summary::{PageKind, PageSummary};
+pub use summary::PageSummary;
 pub use worker::{Findings, Worker};
 
 use crate::cfg::Cfg;

@@ -148,7 +148,7 @@ impl AtBuilt {
 
 /// Gives the first page of the file at `path` the number of another tablespace.
 fn renumber(page: &mut PageBytes, space_id: u32, path: &Path) -> Result<()> {
-    innodb::space_header::renumber(page, space_id)
+    innodb::space_format::renumber(page, space_id)
         .map_err(|e| Error::io("reading", path, io::Error::other(e)))
 }
 

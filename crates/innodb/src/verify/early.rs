@@ -9,10 +9,11 @@ use std::sync::Arc;
 
 use crate::ids::{FIL_NULL, PAGE_SIZE, PageNo};
 use crate::page::{PageBytes, fil_header};
+use crate::page_kind::PageKind;
 use crate::source::{PageSource, ReadError, page_buffer, read_page};
 use crate::verify::records::Scratch;
 use crate::verify::rules::TableRules;
-use crate::verify::summary::{PageKind, PageSummary};
+use crate::verify::summary::PageSummary;
 use crate::verify::worker::Findings;
 use crate::verify::{Context, Verifier, Writer, page, siblings};
 

@@ -6,11 +6,12 @@ use crate::blob::{BlobHeader, BlobReference};
 use crate::ids::FIL_NULL;
 use crate::lob::{LobEntries, Part};
 use crate::page::{BODY, PageBytes, fil_header, page_type, view};
+use crate::page_kind::PageKind;
 use crate::record::FieldSpan;
 use crate::source::{PageSource, ReadError, page_buffer, read_page};
 use crate::space_format::SpaceFormat;
 use crate::verify::corrupt::{Corrupt, Rule, Violations};
-use crate::verify::summary::{PageKind, PageSummary};
+use crate::verify::summary::PageSummary;
 use crate::verify::{Verifier, Writer};
 
 /// Flags of [`BlobReference::len`]: the value belongs to another version of the row, and was taken

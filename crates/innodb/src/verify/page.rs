@@ -5,12 +5,13 @@ use crate::ids::{FIL_NULL, PAGES_PER_XDES};
 use crate::index_page::index_header;
 use crate::lob::Part;
 use crate::page::{BODY, PageBytes, TRAILER, fil_header, page_type};
+use crate::page_kind::PageKind;
 use crate::space_format::WrongChecksum;
 use crate::space_map::{Half, IndexRoot, Role};
 use crate::verify::corrupt::{Corrupt, Rule};
 use crate::verify::records::{self, Chain, Scratch};
 use crate::verify::rules::TableRules;
-use crate::verify::summary::{PageKind, PageSummary};
+use crate::verify::summary::PageSummary;
 use crate::verify::{Verifier, Writer, off_page};
 
 /// First byte of the bits of a change buffer bitmap (`IBUF_BITMAP`).

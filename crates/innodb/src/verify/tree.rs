@@ -11,12 +11,13 @@ use core::cmp::Ordering;
 use crate::ids::FIL_NULL;
 use crate::index_page::{INFIMUM, SUPREMUM, index_header, next_record};
 use crate::page::{PageBytes, u32_at};
+use crate::page_kind::PageKind;
 use crate::record::CHILD;
 use crate::source::{ReadError, page_buffer, read_page};
 use crate::verify::corrupt::{Corrupt, Rule, Violations};
 use crate::verify::plan::RecordPlan;
 use crate::verify::records::is_minimum;
-use crate::verify::summary::{PageKind, PageSummary};
+use crate::verify::summary::PageSummary;
 use crate::verify::{IndexReport, Verifier, Writer};
 
 /// Checks the tree of one index.

@@ -2,6 +2,7 @@
 
 use crate::ids::{FIL_NULL, PAGE_SIZE, PageNo};
 use crate::page::{PageBytes, fil_header};
+use crate::page_kind::PageKind;
 use crate::source::{ReadError, page_buffer, read_page};
 use crate::verify::Verifier;
 use crate::verify::corrupt::Violations;
@@ -9,7 +10,7 @@ use crate::verify::off_page::Reference;
 use crate::verify::page;
 use crate::verify::records::{Chain, Scratch};
 use crate::verify::siblings;
-use crate::verify::summary::{PageKind, PageSummary};
+use crate::verify::summary::PageSummary;
 
 /// One thread's share of the pages.
 pub struct Worker<'a> {
