@@ -123,8 +123,8 @@ pub(crate) fn with_defaults(files: &[PathBuf], table: &str) -> Result<Sniffed, F
 pub(crate) fn options_of(sniffed: &Sniffed) -> Vec<(String, String)> {
     let mut options = Vec::new();
     let mut option = |name: &str, value: &str| options.push((name.to_owned(), value.to_owned()));
-    option("dialect", sniffed.preset);
-    let base = Dialect::preset(sniffed.preset).unwrap_or_default();
+    option("dialect", sniffed.preset.name());
+    let base = sniffed.preset.dialect();
     dialect_options(&base, &sniffed.dialect, &mut option);
     file_options(sniffed, &mut option);
     options
@@ -192,13 +192,14 @@ fn command(
     };
     option("into", into);
     let (preset, base) = match says_dialect(&args.format) {
-        false => (sniffed.preset, Dialect::preset(sniffed.preset).unwrap_or_default()),
+        false => (sniffed.preset.name(), sniffed.preset.dialect()),
         true => {
             // A header that is skipped is not to be looked for again.
-            let preset = args.format.dialect.map(|preset| match Preset::from(preset).has_header() {
-                true if !sniffed.header => DialectArg::Mysql,
-                _ => preset,
-            });
+            let preset =
+                args.format.dialect.map(|preset| match Preset::from(preset).has_header() {
+                    true if !sniffed.header => DialectArg::Mysql,
+                    _ => preset,
+                });
             let only = FormatArgs { dialect: preset, ..FormatArgs::default() };
             let base = dialect::dialect(&only, &files[0])?;
             (input::preset(preset, &files[0]).name(), base)

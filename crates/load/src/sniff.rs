@@ -25,7 +25,7 @@ use header::Header;
 use job::error::Error;
 use records::Records;
 use seen::Seen;
-use sources::{Compression, Dialect, Encoding, Sample};
+use sources::{Compression, Dialect, Encoding, Preset, Sample};
 
 /// What is looked at, and what is known already.
 #[derive(Clone, Debug)]
@@ -71,7 +71,7 @@ pub struct Sniffed {
     /// How fields are cut.
     pub dialect: Dialect,
     /// The preset that is nearest to it.
-    pub preset: &'static str,
+    pub preset: Preset,
     /// A field that means NULL, besides what the dialect says.
     pub null_token: Option<String>,
     /// The first line names the columns, and the table has these names.

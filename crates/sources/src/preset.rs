@@ -78,6 +78,13 @@ mod tests {
     use super::*;
 
     #[test]
+    fn presets_pass_their_own_check() {
+        for preset in [Preset::Mysql, Preset::Csv, Preset::Tsv, Preset::Tbl, Preset::Batch] {
+            assert!(preset.dialect().check().is_ok(), "{preset:?}");
+        }
+    }
+
+    #[test]
     fn an_ending_counts_behind_that_of_the_archive() {
         for (name, preset) in [
             ("a.csv", Preset::Csv),

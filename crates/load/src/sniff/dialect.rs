@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use sources::{Dialect, Row, Rows, Sample};
+use sources::{Dialect, Preset, Row, Rows, Sample};
 
 /// U+FEFF in UTF-8.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -17,14 +17,14 @@ const SHARE_MIN: f64 = 0.8;
 #[derive(Clone, Debug)]
 pub(super) struct Guess {
     pub(super) dialect: Dialect,
-    pub(super) preset: &'static str,
+    pub(super) preset: Preset,
     pub(super) is_given: bool,
 }
 
 impl Guess {
     /// A dialect that the user says.
     pub(super) fn given(dialect: Dialect) -> Guess {
-        Guess { dialect, preset: "mysql", is_given: true }
+        Guess { dialect, preset: Preset::Mysql, is_given: true }
     }
 }
 
@@ -68,12 +68,12 @@ pub(super) fn guess(
         notes.push("lines end with a lone carriage return".to_owned());
     }
     let mut guess = candidate.guess(&shape, lines, ending);
-    if bytes.starts_with(BYTE_ORDER_MARK) && guess.preset == "mysql" {
+    if bytes.starts_with(BYTE_ORDER_MARK) && guess.preset == Preset::Mysql {
         // LOAD DATA would take the mark for data; a dialect of CSV readers leaves it out.
         let escaped_by = guess.dialect.escaped_by.filter(|_| candidate.escape);
         let fields_terminated_by = guess.dialect.fields_terminated_by;
         guess.dialect = Dialect { fields_terminated_by, escaped_by, ..Dialect::tsv() };
-        guess.preset = "tsv";
+        guess.preset = Preset::Tsv;
     }
     guess
 }
@@ -246,7 +246,7 @@ impl Candidate {
             // Quotes may come in rows that were not seen; a single quote may be an apostrophe.
             let enclosed_by = self.quote.or(Some(b'"'));
             let dialect = Dialect { enclosed_by, optionally_enclosed: true, ..dialect };
-            return Guess { dialect, preset: "csv", is_given: false };
+            return Guess { dialect, preset: Preset::Csv, is_given: false };
         }
         if self.separator == b'\t' || self.separator == 0x01 {
             let is_mysql = self.escape
@@ -258,9 +258,9 @@ impl Candidate {
         }
         let is_tbl = self.separator == b'|' && shape.is_trailing && !self.escape;
         if is_tbl && lines != Lines::Cr {
-            return Guess { dialect: Dialect::tbl(), preset: "tbl", is_given: false };
+            return Guess { dialect: Dialect::tbl(), preset: Preset::Tbl, is_given: false };
         }
-        Guess { dialect, preset: "tsv", is_given: false }
+        Guess { dialect, preset: Preset::Tsv, is_given: false }
     }
 }
 
@@ -281,14 +281,14 @@ fn tab(is_mysql: bool, lines: Lines) -> Guess {
     if is_mysql {
         let lines_terminated_by = lines.terminator().to_vec();
         let dialect = Dialect { lines_terminated_by, ..Dialect::mysql() };
-        return Guess { dialect, preset: "mysql", is_given: false };
+        return Guess { dialect, preset: Preset::Mysql, is_given: false };
     }
     let mut dialect = Dialect::tsv();
     if lines == Lines::Cr {
         dialect.any_newline = false;
         dialect.lines_terminated_by = b"\r".to_vec();
     }
-    Guess { dialect, preset: "tsv", is_given: false }
+    Guess { dialect, preset: Preset::Tsv, is_given: false }
 }
 
 /// Lines that no separator cuts.
@@ -298,7 +298,7 @@ fn one_column(text: &[u8], lines: Lines, ending: Option<&str>, notes: &mut Vec<S
     if shape.fields == 1 && shape.share == 1.0 && shape.dirty == 0 && lines != Lines::Cr {
         let is_quoted = shape.quoted > 0 || ending == Some("csv");
         if is_quoted {
-            return Guess { dialect: Dialect::csv(), preset: "csv", is_given: false };
+            return Guess { dialect: Dialect::csv(), preset: Preset::Csv, is_given: false };
         }
     }
     // A whole line is one field, whatever is in it.

@@ -123,17 +123,6 @@ impl Dialect {
         Dialect { fields_terminated_by: b"|".to_vec(), trailing_separator: true, ..Dialect::tsv() }
     }
 
-    /// The preset of this name: `mysql`, `csv`, `tsv` or `tbl`.
-    pub fn preset(name: &str) -> Option<Dialect> {
-        match name {
-            "mysql" => Some(Dialect::mysql()),
-            "csv" => Some(Dialect::csv()),
-            "tsv" => Some(Dialect::tsv()),
-            "tbl" => Some(Dialect::tbl()),
-            _ => None,
-        }
-    }
-
     /// True if rows are of fixed size, each field as wide as its column: neither a field
     /// terminator nor a quote.
     pub fn is_fixed(&self) -> bool {
@@ -221,14 +210,6 @@ impl Dialect {
 mod tests {
     #![allow(clippy::unwrap_used, clippy::expect_used)]
     use super::*;
-
-    #[test]
-    fn presets_pass_their_own_check() {
-        for name in ["mysql", "csv", "tsv", "tbl"] {
-            Dialect::preset(name).unwrap().check().unwrap();
-        }
-        assert_eq!(Dialect::preset("xml"), None);
-    }
 
     #[test]
     fn what_lacks_a_terminator_needs_the_columns() {

@@ -67,7 +67,7 @@ impl KeyShape {
     }
 
     #[cfg(test)]
-    pub(super) fn plain(bytes: u8) -> KeyShape {
+    pub(crate) fn plain(bytes: u8) -> KeyShape {
         let sql_type = SqlType::Integer { bytes, unsigned: true };
         KeyShape::new(vec![KeyColumn::new(
             "c",
