@@ -259,7 +259,7 @@ fn rows_that_a_killed_load_has_refused_are_told_by_whoever_finishes_it() {
 /// Nobody can tell whether its rows are among those that are there.
 #[test]
 fn a_killed_load_of_a_table_that_was_made_anew_is_neither_finished_nor_loaded_again() {
-    for (method, place) in METHODS.iter().take(4).zip([SWAP[2], LEDGER[2], LEDGER[2], COMMIT[3]]) {
+    for (method, place) in METHODS.iter().take(4).zip([SWAP[2], LEDGER[3], LEDGER[3], COMMIT[3]]) {
         let Some(mut killed) = Killed::new(method) else { return };
         killed.kill_at(place);
         let job = last_job(&killed.desk.home);
@@ -277,6 +277,23 @@ fn a_killed_load_of_a_table_that_was_made_anew_is_neither_finished_nor_loaded_ag
         killed.desk.exec("TRUNCATE t");
         killed.go_on(By::SameCommand).done();
         assert_eq!(killed.counts(), [ROWS], "{}", method.name);
+    }
+}
+
+/// The table has no rows, as one would that somebody had made anew; the command replaces what it had before.
+#[test]
+fn a_killed_load_that_has_put_nothing_in_the_place_of_rows_is_finished() {
+    for method in &METHODS[4..6] {
+        let Some(mut killed) = Killed::new(method) else { return };
+        killed.desk.home.file("t.csv", String::new());
+        let mut command = killed.command();
+        command.arg("--allow-empty");
+        let dead = run(command.env("INRUSH_FAILPOINT", "publish.moved=kill"));
+        assert_eq!(dead.status.signal(), Some(KILL), "{}: {dead:?}", method.name);
+        run(command.env_remove("INRUSH_FAILPOINT")).done();
+        assert_eq!(killed.counts(), [0], "{}", method.name);
+        let database = killed.desk.database.clone();
+        assert_eq!(tables(&mut killed.desk.session, &database), ["t"], "{}", method.name);
     }
 }
 

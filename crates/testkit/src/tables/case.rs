@@ -40,6 +40,15 @@ pub enum Arrangement {
     Shuffled,
 }
 
+/// True if a UNIQUE key of the table `b` is too long for an ordered index, which is not built.
+fn has_hash_index(db: &mut Db) -> bool {
+    let of_table = "TABLE_SCHEMA=DATABASE() AND TABLE_NAME='b'";
+    let sql = format!(
+        "SELECT COUNT(*) FROM information_schema.STATISTICS WHERE {of_table} AND INDEX_TYPE='HASH'"
+    );
+    db.number(&sql) > 0
+}
+
 /// Rows sorted out by the server.
 pub struct Sorted {
     /// Rows that load, as they are arranged in the file.
@@ -69,7 +78,7 @@ impl Case {
             change(random, &mut table);
             // Keys too long, rows too wide, defaults that do not fit.
             let created = db.try_sql(&table.sql("b", true, "")).is_ok();
-            if created && db.warnings().is_empty() {
+            if created && db.warnings().is_empty() && !has_hash_index(db) {
                 db.sql(&table.sql("a", true, ""));
                 let format = Format::random(random);
                 let fields = fields(random, &table);
