@@ -4,11 +4,10 @@
 //! table made, `small` when several tables are not worth a swap, `shards` tables whose partitions are on other servers, `copies` replicas that get the same file, `estimate` how large and how long it will be by the rows of the `first_chunk`, by the `speeds` of loads before and the
 //! `key_order` of its first rows, `foreseen` the same of a table that is not there yet, `space`
 //! whether there is room, `least` how much memory it takes, `left_keys` what earlier loads have left, `partitioned` whether files of partitions are worth their while; meanwhile `forecast` how long it still
-//! takes; [`mod@sniff`] what a file is that nothing is known of. What is asked, used and told is of
+//! takes; `sniff` what a file is that nothing is known of. What is asked, used and told is of
 //! crate `job`, the ways in are `direct` and `send`.
 
 pub mod charset;
-pub mod sniff;
 
 mod adding;
 mod choose;
@@ -53,6 +52,8 @@ pub use job::state::{check as check_state_dir, default_dir as default_state_dir}
 pub use job::tuning::recover as recover_settings;
 pub use job::{Error, jobs, journal, options, progress, report};
 pub use server::Interrupt;
+
+pub use sniff;
 
 pub use choose::Refused;
 pub use estimate::Estimate;

@@ -54,6 +54,7 @@ mod error;
 mod chunk;
 mod field;
 mod position;
+mod position_cursor;
 mod preset;
 
 pub mod batch;
@@ -79,7 +80,8 @@ pub use chunk::{Chunk, RecordPlace};
 pub use delimited::{Dialect, FileSource, SourceOptions};
 pub use error::{Error, Result};
 pub use field::{FieldKind, Layout};
-pub use position::{Position, PositionCursor};
+pub use position::Position;
+pub use position_cursor::PositionCursor;
 pub use preset::{COMPRESSED, Preset};
 pub use simd::Isa;
 pub use source::{InputFile, Reader, Source};

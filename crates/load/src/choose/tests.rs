@@ -107,7 +107,8 @@ fn many_rows_are_merged_with_some_and_few_are_sent() {
     );
     // A slower method is better than none.
     few.sending = Some(Err(vec!["storage engine".to_owned()]));
-    assert_method(&few, &append, LoadPath::Direct, Method::Merge);
+    let patient = LoadOptions { write_block_seconds_max: None, ..append.clone() };
+    assert_method(&few, &patient, LoadPath::Direct, Method::Merge);
     let impatient = LoadOptions { write_block_seconds_max: Some(1), ..append };
     assert_eq!(chosen(&few, &impatient).path, None);
     assert_refused(&few, &impatient, LoadPath::Direct, "--max-write-block allows 1 s");

@@ -295,7 +295,7 @@ pub(super) fn spelled(
 
 /// True if a table is there once nobody changes it.
 fn is_there(session: &mut Session, name: &TableName) -> bool {
-    session.query(&format!("SELECT 1 FROM {} LIMIT 0", name.base())).is_ok()
+    session.query(&format!("SELECT 1 FROM {base} LIMIT 0", base = name.base())).is_ok()
 }
 
 pub(super) fn lock_options(options: &LoadOptions, told: Option<&Sender<String>>) -> LockOptions {

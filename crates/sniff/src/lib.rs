@@ -7,6 +7,8 @@
 //! Everything is a guess from what was seen, and says so where it did not see all. What cannot be
 //! known from a sample is left out of the table: a key that the unseen rows might break, a NOT NULL.
 
+#![forbid(unsafe_code)]
+
 mod charset;
 mod ddl;
 mod dialect;
