@@ -121,7 +121,7 @@ fn values_of_megabytes_are_loaded_or_named() {
     let mut options = server.options(&db, "b", vec![path.clone()]);
     options.memory_bytes_max = 64 << 20;
     let error = server.load(&options).unwrap_err().to_string();
-    assert!(error.contains("input line 300,") && error.contains("--memory"), "{error}");
+    assert!(error.contains("input line 300 (byte ") && error.contains("--memory"), "{error}");
     assert_eq!(db.tables(), ["a", "b"]);
 
     options.memory_bytes_max = 512 << 20;
