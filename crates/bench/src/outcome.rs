@@ -50,7 +50,7 @@ pub struct TableOutcome {
     pub text_bytes: u64,
     /// Bytes of the tablespace that Inrush built; 0 without [`LoadWay::Direct`].
     pub file_bytes: u64,
-    /// What each way took, in the order of [`LoadWay::ALL`].
+    /// Seconds of each way, in the order of [`LoadWay::ALL`].
     pub loads: Vec<WayOutcome>,
     /// The floor; measured where [`LoadWay::Direct`] is.
     pub floor: Option<Floor>,

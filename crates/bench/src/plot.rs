@@ -1,4 +1,4 @@
-//! What all charts have in common: the page, its type sizes, and a plot with numbers at its edges.
+//! The page of a chart: its type sizes, and a plot with numbers at its edges.
 
 use crate::head::Head;
 use crate::svg::{Anchor, Ink, Svg};
@@ -44,7 +44,7 @@ impl Plot {
         self.below(svg, (x, 18.0), number);
     }
 
-    /// What the numbers below the plot are.
+    /// The meaning of the numbers below the plot.
     pub(crate) fn axis(&self, svg: &mut Svg, words: &str) {
         self.below(svg, (self.x + self.width / 2.0, 36.0), words);
     }

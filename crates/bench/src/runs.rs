@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::clock::Took;
 use crate::figure::median;
 
-/// What each run took.
+/// The runs of one way.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Runs {
     /// In the order of the runs.

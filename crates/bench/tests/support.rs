@@ -14,7 +14,7 @@ pub(crate) struct Home {
     dir: TempDir,
 }
 
-/// What a finished command said.
+/// The output of a finished command.
 pub(crate) struct Outcome {
     pub(crate) code: Option<i32>,
     pub(crate) out: String,

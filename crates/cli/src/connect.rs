@@ -3,13 +3,13 @@
 use schema::TableName;
 use server::sandbox::Status;
 use server::{ConnectOptions, Sandbox, SandboxOptions};
-use terminal::connect::{ConnectArgs, Given};
+use terminal::connect::{ConnectArgs, NamedServer};
 use terminal::failure::Failure;
 
 /// The server that is meant.
 pub(crate) enum Meant {
     /// One that the command line, an option file or the environment names.
-    Named(Box<Given>),
+    Named(Box<NamedServer>),
     /// The private one, since nothing names another.
     Sandbox(Sandbox),
 }

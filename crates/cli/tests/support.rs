@@ -24,7 +24,7 @@ pub(crate) struct Home {
     dir: TempDir,
 }
 
-/// What a finished command said.
+/// The output of a finished command.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     pub(crate) status: ExitStatus,

@@ -90,7 +90,7 @@ impl Facts {
     }
 }
 
-/// What building and sending take.
+/// The time of building beside that of sending.
 #[derive(Default)]
 struct Comparison {
     /// For an empty table without partitions.

@@ -7,7 +7,7 @@
 //!
 //! Source: `get_text` and the number rules of `lex_one_token` in the server's `sql/sql_lex.cc`,
 //! `Item_*::save_in_field` in `sql/item.cc` and `Field_*::store` in `sql/field.cc`; each rule was
-//! tried on MariaDB 10.11 with random values (`crates/load/tests/tuples.rs`).
+//! tried on MariaDB 10.11 with random values (`crates/sources/tests/tuples.rs`).
 
 use values::MultiByte;
 

@@ -82,7 +82,7 @@ impl ConnectArgs {
     }
 
     /// The server that was typed, the rest of it as was found.
-    pub fn given(&self, found: Found) -> Result<Given, Failure> {
+    pub fn given(&self, found: Found) -> Result<NamedServer, Failure> {
         let typed = ConnectOptions {
             host: self.host.clone(),
             port: self.port,
@@ -91,7 +91,7 @@ impl ConnectArgs {
             ..self.secure.options()?
         };
         let options = found.options.overridden_by(typed);
-        Ok(Given { options, asks_password: self.password })
+        Ok(NamedServer { options, asks_password: self.password })
     }
 
     /// The same arguments for another program of ours, less the password.
@@ -115,12 +115,12 @@ impl ConnectArgs {
 }
 
 /// A server that is named; the password may still have to be asked for.
-pub struct Given {
+pub struct NamedServer {
     options: ConnectOptions,
     asks_password: bool,
 }
 
-impl Given {
+impl NamedServer {
     /// How to connect, the password included.
     pub fn connect(self) -> Result<ConnectOptions, Failure> {
         if !self.asks_password {

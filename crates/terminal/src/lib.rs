@@ -1,7 +1,7 @@
 //! Options, sizes, signals and failures, the same for each of our programs.
 //!
 //! ```text
-//! arguments -> ConnectArgs -> Given -> server::ConnectOptions
+//! arguments -> ConnectArgs -> NamedServer -> server::ConnectOptions
 //!           -> size, state                                    what other options mean
 //! signals   -> server::Interrupt
 //! Failure   -> a sentence, or JSON, and the exit status

@@ -157,7 +157,7 @@ impl<'a> Sent<'a> {
     fn reset(&mut self) {
         // Nobody remembers loads of the table before.
         let _ = std::fs::remove_dir_all(self.home.path().join("state/inrush"));
-        // What tells of a COMMIT goes with the next load, which may end before.
+        // The mark of a COMMIT goes with the next load, which may end before.
         for mark in self.db.tables().iter().filter(|name| name.starts_with("_inrush_mark_")) {
             self.db.sql(&format!("DROP TABLE `{mark}`"));
         }

@@ -1,11 +1,11 @@
-//! What the verifier keeps of a page for the rules that need several pages.
+//! Summaries of pages, for the rules that need several pages.
 
 use crate::page_kind::PageKind;
 
 /// A page in 24 bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PageSummary {
-    /// What the page is.
+    /// The kind of the page.
     pub kind: PageKind,
     /// Index pages: level, 0 for a leaf.
     pub level: u8,

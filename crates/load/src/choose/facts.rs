@@ -85,7 +85,7 @@ pub(crate) struct Choice {
     /// Why that path.
     pub(crate) why: String,
     pub(crate) refused: Vec<Refused>,
-    /// What the load takes, where that can be told.
+    /// Size and time of the load, where these can be told.
     pub(crate) estimate: Option<Estimate>,
     /// All seconds of it.
     pub(crate) expected_seconds: Option<f64>,

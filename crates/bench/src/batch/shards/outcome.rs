@@ -30,7 +30,7 @@ pub struct WayOutcome {
     pub way: String,
     /// Shards.
     pub shards: usize,
-    /// What each run took.
+    /// Seconds and counts of each run.
     pub runs: Vec<Run>,
 }
 
