@@ -25,7 +25,7 @@ use job::stop::Stop;
 use schema::{Check, DefaultValue, Table};
 use server::identifier::quote_name;
 use server::{Interrupt, Session};
-use sources::{Chunk, Row, Rows, Source, Visit};
+use sources::{Chunk, Row, Rows, Source, SourceExt as _, Visit};
 use values::Charset;
 
 use crate::findings::{Findings, What};

@@ -18,7 +18,7 @@ use job::stop::Stop;
 use schema::Table;
 use server::{ConnectOptions, ServerFacts, Session};
 use sort::{RunStore, Runs, StoreOptions};
-use sources::Source;
+use sources::{Source, SourceExt as _};
 
 use crate::conditions::Conditions;
 use crate::findings::{self, Findings, What};

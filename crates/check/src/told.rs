@@ -13,7 +13,7 @@ use job::stop::Stop;
 use schema::Check;
 use server::Interrupt;
 use sort::{KeyRange, Merge, Runs};
-use sources::{Chunk, Row, Rows, Source, Visit};
+use sources::{Chunk, Row, Rows, Source, SourceExt as _, Visit};
 
 use crate::findings::{Finding, What};
 use crate::judge::{Judge, Rules};

@@ -26,7 +26,7 @@ use job::progress::{Progress, Snapshot, Stage};
 use schema::Table;
 use server::session::Isolation;
 use server::{ConnectOptions, ServerFacts, Session};
-use sources::Source;
+use sources::{Source, SourceExt as _};
 
 use crate::table;
 use columns::{Columns, RowBytes};

@@ -1,5 +1,6 @@
 //! Builds the tablespace: rows stage, indexes stage, allocation pages.
 
+use sources::SourceExt as _;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use encode::binding::PartitionBinding;

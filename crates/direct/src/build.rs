@@ -14,7 +14,7 @@ use job::options::LoadOptions;
 use job::progress::{Progress, Stage};
 use job::stop::Stop;
 use sort::{EntryShape, RunStore, StoreOptions};
-use sources::Source;
+use sources::{Source, SourceExt as _};
 
 use crate::locate;
 use crate::old::{OldSource, OldTable, Replaced};

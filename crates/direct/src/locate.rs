@@ -19,7 +19,7 @@ use job::error::Error;
 use job::position::Position;
 use job::stop::{DuplicateKey, Stop};
 use server::Interrupt;
-use sources::{Chunk, Row, Rows, Source, Visit};
+use sources::{Chunk, Row, Rows, Source, SourceExt as _, Visit};
 
 use crate::unique_part::UniquePart;
 

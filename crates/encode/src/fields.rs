@@ -164,8 +164,8 @@ pub fn header(
     options: &LoadOptions,
     source: &mut dyn Source,
 ) -> Result<Option<Vec<String>>, Error> {
-    let names = source.header_bytes().map_err(|error| Error::Usage(error.to_string()))?;
-    let Some(names) = names else { return Ok(None) };
+    let start = source.start().map_err(|error| Error::Usage(error.to_string()))?;
+    let Some(names) = start.names else { return Ok(None) };
     let charset = options.charset.as_str();
     let is_utf8 = matches!(charset, "utf8mb4" | "utf8mb3" | "utf8" | "binary");
     let text = |name: &Vec<u8>| {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use job::error::Error;
 use job::memory::{Memory, ReadAhead};
 use job::options::LoadOptions;
-use sources::{Dialect, FileSource, MultiByte, Source, SourceOptions};
+use sources::{Dialect, FileSource, MultiByte, Source, SourceExt as _, SourceOptions};
 
 /// Everything that can be refused without a server.
 pub fn open_files(options: &LoadOptions) -> Result<(Memory, Box<dyn Source>), Error> {
@@ -63,16 +63,16 @@ pub fn adopt(
     let files = source.files().iter().map(|file| file.path.clone()).collect();
     let options = LoadOptions { files, dialect: Dialect::mysql(), ..options.clone() };
     options.check()?;
-    let memory = options.memory(source.held_bytes())?;
-    source.set_chunks(memory.chunk_bytes, memory.record_bytes_max)?;
+    let memory = options.memory(source.facts().held_bytes)?;
+    source.begin_with(memory.chunk_bytes, memory.record_bytes_max)?;
     Ok((memory, options))
 }
 
 /// The same for a source of some of the rows of the files that the options name.
 pub fn adopt_part(options: &LoadOptions, source: &mut dyn Source) -> Result<Memory, Error> {
     options.check()?;
-    let memory = options.memory(source.held_bytes())?;
-    source.set_chunks(memory.chunk_bytes, memory.record_bytes_max)?;
+    let memory = options.memory(source.facts().held_bytes)?;
+    source.begin_with(memory.chunk_bytes, memory.record_bytes_max)?;
     Ok(memory)
 }
 

@@ -10,7 +10,7 @@ use server::catalog::Moment;
 use server::learn::{self, CollationCache};
 use server::version::Flavor;
 use server::{ServerFacts, Session, catalog, identifier};
-use sources::Source;
+use sources::{Source, SourceExt as _};
 use targets::Lock;
 use values::{Charset, Collation, ConvertOptions, SqlMode, SqlType, Zone};
 
@@ -84,8 +84,9 @@ impl Inspected {
             fields.check_generated(table)?;
         }
         let constants = formats::constants(options, table)?;
-        let kinds = fields.kinds(session, table, source.layout())?;
-        source.set_fields(kinds).map_err(|error| Error::Usage(error.to_string()))?;
+        let kinds = fields.kinds(session, table, source.facts().layout)?;
+        let usage = |error: sources::Error| Error::Usage(error.to_string());
+        source.change(|read_as| read_as.fields = kinds).map_err(usage)?;
         let habits = server::habits(session)?;
         let file_charset = file_charset(session, &options.charset)?;
         check_null_token(file_charset, options)?;
@@ -107,7 +108,7 @@ impl Inspected {
         let is_zone_known = unfit.is_empty();
         let sql_flags = SqlMode::parse(&sql_mode);
         let convert = ConvertOptions { file_charset, sql_mode: sql_flags, time_zone, habits };
-        source.set_formats(Arc::new(written)).map_err(|error| Error::Usage(error.to_string()))?;
+        source.change(|read_as| read_as.formats = Arc::new(written)).map_err(usage)?;
         let table = &formats::with_constants(table, &constants, &fields, &convert)?;
         let labels = learn_label_collations(session, table)?;
         if !table.features().iter().any(|feature| feature.support().fills_in) {

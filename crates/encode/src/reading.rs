@@ -16,7 +16,7 @@ use job::stop::Stop;
 use job::tally::Tally;
 use server::Interrupt;
 use sort::RunStore;
-use sources::{Batch, Chunk, Reader, Rows, Source, Visit};
+use sources::{Batch, Chunk, Reader, Rows, Source, SourceExt as _, Visit};
 
 use crate::long_records::{self, Large};
 
@@ -54,7 +54,7 @@ impl<'a> Reading<'a> {
     ) -> Reading<'a> {
         let (given_up, bytes_total) = {
             let source = lock(source);
-            (source.given_up(), source.bytes_total())
+            (Arc::clone(&source.facts().given_up), source.facts().bytes_total)
         };
         Reading {
             source,

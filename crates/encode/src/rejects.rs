@@ -162,7 +162,7 @@ struct ReasonLine<'a> {
 ///
 /// Errors: reading the start of the first file.
 pub fn form(source: &mut dyn Source) -> Result<LogForm, Error> {
-    Ok(LogForm { head: source.preamble()?, row_end: source.row_end().to_owned() })
+    Ok(LogForm { head: source.start()?.text, row_end: source.facts().row_end.clone() })
 }
 
 /// Counts refused rows and writes them down, in input order.

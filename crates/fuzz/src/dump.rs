@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use sources::dump::{RunOptions, SqlOptions, SqlReader};
-use sources::{Batch, Chunk, Error, Isa, MultiByte, Source};
+use sources::dump::{SqlOptions, SqlReader};
+use sources::{Batch, Chunk, Error, Isa, MultiByte, ReadAs, Source};
 use sql::{StatementKind, Syntax};
 
 /// Kind, text or what is wrong with it, and where.
@@ -105,7 +105,7 @@ fn by_runs(path: &Path, options: &SqlOptions) -> Vec<Read> {
         if !is_insert(&Some(statement.kind.clone())) {
             read.push((Some(statement.kind), statement.text, statement.offset, statement.line));
         } else if reader.stands_before_rows() {
-            let run_options = RunOptions { chunk_bytes: 100, ..RunOptions::default() };
+            let run_options = ReadAs { chunk_bytes: 100, ..ReadAs::default() };
             let (mut run, handback) = reader.into_run(run_options).unwrap();
             let (mut chunk, mut batch) = (Chunk::default(), Batch::new());
             let mut rows = run.reader();

@@ -3,77 +3,59 @@
 //! A source hands out chunks under a lock, and its readers make rows of them, each thread with one of its own.
 
 use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use inrush::source::{
-    Batch, Cells, Chunk, FieldKind, InputFile, Reader, Result, Source, TypedColumn,
+    Batch, Cells, Chunk, InputFacts, InputFile, ReadAs, Reader, Result, Source, TypedColumn,
 };
 use inrush::{ConnectOptions, LoadOptions, load_from};
 
 const ROWS: u64 = 100_000;
 
 struct Squares {
-    files: [InputFile; 1],
-    chunk_rows: u64,
+    facts: InputFacts,
     next: u64,
     ordinal: u64,
-    given_up: Arc<AtomicBool>,
+}
+
+impl Squares {
+    fn new() -> Squares {
+        // Its size is counted in rows, and so is what was read.
+        let file = InputFile { path: PathBuf::from("squares"), bytes: Some(ROWS) };
+        Squares { facts: InputFacts::new(vec![file], "squares"), next: 0, ordinal: 0 }
+    }
 }
 
 impl Source for Squares {
+    fn facts(&self) -> &InputFacts {
+        &self.facts
+    }
+
+    fn begin(&mut self, read_as: ReadAs) -> Result<()> {
+        self.facts.begin(read_as);
+        (self.next, self.ordinal) = (0, 0);
+        Ok(())
+    }
+
     /// A chunk says which rows it has: its first by number, and how many by its bytes.
     fn next_chunk(&mut self, chunk: &mut Chunk) -> Result<bool> {
         chunk.clear();
-        let rows = self.chunk_rows.min(ROWS - self.next);
+        let rows_max = (self.facts.read_as.chunk_bytes as u64 / 16).clamp(1, 10_000);
+        let rows = rows_max.min(ROWS - self.next);
+        if rows == 0 {
+            return Ok(false);
+        }
         chunk.ordinal = self.ordinal;
         chunk.first_record = Some(self.next);
         chunk.bytes.extend_from_slice(&rows.to_le_bytes());
         self.next += rows;
         self.ordinal += 1;
-        if rows == 0 {
-            chunk.clear();
-        }
-        Ok(rows > 0)
-    }
-
-    fn files(&self) -> &[InputFile] {
-        &self.files
+        self.facts.bytes_read.store(self.next, Ordering::Relaxed);
+        Ok(true)
     }
 
     fn reader(&self) -> Box<dyn Reader> {
         Box::new(Squarer)
-    }
-
-    fn set_fields(&mut self, _: Vec<FieldKind>) -> Result<()> {
-        Ok(())
-    }
-
-    fn set_chunks(&mut self, chunk_bytes: usize, _: usize) -> Result<()> {
-        self.chunk_rows = (chunk_bytes as u64 / 16).clamp(1, 10_000);
-        self.restart()
-    }
-
-    fn words(&self) -> String {
-        "squares".to_owned()
-    }
-
-    fn bytes_total(&self) -> Option<u64> {
-        Some(ROWS)
-    }
-
-    fn bytes_read(&self) -> u64 {
-        self.next
-    }
-
-    fn given_up(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.given_up)
-    }
-
-    fn restart(&mut self) -> Result<()> {
-        self.given_up.store(false, Ordering::Relaxed);
-        (self.next, self.ordinal) = (0, 0);
-        Ok(())
     }
 }
 
@@ -99,16 +81,9 @@ fn main() -> std::result::Result<(), Box<dyn std::error::Error>> {
     let [socket, database, table] = arguments.as_slice() else {
         return Err("usage: source SOCKET DATABASE TABLE".into());
     };
-    let squares = Squares {
-        files: [InputFile { path: PathBuf::from("squares"), bytes: Some(ROWS) }],
-        chunk_rows: 1,
-        next: 0,
-        ordinal: 0,
-        given_up: Arc::default(),
-    };
     let server = ConnectOptions::for_socket(socket);
     let options = LoadOptions::new(Vec::new(), database, table);
-    let report = load_from(&server, &options, Box::new(squares), &())?;
+    let report = load_from(&server, &options, Box::new(Squares::new()), &())?;
     println!("{}: {} rows by the {} path", report.target, report.rows, report.path);
     Ok(())
 }

@@ -38,7 +38,8 @@ pub use sources::{Dialect, Encoding, Preset, expand};
 pub mod source {
     pub use sources::batch::{Cells, TypedColumn, TypedColumns};
     pub use sources::{
-        Batch, Chunk, Error, FieldKind, InputFile, Reader, Result, Row, Rows, Source, Value,
+        Batch, Chunk, Error, FieldKind, InputFacts, InputFile, ReadAs, Reader, Result, Row, Rows,
+        Source, SourceExt, Start, Value,
     };
     pub use values::Zone;
 }

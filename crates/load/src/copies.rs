@@ -23,7 +23,7 @@ use schema::{Table, TableName};
 use server::facts::ServerFacts;
 use server::replication::{self, Primary};
 use server::{ConnectOptions, Interrupt, Session, catalog, replicas};
-use sources::Source;
+use sources::{Source, SourceExt as _};
 use targets::{Connections, Direct, Keeper, Lock, LockOptions, Resting};
 
 use crate::choose::{self, Decision, Purpose};

@@ -2,7 +2,7 @@
 
 use job::error::Error;
 use job::memory::Memory;
-use sources::{Batch, Chunk, Source};
+use sources::{Batch, Chunk, Source, SourceExt as _};
 
 /// Bytes of text that are looked at for an estimate, where these tell how much all rows are.
 const PIECE_BYTES: usize = 512 << 10;
@@ -23,7 +23,7 @@ pub(crate) fn first_chunk<T>(
     memory: Option<&Memory>,
     look: impl FnOnce(&Chunk, &Batch) -> T,
 ) -> Result<Option<First<T>>, Error> {
-    let Some(total) = source.bytes_total() else { return Ok(None) };
+    let Some(total) = source.facts().bytes_total else { return Ok(None) };
     if source.files().iter().any(|file| file.bytes.is_none()) {
         return Ok(None);
     }
@@ -31,15 +31,16 @@ pub(crate) fn first_chunk<T>(
         |memory: &&Memory| total > PIECE_BYTES as u64 && memory.chunk_bytes > PIECE_BYTES;
     let memory = memory.filter(is_large);
     if let Some(memory) = memory {
-        source.set_chunks(PIECE_BYTES, memory.record_bytes_max)?;
+        source.begin_with(PIECE_BYTES, memory.record_bytes_max)?;
     }
     let (mut chunk, mut batch) = (Chunk::default(), Batch::new());
     // What is wrong with the input is said when the load comes to it.
     let mut read = source.next_chunk(&mut chunk).unwrap_or(false);
     let mut part = source.bytes_read();
     if let Some(memory) = memory {
-        let tells = source.counts_text();
-        source.set_chunks(memory.chunk_bytes, memory.record_bytes_max)?;
+        // Of a file as it is, bytes read are bytes of its text.
+        let tells = part == chunk.offset + chunk.bytes.len() as u64;
+        source.begin_with(memory.chunk_bytes, memory.record_bytes_max)?;
         if !tells {
             read = source.next_chunk(&mut chunk).unwrap_or(false);
             part = source.bytes_read();

@@ -8,7 +8,7 @@ use job::options::{LoadOptions, LoadPath};
 use schema::{
     Column, Index, IndexColumn, IndexKind, Method, RowFormat, Table, TableKind, TableName,
 };
-use sources::{Rows, Source, Value, Visit};
+use sources::{Rows, Source, SourceExt as _, Value, Visit};
 use sql::{Outline, OutlinedColumn, OutlinedIndex, Syntax};
 use values::SqlType;
 use values::key::fixed_width;
@@ -52,8 +52,8 @@ pub(crate) fn estimate(
         return Ok(None);
     }
     let speeds = Speeds::of(&options.state_dir);
-    let header = source.header_bytes().map_err(|error| Error::Usage(error.to_string()))?;
-    let header = header.map(|names| {
+    let start = source.start().map_err(|error| Error::Usage(error.to_string()))?;
+    let header = start.names.map(|names| {
         names.iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect::<Vec<_>>()
     });
     let names = options.columns.clone().or(header);

@@ -13,7 +13,7 @@ use schema::{ForeignKey, KeyEnd, Table, TableName};
 use serde::Serialize;
 use server::replication::notes::{self, Arrival};
 use server::{ConnectOptions, Session, Unsupported, catalog};
-use sources::{FileSource, Source};
+use sources::{FileSource, Source, SourceExt as _};
 use targets::Lock;
 
 use crate::choose::{self, Decision, Purpose, Refused};
@@ -324,7 +324,7 @@ impl Plan {
         };
         let Some(table) = foreseen::table(name, ddl::statement(options)?) else { return Ok(self) };
         self.estimate = foreseen::estimate(source, &table, path, (options, memory))?;
-        let held_bytes = source.held_bytes();
+        let held_bytes = source.facts().held_bytes;
         let least = least::least(path, &table, options, held_bytes, self.estimate.as_ref());
         self.memory_bytes = Some([least.bytes, options.memory_bytes_max]);
         Ok(self)

@@ -16,7 +16,7 @@ use job::steps::Steps;
 use job::tuning::Tuning;
 use schema::Method;
 use server::{ConnectOptions, Session, Unsupported};
-use sources::Source;
+use sources::{Source, SourceExt as _};
 use targets::Lock;
 
 use crate::choose::{self, Chosen, Purpose};

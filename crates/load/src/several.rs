@@ -31,6 +31,7 @@ mod stations;
 mod watched;
 mod whole;
 
+use sources::SourceExt as _;
 use std::sync::mpsc::Sender;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;

@@ -6,8 +6,8 @@
 //! the server judges them.
 
 use load::{LoadPath, RowRules};
-use sources::dump::{RunOptions, SqlOptions, SqlReader, run_reader};
-use sources::{Batch, Chunk, FieldKind, Isa, MultiByte, Reader};
+use sources::dump::{SqlOptions, SqlReader, run_reader};
+use sources::{Batch, Chunk, FieldKind, Isa, MultiByte, ReadAs, Reader};
 use sql::{Literals, Syntax, Tuples};
 
 use testkit::Random;
@@ -261,7 +261,7 @@ fn check(server: &Server, literals: &[String], charset: &str, sql_mode: &str) ->
         let mut reader =
             SqlReader::open(std::slice::from_ref(&path), SqlOptions::default()).unwrap();
         reader.next().unwrap().unwrap();
-        let (run, handback) = reader.into_run(RunOptions::default()).unwrap();
+        let (run, handback) = reader.into_run(ReadAs::default()).unwrap();
         load::load_from(&server.connect_options(), &options, Box::new(run), &())
             .unwrap_or_else(|error| panic!("{way:?} {charset} {sql_mode}: {error}"));
         assert!(handback.wait().unwrap().next().unwrap().is_none());

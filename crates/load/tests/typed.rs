@@ -3,11 +3,13 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use load::{LoadOptions, LoadPath, Report};
 use sources::batch::{Cells, TypedColumn, TypedColumns, TypedRow};
-use sources::{Batch, Chunk, FieldKind, InputFile, Reader, Result, Row, Rows, Source, Value};
+use sources::{
+    Batch, Chunk, InputFacts, InputFile, ReadAs, Reader, Result, Row, Rows, Source, Value,
+};
 use testkit::Random;
 use testkit::tables::server::{Db, Server};
 use values::Zone;
@@ -25,84 +27,50 @@ const TABLE: &str = "id BIGINT PRIMARY KEY, small SMALLINT UNSIGNED, price DECIM
 struct Columns {
     rows: usize,
     columns: Arc<Vec<TypedColumn>>,
-    files: Vec<InputFile>,
-    chunk_rows: usize,
+    facts: InputFacts,
     next: usize,
     ordinal: u64,
-    given_up: Arc<AtomicBool>,
 }
 
 impl Columns {
     fn new(columns: Vec<TypedColumn>, rows: usize) -> Columns {
-        Columns {
-            rows,
-            columns: columns.into(),
-            files: vec![InputFile {
-                path: PathBuf::from("rows.columns"),
-                bytes: Some(rows as u64),
-            }],
-            chunk_rows: 1000,
-            next: 0,
-            ordinal: 0,
-            given_up: Arc::default(),
-        }
+        let file = InputFile { path: PathBuf::from("rows.columns"), bytes: Some(rows as u64) };
+        let facts = InputFacts::new(vec![file], "columns in memory");
+        Columns { rows, columns: columns.into(), facts, next: 0, ordinal: 0 }
     }
 }
 
 impl Source for Columns {
+    fn facts(&self) -> &InputFacts {
+        &self.facts
+    }
+
+    fn begin(&mut self, read_as: ReadAs) -> Result<()> {
+        self.facts.begin(read_as);
+        (self.next, self.ordinal) = (0, 0);
+        Ok(())
+    }
+
     /// The bytes of a chunk are for its reader: how many rows it has.
     fn next_chunk(&mut self, chunk: &mut Chunk) -> Result<bool> {
         chunk.clear();
         if self.next == self.rows {
             return Ok(false);
         }
-        let count = self.chunk_rows.min(self.rows - self.next);
+        let rows_max = (self.facts.read_as.chunk_bytes / 256).clamp(1, 1000);
+        let count = rows_max.min(self.rows - self.next);
         chunk.ordinal = self.ordinal;
         chunk.file = 0;
         chunk.first_record = Some(self.next as u64);
         chunk.bytes.extend_from_slice(&count.to_le_bytes());
         self.next += count;
         self.ordinal += 1;
+        self.facts.bytes_read.store(self.next as u64, Ordering::Relaxed);
         Ok(true)
-    }
-
-    fn files(&self) -> &[InputFile] {
-        &self.files
     }
 
     fn reader(&self) -> Box<dyn Reader> {
         Box::new(ColumnReader { columns: Arc::clone(&self.columns) })
-    }
-
-    fn set_fields(&mut self, _: Vec<FieldKind>) -> Result<()> {
-        Ok(())
-    }
-
-    fn set_chunks(&mut self, chunk_bytes: usize, _: usize) -> Result<()> {
-        self.chunk_rows = (chunk_bytes / 256).clamp(1, 1000);
-        self.restart()
-    }
-
-    fn words(&self) -> String {
-        "columns in memory".to_owned()
-    }
-
-    fn bytes_total(&self) -> Option<u64> {
-        Some(self.rows as u64)
-    }
-
-    fn bytes_read(&self) -> u64 {
-        self.next as u64
-    }
-
-    fn given_up(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.given_up)
-    }
-
-    fn restart(&mut self) -> Result<()> {
-        self.given_up.store(false, Ordering::Relaxed);
-        (self.next, self.ordinal) = (0, 0);
-        Ok(())
     }
 }
 

@@ -3,8 +3,8 @@
 use std::path::{Path, PathBuf};
 
 use schema::TableName;
-use sources::dump::{RowRun, RunOptions, SqlOptions, SqlReader, Statement};
-use sources::{Batch, Chunk, Source};
+use sources::dump::{RowRun, SqlOptions, SqlReader, Statement};
+use sources::{Batch, Chunk, ReadAs, Source};
 use sql::{InsertHead, StatementKind, Syntax, classify};
 
 use crate::dump::{Content, Dump, Part, Script, TableRows};
@@ -165,7 +165,7 @@ impl<'a> DryRun<'a> {
             self.rows(file, statement, &table, None);
             return Ok(reader);
         }
-        let (run, handback) = match reader.into_run(RunOptions::default()) {
+        let (run, handback) = match reader.into_run(ReadAs::default()) {
             Ok(lent) => lent,
             Err(reader) => return Ok(*reader),
         };

@@ -39,7 +39,7 @@ use send::watch::Watch as ServerWatch;
 use server::Session;
 use server::capacity::Capacity;
 use server::session::Done;
-use sources::Source;
+use sources::{Source, SourceExt as _};
 use sql::Verb;
 use targets::secondary::{Defer, Secondary};
 
@@ -79,7 +79,7 @@ pub(crate) fn send(filling: &Filling<'_>, mut run: impl Source) -> Result<Sent, 
     let chunk_bytes = chunk_bytes(filling);
     // As of any load: both runs under way may have such a record.
     let record_bytes_max = record_bytes_max(filling.options.memory_bytes_max, 0);
-    run.set_chunks(chunk_bytes, record_bytes_max.max(chunk_bytes))?;
+    run.begin_with(chunk_bytes, record_bytes_max.max(chunk_bytes))?;
     let mut session = Session::connect(filling.connect)?;
     let gate = Gate::of(&mut session, filling)?;
     let mut feed = Feed::new(run);

@@ -7,11 +7,12 @@
 //! Which one is fit for a run can show at its last row: a value that LOAD DATA would not read as
 //! INSERT does, a duplicate. Then the table is made anew and the run read again.
 
+use sources::ReadAs;
 use std::sync::Arc;
 
 use schema::TableName;
 use server::{ConnectOptions, Session};
-use sources::dump::{RowRun, RunOptions, RunPlace};
+use sources::dump::{RowRun, RunPlace};
 use sql::{InsertHead, ObjectName, Verb};
 
 use crate::asks::LastNumber;
@@ -124,7 +125,7 @@ pub(crate) fn put(shared: Shared<'_>, job: Job, under_way: &UnderWay) -> Result<
     match (input, &place) {
         (Input::Run(run), Some(place)) => {
             let mut run = Some(*run);
-            let again = || run.take().unwrap_or_else(|| place.open(RunOptions::default()));
+            let again = || run.take().unwrap_or_else(|| place.open(ReadAs::default()));
             runs(&filling, again, anew)
         }
         (Input::Files(rows), _) => files(&filling, &rows, anew),

@@ -4,7 +4,7 @@ use job::tally::Tally;
 use load::failpoint;
 use server::Session;
 use server::session::Done;
-use sources::Source as _;
+use sources::SourceExt as _;
 use sources::dump::{RowRun, RunStatement};
 use sql::Verb;
 

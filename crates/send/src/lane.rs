@@ -16,7 +16,7 @@ use job::progress::Stage;
 use job::settled::Settled;
 use job::stop::Stop;
 use server::Session;
-use sources::Source;
+use sources::{Source, SourceExt as _};
 
 use super::budget::{Budget, Loan};
 use super::collector::{Collected, Collector, WentIn};

@@ -57,7 +57,7 @@ use job::steps::Steps;
 use job::tally;
 use schema::{Engine, Method};
 use server::{ConnectOptions, Session};
-use sources::Source;
+use sources::{Source, SourceExt as _};
 use targets::publish::FilledBy;
 use targets::secondary::Defer;
 use targets::transaction::RowsThere;
@@ -226,15 +226,15 @@ impl<'a> Work<'a> {
         };
         let row_order = RowOrder::of(target);
         let arrangement = Arrangement::of(prepared, &target.table, row_order, &mut *source)?;
-        let taken = source.held_bytes() + arrangement.store_bytes() as u64;
+        let taken = source.facts().held_bytes + arrangement.store_bytes() as u64;
         let mut shares =
-            prepared.options.lane_shares(prepared.path, taken, source.bytes_total())?;
+            prepared.options.lane_shares(prepared.path, taken, source.facts().bytes_total)?;
         if self.landing.method != Method::Transaction {
             limits::limit_portions(&mut shares, target, prepared.inspected);
         }
         let words = source.words();
         self.open_ledger(target, (arrangement.is_sorted(), &words), &mut shares)?;
-        source.set_chunks(shares.chunk_bytes, shares.record_bytes_max)?;
+        source.begin_with(shares.chunk_bytes, shares.record_bytes_max)?;
         if let Some(resume) = self.resume.as_ref().filter(|_| !arrangement.is_sorted()) {
             resume.check(&mut *source, &prepared.options.interrupt)?;
         }
@@ -466,7 +466,7 @@ impl<'a> Work<'a> {
 /// Which indexes are left for later. Of few rows all are kept up to date row by row, which costs less
 /// than the four ALTER TABLE by which they come back.
 fn deferred(options: &LoadOptions, source: &dyn Source) -> Defer {
-    let is_small = source.bytes_total().is_some_and(|bytes| bytes < DEFER_BYTES_MIN);
+    let is_small = source.facts().bytes_total.is_some_and(|bytes| bytes < DEFER_BYTES_MIN);
     match options.defer_indexes.unwrap_or(!is_small) {
         true => Defer::NotUnique,
         false => Defer::Nothing,

@@ -11,7 +11,7 @@ use job::error::Error;
 use job::options::{LoadOptions, Mode};
 use schema::Method;
 use server::Interrupt;
-use sources::{Chunk, Source};
+use sources::{Chunk, Source, SourceExt as _};
 use targets::Lock;
 
 use crate::landing::Landing;
@@ -101,7 +101,7 @@ impl Resume {
         source: &mut dyn Source,
         interrupt: &Interrupt,
     ) -> Result<(), Error> {
-        if self.loaded.is_empty() || source.bytes_total().is_none() {
+        if self.loaded.is_empty() || source.facts().bytes_total.is_none() {
             return Ok(());
         }
         let mut missing = self.loaded.len();

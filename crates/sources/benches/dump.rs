@@ -4,8 +4,8 @@ use std::fs;
 use std::hint::black_box;
 use std::path::{Path, PathBuf};
 
-use sources::dump::{RowRun, RunOptions, SqlOptions, SqlReader};
-use sources::{Batch, Chunk, Reader, Source};
+use sources::dump::{RowRun, SqlOptions, SqlReader};
+use sources::{Batch, Chunk, ReadAs, Reader, Source};
 use sql::StatementKind;
 
 use crate::{TakeValues, best, lines, read};
@@ -88,7 +88,7 @@ fn runs(path: &Path, mut take: impl FnMut(&mut dyn Reader, &Chunk)) {
         if !matches!(statement.kind, StatementKind::Insert(_)) {
             continue;
         }
-        let (mut run, back) = reader.into_run(RunOptions::default()).unwrap();
+        let (mut run, back) = reader.into_run(ReadAs::default()).unwrap();
         let mut reader_of_rows = run.reader();
         while run.next_chunk(&mut chunk).unwrap() {
             take(&mut *reader_of_rows, &chunk);

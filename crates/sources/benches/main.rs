@@ -11,10 +11,10 @@ use std::io::Read;
 use std::path::Path;
 use std::time::Instant;
 
-use sources::dump::{RunOptions, SqlOptions, SqlReader};
+use sources::dump::{SqlOptions, SqlReader};
 use sources::{
-    Batch, Chunk, Dialect, FieldKind, FileSource, Isa, Row, Rows, Source, SourceOptions, Value,
-    Visit,
+    Batch, Chunk, Dialect, FieldKind, FileSource, Isa, ReadAs, Row, Rows, Source, SourceExt as _,
+    SourceOptions, Value, Visit,
 };
 use sql::Literals;
 
@@ -94,7 +94,7 @@ fn tuples(path: &Path) {
         let run = || {
             let mut reader = SqlReader::open(&[path.to_owned()], SqlOptions::default()).unwrap();
             reader.next().unwrap();
-            reader.into_run(RunOptions::default()).unwrap().0
+            reader.into_run(ReadAs::default()).unwrap().0
         };
         let mut chunk = Chunk::default();
         let mut chunks = Vec::new();
@@ -102,7 +102,7 @@ fn tuples(path: &Path) {
         let exact = FieldKind::of_literals(Literals::Exact);
         let strings = FieldKind::of_literals(Literals::Text);
         let fields = [vec![exact; 8], vec![strings; 8]].concat();
-        source.set_fields(fields.clone()).unwrap();
+        source.change(|read_as| read_as.fields.clone_from(&fields)).unwrap();
         while source.next_chunk(&mut chunk).unwrap() {
             chunks.push(chunk.clone());
         }
@@ -116,7 +116,7 @@ fn tuples(path: &Path) {
                 }
             });
             let mut source = run().with_isa(isa);
-            source.set_fields(fields.clone()).unwrap();
+            source.change(|read_as| read_as.fields.clone_from(&fields)).unwrap();
             let mut reader = source.reader();
             let mut batch = Batch::new();
             let scan = best(text.len(), || {

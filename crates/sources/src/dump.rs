@@ -26,6 +26,6 @@ mod statement;
 mod window;
 
 pub use reader::{SqlOptions, SqlReader};
-pub use run::{Handback, RowRun, RunOptions, RunPlace, RunStatement};
+pub use run::{Handback, RowRun, RunPlace, RunStatement};
 pub use scan::run_reader;
 pub use statement::Statement;

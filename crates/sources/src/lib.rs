@@ -84,5 +84,5 @@ pub use position::Position;
 pub use position_cursor::PositionCursor;
 pub use preset::{COMPRESSED, Preset};
 pub use simd::Isa;
-pub use source::{InputFile, Reader, Source};
+pub use source::{InputFacts, InputFile, ReadAs, Reader, Source, SourceExt, Start};
 pub use values::{MultiByte, Value};

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::batch::{Batch, Formats};
 use crate::chunk::Chunk;
@@ -20,7 +20,19 @@ pub struct InputFile {
 }
 
 /// Input as chunks of whole records, front to back. Nothing needs to seek.
+///
+/// [`SourceExt`] has shorthands for what callers do often.
 pub trait Source: Send {
+    /// What is known of the input without reading it, and how it is read.
+    fn facts(&self) -> &InputFacts;
+
+    /// Begins at the first file with ordinal 0, not given up; [`InputFacts::begin`] notes `read_as`.
+    /// Equal `read_as` give equal chunks of equal text. Costs nothing before the first chunk.
+    ///
+    /// Errors: fields that make no record; formats for fields that are no text of people's. Files that
+    /// changed since are an error of `next_chunk`.
+    fn begin(&mut self, read_as: ReadAs) -> Result<()>;
+
     /// Overwrites `chunk` with the next records, or returns false at the end of the input (the
     /// chunk is empty then). A chunk never spans two files and is never empty otherwise.
     ///
@@ -28,93 +40,187 @@ pub trait Source: Send {
     /// the source is done.
     fn next_chunk(&mut self, chunk: &mut Chunk) -> Result<bool>;
 
-    /// The inputs in order; [`Chunk::file`] is an index into this.
-    fn files(&self) -> &[InputFile];
-
-    /// Finds the rows of its chunks, for one thread; once the fields were set.
+    /// Finds the rows of its chunks, for one thread; once it has begun.
     fn reader(&self) -> Box<dyn Reader>;
 
+    /// The text before the rows of the first file. Reads the start of that file if nothing was read yet.
+    ///
+    /// Errors: reading.
+    fn start(&mut self) -> Result<Start> {
+        Ok(Start::default())
+    }
+
+    /// Another source of the same rows, from the first file on, read in the same way; None where there
+    /// can be but one.
+    fn again(&self) -> Option<Box<dyn Source>> {
+        None
+    }
+}
+
+/// What is known of an input without reading it, and how it is read.
+#[derive(Clone, Debug)]
+pub struct InputFacts {
+    /// The inputs in order; [`Chunk::file`] is an index into this.
+    pub files: Vec<InputFile>,
+    /// Size of all inputs, if known beforehand.
+    pub bytes_total: Option<u64>,
     /// How fields lie in a row.
-    fn layout(&self) -> Layout {
-        Layout::Separated
+    pub layout: Layout,
+    /// The bytes at the end of [`crate::Row::raw`], which the last row of a file may lack.
+    pub row_end: Vec<u8>,
+    /// Most memory that reading takes besides the chunks, in bytes.
+    pub held_bytes: u64,
+    /// In words, all that decides which rows come of the files, but for `read_as`.
+    pub words: String,
+    /// How the source was last told to read.
+    pub read_as: ReadAs,
+    /// Bytes handed out or skipped so far, in the unit of `bytes_total`; the source counts them up.
+    pub bytes_read: Arc<AtomicU64>,
+    /// To be set by whoever has no use for what is being read, so that nobody waits for a pipe:
+    /// `next_chunk` then gives [`crate::Error::Stopped`].
+    pub given_up: Arc<AtomicBool>,
+}
+
+impl InputFacts {
+    /// Facts of these files, with rows as LOAD DATA reads them by default; `words` say what decides
+    /// which rows come of them.
+    pub fn new(files: Vec<InputFile>, words: impl Into<String>) -> InputFacts {
+        InputFacts {
+            bytes_total: files.iter().map(|file| file.bytes).sum(),
+            files,
+            layout: Layout::Separated,
+            row_end: b"\n".to_vec(),
+            held_bytes: 0,
+            words: words.into(),
+            read_as: ReadAs::default(),
+            bytes_read: Arc::default(),
+            given_up: Arc::default(),
+        }
     }
 
-    /// What ends a row of [`crate::Row::raw`], which the last one of a file may lack.
-    fn row_end(&self) -> &[u8] {
-        b"\n"
+    /// Notes how the source reads from here on: nothing was read, and nobody has given it up.
+    pub fn begin(&mut self, read_as: ReadAs) {
+        self.read_as = read_as;
+        self.bytes_read.store(0, Ordering::Relaxed);
+        self.given_up.store(false, Ordering::Relaxed);
     }
 
-    /// Says where the fields of a record go; before the first chunk.
-    ///
-    /// Errors: fields that make no record.
-    fn set_fields(&mut self, fields: Vec<FieldKind>) -> Result<()>;
+    /// Another source's facts of the same input: nothing of it was read.
+    pub fn of_another(&self) -> InputFacts {
+        InputFacts { bytes_read: Arc::default(), given_up: Arc::default(), ..self.clone() }
+    }
+}
 
-    /// Says how fields are written that are not as the server reads them; before the first reader.
+/// How a source is to read its input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ReadAs {
+    /// Where the fields of a record go, in order; empty where that is not known.
+    pub fields: Vec<FieldKind>,
+    /// How fields are written that are not as the server reads them.
+    pub formats: Arc<Formats>,
+    /// Size a chunk is filled to before it is cut, in bytes. Default 4 MiB.
+    pub chunk_bytes: usize,
+    /// Longest record, in bytes. Default the most there can be, 1 GiB less 16 MiB.
+    pub record_bytes_max: usize,
+}
+
+impl Default for ReadAs {
+    fn default() -> ReadAs {
+        ReadAs {
+            fields: Vec::new(),
+            formats: Arc::default(),
+            chunk_bytes: 4 << 20,
+            record_bytes_max: ReadAs::RECORD_BYTES_MAX,
+        }
+    }
+}
+
+impl ReadAs {
+    /// Most that a record may have, in bytes. Leaves room for one more piece in a chunk that can be scanned.
+    pub const RECORD_BYTES_MAX: usize = (1 << 30) - (16 << 20);
+
+    /// The same with sizes that a chunk can have.
+    pub fn clamped(self) -> ReadAs {
+        let record_bytes_max = self.record_bytes_max.clamp(1, ReadAs::RECORD_BYTES_MAX);
+        ReadAs {
+            chunk_bytes: self.chunk_bytes.clamp(1, record_bytes_max),
+            record_bytes_max,
+            ..self
+        }
+    }
+
+    /// Refuses formats, for a source whose fields are no text of people's.
     ///
-    /// Errors: a source whose fields are no text of people's.
-    fn set_formats(&mut self, formats: Arc<Formats>) -> Result<()> {
-        match formats.is_empty() {
+    /// Errors: there are some.
+    pub fn check_no_formats(&self) -> Result<()> {
+        match self.formats.is_empty() {
             true => Ok(()),
             false => Err(Error::Dialect(
                 "only of delimited text it can be said how values are written".to_owned(),
             )),
         }
     }
+}
 
-    /// Begins again, with chunks of another size, and records no longer than that. The same sizes
-    /// give the same chunks of the same text. Costs nothing before the first chunk.
-    fn set_chunks(&mut self, chunk_bytes: usize, record_bytes_max: usize) -> Result<()>;
+/// The text before the rows of a file.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Start {
+    /// The column names in the header, in the file's character set; None if there is none.
+    pub names: Option<Vec<Vec<u8>>>,
+    /// All of it: lines to skip, the header. A file of some of the rows can be read as the input was if it
+    /// begins with that.
+    pub text: Vec<u8>,
+}
 
-    /// The column names in the header of the first file, in the file's character set; None if
-    /// there is none. Reads the start of the first file if nothing was read yet.
-    fn header_bytes(&mut self) -> Result<Option<&[Vec<u8>]>> {
-        Ok(None)
+/// Shorthands for callers of any [`Source`].
+pub trait SourceExt: Source {
+    /// The inputs in order.
+    fn files(&self) -> &[InputFile] {
+        &self.facts().files
     }
 
-    /// What stands before the rows of the first file: lines to skip, the header. A file of some of the
-    /// rows can be read as the input was if it begins with that. Reads the start of the first file if
-    /// nothing was read yet.
-    fn preamble(&mut self) -> Result<Vec<u8>> {
-        Ok(Vec::new())
-    }
-
-    /// Most memory that reading takes besides the chunks, in bytes.
-    fn held_bytes(&self) -> u64 {
-        0
+    /// Bytes handed out or skipped so far.
+    fn bytes_read(&self) -> u64 {
+        self.facts().bytes_read.load(Ordering::Relaxed)
     }
 
     /// In words, all that decides which rows come of its files: a load that goes on where another
     /// ended must have the same.
-    fn words(&self) -> String;
-
-    /// Size of all inputs, if known beforehand.
-    fn bytes_total(&self) -> Option<u64>;
-
-    /// Bytes handed out or skipped so far, in the unit of `bytes_total`.
-    fn bytes_read(&self) -> u64;
-
-    /// Whether bytes of the input are bytes of its text, so that of a small piece too it is known how much
-    /// of all it is. Asked while one is read.
-    fn counts_text(&self) -> bool {
-        false
+    fn words(&self) -> String {
+        let InputFacts { words, read_as: ReadAs { fields, formats, .. }, .. } = self.facts();
+        match formats.is_empty() {
+            true => format!("{words} {fields:?}"),
+            false => format!("{words} {fields:?} {formats:?}"),
+        }
     }
 
-    /// To be set by whoever has no use for what is being read, so that nobody waits for a pipe:
-    /// `next_chunk` then gives [`crate::Error::Stopped`].
-    fn given_up(&self) -> Arc<AtomicBool>;
-
-    /// Another source of the same rows, from the first file on, with the same fields, formats and chunks;
-    /// None where there can be but one.
-    fn again(&self) -> Option<Box<dyn Source>> {
-        None
-    }
-
-    /// Begins again at the first file with ordinal 0, not given up.
+    /// Begins again, read as before but for what `change` changes.
     ///
-    /// Errors: an input that can be read only once, if there is such a kind. Files that changed
-    /// since are an error of `next_chunk`.
-    fn restart(&mut self) -> Result<()>;
+    /// Errors: as [`Source::begin`].
+    fn change(&mut self, change: impl FnOnce(&mut ReadAs)) -> Result<()> {
+        let mut read_as = self.facts().read_as.clone();
+        change(&mut read_as);
+        self.begin(read_as)
+    }
+
+    /// Begins again, with chunks of these sizes.
+    ///
+    /// Errors: as [`Source::begin`].
+    fn begin_with(&mut self, chunk_bytes: usize, record_bytes_max: usize) -> Result<()> {
+        self.change(|read_as| {
+            (read_as.chunk_bytes, read_as.record_bytes_max) = (chunk_bytes, record_bytes_max);
+        })
+    }
+
+    /// Begins again, read as before.
+    ///
+    /// Errors: as [`Source::begin`].
+    fn restart(&mut self) -> Result<()> {
+        self.change(|_| ())
+    }
 }
+
+impl<S: Source + ?Sized> SourceExt for S {}
 
 /// Finds the rows of chunks. Taking a chunk is cheap and happens under a lock; this is not and does
 /// not: each thread has one of its own.

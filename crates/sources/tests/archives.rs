@@ -4,7 +4,9 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
-use sources::{Chunk, Compression, Dialect, Encoding, Error, FileSource, Source, SourceOptions};
+use sources::{
+    Chunk, Compression, Dialect, Encoding, Error, FileSource, Source, SourceExt as _, SourceOptions,
+};
 
 use crate::support::write;
 
@@ -62,7 +64,7 @@ fn options(chunk_bytes: usize) -> SourceOptions {
 fn read(paths: &[PathBuf], options: SourceOptions) -> Result<Vec<u8>, Error> {
     let mut source = FileSource::new(paths, &Dialect::mysql(), options)?;
     let text = drain(&mut source)?;
-    assert_eq!(Some(source.bytes_read()), source.bytes_total());
+    assert_eq!(Some(source.bytes_read()), source.facts().bytes_total);
     Ok(text)
 }
 

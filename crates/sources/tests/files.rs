@@ -1,6 +1,9 @@
 //! Several files, header lines, and what goes wrong with files.
 
-use sources::{Batch, Chunk, Dialect, Error, FileSource, Row, Rows, Source, SourceOptions, Visit};
+use sources::{
+    Batch, Chunk, Dialect, Error, FileSource, Row, Rows, Source, SourceExt as _, SourceOptions,
+    Visit,
+};
 
 use crate::support::write;
 
@@ -42,7 +45,7 @@ fn chunks_do_not_span_files() {
         expected.iter().map(|(_, _, bytes)| bytes.clone()).collect::<Vec<_>>().concat()
     );
     assert_eq!(source.bytes_read(), 9);
-    assert_eq!(source.bytes_total(), Some(9));
+    assert_eq!(source.facts().bytes_total, Some(9));
     source.restart().unwrap();
     assert_eq!(source.bytes_read(), 0);
     assert_eq!(chunks(&mut source).unwrap(), seen);
@@ -65,7 +68,7 @@ fn skipped_lines_and_headers_are_taken_off_each_file() {
         let seen = chunks(&mut source).unwrap();
         assert_eq!((seen[0].0, seen[0].1, &seen[0].2[..]), (0, 4, &b"1,a\n"[..]));
         assert_eq!((seen[1].0, seen[1].1), (1, 4));
-        assert_eq!(source.bytes_read(), source.bytes_total().unwrap());
+        assert_eq!(source.bytes_read(), source.facts().bytes_total.unwrap());
         source.restart().unwrap();
         assert_eq!(chunks(&mut source).unwrap(), seen);
     }

@@ -6,7 +6,7 @@ use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use sources::{Chunk, Dialect, Error, FileSource, Source, SourceOptions};
+use sources::{Chunk, Dialect, Error, FileSource, Source, SourceExt as _, SourceOptions};
 
 use crate::support::write;
 
@@ -148,7 +148,7 @@ fn a_pipe_is_read_as_often_as_wanted_and_leaves_nothing() {
     let options = SourceOptions { temp_dir: folder.path().to_owned(), ..options() };
     let mut source =
         FileSource::new(std::slice::from_ref(&path), &Dialect::mysql(), options.clone()).unwrap();
-    assert_eq!(source.bytes_total(), None);
+    assert_eq!(source.facts().bytes_total, None);
     // Not to its end the first time.
     for _ in 0..5 {
         assert!(source.next_chunk(&mut Chunk::default()).unwrap());

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use sources::dump::{RowRun, RunOptions, RunStatement, SqlOptions, SqlReader};
-use sources::{Chunk, Error, Source as _};
+use sources::dump::{RowRun, RunStatement, SqlOptions, SqlReader};
+use sources::{Chunk, Error, ReadAs, Source as _, SourceExt as _};
 use sql::StatementKind;
 use tempfile::TempDir;
 
@@ -57,8 +57,8 @@ impl Files {
             if !reader.stands_before_rows() {
                 continue;
             }
-            let options = RunOptions { chunk_bytes: 30, ..RunOptions::default() };
-            let (mut run, handback) = reader.into_run(options).unwrap();
+            let options = ReadAs { chunk_bytes: 30, ..ReadAs::default() };
+            let (mut run, handback) = reader.into_run(options.clone()).unwrap();
             let rows = match by {
                 By::Chunks => {
                     let first = self.chunks(&mut run);
@@ -70,7 +70,7 @@ impl Files {
                     run.next_chunk(&mut Chunk::default()).unwrap();
                     let place = run.place();
                     drop(run);
-                    self.chunks(&mut place.open(options))
+                    self.chunks(&mut place.open(options.clone()))
                 }
                 By::Statements => self.statements(&mut run),
                 By::Nothing => {
@@ -182,7 +182,7 @@ fn rows_in_several_archives_are_one_run() {
     while !reader.stands_before_rows() {
         reader.next().unwrap().unwrap();
     }
-    let (mut run, handback) = reader.into_run(RunOptions::default()).unwrap();
+    let (mut run, handback) = reader.into_run(ReadAs::default()).unwrap();
     for _ in 0..2 {
         let mut chunk = Chunk::default();
         for (file, rows) in [(0, "(1),(2)"), (1, "(3)"), (2, "(4),\n(5)")] {
@@ -260,7 +260,7 @@ fn what_is_wrong_in_the_next_file_is_told_there() {
         while !reader.stands_before_rows() {
             reader.next().unwrap().unwrap();
         }
-        reader.into_run(RunOptions::default()).unwrap()
+        reader.into_run(ReadAs::default()).unwrap()
     };
     let (mut run, handback) = open();
     assert!(run.is_longer_than(1000).unwrap());

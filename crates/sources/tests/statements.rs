@@ -8,8 +8,8 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
-use sources::dump::{RunOptions, SqlOptions, SqlReader, Statement};
-use sources::{Error, Isa};
+use sources::dump::{SqlOptions, SqlReader, Statement};
+use sources::{Error, Isa, ReadAs};
 use sql::StatementKind;
 
 use crate::oracle::Server;
@@ -335,7 +335,7 @@ fn a_version_comment_behind_rows_hides_no_delimiter() {
     file.write_all(dump).unwrap();
     let mut reader = SqlReader::open(&[file.path().to_owned()], SqlOptions::default()).unwrap();
     assert!(matches!(reader.next().unwrap().unwrap().kind, StatementKind::Insert(_)));
-    let (run, handback) = reader.into_run(RunOptions::default()).unwrap();
+    let (run, handback) = reader.into_run(ReadAs::default()).unwrap();
     drop(run);
     reader = handback.wait().unwrap();
     let mut texts = Vec::new();

@@ -5,8 +5,8 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use sources::{
-    Batch, Chunk, Dialect, Error, FileSource, Isa, Reader, Row, Rows, Source, SourceOptions,
-    TextRow, Value,
+    Batch, Chunk, Dialect, Error, FileSource, Isa, Reader, Row, Rows, Source, SourceExt as _,
+    SourceOptions, TextRow, Value,
 };
 
 /// Rows of values; None is NULL.
@@ -147,7 +147,7 @@ pub(crate) fn read(
         table.extend(scan_chunk(dialect, &chunk, isa));
     }
     assert_eq!(offset, bytes.len() as u64);
-    assert_eq!(source.bytes_total(), Some(offset));
+    assert_eq!(source.facts().bytes_total, Some(offset));
     Ok(table)
 }
 

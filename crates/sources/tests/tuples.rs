@@ -3,8 +3,8 @@
 use std::io::Write as _;
 
 use proptest::prelude::*;
-use sources::dump::{RunOptions, SqlOptions, SqlReader, run_reader};
-use sources::{Chunk, Error, FieldKind, Isa, Source};
+use sources::dump::{SqlOptions, SqlReader, run_reader};
+use sources::{Chunk, Error, FieldKind, Isa, ReadAs, Source, SourceExt as _};
 use sql::{Literals, StatementKind, Syntax, Tuples};
 
 const HEAD: &str = "INSERT INTO `t'(` (`a`) VALUES ";
@@ -249,14 +249,14 @@ proptest! {
         let text = run_of(&rows, &breaks);
         let dump = format!("SET x=1;\n{text};\nSELECT 1;");
         let file = file(dump.as_bytes());
-        let options = RunOptions { chunk_bytes, ..RunOptions::default() };
+        let options = ReadAs { chunk_bytes, ..ReadAs::default() };
         let open = || {
             let mut reader =
                 SqlReader::open(&[file.path().to_owned()], SqlOptions::default()).unwrap();
             reader.next().unwrap().unwrap();
             let insert = reader.next().unwrap().unwrap();
             assert!(matches!(insert.kind, StatementKind::Insert(_)));
-            reader.into_run(options).unwrap()
+            reader.into_run(options.clone()).unwrap()
         };
         let expected: Vec<Vec<_>> =
             rows.iter().map(|row| row.iter().map(|(_, value)| value.clone()).collect()).collect();
@@ -272,7 +272,7 @@ proptest! {
         prop_assert_eq!(next.line as usize, dump.lines().count());
         run.restart().unwrap();
         prop_assert_eq!(&values_of(&mut run), &expected);
-        prop_assert_eq!(&values_of(&mut place.open(options)), &expected);
+        prop_assert_eq!(&values_of(&mut place.open(options.clone())), &expected);
         // Given up early.
         let (mut run, handback) = open();
         let mut chunk = Chunk::default();
@@ -282,7 +282,7 @@ proptest! {
         drop(run);
         prop_assert_eq!(handback.wait().unwrap().next().unwrap().unwrap().text, b"SELECT 1");
         // As statements.
-        let mut statements = place.open(options);
+        let mut statements = place.open(options.clone());
         let mut statement = sources::dump::RunStatement::default();
         let mut seen = Vec::new();
         while statements.next_statement(&mut statement).unwrap() {
@@ -316,7 +316,7 @@ fn what_follows_the_rows_is_told_after_them() {
     let file = file(dump.as_bytes());
     let mut reader = SqlReader::open(&[file.path().to_owned()], SqlOptions::default()).unwrap();
     reader.next().unwrap();
-    let (mut run, handback) = reader.into_run(RunOptions::default()).unwrap();
+    let (mut run, handback) = reader.into_run(ReadAs::default()).unwrap();
     let mut chunk = Chunk::default();
     assert!(run.next_chunk(&mut chunk).unwrap());
     assert!(chunk.bytes.ends_with(b"(3)"));
@@ -348,10 +348,10 @@ fn long_run(rows: usize) -> (String, Vec<Vec<Option<Vec<u8>>>>) {
 
 /// Reads a run to its end, and once more from its place, and what follows it.
 fn read_twice(path: &std::path::Path, expected: &[Vec<Option<Vec<u8>>>]) {
-    let options = RunOptions { chunk_bytes: 100_000, ..RunOptions::default() };
+    let options = ReadAs { chunk_bytes: 100_000, ..ReadAs::default() };
     let mut reader = SqlReader::open(&[path.to_owned()], SqlOptions::default()).unwrap();
     reader.next().unwrap().unwrap();
-    let (mut run, handback) = reader.into_run(options).unwrap();
+    let (mut run, handback) = reader.into_run(options.clone()).unwrap();
     assert!(run.is_longer_than(300_000).unwrap());
     let place = run.place();
     let mut chunk = Chunk::default();
@@ -365,7 +365,7 @@ fn read_twice(path: &std::path::Path, expected: &[Vec<Option<Vec<u8>>>]) {
     let mut reader = handback.wait().unwrap();
     assert_eq!(reader.next().unwrap().unwrap().text, b"SELECT 1");
     assert!(reader.next().unwrap().is_none());
-    assert_eq!(values_of(&mut place.open(options)), expected);
+    assert_eq!(values_of(&mut place.open(options.clone())), expected);
 }
 
 #[test]
@@ -397,10 +397,10 @@ fn how_far_a_run_was_read_is_told() {
     let (text, _) = long_run(40_000);
     let path = file(text.as_bytes());
     let mut reader = reader(path.path());
-    let options = RunOptions { chunk_bytes: 100_000, ..RunOptions::default() };
+    let options = ReadAs { chunk_bytes: 100_000, ..ReadAs::default() };
     let counter = reader.counter();
     reader.next().unwrap();
-    let Ok((mut run, handback)) = reader.into_run(options) else { panic!("no run") };
+    let Ok((mut run, handback)) = reader.into_run(options.clone()) else { panic!("no run") };
     let mut chunk = Chunk::default();
     let (mut told, mut steps) = (0, 0);
     while run.next_chunk(&mut chunk).unwrap() {
@@ -416,12 +416,12 @@ fn how_far_a_run_was_read_is_told() {
 
 #[test]
 fn a_row_without_end_is_an_error_and_the_reader_goes_on() {
-    let options = RunOptions { chunk_bytes: 1000, record_bytes_max: 300_000 };
+    let options = ReadAs { chunk_bytes: 1000, record_bytes_max: 300_000, ..ReadAs::default() };
     let dump = format!("{HEAD}(1),('{}'),(2);SELECT 1;", "x".repeat(2_000_000));
     let file = file(dump.as_bytes());
     let mut reader = SqlReader::open(&[file.path().to_owned()], SqlOptions::default()).unwrap();
     reader.next().unwrap();
-    let (mut run, handback) = reader.into_run(options).unwrap();
+    let (mut run, handback) = reader.into_run(options.clone()).unwrap();
     let mut chunk = Chunk::default();
     assert!(run.next_chunk(&mut chunk).unwrap());
     assert_eq!(chunk.bytes.trim_ascii(), b"(1)");
@@ -432,7 +432,7 @@ fn a_row_without_end_is_an_error_and_the_reader_goes_on() {
     let file = self::file(&dump.as_bytes()[..1_000_000]);
     let mut reader = SqlReader::open(&[file.path().to_owned()], SqlOptions::default()).unwrap();
     reader.next().unwrap();
-    let (mut run, _) = reader.into_run(RunOptions::default()).unwrap();
+    let (mut run, _) = reader.into_run(ReadAs::default()).unwrap();
     assert!(run.next_chunk(&mut chunk).unwrap());
     let error = run.next_chunk(&mut chunk).unwrap_err();
     assert!(matches!(error, Error::UnterminatedQuote { .. }), "{error}");
@@ -467,7 +467,7 @@ fn by_statement(path: &std::path::Path) -> Read {
 /// The same with INSERTs taken from runs, some of which are cut into chunks first.
 fn by_run(path: &std::path::Path, chunk_bytes: usize) -> Read {
     let (mut reader, mut found) = (reader(path), Vec::new());
-    let options = RunOptions { chunk_bytes, ..RunOptions::default() };
+    let options = ReadAs { chunk_bytes, ..ReadAs::default() };
     loop {
         let statement = match reader.next() {
             Ok(Some(statement)) => statement,
@@ -477,10 +477,10 @@ fn by_run(path: &std::path::Path, chunk_bytes: usize) -> Read {
             found.push((statement.offset, statement.text));
             continue;
         }
-        let (mut run, handback) = reader.into_run(options).unwrap();
+        let (mut run, handback) = reader.into_run(options.clone()).unwrap();
         let mut chunk = Chunk::default();
         while run.next_chunk(&mut chunk).unwrap_or(false) {}
-        let mut again = run.place().open(options);
+        let mut again = run.place().open(options.clone());
         drop(run);
         let mut one = sources::dump::RunStatement::default();
         loop {

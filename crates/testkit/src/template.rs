@@ -20,7 +20,7 @@ const COMMON: [&str; 8] = [
     "--innodb-buffer-pool-size=64M",
     "--key-buffer-size=1M",
     "--aria-pagecache-buffer-size=1M",
-    "--max-connections=64",
+    "--max-connections=250",
     "--local-infile=1",
     "--table-open-cache=200",
 ];
@@ -31,7 +31,7 @@ const COMMON_MYSQL: [&str; 10] = [
     "--innodb-redo-log-capacity=64M",
     "--innodb-buffer-pool-size=64M",
     "--key-buffer-size=1M",
-    "--max-connections=64",
+    "--max-connections=250",
     "--local-infile=1",
     "--table-open-cache=200",
     "--mysqlx=OFF",

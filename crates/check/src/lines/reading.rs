@@ -11,7 +11,7 @@ use job::pool;
 use job::progress::Stage;
 use job::stop::Stop;
 use server::Session;
-use sources::{Batch, Chunk, Rows, Source};
+use sources::{Batch, Chunk, Rows, Source, SourceExt as _};
 
 use super::candidate::{Entities, Keys};
 use super::placed::is_unique;
@@ -33,7 +33,7 @@ pub(super) fn gather(
         let mut source = source.lock().unwrap_or_else(PoisonError::into_inner);
         let said = check.tables.first().and_then(|table| table.mapping.fields.as_deref());
         let lines = Lines::of(&mut **source, said).map_err(usage)?;
-        source.set_fields(lines.kinds()).map_err(usage)?;
+        source.change(|read_as| read_as.fields = lines.kinds()).map_err(usage)?;
         lines
     };
     let entity = |table: &LineTable| table.key.as_ref().map(|_| Gathering::new(takes_last(table)));

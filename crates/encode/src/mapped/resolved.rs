@@ -20,7 +20,7 @@ impl Lines {
         let names = match said {
             Some(names) => names.to_vec(),
             None => {
-                let names = source.header_bytes()?.unwrap_or_default();
+                let names = source.start()?.names.unwrap_or_default();
                 names.iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect()
             }
         };

@@ -2,9 +2,11 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
-use sources::{Batch, Chunk, Error, FieldKind, Formats, InputFile, Layout, Reader, Result, Source};
+use sources::{
+    Batch, Chunk, Error, InputFacts, InputFile, Layout, ReadAs, Reader, Result, Source,
+    SourceExt as _, Start,
+};
 
 use super::own::OwnLines;
 use super::picking::Picker;
@@ -21,7 +23,7 @@ pub(super) struct MappedSource {
     lines: Arc<Lines>,
     resolved: Arc<Resolved>,
     files: Arc<Vec<(PathBuf, Vec<u8>)>>,
-    formats: Arc<Formats>,
+    facts: InputFacts,
     /// The columns that fields go to, where they are those of the header.
     header: Option<Vec<Vec<u8>>>,
     /// Chunks so far, and the end of the last one that was read, of files as they are.
@@ -34,7 +36,7 @@ impl MappedSource {
     ///
     /// Errors: fields that lines do not have; reading the first of them.
     pub(super) fn new(mut input: Box<dyn Source>, share: &Share) -> Result<MappedSource> {
-        if input.layout() != Layout::Separated {
+        if input.facts().layout != Layout::Separated {
             return Err(Error::Dialect(
                 "fields as wide as their columns are those of one table: a job file wants lines whose \
                  fields something separates"
@@ -42,13 +44,18 @@ impl MappedSource {
             ));
         }
         let lines = Lines::of(&mut *input, share.mapping.fields.as_deref())?;
-        input.set_fields(lines.kinds())?;
+        input.change(|read_as| read_as.fields = lines.kinds())?;
         let resolved = Resolved::new(&share.mapping, &lines)?;
         let file = |file: &InputFile| {
             let name = file.path.file_name().unwrap_or(file.path.as_os_str());
             (file.path.clone(), name.as_encoded_bytes().to_vec())
         };
         let files = input.files().iter().map(file).collect();
+        // It is one reading: how far it is, and whether it is given up, are those of the input.
+        let facts = InputFacts {
+            words: format!("{} {:?}", input.facts().words, share.mapping),
+            ..input.facts().clone()
+        };
         let is_named = share.mapping.columns.is_some();
         let names = || lines.names().iter().map(|name| name.clone().into_bytes()).collect();
         Ok(MappedSource {
@@ -58,7 +65,7 @@ impl MappedSource {
             share: share.clone(),
             lines: Arc::new(lines),
             resolved: Arc::new(resolved),
-            formats: Arc::default(),
+            facts,
             count: 0,
             read_to: (0, 0),
         })
@@ -86,13 +93,25 @@ impl MappedSource {
         chunk.clear();
         Ok(false)
     }
-
-    fn begin_again(&mut self) {
-        (self.count, self.read_to) = (0, (0, 0));
-    }
 }
 
 impl Source for MappedSource {
+    fn facts(&self) -> &InputFacts {
+        &self.facts
+    }
+
+    /// Where a field goes, says the mapping; of lines it is known which fields they have.
+    fn begin(&mut self, read_as: ReadAs) -> Result<()> {
+        (self.count, self.read_to) = (0, (0, 0));
+        self.input.begin(ReadAs {
+            fields: self.lines.kinds(),
+            formats: Arc::default(),
+            ..read_as.clone()
+        })?;
+        self.facts.begin(read_as);
+        Ok(())
+    }
+
     fn next_chunk(&mut self, chunk: &mut Chunk) -> Result<bool> {
         match self.share.own.clone() {
             Some(own) => self.next_own(&own, chunk),
@@ -100,70 +119,15 @@ impl Source for MappedSource {
         }
     }
 
-    fn files(&self) -> &[InputFile] {
-        self.input.files()
-    }
-
     fn reader(&self) -> Box<dyn Reader> {
-        let MappedSource { share, lines, resolved, files, formats, .. } = self;
-        let picker = Picker::new(share, lines, resolved, files, formats);
+        let MappedSource { share, lines, resolved, files, facts, .. } = self;
+        let picker = Picker::new(share, lines, resolved, files, &facts.read_as.formats);
         Box::new(MappedReader { input: self.input.reader(), picker: picker.map_err(Some) })
     }
 
-    fn row_end(&self) -> &[u8] {
-        self.input.row_end()
-    }
-
-    /// Where a field goes, says the mapping; of lines it is known which fields they have.
-    fn set_fields(&mut self, _fields: Vec<FieldKind>) -> Result<()> {
-        Ok(())
-    }
-
-    fn set_formats(&mut self, formats: Arc<Formats>) -> Result<()> {
-        self.formats = formats;
-        Ok(())
-    }
-
-    fn set_chunks(&mut self, chunk_bytes: usize, record_bytes_max: usize) -> Result<()> {
-        self.begin_again();
-        self.input.set_chunks(chunk_bytes, record_bytes_max)
-    }
-
-    fn header_bytes(&mut self) -> Result<Option<&[Vec<u8>]>> {
-        Ok(self.header.as_deref())
-    }
-
-    fn preamble(&mut self) -> Result<Vec<u8>> {
-        self.input.preamble()
-    }
-
-    fn held_bytes(&self) -> u64 {
-        self.input.held_bytes()
-    }
-
-    fn words(&self) -> String {
-        format!("{} {:?}", self.input.words(), self.share.mapping)
-    }
-
-    fn bytes_total(&self) -> Option<u64> {
-        self.input.bytes_total()
-    }
-
-    fn bytes_read(&self) -> u64 {
-        self.input.bytes_read()
-    }
-
-    fn counts_text(&self) -> bool {
-        self.input.counts_text()
-    }
-
-    fn given_up(&self) -> Arc<AtomicBool> {
-        self.input.given_up()
-    }
-
-    fn restart(&mut self) -> Result<()> {
-        self.begin_again();
-        self.input.restart()
+    fn start(&mut self) -> Result<Start> {
+        let start = self.input.start()?;
+        Ok(Start { names: self.header.clone(), ..start })
     }
 }
 

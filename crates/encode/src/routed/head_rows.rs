@@ -6,7 +6,7 @@
 use job::error::Error;
 use job::stop::Stop;
 use server::Interrupt;
-use sources::{Rows, Source, Visit};
+use sources::{Rows, Source, SourceExt as _, Visit};
 use values::SqlType;
 use values::decode::Decoder;
 

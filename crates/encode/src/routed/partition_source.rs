@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use job::failpoint;
-use sources::{Chunk, Error, FieldKind, Formats, InputFile, Layout, Reader, Result, Source};
+use sources::{Chunk, Error, InputFacts, ReadAs, Reader, Result, Source, SourceExt as _, Start};
 
 use super::RowsOfPartition;
 use super::piece::{Cut, Cutter, Piece};
@@ -18,13 +18,10 @@ pub(super) struct PartitionSource {
     input: Box<dyn Source>,
     rows: RowsOfPartition,
     paths: Arc<Vec<PathBuf>>,
-    given_up: Arc<AtomicBool>,
+    facts: InputFacts,
     from: From,
     cut: Cut,
-    /// What chunks are asked for.
-    chunk_bytes: usize,
     ordinal: u64,
-    bytes_read: u64,
 }
 
 /// Where pieces come from.
@@ -74,18 +71,23 @@ impl PartitionSource {
 
     fn new(input: Box<dyn Source>, rows: RowsOfPartition, from: From) -> PartitionSource {
         let paths = input.files().iter().map(|file| file.path.clone()).collect();
-        let given_up = input.given_up();
-        let chunk_bytes = rows.shares.piece_bytes;
+        let RowsOfPartition { router, partition, shares } = &rows;
+        let of_input = input.facts();
+        let facts = InputFacts {
+            words: format!("{} {:?} {partition}", of_input.words, router.router),
+            held_bytes: shares.held_bytes,
+            read_as: ReadAs { chunk_bytes: shares.piece_bytes, ..of_input.read_as.clone() },
+            bytes_read: Arc::default(),
+            ..of_input.clone()
+        };
         PartitionSource {
             input,
             rows,
             paths: Arc::new(paths),
-            given_up,
+            facts,
             from,
             cut: Cut::default(),
-            chunk_bytes,
             ordinal: 0,
-            bytes_read: 0,
         }
     }
 
@@ -96,10 +98,10 @@ impl PartitionSource {
     /// The next piece; None at the end.
     fn next_piece(&mut self) -> Result<Option<Piece>> {
         let next = match &mut self.from {
-            From::Shared(shared) => shared.next(&self.given_up, self.rows.shares.kept_bytes),
+            From::Shared(shared) => shared.next(&self.facts.given_up, self.rows.shares.kept_bytes),
             From::Own(own) => {
                 let (rows, paths) = (&self.rows, &self.paths);
-                return own.next(&mut *self.input, rows, paths, &self.given_up);
+                return own.next(&mut *self.input, rows, paths, &self.facts.given_up);
             }
         };
         match next {
@@ -174,12 +176,41 @@ impl Own {
 }
 
 impl Source for PartitionSource {
+    fn facts(&self) -> &InputFacts {
+        &self.facts
+    }
+
+    /// Of little that was taken of the reading of all, it is handed out again; else the input is read by
+    /// itself from here on. Pieces are not larger for larger chunks; records are as long as the reading
+    /// lets them be.
+    fn begin(&mut self, read_as: ReadAs) -> Result<()> {
+        let of_input = ReadAs {
+            fields: read_as.fields.clone(),
+            formats: Arc::clone(&read_as.formats),
+            ..self.input.facts().read_as.clone()
+        };
+        self.facts.begin(read_as);
+        self.cut = Cut::default();
+        self.ordinal = 0;
+        match &mut self.from {
+            From::Shared(shared) if shared.is_all => shared.again = 0,
+            From::Shared(shared) => {
+                failpoint::hit("shards.again");
+                shared.queue.leave(true);
+                self.from = From::Own(Box::new(Own::new(self.rows.shares.piece_bytes)));
+            }
+            From::Own(own) => **own = Own::new(self.rows.shares.piece_bytes),
+        }
+        self.input.begin(of_input)
+    }
+
     fn next_chunk(&mut self, chunk: &mut Chunk) -> Result<bool> {
         loop {
-            if let Some(bytes_read) = self.cut.next(self.chunk_bytes, chunk) {
+            let chunk_bytes = self.facts.read_as.chunk_bytes.max(1);
+            if let Some(bytes_read) = self.cut.next(chunk_bytes, chunk) {
                 chunk.ordinal = self.ordinal;
                 self.ordinal += 1;
-                self.bytes_read = bytes_read;
+                self.facts.bytes_read.store(bytes_read, Ordering::Relaxed);
                 return Ok(true);
             }
             let spare = std::mem::take(&mut self.cut).into_spare();
@@ -187,7 +218,7 @@ impl Source for PartitionSource {
                 shared.queue.give_back(spare);
             }
             match self.next_piece()? {
-                Some(piece) => self.cut = Cut::new(piece, self.bytes_read),
+                Some(piece) => self.cut = Cut::new(piece, self.bytes_read()),
                 None => {
                     chunk.clear();
                     return Ok(false);
@@ -196,85 +227,12 @@ impl Source for PartitionSource {
         }
     }
 
-    fn files(&self) -> &[InputFile] {
-        self.input.files()
-    }
-
     fn reader(&self) -> Box<dyn Reader> {
         self.input.reader()
     }
 
-    fn layout(&self) -> Layout {
-        self.input.layout()
-    }
-
-    fn row_end(&self) -> &[u8] {
-        self.input.row_end()
-    }
-
-    fn set_fields(&mut self, fields: Vec<FieldKind>) -> Result<()> {
-        self.input.set_fields(fields)
-    }
-
-    fn set_formats(&mut self, formats: Arc<Formats>) -> Result<()> {
-        self.input.set_formats(formats)
-    }
-
-    /// Pieces are not larger for that; records are as long as the reading lets them be.
-    fn set_chunks(&mut self, chunk_bytes: usize, _: usize) -> Result<()> {
-        self.chunk_bytes = chunk_bytes.max(1);
-        self.restart()
-    }
-
-    fn header_bytes(&mut self) -> Result<Option<&[Vec<u8>]>> {
-        self.input.header_bytes()
-    }
-
-    fn preamble(&mut self) -> Result<Vec<u8>> {
-        self.input.preamble()
-    }
-
-    fn held_bytes(&self) -> u64 {
-        self.rows.shares.held_bytes
-    }
-
-    fn words(&self) -> String {
-        let RowsOfPartition { router, partition, .. } = &self.rows;
-        format!("{} {:?} {partition}", self.input.words(), router.router)
-    }
-
-    fn bytes_total(&self) -> Option<u64> {
-        self.input.bytes_total()
-    }
-
-    fn bytes_read(&self) -> u64 {
-        self.bytes_read
-    }
-
-    fn given_up(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.given_up)
-    }
-
-    /// Of little that was taken of the reading of all, it is handed out again; else the input is read by
-    /// itself from here on.
-    fn restart(&mut self) -> Result<()> {
-        self.given_up.store(false, Ordering::Relaxed);
-        self.cut = Cut::default();
-        (self.ordinal, self.bytes_read) = (0, 0);
-        match &mut self.from {
-            From::Shared(shared) if shared.is_all => shared.again = 0,
-            From::Shared(shared) => {
-                failpoint::hit("shards.again");
-                shared.queue.leave(true);
-                self.input.restart()?;
-                self.from = From::Own(Box::new(Own::new(self.rows.shares.piece_bytes)));
-            }
-            From::Own(own) => {
-                self.input.restart()?;
-                **own = Own::new(self.rows.shares.piece_bytes);
-            }
-        }
-        Ok(())
+    fn start(&mut self) -> Result<Start> {
+        self.input.start()
     }
 }
 

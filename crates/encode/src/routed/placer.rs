@@ -51,7 +51,7 @@ impl Placer {
             columns: KeyReader::new(plan.clone()),
             looked_at: *looked_at,
             has_number: *has_number,
-            ends_lines: source.row_end().ends_with(b"\n"),
+            ends_lines: source.facts().row_end.ends_with(b"\n"),
             paths: Arc::clone(paths),
             key: Vec::new(),
             rows: Vec::new(),

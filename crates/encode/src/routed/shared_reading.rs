@@ -18,7 +18,7 @@ use job::failpoint;
 use job::stop::Stop;
 use job::turn::Turnstile;
 use server::Interrupt;
-use sources::{Chunk, Error, Result, Source};
+use sources::{Chunk, Error, Result, Source, SourceExt as _};
 
 use super::partition_source::PartitionSource;
 use super::piece::{Cutter, Piece};
@@ -72,7 +72,7 @@ impl SharedReading {
         let paths = source.files().iter().map(|file| file.path.clone()).collect();
         let cutters = (0..count).map(|_| Cutter::new(shares.piece_bytes)).collect();
         SharedReading {
-            given_up: source.given_up(),
+            given_up: Arc::clone(&source.facts().given_up),
             source: Mutex::new(source),
             router: Arc::clone(router),
             partitions,

@@ -12,7 +12,7 @@ use schema::{
     TableKind, TableName,
 };
 use server::Interrupt;
-use sources::{Batch, Chunk, Dialect, FileSource, Row, Rows, SourceOptions, Visit};
+use sources::{Batch, Chunk, Dialect, FileSource, Row, Rows, SourceExt as _, SourceOptions, Visit};
 use values::{ConvertOptions, Converter, SqlType};
 
 use super::piece::Piece;
@@ -179,7 +179,7 @@ proptest! {
         let sizes = (shares(piece_bytes, kept_bytes), threads);
         let (taken, reading) =
             shared(source(&paths, read_bytes), (0..count, count), sizes, |at, mut rows| {
-                rows.set_chunks(chunk_bytes, 1 << 20).unwrap();
+                rows.begin_with(chunk_bytes, 1 << 20).unwrap();
                 // As who looks at the first rows before, or begins again.
                 let first = read(&mut *rows, again_at);
                 assert!(expected[at].starts_with(&first));
@@ -260,7 +260,7 @@ fn who_gives_up_stops_waiting_for_rows() {
     let reading =
         SharedReading::new(source(&paths, 5_000), &router, 0..1, sizes, &Interrupt::default());
     let mut rows = reading.rows_of(0).unwrap();
-    let given_up = rows.given_up();
+    let given_up = Arc::clone(&rows.facts().given_up);
     std::thread::scope(|scope| {
         let waiting = scope.spawn(move || rows.next_chunk(&mut Chunk::default()));
         given_up.store(true, Ordering::Relaxed);

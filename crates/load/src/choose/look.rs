@@ -8,7 +8,7 @@ use schema::{Method, Table, quote_name};
 use send::{Ask, Landing};
 use server::engine::Rules;
 use server::{ServerFacts, Session, Unsupported, catalog};
-use sources::Source;
+use sources::{Source, SourceExt as _};
 use targets::{Direct, Lock};
 
 use super::facts::{Choice, Facts, Input, RowsThere};
@@ -186,7 +186,7 @@ impl<'l> Survey<'l> {
         let choice = self.choose()?;
         let Some(path) = choice.path else { return Ok(Decision::refusing(choice)) };
         let (table, estimate) = (&self.target.table, choice.estimate.as_ref());
-        let least = least::least(path, table, self.options, source.held_bytes(), estimate);
+        let least = least::least(path, table, self.options, source.facts().held_bytes, estimate);
         let decision = Decision::of(choice, inspected, self.landing, least);
         if purpose == Purpose::Load {
             decision.check_room(path, self.target, self.options)?;
@@ -244,7 +244,7 @@ impl<'l> Survey<'l> {
     /// Looks at the input, and at files of the table that it may be merged with.
     fn input(&mut self, inspected: &Inspected, source: &mut dyn Source) -> Result<(), Error> {
         let Survey { options, memory, speeds, .. } = *self;
-        let bytes = source.bytes_total();
+        let bytes = source.facts().bytes_total;
         let (table, engine) = (&self.target.table, &self.target.facts.engine);
         let input = Input {
             bytes,

@@ -1,5 +1,6 @@
 //! The lines of a job judged as if they were to be loaded; nothing is.
 
+use sources::SourceExt as _;
 use std::sync::Mutex;
 use std::time::Instant;
 

@@ -13,7 +13,7 @@ use job::options::LoadOptions;
 use job::pool;
 use job::progress::Progress;
 use server::{ConnectOptions, ServerFacts, Session};
-use sources::Source;
+use sources::{Source, SourceExt as _};
 
 use super::looked_up::look_up;
 

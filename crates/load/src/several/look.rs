@@ -1,5 +1,6 @@
 //! All tables, looked at before anything is done to one of them.
 
+use sources::SourceExt as _;
 use std::collections::HashSet;
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex};

@@ -26,7 +26,7 @@ use job::steps::Steps;
 use job::tally;
 use send::retry::{Cause, Class, classify};
 use server::{ConnectOptions, Session};
-use sources::Source;
+use sources::{Source, SourceExt as _};
 use targets::shards::branches::{self, Branch};
 use targets::shards::decisions::{Append, Decisions, State};
 use targets::transaction::RowsThere;

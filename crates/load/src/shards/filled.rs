@@ -18,7 +18,7 @@ use job::report::Report;
 use job::stop::{Reason, Stop};
 use job::tally;
 use server::ConnectOptions;
-use sources::Source;
+use sources::{Source, SourceExt as _};
 use targets::shards::{Shard, ShardMap};
 
 use super::LoadOne;
@@ -102,7 +102,7 @@ impl<'l> Loads<'l> {
         let (mut reports, mut bytes) = (Vec::new(), 0);
         for first in (0..count).step_by(at_once) {
             let group = first..(first + at_once).min(count);
-            source.set_chunks(chunk_bytes, record_bytes_max)?;
+            source.begin_with(chunk_bytes, record_bytes_max)?;
             let (sizes, interrupt) = ((rows, readers), &self.options.interrupt);
             let reading = SharedReading::new(source, &self.router, group.clone(), sizes, interrupt);
             reports.extend(self.group(&reading, group, &told)?);

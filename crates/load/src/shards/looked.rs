@@ -12,7 +12,7 @@ use job::options::{LoadOptions, LoadPath, Mode};
 use job::report::{Report, ShardReport};
 use schema::{Engine, Table, TableKind};
 use server::{ConnectOptions, Session, Unsupported, catalog, facts, privileges};
-use sources::Source;
+use sources::{Source, SourceExt as _};
 use targets::Lock;
 use targets::shards::branches;
 use targets::shards::decisions::Append;

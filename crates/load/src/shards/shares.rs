@@ -61,7 +61,7 @@ impl Split {
         shards: usize,
         source: &dyn Source,
     ) -> Result<Split, Error> {
-        let ahead = source.held_bytes();
+        let ahead = source.facts().held_bytes;
         let all = options.memory_bytes_max;
         let readers = options.threads.div_ceil(THREADS_PER_READER).clamp(1, READERS_MAX);
         let reading = (all / READING_SHARE).min(READING_BYTES_MAX * readers as u64);

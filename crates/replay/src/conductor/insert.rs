@@ -4,7 +4,8 @@ use job::pool;
 use schema::TableName;
 use server::Session;
 use server::session::Done;
-use sources::dump::{RowRun, RunOptions, RunPlace, RunStatement, SqlReader, Statement};
+use sources::ReadAs;
+use sources::dump::{RowRun, RunPlace, RunStatement, SqlReader, Statement};
 use sql::{InsertHead, ObjectName, Verb};
 
 use super::{Conductor, Filled};
@@ -55,7 +56,7 @@ impl Conductor<'_, '_> {
                 .and_then(|text| self.whole(&table, head, &text));
             return (done, Ok(reader));
         }
-        let (run, handback) = match reader.into_run(RunOptions::default()) {
+        let (run, handback) = match reader.into_run(ReadAs::default()) {
             Ok(lent) => lent,
             Err(reader) => return (Ok(()), Ok(*reader)),
         };
@@ -125,7 +126,7 @@ impl Conductor<'_, '_> {
                 return Ok(());
             }
         }
-        self.here(table, run.open(RunOptions::default()))?;
+        self.here(table, run.open(ReadAs::default()))?;
         self.note_all(table, notes);
         Ok(())
     }
@@ -136,7 +137,7 @@ impl Conductor<'_, '_> {
     /// Errors: `--atomic`, where nothing has its place yet.
     fn before_rows_that_ask(&mut self, table: &TableName, run: &RunPlace) -> Result<(), Error> {
         let words = self.words_that_read()?;
-        let (mut run, mut statement) = (run.open(RunOptions::default()), RunStatement::default());
+        let (mut run, mut statement) = (run.open(ReadAs::default()), RunStatement::default());
         while run.next_statement(&mut statement)? {
             let rows = statement.text.get(run.head().text.len()..).unwrap_or_default();
             if words.iter().any(|word| has_word(rows, word)) {
@@ -360,7 +361,7 @@ fn behind_run(reader: SqlReader) -> Result<SqlReader, Error> {
     if !reader.stands_before_rows() {
         return Ok(reader);
     }
-    match reader.into_run(RunOptions::default()) {
+    match reader.into_run(ReadAs::default()) {
         Ok((run, handback)) => {
             drop(run);
             Ok(handback.wait()?)

@@ -5,11 +5,10 @@
 //! `SET c = UNHEX(@c)` and `SET c = FROM_BASE64(@c)` make it.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 
 use sources::{
-    Batch, Chunk, Dialect, FieldKind, FileSource, InputFile, Reader, RecordPlace, Result, Row,
-    Rows, Source, TextRow, Value,
+    Batch, Chunk, Dialect, FileSource, InputFacts, Layout, ReadAs, Reader, RecordPlace, Result,
+    Row, Rows, Source, TextRow, Value,
 };
 
 use crate::dump::Coding;
@@ -17,6 +16,7 @@ use crate::dump::Coding;
 /// The rows of files, with fields decoded.
 pub(super) struct Decoded {
     source: FileSource,
+    facts: InputFacts,
     codings: Vec<Coding>,
     /// What comes out.
     dialect: Dialect,
@@ -31,9 +31,17 @@ impl Decoded {
     /// `codings` are those of a record's fields, in order.
     pub(super) fn new(source: FileSource, codings: Vec<Coding>) -> Decoded {
         let dialect = Dialect { charset: source.dialect().charset, ..Dialect::mysql() };
+        // It is one reading: how far it is, and whether it is given up, are those of the files.
+        let facts = InputFacts {
+            words: format!("{} decoded {codings:?}", source.facts().words),
+            layout: Layout::Separated,
+            row_end: b"\n".to_vec(),
+            ..source.facts().clone()
+        };
         Decoded {
             reader: source.reader(),
             source,
+            facts,
             codings,
             dialect,
             batch: Batch::new(),
@@ -79,6 +87,26 @@ impl Buffers {
 }
 
 impl Source for Decoded {
+    fn facts(&self) -> &InputFacts {
+        &self.facts
+    }
+
+    /// What comes out is at most half as long again: of four digits of base64, three bytes that
+    /// each need an escape.
+    fn begin(&mut self, read_as: ReadAs) -> Result<()> {
+        read_as.check_no_formats()?;
+        self.source.begin(ReadAs {
+            fields: read_as.fields.clone(),
+            formats: Arc::default(),
+            chunk_bytes: (read_as.chunk_bytes / 3 * 2).max(1),
+            record_bytes_max: (read_as.record_bytes_max / 3 * 2).max(1),
+        })?;
+        self.dialect.fields.clone_from(&read_as.fields);
+        self.facts.begin(read_as);
+        self.reader = self.source.reader();
+        Ok(())
+    }
+
     fn next_chunk(&mut self, chunk: &mut Chunk) -> Result<bool> {
         chunk.clear();
         if !self.source.next_chunk(&mut self.read)? {
@@ -106,49 +134,8 @@ impl Source for Decoded {
         Ok(true)
     }
 
-    fn files(&self) -> &[InputFile] {
-        self.source.files()
-    }
-
     fn reader(&self) -> Box<dyn Reader> {
         self.dialect.reader()
-    }
-
-    fn set_fields(&mut self, fields: Vec<FieldKind>) -> Result<()> {
-        self.dialect.fields.clone_from(&fields);
-        self.source.set_fields(fields)?;
-        self.reader = self.source.reader();
-        Ok(())
-    }
-
-    /// What comes out is at most half as long again: of four digits of base64, three bytes that
-    /// each need an escape.
-    fn set_chunks(&mut self, chunk_bytes: usize, record_bytes_max: usize) -> Result<()> {
-        self.source.set_chunks((chunk_bytes / 3 * 2).max(1), (record_bytes_max / 3 * 2).max(1))
-    }
-
-    fn held_bytes(&self) -> u64 {
-        self.source.held_bytes()
-    }
-
-    fn words(&self) -> String {
-        format!("{} decoded {:?}", self.source.words(), self.codings)
-    }
-
-    fn bytes_total(&self) -> Option<u64> {
-        self.source.bytes_total()
-    }
-
-    fn bytes_read(&self) -> u64 {
-        self.source.bytes_read()
-    }
-
-    fn given_up(&self) -> Arc<AtomicBool> {
-        self.source.given_up()
-    }
-
-    fn restart(&mut self) -> Result<()> {
-        self.source.restart()
     }
 }
 
@@ -228,7 +215,7 @@ fn from_base64(text: &[u8], value: &mut Vec<u8>) -> Option<()> {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use sources::{FileSource, SourceOptions};
+    use sources::{FileSource, SourceExt as _, SourceOptions};
 
     #[test]
     fn fields_are_decoded_and_keep_the_places_of_their_records() {

@@ -16,7 +16,7 @@ pub(super) struct Text {
 
 impl Text {
     pub(super) fn new(source: Box<dyn Source>) -> Text {
-        let line_end = source.row_end().to_owned();
+        let line_end = source.facts().row_end.clone();
         Text { source, chunk: Chunk::default(), at: 0, line_end }
     }
 

@@ -47,7 +47,7 @@ impl<S: Source> Feed<S> {
 
     /// To be set when nobody wants more of it.
     pub(super) fn given_up(&self) -> Arc<AtomicBool> {
-        self.run.given_up()
+        Arc::clone(&self.run.facts().given_up)
     }
 
     /// The next chunk; false at the end of the run.

@@ -1,5 +1,6 @@
 //! Lanes against a server, and against the same statements one after the other.
 
+use sources::ReadAs;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,7 +8,7 @@ use std::time::Duration;
 
 use schema::TableName;
 use server::Session;
-use sources::dump::{RowRun, RunOptions, SqlOptions, SqlReader};
+use sources::dump::{RowRun, SqlOptions, SqlReader};
 use sql::{InsertHead, StatementKind, Syntax};
 use testkit::TestServer;
 
@@ -58,7 +59,7 @@ impl Scene {
         let options = SqlOptions { syntax: Syntax::default(), ..SqlOptions::default() };
         let mut reader = SqlReader::open(std::slice::from_ref(&self.dump), options).unwrap();
         let StatementKind::Insert(head) = reader.next().unwrap().unwrap().kind else { panic!() };
-        let (run, _) = reader.into_run(RunOptions::default()).unwrap();
+        let (run, _) = reader.into_run(ReadAs::default()).unwrap();
         (*head, run)
     }
 

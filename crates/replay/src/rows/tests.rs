@@ -2,12 +2,13 @@
 //! dump's statements one after the other.
 #![allow(clippy::unwrap_used)]
 
+use sources::ReadAs;
 use std::path::Path;
 use std::sync::Arc;
 
 use schema::TableName;
 use server::session::Session;
-use sources::dump::{RunOptions, SqlReader};
+use sources::dump::SqlReader;
 use sql::StatementKind;
 use testkit::TestServer;
 
@@ -79,7 +80,7 @@ impl Replayed<'_> {
                     let state =
                         SessionState::read(&mut sessions.dump, Some(&database), &set).unwrap();
                     reading::follow(&mut reader, &state);
-                    let (run, handback) = reader.into_run(RunOptions::default()).unwrap();
+                    let (run, handback) = reader.into_run(ReadAs::default()).unwrap();
                     let job = Job {
                         table: table.clone(),
                         shadow: tables.shadow(&table).cloned(),

@@ -8,7 +8,7 @@ use job::progress::Stage;
 use job::space;
 use job::steps::Steps;
 use schema::Table;
-use sources::Source;
+use sources::{Source, SourceExt as _};
 
 use super::{SortPlan, Sorted, Sorting};
 use crate::order::RowOrder;
@@ -71,11 +71,11 @@ impl Arrangement {
         let options = prepared.options;
         let none = Arrangement { plan: None, store_bytes: 0, is_in_order: true };
         let plan = SortPlan::new(table, prepared.inspected, options.on_duplicate, row_order);
-        let is_large = source.bytes_total().is_none_or(|bytes| bytes >= INPUT_BYTES_MIN);
+        let is_large = source.facts().bytes_total.is_none_or(|bytes| bytes >= INPUT_BYTES_MIN);
         let Some(plan) = plan.filter(|_| options.sort_input.unwrap_or(is_large)) else {
             return Ok(none);
         };
-        source.set_chunks(LOOK_BYTES, prepared.memory.record_bytes_max)?;
+        source.begin_with(LOOK_BYTES, prepared.memory.record_bytes_max)?;
         let memory = Memory { chunk_bytes: LOOK_BYTES, ..*prepared.memory };
         let store_bytes = memory.run_bytes / 2;
         let sorting = sorting(prepared, &plan, &memory, store_bytes);
@@ -144,7 +144,7 @@ fn sorting<'s>(
 
 /// Whether runs that do not fit in memory would fit on disk. Where that cannot be told, they do.
 fn has_room(prepared: &Prepared<'_>, source: &dyn Source, store_bytes: usize) -> bool {
-    match (source.bytes_total(), space::free_bytes(&prepared.options.temp_dir)) {
+    match (source.facts().bytes_total, space::free_bytes(&prepared.options.temp_dir)) {
         (Some(bytes), Ok(free)) => bytes <= store_bytes as u64 || bytes < free,
         _ => true,
     }

@@ -4,7 +4,7 @@ use encode::reading;
 use encode::row_keys::KeyReader;
 use job::error::Error;
 use job::stop::Stop;
-use sources::{Rows, Source, Visit};
+use sources::{Rows, Source, SourceExt as _, Visit};
 
 use super::Sorting;
 

@@ -15,7 +15,7 @@ use job::progress::Stage;
 use job::stop::Stop;
 use job::tally;
 use sort::{EntryShape, RunStore, StoreOptions};
-use sources::{Chunk, Row, Rows, Source};
+use sources::{Chunk, Row, Rows, Source, SourceExt as _};
 
 use super::row_origin::{Origin, RowHead, RowPlace};
 use super::source::{SortedRows, SortedSource};

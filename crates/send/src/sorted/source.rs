@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::JoinHandle;
 
 use job::failpoint;
 use sort::{KeyRange, Runs};
-use sources::{Chunk, FieldKind, Formats, InputFile, Layout, Reader, RecordPlace, Source};
+use sources::{Chunk, InputFacts, ReadAs, Reader, RecordPlace, Source, SourceExt as _, Start};
 
 use super::row_origin::{Origin, RowHead, RowPlace};
 
@@ -35,12 +35,12 @@ pub(crate) struct SortedSource {
     /// The input as it was, which knows how its rows are read.
     input: Box<dyn Source>,
     merging: Option<Merging>,
-    given_up: Arc<AtomicBool>,
+    /// Their sizes are those of the input as it was, which may have been compressed: by these progress is
+    /// told.
+    facts: InputFacts,
     /// Bytes of all rows, and of those that were handed out.
     bytes: u64,
     handed_out: u64,
-    /// Bytes of the input as it was, which may have been compressed: by these progress is told.
-    input_bytes: u64,
 }
 
 /// The thread that merges; ends with this.
@@ -61,15 +61,13 @@ impl Drop for Merging {
 impl SortedSource {
     /// `input` was read to its end; its rows had so many `bytes`.
     pub(super) fn new(rows: Arc<SortedRows>, input: Box<dyn Source>, bytes: u64) -> SortedSource {
-        SortedSource {
-            rows,
-            merging: None,
-            given_up: Arc::default(),
-            bytes,
-            handed_out: 0,
-            input_bytes: input.bytes_read(),
-            input,
-        }
+        let facts = InputFacts {
+            words: format!("sorted {}", input.facts().words),
+            bytes_total: Some(input.bytes_read()),
+            held_bytes: 0,
+            ..input.facts().of_another()
+        };
+        SortedSource { rows, merging: None, facts, bytes, handed_out: 0, input }
     }
 
     /// Rows that were sorted.
@@ -108,6 +106,15 @@ impl SortedSource {
         Ok(merging.filled.as_ref().and_then(|filled| filled.recv().ok()))
     }
 
+    /// So many more bytes of rows are handed out.
+    fn hand_out(&mut self, bytes: u64) {
+        self.handed_out += bytes;
+        let of_input = self.facts.bytes_total.unwrap_or_default();
+        let part = u128::from(of_input) * u128::from(self.handed_out);
+        let read = (part / u128::from(self.bytes.max(1))) as u64;
+        self.facts.bytes_read.store(read, Ordering::Relaxed);
+    }
+
     #[cfg(test)]
     pub(super) fn rows(&self) -> &Arc<SortedRows> {
         &self.rows
@@ -115,15 +122,28 @@ impl SortedSource {
 }
 
 impl Source for SortedSource {
+    fn facts(&self) -> &InputFacts {
+        &self.facts
+    }
+
+    /// Chunks are as they were sorted for.
+    fn begin(&mut self, read_as: ReadAs) -> sources::Result<()> {
+        self.merging = None;
+        self.handed_out = 0;
+        self.input.begin(read_as.clone())?;
+        self.facts.begin(read_as);
+        Ok(())
+    }
+
     fn next_chunk(&mut self, chunk: &mut Chunk) -> sources::Result<bool> {
         *chunk = Chunk::default();
-        if self.given_up.load(Ordering::Relaxed) {
+        if self.facts.given_up.load(Ordering::Relaxed) {
             let path = self.files().first().map_or_else(PathBuf::new, |file| file.path.clone());
             return Err(sources::Error::Stopped { path });
         }
         match self.receive()? {
             Some(Ok(next)) => {
-                self.handed_out += next.bytes.len() as u64;
+                self.hand_out(next.bytes.len() as u64);
                 *chunk = next;
                 Ok(true)
             }
@@ -133,61 +153,12 @@ impl Source for SortedSource {
         }
     }
 
-    fn files(&self) -> &[InputFile] {
-        self.input.files()
-    }
-
     fn reader(&self) -> Box<dyn Reader> {
         self.input.reader()
     }
 
-    fn layout(&self) -> Layout {
-        self.input.layout()
-    }
-
-    fn row_end(&self) -> &[u8] {
-        self.input.row_end()
-    }
-
-    fn preamble(&mut self) -> sources::Result<Vec<u8>> {
-        self.input.preamble()
-    }
-
-    fn set_fields(&mut self, fields: Vec<FieldKind>) -> sources::Result<()> {
-        self.input.set_fields(fields)
-    }
-
-    fn set_formats(&mut self, formats: Arc<Formats>) -> sources::Result<()> {
-        self.input.set_formats(formats)
-    }
-
-    /// Chunks are as they were sorted for.
-    fn set_chunks(&mut self, _: usize, _: usize) -> sources::Result<()> {
-        self.restart()
-    }
-
-    fn words(&self) -> String {
-        format!("sorted {}", self.input.words())
-    }
-
-    fn bytes_total(&self) -> Option<u64> {
-        Some(self.input_bytes)
-    }
-
-    fn bytes_read(&self) -> u64 {
-        let product = u128::from(self.input_bytes) * u128::from(self.handed_out);
-        (product / u128::from(self.bytes.max(1))) as u64
-    }
-
-    fn given_up(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.given_up)
-    }
-
-    fn restart(&mut self) -> sources::Result<()> {
-        self.merging = None;
-        self.handed_out = 0;
-        self.given_up.store(false, Ordering::Relaxed);
-        Ok(())
+    fn start(&mut self) -> sources::Result<Start> {
+        self.input.start()
     }
 }
 

@@ -8,7 +8,9 @@ use encode::column_source::Input as From;
 use job::progress::Snapshot;
 use proptest::prelude::*;
 use schema::{Index, IndexColumn, IndexKind};
-use sources::{Chunk, Dialect, FileSource, RecordPlace, Row as _, Rows, SourceOptions, TextRow};
+use sources::{
+    Chunk, Dialect, FileSource, RecordPlace, Row as _, Rows, SourceExt as _, SourceOptions, TextRow,
+};
 use values::{ConvertOptions, Converter, SqlType};
 
 use super::*;
@@ -172,7 +174,7 @@ proptest! {
         let first = chunks(&mut source);
         let rows: Vec<Row> = first.iter().flat_map(rows_of).collect();
         prop_assert_eq!(rows, expected);
-        prop_assert_eq!(source.bytes_read(), source.bytes_total().unwrap());
+        prop_assert_eq!(source.bytes_read(), source.facts().bytes_total.unwrap());
         source.restart().unwrap();
         prop_assert_eq!(&chunks(&mut source), &first, "the same once more");
         drop(source);

@@ -14,7 +14,6 @@ use simd::Isa;
 use self::open::{OpenFile, PIECE_BYTES};
 use super::dialect::Dialect;
 use super::split::Splitter;
-use crate::batch::Formats;
 use crate::bytes::ahead::Ends;
 use crate::bytes::compression::Compression;
 use crate::bytes::encoding::Encoding;
@@ -23,8 +22,7 @@ use crate::bytes::stream::Stream;
 use crate::bytes::text::{self, Text, TextOptions};
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
-use crate::field::{FieldKind, Layout};
-use crate::source::{InputFile, Reader, Source};
+use crate::source::{InputFacts, InputFile, ReadAs, Reader, Source, Start};
 
 /// What is taken for unpacking where it is not known.
 const UNPACK_BYTES_MIN: usize = 1 << 20;
@@ -67,7 +65,7 @@ impl Default for SourceOptions {
     fn default() -> SourceOptions {
         SourceOptions {
             chunk_bytes: 4 << 20,
-            record_bytes_max: RECORD_BYTES_MAX,
+            record_bytes_max: ReadAs::RECORD_BYTES_MAX,
             skip_lines: 0,
             header: false,
             encoding: Encoding::default(),
@@ -81,25 +79,19 @@ impl Default for SourceOptions {
     }
 }
 
-/// Leaves room for one more piece in a chunk that can be scanned.
-const RECORD_BYTES_MAX: usize = (1 << 30) - (16 << 20);
-const _: () = assert!(RECORD_BYTES_MAX + PIECE_BYTES < Chunk::BYTES_MAX);
+const _: () = assert!(ReadAs::RECORD_BYTES_MAX + PIECE_BYTES < Chunk::BYTES_MAX);
 
 /// Files and pipes, one after the other. Each is opened when its turn comes.
 #[derive(Debug)]
 pub struct FileSource {
-    files: Vec<InputFile>,
+    facts: InputFacts,
     inputs: Vec<Input>,
     dialect: Dialect,
     options: SourceOptions,
     ends: Ends,
     isa: Isa,
-    /// How fields are written that are not as the server reads them.
-    formats: Option<Arc<Formats>>,
-    /// Names in the header of the first file.
-    names: Option<Vec<Vec<u8>>>,
-    /// What stands before the rows of the first file, once it was opened.
-    preamble: Option<Vec<u8>>,
+    /// Of the first file, once it was opened.
+    start: Option<Start>,
     /// Index of the file being read, or to be opened next.
     index: usize,
     current: Option<OpenFile>,
@@ -124,23 +116,39 @@ impl FileSource {
                     .to_owned(),
             ));
         }
-        let record_bytes_max = options.record_bytes_max.clamp(1, RECORD_BYTES_MAX);
-        let chunk_bytes = options.chunk_bytes.clamp(1, record_bytes_max);
+        let SourceOptions { chunk_bytes, record_bytes_max, header, skip_lines, encoding, .. } =
+            options;
+        let fields = dialect.fields.clone();
+        let read_as =
+            ReadAs { fields, chunk_bytes, record_bytes_max, ..ReadAs::default() }.clamped();
         input::check_pipes(paths)?;
         let find = |path: &PathBuf| Input::find(path, &options.temp_dir);
         let inputs = paths.iter().map(find).collect::<Result<Vec<_>>>()?;
         let file =
             |input: &Input| InputFile { path: input.path().to_owned(), bytes: input.bytes() };
+        let bare = Dialect { fields: Vec::new(), ..dialect.clone() };
+        let words = format!("{bare:?} header {header} skip {skip_lines} encoding {encoding:?}");
+        let facts = InputFacts {
+            layout: dialect.layout(),
+            row_end: dialect.lines_terminated_by.clone(),
+            // As the options have it, whether or not the files need that.
+            held_bytes: (options.ahead_bytes as u64)
+                .saturating_add(options.unpack_bytes_max as u64),
+            ..InputFacts::new(inputs.iter().map(file).collect(), words)
+        };
+        let (stop, given_up) = (Arc::clone(&options.stop), Arc::clone(&facts.given_up));
         Ok(FileSource {
-            files: inputs.iter().map(file).collect(),
+            facts: InputFacts { read_as: read_as.clone(), ..facts },
             inputs,
             dialect: dialect.clone(),
-            ends: Ends { stop: Arc::clone(&options.stop), ..Ends::default() },
-            options: SourceOptions { chunk_bytes, record_bytes_max, ..options },
+            ends: Ends { stop, given_up },
+            options: SourceOptions {
+                chunk_bytes: read_as.chunk_bytes,
+                record_bytes_max: read_as.record_bytes_max,
+                ..options
+            },
             isa: Isa::best(),
-            formats: None,
-            names: None,
-            preamble: None,
+            start: None,
             index: 0,
             current: None,
             next: None,
@@ -194,7 +202,7 @@ impl FileSource {
     /// `SourceOptions::header` or without files. Reads the start of the first file if nothing was
     /// read yet.
     pub fn header(&mut self) -> Result<Option<Vec<String>>> {
-        let names = self.header_bytes()?;
+        let names = self.start()?.names;
         let text = |name: &Vec<u8>| String::from_utf8_lossy(name).into_owned();
         Ok(names.map(|names| names.iter().map(text).collect()))
     }
@@ -235,11 +243,15 @@ impl FileSource {
         let splitter = Splitter::new(&self.dialect, self.isa);
         let mut open = OpenFile::new(stream, path, splitter);
         let names = open.skip_start(&self.dialect, &self.options)?;
-        if let Some(names) = names {
-            self.check_header(&open.path, names)?;
+        match (&self.start, names) {
+            (Some(Start { names: Some(first), .. }), Some(names)) => {
+                check_header(&open.path, first, &names)?;
+            }
+            (Some(_), _) => {}
+            (None, names) => self.start = Some(Start { names, text: open.preamble.clone() }),
         }
-        self.preamble.get_or_insert_with(|| open.preamble.clone());
         self.current = Some(open);
+        self.tell();
         Ok(true)
     }
 
@@ -267,179 +279,125 @@ impl FileSource {
         }
     }
 
-    /// Takes the names of the first file; those of the others must be the same.
-    fn check_header(&mut self, path: &Path, names: Vec<Vec<u8>>) -> Result<()> {
-        match &self.names {
-            Some(first) if *first != names => Err(Error::Header {
-                path: path.to_owned(),
-                seen: format!("names ({})", list(&names)),
-                expected: format!(
-                    "({}) as in the first file; load files with other columns, or in another order, \
-                     by themselves",
-                    list(first)
-                ),
-            }),
-            Some(_) => Ok(()),
-            None => {
-                self.names = Some(names);
-                Ok(())
-            }
-        }
+    /// Says how far it is.
+    fn tell(&self) {
+        let of_current = self.current.as_ref().map_or(0, OpenFile::bytes_read);
+        self.facts.bytes_read.store(self.bytes_before + of_current, Ordering::Relaxed);
     }
-}
 
-impl Source for FileSource {
-    fn next_chunk(&mut self, chunk: &mut Chunk) -> Result<bool> {
-        chunk.clear();
+    /// Fills the chunk from the file whose turn it is; false at the end of the last one.
+    fn fill(&mut self, chunk: &mut Chunk) -> Result<bool> {
         while self.open_next()? {
             let Some(open) = &mut self.current else {
                 break;
             };
             chunk.ordinal = self.ordinal;
             chunk.file = self.index as u32;
-            let filled = open.fill(chunk, &self.options);
-            let filled = match filled {
+            let filled = match open.fill(chunk, &self.options) {
                 Ok(false) if self.options.needs_rows => {
                     open.check_rows(&self.dialect, &self.options).map(|_| false)
                 }
                 filled => filled,
             };
-            match filled {
-                Ok(true) => {
-                    open.note_rows(&chunk.bytes, &self.dialect);
-                    self.ordinal += 1;
-                    self.open_ahead();
-                    return Ok(true);
-                }
-                Ok(false) => {
-                    self.bytes_before += open.bytes_read();
-                    self.current = None;
-                    self.index += 1;
-                }
-                Err(error) => {
-                    self.bytes_before += open.bytes_read();
-                    self.current = None;
-                    self.next = None;
-                    self.index = self.files.len();
-                    return Err(error);
-                }
+            if let Ok(true) = filled {
+                open.note_rows(&chunk.bytes, &self.dialect);
+                self.ordinal += 1;
+                self.open_ahead();
+                return Ok(true);
+            }
+            self.bytes_before += open.bytes_read();
+            self.current = None;
+            self.index += 1;
+            if filled.is_err() {
+                self.next = None;
+                self.index = self.inputs.len();
+                return filled;
             }
         }
         chunk.bytes.clear();
         Ok(false)
     }
+}
 
-    fn files(&self) -> &[InputFile] {
-        &self.files
+/// The names in a header must be those of the first file.
+fn check_header(path: &Path, first: &[Vec<u8>], names: &[Vec<u8>]) -> Result<()> {
+    if first == names {
+        return Ok(());
+    }
+    Err(Error::Header {
+        path: path.to_owned(),
+        seen: format!("names ({})", list(names)),
+        expected: format!(
+            "({}) as in the first file; load files with other columns, or in another order, by \
+             themselves",
+            list(first)
+        ),
+    })
+}
+
+impl Source for FileSource {
+    fn facts(&self) -> &InputFacts {
+        &self.facts
+    }
+
+    /// A file of which nothing but its start was read stays open.
+    fn begin(&mut self, read_as: ReadAs) -> Result<()> {
+        let read_as = read_as.clamped();
+        self.dialect.fields.clone_from(&read_as.fields);
+        self.dialect.check()?;
+        self.options.chunk_bytes = read_as.chunk_bytes;
+        self.options.record_bytes_max = read_as.record_bytes_max;
+        let was_given_up = self.facts.given_up.load(Ordering::Relaxed);
+        self.facts.begin(read_as);
+        let at_start = self.ordinal == 0 && self.index == 0 && !was_given_up;
+        match self.current.as_mut().filter(|_| at_start) {
+            Some(open) => open.splitter = Splitter::new(&self.dialect, self.isa),
+            None => {
+                (self.current, self.next) = (None, None);
+                (self.index, self.ordinal, self.bytes_before) = (0, 0, 0);
+            }
+        }
+        self.tell();
+        Ok(())
+    }
+
+    fn next_chunk(&mut self, chunk: &mut Chunk) -> Result<bool> {
+        chunk.clear();
+        let filled = self.fill(chunk);
+        self.tell();
+        filled
     }
 
     fn reader(&self) -> Box<dyn Reader> {
-        self.dialect.reader_of(self.isa, self.formats.clone())
+        let formats = Arc::clone(&self.facts.read_as.formats);
+        self.dialect.reader_of(self.isa, Some(formats).filter(|formats| !formats.is_empty()))
     }
 
-    fn layout(&self) -> Layout {
-        self.dialect.layout()
-    }
-
-    fn row_end(&self) -> &[u8] {
-        &self.dialect.lines_terminated_by
-    }
-
-    fn set_fields(&mut self, fields: Vec<FieldKind>) -> Result<()> {
-        self.dialect.fields = fields;
-        self.dialect.check()?;
-        if let Some(open) = &mut self.current {
-            // Nothing but the header was read.
-            open.splitter = Splitter::new(&self.dialect, self.isa);
-        }
-        Ok(())
-    }
-
-    fn set_formats(&mut self, formats: Arc<Formats>) -> Result<()> {
-        self.formats = Some(formats).filter(|formats| !formats.is_empty());
-        Ok(())
-    }
-
-    fn set_chunks(&mut self, chunk_bytes: usize, record_bytes_max: usize) -> Result<()> {
-        self.options.record_bytes_max = record_bytes_max.clamp(1, RECORD_BYTES_MAX);
-        self.options.chunk_bytes = chunk_bytes.clamp(1, self.options.record_bytes_max);
-        self.restart()
-    }
-
-    fn header_bytes(&mut self) -> Result<Option<&[Vec<u8>]>> {
-        if self.options.header && self.names.is_none() {
-            self.open_next()?;
-        }
-        Ok(self.names.as_deref())
-    }
-
-    fn preamble(&mut self) -> Result<Vec<u8>> {
+    fn start(&mut self) -> Result<Start> {
         let is_any = self.options.header || self.options.skip_lines > 0;
-        if is_any && self.preamble.is_none() {
+        if is_any && self.start.is_none() {
             self.open_next()?;
         }
-        Ok(self.preamble.clone().unwrap_or_default())
-    }
-
-    fn words(&self) -> String {
-        let SourceOptions { header, skip_lines, encoding, .. } = &self.options;
-        let mut words =
-            format!("{:?} header {header} skip {skip_lines} encoding {encoding:?}", self.dialect);
-        if let Some(formats) = &self.formats {
-            words.push_str(&format!(" {formats:?}"));
-        }
-        words
-    }
-
-    /// As the options have it, whether or not the files need that.
-    fn held_bytes(&self) -> u64 {
-        (self.options.ahead_bytes as u64).saturating_add(self.options.unpack_bytes_max as u64)
-    }
-
-    fn bytes_total(&self) -> Option<u64> {
-        self.files.iter().map(|file| file.bytes).sum()
-    }
-
-    fn bytes_read(&self) -> u64 {
-        self.bytes_before + self.current.as_ref().map_or(0, OpenFile::bytes_read)
-    }
-
-    fn counts_text(&self) -> bool {
-        self.current.as_ref().is_some_and(|open| open.stream.consumed().is_none())
-    }
-
-    fn given_up(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.ends.given_up)
+        Ok(self.start.clone().unwrap_or_default())
     }
 
     /// A pipe's bytes are read once, and kept for both.
     fn again(&self) -> Option<Box<dyn Source>> {
+        let facts = self.facts.of_another();
         Some(Box::new(FileSource {
-            files: self.files.clone(),
+            ends: Ends { stop: Arc::clone(&self.ends.stop), given_up: Arc::clone(&facts.given_up) },
+            facts,
             inputs: self.inputs.clone(),
             dialect: self.dialect.clone(),
             options: self.options.clone(),
-            ends: Ends { stop: Arc::clone(&self.ends.stop), ..Ends::default() },
             isa: self.isa,
-            formats: self.formats.clone(),
-            names: self.names.clone(),
-            preamble: self.preamble.clone(),
+            start: self.start.clone(),
             index: 0,
             current: None,
             next: None,
             ordinal: 0,
             bytes_before: 0,
         }))
-    }
-
-    fn restart(&mut self) -> Result<()> {
-        self.ends.given_up.store(false, Ordering::Relaxed);
-        self.index = 0;
-        self.current = None;
-        self.next = None;
-        self.ordinal = 0;
-        self.bytes_before = 0;
-        Ok(())
     }
 }
 

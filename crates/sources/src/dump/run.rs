@@ -36,35 +36,9 @@ use crate::bytes::stream::Stream;
 use crate::bytes::text::TextOptions;
 use crate::chunk::{Chunk, newlines};
 use crate::error::{Error, Position, Result};
-use crate::field::FieldKind;
-use crate::source::{InputFile, Reader, Source};
+use crate::source::{InputFacts, InputFile, ReadAs, Reader, Source};
 
-/// Leaves room for one more piece in a chunk that can be scanned.
-const RECORD_BYTES_MAX: usize = (1 << 30) - (16 << 20);
-const _: () = assert!(RECORD_BYTES_MAX + 2 * PIECE_BYTES < Chunk::BYTES_MAX);
-
-/// How a run is cut.
-#[derive(Clone, Copy, Debug)]
-pub struct RunOptions {
-    /// As [`crate::SourceOptions::chunk_bytes`].
-    pub chunk_bytes: usize,
-    /// Longest tuple, in bytes, and longest statement of [`RowRun::next_statement`]. At most, and
-    /// by default, 1 GiB less 16 MiB.
-    pub record_bytes_max: usize,
-}
-
-impl Default for RunOptions {
-    fn default() -> RunOptions {
-        RunOptions { chunk_bytes: 4 << 20, record_bytes_max: RECORD_BYTES_MAX }
-    }
-}
-
-impl RunOptions {
-    fn clamped(self) -> RunOptions {
-        let record_bytes_max = self.record_bytes_max.clamp(1, RECORD_BYTES_MAX);
-        RunOptions { chunk_bytes: self.chunk_bytes.clamp(1, record_bytes_max), record_bytes_max }
-    }
-}
+const _: () = assert!(ReadAs::RECORD_BYTES_MAX + 2 * PIECE_BYTES < Chunk::BYTES_MAX);
 
 /// Where a run of rows is. Clones are the same run; opening it disturbs nobody.
 #[derive(Clone, Debug)]
@@ -102,8 +76,8 @@ impl RunPlace {
     }
 
     /// The rows from their beginning, by a stream of its own that is opened when it is first read.
-    pub fn open(&self, options: RunOptions) -> RowRun {
-        RowRun::new(self.clone(), options, None)
+    pub fn open(&self, read_as: ReadAs) -> RowRun {
+        RowRun::new(self.clone(), read_as, None)
     }
 
     fn window(&self, ends: &Ends) -> Result<Window> {
@@ -141,38 +115,35 @@ impl RunPlace {
 #[derive(Debug)]
 pub struct RowRun {
     place: RunPlace,
-    options: RunOptions,
-    /// What its rows go to.
-    fields: Arc<[FieldKind]>,
+    facts: InputFacts,
     isa: Isa,
-    files: Vec<InputFile>,
-    given_up: Arc<AtomicBool>,
     lent: Option<Lent>,
     /// What is read from instead of the reader that was lent.
     own: Option<Window>,
     text: RunText,
     ordinal: u64,
-    /// Bytes in the chunks so far.
-    taken: u64,
     ended: bool,
     /// Whether what was cut so far, or stands in its way, asks the session.
     asks: bool,
 }
 
 impl RowRun {
-    fn new(place: RunPlace, options: RunOptions, lent: Option<Lent>) -> RowRun {
+    fn new(place: RunPlace, read_as: ReadAs, lent: Option<Lent>) -> RowRun {
         let file = |input: &Input| InputFile { path: input.path().to_owned(), bytes: None };
+        let files = place.onward.inputs.iter().map(file).collect();
+        let words = format!("rows from byte {} {:?}", place.offset, place.tuples);
         RowRun {
-            options: options.clamped(),
-            fields: Arc::default(),
+            facts: InputFacts {
+                bytes_total: None,
+                held_bytes: (place.ahead_bytes + PIECE_BYTES) as u64,
+                read_as: read_as.clamped(),
+                ..InputFacts::new(files, words)
+            },
             isa: Isa::best(),
-            files: place.onward.inputs.iter().map(file).collect(),
-            given_up: Arc::default(),
             lent,
             own: None,
             text: RunText::new(&place),
             ordinal: 0,
-            taken: 0,
             ended: false,
             asks: false,
             place,
@@ -239,7 +210,7 @@ impl RowRun {
     }
 
     fn check_size(&mut self, size: usize) -> Result<()> {
-        let bytes_max = self.options.record_bytes_max;
+        let bytes_max = self.facts.read_as.record_bytes_max;
         if size <= bytes_max {
             return Ok(());
         }
@@ -259,7 +230,7 @@ impl RowRun {
             return read;
         }
         if self.own.is_none() {
-            self.own = Some(self.place.window(&self.place.ends(&self.given_up))?);
+            self.own = Some(self.place.window(&self.place.ends(&self.facts.given_up))?);
         }
         match &mut self.own {
             Some(window) => self.text.read(window),
@@ -271,7 +242,7 @@ impl RowRun {
     fn next_window(&self, end: usize) -> Result<Option<Window>> {
         let ends = match &self.lent {
             Some(lent) => lent.reader.ends.clone(),
-            None => self.place.ends(&self.given_up),
+            None => self.place.ends(&self.facts.given_up),
         };
         self.place.next_window(&self.text, end, &ends)
     }
@@ -306,7 +277,7 @@ impl RowRun {
 
     /// Reads until a chunk can be cut: its size. None at the end of the run.
     fn fill(&mut self) -> Result<Option<usize>> {
-        let mut limit = self.options.chunk_bytes;
+        let mut limit = self.facts.read_as.chunk_bytes;
         loop {
             while self.text.bytes.len() < limit && !self.text.ended {
                 self.read()?;
@@ -328,7 +299,7 @@ impl RowRun {
             }
             if let Some(end) = end {
                 if self.go_on(end)? {
-                    limit = self.options.chunk_bytes;
+                    limit = self.facts.read_as.chunk_bytes;
                     continue;
                 }
                 self.finish(Some(end));
@@ -348,6 +319,23 @@ impl RowRun {
 }
 
 impl Source for RowRun {
+    fn facts(&self) -> &InputFacts {
+        &self.facts
+    }
+
+    fn begin(&mut self, read_as: ReadAs) -> Result<()> {
+        read_as.check_no_formats()?;
+        self.facts.begin(read_as.clamped());
+        if self.ordinal > 0 || self.text.file > 0 || self.ended {
+            self.give_back();
+            self.own = None;
+            self.text = RunText::new(&self.place);
+            self.ordinal = 0;
+            self.ended = false;
+        }
+        Ok(())
+    }
+
     fn next_chunk(&mut self, chunk: &mut Chunk) -> Result<bool> {
         chunk.clear();
         if self.ended {
@@ -365,7 +353,7 @@ impl Source for RowRun {
         chunk.unit = Unit::Byte;
         self.text.cut_off(cut, &mut chunk.bytes);
         self.ordinal += 1;
-        self.taken += chunk.bytes.len() as u64;
+        self.facts.bytes_read.fetch_add(chunk.bytes.len() as u64, Ordering::Relaxed);
         // The reader is wanted back as soon as there is no more to read.
         if let Some(end) = self.text.end()
             && self.text.cutter.cut() == 0
@@ -377,57 +365,10 @@ impl Source for RowRun {
         Ok(true)
     }
 
-    fn files(&self) -> &[InputFile] {
-        &self.files
-    }
-
     fn reader(&self) -> Box<dyn Reader> {
-        let files = self.files.iter().map(|file| file.path.clone()).collect();
-        let (tuples, fields) = (Arc::clone(&self.place.tuples), Arc::clone(&self.fields));
-        run_reader(tuples, fields, files, self.isa)
-    }
-
-    fn set_fields(&mut self, fields: Vec<FieldKind>) -> Result<()> {
-        self.fields = fields.into();
-        Ok(())
-    }
-
-    fn set_chunks(&mut self, chunk_bytes: usize, record_bytes_max: usize) -> Result<()> {
-        self.options = RunOptions { chunk_bytes, record_bytes_max }.clamped();
-        self.restart()
-    }
-
-    fn words(&self) -> String {
-        format!("rows from byte {} {:?} {:?}", self.place.offset, self.place.tuples, self.fields)
-    }
-
-    fn held_bytes(&self) -> u64 {
-        (self.place.ahead_bytes + PIECE_BYTES) as u64
-    }
-
-    fn bytes_total(&self) -> Option<u64> {
-        None
-    }
-
-    fn bytes_read(&self) -> u64 {
-        self.taken
-    }
-
-    fn given_up(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.given_up)
-    }
-
-    fn restart(&mut self) -> Result<()> {
-        self.given_up.store(false, Ordering::Relaxed);
-        if self.ordinal > 0 || self.text.file > 0 || self.ended {
-            self.give_back();
-            self.own = None;
-            self.text = RunText::new(&self.place);
-            self.ordinal = 0;
-            self.taken = 0;
-            self.ended = false;
-        }
-        Ok(())
+        let files = self.facts.files.iter().map(|file| file.path.clone()).collect();
+        let fields = self.facts.read_as.fields.as_slice().into();
+        run_reader(Arc::clone(&self.place.tuples), fields, files, self.isa)
     }
 }
 

@@ -7,12 +7,13 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use sql::Tuples;
 
 use super::text::RunText;
-use super::{RowRun, RunOptions, RunPlace};
+use super::{RowRun, RunPlace};
 use crate::bytes::encoding::Encoding;
 use crate::bytes::text::TextOptions;
 use crate::dump::onward::Onward;
 use crate::dump::reader::{Pending, SqlReader};
 use crate::error::{Error, Result};
+use crate::source::ReadAs;
 
 /// The reader, and the way back to who lent it.
 #[derive(Debug)]
@@ -84,7 +85,7 @@ impl SqlReader {
     }
 
     /// Lends itself to a run of the rows it stands before. Gives itself back where there are none.
-    pub fn into_run(mut self, options: RunOptions) -> Result<(RowRun, Handback), Box<SqlReader>> {
+    pub fn into_run(mut self, options: ReadAs) -> Result<(RowRun, Handback), Box<SqlReader>> {
         if !self.stands_before_rows() {
             return Err(Box::new(self));
         }
