@@ -57,15 +57,15 @@ impl Looks {
     pub(crate) fn of(table: &Table, inspected: &Inspected, options: &LoadOptions) -> Looks {
         let mut not_judged = Vec::new();
         let mut wanted = Vec::new();
-        if options.on_duplicate == OnDuplicate::Fail {
+        if options.rows.on_duplicate == OnDuplicate::Fail {
             wanted.extend(unique(table, &mut not_judged));
         } else {
             not_judged.push(format!(
                 "rows with the same keys, of which --on-duplicate {} says what becomes",
-                options.on_duplicate.name()
+                options.rows.on_duplicate.name()
             ));
         }
-        if !table.references.is_empty() && options.unchecked_keys {
+        if !table.references.is_empty() && options.server.unchecked_keys {
             not_judged.push("foreign keys, because of --no-foreign-key-checks".to_owned());
         } else {
             referring(table, &mut wanted);

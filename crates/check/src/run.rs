@@ -183,13 +183,13 @@ impl Check<'_> {
         tally.extend(reasons.map(|reason| (None, reason)).zip(failing));
         findings.finish().map_err(table::failed)?;
         let found = found.finish()?;
-        let rejects = self.options.rejects.as_deref();
+        let rejects = self.options.rows.rejects.as_deref();
         let subjects = Subjects {
             rules: &subject.rules,
             looks: &subject.looks.looks,
             checks: &conditions.checks,
             blind: &blind,
-            files: &self.options.files,
+            files: &self.options.input.files,
         };
         let told = told::tell(subjects, &found, &mut *source, rejects, &self.options.interrupt)
             .map_err(table::failed)?;
@@ -209,7 +209,7 @@ impl Check<'_> {
             bad_rows: told.rows,
             reasons: by_number(tally),
             first: told.first,
-            rejects_file: self.options.rejects.clone().filter(|_| told.rows > 0),
+            rejects_file: self.options.rows.rejects.clone().filter(|_| told.rows > 0),
             judged: judged(subject),
             not_judged,
             bytes,
@@ -318,7 +318,7 @@ impl Check<'_> {
         };
         let needed: usize = shapes.iter().map(least).sum();
         let Some(rest) = run_bytes.checked_sub(needed) else {
-            let given_bytes = self.options.memory_bytes_max;
+            let given_bytes = self.options.limits.memory_bytes_max;
             let reason = format!(
                 "sorting {} keys on {threads} thread(s) takes {needed} bytes, {run_bytes} are left \
                  for it",
@@ -330,7 +330,7 @@ impl Check<'_> {
         let store = |shape| {
             let options = StoreOptions {
                 memory_bytes_max: least(shape) + share,
-                temp_dir: self.options.temp_dir.clone(),
+                temp_dir: self.options.limits.temp_dir.clone(),
                 threads,
                 stop: self.options.interrupt.flag(),
             };

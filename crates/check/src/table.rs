@@ -3,7 +3,7 @@
 use encode::input;
 use job::error::Error;
 use job::memory::Memory;
-use job::options::LoadOptions;
+use job::options::{InputOptions, LoadOptions};
 use job::pool;
 use job::progress::{Snapshot, Stage};
 use job::stop::Stop;
@@ -22,11 +22,14 @@ pub(crate) fn with_input<T>(
     what: &'static str,
     work: impl FnOnce(&ConnectOptions, &Memory, Box<dyn Source>) -> Result<T, Error>,
 ) -> Result<T, Error> {
-    let tolerant = LoadOptions { leaves_unclosed: Some(true), ..options.clone() };
+    let tolerant = LoadOptions {
+        input: InputOptions { leaves_unclosed: Some(true), ..options.input.clone() },
+        ..options.clone()
+    };
     let (memory, source) = input::open_files(&tolerant)?;
     let connect = ConnectOptions {
         interrupt: options.interrupt.clone(),
-        time_zone: options.time_zone.clone().or_else(|| connect.time_zone.clone()),
+        time_zone: options.rows.time_zone.clone().or_else(|| connect.time_zone.clone()),
         ..connect.clone()
     };
     let _watcher = options.interrupt.watch(&connect);

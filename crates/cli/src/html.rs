@@ -30,7 +30,8 @@ impl ReportFile {
         let file = File::create(path).map_err(|error| {
             Failure::usage(format!("creating --report {}: {error}", path.display()))
         })?;
-        let (command, memory_bytes_max) = (options.command.clone(), options.memory_bytes_max);
+        let (command, memory_bytes_max) =
+            (options.command.clone(), options.limits.memory_bytes_max);
         Ok(ReportFile { path: path.to_owned(), file, command, memory_bytes_max })
     }
 

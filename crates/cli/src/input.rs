@@ -54,6 +54,6 @@ pub(crate) fn files(names: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
 /// Has a load read a character set that was found out.
 pub(crate) fn set_charset(options: &mut LoadOptions, name: &str) -> Result<(), Failure> {
     let name = charset::name(name).map_err(Failure::usage)?;
-    (options.charset, options.encoding) = charset::of_file(Some(&name));
+    (options.input.charset, options.input.encoding) = charset::of_file(Some(&name));
     Ok(())
 }

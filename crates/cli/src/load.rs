@@ -24,7 +24,8 @@ use crate::{connect, files, input, left_keys, print, progress, sniff, tuned};
 pub(crate) fn run(args: &LoadArgs, target: &TableName) -> Result<u8, Failure> {
     let mut options = options(args, target)?;
     files::check_load(args, slice::from_ref(&options))?;
-    options.command = CommandLine::of_this_process(options.files.iter().map(PathBuf::as_path));
+    options.command =
+        CommandLine::of_this_process(options.input.files.iter().map(PathBuf::as_path));
     // No server is made or started for what cannot be loaded.
     let server = connect::meant(&args.connect)?;
     match server.is_made() {
@@ -35,7 +36,7 @@ pub(crate) fn run(args: &LoadArgs, target: &TableName) -> Result<u8, Failure> {
     left_keys::carry_over(&server, args.state_dir.as_deref());
     ::load::evaluate_expressions(&server, slice::from_mut(&mut options))?;
     if !args.quiet && args.format.dialect.is_none() && !args.create {
-        tell_dialect(&options.files[0]);
+        tell_dialect(&options.input.files[0]);
     }
     files::tell_headers(args, slice::from_ref(&options))?;
     signals::watch(&options.interrupt, args.quiet)?;
@@ -160,7 +161,8 @@ pub(crate) fn options_but_ddl(
     files: Vec<PathBuf>,
 ) -> Result<LoadOptions, Failure> {
     let mut options = LoadOptions::new(files, &target.database, &target.table);
-    if args.ddl.as_deref().is_some_and(is_stdin) && options.files.iter().any(|file| is_stdin(file))
+    if args.ddl.as_deref().is_some_and(is_stdin)
+        && options.input.files.iter().any(|file| is_stdin(file))
     {
         return Err(Failure::usage(
             "--ddl and the input cannot both be the standard input; give --ddl another descriptor: \
@@ -178,35 +180,36 @@ pub(crate) fn options_but_ddl(
         PathArg::Stream => LoadPath::Stream,
         PathArg::Insert | PathArg::Head => LoadPath::Insert,
     };
-    options.through_head = args.path == PathArg::Head;
+    options.server.through_head = args.path == PathArg::Head;
     options.atomic = args.atomic;
-    options.batches = batches(&args.batches)?;
-    options.replicas = replicas(&args.batches);
-    options.shard_addresses.clone_from(&args.batches.shard);
-    options.dialect = dialect(&args.format, &options.files[0])?;
-    options.columns = args.format.columns.clone();
-    options.header = args.format.has_header();
-    options.skip_lines = args.format.skip_lines;
-    options.ignore_unknown_columns = args.written.ignore_unknown_columns;
-    options.constants.clone_from(&args.written.set);
-    options.expressions.clone_from(&args.written.set_sql);
-    options.written = written(&args.written);
-    (options.charset, options.encoding) = charset::of_file(args.format.charset.as_deref());
+    options.limits.batches = batches(&args.batches)?;
+    options.server.replicas = replicas(&args.batches);
+    options.server.shard_addresses.clone_from(&args.batches.shard);
+    options.input.dialect = dialect(&args.format, &options.input.files[0])?;
+    options.input.columns = args.format.columns.clone();
+    options.input.header = args.format.has_header();
+    options.input.skip_lines = args.format.skip_lines;
+    options.input.ignore_unknown_columns = args.written.ignore_unknown_columns;
+    options.rows.constants.clone_from(&args.written.set);
+    options.rows.expressions.clone_from(&args.written.set_sql);
+    options.input.written = written(&args.written);
+    (options.input.charset, options.input.encoding) =
+        charset::of_file(args.format.charset.as_deref());
     let is_preset = args.format.dialect.is_none() && !args.create;
-    options.escape_is_assumed = is_preset && args.format.fields_escaped_by.is_none();
+    options.input.escape_is_assumed = is_preset && args.format.fields_escaped_by.is_none();
     if let Some(memory) = &args.memory {
-        options.memory_bytes_max = size::parse(memory).map_err(Failure::usage)?;
+        options.limits.memory_bytes_max = size::parse(memory).map_err(Failure::usage)?;
     }
     if let Some(page_cache) = &args.page_cache {
-        options.page_cache_bytes = Some(size::parse(page_cache).map_err(Failure::usage)?);
+        options.limits.page_cache_bytes = Some(size::parse(page_cache).map_err(Failure::usage)?);
     }
-    options.unlogged = args.unlogged;
-    options.verifies = !args.no_verify;
-    options.no_triggers = args.no_triggers;
-    options.unchecked_keys = args.no_foreign_key_checks;
+    options.server.unlogged = args.unlogged;
+    options.server.verifies = !args.no_verify;
+    options.server.no_triggers = args.no_triggers;
+    options.server.unchecked_keys = args.no_foreign_key_checks;
     options.keep_auto_increment = args.keep_auto_increment;
     if let Some(folder) = &args.temp_dir {
-        options.temp_dir = folder.clone();
+        options.limits.temp_dir = folder.clone();
     }
     if args.create {
         sniff::create(args, &mut options)?;
@@ -215,38 +218,38 @@ pub(crate) fn options_but_ddl(
             "--types and --collation are said of a table that --create makes",
         ));
     }
-    options.rejects = args.rejects.clone();
-    (options.rejects_max, options.rejects_max_percent) = rejects_max(&args.rejects_max)?;
+    options.rows.rejects = args.rejects.clone();
+    (options.rows.rejects_max, options.rows.rejects_max_percent) = rejects_max(&args.rejects_max)?;
     options.allow_empty = args.allow_empty;
-    options.on_duplicate = match args.on_duplicate {
+    options.rows.on_duplicate = match args.on_duplicate {
         OnDuplicateArg::Fail => OnDuplicate::Fail,
         OnDuplicateArg::Skip => OnDuplicate::Skip,
         OnDuplicateArg::Replace => OnDuplicate::Replace,
         OnDuplicateArg::Update => OnDuplicate::Update,
     };
-    options.duplicates = args.duplicates.clone();
+    options.rows.duplicates = args.duplicates.clone();
     if let Some(threads) = args.threads {
         if threads == 0 {
             return Err(Failure::usage("--threads 0 would do nothing"));
         }
-        options.threads = threads;
+        options.limits.threads = threads;
     }
     if let Some(folder) = &args.state_dir {
         options.state_dir = folder.clone();
     }
     if let Some(percent) = args.fill {
-        options.fill = fill(percent)?;
+        options.limits.fill = fill(percent)?;
     }
-    options.lock_wait_seconds = args.lock_wait;
-    options.tune = args.tune.class()?;
-    options.write_block_seconds_max = match (args.max_write_block, args.path) {
+    options.server.lock_wait_seconds = args.lock_wait;
+    options.server.tune = args.tune.class()?;
+    options.server.write_block_seconds_max = match (args.max_write_block, args.path) {
         (Some(seconds), _) => Some(seconds),
         // Whoever asks for the path knows.
         (None, PathArg::Direct) => None,
-        (None, _) => options.write_block_seconds_max,
+        (None, _) => options.server.write_block_seconds_max,
     };
-    options.sql_mode.clone_from(&args.sql_mode);
-    options.time_zone.clone_from(&args.time_zone);
+    options.rows.sql_mode.clone_from(&args.sql_mode);
+    options.rows.time_zone.clone_from(&args.time_zone);
     Ok(options)
 }
 

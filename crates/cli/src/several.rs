@@ -155,12 +155,13 @@ fn tables(args: &LoadArgs, database: &str) -> Result<Vec<LoadOptions>, Failure> 
         check_endings(args, &table, &files)?;
         let target = TableName::new(database, table.as_str());
         let mut options = options_but_ddl(args, &target, files)?;
-        options.rejects = args.rejects.as_ref().map(|folder| log_of(folder, &table, "rejects"));
+        options.rows.rejects =
+            args.rejects.as_ref().map(|folder| log_of(folder, &table, "rejects"));
         let duplicates = args.duplicates.as_ref();
-        options.duplicates = duplicates.map(|folder| log_of(folder, &table, "duplicates"));
-        options.written.columns = said_of(&args.written.format_of, &table);
-        options.constants = said_of(&args.written.set, &table);
-        options.expressions = said_of(&args.written.set_sql, &table);
+        options.rows.duplicates = duplicates.map(|folder| log_of(folder, &table, "duplicates"));
+        options.input.written.columns = said_of(&args.written.format_of, &table);
+        options.rows.constants = said_of(&args.written.set, &table);
+        options.rows.expressions = said_of(&args.written.set_sql, &table);
         if let Some(first) = all.first() {
             options.interrupt = first.interrupt.clone();
         }
@@ -192,13 +193,14 @@ fn tables_of_job(args: &LoadArgs, database: &str, job: &JobFile) -> Result<Meant
         let target = TableName::new(database, table.name.as_str());
         let mut options = options_but_ddl(args, &target, files.clone())?;
         let duplicates = args.duplicates.as_ref();
-        options.duplicates = duplicates.map(|folder| log_of(folder, &table.name, "duplicates"));
-        options.written.columns = said_of(&args.written.format_of, &table.name);
-        options.constants = said_of(&args.written.set, &table.name);
-        options.expressions = said_of(&args.written.set_sql, &table.name);
+        options.rows.duplicates =
+            duplicates.map(|folder| log_of(folder, &table.name, "duplicates"));
+        options.input.written.columns = said_of(&args.written.format_of, &table.name);
+        options.rows.constants = said_of(&args.written.set, &table.name);
+        options.rows.expressions = said_of(&args.written.set_sql, &table.name);
         table.apply(&mut options);
         let mapping = Arc::clone(&table.mapping);
-        options.selection = Some(Arc::new(Share { mapping, ..Share::default() }));
+        options.input.selection = Some(Arc::new(Share { mapping, ..Share::default() }));
         mappings.push(table.mapping);
         if let Some(first) = all.first() {
             options.interrupt = first.interrupt.clone();
@@ -217,11 +219,11 @@ fn note_command(tables: &mut [LoadOptions], args: &LoadArgs) {
     let command =
         |files: &[PathBuf]| CommandLine::of_this_process(files.iter().map(PathBuf::as_path));
     if args.each {
-        tables.iter_mut().for_each(|table| table.command = command(&table.files));
+        tables.iter_mut().for_each(|table| table.command = command(&table.input.files));
     } else {
         // The lines of all tables of a job file are those of the same files.
         let tables_with_files = if args.job.is_some() { 1 } else { tables.len() };
-        let files = tables[..tables_with_files].iter().flat_map(|table| table.files.clone());
+        let files = tables[..tables_with_files].iter().flat_map(|table| table.input.files.clone());
         let files: Vec<PathBuf> = files.chain(args.job.clone()).collect();
         tables[0].command = command(&files);
     }
@@ -274,7 +276,7 @@ fn check_endings(args: &LoadArgs, table: &str, files: &[PathBuf]) -> Result<(), 
 fn tell_dialects(tables: &[LoadOptions]) {
     let mut told = Vec::new();
     for options in tables {
-        let file = &options.files[0];
+        let file = &options.input.files[0];
         let name = input::preset(None, file).name();
         if !told.contains(&name) {
             told.push(name);

@@ -41,15 +41,15 @@ pub(crate) fn run(args: &SniffArgs) -> Result<u8, Failure> {
 
 /// Fills in what `load --create` finds out and the options do not say.
 pub(crate) fn create(args: &LoadArgs, options: &mut LoadOptions) -> Result<(), Failure> {
-    let is_set = !options.constants.is_empty() || !options.expressions.is_empty();
-    if is_set || !options.written.is_plain() {
+    let is_set = !options.rows.constants.is_empty() || !options.rows.expressions.is_empty();
+    if is_set || !options.input.written.is_plain() {
         return Err(Failure::usage(
             "--create guesses how values are written, so it goes with none of \
              --format-of, --decimal-comma, --date-format, --yes-no, --trim, --set and --set-sql; make the table with \
              --ddl, from what inrush sniff prints",
         ));
     }
-    if let Some(path) = options.files.iter().find(|path| !path.is_file()) {
+    if let Some(path) = options.input.files.iter().find(|path| !path.is_file()) {
         // One that is missing, or a folder, is none either.
         FileSource::compression(path).map_err(|error| Failure::usage(error.to_string()))?;
         return Err(Failure::usage(
@@ -57,26 +57,27 @@ pub(crate) fn create(args: &LoadArgs, options: &mut LoadOptions) -> Result<(), F
              a file, or make the table with --ddl",
         ));
     }
-    let memory = options.memory_bytes_max;
+    let memory = options.limits.memory_bytes_max;
     let said = (&args.format, &args.guessed);
-    let sniffed = sniff(&options.files, &options.table, said, &options.temp_dir, memory)?;
+    let sniffed =
+        sniff(&options.input.files, &options.table, said, &options.limits.temp_dir, memory)?;
     if !args.quiet {
         tell!("note: guessed {}", summary(&sniffed));
         for note in &sniffed.notes {
             tell!("note: {note}");
         }
     }
-    options.header = sniffed.header;
-    options.skip_lines = sniffed.skip_lines;
-    options.columns.clone_from(&sniffed.names);
-    options.dialect = sniffed.dialect.clone();
+    options.input.header = sniffed.header;
+    options.input.skip_lines = sniffed.skip_lines;
+    options.input.columns.clone_from(&sniffed.names);
+    options.input.dialect = sniffed.dialect.clone();
     if let Some(token) = &sniffed.null_token {
-        options.dialect.null_token = Some(token.clone().into_bytes());
+        options.input.dialect.null_token = Some(token.clone().into_bytes());
     }
     if let Some(charset) = &sniffed.charset {
         input::set_charset(options, charset)?;
     }
-    options.written.columns = formats(&sniffed);
+    options.input.written.columns = formats(&sniffed);
     options.ddl = Some(sniffed.ddl);
     Ok(())
 }

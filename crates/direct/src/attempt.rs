@@ -207,7 +207,7 @@ impl<'a> Build<'a> {
 
     /// Whether rows are to be left out, and which is still to be found out.
     fn may_be_duplicates(&self, attempt: &Attempt<'_>) -> bool {
-        self.options.on_duplicate != OnDuplicate::Fail && attempt.losers.is_none()
+        self.options.rows.on_duplicate != OnDuplicate::Fail && attempt.losers.is_none()
     }
 
     /// Duplicates that are to be left out are no failure the first time.
@@ -227,7 +227,7 @@ impl<'a> Build<'a> {
         let spare_bytes = self.spare_bytes(&shapes, losers)? / self.spaces.len();
         let sinks = self.spaces.iter().map(|space| {
             let early = EarlyPass::new(&space.early, spare_bytes);
-            PageSink::new(&space.template, &space.file, early, self.options.fill)
+            PageSink::new(&space.template, &space.file, early, self.options.limits.fill)
         });
         let sinks: Vec<PageSink<'_>> = sinks.collect();
         let early_bytes: usize = sinks.iter().map(PageSink::kept_bytes).sum();
@@ -351,34 +351,37 @@ impl<'a> Build<'a> {
     ) -> Result<Commit<'l>, Stop> {
         let order = attempt.order;
         let form = encode::rejects::form(&mut **self.lock_source())?;
-        let rejects =
-            Rejects::create(self.options.rejects.as_deref(), self.options.rejects_max, &form)?;
-        let keys = KeyLog::create(self.binding, self.keys, &self.options.temp_dir)?;
+        let rejects = Rejects::create(
+            self.options.rows.rejects.as_deref(),
+            self.options.rows.rejects_max,
+            &form,
+        )?;
+        let keys = KeyLog::create(self.binding, self.keys, &self.options.limits.temp_dir)?;
         let taps = if order == Order::AsRead { keys.taps(0) } else { Vec::new() };
         let stage = RowsStage {
             binding: self.binding,
             order,
             memory: self.memory,
             reading: self.reading(Stage::Rows),
-            files: &self.options.files,
+            files: &self.options.input.files,
             sequence,
             zero_is_value: self.series.zero_is_value,
             stores,
             sinks,
             large: Large::new(self.memory),
             gate: attempt.losers.map(|losers| RowGate::new(Some(losers))).transpose()?,
-            on_duplicate: self.options.on_duplicate,
+            on_duplicate: self.options.rows.on_duplicate,
             commit: Turnstile::new(Commit {
                 builder: (order == Order::AsRead).then(|| sinks[0].builder(0)),
                 rejects,
-                duplicates: DuplicateLog::create(self.options, &form, attempt.losers)?,
+                duplicates: DuplicateLog::create(&self.options.rows, &form, attempt.losers)?,
                 rows: 0,
                 digest: Digest::default(),
                 partition_rows: vec![0; self.partitions().unwrap_or(0)],
                 last_key: Vec::new(),
                 keys,
             }),
-            rejects_max: self.options.rejects_max,
+            rejects_max: self.options.rows.rejects_max,
             digests: self.digests(),
             next_run: AtomicU64::new(0),
             taps,

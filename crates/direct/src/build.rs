@@ -82,7 +82,7 @@ impl<'a> Build<'a> {
     /// Whether what the server adopts is compared with the rows that were read, and those that the table
     /// keeps.
     pub(crate) fn digests(&self) -> bool {
-        self.options.verifies
+        self.options.server.verifies
     }
 
     /// Whether entries are sorted whatever order rows come in: they go among rows that are there, or to
@@ -119,7 +119,7 @@ impl<'a> Build<'a> {
 
     /// Whether rows may be refused and the others loaded.
     pub(crate) fn may_refuse(&self) -> bool {
-        self.options.rejects_max > 0
+        self.options.rows.rejects_max > 0
     }
 
     /// A reading of the input from where it stands.
@@ -137,7 +137,7 @@ impl<'a> Build<'a> {
     pub(crate) fn explain(&self, stop: Stop) -> Error {
         let stop = match stop {
             Stop::Duplicate(key) => {
-                let careful = self.options.rejects_max > 0;
+                let careful = self.options.rows.rejects_max > 0;
                 let sequence = self.sequence(careful);
                 let sequence = (&sequence, self.series.zero_is_value);
                 let mut source = self.lock_source();
@@ -145,7 +145,7 @@ impl<'a> Build<'a> {
                 let least = if self.extends() { 1 } else { 2 };
                 locate::duplicate(
                     (self.binding, least),
-                    (&mut **source, &self.options.files),
+                    (&mut **source, &self.options.input.files),
                     sequence,
                     &key,
                     interrupt,
@@ -156,7 +156,7 @@ impl<'a> Build<'a> {
         };
         match stop {
             Stop::Failed(Error::Sort(sort::Error::BudgetTooSmall { given, needed })) => {
-                let given_bytes = self.options.memory_bytes_max;
+                let given_bytes = self.options.limits.memory_bytes_max;
                 let reason = format!(
                     "the input has so many entries to sort that one sort needs {needed} bytes, and \
                      its share is {given}; give it more"
@@ -190,7 +190,7 @@ impl<'a> Build<'a> {
             let share = rest as u128 * weight(shape) as u128 / total_weight as u128;
             let options = StoreOptions {
                 memory_bytes_max: least(shape) + share as usize,
-                temp_dir: self.options.temp_dir.clone(),
+                temp_dir: self.options.limits.temp_dir.clone(),
                 threads,
                 stop: self.options.interrupt.flag(),
             };
@@ -210,7 +210,7 @@ impl<'a> Build<'a> {
                  left for it",
                 shapes.len()
             );
-            Error::Memory { given_bytes: self.options.memory_bytes_max, reason }.into()
+            Error::Memory { given_bytes: self.options.limits.memory_bytes_max, reason }.into()
         })
     }
 

@@ -61,7 +61,7 @@ impl Hold<'_, '_> {
                     "they go to several partitions, or it is not known beforehand to which one: {why}"
                 )));
             }
-            if build.options.on_duplicate != OnDuplicate::Fail {
+            if build.options.rows.on_duplicate != OnDuplicate::Fail {
                 let why = "rows that lose are looked for in tables without partitions only";
                 return Err(Error::NotMerged(why.to_owned()));
             }
@@ -83,7 +83,7 @@ impl Hold<'_, '_> {
         failpoint::hit("export.held");
         let bounds = Bounds {
             threads: prepared.memory.threads,
-            memory_bytes_max: prepared.options.memory_bytes_max,
+            memory_bytes_max: prepared.options.limits.memory_bytes_max,
             interrupt: &prepared.options.interrupt,
         };
         let like = Like {
@@ -111,7 +111,7 @@ pub(crate) fn reserved(
     binding: &Binding,
 ) -> Result<Option<usize>, Error> {
     let (options, memory) = (prepared.options, prepared.memory);
-    let depends = binding.clustered.has_row_id || options.on_duplicate != OnDuplicate::Fail;
+    let depends = binding.clustered.has_row_id || options.rows.on_duplicate != OnDuplicate::Fail;
     if !prepared.method.merges() || depends {
         return Ok(None);
     }

@@ -23,7 +23,7 @@ pub fn least_memory(table: &Table, options: &LoadOptions, reading_bytes: u64) ->
     let shapes = shapes(table);
     let runs_min = |threads: usize| {
         let all = shapes.iter().map(|shape| store_bytes_min(shape, threads)).sum::<usize>();
-        match options.on_duplicate {
+        match options.rows.on_duplicate {
             OnDuplicate::Fail => all,
             _ => {
                 let losers = RunStore::memory_bytes_min(&EntryShape::fixed(LOSER_BYTES), threads);
@@ -32,7 +32,11 @@ pub fn least_memory(table: &Table, options: &LoadOptions, reading_bytes: u64) ->
         }
     };
     let needs = (shapes.len(), runs_min);
-    Least::of_sorting(needs, (options.threads, reading_bytes), options.memory_bytes_max)
+    Least::of_sorting(
+        needs,
+        (options.limits.threads, reading_bytes),
+        options.limits.memory_bytes_max,
+    )
 }
 
 /// What is sorted at most: what the binding will say once the server has described the table's file.

@@ -15,7 +15,7 @@ use innodb::ids::PAGE_SIZE;
 use job::error::Error;
 use job::machine;
 use job::memory::Least;
-use job::options::{LoadOptions, OnDuplicate};
+use job::options::{OnDuplicate, ResourceLimits};
 use job::progress::Stage;
 use job::report::Report;
 use job::steps::Steps;
@@ -60,7 +60,7 @@ pub fn build(
         seen.map_or(Ok(()), |seen| Err(Error::NotRouted(seen)))?;
     }
     let (old, old_bytes_max) = (OnceLock::new(), hold::reserved(prepared, direct, &binding)?);
-    let cached_bytes_max = cached_bytes_max(prepared.options);
+    let cached_bytes_max = cached_bytes_max(&prepared.options.limits);
     let (spaces, places) = shadowed.begin(direct, cached_bytes_max, &collations)?;
     let build = Build {
         options: prepared.options,
@@ -86,7 +86,7 @@ pub fn build(
     let threads = prepared.memory.threads;
     let adopted = built.digest.map(|digest| Adopted::new(build.template(), digest, threads));
     let spaces = steps.step(Stage::Verify, || {
-        Least::of_verifying(built.file_bytes).check(prepared.options.memory_bytes_max)?;
+        Least::of_verifying(built.file_bytes).check(prepared.options.limits.memory_bytes_max)?;
         let spaces = spaces.into_iter().zip(places).enumerate();
         let spaces = spaces.filter(|(at, _)| merged.is_none_or(|merged| merged == *at));
         let spaces = spaces.zip(early).zip(built.file_rows.iter().copied());
@@ -119,7 +119,7 @@ fn verify_one(
 }
 
 /// How much of the file is left to the page cache.
-fn cached_bytes_max(options: &LoadOptions) -> u64 {
+fn cached_bytes_max(options: &ResourceLimits) -> u64 {
     let given = options.page_cache_bytes;
     given.unwrap_or_else(|| machine::page_cache_bytes(options.memory_bytes_max))
 }
@@ -152,7 +152,7 @@ fn built(
     let mut attempt = build.first_attempt();
     // Rows that are added so mostly have some keys that are there, and a whole merge is too much to find
     // that out.
-    let is_sure = build.extends() && build.options.on_duplicate != OnDuplicate::Fail;
+    let is_sure = build.extends() && build.options.rows.on_duplicate != OnDuplicate::Fail;
     if !is_sure && let Tried::Done(built) = try_build(build, &mut attempt, hold, steps)? {
         return Ok(built);
     }
@@ -242,7 +242,7 @@ pub fn report(prepared: &Prepared<'_>, target: &Lock, steps: &Steps<'_>, built: 
     if built.replaced > 0 {
         notes.push(format!("{} row(s) that the table had were replaced", built.replaced));
     }
-    if memory.threads < options.threads {
+    if memory.threads < options.limits.threads {
         notes.push(format!("--memory has room for {} thread(s) only", memory.threads));
     }
     Report {
@@ -255,7 +255,7 @@ pub fn report(prepared: &Prepared<'_>, target: &Lock, steps: &Steps<'_>, built: 
         rows: built.rows,
         rejects: built.rejects,
         rejects_by_reason: built.rejects_by_reason,
-        on_duplicate: options.on_duplicate.name(),
+        on_duplicate: options.rows.on_duplicate.name(),
         duplicates: built.duplicates,
         bytes: built.bytes_read,
         file_bytes: built.file_bytes,

@@ -1,7 +1,7 @@
 //! Which column each field of a line goes to: by `--columns`, by a header, or in table order.
 
 use job::error::Error;
-use job::options::{LoadOptions, RowRules};
+use job::options::{InputOptions, LoadOptions, RowRules};
 use schema::{Column, Table};
 use server::{Session, identifier};
 use sources::{FieldKind, Layout, Source};
@@ -31,13 +31,13 @@ impl InputFields {
         options: &LoadOptions,
         header: Option<&[String]>,
     ) -> Result<InputFields, Error> {
-        let (names, from_header) = match (&options.columns, header) {
+        let (names, from_header) = match (&options.input.columns, header) {
             (Some(names), _) => (names.as_slice(), false),
             (None, Some(names)) => (names, true),
             (None, None) => {
                 let is_given = |at: &usize| {
                     let name = table.columns[*at].name.to_lowercase();
-                    options.constants.iter().any(|(given, _)| given.to_lowercase() == name)
+                    options.rows.constants.iter().any(|(given, _)| given.to_lowercase() == name)
                 };
                 let columns = (0..table.columns.len())
                     .filter(|at| !table.columns[*at].is_invisible && !is_given(at));
@@ -49,8 +49,8 @@ impl InputFields {
         for name in names {
             let column = match find(session, table, name)? {
                 Some(column) => Some(column),
-                None if name.starts_with('@') && options.rules == RowRules::LoadData => None,
-                None if from_header && options.ignore_unknown_columns => None,
+                None if name.starts_with('@') && options.rows.rules == RowRules::LoadData => None,
+                None if from_header && options.input.ignore_unknown_columns => None,
                 None => {
                     unknown.push(format!("`{name}`"));
                     continue;
@@ -61,7 +61,7 @@ impl InputFields {
             }
             fields.columns.push(column);
         }
-        let leaves_out = from_header && options.ignore_unknown_columns;
+        let leaves_out = from_header && options.input.ignore_unknown_columns;
         if leaves_out && fields.columns.iter().all(Option::is_none) {
             unknown.extend(names.iter().map(|name| format!("`{name}`")));
         }
@@ -161,7 +161,7 @@ impl InputFields {
 /// file's character set.
 pub fn header(
     session: &mut Session,
-    options: &LoadOptions,
+    options: &InputOptions,
     source: &mut dyn Source,
 ) -> Result<Option<Vec<String>>, Error> {
     let start = source.start().map_err(|error| Error::Usage(error.to_string()))?;

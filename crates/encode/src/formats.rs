@@ -2,7 +2,7 @@
 //! whose value is said instead.
 
 use job::error::Error;
-use job::options::{LoadOptions, Written};
+use job::options::{RowOptions, Written};
 use schema::{Column, DefaultValue, Table};
 use sources::Formats;
 use values::format::Format;
@@ -96,7 +96,7 @@ pub struct Constant {
 ///
 /// Errors are the user's: no such column, or one that gets its values otherwise; an expression that the
 /// server was not asked for the value of.
-pub fn constants(options: &LoadOptions, table: &Table) -> Result<Vec<Constant>, Error> {
+pub fn constants(options: &RowOptions, table: &Table) -> Result<Vec<Constant>, Error> {
     if let Some((column, expression)) = options.expressions.first() {
         return Err(Error::Usage(format!(
             "column {column}: the server was not asked for the value of {expression} before the load"

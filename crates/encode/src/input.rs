@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use job::error::Error;
 use job::memory::{Memory, ReadAhead};
-use job::options::LoadOptions;
+use job::options::{InputOptions, LoadOptions};
 use sources::{Dialect, FileSource, MultiByte, Source, SourceExt as _, SourceOptions};
 
 /// Everything that can be refused without a server.
@@ -13,7 +13,7 @@ pub fn open_files(options: &LoadOptions) -> Result<(Memory, Box<dyn Source>), Er
     if !options.allow_empty {
         source.check_rows()?;
     }
-    let source: Box<dyn Source> = match &options.selection {
+    let source: Box<dyn Source> = match &options.input.selection {
         None => Box::new(source),
         Some(selection) => selection.select(Box::new(source)).map_err(usage)?,
     };
@@ -33,24 +33,28 @@ pub fn only_headers(options: &LoadOptions) -> Result<Vec<PathBuf>, Error> {
 
 fn open(options: &LoadOptions) -> Result<(Memory, FileSource), Error> {
     options.check()?;
-    let ahead = ReadAhead::of(&options.files, options.encoding, options.memory_bytes_max)?;
+    let ahead = ReadAhead::of(
+        &options.input.files,
+        options.input.encoding,
+        options.limits.memory_bytes_max,
+    )?;
     let memory = options.memory(ahead.bytes())?;
     let source_options = SourceOptions {
         chunk_bytes: memory.chunk_bytes,
         record_bytes_max: memory.record_bytes_max,
-        skip_lines: options.skip_lines,
-        header: options.header,
-        encoding: options.encoding,
+        skip_lines: options.input.skip_lines,
+        header: options.input.header,
+        encoding: options.input.encoding,
         ahead_bytes: ahead.ahead_bytes,
         unpack_bytes_max: ahead.unpack_bytes,
-        temp_dir: options.temp_dir.clone(),
+        temp_dir: options.limits.temp_dir.clone(),
         leaves_unclosed: options.leaves_unclosed(),
         needs_rows: !options.allow_empty,
         stop: options.interrupt.flag(),
     };
-    let charset = MultiByte::of_charset(&options.charset);
-    let dialect = Dialect { charset, ..options.dialect.clone() };
-    let source = FileSource::new(&options.files, &dialect, source_options).map_err(usage)?;
+    let charset = MultiByte::of_charset(&options.input.charset);
+    let dialect = Dialect { charset, ..options.input.dialect.clone() };
+    let source = FileSource::new(&options.input.files, &dialect, source_options).map_err(usage)?;
     Ok((memory, source))
 }
 
@@ -61,7 +65,10 @@ pub fn adopt(
     source: &mut dyn Source,
 ) -> Result<(Memory, LoadOptions), Error> {
     let files = source.files().iter().map(|file| file.path.clone()).collect();
-    let options = LoadOptions { files, dialect: Dialect::mysql(), ..options.clone() };
+    let options = LoadOptions {
+        input: InputOptions { files, dialect: Dialect::mysql(), ..options.input.clone() },
+        ..options.clone()
+    };
     options.check()?;
     let memory = options.memory(source.facts().held_bytes)?;
     source.begin_with(memory.chunk_bytes, memory.record_bytes_max)?;

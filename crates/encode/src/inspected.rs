@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use job::error::Error;
-use job::options::{LoadOptions, OnDuplicate, RowRules};
+use job::options::{InputOptions, LoadOptions, OnDuplicate, RowOptions, RowRules, ServerOptions};
 use schema::{Column, DefaultValue, Table, quote_name};
 use server::catalog::Moment;
 use server::learn::{self, CollationCache};
@@ -78,20 +78,20 @@ impl Inspected {
         options: &LoadOptions,
         source: &mut dyn Source,
     ) -> Result<Inspected, Error> {
-        let header = fields::header(session, options, source)?;
+        let header = fields::header(session, &options.input, source)?;
         let fields = InputFields::new(session, table, options, header.as_deref())?;
-        if options.rules == RowRules::Insert {
+        if options.rows.rules == RowRules::Insert {
             fields.check_generated(table)?;
         }
-        let constants = formats::constants(options, table)?;
+        let constants = formats::constants(&options.rows, table)?;
         let kinds = fields.kinds(session, table, source.facts().layout)?;
         let usage = |error: sources::Error| Error::Usage(error.to_string());
         source.change(|read_as| read_as.fields = kinds).map_err(usage)?;
         let habits = server::habits(session)?;
-        let file_charset = file_charset(session, &options.charset)?;
-        check_null_token(file_charset, options)?;
+        let file_charset = file_charset(session, &options.input.charset)?;
+        check_null_token(file_charset, &options.input)?;
         let sql_mode = sql_mode(session, facts, options)?;
-        let written = formats::formats(&options.written, table, &fields, file_charset)?;
+        let written = formats::formats(&options.input.written, table, &fields, file_charset)?;
         let has_moments = written.have_moments();
         let zone = clock::zone(session, facts, &table.columns, habits, has_moments);
         let (time_zone, mut unfit) = match zone {
@@ -122,7 +122,7 @@ impl Inspected {
             let has_value = is_given || column.default.is_value() || column.auto_increment;
             is_known && has_value && column.generated.is_none()
         };
-        let moment = moment.as_ref().filter(|_| options.rules == RowRules::LoadData);
+        let moment = moment.as_ref().filter(|_| options.rows.rules == RowRules::LoadData);
         let columns = bind_columns(&settled, &fields, &convert, &labels, moment, is_bound)?;
         let (collations, unordered) = learn_collations(session, table)?;
         unfit.extend(unordered);
@@ -137,7 +137,7 @@ impl Inspected {
             }
             _ => None,
         };
-        let series = series(session, facts, table, sql_flags, options)?;
+        let series = series(session, facts, table, sql_flags, &options.rows)?;
         Ok(Inspected {
             columns,
             fields,
@@ -148,16 +148,16 @@ impl Inspected {
             collations,
             unfit,
             sql_mode,
-            rules: options.rules,
+            rules: options.rows.rules,
             constants,
-            foreign_keys: foreign_keys(table, options),
+            foreign_keys: foreign_keys(table, &options.server),
             router,
         })
     }
 }
 
 /// The columns of a table's foreign keys, and of those of them that refer to itself.
-fn foreign_keys(table: &Table, options: &LoadOptions) -> Vec<Vec<String>> {
+fn foreign_keys(table: &Table, options: &ServerOptions) -> Vec<Vec<String>> {
     if options.unchecked_keys {
         return Vec::new();
     }
@@ -212,7 +212,7 @@ fn series(
     facts: &ServerFacts,
     table: &Table,
     sql_mode: SqlMode,
-    options: &LoadOptions,
+    options: &RowOptions,
 ) -> Result<Series, Error> {
     let (increment, offset) = facts.auto_increment_step;
     let lock_mode = session.query_once("SELECT @@innodb_autoinc_lock_mode")?;
@@ -241,8 +241,8 @@ fn sql_mode(
     options: &LoadOptions,
 ) -> Result<String, Error> {
     const ER_WRONG_VALUE_FOR_VAR: u16 = 1231;
-    let Some(typed) = &options.sql_mode else {
-        check_escape(&facts.sql_mode, options)?;
+    let Some(typed) = &options.rows.sql_mode else {
+        check_escape(&facts.sql_mode, &options.input)?;
         return Ok(facts.sql_mode.clone());
     };
     let flags: Vec<&str> = typed.split(',').map(str::trim).collect();
@@ -252,7 +252,7 @@ fn sql_mode(
         ))),
         flags => {
             let flags = flags?.unwrap_or_default();
-            check_escape(&flags, options)?;
+            check_escape(&flags, &options.input)?;
             Ok(flags)
         }
     }
@@ -273,7 +273,7 @@ fn tried(session: &mut Session, flags: &str) -> Result<Option<String>, server::E
 }
 
 /// Refuses to guess whether a backslash is text.
-fn check_escape(flags: &str, options: &LoadOptions) -> Result<(), Error> {
+fn check_escape(flags: &str, options: &InputOptions) -> Result<(), Error> {
     let assumed = options.escape_is_assumed && options.dialect.escaped_by.is_some();
     if assumed && flags.split(',').any(|flag| flag == "NO_BACKSLASH_ESCAPES") {
         return Err(Error::Usage(
@@ -300,7 +300,7 @@ fn file_charset(session: &mut Session, name: &str) -> Result<Charset, Error> {
 }
 
 /// Refuses a token that would never be met: it is typed in UTF-8 and compared byte by byte.
-fn check_null_token(file: Charset, options: &LoadOptions) -> Result<(), Error> {
+fn check_null_token(file: Charset, options: &InputOptions) -> Result<(), Error> {
     let is_utf8 = matches!(file, Charset::Utf8mb4 | Charset::Utf8mb3 | Charset::Binary);
     match &options.dialect.null_token {
         Some(token) if !is_utf8 && !token.is_ascii() => Err(Error::Usage(format!(

@@ -11,8 +11,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let server = ConnectOptions::for_socket(socket);
     let mut options = LoadOptions::new(vec![PathBuf::from(file)], database, table);
-    options.dialect = Preset::Csv.dialect();
-    options.header = true;
+    options.input.dialect = Preset::Csv.dialect();
+    options.input.header = true;
     let report = load(&server, &options, &())?;
     println!("{}: {} rows by the {} path", report.target, report.rows, report.path);
     Ok(())

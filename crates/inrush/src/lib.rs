@@ -22,11 +22,12 @@
 
 pub use load::sniff::{self, Sniffed};
 pub use load::{
-    Batches, Error, ErrorPlace, Estimate, Fill, Interrupt, LeftKeys, LinesOf, LoadOptions,
-    LoadPath, Mode, OnDuplicate, Plan, Position, Progress, Refused, RejectTally, Replicas, Report,
-    RowRules, SeveralPlan, SeveralReport, Snapshot, Stage, carry_keys_over, charset, check,
-    check_lines, default_state_dir, evaluate_expressions, jobs, load, load_each, load_from,
-    load_lines, load_several, plan, plan_several,
+    Batches, Error, ErrorPlace, Estimate, Fill, InputOptions, Interrupt, LeftKeys, LinesOf,
+    LoadOptions, LoadPath, Mode, OnDuplicate, Plan, Position, Progress, Refused, RejectTally,
+    Replicas, Report, ResourceLimits, RowOptions, RowRules, ServerOptions, SeveralPlan,
+    SeveralReport, Snapshot, Stage, carry_keys_over, charset, check, check_lines,
+    default_state_dir, evaluate_expressions, jobs, load, load_each, load_from, load_lines,
+    load_several, plan, plan_several,
 };
 pub use server::sandbox::Status;
 pub use server::{

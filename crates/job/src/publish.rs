@@ -18,7 +18,7 @@ pub fn swap<'f>(
     options: &LoadOptions,
 ) -> Result<Swapped<'f>, Error> {
     filled.ensure_session()?;
-    let checks = if options.unchecked_keys { KeyChecks::None } else { KeyChecks::Rows };
+    let checks = if options.server.unchecked_keys { KeyChecks::None } else { KeyChecks::Rows };
     filled.publish(swap_mode(options.mode), checks).map_err(|error| match error {
         server::Error::Unanswered(_) => {
             let reason = error.to_string();

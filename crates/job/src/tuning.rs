@@ -34,13 +34,13 @@ impl Tuning {
         path: LoadPath,
         what: &str,
     ) -> Tuning {
-        let Some(class) = options.tune else { return Tuning::default() };
+        let Some(class) = options.server.tune else { return Tuning::default() };
         // Finished files go past all that.
         if path == LoadPath::Direct {
             return Tuning::default();
         }
-        let bytes = options.files.iter().map(|file| bytes(file)).sum::<Option<u64>>();
-        let bytes = bytes.filter(|_| !options.files.is_empty());
+        let bytes = options.input.files.iter().map(|file| bytes(file)).sum::<Option<u64>>();
+        let bytes = bytes.filter(|_| !options.input.files.is_empty());
         let wish = Wish { class, path, bytes, state_dir: &options.state_dir, what };
         match Tuned::begin(connect, &wish) {
             Ok(tuned) => Tuning { tuned: Some(tuned), warnings: Vec::new() },

@@ -16,7 +16,7 @@ use disk::File;
 use innodb::ids::PAGE_SIZE;
 use innodb::page::AlignedPage;
 use job::error::Error;
-use job::options::{LoadOptions, OnDuplicate};
+use job::options::{OnDuplicate, RowOptions};
 use schema::Method;
 use server::catalog;
 use targets::Lock;
@@ -121,7 +121,7 @@ impl Adding {
     pub(crate) fn of(
         (old, scope): (&Old, &Scope),
         ways: &Ways<'_>,
-        (options, threads): (&LoadOptions, usize),
+        (options, threads): (&RowOptions, usize),
         speeds: &Speeds,
     ) -> Adding {
         let reads_first = old.has_key && options.on_duplicate == OnDuplicate::Fail;

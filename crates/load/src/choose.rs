@@ -17,7 +17,7 @@ mod refused;
 mod tests;
 
 use job::memory::Memory;
-use job::options::{LoadOptions, LoadPath, Mode};
+use job::options::{LoadOptions, LoadPath, Mode, ServerOptions};
 use schema::Method;
 
 use self::facts::{Choice, Facts, Input};
@@ -43,7 +43,7 @@ pub(crate) fn choose(facts: &Facts, options: &LoadOptions, costs: &Costs<'_>) ->
     let weighed = facts.input.as_ref().map(|input| Comparison::of((facts, input), options, costs));
     let weighed = weighed.unwrap_or_default();
     if against.is_open(LoadPath::Direct)
-        && let Some(reason) = weighed.against_building(options, against.may_send())
+        && let Some(reason) = weighed.against_building(&options.server, against.may_send())
     {
         against.refuse(LoadPath::Direct, reason);
     }
@@ -123,7 +123,7 @@ impl Comparison {
             let by = (LoadPath::Stream, sending(options));
             let bare = plain.sent((input.bytes.unwrap_or(0), 1), costs.memory, by, speeds);
             let ways = Ways { built: &built, sent: &sent, bare: &bare };
-            Adding::of((old, scope), &ways, (options, costs.memory.threads), speeds)
+            Adding::of((old, scope), &ways, (&options.rows, costs.memory.threads), speeds)
         };
         if let (Some(old), Some(scope)) = (&input.old, &input.scope) {
             weighed.adding = Some(weigh(old, scope));
@@ -133,7 +133,7 @@ impl Comparison {
         {
             let wider = weigh(all, &wider);
             let may_send = options.path == LoadPath::Auto;
-            weighed.one_partition = wider.against(may_send, options.write_block_seconds_max);
+            weighed.one_partition = wider.against(may_send, options.server.write_block_seconds_max);
         }
         if let (Some(count), Some(built), false) =
             (facts.partitions, &weighed.built, facts.extends(options))
@@ -157,7 +157,7 @@ impl Comparison {
     }
 
     /// Why rows are not to be built: sending them is faster, or others would wait too long.
-    fn against_building(&self, options: &LoadOptions, may_send: bool) -> Option<String> {
+    fn against_building(&self, options: &ServerOptions, may_send: bool) -> Option<String> {
         match &self.adding {
             Some(adding) => adding.against(may_send, options.write_block_seconds_max),
             None => self.partitioned.filter(|_| may_send)?.against_building(),

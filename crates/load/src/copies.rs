@@ -60,10 +60,10 @@ impl<'t> Original<'t> {
 /// Whether the replicas that are named are to get the file: `--replica` on a way that is, or may be,
 /// the direct one, of a table that is there.
 pub(crate) fn are_asked_for(options: &LoadOptions) -> bool {
-    !options.replicas.named.is_empty()
+    !options.server.replicas.named.is_empty()
         && matches!(options.path, LoadPath::Auto | LoadPath::Direct)
         && options.mode != Mode::Append
-        && !options.unlogged
+        && !options.server.unlogged
         && options.ddl.is_none()
 }
 
@@ -157,7 +157,7 @@ impl Copies {
             });
         }
         let (mut all, mut ids) = (Vec::new(), Vec::new());
-        for name in &wanted.options.replicas.named {
+        for name in &wanted.options.server.replicas.named {
             let place = Place { name, wanted, position: &position };
             match place.look(originals, &primary) {
                 Ok(Ok((copy, id))) => {
@@ -320,7 +320,7 @@ impl Place<'_> {
         if !against.is_empty() {
             return Ok(Err(against));
         }
-        let seconds = u64::from(options.lock_wait_seconds);
+        let seconds = u64::from(options.server.lock_wait_seconds);
         // Else what is still to come could meet the shadows.
         if !Primary::is_reached(&mut session, self.position, seconds)? {
             let why = match replication::delay(&mut session)? {

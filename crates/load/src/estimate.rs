@@ -13,7 +13,7 @@ use innodb::ids::PAGE_SIZE;
 use innodb::record::{self, RECORD_HEADER, ROLL_PTR_BYTES, TRX_ID_BYTES};
 use job::error::Error;
 use job::memory::Memory;
-use job::options::{LoadOptions, LoadPath};
+use job::options::{LoadOptions, LoadPath, ResourceLimits};
 use job::progress::Stage;
 use schema::{Column, Index, Method, Table};
 use serde::Serialize;
@@ -353,7 +353,8 @@ impl Sample {
         (options, memory): (&LoadOptions, &Memory),
         speeds: &Speeds,
     ) -> Estimate {
-        let Sizes { table_bytes, clustered, entries, packed } = self.sizes(rows, table, options);
+        let Sizes { table_bytes, clustered, entries, packed } =
+            self.sizes(rows, table, &options.limits);
         let spilled = |bytes: f64| {
             if bytes <= RUNS_IN_MEMORY * memory.run_bytes as f64 { 0 } else { bytes as u64 }
         };
@@ -388,7 +389,7 @@ impl Sample {
         }
     }
 
-    fn sizes(&self, rows: f64, table: &Table, options: &LoadOptions) -> Sizes {
+    fn sizes(&self, rows: f64, table: &Table, options: &ResourceLimits) -> Sizes {
         let key_bytes = |columns: &[schema::IndexColumn]| -> f64 {
             let stored = columns.iter().map(|part| {
                 let column = table.columns.iter().position(|column| column.name == part.name);

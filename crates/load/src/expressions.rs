@@ -13,13 +13,13 @@ pub fn evaluate_expressions(
     connect: &ConnectOptions,
     loads: &mut [LoadOptions],
 ) -> Result<(), Error> {
-    for load in loads.iter_mut().filter(|load| !load.expressions.is_empty()) {
-        let time_zone = load.time_zone.clone().or_else(|| connect.time_zone.clone());
+    for load in loads.iter_mut().filter(|load| !load.rows.expressions.is_empty()) {
+        let time_zone = load.rows.time_zone.clone().or_else(|| connect.time_zone.clone());
         let mut session = Session::connect(&ConnectOptions { time_zone, ..connect.clone() })?;
-        for (column, expression) in std::mem::take(&mut load.expressions) {
+        for (column, expression) in std::mem::take(&mut load.rows.expressions) {
             let value = value_of(&mut session, &expression)
                 .map_err(|why| Error::Usage(format!("column {column}, {expression}: {why}")))?;
-            load.constants.push((column, value));
+            load.rows.constants.push((column, value));
         }
     }
     Ok(())

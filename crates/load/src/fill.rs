@@ -203,7 +203,7 @@ impl<'l> Filling<'l, '_, '_> {
             &failed.0,
             Error::Server(server::Error::Orphans(orphans)) if orphans.is_new
         );
-        let may = self.options.path == LoadPath::Auto && self.options.rejects_max > 0;
+        let may = self.options.path == LoadPath::Auto && self.options.rows.rejects_max > 0;
         may && is_for_rows && failed.1.is_ok()
     }
 

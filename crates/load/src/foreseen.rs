@@ -56,7 +56,7 @@ pub(crate) fn estimate(
     let header = start.names.map(|names| {
         names.iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect::<Vec<_>>()
     });
-    let names = options.columns.clone().or(header);
+    let names = options.input.columns.clone().or(header);
     let fields = table.columns.iter().enumerate().map(|(position, column)| match &names {
         Some(names) => names.iter().position(|name| name.eq_ignore_ascii_case(&column.name)),
         None => Some(position),

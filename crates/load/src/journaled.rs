@@ -22,9 +22,9 @@ pub(crate) fn job<T>(
 ) -> Result<T, Error> {
     let connect = ConnectOptions {
         interrupt: options.interrupt.clone(),
-        time_zone: options.time_zone.clone().or_else(|| connect.time_zone.clone()),
-        unlogged: options.unlogged,
-        unchecked_keys: options.unchecked_keys,
+        time_zone: options.rows.time_zone.clone().or_else(|| connect.time_zone.clone()),
+        unlogged: options.server.unlogged,
+        unchecked_keys: options.server.unchecked_keys,
         ..connect.clone()
     };
     let _watcher = options.interrupt.watch(&connect);

@@ -22,7 +22,7 @@ pub(crate) fn least(
             verify.map_or(build.clone(), |verify| build.or(verify))
         }
         LoadPath::Stream | LoadPath::Insert => {
-            let connections = options.batches.connections;
+            let connections = options.limits.batches.connections;
             any.or(LaneShares::least(reading_bytes, path, connections))
         }
     }

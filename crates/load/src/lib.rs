@@ -42,7 +42,8 @@ pub use job::command_files::CommandFiles;
 pub use job::failpoint;
 pub use job::memory::Memory;
 pub use job::options::{
-    Batches, Fill, LoadOptions, LoadPath, Mode, OnDuplicate, Replicas, RowRules,
+    Batches, Fill, InputOptions, LoadOptions, LoadPath, Mode, OnDuplicate, Replicas,
+    ResourceLimits, RowOptions, RowRules, ServerOptions,
 };
 pub use job::position::{ErrorPlace, Position};
 pub use job::progress::{Progress, Snapshot, Stage};

@@ -6,7 +6,7 @@ use encode::input;
 use encode::inspected::Inspected;
 use job::error::Error;
 use job::memory::Memory;
-use job::options::{LoadOptions, LoadPath, Mode, OnDuplicate};
+use job::options::{InputOptions, LoadOptions, LoadPath, Mode, OnDuplicate, ServerOptions};
 use job::report::{EngineReport, ShardReport};
 use job::space::free_bytes;
 use schema::{ForeignKey, KeyEnd, Table, TableName};
@@ -132,9 +132,9 @@ pub(crate) fn planned(
 /// How a server is reached for a load by these options.
 pub(crate) fn reached(connect: &ConnectOptions, options: &LoadOptions) -> ConnectOptions {
     ConnectOptions {
-        time_zone: options.time_zone.clone().or_else(|| connect.time_zone.clone()),
-        unlogged: options.unlogged,
-        unchecked_keys: options.unchecked_keys,
+        time_zone: options.rows.time_zone.clone().or_else(|| connect.time_zone.clone()),
+        unlogged: options.server.unlogged,
+        unchecked_keys: options.server.unchecked_keys,
         ..connect.clone()
     }
 }
@@ -145,7 +145,7 @@ pub(crate) type Foreseen = (Option<LoadPath>, Vec<Refused>);
 /// Whom a load makes wait by foreign keys; none where it has none, or loads these too.
 fn keys_note(
     table: &Table,
-    options: &LoadOptions,
+    options: &ServerOptions,
     is_loaded: impl Fn(&TableName) -> bool,
 ) -> Option<String> {
     // Of parents nobody looks whether they stay as they are.
@@ -190,8 +190,8 @@ impl Plan {
             estimate: None,
             free_bytes: None,
             memory_bytes: None,
-            on_duplicate: on_duplicate(options.on_duplicate).to_owned(),
-            compression: compression(options)?,
+            on_duplicate: on_duplicate(options.rows.on_duplicate).to_owned(),
+            compression: compression(&options.input)?,
             shards: Vec::new(),
             notes: Vec::new(),
         })
@@ -242,21 +242,21 @@ impl Plan {
         };
         self.estimate = decision.estimate;
         let least = decision.least.as_ref();
-        self.memory_bytes = least.map(|least| [least.bytes, options.memory_bytes_max]);
+        self.memory_bytes = least.map(|least| [least.bytes, options.limits.memory_bytes_max]);
         if path == LoadPath::Direct {
-            if options.on_duplicate != OnDuplicate::Fail {
+            if options.rows.on_duplicate != OnDuplicate::Fail {
                 self.on_duplicate.push_str("; if there are any, the input is read twice more");
             }
             let folder = target.build_path()?;
             let folder = folder.parent().unwrap_or(&folder);
-            self.free_bytes = Some([free_bytes(folder)?, free_bytes(&options.temp_dir)?]);
+            self.free_bytes = Some([free_bytes(folder)?, free_bytes(&options.limits.temp_dir)?]);
             self.notes.extend(target.facts.unlogged_note());
             self.notes.extend(target.triggers_note());
-            self.notes.extend(keys_note(&target.table, options, is_loaded));
+            self.notes.extend(keys_note(&target.table, &options.server, is_loaded));
             self.notes.extend(decision.notes.iter().cloned());
         }
         self.notes.extend(options.unchecked_note(!target.table.foreign_keys.is_empty()));
-        if let Err(error) = decision.check_room(path, target, options) {
+        if let Err(error) = decision.check_room(path, target, &options.limits) {
             self.refused.push(Refused { path: path.name(), reason: error.to_string() });
             return Ok((self, None));
         }
@@ -280,7 +280,11 @@ impl Plan {
         };
         let Lock { session, facts, .. } = target;
         let mut found = notes::of_server(session, facts, &options.database, arrival)?;
-        found.extend(notes::of_replicas(&options.replicas.named, session.options(), arrival));
+        found.extend(notes::of_replicas(
+            &options.server.replicas.named,
+            session.options(),
+            arrival,
+        ));
         Ok(found)
     }
 
@@ -326,13 +330,13 @@ impl Plan {
         self.estimate = foreseen::estimate(source, &table, path, (options, memory))?;
         let held_bytes = source.facts().held_bytes;
         let least = least::least(path, &table, options, held_bytes, self.estimate.as_ref());
-        self.memory_bytes = Some([least.bytes, options.memory_bytes_max]);
+        self.memory_bytes = Some([least.bytes, options.limits.memory_bytes_max]);
         Ok(self)
     }
 }
 
 /// The kinds of compression that the files have.
-fn compression(options: &LoadOptions) -> Result<Vec<String>, Error> {
+fn compression(options: &InputOptions) -> Result<Vec<String>, Error> {
     let mut kinds = Vec::new();
     for path in &options.files {
         let kind =

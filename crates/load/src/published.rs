@@ -142,7 +142,7 @@ fn proofs(target: &mut Lock, options: &LoadOptions) -> Result<Option<Vec<Proof>>
     let mut proofs = target.proofs()?;
     if !target.is_swept() {
         let table = &target.names.ledger.clone();
-        let completed = send::completed(target, options)?.into_iter();
+        let completed = send::completed(target, &options.input)?.into_iter();
         // Portions of the same input are gone on with, whatever the other options are.
         let of = completed
             .filter(|job| !job.is_same_input || Some(&job.proof) == options.proof().as_ref());
@@ -337,11 +337,11 @@ impl Settled {
         beside: impl FnOnce(&Path) -> PathBuf,
     ) -> Option<(PathBuf, u64)> {
         // Of lines with rows of several tables all are read before, and the bad ones told.
-        if options.selection.is_some() {
+        if options.input.selection.is_some() {
             return None;
         }
         let kept = self.job.as_ref().map(|job| beside(&jobs::path(&options.state_dir, job)));
-        let files = options.rejects.iter().cloned().chain(kept);
+        let files = options.rows.rejects.iter().cloned().chain(kept);
         files
             .filter_map(|file| Some((row_log::rows(&file)?, file)))
             .find(|(rows, _)| *rows > 0)

@@ -6,7 +6,7 @@ use std::sync::mpsc::Sender;
 use encode::input;
 use job::error::Error;
 use job::memory::Memory;
-use job::options::{LoadOptions, LoadPath, Mode};
+use job::options::{LoadOptions, LoadPath, Mode, RowOptions};
 use job::pool;
 use job::progress::{Progress, Stage};
 use job::publish;
@@ -43,7 +43,7 @@ pub fn load(
 }
 
 /// The same with the rows of a source that nothing was read of yet, in place of files. Of the
-/// options, those about files and what is in them are the source's own: `files`, `dialect`,
+/// options for input, those about files and what is in them are the source's own: `files`, `dialect`,
 /// `header`, `skip_lines` and `encoding`.
 ///
 /// Any number of loads may run at once in one process: into tables of their own, each with its own
@@ -82,13 +82,18 @@ fn load_input(
     let forecast = &Forecast::new(progress);
     let mut kept_rejects = None;
     let outcome = job(connect, options, &target, forecast, |connect, steps, told| {
-        let beside = options.rejects.is_none() && options.rejects_max > 0;
-        let rejects = if beside { Some(steps.rejects_path()) } else { options.rejects.clone() };
+        let beside = options.rows.rejects.is_none() && options.rows.rejects_max > 0;
+        let rejects =
+            if beside { Some(steps.rejects_path()) } else { options.rows.rejects.clone() };
         kept_rejects = rejects.clone().filter(|_| beside);
-        let options = &LoadOptions { rejects, command: steps.command(), ..options.clone() };
+        let options = &LoadOptions {
+            command: steps.command(),
+            rows: RowOptions { rejects, ..options.rows.clone() },
+            ..options.clone()
+        };
         let mut report = run(connect, options, forecast, memory, source, steps, told)?;
         if report.rejects_file.is_none() {
-            report.rejects_file = options.rejects.clone().filter(|_| report.rejects > 0);
+            report.rejects_file = options.rows.rejects.clone().filter(|_| report.rejects > 0);
         }
         Ok(report)
     });

@@ -39,7 +39,7 @@ use std::time::Instant;
 use encode::input;
 use job::error::Error;
 use job::journal;
-use job::options::{LoadOptions, LoadPath};
+use job::options::{InputOptions, LoadOptions, LoadPath};
 use job::progress::{Progress, Stage};
 use job::report::{Report, memory_peak_bytes};
 use job::steps::Steps;
@@ -129,13 +129,13 @@ fn load_all_of(
             .map(|options| {
                 let mut options = options.clone();
                 options.command = options.command.and_then(|_| steps.command());
-                if options.rejects.is_none() && options.rejects_max > 0 {
+                if options.rows.rejects.is_none() && options.rows.rejects_max > 0 {
                     let path = match of {
                         Some(_) => steps.rejects_path(),
                         None => journal::rejects_path_of(&steps.rejects_path(), &options.table),
                     };
                     kept.push(path.clone());
-                    options.rejects = Some(path);
+                    options.rows.rejects = Some(path);
                 }
                 options
             })
@@ -153,7 +153,7 @@ fn load_all_of(
         };
         let parts = (&*told, &mut *steps, progress);
         let loaded = shared.and_then(|tables| load_all(connect, tables, &told_by, parts));
-        let tolerates = of.is_some() && first.rejects_max > 0;
+        let tolerates = of.is_some() && first.rows.rejects_max > 0;
         let loaded = loaded.map_err(|error| if tolerates { refused_line(error) } else { error });
         if let Err(error) = &loaded
             && !are_told(error)
@@ -203,9 +203,13 @@ fn load_all(
         }
     };
     let sent = looked.parts.iter().find(|part| part.chosen.path != LoadPath::Direct);
-    let all = looked.parts.iter().flat_map(|part| part.options.files.iter().cloned()).collect();
+    let all =
+        looked.parts.iter().flat_map(|part| part.options.input.files.iter().cloned()).collect();
     let tuning = sent.map_or_else(Tuning::default, |part| {
-        let options = LoadOptions { files: all, ..part.options.clone() };
+        let options = LoadOptions {
+            input: InputOptions { files: all, ..part.options.input.clone() },
+            ..part.options.clone()
+        };
         Tuning::begin(connect, &options, part.chosen.path, &run::load_into(&options))
     });
     let loaded = load_looked(connect, looked, (told, &mut *steps, progress), &interrupt);

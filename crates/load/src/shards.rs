@@ -139,14 +139,14 @@ impl Sharded<'_, '_> {
                 self.steps.step(Stage::Compare, || {
                     failpoint::hit("shards.compare");
                     let session = &mut looked.target.session;
-                    tables.compare(session, rows, self.options.verifies)
+                    tables.compare(session, rows, self.options.server.verifies)
                 })?;
                 Ok(filled)
             });
         let published = filled.and_then(|filled| {
             let mut warnings = self.steps.last_step(Stage::Publish, || {
                 failpoint::hit("shards.swap");
-                looked::check_map(&mut looked, self.options)?;
+                looked::check_map(&mut looked, &self.options.server)?;
                 swap(&mut looked, self.options)?;
                 failpoint::hit("shards.swapped");
                 Ok(Vec::new())
@@ -198,8 +198,8 @@ impl Sharded<'_, '_> {
             why: why(self.options.mode, looked.map.shards.len()),
             server: facts.version.text.clone(),
             server_address: looked.target.session.options().server_text(),
-            on_duplicate: self.options.on_duplicate.name(),
-            threads: self.options.threads,
+            on_duplicate: self.options.rows.on_duplicate.name(),
+            threads: self.options.limits.threads,
             sorted_input: reports.iter().all(|(report, _)| report.sorted_input),
             bytes,
             ..Report::default()
@@ -274,7 +274,7 @@ fn swap(looked: &mut Looked, options: &LoadOptions) -> Result<(), Error> {
         triggers: None,
     };
     let (table, replacement) = (target.table.name.clone(), target.names.shadow.clone());
-    let wait = Duration::from_secs(u64::from(options.lock_wait_seconds));
+    let wait = Duration::from_secs(u64::from(options.server.lock_wait_seconds));
     let swap = Swap::new(vec![Pair { table, replacement, before }]);
     swap.run(&mut target.session, wait).map_err(|error| match error {
         server::Error::Unanswered(_) => {

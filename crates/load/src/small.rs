@@ -8,7 +8,7 @@ use encode::column_source::Input;
 use encode::inspected::Inspected;
 use job::error::Error;
 use job::failpoint;
-use job::options::{LoadOptions, LoadPath, Mode, OnDuplicate};
+use job::options::{InputOptions, LoadOptions, LoadPath, Mode, OnDuplicate};
 use schema::{Engine, Table, TableKind};
 use sources::FileSource;
 
@@ -37,7 +37,7 @@ pub(crate) fn are_small<'t>(
     }
     let mut bytes = 0u64;
     for one in options {
-        bytes = bytes.saturating_add(text_bytes(one)?);
+        bytes = bytes.saturating_add(text_bytes(&one.input)?);
     }
     let most = BYTES_MAX.min(BYTES_PER_TABLE_MAX * options.len() as u64);
     Ok(failpoint::are_small().unwrap_or(bytes <= most))
@@ -54,10 +54,10 @@ pub(crate) fn is_open(options: &LoadOptions) -> bool {
     options.mode == Mode::Insert
         && options.path == LoadPath::Auto
         // Of rows that are left out, the numbers that they would have had are not LOAD DATA's.
-        && options.on_duplicate == OnDuplicate::Fail
-        && options.duplicates.is_none()
-        && !options.unlogged
-        && options.replicas.named.is_empty()
+        && options.rows.on_duplicate == OnDuplicate::Fail
+        && options.rows.duplicates.is_none()
+        && !options.server.unlogged
+        && options.server.replicas.named.is_empty()
 }
 
 /// Whether rows in the table itself can be taken back, and do nothing else there.
@@ -66,7 +66,7 @@ fn is_plain(table: &Table) -> bool {
 }
 
 /// About how much text a table's files hold.
-fn text_bytes(options: &LoadOptions) -> Result<u64, Error> {
+fn text_bytes(options: &InputOptions) -> Result<u64, Error> {
     let mut bytes = 0u64;
     for file in &options.files {
         let size = std::fs::metadata(file).map_or(0, |meta| meta.len());

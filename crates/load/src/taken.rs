@@ -17,14 +17,14 @@ pub(crate) fn lock(
     told: Option<&Sender<String>>,
 ) -> Result<Lock, Error> {
     let name = TableName::new(&options.database, &options.table);
-    let wait = Duration::from_secs(u64::from(options.lock_wait_seconds));
+    let wait = Duration::from_secs(u64::from(options.server.lock_wait_seconds));
     let reconnect_wait = failpoint::reconnect_wait(targets::RECONNECT_WAIT);
     let lock_options = LockOptions {
         lock_wait: wait,
         reconnect_wait,
         told: told.cloned(),
         datadir: None,
-        no_triggers: options.no_triggers,
+        no_triggers: options.server.no_triggers,
         proof: options.proof(),
     };
     Lock::take(session, &name, &lock_options).map_err(|error| match error {

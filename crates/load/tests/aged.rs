@@ -167,8 +167,8 @@ impl Append<'_> {
         options.mode = Mode::Append;
         // Where rows are sent, in the order of the file, and all or none.
         options.atomic = self.path != LoadPath::Direct;
-        options.columns = Some(columns);
-        options.on_duplicate = self.rule;
+        options.input.columns = Some(columns);
+        options.rows.on_duplicate = self.rule;
         let ours = self.server.load(&options);
         if let (Ok(report), true) = (&ours, self.rule == OnDuplicate::Fail) {
             assert_eq!((report.rows, report.path), (lines.len() as u64, self.path.name()));

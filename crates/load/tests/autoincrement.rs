@@ -72,8 +72,8 @@ impl Case {
 
 fn options(server: &Server, db: &Db, case: &Case, file: &str) -> LoadOptions {
     let mut options = server.options(db, "b", vec![server.file(db, "input", file)]);
-    options.columns = Some(case.columns.iter().map(|&name| name.to_owned()).collect());
-    options.shares = Some(Memory {
+    options.input.columns = Some(case.columns.iter().map(|&name| name.to_owned()).collect());
+    options.limits.shares = Some(Memory {
         threads: 3,
         chunk_bytes: 50,
         record_bytes_max: 1 << 20,
@@ -103,7 +103,7 @@ fn generated_values_are_those_of_load_data() {
             let options = options(&server, &db, case, &case.file(rows));
             let load = format!(
                 "LOAD DATA INFILE '{}' INTO TABLE a ({})",
-                options.files[0].display(),
+                options.input.files[0].display(),
                 case.columns.join(",")
             );
             db.sql(&load);
@@ -139,7 +139,7 @@ fn values_go_on_where_the_table_was() {
     db.sql("INSERT INTO a (v) VALUES (1), (2), (3)");
     db.sql("DELETE FROM a");
     let mut options = options(&server, &db, case, &case.file(5));
-    db.sql(&format!("LOAD DATA INFILE '{}' INTO TABLE a (v)", options.files[0].display()));
+    db.sql(&format!("LOAD DATA INFILE '{}' INTO TABLE a (v)", options.input.files[0].display()));
     server.load(&options).unwrap();
     same_rows(&mut db, "b", "a", &["PRIMARY"]);
     options.mode = Mode::Replace;
@@ -165,7 +165,8 @@ fn a_type_without_further_values_stops_the_load() {
         db.sql("TRUNCATE a");
         db.sql("TRUNCATE b");
         let options = options(&server, &db, case, &case.file(rows));
-        let load = format!("LOAD DATA INFILE '{}' INTO TABLE a (v)", options.files[0].display());
+        let load =
+            format!("LOAD DATA INFILE '{}' INTO TABLE a (v)", options.input.files[0].display());
         assert_eq!(db.try_sql(&load).is_ok(), fits, "{rows}");
         let outcome = server.load(&options);
         assert_eq!(outcome.is_ok(), fits, "{rows}: {outcome:?}");

@@ -63,9 +63,9 @@ impl Case<'_> {
 
         let rejects = self.server.folder(&db.name).join("refused");
         let mut options = self.server.options(db, "b", vec![path]);
-        options.charset = self.file.name().to_owned();
-        options.rejects = Some(rejects.clone());
-        options.rejects_max = ROWS;
+        options.input.charset = self.file.name().to_owned();
+        options.rows.rejects = Some(rejects.clone());
+        options.rows.rejects_max = ROWS;
         let what = format!("{:?} from a file in {:?}", self.charset, self.file);
         let report = self.server.load(&options).unwrap_or_else(|error| panic!("{what}: {error}"));
         let reasons = match report.rejects {

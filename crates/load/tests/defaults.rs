@@ -77,7 +77,7 @@ fn expressions_are_evaluated_once_for_all_rows() {
     create(&mut db, &columns);
     let path = server.file(&db, "input", "1\n2\n3\n");
     let mut options = server.options(&db, "b", vec![path.clone()]);
-    options.columns = Some(vec!["id".to_owned()]);
+    options.input.columns = Some(vec!["id".to_owned()]);
     let before = db.text("SELECT NOW(6)");
     server.load(&options).unwrap();
     let moment = db.text("SELECT c0 FROM b WHERE id=2");
@@ -107,7 +107,7 @@ fn what_is_not_one_value_for_all_rows_is_refused_by_name() {
         db.sql("DROP TABLE IF EXISTS a, b");
         create(&mut db, &[format!("v {column}")]);
         let mut options = server.options(&db, "b", vec![path.clone()]);
-        options.columns = Some(vec!["id".to_owned()]);
+        options.input.columns = Some(vec!["id".to_owned()]);
         let error = server.load(&options).unwrap_err();
         assert!(matches!(error, Error::Unfit { .. }), "{column}: {error}");
         let text = error.to_string();
@@ -124,8 +124,8 @@ fn an_expression_whose_value_nobody_asked_for_is_refused() {
     create(&mut db, &["v VARCHAR(9)".to_owned()]);
     let path = server.file(&db, "input", "1\n2\n");
     let mut options = server.options(&db, "b", vec![path]);
-    options.columns = Some(vec!["id".to_owned()]);
-    options.expressions = vec![("v".to_owned(), "CONCAT('a', 'b')".to_owned())];
+    options.input.columns = Some(vec!["id".to_owned()]);
+    options.rows.expressions = vec![("v".to_owned(), "CONCAT('a', 'b')".to_owned())];
     let error = server.load(&options).unwrap_err();
     assert!(error.to_string().contains("column v: the server was not asked"), "{error}");
 
@@ -176,8 +176,8 @@ fn zero_dates_are_defaults_where_the_server_takes_them() {
             db.sql("SET sql_mode='ALLOW_INVALID_DATES'");
             create(&mut db, &[format!("v {column}")]);
             let mut options = server.options(&db, "b", vec![path.clone()]);
-            options.columns = Some(vec!["id".to_owned()]);
-            options.sql_mode = Some(mode.to_owned());
+            options.input.columns = Some(vec!["id".to_owned()]);
+            options.rows.sql_mode = Some(mode.to_owned());
             db.sql(&format!("SET sql_mode='STRICT_TRANS_TABLES,{mode}'"));
             let load = format!("LOAD DATA INFILE '{}' INTO TABLE a (id)", path.display());
             let theirs = db.try_sql(&load);
@@ -207,9 +207,9 @@ fn a_time_zone_can_be_given() {
         db.sql("TRUNCATE a");
         db.sql("TRUNCATE b");
         let mut options = server.options(&db, "b", vec![path.clone()]);
-        options.columns = Some(vec!["id".to_owned(), "t".to_owned()]);
-        options.time_zone = Some(zone.to_owned());
-        options.rejects_max = 2;
+        options.input.columns = Some(vec!["id".to_owned(), "t".to_owned()]);
+        options.rows.time_zone = Some(zone.to_owned());
+        options.rows.rejects_max = 2;
         let report = server.load(&options).unwrap();
         db.sql(&format!("SET time_zone='{zone}'"));
         let unix = db.text("SELECT UNIX_TIMESTAMP(u) FROM b WHERE id=1");
@@ -226,7 +226,7 @@ fn a_time_zone_can_be_given() {
         same_rows(&mut db, "b", "a", &["PRIMARY"]);
     }
     let mut options = server.options(&db, "b", vec![path]);
-    options.time_zone = Some("Europe/Atlantis".to_owned());
+    options.rows.time_zone = Some("Europe/Atlantis".to_owned());
     let error = server.load(&options).unwrap_err().to_string();
     assert!(error.contains("does not know the time zone Europe/Atlantis; "), "{error}");
 }

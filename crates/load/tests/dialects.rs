@@ -64,9 +64,9 @@ impl Case {
         let path = server.file(db, "input", &self.bytes);
         let theirs = db.try_sql(&self.load_data(&path)).err().map(|error| error.to_string());
         let mut options = server.options(db, "b", vec![path]);
-        options.dialect = self.dialect.clone();
-        options.columns = Some(self.list.clone());
-        options.skip_lines = self.skip_lines;
+        options.input.dialect = self.dialect.clone();
+        options.input.columns = Some(self.list.clone());
+        options.input.skip_lines = self.skip_lines;
         let ours = server.load(&options);
         let shown = || format!("{:?} {:?} {}", self.dialect, self.list, self.bytes.escape_ascii());
         match (&theirs, ours) {
@@ -276,10 +276,10 @@ fn texts_take_the_rest_of_a_row_of_fixed_size() {
     db.sql("CREATE OR REPLACE TABLE b (c0 TEXT, c1 INT(3))");
     let path = server.file(&db, "input", "x");
     let mut options = server.options(&db, "b", vec![path]);
-    options.dialect = dialect("", None, None, "");
+    options.input.dialect = dialect("", None, None, "");
     assert!(matches!(server.load(&options), Err(Error::Usage(_))));
-    options.dialect.lines_terminated_by = b"\n".to_vec();
-    options.columns = Some(list(&["@x", "c1"]));
+    options.input.dialect.lines_terminated_by = b"\n".to_vec();
+    options.input.columns = Some(list(&["@x", "c1"]));
     assert!(matches!(server.load(&options), Err(Error::Usage(_))));
 }
 
@@ -388,9 +388,9 @@ fn a_header_says_where_fields_go_in_any_order() {
     db.sql("CREATE TABLE b (id INT PRIMARY KEY, `\u{c4}rger` INT NOT NULL, n INT DEFAULT 7)");
     let path = |bytes: &str| server.file(&db, "input", bytes);
     let mut options = server.options(&db, "b", Vec::new());
-    options.dialect = Dialect::csv();
-    options.header = true;
-    options.files = vec![path("@note,\u{e4}RGER,ID\nx,5,1\n\"y\n\",6,2\n")];
+    options.input.dialect = Dialect::csv();
+    options.input.header = true;
+    options.input.files = vec![path("@note,\u{e4}RGER,ID\nx,5,1\n\"y\n\",6,2\n")];
     assert_eq!(server.load(&options).unwrap().rows, 2);
     assert_eq!(
         db.text("SELECT GROUP_CONCAT(CONCAT_WS(':', id, `\u{e4}rger`, n) ORDER BY id) FROM b"),
@@ -403,19 +403,19 @@ fn a_header_says_where_fields_go_in_any_order() {
         ("n", &["`id`", "`\u{c4}rger`"]),
         ("id,n,ID", &["twice"]),
     ] {
-        options.files = vec![path(&format!("{header}\n1,2,3,4\n"))];
+        options.input.files = vec![path(&format!("{header}\n1,2,3,4\n"))];
         let error = server.load(&options).unwrap_err();
         assert_eq!(error.exit_status(), 2);
         let text = error.to_string();
         assert!(wanted.iter().all(|part| text.contains(part)), "{text}");
     }
-    options.files = vec![server.file(&db, "input", b"n,id,\xc4rger\n3,1,2\n")];
-    options.charset = "latin1".to_owned();
+    options.input.files = vec![server.file(&db, "input", b"n,id,\xc4rger\n3,1,2\n")];
+    options.input.charset = "latin1".to_owned();
     assert_eq!(server.load(&options).unwrap().rows, 1);
     db.sql("DELETE FROM b");
     // The list says what the header's names are worth.
-    options.columns = Some(list(&["id", "\u{c4}rger", "@extra"]));
-    options.files = vec![server.file(&db, "input", "one,two,three\n1,2,x\n")];
+    options.input.columns = Some(list(&["id", "\u{c4}rger", "@extra"]));
+    options.input.files = vec![server.file(&db, "input", "one,two,three\n1,2,x\n")];
     assert_eq!(server.load(&options).unwrap().rows, 1);
 }
 
@@ -431,7 +431,7 @@ fn a_null_token_is_null_where_it_is_not_quoted() {
         db.sql("CREATE OR REPLACE TABLE b (id INT PRIMARY KEY, v VARCHAR(9))");
         let path = server.file(&db, "input", "1,\n2,\"\"\n3,-\n4,\\N\n5,NULL\n6,- \n");
         let mut options = server.options(&db, "b", vec![path]);
-        options.dialect = Dialect { null_token: Some(token.into()), ..Dialect::csv() };
+        options.input.dialect = Dialect { null_token: Some(token.into()), ..Dialect::csv() };
         server.load(&options).unwrap();
         let seen =
             db.text("SELECT GROUP_CONCAT(CONCAT(id, ':', COALESCE(v, 'NULL')) ORDER BY id) FROM b");
@@ -464,8 +464,8 @@ fn text_is_read_by_characters_and_bytes_are_not() {
             path.display()
         ));
         let mut options = server.options(&db, "b", vec![path]);
-        options.dialect = dialect("|", None, Some(b'\\'), "\n");
-        options.charset = charset.to_owned();
+        options.input.dialect = dialect("|", None, Some(b'\\'), "\n");
+        options.input.charset = charset.to_owned();
         let ours = server.load(&options);
         assert_eq!(ours.is_ok(), theirs.is_ok(), "{charset}: {ours:?}\ntheirs {theirs:?}");
         assert_eq!(rows(&mut db, "b"), rows(&mut db, "a"), "{charset}");

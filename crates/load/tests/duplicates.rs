@@ -123,7 +123,7 @@ impl Order {
 
 /// Chunks of a few rows, runs of a few entries.
 fn small(options: &mut LoadOptions, threads: usize) {
-    options.shares = Some(Memory {
+    options.limits.shares = Some(Memory {
         threads,
         chunk_bytes: 300,
         record_bytes_max: 1 << 20,
@@ -231,7 +231,7 @@ fn equal_primary_keys_are_found_across_chunks_and_files() {
                 server.file(&db, "two.csv", two.concat()),
             ];
             let mut options = server.options(&db, "b", paths.clone());
-            options.dialect = Dialect::csv();
+            options.input.dialect = Dialect::csv();
             options.mode = Mode::Replace;
             small(&mut options, 2);
             let error = server.load(&options).unwrap_err();

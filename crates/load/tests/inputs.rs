@@ -30,13 +30,13 @@ fn files_are_one_after_the_other_and_each_has_its_header() {
         server.file(&db, "3.csv", "E,ID,Two Words\nx,2,NULL"),
     ];
     let mut options = server.options(&db, "b", paths);
-    options.dialect = Dialect::csv();
-    options.header = true;
+    options.input.dialect = Dialect::csv();
+    options.input.header = true;
     let report = server.load(&options).unwrap();
     assert_eq!((report.rows, report.sorted_input), (3, false));
     assert_eq!(rows(&mut db), "1:610D0A:1.50:x 2:1.50:x 3:63:1.50:y");
     // A file with other columns is not taken for one of these.
-    options.files.push(server.file(&db, "4.csv", "id,e\n7,x\n"));
+    options.input.files.push(server.file(&db, "4.csv", "id,e\n7,x\n"));
     options.mode = Mode::Replace;
     let error = server.load(&options).unwrap_err();
     assert!(error.to_string().contains("4.csv"), "{error}");
@@ -51,8 +51,8 @@ fn columns_that_are_left_out_get_their_default() {
     db.sql(&TABLE.replace("TABLE b", "TABLE a"));
     let path = server.file(&db, "input", "skipped\n2\n1\n");
     let mut options = server.options(&db, "b", vec![path.clone()]);
-    options.columns = Some(vec!["ID".to_owned()]);
-    options.skip_lines = 1;
+    options.input.columns = Some(vec!["ID".to_owned()]);
+    options.input.skip_lines = 1;
     server.load(&options).unwrap();
     db.sql(&format!("LOAD DATA INFILE '{}' INTO TABLE a IGNORE 1 LINES (id)", path.display()));
     same_rows(&mut db, "b", "a", &["PRIMARY", "two words"]);
@@ -73,9 +73,9 @@ fn a_column_list_that_cannot_be_meant_is_an_error_before_anything_is_done() {
         (list(&["u"]), "`id`"),
     ] {
         let mut options = server.options(&db, "b", vec![path.clone()]);
-        options.columns = columns;
-        options.dialect = Dialect::csv();
-        options.skip_lines = 1;
+        options.input.columns = columns;
+        options.input.dialect = Dialect::csv();
+        options.input.skip_lines = 1;
         let error = server.load(&options).unwrap_err();
         assert!(matches!(error, Error::Usage(_)), "{error}");
         assert_eq!(error.exit_status(), 2);
@@ -85,12 +85,12 @@ fn a_column_list_that_cannot_be_meant_is_an_error_before_anything_is_done() {
     // A default that is no constant is fine when the input has the column.
     db.sql("ALTER TABLE b MODIFY u VARCHAR(40) NOT NULL DEFAULT UUID()");
     let mut options = server.options(&db, "b", vec![path.clone()]);
-    options.dialect = Dialect::csv();
-    options.columns = list(&["id"]);
-    options.skip_lines = 1;
+    options.input.dialect = Dialect::csv();
+    options.input.columns = list(&["id"]);
+    options.input.skip_lines = 1;
     let error = server.load(&options).unwrap_err();
     assert!(error.to_string().to_lowercase().contains("uuid() can differ"), "{error}");
-    options.columns = list(&["id", "u"]);
+    options.input.columns = list(&["id", "u"]);
     assert_eq!(server.load(&options).unwrap().rows, 1);
     assert_eq!(db.text("SELECT u FROM b"), "2024-01-01");
 }
@@ -124,11 +124,11 @@ fn modes_say_what_becomes_of_the_rows_before() {
     assert_eq!(rows(&mut db), loaded);
     assert_eq!(db.tables(), ["b"]);
     // Nothing to load replaces by nothing.
-    options.files = vec![server.file(&db, "empty", "")];
+    options.input.files = vec![server.file(&db, "empty", "")];
     assert_eq!(server.load(&options).unwrap().rows, 0);
     assert_eq!(rows(&mut db), "");
     options.mode = Mode::Append;
-    options.files = vec![server.file(&db, "input", "5\ta\t1\t\\N\tx\n")];
+    options.input.files = vec![server.file(&db, "input", "5\ta\t1\t\\N\tx\n")];
     assert_eq!(server.load(&options).unwrap().rows, 1);
 }
 
@@ -151,7 +151,7 @@ fn comments_options_and_grants_stay() {
     let granted = grants(&mut db);
     let path = server.file(&db, "input", "1\t10\n2\t20\n");
     let mut options = server.options(&db, "b", vec![path]);
-    options.columns = Some(vec!["id".to_owned(), "v".to_owned()]);
+    options.input.columns = Some(vec!["id".to_owned(), "v".to_owned()]);
     server.load(&options).unwrap();
     options.mode = Mode::Replace;
     server.load(&options).unwrap();
@@ -180,8 +180,8 @@ fn odd_names_are_names() {
         let path = server.file(&db, "input", "k`\u{e9},i d\nx,2\ny,1\n");
         let mut options = server.options(&db, table, vec![path]);
         options.database.clone_from(&database);
-        options.dialect = Dialect::csv();
-        options.header = true;
+        options.input.dialect = Dialect::csv();
+        options.input.header = true;
         let report = server.load(&options).unwrap_or_else(|error| panic!("{table}: {error}"));
         assert_eq!(report.rows, 2);
         assert_eq!(db.text(&format!("CHECK TABLE {name} EXTENDED")), format!("{database}.{table}"));
@@ -204,7 +204,7 @@ fn invisible_columns_are_left_out_unless_they_are_named() {
     db.sql(&format!("LOAD DATA INFILE '{}' INTO TABLE a", path.display()));
     same_rows(&mut db, "b", "a", &["PRIMARY"]);
     options.mode = Mode::Replace;
-    options.columns = Some(vec!["id".to_owned(), "i".to_owned()]);
+    options.input.columns = Some(vec!["id".to_owned(), "i".to_owned()]);
     server.load(&options).unwrap();
     assert_eq!(db.text("SELECT CONCAT_WS(',', id, i, v) FROM b"), "1,2");
 }

@@ -27,9 +27,9 @@ fn load(
         db.sql(&format!("CREATE TABLE b {definition}"));
         let mut options = server.options(db, "b", vec![path.clone()]);
         options.path = way;
-        options.rules = RowRules::Insert;
-        options.on_duplicate = rule;
-        options.columns = Some(columns.iter().map(|&name| name.to_owned()).collect());
+        options.rows.rules = RowRules::Insert;
+        options.rows.on_duplicate = rule;
+        options.input.columns = Some(columns.iter().map(|&name| name.to_owned()).collect());
         server.load(&options).map(|report| report.rows)
     };
     ways.map(load).into()

@@ -162,7 +162,10 @@ fn a_table_of_any_shape_gets_the_rows_of_load_data_and_stays_what_it_was() {
             let options = options(&server, &db, path, shape);
             let report = server.load(&options).unwrap_or_else(|e| panic!("{}: {e}", shape.what));
             assert_eq!((report.rows, report.path), (ROWS, path.name()), "{}", shape.what);
-            db.sql(&format!("LOAD DATA INFILE '{}' INTO TABLE theirs", options.files[0].display()));
+            db.sql(&format!(
+                "LOAD DATA INFILE '{}' INTO TABLE theirs",
+                options.input.files[0].display()
+            ));
             let rows =
                 |db: &mut Db, table: &str| db.rows(&format!("SELECT * FROM {table} ORDER BY a"));
             let (ours, theirs) = (rows(&mut db, "t"), rows(&mut db, "theirs"));
@@ -220,7 +223,7 @@ fn a_row_that_refers_to_nothing_is_refused_and_nothing_is_in() {
         let error = server.load(&options).unwrap_err().to_string();
         assert!(error.contains("line 251") && error.contains("foreign key"), "{error}");
         assert_eq!(db.number("SELECT COUNT(*) FROM t"), 0);
-        options.rejects_max = 1;
+        options.rows.rejects_max = 1;
         let report = server.load(&options).unwrap();
         assert_eq!((report.rows, report.rejects), (499, 1));
         assert_eq!(db.tables(), ["parent", "t"]);

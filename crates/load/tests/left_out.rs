@@ -38,7 +38,7 @@ fn random_tables_with_conflicts_are_as_load_data_makes_them() {
 
 /// Chunks of a few rows, runs of a few entries.
 fn small(options: &mut LoadOptions, threads: usize) {
-    options.shares = Some(Memory {
+    options.limits.shares = Some(Memory {
         threads,
         chunk_bytes: 300,
         record_bytes_max: 1 << 20,
@@ -69,7 +69,7 @@ fn values_that_are_alike_are_left_out() {
             db.sql(&load);
             let mut options = server.options(&db, "b", vec![path.clone()]);
             small(&mut options, 1 + threads);
-            options.on_duplicate = on_duplicate;
+            options.rows.on_duplicate = on_duplicate;
             let report = server.load(&options).unwrap_or_else(|error| panic!("{what}: {error}"));
             assert_eq!(report.duplicates, 1, "{what}");
             same_rows(&mut db, "b", "a", &["PRIMARY", "u"]);
@@ -90,12 +90,12 @@ fn the_log_says_which_key_and_to_whom() {
     let two = server.file(&db, "two.csv", "id,a,n\n4,Z,\n3,x ,1\n2,q,1\n5,NULL,NULL\n5,\"x\",4");
     // `4,Z,` is refused, for an empty n.
     let mut options = server.options(&db, "b", vec![one.clone(), two.clone()]);
-    options.dialect = Dialect::csv();
-    options.header = true;
-    options.columns = Some(["id", "a`k", "n"].map(str::to_owned).to_vec());
-    options.rejects_max = 2;
+    options.input.dialect = Dialect::csv();
+    options.input.header = true;
+    options.input.columns = Some(["id", "a`k", "n"].map(str::to_owned).to_vec());
+    options.rows.rejects_max = 2;
     let logged = server.folder(&db.name).join("left_out");
-    options.duplicates = Some(logged.clone());
+    options.rows.duplicates = Some(logged.clone());
     let rows = |db: &mut Db| db.text("SELECT GROUP_CONCAT(id, ':', n ORDER BY id) FROM b");
     let lost = |line: &Value| {
         let text = |value: &Value| value.as_str().unwrap().rsplit('/').next().unwrap().to_owned();
@@ -112,7 +112,7 @@ fn the_log_says_which_key_and_to_whom() {
         )
     };
 
-    options.on_duplicate = OnDuplicate::Skip;
+    options.rows.on_duplicate = OnDuplicate::Skip;
     let report = server.load(&options).unwrap();
     assert_eq!((report.rows, report.rejects, report.duplicates), (4, 2, 3));
     assert_eq!(rows(&mut db), "1:1,2:2");
@@ -131,7 +131,7 @@ fn the_log_says_which_key_and_to_whom() {
     let winner = format!("skipped for {} line 5, which has the same `PRIMARY` key", one.display());
     assert_eq!(reason, winner);
 
-    options.on_duplicate = OnDuplicate::Replace;
+    options.rows.on_duplicate = OnDuplicate::Replace;
     options.mode = Mode::Replace;
     let report = server.load(&options).unwrap();
     assert_eq!((report.rows, report.rejects, report.duplicates), (2, 2, 5));
@@ -148,8 +148,8 @@ fn the_log_says_which_key_and_to_whom() {
     assert_eq!(db.tables(), ["b"]);
 
     // Nothing is left out the next time: the files are empty.
-    options.files = vec![one];
-    options.rejects_max = 1;
+    options.input.files = vec![one];
+    options.rows.rejects_max = 1;
     assert_eq!(server.load(&options).unwrap().duplicates, 0);
     assert!(std::fs::read(&logged).unwrap().is_empty() && Reasons::of(&logged).lines.is_empty());
 }
@@ -173,13 +173,13 @@ fn losers_beyond_the_memory_for_them_spill() {
         let word = word(on_duplicate);
         db.sql(&format!("LOAD DATA INFILE '{}' {word} INTO TABLE a", path.display()));
         let mut options = server.options(&db, "b", vec![path.clone()]);
-        options.on_duplicate = on_duplicate;
+        options.rows.on_duplicate = on_duplicate;
         options.mode = Mode::Replace;
-        options.memory_bytes_max = 29 << 20;
+        options.limits.memory_bytes_max = 29 << 20;
         let report = server.load(&options).unwrap();
         assert!(report.duplicates >= 30_000, "{}", report.duplicates);
         same_rows(&mut db, "b", "a", &["PRIMARY", "u", "u_2"]);
-        assert_eq!(std::fs::read_dir(&options.temp_dir).unwrap().count(), 0);
+        assert_eq!(std::fs::read_dir(&options.limits.temp_dir).unwrap().count(), 0);
     }
 }
 
@@ -191,8 +191,8 @@ fn too_many_losers_for_the_memory_are_an_error() {
     db.sql("CREATE TABLE b (id INT PRIMARY KEY)");
     let path = server.file(&db, "input", "1\n".repeat(600_000));
     let mut options = server.options(&db, "b", vec![path]);
-    options.on_duplicate = OnDuplicate::Skip;
-    options.shares = Some(Memory {
+    options.rows.on_duplicate = OnDuplicate::Skip;
+    options.limits.shares = Some(Memory {
         threads: 1,
         chunk_bytes: 40_000,
         record_bytes_max: 1 << 20,
@@ -206,6 +206,6 @@ fn too_many_losers_for_the_memory_are_an_error() {
     }
     assert_eq!(db.tables(), ["b"]);
     assert_eq!(db.number("SELECT COUNT(*) FROM b"), 0);
-    options.shares = None;
+    options.limits.shares = None;
     assert_eq!(server.load(&options).unwrap().duplicates, 599_999);
 }

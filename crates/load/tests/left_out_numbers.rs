@@ -30,8 +30,8 @@ fn with_refused(random: &mut Random, text: &str) -> String {
 
 fn options(server: &Server, db: &Db, file: &str, random: &mut Random) -> load::LoadOptions {
     let mut options = server.options(db, "b", vec![server.file(db, "input", file)]);
-    options.columns = Some(vec!["id".to_owned(), "u".to_owned()]);
-    options.shares = Some(Memory {
+    options.input.columns = Some(vec!["id".to_owned(), "u".to_owned()]);
+    options.limits.shares = Some(Memory {
         threads: random.between(1, 3),
         chunk_bytes: random.pick(&[20, 200, 2000]),
         record_bytes_max: 1 << 20,
@@ -91,8 +91,8 @@ fn numbers_are_those_of_load_data_where_rows_are_left_out() {
                 println!("{what}: {theirs:?}");
                 continue;
             }
-            options.on_duplicate = on_duplicate;
-            options.rejects_max = random.pick(&[3, 100]);
+            options.rows.on_duplicate = on_duplicate;
+            options.rows.rejects_max = random.pick(&[3, 100]);
             let report = server.load(&options).unwrap_or_else(|e| panic!("{what}: {e}\n{ours}"));
             assert_eq!(report.rows, db.number("SELECT COUNT(*) FROM a"), "{what}");
             let rows = |db: &mut Db, table: &str| {

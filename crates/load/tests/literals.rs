@@ -254,10 +254,10 @@ fn check(server: &Server, literals: &[String], charset: &str, sql_mode: &str) ->
         db.sql("TRUNCATE b");
         let mut options = server.options(&db, "b", Vec::new());
         options.path = way;
-        options.rules = RowRules::Insert;
-        options.charset = charset.to_owned();
-        options.sql_mode = Some(sql_mode.to_owned());
-        options.rejects_max = 1_000_000;
+        options.rows.rules = RowRules::Insert;
+        options.input.charset = charset.to_owned();
+        options.rows.sql_mode = Some(sql_mode.to_owned());
+        options.rows.rejects_max = 1_000_000;
         let mut reader =
             SqlReader::open(std::slice::from_ref(&path), SqlOptions::default()).unwrap();
         reader.next().unwrap().unwrap();

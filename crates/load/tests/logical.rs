@@ -33,7 +33,7 @@ fn many_portions_make_the_table_that_load_data_makes() {
     for path in PATHS {
         let mut options = options(&server, &db, path, &text);
         options.mode = Mode::Replace;
-        options.memory_bytes_max = 32 << 20;
+        options.limits.memory_bytes_max = 32 << 20;
         let report: Report = server.load(&options).unwrap();
         assert_eq!((report.rows, report.rejects, report.path), (30_000, 0, path.name()));
         let logical = report.logical.unwrap();
@@ -55,11 +55,11 @@ fn a_refused_row_fails_the_load_or_is_written_down() {
         let error = server.load(&options).unwrap_err().to_string();
         assert!(error.contains("input line 778 "), "{error}");
         assert_eq!(db.tables(), ["b"]);
-        options.rejects_max = 1;
-        options.rejects = Some(server.folder(&db.name).join("rejects"));
+        options.rows.rejects_max = 1;
+        options.rows.rejects = Some(server.folder(&db.name).join("rejects"));
         let report = server.load(&options).unwrap();
         assert_eq!((report.rows, report.rejects), (19_999, 1));
-        let rejects = std::fs::read_to_string(options.rejects.unwrap()).unwrap();
+        let rejects = std::fs::read_to_string(options.rows.rejects.unwrap()).unwrap();
         assert_eq!(rejects, format!("x\t{}\ttext \\t 777\t\\N\n", 777 * 7 % 1000));
         db.sql("DELETE FROM b");
     }
@@ -74,7 +74,7 @@ fn values_are_counted_as_by_one_load_data() {
     for path in PATHS {
         db.sql(&format!("CREATE OR REPLACE TABLE b {columns}"));
         let mut options = options(&server, &db, path, &text);
-        options.memory_bytes_max = 32 << 20;
+        options.limits.memory_bytes_max = 32 << 20;
         assert_eq!(server.load(&options).unwrap().rows, 20_000);
         let file = server.file(&db, "theirs", &text);
         db.sql(&format!("CREATE OR REPLACE TABLE a {columns}"));
@@ -110,8 +110,8 @@ fn rules_for_duplicates_are_those_of_the_server_in_input_order() {
                     "CREATE TABLE b (id INT PRIMARY KEY, k INT, c VARCHAR(40), n INT, KEY k (k){keys})"
                 ));
                 let mut options = options(&server, &db, path, &text);
-                options.on_duplicate = rule;
-                options.memory_bytes_max = 32 << 20;
+                options.rows.on_duplicate = rule;
+                options.limits.memory_bytes_max = 32 << 20;
                 server.load(&options).unwrap();
                 let file = server.file(&db, "theirs", &text);
                 db.sql("CREATE OR REPLACE TABLE a LIKE b");
@@ -144,11 +144,11 @@ fn tables_that_keep_their_identity_get_all_rows_in_one_transaction() {
         let sum = db.text("CHECKSUM TABLE b");
         // A row without a parent is one that the server refuses.
         let bad = format!("{good}9999\t1000\torphan\t1\n");
-        options.files = vec![server.file(&db, "bad", bad)];
+        options.input.files = vec![server.file(&db, "bad", bad)];
         let error = server.load(&options).unwrap_err().to_string();
         assert!(error.contains("bad line 5001 ") && error.contains("foreign key"), "{error}");
         assert_eq!(db.text("CHECKSUM TABLE b"), sum);
-        options.rejects_max = 1;
+        options.rows.rejects_max = 1;
         let report = server.load(&options).unwrap();
         assert_eq!((report.rows, report.rejects), (5_000, 1));
         assert_eq!(db.text("CHECKSUM TABLE b"), sum);

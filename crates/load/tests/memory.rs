@@ -45,7 +45,7 @@ fn runs_that_do_not_fit_are_spilled() {
     for (threads, run_bytes) in [(1, 1 << 20), (1, 2 << 20), (3, 4 << 20)] {
         db.sql("TRUNCATE b");
         let mut options = server.options(&db, "b", vec![path.clone()]);
-        options.shares = Some(Memory {
+        options.limits.shares = Some(Memory {
             threads,
             chunk_bytes: 30_000,
             record_bytes_max: 1 << 20,
@@ -60,7 +60,7 @@ fn runs_that_do_not_fit_are_spilled() {
         let ours = Exported::new(&server, &mut db, "b");
         ours.verify(&mut db, &folder);
         same_stored(&ours, &theirs);
-        let left = std::fs::read_dir(&options.temp_dir).unwrap().count();
+        let left = std::fs::read_dir(&options.limits.temp_dir).unwrap().count();
         assert_eq!(left, 0, "files in the temporary folder");
     }
 }
@@ -80,7 +80,7 @@ fn too_little_memory_is_an_error_that_names_the_need() {
     let path = server.file(&db, "input", rows);
     let mut options = server.options(&db, "b", vec![path.clone()]);
     for (mebibytes, fits) in [(1, false), (27, false), (28, false), (64, true)] {
-        options.memory_bytes_max = mebibytes << 20;
+        options.limits.memory_bytes_max = mebibytes << 20;
         match server.load(&options) {
             Err(error @ Error::Memory { .. }) => {
                 assert!(!fits && error.to_string().contains(": the least is "), "{error}");
@@ -119,12 +119,12 @@ fn values_of_megabytes_are_loaded_or_named() {
     let path = server.file(&db, "input", rows);
     db.sql(&format!("LOAD DATA INFILE '{}' INTO TABLE a CHARACTER SET utf8mb4", path.display()));
     let mut options = server.options(&db, "b", vec![path.clone()]);
-    options.memory_bytes_max = 64 << 20;
+    options.limits.memory_bytes_max = 64 << 20;
     let error = server.load(&options).unwrap_err().to_string();
     assert!(error.contains("input line 300 (byte ") && error.contains("--memory"), "{error}");
     assert_eq!(db.tables(), ["a", "b"]);
 
-    options.memory_bytes_max = 512 << 20;
+    options.limits.memory_bytes_max = 512 << 20;
     assert_eq!(server.load(&options).unwrap().rows, 400);
     same_rows(&mut db, "b", "a", &["PRIMARY", "t", "v"]);
     let folder = server.folder(&db.name);

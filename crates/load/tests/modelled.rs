@@ -118,8 +118,8 @@ impl<'a> Scene<'a> {
             (0..FILES).map(|file| server.file(&db, &format!("{file}.txt"), lines(file))).collect();
         let mut options = server.options(&db, "t", files);
         (options.path, options.mode) = (way.path, way.mode);
-        options.batches.connections = Some(2);
-        options.lock_wait_seconds = 10;
+        options.limits.batches.connections = Some(2);
+        options.server.lock_wait_seconds = 10;
         let proxy =
             Proxy::start(server.folder(&db.name).join("proxy"), server.test_server().socket());
         let connect =

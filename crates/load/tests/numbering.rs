@@ -79,9 +79,9 @@ fn number(random: &mut Random, declaration: &str, row: usize) -> String {
 fn options(server: &Server, db: &Db, random: &mut Random, case: &Case) -> LoadOptions {
     let file = server.file(db, "mixed", case.file(true));
     let mut options = server.options(db, "b", vec![file]);
-    options.rejects_max = case.rejects_max;
-    options.sql_mode = Some(mode(case).to_owned());
-    options.shares = Some(Memory {
+    options.rows.rejects_max = case.rejects_max;
+    options.rows.sql_mode = Some(mode(case).to_owned());
+    options.limits.shares = Some(Memory {
         threads: random.between(1, 3),
         chunk_bytes: random.pick(&[20, 60, 2000]),
         record_bytes_max: 1 << 20,
@@ -139,7 +139,7 @@ fn good_rows_are_numbered_as_if_the_refused_ones_were_not_there() {
             case.declaration,
             case.start,
             case.step,
-            options.sql_mode,
+            options.rows.sql_mode,
             case.file(true)
         );
         let ours = server.load(&options);

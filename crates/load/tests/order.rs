@@ -38,8 +38,8 @@ fn options(server: &Server, db: &Db, path: LoadPath, text: &str) -> LoadOptions 
     let file = server.file(db, "input", text);
     let mut options = server.options(db, "b", vec![file]);
     options.path = path;
-    options.batches.connections = Some(6);
-    options.shares = Some(Memory {
+    options.limits.batches.connections = Some(6);
+    options.limits.shares = Some(Memory {
         threads: 2,
         chunk_bytes: 6_000,
         record_bytes_max: 1 << 20,
@@ -99,7 +99,7 @@ fn the_order_of_the_input_decides_who_stays() {
                 both(&mut db, SEVERAL, if mode == Mode::Append { FILLING } else { "" });
                 let mut options = options(&server, &db, path, &text);
                 options.mode = mode;
-                options.on_duplicate = rule;
+                options.rows.on_duplicate = rule;
                 let before = db.number("SELECT COUNT(*) FROM b");
                 let report: Report = server.load(&options).unwrap();
                 let logical = report.logical.as_ref().unwrap();
@@ -129,7 +129,7 @@ fn the_last_row_of_a_key_updates_it() {
             both(&mut db, ONE, if mode == Mode::Append { FILLING } else { "" });
             let mut options = options(&server, &db, path, &text);
             options.mode = mode;
-            options.on_duplicate = OnDuplicate::Update;
+            options.rows.on_duplicate = OnDuplicate::Update;
             match server.load(&options) {
                 Ok(_) => {}
                 // LOAD DATA has no such rule.
@@ -156,7 +156,7 @@ fn updates_by_several_keys_come_one_after_the_other() {
     both(&mut db, columns, "SELECT seq + 200000, 'B', seq + 100000, 'old' FROM seq_1_to_300");
     let mut options = options(&server, &db, LoadPath::Insert, &text);
     options.mode = Mode::Append;
-    options.on_duplicate = OnDuplicate::Update;
+    options.rows.on_duplicate = OnDuplicate::Update;
     let report = server.load(&options);
     let text_of = |report: &Report| report.notes.join("; ");
     // Rows that are there have a v that rows of the input take: who comes second is refused.
@@ -183,8 +183,8 @@ fn sorted_rows_of_one_key_keep_their_order() {
         let text = lines(&mut random, ROWS, 3000);
         both(&mut db, ONE, "");
         let mut options = options(&server, &db, path, &text);
-        options.on_duplicate = rule;
-        options.sort_input = Some(true);
+        options.rows.on_duplicate = rule;
+        options.limits.sort_input = Some(true);
         let report = server.load(&options).unwrap();
         assert!(report.stages.iter().any(|stage| stage.name == "sort"), "{:?}", report.stages);
         oracle(&mut db, &server, &text, rule);
@@ -204,8 +204,8 @@ fn keys_that_only_the_server_knows_are_taken_in_order() {
         let text = lines(&mut random, ROWS / 4, 3000);
         both(&mut db, columns, "");
         let mut options = options(&server, &db, LoadPath::Stream, &text);
-        options.on_duplicate = rule;
-        options.columns = Some(["id", "u", "v", "c"].map(str::to_owned).to_vec());
+        options.rows.on_duplicate = rule;
+        options.input.columns = Some(["id", "u", "v", "c"].map(str::to_owned).to_vec());
         let report = server.load(&options).unwrap();
         let notes = report.notes.join("; ");
         assert!(notes.contains("one after the other"), "{notes}");
@@ -243,8 +243,8 @@ fn generated_numbers_under_replace_are_those_of_load_data() {
         for rule in [OnDuplicate::Replace, OnDuplicate::Skip] {
             both(&mut db, columns, "");
             let mut options = options(&server, &db, path, &text);
-            options.on_duplicate = rule;
-            options.columns = Some(["u", "c"].map(str::to_owned).to_vec());
+            options.rows.on_duplicate = rule;
+            options.input.columns = Some(["u", "c"].map(str::to_owned).to_vec());
             let report = server.load(&options).unwrap();
             let is_noted = report.notes.iter().any(|note| note.contains("used up"));
             assert_eq!(is_noted, rule == OnDuplicate::Skip, "{:?}", report.notes);
@@ -287,7 +287,7 @@ fn rows_that_refer_to_rows_before_them_go_in_after_them() {
         let mut options = options(&server, &db, LoadPath::Stream, &text);
         options.mode = mode;
         options.atomic = atomic;
-        options.sort_input = Some(true);
+        options.limits.sort_input = Some(true);
         let report = server.load(&options).unwrap();
         assert_eq!(report.rows, ROWS as u64, "{mode:?}");
         assert_eq!(db.number("SELECT COUNT(*) FROM b"), ROWS as u64);
@@ -312,8 +312,8 @@ fn rows_whose_keys_a_trigger_changes_keep_their_order() {
         }
         let mut options = options(&server, &db, LoadPath::Stream, &text);
         options.mode = Mode::Append;
-        options.on_duplicate = rule;
-        options.sort_input = Some(true);
+        options.rows.on_duplicate = rule;
+        options.limits.sort_input = Some(true);
         server.load(&options).unwrap();
         let file = server.file(&db, "theirs", &text);
         let word = if rule == OnDuplicate::Skip { "IGNORE" } else { "REPLACE" };

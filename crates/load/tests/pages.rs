@@ -119,8 +119,8 @@ fn pages_are_those_of_the_servers_sorted_build() {
 
 /// One chunk, one batch, one range: nothing ends in the middle of an index.
 fn whole(options: &mut LoadOptions) {
-    options.fill.secondary_reserve = 0;
-    options.shares = Some(Memory {
+    options.limits.fill.secondary_reserve = 0;
+    options.limits.shares = Some(Memory {
         threads: 2,
         chunk_bytes: 128 << 20,
         record_bytes_max: 128 << 20,

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::Path;
 
-use load::{LoadOptions, LoadPath, Mode, OnDuplicate};
+use load::{LoadOptions, LoadPath, Mode, OnDuplicate, RowOptions};
 use testkit::Random;
 use testkit::tables::compare::{same_rows, same_scans, show, verdict};
 use testkit::tables::server::{Db, Server};
@@ -223,7 +223,8 @@ fn rows_with_keys_of_others_are_left_out_of_partitions_too() {
         db.sql(&shape.sql("b"));
         let path = file.display();
         db.sql(&format!("LOAD DATA INFILE '{path}' {words} INTO TABLE a CHARACTER SET utf8mb4"));
-        let options = LoadOptions { on_duplicate: rule, ..options(&server, &db, &file) };
+        let mut options = options(&server, &db, &file);
+        options.rows.on_duplicate = rule;
         let report = server.load(&options).unwrap();
         let kept = db.number("SELECT COUNT(*) FROM a");
         assert_eq!(kept, 200, "{words}");
@@ -232,8 +233,11 @@ fn rows_with_keys_of_others_are_left_out_of_partitions_too() {
         assert_eq!(changed, if rule == OnDuplicate::Skip { 0 } else { 67 }, "{words}");
         shape.same(&mut db);
         if rule == OnDuplicate::Replace {
-            let failing =
-                LoadOptions { on_duplicate: OnDuplicate::Fail, mode: Mode::Replace, ..options };
+            let failing = LoadOptions {
+                mode: Mode::Replace,
+                rows: RowOptions { on_duplicate: OnDuplicate::Fail, ..options.rows },
+                ..options
+            };
             let error = server.load(&failing).unwrap_err();
             assert!(error.to_string().contains("has the same"), "{error}");
             shape.same(&mut db);
@@ -269,7 +273,10 @@ fn a_row_that_no_partition_takes_is_refused_as_the_server_does() {
         let error = server.load(&options).unwrap_err().to_string();
         assert!(error.contains(reasons[0]) && error.contains("line 2"), "{error}");
         assert_eq!(db.number("SELECT COUNT(*) FROM b"), 0);
-        let options = LoadOptions { rejects: Some(rejects.clone()), rejects_max: 2, ..options };
+        let options = LoadOptions {
+            rows: RowOptions { rejects: Some(rejects.clone()), rejects_max: 2, ..options.rows },
+            ..options
+        };
         let report = server.load(&options).unwrap();
         assert_eq!((report.path, report.rows, report.rejects), ("direct", 2, 2), "{by}");
         let refused: Vec<&str> = text.lines().skip(1).step_by(2).collect();
@@ -333,7 +340,8 @@ fn what_is_not_built_is_sent_and_says_why() {
     // Where rows cannot be sent, that is no reason.
     let duplicates = Some(file.with_extension("duplicates"));
     let on_duplicate = OnDuplicate::Skip;
-    let only = LoadOptions { duplicates, on_duplicate, ..with(Mode::Replace, LoadPath::Auto) };
+    let rows = RowOptions { duplicates, on_duplicate, ..RowOptions::default() };
+    let only = LoadOptions { rows, ..with(Mode::Replace, LoadPath::Auto) };
     assert_eq!(server.load(&only).unwrap().path, "direct");
 }
 
@@ -477,7 +485,7 @@ fn a_row_behind_the_first_ones_may_go_to_another_partition() {
         };
         let file = server.file(&db, "late", (0..3_000).map(line).collect::<String>());
         let mut append = LoadOptions { mode: Mode::Append, ..options(&server, &db, &file) };
-        append.write_block_seconds_max = block_seconds_max;
+        append.server.write_block_seconds_max = block_seconds_max;
         // A partition took 0.6 s in loads before.
         append.state_dir = file.with_extension("state");
         remember_partitions(&append.state_dir, 0.6);

@@ -75,7 +75,7 @@ fn unsupported_tables_are_refused_by_name() {
         }
         let before = (db.tables(), files(&datadir));
         let mut options = server.options(&db, "b", vec![path.clone()]);
-        options.columns = Some(vec!["a".to_owned()]);
+        options.input.columns = Some(vec!["a".to_owned()]);
         let error = server.load(&options).unwrap_err();
         assert!(error.to_string().contains(feature), "{sql}: {error}");
         assert!(error.to_string().contains(&db.name), "{sql}: the target is not named: {error}");

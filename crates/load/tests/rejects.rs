@@ -48,9 +48,9 @@ fn expected() -> Vec<(u64, Value, Value, Value, &'static str)> {
 
 fn options(server: &Server, db: &Db, path: &Path) -> LoadOptions {
     let mut options = server.options(db, "b", vec![path.to_owned()]);
-    options.dialect = Dialect::csv();
-    options.header = true;
-    options.rejects = Some(server.folder(&db.name).join("refused"));
+    options.input.dialect = Dialect::csv();
+    options.input.header = true;
+    options.rows.rejects = Some(server.folder(&db.name).join("refused"));
     options
 }
 
@@ -61,13 +61,13 @@ fn refused_rows_are_kept_byte_for_byte_and_explained() {
     db.sql(TABLE);
     let path = server.file(&db, "input.csv", INPUT);
     let mut options = options(&server, &db, &path);
-    options.rejects_max = 10;
+    options.rows.rejects_max = 10;
     let report = server.load(&options).unwrap();
     assert_eq!((report.rows, report.rejects), (3, 10));
     let ids = "SELECT GROUP_CONCAT(id, n IS NULL, note <=> 'two\\nlines' ORDER BY id) FROM b";
     assert_eq!(db.text(ids), "100,1110,1301");
 
-    let rejects = options.rejects.unwrap();
+    let rejects = options.rows.rejects.unwrap();
     let seen = Reasons::of(&rejects);
     let mut raw = INPUT.split_inclusive('\n').next().unwrap().as_bytes().to_vec();
     for ((line, seen), place) in expected().into_iter().zip(&seen.lines).zip(&seen.places) {
@@ -90,9 +90,9 @@ fn refused_rows_are_kept_byte_for_byte_and_explained() {
         "CREATE TABLE c (id TEXT, n TEXT, d TEXT NULL, note TEXT CHARACTER SET utf8mb4, j TEXT)",
     );
     let mut again = server.options(&db, "c", vec![rejects]);
-    again.dialect = Dialect::csv();
-    again.skip_lines = 1;
-    again.rejects_max = 2;
+    again.input.dialect = Dialect::csv();
+    again.input.skip_lines = 1;
+    again.rows.rejects_max = 2;
     assert_eq!(server.load(&again).unwrap().rows, 8);
     assert_eq!(db.text("SELECT note FROM c WHERE id=5"), "a, \"b\"");
 }
@@ -115,7 +115,7 @@ fn one_more_than_allowed_fails_the_load() {
     let path = server.file(&db, "input.csv", INPUT);
     for allowed in [0, 1, 9] {
         let mut options = options(&server, &db, &path);
-        options.rejects_max = allowed;
+        options.rows.rejects_max = allowed;
         let error = server.load(&options).unwrap_err();
         let Error::Rejected { rejects, rejects_max, last, .. } = &error else { panic!("{error}") };
         let last = last.to_string();
@@ -123,7 +123,7 @@ fn one_more_than_allowed_fails_the_load() {
         let wanted = expected()[allowed as usize].0;
         assert!(last.contains(&format!("input.csv line {wanted} ")), "{last}");
         assert!(error.to_string().contains("--rejects-max"), "{error}");
-        assert_eq!(Reasons::of(&options.rejects.unwrap()).lines.len() as u64, allowed + 1);
+        assert_eq!(Reasons::of(&options.rows.rejects.unwrap()).lines.len() as u64, allowed + 1);
         assert_eq!(db.number("SELECT COUNT(*) FROM b"), 0);
         assert_eq!(db.tables(), ["b"]);
     }
@@ -144,10 +144,10 @@ fn refused_rows_are_in_input_order() {
     for rows in [sorted, late] {
         let path = server.file(&db, "input", rows.concat());
         let mut options = server.options(&db, "b", vec![path]);
-        options.rejects = Some(server.folder(&db.name).join("refused"));
-        options.rejects_max = 1000;
+        options.rows.rejects = Some(server.folder(&db.name).join("refused"));
+        options.rows.rejects_max = 1000;
         options.mode = load::Mode::Replace;
-        options.shares = Some(load::Memory {
+        options.limits.shares = Some(load::Memory {
             threads: 4,
             chunk_bytes: 2000,
             record_bytes_max: 1 << 20,
@@ -158,7 +158,7 @@ fn refused_rows_are_in_input_order() {
         let report = server.load(&options).unwrap();
         let refused: Vec<&String> = rows.iter().filter(|row| row.contains('x')).collect();
         assert_eq!(report.rejects, refused.len() as u64);
-        let seen = std::fs::read_to_string(options.rejects.unwrap()).unwrap();
+        let seen = std::fs::read_to_string(options.rows.rejects.unwrap()).unwrap();
         assert!(seen.lines().eq(refused.iter().map(|row| row.trim_end())));
         assert_eq!(db.number("SELECT COUNT(*) FROM b"), report.rows);
     }
@@ -172,10 +172,10 @@ fn a_bad_auto_increment_value_is_explained() {
     db.sql("CREATE TABLE b (v INT, id SMALLINT AUTO_INCREMENT PRIMARY KEY) ENGINE=InnoDB");
     let path = server.file(&db, "input", "1\t7\n2\t8x\n3\t40000\n4\t0\n5\t-9\n");
     let mut options = server.options(&db, "b", vec![path]);
-    options.rejects = Some(server.folder(&db.name).join("refused"));
-    options.rejects_max = 2;
+    options.rows.rejects = Some(server.folder(&db.name).join("refused"));
+    options.rows.rejects_max = 2;
     assert_eq!(server.load(&options).unwrap().rows, 3);
-    let seen = Reasons::of(&options.rejects.unwrap()).lines;
+    let seen = Reasons::of(&options.rows.rejects.unwrap()).lines;
     for (seen, value) in seen.iter().zip(["8x", "40000"]) {
         let named = (&seen["field"], &seen["column"], &seen["value"]);
         assert_eq!(named, (&json!(2), &json!("id"), &json!(value)));
@@ -194,12 +194,12 @@ fn a_row_that_gets_its_number_is_refused_by_its_own_fault() {
         db.sql("DELETE FROM b");
         let mut options = options(&server, &db, &path);
         options.path = way;
-        options.rejects_max = 1;
+        options.rows.rejects_max = 1;
         let error = server.load(&options).unwrap_err().to_string();
         assert!(error.contains("field 2 `note`: \"long\" is too long"), "{way:?}: {error}");
-        options.rejects_max = 2;
+        options.rows.rejects_max = 2;
         server.load(&options).unwrap();
-        let seen = Reasons::of(options.rejects.as_ref().unwrap());
+        let seen = Reasons::of(options.rows.rejects.as_ref().unwrap());
         let columns: Vec<&Value> = seen.lines.iter().map(|line| &line["column"]).collect();
         assert_eq!(columns, ["n", "note"], "{way:?}");
     }
@@ -223,13 +223,13 @@ fn a_row_too_large_for_a_page_is_refused() {
         db.try_sql(&load).map_err(|error| error.errno())
     };
     let mut options = server.options(&db, "b", Vec::new());
-    options.rejects_max = 1;
+    options.rows.rejects_max = 1;
     for bytes in [20, 25, 26, 27, 40] {
         db.sql("TRUNCATE a");
         db.sql("TRUNCATE b");
         let path = server.file(&db, "input", row(1, bytes) + &row(2, 1));
         let theirs = fits(&path, &mut db);
-        options.files = vec![path];
+        options.input.files = vec![path];
         let report = server.load(&options).unwrap();
         let taken = if theirs.is_ok() { 2 } else { 1 };
         assert_eq!(report.rows, taken, "{bytes} bytes a column: {theirs:?}");

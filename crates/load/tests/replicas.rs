@@ -35,10 +35,11 @@ impl Place {
         options.path = LoadPath::Stream;
         options.mode = Mode::Replace;
         options.state_dir = self.cluster.primary.dir().join("state");
-        options.replicas.lag_max = lag_max;
-        options.replicas.named = (0..2).map(|replica| self.cluster.address(replica)).collect();
+        options.server.replicas.lag_max = lag_max;
+        options.server.replicas.named =
+            (0..2).map(|replica| self.cluster.address(replica)).collect();
         let bytes = std::fs::metadata(&self.file).unwrap().len();
-        options.batches.bytes_per_second_max = Some(bytes / 6);
+        options.limits.batches.bytes_per_second_max = Some(bytes / 6);
         let report = load::load(&self.cluster.options(), &options, progress).unwrap();
         assert_eq!(report.rows, ROWS);
         report

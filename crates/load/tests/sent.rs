@@ -56,12 +56,12 @@ fn one(server: &Server, seed: u64, totals: &mut Totals) {
     let input = Input::write(random, &case, &folder, &sorted.good, &sorted.bad);
     let mut options = run.options(random, &db);
     options.path = random.pick(&[LoadPath::Stream, LoadPath::Insert]);
-    options.batches.connections = Some(random.between(1, 4));
-    options.defer_indexes = random.pick(&[None, Some(true)]);
-    options.batches.rows = random.pick(&[None, Some(1), Some(50)]);
+    options.limits.batches.connections = Some(random.between(1, 4));
+    options.limits.defer_indexes = random.pick(&[None, Some(true)]);
+    options.limits.batches.rows = random.pick(&[None, Some(1), Some(50)]);
     if !case.has_clustered_key() {
         // Rows lie in the order in which they come, which several connections share.
-        options.batches.connections = Some(1);
+        options.limits.batches.connections = Some(1);
     }
     if case.table.auto_increment().is_none() && random.chance(4) {
         run.fill_with_others(random, &mut db);

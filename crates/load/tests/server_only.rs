@@ -14,7 +14,7 @@ fn load(server: &Server, db: &Db, path: LoadPath, file: &Path, columns: &[&str])
     let mut options: LoadOptions = server.options(db, "b", vec![file.to_owned()]);
     options.path = path;
     if !columns.is_empty() {
-        options.columns = Some(columns.iter().map(|&name| name.to_owned()).collect());
+        options.input.columns = Some(columns.iter().map(|&name| name.to_owned()).collect());
     }
     server.load(&options).unwrap_or_else(|error| panic!("{error}"))
 }
@@ -114,11 +114,11 @@ fn rows_that_a_check_refuses_are_rejects() {
         );
         let mut options = server.options(&db, "b", vec![file.clone()]);
         options.path = path;
-        options.rejects = Some(server.folder(&db.name).join("rejects"));
-        options.rejects_max = 10;
+        options.rows.rejects = Some(server.folder(&db.name).join("rejects"));
+        options.rows.rejects_max = 10;
         let report = server.load(&options).unwrap();
         assert_eq!((report.rows, report.rejects), (90, 10));
-        let rejects = std::fs::read_to_string(options.rejects.unwrap()).unwrap();
+        let rejects = std::fs::read_to_string(options.rows.rejects.unwrap()).unwrap();
         let wanted: String = (0..10).map(|ten| format!("{}7\t7\n", ten)).collect();
         assert_eq!(rejects, wanted.replacen("07\t7", "7\t7", 1));
         let reasons = server.folder(&db.name).join("rejects.reasons.jsonl");

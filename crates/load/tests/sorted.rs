@@ -41,7 +41,7 @@ fn options(server: &Server, db: &Db, path: LoadPath, texts: &[String]) -> LoadOp
     let mut options = server.options(db, "b", files);
     options.path = path;
     options.mode = Mode::Replace;
-    options.sort_input = Some(true);
+    options.limits.sort_input = Some(true);
     options
 }
 
@@ -58,12 +58,12 @@ fn sorted_rows_make_the_table_that_load_data_makes() {
         db.sql("CREATE OR REPLACE TABLE a LIKE b");
         let path = if number % 2 == 0 { LoadPath::Stream } else { LoadPath::Insert };
         let mut options = options(&server, &db, path, &texts);
-        options.memory_bytes_max = [32 << 20, 256 << 20][number / 2 % 2];
+        options.limits.memory_bytes_max = [32 << 20, 256 << 20][number / 2 % 2];
         let report: Report = server.load(&options).unwrap();
         assert_eq!((report.rows, report.rejects, report.sorted_input), (ROWS, 0, false), "{key}");
         assert!(report.stages.iter().any(|stage| stage.name == "sort"), "{:?}", report.stages);
         assert!(report.logical.unwrap().portions > 1);
-        for file in &options.files {
+        for file in &options.input.files {
             db.sql(&format!(
                 "LOAD DATA INFILE '{}' INTO TABLE a CHARACTER SET utf8mb4",
                 file.display()
@@ -113,11 +113,11 @@ fn refused_rows_are_named_by_their_place_in_the_file() {
         let text = lines.concat();
         let line_of = |row: usize| 1 + lines[..row].concat().matches('\n').count();
         let mut options = options(&server, &db, path, &[text]);
-        options.rejects_max = 2;
-        options.rejects = Some(server.folder(&db.name).join("rejects"));
+        options.rows.rejects_max = 2;
+        options.rows.rejects = Some(server.folder(&db.name).join("rejects"));
         let report = server.load(&options).unwrap();
         assert_eq!((report.rows, report.rejects), (ROWS - 2, 2));
-        let rejects = std::fs::read_to_string(options.rejects.clone().unwrap()).unwrap();
+        let rejects = std::fs::read_to_string(options.rows.rejects.clone().unwrap()).unwrap();
         assert_eq!(rejects, lines[700].clone() + &lines[9_000], "in input order");
         let reasons = server.folder(&db.name).join("rejects.reasons.jsonl");
         let reasons = std::fs::read_to_string(reasons).unwrap();

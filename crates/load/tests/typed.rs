@@ -225,8 +225,8 @@ fn typed_rows_out_of_key_order_are_sorted_on_the_direct_path() {
     db.sql("CREATE TABLE b (id INT PRIMARY KEY, half DOUBLE, KEY (half))");
     for path in [LoadPath::Direct, LoadPath::Stream] {
         let mode = load::Mode::Replace;
-        let options =
-            LoadOptions { path, mode, sort_input: Some(true), ..server.options(&db, "b", vec![]) };
+        let mut options = LoadOptions { path, mode, ..server.options(&db, "b", vec![]) };
+        options.limits.sort_input = Some(true);
         assert_eq!(load(&server, &options, &columns).rows, ROWS as u64);
         let wrong = "SELECT COUNT(*) FROM b WHERE id <> MOD(2 * half * 7919, 20000)";
         assert_eq!(db.number(wrong), 0, "{path:?}");
@@ -245,12 +245,9 @@ fn a_typed_row_that_is_refused_is_told_by_its_number() {
     for path in [LoadPath::Direct, LoadPath::Stream] {
         db.sql("CREATE OR REPLACE TABLE b (id INT PRIMARY KEY, day DATE)");
         let rejects = server.folder(&format!("{}_rejects", db.name)).join("rejects");
-        let options = LoadOptions {
-            path,
-            rejects: Some(rejects.clone()),
-            rejects_max: 1,
-            ..server.options(&db, "b", Vec::new())
-        };
+        let mut options = LoadOptions { path, ..server.options(&db, "b", Vec::new()) };
+        options.rows.rejects = Some(rejects.clone());
+        options.rows.rejects_max = 1;
         let report = load(&server, &options, &columns);
         assert_eq!((report.rows, report.rejects), (2999, 1), "{path:?}");
         let row = std::fs::read_to_string(&rejects).unwrap();

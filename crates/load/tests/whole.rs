@@ -31,7 +31,7 @@ impl Scene {
             let file = server.file(&db, &format!("{table}.txt"), text);
             let mut options = server.options(&db, table, vec![file]);
             options.path = LoadPath::Auto;
-            options.lock_wait_seconds = 2;
+            options.server.lock_wait_seconds = 2;
             options
         };
         let tables = TABLES.iter().map(of_table).collect();
@@ -157,12 +157,13 @@ fn the_numbers_that_a_table_goes_on_with_are_those_of_a_load_of_it_alone() {
             }
             let mut tables = scene.tables[..2].to_vec();
             for options in &mut tables {
-                options.columns = Some(columns.iter().map(|&name| name.to_owned()).collect());
+                options.input.columns = Some(columns.iter().map(|&name| name.to_owned()).collect());
                 let row = |n: u64| match is_given {
                     true => format!("{n}\t{n}\n"),
                     false => format!("\\N\t{n}\n"),
                 };
-                std::fs::write(&options.files[0], (1..=ROWS).map(row).collect::<String>()).unwrap();
+                std::fs::write(&options.input.files[0], (1..=ROWS).map(row).collect::<String>())
+                    .unwrap();
             }
             let reports = match is_alone {
                 true => tables

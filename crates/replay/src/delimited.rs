@@ -5,7 +5,7 @@ mod text;
 
 use std::path::PathBuf;
 
-use load::LoadOptions;
+use load::{InputOptions, LoadOptions};
 use server::Session;
 use sources::{Dialect, FileSource, MultiByte, Source, SourceOptions};
 
@@ -110,14 +110,17 @@ fn is_coded(rows: &TableRows) -> bool {
 fn options(filling: &Filling<'_>, rows: &TableRows) -> Result<LoadOptions, String> {
     let mut options = rows::session_options(filling)?;
     if let Some(mode) = &rows.sql_mode {
-        options.sql_mode = Some(format!("{},{mode}", filling.state.sql_mode()));
+        options.rows.sql_mode = Some(format!("{},{mode}", filling.state.sql_mode()));
     }
     Ok(LoadOptions {
-        files: rows.files.clone(),
-        dialect: rows.dialect.clone(),
-        skip_lines: rows.skip_lines,
-        columns: columns(rows)?,
-        charset: rows.charset.clone(),
+        input: InputOptions {
+            files: rows.files.clone(),
+            dialect: rows.dialect.clone(),
+            skip_lines: rows.skip_lines,
+            columns: columns(rows)?,
+            charset: rows.charset.clone(),
+            ..options.input
+        },
         ..options
     })
 }

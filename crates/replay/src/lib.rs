@@ -50,7 +50,7 @@ pub use journal::lines as journal_lines;
 
 use std::time::Instant;
 
-use job::options::{LoadOptions, LoadPath};
+use job::options::{LoadOptions, LoadPath, ServerOptions};
 use job::tuning::{self, Tuning};
 use job::{failpoint, pool};
 use server::ConnectOptions;
@@ -127,7 +127,7 @@ pub fn replay(
 /// Sets what is asked for: of rows that are sent, since some of a dump always may be.
 fn tuning(connect: &ConnectOptions, options: &ReplayOptions) -> Tuning {
     let asked = LoadOptions {
-        tune: options.tune,
+        server: ServerOptions { tune: options.tune, ..ServerOptions::default() },
         state_dir: options.state_dir.clone(),
         ..LoadOptions::new(vec![options.dump.clone()], "", "")
     };

@@ -32,16 +32,15 @@ pub(crate) fn load(filling: &Filling<'_>, run: impl Source + 'static) -> Result<
 
 /// What the engine is asked to do with INSERTs; or why it cannot do it as the dump's session would.
 fn options(filling: &Filling<'_>) -> Result<LoadOptions, String> {
-    Ok(LoadOptions {
-        rules: RowRules::Insert,
-        columns: columns(filling.head)?,
-        on_duplicate: match filling.head.verb {
-            Verb::Insert => OnDuplicate::Fail,
-            Verb::InsertIgnore => OnDuplicate::Skip,
-            Verb::Replace => OnDuplicate::Replace,
-        },
-        ..session_options(filling)?
-    })
+    let mut options = session_options(filling)?;
+    options.input.columns = columns(filling.head)?;
+    options.rows.rules = RowRules::Insert;
+    options.rows.on_duplicate = match filling.head.verb {
+        Verb::Insert => OnDuplicate::Fail,
+        Verb::InsertIgnore => OnDuplicate::Skip,
+        Verb::Replace => OnDuplicate::Replace,
+    };
+    Ok(options)
 }
 
 /// What of that is the dump's session's and the whole replay's.
@@ -55,26 +54,25 @@ pub(crate) fn session_options(filling: &Filling<'_>) -> Result<LoadOptions, Stri
     }
     let ReplayOptions { temp_dir, state_dir, lock_wait_seconds, interrupt, .. } = filling.options;
     let into = filling.into;
-    Ok(LoadOptions {
-        charset: filling.state.charset().to_owned(),
-        sql_mode: Some(filling.state.sql_mode().to_owned()),
-        time_zone: filling.state.get("time_zone").map(str::to_owned),
-        path: match filling.is_shadow {
-            true => LoadPath::Auto,
-            // What else there is about a table that others made, its triggers, foreign keys, sees
-            // the dump's session in statements only.
-            false => LoadPath::Direct,
-        },
-        threads: filling.threads,
-        memory_bytes_max: filling.memory_bytes_max,
-        // Dumps are in key order by and large, and to find out costs a second reading.
-        sort_input: Some(false),
-        temp_dir: temp_dir.clone(),
-        state_dir: state_dir.clone(),
-        lock_wait_seconds: *lock_wait_seconds,
-        interrupt: interrupt.clone(),
-        ..LoadOptions::new(Vec::new(), &into.database, &into.table)
-    })
+    let mut options = LoadOptions::new(Vec::new(), &into.database, &into.table);
+    filling.state.charset().clone_into(&mut options.input.charset);
+    options.rows.sql_mode = Some(filling.state.sql_mode().to_owned());
+    options.rows.time_zone = filling.state.get("time_zone").map(str::to_owned);
+    options.path = match filling.is_shadow {
+        true => LoadPath::Auto,
+        // What else there is about a table that others made, its triggers, foreign keys, sees
+        // the dump's session in statements only.
+        false => LoadPath::Direct,
+    };
+    options.limits.threads = filling.threads;
+    options.limits.memory_bytes_max = filling.memory_bytes_max;
+    // Dumps are in key order by and large, and to find out costs a second reading.
+    options.limits.sort_input = Some(false);
+    options.limits.temp_dir.clone_from(temp_dir);
+    options.server.lock_wait_seconds = *lock_wait_seconds;
+    options.state_dir.clone_from(state_dir);
+    options.interrupt = interrupt.clone();
+    Ok(options)
 }
 
 /// What of a session's state changes rows in ways that the engine does not know.

@@ -76,7 +76,7 @@ impl Work<'_> {
         notes.extend(options.unchecked_note(!target.table.foreign_keys.is_empty()));
         notes.extend(options.emptied_note(collected.rows, collected.rejects));
         let counts = |bound: &BoundColumn| matches!(bound.input, Input::AutoIncrement(None));
-        let is_skipped = options.on_duplicate == OnDuplicate::Skip && collected.duplicates > 0;
+        let is_skipped = options.rows.on_duplicate == OnDuplicate::Skip && collected.duplicates > 0;
         if is_skipped && inspected.columns.iter().any(counts) {
             notes.push(
                 "rows that were skipped have used up AUTO_INCREMENT values, which LOAD DATA IGNORE \
@@ -96,7 +96,7 @@ impl Work<'_> {
             rows: collected.rows,
             rejects: collected.rejects,
             rejects_by_reason: collected.rejects_by_reason,
-            on_duplicate: options.on_duplicate.name(),
+            on_duplicate: options.rows.on_duplicate.name(),
             duplicates: collected.duplicates,
             bytes: bytes_read,
             spilled_bytes: order.spilled_bytes,

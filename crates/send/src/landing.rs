@@ -58,12 +58,13 @@ impl Ask {
         Ask {
             mode: options.mode,
             // What is judged at the end must not be in before.
-            atomic: options.atomic || options.rejects_max_percent.is_some(),
-            deletes: options.on_duplicate == OnDuplicate::Replace,
-            updates: options.on_duplicate == OnDuplicate::Update,
-            leaves_out: options.on_duplicate != OnDuplicate::Fail || options.rejects_max > 0,
+            atomic: options.atomic || options.rows.rejects_max_percent.is_some(),
+            deletes: options.rows.on_duplicate == OnDuplicate::Replace,
+            updates: options.rows.on_duplicate == OnDuplicate::Update,
+            leaves_out: options.rows.on_duplicate != OnDuplicate::Fail
+                || options.rows.rejects_max > 0,
             with_others: options.with_others,
-            is_of_lines: options.selection.is_some(),
+            is_of_lines: options.input.selection.is_some(),
         }
     }
 }

@@ -79,9 +79,10 @@ impl<'a> Portions<'a> {
     ) -> Result<Portions<'a>, Error> {
         let options = plan.prepared.options;
         let form = encode::rejects::form(&mut **lock(source))?;
-        let rejects = Rejects::create(options.rejects.as_deref(), options.rejects_max, &form)?;
+        let rejects =
+            Rejects::create(options.rows.rejects.as_deref(), options.rows.rejects_max, &form)?;
         let collector = match plan.is_sorted {
-            true => Collector::new(rejects).of_sorted(&options.files),
+            true => Collector::new(rejects).of_sorted(&options.input.files),
             false => Collector::new(rejects),
         };
         let session = plan.session.take();
@@ -130,7 +131,7 @@ impl<'a> Portions<'a> {
     /// Rows of the input that went in or were left out. Those that replaced or changed others are
     /// counted once, as rows that are in.
     fn rows_of(&self, went_in: WentIn) -> u64 {
-        match self.plan.prepared.options.on_duplicate {
+        match self.plan.prepared.options.rows.on_duplicate {
             OnDuplicate::Skip => went_in.rows + went_in.duplicates,
             OnDuplicate::Fail | OnDuplicate::Replace | OnDuplicate::Update => went_in.rows,
         }
@@ -247,7 +248,7 @@ impl Lane for PortionLane<'_, '_> {
             }
             _ => None,
         };
-        let rejects_max = portions.plan.prepared.options.rejects_max;
+        let rejects_max = portions.plan.prepared.options.rows.rejects_max;
         let sent = match self.portion.rejects.len() as u64 > rejects_max {
             // The encoder has left the rest of the portion out: it must not be written down as in.
             true => not_loaded(std::mem::take(&mut self.portion.rejects)),

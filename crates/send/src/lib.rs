@@ -49,7 +49,7 @@ use encode::prepared::Prepared;
 use job::error::Error;
 use job::failpoint;
 use job::memory::LaneShares;
-use job::options::{LoadOptions, LoadPath, Mode, OnDuplicate};
+use job::options::{LoadPath, Mode, OnDuplicate, ResourceLimits};
 use job::pool;
 use job::progress::Stage;
 use job::report::Report;
@@ -211,9 +211,9 @@ impl<'a> Work<'a> {
         self.notes.append(&mut watch.notes);
         let twin = match self.landing.method {
             Method::Stage => {
-                let defer = match deferred(prepared.options, &*source) {
+                let defer = match deferred(&prepared.options.limits, &*source) {
                     Defer::NotUnique
-                        if prepared.options.defer_indexes.is_none()
+                        if prepared.options.limits.defer_indexes.is_none()
                             && target.facts.engine.no_deferred_indexes =>
                     {
                         Defer::Nothing
@@ -343,8 +343,8 @@ impl<'a> Work<'a> {
         }
         let encoder = Shared {
             columns: &columns,
-            files: &options.files,
-            rejects_max: options.rejects_max,
+            files: &options.input.files,
+            rejects_max: options.rows.rejects_max,
             numbers: numbers.as_ref(),
         };
         let session = match (self.given.take(), self.landing.method) {
@@ -403,11 +403,11 @@ impl<'a> Work<'a> {
     /// where a row goes in after the one that it refers to.
     fn keys(&mut self, target: &Lock, row_order: RowOrder) -> Option<UniqueKeys> {
         let Prepared { options, inspected, .. } = *self.prepared;
-        let is_free = options.on_duplicate == OnDuplicate::Fail && !row_order.refers_to_itself;
+        let is_free = options.rows.on_duplicate == OnDuplicate::Fail && !row_order.refers_to_itself;
         if is_free || self.landing.method == Method::Transaction {
             return None;
         }
-        let updates = options.on_duplicate == OnDuplicate::Update;
+        let updates = options.rows.on_duplicate == OnDuplicate::Update;
         let keys = UniqueKeys::new(&target.table, inspected, updates, row_order);
         if let Some(why) = keys.serial() {
             self.notes.push(format!("parts of the input were loaded one after the other: {why}"));
@@ -441,14 +441,14 @@ impl<'a> Work<'a> {
                 escape: columns.escape,
                 load_columns: columns.load_columns(),
                 insert_columns: columns.names(),
-                rule: options.on_duplicate,
+                rule: options.rows.on_duplicate,
             },
             commit,
             form,
             settings: vec![("sql_mode", columns.sql_mode().to_owned())],
-            files: options.files.clone().into(),
-            rejects_max: options.rejects_max,
-            lock_wait: Duration::from_secs(u64::from(options.lock_wait_seconds)),
+            files: options.input.files.clone().into(),
+            rejects_max: options.rows.rejects_max,
+            lock_wait: Duration::from_secs(u64::from(options.server.lock_wait_seconds)),
             reconnect_wait: failpoint::reconnect_wait(targets::RECONNECT_WAIT),
         })
     }
@@ -465,7 +465,7 @@ impl<'a> Work<'a> {
 
 /// Which indexes are left for later. Of few rows all are kept up to date row by row, which costs less
 /// than the four ALTER TABLE by which they come back.
-fn deferred(options: &LoadOptions, source: &dyn Source) -> Defer {
+fn deferred(options: &ResourceLimits, source: &dyn Source) -> Defer {
     let is_small = source.facts().bytes_total.is_some_and(|bytes| bytes < DEFER_BYTES_MIN);
     match options.defer_indexes.unwrap_or(!is_small) {
         true => Defer::NotUnique,

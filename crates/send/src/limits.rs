@@ -49,7 +49,7 @@ pub(crate) fn limits(
     shares: &LaneShares,
     is_one: bool,
 ) -> Result<Limits, Error> {
-    let batches = prepared.options.batches;
+    let batches = prepared.options.limits.batches;
     let engine = target.facts.engine.clone();
     let capacity = match is_one {
         true => Capacity { cores: None, connections: Some(1) },
@@ -58,7 +58,7 @@ pub(crate) fn limits(
     let connections_max = match batches.connections {
         Some(connections) if connections > shares.lanes_max => {
             return Err(Error::Memory {
-                given_bytes: prepared.options.memory_bytes_max,
+                given_bytes: prepared.options.limits.memory_bytes_max,
                 reason: format!(
                     "there is room for {} connections, --connections asks for {connections}",
                     shares.lanes_max
@@ -86,7 +86,7 @@ pub(crate) fn limits(
         batch_bytes_max: whole(wanted.min(packet)),
         tune_batch: prepared.path == LoadPath::Insert,
         rate_bytes: batches.bytes_per_second_max,
-        lag_max: prepared.options.replicas.lag_max.unwrap_or_default(),
+        lag_max: prepared.options.server.replicas.lag_max.unwrap_or_default(),
         portion_bytes: shares.chunk_bytes,
     })
 }

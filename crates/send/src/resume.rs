@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use encode::inspected::Inspected;
 use job::error::Error;
-use job::options::{LoadOptions, Mode};
+use job::options::{InputOptions, LoadOptions, Mode};
 use schema::Method;
 use server::Interrupt;
 use sources::{Chunk, Source, SourceExt as _};
@@ -56,7 +56,7 @@ impl Resume {
         chunk_bytes: usize,
     ) -> Result<Resume, Error> {
         let table = target.names.ledger.clone();
-        let files = || options.files.iter().map(|file| file.as_path());
+        let files = || options.input.files.iter().map(|file| file.as_path());
         let is_twin = landing.method == Method::Stage;
         let words = match is_twin {
             true => format!("{TWIN_MARK}{}", target.names.shadow),
@@ -170,7 +170,7 @@ pub struct Completed {
 /// The loads of a target all of whose portions are in, of commands that are known by something.
 ///
 /// Errors: the server's.
-pub fn completed(target: &mut Lock, options: &LoadOptions) -> Result<Vec<Completed>, Error> {
+pub fn completed(target: &mut Lock, options: &InputOptions) -> Result<Vec<Completed>, Error> {
     let table = target.names.ledger.clone();
     let proofs = match Ledger::completed(&mut target.session, &table) {
         // An account that may not look has left nothing.
@@ -231,10 +231,10 @@ pub(crate) fn input_words(
 ) -> String {
     let mut words = format!(
         "{source_words} {:?} charset {} sql_mode {} zone {:?} sorted {is_sorted}",
-        options.columns, options.charset, inspected.sql_mode, options.time_zone
+        options.input.columns, options.input.charset, inspected.sql_mode, options.rows.time_zone
     );
-    if !options.constants.is_empty() {
-        words.push_str(&format!(" set {:?}", options.constants));
+    if !options.rows.constants.is_empty() {
+        words.push_str(&format!(" set {:?}", options.rows.constants));
     }
     words
 }
@@ -247,7 +247,7 @@ pub fn input_text(
     inspected: &Inspected,
     source_words: &str,
 ) -> Result<String, Error> {
-    let files = options.files.iter().map(|file| file.as_path());
+    let files = options.input.files.iter().map(|file| file.as_path());
     Job::new(files, input_words(options, inspected, source_words, false), 0).text()
 }
 

@@ -95,8 +95,8 @@ impl Bench {
         let folder = server.dir().join(&database);
         std::fs::create_dir(&folder).unwrap();
         let mut options = LoadOptions::new(vec![folder.join("all")], &database, "tuples");
-        options.charset = charset.to_owned();
-        options.dialect = Dialect {
+        options.input.charset = charset.to_owned();
+        options.input.dialect = Dialect {
             fields_terminated_by: vec![SEPARATOR],
             lines_terminated_by: vec![TERMINATOR],
             escaped_by: Some(ESCAPE),
@@ -109,7 +109,7 @@ impl Bench {
 
     /// The fields go to these columns.
     fn columns(mut self, names: &[&str]) -> Bench {
-        self.options.columns = Some(names.iter().map(|&name| name.to_owned()).collect());
+        self.options.input.columns = Some(names.iter().map(|&name| name.to_owned()).collect());
         self.list = format!("({})", names.join(","));
         self
     }
@@ -160,7 +160,7 @@ impl Bench {
         for name in ["lines", "tuples", "values"] {
             let seen = self.rows_of(name);
             for (seen, wanted) in seen.iter().zip(&wanted) {
-                assert_eq!(seen, wanted, "{name}, {}", self.options.charset);
+                assert_eq!(seen, wanted, "{name}, {}", self.options.input.charset);
             }
             assert_eq!(seen.len(), wanted.len(), "{name}");
         }
@@ -190,7 +190,7 @@ impl Bench {
             "LOAD DATA INFILE '{}' INTO TABLE theirs CHARACTER SET {} FIELDS TERMINATED BY x'1e' \
              ESCAPED BY x'1d' LINES TERMINATED BY x'1f' {}",
             path.display(),
-            self.options.charset,
+            self.options.input.charset,
             self.list
         );
         self.session.exec(&sql).map(drop)
@@ -200,11 +200,11 @@ impl Bench {
     fn ready(&mut self, rows: &[Row]) -> Ready {
         self.write("all", &rows.iter().collect::<Vec<_>>());
         let dialect = Dialect {
-            charset: MultiByte::of_charset(&self.options.charset),
-            ..self.options.dialect.clone()
+            charset: MultiByte::of_charset(&self.options.input.charset),
+            ..self.options.input.dialect.clone()
         };
         let source_options = SourceOptions { chunk_bytes: CHUNK_BYTES, ..SourceOptions::default() };
-        let files = self.options.files.clone();
+        let files = self.options.input.files.clone();
         let mut source = FileSource::new(&files, &dialect, source_options).unwrap();
         let session = &mut self.session;
         session.set(&[("sql_mode", SQL_MODE)]).unwrap();

@@ -39,7 +39,7 @@ impl Watch {
         connect: &ConnectOptions,
         session: &mut Session,
     ) -> Result<Watch, Error> {
-        let asked = &prepared.options.replicas;
+        let asked = &prepared.options.server.replicas;
         let mut notes = Vec::new();
         let mut all = Vec::new();
         if asked.lag_max.is_some() {

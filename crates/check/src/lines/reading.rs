@@ -58,7 +58,7 @@ pub(super) fn gather(
         is_enough: AtomicBool::new(false),
         candidates: Mutex::default(),
         candidate_bytes: AtomicU64::new(0),
-        candidates_max: check.options.rejects_max.saturating_add(CANDIDATES_MIN),
+        candidates_max: check.options.rows.rejects_max.saturating_add(CANDIDATES_MIN),
         is_paused: AtomicBool::new(false),
     };
     loop {

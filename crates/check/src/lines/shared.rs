@@ -47,7 +47,7 @@ impl Shared<'_> {
         let all = self.entities.gathered.iter().flatten().chain(&self.uniques);
         let bytes: u64 = all.map(Gathering::bytes).sum();
         let bytes = bytes + self.candidate_bytes.load(Ordering::Relaxed);
-        let most = self.check.options.memory_bytes_max / ENTITIES_PART;
+        let most = self.check.options.limits.memory_bytes_max / ENTITIES_PART;
         if bytes <= most {
             return Ok(());
         }
@@ -62,7 +62,7 @@ impl Shared<'_> {
     pub(super) fn refuse(&self, line: BadLine) {
         self.bad.lock().unwrap_or_else(PoisonError::into_inner).push(line);
         let count = self.bad_count.fetch_add(1, Ordering::Relaxed) + 1;
-        if count > self.check.options.rejects_max {
+        if count > self.check.options.rows.rejects_max {
             self.is_enough.store(true, Ordering::Relaxed);
         }
     }
@@ -136,7 +136,7 @@ impl Shared<'_> {
                 continue;
             }
             let kept = &mut self.entities.kept[number];
-            table.for_each_row(session, &self.check.options.charset, None, |key, _| {
+            table.for_each_row(session, &self.check.options.input.charset, None, |key, _| {
                 kept.extend(keys.get(key).cloned());
             })?;
         }

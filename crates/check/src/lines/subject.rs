@@ -61,7 +61,7 @@ impl LineTable {
         let (_, mut source) = input::open_files(options)?;
         let inspected = Inspected::of_table(session, &table, facts, options, &mut *source)?;
         let charset = inspected.convert.file_charset;
-        let formats = formats::formats(&options.written, &table, &inspected.fields, charset)?;
+        let formats = formats::formats(&options.input.written, &table, &inspected.fields, charset)?;
         let mut rules = run::rules(&table, &inspected)?;
         let taken = taken(mapping);
         rules.columns.retain(|bound| !taken.contains(&bound.column.name.to_lowercase()));

@@ -165,7 +165,7 @@ impl<'a> Worker<'a> {
 
     /// All that is wrong with the values of a line.
     fn judge(&mut self, rows: TextRows<'_>, index: usize, here: &mut Here<'_>) {
-        let file = self.shared.check.options.files.get(here.place.0 as usize);
+        let file = self.shared.check.options.input.files.get(here.place.0 as usize);
         let file_name = file.and_then(|file| file.file_name()).unwrap_or_default();
         let line = if self.has_line_numbers { here.at().line } else { 0 };
         let origin = LineOrigin { file_name: file_name.as_encoded_bytes(), line };
@@ -255,7 +255,7 @@ impl<'a> Worker<'a> {
 
     /// The line, refused for all of its faults.
     fn reject(&mut self, line: TextRow<'_>, at: LineAt) -> Reject {
-        let files = &self.shared.check.options.files;
+        let files = &self.shared.check.options.input.files;
         let file = files.get(at.file as usize).cloned().unwrap_or_default();
         let position = Position { file, line: at.line, offset: Some(at.offset) };
         let mut faults = self.faults.drain().into_iter();

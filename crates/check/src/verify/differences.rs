@@ -139,7 +139,7 @@ impl Search<'_> {
                 self.keys.insert(self.bytes.of(self.key), is_told.then_some(self.first.len()));
                 self.missing += 1;
                 if is_told {
-                    let place = Position::of(chunk, row.start(), &self.options.files);
+                    let place = Position::of(chunk, row.start(), &self.options.input.files);
                     self.first.push(OtherRow {
                         place: Some(place.to_string()),
                         key: self.rows.key_text(row),

@@ -30,16 +30,16 @@ impl JobTable {
     /// Has the options of its load say so too.
     pub(crate) fn apply(&self, options: &mut LoadOptions) {
         options.mode = self.mode.unwrap_or(options.mode);
-        options.on_duplicate = match self.gives_ids() {
+        options.rows.on_duplicate = match self.gives_ids() {
             // Lines have its ids by then: none of its rows may be left out, or go for another.
             true => OnDuplicate::Fail,
-            false => self.on_duplicate.unwrap_or(options.on_duplicate),
+            false => self.on_duplicate.unwrap_or(options.rows.on_duplicate),
         };
-        options.written.columns.extend(self.formats.iter().cloned());
-        options.constants.extend(self.constants.iter().cloned());
-        options.expressions.extend(self.expressions.iter().cloned());
-        options.columns = self.mapping.column_names();
-        options.ignore_unknown_columns = options.columns.is_none();
+        options.input.written.columns.extend(self.formats.iter().cloned());
+        options.rows.constants.extend(self.constants.iter().cloned());
+        options.rows.expressions.extend(self.expressions.iter().cloned());
+        options.input.columns = self.mapping.column_names();
+        options.input.ignore_unknown_columns = options.input.columns.is_none();
     }
 
     /// Whether its rows have ids that others may refer to.

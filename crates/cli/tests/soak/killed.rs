@@ -119,9 +119,9 @@ impl<'a> Killed<'a> {
         run.load_data(random, &mut db, &sorted.good);
         let paths = input.files.iter().map(|(path, _)| path.clone()).collect();
         let mut options = case.options(run.options(random, &db), paths);
-        options.threads = random.between(1, 8);
+        options.limits.threads = random.between(1, 8);
         // Enough for so many threads.
-        options.memory_bytes_max = random.pick(&[96 << 20, 256 << 20]);
+        options.limits.memory_bytes_max = random.pick(&[96 << 20, 256 << 20]);
         if case.table.auto_increment().is_none() && random.chance(2) {
             run.fill_with_others(random, &mut db);
             options.mode = Mode::Replace;
@@ -129,8 +129,8 @@ impl<'a> Killed<'a> {
         db.sql("CREATE TABLE old LIKE b");
         db.sql("INSERT INTO old SELECT * FROM b");
         let home = Home::new();
-        options.rejects = Some(home.path().join("refused"));
-        options.rejects_max = 1_000_000;
+        options.rows.rejects = Some(home.path().join("refused"));
+        options.rows.rejects_max = 1_000_000;
         let (old, new) = (sum(&mut db, "old"), sum(&mut db, "a"));
         let indexes = case.table.keys.iter().map(|key| key.name.clone()).collect();
         let quiet = Things::of(host, &mut db);

@@ -12,38 +12,38 @@ use crate::support::Home;
 /// `inrush load` with these options, of those that random cases have.
 pub(crate) fn command(home: &Home, server: &TestServer, options: &LoadOptions) -> Command {
     let mut command = home.inrush(["load"]);
-    command.args(&options.files).arg("--socket").arg(server.socket());
+    command.args(&options.input.files).arg("--socket").arg(server.socket());
     if let Some(user) = server.options().user {
         command.args(["--user", &user]);
     }
     command.arg("--into").arg(format!("{}.{}", options.database, options.table));
     command.args(["--path", options.path.name()]);
-    command.args(dialect(&options.dialect));
-    command.arg("--charset").arg(&options.charset);
-    if let Some(columns) = &options.columns {
+    command.args(dialect(&options.input.dialect));
+    command.arg("--charset").arg(&options.input.charset);
+    if let Some(columns) = &options.input.columns {
         command.arg("--columns").arg(columns.join(","));
     }
-    if options.header {
+    if options.input.header {
         command.arg("--header");
     }
-    command.arg("--skip-lines").arg(options.skip_lines.to_string());
-    if let Some(rejects) = &options.rejects {
+    command.arg("--skip-lines").arg(options.input.skip_lines.to_string());
+    if let Some(rejects) = &options.rows.rejects {
         command.arg("--rejects").arg(rejects);
-        command.arg("--rejects-max").arg(options.rejects_max.to_string());
+        command.arg("--rejects-max").arg(options.rows.rejects_max.to_string());
     }
     command.args(["--mode", mode(options.mode)]);
-    command.args(["--on-duplicate", rule(options.on_duplicate)]);
+    command.args(["--on-duplicate", rule(options.rows.on_duplicate)]);
     if options.atomic {
         command.arg("--atomic");
     }
-    if let Some(rows) = options.batches.rows {
+    if let Some(rows) = options.limits.batches.rows {
         command.arg("--batch-rows").arg(rows.to_string());
     }
-    if let Some(connections) = options.batches.connections {
+    if let Some(connections) = options.limits.batches.connections {
         command.arg("--connections").arg(connections.to_string());
     }
-    command.arg("--allow-empty").arg("--threads").arg(options.threads.to_string());
-    command.arg("--memory").arg(options.memory_bytes_max.to_string());
+    command.arg("--allow-empty").arg("--threads").arg(options.limits.threads.to_string());
+    command.arg("--memory").arg(options.limits.memory_bytes_max.to_string());
     command
 }
 

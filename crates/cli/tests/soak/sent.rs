@@ -100,7 +100,7 @@ impl<'a> Sent<'a> {
         let mut options = case.options(server.options(&db, "b", Vec::new()), Vec::new());
         options.mode = mode;
         options.path = path;
-        options.on_duplicate = rule;
+        options.rows.on_duplicate = rule;
         draw(random, &mut options);
         if mode == Mode::Replace {
             run.fill_with_others(random, &mut db);
@@ -111,8 +111,8 @@ impl<'a> Sent<'a> {
         let parts =
             parts(random, &mut db, &run, &mut options, &columns, &Rows { good: &good, bad: &bad });
         let home = Home::new();
-        options.rejects = Some(home.path().join("refused"));
-        options.rejects_max = 1_000_000;
+        options.rows.rejects = Some(home.path().join("refused"));
+        options.rows.rejects_max = 1_000_000;
         let has_trigger = mode != Mode::Append && random.chance(5);
         let indexes = case.table.keys.iter().map(|key| key.name.clone()).collect();
         let quiet = Things::default();
@@ -136,18 +136,19 @@ impl<'a> Sent<'a> {
     }
 
     fn shown(&self) -> String {
-        let LoadOptions { path, mode, on_duplicate, atomic, batches, memory_bytes_max, .. } =
-            &self.options;
+        let LoadOptions { path, mode, rows, atomic, limits, .. } = &self.options;
+        let (on_duplicate, batches) = (rows.on_duplicate, &limits.batches);
         format!(
             "{path:?} {mode:?} {on_duplicate:?} atomic {atomic} trigger {} {batches:?} memory {}",
             self.has_trigger,
-            memory_bytes_max >> 20
+            limits.memory_bytes_max >> 20
         )
     }
 
     pub(crate) fn command(&self, part: usize) -> std::process::Command {
         let mut options = self.options.clone();
-        options.files = self.parts[part].input.files.iter().map(|(path, _)| path.clone()).collect();
+        options.input.files =
+            self.parts[part].input.files.iter().map(|(path, _)| path.clone()).collect();
         let mut command = program::command(&self.home, self.host.server, &options);
         command.arg("--json");
         command
@@ -249,11 +250,11 @@ impl<'a> Sent<'a> {
         assert_eq!(outcome.code(), wanted, "{outcome:?}");
         let report: Value = serde_json::from_str(&outcome.out).unwrap();
         assert_eq!(report["rejects"], part_of.input.rejects(), "{report}");
-        if self.options.on_duplicate == OnDuplicate::Fail {
+        if self.options.rows.on_duplicate == OnDuplicate::Fail {
             assert_eq!(report["rows"], part_of.good, "{report}");
         }
-        let rejects = self.options.rejects.as_ref().unwrap();
-        part_of.input.were_refused(rejects, &self.options.dialect.lines_terminated_by);
+        let rejects = self.options.rows.rejects.as_ref().unwrap();
+        part_of.input.were_refused(rejects, &self.options.input.dialect.lines_terminated_by);
         let warnings = report["warnings"].to_string();
         if warnings.contains("but the ledger ") {
             // The server was gone when it was to be removed, and the warning says what to do.
@@ -318,14 +319,14 @@ fn rule(random: &mut Random, path: LoadPath) -> OnDuplicate {
 
 /// What of the sending is fixed.
 fn draw(random: &mut Random, options: &mut LoadOptions) {
-    options.threads = random.between(1, 4);
-    options.memory_bytes_max = random.pick(&[40 << 20, 96 << 20]);
+    options.limits.threads = random.between(1, 4);
+    options.limits.memory_bytes_max = random.pick(&[40 << 20, 96 << 20]);
     options.atomic = options.mode == Mode::Append && random.chance(3);
     if random.chance(2) {
-        options.batches.connections = Some(random.pick(&[1, 2, 3, 8, 16]));
+        options.limits.batches.connections = Some(random.pick(&[1, 2, 3, 8, 16]));
     }
     if random.chance(2) {
-        options.batches.rows = Some(random.pick(&[1, 7, 100, 1000, 5000]));
+        options.limits.batches.rows = Some(random.pick(&[1, 7, 100, 1000, 5000]));
     }
 }
 
@@ -401,10 +402,10 @@ fn parts(
         let folder = run.folder.join(format!("part{number}"));
         std::fs::create_dir_all(&folder).unwrap();
         let input = Input::write(random, run.case, &folder, good, bad);
-        if !server_loads(random, db, run, good, options.on_duplicate) {
+        if !server_loads(random, db, run, good, options.rows.on_duplicate) {
             // A row that is changed may meet a third one: what is skipped, meets none.
             db.sql("TRUNCATE a");
-            options.on_duplicate = OnDuplicate::Skip;
+            options.rows.on_duplicate = OnDuplicate::Skip;
             return self::parts(random, db, run, options, columns, rows);
         }
         let new = sum(db, "a", columns);

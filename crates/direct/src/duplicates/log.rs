@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use encode::binding::Binding;
 use encode::left_out::LeftOut;
 use job::error::Error;
-use job::options::{LoadOptions, OnDuplicate};
+use job::options::{OnDuplicate, RowOptions};
 use job::position::PositionCursor;
 use job::row_log::{LogForm, LogKind, RowLog};
 use job::stop::Stop;
@@ -38,7 +38,7 @@ struct ReasonLine<'a> {
 impl<'a> DuplicateLog<'a> {
     /// Begins empty files where the options say, if they do.
     pub(crate) fn create(
-        options: &LoadOptions,
+        options: &RowOptions,
         form: &LogForm,
         losers: Option<&'a Losers>,
     ) -> Result<DuplicateLog<'a>, Stop> {

@@ -36,9 +36,9 @@ impl Build<'_> {
         loop {
             self.begin_again()?;
             let resolver = Resolver {
-                on_duplicate: self.options.on_duplicate,
+                on_duplicate: self.options.rows.on_duplicate,
                 memory: self.memory,
-                temp_dir: self.options.temp_dir.clone(),
+                temp_dir: self.options.limits.temp_dir.clone(),
                 interrupt: &self.options.interrupt,
                 indexes: indexes.iter().map(|unique| unique.index as u16).collect(),
                 old: self.old_source(None),
@@ -75,7 +75,7 @@ impl Build<'_> {
             reading: self.reading(Stage::Duplicates),
             large: Large::new(self.memory),
             gate: RowGate::new(before)?,
-            on_duplicate: self.options.on_duplicate,
+            on_duplicate: self.options.rows.on_duplicate,
             sequence: self.sequence(self.may_refuse()),
             zero_is_value: self.series.zero_is_value,
             indexes,
@@ -89,7 +89,7 @@ impl Build<'_> {
         let numbers = self.binding.auto_increment;
         let has_numbers =
             |unique: &UniqueIndex| numbers.is_some_and(|n| unique.has(self.binding, n));
-        let is_circular = self.options.on_duplicate == OnDuplicate::Skip
+        let is_circular = self.options.rows.on_duplicate == OnDuplicate::Skip
             && (ran_out.into_inner()
                 || (sequence.ended_mixed() && indexes.iter().any(has_numbers)));
         let keys = stores.into_iter().map(RunStore::finish).collect::<Result<_, _>>()?;

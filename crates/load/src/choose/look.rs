@@ -3,7 +3,7 @@
 use encode::inspected::Inspected;
 use job::error::Error;
 use job::memory::{Least, Memory};
-use job::options::{LoadOptions, LoadPath, Mode};
+use job::options::{LoadOptions, LoadPath, Mode, ResourceLimits};
 use schema::{Method, Table, quote_name};
 use send::{Ask, Landing};
 use server::engine::Rules;
@@ -74,7 +74,7 @@ pub(crate) fn decide(
     source: &mut dyn Source,
     purpose: Purpose,
 ) -> Result<Decision, Error> {
-    if options.through_head {
+    if options.server.through_head {
         let name = &target.table.name;
         return Err(Error::Usage(format!(
             "--path head is for tables whose partitions are on other servers, and {name} is none"
@@ -136,13 +136,13 @@ impl Facts {
         options: &LoadOptions,
     ) -> Result<Facts, Error> {
         let logs = |session: &mut Session| session.query_text("SELECT @@GLOBAL.log_bin");
-        let refusal = engine.refuses_load_data(&options.charset);
+        let refusal = engine.refuses_load_data(&options.input.charset);
         let allowed = session.query_once("SELECT @@GLOBAL.local_infile")?;
         Ok(Facts {
             against_direct: against_direct.iter().map(ToString::to_string).collect(),
             local_infile: allowed.first().map(|row| row.text_lossy(0)).as_deref() == Some("1"),
             against_load_data: refusal.map(|why| format!("{} ({why})", engine.kind)),
-            is_logged: options.unlogged && logs(session)?.as_deref() == Some("1"),
+            is_logged: options.server.unlogged && logs(session)?.as_deref() == Some("1"),
             ..Facts::default()
         })
     }
@@ -189,7 +189,7 @@ impl<'l> Survey<'l> {
         let least = least::least(path, table, self.options, source.facts().held_bytes, estimate);
         let decision = Decision::of(choice, inspected, self.landing, least);
         if purpose == Purpose::Load {
-            decision.check_room(path, self.target, self.options)?;
+            decision.check_room(path, self.target, &self.options.limits)?;
         }
         Ok(decision)
     }
@@ -313,7 +313,7 @@ impl Decision {
         &self,
         path: LoadPath,
         target: &Lock,
-        options: &LoadOptions,
+        options: &ResourceLimits,
     ) -> Result<(), Error> {
         // A test that hands out shares has its own idea of them.
         if let (Some(least), None) = (&self.least, options.shares) {

@@ -89,15 +89,15 @@ impl Objections {
             WithOthers::Small => self.refuse(LoadPath::Direct, small::REASON),
             WithOthers::Transaction => self.refuse(LoadPath::Direct, TOGETHER),
         }
-        if options.unlogged && facts.is_logged {
+        if options.server.unlogged && facts.is_logged {
             self.refuse_sending(
                 "--unlogged is for the direct path: rows that are sent are in the binary log",
             );
         }
-        if options.on_duplicate == OnDuplicate::Update {
+        if options.rows.on_duplicate == OnDuplicate::Update {
             self.refuse(LoadPath::Stream, "--on-duplicate update is only had by INSERT");
         }
-        if options.duplicates.is_some() {
+        if options.rows.duplicates.is_some() {
             self.refuse_sending(
                 "--duplicates FILE: a server that skips or replaces rows does not say which",
             );
@@ -111,11 +111,11 @@ impl Objections {
                 "local_infile is off on the server: it takes no LOAD DATA LOCAL",
             );
         }
-        if options.no_triggers && facts.has_triggers {
+        if options.server.no_triggers && facts.has_triggers {
             self.refuse_sending(
                 "--no-triggers is for the direct path: rows that are sent run the triggers",
             );
-            if !options.replicas.named.is_empty() {
+            if !options.server.replicas.named.is_empty() {
                 self.refuse(
                     LoadPath::Direct,
                     "--no-triggers leaves the triggers of one server's table alone, and --replica names others",
@@ -155,7 +155,7 @@ impl Objections {
         for reason in &input.unfit {
             self.refuse(LoadPath::Direct, reason);
         }
-        if options.on_duplicate == OnDuplicate::Update
+        if options.rows.on_duplicate == OnDuplicate::Update
             && let Some(reason) = against_replacing_whole_rows(facts, input)
         {
             self.refuse(LoadPath::Direct, reason);
@@ -213,8 +213,8 @@ pub(super) fn why(
 
 /// Why rows cannot be added to those there by building the table anew.
 fn against_merging(facts: &Facts, options: &LoadOptions, rows: &RowsThere) -> Option<String> {
-    let rule = options.on_duplicate.name();
-    if facts.partitions.is_some() && options.on_duplicate != OnDuplicate::Fail {
+    let rule = options.rows.on_duplicate.name();
+    if facts.partitions.is_some() && options.rows.on_duplicate != OnDuplicate::Fail {
         return Some(format!(
             "the table is not empty, and has partitions: --on-duplicate {rule} looks for rows that lose \
              before it is known which of these get rows"
@@ -225,7 +225,7 @@ fn against_merging(facts: &Facts, options: &LoadOptions, rows: &RowsThere) -> Op
             "the table is not empty, and rows are added to one table of a command only".to_owned(),
         );
     }
-    if options.on_duplicate.replaces() && facts.is_referred_to {
+    if options.rows.on_duplicate.replaces() && facts.is_referred_to {
         return Some(format!(
             "the table is not empty, --on-duplicate {rule} takes rows out of it, and others may refer to \
              these"

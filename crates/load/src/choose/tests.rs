@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use job::memory::Memory;
-use job::options::{LoadOptions, LoadPath, Mode, OnDuplicate, WithOthers};
+use job::options::{
+    LoadOptions, LoadPath, Mode, OnDuplicate, RowOptions, ServerOptions, WithOthers,
+};
 use schema::Method;
 
 use super::facts::{Choice, Facts, Input, RowsThere};
@@ -107,9 +109,15 @@ fn many_rows_are_merged_with_some_and_few_are_sent() {
     );
     // A slower method is better than none.
     few.sending = Some(Err(vec!["storage engine".to_owned()]));
-    let patient = LoadOptions { write_block_seconds_max: None, ..append.clone() };
+    let patient = LoadOptions {
+        server: ServerOptions { write_block_seconds_max: None, ..append.server.clone() },
+        ..append.clone()
+    };
     assert_method(&few, &patient, LoadPath::Direct, Method::Merge);
-    let impatient = LoadOptions { write_block_seconds_max: Some(1), ..append };
+    let impatient = LoadOptions {
+        server: ServerOptions { write_block_seconds_max: Some(1), ..append.server },
+        ..append
+    };
     assert_eq!(chosen(&few, &impatient).path, None);
     assert_refused(&few, &impatient, LoadPath::Direct, "--max-write-block allows 1 s");
 }
@@ -127,7 +135,8 @@ fn partitions_are_built_where_that_is_faster() {
 
 #[test]
 fn one_partition_is_merged_by_itself() {
-    let append = LoadOptions { mode: Mode::Append, write_block_seconds_max: None, ..options() };
+    let mut append = LoadOptions { mode: Mode::Append, ..options() };
+    append.server.write_block_seconds_max = None;
     let small = with_partitioned_rows(4, GIB);
     let choice = assert_method(&small, &append, LoadPath::Direct, Method::MergePartition);
     assert!(choice.why.contains("the others stay as they are"), "{choice:?}");
@@ -175,22 +184,22 @@ fn every_reason_of_server_and_options_is_told() {
     let together = with(|options| options.with_others = WithOthers::Transaction);
     assert_refused(&facts(), &together, direct, "by one transaction");
     for path in [stream, insert] {
-        let unlogged = with(|options| options.unlogged = true);
+        let unlogged = with(|options| options.server.unlogged = true);
         assert_refused(&logged, &unlogged, path, "--unlogged is for the direct path");
-        let kept = with(|options| options.duplicates = Some(PathBuf::from("d")));
+        let kept = with(|options| options.rows.duplicates = Some(PathBuf::from("d")));
         assert_refused(&facts(), &kept, path, "does not say which");
-        let past = with(|options| options.no_triggers = true);
+        let past = with(|options| options.server.no_triggers = true);
         assert_refused(&logged, &past, path, "rows that are sent run the triggers");
         let closed = Facts { sending: Some(Err(vec!["read-only".to_owned()])), ..facts() };
         assert_refused(&closed, &options(), path, "read-only");
     }
-    let update = with(|options| options.on_duplicate = OnDuplicate::Update);
+    let update = with(|options| options.rows.on_duplicate = OnDuplicate::Update);
     assert_refused(&facts(), &update, stream, "only had by INSERT");
     let no_load_data = Facts { against_load_data: Some("TiDB (..)".to_owned()), ..facts() };
     assert_refused(&no_load_data, &options(), stream, "TiDB");
     let named = with(|options| {
-        options.no_triggers = true;
-        options.replicas.named = vec!["db2".to_owned()];
+        options.server.no_triggers = true;
+        options.server.replicas.named = vec!["db2".to_owned()];
     });
     assert_refused(&logged, &named, direct, "--replica names others");
 }
@@ -212,8 +221,8 @@ fn every_reason_of_table_and_rows_is_told() {
         assert_refused(&closed, &options(), path, "NDB");
     }
     let append = |on_duplicate, with_others| {
-        let mode = Mode::Append;
-        LoadOptions { mode, on_duplicate, with_others, ..options() }
+        let rows = RowOptions { on_duplicate, ..RowOptions::default() };
+        LoadOptions { mode: Mode::Append, rows, with_others, ..options() }
     };
     let (fail, alone) = (OnDuplicate::Fail, WithOthers::Alone);
     let parts = with_partitioned_rows(4, GIB);
@@ -238,7 +247,8 @@ fn every_reason_of_the_input_is_told() {
     };
     let unfit = with(|input| input.unfit = vec!["DEFAULT uuid()".to_owned()]);
     assert_refused(&unfit, &options(), LoadPath::Direct, "DEFAULT uuid()");
-    let update = LoadOptions { on_duplicate: OnDuplicate::Update, ..options() };
+    let mut update = options();
+    update.rows.on_duplicate = OnDuplicate::Update;
     let lacks = with(|input| input.lacks = Some("`b`".to_owned()));
     assert_refused(&lacks, &update, LoadPath::Direct, "keeps `b` of rows that are there");
     let two = Facts { unique_keys: 2, ..facts() };

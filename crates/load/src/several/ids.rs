@@ -3,7 +3,7 @@
 use check::lines::LineTable;
 use encode::mapped::{Entities, Known, OnConflict, OwnLines};
 use job::error::Error;
-use job::options::{LoadOptions, Mode};
+use job::options::{InputOptions, LoadOptions, Mode};
 use schema::TableName;
 use server::{ServerFacts, Session};
 
@@ -33,7 +33,7 @@ impl Unnumbered {
         let mut there = Vec::new();
         if options.mode == Mode::Append {
             there.resize(all.len(), None);
-            find_there(session, (table, id), options, (&all, &mut there))?;
+            find_there(session, (table, id), &options.input, (&all, &mut there))?;
         }
         let begin = |id| Ids::begin(session, (table, facts), id, options);
         Ok(Unnumbered {
@@ -72,7 +72,7 @@ impl Unnumbered {
 fn find_there(
     session: &mut Session,
     (table, id_name): (&LineTable, Option<&str>),
-    options: &LoadOptions,
+    options: &InputOptions,
     (all, there): (&Entities, &mut [Option<u64>]),
 ) -> Result<(), Error> {
     let (mut twice, mut odd) = (false, None);

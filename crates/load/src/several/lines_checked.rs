@@ -9,7 +9,7 @@ use check::report::{BadRow, CheckReport};
 use encode::input;
 use encode::rejects::{self, Also, Rejects};
 use job::error::Error;
-use job::options::LoadOptions;
+use job::options::{LoadOptions, RowOptions};
 use job::progress::Progress;
 use server::ConnectOptions;
 
@@ -31,10 +31,12 @@ pub fn check_lines(
 ) -> Result<CheckReport, Error> {
     let begun = Instant::now();
     let Asked { mut session, looked, lookups, options, .. } = Asked::of(connect, tables, of)?;
-    let options = LoadOptions { rejects_max: BAD_LINES_MAX, ..options };
+    let options =
+        LoadOptions { rows: RowOptions { rejects_max: BAD_LINES_MAX, ..options.rows }, ..options };
     let (memory, mut source) = input::open_files(&options)?;
     let form = rejects::form(&mut *source)?;
-    let mut log = Rejects::create(options.rejects.as_deref(), options.rejects_max, &form)?;
+    let mut log =
+        Rejects::create(options.rows.rejects.as_deref(), options.rows.rejects_max, &form)?;
     let parts = Parts {
         looked: &looked,
         lookups: &lookups,
@@ -58,7 +60,7 @@ pub fn check_lines(
         bad_rows: log.count(),
         reasons: log.tally(),
         first: read.bad.into_iter().map(told).collect(),
-        rejects_file: options.rejects.clone().filter(|_| log.count() > 0),
+        rejects_file: options.rows.rejects.clone().filter(|_| log.count() > 0),
         judged: vec!["rules".to_owned(), "entities".to_owned(), "lookups".to_owned()],
         not_judged: not_judged(log.count()),
         bytes: source.bytes_read(),

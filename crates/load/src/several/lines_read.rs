@@ -9,7 +9,7 @@ use encode::rejects::Rejects;
 use job::error::Error;
 use job::failpoint;
 use job::memory::Memory;
-use job::options::LoadOptions;
+use job::options::{InputOptions, LoadOptions};
 use job::pool;
 use job::progress::Progress;
 use server::{ConnectOptions, ServerFacts, Session};
@@ -54,7 +54,10 @@ impl Asked {
         let looked =
             tables.iter().zip(&of.mappings).map(look).collect::<Result<Vec<_>, Error>>()?;
         let lookups = look_up(&mut session, &looked, &of.rules, tables)?;
-        let options = LoadOptions { selection: None, ..tables[0].clone() };
+        let options = LoadOptions {
+            input: InputOptions { selection: None, ..tables[0].input.clone() },
+            ..tables[0].clone()
+        };
         Ok(Asked { session, facts, looked, lookups, options })
     }
 }
@@ -114,7 +117,7 @@ impl Parts<'_> {
                 check.gather(source, session)?;
             left_out.extend(found.iter().map(|line| line.place));
             bad.extend(found);
-            let is_over = bad.len() as u64 > self.options.rejects_max;
+            let is_over = bad.len() as u64 > self.options.rows.rejects_max;
             let finish = |all: Option<Gathering>| {
                 failpoint::hit("thread.entities");
                 all.map(Gathering::finish)
@@ -185,7 +188,7 @@ impl Parts<'_> {
 
     fn conflict(&self, table: &LineTable, (first, other): (LineAt, LineAt)) -> Error {
         let name = |file: u32| {
-            let file = self.options.files.get(file as usize);
+            let file = self.options.input.files.get(file as usize);
             file.map(|file| file.display().to_string()).unwrap_or_default()
         };
         Error::Conflict {

@@ -122,7 +122,7 @@ pub(super) fn look(
 /// table each can be loaded by `--each` instead, which a line with rows of several cannot.
 pub(super) fn can_be_whole(tables: &[LoadOptions]) -> bool {
     tables.iter().all(|options| {
-        options.selection.is_some()
+        options.input.selection.is_some()
             && options.mode != Mode::Replace
             && options.path != LoadPath::Direct
     })
@@ -278,7 +278,7 @@ pub(super) fn spelled(
             None if options.ddl.is_some() => names.push(name),
             None => {
                 targets::refuse_put_aside(session, &name)?;
-                let file = options.files.first().map(|file| file.display().to_string());
+                let file = options.input.files.first().map(|file| file.display().to_string());
                 missing.push(format!("{name} (for {})", file.unwrap_or_default()));
             }
         }
@@ -301,11 +301,11 @@ fn is_there(session: &mut Session, name: &TableName) -> bool {
 
 pub(super) fn lock_options(options: &LoadOptions, told: Option<&Sender<String>>) -> LockOptions {
     LockOptions {
-        lock_wait: Duration::from_secs(u64::from(options.lock_wait_seconds)),
+        lock_wait: Duration::from_secs(u64::from(options.server.lock_wait_seconds)),
         reconnect_wait: failpoint::reconnect_wait(targets::RECONNECT_WAIT),
         told: told.cloned(),
         datadir: None,
-        no_triggers: options.no_triggers,
+        no_triggers: options.server.no_triggers,
         proof: options.proof(),
     }
 }
@@ -353,7 +353,7 @@ fn look_at(
 fn expect_children(parts: &mut [Part]) {
     let tables = parts.iter().filter_map(|part| Some(&part.target.as_ref()?.table));
     let references: Vec<_> = tables.flat_map(|table| table.references.clone()).collect();
-    for part in parts.iter_mut().filter(|part| !part.options.unchecked_keys) {
+    for part in parts.iter_mut().filter(|part| !part.options.server.unchecked_keys) {
         let Some(name) = part.target.as_ref().map(|target| target.table.name.clone()) else {
             continue;
         };
@@ -370,7 +370,9 @@ fn check_room(parts: &[Part], estimates: &[Estimate]) -> Result<(), Error> {
     let mut direct = parts.iter().filter(|part| part.is_direct());
     let path = direct.find_map(|part| part.target.as_ref()?.build_path());
     match (path, Estimate::of_all(estimates)) {
-        (Some(path), Some(all)) => space::check(&path, &parts[0].options.temp_dir, Some(&all)),
+        (Some(path), Some(all)) => {
+            space::check(&path, &parts[0].options.limits.temp_dir, Some(&all))
+        }
         _ => Ok(()),
     }
 }

@@ -43,9 +43,10 @@ fn look_up_in(
     let mut keys = RowKeys::new(&key);
     let (mut rows, mut twice) = (LookedUpRows::default(), false);
     let take = schema::quote_name(&lookup.take);
-    let take = format!("CAST(CONVERT({take} USING {}) AS BINARY)", options.charset);
-    let sql = format!("SELECT {}, {take} FROM {base_or_view}", shown(&column, &options.charset));
-    let (mut held, most) = (0u64, options.memory_bytes_max / 8);
+    let take = format!("CAST(CONVERT({take} USING {}) AS BINARY)", options.input.charset);
+    let sql =
+        format!("SELECT {}, {take} FROM {base_or_view}", shown(&column, &options.input.charset));
+    let (mut held, most) = (0u64, options.limits.memory_bytes_max / 8);
     session.for_each(&sql, |row| {
         // What has no key is found by none.
         if let Ok(key) = keys.of(GivenRow(&[row.bytes(0)])) {

@@ -10,7 +10,7 @@
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 
-use job::options::LoadOptions;
+use job::options::{InputOptions, LoadOptions};
 use schema::{Table, TableName};
 
 use crate::ddl;
@@ -40,14 +40,14 @@ impl Waiting {
                 }
                 None => (TableName::new(&options.database, &options.table), ddl::parents(options)),
             };
-            Waiting { name, bytes: input_bytes(options), parents }
+            Waiting { name, bytes: input_bytes(&options.input), parents }
         };
         options.iter().zip(described).map(waiting).collect()
     }
 }
 
 /// Bytes of a table's input: of lines that hold rows of several tables, of those that have its own.
-pub(crate) fn input_bytes(options: &LoadOptions) -> u64 {
+pub(crate) fn input_bytes(options: &InputOptions) -> u64 {
     let size = |file: &PathBuf| std::fs::metadata(file).map_or(0, |meta| meta.len());
     let of_lines = options.selection.as_ref().and_then(|selection| selection.line_bytes());
     of_lines.unwrap_or_else(|| options.files.iter().map(size).sum())

@@ -121,7 +121,7 @@ pub(super) fn finish(parts: &mut [Part], reports: &mut [Report]) {
     for (part, report) in parts.iter_mut().zip(reports) {
         report.finish(&mut part.stopwatch, Vec::new());
         report.take(report.stages.iter().map(|stage| stage.seconds).sum());
-        report.rejects_file = part.options.rejects.clone().filter(|_| report.rejects > 0);
+        report.rejects_file = part.options.rows.rejects.clone().filter(|_| report.rejects > 0);
         Speeds::remember(
             &part.options.state_dir,
             (part.chosen.path, None),

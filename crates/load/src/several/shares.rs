@@ -18,7 +18,7 @@ use encode::mapped::{Known, Mapping, OwnLines, Share, Wanted};
 use encode::rejects::{self, Rejects};
 use job::error::Error;
 use job::failpoint;
-use job::options::{LoadOptions, Mode};
+use job::options::{InputOptions, LoadOptions, Mode, ResourceLimits, RowOptions};
 use job::pool;
 use job::progress::Progress;
 use job::report::RejectTally;
@@ -54,7 +54,7 @@ pub(super) fn share(
     let wants = |mapping: &Arc<Mapping>| mapping.entity.is_some() || !mapping.wanted().is_empty();
     let is_added = tables.iter().any(|options| options.mode == Mode::Append);
     // What is taken back out of a table has used up its ids, so that is not begun for a bad line.
-    let judges = tables[0].rejects_max > 0 || is_added;
+    let judges = tables[0].rows.rejects_max > 0 || is_added;
     if !judges && of.rules.is_empty() && !mappings.iter().any(wants) {
         return Ok((tables, None));
     }
@@ -62,7 +62,7 @@ pub(super) fn share(
     let (lines, looked, lookups) = (&asked.options, &asked.looked, &asked.lookups);
     let (memory, mut source) = input::open_files(lines)?;
     let form = rejects::form(&mut *source)?;
-    let mut log = Rejects::create(lines.rejects.as_deref(), lines.rejects_max, &form)?;
+    let mut log = Rejects::create(lines.rows.rejects.as_deref(), lines.rows.rejects_max, &form)?;
     let parts = Parts {
         looked,
         lookups,
@@ -79,7 +79,7 @@ pub(super) fn share(
         lines: read.lines,
         rejects: log.count(),
         reasons: log.tally(),
-        rejects_file: lines.rejects.clone().filter(|_| log.count() > 0),
+        rejects_file: lines.rows.rejects.clone().filter(|_| log.count() > 0),
     };
     let mut unnumbered = Vec::new();
     for ((table, options), entities) in looked.iter().zip(&tables).zip(read.entities) {
@@ -119,12 +119,21 @@ pub(super) fn share(
             room_bytes: memory.chunk_bytes,
         };
         LoadOptions {
-            selection: Some(Arc::new(share)),
-            rejects: None,
-            rejects_max: 0,
-            rejects_max_percent: None,
-            leaves_unclosed: Some(options.leaves_unclosed()),
-            memory_bytes_max: options.memory_bytes_max.saturating_sub(held),
+            input: InputOptions {
+                selection: Some(Arc::new(share)),
+                leaves_unclosed: Some(options.leaves_unclosed()),
+                ..options.input
+            },
+            rows: RowOptions {
+                rejects: None,
+                rejects_max: 0,
+                rejects_max_percent: None,
+                ..options.rows
+            },
+            limits: ResourceLimits {
+                memory_bytes_max: options.limits.memory_bytes_max.saturating_sub(held),
+                ..options.limits
+            },
             ..options
         }
     });

@@ -59,9 +59,9 @@ pub(super) fn fill(
     let Looked { parts, connections, keeper, .. } = looked;
     let others = [Connections::of(keeper.another()?), Connections::of(keeper.another()?)];
     let options = &parts[0].options;
-    let cache_bytes = options.page_cache_bytes;
+    let cache_bytes = options.limits.page_cache_bytes;
     let cache_bytes =
-        cache_bytes.unwrap_or_else(|| machine::page_cache_bytes(options.memory_bytes_max));
+        cache_bytes.unwrap_or_else(|| machine::page_cache_bytes(options.limits.memory_bytes_max));
     let stations = Stations {
         connect,
         copies,
@@ -224,7 +224,7 @@ impl Stations<'_> {
         let later = self.build_seconds[at + 1..].iter().sum();
         let watched = Watched { progress: self.progress, later_seconds: later };
         self.progress.table(&self.name(at), at + 1, self.parts.len());
-        lock(&self.parts[at]).options.page_cache_bytes = Some(self.backlog.room());
+        lock(&self.parts[at]).options.limits.page_cache_bytes = Some(self.backlog.room());
         let connections = self.work(at, connections, &watched, |bench| {
             let Some(source) = bench.source.take() else { return Ok(()) };
             bench.filling.progress.expect(std::mem::take(&mut bench.chosen.expected));
@@ -339,7 +339,7 @@ impl Stations<'_> {
 fn cached_bytes(part: &Part) -> u64 {
     match &part.at {
         At::Built(unplaced, _) => {
-            unplaced.file_bytes().min(part.options.page_cache_bytes.unwrap_or(u64::MAX))
+            unplaced.file_bytes().min(part.options.limits.page_cache_bytes.unwrap_or(u64::MAX))
         }
         _ => 0,
     }

@@ -132,7 +132,7 @@ impl Sharded<'_, '_> {
         let (options, target) = (self.options, looked.target.table.name.to_string());
         let decide_and_commit = || {
             failpoint::hit("branches.decide");
-            looked::check_map(looked, options)?;
+            looked::check_map(looked, &options.server)?;
             decide(&mut looked.target, &decisions, &append)?;
             append.state = State::Decided;
             let _shield = options.interrupt.shield();

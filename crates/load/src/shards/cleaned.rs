@@ -208,7 +208,7 @@ impl Cleaner<'_> {
     fn now(&self, then: &Shard) -> Result<Shard, Error> {
         let is_same = |name: &str| name.eq_ignore_ascii_case(&then.server);
         let known = self.map.shards.iter().find(|shard| is_same(&shard.server));
-        let given = self.options.shard_addresses.iter().find(|(name, _)| is_same(name));
+        let given = self.options.server.shard_addresses.iter().find(|(name, _)| is_same(name));
         let address = known.map(|shard| &shard.address).or(given.map(|(_, address)| address));
         let server = &then.server;
         let address = address.cloned().ok_or_else(|| Error::Pending {

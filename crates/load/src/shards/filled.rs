@@ -11,7 +11,7 @@ use std::time::Duration;
 use encode::routed::{RowRouter, RowsOfPartition, SharedReading};
 use job::error::Error;
 use job::failpoint;
-use job::options::{LoadOptions, Mode, OnDuplicate};
+use job::options::{LoadOptions, Mode, OnDuplicate, ResourceLimits, RowOptions, ServerOptions};
 use job::pool;
 use job::progress::{Progress, Snapshot, Stage};
 use job::report::Report;
@@ -67,17 +67,21 @@ impl<'l> Loads<'l> {
         let split = Split::of(options, next.shards.len(), source)?;
         let options = LoadOptions {
             mode: Mode::Insert,
-            ddl: None,
-            // A shard may get no row.
-            allow_empty: true,
-            threads: options.threads.div_ceil(split.at_once),
-            memory_bytes_max: split.load_bytes,
-            sql_mode: Some(looked.sql_mode.clone()),
-            time_zone: options.time_zone.clone().or_else(|| looked.time_zone.clone()),
-            // They are no jobs of their own.
+            ddl: None,         // A shard may get no row.
+            allow_empty: true, // They are no jobs of their own.
             state_dir: options.state_dir.join("shards"),
             command: None,
-            shard_addresses: Vec::new(),
+            limits: ResourceLimits {
+                threads: options.limits.threads.div_ceil(split.at_once),
+                memory_bytes_max: split.load_bytes,
+                ..options.limits.clone()
+            },
+            rows: RowOptions {
+                sql_mode: Some(looked.sql_mode.clone()),
+                time_zone: options.rows.time_zone.clone().or_else(|| looked.time_zone.clone()),
+                ..options.rows.clone()
+            },
+            server: ServerOptions { shard_addresses: Vec::new(), ..options.server.clone() },
             ..options.clone()
         };
         let lacking = || Error::Internal("nothing tells which shard takes a row".to_owned());
@@ -155,19 +159,18 @@ impl<'l> Loads<'l> {
     ) -> Result<Report, Error> {
         let connect = looked::reached(shard, self.connect)?;
         let (router, shares) = (Arc::clone(&self.router), self.split.rows);
-        let options = LoadOptions {
-            database: shard.table.database.clone(),
-            table: shard.table.table.clone(),
-            // Of whoever opens the files again.
-            selection: Some(Arc::new(RowsOfPartition { router, partition: at, shares })),
-            ..self.options.clone()
-        };
+        let mut options = self.options.clone();
+        options.database.clone_from(&shard.table.database);
+        options.table.clone_from(&shard.table.table);
+        // Of whoever opens the files again.
+        let selection = RowsOfPartition { router, partition: at, shares };
+        options.input.selection = Some(Arc::new(selection));
         let report = (self.load_one)(at, (&connect, &options), reading.rows_of(at)?, progress)?;
         if reading.was_left(at) {
             let what = "the load of a shard has ended before its rows did";
             return Err(Error::Internal(what.to_owned()));
         }
-        if options.on_duplicate == OnDuplicate::Fail {
+        if options.rows.on_duplicate == OnDuplicate::Fail {
             tally::check(reading.rows(at), report.rows + report.rejects, 0)?;
         }
         Ok(report)

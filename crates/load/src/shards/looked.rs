@@ -8,7 +8,7 @@ use encode::inspected::Inspected;
 use encode::partition;
 use encode::routed::{RowRouter, head_rows};
 use job::error::Error;
-use job::options::{LoadOptions, LoadPath, Mode};
+use job::options::{LoadOptions, LoadPath, Mode, RowOptions, ServerOptions};
 use job::report::{Report, ShardReport};
 use schema::{Engine, Table, TableKind};
 use server::{ConnectOptions, Session, Unsupported, catalog, facts, privileges};
@@ -87,7 +87,7 @@ pub(crate) fn look(
         may_go_through_head(&mut target, options, (&map, &reasons), unreached)?;
         head = Some(HeadWay { reasons, by_head, inspected });
     } else {
-        time_zone = self::time_zone(&mut target.session, connect, options, &map)?;
+        time_zone = self::time_zone(&mut target.session, connect, &options.rows, &map)?;
     }
     Ok(Looked { target, map, router, head, sql_mode, time_zone, input, before })
 }
@@ -175,7 +175,7 @@ fn tried(
 /// definition says is compared once more in the swap; where its servers are, only here.
 ///
 /// Errors: they are not.
-pub(super) fn check_map(looked: &mut Looked, options: &LoadOptions) -> Result<(), Error> {
+pub(super) fn check_map(looked: &mut Looked, options: &ServerOptions) -> Result<(), Error> {
     let Looked { target, map, .. } = looked;
     let name = target.table.name.clone();
     let definition = catalog::definition(&mut target.session, &name)?;
@@ -248,7 +248,7 @@ fn found(
         let why = format!("the account needs {missing}, to write down what is decided of the rows");
         return Err(unfit(&target.table, vec![why]));
     }
-    let given = &options.shard_addresses;
+    let given = &options.server.shard_addresses;
     let Lock { session, table, .. } = &mut *target;
     let map = ShardMap::read(session, (&table.name, &table.definition), given)?;
     let map = map.map_err(|why| unfit(table, vec![why]))?;
@@ -256,7 +256,7 @@ fn found(
         return Err(unfit(&target.table, vec![why]));
     }
     let inspected = Inspected::new(target, options, source)?;
-    let mut router = match options.through_head {
+    let mut router = match options.server.through_head {
         true => Err(vec!["--path head was asked for".to_owned()]),
         false => router(&target.table, &inspected),
     };
@@ -348,17 +348,17 @@ fn against(table: &Table, options: &LoadOptions, source: &dyn Source) -> Vec<Str
             "rows are added to shards by a transaction: --path auto, stream or insert",
         ),
         (
-            appends && options.unlogged,
+            appends && options.server.unlogged,
             "a branch of a transaction is in the shards' binary logs: without --unlogged",
         ),
         (
-            options.rejects_max > 0 || options.rejects_max_percent.is_some(),
+            options.rows.rejects_max > 0 || options.rows.rejects_max_percent.is_some(),
             "a load of shards takes no refused rows: --rejects-max 0",
         ),
-        (options.duplicates.is_some(), "a load of shards writes no --duplicates"),
-        (!options.replicas.named.is_empty(), "a load of shards takes no --replica"),
-        (options.tune.is_some(), "a load of shards sets no variables: without --tune"),
-        (options.selection.is_some(), "a job file's tables cannot be shards"),
+        (options.rows.duplicates.is_some(), "a load of shards writes no --duplicates"),
+        (!options.server.replicas.named.is_empty(), "a load of shards takes no --replica"),
+        (options.server.tune.is_some(), "a load of shards sets no variables: without --tune"),
+        (options.input.selection.is_some(), "a job file's tables cannot be shards"),
         (is_read_once, "only rows of files and pipes are taken apart"),
         (
             appends && is_pipe,
@@ -413,7 +413,7 @@ fn shape(definition: &str) -> Vec<&str> {
 fn time_zone(
     session: &mut Session,
     connect: &ConnectOptions,
-    options: &LoadOptions,
+    options: &RowOptions,
     map: &ShardMap,
 ) -> Result<Option<String>, Error> {
     if options.time_zone.is_some() || connect.time_zone.is_some() {

@@ -62,12 +62,13 @@ impl Split {
         source: &dyn Source,
     ) -> Result<Split, Error> {
         let ahead = source.facts().held_bytes;
-        let all = options.memory_bytes_max;
-        let readers = options.threads.div_ceil(THREADS_PER_READER).clamp(1, READERS_MAX);
+        let all = options.limits.memory_bytes_max;
+        let readers = options.limits.threads.div_ceil(THREADS_PER_READER).clamp(1, READERS_MAX);
         let reading = (all / READING_SHARE).min(READING_BYTES_MAX * readers as u64);
         let loads = all.saturating_sub(ahead + reading);
         // What a load that reads by itself takes ahead, by the memory that it has.
-        let own = |load_bytes| ReadAhead::of(&options.files, options.encoding, load_bytes);
+        let own =
+            |load_bytes| ReadAhead::of(&options.input.files, options.input.encoding, load_bytes);
         let own_min = own(LOAD_BYTES_MIN)?.bytes() + CHUNK_COPIES * CHUNK_BYTES_MIN;
         let load_min = LOAD_BYTES_MIN + own_min.max(ROWS_BYTES_MIN);
         let room = usize::try_from(loads / load_min).unwrap_or(usize::MAX).max(1);

@@ -87,7 +87,7 @@ impl Sharded<'_, '_> {
         let filled = Filled { reports: vec![(report, Duration::ZERO)], bytes };
         self.steps.step(Stage::Compare, || {
             failpoint::hit("shards.staged");
-            tables.compare(session, filled.rows(), options.verifies)
+            tables.compare(session, filled.rows(), options.server.verifies)
         })?;
         Ok(filled)
     }

@@ -171,7 +171,7 @@ impl<'l> Tables<'l> {
         name: &TableName,
     ) -> Result<Result<ShardMap, String>, Error> {
         let definition = catalog::definition(session, name)?;
-        let given = &self.options.shard_addresses;
+        let given = &self.options.server.shard_addresses;
         Ok(ShardMap::read(session, (name, &definition), given)?)
     }
 
@@ -198,7 +198,7 @@ impl<'l> Tables<'l> {
         if !catalog::exists(&mut session, &shard.table).map_err(of)? {
             return Ok(());
         }
-        let wait = Duration::from_secs(u64::from(self.options.lock_wait_seconds));
+        let wait = Duration::from_secs(u64::from(self.options.server.lock_wait_seconds));
         let options = LockOptions { lock_wait: wait, ..LockOptions::default() };
         let mut lock = Lock::take(session, &shard.table, &options).map_err(of)?;
         lock.cleanup_tables().map_err(of)?;

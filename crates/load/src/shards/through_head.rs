@@ -14,7 +14,7 @@ use encode::inspected::Inspected;
 use encode::prepared::Prepared;
 use job::error::Error;
 use job::failpoint;
-use job::options::{LoadOptions, LoadPath, Mode, OnDuplicate, WithOthers};
+use job::options::{LoadOptions, LoadPath, Mode, OnDuplicate, ResourceLimits, WithOthers};
 use job::progress::Progress;
 use job::report::Report;
 use job::steps::Steps;
@@ -69,7 +69,7 @@ pub(super) fn against(table: &Table, options: &LoadOptions, is_reached: bool) ->
             "rows go through the head by INSERT only: --path auto or insert",
         ),
         (
-            options.on_duplicate != OnDuplicate::Fail,
+            options.rows.on_duplicate != OnDuplicate::Fail,
             "through the head it cannot be told which rows were left out for others with their keys: \
              --on-duplicate fail",
         ),
@@ -103,14 +103,16 @@ pub(super) fn fill(
         ddl: None,
         allow_empty: true,
         path: LoadPath::Insert,
-        with_others: WithOthers::Transaction,
-        batches: job::options::Batches {
-            rows: options.batches.rows.or(Some(rows)),
-            ..options.batches
-        },
-        // It is no job of its own.
+        with_others: WithOthers::Transaction, // It is no job of its own.
         state_dir,
         command: None,
+        limits: ResourceLimits {
+            batches: job::options::Batches {
+                rows: options.limits.batches.rows.or(Some(rows)),
+                ..options.limits.batches
+            },
+            ..options.limits.clone()
+        },
         ..options.clone()
     };
     let target = table.to_string();

@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use job::memory::Memory;
-use load::{LoadOptions, LoadPath, Mode};
+use load::{InputOptions, LoadOptions, LoadPath, Mode};
 use testkit::Random;
 use testkit::stand_in::Engine;
 use testkit::stand_in::faults::faults;
@@ -111,7 +111,10 @@ fn what_an_engine_would_not_keep_is_refused_before_anything_is_done() {
     // TiDB reads a file as it likes.
     let latin1 = Scene::of(TIDB, APPEND, &folder.path().join("latin1"));
     latin1.reset();
-    let options = LoadOptions { charset: "latin1".to_owned(), ..latin1.options[0].clone() };
+    let options = LoadOptions {
+        input: InputOptions { charset: "latin1".to_owned(), ..latin1.options[0].input.clone() },
+        ..latin1.options[0].clone()
+    };
     assert_eq!(load::load(&latin1.connect, &options, &()).unwrap().path, "insert");
 }
 
@@ -184,8 +187,8 @@ fn statements_are_within_what_an_engine_takes_however_many_rows_are_asked_for() 
         let folder = folder.path().join(format!("large{rows}"));
         let scene = Scene::of(engine, NO_KEY, &folder);
         let mut options = many(&scene, &folder, rows);
-        options.batches.rows = Some(1_000_000);
-        options.shares = Some(Memory {
+        options.limits.batches.rows = Some(1_000_000);
+        options.limits.shares = Some(Memory {
             threads: 1,
             chunk_bytes: mebibytes << 20,
             record_bytes_max: mebibytes << 20,
@@ -204,5 +207,8 @@ fn many(scene: &Scene, folder: &Path, rows: u64) -> LoadOptions {
     let lines = (0..rows).map(|row| format!("{row}\t{}\n", row % 7)).collect::<String>();
     std::fs::write(&path, lines).unwrap();
     scene.reset();
-    LoadOptions { files: vec![path], ..scene.options[0].clone() }
+    LoadOptions {
+        input: InputOptions { files: vec![path], ..scene.options[0].input.clone() },
+        ..scene.options[0].clone()
+    }
 }

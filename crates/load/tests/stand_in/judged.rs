@@ -83,7 +83,7 @@ fn the_same_faults_come_to_the_same_with_a_stand_in_and_a_server() {
         let scene = Scene::new(way, &server.folder(&format!("scene{at}")));
         let mut own = scene.options[0].clone();
         // Else it is chance which portion comes first.
-        own.batches.connections = Some(1);
+        own.limits.batches.connections = Some(1);
         let options = LoadOptions { state_dir: server.folder("state"), ..own.clone() };
         let table = way.tables[0];
         for (words, fate) in SCRIPTS {

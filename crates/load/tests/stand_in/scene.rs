@@ -86,10 +86,11 @@ impl Scene {
         let options = |table: &&str| {
             let mut options = LoadOptions::new(files.clone(), DATABASE, table);
             (options.path, options.mode) = (way.path, way.mode);
-            (options.state_dir, options.temp_dir) = (folder.join("state"), folder.join("runs"));
-            (options.threads, options.memory_bytes_max) = (1, 64 << 20);
-            (options.batches.connections, options.lock_wait_seconds) = (Some(2), 1);
-            options.defer_indexes = Some(true);
+            (options.state_dir, options.limits.temp_dir) =
+                (folder.join("state"), folder.join("runs"));
+            (options.limits.threads, options.limits.memory_bytes_max) = (1, 64 << 20);
+            (options.limits.batches.connections, options.server.lock_wait_seconds) = (Some(2), 1);
+            options.limits.defer_indexes = Some(true);
             options
         };
         let number = SOCKETS.fetch_add(1, Ordering::SeqCst);

@@ -70,9 +70,9 @@ impl Arrangement {
     ) -> Result<Arrangement, Error> {
         let options = prepared.options;
         let none = Arrangement { plan: None, store_bytes: 0, is_in_order: true };
-        let plan = SortPlan::new(table, prepared.inspected, options.on_duplicate, row_order);
+        let plan = SortPlan::new(table, prepared.inspected, options.rows.on_duplicate, row_order);
         let is_large = source.facts().bytes_total.is_none_or(|bytes| bytes >= INPUT_BYTES_MIN);
-        let Some(plan) = plan.filter(|_| options.sort_input.unwrap_or(is_large)) else {
+        let Some(plan) = plan.filter(|_| options.limits.sort_input.unwrap_or(is_large)) else {
             return Ok(none);
         };
         source.begin_with(LOOK_BYTES, prepared.memory.record_bytes_max)?;
@@ -82,7 +82,7 @@ impl Arrangement {
         let Some(scatter) = sorting.look(source)? else { return Ok(none) };
         let is_in_order = scatter.distance < DISTANCE_MIN;
         let can_be = sorting.fits() && has_room(prepared, source, store_bytes);
-        let is_sorted = can_be && (!is_in_order || options.sort_input == Some(true));
+        let is_sorted = can_be && (!is_in_order || options.limits.sort_input == Some(true));
         Ok(match is_sorted {
             true => Arrangement { plan: Some(plan), store_bytes, is_in_order },
             false => Arrangement { is_in_order, ..none },
@@ -136,7 +136,7 @@ fn sorting<'s>(
         plan,
         memory,
         store_bytes,
-        temp_dir: &prepared.options.temp_dir,
+        temp_dir: &prepared.options.limits.temp_dir,
         progress: prepared.progress,
         interrupt: &prepared.options.interrupt,
     }
@@ -144,7 +144,7 @@ fn sorting<'s>(
 
 /// Whether runs that do not fit in memory would fit on disk. Where that cannot be told, they do.
 fn has_room(prepared: &Prepared<'_>, source: &dyn Source, store_bytes: usize) -> bool {
-    match (source.facts().bytes_total, space::free_bytes(&prepared.options.temp_dir)) {
+    match (source.facts().bytes_total, space::free_bytes(&prepared.options.limits.temp_dir)) {
         (Some(bytes), Ok(free)) => bytes <= store_bytes as u64 || bytes < free,
         _ => true,
     }

@@ -53,7 +53,7 @@ fn flags_that_are_asked_for_hold_on_the_server_too() {
     ] {
         let Some(mut bench) = Bench::new("utf8mb4", TABLE) else { return };
         bench.mode = format!("STRICT_ALL_TABLES,{mode}");
-        bench.options.sql_mode = Some(mode.to_owned());
+        bench.options.rows.sql_mode = Some(mode.to_owned());
         println!("{mode}");
         bench.compare(&single_rows());
     }

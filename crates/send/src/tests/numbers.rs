@@ -46,7 +46,7 @@ fn values_are_those_of_one_statement() {
         let table = format!("(id {sql_type} AUTO_INCREMENT, v INT, KEY (id)) AUTO_INCREMENT=5");
         let Some(mut bench) = Bench::new("utf8mb4", &table) else { return };
         bench.mode = format!("STRICT_ALL_TABLES,{mode}");
-        bench.options.sql_mode = Some(mode.to_owned());
+        bench.options.rows.sql_mode = Some(mode.to_owned());
         let rows = rows();
         let next = {
             let ready = bench.ready(&rows);

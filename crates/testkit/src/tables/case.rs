@@ -226,13 +226,14 @@ impl Case {
 
     /// Options of the load of `paths`.
     pub fn options(&self, mut options: LoadOptions, paths: Vec<PathBuf>) -> LoadOptions {
-        options.files = paths;
-        options.dialect = self.format.dialect.clone();
-        options.charset = self.format.charset.name().to_owned();
-        options.header = self.format.header;
-        options.skip_lines = self.format.skip_lines;
-        if !options.header || self.fields.len().is_multiple_of(2) {
-            options.columns = Some(self.names().iter().map(|&name| name.to_owned()).collect());
+        options.input.files = paths;
+        options.input.dialect = self.format.dialect.clone();
+        options.input.charset = self.format.charset.name().to_owned();
+        options.input.header = self.format.header;
+        options.input.skip_lines = self.format.skip_lines;
+        if !options.input.header || self.fields.len().is_multiple_of(2) {
+            options.input.columns =
+                Some(self.names().iter().map(|&name| name.to_owned()).collect());
         }
         options
     }

@@ -92,10 +92,10 @@ pub fn one(server: &Server, seed: u64, totals: &mut Totals) {
         let wanted = left_out(&mut db, &case, &all_good, good.len(), on_duplicate);
         let mut options = case.options(run.options(random, &db), files.paths());
         let logged = folder.join("left_out");
-        options.on_duplicate = on_duplicate;
-        options.duplicates = Some(logged.clone());
-        options.rejects = Some(folder.join("refused"));
-        options.rejects_max = 1_000_000;
+        options.rows.on_duplicate = on_duplicate;
+        options.rows.duplicates = Some(logged.clone());
+        options.rows.rejects = Some(folder.join("refused"));
+        options.rows.rejects_max = 1_000_000;
         let report = server.load(&options).unwrap_or_else(|error| panic!("{error}"));
         say(&format!("  {on_duplicate:?}: {} rows, {} left out", report.rows, report.duplicates));
         assert_eq!(report.duplicates, wanted.len() as u64);

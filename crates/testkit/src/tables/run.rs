@@ -116,16 +116,16 @@ impl Run<'_> {
     pub fn options(&self, random: &mut Random, db: &Db) -> LoadOptions {
         let mut options = self.server.options(db, "b", Vec::new());
         if random.chance(2) {
-            options.fill.secondary_reserve = 0;
+            options.limits.fill.secondary_reserve = 0;
         }
         if random.chance(6) {
-            options.fill.clustered_reserve = random.pick(&[0, 5_000, 15_000]);
-            options.fill.secondary_reserve = random.pick(&[0, 1, 5_000, 15_000]);
+            options.limits.fill.clustered_reserve = random.pick(&[0, 5_000, 15_000]);
+            options.limits.fill.secondary_reserve = random.pick(&[0, 1, 5_000, 15_000]);
         }
         if random.chance(2) {
-            options.shares = Some(tiny_shares(random, 1 + self.case.table.keys.len()));
+            options.limits.shares = Some(tiny_shares(random, 1 + self.case.table.keys.len()));
         } else {
-            options.memory_bytes_max = random.pick(&[28 << 20, 64 << 20]);
+            options.limits.memory_bytes_max = random.pick(&[28 << 20, 64 << 20]);
         }
         options
     }
@@ -135,8 +135,8 @@ impl Run<'_> {
         let rejects = self.folder.join("rejects");
         let paths = input.files.iter().map(|(path, _)| path.clone()).collect();
         let mut options = self.case.options(options, paths);
-        options.rejects = Some(rejects.clone());
-        options.rejects_max = 1_000_000;
+        options.rows.rejects = Some(rejects.clone());
+        options.rows.rejects_max = 1_000_000;
         let report = self.server.load(&options).unwrap_or_else(|error| panic!("{error}"));
         input.were_refused(&rejects, &self.case.format.dialect.lines_terminated_by);
         assert_eq!(report.rejects, input.rejects() as u64);
@@ -148,7 +148,7 @@ impl Run<'_> {
 
     /// The table holds exactly the rows of the input that were not refused.
     fn verify(&self, options: &LoadOptions, report: &Report) {
-        if options.mode == Mode::Append || options.on_duplicate != OnDuplicate::Fail {
+        if options.mode == Mode::Append || options.rows.on_duplicate != OnDuplicate::Fail {
             return;
         }
         let seen = match check::verify(&self.server.connect_options(), options, &()) {
@@ -190,7 +190,7 @@ impl Run<'_> {
         let path = self.folder.join("duplicates");
         let written = self.case.write(random, &path, &lines);
         let mut options = self.case.options(self.options(random, db), vec![path.clone()]);
-        options.rejects_max = 0;
+        options.rows.rejects_max = 0;
         let (first, second) = match self.server.load(&options) {
             Err(Error::Duplicate { first, second, .. }) => (first, second),
             other => panic!("a duplicate was not found: {other:?}"),

@@ -102,14 +102,14 @@ impl Server {
     pub fn options(&self, db: &Db, table: &str, files: Vec<PathBuf>) -> LoadOptions {
         let mut options = LoadOptions::new(files, &db.name, table);
         // As of large inputs, which those of tests are not.
-        options.defer_indexes = Some(true);
+        options.limits.defer_indexes = Some(true);
         options.state_dir = self.folder("state");
-        options.temp_dir = self.folder("runs");
+        options.limits.temp_dir = self.folder("runs");
         options.path = load::LoadPath::Direct;
-        options.threads = 2;
+        options.limits.threads = 2;
         // Random input may have no rows.
         options.allow_empty = true;
-        options.memory_bytes_max = 64 << 20;
+        options.limits.memory_bytes_max = 64 << 20;
         options
     }
 

@@ -92,8 +92,8 @@ pub fn one(server: &Server, seed: u64, totals: &mut Totals) -> Twins {
         run.fill_with_others(random, &mut db);
         options.mode = Mode::Replace;
     }
-    let is_server_fill = options.fill == (Fill { secondary_reserve: 0, ..Fill::default() });
-    let may_be_whole = options.shares.is_none() && is_server_fill && input.files.len() == 1;
+    let is_server_fill = options.limits.fill == (Fill { secondary_reserve: 0, ..Fill::default() });
+    let may_be_whole = options.limits.shares.is_none() && is_server_fill && input.files.len() == 1;
     // Larger indexes may be built in several ranges (`direct::key_ranges`).
     let range_bytes = options.memory(0).map_or(0, |memory| memory.batch_bytes / 4);
     let report = run.load(options, &input);

@@ -1,0 +1,75 @@
+//! Which files a load reads, and how.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use sources::{Dialect, Encoding, Source};
+
+use crate::written::Written;
+
+/// Makes the source of a table's rows of that of the lines of files, where a line holds rows of several
+/// tables.
+pub trait Select: fmt::Debug + Send + Sync {
+    /// The rows of the table. Nothing was read of the lines.
+    ///
+    /// Errors: lines that have no such rows.
+    fn select(&self, lines: Box<dyn Source>) -> sources::Result<Box<dyn Source>>;
+
+    /// Bytes of the lines that have them; none if that may be all.
+    fn line_bytes(&self) -> Option<u64> {
+        None
+    }
+}
+
+/// Which files are read, and how.
+#[derive(Clone, Debug)]
+pub struct InputOptions {
+    /// Input files, in the order their rows are taken.
+    pub files: Vec<PathBuf>,
+    /// How the input is cut into fields.
+    pub dialect: Dialect,
+    /// Whether the first line of each file names the columns.
+    pub header: bool,
+    /// Lines to leave out at the start of each file, before the header.
+    pub skip_lines: u64,
+    /// Columns the fields of a line go to, in order. Default: the header's, or all in
+    /// table order but the INVISIBLE ones.
+    pub columns: Option<Vec<String>>,
+    /// Whether names in the header that are no column's are left out. Default no: they are refused.
+    pub ignore_unknown_columns: bool,
+    /// How values are written. Default: as the server reads them.
+    pub written: Written,
+    /// Which rows of the input's lines are the table's. Default: each line is one.
+    pub selection: Option<Arc<dyn Select>>,
+    /// Character set of the input. Default utf8mb4.
+    pub charset: String,
+    /// Whether the input is UTF-16 or UTF-32, which become UTF-8 before `charset` is asked.
+    /// Default: if a byte order mark says so.
+    pub encoding: Encoding,
+    /// Whether the dialect's escape is only what LOAD DATA takes when nothing is said: with
+    /// NO_BACKSLASH_ESCAPES that is none, and the load is refused. Default no.
+    pub escape_is_assumed: bool,
+    /// Whether a line with a quote that nothing closes is a row that may be refused, or left out. Default:
+    /// if any may.
+    pub leaves_unclosed: Option<bool>,
+}
+
+impl Default for InputOptions {
+    fn default() -> InputOptions {
+        InputOptions {
+            files: Vec::new(),
+            dialect: Dialect::mysql(),
+            header: false,
+            skip_lines: 0,
+            columns: None,
+            ignore_unknown_columns: false,
+            written: Written::default(),
+            selection: None,
+            charset: "utf8mb4".to_owned(),
+            encoding: Encoding::default(),
+            escape_is_assumed: false,
+            leaves_unclosed: None,
+        }
+    }
+}

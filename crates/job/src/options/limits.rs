@@ -1,0 +1,108 @@
+//! What a load may use of the machine, and in which portions.
+
+use std::path::PathBuf;
+
+use crate::error::Error;
+use crate::machine;
+use crate::memory::Memory;
+
+/// What the logical path otherwise finds by itself while it loads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Batches {
+    /// Rows of a statement. Default: found, from about 1,000.
+    pub rows: Option<u64>,
+    /// Bytes of a statement. Default: found, below `max_allowed_packet` and 8 MiB.
+    pub bytes: Option<u64>,
+    /// Connections that load. Default: found, from few to 64.
+    pub connections: Option<usize>,
+    /// Bytes of input a second that are not exceeded. Default: no limit.
+    pub bytes_per_second_max: Option<u64>,
+}
+
+impl Batches {
+    /// Refuses nothing at a time.
+    pub(super) fn check(&self) -> Result<(), Error> {
+        let given = [
+            ("--batch-rows", self.rows),
+            ("--batch-bytes", self.bytes),
+            ("--connections", self.connections.map(|count| count as u64)),
+            ("--max-rate", self.bytes_per_second_max),
+        ];
+        match given.iter().find(|(_, value)| *value == Some(0)) {
+            Some((option, _)) => Err(Error::Usage(format!("{option} 0 would load nothing"))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Space left free in each built page, in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Fill {
+    /// Pages of the clustered index. Default 1,024, a sixteenth, as the server's own sorted build.
+    pub clustered_reserve: usize,
+    /// Pages of secondary indexes. Default 1,024 too. The server leaves nothing, and a full
+    /// index of 154 pages splits into 307 after 5 % random inserts, one with this reserve into 177.
+    pub secondary_reserve: usize,
+}
+
+impl Default for Fill {
+    fn default() -> Fill {
+        Fill { clustered_reserve: 1024, secondary_reserve: 1024 }
+    }
+}
+
+/// Threads, memory, folders, and the sizes of batches and pages.
+#[derive(Clone, Debug)]
+pub struct ResourceLimits {
+    /// Threads that parse, sort and build. Default: one a core.
+    pub threads: usize,
+    /// Memory of the whole process, in bytes. Default a quarter of the machine's.
+    pub memory_bytes_max: u64,
+    /// Bytes of a file built for IMPORT that may be left to the page cache until then. Default:
+    /// [`machine::page_cache_bytes`].
+    pub page_cache_bytes: Option<u64>,
+    /// Where sorted runs spill to. Default: the system's temporary folder.
+    pub temp_dir: PathBuf,
+    /// What is fixed of the logical path's batches. Default nothing.
+    pub batches: Batches,
+    /// Free space in built pages.
+    pub fill: Fill,
+    /// The shares of that memory, which otherwise follow from it. For tests: small ones make many
+    /// chunks, hand-overs and spills of little input.
+    #[doc(hidden)]
+    pub shares: Option<Memory>,
+    /// Whether the logical path sorts rows by primary key first. For tests and benchmarks. Default:
+    /// where it pays.
+    #[doc(hidden)]
+    pub sort_input: Option<bool>,
+    /// Whether the logical path drops the twin's indexes and builds them when the rows are in. For
+    /// tests. Default: where it pays.
+    #[doc(hidden)]
+    pub defer_indexes: Option<bool>,
+}
+
+impl Default for ResourceLimits {
+    fn default() -> ResourceLimits {
+        ResourceLimits {
+            threads: default_threads(),
+            memory_bytes_max: default_memory_bytes(),
+            page_cache_bytes: None,
+            temp_dir: std::env::temp_dir(),
+            batches: Batches::default(),
+            fill: Fill::default(),
+            shares: None,
+            sort_input: None,
+            defer_indexes: None,
+        }
+    }
+}
+
+fn default_threads() -> usize {
+    std::thread::available_parallelism().map_or(1, |n| n.get())
+}
+
+/// A quarter of the memory that the process may use: of the machine's, of its control group's, or
+/// of what `ulimit` leaves.
+pub fn default_memory_bytes() -> u64 {
+    machine::memory_bytes() / 4
+}

@@ -1,0 +1,97 @@
+//! How a load converts values, and what becomes of rows that are refused or share a key.
+
+use std::path::PathBuf;
+
+/// What becomes of rows that have a primary or unique key in common.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnDuplicate {
+    /// The first that is met fails the load. The default, because it loses nothing.
+    #[default]
+    Fail,
+    /// As LOAD DATA IGNORE: in input order, a row is left out if one that stays before it has any
+    /// of its keys.
+    Skip,
+    /// As LOAD DATA REPLACE: in input order, a row takes the place of all rows before it that
+    /// have any of its keys.
+    Replace,
+    /// As INSERT .. ON DUPLICATE KEY UPDATE of the columns that the input has: in input order, a
+    /// row that shares a key with one that is there changes that one. By INSERT, or where it comes to
+    /// the same as Replace.
+    Update,
+}
+
+impl OnDuplicate {
+    /// Whether a row takes the place of those before it, where it may be either of the two.
+    pub fn replaces(self) -> bool {
+        matches!(self, OnDuplicate::Replace | OnDuplicate::Update)
+    }
+
+    /// As `--on-duplicate` has it.
+    pub fn name(self) -> &'static str {
+        match self {
+            OnDuplicate::Fail => "fail",
+            OnDuplicate::Skip => "skip",
+            OnDuplicate::Replace => "replace",
+            OnDuplicate::Update => "update",
+        }
+    }
+}
+
+/// Whose rules say what becomes of a row.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RowRules {
+    /// LOAD DATA's under strict mode.
+    #[default]
+    LoadData,
+    /// Those of INSERTs with a list of rows. NULL is refused for a TIMESTAMP that is NOT NULL, which
+    /// LOAD DATA gives the time, and so are values for generated columns; generated AUTO_INCREMENT
+    /// values are not reserved in portions. Where they depend on which statement a row is in, the
+    /// load fails: [`Error::is_not_plain`].
+    Insert,
+}
+
+/// How values are converted, and what becomes of rows that are refused or share a key.
+#[derive(Clone, Debug)]
+pub struct RowOptions {
+    /// Whose rules say what becomes of a row. Default: LOAD DATA's.
+    pub rules: RowRules,
+    /// Columns that have the same value in all rows, which the input lacks, with that.
+    pub constants: Vec<(String, String)>,
+    /// Columns that have the value of an SQL expression in all rows, which is asked of the server once and
+    /// then stands in `constants`.
+    pub expressions: Vec<(String, String)>,
+    /// Flags of `sql_mode` by which values are read, besides strict mode. Default: the server's.
+    pub sql_mode: Option<String>,
+    /// Time zone of the input's TIMESTAMP values. Default: that of the server's sessions.
+    pub time_zone: Option<String>,
+    /// What becomes of rows with one key. Default: they fail the load.
+    pub on_duplicate: OnDuplicate,
+    /// Where rows go that are left out as duplicates, byte for byte; `<file>.reasons.jsonl` says to
+    /// which row each lost. Only for [`OnDuplicate::Skip`] and [`OnDuplicate::Replace`].
+    pub duplicates: Option<PathBuf>,
+    /// Where refused rows go, byte for byte; `<file>.reasons.jsonl` says why.
+    pub rejects: Option<PathBuf>,
+    /// Refused rows that are tolerated. Default 0: the first one fails the load.
+    pub rejects_max: u64,
+    /// The part of the input's rows that may be refused, in percent, which is judged when all of them
+    /// are read and before any is published. Rows that are added go in by one transaction then.
+    /// Default: `rejects_max` alone counts.
+    pub rejects_max_percent: Option<f64>,
+}
+
+impl Default for RowOptions {
+    fn default() -> RowOptions {
+        RowOptions {
+            rules: RowRules::LoadData,
+            constants: Vec::new(),
+            expressions: Vec::new(),
+            sql_mode: None,
+            time_zone: None,
+            on_duplicate: OnDuplicate::Fail,
+            duplicates: None,
+            rejects: None,
+            rejects_max: 0,
+            rejects_max_percent: None,
+        }
+    }
+}
