@@ -7,7 +7,7 @@
 //!
 //! let server = ConnectOptions::for_socket("/run/mysqld/mysqld.sock");
 //! let mut options = LoadOptions::new(vec!["orders.csv".into()], "shop", "orders");
-//! options.dialect = Preset::Csv.dialect();
+//! options.input.dialect = Preset::Csv.dialect();
 //! let report = load(&server, &options, &())?;
 //! println!("{} rows in {:.1} s", report.rows, report.seconds);
 //! # Ok::<(), inrush::Error>(())
