@@ -39,7 +39,7 @@ use crate::program::Program;
 use crate::sbtest::{self, Tuples};
 
 /// Batch sizes of the document.
-pub const BATCHES: [usize; 8] = [1, 10, 100, 500, 1_000, 2_000, 5_000, 10_000];
+pub(crate) const BATCHES: [usize; 8] = [1, 10, 100, 500, 1_000, 2_000, 5_000, 10_000];
 /// Numbers of threads of the document.
 pub const THREADS: [usize; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
 /// Cells that are measured again beside the loads.

@@ -14,7 +14,7 @@ use crate::error::Error;
 const BLOCK_BYTES: usize = 1 << 20;
 
 /// Reads a file from front to back; gives its bytes and the seconds that took.
-pub fn read_seconds(path: &Path) -> Result<(u64, f64), Error> {
+pub(crate) fn read_seconds(path: &Path) -> Result<(u64, f64), Error> {
     let mut file = File::open(path).map_err(Error::io("opening", path))?;
     let mut block = vec![0; BLOCK_BYTES];
     let mut bytes = 0;
@@ -30,7 +30,7 @@ pub fn read_seconds(path: &Path) -> Result<(u64, f64), Error> {
 /// Writes `bytes` to a new file, into the page cache; gives the seconds. The file is removed.
 ///
 /// It is done twice, and the second time counts: see [`warm_memory`].
-pub fn write_seconds(path: &Path, bytes: u64) -> Result<f64, Error> {
+pub(crate) fn write_seconds(path: &Path, bytes: u64) -> Result<f64, Error> {
     warm_memory(path, bytes)?;
     written_seconds(path, bytes)
 }
@@ -39,7 +39,7 @@ pub fn write_seconds(path: &Path, bytes: u64) -> Result<f64, Error> {
 ///
 /// The host of a virtual machine may take back memory that was free for some seconds, and to get it again
 /// costs more than to write it: how long a load takes would hang on what ran before it.
-pub fn warm_memory(path: &Path, bytes: u64) -> Result<(), Error> {
+pub(crate) fn warm_memory(path: &Path, bytes: u64) -> Result<(), Error> {
     written_seconds(path, bytes).map(drop)
 }
 

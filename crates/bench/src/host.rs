@@ -20,7 +20,7 @@ use crate::program::{self, Program};
 /// Database of the benchmark's tables.
 pub(crate) const DATABASE: &str = "inrush_bench";
 /// Redo log of the benchmark's server: large enough that a load of scale 1 never waits for it.
-pub const LOG_FILE_BYTES: u64 = 4 << 30;
+pub(crate) const LOG_FILE_BYTES: u64 = 4 << 30;
 /// Part of the machine's memory that the buffer pool may take.
 const POOL_PART_OF_MEMORY_MAX: f64 = 0.6;
 /// Variables of the server that an outcome records.

@@ -16,7 +16,7 @@ pub const DDL: &str = include_str!("../schema/sbtest1.sql");
 /// Bytes of a row as a line or a tuple: an id and k of 7 digits, 179 of text, quotes and commas.
 pub const ROW_BYTES: u64 = 205;
 /// Bytes of a row in the table, both indexes; estimated, for room on disk and in the buffer pool.
-pub const TABLE_ROW_BYTES: u64 = 320;
+pub(crate) const TABLE_ROW_BYTES: u64 = 320;
 /// Most rows: ids are INT, and the tuples of all of them are held in memory.
 pub const ROWS_MAX: u64 = 50_000_000;
 /// Groups of digits in `c` and `pad`.

@@ -64,7 +64,7 @@ impl Table {
     }
 
     /// Columns in the order of the fields of a `.tbl` line.
-    pub fn file_columns(self) -> &'static [&'static str] {
+    pub(crate) fn file_columns(self) -> &'static [&'static str] {
         match self {
             Table::Region => &["r_regionkey", "r_name", "r_comment"],
             Table::Nation => &["n_nationkey", "n_name", "n_regionkey", "n_comment"],

@@ -104,7 +104,7 @@ impl Counter {
     }
 
     /// The table's AUTO_INCREMENT after the rows so far.
-    pub fn table_next(&self) -> u64 {
+    pub(crate) fn table_next(&self) -> u64 {
         self.table_next
     }
 
@@ -143,7 +143,7 @@ impl Counter {
 
     /// As [`Counter::generate`] of a row that turns out to be a duplicate, which LOAD DATA IGNORE
     /// leaves out: the next row gets the same value, but what was reserved stays so.
-    pub fn generate_again(&mut self) -> Option<u64> {
+    pub(crate) fn generate_again(&mut self) -> Option<u64> {
         let (value, mut then) = self.value()?;
         then.skip();
         then.next = if self.next > 0 { self.next } else { value };

@@ -76,7 +76,7 @@ impl InputFields {
 
     /// Refuses values for columns that the server computes: whether it leaves them out or refuses
     /// the row is its affair.
-    pub fn check_generated(&self, table: &Table) -> Result<(), Error> {
+    pub(crate) fn check_generated(&self, table: &Table) -> Result<(), Error> {
         let named = self.columns.iter().flatten().map(|&column| &table.columns[column]);
         let mut generated = named.filter(|column| column.generated.is_some());
         match generated.next() {

@@ -126,7 +126,7 @@ pub fn constants(options: &RowOptions, table: &Table) -> Result<Vec<Constant>, E
 /// The table as if these were the defaults of their columns, which the input must not have then.
 ///
 /// Errors are the user's: values that their columns do not take.
-pub fn with_constants(
+pub(crate) fn with_constants(
     table: &Table,
     constants: &[Constant],
     fields: &InputFields,

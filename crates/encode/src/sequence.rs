@@ -76,7 +76,7 @@ impl ChunkNumbers {
     }
 
     /// Numbers to try by whether the rows are good.
-    pub fn try_on(&mut self) {
+    pub(crate) fn try_on(&mut self) {
         self.auto_increment.clear();
         self.auto_increment.extend(self.given.iter().map(|given| match given {
             Given::Nothing => AutoValue::Generated(1),
@@ -138,7 +138,7 @@ impl Sequence {
     }
 
     /// Whether chunks must say which rows are refused before they take their numbers.
-    pub fn is_careful(&self) -> bool {
+    pub(crate) fn is_careful(&self) -> bool {
         self.careful
     }
 

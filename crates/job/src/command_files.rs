@@ -58,7 +58,7 @@ impl CommandFiles {
     }
 
     /// Adds a file of rows, and the file beside it that says why the rows are there.
-    pub fn writes_rows(&mut self, option: &str, path: &Path) {
+    pub(crate) fn writes_rows(&mut self, option: &str, path: &Path) {
         self.writes(option, path);
         self.writes(&format!("the reasons file of {option}"), &reasons_path(path));
     }

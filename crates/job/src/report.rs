@@ -249,7 +249,7 @@ impl Stopwatch {
     }
 
     /// Seconds from its start to its stop.
-    pub fn total_seconds(&self) -> f64 {
+    pub(crate) fn total_seconds(&self) -> f64 {
         self.started.elapsed().as_secs_f64()
     }
 

@@ -7,8 +7,6 @@
 //! takes; `sniff` what a file is that nothing is known of. What is asked, used and told is of
 //! crate `job`, the ways in are `direct` and `send`.
 
-pub mod charset;
-
 mod adding;
 mod choose;
 mod copies;
@@ -53,6 +51,7 @@ pub use job::state::{check as check_state_dir, default_dir as default_state_dir}
 pub use job::tuning::recover as recover_settings;
 pub use job::{Error, jobs, journal, options, progress, report};
 pub use server::Interrupt;
+pub use sources::charset;
 
 pub use sniff;
 

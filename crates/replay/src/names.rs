@@ -43,7 +43,7 @@ impl Names {
 
     /// Whether routines and events are taken, which are of no table: where only tables are asked for,
     /// nobody asked for them. `--exclude` leaves out what it names.
-    pub fn takes_routines(&self) -> bool {
+    pub(crate) fn takes_routines(&self) -> bool {
         self.tables.is_empty()
     }
 
@@ -59,7 +59,7 @@ impl Names {
     /// Patterns of `--tables` that nothing was asked for by so far.
     ///
     /// Errors: that are all there are, so that nothing is replayed.
-    pub fn unmatched(&self) -> Result<Vec<String>, Error> {
+    pub(crate) fn unmatched(&self) -> Result<Vec<String>, Error> {
         let is_unmatched = |one: &&Pattern| !one.has_matched.load(Ordering::Relaxed);
         let found: Vec<String> =
             self.tables.iter().filter(is_unmatched).map(Pattern::text).collect();

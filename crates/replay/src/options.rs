@@ -7,7 +7,7 @@ use server::Interrupt;
 use crate::error::Error;
 
 /// [`ReplayOptions::small_bytes_max`] unless it is told.
-pub const SMALL_BYTES_MAX: usize = 1 << 20;
+pub(crate) const SMALL_BYTES_MAX: usize = 1 << 20;
 
 /// How rows go in.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

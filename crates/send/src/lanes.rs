@@ -123,7 +123,7 @@ impl<'a> Lanes<'a> {
     }
 
     /// Chunks that were sent again.
-    pub fn tries_failed(&self) -> usize {
+    pub(crate) fn tries_failed(&self) -> usize {
         self.tries_failed.load(Ordering::Relaxed)
     }
 

@@ -82,7 +82,7 @@ impl Chunk {
     }
 
     /// Bytes of the file that became those between two bytes of the chunk.
-    pub fn file_bytes_between(&self, from: usize, to: usize) -> u64 {
+    pub(crate) fn file_bytes_between(&self, from: usize, to: usize) -> u64 {
         match (self.first_record, self.unit) {
             (Some(_), _) => 0,
             (None, Unit::Byte) => (to - from) as u64,

@@ -45,7 +45,7 @@
 //! ```
 //!
 //! In reading order: `error`, `chunk`, `field` and [`batch`] what travels, `source` the seam that
-//! kinds of input fit in. Then `bytes` where they come from: files, pipes, archives, character sets;
+//! kinds of input fit in. Then `bytes` where they come from: files, pipes, archives, character sets, by the names in [`charset`];
 //! [`delimited`] CSV and its kin; [`dump`] the rows of INSERTs.
 #![forbid(unsafe_code)]
 
@@ -58,6 +58,8 @@ mod position_cursor;
 mod preset;
 
 pub mod batch;
+
+pub mod charset;
 
 mod source;
 

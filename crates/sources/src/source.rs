@@ -140,7 +140,7 @@ impl ReadAs {
     pub const RECORD_BYTES_MAX: usize = (1 << 30) - (16 << 20);
 
     /// The same with sizes that a chunk can have.
-    pub fn clamped(self) -> ReadAs {
+    pub(crate) fn clamped(self) -> ReadAs {
         let record_bytes_max = self.record_bytes_max.clamp(1, ReadAs::RECORD_BYTES_MAX);
         ReadAs {
             chunk_bytes: self.chunk_bytes.clamp(1, record_bytes_max),

@@ -15,7 +15,7 @@ pub struct Syntax {
 
 impl Syntax {
     /// Whether a backslash escapes inside these quotes.
-    pub fn escapes_in(self, quote: u8) -> bool {
+    pub(crate) fn escapes_in(self, quote: u8) -> bool {
         match quote {
             b'`' => false,
             b'"' => !self.no_backslash_escapes && !self.ansi_quotes,

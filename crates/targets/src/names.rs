@@ -61,7 +61,7 @@ impl Names {
     }
 
     /// The same for a command whose rows are known by this, 16 digits.
-    pub fn proven_by(self, proof: Option<String>) -> Names {
+    pub(crate) fn proven_by(self, proof: Option<String>) -> Names {
         Names { proof, ..self }
     }
 }

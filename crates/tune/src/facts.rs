@@ -112,7 +112,7 @@ impl Facts {
     }
 
     /// Whether the running server takes another value for it; of MySQL, which does not say, `otherwise`.
-    pub fn is_settable(&self, name: &str, otherwise: bool) -> bool {
+    pub(crate) fn is_settable(&self, name: &str, otherwise: bool) -> bool {
         match &self.settable {
             Some(settable) => settable.contains(name),
             None => otherwise,
@@ -126,7 +126,7 @@ impl Facts {
     }
 
     /// The right that this takes.
-    pub fn right_to_set(&self) -> &'static str {
+    pub(crate) fn right_to_set(&self) -> &'static str {
         if self.is_mysql() { "SYSTEM_VARIABLES_ADMIN" } else { "SUPER" }
     }
 

@@ -64,17 +64,17 @@ impl Storage {
     }
 
     /// Whether it is mounted with an option of this name, or with this name and value.
-    pub fn has_option(&self, option: &str) -> bool {
+    pub(crate) fn has_option(&self, option: &str) -> bool {
         self.options.iter().any(|one| one == option)
     }
 
     /// Whether a page of the server is on the disk whole or not at all, with nothing done for it.
-    pub fn writes_pages_whole(&self) -> bool {
+    pub(crate) fn writes_pages_whole(&self) -> bool {
         COPY_ON_WRITE.contains(&self.file_system.as_str())
     }
 
     /// Whether its device is known to have no head to move.
-    pub fn is_solid(&self) -> bool {
+    pub(crate) fn is_solid(&self) -> bool {
         self.device.as_ref().is_some_and(|device| device.rotates == Some(false))
     }
 }

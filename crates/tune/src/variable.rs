@@ -295,12 +295,12 @@ impl Variable {
     }
 
     /// Whether the running server takes another value.
-    pub fn is_settable(&self, facts: &Facts) -> bool {
+    pub(crate) fn is_settable(&self, facts: &Facts) -> bool {
         self.name == REDO_LOG || facts.is_settable(self.name, self.mysql_takes_it)
     }
 
     /// Why it should not be set on this server, if there is a reason.
-    pub fn obstacle(&self, facts: &Facts) -> Option<&'static str> {
+    pub(crate) fn obstacle(&self, facts: &Facts) -> Option<&'static str> {
         (self.obstacle)(facts)
     }
 

@@ -159,7 +159,7 @@ impl Charset {
     }
 
     /// Characters in `stored`, counted as [`Charset::prefix_bytes`] does.
-    pub fn count_chars(self, stored: &[u8]) -> usize {
+    pub(crate) fn count_chars(self, stored: &[u8]) -> usize {
         if self.is_single_byte() {
             return stored.len();
         }
@@ -339,7 +339,7 @@ pub fn recode_lossy(text: &[u8], from: Charset, to: Charset, out: &mut Vec<u8>) 
 
 /// The same of a text that is to come back: false where the way back gives other bytes, as of what has no
 /// counterpart, or shares it. What was appended is then of no use.
-pub fn recode_exact(text: &[u8], from: Charset, to: Charset, out: &mut Vec<u8>) -> bool {
+pub(crate) fn recode_exact(text: &[u8], from: Charset, to: Charset, out: &mut Vec<u8>) -> bool {
     if from == to || from == Charset::Binary || to == Charset::Binary {
         out.extend_from_slice(text);
         return true;
@@ -382,7 +382,7 @@ fn decode_utf8(bytes: &[u8], bytes_max: usize) -> Option<(u32, usize)> {
 }
 
 /// Appends `code` in UTF-8, surrogates included (the server stores them).
-pub fn push_utf8(code: u32, out: &mut Vec<u8>) {
+pub(crate) fn push_utf8(code: u32, out: &mut Vec<u8>) {
     let tail = |shift: u32| 0x80 | ((code >> shift) & 0x3f) as u8;
     match code {
         0..0x80 => out.push(code as u8),

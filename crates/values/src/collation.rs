@@ -145,7 +145,7 @@ impl Collation {
     /// says, equal values have equal keys, and no key is the beginning of another.
     ///
     /// Errors: text that is malformed in the character set, or a contraction whose weight the
-    /// server could not tell ([`Collation::unknown_contraction`] names it); `out` then ends with a
+    /// server could not tell; `out` then ends with a
     /// part of a key.
     #[inline]
     pub fn push_key(&self, stored: &[u8], out: &mut Vec<u8>) -> Result<(), Reason> {
@@ -248,17 +248,6 @@ impl Collation {
             }
         }
         Ok(out)
-    }
-
-    /// The first sequence of characters in `stored` for which [`Collation::push_key`] fails with
-    /// [`Reason::NoSortWeight`], to name it in a message.
-    pub fn unknown_contraction<'a>(&self, stored: &'a [u8]) -> Option<&'a [u8]> {
-        match &self.order {
-            Order::Bytes { .. } | Order::CodePoints { .. } => None,
-            Order::Learned(learned) => learned.unknown_contraction(stored),
-            // A sequence has a weight in all levels or in none.
-            Order::Levels(levels) => levels[0].unknown_contraction(stored),
-        }
     }
 
     /// Bytes of the first `chars` characters of `stored`: what a prefix index keeps.

@@ -148,12 +148,12 @@ impl Grid {
     }
 
     /// The batch sizes at the one number of threads.
-    pub fn batch_sweep(&self) -> Vec<&Measured> {
+    pub(crate) fn batch_sweep(&self) -> Vec<&Measured> {
         self.cells.iter().filter(|measured| measured.cell.threads == self.at_threads).collect()
     }
 
     /// The numbers of threads at the one batch size.
-    pub fn thread_sweep(&self) -> Vec<&Measured> {
+    pub(crate) fn thread_sweep(&self) -> Vec<&Measured> {
         self.cells.iter().filter(|measured| measured.cell.batch == self.at_batch).collect()
     }
 

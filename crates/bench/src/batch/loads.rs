@@ -145,7 +145,7 @@ impl Loads {
     }
 
     /// The fastest load of Inrush that was told batch and connections.
-    pub fn best_told(&self, path: InrushPath) -> Option<&Load> {
+    pub(crate) fn best_told(&self, path: InrushPath) -> Option<&Load> {
         let told = self.ways.iter().filter(|load| {
             matches!(load.way, BatchWay::Fixed(its, _) if its == path) && load.rows_per_second > 0.0
         });

@@ -46,7 +46,7 @@ pub struct WayOutcome {
 
 impl WayOutcome {
     /// Processor seconds of client and server: the median; none where the server's are not known.
-    pub fn cpu_seconds(&self) -> Option<f64> {
+    pub(crate) fn cpu_seconds(&self) -> Option<f64> {
         let is_known = |took: &Took| took.server_cpu_seconds > 0.0;
         let cpu = self.runs.median(|took| took.server_cpu_seconds + took.client_cpu_seconds);
         (self.way != ExportWay::Client || self.runs.runs.iter().all(is_known)).then_some(cpu)
@@ -60,7 +60,7 @@ impl ExportOutcome {
     }
 
     /// How many times the rows of the client a way writes in a second of a processor.
-    pub fn ratio_per_core(&self, way: ExportWay) -> Option<f64> {
+    pub(crate) fn ratio_per_core(&self, way: ExportWay) -> Option<f64> {
         let client = self.get(ExportWay::Client)?.cpu_seconds()?;
         let own = self.get(way)?.cpu_seconds()?;
         (client > 0.0 && own > 0.0).then(|| client / own)

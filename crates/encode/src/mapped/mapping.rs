@@ -124,7 +124,7 @@ impl Mapping {
     }
 
     /// The fields that say which row of an entity with this key a line has; none if all do.
-    pub fn key_field_names(&self, key: &[String]) -> Option<Vec<&str>> {
+    pub(crate) fn key_field_names(&self, key: &[String]) -> Option<Vec<&str>> {
         self.names_of(|column| key.iter().any(|key| key.eq_ignore_ascii_case(column)))
     }
 

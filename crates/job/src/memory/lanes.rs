@@ -94,7 +94,7 @@ impl LaneShares {
     }
 
     /// Those of a test that says how large chunks and records are.
-    pub fn of_shares(shares: &Memory, path: LoadPath) -> LaneShares {
+    pub(crate) fn of_shares(shares: &Memory, path: LoadPath) -> LaneShares {
         let (copies, chunk_bytes) = (copies(path), shares.chunk_bytes);
         LaneShares {
             lanes_max: LANES_WANTED,

@@ -372,7 +372,7 @@ fn names_a_server(setting: &Setting) -> bool {
 }
 
 /// The socket of a server at one of the usual places, if there is one.
-pub fn usual_socket() -> Option<PathBuf> {
+pub(crate) fn usual_socket() -> Option<PathBuf> {
     SOCKETS.iter().map(Path::new).find(|path| path.exists()).map(Path::to_owned)
 }
 

@@ -89,7 +89,7 @@ impl Privileges {
     }
 
     /// Whether a right holds on one table.
-    pub fn on_table(&self, privilege: &str, name: &TableName) -> bool {
+    pub(crate) fn on_table(&self, privilege: &str, name: &TableName) -> bool {
         let is_it = |grant: &Grant| {
             let tables = grant.table.as_ref() == Some(&name.table);
             tables && grant.database.as_ref() == Some(&name.database) && grant.gives(privilege)
@@ -106,13 +106,13 @@ impl Privileges {
     }
 
     /// Whether foreign keys of other databases that refer to a table are seen.
-    pub fn sees_foreign_keys(&self) -> bool {
+    pub(crate) fn sees_foreign_keys(&self) -> bool {
         self.on_server("PROCESS") || self.on_server("SELECT")
     }
 
     /// The rights of the direct path that are missing, as `GRANT .. TO account` would give them:
     /// one statement for the server, one for the database.
-    pub fn missing_for_direct(&self, database: &str, account: &str) -> Vec<String> {
+    pub(crate) fn missing_for_direct(&self, database: &str, account: &str) -> Vec<String> {
         let mut server: Vec<&str> = SERVER.into_iter().filter(|p| !self.on_server(p)).collect();
         if !self.sees_foreign_keys() {
             server.push("PROCESS");

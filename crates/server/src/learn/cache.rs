@@ -72,7 +72,7 @@ impl CollationCache {
     }
 
     /// What is kept about a character set; None when there is nothing or the file is damaged.
-    pub fn load_charset(&self, server_version: &str, name: &str) -> Option<CharsetData> {
+    pub(crate) fn load_charset(&self, server_version: &str, name: &str) -> Option<CharsetData> {
         let content = read(&self.path_of("characters", server_version, name)?)?;
         CharsetData::from_bytes(&content).filter(|data| data.name == name)
     }
@@ -86,7 +86,7 @@ impl CollationCache {
     }
 
     /// Keeps a tested character set; as [`CollationCache::store`].
-    pub fn store_charset(&self, server_version: &str, data: &CharsetData) {
+    pub(crate) fn store_charset(&self, server_version: &str, data: &CharsetData) {
         if let Some(path) = self.path_of("characters", server_version, &data.name) {
             let _ = write(&path, data.to_bytes());
         }

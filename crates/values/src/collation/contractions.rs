@@ -46,7 +46,7 @@ pub(crate) enum Found<'a> {
     /// One of these units, whose characters after the head take `bytes`.
     Units { units: &'a [u32], bytes: usize },
     /// One whose weight is not known; characters after the head take `bytes`.
-    Unknown { bytes: usize },
+    Unknown,
 }
 
 impl Contractions {
@@ -115,7 +115,7 @@ impl Contractions {
                 Some((at, n)) => {
                     Found::Units { units: &self.pool[at as usize..(at + n) as usize], bytes }
                 }
-                None => Found::Unknown { bytes },
+                None => Found::Unknown,
             };
         }
         Found::None

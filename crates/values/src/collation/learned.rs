@@ -197,21 +197,8 @@ impl Learned {
         match self.contractions.find(self.charset, code, &rest[bytes..]) {
             Found::None => Ok((units, bytes)),
             Found::Units { units, bytes: tail } => Ok((Units::Many(units), bytes + tail)),
-            Found::Unknown { bytes: tail } => Err(Unkeyed::Contraction { bytes: bytes + tail }),
+            Found::Unknown => Err(Unkeyed::Contraction),
         }
-    }
-
-    /// The first contraction in `stored` without known weight, if nothing before it is malformed.
-    pub(super) fn unknown_contraction<'a>(&self, stored: &'a [u8]) -> Option<&'a [u8]> {
-        let mut rest = stored;
-        while !rest.is_empty() {
-            match self.first_weight(rest) {
-                Ok((_, bytes)) => rest = &rest[bytes..],
-                Err(Unkeyed::Contraction { bytes }) => return Some(&rest[..bytes]),
-                Err(Unkeyed::Malformed) => return None,
-            }
-        }
-        None
     }
 
     /// Appends the units of `stored` one after the other.
@@ -234,7 +221,7 @@ impl Learned {
             Unkeyed::Malformed => {
                 Reason::InvalidCharacter { offset: (stored.len() - rest.len()) as u32 }
             }
-            Unkeyed::Contraction { .. } => Reason::NoSortWeight,
+            Unkeyed::Contraction => Reason::NoSortWeight,
         }
     }
 
@@ -300,7 +287,7 @@ impl Learned {
 /// Why a place in a string has no weight.
 enum Unkeyed {
     Malformed,
-    Contraction { bytes: usize },
+    Contraction,
 }
 
 /// The units of a string one by one. Where no key exists it goes on with a guess.

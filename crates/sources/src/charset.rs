@@ -1,6 +1,6 @@
 //! Character sets of input files, by the names that people have for them.
 
-use sources::Encoding;
+use crate::bytes::encoding::Encoding;
 
 /// Names of encodings that files have and no server knows, or that it does not read files in.
 const ENCODINGS: [(&str, Encoding); 5] = [
