@@ -21,19 +21,7 @@ pub use self::input::{InputOptions, Select};
 pub use self::limits::{Batches, Fill, ResourceLimits, default_memory_bytes};
 pub use self::rows::{OnDuplicate, RowOptions, RowRules};
 pub use crate::written::Written;
-pub use schema::LoadPath;
-
-/// What may be in the target before the load, and what becomes of it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mode {
-    /// The target must be empty. The default, because it destroys nothing.
-    #[default]
-    Insert,
-    /// Rows are added; on the direct path the target must be empty too.
-    Append,
-    /// The target's rows are replaced by those of the input in one step.
-    Replace,
-}
+pub use schema::{LoadPath, Mode};
 
 /// Whether and how a table gets its rows at once with others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -1,10 +1,10 @@
 //! The step that every load into new tables ends with: they take the targets' places.
 
 use server::identifier::TableName;
+use targets::Lock;
 use targets::publish::Filled;
 use targets::relations::KeyChecks;
 use targets::swapped::Swapped;
-use targets::{Lock, swap};
 
 use crate::error::Error;
 use crate::options::{LoadOptions, Mode};
@@ -96,9 +96,7 @@ fn left(asides: &[TableName], error: &Error) -> String {
     }
 }
 
-fn swap_mode(mode: Mode) -> swap::Mode {
-    match mode {
-        Mode::Insert | Mode::Append => swap::Mode::Insert,
-        Mode::Replace => swap::Mode::Replace,
-    }
+/// Rows are added to a table by another way: of one that is swapped in, the old table has none.
+fn swap_mode(mode: Mode) -> Mode {
+    if mode == Mode::Append { Mode::Insert } else { mode }
 }

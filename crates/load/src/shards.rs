@@ -263,8 +263,8 @@ pub(crate) fn notes(mode: Mode, bytes: u64) -> Vec<String> {
 fn swap(looked: &mut Looked, options: &LoadOptions) -> Result<(), Error> {
     let target = &mut looked.target;
     let (aside, mode) = match options.mode {
-        Mode::Replace => (target.names.replaced.clone(), targets::swap::Mode::Replace),
-        Mode::Insert | Mode::Append => (target.names.emptied.clone(), targets::swap::Mode::Insert),
+        Mode::Replace => (target.names.replaced.clone(), Mode::Replace),
+        Mode::Insert | Mode::Append => (target.names.emptied.clone(), Mode::Insert),
     };
     let before = Before::Unchanged {
         aside,

@@ -26,7 +26,7 @@ pub use constraint::{Check, ForeignKey, KeyEnd, Reference, Trigger};
 pub use engine::Engine;
 pub use feature::{Feature, NamedText};
 pub use index::{Index, IndexColumn, IndexKind};
-pub use method::{LoadPath, Method};
+pub use method::{LoadPath, Method, Mode};
 pub use name::{BASE_TABLE, NAME_CHARS_MAX, NameError, TableName, quote_name};
 pub use partition::{Partition, PartitionBound, PartitionMethod, Partitioning};
 pub use support::{Staged, Support};

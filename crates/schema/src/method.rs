@@ -1,4 +1,17 @@
-//! Methods by which rows get into a table.
+//! Methods by which rows get into a table, and what becomes of those that are in it.
+
+/// What becomes of rows that are in a table before a load.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// There must be none, up to the moment when others see the new ones. The default, because it destroys
+    /// nothing.
+    #[default]
+    Insert,
+    /// They stay, beside the new ones.
+    Append,
+    /// They go in the moment in which others see the new ones.
+    Replace,
+}
 
 /// A path of rows into a server, as `--path` names it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

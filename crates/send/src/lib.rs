@@ -60,7 +60,6 @@ use server::{ConnectOptions, Session};
 use sources::{Source, SourceExt as _};
 use targets::publish::FilledBy;
 use targets::secondary::Defer;
-use targets::transaction::RowsThere;
 use targets::{Lock, Transaction};
 
 use self::collector::Collected;
@@ -350,7 +349,8 @@ impl<'a> Work<'a> {
         let session = match (self.given.take(), self.landing.method) {
             (Some(given), _) => Some(given),
             (None, Method::Transaction) => {
-                let (transaction, session) = Transaction::begin(target, self.rows_there())?;
+                let (transaction, session) =
+                    Transaction::begin(target, self.prepared.options.mode)?;
                 self.transaction = Some(transaction);
                 Some(session)
             }
@@ -451,15 +451,6 @@ impl<'a> Work<'a> {
             lock_wait: Duration::from_secs(u64::from(options.server.lock_wait_seconds)),
             reconnect_wait: failpoint::reconnect_wait(targets::RECONNECT_WAIT),
         })
-    }
-
-    /// What becomes of rows that are in the table when all go in by one transaction.
-    fn rows_there(&self) -> RowsThere {
-        match self.prepared.options.mode {
-            Mode::Insert => RowsThere::None,
-            Mode::Replace => RowsThere::Deleted,
-            Mode::Append => RowsThere::Kept,
-        }
     }
 }
 

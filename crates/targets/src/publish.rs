@@ -4,7 +4,7 @@
 //! published together with it, by one statement or not at all.
 
 use disk::failpoint;
-use schema::Table;
+use schema::{Mode, Table};
 
 use crate::built_file::BuiltFile;
 use crate::export::Export;
@@ -16,7 +16,7 @@ use crate::names::Names;
 use crate::relations::{self, KeyChecks, Relations};
 use crate::resting::{Connections, Resting};
 use crate::scratch;
-use crate::swap::{Before, Mode, Pair, Swap};
+use crate::swap::{Before, Pair, Swap};
 use crate::swapped::Swapped;
 use server::catalog::{self, definition};
 use server::engine::Swap as EngineSwap;

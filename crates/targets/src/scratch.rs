@@ -17,8 +17,7 @@ use std::collections::{HashMap, HashSet};
 
 use crate::foreign_keys::unchecked;
 use crate::names::{Names, merged_space_id, proven_name};
-use crate::swap::Mode;
-use schema::{Table, TableName};
+use schema::{Mode, Table, TableName};
 use server::catalog::{self, definition, references, without_references};
 use server::error::{Error, Result};
 use server::identifier::{quote_name, quote_text};

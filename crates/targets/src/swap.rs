@@ -36,7 +36,7 @@ use crate::lock::{Lock, RECONNECT_WAIT};
 use crate::reach::reach;
 use crate::triggers::{self, has_triggers};
 use crate::waiting::{Patience, lock_holders};
-use schema::{ForeignKey, KeyEnd};
+use schema::{ForeignKey, KeyEnd, Mode};
 use server::catalog::{KeysOfTables, definition, foreign_keys};
 use server::error::{Error, Result};
 use server::facts::database_dir::DatabaseDir;
@@ -48,17 +48,6 @@ use server::session::Session;
 const ATTEMPT: Duration = Duration::from_secs(3);
 /// Connections that hold tables: with more tables than that each holds some that follow each other.
 pub(super) const HOLDERS_MAX: usize = 8;
-
-/// What becomes of rows that are in a table whose place is taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mode {
-    /// `--mode insert`: there must be none, up to the swap.
-    Insert,
-    /// `--mode replace`: they go.
-    Replace,
-    /// `--mode append`: they are in the new table too, and nobody has written since.
-    Append,
-}
 
 /// A table and what takes its place.
 #[derive(Clone, Debug)]

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use disk::failpoint;
-use schema::{ForeignKey, KeyEnd, Table};
+use schema::{ForeignKey, KeyEnd, Mode, Table};
 
 use crate::behind::hand_over;
 use crate::carried_keys::{
@@ -14,7 +14,7 @@ use crate::guard::Guard;
 use crate::lock::{ER_GONE, Lock};
 use crate::names::{Names, is_own_database};
 use crate::scratch;
-use crate::swap::{HOLDERS_MAX, Held, Mode, exec_published};
+use crate::swap::{HOLDERS_MAX, Held, exec_published};
 use server::catalog::{self, definition, without_references};
 use server::error::{Error, Result};
 use server::identifier::TableName;

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use crate::lock::Lock;
 use crate::names::mark_name;
+use schema::Mode;
 use server::catalog::{self, definition};
 use server::connect::Mark;
 use server::error::{Error, Result};
@@ -24,17 +25,6 @@ const ROW_LOCK_SECONDS_MAX: u64 = 1_073_741_824;
 const OUTCOME_WAIT: Duration = Duration::from_secs(120);
 /// How long the table's lock is waited for once its rows are in.
 const NUMBERING_WAIT: Duration = Duration::from_secs(1);
-
-/// What becomes of rows that are in the target.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RowsThere {
-    /// There must be none, up to COMMIT.
-    None,
-    /// They are deleted in the same transaction.
-    Deleted,
-    /// They stay.
-    Kept,
-}
 
 /// A transaction that the rows of a load go in with, and nothing else of the load's is there but a
 /// table of one row. It ends with the connection that [`Transaction::begin`] gives.
@@ -60,14 +50,14 @@ enum Asked {
 impl Transaction {
     /// Begins one, on a connection of its own, which it gives.
     ///
-    /// With [`RowsThere::None`] nobody else can insert until it ends: the lock is that of the gap
+    /// With [`Mode::Insert`] nobody else can insert until it ends: the lock is that of the gap
     /// before the end of the empty table.
     ///
     /// Killed after it: as before it, but for a table with one row or none that
     /// [`Lock::cleanup_tables`] finds.
     ///
     /// Errors: [`Error::NotEmpty`], [`Error::LockWait`]; the server's.
-    pub fn begin(lock: &mut Lock, there: RowsThere) -> Result<(Transaction, Session)> {
+    pub fn begin(lock: &mut Lock, mode: Mode) -> Result<(Transaction, Session)> {
         lock.check_writable()?;
         let mark = make_mark(lock)?;
         let mut session = lock.second()?;
@@ -79,19 +69,19 @@ impl Transaction {
         session.set_isolation(Isolation::RepeatableRead)?;
         session.exec("START TRANSACTION")?;
         let target = lock.table.name.clone();
-        let found = lock.patience.watch(&mut session, |session| match there {
-            RowsThere::None => {
+        let found = lock.patience.watch(&mut session, |session| match mode {
+            Mode::Insert => {
                 let base = target.base();
                 let sql = format!("SELECT 1 FROM {base} LIMIT 1 LOCK IN SHARE MODE");
                 Ok(!session.query(&sql)?.is_empty())
             }
-            RowsThere::Deleted => {
+            Mode::Replace => {
                 session.hold_tables(&[&target])?;
                 session.exec(&format!("DELETE FROM {}", target.quoted())).map(|_| false)
             }
             // Whoever sends the rows holds it, just before: an ALTER that came in between would have the server
             // end one of the two for a deadlock.
-            RowsThere::Kept => Ok(false),
+            Mode::Append => Ok(false),
         });
         match found {
             Ok(false) => Ok((Transaction { mark, asked: Asked::No }, session)),
@@ -107,13 +97,13 @@ impl Transaction {
     /// transaction of `session` ends.
     ///
     /// Errors: [`Error::NotEmpty`], [`Error::Altered`], [`Error::LockWait`]; the server's.
-    pub fn include(lock: &mut Lock, session: &mut Session, there: RowsThere) -> Result<()> {
+    pub fn include(lock: &mut Lock, session: &mut Session, mode: Mode) -> Result<()> {
         let name = lock.table.name.clone();
-        let locks = if there == RowsThere::Kept { "" } else { " LOCK IN SHARE MODE" };
+        let locks = if mode == Mode::Append { "" } else { " LOCK IN SHARE MODE" };
         let sql = format!("SELECT 1 FROM {base} LIMIT 1{locks}", base = name.base());
         let found = lock.patience.watch(session, |session| session.query(&sql));
         let found = found.map_err(|error| lock.gone_meanwhile(error))?;
-        if there != RowsThere::Kept && !found.is_empty() {
+        if mode != Mode::Append && !found.is_empty() {
             return Err(Error::NotEmpty(name.to_string()));
         }
         // From here on nobody can alter it.

@@ -155,7 +155,7 @@ fn an_account_may_do_with_what_is_named_to_it() {
     let name = target.names.shadow.quoted();
     target.session.exec(&format!("INSERT INTO {name} VALUES (1, 2)")).unwrap();
     twin.finish(&mut target).unwrap();
-    let mode = targets::swap::Mode::Insert;
+    let mode = schema::Mode::Insert;
     twin.filled(&mut target).publish(mode, KeyChecks::Rows).unwrap().drop_old().unwrap();
 }
 
@@ -170,6 +170,6 @@ fn a_read_only_server_is_refused() {
     assert_eq!(features(&found.refused), ["read-only server"]);
     let name = TableName::new(database.as_str(), "t");
     let mut target = Lock::take(session, &name, &LockOptions::default()).unwrap();
-    let begun = Transaction::begin(&mut target, targets::transaction::RowsThere::Kept);
+    let begun = Transaction::begin(&mut target, schema::Mode::Append);
     assert!(matches!(begun, Err(Error::ReadOnly { .. })));
 }

@@ -3,13 +3,12 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use schema::TableName;
+use schema::{Mode, TableName};
 use server::catalog;
 use server::{Error, Session};
 use targets::import::{Building, Imported, Placed};
 use targets::relations::KeyChecks;
 use targets::shadow::{Discarded, Exported, Shadow, Template};
-use targets::swap::Mode;
 use targets::{Direct, Lock, LockOptions};
 use testkit::{TestServer, TestServerOptions};
 

@@ -3,10 +3,10 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use schema::TableName;
+use schema::{Mode, TableName};
 use server::catalog;
 use server::{Error, Session};
-use targets::swap::{Before, Mode, Pair, Swap};
+use targets::swap::{Before, Pair, Swap};
 use testkit::TestServer;
 
 const WAIT: Duration = Duration::from_secs(20);

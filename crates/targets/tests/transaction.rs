@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use schema::TableName;
+use schema::{Mode, TableName};
 use server::{Error, Session};
-use targets::transaction::{RowsThere, Transaction};
+use targets::transaction::Transaction;
 use targets::{Lock, LockOptions};
 use testkit::{TestServer, TestServerOptions};
 
@@ -31,7 +31,7 @@ fn rows_appear_with_the_commit_and_nobody_else_inserts_before_it() {
         .exec(&format!("CREATE TABLE {database}.t (a INT PRIMARY KEY, b INT, KEY b (b))"))
         .unwrap();
     let mut target = target(server, &database);
-    let (mut transaction, mut session) = Transaction::begin(&mut target, RowsThere::None).unwrap();
+    let (mut transaction, mut session) = Transaction::begin(&mut target, Mode::Insert).unwrap();
     other.exec("SET innodb_lock_wait_timeout=1").unwrap();
     let late = other.exec(&format!("INSERT INTO {database}.t VALUES (9, 9)")).unwrap_err();
     assert_eq!(late.errno(), Some(1205));
@@ -43,19 +43,18 @@ fn rows_appear_with_the_commit_and_nobody_else_inserts_before_it() {
     assert!(transaction.is_in(&target).unwrap());
     assert_eq!(count(&mut other, &database), 2);
     assert_eq!(tables(&mut other, &database), 1);
-    assert!(matches!(Transaction::begin(&mut target, RowsThere::None), Err(Error::NotEmpty(_))));
+    assert!(matches!(Transaction::begin(&mut target, Mode::Insert), Err(Error::NotEmpty(_))));
 
-    let (transaction, mut session) = Transaction::begin(&mut target, RowsThere::Deleted).unwrap();
+    let (transaction, mut session) = Transaction::begin(&mut target, Mode::Replace).unwrap();
     session.exec(&format!("INSERT INTO {database}.t VALUES (1, 1)")).unwrap();
     transaction.rollback(&mut target, session).unwrap();
     assert_eq!(count(&mut other, &database), 2);
-    let (mut transaction, mut session) =
-        Transaction::begin(&mut target, RowsThere::Deleted).unwrap();
+    let (mut transaction, mut session) = Transaction::begin(&mut target, Mode::Replace).unwrap();
     session.exec(&format!("INSERT INTO {database}.t VALUES (1, 1)")).unwrap();
     transaction.commit(&mut target, session).unwrap();
     assert_eq!(transaction.forget(&mut target), None);
     assert_eq!(count(&mut other, &database), 1);
-    let (mut transaction, mut session) = Transaction::begin(&mut target, RowsThere::Kept).unwrap();
+    let (mut transaction, mut session) = Transaction::begin(&mut target, Mode::Append).unwrap();
     session.exec(&format!("INSERT INTO {database}.t VALUES (7, 7)")).unwrap();
     transaction.commit(&mut target, session).unwrap();
     assert_eq!(transaction.forget(&mut target), None);
@@ -76,7 +75,7 @@ fn a_lock_that_does_not_come_ends_the_wait_by_name() {
     let name = TableName::new(database.as_str(), "t");
     let mut target = Lock::take(server.connect().unwrap(), &name, &options).unwrap();
     let begun = Instant::now();
-    match Transaction::begin(&mut target, RowsThere::None) {
+    match Transaction::begin(&mut target, Mode::Insert) {
         Err(Error::LockWait { holders, .. }) => assert!(!holders.is_empty()),
         other => panic!("{other:?}"),
     }
@@ -94,7 +93,7 @@ fn a_connection_that_broke_before_the_commit_has_loaded_nothing() {
     let mut other = server.connect().unwrap();
     other.exec(&format!("CREATE TABLE {database}.t (a INT PRIMARY KEY)")).unwrap();
     let mut target = target(server, &database);
-    let (mut transaction, mut session) = Transaction::begin(&mut target, RowsThere::None).unwrap();
+    let (mut transaction, mut session) = Transaction::begin(&mut target, Mode::Insert).unwrap();
     session.exec(&format!("INSERT INTO {database}.t VALUES (1)")).unwrap();
     other.kill(session.mark()).unwrap();
     match transaction.commit(&mut target, session) {
@@ -121,7 +120,7 @@ fn after_a_crash_around_the_commit_it_is_known_whether_it_was_done() {
         let mut target = target(&server, &database);
         target.cleanup_tables().unwrap();
         let (mut transaction, mut session) =
-            Transaction::begin(&mut target, RowsThere::Deleted).unwrap();
+            Transaction::begin(&mut target, Mode::Replace).unwrap();
         let sql =
             format!("INSERT INTO {database}.t SELECT seq, MD5(seq) FROM {database}.seq_1_to_2000");
         session.exec(&sql).unwrap();
@@ -155,7 +154,7 @@ fn a_load_that_is_given_up_does_not_wait_for_its_own_transaction() {
     let mut other = server.connect().unwrap();
     other.exec(&format!("CREATE TABLE {database}.t (a INT PRIMARY KEY)")).unwrap();
     let mut target = target(server, &database);
-    let (_, mut session) = Transaction::begin(&mut target, RowsThere::None).unwrap();
+    let (_, mut session) = Transaction::begin(&mut target, Mode::Insert).unwrap();
     session.exec(&format!("INSERT INTO {database}.t VALUES (1)")).unwrap();
     let begun = Instant::now();
     target.abandon().unwrap();

@@ -2,13 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use schema::TableName;
+use schema::{Mode, TableName};
 use server::catalog;
 use server::{Error, Session};
 use targets::relations::KeyChecks;
 use targets::secondary::Defer;
-use targets::swap::Mode;
-use targets::transaction::{RowsThere, Transaction};
+use targets::transaction::Transaction;
 use targets::{Lock, LockOptions, Twin};
 use testkit::{TestServer, TestServerOptions};
 
@@ -322,7 +321,7 @@ fn a_twin_becomes_the_table_on_mysql_too() {
         .unwrap();
     let mut checked = target(&server, "d0", "checked");
     assert_eq!(checked.identity().unwrap().ties[0].name(), "CHECK constraint");
-    let (mut transaction, mut rows) = Transaction::begin(&mut checked, RowsThere::None).unwrap();
+    let (mut transaction, mut rows) = Transaction::begin(&mut checked, Mode::Insert).unwrap();
     rows.exec("INSERT INTO d0.checked VALUES (1)").unwrap();
     transaction.commit(&mut checked, rows).unwrap();
     assert_eq!(transaction.forget(&mut checked), None);
@@ -359,7 +358,7 @@ fn a_twin_is_swapped_in_on_a_cluster_and_rows_go_in_at_once() {
     assert!(target.facts.galera && target.identity().unwrap().ties.is_empty());
     twin.finish(&mut target).unwrap();
     check_published(&server, (&mut target, &twin), &database, 3000);
-    let (mut transaction, mut rows) = Transaction::begin(&mut target, RowsThere::Deleted).unwrap();
+    let (mut transaction, mut rows) = Transaction::begin(&mut target, Mode::Replace).unwrap();
     rows.exec(&format!("INSERT INTO {database}.t VALUES (1, 2, 'x')")).unwrap();
     transaction.commit(&mut target, rows).unwrap();
     assert_eq!(transaction.forget(&mut target), None);

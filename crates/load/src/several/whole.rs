@@ -18,7 +18,6 @@ use job::progress::{Progress, Stage};
 use job::report::Report;
 use job::steps::Steps;
 use server::{ConnectOptions, Session};
-use targets::transaction::RowsThere;
 use targets::{Connections, Lock, Transaction};
 
 use super::look::Looked;
@@ -123,13 +122,9 @@ fn rows(
     lock.reconnect()?;
     let (transaction, mut session) = match open {
         Some(open) => open,
-        None => Transaction::begin(lock, RowsThere::Kept)?,
+        None => Transaction::begin(lock, Mode::Append)?,
     };
-    let there = match part.options.mode {
-        Mode::Append => RowsThere::Kept,
-        Mode::Insert | Mode::Replace => RowsThere::None,
-    };
-    Transaction::include(lock, &mut session, there)?;
+    Transaction::include(lock, &mut session, part.options.mode)?;
     forecast.expect(std::mem::take(&mut part.chosen.expected));
     let Part { options, memory, chosen, .. } = part;
     let prepared = Prepared {

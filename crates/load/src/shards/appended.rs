@@ -29,7 +29,6 @@ use server::{ConnectOptions, Session};
 use sources::{Source, SourceExt as _};
 use targets::shards::branches::{self, Branch};
 use targets::shards::decisions::{Append, Decisions, State};
-use targets::transaction::RowsThere;
 use targets::{Lock, Transaction};
 
 use super::cleaned::Cleaner;
@@ -343,7 +342,7 @@ impl Branches {
         let lacking = || Error::Internal("rows of a branch are to be built".to_owned());
         let landing = chosen.landing.clone().ok_or_else(lacking)?;
         let mut session = branch.begin(&mut lock)?;
-        Transaction::include(&mut lock, &mut session, RowsThere::Kept)?;
+        Transaction::include(&mut lock, &mut session, Mode::Append)?;
         let forecast = Forecast::new(progress);
         let prepared = Prepared {
             options,

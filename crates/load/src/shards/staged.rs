@@ -17,13 +17,12 @@ use job::failpoint;
 use job::options::LoadOptions;
 use job::progress::Stage;
 use job::report::Report;
-use schema::quote_name;
+use schema::{Mode, quote_name};
 use server::ConnectOptions;
 use sources::Source;
 use targets::Transaction;
 use targets::shards::Shard;
 use targets::shards::branches::Branch;
-use targets::transaction::RowsThere;
 
 use super::appended::{Open, Rows, held};
 use super::filled::Filled;
@@ -108,7 +107,7 @@ fn open(
     };
     let mut lock = taken::lock(looked::session(shard, connect)?, &options, None)?;
     let mut session = branch.begin(&mut lock).map_err(of)?;
-    Transaction::include(&mut lock, &mut session, RowsThere::Kept).map_err(of)?;
+    Transaction::include(&mut lock, &mut session, Mode::Append).map_err(of)?;
     session.set(&[("sql_mode", SQL_MODE)]).map_err(of)?;
     // Which is held since it was included.
     let (into, base) = (shard.table.quoted(), from.table.base());
