@@ -44,7 +44,8 @@ impl Tables<'_> {
     /// those that it may refer to in the same input.
     pub(crate) fn look(
         &mut self,
-        (number, look): (u16, &Look),
+        number: u16,
+        look: &Look,
         keys: &Runs,
         own: Option<&Runs>,
         findings: &mut Findings<'_>,

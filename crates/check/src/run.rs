@@ -270,7 +270,7 @@ impl Check<'_> {
                 Purpose::Refers { own, .. } => own.map(|own| &runs[own]),
                 _ => None,
             };
-            let seen = tables.look((number, look), &runs[at], own, findings)?;
+            let seen = tables.look(number, look, &runs[at], own, findings)?;
             let Seen { shared, taken, orphans, is_blind } = seen;
             let mut count = |what: What, rows: u64| {
                 let of = (Some(look.columns.join(", ")), told::class(look, what));

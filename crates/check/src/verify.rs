@@ -133,7 +133,7 @@ impl Verifying<'_> {
                 self.table.name
             )));
         }
-        input_rows::count(columns, self.memory, source, (self.progress, &self.options.interrupt))
+        input_rows::count(columns, self.memory, source, self.progress, &self.options.interrupt)
             .map_err(table::failed)
     }
 

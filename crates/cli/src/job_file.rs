@@ -57,7 +57,7 @@ impl JobFile {
             true => arguments::options().into_iter().map(|(name, _)| name).collect(),
             false => Vec::new(),
         };
-        let checked = keys::Kind::Section(keys::ROOT).check(&file.root, ("", &options));
+        let checked = keys::Kind::Section(keys::ROOT).check(&file.root, "", &options);
         checked.map_err(|(line, what)| file.wrong(line, what))?;
         Ok(file)
     }

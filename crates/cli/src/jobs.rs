@@ -29,7 +29,7 @@ pub(crate) fn run(args: &JobsArgs) -> Result<u8, Failure> {
         JobsAction::List => list(&mut out, &jobs::list(&state_dir)?, args.json),
         JobsAction::Show { job: name } => show_job(&mut out, &job(name)?, args.json),
         JobsAction::Logs { job: name } => logs(&mut out, &job(name)?, args.json),
-        JobsAction::Clean { jobs, rejects } => clean(&mut out, &state_dir, (jobs, *rejects))?,
+        JobsAction::Clean { jobs, rejects } => clean(&mut out, &state_dir, jobs, *rejects)?,
     };
     printed.map(|()| 0).map_err(Failure::failed)
 }
@@ -159,7 +159,8 @@ fn logs(out: &mut impl Write, job: &Job, is_json: bool) -> io::Result<()> {
 fn clean(
     out: &mut impl Write,
     state_dir: &Path,
-    (names, with_rejects): (&[String], bool),
+    names: &[String],
+    with_rejects: bool,
 ) -> Result<io::Result<()>, Failure> {
     let mut all = Vec::new();
     for name in names {
@@ -173,7 +174,7 @@ fn clean(
     for job in &all {
         jobs::remove(state_dir, job)?;
     }
-    let rejects = clean_rejects(state_dir, (names, &all), with_rejects)?;
+    let rejects = clean_rejects(state_dir, names, &all, with_rejects)?;
     let killed = all.iter().filter(|job| job.state == State::Killed);
     let mut printed = writeln!(out, "{} removed", count(all.len() as u64, "journal"));
     if rejects > 0 {
@@ -197,7 +198,8 @@ fn clean(
 /// journal any more. Gives the number of jobs whose refused rows are there, removed or not.
 fn clean_rejects(
     state_dir: &Path,
-    (names, cleaned): (&[String], &[Job]),
+    names: &[String],
+    cleaned: &[Job],
     removes: bool,
 ) -> Result<u64, Failure> {
     let mut with_rejects = jobs::with_rejects(state_dir)?;

@@ -26,8 +26,8 @@ pub(crate) fn run(args: &SniffArgs) -> Result<u8, Failure> {
     let memory = args.memory.as_deref().map(size::parse).transpose().map_err(Failure::usage)?;
     let memory = memory.unwrap_or_else(::load::options::default_memory_bytes);
     let temp_dir = std::env::temp_dir();
-    let said = (&args.format, &args.guessed);
-    let sniffed = sniff(&files, &target.table, said, &temp_dir, memory)?;
+    let (format, guessed) = (&args.format, &args.guessed);
+    let sniffed = sniff(&files, &target.table, format, guessed, &temp_dir, memory)?;
     let command = command(args, &files, &into, &sniffed)?;
     let mut out = std::io::stdout().lock();
     if args.json {
@@ -58,9 +58,8 @@ pub(crate) fn create(args: &LoadArgs, options: &mut LoadOptions) -> Result<(), F
         ));
     }
     let memory = options.limits.memory_bytes_max;
-    let said = (&args.format, &args.guessed);
-    let sniffed =
-        sniff(&options.input.files, &options.table, said, &options.limits.temp_dir, memory)?;
+    let (files, temp_dir) = (&options.input.files, &options.limits.temp_dir);
+    let sniffed = sniff(files, &options.table, &args.format, &args.guessed, temp_dir, memory)?;
     if !args.quiet {
         tell!("note: guessed {}", summary(&sniffed));
         for note in &sniffed.notes {
@@ -91,7 +90,8 @@ fn formats(sniffed: &Sniffed) -> Vec<(String, String)> {
 fn sniff(
     files: &[PathBuf],
     table: &str,
-    (format, guessed): (&FormatArgs, &GuessedArgs),
+    format: &FormatArgs,
+    guessed: &GuessedArgs,
     temp_dir: &Path,
     memory_bytes_max: u64,
 ) -> Result<Sniffed, Failure> {
@@ -115,9 +115,9 @@ fn sniff(
 
 /// What files hold, if nothing is said of them.
 pub(crate) fn with_defaults(files: &[PathBuf], table: &str) -> Result<Sniffed, Failure> {
-    let said = (&FormatArgs::default(), &GuessedArgs::default());
+    let (format, guessed) = (FormatArgs::default(), GuessedArgs::default());
     let memory = ::load::options::default_memory_bytes();
-    sniff(files, table, said, &std::env::temp_dir(), memory)
+    sniff(files, table, &format, &guessed, &std::env::temp_dir(), memory)
 }
 
 /// The options by which such files are read, but for a header and names.

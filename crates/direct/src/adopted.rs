@@ -51,7 +51,8 @@ impl Adopted {
         &self,
         target: &str,
         files: &[SpaceFile],
-        (progress, interrupt): (&dyn Progress, &Interrupt),
+        progress: &dyn Progress,
+        interrupt: &Interrupt,
     ) -> Result<(), Error> {
         let sizes = files.iter().map(SpaceFile::size).collect::<Result<Vec<_>, _>>()?;
         let total_bytes = sizes.iter().sum();

@@ -93,7 +93,7 @@ impl Hold<'_, '_> {
             collations: self.collations,
             digests: build.digests() && partition.is_none(),
         };
-        let mut old = OldTable::open((&export, partition), like, bounds, prepared.progress)?;
+        let mut old = OldTable::open(&export, partition, like, bounds, prepared.progress)?;
         if partitions.is_some() {
             // A file knows of its own rows only.
             let next = self.direct.lock.next_auto_increment()?;

@@ -107,7 +107,7 @@ impl IndexesStage<'_> {
         let old = self.old.map(|old| {
             let file = &old.table.files[space].space;
             let copier = (index == 0).then(|| Copier::new(&self.sinks[space], file));
-            old.entries((space, index), copier)
+            old.entries(space, index, copier)
         });
         Worker {
             old,

@@ -91,7 +91,7 @@ pub fn build(
         let spaces = spaces.filter(|(at, _)| merged.is_none_or(|merged| merged == *at));
         let spaces = spaces.zip(early).zip(built.file_rows.iter().copied());
         let verified = spaces.map(|(((_, (space, place)), early), rows)| {
-            verify_one(prepared, (&space.file, early), (&cfg, rows), &collations)?;
+            verify_one(prepared, &space.file, early, &cfg, rows, &collations)?;
             Ok(Full { at: place, file: space.file.into_file(), rows })
         });
         verified.collect::<Result<_, Error>>()
@@ -102,8 +102,10 @@ pub fn build(
 /// Verifies one file, which is to have so many rows.
 fn verify_one(
     prepared: &Prepared<'_>,
-    (file, early): (&SpaceFile, EarlyPass),
-    (cfg, rows): (&Cfg, u64),
+    file: &SpaceFile,
+    early: EarlyPass,
+    cfg: &Cfg,
+    rows: u64,
     collations: &HashMap<u32, Arc<Collation>>,
 ) -> Result<(), Error> {
     let expected = Expected {

@@ -95,7 +95,8 @@ impl Unplaced {
         self,
         direct: &mut Direct<'_>,
         steps: &mut Steps<'_>,
-        watch: (&dyn Progress, &Interrupt),
+        progress: &dyn Progress,
+        interrupt: &Interrupt,
     ) -> Result<(FilledBy, Built), Error> {
         let cfg = self.described();
         let Unplaced { mut spaces, mut built, merged, export, adopted, .. } = self;
@@ -121,7 +122,7 @@ impl Unplaced {
         })?;
         if let Some(adopted) = adopted {
             let mut filled = Filled::by(direct.lock, made);
-            steps.step(Stage::Compare, || compare(&adopted, &mut filled, watch))?;
+            steps.step(Stage::Compare, || compare(&adopted, &mut filled, progress, interrupt))?;
             return Ok((filled.rest(), built));
         }
         Ok((made, built))
@@ -193,7 +194,8 @@ fn exchange_all(
 fn compare(
     adopted: &Adopted,
     filled: &mut Filled<'_>,
-    watch: (&dyn Progress, &Interrupt),
+    progress: &dyn Progress,
+    interrupt: &Interrupt,
 ) -> Result<(), Error> {
     let target = filled.lock.table.name.to_string();
     let partitions = filled.lock.table.partitioning.as_ref().map(|by| by.partitions.clone());
@@ -201,7 +203,7 @@ fn compare(
         let space = |(file, path)| SpaceFile::new(file, path, u64::MAX);
         let files: Vec<SpaceFile> = files.into_iter().map(space).collect();
         failpoint::hit("compare.held");
-        adopted.compare(&target, &files, watch)
+        adopted.compare(&target, &files, progress, interrupt)
     })
 }
 

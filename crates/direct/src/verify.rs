@@ -59,7 +59,8 @@ pub(crate) fn verify_old(
     file: &SpaceFile,
     cfg: &Cfg,
     collations: &HashMap<u32, Arc<Collation>>,
-    (bounds, digester): (Bounds<'_>, Option<&Digester>),
+    bounds: Bounds<'_>,
+    digester: Option<&Digester>,
     progress: &dyn Progress,
 ) -> Result<(Report, Option<Digest>), Error> {
     let bytes = file.size()?;
@@ -72,7 +73,7 @@ pub(crate) fn verify_old(
     let rows = digester.zip(cfg.indexes.first().map(|clustered| clustered.id));
     let pass = Pass {
         digesting: rows.map(|(digester, index)| Digesting::new(digester, index)),
-        ..Pass::new(file, &verifier, &mut summaries, (interrupt, progress))
+        ..Pass::new(file, &verifier, &mut summaries, interrupt, progress)
     };
     let findings = pass.run(threads)?;
     let digest = pass.digesting.and_then(Digesting::finish);
@@ -135,7 +136,7 @@ pub(crate) fn verify(
         early.finish(&verifier, file, pages).map_err(read_error(file))?;
     let pass = Pass {
         rows: expected.rows,
-        ..Pass::new(file, &verifier, &mut summaries, (expected.interrupt, progress))
+        ..Pass::new(file, &verifier, &mut summaries, expected.interrupt, progress)
     };
     findings.extend(pass.run(expected.threads)?);
     if let Some(page_no) = pass.into_lost() {
@@ -230,7 +231,8 @@ impl<'a, 's> Pass<'a, Enumerate<ChunksMut<'s, PageSummary>>> {
         file: &'a SpaceFile,
         verifier: &'a Verifier<'a>,
         summaries: &'s mut [PageSummary],
-        (interrupt, progress): (&'a Interrupt, &'a dyn Progress),
+        interrupt: &'a Interrupt,
+        progress: &'a dyn Progress,
     ) -> Self {
         let total_bytes = (summaries.len() * PAGE_SIZE) as u64;
         Pass {

@@ -1,4 +1,4 @@
-//! A field of a row to a column's stored form: the one place where that is done.
+//! A field of a row to a column's stored form; `block` does the usual forms of many rows at once.
 
 use sources::Row;
 use values::{Converter, Value};

@@ -4,7 +4,7 @@ use job::error::Error;
 use job::options::{InputOptions, LoadOptions, RowRules};
 use schema::{Column, Table};
 use server::{Session, identifier};
-use sources::{FieldKind, Layout, Source};
+use sources::{FieldKind, Layout, Source, SourceExt as _};
 use sql::Literals;
 use values::{Family, SqlType};
 
@@ -164,8 +164,8 @@ pub fn header(
     options: &InputOptions,
     source: &mut dyn Source,
 ) -> Result<Option<Vec<String>>, Error> {
-    let start = source.start().map_err(|error| Error::Usage(error.to_string()))?;
-    let Some(names) = start.names else { return Ok(None) };
+    let names = source.column_names().map_err(|error| Error::Usage(error.to_string()))?;
+    let Some(names) = names else { return Ok(None) };
     let charset = options.charset.as_str();
     let is_utf8 = matches!(charset, "utf8mb4" | "utf8mb3" | "utf8" | "binary");
     let text = |name: &Vec<u8>| {

@@ -132,7 +132,7 @@ impl Inspected {
                 unfit.extend((count > PARTITIONS_MAX).then(|| {
                     format!("{count} partitions: the direct path builds {PARTITIONS_MAX} at most")
                 }));
-                let router = Router::new(table, by, (&convert, &collations));
+                let router = Router::new(table, by, &convert, &collations);
                 router.map_err(|reason| unfit.push(reason)).ok()
             }
             _ => None,

@@ -105,7 +105,8 @@ impl Router {
     pub fn new(
         table: &Table,
         partitioning: &Partitioning,
-        (convert, collations): (&ConvertOptions, &Collations),
+        convert: &ConvertOptions,
+        collations: &Collations,
     ) -> Result<Router, String> {
         let names = partitioning.partitions.iter().map(|partition| partition.name.clone());
         let made = Maker::new(table, convert, collations).make(partitioning);

@@ -76,16 +76,17 @@ impl Direct {
     /// Errors of the inner result: each thing that is in the way, as a sentence.
     pub(crate) fn begin(
         session: &mut Session,
-        (table, columns): (&Table, &Columns),
+        table: &Table,
+        columns: &Columns,
         options: &ExportOptions,
     ) -> Result<Result<Direct, Vec<String>>, Error> {
-        let (held, files) = match Held::take(session, (table, columns), options)? {
+        let (held, files) = match Held::take(session, table, columns, options)? {
             Ok(held) => held,
             Err(reasons) => return Ok(Err(reasons)),
         };
         let mut spaces = Vec::with_capacity(files.len());
         for (cfg, file, path) in files {
-            match Space::open((&cfg, SpaceFile { file, path }), (table, columns))? {
+            match Space::open(&cfg, SpaceFile { file, path }, table, columns)? {
                 Ok(space) => spaces.push(space),
                 Err(reason) => {
                     held.release()?;
@@ -105,7 +106,8 @@ impl Direct {
     /// Those that read, and of how many parts.
     pub(crate) fn workers<'a>(
         &self,
-        (table, columns): (&Table, &'a Columns),
+        table: &Table,
+        columns: &'a Columns,
         layout: &'a Layout,
         options: &'a ExportOptions,
     ) -> Result<(Vec<Reader<'a>>, usize), Error> {
@@ -150,8 +152,10 @@ impl Direct {
 impl Space {
     /// Errors of the inner result: rows that are stored in another way.
     fn open(
-        (cfg, file): (&[u8], SpaceFile),
-        (table, columns): (&Table, &Columns),
+        cfg: &[u8],
+        file: SpaceFile,
+        table: &Table,
+        columns: &Columns,
     ) -> Result<Result<Space, String>, Error> {
         let path = file.path.clone();
         let cfg = match Cfg::parse(cfg).and_then(|cfg| cfg.row_format().map(|_| cfg)) {
@@ -241,7 +245,7 @@ impl Worker for Reader<'_> {
             _ => space.finder.clone(),
         };
         for (at, page_no) in pages.iter().enumerate() {
-            self.leaf(space, (*page_no, at), &mut finder, sink)?;
+            self.leaf(space, *page_no, at, &mut finder, sink)?;
         }
         self.finder = Some((number, finder));
         let read_bytes = (pages.len() * PAGE_SIZE) as u64;
@@ -257,7 +261,8 @@ impl Reader<'_> {
     fn leaf(
         &mut self,
         space: &Space,
-        (page_no, at): (u32, usize),
+        page_no: u32,
+        at: usize,
         finder: &mut FieldFinder,
         sink: &mut Sink,
     ) -> Result<(), Error> {
@@ -285,7 +290,7 @@ impl Reader<'_> {
                     written => written,
                 };
                 if written != Stored::Written {
-                    return Err(self.unwritten(written, field, (path, page_no)));
+                    return Err(self.unwritten(written, field, path, page_no));
                 }
             }
             if self.text.end_row() {
@@ -298,7 +303,7 @@ impl Reader<'_> {
 
     /// What is in the way of a value.
     #[cold]
-    fn unwritten(&self, written: Stored, field: usize, (path, page_no): (&Path, u32)) -> Error {
+    fn unwritten(&self, written: Stored, field: usize, path: &Path, page_no: u32) -> Error {
         let column = &self.columns.fields[field].name;
         if written == Stored::NoText {
             return Error::no_text(column);
@@ -324,7 +329,7 @@ impl Scratch {
                 return Ok(Stored::Written);
             }
             Some(bytes) if span.is_external => {
-                off_page(space, bytes, (whole, values))?;
+                off_page(space, bytes, whole, values)?;
                 whole.as_slice()
             }
             Some(stored) => stored,
@@ -347,7 +352,8 @@ impl Scratch {
 fn off_page(
     Space { format, file, .. }: &Space,
     local: &[u8],
-    (whole, values): (&mut Vec<u8>, &mut ValueReader),
+    whole: &mut Vec<u8>,
+    values: &mut ValueReader,
 ) -> Result<(), Error> {
     whole.clear();
     let reference = BlobReference::at_end(local).ok_or_else(|| Error::Corrupt {

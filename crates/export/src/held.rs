@@ -35,7 +35,8 @@ impl Held {
     /// Errors of the inner result: each thing that is in the way, as a sentence.
     pub(crate) fn take(
         session: &mut Session,
-        (table, columns): (&Table, &Columns),
+        table: &Table,
+        columns: &Columns,
         options: &ExportOptions,
     ) -> Result<Taken, Error> {
         let mut reasons = reasons(session, table, columns, options);

@@ -63,7 +63,7 @@ pub fn export(
     progress: &dyn Progress,
 ) -> Result<ExportReport, Error> {
     let begun = Instant::now();
-    let outcome = run(connect, options, (progress, begun));
+    let outcome = run(connect, options, progress, begun);
     match (outcome, options.interrupt.requested()) {
         // What the wish to stop ended is no failure of its own.
         (Err(Error::Server(_) | Error::Abandoned), Some(by)) if by != FAILURE => {
@@ -76,7 +76,8 @@ pub fn export(
 fn run(
     connect: &ConnectOptions,
     options: &ExportOptions,
-    (progress, begun): (&dyn Progress, Instant),
+    progress: &dyn Progress,
+    begun: Instant,
 ) -> Result<ExportReport, Error> {
     let connect = ConnectOptions {
         interrupt: options.interrupt.clone(),
@@ -147,9 +148,9 @@ fn read(
     let end = || options.interrupt.request(FAILURE);
     let reasons = match options.way {
         Way::Select => vec!["--path select was asked for".to_owned()],
-        Way::Auto | Way::Direct => match Direct::begin(session, (table, columns), options)? {
+        Way::Auto | Way::Direct => match Direct::begin(session, table, columns, options)? {
             Ok(direct) => {
-                let (workers, parts) = direct.workers((table, columns), layout, options)?;
+                let (workers, parts) = direct.workers(table, columns, layout, options)?;
                 let threads = workers.len();
                 told.total_bytes = Some(direct.read_bytes());
                 let write = |chunk: &Chunk| told.write(chunk, output);
@@ -166,12 +167,12 @@ fn read(
             Err(reasons) => reasons,
         },
     };
-    let (mut select, why) = selected(session, (table, columns), options, &reasons)?;
+    let (mut select, why) = selected(session, table, columns, options, &reasons)?;
     notes.append(&mut select.notes);
     let watched = select.servers.iter().map(|connect| options.interrupt.watch(connect));
     let _watchers: Vec<_> = watched.collect();
     let turns = select.turns;
-    let (workers, parts) = select.workers((table, columns), layout, options);
+    let (workers, parts) = select.workers(table, columns, layout, options);
     let threads = workers.len();
     let write = |chunk: &Chunk| told.write(chunk, output);
     ordered::run(workers, (parts, turns, options.compression), write, end)?;
@@ -181,23 +182,24 @@ fn read(
 /// Rows by SELECT, of a Spider table from its shards if that can be; and why so.
 fn selected(
     session: &mut Session,
-    (table, columns): (&Table, &Columns),
+    table: &Table,
+    columns: &Columns,
     options: &ExportOptions,
     reasons: &[String],
 ) -> Result<(Select, String), Error> {
     select::check_condition(session, table, options)?;
     let why = format!("rows come by SELECT: {}", reasons.join("; "));
     if !shards::is_spider(table) {
-        return Ok((Select::begin(session, (table, columns), options)?, why));
+        return Ok((Select::begin(session, table, columns, options)?, why));
     }
-    match shards::begin(session, (table, columns), options)? {
+    match shards::begin(session, table, columns, options)? {
         Ok(select) => {
             let count = select.sessions.len();
             let why = format!("rows come by SELECT from {count} shards, all of one moment");
             Ok((select, why))
         }
         Err(in_the_way) => {
-            let mut select = Select::begin(session, (table, columns), options)?;
+            let mut select = Select::begin(session, table, columns, options)?;
             select.notes.push(
                 "rows come through the head, which asks one shard after the other: those of each are of a moment \
                  of its own"

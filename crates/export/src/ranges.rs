@@ -51,7 +51,7 @@ pub(crate) fn ranges(session: &mut Session, table: &Table) -> Result<Ranges, Err
     let (Some(least), Some(most)) = (row.number_or_null(0)?, row.number_or_null(1)?) else {
         return Ok(Ranges::One(None));
     };
-    let mut conditions = cut(&name, (least, most), count);
+    let mut conditions = cut(&name, least, most, count);
     if conditions.is_empty() {
         return Ok(Ranges::One(None));
     }
@@ -75,7 +75,7 @@ fn data_bytes(
 
 /// So many conditions, or fewer, of which each value meets one, whether it is between these or not; none where
 /// there is nothing to cut.
-fn cut(name: &str, (least, most): (i128, i128), count: u64) -> Vec<String> {
+fn cut(name: &str, least: i128, most: i128, count: u64) -> Vec<String> {
     let width = ((most - least) / i128::from(count) + 1).max(1);
     let bounds: Vec<i128> =
         (1..count).map(|at| least + width * i128::from(at)).take_while(|b| *b <= most).collect();
@@ -93,12 +93,12 @@ mod tests {
 
     #[test]
     fn ranges_meet() {
-        assert_eq!(cut("a", (0, 99), 3), ["a<34", "a>=34 AND a<68", "a>=68"]);
-        assert_eq!(cut("a", (5, 6), 100), ["a<6", "a>=6"]);
+        assert_eq!(cut("a", 0, 99, 3), ["a<34", "a>=34 AND a<68", "a>=68"]);
+        assert_eq!(cut("a", 5, 6, 100), ["a<6", "a>=6"]);
         let least = i128::from(i64::MIN);
-        let whole = cut("a", (least, -least - 1), 4);
+        let whole = cut("a", least, -least - 1, 4);
         assert_eq!(whole.len(), 4);
         assert_eq!(whole[2], "a>=0 AND a<4611686018427387904");
-        assert!(cut("a", (7, 7), 3).is_empty());
+        assert!(cut("a", 7, 7, 3).is_empty());
     }
 }

@@ -49,7 +49,8 @@ impl Select {
     /// Errors: those of the server; a table that is locked by others for too long.
     pub(crate) fn begin(
         session: &mut Session,
-        (table, columns): (&Table, &Columns),
+        table: &Table,
+        columns: &Columns,
         options: &ExportOptions,
     ) -> Result<Select, Error> {
         let mut notes = Vec::new();
@@ -86,7 +87,8 @@ impl Select {
     /// Those that read, and of how many parts.
     pub(crate) fn workers<'a>(
         self,
-        (table, columns): (&Table, &'a Columns),
+        table: &Table,
+        columns: &'a Columns,
         layout: &'a Layout,
         options: &ExportOptions,
     ) -> (Vec<Reader<'a>>, usize) {

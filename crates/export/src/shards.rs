@@ -47,13 +47,14 @@ struct Reached {
 /// Errors of the inner result: why the head has to be asked, as a part of a sentence.
 pub(crate) fn begin(
     session: &mut Session,
-    (table, columns): (&Table, &Columns),
+    table: &Table,
+    columns: &Columns,
     options: &ExportOptions,
 ) -> Result<Result<Select, String>, Error> {
     if options.condition.is_some() {
         return Ok(Err("--where is the head's to judge".to_owned()));
     }
-    let map = ShardMap::read(session, (&table.name, &table.definition), &options.shard_addresses)?;
+    let map = ShardMap::read(session, &table.name, &table.definition, &options.shard_addresses)?;
     let map = match map {
         Ok(map) if map.shards.len() > SHARDS_MAX => {
             return Ok(Err(format!("it has more than {SHARDS_MAX} shards")));

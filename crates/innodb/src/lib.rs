@@ -2,7 +2,7 @@
 //!
 //! A pure library: no threads, no server, no I/O policy. Only files of MariaDB (full_crc32) and of MySQL
 //! (8.0 and newer) with 16 KiB pages and COMPACT or DYNAMIC rows are read and written; what sets the two
-//! apart is in [`space_format`].
+//! apart is in [`space_format`]. [`space_format::SpaceFormat::seal`] writes the checksum of every page.
 //!
 //! ```text
 //! page 0  space header + extent descriptors    (again at 16384, 32768, ...)

@@ -44,7 +44,9 @@ impl<'a> Steps<'a> {
     /// Begins a job into a `target` of a `server`, whose journal notes the `command`.
     pub fn begin(
         state_dir: &Path,
-        (target, command, server): (&str, Option<&CommandLine>, &str),
+        target: &str,
+        command: Option<&CommandLine>,
+        server: &str,
         progress: &'a dyn Progress,
         interrupt: Interrupt,
     ) -> Result<Steps<'a>, Error> {

@@ -119,9 +119,11 @@ impl Adding {
     /// For rows of this estimate of a load into an empty table, and the same rows sent. New rows are read
     /// before others have to wait, if they do not depend on old ones.
     pub(crate) fn of(
-        (old, scope): (&Old, &Scope),
+        old: &Old,
+        scope: &Scope,
         ways: &Ways<'_>,
-        (options, threads): (&RowOptions, usize),
+        options: &RowOptions,
+        threads: usize,
         speeds: &Speeds,
     ) -> Adding {
         let reads_first = old.has_key && options.on_duplicate == OnDuplicate::Fail;

@@ -40,7 +40,7 @@ pub(crate) struct Costs<'a> {
 /// The fastest method that nothing is known against.
 pub(crate) fn choose(facts: &Facts, options: &LoadOptions, costs: &Costs<'_>) -> Choice {
     let mut against = Objections::of(facts, options);
-    let weighed = facts.input.as_ref().map(|input| Comparison::of((facts, input), options, costs));
+    let weighed = facts.input.as_ref().map(|input| Comparison::of(facts, input, options, costs));
     let weighed = weighed.unwrap_or_default();
     if against.is_open(LoadPath::Direct)
         && let Some(reason) = weighed.against_building(&options.server, against.may_send())
@@ -66,7 +66,7 @@ pub(crate) fn choose(facts: &Facts, options: &LoadOptions, costs: &Costs<'_>) ->
     Choice {
         path: Some(path),
         method,
-        why: why(path, (facts, options), &refused),
+        why: why(path, facts, options, &refused),
         expected_seconds: seconds.or(estimate.as_ref().map(Estimate::seconds_in_order)),
         estimate,
         notes: adding.into_iter().chain(partitioned).collect(),
@@ -104,11 +104,7 @@ struct Comparison {
 }
 
 impl Comparison {
-    fn of(
-        (facts, input): (&Facts, &Input),
-        options: &LoadOptions,
-        costs: &Costs<'_>,
-    ) -> Comparison {
+    fn of(facts: &Facts, input: &Input, options: &LoadOptions, costs: &Costs<'_>) -> Comparison {
         let speeds = costs.speeds;
         let mut weighed = Comparison { plain: input.built, ..Comparison::default() };
         let Some(plain) = input.built else { return weighed };
@@ -123,7 +119,7 @@ impl Comparison {
             let by = (LoadPath::Stream, sending(options));
             let bare = plain.sent((input.bytes.unwrap_or(0), 1), costs.memory, by, speeds);
             let ways = Ways { built: &built, sent: &sent, bare: &bare };
-            Adding::of((old, scope), &ways, (&options.rows, costs.memory.threads), speeds)
+            Adding::of(old, scope, &ways, &options.rows, costs.memory.threads, speeds)
         };
         if let (Some(old), Some(scope)) = (&input.old, &input.scope) {
             weighed.adding = Some(weigh(old, scope));

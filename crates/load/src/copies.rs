@@ -83,7 +83,8 @@ pub(crate) type Reached = (Lock, Decision, Copies);
 pub(crate) fn decide(
     connect: &ConnectOptions,
     options: &LoadOptions,
-    (memory, source): (&Memory, &mut dyn Source),
+    memory: &Memory,
+    source: &mut dyn Source,
     told: Option<&Sender<String>>,
     purpose: Purpose,
     lock: impl FnOnce(Session, &LoadOptions, Option<&Sender<String>>) -> Result<Lock, Error>,
@@ -204,7 +205,8 @@ impl Copies {
     pub(crate) fn import(
         &mut self,
         table: &TableName,
-        (built, unplaced): (&Path, &Unplaced),
+        built: &Path,
+        unplaced: &Unplaced,
         interrupt: &Interrupt,
     ) -> Result<(), Error> {
         for copy in &mut self.all {

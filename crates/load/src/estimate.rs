@@ -259,7 +259,7 @@ impl Estimate {
         let seen =
             Estimate::of_first_chunk(source, memory, |chunk, batch| batch.visit(chunk, sampling))?;
         Ok(seen.map(|(sample, rows, total)| {
-            sample.estimate(rows, total, table, (options, memory), speeds)
+            sample.estimate(rows, total, table, options, memory, speeds)
         }))
     }
 
@@ -350,7 +350,8 @@ impl Sample {
         rows: f64,
         total: u64,
         table: &Table,
-        (options, memory): (&LoadOptions, &Memory),
+        options: &LoadOptions,
+        memory: &Memory,
         speeds: &Speeds,
     ) -> Estimate {
         let Sizes { table_bytes, clustered, entries, packed } =
@@ -385,7 +386,7 @@ impl Sample {
             ],
             is_unordered,
             fixed_seconds,
-            spilled_bytes_min: spilled_bytes_min((packed, entries - packed + sorted), memory),
+            spilled_bytes_min: spilled_bytes_min(packed, entries - packed + sorted, memory),
         }
     }
 
@@ -457,7 +458,7 @@ fn is_packed(table: &Table, index: &Index) -> bool {
 
 /// Room for sorted runs, where they compress as well as any do: of entries that are `packed` and
 /// those that go as they are, less what stays in memory.
-fn spilled_bytes_min((packed, whole): (f64, f64), memory: &Memory) -> u64 {
+fn spilled_bytes_min(packed: f64, whole: f64, memory: &Memory) -> u64 {
     let whole = if memory.run_bytes < ZSTD_RUN_BYTES_MIN { whole } else { whole * COMPRESSED };
     (packed * COMPRESSED + whole - memory.run_bytes as f64).max(0.0) as u64
 }

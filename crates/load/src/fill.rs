@@ -153,7 +153,7 @@ impl<'l> Filling<'l, '_, '_> {
         let (name, interrupt) = (&direct.lock.table.name, &self.options.interrupt);
         caught(|| {
             let built = direct.lock.build_path()?;
-            let import = || copies.import(name, (&built, unplaced), interrupt);
+            let import = || copies.import(name, &built, unplaced, interrupt);
             self.steps.step(Stage::Import, import)
         })
     }
@@ -168,7 +168,7 @@ impl<'l> Filling<'l, '_, '_> {
         let prepared = self.prepared(chosen);
         caught(|| {
             let (made, built) =
-                unplaced.import(direct, self.steps, (self.progress, &self.options.interrupt))?;
+                unplaced.import(direct, self.steps, self.progress, &self.options.interrupt)?;
             Ok((Some(made), direct::report(&prepared, direct.lock, self.steps, built)))
         })
     }

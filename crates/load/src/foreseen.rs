@@ -45,15 +45,16 @@ pub(crate) fn estimate(
     source: &mut dyn Source,
     table: &Table,
     path: LoadPath,
-    (options, memory): (&LoadOptions, &Memory),
+    options: &LoadOptions,
+    memory: &Memory,
 ) -> Result<Option<Estimate>, Error> {
     // What a pipe gives is gone once it is read.
     if source.files().iter().any(|file| file.bytes.is_none()) {
         return Ok(None);
     }
     let speeds = Speeds::of(&options.state_dir);
-    let start = source.start().map_err(|error| Error::Usage(error.to_string()))?;
-    let header = start.names.map(|names| {
+    let header = source.column_names().map_err(|error| Error::Usage(error.to_string()))?;
+    let header = header.map(|names| {
         names.iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect::<Vec<_>>()
     });
     let names = options.input.columns.clone().or(header);
@@ -66,7 +67,7 @@ pub(crate) fn estimate(
         batch.visit(chunk, Lengths { fields: &fields, columns: &table.columns })
     })?;
     let Some((sample, rows, total)) = direct else { return Ok(None) };
-    let direct = sample.estimate(rows, total, table, (options, memory), &speeds);
+    let direct = sample.estimate(rows, total, table, options, memory, &speeds);
     Ok(Some(match path {
         LoadPath::Auto | LoadPath::Direct => direct,
         LoadPath::Stream | LoadPath::Insert => {

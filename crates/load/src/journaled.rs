@@ -30,8 +30,9 @@ pub(crate) fn job<T>(
     let _watcher = options.interrupt.watch(&connect);
     tuning::recover(&connect, &options.state_dir).iter().for_each(|text| progress.note(text));
     let server = connect.server_text();
-    let begun = (target, options.command.as_ref(), server.as_str());
-    let mut steps = Steps::begin(&options.state_dir, begun, progress, options.interrupt.clone())?;
+    let (command, interrupt) = (options.command.as_ref(), options.interrupt.clone());
+    let mut steps =
+        Steps::begin(&options.state_dir, target, command, &server, progress, interrupt)?;
     let outcome = std::thread::scope(|scope| {
         let (told, waits) = channel();
         // Ends with the target, which has the other end.

@@ -167,7 +167,7 @@ mod tests {
     use super::*;
     use crate::speeds::Speeds;
 
-    fn of(partitions: usize, rows: u64, (built, sent): (f64, f64)) -> Partitioned {
+    fn of(partitions: usize, rows: u64, built: f64, sent: f64) -> Partitioned {
         let estimate = |seconds| Estimate { rows, ..Estimate::taking(seconds) };
         let built = estimate(built).in_partitions(partitions, &Speeds::default());
         Partitioned::of(partitions, &built, &estimate(sent))
@@ -175,13 +175,13 @@ mod tests {
 
     #[test]
     fn few_rows_of_many_partitions_are_sent() {
-        let few = of(128, 100_000, (0.3, 1.0));
+        let few = of(128, 100_000, 0.3, 1.0);
         let reason = few.against_building().unwrap_or_default();
         assert!(
             reason.starts_with("building its 128 partitions, a file each, would take"),
             "{reason}"
         );
         assert!(reason.ends_with("sending the rows about 1.0 s"), "{reason}");
-        assert_eq!(of(4, 20_000_000, (30.0, 120.0)).against_building(), None);
+        assert_eq!(of(4, 20_000_000, 30.0, 120.0).against_building(), None);
     }
 }

@@ -106,11 +106,11 @@ pub(crate) fn planned(
             }
             None => None,
         };
-        let plan = plan.of_missing(foreseen, &name, options, (&memory, &mut *source))?;
+        let plan = plan.of_missing(foreseen, &name, options, &memory, &mut *source)?;
         return Ok((plan, None));
     };
     let (reached, purpose) = (session.options().clone(), Purpose::Plan);
-    let copied = copies::decide(&reached, options, (&memory, &mut *source), None, purpose, lock)?;
+    let copied = copies::decide(&reached, options, &memory, &mut *source, None, purpose, lock)?;
     let (mut target, decision) = match copied {
         Ok((target, decision, _)) => (target, decision),
         Err(against) => {
@@ -295,7 +295,8 @@ impl Plan {
         foreseen: Option<Foreseen>,
         name: &TableName,
         options: &LoadOptions,
-        (memory, source): (&Memory, &mut dyn Source),
+        memory: &Memory,
+        source: &mut dyn Source,
     ) -> Result<Plan, Error> {
         if options.ddl.is_none() {
             return Err(no_table(&name.to_string()));
@@ -327,7 +328,7 @@ impl Plan {
             None => return Ok(self),
         };
         let Some(table) = foreseen::table(name, ddl::statement(options)?) else { return Ok(self) };
-        self.estimate = foreseen::estimate(source, &table, path, (options, memory))?;
+        self.estimate = foreseen::estimate(source, &table, path, options, memory)?;
         let held_bytes = source.facts().held_bytes;
         let least = least::least(path, &table, options, held_bytes, self.estimate.as_ref());
         self.memory_bytes = Some([least.bytes, options.limits.memory_bytes_max]);

@@ -81,7 +81,8 @@ pub(crate) fn settle_shards(
 pub(crate) fn settle_all(
     targets: Vec<Resting>,
     keeper: &Keeper,
-    (connect, options): (&ConnectOptions, &LoadOptions),
+    connect: &ConnectOptions,
+    options: &LoadOptions,
     text: &str,
 ) -> Result<(Vec<Resting>, Settled), Error> {
     if options.proof().is_none() {
@@ -300,19 +301,21 @@ impl Settled {
     pub(crate) fn finish_own(
         mut self,
         target: &mut Lock,
-        (connect, options): (&ConnectOptions, &LoadOptions),
+        connect: &ConnectOptions,
+        options: &LoadOptions,
         steps: &mut Steps<'_>,
     ) -> Report {
         let warnings = self.take_over(steps, |settled| settled.clear(target));
         let rejects = self.rejects(options, journal::rejects_path);
-        self.report(&target.table.name.to_string(), (connect, rejects), steps, warnings)
+        self.report(&target.table.name.to_string(), connect, rejects, steps, warnings)
     }
 
     /// The same of several targets, with the options of each.
     pub(crate) fn finish_own_all(
         mut self,
         targets: Vec<Resting>,
-        (connect, tables): (&ConnectOptions, &[LoadOptions]),
+        connect: &ConnectOptions,
+        tables: &[LoadOptions],
         steps: &mut Steps<'_>,
     ) -> (Vec<Report>, Vec<String>) {
         let names: Vec<String> = targets.iter().map(|one| one.table.name.to_string()).collect();
@@ -324,7 +327,7 @@ impl Settled {
                 journal::rejects_path_of(&journal::rejects_path(journal), &options.table)
             };
             let rejects = self.rejects(options, of_table);
-            self.report(name, (connect, rejects), steps, Vec::new())
+            self.report(name, connect, rejects, steps, Vec::new())
         };
         (names.iter().zip(tables).map(report).collect(), warnings)
     }
@@ -370,7 +373,8 @@ impl Settled {
     fn report(
         &self,
         target: &str,
-        (connect, rejects): (&ConnectOptions, Option<(PathBuf, u64)>),
+        connect: &ConnectOptions,
+        rejects: Option<(PathBuf, u64)>,
         steps: &mut Steps<'_>,
         warnings: Vec<String>,
     ) -> Report {

@@ -124,7 +124,7 @@ fn run(
     let text = steps.target().to_owned();
     let found = steps.step_or_undo(
         Stage::Inspect,
-        || inspect(connect, options, memory, &mut *source, (&told, &text)),
+        || inspect(connect, options, memory, &mut *source, &told, &text),
         |found| match found {
             Found::One(mut inspected) => undo(&mut inspected.target, &inspected.made, options),
             Found::In(..) | Found::Shards(_) => {}
@@ -133,7 +133,7 @@ fn run(
     let Inspected { mut target, made, mut chosen, copies, settled } = match found {
         Found::One(inspected) => *inspected,
         Found::In(mut target, settled) => {
-            return Ok(settled.finish_own(&mut target, (connect, options), steps));
+            return Ok(settled.finish_own(&mut target, connect, options, steps));
         }
         Found::Shards(looked) => {
             return Sharded { connect, options, load_table: load_part, progress, steps }
@@ -176,8 +176,8 @@ fn run(
             let _ = pool::catch(|| {
                 // Of partitions with rows that were there the report does not say how many.
                 if !method.merges() || report.partitions == 0 {
-                    let by = (chosen.path, Some(method));
-                    Speeds::remember(&options.state_dir, by, &report, indexes);
+                    let path = chosen.path;
+                    Speeds::remember(&options.state_dir, path, Some(method), &report, indexes);
                 }
             });
             Ok(report)
@@ -238,7 +238,8 @@ fn inspect(
     options: &LoadOptions,
     memory: &Memory,
     source: &mut dyn Source,
-    (told, text): (&Sender<String>, &str),
+    told: &Sender<String>,
+    text: &str,
 ) -> Result<Found, Error> {
     let (mut against, mut settled) = (Vec::new(), Settled::default());
     if copies::are_asked_for(options) {
@@ -248,8 +249,7 @@ fn inspect(
             return Ok(Found::In(Box::new(target), Box::new(settled)));
         }
     }
-    match copies::decide(connect, options, (memory, &mut *source), Some(told), Purpose::Load, lock)?
-    {
+    match copies::decide(connect, options, memory, &mut *source, Some(told), Purpose::Load, lock)? {
         Ok((target, decision, copies)) => {
             let chosen = decision.require(&target, options)?;
             let made = Made::default();
@@ -272,7 +272,7 @@ fn inspect(
         }
     };
     if targets::shards::is_spider(&target.table) {
-        return inspect_shards(target, connect, options, (source, text));
+        return inspect_shards(target, connect, options, source, text);
     }
     target.unsupported.extend(against.into_iter().map(Unsupported::NamedReplica));
     let chosen = pool::catch(|| {
@@ -303,7 +303,8 @@ fn inspect_shards(
     mut target: Lock,
     connect: &ConnectOptions,
     options: &LoadOptions,
-    (source, text): (&mut dyn Source, &str),
+    source: &mut dyn Source,
+    text: &str,
 ) -> Result<Found, Error> {
     // A table with rows is refused by what follows.
     let inserts = options.mode == Mode::Insert;

@@ -97,7 +97,7 @@ pub fn load_several(
     tables: &[LoadOptions],
     progress: &dyn Progress,
 ) -> Result<SeveralReport, Error> {
-    load_all_of(connect, (tables, None), progress)
+    load_all_of(connect, tables, None, progress)
 }
 
 /// The same of files whose lines hold rows of all tables: which is whose, is said of them. What concerns the lines (files, how they are read, rejects) is taken from the
@@ -110,12 +110,13 @@ pub fn load_lines(
     lines: &LinesOf,
     progress: &dyn Progress,
 ) -> Result<SeveralReport, Error> {
-    load_all_of(connect, (tables, Some(lines)), progress)
+    load_all_of(connect, tables, Some(lines), progress)
 }
 
 fn load_all_of(
     connect: &ConnectOptions,
-    (tables, of): (&[LoadOptions], Option<&LinesOf>),
+    tables: &[LoadOptions],
+    of: Option<&LinesOf>,
     progress: &dyn Progress,
 ) -> Result<SeveralReport, Error> {
     check_several(tables)?;
@@ -195,11 +196,11 @@ fn load_all(
 ) -> Result<(Vec<Report>, Vec<String>), Error> {
     let interrupt = tables[0].interrupt.clone();
     let asked = tables.clone();
-    let looked = steps.step(Stage::Inspect, || look::look(connect, tables, (told_by, told)))?;
+    let looked = steps.step(Stage::Inspect, || look::look(connect, tables, told_by, told))?;
     let (looked, settled) = match looked {
         Found::Looked(looked, settled) => (*looked, settled),
         Found::In(targets, _keeper, settled) => {
-            return Ok(settled.finish_own_all(targets, (connect, &asked), steps));
+            return Ok(settled.finish_own_all(targets, connect, &asked, steps));
         }
     };
     let sent = looked.parts.iter().find(|part| part.chosen.path != LoadPath::Direct);
@@ -243,7 +244,7 @@ fn load_looked(
         return whole::load(connect, looked, told, steps, progress);
     }
     let copies = looked.copies.take().map(Mutex::new);
-    let filled = stations::fill(connect, looked, copies.as_ref(), (steps, progress));
+    let filled = stations::fill(connect, looked, copies.as_ref(), steps, progress);
     let loaded = filled.and_then(|filled| publish::publish(filled, copies.as_ref(), told, steps));
     match (loaded, copies) {
         // Where the RENAME may be in the log, they may be about to publish.

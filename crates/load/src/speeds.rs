@@ -117,7 +117,8 @@ impl Speeds {
     /// not worth an error: an estimate is then as good as before.
     pub(crate) fn remember(
         state_dir: &Path,
-        (path, method): (LoadPath, Option<Method>),
+        path: LoadPath,
+        method: Option<Method>,
         report: &Report,
         indexes: usize,
     ) {
@@ -225,18 +226,18 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let state = folder.path().join("state");
         assert_eq!(Speeds::of(&state), Speeds::default());
-        let direct = (LoadPath::Direct, Some(Method::Build));
-        Speeds::remember(&state, direct, &report(1 << 10, 1.0), 1);
+        let (direct, build) = (LoadPath::Direct, Some(Method::Build));
+        Speeds::remember(&state, direct, build, &report(1 << 10, 1.0), 1);
         let small = Speeds::of(&state);
         assert_eq!(Speeds { fixed: Fixed::default(), ..small }, Speeds::default(), "too small");
         assert!((small.fixed.seconds(Method::Build) - 1.0).abs() < 0.01, "but for the import");
-        Speeds::remember(&state, direct, &report(100_000_000, 1.0), 1);
+        Speeds::remember(&state, direct, build, &report(100_000_000, 1.0), 1);
         let first = Speeds::of(&state);
         assert_eq!((first.loads, first.build, first.verify, first.import), (1, 50e6, 100e6, 200e6));
         assert_eq!(first.stream, Speeds::default().stream, "none was sent");
-        Speeds::remember(&state, direct, &report(200_000_000, 1.0), 1);
+        Speeds::remember(&state, direct, build, &report(200_000_000, 1.0), 1);
         assert!((Speeds::of(&state).import - 260e6).abs() < 1.0, "a moving average");
-        Speeds::remember(&state, (LoadPath::Insert, None), &report(100_000_000, 4.0), 1);
+        Speeds::remember(&state, LoadPath::Insert, None, &report(100_000_000, 4.0), 1);
         assert!(Speeds::of(&state).insert < Speeds::default().insert);
         assert_eq!(fs::read_dir(&state).unwrap().count(), 1, "nothing else stays there");
     }
@@ -261,7 +262,7 @@ mod tests {
         let time = |stage: Stage, seconds| StageTime { name: stage.name(), seconds };
         let stages = vec![time(Stage::Shadow, 9.0), time(Stage::Import, 0.5)];
         let few = Report { partitions: 10, stages, ..report(1 << 10, 1.0) };
-        Speeds::remember(&state, (LoadPath::Direct, Some(Method::Build)), &few, 1);
+        Speeds::remember(&state, LoadPath::Direct, Some(Method::Build), &few, 1);
         let known = Speeds::of(&state);
         assert!((known.of_exchanging(100, 0) - 5.0).abs() < 0.01, "{known:?}");
         assert_eq!(Speeds { partition_seconds: None, ..known }, unknown, "and nothing else");

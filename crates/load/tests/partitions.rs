@@ -176,7 +176,7 @@ impl Tried {
     }
 
     fn router(&self, by: &Partitioning) -> Result<Router, String> {
-        Router::new(&self.lock.table, by, (&self.convert, &self.collations))
+        Router::new(&self.lock.table, by, &self.convert, &self.collations)
     }
 
     fn differences(&mut self, by: &Partitioning) -> Option<String> {

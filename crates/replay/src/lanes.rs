@@ -89,7 +89,7 @@ pub(crate) fn send(filling: &Filling<'_>, mut run: impl Source) -> Result<Sent, 
         false => Secondary::default(),
     };
     let is_deferred = secondary.take_from(&mut session, &gate.table)?;
-    let limits = limits(filling, &gate, &mut session, (&feed, chunk_bytes))?;
+    let limits = limits(filling, &gate, &mut session, &feed, chunk_bytes)?;
     let is_several = limits.connections_max > 1;
     let rows = rows(filling, &gate, feed, limits, &mut session)?;
     if is_deferred && !secondary.build(&mut session, &gate.table)? {
@@ -196,7 +196,8 @@ fn limits(
     filling: &Filling<'_>,
     gate: &Gate,
     session: &mut Session,
-    (feed, chunk_bytes): (&Feed<impl Source>, usize),
+    feed: &Feed<impl Source>,
+    chunk_bytes: usize,
 ) -> Result<Limits, Error> {
     let capacity = Capacity::read(session)?;
     let fit = filling.memory_bytes_max / (COPIES * chunk_bytes as u64);

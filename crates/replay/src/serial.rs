@@ -43,8 +43,7 @@ pub(crate) fn send(
     }
     let parts = is_ours && filling.is_shadow;
     let done = session.exec_bytes(&hold).map_err(Stopped::from);
-    let done =
-        done.and_then(|_| statements(filling, &mut run, session, (parts, &hold), last_number));
+    let done = done.and_then(|_| statements(filling, &mut run, session, parts, &hold, last_number));
     // The error of the statement says more.
     let _shield = done.is_err().then(|| filling.options.interrupt.shield());
     if is_ours {
@@ -67,7 +66,8 @@ fn statements(
     filling: &Filling<'_>,
     run: &mut RowRun,
     session: &mut Session,
-    (parts, hold): (bool, &[u8]),
+    parts: bool,
+    hold: &[u8],
     last_number: &LastNumber,
 ) -> Result<u64, Stopped> {
     let head = lanes::head(session, filling.into, filling.state.charset(), filling.head)?;

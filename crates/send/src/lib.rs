@@ -232,7 +232,7 @@ impl<'a> Work<'a> {
             limits::limit_portions(&mut shares, target, prepared.inspected);
         }
         let words = source.words();
-        self.open_ledger(target, (arrangement.is_sorted(), &words), &mut shares)?;
+        self.open_ledger(target, arrangement.is_sorted(), &words, &mut shares)?;
         source.begin_with(shares.chunk_bytes, shares.record_bytes_max)?;
         if let Some(resume) = self.resume.as_ref().filter(|_| !arrangement.is_sorted()) {
             resume.check(&mut *source, &prepared.options.interrupt)?;
@@ -240,7 +240,7 @@ impl<'a> Work<'a> {
         let (source, order) = arrangement.apply(prepared, source, &shares, steps)?;
         let source = Mutex::new(source);
         let mut loaded = steps.step(Stage::Rows, || {
-            self.rows(target, shares, (&source, order, row_order), &mut watch)
+            self.rows(target, shares, &source, order, row_order, &mut watch)
         })?;
         let session = loaded.session.take();
         if let Some(sorted) = order.rows {
@@ -289,7 +289,8 @@ impl<'a> Work<'a> {
     fn open_ledger(
         &mut self,
         target: &mut Lock,
-        (is_sorted, source_words): (bool, &str),
+        is_sorted: bool,
+        source_words: &str,
         shares: &mut LaneShares,
     ) -> Result<(), Error> {
         if self.landing.method == Method::Transaction {
@@ -318,7 +319,9 @@ impl<'a> Work<'a> {
         &mut self,
         target: &mut Lock,
         shares: LaneShares,
-        (source, order, row_order): (&Mutex<Box<dyn Source>>, InputOrder, RowOrder),
+        source: &Mutex<Box<dyn Source>>,
+        order: InputOrder,
+        row_order: RowOrder,
         watch: &mut Watch,
     ) -> Result<Loaded, Error> {
         let Prepared { options, inspected, .. } = *self.prepared;

@@ -6,7 +6,7 @@ use schema::BASE_TABLE;
 const ER_KEY_DOES_NOT_EXIST: u16 = 1176;
 
 /// The view that a statement was refused for; none of another error.
-pub(crate) fn refused_view((errno, message): (u16, &str), sql: &str) -> Option<String> {
+pub(crate) fn refused_view(errno: u16, message: &str, sql: &str) -> Option<String> {
     if errno != ER_KEY_DOES_NOT_EXIST || !sql.contains(BASE_TABLE) {
         return None;
     }
@@ -29,7 +29,7 @@ mod tests {
 
     #[test]
     fn a_refused_view_is_named_with_its_database() {
-        let refused = |message: &str, sql: &str| refused_view((1176, message), sql);
+        let refused = |message: &str, sql: &str| refused_view(1176, message, sql);
         let (one, other) = (TableName::new("d", "t"), TableName::new("e d", "v w"));
         let sql = format!("SELECT 1 FROM {}, {} LIMIT 0", one.base(), other.base());
         let view = refused("Key '(null)' doesn't exist in table 'v w'", &sql);

@@ -88,7 +88,7 @@ fn read_once(session: &mut Session, name: &TableName, asked: &Asked) -> Result<T
         engine: Engine::named(&row.text_or_null(3)?.unwrap_or_default()),
         row_format: RowFormat::named(&row.text_or_null(4)?.unwrap_or_default()),
         options: create_table::options(&options),
-        partitioning: partitions::partitioning(session, &name, (&options, &definition))?,
+        partitioning: partitions::partitioning(session, &name, &options, &definition)?,
         auto_increment: row.number_or_null(5)?,
         columns: columns::columns(session, &columns)?,
         period: create_table::period(&definition),
@@ -234,7 +234,7 @@ struct About {
 
 impl About {
     /// Exact: information_schema compares without case, and the plain comparison is what it can look up.
-    fn of((schema, table): (&str, &str), database: &str, names: &[&TableName]) -> About {
+    fn of(schema: &str, table: &str, database: &str, names: &[&TableName]) -> About {
         let quoted: Vec<String> = names.iter().map(|name| quote_text(&name.table)).collect();
         let database = quote_text(database);
         let (plain, exact, also) = match quoted.as_slice() {
@@ -250,5 +250,5 @@ impl About {
 
 /// That of a view of tables, about one.
 fn only(name: &TableName) -> String {
-    About::of(("TABLE_SCHEMA", "TABLE_NAME"), &name.database, &[name]).condition
+    About::of("TABLE_SCHEMA", "TABLE_NAME", &name.database, &[name]).condition
 }

@@ -385,7 +385,7 @@ impl Error {
             "(hidden)".clone_into(message);
         }
         if let Error::Statement { errno, message, .. } = &error
-            && let Some(view) = base_table::refused_view((*errno, message), sql)
+            && let Some(view) = base_table::refused_view(*errno, message, sql)
         {
             return Error::View(view);
         }

@@ -31,7 +31,7 @@ pub(super) fn find(
     let other = records.begins_otherwise(&first);
     let is_repeated = records.files() > 1 && other.is_none();
     records.drop_headers(&first);
-    let found = names(records, &first, (known, is_repeated), charset);
+    let found = names(records, &first, known, is_repeated, charset);
     if found.is_none() {
         records.keep_headers();
     }
@@ -45,7 +45,8 @@ pub(super) fn find(
 fn names(
     records: &Records<'_>,
     first: &[Option<Vec<u8>>],
-    (known, is_repeated): (Option<bool>, bool),
+    known: Option<bool>,
+    is_repeated: bool,
     charset: &Charset,
 ) -> Option<Vec<String>> {
     let names: Option<Vec<String>> =

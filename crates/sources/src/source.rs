@@ -50,8 +50,8 @@ pub trait Source: Send {
         Ok(Start::default())
     }
 
-    /// Another source of the same rows, from the first file on, read in the same way; None where there
-    /// can be but one.
+    /// Another source of the same rows, from the first file on, read in the same way, with facts of its own
+    /// ([`InputFacts::of_another`]); None where there can be but one.
     fn again(&self) -> Option<Box<dyn Source>> {
         None
     }
@@ -68,6 +68,8 @@ pub struct InputFacts {
     pub layout: Layout,
     /// The bytes at the end of [`crate::Row::raw`], which the last row of a file may lack.
     pub row_end: Vec<u8>,
+    /// True if the input says the names of its columns.
+    pub has_header: bool,
     /// Most memory that reading takes besides the chunks, in bytes.
     pub held_bytes: u64,
     /// In words, all that decides which rows come of the files, but for `read_as`.
@@ -90,6 +92,7 @@ impl InputFacts {
             files,
             layout: Layout::Separated,
             row_end: b"\n".to_vec(),
+            has_header: false,
             held_bytes: 0,
             words: words.into(),
             read_as: ReadAs::default(),
@@ -177,6 +180,16 @@ pub trait SourceExt: Source {
     /// The inputs in order.
     fn files(&self) -> &[InputFile] {
         &self.facts().files
+    }
+
+    /// The column names in the header of the first file; None if there is none. Reads nothing then.
+    ///
+    /// Errors: reading.
+    fn column_names(&mut self) -> Result<Option<Vec<Vec<u8>>>> {
+        match self.facts().has_header {
+            true => Ok(self.start()?.names),
+            false => Ok(None),
+        }
     }
 
     /// Bytes handed out or skipped so far.

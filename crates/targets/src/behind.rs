@@ -34,7 +34,8 @@ impl Behind {
     ///
     /// Errors: neither.
     pub(super) fn queue(
-        (statement, tables): (String, usize),
+        statement: String,
+        tables: usize,
         mut session: Session,
         wait: Duration,
         observer: &mut Session,
@@ -90,10 +91,10 @@ impl Behind {
 
     /// Has another connection wait in its place, behind all that wait now.
     pub(super) fn again(self, wait: Duration, observer: &mut Session) -> Result<Behind> {
-        let locked = (self.statement.clone(), self.tables);
+        let (statement, tables) = (self.statement.clone(), self.tables);
         self.give_up(observer);
         let session = observer.another()?;
-        Behind::queue(locked, session, wait, observer)
+        Behind::queue(statement, tables, session, wait, observer)
     }
 
     fn died(&self) -> Error {
@@ -114,7 +115,7 @@ pub(super) fn hand_over_at_once<T: Send>(
     work: impl FnOnce() -> Result<T> + Send,
 ) -> Result<T> {
     let mut seen = Ok(());
-    let done = hand_over_seen(&mut holders, (waiter, tables), work, &mut seen);
+    let done = hand_over_seen(&mut holders, waiter, tables, work, &mut seen);
     seen.and(done)
 }
 
@@ -126,12 +127,13 @@ pub(super) fn hand_over<T: Send>(
     tables: usize,
     work: impl FnOnce() -> Result<T> + Send,
 ) -> Result<T> {
-    hand_over_seen(&mut holders, (waiter, tables), work, &mut Ok(()))
+    hand_over_seen(&mut holders, waiter, tables, work, &mut Ok(()))
 }
 
 fn hand_over_seen<T: Send>(
     holders: &mut Vec<Session>,
-    (waiter, tables): (&Mark, usize),
+    waiter: &Mark,
+    tables: usize,
     work: impl FnOnce() -> Result<T> + Send,
     seen: &mut Result<()>,
 ) -> Result<T> {

@@ -146,14 +146,15 @@ pub(super) fn carry_one_over(
     if keys.is_empty() {
         return Ok(());
     }
-    let _held = hold(session, (table, aside), &keys)?;
-    there_and_back(session, (table, aside))
+    let _held = hold(session, table, aside, &keys)?;
+    there_and_back(session, table, aside)
 }
 
 /// Carries the keys over by a RENAME, while others are kept from the children.
 pub(super) fn there_and_back(
     session: &mut Session,
-    (table, aside): (&TableName, &TableName),
+    table: &TableName,
+    aside: &TableName,
 ) -> Result<()> {
     let (from, to) = (table.quoted(), aside.quoted());
     let sql = format!(
@@ -193,8 +194,8 @@ pub fn mend(session: &mut Session, replaced: &[(TableName, TableName)]) -> Resul
                 // It is broken by something else.
                 continue;
             }
-            let _held = hold(session, (table, aside), &keys)?;
-            there_and_back(session, (table, aside))?;
+            let _held = hold(session, table, aside, &keys)?;
+            there_and_back(session, table, aside)?;
         }
     }
     Ok(())
@@ -221,7 +222,8 @@ fn is_whole(session: &mut Session, table: &TableName) -> Result<bool> {
 /// Errors: somebody holds one of them.
 fn hold(
     session: &mut Session,
-    (table, aside): (&TableName, &TableName),
+    table: &TableName,
+    aside: &TableName,
     keys: &[ForeignKey],
 ) -> Result<Option<Session>> {
     let mut children: BTreeSet<TableName> =

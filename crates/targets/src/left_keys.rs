@@ -56,7 +56,7 @@ pub fn finish(
     let mut left = Vec::new();
     for (aside, target) in asides {
         let keys = keys_of(session, &aside)?.iter().map(key_name).collect();
-        let error = match finish_one(session, (&target, &aside), wait, &mut may_go) {
+        let error = match finish_one(session, &target, &aside, wait, &mut may_go) {
             Err(Error::Busy { .. }) => continue,
             done => done.err(),
         };
@@ -102,7 +102,8 @@ fn is_aside_of(table: &TableName, aside: &TableName) -> bool {
 
 fn finish_one(
     session: &mut Session,
-    (target, aside): (&TableName, &TableName),
+    target: &TableName,
+    aside: &TableName,
     wait: Duration,
     may_go: &mut impl FnMut(&TableName, bool) -> bool,
 ) -> Result<()> {

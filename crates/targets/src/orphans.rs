@@ -22,12 +22,13 @@ const KEYS_NAMED: usize = 3;
 pub(super) fn check_rows(
     session: &mut Session,
     table: &Table,
-    (reference, rows): (&Reference, &TableName),
+    reference: &Reference,
+    rows: &TableName,
     filled: &Waiting,
 ) -> Result<()> {
     let parent = filled.get(&reference.parent).unwrap_or(&reference.parent);
     let equal = equal(session, table, reference)?;
-    let Some(keys) = orphans(session, (reference, &equal), rows, parent)? else { return Ok(()) };
+    let Some(keys) = orphans(session, reference, &equal, rows, parent)? else { return Ok(()) };
     Err(Error::Orphans(Box::new(Orphans {
         child: table.name.to_string(),
         constraint: reference.name.clone(),
@@ -54,7 +55,7 @@ pub(super) fn check_children(
         }
         let own = catalog::read(session, child)?;
         let equal = equal(session, &own, &reference)?;
-        let Some(keys) = orphans(session, (&reference, &equal), child, rows)? else { continue };
+        let Some(keys) = orphans(session, &reference, &equal, child, rows)? else { continue };
         return Err(Error::Orphans(Box::new(Orphans {
             child: child.to_string(),
             constraint: reference.name,
@@ -70,7 +71,8 @@ pub(super) fn check_children(
 /// Some keys of rows in `child` that no row of `parent` has, in words; none if there are no such rows.
 fn orphans(
     session: &mut Session,
-    (reference, equal): (&Reference, &[Equal]),
+    reference: &Reference,
+    equal: &[Equal],
     child: &TableName,
     parent: &TableName,
 ) -> Result<Option<String>> {

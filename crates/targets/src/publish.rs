@@ -214,7 +214,7 @@ impl<'l> Filled<'l> {
             .map(FilledBy::keys)
             .collect();
         let Relations { children, mut guard, mut parents } =
-            relations::prepare(self.lock, (&targets, &keys), mode, checks)?;
+            relations::prepare(self.lock, &targets, &keys, mode, checks)?;
         failpoint::hit("publish.prepared");
         let made = std::iter::once(&self.made).chain(self.others.iter().map(|other| &other.made));
         let pairs: Vec<Pair> = match self.lock.facts.engine.swap {

@@ -51,7 +51,8 @@ pub(super) struct Relations {
 /// Errors: [`Error::Orphans`](server::Error::Orphans), [`Error::LockWait`](server::Error::LockWait).
 pub(super) fn prepare(
     lock: &mut Lock,
-    (targets, keys): (&[(Table, Names)], &[Option<&Keys>]),
+    targets: &[(Table, Names)],
+    keys: &[Option<&Keys>],
     mode: Mode,
     checks: KeyChecks,
 ) -> Result<Relations> {
@@ -78,7 +79,7 @@ pub(super) fn prepare(
         // In the order in which the server locks tables for a change that other rows follow.
         parents = Guard::take(lock, &held)?;
         guard = Guard::take(lock, &children)?;
-        check(lock, (targets, keys), mode, &children)?;
+        check(lock, targets, keys, mode, &children)?;
     }
     for (table, names) in targets {
         scratch::bring(&mut lock.session, table, names, mode)?;
@@ -112,7 +113,8 @@ fn followers(
 
 fn check(
     lock: &mut Lock,
-    (targets, keys): (&[(Table, Names)], &[Option<&Keys>]),
+    targets: &[(Table, Names)],
+    keys: &[Option<&Keys>],
     mode: Mode,
     children: &BTreeSet<TableName>,
 ) -> Result<()> {
@@ -120,8 +122,8 @@ fn check(
         targets.iter().map(|(table, names)| (table.name.clone(), names.shadow.clone())).collect();
     for (at, (table, names)) in targets.iter().enumerate() {
         for reference in &table.references {
-            if !is_covered(&mut lock.session, reference, (targets, keys), at)? {
-                orphans::check_rows(&mut lock.session, table, (reference, &names.shadow), &filled)?;
+            if !is_covered(&mut lock.session, reference, targets, keys, at)? {
+                orphans::check_rows(&mut lock.session, table, reference, &names.shadow, &filled)?;
             }
         }
         if mode != Mode::Replace {
@@ -142,7 +144,8 @@ fn check(
 fn is_covered(
     session: &mut Session,
     reference: &Reference,
-    (targets, keys): (&[(Table, Names)], &[Option<&Keys>]),
+    targets: &[(Table, Names)],
+    keys: &[Option<&Keys>],
     at: usize,
 ) -> Result<bool> {
     let Some(own) = keys[at] else { return Ok(false) };

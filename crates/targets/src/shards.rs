@@ -64,7 +64,8 @@ impl ShardMap {
     /// Errors: the server's; the inner one is what of the map is not known, in words.
     pub fn read(
         session: &mut Session,
-        (name, definition): (&TableName, &str),
+        name: &TableName,
+        definition: &str,
         given: &[(String, String)],
     ) -> Result<std::result::Result<ShardMap, String>> {
         let links = match Links::read(definition) {

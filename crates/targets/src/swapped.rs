@@ -197,7 +197,7 @@ impl<'l> Swapped<'l> {
             };
             let session = &mut self.lock.session;
             let mark = session.mark().clone();
-            let renamed = || there_and_back(session, (&replaced.0, &replaced.1));
+            let renamed = || there_and_back(session, &replaced.0, &replaced.1);
             hand_over(vec![held], &mark, 1, renamed)?;
         }
         Ok(())

@@ -73,8 +73,8 @@ impl LineTable {
                 let collations = learned(session, &key_columns)?;
                 let names: Vec<String> =
                     key_columns.iter().map(|bound| bound.column.name.clone()).collect();
-                let parts = (key_columns.as_slice(), &collations);
-                let made = KeyOf::new(Arc::clone(mapping), &names, parts, formats.clone());
+                let mapping = Arc::clone(mapping);
+                let made = KeyOf::new(mapping, &names, &key_columns, &collations, formats.clone());
                 Some(made.ok_or_else(|| unordered(&table, &names))?)
             }
         };
@@ -228,9 +228,8 @@ pub fn key_of_lookup(
         columns: Some(vec![(name.clone(), From::Field(field.clone()))]),
         ..Mapping::default()
     };
-    let parts = (std::slice::from_ref(&column), &collations);
-    let made =
-        KeyOf::new(Arc::new(mapping), std::slice::from_ref(&name), parts, Formats::default());
+    let (names, columns) = (std::slice::from_ref(&name), std::slice::from_ref(&column));
+    let made = KeyOf::new(Arc::new(mapping), names, columns, &collations, Formats::default());
     let made = made.ok_or_else(|| unordered(&table, std::slice::from_ref(&name)))?;
     Ok((made, column, table.base_or_view()))
 }

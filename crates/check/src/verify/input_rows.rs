@@ -30,7 +30,8 @@ pub(crate) fn count(
     columns: &Columns,
     memory: &Memory,
     source: &Mutex<Box<dyn Source>>,
-    (progress, interrupt): (&dyn Progress, &Interrupt),
+    progress: &dyn Progress,
+    interrupt: &Interrupt,
 ) -> Result<Counted, Stop> {
     let stage = Counting {
         columns,

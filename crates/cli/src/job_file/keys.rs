@@ -238,7 +238,8 @@ impl Kind {
     pub(crate) fn check(
         &self,
         node: &Node,
-        (name, more): (&str, More<'_>),
+        name: &str,
+        more: More<'_>,
     ) -> Result<(), (usize, String)> {
         if !self.fits(node) {
             let (seen, expected) = (node.kind(), self.words());
@@ -246,16 +247,16 @@ impl Kind {
         }
         match self {
             Kind::List(kind) => {
-                node.members().iter().try_for_each(|member| kind.check(member, (name, more)))
+                node.members().iter().try_for_each(|member| kind.check(member, name, more))
             }
             Kind::Named(kind) => node.entries().iter().try_for_each(|entry| {
-                kind.check(&entry.node, (&format!("{name}.{}", entry.key), more))
+                kind.check(&entry.node, &format!("{name}.{}", entry.key), more)
             }),
             Kind::Either(kinds) => match kinds.iter().find(|kind| kind.fits(node)) {
-                Some(kind) => kind.check(node, (name, more)),
+                Some(kind) => kind.check(node, name, more),
                 None => Ok(()),
             },
-            Kind::Section(keys) => check_section(keys, node, (name, more)),
+            Kind::Section(keys) => check_section(keys, node, name, more),
             Kind::Text | Kind::Number | Kind::Switch | Kind::Scalar | Kind::Choice(_) => Ok(()),
         }
     }
@@ -264,11 +265,12 @@ impl Kind {
 fn check_section(
     keys: &'static [Key],
     node: &Node,
-    (name, more): (&str, More<'_>),
+    name: &str,
+    more: More<'_>,
 ) -> Result<(), (usize, String)> {
     for entry in node.entries() {
         if let Some(key) = keys.iter().find(|key| key.name == entry.key) {
-            key.kind.check(&entry.node, (key.name, more))?;
+            key.kind.check(&entry.node, key.name, more)?;
             continue;
         }
         let others = more(keys);

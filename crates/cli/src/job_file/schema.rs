@@ -111,7 +111,7 @@ mod tests {
         };
         let check = |text: &str| {
             let root = Node::parse(text, Path::new("job.toml")).unwrap();
-            Kind::Section(keys::ROOT).check(&root, ("", &options))
+            Kind::Section(keys::ROOT).check(&root, "", &options)
         };
         let is_unknown =
             |text: &str| check(text).is_err_and(|(_, what)| what.contains(" has no key "));

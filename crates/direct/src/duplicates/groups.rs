@@ -197,7 +197,7 @@ struct Old<'a> {
 impl<'a> Old<'a> {
     /// Those of an index, for one range.
     fn new(old: Option<OldSource<'a>>, index: usize, range: usize) -> Old<'a> {
-        let entries = old.map(|old| old.entries((0, index), None));
+        let entries = old.map(|old| old.entries(0, index, None));
         Old { entries, is_begun: false, number: (range as u64) << 32 }
     }
 

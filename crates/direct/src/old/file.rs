@@ -75,8 +75,9 @@ impl OldFile {
         Least::of_verifying(file_bytes).check(bounds.memory_bytes_max)?;
         // Rows that were altered are written otherwise than they are.
         let digester = (digests && !is_altered).then(|| Digester::new(template));
-        let how = (bounds, digester.as_ref());
-        let (report, digest) = verify::verify_old(&space, &old, collations, how, progress)?;
+        let digester = digester.as_ref();
+        let (report, digest) =
+            verify::verify_old(&space, &old, collations, bounds, digester, progress)?;
         let pages = (file_bytes / PAGE_SIZE as u64) as u32;
         let shape = &template.clustered().shape;
         let layout = OldLayout::read(&space, &old, (cfg, shape), pages).map_err(unreadable)?;

@@ -45,7 +45,8 @@ impl<'a> OldSource<'a> {
     /// new file.
     pub(crate) fn entries(
         &self,
-        (file, index): (usize, usize),
+        file: usize,
+        index: usize,
         copier: Option<Copier<'a>>,
     ) -> OldEntries<'a> {
         let file = &self.table.files[file];
@@ -64,7 +65,8 @@ impl OldTable {
     ///
     /// Errors: rows that are stored otherwise than new ones; a file that breaks a rule of the format.
     pub(crate) fn open(
-        (export, partition): (&Export, Option<usize>),
+        export: &Export,
+        partition: Option<usize>,
         like: Like<'_>,
         bounds: Bounds<'_>,
         progress: &dyn Progress,
@@ -90,7 +92,7 @@ impl OldTable {
     }
 
     fn last_row_id_of(&self, file: usize, source: OldSource<'_>) -> Result<u64, Error> {
-        let mut entries = source.entries((file, 0), None);
+        let mut entries = source.entries(file, 0, None);
         for leaf in (0..self.files[file].indexes[0].leaves.len()).rev() {
             entries.begin(&KeyRange::all(), leaf..leaf + 1);
             let mut last = None;

@@ -82,7 +82,7 @@ impl Gathering {
     /// A line says something, of which this is the digest, of the entity with this key. In any order.
     pub fn take(&self, key: &[u8], at: LineAt, digest: u64) {
         let hash = self.hash.of(key);
-        self.take_in(&mut lock(&self.parts[part_of(hash, PARTS)]), (hash, key), (at, digest));
+        self.take_in(&mut lock(&self.parts[part_of(hash, PARTS)]), hash, key, at, digest);
     }
 
     /// True if a line at this place would stand for the entity with this key, beside the lines taken so far.
@@ -115,13 +115,13 @@ impl Gathering {
             part.keys.expect(hashes);
             for &at in of_part {
                 let LineSaid { hash, at: line, digest, .. } = lines.said[at as usize];
-                self.take_in(&mut part, (hash, lines.key(at as usize)), (line, digest));
+                self.take_in(&mut part, hash, lines.key(at as usize), line, digest);
             }
         }
         lines.clear();
     }
 
-    fn take_in(&self, part: &mut Part, (hash, key): (u64, &[u8]), (at, digest): (LineAt, u64)) {
+    fn take_in(&self, part: &mut Part, hash: u64, key: &[u8], at: LineAt, digest: u64) {
         let Part { keys, said, last, others } = part;
         let (number, is_new) = keys.insert(hash, key);
         let mut this = Said { first: at, digest };
@@ -163,7 +163,7 @@ impl Gathering {
         }
         let mut order = Vec::with_capacity(parts.iter().map(|part| part.said.len()).sum());
         for (part, of) in parts.iter().enumerate() {
-            let place = |(at, said): (usize, &Said)| Ordered::new(said.first, (part, at));
+            let place = |(at, said): (usize, &Said)| Ordered::new(said.first, part, at);
             order.extend(of.said.iter().enumerate().map(place));
         }
         order.sort_unstable();
@@ -258,7 +258,7 @@ struct Ordered {
 }
 
 impl Ordered {
-    fn new(first: LineAt, (part, at): (usize, usize)) -> Ordered {
+    fn new(first: LineAt, part: usize, at: usize) -> Ordered {
         // A table has no more keys than that.
         Ordered { file: first.file, offset: first.offset, part: part as u32, at: at as u32 }
     }

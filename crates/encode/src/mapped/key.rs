@@ -34,7 +34,8 @@ impl KeyOf {
     pub fn new(
         mapping: Arc<Mapping>,
         key: &[String],
-        (bound, collations): (&[BoundColumn], &Collations),
+        bound: &[BoundColumn],
+        collations: &Collations,
         formats: Formats,
     ) -> Option<KeyOf> {
         let column =

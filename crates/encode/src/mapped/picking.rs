@@ -86,7 +86,7 @@ impl Picker {
         self.choose(chunk, rows, &mut picked.rows)?;
         if !picked.made.is_empty() {
             for finder in &mut self.known {
-                finder.find_all((chunk, rows, &picked.rows), &self.files)?;
+                finder.find_all(chunk, rows, &picked.rows, &self.files)?;
             }
             self.make(chunk, rows, picked);
         }
@@ -247,7 +247,9 @@ impl Finder {
     /// Errors: a row is not there; all were when the lines were read before.
     fn find_all(
         &mut self,
-        (chunk, rows, some): (&Chunk, TextRows<'_>, &[u32]),
+        chunk: &Chunk,
+        rows: TextRows<'_>,
+        some: &[u32],
         files: &[(PathBuf, Vec<u8>)],
     ) -> sources::Result<()> {
         self.found.clear();

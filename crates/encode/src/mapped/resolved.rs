@@ -1,6 +1,6 @@
 //! Where in a line that is what a mapping names.
 
-use sources::{FieldKind, PickedField, Row, Source, TextRow};
+use sources::{FieldKind, PickedField, Row, Source, TextRow, SourceExt as _};
 use sql::Literals;
 
 use super::condition::{self, Condition, Placed};
@@ -20,7 +20,7 @@ impl Lines {
         let names = match said {
             Some(names) => names.to_vec(),
             None => {
-                let names = source.start()?.names.unwrap_or_default();
+                let names = source.column_names()?.unwrap_or_default();
                 names.iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect()
             }
         };

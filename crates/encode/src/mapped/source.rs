@@ -51,12 +51,13 @@ impl MappedSource {
             (file.path.clone(), name.as_encoded_bytes().to_vec())
         };
         let files = input.files().iter().map(file).collect();
+        let is_named = share.mapping.columns.is_some();
         // It is one reading: how far it is, and whether it is given up, are those of the input.
         let facts = InputFacts {
             words: format!("{} {:?}", input.facts().words, share.mapping),
+            has_header: !is_named,
             ..input.facts().clone()
         };
-        let is_named = share.mapping.columns.is_some();
         let names = || lines.names().iter().map(|name| name.clone().into_bytes()).collect();
         Ok(MappedSource {
             header: (!is_named).then(names),

@@ -37,7 +37,7 @@ pub fn differences(
         router.columns().iter().map(|&position| lock.table.columns[position].clone()).collect();
     let maker = Maker { columns: &columns, router, convert: plain(convert) };
     let (rows, places) = maker.rows(&partitioning);
-    compare(lock, router, (&partitioning, &columns), (&rows, &places))
+    compare(lock, router, &partitioning, &columns, &rows, &places)
 }
 
 /// The same of rows of an input, each with its partition as it was found here.
@@ -52,14 +52,16 @@ pub fn differences_of(
     let columns: Vec<Column> =
         router.columns().iter().map(|&position| lock.table.columns[position].clone()).collect();
     let (rows, places): (Vec<_>, Vec<_>) = rows.into_iter().unzip();
-    compare(lock, router, (&partitioning, &columns), (&rows, &places))
+    compare(lock, router, &partitioning, &columns, &rows, &places)
 }
 
 fn compare(
     lock: &mut Lock,
     router: &Router,
-    (partitioning, columns): (&Partitioning, &[Column]),
-    (rows, places): (&[Sample], &[Option<usize>]),
+    partitioning: &Partitioning,
+    columns: &[Column],
+    rows: &[Sample],
+    places: &[Option<usize>],
 ) -> Result<Option<String>, Error> {
     let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
     let is_bytes: Vec<bool> =

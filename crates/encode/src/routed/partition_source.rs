@@ -189,6 +189,7 @@ impl Source for PartitionSource {
             formats: Arc::clone(&read_as.formats),
             ..self.input.facts().read_as.clone()
         };
+        self.input.begin(of_input)?;
         self.facts.begin(read_as);
         self.cut = Cut::default();
         self.ordinal = 0;
@@ -201,7 +202,7 @@ impl Source for PartitionSource {
             }
             From::Own(own) => **own = Own::new(self.rows.shares.piece_bytes),
         }
-        self.input.begin(of_input)
+        Ok(())
     }
 
     fn next_chunk(&mut self, chunk: &mut Chunk) -> Result<bool> {

@@ -65,7 +65,8 @@ impl SharedReading {
         source: Box<dyn Source>,
         router: &Arc<RowRouter>,
         partitions: Range<usize>,
-        (shares, threads): (Shares, usize),
+        shares: Shares,
+        threads: usize,
         interrupt: &Interrupt,
     ) -> SharedReading {
         let count = partitions.len();

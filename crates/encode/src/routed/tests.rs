@@ -58,7 +58,7 @@ fn router(count: usize) -> Arc<RowRouter> {
         definition: String::new(),
     };
     let convert = ConvertOptions::default();
-    let router = Router::new(&table, &partitioning, (&convert, &HashMap::new())).unwrap();
+    let router = Router::new(&table, &partitioning, &convert, &HashMap::new()).unwrap();
     let converter = Converter::new("id", &integer, &convert).unwrap();
     let bound = BoundColumn { column, input: Input::Field(0), on_null: None, converter };
     Arc::new(RowRouter::new(&router, &["id".to_owned()], &[bound], false).unwrap())
@@ -138,8 +138,8 @@ fn shared<T: Send>(
 ) -> (Vec<T>, SharedReading) {
     let router = router(count);
     let interrupt = Interrupt::default();
-    let sizes = (shares, threads);
-    let reading = SharedReading::new(source, &router, partitions.clone(), sizes, &interrupt);
+    let reading =
+        SharedReading::new(source, &router, partitions.clone(), shares, threads, &interrupt);
     let taken = std::thread::scope(|scope| {
         let (take, reading) = (&take, &reading);
         let loads: Vec<_> = partitions
@@ -229,9 +229,8 @@ fn a_reading_that_is_closed_turns_everybody_away() {
     let rows: Vec<(i32, String)> = (0..4_000).map(|id| (id * 2, "x".repeat(50))).collect();
     let (_folder, paths) = files(&[rows]);
     let router = router(2);
-    let sizes = (shares(500, 0), 2);
-    let interrupt = Interrupt::default();
-    let reading = SharedReading::new(source(&paths, 5_000), &router, 0..2, sizes, &interrupt);
+    let (shares, interrupt) = (shares(500, 0), Interrupt::default());
+    let reading = SharedReading::new(source(&paths, 5_000), &router, 0..2, shares, 2, &interrupt);
     let (full, mut starved) = (reading.rows_of(0).unwrap(), reading.rows_of(1).unwrap());
     std::thread::scope(|scope| {
         // Nobody takes the rows of the one, and there are none of the other.
@@ -256,9 +255,8 @@ fn a_reading_that_is_closed_turns_everybody_away() {
 fn who_gives_up_stops_waiting_for_rows() {
     let (_folder, paths) = files(&[vec![(1, String::new())]]);
     let router = router(1);
-    let sizes = (shares(500, 0), 1);
-    let reading =
-        SharedReading::new(source(&paths, 5_000), &router, 0..1, sizes, &Interrupt::default());
+    let (shares, interrupt) = (shares(500, 0), Interrupt::default());
+    let reading = SharedReading::new(source(&paths, 5_000), &router, 0..1, shares, 1, &interrupt);
     let mut rows = reading.rows_of(0).unwrap();
     let given_up = Arc::clone(&rows.facts().given_up);
     std::thread::scope(|scope| {

@@ -108,7 +108,7 @@ pub(crate) fn foresee(
     let mut against = found.unsupported(&options.database);
     // The folder of its database may be missing still: it will be beside that of the server's own.
     against.extend(found.database_dir(session, "mysql", None)?.err());
-    let mut facts = Facts::of_server(session, (&against, &found.engine), options)?;
+    let mut facts = Facts::of_server(session, &against, &found.engine, options)?;
     let refusal = found.engine.refuses(&options.database);
     facts.against_all = refusal.map(|why| format!("{} ({why})", found.engine.kind));
     let against = Objections::of(&facts, options);
@@ -119,7 +119,7 @@ impl Facts {
     /// Facts that a table gives before its rows are looked at.
     fn of(target: &mut Lock, options: &LoadOptions) -> Result<Facts, Error> {
         let Lock { session, unsupported, facts, table, .. } = target;
-        let found = Facts::of_server(session, (unsupported, &facts.engine), options)?;
+        let found = Facts::of_server(session, unsupported, &facts.engine, options)?;
         Ok(Facts {
             has_triggers: !table.triggers.is_empty(),
             partitions: table.partitioning.as_ref().map(|by| by.partitions.len()),
@@ -132,7 +132,8 @@ impl Facts {
 
     fn of_server(
         session: &mut Session,
-        (against_direct, engine): (&[Unsupported], &Rules),
+        against_direct: &[Unsupported],
+        engine: &Rules,
         options: &LoadOptions,
     ) -> Result<Facts, Error> {
         let logs = |session: &mut Session| session.query_text("SELECT @@GLOBAL.log_bin");

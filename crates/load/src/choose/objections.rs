@@ -182,7 +182,8 @@ impl Facts {
 /// Why a path is taken.
 pub(super) fn why(
     path: LoadPath,
-    (facts, options): (&Facts, &LoadOptions),
+    facts: &Facts,
+    options: &LoadOptions,
     refused: &[Refused],
 ) -> String {
     if path != LoadPath::Direct {

@@ -24,7 +24,8 @@ impl Unnumbered {
     /// Errors: the server's; several rows of the table with one key.
     pub(super) fn ask(
         session: &mut Session,
-        (table, facts): (&LineTable, &ServerFacts),
+        table: &LineTable,
+        facts: &ServerFacts,
         options: &LoadOptions,
         all: Entities,
     ) -> Result<Unnumbered, Error> {
@@ -33,9 +34,9 @@ impl Unnumbered {
         let mut there = Vec::new();
         if options.mode == Mode::Append {
             there.resize(all.len(), None);
-            find_there(session, (table, id), &options.input, (&all, &mut there))?;
+            find_there(session, table, id, &options.input, &all, &mut there)?;
         }
-        let begin = |id| Ids::begin(session, (table, facts), id, options);
+        let begin = |id| Ids::begin(session, table, facts, id, options);
         Ok(Unnumbered {
             all,
             there,
@@ -71,9 +72,11 @@ impl Unnumbered {
 /// Finds entities that the table has, and puts their ids in their places.
 fn find_there(
     session: &mut Session,
-    (table, id_name): (&LineTable, Option<&str>),
+    table: &LineTable,
+    id_name: Option<&str>,
     options: &InputOptions,
-    (all, there): (&Entities, &mut [Option<u64>]),
+    all: &Entities,
+    there: &mut [Option<u64>],
 ) -> Result<(), Error> {
     let (mut twice, mut odd) = (false, None);
     let column = table.key_columns.len();
@@ -112,7 +115,8 @@ impl Ids {
     /// AUTO_INCREMENT.
     fn begin(
         session: &mut Session,
-        (table, facts): (&LineTable, &ServerFacts),
+        table: &LineTable,
+        facts: &ServerFacts,
         id: &str,
         options: &LoadOptions,
     ) -> Result<Ids, Error> {

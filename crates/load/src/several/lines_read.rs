@@ -164,7 +164,7 @@ impl Parts<'_> {
                 OnConflict::Fail if !self.tells_all => {
                     let first = all.contradicted().min_by_key(|(_, _, other)| *other);
                     if let Some((_, said, other)) = first {
-                        return Err(self.conflict(table, (said.first, other)));
+                        return Err(self.conflict(table, said.first, other));
                     }
                 }
                 OnConflict::Fail | OnConflict::Reject => {
@@ -186,7 +186,7 @@ impl Parts<'_> {
         numbered.map(|(at, of)| (self.looked.len() + at, of)).collect()
     }
 
-    fn conflict(&self, table: &LineTable, (first, other): (LineAt, LineAt)) -> Error {
+    fn conflict(&self, table: &LineTable, first: LineAt, other: LineAt) -> Error {
         let name = |file: u32| {
             let file = self.options.input.files.get(file as usize);
             file.map(|file| file.display().to_string()).unwrap_or_default()

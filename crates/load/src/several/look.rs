@@ -54,10 +54,11 @@ pub(super) enum Found {
 pub(super) fn look(
     connect: &ConnectOptions,
     tables: Vec<LoadOptions>,
-    (told, text): (&Sender<String>, &str),
+    told: &Sender<String>,
+    text: &str,
 ) -> Result<Found, Error> {
     let against = match tables.iter().all(copies::are_asked_for) {
-        true => match look_with_copies(connect, &tables, (told, text))? {
+        true => match look_with_copies(connect, &tables, told, text)? {
             Ok(found) => return Ok(found),
             Err(against) => against,
         },
@@ -68,7 +69,7 @@ pub(super) fn look(
     let lock_options = lock_options(&tables[0], Some(told));
     let (keeper, targets) = Keeper::take(session, &names, &lock_options)?;
     let (mut targets, settled) =
-        published::settle_all(targets, &keeper, (connect, &tables[0]), text)?;
+        published::settle_all(targets, &keeper, connect, &tables[0], text)?;
     if settled.is_in {
         return Ok(Found::In(targets, keeper, Box::new(settled)));
     }
@@ -135,7 +136,8 @@ pub(super) fn can_be_whole(tables: &[LoadOptions]) -> bool {
 fn look_with_copies(
     connect: &ConnectOptions,
     tables: &[LoadOptions],
-    (told, text): (&Sender<String>, &str),
+    told: &Sender<String>,
+    text: &str,
 ) -> Result<Result<Found, Vec<String>>, Error> {
     let logged = connect;
     let connect = copies::primary_options(connect);
@@ -145,7 +147,7 @@ fn look_with_copies(
     };
     let names = spelled(&mut session, tables)?;
     let (keeper, targets) = Keeper::take(session, &names, &lock_options(&tables[0], Some(told)))?;
-    let (targets, settled) = published::settle_all(targets, &keeper, (logged, &tables[0]), text)?;
+    let (targets, settled) = published::settle_all(targets, &keeper, logged, &tables[0], text)?;
     if settled.is_in {
         return Ok(Ok(Found::In(targets, keeper, Box::new(settled))));
     }

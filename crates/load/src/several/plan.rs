@@ -243,7 +243,7 @@ impl<'t> Looked<'t> {
                 Some(foreseen) => foreseen,
                 None => self.foresee(&options)?,
             };
-            let plan = plan.of_missing(Some(foreseen), &name, &options, (&memory, &mut *source))?;
+            let plan = plan.of_missing(Some(foreseen), &name, &options, &memory, &mut *source)?;
             return Ok((plan, None));
         }
         let all = Arc::clone(&self.names);

@@ -124,7 +124,8 @@ pub(super) fn finish(parts: &mut [Part], reports: &mut [Report]) {
         report.rejects_file = part.options.rows.rejects.clone().filter(|_| report.rejects > 0);
         Speeds::remember(
             &part.options.state_dir,
-            (part.chosen.path, None),
+            part.chosen.path,
+            None,
             report,
             report.indexes.len().max(1),
         );

@@ -83,8 +83,7 @@ pub(super) fn share(
     };
     let mut unnumbered = Vec::new();
     for ((table, options), entities) in looked.iter().zip(&tables).zip(read.entities) {
-        let of = (table, &asked.facts);
-        let ask = |all| Unnumbered::ask(&mut asked.session, of, options, all);
+        let ask = |all| Unnumbered::ask(&mut asked.session, table, &asked.facts, options, all);
         unnumbered.push(entities.map(ask).transpose()?);
     }
     let number = |all: Option<Unnumbered>| {

@@ -54,7 +54,8 @@ pub(super) fn fill(
     connect: &ConnectOptions,
     looked: Looked,
     copies: Option<&Mutex<Copies>>,
-    (steps, progress): (&Steps<'_>, &dyn Progress),
+    steps: &Steps<'_>,
+    progress: &dyn Progress,
 ) -> Result<Filled, Error> {
     let Looked { parts, connections, keeper, .. } = looked;
     let others = [Connections::of(keeper.another()?), Connections::of(keeper.another()?)];

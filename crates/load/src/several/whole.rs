@@ -43,7 +43,7 @@ pub(super) fn load(
     let (mut reports, mut open) = (Vec::new(), None);
     for at in 0..parts.len() {
         progress.table(&parts[at].name(), at + 1, parts.len());
-        let (back, filled) = fill(connect, &mut parts[at], connections, open, (steps, progress));
+        let (back, filled) = fill(connect, &mut parts[at], connections, open, steps, progress);
         connections = back;
         match filled {
             Ok((report, now_open)) => {
@@ -87,7 +87,8 @@ fn fill(
     part: &mut Part,
     connections: Connections,
     open: Option<Open>,
-    (steps, progress): (&Steps<'_>, &dyn Progress),
+    steps: &Steps<'_>,
+    progress: &dyn Progress,
 ) -> (Connections, Result<(Report, Open), Ended>) {
     let name = part.name();
     let Some(target) = part.target.take() else {
@@ -99,7 +100,7 @@ fn fill(
     let mut steps = steps.of_table(&part.options.database, &part.options.table, &forecast);
     steps.stage = Stage::Rows;
     std::mem::swap(&mut steps.stopwatch, &mut part.stopwatch);
-    let filled = pool::catch(|| rows(connect, part, &mut lock, open, (&mut steps, &forecast)));
+    let filled = pool::catch(|| rows(connect, part, &mut lock, open, &mut steps, &forecast));
     steps.stopwatch.stop();
     std::mem::swap(&mut steps.stopwatch, &mut part.stopwatch);
     let (target, connections) = lock.rest();
@@ -114,7 +115,8 @@ fn rows(
     part: &mut Part,
     lock: &mut Lock,
     open: Option<Open>,
-    (steps, forecast): (&mut Steps<'_>, &Forecast<'_>),
+    steps: &mut Steps<'_>,
+    forecast: &Forecast<'_>,
 ) -> Result<(Report, Open), Error> {
     let lacks = |what: &str| Error::Internal(format!("{} has no {what}", lock.table.name));
     let landing = part.chosen.landing.clone().ok_or_else(|| lacks("landing"))?;

@@ -122,7 +122,7 @@ impl Sharded<'_, '_> {
         let filled = match prepared.and_then(|prepared: Result<_, Error>| prepared) {
             Ok(filled) => filled,
             Err(error) => {
-                return Err(self.give_up(looked, &decisions, (branches, &append), error));
+                return Err(self.give_up(looked, &decisions, branches, &append, error));
             }
         };
         append.rows = filled.rows();
@@ -160,7 +160,7 @@ impl Sharded<'_, '_> {
             (Err(error @ (Error::Pending { .. } | Error::LostBranches { .. })), _) => Err(error),
             // Nothing is decided.
             (Err(error), Some(branches)) => {
-                Err(self.give_up(looked, &decisions, (branches, &append), error))
+                Err(self.give_up(looked, &decisions, branches, &append, error))
             }
             (Err(error), None) => Err(error),
         }
@@ -219,7 +219,8 @@ impl Sharded<'_, '_> {
         &self,
         looked: &mut Looked,
         decisions: &Decisions,
-        (branches, append): (Branches, &Append),
+        branches: Branches,
+        append: &Append,
         error: Error,
     ) -> Error {
         let _shield = self.options.interrupt.shield();

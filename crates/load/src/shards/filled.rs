@@ -67,8 +67,10 @@ impl<'l> Loads<'l> {
         let split = Split::of(options, next.shards.len(), source)?;
         let options = LoadOptions {
             mode: Mode::Insert,
-            ddl: None,         // A shard may get no row.
-            allow_empty: true, // They are no jobs of their own.
+            ddl: None,
+            // A shard may get no row.
+            allow_empty: true,
+            // They are no jobs of their own.
             state_dir: options.state_dir.join("shards"),
             command: None,
             limits: ResourceLimits {
@@ -107,8 +109,9 @@ impl<'l> Loads<'l> {
         for first in (0..count).step_by(at_once) {
             let group = first..(first + at_once).min(count);
             source.begin_with(chunk_bytes, record_bytes_max)?;
-            let (sizes, interrupt) = ((rows, readers), &self.options.interrupt);
-            let reading = SharedReading::new(source, &self.router, group.clone(), sizes, interrupt);
+            let interrupt = &self.options.interrupt;
+            let (router, shards) = (&self.router, group.clone());
+            let reading = SharedReading::new(source, router, shards, rows, readers, interrupt);
             reports.extend(self.group(&reading, group, &told)?);
             source = reading.into_source();
             bytes = source.bytes_read();

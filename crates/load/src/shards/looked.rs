@@ -69,7 +69,7 @@ pub(crate) fn look(
         false => before = Cleaner { connect, options, map: &map }.clean(&mut target, &input)?,
     }
     let router = match (router, &inspected.router) {
-        (Ok(router), Some(_)) => tried(&mut target, &inspected, router, (options, source))?,
+        (Ok(router), Some(_)) => tried(&mut target, &inspected, router, options, source)?,
         (router, _) => router,
     };
     let is_empty = options.mode != Mode::Insert || target.is_empty()?;
@@ -84,7 +84,7 @@ pub(crate) fn look(
     let (mut time_zone, mut head) = (None, None);
     if router.is_none() {
         let by_head = unreached.is_some();
-        may_go_through_head(&mut target, options, (&map, &reasons), unreached)?;
+        may_go_through_head(&mut target, options, &map, &reasons, unreached)?;
         head = Some(HeadWay { reasons, by_head, inspected });
     } else {
         time_zone = self::time_zone(&mut target.session, connect, &options.rows, &map)?;
@@ -110,7 +110,7 @@ pub(crate) fn planned(
     let Found { map, router, unreached, .. } = found(target, connect, options, source)?;
     let reasons = router.err().unwrap_or_default();
     if !reasons.is_empty() {
-        may_go_through_head(target, options, (&map, &reasons), unreached)?;
+        may_go_through_head(target, options, &map, &reasons, unreached)?;
     }
     let is_begun = cleaned::is_begun(target)?;
     Ok(Planned {
@@ -133,7 +133,8 @@ pub(crate) fn planned(
 fn may_go_through_head(
     target: &mut Lock,
     options: &LoadOptions,
-    (map, reasons): (&ShardMap, &[String]),
+    map: &ShardMap,
+    reasons: &[String],
     unreached: Option<Unreached>,
 ) -> Result<(), Error> {
     let against = through_head::against(&target.table, options, unreached.is_none());
@@ -154,7 +155,8 @@ fn tried(
     target: &mut Lock,
     inspected: &Inspected,
     router: RowRouter,
-    (options, source): (&LoadOptions, &mut dyn Source),
+    options: &LoadOptions,
+    source: &mut dyn Source,
 ) -> Result<Result<RowRouter, Vec<String>>, Error> {
     let Some(partitions) = &inspected.router else { return Ok(Ok(router)) };
     let of_table = |at: &usize| target.table.columns[*at].sql_type.clone();
@@ -180,7 +182,7 @@ pub(super) fn check_map(looked: &mut Looked, options: &ServerOptions) -> Result<
     let name = target.table.name.clone();
     let definition = catalog::definition(&mut target.session, &name)?;
     let given = &options.shard_addresses;
-    let now = ShardMap::read(&mut target.session, (&name, &definition), given)?;
+    let now = ShardMap::read(&mut target.session, &name, &definition, given)?;
     let changed = |what: String| Err(Error::ShardsMoved { target: name.to_string(), what });
     let now = match now {
         Ok(now) => now,
@@ -250,7 +252,7 @@ fn found(
     }
     let given = &options.server.shard_addresses;
     let Lock { session, table, .. } = &mut *target;
-    let map = ShardMap::read(session, (&table.name, &table.definition), given)?;
+    let map = ShardMap::read(session, &table.name, &table.definition, given)?;
     let map = map.map_err(|why| unfit(table, vec![why]))?;
     if let Some(why) = map.unknown(given, &cleaned::servers(target)?) {
         return Err(unfit(&target.table, vec![why]));

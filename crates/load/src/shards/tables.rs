@@ -134,7 +134,7 @@ impl<'l> Tables<'l> {
             Mode::Replace => &self.asides[0],
             Mode::Insert | Mode::Append => &self.asides[1],
         };
-        self.put_away(session, aside, (&self.before, &self.next))
+        self.put_away(session, aside, &self.before, &self.next)
     }
 
     /// Removes what a killed load left.
@@ -145,7 +145,7 @@ impl<'l> Tables<'l> {
         }
         for aside in &self.asides {
             if let Some(map) = self.left(session, aside)? {
-                let left = self.put_away(session, aside, (&map, &self.before))?;
+                let left = self.put_away(session, aside, &map, &self.before)?;
                 if let Some(left) = left.first() {
                     return Err(server::Error::Leftover(left.clone()).into());
                 }
@@ -172,7 +172,7 @@ impl<'l> Tables<'l> {
     ) -> Result<Result<ShardMap, String>, Error> {
         let definition = catalog::definition(session, name)?;
         let given = &self.options.server.shard_addresses;
-        Ok(ShardMap::read(session, (name, &definition), given)?)
+        Ok(ShardMap::read(session, name, &definition, given)?)
     }
 
     /// Removes the tables of shards, and then the head's, which says which they are.
@@ -230,7 +230,8 @@ impl<'l> Tables<'l> {
         &self,
         session: &mut Session,
         aside: &TableName,
-        (map, live): (&ShardMap, &ShardMap),
+        map: &ShardMap,
+        live: &ShardMap,
     ) -> Result<Vec<String>, Error> {
         if *aside == self.asides[1] && !is_empty(session, aside)? {
             return Ok(vec![format!(

@@ -103,7 +103,8 @@ pub(super) fn fill(
         ddl: None,
         allow_empty: true,
         path: LoadPath::Insert,
-        with_others: WithOthers::Transaction, // It is no job of its own.
+        with_others: WithOthers::Transaction,
+        // It is no job of its own.
         state_dir,
         command: None,
         limits: ResourceLimits {
@@ -117,7 +118,7 @@ pub(super) fn fill(
     };
     let target = table.to_string();
     journaled::job(connect, options, &target, progress, |connect, steps, _| {
-        send(connect, options, way, source, (progress, steps))
+        send(connect, options, way, source, progress, steps)
     })
 }
 
@@ -126,7 +127,8 @@ fn send(
     options: &LoadOptions,
     way: &HeadWay,
     mut source: Box<dyn Source>,
-    (progress, steps): (&dyn Progress, &mut Steps<'_>),
+    progress: &dyn Progress,
+    steps: &mut Steps<'_>,
 ) -> Result<Report, Error> {
     let memory = input::adopt_part(options, &mut *source)?;
     let settings = SETTINGS.map(|(name, value)| (name.to_owned(), value.to_owned()));

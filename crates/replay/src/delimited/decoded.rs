@@ -36,6 +36,7 @@ impl Decoded {
             words: format!("{} decoded {codings:?}", source.facts().words),
             layout: Layout::Separated,
             row_end: b"\n".to_vec(),
+            has_header: false,
             ..source.facts().clone()
         };
         Decoded {

@@ -111,7 +111,7 @@ impl Sender {
                 Outcome::Refused { errno, message, is_duplicate } => (errno, message, is_duplicate),
             };
             if self.options.commit == (Commit::Whole { savepoints: false }) {
-                return Err(self.refused_for_good(portion, rows, (errno, message), is_duplicate));
+                return Err(self.refused_for_good(portion, rows, errno, message, is_duplicate));
             }
             if rows.len() == 1 {
                 self.refuse(portion, rows.start, errno, &message, is_duplicate, sent)?;
@@ -128,7 +128,8 @@ impl Sender {
         &self,
         portion: &Portion,
         rows: Range<usize>,
-        (errno, message): (u16, String),
+        errno: u16,
+        message: String,
         is_duplicate: bool,
     ) -> Trouble {
         let named = row_named(&message).filter(|row| (1..=rows.len()).contains(row));

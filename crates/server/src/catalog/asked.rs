@@ -135,7 +135,7 @@ impl View {
             View::Checks if flavor == Flavor::MariaDb => ("CONSTRAINT_SCHEMA", "TABLE_NAME"),
             _ => ("TABLE_SCHEMA", "TABLE_NAME"),
         };
-        let about = About::of((schema, table), database, names);
+        let about = About::of(schema, table, database, names);
         match self {
             View::Tables => super::sql(&about),
             View::Columns => columns::sql(flavor, &about),

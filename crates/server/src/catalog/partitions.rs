@@ -11,7 +11,8 @@ use crate::session::{Row, Session};
 pub(super) fn partitioning(
     session: &mut Session,
     name: &TableName,
-    (options, definition): (&str, &str),
+    options: &str,
+    definition: &str,
 ) -> Result<Option<Partitioning>> {
     if !is_partitioned(options) {
         return Ok(None);

@@ -131,6 +131,7 @@ impl FileSource {
         let facts = InputFacts {
             layout: dialect.layout(),
             row_end: dialect.lines_terminated_by.clone(),
+            has_header: header,
             // As the options have it, whether or not the files need that.
             held_bytes: (options.ahead_bytes as u64)
                 .saturating_add(options.unpack_bytes_max as u64),
@@ -214,6 +215,9 @@ impl FileSource {
     pub fn check_rows(&self) -> Result<Vec<PathBuf>> {
         let options = self.text_options();
         let mut only_headers = Vec::new();
+        if !self.can_skip() {
+            return Ok(only_headers);
+        }
         for input in self.inputs.iter().filter(|input| input.bytes().is_some()) {
             let Ok(stream) = Stream::open_start(input, options) else { continue };
             let splitter = Splitter::new(&self.dialect, self.isa);
@@ -279,6 +283,12 @@ impl FileSource {
         }
     }
 
+    /// True if what is skipped at the start of a file can be told: records may be told by their fields only.
+    fn can_skip(&self) -> bool {
+        let needs_fields = self.options.skip_lines > 0 && self.dialect.skips_records();
+        !needs_fields || !self.dialect.fields.is_empty()
+    }
+
     /// Says how far it is.
     fn tell(&self) {
         let of_current = self.current.as_ref().map_or(0, OpenFile::bytes_read);
@@ -340,16 +350,21 @@ impl Source for FileSource {
         &self.facts
     }
 
-    /// A file of which nothing but its start was read stays open.
+    /// A file of which nothing but its start was read stays open, if its start would be read likewise.
     fn begin(&mut self, read_as: ReadAs) -> Result<()> {
         let read_as = read_as.clamped();
+        let of_start = |read_as: &ReadAs| (read_as.chunk_bytes, read_as.record_bytes_max);
+        let is_same_start = of_start(&read_as) == of_start(&self.facts.read_as);
+        if self.dialect.skips_records() && self.dialect.fields != read_as.fields {
+            (self.start, self.current) = (None, None);
+        }
         self.dialect.fields.clone_from(&read_as.fields);
         self.dialect.check()?;
         self.options.chunk_bytes = read_as.chunk_bytes;
         self.options.record_bytes_max = read_as.record_bytes_max;
         let was_given_up = self.facts.given_up.load(Ordering::Relaxed);
         self.facts.begin(read_as);
-        let at_start = self.ordinal == 0 && self.index == 0 && !was_given_up;
+        let at_start = self.ordinal == 0 && self.index == 0 && is_same_start && !was_given_up;
         match self.current.as_mut().filter(|_| at_start) {
             Some(open) => open.splitter = Splitter::new(&self.dialect, self.isa),
             None => {
@@ -375,7 +390,7 @@ impl Source for FileSource {
 
     fn start(&mut self) -> Result<Start> {
         let is_any = self.options.header || self.options.skip_lines > 0;
-        if is_any && self.start.is_none() {
+        if is_any && self.start.is_none() && self.can_skip() {
             self.open_next()?;
         }
         Ok(self.start.clone().unwrap_or_default())

@@ -185,22 +185,22 @@ impl Decisions {
     /// again where the answer was lost.
     pub fn decide(&self, session: &mut Session, append: &Append) -> Result<State> {
         let counts = format!(", row_count={}, duplicates={}", append.rows, append.duplicates);
-        self.turn(session, &append.job, (State::Begun, State::Decided), &counts)
+        self.turn(session, &append.job, State::Begun, State::Decided, &counts)
     }
 
     /// Decides that an append is not to be, if nobody has decided; says how far it is now.
     pub fn give_up(&self, session: &mut Session, job: &str) -> Result<State> {
-        self.turn(session, job, (State::Begun, State::GivenUp), "")
+        self.turn(session, job, State::Begun, State::GivenUp, "")
     }
 
     /// All branches are committed.
     pub fn done(&self, session: &mut Session, job: &str) -> Result<()> {
-        self.turn(session, job, (State::Decided, State::Done), "").map(drop)
+        self.turn(session, job, State::Decided, State::Done, "").map(drop)
     }
 
     /// Nothing is left of an append that was done, of which its own command is to hear.
     pub fn tell(&self, session: &mut Session, job: &str) -> Result<()> {
-        self.turn(session, job, (State::Done, State::Told), "").map(drop)
+        self.turn(session, job, State::Done, State::Told, "").map(drop)
     }
 
     /// Turns an append that is `from` one state to another; gives the one that it is in then. Durable.
@@ -208,7 +208,8 @@ impl Decisions {
         &self,
         session: &mut Session,
         append: &str,
-        (from, to): (State, State),
+        from: State,
+        to: State,
         more: &str,
     ) -> Result<State> {
         let (table, job) = (self.table.quoted(), quote_text(append));

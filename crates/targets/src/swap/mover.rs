@@ -179,8 +179,8 @@ impl Mover<'_> {
         let mut queue = |groups: &[&Group]| {
             let session = second(self.session, self.patience.wait)?;
             let tables = groups.iter().flat_map(|group| &group.tables);
-            let locked = (lock_statement(tables.clone()), tables.count());
-            Behind::queue(locked, session, wait, holder)
+            let statement = lock_statement(tables.clone());
+            Behind::queue(statement, tables.count(), session, wait, holder)
         };
         let mut all = || -> Result<()> {
             let is_new = |group: &&Group| {

@@ -34,7 +34,8 @@ fn send_through(
     scene: &mut Scene,
     proxy: &Proxy,
     form: Form,
-    (nth, cut): (usize, Cut),
+    nth: usize,
+    cut: Cut,
 ) -> (bool, Vec<Cause>) {
     scene.session.exec(&format!("DELETE FROM {}", scene.target.quoted())).unwrap();
     let forget = format!("DELETE FROM {} WHERE ordinal>=0", scene.ledger.table().quoted());
@@ -77,7 +78,7 @@ fn rows_are_in_once_wherever_the_connection_is_cut() {
         'packets: loop {
             for cut in [Cut::Before, Cut::After, Cut::Unseen] {
                 let at = format!("{form:?}, packet {nth}, {cut:?}");
-                let (more, causes) = send_through(&mut scene, &proxy, form, (nth, cut));
+                let (more, causes) = send_through(&mut scene, &proxy, form, nth, cut);
                 expect_once(&mut scene, &at);
                 if !more {
                     assert!(causes.is_empty(), "{at}: {causes:?}");
@@ -110,7 +111,7 @@ fn rows_are_in_once_wherever_the_server_is_killed() {
     for nth in 1..7 {
         for cut in [Cut::Before, Cut::After] {
             let at = format!("packet {nth}, {cut:?}");
-            let (more, causes) = send_through(&mut scene, &proxy, Form::Lines, (nth, cut));
+            let (more, causes) = send_through(&mut scene, &proxy, Form::Lines, nth, cut);
             assert!(more && causes.contains(&Cause::Lost), "{at}: {causes:?}");
             started.recv().unwrap().unwrap();
             scene.session = server.connect().unwrap();
