@@ -1,8 +1,8 @@
 //! Several files, header lines, and what goes wrong with files.
 
 use sources::{
-    Batch, Chunk, Dialect, Error, FileSource, Row, Rows, Source, SourceExt as _, SourceOptions,
-    Visit,
+    Batch, Chunk, Dialect, Error, FieldKind, FileSource, Row, Rows, Source, SourceExt as _,
+    SourceOptions, Visit,
 };
 
 use crate::support::write;
@@ -199,6 +199,38 @@ fn paths_that_are_no_files_are_refused_before_reading() {
     let missing = folder.path().join("missing");
     assert!(matches!(new(missing).unwrap_err(), Error::Io { action: "opening", .. }));
     assert!(matches!(new(folder.path().to_owned()).unwrap_err(), Error::Directory { .. }));
+}
+
+/// Skips one record of three fields, asked for its start before anybody has said how many they are.
+#[test]
+fn records_that_only_their_fields_tell_are_skipped_once_these_are_known() {
+    let folder = tempfile::tempdir().unwrap();
+    let kind = |bytes_max| FieldKind {
+        is_text: true,
+        bytes_max,
+        row_bytes: bytes_max,
+        literals: sql::Literals::default(),
+    };
+    let none = || Dialect { lines_terminated_by: Vec::new(), ..Dialect::mysql() };
+    let counted = Dialect { fields_terminated_by: b",".to_vec(), ..none() };
+    let fixed = Dialect { fields_terminated_by: Vec::new(), escaped_by: None, ..none() };
+    for (dialect, text, rest) in [
+        (counted, b"1,2,3,4,5,6,7,8,9".as_slice(), b"4,5,6,7,8,9".as_slice()),
+        (fixed, b"123456789", b"456789"),
+    ] {
+        let path = write(&folder, "a", text);
+        let options = SourceOptions { skip_lines: 1, ..options(100) };
+        let mut source = FileSource::new(&[path], &dialect, options).unwrap();
+        assert_eq!(source.check_rows().unwrap(), Vec::<std::path::PathBuf>::new());
+        assert_eq!(source.column_names().unwrap(), None);
+        assert_eq!(source.start().unwrap().text, b"");
+        source.change(|read_as| read_as.fields = vec![kind(1); 3]).unwrap();
+        assert_eq!(source.start().unwrap().text.len(), text.len() - rest.len());
+        let seen = chunks(&mut source).unwrap();
+        assert_eq!(seen.iter().flat_map(|seen| seen.2.clone()).collect::<Vec<_>>(), rest);
+        source.restart().unwrap();
+        assert_eq!(chunks(&mut source).unwrap(), seen);
+    }
 }
 
 #[test]

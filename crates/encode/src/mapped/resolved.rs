@@ -1,6 +1,6 @@
 //! Where in a line that is what a mapping names.
 
-use sources::{FieldKind, PickedField, Row, Source, TextRow, SourceExt as _};
+use sources::{FieldKind, PickedField, Row, Source, SourceExt as _, TextRow};
 use sql::Literals;
 
 use super::condition::{self, Condition, Placed};
