@@ -152,8 +152,8 @@ fn load_all_of(
                     tables
                 }),
         };
-        let parts = (&*told, &mut *steps, progress);
-        let loaded = shared.and_then(|tables| load_all(connect, tables, &told_by, parts));
+        let loaded = shared
+            .and_then(|tables| load_all(connect, tables, &told_by, &told, &mut *steps, progress));
         let tolerates = of.is_some() && first.rows.rejects_max > 0;
         let loaded = loaded.map_err(|error| if tolerates { refused_line(error) } else { error });
         if let Err(error) = &loaded
@@ -165,8 +165,8 @@ fn load_all_of(
         loaded
     });
     kept.iter().for_each(|path| remove_empty(path));
-    outcome.map(|tables| {
-        let mut report = SeveralReport::of(tables, true, begun);
+    outcome.map(|(tables, warnings)| {
+        let mut report = SeveralReport::of(tables, warnings, true, begun);
         report.rejects += lines.as_ref().map_or(0, |lines| lines.rejects);
         SeveralReport { lines, ..report }
     })
@@ -192,7 +192,9 @@ fn load_all(
     connect: &ConnectOptions,
     tables: Vec<LoadOptions>,
     told_by: &Sender<String>,
-    (told, steps, progress): (&str, &mut Steps<'_>, &dyn Progress),
+    told: &str,
+    steps: &mut Steps<'_>,
+    progress: &dyn Progress,
 ) -> Result<(Vec<Report>, Vec<String>), Error> {
     let interrupt = tables[0].interrupt.clone();
     let asked = tables.clone();
@@ -213,7 +215,7 @@ fn load_all(
         };
         Tuning::begin(connect, &options, part.chosen.path, &run::load_into(&options))
     });
-    let loaded = load_looked(connect, looked, (told, &mut *steps, progress), &interrupt);
+    let loaded = load_looked(connect, looked, told, &mut *steps, progress, &interrupt);
     let _shield = interrupt.shield();
     let tuned = tuning.end();
     match loaded {
@@ -235,7 +237,9 @@ fn load_all(
 fn load_looked(
     connect: &ConnectOptions,
     mut looked: Looked,
-    (told, steps, progress): (&str, &mut Steps<'_>, &dyn Progress),
+    told: &str,
+    steps: &mut Steps<'_>,
+    progress: &dyn Progress,
     interrupt: &Interrupt,
 ) -> Result<(Vec<Report>, Vec<String>), Error> {
     // From here on something may be made.
@@ -272,7 +276,7 @@ fn are_told(error: &Error) -> bool {
 }
 
 impl SeveralReport {
-    fn of((tables, warnings): (Vec<Report>, Vec<String>), atomic: bool, begun: Instant) -> Self {
+    fn of(tables: Vec<Report>, warnings: Vec<String>, atomic: bool, begun: Instant) -> Self {
         let database = tables.first().and_then(|table| table.target.split('.').next());
         SeveralReport {
             database: database.unwrap_or_default().to_owned(),

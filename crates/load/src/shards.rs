@@ -55,7 +55,8 @@ pub(crate) type LoadTable =
 /// Loads the rows of a source into the shard of this number.
 type LoadOne<'l> = dyn Fn(
         usize,
-        (&ConnectOptions, &LoadOptions),
+        &ConnectOptions,
+        &LoadOptions,
         Box<dyn Source>,
         &dyn Progress,
     ) -> Result<Report, Error>
@@ -72,7 +73,7 @@ pub(crate) fn sweep(
         return Ok(());
     }
     let by_head = looked.head.as_ref().is_some_and(|way| way.by_head);
-    let tables = Tables::new(connect, options, (&looked.target, &looked.map), by_head);
+    let tables = Tables::new(connect, options, looked, by_head);
     tables.sweep(&mut looked.target.session)
 }
 
@@ -102,30 +103,34 @@ impl Sharded<'_, '_> {
     fn replace(&mut self, mut looked: Looked, source: Box<dyn Source>) -> Result<Report, Error> {
         let load_table = self.load_table;
         let load_one = |_,
-                        (connect, options): (&ConnectOptions, &LoadOptions),
+                        connect: &ConnectOptions,
+                        options: &LoadOptions,
                         source,
                         progress: &dyn Progress| {
             load_table(connect, options, source, progress)
         };
         let by_head = looked.head.as_ref().is_some_and(|way| way.by_head);
-        let tables =
-            Tables::new(self.connect, self.options, (&looked.target, &looked.map), by_head);
+        let tables = Tables::new(self.connect, self.options, &looked, by_head);
         let filled = self
             .steps
             .step(Stage::Shadow, || tables.create(&mut looked.target.session))
             .and_then(|()| {
                 let filled = match &looked.head {
                     None => {
-                        let load = (self.options, &load_one as &LoadOne<'_>);
-                        let next = tables.next();
-                        let loads = Loads::new(self.connect, load, &looked, next, &*source)?;
+                        let (connect, options, next) = (self.connect, self.options, tables.next());
+                        let loads =
+                            Loads::new(connect, options, &load_one, &looked, next, &*source)?;
                         self.steps.step(Stage::Rows, || loads.run(source, self.progress))?
                     }
                     Some(way) => {
-                        let into = (tables.head(), way, looked.map.shards.len());
-                        let (connect, options) = (self.connect, self.options);
-                        let fill =
-                            || through_head::fill(connect, options, into, source, self.progress);
+                        let (connect, options, progress) =
+                            (self.connect, self.options, self.progress);
+                        let (head, shards) = (tables.head(), looked.map.shards.len());
+                        let fill = || {
+                            through_head::fill(
+                                connect, options, head, way, shards, source, progress,
+                            )
+                        };
                         let report = self.steps.step(Stage::Rows, fill)?;
                         let bytes = report.bytes;
                         Filled { reports: vec![(report, Duration::ZERO)], bytes }

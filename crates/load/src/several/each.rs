@@ -41,7 +41,7 @@ pub fn load_each(
             }
         }
     }
-    Ok(SeveralReport::of((reports, Vec::new()), false, begun))
+    Ok(SeveralReport::of(reports, Vec::new(), false, begun))
 }
 
 /// The tables as the server describes them; none where `--ddl` is still to make one.

@@ -35,7 +35,7 @@ use super::cleaned::Cleaner;
 use super::filled::{Filled, Loads};
 use super::looked::{self, Looked};
 use super::tables::Tables;
-use super::{LoadOne, Sharded, left_staged, not_clean};
+use super::{Sharded, left_staged, not_clean};
 use crate::choose::{self, Purpose};
 use crate::forecast::Forecast;
 use crate::{journaled, taken};
@@ -85,22 +85,25 @@ impl Sharded<'_, '_> {
         let prepared = pool::catch(|| {
             self.steps.step(Stage::Shadow, || {
                 if matches!(rows, Rows::Of(_)) {
-                    let map = (&looked.target, &looked.map);
-                    let tables = Tables::new(connect, self.options, map, false);
+                    let tables = Tables::new(connect, self.options, looked, false);
                     tables.sweep(&mut looked.target.session)?;
                 }
                 decisions.begin(&mut looked.target.session, &append)?;
                 failpoint::hit("branches.written");
                 branches.make_marks(connect)
             })?;
-            let load_one =
-                |at, reached: (&ConnectOptions, &LoadOptions), source, progress: &dyn Progress| {
-                    branches.load(at, reached, source, progress)
-                };
+            let load_one = |at,
+                            connect: &ConnectOptions,
+                            options: &LoadOptions,
+                            source,
+                            progress: &dyn Progress| {
+                branches.load(at, connect, options, source, progress)
+            };
             let filled = match rows {
                 Rows::Of(source) => {
-                    let load = (self.options, &load_one as &LoadOne<'_>);
-                    let loads = Loads::new(connect, load, looked, &looked.map, &*source)?;
+                    let options = self.options;
+                    let loads =
+                        Loads::new(connect, options, &load_one, looked, &looked.map, &*source)?;
                     self.steps.step(Stage::Rows, || loads.run(source, self.progress))?
                 }
                 Rows::Staged(filled, open) => {
@@ -198,8 +201,7 @@ impl Sharded<'_, '_> {
             Ok(()) => {
                 let forgotten = decisions.forget(&mut looked.target.session, &before.job);
                 warnings.extend(forgotten.err().map(|error| left(&error.into(), decisions)));
-                let map = (&looked.target, &looked.map);
-                let tables = Tables::new(self.connect, self.options, map, false);
+                let tables = Tables::new(self.connect, self.options, looked, false);
                 let swept = tables.sweep(&mut looked.target.session).err();
                 warnings.extend(swept.map(|error| left_staged(&error)));
             }
@@ -311,7 +313,8 @@ impl Branches {
     fn load(
         &self,
         at: usize,
-        (connect, options): (&ConnectOptions, &LoadOptions),
+        connect: &ConnectOptions,
+        options: &LoadOptions,
         source: Box<dyn Source>,
         progress: &dyn Progress,
     ) -> Result<Report, Error> {
@@ -322,16 +325,18 @@ impl Branches {
         };
         let target = format!("{}.{}", options.database, options.table);
         journaled::job(connect, options, &target, progress, |connect, steps, _| {
-            self.fill(at, (connect, options), source, (progress, steps))
+            self.fill(at, connect, options, source, progress, steps)
         })
     }
 
     fn fill(
         &self,
         at: usize,
-        (connect, options): (&ConnectOptions, &LoadOptions),
+        connect: &ConnectOptions,
+        options: &LoadOptions,
         mut source: Box<dyn Source>,
-        (progress, steps): (&dyn Progress, &mut Steps<'_>),
+        progress: &dyn Progress,
+        steps: &mut Steps<'_>,
     ) -> Result<Report, Error> {
         let branch = &self.all[at];
         let memory = input::adopt_part(options, &mut *source)?;

@@ -59,7 +59,8 @@ impl<'l> Loads<'l> {
     /// Errors: files that cannot be looked at.
     pub(super) fn new(
         connect: &'l ConnectOptions,
-        (options, load_one): (&LoadOptions, &'l LoadOne<'l>),
+        options: &LoadOptions,
+        load_one: &'l LoadOne<'l>,
         looked: &Looked,
         next: &'l ShardMap,
         source: &dyn Source,
@@ -168,7 +169,7 @@ impl<'l> Loads<'l> {
         // Of whoever opens the files again.
         let selection = RowsOfPartition { router, partition: at, shares };
         options.input.selection = Some(Arc::new(selection));
-        let report = (self.load_one)(at, (&connect, &options), reading.rows_of(at)?, progress)?;
+        let report = (self.load_one)(at, &connect, &options, reading.rows_of(at)?, progress)?;
         if reading.was_left(at) {
             let what = "the load of a shard has ended before its rows did";
             return Err(Error::Internal(what.to_owned()));

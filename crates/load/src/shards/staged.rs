@@ -44,14 +44,15 @@ impl Sharded<'_, '_> {
         if looked.before.is_some() {
             return self.append(&mut looked, Rows::Of(source));
         }
-        let map = (&looked.target, &looked.map);
-        let tables = Tables::new(self.connect, self.options, map, false);
+        let tables = Tables::new(self.connect, self.options, &looked, false);
         let columns = looked.target.table.columns.iter();
         let columns = columns.filter(|column| column.generated.is_none());
         let names: Vec<String> = columns.map(|column| quote_name(&column.name)).collect();
-        let (names, reached) = (names.join(","), (self.connect, self.options));
-        let open =
-            |branch: &Branch| open(reached, (branch, &tables.next().shards[branch.number]), &names);
+        let (names, connect, options) = (names.join(","), self.connect, self.options);
+        let open = |branch: &Branch| {
+            let from = &tables.next().shards[branch.number];
+            open(connect, options, branch, from, &names)
+        };
         let staged = self.stage(&mut looked, &tables, source);
         match staged.and_then(|filled| self.append(&mut looked, Rows::Staged(filled, &open))) {
             Ok(mut report) => {
@@ -79,8 +80,8 @@ impl Sharded<'_, '_> {
         let session = &mut looked.target.session;
         self.steps.step(Stage::Shadow, || tables.create(session))?;
         let way = looked.head.as_ref().ok_or_else(lacking)?;
-        let into = (tables.head(), way, looked.map.shards.len());
-        let fill = || through_head::fill(connect, options, into, source, progress);
+        let (head, shards) = (tables.head(), looked.map.shards.len());
+        let fill = || through_head::fill(connect, options, head, way, shards, source, progress);
         let report = self.steps.step(Stage::Rows, fill)?;
         let bytes = report.bytes;
         let filled = Filled { reports: vec![(report, Duration::ZERO)], bytes };
@@ -94,8 +95,10 @@ impl Sharded<'_, '_> {
 
 /// Takes the rows of one next table into its branch; gives their number.
 fn open(
-    (connect, options): (&ConnectOptions, &LoadOptions),
-    (branch, from): (&Branch, &Shard),
+    connect: &ConnectOptions,
+    options: &LoadOptions,
+    branch: &Branch,
+    from: &Shard,
     names: &str,
 ) -> Result<(Open, u64), Error> {
     let shard = &branch.shard;

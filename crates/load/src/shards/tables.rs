@@ -11,6 +11,7 @@ use server::{ConnectOptions, Session, catalog};
 use targets::shards::{self, Shard, ShardMap};
 use targets::{Lock, LockOptions};
 
+use super::looked::Looked;
 use super::reached::{self, by_head};
 
 /// Spider's error of a table that is not there.
@@ -35,10 +36,10 @@ impl<'l> Tables<'l> {
     pub(super) fn new(
         connect: &'l ConnectOptions,
         options: &'l LoadOptions,
-        (target, before): (&Lock, &ShardMap),
+        looked: &Looked,
         by_head: bool,
     ) -> Tables<'l> {
-        let Lock { session, table, names, .. } = target;
+        let (before, Lock { session, table, names, .. }) = (&looked.map, &looked.target);
         Tables {
             connect,
             options,

@@ -89,7 +89,9 @@ pub(crate) fn why(reasons: &[String]) -> String {
 pub(super) fn fill(
     connect: &ConnectOptions,
     options: &LoadOptions,
-    (table, way, shards): (&TableName, &HeadWay, usize),
+    table: &TableName,
+    way: &HeadWay,
+    shards: usize,
     source: Box<dyn Source>,
     progress: &dyn Progress,
 ) -> Result<Report, Error> {
