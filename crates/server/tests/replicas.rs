@@ -131,7 +131,7 @@ fn a_server_says_how_much_of_it_may_be_used() {
     let capacity = Capacity::read(&mut server.connect().unwrap()).unwrap();
     let ours = std::thread::available_parallelism().unwrap().get();
     assert_eq!(capacity.cores, Some(ours), "the test's server is on this machine");
-    assert!(capacity.connections.is_some_and(|free| (1..64).contains(&free)), "{capacity:?}");
+    assert!(capacity.connections.is_some_and(|free| (1..250).contains(&free)), "{capacity:?}");
 }
 
 #[test]
