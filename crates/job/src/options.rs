@@ -1,4 +1,4 @@
-//! What a load is asked to do: a plain struct of a few others, every field with its default.
+//! The options of one load: a plain struct of four others, every field with its default.
 
 mod at_server;
 mod input;
@@ -47,7 +47,7 @@ impl WithOthers {
 /// Everything about one load that is not the connection.
 #[derive(Clone, Debug)]
 pub struct LoadOptions {
-    /// Which files are read, and how.
+    /// The input files, and how they are read.
     pub input: InputOptions,
     /// Database of the target.
     pub database: String,
@@ -62,8 +62,7 @@ pub struct LoadOptions {
     /// Whether and how the table gets its rows at once with others. Default alone; loads of several
     /// tables set it.
     pub with_others: WithOthers,
-    /// Whether rows that are appended become visible all at once: one connection, one
-    /// transaction. Default no.
+    /// True if appended rows become visible all at once: one connection, one transaction. Default no.
     pub atomic: bool,
     /// True if [`Mode::Replace`] keeps the table's next AUTO_INCREMENT number. Default no: numbers begin as
     /// after TRUNCATE.
@@ -72,9 +71,9 @@ pub struct LoadOptions {
     /// may put nothing in the place of the rows that are there: an input without rows, or with refused
     /// ones only. Default no.
     pub allow_empty: bool,
-    /// How values are converted, and what becomes of rows that are refused or share a key.
+    /// The conversion of values, and the rules for refused rows and for rows that share a key.
     pub rows: RowOptions,
-    /// What is done at the server besides filling the table, and how long others may wait.
+    /// The server's binary log, triggers, keys, replicas and settings, and waits for others.
     pub server: ServerOptions,
     /// Threads, memory, folders, and the sizes of batches and pages.
     pub limits: ResourceLimits,

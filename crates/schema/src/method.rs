@@ -1,6 +1,6 @@
-//! Methods by which rows get into a table, and what becomes of those that are in it.
+//! Methods by which rows get into a table, and the fate of rows that are in it.
 
-/// What becomes of rows that are in a table before a load.
+/// The fate of rows that are in a table before a load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
     /// There must be none, up to the moment when others see the new ones. The default, because it destroys

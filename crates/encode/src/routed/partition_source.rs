@@ -180,9 +180,9 @@ impl Source for PartitionSource {
         &self.facts
     }
 
-    /// Of little that was taken of the reading of all, it is handed out again; else the input is read by
-    /// itself from here on. Pieces are not larger for larger chunks; records are as long as the reading
-    /// lets them be.
+    /// Pieces that the shared reading gave are handed out again while all of them are kept; otherwise this
+    /// source reads the input by itself. Larger chunks do not make larger pieces, and the shared reading
+    /// limits the length of records.
     fn begin(&mut self, read_as: ReadAs) -> Result<()> {
         let of_input = ReadAs {
             fields: read_as.fields.clone(),

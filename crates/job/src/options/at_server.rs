@@ -1,4 +1,4 @@
-//! What a load does at the server besides filling the table.
+//! The server's binary log, triggers, keys, replicas and settings during a load, and waits for others.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use tune::Class;
 /// How long others may have to wait for a merge, where nobody says.
 const WRITE_BLOCK_SECONDS: u32 = 30;
 
-/// Whom the logical path does not leave behind.
+/// Replicas that the logical path does not leave behind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Replicas {
     /// `HOST[:PORT]` of replicas that the primary does not know, or not by an address that can be
@@ -23,30 +23,29 @@ impl Default for Replicas {
     }
 }
 
-/// What is done at the server besides filling the table, and how long others may wait.
+/// The server's binary log, triggers, keys, replicas and settings, and waits for others.
 #[derive(Clone, Debug)]
 pub struct ServerOptions {
-    /// Whether nothing of the load is to be in the server's binary log, which only the direct path
-    /// can do for so many rows. Default: no.
+    /// True if nothing of the load is to be in the server's binary log, which only the direct path
+    /// can do. Default no.
     pub unlogged: bool,
-    /// Whether a table that is built is read back from the server before it is published, and its rows
-    /// compared with those that were read. Default: yes.
+    /// True if a table that is built is read back from the server before it is published, and its rows
+    /// compared with those of the input. Default yes.
     pub verifies: bool,
-    /// Whether a table with triggers may be built, past them: they are not run, and stay on it.
-    /// Default: no.
+    /// True if a table with triggers may be built without running them; they stay on it. Default no.
     pub no_triggers: bool,
-    /// Whether rows are taken in whatever foreign keys say of them. Default: no.
+    /// True if rows are loaded without a look at their foreign keys. Default no.
     pub unchecked_keys: bool,
     /// Replicas that the logical path waits for. Default: those that the primary knows.
     pub replicas: Replicas,
     /// Addresses of servers that have partitions of the table, by the names that it knows them by:
     /// `HOST:PORT`. Default: those that it says.
     pub shard_addresses: Vec<(String, String)>,
-    /// Whether rows of a table whose partitions are tables of other servers go through its own server.
+    /// True if rows of a table whose partitions are tables of other servers go through its own server.
     /// Default: where they cannot go to each by themselves.
     pub through_head: bool,
-    /// Whether variables of the server are set for the load, and put back behind it, and what may be given
-    /// up meanwhile. Default: none is set.
+    /// The class of server variables that are set for the load and put back behind it: each class gives up
+    /// more safety meanwhile. Default: none is set.
     pub tune: Option<Class>,
     /// Seconds to wait for others who hold the table. Default 60.
     pub lock_wait_seconds: u32,

@@ -1,4 +1,4 @@
-//! Which files a load reads, and how.
+//! The input files of a load, and how they are read.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -22,36 +22,36 @@ pub trait Select: fmt::Debug + Send + Sync {
     }
 }
 
-/// Which files are read, and how.
+/// The input files, and how they are read.
 #[derive(Clone, Debug)]
 pub struct InputOptions {
     /// Input files, in the order their rows are taken.
     pub files: Vec<PathBuf>,
     /// How the input is cut into fields.
     pub dialect: Dialect,
-    /// Whether the first line of each file names the columns.
+    /// True if the first line of each file names the columns.
     pub header: bool,
     /// Lines to leave out at the start of each file, before the header.
     pub skip_lines: u64,
     /// Columns the fields of a line go to, in order. Default: the header's, or all in
     /// table order but the INVISIBLE ones.
     pub columns: Option<Vec<String>>,
-    /// Whether names in the header that are no column's are left out. Default no: they are refused.
+    /// True if names in the header that are no column's are left out. Default no: they are refused.
     pub ignore_unknown_columns: bool,
     /// How values are written. Default: as the server reads them.
     pub written: Written,
-    /// Which rows of the input's lines are the table's. Default: each line is one.
+    /// The rows of the input's lines that are the table's. Default: each line is one.
     pub selection: Option<Arc<dyn Select>>,
     /// Character set of the input. Default utf8mb4.
     pub charset: String,
-    /// Whether the input is UTF-16 or UTF-32, which become UTF-8 before `charset` is asked.
+    /// UTF-16 or UTF-32, if the input is one of these; it becomes UTF-8 before `charset` is asked.
     /// Default: if a byte order mark says so.
     pub encoding: Encoding,
-    /// Whether the dialect's escape is only what LOAD DATA takes when nothing is said: with
+    /// True if nobody gave the dialect's escape, so that LOAD DATA would use its default: under
     /// NO_BACKSLASH_ESCAPES that is none, and the load is refused. Default no.
     pub escape_is_assumed: bool,
-    /// Whether a line with a quote that nothing closes is a row that may be refused, or left out. Default:
-    /// if any may.
+    /// True if a line with a quote that nothing closes is a row that may be refused, or left out. Default:
+    /// if any row may.
     pub leaves_unclosed: Option<bool>,
 }
 

@@ -1,4 +1,4 @@
-//! What a load may use of the machine, and in which portions.
+//! Threads, memory and folders of a load, and the sizes of its batches and pages.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use crate::error::Error;
 use crate::machine;
 use crate::memory::Memory;
 
-/// What the logical path otherwise finds by itself while it loads.
+/// Sizes of batches that the logical path otherwise finds by itself while it loads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Batches {
     /// Rows of a statement. Default: found, from about 1,000.
@@ -61,9 +61,9 @@ pub struct ResourceLimits {
     /// Bytes of a file built for IMPORT that may be left to the page cache until then. Default:
     /// [`machine::page_cache_bytes`].
     pub page_cache_bytes: Option<u64>,
-    /// Where sorted runs spill to. Default: the system's temporary folder.
+    /// The folder that sorted runs spill to. Default: the system's temporary folder.
     pub temp_dir: PathBuf,
-    /// What is fixed of the logical path's batches. Default nothing.
+    /// Fixed sizes of the logical path's batches. Default: found.
     pub batches: Batches,
     /// Free space in built pages.
     pub fill: Fill,
@@ -71,11 +71,11 @@ pub struct ResourceLimits {
     /// chunks, hand-overs and spills of little input.
     #[doc(hidden)]
     pub shares: Option<Memory>,
-    /// Whether the logical path sorts rows by primary key first. For tests and benchmarks. Default:
+    /// True if the logical path sorts rows by primary key first. For tests and benchmarks. Default:
     /// where it pays.
     #[doc(hidden)]
     pub sort_input: Option<bool>,
-    /// Whether the logical path drops the twin's indexes and builds them when the rows are in. For
+    /// True if the logical path drops the staging table's indexes and builds them when the rows are in. For
     /// tests. Default: where it pays.
     #[doc(hidden)]
     pub defer_indexes: Option<bool>,

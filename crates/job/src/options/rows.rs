@@ -1,8 +1,8 @@
-//! How a load converts values, and what becomes of rows that are refused or share a key.
+//! The conversion of values, and the rules for refused rows and for rows that share a key.
 
 use std::path::PathBuf;
 
-/// What becomes of rows that have a primary or unique key in common.
+/// The rule for rows that have a primary or unique key in common.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnDuplicate {
     /// The first that is met fails the load. The default, because it loses nothing.
@@ -37,7 +37,7 @@ impl OnDuplicate {
     }
 }
 
-/// Whose rules say what becomes of a row.
+/// The statement whose rules apply to a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RowRules {
     /// LOAD DATA's under strict mode.
@@ -50,10 +50,10 @@ pub enum RowRules {
     Insert,
 }
 
-/// How values are converted, and what becomes of rows that are refused or share a key.
+/// The conversion of values, and the rules for refused rows and for rows that share a key.
 #[derive(Clone, Debug)]
 pub struct RowOptions {
-    /// Whose rules say what becomes of a row. Default: LOAD DATA's.
+    /// The statement whose rules apply to a row. Default: LOAD DATA.
     pub rules: RowRules,
     /// Columns that have the same value in all rows, which the input lacks, with that.
     pub constants: Vec<(String, String)>,
@@ -64,12 +64,12 @@ pub struct RowOptions {
     pub sql_mode: Option<String>,
     /// Time zone of the input's TIMESTAMP values. Default: that of the server's sessions.
     pub time_zone: Option<String>,
-    /// What becomes of rows with one key. Default: they fail the load.
+    /// The rule for rows with one key. Default: they fail the load.
     pub on_duplicate: OnDuplicate,
-    /// Where rows go that are left out as duplicates, byte for byte; `<file>.reasons.jsonl` says to
+    /// The file for rows that are left out as duplicates, byte for byte; `<file>.reasons.jsonl` says to
     /// which row each lost. Only for [`OnDuplicate::Skip`] and [`OnDuplicate::Replace`].
     pub duplicates: Option<PathBuf>,
-    /// Where refused rows go, byte for byte; `<file>.reasons.jsonl` says why.
+    /// The file for refused rows, byte for byte; `<file>.reasons.jsonl` says why.
     pub rejects: Option<PathBuf>,
     /// Refused rows that are tolerated. Default 0: the first one fails the load.
     pub rejects_max: u64,
