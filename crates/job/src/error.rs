@@ -479,7 +479,7 @@ impl Error {
     }
 
     /// Whether the rows of an INSERT are none that can be loaded without the server reading them as
-    /// statements: [`crate::load_from`] gives up at the first such row, and the target is as it was.
+    /// statements: `load::load_from` gives up at the first such row, and the target is as it was.
     pub fn is_not_plain(&self) -> bool {
         match self {
             Error::NotPlain(_) | Error::Source(sources::Error::NotPlain { .. }) => true,

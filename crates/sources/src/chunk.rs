@@ -8,7 +8,7 @@ use crate::bytes::encoding::Unit;
 pub struct Chunk {
     /// Place in the input: 0, 1, 2, ... over all files.
     pub ordinal: u64,
-    /// Index into [`crate::Source::files`].
+    /// Index into [`crate::InputFacts::files`].
     pub file: u32,
     /// Byte of the file (after decompression) that `bytes[0]` is.
     pub offset: u64,
@@ -55,7 +55,7 @@ impl Chunk {
         line + self.lines_between(start, at)
     }
 
-    /// Index into [`crate::Source::files`] of the file that `bytes[at]` is from.
+    /// Index into [`crate::InputFacts::files`] of the file that `bytes[at]` is from.
     pub fn file_at(&self, at: usize) -> u32 {
         self.place(at).map_or(self.file, |of| of.file)
     }

@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use crate::source::InputFile;
 
 impl SqlReader {
-    /// The inputs in order; [`Statement::file`] is an index into this.
+    /// The inputs in order; [`crate::dump::Statement::file`] is an index into this.
     pub fn files(&self) -> &[InputFile] {
         &self.files
     }

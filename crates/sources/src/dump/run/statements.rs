@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 pub struct RunStatement {
     /// Its bytes without the semicolon.
     pub text: Vec<u8>,
-    /// Index into [`Source::files`] of the run.
+    /// Index into [`crate::InputFacts::files`] of the run.
     pub file: u32,
     /// Byte of the (unpacked) input at which it begins.
     pub offset: u64,
