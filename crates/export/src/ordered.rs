@@ -93,10 +93,11 @@ pub(crate) fn run<W: Worker>(
             let (sender, queue) = sync_channel(AHEAD);
             let (back, spare) = channel();
             queues.push((queue, back));
-            let (sink, first) = (Sink { sender, packer, spare }, &first);
+            let (mut sink, first) = (Sink { sender, packer, spare }, &first);
             threads.push(scope.spawn(move || {
                 disk::failpoint::hit("thread.export");
-                first.keep(make(worker, (number..parts).step_by(count), sink))
+                // Kept before the sink goes: its end makes the others fail.
+                first.keep(make(worker, (number..parts).step_by(count), &mut sink))
             }));
         }
         let written = match turns {
@@ -144,10 +145,10 @@ impl First {
 fn make<W: Worker>(
     mut worker: W,
     parts: impl Iterator<Item = usize>,
-    mut sink: Sink,
+    sink: &mut Sink,
 ) -> Result<(), Error> {
     for part in parts {
-        let chunk = worker.part(part, &mut sink)?;
+        let chunk = worker.part(part, sink)?;
         let spare = sink.put(chunk, true)?;
         worker.reuse(spare);
     }
@@ -201,6 +202,8 @@ fn in_order(
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
     use super::*;
 
     /// Writes its part's number, in chunks of a byte; fails at one.
@@ -267,6 +270,35 @@ mod tests {
             let how = (200, Turns::Parts, Compression::None);
             let full = |_: &Chunk| Err(Error::Usage("full".to_owned()));
             assert_eq!(run(workers, how, full, || {}).unwrap_err().to_string(), "full");
+        }
+    }
+
+    /// Fails at its first part; or goes on until it is ended, which fails as well.
+    struct Ended<'a>(bool, &'a AtomicBool);
+
+    impl Worker for Ended<'_> {
+        fn part(&mut self, _: usize, _: &mut Sink) -> Result<Chunk, Error> {
+            if self.0 {
+                return Err(Error::Usage("the failure".to_owned()));
+            }
+            while !self.1.load(Ordering::SeqCst) {
+                std::hint::spin_loop();
+            }
+            Err(Error::Usage("what came of it".to_owned()))
+        }
+
+        fn reuse(&mut self, _: Chunk) {}
+    }
+
+    #[test]
+    fn the_failure_is_told_and_not_what_came_of_it() {
+        for _ in 0..500 {
+            let ended = AtomicBool::new(false);
+            let workers = [true, false].map(|fails| Ended(fails, &ended)).into();
+            let how = (2, Turns::Parts, Compression::None);
+            let end = || ended.store(true, Ordering::SeqCst);
+            let error = run(workers, how, |_| Ok(()), end).unwrap_err();
+            assert_eq!(error.to_string(), "the failure");
         }
     }
 }
