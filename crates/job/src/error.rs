@@ -488,6 +488,15 @@ impl Error {
         }
     }
 
+    /// Whether it says by itself what the tables are: they have all rows, or may have them.
+    pub fn is_told(&self) -> bool {
+        use server::Error as E;
+        matches!(
+            self,
+            Error::SwapUnknown { .. } | Error::AllIn { .. } | Error::Server(E::CommitUnknown(_))
+        )
+    }
+
     /// The error of a step, with what is left of the load after `cleaned` up. What says enough by
     /// itself stays as it is.
     pub fn in_step(
@@ -504,12 +513,7 @@ impl Error {
             ) | Error::Internal(_)
         );
         let name = &target.table.name;
-        let now = match self {
-            Error::SwapUnknown { .. }
-            | Error::AllIn { .. }
-            | Error::Server(E::CommitUnknown(_)) => String::new(),
-            _ => format!("{name} is as it was, "),
-        };
+        let now = if self.is_told() { String::new() } else { format!("{name} is as it was, ") };
         let clean = cleaned.is_ok();
         let state = match cleaned {
             Ok(()) if plain => return self,

@@ -1,55 +1,77 @@
-//! The step that every load into new tables ends with: they take the targets' places.
+//! The step that every load ends with: all its rows appear at once.
+//!
+//! ```text
+//! RENAME, COMMIT or a decision -> the journal says that the rows are in -> old tables and proof go
+//! ```
+//!
+//! Killed in between: something on the server proves that the rows are in until the journal says so on disk,
+//! and whoever meets it finishes the load. What goes wrong behind the first arrow is a warning.
 
-use server::identifier::TableName;
-use targets::Lock;
-use targets::publish::Filled;
-use targets::relations::KeyChecks;
-use targets::swapped::Swapped;
+use schema::TableName;
 
 use crate::error::Error;
-use crate::options::{LoadOptions, Mode};
 use crate::pool;
+use crate::progress::Stage;
 use crate::steps::Steps;
 
-/// Swaps the new tables in. `target` is what is loaded, for messages.
-pub fn swap<'f>(
-    filled: &'f mut Filled<'_>,
-    target: &str,
-    options: &LoadOptions,
-) -> Result<Swapped<'f>, Error> {
-    filled.ensure_session()?;
-    let checks = if options.server.unchecked_keys { KeyChecks::None } else { KeyChecks::Rows };
-    filled.publish(swap_mode(options.mode), checks).map_err(|error| match error {
-        server::Error::Unanswered(_) => {
-            let reason = error.to_string();
-            Error::SwapUnknown { target: target.to_owned(), reason }
-        }
-        error => error.into(),
-    })
+/// Rows that are loaded and that nobody else sees yet.
+pub trait Publish {
+    /// The table, or the tables, for messages.
+    fn target(&self) -> String;
+
+    /// Has the rows appear, all at once.
+    ///
+    /// Errors: none has appeared; one of [`Error::is_told`] where that is not so, or not known.
+    fn publish(&mut self) -> Result<(), Error>;
+
+    /// Whether they have appeared, for whom a panic has kept from hearing that.
+    ///
+    /// Errors: nothing tells.
+    fn is_published(&mut self) -> server::Result<bool>;
+
+    /// The error of rows of which nothing tells whether they have appeared.
+    fn unknown(&self, reason: String) -> Error;
+
+    /// The table that proves it, where there is one.
+    fn proof(&self) -> Option<TableName>;
+
+    /// Removes what proves it, and what the rows have replaced. Gives warnings.
+    fn clean_up(&mut self) -> Vec<String>;
 }
 
-/// Drops the old tables, which prove that the rows are in, once the journal says so. What goes wrong no
-/// longer makes the load a failure: gives warnings.
-pub fn finish(
-    mut swapped: Swapped<'_>,
-    steps: &mut Steps<'_>,
-    options: &LoadOptions,
-) -> Vec<String> {
+/// The step that publishes all rows of a load; gives warnings.
+///
+/// Errors: those of [`Publish::publish`]; [`Error::AllIn`] where a panic came behind it.
+pub fn publish(steps: &mut Steps<'_>, rows: &mut dyn Publish) -> Result<Vec<String>, Error> {
+    let interrupt = steps.interrupt.clone();
+    let publish = || rows.publish().map(|()| Vec::new());
+    let published = pool::catch(|| steps.last_step(Stage::Publish, publish));
+    let mut warnings = published.unwrap_or_else(|died| {
+        let _shield = interrupt.shield();
+        Err(after_panic(rows, died))
+    })?;
     // The rows are in: no wish to stop takes them out again.
-    let _shield = options.interrupt.shield();
-    if let Err(error) = steps.rows_are_in() {
-        return vec![unwritten(&swapped.asides()[0], &error)];
+    let _shield = interrupt.shield();
+    match (steps.rows_are_in(), rows.proof()) {
+        (Ok(()), _) => match pool::catch(|| rows.clean_up()) {
+            Ok(left) => warnings.extend(left),
+            Err(died) => warnings.push(format!(
+                "{died}; all rows are in, and what the load has left is removed by the next one"
+            )),
+        },
+        (Err(error), Some(proof)) => warnings.push(unwritten(&proof, &error)),
+        (Err(error), None) => warnings.push(error.to_string()),
     }
-    let (died, dropped) = pool::catch_again("publish.swapped", || Ok(swapped.drop_old()?));
-    let kept = match dropped {
-        Ok(()) => None,
-        Err(error @ Error::Server(server::Error::Leftover(_))) => Some(error.to_string()),
-        Err(error) => Some(match swapped.has_keys_left() {
-            false => left(&swapped.asides(), &error),
-            true => format!("foreign keys of other tables were not carried over: {error}"),
-        }),
-    };
-    died.into_iter().chain(kept).collect()
+    Ok(warnings)
+}
+
+/// What is to be said of a panic in the publishing: the server is asked whether the rows have appeared.
+fn after_panic(rows: &mut dyn Publish, died: Error) -> Error {
+    match rows.is_published() {
+        Ok(false) => died,
+        Ok(true) => Error::AllIn { error: Box::new(died), target: rows.target() },
+        Err(error) => rows.unknown(format!("{died}; {error}")),
+    }
 }
 
 /// What is said where the journal cannot be written to once the rows are in.
@@ -58,45 +80,4 @@ pub fn unwritten(proof: &TableName, error: &Error) -> String {
         "all rows are in, but the journal could not be written to ({error}): {proof} stays, and tells the same \
          command that its rows are in"
     )
-}
-
-/// What is to be said of a panic, `died`, in the step that publishes `name`, of which `target` is one
-/// or the only table: the server is asked whether the new table has its place.
-pub fn died(target: &mut Lock, name: &str, died: Error) -> Error {
-    let is_published = target.is_published();
-    told(name, died, is_published, |target, reason| Error::SwapUnknown { target, reason })
-}
-
-/// As [`died`], where it is known, or not, whether all rows are in.
-pub fn told(
-    name: &str,
-    died: Error,
-    are_in: Result<bool, server::Error>,
-    unknown: impl FnOnce(String, String) -> Error,
-) -> Error {
-    let target = name.to_owned();
-    match are_in {
-        Ok(false) => died,
-        Ok(true) => Error::AllIn { error: Box::new(died), target },
-        Err(error) => unknown(target, format!("{died}; {error}")),
-    }
-}
-
-/// What is said of old tables that are there still.
-fn left(asides: &[TableName], error: &Error) -> String {
-    match asides {
-        [aside] => format!(
-            "the old table, {aside}, could not be dropped, the next load of this table drops it: {error}"
-        ),
-        asides => format!(
-            "old tables, {} and others like it, could not be dropped, the next load of each table drops \
-             its: {error}",
-            asides[0]
-        ),
-    }
-}
-
-/// Rows are added to a table by another way: of one that is swapped in, the old table has none.
-fn swap_mode(mode: Mode) -> Mode {
-    if mode == Mode::Append { Mode::Insert } else { mode }
 }

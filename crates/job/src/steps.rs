@@ -24,7 +24,7 @@ pub struct Steps<'a> {
     pub stopwatch: Stopwatch,
     progress: &'a dyn Progress,
     target: String,
-    interrupt: Interrupt,
+    pub(crate) interrupt: Interrupt,
     /// The step that was entered last.
     pub stage: Stage,
     /// Foreign keys that refer to an old table still, though all rows are in.

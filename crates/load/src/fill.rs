@@ -14,19 +14,19 @@ use job::memory::Memory;
 use job::options::{LoadOptions, LoadPath};
 use job::pool;
 use job::progress::Stage;
-use job::publish;
+use job::publish::publish;
 use job::report::Report;
 use job::steps::Steps;
-use send::Landing;
-use server::identifier::TableName;
-use server::{ConnectOptions, catalog};
+use send::{Landing, Unpublished};
+use server::ConnectOptions;
 use sources::Source;
-use targets::publish::{Filled, FilledBy};
+use targets::publish::Filled;
 use targets::{Direct, Lock};
 
 use crate::choose::{self, Chosen};
 use crate::copies::Copies;
 use crate::forecast::Forecast;
+use crate::publish::{Commit, Swap};
 
 /// What every way in needs.
 pub(crate) struct Filling<'l, 's, 'p> {
@@ -39,8 +39,8 @@ pub(crate) struct Filling<'l, 's, 'p> {
     pub(crate) copies: Option<Copies>,
 }
 
-/// A table that has all rows, in its place or, with what takes it, beside it.
-pub(crate) type Full = (Option<FilledBy>, Report);
+/// What has all rows of a table; none where there are none to add.
+pub(crate) type Full = (Option<Unpublished>, Report);
 
 /// Why there is none, and what came of cleaning up.
 pub(crate) type Failed = Box<(Error, server::Result<()>)>;
@@ -169,6 +169,7 @@ impl<'l> Filling<'l, '_, '_> {
         caught(|| {
             let (made, built) =
                 unplaced.import(direct, self.steps, self.progress, &self.options.interrupt)?;
+            let made = Unpublished::Table(made);
             Ok((Some(made), direct::report(&prepared, direct.lock, self.steps, built)))
         })
     }
@@ -188,7 +189,7 @@ impl<'l> Filling<'l, '_, '_> {
     ) -> Result<Full, Failed> {
         let prepared = self.prepared(chosen);
         let sent = send::run(&prepared, self.connect, landing, target, source, self.steps);
-        let sent = sent.map(|sent| (sent.filled, sent.report));
+        let sent = sent.map(|sent| (sent.unpublished, sent.report));
         sent.map_err(|failed| {
             let (error, forgotten) = *failed;
             let _shield = self.options.interrupt.shield();
@@ -245,56 +246,71 @@ impl<'l> Filling<'l, '_, '_> {
         }
     }
 
-    /// Has the table take its place, if it has not, and completes the report.
+    /// Has the rows appear, and completes the report.
     pub(crate) fn publish(
         &mut self,
         chosen: &Chosen,
         target: &mut Lock,
-        (filled, mut report): Full,
+        (unpublished, mut report): Full,
     ) -> Result<Report, Failed> {
-        let options = self.options;
-        let Some(made) = filled else {
-            report.finish(&mut self.steps.stopwatch, target.remarks.clone());
-            return Ok(report);
-        };
-        let name = target.table.name.to_string();
-        let copies = &mut self.copies;
-        let published = pool::catch(|| {
-            let mut filled = Filled::by(target, made);
-            let (mut swapped, place) = (None, &mut filled);
-            let mut warnings = self.steps.last_step(Stage::Publish, || {
-                let filled = place;
-                let session = &mut filled.lock.session;
-                copies.as_mut().map_or(Ok(()), |copies| copies.check(session))?;
-                swapped = Some(publish::swap(filled, &name, options)?);
-                Ok(Vec::new())
-            })?;
-            let finish = |swapped| publish::finish(swapped, self.steps, options);
-            warnings.extend(swapped.map(finish).unwrap_or_default());
-            Ok(warnings)
-        });
-        let published = published.unwrap_or_else(|died| {
-            let _shield = options.interrupt.shield();
-            Err(publish::died(target, &name, died))
-        });
-        match published {
-            Ok(mut warnings) => {
-                warnings.extend(target.remarks.iter().cloned());
-                let left = std::mem::take(&mut target.keys_left).into_iter();
-                report.foreign_keys_left = left.map(|(_, key)| key).collect();
-                self.steps.keys_left.clone_from(&report.foreign_keys_left);
-                report.finish(&mut self.steps.stopwatch, warnings);
-                if chosen.method.merges() {
-                    let seconds = held_seconds(&report);
-                    report.notes.push(format!(
-                        "others that write to the table had to wait for {seconds:.1} s"
-                    ));
-                }
-                Ok(report)
+        let has_waited = unpublished.is_some() && chosen.method.merges();
+        let mut warnings = match unpublished {
+            Some(rows) => self.publish_rows(chosen, target, rows)?,
+            None => {
+                // What cannot be written down is of a load that has changed nothing.
+                let _ = self.steps.rows_are_in();
+                send::forget_ledgers(target, &[target.names.ledger.clone()], None)
             }
-            Err(error) => {
-                let _shield = options.interrupt.shield();
-                Err(Box::new((error, abandon_filled(chosen, target))))
+        };
+        warnings.extend(target.remarks.iter().cloned());
+        let left = std::mem::take(&mut target.keys_left).into_iter();
+        report.foreign_keys_left = left.map(|(_, key)| key).collect();
+        self.steps.keys_left.clone_from(&report.foreign_keys_left);
+        report.finish(&mut self.steps.stopwatch, warnings);
+        if has_waited {
+            let seconds = held_seconds(&report);
+            report
+                .notes
+                .push(format!("others that write to the table had to wait for {seconds:.1} s"));
+        }
+        Ok(report)
+    }
+
+    fn publish_rows(
+        &mut self,
+        chosen: &Chosen,
+        target: &mut Lock,
+        rows: Unpublished,
+    ) -> Result<Vec<String>, Failed> {
+        let Filling { options, steps, copies, .. } = self;
+        let shielded = || options.interrupt.shield();
+        let name = target.table.name.to_string();
+        match rows {
+            Unpublished::Table(made) => {
+                let then = chosen.landing.is_some().then_some(send::NEXT_LOAD);
+                let ledgers = (vec![target.names.ledger.clone()], then);
+                let (filled, copies) = (&mut Filled::by(target, made), copies.as_mut());
+                let swap = Swap { target: name, filled, copies, options, ledgers, swapped: None };
+                publish(steps, &mut { swap }).map_err(|error| {
+                    let _shield = shielded();
+                    Box::new((error, abandon_filled(chosen, target)))
+                })
+            }
+            Unpublished::Transaction(rows) => {
+                let commit = Commit { target: name, lock: target, rows: *rows };
+                publish(steps, &mut { commit }).map_err(|error| {
+                    let _shield = shielded();
+                    Box::new((error, target.abandon()))
+                })
+            }
+            Unpublished::Added(rows) => {
+                let is_known = options.command.is_some();
+                let published = publish(steps, &mut rows.of(target, is_known));
+                published.map_err(|error| {
+                    let _shield = shielded();
+                    let (error, forgotten) = rows.failed(target, error);
+                    Box::new((error, target.abandon().and(forgotten)))
+                })
             }
         }
     }
@@ -321,18 +337,9 @@ pub(crate) fn abandon_filled(chosen: &Chosen, target: &mut Lock) -> server::Resu
     if chosen.landing.is_none() {
         return Direct::new(target).abandon();
     }
-    let ledger = target.names.ledger.clone();
-    let forgotten = target.clean_up(|target| drop_ledger(target, &ledger));
+    let ledger = [target.names.ledger.clone()];
+    let forgotten = target.clean_up(|target| send::drop_ledgers(target, &ledger));
     target.abandon().and(forgotten)
-}
-
-/// Drops a ledger, if it is there.
-pub(crate) fn drop_ledger(target: &mut Lock, ledger: &TableName) -> server::Result<()> {
-    target.reconnect()?;
-    if catalog::exists(&mut target.session, ledger)? {
-        target.session.exec(&format!("DROP TABLE IF EXISTS {}", ledger.quoted()))?;
-    }
-    Ok(())
 }
 
 /// What `work` gives; a panic is an error to clean up after.

@@ -1,6 +1,6 @@
 //! A load from its beginning to its end: what conducts the stages, and chooses the way.
 //!
-//! In reading order: `run` the load as a whole, `journaled` from the first line of its journal to the last, its target `taken` for it alone, `published` what loads have left that were killed when their rows were in, `fill` a table's part of it; before it `expressions` that columns get the values of, `choose` the method and the reasons against others, `adding` the time of a merge beside that of sending, `plan` the choice without a load, `ddl` the
+//! In reading order: `run` the load as a whole, `journaled` from the first line of its journal to the last, its target `taken` for it alone, `published` what loads have left that were killed when their rows were in, `fill` a table's part of it, `publish` what has its rows appear; before it `expressions` that columns get the values of, `choose` the method and the reasons against others, `adding` the time of a merge beside that of sending, `plan` the choice without a load, `ddl` the
 //! table made, `small` when several tables are not worth a swap, `shards` tables whose partitions are on other servers, `copies` replicas that get the same file, `estimate` how large and how long it will be by the rows of the `first_chunk`, by the `speeds` of loads before and the
 //! `key_order` of its first rows, `foreseen` the same of a table that is not there yet, `space`
 //! whether there is room, `least` how much memory it takes, `left_keys` what earlier loads have left, `partitioned` whether files of partitions are worth their while; meanwhile `forecast` how long it still
@@ -24,6 +24,7 @@ mod least;
 mod left_keys;
 mod partitioned;
 mod plan;
+mod publish;
 mod published;
 mod run;
 pub mod several;

@@ -9,12 +9,10 @@ use job::memory::Memory;
 use job::options::{LoadOptions, LoadPath, Mode, RowOptions};
 use job::pool;
 use job::progress::{Progress, Stage};
-use job::publish;
 use job::report::Report;
 use job::row_log::reasons_path;
 use job::steps::Steps;
 use job::tuning::Tuning;
-use schema::Method;
 use server::{ConnectOptions, Session, Unsupported};
 use sources::{Source, SourceExt as _};
 use targets::Lock;
@@ -22,7 +20,7 @@ use targets::Lock;
 use crate::choose::{self, Chosen, Purpose};
 use crate::copies::{self, Copies};
 use crate::ddl::{self, Made};
-use crate::fill::{Filling, drop_ledger};
+use crate::fill::Filling;
 use crate::forecast::Forecast;
 use crate::journaled::job;
 use crate::published::{self, Settled};
@@ -157,14 +155,6 @@ fn run(
     match outcome {
         Ok(mut report) => {
             let method = chosen.method;
-            match steps.rows_are_in() {
-                Ok(()) => report.warnings.extend(forget_ledger(&mut target, options, method)),
-                Err(error) if method == Method::Append => {
-                    report.warnings.push(publish::unwritten(&target.names.ledger, &error));
-                }
-                // It is said already.
-                Err(_) => {}
-            }
             report.notes.extend(settled.notes.iter().cloned());
             settled.close_replaced(steps);
             let told = tuning.end();
@@ -186,14 +176,13 @@ fn run(
             let (error, cleaned) = *failed;
             let _shield = options.interrupt.shield();
             tuning.end().warnings.iter().for_each(|text| progress.waiting(text));
-            let is_in = matches!(error, Error::AllIn { .. });
-            if !is_in {
+            let copies = filling.copies.take();
+            let mut left = Vec::new();
+            // Where the RENAME may be in the log, replicas may be about to publish.
+            if !error.is_told() {
                 made.undo(&mut target.session);
+                left = copies.map_or_else(Vec::new, |mut copies| copies.abandon());
             }
-            // Where the RENAME may be in the log, they may be about to publish.
-            let is_open = is_in || matches!(error, Error::SwapUnknown { .. });
-            let copies = filling.copies.take().filter(|_| !is_open);
-            let left = copies.map_or_else(Vec::new, |mut copies| copies.abandon());
             let error = match error {
                 error @ Error::Appended { .. } => error,
                 error => error.in_step(steps.stage.name(), &target, cleaned),
@@ -324,33 +313,6 @@ fn inspect_shards(
         }
     }
     Ok(Found::Shards(Box::new(looked)))
-}
-
-/// Removes the ledger: of a load that is done, and of those before it that were interrupted, whose
-/// rows are gone or whose rest is in now. Gives a warning where that cannot be done and rows are sent, and
-/// of a panic.
-fn forget_ledger(target: &mut Lock, options: &LoadOptions, method: Method) -> Vec<String> {
-    let _shield = options.interrupt.shield();
-    let ledger = target.names.ledger.clone();
-    let (died, dropped) = pool::catch_again("ledger.done", || match drop_ledger(target, &ledger) {
-        Err(error) if error.is_cut() => Ok(drop_ledger(target, &ledger)?),
-        dropped => Ok(dropped?),
-    });
-    let Some(error) = dropped.err().filter(|_| method.sends()) else {
-        return died.into_iter().collect();
-    };
-    // With all its portions in, it cannot be told from one of a load that was interrupted: no journal
-    // says that the user of this one knows.
-    let then = match method == Method::Append && options.command.is_none() {
-        true => format!(
-            "no other input can be added before: DROP TABLE {}; the same command would add nothing",
-            ledger.quoted()
-        ),
-        false => "the next load removes it".to_owned(),
-    };
-    let left =
-        format!("all rows are in, but the ledger {ledger} could not be removed ({error}): {then}");
-    died.into_iter().chain([left]).collect()
 }
 
 /// Takes back what a load made that ends before its shadow.

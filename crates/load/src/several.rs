@@ -157,7 +157,7 @@ fn load_all_of(
         let tolerates = of.is_some() && first.rows.rejects_max > 0;
         let loaded = loaded.map_err(|error| if tolerates { refused_line(error) } else { error });
         if let Err(error) = &loaded
-            && !are_told(error)
+            && !error.is_told()
         {
             let _shield = first.interrupt.shield();
             made.undo_anew(connect);
@@ -252,7 +252,7 @@ fn load_looked(
     let loaded = filled.and_then(|filled| publish::publish(filled, copies.as_ref(), told, steps));
     match (loaded, copies) {
         // Where the RENAME may be in the log, they may be about to publish.
-        (Err(error), Some(copies)) if !are_told(&error) => {
+        (Err(error), Some(copies)) if !error.is_told() => {
             let _shield = interrupt.shield();
             let mut copies = copies.into_inner().unwrap_or_else(PoisonError::into_inner);
             let left = copies.abandon();
@@ -263,16 +263,6 @@ fn load_looked(
         }
         (loaded, _) => loaded,
     }
-}
-
-/// Whether an error says by itself what the tables are: they may have rows, or are about to.
-fn are_told(error: &Error) -> bool {
-    matches!(
-        error,
-        Error::SwapUnknown { .. }
-            | Error::AllIn { .. }
-            | Error::Server(server::Error::CommitUnknown(_))
-    )
 }
 
 impl SeveralReport {

@@ -5,7 +5,6 @@ use encode::column_source::Input;
 use encode::prepared::Prepared;
 use job::error::Error;
 use job::options::OnDuplicate;
-use job::publish;
 use job::report::{EngineReport, LogicalReport, Report};
 use job::steps::Steps;
 use schema::Method;
@@ -15,60 +14,23 @@ use crate::lane::Loaded;
 use crate::resume::{self, Resume};
 use crate::{Done, Failed, Work};
 
-const ER_NO_SUCH_TABLE: u16 = 1146;
-
 impl Work<'_> {
-    /// What is to be said of a panic in this thread, of which only the end of the one transaction can
-    /// have done what shows. Rows that are added are told by their ledger.
-    pub(crate) fn died(&self, target: &Lock, died: Error) -> Error {
-        if self.landing.method != Method::Transaction {
-            return died;
-        }
-        let _shield = self.prepared.options.interrupt.shield();
-        let are_in = self.transaction.as_ref().map_or(Ok(false), |it| it.is_in(target));
-        let name = target.table.name.to_string();
-        publish::told(&name, died, are_in, |target, _| server::Error::CommitUnknown(target).into())
-    }
-
     /// What is left of a load that failed, besides what the target's own cleaning up removes; and what
     /// came of removing its ledger.
     pub(crate) fn failed(&self, target: &mut Lock, error: Error) -> Failed {
         let _shield = self.prepared.options.interrupt.shield();
-        let Some(resume) = &self.resume else {
+        Box::new(match (&self.resume, self.landing.method) {
+            (Some(resume), Method::Append) => resume.rows.failed(target, error),
+            (Some(resume), _) => (error, resume.rows.forget(target)),
+            (None, Method::Transaction) => (error, Ok(())),
             // It may have been opening it.
-            let removed = match self.landing.method {
-                Method::Transaction => Ok(()),
-                _ => target.clean_up(resume::give_up),
-            };
-            return Box::new((error, forgotten(removed)));
-        };
-        // Where the server cannot be asked, the next load finds the ledger.
-        let totals = target.clean_up(|target| resume.ledger.totals(&mut target.session));
-        let name = target.table.name.to_string();
-        // Somebody may have dropped or emptied the table meanwhile, and its ledger is of no use.
-        let has_rows = match target.is_empty() {
-            Ok(is_empty) => !is_empty,
-            Err(error) => error.errno() != Some(ER_NO_SUCH_TABLE),
-        };
-        Box::new(match (self.landing.method, totals) {
-            (Method::Append, Ok(totals)) if totals.rows > 0 && has_rows => {
-                let rows = Some(totals.rows);
-                (Error::Appended { error: Box::new(error), target: name, rows }, Ok(()))
-            }
-            (Method::Append, Err(_)) => {
-                (Error::Appended { error: Box::new(error), target: name, rows: None }, Ok(()))
-            }
-            (_, Ok(_)) => {
-                let removed = target.clean_up(|target| resume.ledger.remove(&mut target.session));
-                (error, forgotten(removed))
-            }
-            (_, Err(why)) => (error, forgotten(Err(why))),
+            (None, _) => (error, forgotten(target.clean_up(resume::give_up))),
         })
     }
 
     pub(crate) fn report(&self, target: &Lock, steps: &Steps<'_>, done: Done) -> Report {
         let Prepared { options, inspected, .. } = *self.prepared;
-        let Done { loaded, order, warnings, .. } = done;
+        let Done { loaded, order, .. } = done;
         let Loaded { collected, settled, retries, bytes_read, .. } = loaded;
         let mut notes = vec![self.landing.why.clone()];
         notes.extend(order.note().map(str::to_owned));
@@ -111,14 +73,13 @@ impl Work<'_> {
                 rows_before: before.rows,
             }),
             notes,
-            warnings,
             ..Report::default()
         }
     }
 }
 
 /// What came of removing a ledger.
-fn forgotten(done: Result<(), Error>) -> server::Result<()> {
+pub(crate) fn forgotten(done: Result<(), Error>) -> server::Result<()> {
     done.map_err(|error| match error {
         Error::Server(error) => error,
         other => server::Error::Answer {

@@ -11,7 +11,7 @@
 //! their `encode::row_keys`, `sorted` rows in key order, [`lanes`] connections at work, whatever they send,
 //! `lane` one that sends portions, [`controller`] and `limits` how many, [`retry`] what they try
 //! again, [`watch`] the server meanwhile, `budget` the memory of all, `collector` what they tell, in
-//! input order, `ended` what is told of all at the end.
+//! input order, `unpublished` what they are in then, `ended` what is told of all at the end.
 
 mod budget;
 mod collector;
@@ -32,6 +32,7 @@ mod sender;
 mod sorted;
 #[cfg(test)]
 mod tests;
+mod unpublished;
 pub mod watch;
 
 /// The standard library's. Models of what waits here (`crates/testkit/tests/models`) put others in their place.
@@ -41,6 +42,9 @@ mod sync {
 
 pub use landing::{Ask, Landing};
 pub use resume::{completed, forget_completed, input_text, sweep};
+pub use unpublished::{
+    AddedRows, NEXT_LOAD, Uncommitted, Unpublished, drop_ledgers, forget_ledgers,
+};
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -58,7 +62,6 @@ use job::tally;
 use schema::{Engine, Method};
 use server::{ConnectOptions, Session};
 use sources::{Source, SourceExt as _};
-use targets::publish::FilledBy;
 use targets::secondary::Defer;
 use targets::{Lock, Transaction};
 
@@ -81,9 +84,8 @@ const DEFER_BYTES_MIN: u64 = 1 << 20;
 /// A target whose rows were sent.
 #[derive(Debug)]
 pub struct Sent {
-    /// The twin that they are in and that is to take the target's place; none where they are in the
-    /// target.
-    pub filled: Option<FilledBy>,
+    /// What they are in; none where that is the caller's transaction.
+    pub unpublished: Option<Unpublished>,
     /// Of the load so far; times are added when it is published.
     pub report: Report,
 }
@@ -102,7 +104,7 @@ pub struct Within {
     pub next_number: Option<u64>,
 }
 
-/// Loads a target by statements, up to where a twin has all rows.
+/// Sends the rows of a target, up to where they are published.
 pub fn run(
     prepared: &Prepared<'_>,
     connect: &ConnectOptions,
@@ -154,9 +156,7 @@ struct Work<'a> {
 struct Done {
     loaded: Loaded,
     order: InputOrder,
-    filled: Option<FilledBy>,
-    /// What did not work after the target had its rows.
-    warnings: Vec<String>,
+    unpublished: Option<Unpublished>,
 }
 
 impl<'a> Work<'a> {
@@ -182,17 +182,10 @@ impl<'a> Work<'a> {
     ) -> Result<Sent, Failed> {
         let done = pool::catch(|| {
             let mut done = self.run(target, source, steps)?;
-            let filled = done.filled.take();
-            Ok(Sent { filled, report: self.report(target, steps, done) })
+            let unpublished = done.unpublished.take();
+            Ok(Sent { unpublished, report: self.report(target, steps, done) })
         });
-        match done {
-            Ok(Ok(sent)) => Ok(sent),
-            Ok(Err(error)) => Err(self.failed(target, error)),
-            Err(died) => {
-                let error = self.died(target, died);
-                Err(self.failed(target, error))
-            }
-        }
+        done.and_then(|done| done).map_err(|error| self.failed(target, error))
     }
 
     fn run(
@@ -249,40 +242,28 @@ impl<'a> Work<'a> {
         self.check_ledger(target, &loaded)?;
         let Collected { rows, rejects, .. } = loaded.collected;
         prepared.options.check_loaded(rows, rejects, loaded.rows_read)?;
-        let (filled, warnings) = match (twin, &mut self.transaction) {
+        let unpublished = match (twin, self.transaction.take()) {
             (Some(mut twin), _) => {
                 steps.step(Stage::Indexes, || {
                     twin.ensure_session(target)?;
                     self.next_number.map_or(Ok(()), |next| twin.number(target, next))?;
                     Ok(twin.finish(target)?)
                 })?;
-                (Some(twin.filled(target).rest()), Vec::new())
+                Some(Unpublished::Table(twin.filled(target).rest()))
             }
-            (None, Some(transaction)) => {
-                let mut committed =
-                    steps.last_step(Stage::Publish, || commit(target, transaction, session))?;
-                committed.extend(forget(steps, transaction, target));
-                committed.extend(self.next_number.and_then(|next| self.number(target, next)));
-                (None, committed)
-            }
+            (None, Some(transaction)) => Some(Unpublished::Transaction(Box::new(Uncommitted {
+                transaction,
+                session,
+                next_number: self.next_number,
+                restarts_numbers: prepared.options.restarts_numbers(),
+            }))),
             (None, None) => {
-                let mut warnings = Vec::new();
-                if let Some(resume) = &self.resume {
-                    let proof = target.names.proof.clone();
-                    let ledger = &resume.ledger;
-                    warnings = steps.last_step(Stage::Publish, || {
-                        target.clean_up(|target| {
-                            ledger.complete(&mut target.session, proof.as_deref())
-                        })?;
-                        failpoint::hit("ledger.complete");
-                        Ok(Vec::new())
-                    })?;
-                }
                 self.given = session;
-                (None, warnings)
+                let resume = self.resume.as_ref();
+                resume.map(|resume| Unpublished::Added(resume.rows.clone()))
             }
         };
-        Ok(Done { loaded, order, filled, warnings })
+        Ok(Done { loaded, order, unpublished })
     }
 
     /// Begins the ledger, or finds the one to go on with, which says how large chunks are.
@@ -377,29 +358,12 @@ impl<'a> Work<'a> {
         Ok(loaded)
     }
 
-    /// Has numbers go on at `next` in a table that one transaction has filled. Gives a warning where a table that
-    /// was replaced keeps a higher number.
-    fn number(&self, target: &mut Lock, next: u64) -> Option<String> {
-        if !self.prepared.options.restarts_numbers() {
-            // Not worth a word where it cannot be done: numbers then go on without a gap.
-            let _ = targets::transaction::number(target, next);
-            return None;
-        }
-        let error = targets::transaction::number_anew(target, next).err()?;
-        let name = &target.table.name;
-        Some(format!(
-            "all rows are in, but AUTO_INCREMENT of {name} was not set back ({error}): ALTER TABLE {} \
-             AUTO_INCREMENT={next} does it",
-            name.quoted()
-        ))
-    }
-
     /// A server that went down and up again may have lost what it had committed last.
     fn check_ledger(&self, target: &mut Lock, loaded: &Loaded) -> Result<(), Error> {
         let Some(resume) = &self.resume else { return Ok(()) };
         target.reconnect()?;
         let (portions, rows) = (loaded.collected.portions, loaded.collected.rows);
-        resume.ledger.require(&mut target.session, Totals { portions, rows })
+        resume.rows.ledger.require(&mut target.session, Totals { portions, rows })
     }
 
     /// The keys by which portions wait for each other, where rows with one key are no failure, or
@@ -432,7 +396,7 @@ impl<'a> Work<'a> {
             _ => Form::Lines,
         };
         let commit = match &self.resume {
-            Some(resume) => Commit::Portions(resume.ledger.clone()),
+            Some(resume) => Commit::Portions(resume.rows.ledger.clone()),
             None => Commit::Whole { savepoints: !is_spider },
         };
         Ok(SenderOptions {
@@ -464,29 +428,6 @@ fn deferred(options: &ResourceLimits, source: &dyn Source) -> Defer {
     match options.defer_indexes.unwrap_or(!is_small) {
         true => Defer::NotUnique,
         false => Defer::Nothing,
-    }
-}
-
-/// Has the rows of the one transaction stay, which its lane has given back the connection of.
-fn commit(
-    target: &mut Lock,
-    transaction: &mut Transaction,
-    session: Option<Session>,
-) -> Result<Vec<String>, Error> {
-    let session = session.ok_or_else(no_connection)?;
-    failpoint::hit("publish.commit");
-    transaction.commit(target, session)?;
-    failpoint::hit("publish.committed");
-    Ok(Vec::new())
-}
-
-/// Removes what proves that a transaction was committed, once the journal says so. Gives warnings.
-pub fn forget(steps: &mut Steps<'_>, transaction: &Transaction, target: &mut Lock) -> Vec<String> {
-    let written = steps.rows_are_in();
-    match (written, transaction.mark()) {
-        (Ok(()), _) => transaction.forget(target).into_iter().collect(),
-        (Err(error), Some(mark)) => vec![job::publish::unwritten(mark, &error)],
-        (Err(error), None) => vec![error.to_string()],
     }
 }
 

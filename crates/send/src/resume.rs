@@ -16,6 +16,7 @@ use targets::Lock;
 
 use crate::landing::Landing;
 use crate::ledger::{Entry, Job, JobFile, Ledger, Totals};
+use crate::unpublished::AddedRows;
 
 /// Server errors of a right that the account lacks.
 const ER_DENIED: [u16; 3] = [1044, 1142, 1143];
@@ -25,7 +26,7 @@ const TWIN_MARK: &str = "twin ";
 /// What is in already, and where the rest is written down.
 #[derive(Debug)]
 pub(crate) struct Resume {
-    pub(crate) ledger: Ledger,
+    pub(crate) rows: AddedRows,
     /// Bytes of input that the source must be asked for at once.
     pub(crate) chunk_bytes: usize,
     /// Portions that are in, by number.
@@ -88,7 +89,7 @@ impl Resume {
             }
         }
         let chunk_bytes = usize::try_from(ours.chunk_bytes).unwrap_or(usize::MAX);
-        Ok(Resume { ledger, chunk_bytes, loaded })
+        Ok(Resume { rows: AddedRows { ledger }, chunk_bytes, loaded })
     }
 
     /// Looks for all portions that are in before any other is sent: of an input that changed, not

@@ -191,7 +191,7 @@ impl<'l> Filled<'l> {
     /// Errors, the targets as before: [`Error::NotEmpty`], [`Error::Altered`] (the shadow too, if
     /// anything of the target is missing in it), [`Error::LockWait`], [`Error::Orphans`].
     /// [`Error::Unanswered`]: they are the old tables or the new ones.
-    pub fn publish(&mut self, mode: Mode, checks: KeyChecks) -> Result<Swapped<'_>> {
+    pub fn publish(&mut self, mode: Mode, checks: KeyChecks) -> Result<Swapped> {
         self.lock.check_writable()?;
         if let By::Merged { partition, export } = &mut self.made.0 {
             self.lock.exchange(partition, export.take().map(|export| *export))?;
@@ -231,7 +231,7 @@ impl<'l> Filled<'l> {
         let done = Swap::new(pairs).with_children(children).run_for(self.lock, before);
         let held = done.map_err(|error| self.gone_meanwhile(error))?;
         failpoint::hit("publish.moved");
-        Ok(Swapped { lock: self.lock, targets, mode, parents, held, has_tried: false })
+        Ok(Swapped { targets, mode, parents, held, has_tried: false })
     }
 
     /// A statement that found a table no more says which one it was.

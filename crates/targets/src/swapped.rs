@@ -25,8 +25,7 @@ const DROPPED_AT_ONCE: usize = 64;
 
 /// Targets that are the new tables. The old ones are still there, under other names.
 #[derive(Debug)]
-pub struct Swapped<'l> {
-    pub(super) lock: &'l mut Lock,
+pub struct Swapped {
     pub(super) targets: Vec<(Table, Names)>,
     pub(super) mode: Mode,
     /// Tables that their rows refer to.
@@ -37,11 +36,11 @@ pub struct Swapped<'l> {
     pub(super) has_tried: bool,
 }
 
-impl<'l> Swapped<'l> {
+impl Swapped {
     /// A target that nothing else is published with, and that has no keys.
-    pub(super) fn alone(lock: &'l mut Lock, mode: Mode) -> Swapped<'l> {
+    pub(super) fn alone(lock: &Lock, mode: Mode) -> Swapped {
         let targets = vec![(lock.table.clone(), lock.names.clone())];
-        Swapped { lock, targets, mode, parents: None, held: Held::default(), has_tried: false }
+        Swapped { targets, mode, parents: None, held: Held::default(), has_tried: false }
     }
 
     /// The names of the old tables.
@@ -49,55 +48,50 @@ impl<'l> Swapped<'l> {
         self.targets.iter().map(|(table, names)| names.aside(table, self.mode)).collect()
     }
 
-    /// Keys of other tables that refer to an old table still, of [`Swapped::drop_old`].
-    pub fn has_keys_left(&self) -> bool {
-        !self.lock.keys_left.is_empty()
-    }
-
-    /// Drops the old tables, over a new connection if the one before was lost, and has rows of other
-    /// tables refer to the new ones. Where others hold a table for longer than a second, those who wait
+    /// Drops the old tables by the lock that swapped them, over a new connection if the one before was lost, and
+    /// has rows of other tables refer to the new ones. Where others hold a table for longer than a second, those who wait
     /// for the new ones have their turn before it tries again, until the lock wait is over.
     ///
     /// Errors: [`Error::Leftover`] if rows are in a table that had to be empty; it is kept, the others
     /// go. Keys that refer to an old table still are in [`Lock::keys_left`].
-    pub fn drop_old(&mut self) -> Result<()> {
-        let mut turns = Turns::begin(self.lock.patience.wait);
+    pub fn drop_old(&mut self, lock: &mut Lock) -> Result<()> {
+        let mut turns = Turns::begin(lock.patience.wait);
         let done = loop {
-            let done = self.lock.reconnect().and_then(|()| self.turn());
+            let done = lock.reconnect().and_then(|()| self.turn(lock));
             self.held = Held::default();
             self.parents = None;
             self.has_tried = true;
             let Err(error) = done else { break Ok(()) };
             if let Error::LockWait { holders, .. } = &error {
-                self.lock.patience.tell(holders);
+                lock.patience.tell(holders);
             }
-            if !turns.again(&error, &self.lock.session) {
+            if !turns.again(&error, &lock.session) {
                 break Err(error);
             }
             if error.is_cut() {
                 // Where the server has gone, the next turn says so.
-                let _ = self.lock.recover();
+                let _ = lock.recover();
             }
         };
         if done.is_err() {
-            self.lock.keys_left = self.keys_left();
+            lock.keys_left = self.keys_left(&mut lock.session);
         }
         done
     }
 
     /// Tries once. Others who wait for what is held wait no longer than that.
-    fn turn(&mut self) -> Result<()> {
-        self.lock.session.set_lock_wait(TURN)?;
-        let done = self.finish();
-        if self.lock.session.is_alive() {
+    fn turn(&mut self, lock: &mut Lock) -> Result<()> {
+        lock.session.set_lock_wait(TURN)?;
+        let done = self.finish(lock);
+        if lock.session.is_alive() {
             // Of no matter where the connection has gone.
-            let _ = self.lock.session.set_lock_wait(self.lock.patience.wait);
+            let _ = lock.session.set_lock_wait(lock.patience.wait);
         }
         done
     }
 
     /// Keys that refer to an old table still, with the table that they are to refer to.
-    fn keys_left(&mut self) -> Vec<(TableName, String)> {
+    fn keys_left(&self, session: &mut Session) -> Vec<(TableName, String)> {
         let mut left = Vec::new();
         for (table, names) in &self.targets {
             let known = table.foreign_keys.iter().filter(|key| key.end == KeyEnd::Parent);
@@ -105,7 +99,7 @@ impl<'l> Swapped<'l> {
             if known.is_empty() {
                 continue;
             }
-            let keys = keys_of(&mut self.lock.session, &names.aside(table, self.mode));
+            let keys = keys_of(session, &names.aside(table, self.mode));
             // Of a server that cannot be asked they may all be left.
             for key in keys.unwrap_or(known) {
                 if !key.other.as_ref().is_some_and(|child| is_own_database(&child.database)) {
@@ -126,19 +120,19 @@ impl<'l> Swapped<'l> {
     }
 
     /// Drops those that are there: a server may have dropped some before its connection broke.
-    fn finish(&mut self) -> Result<()> {
+    fn finish(&mut self, lock: &mut Lock) -> Result<()> {
         if self.has_tried {
             let parents = self.parents_replaced();
-            mend(&mut self.lock.session, &parents)?;
+            mend(&mut lock.session, &parents)?;
         }
         let mut kept = Ok(());
         let mut dropped = Vec::new();
         for (table, names) in self.targets.clone() {
             let aside = names.aside(&table, self.mode);
-            match self.check_aside(&table, &aside) {
+            match self.check_aside(&mut lock.session, &table, &aside) {
                 Ok(()) => {
                     if !table.triggers.is_empty() {
-                        self.lock.free_of_triggers(&aside)?;
+                        lock.free_of_triggers(&aside)?;
                     }
                     dropped.push((table.name.clone(), aside));
                 }
@@ -149,26 +143,26 @@ impl<'l> Swapped<'l> {
                 Err(error) => return Err(error),
             }
         }
-        self.drop_asides(&dropped)?;
+        self.drop_asides(lock, &dropped)?;
         failpoint::hit("publish.dropped");
-        self.carry_over(&dropped)?;
+        self.carry_over(&mut lock.session, &dropped)?;
         let dropped: HashSet<&TableName> = dropped.iter().map(|(name, _)| name).collect();
         let with_own = |(table, _): &&(Table, Names)| {
             !table.references.is_empty() && dropped.contains(&table.name)
         };
         let databases = self.targets.iter().filter(with_own).flat_map(|(_, names)| names.scratch());
-        scratch::drop_databases(&mut self.lock.session, databases)?;
+        scratch::drop_databases(&mut lock.session, databases)?;
         kept
     }
 
-    fn drop_asides(&mut self, dropped: &[(TableName, TableName)]) -> Result<()> {
+    fn drop_asides(&mut self, lock: &mut Lock, dropped: &[(TableName, TableName)]) -> Result<()> {
         let has_keys = self.targets.iter().any(|(table, _)| !table.foreign_keys.is_empty());
         // Who holds them lets them go.
         let mut holders = self.held.take_old();
         for some in dropped.chunks(DROPPED_AT_ONCE) {
             let some: Vec<String> = some.iter().map(|(_, aside)| aside.quoted()).collect();
             let sql = format!("DROP TABLE IF EXISTS {}", some.join(", "));
-            let Lock { session, patience, .. } = &mut *self.lock;
+            let Lock { session, patience, .. } = &mut *lock;
             let mark = session.mark().clone();
             let done = hand_over(std::mem::take(&mut holders), &mark, some.len(), || {
                 patience.watch(session, |session| match has_keys {
@@ -178,24 +172,27 @@ impl<'l> Swapped<'l> {
                     }),
                 })
             });
-            done.map_err(|error| self.lock.gone_meanwhile(error))?;
+            done.map_err(|error| lock.gone_meanwhile(error))?;
         }
         Ok(())
     }
 
     /// Rows of other tables refer to the new ones.
-    fn carry_over(&mut self, dropped: &[(TableName, TableName)]) -> Result<()> {
+    fn carry_over(
+        &mut self,
+        session: &mut Session,
+        dropped: &[(TableName, TableName)],
+    ) -> Result<()> {
         let mut parents = self.parents_replaced();
         parents.retain(|parent| dropped.contains(parent));
         let asides: Vec<TableName> = parents.iter().map(|(_, aside)| aside.clone()).collect();
-        let referred = with_children(&mut self.lock.session, &asides)?;
+        let referred = with_children(session, &asides)?;
         for replaced in parents.iter().filter(|(_, aside)| referred.contains(aside)) {
             let Some(held) = self.held.take(&replaced.0) else {
                 self.held = Held::default();
-                carry_one_over(&mut self.lock.session, replaced)?;
+                carry_one_over(session, replaced)?;
                 continue;
             };
-            let session = &mut self.lock.session;
             let mark = session.mark().clone();
             let renamed = || there_and_back(session, &replaced.0, &replaced.1);
             hand_over(vec![held], &mark, 1, renamed)?;
@@ -204,18 +201,16 @@ impl<'l> Swapped<'l> {
     }
 
     /// Errors: [`Error::Leftover`] where an old table is not to be dropped.
-    fn check_aside(&mut self, target: &Table, aside: &TableName) -> Result<()> {
+    fn check_aside(&self, session: &mut Session, target: &Table, aside: &TableName) -> Result<()> {
         if self.mode == Mode::Insert {
-            check_emptied(&mut self.lock.session, &target.name, aside)?;
+            check_emptied(session, &target.name, aside)?;
         }
         // Of those that share a holder, all but the first.
         let has_keys = self.targets.iter().any(|(table, _)| !table.foreign_keys.is_empty());
         let may_be_altered = self.targets.len() > if has_keys { 1 } else { HOLDERS_MAX };
         // In another database other names of tables are shown in full.
         let plain = |definition: &str| without_references(definition);
-        if may_be_altered
-            && plain(&definition(&mut self.lock.session, aside)?) != plain(&target.definition)
-        {
+        if may_be_altered && plain(&definition(session, aside)?) != plain(&target.definition) {
             return Err(Error::Leftover(format!(
                 "{aside} is what {} was, and was altered while it was being swapped: see whether the \
                  new table is to be altered too, then drop it",

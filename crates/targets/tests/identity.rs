@@ -3,7 +3,6 @@
 use schema::TableName;
 use server::{ConnectOptions, Error, Session};
 use targets::identity::Identity;
-use targets::relations::KeyChecks;
 use targets::{Lock, LockOptions, Transaction, Twin};
 use testkit::{TestServer, TestServerOptions};
 
@@ -155,8 +154,7 @@ fn an_account_may_do_with_what_is_named_to_it() {
     let name = target.names.shadow.quoted();
     target.session.exec(&format!("INSERT INTO {name} VALUES (1, 2)")).unwrap();
     twin.finish(&mut target).unwrap();
-    let mode = schema::Mode::Insert;
-    twin.filled(&mut target).publish(mode, KeyChecks::Rows).unwrap().drop_old().unwrap();
+    crate::publish(twin.filled(&mut target), schema::Mode::Insert);
 }
 
 #[test]

@@ -156,7 +156,7 @@ fn a_whole_load_keeps_grants_comment_and_counter() {
     assert!(matches!(imported.check_indexes(0), Err(Error::Count { found: 1, .. })));
     imported.check_indexes(100).unwrap();
     assert_eq!(setup.count(&mut session), 0, "published too early");
-    imported.filled().publish(Mode::Insert, KeyChecks::Rows).unwrap().drop_old().unwrap();
+    crate::publish(imported.filled(), Mode::Insert);
 
     assert_eq!(setup.count(&mut session), 100);
     let same = format!("SELECT COUNT(*) FROM {database}.t NATURAL JOIN {database}.made");
@@ -271,7 +271,7 @@ fn rows_that_came_meanwhile_stop_an_insert_and_go_with_a_replace() {
     session.exec(&format!("INSERT INTO {}.t (b) VALUES ('mine')", setup.database)).unwrap();
     assert!(matches!(filled.publish(Mode::Insert, KeyChecks::Rows), Err(Error::NotEmpty(_))));
     assert_eq!(setup.count(&mut session), 1);
-    filled.publish(Mode::Replace, KeyChecks::Rows).unwrap().drop_old().unwrap();
+    crate::publish(filled, Mode::Replace);
     assert_eq!(setup.count(&mut session), 100);
 }
 
@@ -408,7 +408,7 @@ fn no_insert_is_lost_in_the_swap() {
             Ok(mut done) => {
                 swapped += 1;
                 delay = delay * 3 / 4;
-                done.drop_old().unwrap();
+                done.drop_old(filled.lock).unwrap();
                 assert_eq!(count, written + 100, "round {round}");
             }
             Err(Error::NotEmpty(_)) => {

@@ -6,3 +6,9 @@ mod import;
 mod swap;
 mod transaction;
 mod twin;
+
+/// Has a filled table take its target's place, and drops the old one.
+fn publish(mut filled: targets::publish::Filled<'_>, mode: schema::Mode) {
+    let mut swapped = filled.publish(mode, targets::relations::KeyChecks::Rows).unwrap();
+    swapped.drop_old(filled.lock).unwrap();
+}

@@ -98,11 +98,7 @@ fn a_filled_twin_becomes_the_very_table_the_target_was() {
         assert!(matches!(early, Err(Error::Altered { .. })), "{shape}: {early:?}");
         twin.finish(&mut target).unwrap();
         twin.finish(&mut target).unwrap();
-        twin.filled(&mut target)
-            .publish(Mode::Insert, KeyChecks::Rows)
-            .unwrap()
-            .drop_old()
-            .unwrap();
+        crate::publish(twin.filled(&mut target), Mode::Insert);
         assert_eq!(create(&mut session, &database), before);
         let rows = session.query(&format!("SELECT * FROM {database}.t")).unwrap();
         assert_eq!(rows.len(), 1, "{shape}");
@@ -153,7 +149,7 @@ fn check_published(
     database: &str,
     rows: u64,
 ) {
-    twin.filled(target).publish(Mode::Insert, KeyChecks::Rows).unwrap().drop_old().unwrap();
+    crate::publish(twin.filled(target), Mode::Insert);
     let mut session = server.connect().unwrap();
     for index in ["PRIMARY", "b", "c"] {
         let sql = format!("SELECT COUNT(*) FROM {database}.t FORCE INDEX ({index})");
@@ -306,11 +302,7 @@ fn a_twin_becomes_the_table_on_mysql_too() {
         let name = target.names.shadow.quoted();
         session.exec(&format!("INSERT INTO {name} VALUES ({row})")).unwrap();
         twin.finish(&mut target).unwrap();
-        twin.filled(&mut target)
-            .publish(Mode::Insert, KeyChecks::Rows)
-            .unwrap()
-            .drop_old()
-            .unwrap();
+        crate::publish(twin.filled(&mut target), Mode::Insert);
         assert_eq!(create(&mut session, &database), before);
         assert_eq!(session.query(&format!("SELECT a FROM {database}.t")).unwrap().len(), 1);
         assert!(leftovers(&mut session, &database).is_empty(), "{shape}");

@@ -3,20 +3,17 @@
 use std::sync::{Mutex, PoisonError};
 
 use job::error::Error;
-use job::pool;
 use job::progress::Stage;
 use job::report::Report;
 use job::steps::Steps;
 use schema::TableName;
-use server::Session;
-use server::identifier::quote_text;
-use targets::Lock;
+use targets::Connections;
 use targets::publish::{Filled as Published, Ready};
 
 use super::part::{At, Ended, Part};
 use super::stations::{Filled, give_up};
 use crate::copies::Copies;
-use crate::fill::drop_ledger;
+use crate::publish::Swap;
 use crate::speeds::Speeds;
 
 /// Publishes all; gives their reports, and what did not work after that.
@@ -37,32 +34,17 @@ pub(super) fn publish(
     };
     let options = parts[0].options.clone();
     let mut all = Published::by(&mut lock, made).with(others);
-    let published = pool::catch(|| {
-        let (mut swapped, place) = (None, &mut all);
-        let mut warnings = steps.last_step(Stage::Publish, || {
-            let all = place;
-            if let Some(copies) = copies {
-                let mut copies = copies.lock().unwrap_or_else(PoisonError::into_inner);
-                copies.check(&mut all.lock.session)?;
-            }
-            swapped = Some(job::publish::swap(all, told, &options)?);
-            Ok(Vec::new())
-        })?;
-        let finish = |swapped| job::publish::finish(swapped, steps, &options);
-        warnings.extend(swapped.map(finish).unwrap_or_default());
-        Ok(warnings)
-    });
-    let published = published.unwrap_or_else(|died| {
-        let _shield = options.interrupt.shield();
-        Err(job::publish::died(all.lock, told, died))
-    });
-    match published {
+    let mut copies = copies.map(|copies| copies.lock().unwrap_or_else(PoisonError::into_inner));
+    let mut swap = Swap {
+        target: told.to_owned(),
+        filled: &mut all,
+        copies: copies.as_deref_mut(),
+        options: &options,
+        ledgers: (ledgers, Some("the next load of each table removes its")),
+        swapped: None,
+    };
+    match job::publish::publish(steps, &mut swap) {
         Ok(mut warnings) => {
-            drop(all);
-            match steps.rows_are_in() {
-                Ok(()) => warnings.extend(forget_ledgers(&mut lock, &ledgers)),
-                Err(error) => warnings.push(error.to_string()),
-            }
             // What was noticed at the swap; what was before it is in the reports.
             warnings.append(&mut lock.remarks);
             drop(keeper);
@@ -79,14 +61,24 @@ pub(super) fn publish(
             let (made, others) = all.into_parts();
             let (target, connections) = lock.rest();
             put_back(&mut parts, made.ready(target), others);
-            // They say by themselves what the tables are.
-            let is_told = matches!(error, Error::SwapUnknown { .. } | Error::AllIn { .. });
-            let ended = Ended::plainly(told.to_owned(), Stage::Publish.name(), error);
-            Err(match give_up(parts, connections, ended) {
-                Error::Several { error, .. } if is_told => *error,
-                error => error,
-            })
+            Err(not_published(parts, connections, told, error))
         }
+    }
+}
+
+/// Removes what was made, and gives the error with what came of that.
+pub(super) fn not_published(
+    parts: Vec<Part>,
+    connections: Connections,
+    told: &str,
+    error: Error,
+) -> Error {
+    // Then it says by itself what the tables are.
+    let is_told = error.is_told();
+    let ended = Ended::plainly(told.to_owned(), Stage::Publish.name(), error);
+    match give_up(parts, connections, ended) {
+        Error::Several { error, .. } if is_told => *error,
+        error => error,
     }
 }
 
@@ -130,38 +122,4 @@ pub(super) fn finish(parts: &mut [Part], reports: &mut [Report]) {
             report.indexes.len().max(1),
         );
     }
-}
-
-/// Removes the ledgers of these tables, as [`crate::run`] does that of one. Gives a warning where
-/// that cannot be done.
-fn forget_ledgers(lock: &mut Lock, ledgers: &[TableName]) -> Option<String> {
-    let _shield = lock.session.options().interrupt.shield();
-    let forgotten = lock.reconnect().and_then(|()| {
-        let there = tables_like(&mut lock.session, &ledgers[0].database, "\\_inrush\\_ledger\\_%")?;
-        ledgers
-            .iter()
-            .filter(|ledger| there.contains(&ledger.table))
-            .try_for_each(|ledger| drop_ledger(lock, ledger))
-    });
-    forgotten.err().map(|error| {
-        format!(
-            "all rows are in, but ledgers could not be removed ({error}): the next load of each table \
-             removes its"
-        )
-    })
-}
-
-/// Names of a database's tables that match a pattern of LIKE.
-fn tables_like(
-    session: &mut Session,
-    database: &str,
-    pattern: &str,
-) -> server::Result<Vec<String>> {
-    let rows = session.query(&format!(
-        "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA={} \
-         AND TABLE_NAME LIKE {}",
-        quote_text(database),
-        quote_text(pattern)
-    ))?;
-    rows.iter().map(|row| row.text(0)).collect()
 }

@@ -23,6 +23,7 @@ use job::machine;
 use job::pool;
 use job::progress::{Progress, Stage};
 use job::steps::Steps;
+use send::Unpublished;
 use server::ConnectOptions;
 use sources::Source;
 use targets::shadow::{LogWait, Made};
@@ -377,11 +378,11 @@ impl Bench<'_, '_, '_> {
     /// The table has all rows.
     fn full(&mut self, full: Result<Full, Failed>) -> Result<(), Failed> {
         match full? {
-            (Some(made), report) => {
+            (Some(Unpublished::Table(made)), report) => {
                 *self.at = At::Full(made, Box::new(report));
                 Ok(())
             }
-            (None, _) => {
+            _ => {
                 let error = "rows went into a table that was to be published with others";
                 Err(Box::new((Error::Internal(error.to_owned()), Ok(()))))
             }

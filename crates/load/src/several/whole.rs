@@ -11,12 +11,13 @@ use std::sync::PoisonError;
 
 use encode::prepared::Prepared;
 use job::error::Error;
-use job::failpoint;
 use job::options::Mode;
 use job::pool;
 use job::progress::{Progress, Stage};
+use job::publish::publish;
 use job::report::Report;
 use job::steps::Steps;
+use send::Uncommitted;
 use server::{ConnectOptions, Session};
 use targets::{Connections, Lock, Transaction};
 
@@ -25,6 +26,7 @@ use super::part::{Ended, Part};
 use super::publish::finish;
 use super::stations::give_up;
 use crate::forecast::Forecast;
+use crate::publish::Commit;
 
 /// The transaction, and the connection that it is on.
 type Open = (Transaction, Session);
@@ -67,10 +69,7 @@ pub(super) fn load(
             Ok((reports, warnings))
         }
         Err(error) => {
-            let is_told = matches!(
-                error,
-                Error::Server(server::Error::CommitUnknown(_)) | Error::AllIn { .. }
-            );
+            let is_told = error.is_told();
             let ended = Ended::plainly(told.to_owned(), Stage::Publish.name(), error);
             Err(match undone(parts, connections, ended) {
                 // They say by themselves what the tables are.
@@ -149,7 +148,7 @@ fn rows(
 fn commit(
     parts: &mut [Part],
     connections: Connections,
-    (mut transaction, session): Open,
+    (transaction, session): Open,
     told: &str,
     steps: &mut Steps<'_>,
 ) -> (Connections, Result<Vec<String>, Error>) {
@@ -158,29 +157,14 @@ fn commit(
         return (connections, Err(error));
     };
     let mut lock = target.work(connections);
-    let committed = pool::catch(|| {
-        steps.last_step(Stage::Publish, || {
-            failpoint::hit("publish.commit");
-            transaction.commit(&mut lock, session)?;
-            failpoint::hit("publish.committed");
-            Ok(Vec::new())
-        })
-    });
-    let unknown = |target: String| server::Error::CommitUnknown(target).into();
-    let committed = committed.unwrap_or_else(|died| {
-        let _shield = parts[0].options.interrupt.shield();
-        let are_in = transaction.is_in(&lock);
-        Err(job::publish::told(told, died, are_in, |target, _| unknown(target)))
-    });
-    let committed = committed.map_err(|error| match error {
-        Error::Server(server::Error::CommitUnknown(_)) => unknown(told.to_owned()),
-        error => error,
-    });
-    let committed = committed.map(|mut warnings| {
-        warnings.extend(send::forget(steps, &transaction, &mut lock));
+    // Those of each table go on behind it.
+    let (next_number, restarts_numbers) = (None, false);
+    let rows = Uncommitted { transaction, session: Some(session), next_number, restarts_numbers };
+    let mut commit = Commit { target: told.to_owned(), lock: &mut lock, rows };
+    let mut committed = publish(steps, &mut commit);
+    if let Ok(warnings) = &mut committed {
         warnings.append(&mut lock.remarks);
-        warnings
-    });
+    }
     let (target, connections) = lock.rest();
     parts[0].target = Some(target);
     (connections, committed)
