@@ -30,7 +30,7 @@ pub(crate) fn run(args: &LoadArgs, target: &TableName) -> Result<u8, Failure> {
     let server = connect::meant(&args.connect)?;
     match server.is_made() {
         true => load::check(&options)?,
-        false => drop(load::plan(None, &options)?),
+        false => drop(spider::plan(None, &options)?),
     }
     let server = server.resolve(args.quiet)?;
     left_keys::carry_over(&server, args.state_dir.as_deref());
@@ -41,11 +41,11 @@ pub(crate) fn run(args: &LoadArgs, target: &TableName) -> Result<u8, Failure> {
     files::tell_headers(args, slice::from_ref(&options))?;
     signals::watch(&options.interrupt, args.quiet)?;
     let outcome = match &args.report {
-        None => load::load(&server, &options, &*watcher(args)),
+        None => spider::load(&server, &options, &*watcher(args)),
         Some(path) => {
             let file = ReportFile::create(path, &options)?;
             let recorder = Recorder::new(watcher(args));
-            let outcome = load::load(&server, &options, &recorder);
+            let outcome = spider::load(&server, &options, &recorder);
             file.write(&recorder, outcome.as_ref().map(Told::One));
             outcome
         }
@@ -104,11 +104,11 @@ pub(crate) fn plan(args: &LoadArgs, target: &TableName) -> Result<u8, Failure> {
         Ok(visit) => {
             tuned::recover(&visit.connect, args.state_dir.as_deref());
             ::load::evaluate_expressions(&visit.connect, slice::from_mut(&mut options))?;
-            load::plan(Some(&visit.connect), &options)?
+            spider::plan(Some(&visit.connect), &options)?
         }
         Err(sandbox) => load::Plan {
             server: format!("a sandbox, to be made in {}", sandbox.dir().display()),
-            ..load::plan(None, &options)?
+            ..spider::plan(None, &options)?
         },
     };
     let mut out = std::io::stdout().lock();

@@ -44,7 +44,7 @@ pub(crate) fn run(args: &LoadArgs, database: &str) -> Result<u8, Failure> {
     signals::watch(&tables[0].interrupt, args.quiet)?;
     let load = |progress: &dyn Progress| match &lines {
         Some(lines) => load::load_lines(&server, &tables, lines, progress),
-        None if args.each => load::load_each(&server, &tables, progress),
+        None if args.each => spider::load_each(&server, &tables, progress),
         None => load::load_several(&server, &tables, progress),
     };
     let report = match &args.report {
@@ -80,7 +80,7 @@ pub(crate) fn plan(args: &LoadArgs, database: &str) -> Result<u8, Failure> {
     let Ok(visit) = connect::visit(&args.connect)? else { return Err(no_tables(database)) };
     tuned::recover(&visit.connect, args.state_dir.as_deref());
     ::load::evaluate_expressions(&visit.connect, &mut tables)?;
-    let mut plan = load::plan_several(&visit.connect, &tables, args.each)?;
+    let mut plan = spider::plan_several(&visit.connect, &tables, args.each)?;
     plan.notes.extend(lines.as_ref().and_then(|lines| entities_note(lines, &tables)));
     let mut out = io::stdout().lock();
     if args.json {

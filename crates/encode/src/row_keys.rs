@@ -88,7 +88,7 @@ impl KeyPlan {
 
     /// Plans no keys, but these columns alone, each once: what [`KeyReader::stored`] gives of each, by its
     /// place among them.
-    pub(crate) fn of_columns(columns: &[&BoundColumn], zero_is_value: bool) -> KeyPlan {
+    pub fn of_columns(columns: &[&BoundColumn], zero_is_value: bool) -> KeyPlan {
         let mut plan = KeyPlan::default();
         for bound in columns {
             plan.column(bound, zero_is_value);

@@ -81,7 +81,7 @@ impl Error {
     }
 
     /// What befell a shard, unless somebody asked for the end.
-    pub(crate) fn shard(name: &str, error: server::Error) -> Error {
+    pub fn shard(name: &str, error: server::Error) -> Error {
         match error {
             error @ server::Error::Interrupted => error.into(),
             error => Error::Shard { name: name.to_owned(), error },

@@ -7,7 +7,7 @@
 //!
 //! In reading order: [`options`] is what is asked for, `columns` what of the table is written, `layout` how, `definition` the CREATE TABLE of SQL files;
 //! `text` rows in that layout; `direct` rows from the table's file, `held` by a lock, `select` rows by SELECT with
-//! its `ranges` or from `shards`; `ordered` threads that make text, which a `packer`
+//! its `ranges` or from other `places`; `ordered` threads that make text, which a `packer`
 //! compresses, and the one that writes it, `output` its files, each a `part_file`, and whoever watches is `told`; [`report`] is what came of it, [`error`]
 //! what did not.
 
@@ -24,10 +24,10 @@ mod ordered;
 mod output;
 mod packer;
 mod part_file;
+mod places;
 mod ranges;
 pub mod report;
 mod select;
-mod shards;
 mod text;
 mod told;
 
@@ -40,7 +40,9 @@ use values::Family;
 
 pub use error::Error;
 pub use options::{Compression, ExportOptions, Format, Place, Split, Way};
+pub use places::{PlaceReader, Places, PlacesRead};
 pub use report::ExportReport;
+pub use select::{DENIED, begin_snapshot};
 
 use crate::columns::Columns;
 use crate::direct::Direct;
@@ -60,10 +62,11 @@ const FAILURE: &str = "a failure";
 pub fn export(
     connect: &ConnectOptions,
     options: &ExportOptions,
+    places: Option<&dyn Places>,
     progress: &dyn Progress,
 ) -> Result<ExportReport, Error> {
     let begun = Instant::now();
-    let outcome = run(connect, options, progress, begun);
+    let outcome = run(connect, options, places, progress, begun);
     match (outcome, options.interrupt.requested()) {
         // What the wish to stop ended is no failure of its own.
         (Err(Error::Server(_) | Error::Abandoned), Some(by)) if by != FAILURE => {
@@ -76,6 +79,7 @@ pub fn export(
 fn run(
     connect: &ConnectOptions,
     options: &ExportOptions,
+    places: Option<&dyn Places>,
     progress: &dyn Progress,
     begun: Instant,
 ) -> Result<ExportReport, Error> {
@@ -107,7 +111,7 @@ fn run(
     let told = Told::new(progress);
     let to = (&layout, &mut output, told);
     let Read { path, why, rows, threads } =
-        read(&mut session, (&table, &columns), to, options, &mut notes)?;
+        read(&mut session, (&table, &columns), to, (options, places), &mut notes)?;
     let Finished { files, bytes, file_bytes } = output.finish()?;
     let seconds = begun.elapsed().as_secs_f64();
     Ok(ExportReport {
@@ -142,7 +146,7 @@ fn read(
     session: &mut Session,
     (table, columns): (&Table, &Columns),
     (layout, output, mut told): (&Layout, &mut Output<'_>, Told<'_>),
-    options: &ExportOptions,
+    (options, places): (&ExportOptions, Option<&dyn Places>),
     notes: &mut Vec<String>,
 ) -> Result<Read, Error> {
     let end = || options.interrupt.request(FAILURE);
@@ -167,7 +171,7 @@ fn read(
             Err(reasons) => reasons,
         },
     };
-    let (mut select, why) = selected(session, table, columns, options, &reasons)?;
+    let (mut select, why) = selected(session, (table, columns), (options, places), &reasons)?;
     notes.append(&mut select.notes);
     let watched = select.servers.iter().map(|connect| options.interrupt.watch(connect));
     let _watchers: Vec<_> = watched.collect();
@@ -179,35 +183,26 @@ fn read(
     Ok(Read { path: "select", why, rows: told.rows, threads })
 }
 
-/// Rows by SELECT, of a Spider table from its shards if that can be; and why so.
+/// Rows by SELECT, from each place of the table if that can be; and why so.
 fn selected(
     session: &mut Session,
-    table: &Table,
-    columns: &Columns,
-    options: &ExportOptions,
+    (table, columns): (&Table, &Columns),
+    (options, places): (&ExportOptions, Option<&dyn Places>),
     reasons: &[String],
 ) -> Result<(Select, String), Error> {
     select::check_condition(session, table, options)?;
     let why = format!("rows come by SELECT: {}", reasons.join("; "));
-    if !shards::is_spider(table) {
+    let Some(places) = places.filter(|places| places.claims(table)) else {
         return Ok((Select::begin(session, table, columns, options)?, why));
-    }
-    match shards::begin(session, table, columns, options)? {
-        Ok(select) => {
-            let count = select.sessions.len();
-            let why = format!("rows come by SELECT from {count} shards, all of one moment");
-            Ok((select, why))
-        }
-        Err(in_the_way) => {
+    };
+    Ok(match places.begin(session, table, options)? {
+        PlacesRead::Each(readers, why) => (Select::of_places(readers, columns, options), why),
+        PlacesRead::Through(why_through, note) => {
             let mut select = Select::begin(session, table, columns, options)?;
-            select.notes.push(
-                "rows come through the head, which asks one shard after the other: those of each are of a moment \
-                 of its own"
-                    .to_owned(),
-            );
-            Ok((select, format!("{why}; through the head: {in_the_way}")))
+            select.notes.push(note);
+            (select, format!("{why}; {why_through}"))
         }
-    }
+    })
 }
 
 /// What a load of the files has to be told.

@@ -85,8 +85,8 @@ pub struct ExportOptions {
     pub time_zone: String,
     /// Seconds to wait for others who hold the table. Default: 60.
     pub lock_wait_seconds: u32,
-    /// Addresses of servers that have partitions of a Spider table, by their names. Default: those that the
-    /// head knows.
+    /// Addresses of servers that have partitions of the table, by their names. Default: those that the
+    /// table's server knows.
     pub shard_addresses: Vec<(String, String)>,
     /// What ends it before its time.
     pub interrupt: Interrupt,

@@ -15,6 +15,7 @@ use crate::error::Error;
 use crate::layout::{Kind, Layout, without_zerofill};
 use crate::options::ExportOptions;
 use crate::ordered::{Sink, Turns, Worker};
+use crate::places::PlaceReader;
 use crate::ranges::{Ranges, ranges};
 use crate::text::{Chunk, RowText};
 
@@ -84,6 +85,22 @@ impl Select {
         Ok(Select { sessions, statements, notes, ..Select::default() })
     }
 
+    /// Reads each place by its own connection.
+    pub(crate) fn of_places(
+        readers: Vec<PlaceReader>,
+        columns: &Columns,
+        options: &ExportOptions,
+    ) -> Select {
+        let mut select = Select { turns: Turns::Chunks, ..Select::default() };
+        for PlaceReader { session, table, name, connect } in readers {
+            select.sessions.push(session);
+            select.statements.push(statement(&table, columns, options, None));
+            select.places.push(name);
+            select.servers.push(connect);
+        }
+        select
+    }
+
     /// Those that read, and of how many parts.
     pub(crate) fn workers<'a>(
         self,
@@ -116,11 +133,8 @@ fn transaction(session: &Session) -> Result<Session, server::Error> {
     Ok(reader)
 }
 
-/// The same, and nobody alters the table before it ends.
-pub(crate) fn begin_snapshot(
-    session: &Session,
-    table: &TableName,
-) -> Result<Session, server::Error> {
+/// Begins a transaction that sees the rows as they are now; nobody alters the table before it ends.
+pub fn begin_snapshot(session: &Session, table: &TableName) -> Result<Session, server::Error> {
     let mut reader = transaction(session)?;
     reader.query(&format!("SELECT 1 FROM {base} LIMIT 1", base = table.base()))?;
     Ok(reader)
@@ -135,7 +149,7 @@ enum Lock {
 }
 
 /// Server errors of an account that lacks a right.
-pub(crate) const DENIED: [u16; 4] = [1044, 1045, 1142, 1227];
+pub const DENIED: [u16; 4] = [1044, 1045, 1142, 1227];
 
 /// Keeps the table from being written to until UNLOCK TABLES; whoever has written to it has ended by then.
 fn lock(session: &mut Session, table: &Table, options: &ExportOptions) -> Result<Lock, Error> {
@@ -173,7 +187,7 @@ pub(crate) fn check_condition(
     })
 }
 
-pub(crate) fn statement(
+fn statement(
     table: &Table,
     columns: &Columns,
     options: &ExportOptions,

@@ -26,14 +26,14 @@ pub use load::{
     LoadOptions, LoadPath, Mode, OnDuplicate, Plan, Position, Progress, Refused, RejectTally,
     Replicas, Report, ResourceLimits, RowOptions, RowRules, ServerOptions, SeveralPlan,
     SeveralReport, Snapshot, Stage, carry_keys_over, charset, check, check_lines,
-    default_state_dir, evaluate_expressions, jobs, load, load_each, load_from, load_lines,
-    load_several, plan, plan_several,
+    default_state_dir, evaluate_expressions, jobs, load_lines, load_several,
 };
 pub use server::sandbox::Status;
 pub use server::{
     ConnectOptions, Encryption, OptionFiles, Sandbox, SandboxOptions, TlsOptions, Verify,
 };
 pub use sources::{Dialect, Encoding, Preset, expand};
+pub use spider::{load, load_each, load_from, plan, plan_several};
 
 /// Rows of the caller's own.
 pub mod source {
@@ -52,7 +52,6 @@ pub mod replay {
 
 /// Rows of a table to files.
 pub mod export {
-    pub use export::{
-        Compression, Error, ExportOptions, ExportReport, Format, Place, Split, Way, export,
-    };
+    pub use export::{Compression, Error, ExportOptions, ExportReport, Format, Place, Split, Way};
+    pub use spider::export;
 }

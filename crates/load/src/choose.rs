@@ -27,8 +27,9 @@ use crate::estimate::Estimate;
 use crate::partitioned::{Partitioned, Scope};
 use crate::speeds::Speeds;
 
-pub(crate) use self::look::{Chosen, Decision, Purpose, decide, decide_without_building, foresee};
-pub(crate) use self::objections::not_empty;
+pub use self::look::Chosen;
+pub(crate) use self::look::{Decision, Purpose, decide, decide_without_building, foresee};
+pub use self::objections::not_empty;
 pub use self::refused::Refused;
 
 /// Measured speeds of this machine, and the memory that a load may use.

@@ -13,7 +13,7 @@ use server::ConnectOptions;
 
 /// A job from the first line of its journal to the last: `work` is done with connections that end
 /// when they are asked to, and what it waits for is told.
-pub(crate) fn job<T>(
+pub fn job<T>(
     connect: &ConnectOptions,
     options: &LoadOptions,
     target: &str,

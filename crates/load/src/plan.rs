@@ -6,7 +6,7 @@ use encode::input;
 use encode::inspected::Inspected;
 use job::error::Error;
 use job::memory::Memory;
-use job::options::{InputOptions, LoadOptions, LoadPath, Mode, OnDuplicate, ServerOptions};
+use job::options::{InputOptions, LoadOptions, LoadPath, OnDuplicate, ServerOptions};
 use job::report::{EngineReport, ShardReport};
 use job::space::free_bytes;
 use schema::{ForeignKey, KeyEnd, Table, TableName};
@@ -22,7 +22,7 @@ use crate::ddl;
 use crate::estimate::Estimate;
 use crate::foreseen;
 use crate::least;
-use crate::shards::{self, Planned};
+use crate::places::{Places, PlacesPlan};
 use crate::taken::{lock, no_table};
 
 /// Tables that a note names.
@@ -80,14 +80,19 @@ pub fn check(options: &LoadOptions) -> Result<(), Error> {
 /// Says what [`crate::load`] would do. Changes nothing. Without `connect` there is no server yet.
 ///
 /// Errors: the options that a load would refuse too.
-pub fn plan(connect: Option<&ConnectOptions>, options: &LoadOptions) -> Result<Plan, Error> {
-    planned(connect, options).map(|(plan, _)| plan)
+pub fn plan(
+    connect: Option<&ConnectOptions>,
+    options: &LoadOptions,
+    places: Option<&dyn Places>,
+) -> Result<Plan, Error> {
+    planned(connect, options, places).map(|(plan, _)| plan)
 }
 
 /// The same, and what was seen of table and input on the way that would be taken.
 pub(crate) fn planned(
     connect: Option<&ConnectOptions>,
     options: &LoadOptions,
+    places: Option<&dyn Places>,
 ) -> Result<(Plan, Option<Inspected>), Error> {
     let (memory, mut source) = input::open_files(options)?;
     let connect = connect.map(|connect| reached(connect, options));
@@ -115,9 +120,9 @@ pub(crate) fn planned(
         Ok((target, decision, _)) => (target, decision),
         Err(against) => {
             let mut target = lock(session, options, None)?;
-            if targets::shards::is_spider(&target.table) {
-                let planned = shards::planned(&mut target, &reached, options, &mut *source)?;
-                return Ok((plan.of_shards(planned, options), None));
+            if let Some(places) = places.filter(|places| places.claims(&target.table)) {
+                let planned = places.plan(&mut target, &reached, options, &mut *source)?;
+                return Ok((plan.of_places(planned), None));
             }
             target.unsupported.extend(against.into_iter().map(Unsupported::NamedReplica));
             let decision = choose::decide(&mut target, options, &memory, &mut *source, purpose)?;
@@ -197,34 +202,10 @@ impl Plan {
         })
     }
 
-    /// For a table whose partitions are tables of other servers.
-    fn of_shards(mut self, planned: Planned, options: &LoadOptions) -> Plan {
-        let Planned { shards, against, notes } = planned;
-        self.notes.extend(notes);
-        let bytes = self.input_bytes / shards.len().max(1) as u64;
-        self.shards = shards;
-        if !against.is_empty() {
-            self.path = Some(LoadPath::Insert.name());
-            self.why = shards::why_through_head(&against);
-            self.landing = Some(match options.mode {
-                Mode::Append => {
-                    "rows go through the head into a new table, and from there, by a branch of one \
-                                 transaction on each shard, into the tables that are there"
-                        .to_owned()
-                }
-                Mode::Insert | Mode::Replace => {
-                    "rows go through the head, into a new table that then takes the old one's place"
-                        .to_owned()
-                }
-            });
-            let refused = |reason| Refused { path: "shards", reason };
-            self.refused.extend(against.into_iter().map(refused));
-            return self;
-        }
-        self.path = Some("shards");
-        self.why = shards::why(options.mode, self.shards.len());
-        self.notes.extend(shards::notes(options.mode, bytes));
-        self
+    /// For a table whose rows are in other places.
+    fn of_places(self, planned: PlacesPlan) -> Plan {
+        let PlacesPlan { path, why, landing, refused, places, notes } = planned;
+        Plan { path: Some(path), why, landing, refused, shards: places, notes, ..self }
     }
 
     /// For a table that is there, where the same command loads some others.

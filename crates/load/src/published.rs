@@ -62,8 +62,8 @@ pub(crate) fn settle(
     Ok(settled)
 }
 
-/// The same of a target whose rows are on other servers, where the caller removes what killed loads have left.
-pub(crate) fn settle_shards(
+/// The same of a target whose rows are in other places, where the caller removes what killed loads have left.
+pub(crate) fn settle_places(
     target: &mut Lock,
     options: &LoadOptions,
     text: &str,

@@ -6,7 +6,7 @@ use std::sync::mpsc::Sender;
 use encode::input;
 use job::error::Error;
 use job::memory::Memory;
-use job::options::{LoadOptions, LoadPath, Mode, RowOptions};
+use job::options::{LoadOptions, LoadPath, RowOptions};
 use job::pool;
 use job::progress::{Progress, Stage};
 use job::report::Report;
@@ -23,21 +23,22 @@ use crate::ddl::{self, Made};
 use crate::fill::Filling;
 use crate::forecast::Forecast;
 use crate::journaled::job;
+use crate::places::{Inspection, LoadPlaces, Places};
 use crate::published::{self, Settled};
-use crate::shards::{self, Looked, Sharded};
 use crate::speeds::Speeds;
 use crate::taken::lock;
 
-/// Loads files into a table: all of it, or nothing.
+/// Loads files into a table: all of it, or nothing. `places` loads the tables that it claims.
 ///
 /// Errors leave the target as it was, unless they say how many rows were appended.
 pub fn load(
     connect: &ConnectOptions,
     options: &LoadOptions,
+    places: Option<&dyn Places>,
     progress: &dyn Progress,
 ) -> Result<Report, Error> {
     let (memory, source) = input::open_files(options)?;
-    load_input(connect, options, progress, &memory, source)
+    load_input(connect, options, places, progress, &memory, source)
 }
 
 /// The same with the rows of a source that nothing was read of yet, in place of files. Of the
@@ -52,26 +53,30 @@ pub fn load_from(
     connect: &ConnectOptions,
     options: &LoadOptions,
     mut source: Box<dyn Source>,
+    places: Option<&dyn Places>,
     progress: &dyn Progress,
 ) -> Result<Report, Error> {
     let (memory, options) = input::adopt(options, &mut *source)?;
-    load_input(connect, &options, progress, &memory, source)
+    load_input(connect, &options, places, progress, &memory, source)
 }
 
-/// The same with the rows of a source that are some of those of the files that options name.
-fn load_part(
+/// Loads some rows of the files that the options name into the table of one place.
+///
+/// Errors: as [`load`].
+pub fn load_part(
     connect: &ConnectOptions,
     options: &LoadOptions,
     mut source: Box<dyn Source>,
     progress: &dyn Progress,
 ) -> Result<Report, Error> {
     let memory = input::adopt_part(options, &mut *source)?;
-    load_input(connect, options, progress, &memory, source)
+    load_input(connect, options, None, progress, &memory, source)
 }
 
 fn load_input(
     connect: &ConnectOptions,
     options: &LoadOptions,
+    places: Option<&dyn Places>,
     progress: &dyn Progress,
     memory: &Memory,
     source: Box<dyn Source>,
@@ -89,7 +94,7 @@ fn load_input(
             rows: RowOptions { rejects, ..options.rows.clone() },
             ..options.clone()
         };
-        let mut report = run(connect, options, forecast, memory, source, steps, told)?;
+        let mut report = run(connect, options, places, forecast, memory, source, steps, told)?;
         if report.rejects_file.is_none() {
             report.rejects_file = options.rows.rejects.clone().filter(|_| report.rejects > 0);
         }
@@ -113,6 +118,7 @@ pub(crate) fn remove_empty(rejects: &Path) {
 fn run(
     connect: &ConnectOptions,
     options: &LoadOptions,
+    places: Option<&dyn Places>,
     progress: &Forecast<'_>,
     memory: &Memory,
     mut source: Box<dyn Source>,
@@ -122,10 +128,10 @@ fn run(
     let text = steps.target().to_owned();
     let found = steps.step_or_undo(
         Stage::Inspect,
-        || inspect(connect, options, memory, &mut *source, &told, &text),
+        || inspect(connect, options, places, memory, &mut *source, &told, &text),
         |found| match found {
             Found::One(mut inspected) => undo(&mut inspected.target, &inspected.made, options),
-            Found::In(..) | Found::Shards(_) => {}
+            Found::In(..) | Found::Placed(_) => {}
         },
     )?;
     let Inspected { mut target, made, mut chosen, copies, settled } = match found {
@@ -133,10 +139,7 @@ fn run(
         Found::In(mut target, settled) => {
             return Ok(settled.finish_own(&mut target, connect, options, steps));
         }
-        Found::Shards(looked) => {
-            return Sharded { connect, options, load_table: load_part, progress, steps }
-                .load(*looked, source);
-        }
+        Found::Placed(load) => return load(source, progress, steps),
     };
     let path = if copies.is_some() { LoadPath::Direct } else { options.path };
     let options = &LoadOptions { path, ..options.clone() };
@@ -212,24 +215,25 @@ struct Inspected {
 }
 
 /// Where the rows of the target are.
-enum Found {
+enum Found<'r> {
     /// In one table.
     One(Box<Inspected>),
     /// In it already: all that are to be loaded.
     In(Box<Lock>, Box<Settled>),
-    /// In tables of other servers.
-    Shards(Box<Looked>),
+    /// In other places, which are loaded by this.
+    Placed(LoadPlaces<'r>),
 }
 
 /// Takes the target, chooses the way into it, and removes what a killed load left.
-fn inspect(
-    connect: &ConnectOptions,
-    options: &LoadOptions,
+fn inspect<'r>(
+    connect: &'r ConnectOptions,
+    options: &'r LoadOptions,
+    places: Option<&dyn Places>,
     memory: &Memory,
     source: &mut dyn Source,
     told: &Sender<String>,
     text: &str,
-) -> Result<Found, Error> {
+) -> Result<Found<'r>, Error> {
     let (mut against, mut settled) = (Vec::new(), Settled::default());
     if copies::are_asked_for(options) {
         let mut target = lock(Session::connect(connect)?, options, Some(told))?;
@@ -260,8 +264,15 @@ fn inspect(
             return Err(error);
         }
     };
-    if targets::shards::is_spider(&target.table) {
-        return inspect_shards(target, connect, options, source, text);
+    if let Some(places) = places.filter(|places| places.claims(&target.table)) {
+        let settle = &mut |target: &mut Lock| {
+            settled = published::settle_places(target, options, text)?;
+            Ok(settled.is_in)
+        };
+        return Ok(match places.inspect(target, connect, options, source, settle)? {
+            Inspection::Loaded(target) => Found::In(target, Box::new(settled)),
+            Inspection::Ready(load) => Found::Placed(load),
+        });
     }
     target.unsupported.extend(against.into_iter().map(Unsupported::NamedReplica));
     let chosen = pool::catch(|| {
@@ -285,34 +296,6 @@ fn inspect(
             Err(error)
         }
     }
-}
-
-/// The same of a target whose rows are on other servers.
-fn inspect_shards(
-    mut target: Lock,
-    connect: &ConnectOptions,
-    options: &LoadOptions,
-    source: &mut dyn Source,
-    text: &str,
-) -> Result<Found, Error> {
-    // A table with rows is refused by what follows.
-    let inserts = options.mode == Mode::Insert;
-    if inserts {
-        let settled = published::settle_shards(&mut target, options, text)?;
-        if settled.is_in {
-            return Ok(Found::In(Box::new(target), Box::new(settled)));
-        }
-    }
-    let mut looked = shards::look(target, connect, options, source)?;
-    // What the head says of rows that were added says more than a journal.
-    if !inserts && !looked.is_in_already() {
-        let settled = published::settle_shards(&mut looked.target, options, text)?;
-        if settled.is_in {
-            shards::sweep(connect, options, &mut looked)?;
-            return Ok(Found::In(Box::new(looked.target), Box::new(settled)));
-        }
-    }
-    Ok(Found::Shards(Box::new(looked)))
 }
 
 /// Takes back what a load made that ends before its shadow.

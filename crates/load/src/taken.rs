@@ -11,7 +11,7 @@ use server::Session;
 use targets::{Lock, LockOptions};
 
 /// Takes the target for this load alone; `told` hears of locks that are waited for.
-pub(crate) fn lock(
+pub fn lock(
     session: Session,
     options: &LoadOptions,
     told: Option<&Sender<String>>,

@@ -98,16 +98,16 @@ fn loads(server: &TestServer, engine: &str, variable: &str, bytes: u64) {
         (&one, LoadPath::Insert, Mode::Append, 2 * ROWS),
         (&one, LoadPath::Stream, Mode::Replace, ROWS),
     ] {
-        let report = load::load(&connect, &options(file, path, mode), &()).unwrap();
+        let report = load::load(&connect, &options(file, path, mode), None, &()).unwrap();
         assert_eq!(report.engine.map(|engine| engine.name), Some(engine));
         rows(expected);
     }
     let atomic = LoadOptions { atomic: true, ..options(&other, LoadPath::Insert, Mode::Append) };
-    let told = load::load(&connect, &atomic, &()).unwrap_err().to_string();
+    let told = load::load(&connect, &atomic, None, &()).unwrap_err().to_string();
     assert!(told.contains("raise that, or load without --atomic in portions"), "{told}");
     rows(ROWS);
     session.exec(&format!("SET GLOBAL {variable}=100000000")).unwrap();
-    assert_eq!(load::load(&connect, &atomic, &()).unwrap().rows, ROWS);
+    assert_eq!(load::load(&connect, &atomic, None, &()).unwrap().rows, ROWS);
 }
 
 #[test]

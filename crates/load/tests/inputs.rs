@@ -266,7 +266,7 @@ fn a_source_of_somebody_elses_loads_as_files_do() {
         let source = FileSource::new(&paths, &Dialect::csv(), options).unwrap();
         // What these files are, only the source knows.
         let options = server.options(&db, name, Vec::new());
-        load::load_from(&server.connect_options(), &options, Box::new(source), &()).unwrap()
+        load::load_from(&server.connect_options(), &options, Box::new(source), None, &()).unwrap()
     };
     // Several at once in one process.
     std::thread::scope(|scope| {

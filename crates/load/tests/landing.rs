@@ -270,14 +270,14 @@ fn an_account_that_may_only_insert_loads_in_one_transaction() {
         options.path = path;
         db.sql(&format!("REVOKE ALL PRIVILEGES, GRANT OPTION FROM {user}"));
         db.sql(&format!("GRANT SELECT ON {}.t TO {user}", db.name));
-        let error = load::load(&connect, &options, &()).unwrap_err().to_string();
+        let error = load::load(&connect, &options, None, &()).unwrap_err().to_string();
         let grant = format!("GRANT INSERT ON `{}`.`t` TO `{user}`@`%`", db.name);
         assert!(error.contains(&grant), "{error}");
         db.sql(&grant);
-        let report = load::load(&connect, &options, &()).unwrap();
+        let report = load::load(&connect, &options, None, &()).unwrap();
         assert_eq!((report.rows, report.logical.unwrap().landing), (500, "whole"));
         options.mode = Mode::Replace;
-        let error = load::load(&connect, &options, &()).unwrap_err().to_string();
+        let error = load::load(&connect, &options, None, &()).unwrap_err().to_string();
         assert!(error.contains(&grant.replace("INSERT", "DELETE")), "{error}");
         assert_eq!(db.number("SELECT COUNT(*) FROM t"), 500);
         // As the report of the load had it.
@@ -290,7 +290,7 @@ fn an_account_that_may_only_insert_loads_in_one_transaction() {
         ] {
             db.sql(&grant);
         }
-        let report = load::load(&connect, &options, &()).unwrap();
+        let report = load::load(&connect, &options, None, &()).unwrap();
         assert_eq!((report.rows, report.logical.unwrap().landing), (500, "shadow"));
         db.sql("DELETE FROM t");
         assert_eq!(db.tables(), ["t"]);

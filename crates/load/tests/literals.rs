@@ -262,7 +262,7 @@ fn check(server: &Server, literals: &[String], charset: &str, sql_mode: &str) ->
             SqlReader::open(std::slice::from_ref(&path), SqlOptions::default()).unwrap();
         reader.next().unwrap().unwrap();
         let (run, handback) = reader.into_run(ReadAs::default()).unwrap();
-        load::load_from(&server.connect_options(), &options, Box::new(run), &())
+        load::load_from(&server.connect_options(), &options, Box::new(run), None, &())
             .unwrap_or_else(|error| panic!("{way:?} {charset} {sql_mode}: {error}"));
         assert!(handback.wait().unwrap().next().unwrap().is_none());
         wrong.extend(compare(&mut db, literals, &format!("{way:?} {charset} {sql_mode}")));

@@ -129,7 +129,7 @@ impl<'a> Scene<'a> {
         scene.reset();
         scene.old = scene.rows();
         scene.requests = scene.proxy.requests_of(|| {
-            load::load(&scene.connect, &scene.options, &()).unwrap();
+            load::load(&scene.connect, &scene.options, None, &()).unwrap();
         });
         scene.new = scene.rows();
         let kept = if way.mode == Mode::Append { scene.old.len() } else { 0 };
@@ -177,7 +177,7 @@ impl<'a> Scene<'a> {
             *meets.lock().unwrap() = Some(request.clone());
             fate
         });
-        let outcome = load::load(&self.connect, &self.options, &());
+        let outcome = load::load(&self.connect, &self.options, None, &());
         self.proxy.let_pass();
         let met = met.lock().unwrap().take();
         let met = met
@@ -211,7 +211,7 @@ impl<'a> Scene<'a> {
     fn again(&mut self, what: &str) {
         let is_new = self.rows() == self.new;
         if !is_new || self.way.mode == Mode::Replace {
-            let outcome = load::load(&self.connect, &self.options, &());
+            let outcome = load::load(&self.connect, &self.options, None, &());
             assert!(outcome.is_ok(), "{what}: then {outcome:?}");
             assert_eq!(self.rows(), self.new, "{what}");
             assert_eq!(self.db.tables(), ["t"], "{what}: then {outcome:?}");

@@ -135,7 +135,7 @@ fn unfit_servers_are_refused_by_name() {
         let mut options = load::LoadOptions::new(vec![input], &database, "b");
         options.state_dir = test_server.dir().join("state");
         options.path = load::LoadPath::Direct;
-        let error = load::load(&test_server.options(), &options, &()).unwrap_err();
+        let error = load::load(&test_server.options(), &options, None, &()).unwrap_err();
         assert!(error.to_string().contains(feature), "{error}");
         assert!(matches!(error, Error::Unfit { .. }), "{error}");
         let tables = session.query(&format!("SHOW TABLES FROM {database}")).unwrap();

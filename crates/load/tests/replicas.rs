@@ -40,7 +40,7 @@ impl Place {
             (0..2).map(|replica| self.cluster.address(replica)).collect();
         let bytes = std::fs::metadata(&self.file).unwrap().len();
         options.limits.batches.bytes_per_second_max = Some(bytes / 6);
-        let report = load::load(&self.cluster.options(), &options, progress).unwrap();
+        let report = load::load(&self.cluster.options(), &options, None, progress).unwrap();
         assert_eq!(report.rows, ROWS);
         report
     }

@@ -36,7 +36,7 @@ impl Scene {
         let mut options = LoadOptions::new(vec![input], &database, "nk");
         options.state_dir = server.dir().join("state");
         options.path = LoadPath::Direct;
-        let report = load::load(&server.options(), &options, &()).unwrap();
+        let report = load::load(&server.options(), &options, None, &()).unwrap();
         assert_eq!((report.rows, report.path), (ROWS as u64, "direct"));
         Some(Scene { server, session, database, rows: ROWS })
     }

@@ -20,7 +20,7 @@ fn a_table_is_replaced_where_statistics_of_another_have_its_name() {
             let mut options = LoadOptions::new(vec![input.clone()], &database, "t");
             options.state_dir = server.dir().join("state");
             (options.path, options.mode) = (path, Mode::Replace);
-            let report = load::load(&server.options(), &options, &());
+            let report = load::load(&server.options(), &options, None, &());
             assert_eq!(report.unwrap().rows, 3, "{path:?} {is_kept}");
         }
         let tables = session.query(&format!("SHOW TABLES FROM {database}")).unwrap();
@@ -48,7 +48,7 @@ fn a_table_with_an_option_that_the_server_forgets_is_loaded() {
         let mut options = LoadOptions::new(vec![input.clone()], &database, "t");
         options.state_dir = server.dir().join("state");
         (options.path, options.mode) = (path, Mode::Replace);
-        let report = load::load(&server.options(), &options, &()).unwrap();
+        let report = load::load(&server.options(), &options, None, &()).unwrap();
         assert_eq!(report.rows, 2, "{path:?}");
         assert_eq!(made(&mut session), before, "{path:?}");
     }

@@ -187,7 +187,7 @@ fn text(columns: &Columns, zone: &Zone) -> Vec<u8> {
 
 fn load(server: &Server, options: &LoadOptions, source: &Columns) -> Report {
     let source = Box::new(source.clone());
-    load::load_from(&server.connect_options(), options, source, &()).unwrap()
+    load::load_from(&server.connect_options(), options, source, None, &()).unwrap()
 }
 
 fn checksum(db: &mut Db, table: &str) -> String {

@@ -168,7 +168,7 @@ fn the_numbers_that_a_table_goes_on_with_are_those_of_a_load_of_it_alone() {
             let reports = match is_alone {
                 true => tables
                     .iter()
-                    .map(|options| load::load(&scene.connect, options, &()).unwrap())
+                    .map(|options| load::load(&scene.connect, options, None, &()).unwrap())
                     .collect(),
                 false => load::load_several(&scene.connect, &tables, &()).unwrap().tables,
             };

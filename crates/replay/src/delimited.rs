@@ -26,9 +26,9 @@ pub(crate) fn load(filling: &Filling<'_>, rows: &TableRows) -> Result<Sent, Stop
     let counted = Counted::new(filling);
     let loaded = if is_coded(rows) {
         let (source, _) = source(filling, rows)?;
-        load::load_from(filling.connect, &options, source, &counted)
+        spider::load_from(filling.connect, &options, source, &counted)
     } else {
-        load::load(filling.connect, &options, &counted)
+        spider::load(filling.connect, &options, &counted)
     };
     counted.end(loaded, filling.is_shadow)
 }

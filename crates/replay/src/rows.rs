@@ -26,7 +26,7 @@ use crate::under_way::UnderWay;
 pub(crate) fn load(filling: &Filling<'_>, run: impl Source + 'static) -> Result<Sent, Stopped> {
     let options = options(filling).map_err(Stopped::Unfit)?;
     let counted = Counted::new(filling);
-    let loaded = load::load_from(filling.connect, &options, Box::new(run), &counted);
+    let loaded = spider::load_from(filling.connect, &options, Box::new(run), &counted);
     counted.end(loaded, filling.is_shadow)
 }
 

@@ -49,6 +49,11 @@ impl Engine {
             None => Engine::Other(name.to_owned()),
         }
     }
+
+    /// True for Spider, whose tables and partitions have their rows on other servers.
+    pub fn is_spider(&self) -> bool {
+        matches!(self, Engine::Other(name) if name.eq_ignore_ascii_case("SPIDER"))
+    }
 }
 
 /// As the server spells it; nothing for [`Engine::None`].

@@ -386,7 +386,7 @@ impl<'a> Work<'a> {
         let options = self.prepared.options;
         // Rows that are another server's: no savepoints, and by MariaDB's bulk protocol they go there one by
         // one.
-        let is_spider = targets::shards::is_spider(&target.table);
+        let is_spider = target.table.engine.is_spider();
         let form = match self.prepared.path {
             LoadPath::Insert if is_spider => Form::Tuples,
             LoadPath::Insert => {

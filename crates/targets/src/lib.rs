@@ -10,7 +10,7 @@
 //! for it; of several at once [`keeper`] holds all, and those that nobody works at are [`resting`];
 //! [`export`] has its rows read meanwhile, unless transactions are [`undecided`]; [`partitions`] are tried and filled one by one, and a `merged_partition` takes the place of one; `reach` connects; `leftovers` removes what a
 //! killed load left, of which `left` knows for many targets, and [`left_keys`] for all of a server; `followers` are locked with whom they refer to; [`carried_keys`] refer to the new table in place of the old one; `recover` goes on after a connection was lost; [`waiting`] is for locks of
-//! others, `backup` for backups; [`shards`] are tables of other servers, [`shards::branches`] the rows that these get by an append, and [`shards::decisions`] says whether they stay; `triggers` stay on the target; [`identity`] says whether another may take the
+//! others, `backup` for backups; `triggers` stay on the target; [`identity`] says whether another may take the
 //! target's place.
 
 #![forbid(unsafe_code)]
@@ -50,7 +50,6 @@ mod row_ids;
 mod scratch;
 pub mod secondary;
 pub mod shadow;
-pub mod shards;
 pub mod swap;
 pub mod swapped;
 pub mod take;
@@ -64,6 +63,7 @@ pub use keeper::Keeper;
 pub use leftovers::Proof;
 pub use lock::{Lock, LockOptions, RECONNECT_WAIT};
 pub use names::Names;
+pub use reach::ENDING_WAIT;
 pub use resting::{Connections, Resting};
 pub use shadow::Direct;
 pub use take::{refuse_any_put_aside, refuse_put_aside};

@@ -104,6 +104,11 @@ impl Lock {
         self.patience.watch(&mut self.session, |session| catalog::is_empty(session, &name))
     }
 
+    /// The longest wait for the locks of one statement.
+    pub fn lock_wait(&self) -> Duration {
+        self.patience.wait
+    }
+
     /// Runs a statement that may wait for locks, on our tables or the target.
     pub(super) fn exec(&mut self, sql: &str) -> Result<()> {
         self.exec_done(sql).map(drop)
@@ -130,7 +135,7 @@ impl Lock {
 
     /// Nobody has made the server read-only meanwhile. An administrator's account could write all
     /// the same, and would where a server is about to be given up for another.
-    pub(super) fn check_writable(&mut self) -> Result<()> {
+    pub fn check_writable(&mut self) -> Result<()> {
         match writes_kept_away(&mut self.session)?.first() {
             None => Ok(()),
             Some(&variable) => {

@@ -32,7 +32,7 @@ pub struct Names {
     pub row_ids: TableName,
     /// Which portions of a load by statements are in.
     pub ledger: TableName,
-    /// Which appends to shards are begun, and which of them are decided.
+    /// Which appends to tables of other servers are begun, and which of them are decided.
     pub appends: TableName,
     /// The server's named lock.
     pub lock: String,
@@ -170,7 +170,7 @@ pub(super) fn twin_name(target: &TableName, connection: u64) -> TableName {
 }
 
 /// A number that no other load gives: by time, process and connection, under a key from the system's random numbers.
-pub(super) fn token(connection: u64) -> u64 {
+pub fn token(connection: u64) -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     RandomState::new().hash_one((since.as_nanos(), std::process::id(), connection))
 }

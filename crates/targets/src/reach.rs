@@ -11,7 +11,7 @@ const STOPPING_WAIT: Duration = Duration::from_secs(3);
 const TRY_MIN: Duration = Duration::from_millis(50);
 const TRY_MAX: Duration = Duration::from_secs(2);
 /// A statement of a connection that was lost goes on until the server notices.
-pub(super) const ENDING_WAIT: Duration = Duration::from_secs(60);
+pub const ENDING_WAIT: Duration = Duration::from_secs(60);
 /// The server is full: too many connections, of all accounts or of this one.
 const ER_FULL: [u16; 3] = [1040, 1203, 1226];
 /// The server is going down.

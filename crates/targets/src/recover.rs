@@ -20,7 +20,7 @@ const CLEANUP_TRIES: usize = 2;
 
 impl Lock {
     /// A second connection: the one that was kept, or a new one as soon as the server has room.
-    pub(super) fn second(&mut self) -> Result<Session> {
+    pub fn second(&mut self) -> Result<Session> {
         if let Some(mut session) = self.spare.take()
             && session.is_alive()
         {

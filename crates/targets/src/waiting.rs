@@ -213,7 +213,7 @@ fn holder_text(row: &Row) -> Result<String> {
 }
 
 /// Who a connection is, for messages: `root@localhost, for 3 s`; empty when it cannot be seen.
-pub(crate) fn describe(session: &mut Session, id: u64) -> String {
+pub fn describe(session: &mut Session, id: u64) -> String {
     let sql = format!(
         "SELECT CONCAT(USER, '@', HOST, ', connected or busy for ', TIME, ' s') \
          FROM information_schema.PROCESSLIST WHERE ID={id}"

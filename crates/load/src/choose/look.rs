@@ -24,15 +24,17 @@ use crate::space;
 use crate::speeds::Speeds;
 
 /// A method, and everything that it begins with.
-pub(crate) struct Chosen {
+pub struct Chosen {
     /// Never [`LoadPath::Auto`].
-    pub(crate) path: LoadPath,
-    pub(crate) method: Method,
+    pub path: LoadPath,
+    /// The method on that path.
+    pub method: Method,
     /// Why that path.
-    pub(crate) why: String,
-    pub(crate) inspected: Inspected,
+    pub why: String,
+    /// What server and input say of the table.
+    pub inspected: Inspected,
     /// The table that rows are sent to; None on the direct path.
-    pub(crate) landing: Option<Landing>,
+    pub landing: Option<Landing>,
     /// Why rows are merged with one partition only, if so.
     pub(crate) one_partition: Option<String>,
     /// Seconds of the stages, where that can be told.

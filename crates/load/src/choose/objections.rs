@@ -257,7 +257,7 @@ fn against_replacing_whole_rows(facts: &Facts, input: &Input) -> Option<String> 
 
 /// The sentence for a table that has rows already; `was_swapped` if they are those of a load that
 /// was killed after its swap.
-pub(crate) fn not_empty(was_swapped: bool) -> String {
+pub fn not_empty(was_swapped: bool) -> String {
     let said = if was_swapped {
         "a load that was killed at its very end had put all its rows in; --mode replace would put this \
          input's in their place"

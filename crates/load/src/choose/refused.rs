@@ -6,7 +6,7 @@ use serde::Serialize;
 /// Why a way is not taken.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Refused {
-    /// `direct`, `stream` or `insert`; `shards` of rows that go through the head of a Spider table.
+    /// `direct`, `stream` or `insert`; `shards` of rows that do not go to each place by itself.
     pub path: &'static str,
     /// One sentence.
     pub reason: String,

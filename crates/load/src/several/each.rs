@@ -12,6 +12,7 @@ use server::{ConnectOptions, Session, catalog};
 use super::look::spelled;
 use super::order::{Waiting, order};
 use super::{SeveralReport, check_several};
+use crate::places::Places;
 use crate::run;
 
 /// Loads several tables of one database one after the other, parents before children, each by itself:
@@ -21,6 +22,7 @@ use crate::run;
 pub fn load_each(
     connect: &ConnectOptions,
     tables: &[LoadOptions],
+    places: Option<&dyn Places>,
     progress: &dyn Progress,
 ) -> Result<SeveralReport, Error> {
     check_several(tables)?;
@@ -33,7 +35,7 @@ pub fn load_each(
     for (number, options) in order.iter().map(|&at| &tables[at]).enumerate() {
         let table = format!("{}.{}", options.database, options.table);
         progress.table(&table, number + 1, tables.len());
-        match run::load(connect, options, progress) {
+        match run::load(connect, options, places, progress) {
             Ok(report) => reports.push(report),
             Err(error) => {
                 let done = reports.into_iter().map(|report| report.target).collect();

@@ -21,6 +21,7 @@ use super::order::{Waiting, largest_first, order, parents_first};
 use crate::choose::{self, Purpose, Refused};
 use crate::copies::are_asked_for;
 use crate::estimate::Estimate;
+use crate::places::Places;
 use crate::plan::{Foreseen, Plan, planned, reached};
 use crate::small;
 
@@ -69,9 +70,10 @@ pub fn plan_several(
     connect: &ConnectOptions,
     tables: &[LoadOptions],
     each: bool,
+    places: Option<&dyn Places>,
 ) -> Result<SeveralPlan, Error> {
     check_several(tables)?;
-    let mut looked = Looked::at(connect, tables)?;
+    let mut looked = Looked::at(connect, tables, places)?;
     let (order, plans) = looked.plan_all(each)?;
     let plans = if each { plans } else { one_way(plans, &order, &mut looked)? };
     let mut plans: Vec<Plan> = plans.into_iter().map(|(plan, _)| plan).collect();
@@ -126,6 +128,7 @@ fn one_way(
 /// other.
 struct Looked<'t> {
     connect: &'t ConnectOptions,
+    places: Option<&'t dyn Places>,
     tables: &'t [LoadOptions],
     /// Of all of them.
     names: Arc<HashSet<TableName>>,
@@ -144,7 +147,11 @@ struct Looked<'t> {
 }
 
 impl<'t> Looked<'t> {
-    fn at(connect: &'t ConnectOptions, tables: &'t [LoadOptions]) -> Result<Looked<'t>, Error> {
+    fn at(
+        connect: &'t ConnectOptions,
+        tables: &'t [LoadOptions],
+        places: Option<&'t dyn Places>,
+    ) -> Result<Looked<'t>, Error> {
         let mut session = Session::connect(&reached(connect, &tables[0]))?;
         let names = spelled(&mut session, tables)?;
         let there = catalog::spellings(&mut session, &tables[0].database, &names)?;
@@ -163,6 +170,7 @@ impl<'t> Looked<'t> {
         let mut looked = Looked {
             connect,
             tables,
+            places,
             names: Arc::new(names.into_iter().collect()),
             described: Vec::new(),
             are_copied: tables.iter().all(are_asked_for),
@@ -233,7 +241,7 @@ impl<'t> Looked<'t> {
     /// One of them, by these options.
     fn plan(&mut self, at: usize, options: LoadOptions) -> Result<Planned, Error> {
         if self.are_copied {
-            return planned(Some(self.connect), &options);
+            return planned(Some(self.connect), &options, self.places);
         }
         let (memory, mut source) = input::open_files(&options)?;
         let plan = Plan::of(&options, &*source, Some(&self.session))?;

@@ -81,7 +81,7 @@ fn an_engine_is_loaded_by_the_ways_that_its_rules_leave_open() {
         let scene = Scene::of(engine, way, &folder.path().join(format!("open{at}")));
         scene.requests();
         scene.reset();
-        let report = load::load(&scene.connect, &scene.options[0], &()).unwrap();
+        let report = load::load(&scene.connect, &scene.options[0], None, &()).unwrap();
         let logical = report.logical.unwrap();
         assert_eq!((report.path, logical.landing), (path, landing), "{engine:?} {way:?}");
         assert!(report.engine.is_some(), "{engine:?}");
@@ -94,7 +94,7 @@ fn what_an_engine_would_not_keep_is_refused_before_anything_is_done() {
     for (at, (engine, way, words)) in REFUSED.into_iter().enumerate() {
         let scene = Scene::of(engine, way, &folder.path().join(format!("refused{at}")));
         scene.reset();
-        let refused = load::load(&scene.connect, &scene.options[0], &()).unwrap_err();
+        let refused = load::load(&scene.connect, &scene.options[0], None, &()).unwrap_err();
         let told = refused.to_string();
         assert!(told.contains(words), "{engine:?} {way:?}: {told}");
         assert_eq!(refused.exit_status(), 2, "{engine:?} {way:?}: {told}");
@@ -106,7 +106,7 @@ fn what_an_engine_would_not_keep_is_refused_before_anything_is_done() {
     let atomic = Scene::of(Engine::PolarDbX, APPEND, &folder.path().join("atomic"));
     atomic.reset();
     let options = LoadOptions { atomic: true, ..atomic.options[0].clone() };
-    let told = load::load(&atomic.connect, &options, &()).unwrap_err().to_string();
+    let told = load::load(&atomic.connect, &options, None, &()).unwrap_err().to_string();
     assert!(told.contains("PolarDB-X (that one of all rows"), "{told}");
     // TiDB reads a file as it likes.
     let latin1 = Scene::of(TIDB, APPEND, &folder.path().join("latin1"));
@@ -115,7 +115,7 @@ fn what_an_engine_would_not_keep_is_refused_before_anything_is_done() {
         input: InputOptions { charset: "latin1".to_owned(), ..latin1.options[0].input.clone() },
         ..latin1.options[0].clone()
     };
-    assert_eq!(load::load(&latin1.connect, &options, &()).unwrap().path, "insert");
+    assert_eq!(load::load(&latin1.connect, &options, None, &()).unwrap().path, "insert");
 }
 
 /// Faults of each way: all of them in the soak.
@@ -165,14 +165,14 @@ fn portions_are_within_what_an_engine_takes_and_all_rows_at_once_are_refused() {
             let folder = folder.path().join(format!("small{at}-{which}"));
             let scene = Scene::of(engine, way, &folder);
             let options = many(&scene, &folder, MANY);
-            assert_eq!(load::load(&scene.connect, &options, &()).unwrap().rows, MANY);
+            assert_eq!(load::load(&scene.connect, &options, None, &()).unwrap().rows, MANY);
             scene.server.settle();
             let kept = if options.mode == Mode::Append { scene.old.len() } else { 0 };
             assert_eq!(scene.server.rows("n").unwrap().len(), MANY as usize + kept, "{engine:?}");
             // By one transaction it is told what to do, and nothing is in.
             let atomic = LoadOptions { atomic: true, mode: Mode::Append, ..options };
             scene.reset();
-            let told = load::load(&scene.connect, &atomic, &()).unwrap_err().to_string();
+            let told = load::load(&scene.connect, &atomic, None, &()).unwrap_err().to_string();
             assert!(told.contains("raise that, or load without --atomic in portions"), "{told}");
             scene.server.settle();
             assert_eq!(scene.server.rows("n").unwrap(), scene.old, "{engine:?}");
@@ -196,7 +196,7 @@ fn statements_are_within_what_an_engine_takes_however_many_rows_are_asked_for() 
             entry_bytes: 1 << 20,
             run_bytes: 1 << 20,
         });
-        assert_eq!(load::load(&scene.connect, &options, &()).unwrap().rows, rows);
+        assert_eq!(load::load(&scene.connect, &options, None, &()).unwrap().rows, rows);
         assert_eq!(scene.server.broken(), Vec::<String>::new(), "{engine:?}");
     }
 }

@@ -90,14 +90,14 @@ fn the_same_faults_come_to_the_same_with_a_stand_in_and_a_server() {
             let seen = {
                 scene.reset();
                 scene.server.judge(first(words, fate));
-                let loaded = load::load(&scene.connect, &own, &());
+                let loaded = load::load(&scene.connect, &own, None, &());
                 scene.server.let_pass();
                 scene.server.settle();
                 Outcome::of(&loaded, scene.server.socket(), scene.server.rows(table).unwrap())
             };
             make(&mut db, &scene);
             proxy.judge(first(words, fate));
-            let loaded = load::load(&connect, &options, &());
+            let loaded = load::load(&connect, &options, None, &());
             proxy.let_pass();
             let mut rows: Vec<String> = db
                 .rows(&format!("SELECT CONCAT(a, ' ', b) FROM {table}"))

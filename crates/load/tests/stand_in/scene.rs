@@ -122,7 +122,7 @@ impl Scene {
     /// Loads; gives how many rows it says that are in.
     fn load(&self) -> Result<u64, load::Error> {
         match &self.options[..] {
-            [one] => load::load(&self.connect, one, &()).map(|report| report.rows),
+            [one] => load::load(&self.connect, one, None, &()).map(|report| report.rows),
             all => load::load_several(&self.connect, all, &()).map(|report| report.rows),
         }
     }

@@ -115,7 +115,7 @@ impl Server {
 
     /// Our load.
     pub fn load(&self, options: &LoadOptions) -> Result<Report, Error> {
-        load::load(&self.connect_options(), options, &())
+        load::load(&self.connect_options(), options, None, &())
     }
 }
 

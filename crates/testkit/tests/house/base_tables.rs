@@ -15,7 +15,7 @@ const READ: [(&str, &str); 5] = [
 /// Files whose tables others hold (`send/sender.rs`, `Transaction::include`), are temporary, or are words of an export.
 const WRITTEN: [&str; 5] = [
     "send/sender/statements.rs",
-    "load/shards/staged.rs",
+    "spider/shards/staged.rs",
     "server/catalog/evaluate.rs",
     "server/catalog/defaults.rs",
     "export/layout/insert.rs",

@@ -27,9 +27,9 @@ const POOLS: [(&str, &[&str]); 12] = [
     ("crates/direct/src/duplicates/rounds.rs", &["thread.collect"]),
     ("crates/load/src/several/lines_read.rs", &["thread.entities"]),
     ("crates/load/src/several/shares.rs", &["thread.ids"]),
-    ("crates/load/src/shards/filled.rs", &["thread.shard"]),
     ("crates/send/src/lanes.rs", &["thread.lane"]),
     ("crates/send/src/sorted/sorter.rs", &["thread.sort"]),
+    ("crates/spider/src/shards/filled.rs", &["thread.shard"]),
 ];
 
 /// Names of places in a text: `thread.rows`.

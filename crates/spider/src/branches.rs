@@ -24,12 +24,12 @@ use server::error::{Error, Result};
 use server::identifier::{TableName, quote_text};
 use server::session::{Isolation, Row, Session};
 use server::version::Flavor;
+use targets::ENDING_WAIT;
+use targets::Lock;
+use targets::names::token;
+use targets::waiting::describe;
 
-use crate::lock::Lock;
-use crate::names::token;
-use crate::reach::ENDING_WAIT;
-use crate::shards::Shard;
-use crate::waiting::describe;
+use crate::map::Shard;
 
 /// What all our branches' names begin with.
 const PREFIX: &str = "inrush_";
@@ -50,18 +50,18 @@ const ER_XA_ROLLED_BACK: [u16; 3] = [1402, 1613, 1614];
 
 /// A branch: which append it is of, and where its rows go.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Branch {
+pub(crate) struct Branch {
     /// Name of the append, as [`job_name`] makes it.
-    pub job: String,
+    pub(crate) job: String,
     /// Which of its branches, from 0.
-    pub number: usize,
+    pub(crate) number: usize,
     /// The partition whose rows it has.
-    pub shard: Shard,
+    pub(crate) shard: Shard,
 }
 
 /// What became of a branch that was ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Ended {
+pub(crate) enum Ended {
     /// As was asked, now or before.
     AsAsked,
     /// It was to be committed, and is neither there nor in.
@@ -69,7 +69,7 @@ pub enum Ended {
 }
 
 /// A name for an append from a head: nobody else gives the same. `home` is [`home`]'s.
-pub fn job_name(home: &str, connection: u64) -> String {
+pub(crate) fn job_name(home: &str, connection: u64) -> String {
     format!("{home}{:016x}", token(connection))
 }
 
@@ -77,7 +77,7 @@ pub fn job_name(home: &str, connection: u64) -> String {
 /// another: what it has decided is its own.
 ///
 /// Errors: the server's.
-pub fn home(head: &mut Session, target: &TableName) -> Result<String> {
+pub(crate) fn home(head: &mut Session, target: &TableName) -> Result<String> {
     let row = head.query_row("SELECT @@hostname, @@port, @@datadir, @@server_id")?;
     let text = |at| row.text_or_null(at).map(Option::unwrap_or_default);
     let (host, port, dir, id) = (text(0)?, text(1)?, text(2)?, text(3)?);
@@ -87,7 +87,7 @@ pub fn home(head: &mut Session, target: &TableName) -> Result<String> {
 }
 
 /// Why a server takes no branches that outlive a crash, in words; none where it does.
-pub fn against(session: &mut Session) -> Result<Option<String>> {
+pub(crate) fn against(session: &mut Session) -> Result<Option<String>> {
     let version = session.version();
     if version.flavor != Flavor::MariaDb || version.number < MARIADB_MIN {
         return Ok(Some(format!(
@@ -103,7 +103,7 @@ pub fn against(session: &mut Session) -> Result<Option<String>> {
 
 impl Branch {
     /// The table whose one row is in with the branch's rows.
-    pub fn mark(&self) -> TableName {
+    pub(crate) fn mark(&self) -> TableName {
         let token = &self.job[self.job.len().saturating_sub(DIGITS)..];
         let name = format!("_inrush_mark_{token}_{}", self.number);
         TableName::new(self.shard.table.database.as_str(), name)
@@ -120,7 +120,7 @@ impl Branch {
     }
 
     /// Makes the mark. Killed after it: an empty table.
-    pub fn make_mark(&self, session: &mut Session) -> Result<()> {
+    pub(crate) fn make_mark(&self, session: &mut Session) -> Result<()> {
         let mark = self.mark().quoted();
         let shape = "(row_count BIGINT UNSIGNED NOT NULL PRIMARY KEY) ENGINE=InnoDB";
         let comment = "COMMENT='of an append by inrush that has not ended'";
@@ -131,10 +131,10 @@ impl Branch {
     /// the connection unless it is prepared.
     ///
     /// Errors: [`Error::ReadOnly`], [`Error::Altered`]; the server's.
-    pub fn begin(&self, lock: &mut Lock) -> Result<Session> {
+    pub(crate) fn begin(&self, lock: &mut Lock) -> Result<Session> {
         lock.check_writable()?;
         let mut session = lock.second()?;
-        let wait = lock.patience.wait;
+        let wait = lock.lock_wait();
         session.set_lock_wait(wait)?;
         let seconds = wait.as_secs().clamp(1, ROW_LOCK_SECONDS_MAX);
         session.set(&[("innodb_lock_wait_timeout", &seconds.to_string())])?;
@@ -155,7 +155,7 @@ impl Branch {
     }
 
     /// Ends the rows: no other goes in.
-    pub fn end_rows(&self, session: &mut Session, rows: u64) -> Result<()> {
+    pub(crate) fn end_rows(&self, session: &mut Session, rows: u64) -> Result<()> {
         let mark = self.mark();
         session.hold_tables(&[&mark])?;
         session.exec(&format!("INSERT INTO {} VALUES ({rows})", mark.quoted()))?;
@@ -163,14 +163,14 @@ impl Branch {
     }
 
     /// Has the server keep it, whatever happens, until it is ended.
-    pub fn prepare(&self, session: &mut Session) -> Result<()> {
+    pub(crate) fn prepare(&self, session: &mut Session) -> Result<()> {
         session.exec(&format!("XA PREPARE {}", self.xid()))?;
         failpoint::hit(&format!("branch.prepared.{}", self.number));
         Ok(())
     }
 
     /// Commits it over the connection that prepared it.
-    pub fn commit(&self, session: &mut Session) -> Result<()> {
+    pub(crate) fn commit(&self, session: &mut Session) -> Result<()> {
         session.exec(&format!("XA COMMIT {}", self.xid()))?;
         failpoint::hit(&format!("branch.committed.{}", self.number));
         Ok(())
@@ -178,7 +178,7 @@ impl Branch {
 
     /// Ends it over any other connection to its server, whoever prepared it, and says what became of it.
     /// Does nothing the second time. Its own connection is ended first.
-    pub fn end(&self, session: &mut Session, commits: bool) -> Result<Ended> {
+    pub(crate) fn end(&self, session: &mut Session, commits: bool) -> Result<Ended> {
         let verb = if commits { "COMMIT" } else { "ROLLBACK" };
         let (sql, begun) = (format!("XA {verb} {}", self.xid()), Instant::now());
         session.kill_holder(&self.lock_name())?;
@@ -215,13 +215,13 @@ impl Branch {
     }
 
     /// Whether its rows are in, and there for everybody.
-    pub fn is_in(&self, session: &mut Session) -> Result<bool> {
+    pub(crate) fn is_in(&self, session: &mut Session) -> Result<bool> {
         let mark = self.mark();
         Ok(catalog::exists(session, &mark)? && !catalog::is_empty(session, &mark)?)
     }
 
     /// Removes the mark, which has the server write to its disk what was committed before.
-    pub fn drop_mark(&self, session: &mut Session) -> Result<()> {
+    pub(crate) fn drop_mark(&self, session: &mut Session) -> Result<()> {
         let mark = self.mark();
         let tables = format!("{}, {}", mark.quoted(), settled(&mark).quoted());
         session.exec(&format!("DROP TABLE IF EXISTS {tables}")).map(drop)
@@ -229,18 +229,18 @@ impl Branch {
 }
 
 /// Numbers of the branches of an append that a server has prepared.
-pub fn prepared(session: &mut Session, job: &str) -> Result<Vec<usize>> {
+pub(crate) fn prepared(session: &mut Session, job: &str) -> Result<Vec<usize>> {
     let all = all_prepared(session)?;
     Ok(all.into_iter().filter(|(name, _)| name == job).map(|(_, number)| number).collect())
 }
 
 /// All transactions that a server has prepared, whoever began them, as the statements of XA take them.
-pub fn names(session: &mut Session) -> Result<Vec<String>> {
+pub(crate) fn names(session: &mut Session) -> Result<Vec<String>> {
     session.query("XA RECOVER FORMAT='SQL'")?.iter().map(|row| row.text(3)).collect()
 }
 
 /// Appends of this home that a server has prepared branches of: name and number.
-pub fn all_of(session: &mut Session, home: &str) -> Result<Vec<(String, usize)>> {
+pub(crate) fn all_of(session: &mut Session, home: &str) -> Result<Vec<(String, usize)>> {
     let all = all_prepared(session)?;
     Ok(all.into_iter().filter(|(name, _)| name.starts_with(home)).collect())
 }
@@ -267,7 +267,7 @@ fn is_rolled_back(error: &Error) -> bool {
 
 /// Has a server write to its disk all that was committed or prepared there, where its settings let it be
 /// late: an InnoDB table that is made, and dropped, does. `beside` is a name that only this load has.
-pub fn settle(session: &mut Session, beside: &TableName) -> Result<()> {
+pub(crate) fn settle(session: &mut Session, beside: &TableName) -> Result<()> {
     let settings = "SELECT @@GLOBAL.innodb_flush_log_at_trx_commit, @@GLOBAL.log_bin";
     let row = session.query_row(settings)?;
     // With a binary log the server leaves a commit's last write to later.
@@ -280,6 +280,6 @@ pub fn settle(session: &mut Session, beside: &TableName) -> Result<()> {
 }
 
 /// The table that [`settle`] makes.
-pub fn settled(beside: &TableName) -> TableName {
+pub(crate) fn settled(beside: &TableName) -> TableName {
     TableName::new(beside.database.as_str(), format!("{}_s", beside.table))
 }

@@ -7,11 +7,12 @@
 //! Of more shards than there is memory for, some are loaded after others: each time the input is read once
 //! more. Rows are not kept on disk for them: that would be written and read too, and the input is there.
 
-use encode::routed::Shares;
 use job::error::Error;
 use job::memory::{self, ReadAhead};
 use job::options::LoadOptions;
 use sources::Source;
+
+use crate::routed::Shares;
 
 /// Memory that a load is given at least, as long as there are others to wait for.
 const LOAD_BYTES_MIN: u64 = 80 << 20;

@@ -6,25 +6,26 @@ use std::time::Duration;
 
 use encode::inspected::Inspected;
 use encode::partition;
-use encode::routed::{RowRouter, head_rows};
 use job::error::Error;
 use job::options::{LoadOptions, LoadPath, Mode, RowOptions, ServerOptions};
 use job::report::{Report, ShardReport};
+use load::places::PlacesPlan;
+use load::{Refused, parts};
 use schema::{Engine, Table, TableKind};
 use server::{ConnectOptions, Session, Unsupported, catalog, facts, privileges};
 use sources::{Source, SourceExt as _};
 use targets::Lock;
-use targets::shards::branches;
-use targets::shards::decisions::Append;
-use targets::shards::{Shard, ShardMap};
 use values::{SqlMode, SqlType};
-
-use crate::choose;
 
 use super::cleaned::{self, Cleaner};
 use super::reached::asks_by_head;
-pub(super) use super::reached::{of, reached, session};
 use super::through_head::{self, HeadWay};
+use crate::branches;
+use crate::decisions::Append;
+use crate::map::{Shard, ShardMap};
+use crate::routed::{RowRouter, head_rows};
+
+pub(super) use super::reached::{of, reached, session};
 
 /// What is known of the target.
 pub(crate) struct Looked {
@@ -74,7 +75,7 @@ pub(crate) fn look(
     };
     let is_empty = options.mode != Mode::Insert || target.is_empty()?;
     if !is_empty {
-        return Err(unfit(&target.table, vec![choose::not_empty(false)]));
+        return Err(unfit(&target.table, vec![parts::not_empty(false)]));
     }
     let (router, reasons) = match router {
         Ok(router) => (Some(Arc::new(router)), Vec::new()),
@@ -92,39 +93,38 @@ pub(crate) fn look(
     Ok(Looked { target, map, router, head, sql_mode, time_zone, input, before })
 }
 
-/// How a load would go.
-pub(crate) struct Planned {
-    pub(crate) shards: Vec<ShardReport>,
-    /// For which reasons rows would go through the head; none where they would not.
-    pub(crate) against: Vec<String>,
-    pub(crate) notes: Vec<String>,
-}
-
 /// The same for who only wants to know; changes nothing, so that the server is not asked where it puts rows.
 pub(crate) fn planned(
     target: &mut Lock,
     connect: &ConnectOptions,
     options: &LoadOptions,
     source: &mut dyn Source,
-) -> Result<Planned, Error> {
+) -> Result<PlacesPlan, Error> {
     let Found { map, router, unreached, .. } = found(target, connect, options, source)?;
     let reasons = router.err().unwrap_or_default();
     if !reasons.is_empty() {
         may_go_through_head(target, options, &map, &reasons, unreached)?;
     }
-    let is_begun = cleaned::is_begun(target)?;
-    Ok(Planned {
-        shards: map.shards.iter().map(|shard| told(shard, None)).collect(),
-        against: reasons,
-        notes: is_begun
-            .then(|| {
-                "rows that a load before was to add are not all in, or not taken back: this one brings that to an \
-                 end first"
-                    .to_owned()
-            })
-            .into_iter()
-            .collect(),
-    })
+    let mut notes = Vec::new();
+    if cleaned::is_begun(target)? {
+        notes.push(
+            "rows that a load before was to add are not all in, or not taken back: this one brings that to an end \
+             first"
+                .to_owned(),
+        );
+    }
+    let places: Vec<ShardReport> = map.shards.iter().map(|shard| told(shard, None)).collect();
+    if reasons.is_empty() {
+        let bytes: u64 = source.files().iter().filter_map(|file| file.bytes).sum();
+        notes.extend(super::notes(options.mode, bytes / places.len().max(1) as u64));
+        let why = super::why(options.mode, places.len());
+        let (landing, refused) = (None, Vec::new());
+        return Ok(PlacesPlan { path: "shards", why, landing, refused, places, notes });
+    }
+    let (why, landing) = (through_head::why(&reasons), through_head::landing(options.mode));
+    let refused = reasons.into_iter().map(|reason| Refused { path: "shards", reason }).collect();
+    let (path, landing) = (LoadPath::Insert.name(), Some(landing.to_owned()));
+    Ok(PlacesPlan { path, why, landing, refused, places, notes })
 }
 
 /// Whether rows that cannot go to each shard, for these reasons, may go through the head.

@@ -17,19 +17,19 @@ use job::failpoint;
 use job::options::LoadOptions;
 use job::progress::Stage;
 use job::report::Report;
+use load::parts;
 use schema::{Mode, quote_name};
 use server::ConnectOptions;
 use sources::Source;
 use targets::Transaction;
-use targets::shards::Shard;
-use targets::shards::branches::Branch;
 
 use super::appended::{Open, Rows, held};
 use super::filled::Filled;
 use super::looked::{self, Looked};
 use super::tables::Tables;
 use super::{Sharded, left_staged, through_head};
-use crate::taken;
+use crate::branches::Branch;
+use crate::map::Shard;
 
 /// Values are taken as they are: all of them were in a table before.
 const SQL_MODE: &str = "STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO,ALLOW_INVALID_DATES";
@@ -108,7 +108,7 @@ fn open(
         table: shard.table.table.clone(),
         ..options.clone()
     };
-    let mut lock = taken::lock(looked::session(shard, connect)?, &options, None)?;
+    let mut lock = parts::lock(looked::session(shard, connect)?, &options, None)?;
     let mut session = branch.begin(&mut lock).map_err(of)?;
     Transaction::include(&mut lock, &mut session, Mode::Append).map_err(of)?;
     session.set(&[("sql_mode", SQL_MODE)]).map_err(of)?;

@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use encode::routed::{RowRouter, RowsOfPartition, SharedReading};
 use job::error::Error;
 use job::failpoint;
 use job::options::{LoadOptions, Mode, OnDuplicate, ResourceLimits, RowOptions, ServerOptions};
@@ -19,11 +18,12 @@ use job::stop::{Reason, Stop};
 use job::tally;
 use server::ConnectOptions;
 use sources::{Source, SourceExt as _};
-use targets::shards::{Shard, ShardMap};
 
 use super::LoadOne;
 use super::looked::{self, Looked};
 use super::shares::Split;
+use crate::map::{Shard, ShardMap};
+use crate::routed::{RowRouter, RowsOfPartition, SharedReading};
 
 /// What they share.
 pub(super) struct Loads<'l> {

@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use encode::partition::{Router, Unplaced};
+use encode::row_keys::KeyReader;
 use job::position::PositionCursor;
 use sources::{Batch, Chunk, Error, Position, Reader, Result, Row, Rows, Source, Visit};
 
 use super::RowRouter;
-use crate::partition::{Router, Unplaced};
-use crate::row_keys::KeyReader;
 
 /// A row of a chunk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,17 +13,11 @@
 
 use std::time::{Duration, Instant};
 
+use export::{DENIED, Error, ExportOptions, PlaceReader, PlacesRead, begin_snapshot};
 use schema::{Engine, Table, TableKind};
 use server::{ConnectOptions, Session, catalog, replicas};
-use targets::shards::{Shard, ShardMap};
 
-use crate::columns::Columns;
-use crate::error::Error;
-use crate::options::ExportOptions;
-use crate::ordered::Turns;
-use crate::select::{DENIED, Select, begin_snapshot, statement};
-
-pub(crate) use targets::shards::is_spider;
+use crate::map::{Shard, ShardMap};
 
 /// Most shards that are read at once: each takes a connection, a thread and some chunks.
 const SHARDS_MAX: usize = 64;
@@ -42,15 +36,35 @@ struct Reached {
     holder: Session,
 }
 
-/// Begins the transactions that read, one on each shard, all of one moment.
-///
-/// Errors of the inner result: why the head has to be asked, as a part of a sentence.
+/// Begins the transactions that read, on each shard or on the head.
 pub(crate) fn begin(
     session: &mut Session,
     table: &Table,
-    columns: &Columns,
     options: &ExportOptions,
-) -> Result<Result<Select, String>, Error> {
+) -> Result<PlacesRead, Error> {
+    Ok(match readers(session, table, options)? {
+        Ok(readers) => {
+            let count = readers.len();
+            let why = format!("rows come by SELECT from {count} shards, all of one moment");
+            PlacesRead::Each(readers, why)
+        }
+        Err(in_the_way) => PlacesRead::Through(
+            format!("through the head: {in_the_way}"),
+            "rows come through the head, which asks one shard after the other: those of each are of a moment of \
+             its own"
+                .to_owned(),
+        ),
+    })
+}
+
+/// Begins the transactions that read, one on each shard, all of one moment.
+///
+/// Errors of the inner result: why the head has to be asked, as a part of a sentence.
+fn readers(
+    session: &mut Session,
+    table: &Table,
+    options: &ExportOptions,
+) -> Result<Result<Vec<PlaceReader>, String>, Error> {
     if options.condition.is_some() {
         return Ok(Err("--where is the head's to judge".to_owned()));
     }
@@ -76,20 +90,18 @@ pub(crate) fn begin(
     if let Err(why) = lock(&mut shards, wait)? {
         return Ok(Err(why));
     }
-    let mut select = Select { turns: Turns::Chunks, ..Select::default() };
-    for (at, Reached { shard, table, connect, holder }) in shards.iter_mut().enumerate() {
+    let mut readers = Vec::with_capacity(shards.len());
+    for (at, Reached { shard, table, connect, holder }) in shards.iter().enumerate() {
         disk::failpoint::hit(&format!("export.snapshot.{at}"));
-        let reader = begin_snapshot(holder, &table.name).map_err(|error| of(shard, error))?;
-        select.sessions.push(reader);
-        select.statements.push(statement(table, columns, options, None));
-        select.places.push(name(shard));
-        select.servers.push(connect.clone());
+        let session = begin_snapshot(holder, &table.name).map_err(|error| of(shard, error))?;
+        let (table, connect) = (table.clone(), connect.clone());
+        readers.push(PlaceReader { session, table, name: name(shard), connect });
     }
     let is_same = catalog::definition(session, &table.name)? == table.definition;
     // The locks are let go with the connections.
     drop(shards);
     match is_same {
-        true => Ok(Ok(select)),
+        true => Ok(Ok(readers)),
         false => Ok(Err("it was altered meanwhile".to_owned())),
     }
 }

@@ -11,11 +11,11 @@ use job::failpoint;
 use job::options::{LoadOptions, Mode};
 use server::Session;
 use targets::Lock;
-use targets::shards::branches::{self, Branch, Ended};
-use targets::shards::decisions::{Append, Decisions, State};
-use targets::shards::{Shard, ShardMap};
 
 use super::reached;
+use crate::branches::{self, Branch, Ended};
+use crate::decisions::{Append, Decisions, State};
+use crate::map::{Shard, ShardMap};
 
 /// How long a shard that is away is waited for where nothing has to be committed on it.
 const GIVEN_UP_WAIT: Duration = Duration::from_secs(5);

@@ -9,19 +9,15 @@
 //! The head's next table is made first and says by its links what the load makes on the shards: whoever
 //! finds it later, after a kill, removes these too. The same goes for the old one.
 
-pub mod branches;
-pub mod decisions;
-mod link;
-
 use std::collections::BTreeSet;
 
-use schema::{Engine, Table, TableName};
+use schema::TableName;
 use server::catalog;
 use server::error::Result;
 use server::identifier::{digest, quote_text};
 use server::session::Session;
 
-use self::link::{Links, Parameters, without_links};
+use crate::link::{Links, Parameters, without_links};
 
 /// Server errors of a table, or a column, that an account may not read.
 const ER_DENIED: [u16; 3] = [1142, 1143, 1044];
@@ -32,29 +28,24 @@ const NAME_CHARS: usize = 20;
 
 /// A partition's rows: a table of another server.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Shard {
+pub(crate) struct Shard {
     /// The partition.
-    pub partition: String,
+    pub(crate) partition: String,
     /// The server as the head names it; its address where it has no name.
-    pub server: String,
+    pub(crate) server: String,
     /// `host:port`, or the path of a socket.
-    pub address: String,
+    pub(crate) address: String,
     /// The table there.
-    pub table: TableName,
+    pub(crate) table: TableName,
 }
 
 /// Where the rows of a table are.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ShardMap {
+pub(crate) struct ShardMap {
     /// One a partition, in their order.
-    pub shards: Vec<Shard>,
+    pub(crate) shards: Vec<Shard>,
     links: Links,
     definition: String,
-}
-
-/// Whether a table is one of Spider's.
-pub fn is_spider(table: &Table) -> bool {
-    matches!(&table.engine, Engine::Other(name) if name.eq_ignore_ascii_case("SPIDER"))
 }
 
 impl ShardMap {
@@ -62,7 +53,7 @@ impl ShardMap {
     /// what the head knows. The table is not opened: those of its shards may be missing.
     ///
     /// Errors: the server's; the inner one is what of the map is not known, in words.
-    pub fn read(
+    pub(crate) fn read(
         session: &mut Session,
         name: &TableName,
         definition: &str,
@@ -85,7 +76,7 @@ impl ShardMap {
     }
 
     /// A server whose address is given and that has no partition, unless it is one of `others`; in words.
-    pub fn unknown(&self, given: &[(String, String)], others: &[String]) -> Option<String> {
+    pub(crate) fn unknown(&self, given: &[(String, String)], others: &[String]) -> Option<String> {
         let names = || self.shards.iter().map(|shard| &shard.server);
         let is_known =
             |name: &str| names().chain(others).any(|known| known.eq_ignore_ascii_case(name));
@@ -99,13 +90,13 @@ impl ShardMap {
     }
 
     /// Whether it has the rows of this table.
-    pub fn has(&self, shard: &Shard) -> bool {
+    pub(crate) fn has(&self, shard: &Shard) -> bool {
         let is_it = |own: &Shard| own.address == shard.address && own.table == shard.table;
         self.shards.iter().any(is_it)
     }
 
     /// The same partitions with tables that a load makes: no other has their names.
-    pub fn next(&self, target: &TableName, connection: u64) -> ShardMap {
+    pub(crate) fn next(&self, target: &TableName, connection: u64) -> ShardMap {
         let begun = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
         let nanos = begun.unwrap_or_default().as_nanos();
         let word = format!("{nanos} {} {connection}", std::process::id());
@@ -124,7 +115,7 @@ impl ShardMap {
     /// that tables of the shards are missing.
     ///
     /// Errors: the server's.
-    pub fn create(&self, session: &mut Session, name: &TableName) -> Result<()> {
+    pub(crate) fn create(&self, session: &mut Session, name: &TableName) -> Result<()> {
         let done = session.exec(&format!(
             "SET STATEMENT sql_mode='ALLOW_INVALID_DATES' FOR CREATE TABLE {} (\n{}",
             name.quoted(),
@@ -137,13 +128,13 @@ impl ShardMap {
 /// Whether a table of the head is divided as `like` is defined.
 ///
 /// Errors: the server's.
-pub fn is_divided_like(session: &mut Session, name: &TableName, like: &str) -> Result<bool> {
+pub(crate) fn is_divided_like(session: &mut Session, name: &TableName, like: &str) -> Result<bool> {
     session.exec(&format!("FLUSH TABLES {}", name.quoted()))?;
     Ok(without_links(&catalog::definition(session, name)?) == without_links(like))
 }
 
 /// Whether a load has made the table, by its name.
-pub fn is_own(table: &TableName, target: &TableName) -> bool {
+pub(crate) fn is_own(table: &TableName, target: &TableName) -> bool {
     table.table.starts_with(&own_prefix(target))
 }
 
@@ -160,7 +151,7 @@ fn own_prefix(target: &TableName) -> String {
 /// links say.
 ///
 /// Errors: the server's.
-pub fn linked(session: &mut Session, table: &str) -> Result<Vec<TableName>> {
+pub(crate) fn linked(session: &mut Session, table: &str) -> Result<Vec<TableName>> {
     let pattern = table.replace('\\', "\\\\").replace('_', "\\_").replace('%', "\\%");
     let pattern = quote_text(&format!("%\"{pattern}\"%"));
     let rows = session.query(&format!(

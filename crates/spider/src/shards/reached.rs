@@ -3,7 +3,8 @@
 use job::error::Error;
 use server::identifier::quote_text;
 use server::{ConnectOptions, Session, replicas};
-use targets::shards::{Shard, ShardMap};
+
+use crate::map::{Shard, ShardMap};
 
 /// How a shard is reached: by the account of the load.
 pub(super) fn reached(shard: &Shard, connect: &ConnectOptions) -> Result<ConnectOptions, Error> {

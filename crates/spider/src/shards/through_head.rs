@@ -18,14 +18,12 @@ use job::options::{LoadOptions, LoadPath, Mode, OnDuplicate, ResourceLimits, Wit
 use job::progress::Progress;
 use job::report::Report;
 use job::steps::Steps;
+use load::parts;
 use schema::{Column, Method, Table, TableName};
 use send::{Ask, Landing};
 use server::{ConnectOptions, Session};
 use sources::Source;
 use values::SqlType;
-
-use crate::forecast::Forecast;
-use crate::{journaled, taken};
 
 /// What sessions of the head are told: to hand INSERTs on as they are, and in pieces of this size.
 const SETTINGS: [(&str, &str); 2] =
@@ -78,11 +76,24 @@ pub(super) fn against(table: &Table, options: &LoadOptions, is_reached: bool) ->
 }
 
 /// Why rows go there, in a sentence.
-pub(crate) fn why(reasons: &[String]) -> String {
+pub(super) fn why(reasons: &[String]) -> String {
     format!(
         "rows go through the head, which gives them to its shards one after the other: {}",
         reasons.join("; ")
     )
+}
+
+/// Where they go there, and from there.
+pub(super) fn landing(mode: Mode) -> &'static str {
+    match mode {
+        Mode::Append => {
+            "rows go through the head into a new table, and from there, by a branch of one transaction on each \
+             shard, into the tables that are there"
+        }
+        Mode::Insert | Mode::Replace => {
+            "rows go through the head, into a new table that then takes the old one's place"
+        }
+    }
 }
 
 /// Fills the head's next table, `table`, of so many shards. Nothing of it is published here.
@@ -119,7 +130,7 @@ pub(super) fn fill(
         ..options.clone()
     };
     let target = table.to_string();
-    journaled::job(connect, options, &target, progress, |connect, steps, _| {
+    parts::job(connect, options, &target, progress, |connect, steps, _| {
         send(connect, options, way, source, progress, steps)
     })
 }
@@ -137,14 +148,13 @@ fn send(
     let mut session = Session::connect(connect)?;
     session.set_all(&settings)?;
     let mut session_of_rows = session.another()?;
-    let mut lock = taken::lock(session, options, None)?;
+    let mut lock = parts::lock(session, options, None)?;
     let why = why(&way.reasons);
     let landing = Landing::into_own(&mut lock, Ask::of(options), why.clone())?;
     session_of_rows.exec("START TRANSACTION")?;
-    let forecast = Forecast::new(progress);
     let prepared = Prepared {
         options,
-        progress: &forecast,
+        progress,
         memory: &memory,
         inspected: &way.inspected,
         path: LoadPath::Insert,

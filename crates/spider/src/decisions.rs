@@ -14,10 +14,10 @@ use schema::TableName;
 use server::error::{Error, Result};
 use server::identifier::quote_text;
 use server::session::{Row, Session};
+use targets::Names;
 
-use crate::names::Names;
-use crate::shards::Shard;
-use crate::shards::branches::{Branch, settle, settled};
+use crate::branches::{Branch, settle, settled};
+use crate::map::Shard;
 
 const ER_NO_SUCH_TABLE: u16 = 1146;
 /// The line that is the append itself, before those of its branches.
@@ -27,7 +27,7 @@ const COLUMNS: &str =
 
 /// How far an append is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum State {
+pub(crate) enum State {
     /// Nothing of it stays if its loader is gone.
     Begun,
     /// It is to be rolled back.
@@ -42,24 +42,24 @@ pub enum State {
 
 /// An append, as it is written down.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Append {
+pub(crate) struct Append {
     /// Its name, and that of its branches.
-    pub job: String,
+    pub(crate) job: String,
     /// How far it is.
-    pub state: State,
+    pub(crate) state: State,
     /// Rows that went in, or replaced others; known once it is decided.
-    pub rows: u64,
+    pub(crate) rows: u64,
     /// Rows that were left out, or replaced others.
-    pub duplicates: u64,
+    pub(crate) duplicates: u64,
     /// What makes two appends the same: files and options.
-    pub input: String,
+    pub(crate) input: String,
     /// One a shard.
-    pub branches: Vec<Branch>,
+    pub(crate) branches: Vec<Branch>,
 }
 
 /// The table on the head.
 #[derive(Clone, Debug)]
-pub struct Decisions {
+pub(crate) struct Decisions {
     table: TableName,
 }
 
@@ -84,19 +84,19 @@ impl State {
 
 impl Decisions {
     /// That of a target; it need not be there.
-    pub fn of(names: &Names) -> Decisions {
+    pub(crate) fn of(names: &Names) -> Decisions {
         Decisions { table: names.appends.clone() }
     }
 
     /// Its name.
-    pub fn table(&self) -> &TableName {
+    pub(crate) fn table(&self) -> &TableName {
         &self.table
     }
 
     /// All that is written down.
     ///
     /// Errors: the server's; [`Error::Leftover`] of what no load writes.
-    pub fn read(&self, session: &mut Session) -> Result<Vec<Append>> {
+    pub(crate) fn read(&self, session: &mut Session) -> Result<Vec<Append>> {
         let base = self.table.base();
         let sql = format!("SELECT {COLUMNS} FROM {base} ORDER BY job, branch");
         let rows = match session.query(&sql) {
@@ -145,7 +145,7 @@ impl Decisions {
     }
 
     /// Writes an append down, before anything of it is on a shard.
-    pub fn begin(&self, session: &mut Session, append: &Append) -> Result<()> {
+    pub(crate) fn begin(&self, session: &mut Session, append: &Append) -> Result<()> {
         session.exec(&format!(
             "CREATE TABLE IF NOT EXISTS {} (\
              job CHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL, \
@@ -183,23 +183,23 @@ impl Decisions {
 
     /// Decides that an append is to be, if nobody has given it up; says how far it is now. May be asked
     /// again where the answer was lost.
-    pub fn decide(&self, session: &mut Session, append: &Append) -> Result<State> {
+    pub(crate) fn decide(&self, session: &mut Session, append: &Append) -> Result<State> {
         let counts = format!(", row_count={}, duplicates={}", append.rows, append.duplicates);
         self.turn(session, &append.job, State::Begun, State::Decided, &counts)
     }
 
     /// Decides that an append is not to be, if nobody has decided; says how far it is now.
-    pub fn give_up(&self, session: &mut Session, job: &str) -> Result<State> {
+    pub(crate) fn give_up(&self, session: &mut Session, job: &str) -> Result<State> {
         self.turn(session, job, State::Begun, State::GivenUp, "")
     }
 
     /// All branches are committed.
-    pub fn done(&self, session: &mut Session, job: &str) -> Result<()> {
+    pub(crate) fn done(&self, session: &mut Session, job: &str) -> Result<()> {
         self.turn(session, job, State::Decided, State::Done, "").map(drop)
     }
 
     /// Nothing is left of an append that was done, of which its own command is to hear.
-    pub fn tell(&self, session: &mut Session, job: &str) -> Result<()> {
+    pub(crate) fn tell(&self, session: &mut Session, job: &str) -> Result<()> {
         self.turn(session, job, State::Done, State::Told, "").map(drop)
     }
 
@@ -225,7 +225,7 @@ impl Decisions {
     }
 
     /// How far an append is. One that is gone was cleaned up after: then it was given up.
-    pub fn state(&self, session: &mut Session, job: &str) -> Result<State> {
+    pub(crate) fn state(&self, session: &mut Session, job: &str) -> Result<State> {
         let (base, name) = (self.table.base(), quote_text(job));
         let line = format!("WHERE job={name} AND branch={JOB_LINE}");
         let state = session.query_text(&format!("SELECT state FROM {base} {line}"))?;
@@ -235,7 +235,7 @@ impl Decisions {
     }
 
     /// Forgets an append, and removes the table if there is no other in it. Does nothing the second time.
-    pub fn forget(&self, session: &mut Session, job: &str) -> Result<()> {
+    pub(crate) fn forget(&self, session: &mut Session, job: &str) -> Result<()> {
         let (table, job) = (self.table.quoted(), quote_text(job));
         let delete = format!("DELETE FROM {table} WHERE job={job}");
         match session.write_to(&self.table, |session| session.exec(&delete)) {
@@ -251,7 +251,7 @@ impl Decisions {
     }
 
     /// Forgets all of them.
-    pub fn drop(&self, session: &mut Session) -> Result<()> {
+    pub(crate) fn drop(&self, session: &mut Session) -> Result<()> {
         let tables = format!("{}, {}", self.table.quoted(), settled(&self.table).quoted());
         session.exec(&format!("DROP TABLE IF EXISTS {tables}"))?;
         Ok(())

@@ -24,11 +24,11 @@ use job::publish;
 use job::report::Report;
 use job::steps::Steps;
 use job::tally;
+use load::parts;
+use load::places::choose_for_place;
 use send::retry::{Cause, Class, classify};
 use server::{ConnectOptions, Session};
 use sources::{Source, SourceExt as _};
-use targets::shards::branches::{self, Branch};
-use targets::shards::decisions::{Append, Decisions, State};
 use targets::{Lock, Transaction};
 
 use super::cleaned::Cleaner;
@@ -36,9 +36,8 @@ use super::filled::{Filled, Loads};
 use super::looked::{self, Looked};
 use super::tables::Tables;
 use super::{Sharded, left_staged, not_clean};
-use crate::choose::{self, Purpose};
-use crate::forecast::Forecast;
-use crate::{journaled, taken};
+use crate::branches::{self, Branch};
+use crate::decisions::{Append, Decisions, State};
 
 /// A branch that has its rows.
 pub(super) struct Open {
@@ -290,7 +289,7 @@ impl Branches {
         let home = branches::home(session, &table.name)?;
         let job = branches::job_name(&home, session.id());
         let shards = looked.map.shards.iter().enumerate();
-        let branch = |(number, shard): (usize, &targets::shards::Shard)| Branch {
+        let branch = |(number, shard): (usize, &crate::map::Shard)| Branch {
             job: job.clone(),
             number,
             shard: shard.clone(),
@@ -324,7 +323,7 @@ impl Branches {
             ..options.clone()
         };
         let target = format!("{}.{}", options.database, options.table);
-        journaled::job(connect, options, &target, progress, |connect, steps, _| {
+        parts::job(connect, options, &target, progress, |connect, steps, _| {
             self.fill(at, connect, options, source, progress, steps)
         })
     }
@@ -341,18 +340,16 @@ impl Branches {
         let branch = &self.all[at];
         let memory = input::adopt_part(options, &mut *source)?;
         // What waits is not told: the sender of that would live as long as the branch.
-        let mut lock = taken::lock(Session::connect(connect)?, options, None)?;
-        let decision = choose::decide(&mut lock, options, &memory, &mut *source, Purpose::Load)?;
-        let chosen = decision.require(&lock, options)?;
+        let mut lock = parts::lock(Session::connect(connect)?, options, None)?;
+        let chosen = choose_for_place(&mut lock, options, &memory, &mut *source)?;
         source.restart()?;
         let lacking = || Error::Internal("rows of a branch are to be built".to_owned());
         let landing = chosen.landing.clone().ok_or_else(lacking)?;
         let mut session = branch.begin(&mut lock)?;
         Transaction::include(&mut lock, &mut session, Mode::Append)?;
-        let forecast = Forecast::new(progress);
         let prepared = Prepared {
             options,
-            progress: &forecast,
+            progress,
             memory: &memory,
             inspected: &chosen.inspected,
             path: chosen.path,

@@ -28,19 +28,19 @@ use super::{RowRouter, RowsOfPartition};
 
 /// What the rows of one partition use of memory on their way to its load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shares {
+pub(crate) struct Shares {
     /// Rows that go on together.
-    pub piece_bytes: usize,
+    pub(crate) piece_bytes: usize,
     /// Pieces that wait.
-    pub queue_bytes: usize,
+    pub(crate) queue_bytes: usize,
     /// Pieces that are kept for a load that begins again; of more it reads the input by itself.
-    pub kept_bytes: usize,
+    pub(crate) kept_bytes: usize,
     /// All of it, or what reading the input by itself takes.
-    pub held_bytes: u64,
+    pub(crate) held_bytes: u64,
 }
 
 /// One reading of an input.
-pub struct SharedReading {
+pub(crate) struct SharedReading {
     source: Mutex<Box<dyn Source>>,
     router: Arc<RowRouter>,
     /// Those whose rows are wanted.
@@ -61,7 +61,7 @@ pub struct SharedReading {
 
 impl SharedReading {
     /// Of an input that nothing was read of, by so many threads: each calls [`SharedReading::work`].
-    pub fn new(
+    pub(crate) fn new(
         source: Box<dyn Source>,
         router: &Arc<RowRouter>,
         partitions: Range<usize>,
@@ -92,7 +92,7 @@ impl SharedReading {
     /// The rows of a partition that is wanted, for one load.
     ///
     /// Errors: an input of which there can be but one reading.
-    pub fn rows_of(&self, partition: usize) -> Result<Box<dyn Source>> {
+    pub(crate) fn rows_of(&self, partition: usize) -> Result<Box<dyn Source>> {
         let input = self.lock().again().ok_or_else(|| {
             Error::Dialect("rows are only taken apart of what can be read again".to_owned())
         })?;
@@ -104,7 +104,7 @@ impl SharedReading {
 
     /// What one thread does: to the end of the input, or the first failure of any. After that somebody
     /// has to call [`SharedReading::close`].
-    pub fn work(&self) -> std::result::Result<(), Stop> {
+    pub(crate) fn work(&self) -> std::result::Result<(), Stop> {
         failpoint::hit("thread.route");
         let mut placer = Placer::new(&self.router, &**self.lock(), &self.paths);
         let mut chunk = Chunk::default();
@@ -129,7 +129,7 @@ impl SharedReading {
     }
 
     /// Ends the reading, and whoever waits for its rows.
-    pub fn close(&self) {
+    pub(crate) fn close(&self) {
         self.stop.store(true, Ordering::SeqCst);
         self.given_up.store(true, Ordering::SeqCst);
         // First these: who has the turn may wait for one.
@@ -138,22 +138,22 @@ impl SharedReading {
     }
 
     /// How long the load of a partition waited for rows, and the reading for it.
-    pub fn waits(&self, partition: usize) -> Waits {
+    pub(crate) fn waits(&self, partition: usize) -> Waits {
         self.queues[partition - self.partitions.start].waits()
     }
 
     /// Rows of a partition so far.
-    pub fn rows(&self, partition: usize) -> u64 {
+    pub(crate) fn rows(&self, partition: usize) -> u64 {
         self.rows[partition - self.partitions.start].load(Ordering::Relaxed)
     }
 
     /// Whether the load of a partition has gone before it had all rows.
-    pub fn was_left(&self, partition: usize) -> bool {
+    pub(crate) fn was_left(&self, partition: usize) -> bool {
         self.queues[partition - self.partitions.start].was_left()
     }
 
     /// The input, to be read again.
-    pub fn into_source(self) -> Box<dyn Source> {
+    pub(crate) fn into_source(self) -> Box<dyn Source> {
         self.source.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 

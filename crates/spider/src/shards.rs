@@ -41,16 +41,11 @@ use server::{ConnectOptions, Session};
 use sources::Source;
 use targets::swap::{Before, Pair, Swap};
 
-pub(crate) use looked::{Looked, Planned, look, planned};
-pub(crate) use through_head::why as why_through_head;
-
 use self::appended::Rows;
 use self::filled::{Filled, Loads};
 use self::tables::Tables;
 
-/// Loads the rows of a source into one table.
-pub(crate) type LoadTable =
-    fn(&ConnectOptions, &LoadOptions, Box<dyn Source>, &dyn Progress) -> Result<Report, Error>;
+pub(crate) use looked::{Looked, look, planned};
 
 /// Loads the rows of a source into the shard of this number.
 type LoadOne<'l> = dyn Fn(
@@ -81,7 +76,6 @@ pub(crate) fn sweep(
 pub(crate) struct Sharded<'l, 's> {
     pub(crate) connect: &'l ConnectOptions,
     pub(crate) options: &'l LoadOptions,
-    pub(crate) load_table: LoadTable,
     pub(crate) progress: &'l dyn Progress,
     pub(crate) steps: &'l mut Steps<'s>,
 }
@@ -101,13 +95,12 @@ impl Sharded<'_, '_> {
     }
 
     fn replace(&mut self, mut looked: Looked, source: Box<dyn Source>) -> Result<Report, Error> {
-        let load_table = self.load_table;
         let load_one = |_,
                         connect: &ConnectOptions,
                         options: &LoadOptions,
                         source,
                         progress: &dyn Progress| {
-            load_table(connect, options, source, progress)
+            load::parts::load_part(connect, options, source, progress)
         };
         let by_head = looked.head.as_ref().is_some_and(|way| way.by_head);
         let tables = Tables::new(self.connect, self.options, &looked, by_head);

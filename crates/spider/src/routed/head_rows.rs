@@ -3,6 +3,9 @@
 //! They go the way that all rows go: read from the file as it is written, converted, placed. What is stored of
 //! them is text again for the server.
 
+use encode::partition::{Sample, Unplaced};
+use encode::reading;
+use encode::row_keys::KeyReader;
 use job::error::Error;
 use job::stop::Stop;
 use server::Interrupt;
@@ -11,9 +14,6 @@ use values::SqlType;
 use values::decode::Decoder;
 
 use super::RowRouter;
-use crate::partition::{Sample, Unplaced};
-use crate::reading;
-use crate::row_keys::KeyReader;
 
 /// A row and its partition, None being that no partition takes it.
 type PlacedSample = (Sample, Option<usize>);
@@ -33,7 +33,7 @@ const COLUMN_BYTES: usize = 64;
 /// Gives None where it is not known of a row which partition takes it.
 ///
 /// Errors: what is no row; reading.
-pub fn head_rows(
+pub(crate) fn head_rows(
     router: &RowRouter,
     types: &[SqlType],
     source: &mut dyn Source,

@@ -28,22 +28,21 @@ mod tests;
 
 use std::sync::Arc;
 
+use encode::binding::BoundColumn;
+use encode::column_source::Input;
+use encode::partition::Router;
+use encode::row_keys::KeyPlan;
 use job::options::Select;
 use sources::{Result, Source};
 
-use crate::binding::BoundColumn;
-use crate::column_source::Input;
-use crate::partition::Router;
-use crate::row_keys::KeyPlan;
-
-pub use self::head_rows::head_rows;
 use self::partition_source::PartitionSource;
-pub use self::queue::Waits;
-pub use self::shared_reading::{SharedReading, Shares};
+
+pub(crate) use self::head_rows::head_rows;
+pub(crate) use self::shared_reading::{SharedReading, Shares};
 
 /// Tells of rows, by their fields, which partition takes them.
 #[derive(Clone, Debug)]
-pub struct RowRouter {
+pub(crate) struct RowRouter {
     router: Router,
     /// The columns that the router looks at, in its order; behind them one that is AUTO_INCREMENT, whose
     /// numbers have to be in the input.
@@ -58,7 +57,7 @@ impl RowRouter {
     /// NO_AUTO_VALUE_ON_ZERO is set.
     ///
     /// Errors: why it cannot be told, in words.
-    pub fn new(
+    pub(crate) fn new(
         router: &Router,
         names: &[String],
         columns: &[BoundColumn],
@@ -87,13 +86,13 @@ impl RowRouter {
 
 /// The rows that one partition takes, for a load that reads the input by itself.
 #[derive(Clone, Debug)]
-pub struct RowsOfPartition {
+pub(crate) struct RowsOfPartition {
     /// Which partition takes a row.
-    pub router: Arc<RowRouter>,
+    pub(crate) router: Arc<RowRouter>,
     /// The one.
-    pub partition: usize,
+    pub(crate) partition: usize,
     /// What a load of its rows uses of memory for them.
-    pub shares: Shares,
+    pub(crate) shares: Shares,
 }
 
 impl Select for RowsOfPartition {

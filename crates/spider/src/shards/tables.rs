@@ -8,11 +8,11 @@ use job::failpoint;
 use job::options::{LoadOptions, Mode};
 use schema::TableName;
 use server::{ConnectOptions, Session, catalog};
-use targets::shards::{self, Shard, ShardMap};
 use targets::{Lock, LockOptions};
 
 use super::looked::Looked;
 use super::reached::{self, by_head};
+use crate::map::{self, Shard, ShardMap};
 
 /// Spider's error of a table that is not there.
 const ER_SPIDER_NO_REMOTE_TABLE: u16 = 12702;
@@ -100,7 +100,7 @@ impl<'l> Tables<'l> {
         verifies: bool,
     ) -> Result<(), Error> {
         let (target, head) = (self.target.to_string(), self.head.quoted());
-        if !shards::is_divided_like(session, &self.head, &self.definition)? {
+        if !map::is_divided_like(session, &self.head, &self.definition)? {
             let what = "its table for them is divided otherwise".to_owned();
             return Err(Error::Shards { target, what });
         }
@@ -141,7 +141,7 @@ impl<'l> Tables<'l> {
     /// Removes what a killed load left.
     pub(super) fn sweep(&self, session: &mut Session) -> Result<(), Error> {
         if let Some(mut map) = self.left(session, &self.head)? {
-            map.shards.retain(|shard| shards::is_own(&shard.table, &self.target));
+            map.shards.retain(|shard| map::is_own(&shard.table, &self.target));
             self.remove(session, &self.head, &map)?;
         }
         for aside in &self.asides {
@@ -214,7 +214,7 @@ impl<'l> Tables<'l> {
         shard: &Shard,
         aside: &TableName,
     ) -> Result<bool, Error> {
-        for name in shards::linked(session, &shard.table.table)? {
+        for name in map::linked(session, &shard.table.table)? {
             if name == self.target || name == self.head || name == *aside {
                 continue;
             }

@@ -16,11 +16,11 @@ const SPARES_MAX: usize = 1;
 
 /// How long the two ends of a queue waited for each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Waits {
+pub(crate) struct Waits {
     /// The load, for rows.
-    pub for_rows: Duration,
+    pub(crate) for_rows: Duration,
     /// The reading, because the queue was full.
-    pub for_room: Duration,
+    pub(crate) for_room: Duration,
 }
 
 #[derive(Debug)]
