@@ -15,12 +15,13 @@
 //! INSERTs to the head (`through_head`), and published likewise.
 //!
 //! Rows are added by another way (`appended`), all or none too, `staged` in new tables where they go through the
-//! head, and `cleaned` brings to an end what of that was broken off.
+//! head, and `cleaned` brings to an end what of that was broken off; `published` is the step by which rows of all shards appear.
 
 mod appended;
 mod cleaned;
 mod filled;
 mod looked;
+mod published;
 mod reached;
 mod shares;
 mod staged;
@@ -35,14 +36,15 @@ use job::failpoint;
 use job::options::{LoadOptions, Mode};
 use job::pool;
 use job::progress::{Progress, Stage};
+use job::publish::publish;
 use job::report::Report;
 use job::steps::Steps;
 use server::{ConnectOptions, Session};
 use sources::Source;
-use targets::swap::{Before, Pair, Swap};
 
 use self::appended::Rows;
 use self::filled::{Filled, Loads};
+use self::published::HeadSwap;
 use self::tables::Tables;
 
 pub(crate) use looked::{Looked, look, planned};
@@ -142,23 +144,8 @@ impl Sharded<'_, '_> {
                 Ok(filled)
             });
         let published = filled.and_then(|filled| {
-            let mut warnings = self.steps.last_step(Stage::Publish, || {
-                failpoint::hit("shards.swap");
-                looked::check_map(&mut looked, &self.options.server)?;
-                swap(&mut looked, self.options)?;
-                failpoint::hit("shards.swapped");
-                Ok(Vec::new())
-            })?;
-            let _shield = self.options.interrupt.shield();
-            if let Err(error) = self.steps.rows_are_in() {
-                warnings.push(left(&error));
-                return Ok((filled, warnings));
-            }
-            let (died, dropped) =
-                pool::catch_again("shards.dropped", || tables.drop_old(&mut looked.target.session));
-            let mut left = dropped.unwrap_or_else(|error| vec![left(&error)]);
-            left.extend(cleaned::forget_all(&mut looked.target).err().map(|e| self::left(&e)));
-            warnings.extend(died.into_iter().chain(left));
+            let (options, looked, tables) = (self.options, &mut looked, &tables);
+            let warnings = publish(self.steps, &mut HeadSwap { options, looked, tables })?;
             Ok((filled, warnings))
         });
         match published {
@@ -169,7 +156,7 @@ impl Sharded<'_, '_> {
 
     /// Removes what was made, unless it may be published.
     fn abandon(&self, looked: &mut Looked, tables: &Tables<'_>, error: Error) -> Error {
-        if matches!(error, Error::SwapUnknown { .. }) {
+        if error.is_told() {
             return error;
         }
         let _shield = self.options.interrupt.shield();
@@ -255,32 +242,6 @@ pub(crate) fn notes(mode: Mode, bytes: u64) -> Vec<String> {
                 .to_owned(),
         ],
     }
-}
-
-/// The next table takes the place of the table on the head.
-fn swap(looked: &mut Looked, options: &LoadOptions) -> Result<(), Error> {
-    let target = &mut looked.target;
-    let (aside, mode) = match options.mode {
-        Mode::Replace => (target.names.replaced.clone(), Mode::Replace),
-        Mode::Insert | Mode::Append => (target.names.emptied.clone(), Mode::Insert),
-    };
-    let before = Before::Unchanged {
-        aside,
-        definition: target.table.definition.clone(),
-        foreign_keys: Vec::new(),
-        mode,
-        triggers: None,
-    };
-    let (table, replacement) = (target.table.name.clone(), target.names.shadow.clone());
-    let wait = Duration::from_secs(u64::from(options.server.lock_wait_seconds));
-    let swap = Swap::new(vec![Pair { table, replacement, before }]);
-    swap.run(&mut target.session, wait).map_err(|error| match error {
-        server::Error::Unanswered(_) => {
-            let (target, reason) = (target.table.name.to_string(), error.to_string());
-            Error::SwapUnknown { target, reason }
-        }
-        error => error.into(),
-    })
 }
 
 fn left(error: &Error) -> String {

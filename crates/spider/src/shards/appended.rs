@@ -11,7 +11,7 @@
 //! own commit on.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use encode::input;
 use encode::prepared::Prepared;
@@ -20,7 +20,7 @@ use job::failpoint;
 use job::options::{LoadOptions, Mode, WithOthers};
 use job::pool;
 use job::progress::{Progress, Stage};
-use job::publish;
+use job::publish::{publish, unwritten};
 use job::report::Report;
 use job::steps::Steps;
 use job::tally;
@@ -34,6 +34,7 @@ use targets::{Lock, Transaction};
 use super::cleaned::Cleaner;
 use super::filled::{Filled, Loads};
 use super::looked::{self, Looked};
+use super::published::Decision;
 use super::tables::Tables;
 use super::{Sharded, left_staged, not_clean};
 use crate::branches::{self, Branch};
@@ -58,7 +59,7 @@ pub(super) enum Rows<'t> {
 pub(super) type OpenBranch<'t> = dyn Fn(&Branch) -> Result<(Open, u64), Error> + Sync + 't;
 
 /// The branches of one append.
-struct Branches {
+pub(super) struct Branches {
     all: Vec<Branch>,
     /// None before it has its rows.
     open: Vec<Mutex<Option<Open>>>,
@@ -129,28 +130,19 @@ impl Sharded<'_, '_> {
         };
         append.rows = filled.rows();
         append.duplicates = filled.reports.iter().map(|(report, _)| report.duplicates).sum();
-        let (mut branches, mut seen) = (Some(branches), Duration::ZERO);
-        let (options, target) = (self.options, looked.target.table.name.to_string());
-        let decide_and_commit = || {
-            failpoint::hit("branches.decide");
-            looked::check_map(looked, &options.server)?;
-            decide(&mut looked.target, &decisions, &append)?;
-            append.state = State::Decided;
-            let _shield = options.interrupt.shield();
-            let cleaner = Cleaner { connect, options, map: &looked.map };
-            let done = pool::catch(|| {
-                failpoint::hit("branches.decided");
-                seen = branches.take().map_or(Duration::ZERO, Branches::commit);
-                looked.target.reconnect()?;
-                cleaner.end_branches(&mut looked.target.session, &decisions, &append)
-            });
-            done.and_then(|done| done).map_err(|error| pending(&target, error))?;
-            Ok(Vec::new())
+        let mut decision = Decision {
+            connect,
+            options: self.options,
+            looked,
+            decisions: &decisions,
+            append: &mut append,
+            branches: Some(branches),
+            seen: Duration::ZERO,
         };
-        let published = pool::catch(|| self.steps.last_step(Stage::Publish, decide_and_commit));
-        match (published.and_then(|published| published), branches) {
-            (Ok(mut warnings), _) => {
-                warnings.extend(self.forget(looked, &decisions, &append));
+        let published = publish(self.steps, &mut decision);
+        let Decision { branches, seen, .. } = decision;
+        match (published, branches) {
+            (Ok(warnings), _) => {
                 let mut report = self.report(looked, filled, warnings);
                 report.notes.push(format!(
                     "the commits of all shards took {:.1} ms, within which readers could see the new rows of \
@@ -166,26 +158,6 @@ impl Sharded<'_, '_> {
             }
             (Err(error), None) => Err(error),
         }
-    }
-
-    /// Removes what proves that the rows are in, once the journal says so. Gives warnings.
-    fn forget(
-        &mut self,
-        looked: &mut Looked,
-        decisions: &Decisions,
-        append: &Append,
-    ) -> Option<String> {
-        let _shield = self.options.interrupt.shield();
-        if let Err(error) = self.steps.rows_are_in() {
-            return Some(publish::unwritten(decisions.table(), &error));
-        }
-        let cleaner = Cleaner { connect: self.connect, options: self.options, map: &looked.map };
-        let forgotten = pool::catch(|| {
-            cleaner.unmark(append, true)?;
-            Ok(decisions.forget(&mut looked.target.session, &append.job)?)
-        });
-        let forgotten = forgotten.and_then(|done: Result<(), Error>| done);
-        forgotten.err().map(|error| left(&error, decisions))
     }
 
     /// The rows are in already, of this very command.
@@ -204,7 +176,7 @@ impl Sharded<'_, '_> {
                 let swept = tables.sweep(&mut looked.target.session).err();
                 warnings.extend(swept.map(|error| left_staged(&error)));
             }
-            Err(error) => warnings.push(publish::unwritten(decisions.table(), &error)),
+            Err(error) => warnings.push(unwritten(decisions.table(), &error)),
         }
         let mut report = self.report(looked, Filled::default(), warnings);
         (report.rows, report.duplicates) = (before.rows, before.duplicates);
@@ -247,18 +219,14 @@ impl Sharded<'_, '_> {
     }
 }
 
-/// What is said of an append that is decided and not at its end.
-fn pending(target: &str, error: Error) -> Error {
-    match error {
-        error @ (Error::Pending { .. } | Error::LostBranches { .. }) => error,
-        error => Error::Pending { target: target.to_owned(), what: error.to_string() },
-    }
-}
-
 /// Has the head decide that the append is to be.
 ///
 /// Errors: [`Error::Pending`] where it does not say whether it has; any other: it has not.
-fn decide(target: &mut Lock, decisions: &Decisions, append: &Append) -> Result<(), Error> {
+pub(super) fn decide(
+    target: &mut Lock,
+    decisions: &Decisions,
+    append: &Append,
+) -> Result<(), Error> {
     let name = target.table.name.to_string();
     let overtaken = || server::Error::Overtaken(name.clone()).into();
     let pending = |error: server::Error| Error::Pending {
@@ -410,12 +378,10 @@ impl Branches {
         outcomes.into_iter().collect()
     }
 
-    /// Commits all of them, and ends their connections; gives the time that it took, within which the first
-    /// was in and the last was not. What fails in it is met again by who looks whether all are in.
-    fn commit(self) -> Duration {
-        let begun = Instant::now();
+    /// Commits all of them, and ends their connections. What fails in it is met again by who looks whether all
+    /// are in.
+    pub(super) fn commit(self) {
         let _ = self.each("thread.commit", |branch, open| branch.commit(&mut open.session));
-        begun.elapsed()
     }
 }
 
@@ -434,7 +400,7 @@ pub(super) fn held(error: Error, lock: &mut Lock) -> Error {
     }
 }
 
-fn left(error: &Error, decisions: &Decisions) -> String {
+pub(super) fn left(error: &Error, decisions: &Decisions) -> String {
     format!(
         "all rows are in, but what says so could not be removed ({error}): the next load does it, and the same \
          command would add nothing before; DROP TABLE {} has it add them once more",

@@ -1,0 +1,158 @@
+//! What has the rows of all shards appear: the RENAME on the head, or its decision on the branches.
+
+use std::time::{Duration, Instant};
+
+use job::error::Error;
+use job::failpoint;
+use job::options::{LoadOptions, Mode};
+use job::pool;
+use job::publish::Publish;
+use schema::TableName;
+use server::ConnectOptions;
+use targets::Lock;
+use targets::swap::{Before, Pair, Swap};
+
+use super::appended::{Branches, decide};
+use super::cleaned::{self, Cleaner};
+use super::looked::{self, Looked};
+use super::tables::Tables;
+use crate::decisions::{Append, Decisions, State};
+
+/// A new table of the head, whose shards have all rows, takes the place of the one that is there.
+pub(super) struct HeadSwap<'s> {
+    pub(super) options: &'s LoadOptions,
+    pub(super) looked: &'s mut Looked,
+    pub(super) tables: &'s Tables<'s>,
+}
+
+impl HeadSwap<'_> {
+    /// The name that the old table gets.
+    fn aside(&self) -> &TableName {
+        let names = &self.looked.target.names;
+        if self.options.mode == Mode::Replace { &names.replaced } else { &names.emptied }
+    }
+}
+
+impl Publish for HeadSwap<'_> {
+    fn target(&self) -> String {
+        self.looked.target.table.name.to_string()
+    }
+
+    fn publish(&mut self) -> Result<(), Error> {
+        failpoint::hit("shards.swap");
+        looked::check_map(self.looked, &self.options.server)?;
+        let Lock { table, names, .. } = &self.looked.target;
+        let mode = match self.options.mode {
+            Mode::Replace => Mode::Replace,
+            Mode::Insert | Mode::Append => Mode::Insert,
+        };
+        let before = Before::Unchanged {
+            aside: self.aside().clone(),
+            definition: table.definition.clone(),
+            foreign_keys: Vec::new(),
+            mode,
+            triggers: None,
+        };
+        let pair = Pair { table: table.name.clone(), replacement: names.shadow.clone(), before };
+        let wait = Duration::from_secs(u64::from(self.options.server.lock_wait_seconds));
+        let swapped = Swap::new(vec![pair]).run(&mut self.looked.target.session, wait);
+        swapped.map_err(|error| match error {
+            server::Error::Unanswered(_) => self.unknown(error.to_string()),
+            error => error.into(),
+        })?;
+        failpoint::hit("shards.swapped");
+        Ok(())
+    }
+
+    fn is_published(&mut self) -> server::Result<bool> {
+        self.looked.target.is_published()
+    }
+
+    fn unknown(&self, reason: String) -> Error {
+        Error::SwapUnknown { target: self.target(), reason }
+    }
+
+    fn proof(&self) -> Option<TableName> {
+        Some(self.aside().clone())
+    }
+
+    fn clean_up(&mut self) -> Vec<String> {
+        let target = &mut self.looked.target;
+        let (died, dropped) =
+            pool::catch_again("shards.dropped", || self.tables.drop_old(&mut target.session));
+        let mut warnings: Vec<String> = died.into_iter().collect();
+        warnings.extend(dropped.unwrap_or_else(|error| vec![super::left(&error)]));
+        warnings.extend(cleaned::forget_all(target).err().map(|error| super::left(&error)));
+        warnings
+    }
+}
+
+/// Branches with all rows, of which the head decides that they are to be.
+pub(super) struct Decision<'d> {
+    pub(super) connect: &'d ConnectOptions,
+    pub(super) options: &'d LoadOptions,
+    pub(super) looked: &'d mut Looked,
+    pub(super) decisions: &'d Decisions,
+    pub(super) append: &'d mut Append,
+    /// None once it is decided.
+    pub(super) branches: Option<Branches>,
+    /// From the first shard's commit to the last one's.
+    pub(super) seen: Duration,
+}
+
+impl Decision<'_> {
+    /// Brings an append that is decided to its end.
+    fn commit(&mut self) -> Result<(), Error> {
+        failpoint::hit("branches.decided");
+        let begun = Instant::now();
+        self.branches.take().into_iter().for_each(Branches::commit);
+        self.seen = begun.elapsed();
+        self.looked.target.reconnect()?;
+        let (connect, options) = (self.connect, self.options);
+        let cleaner = Cleaner { connect, options, map: &self.looked.map };
+        let head = &mut self.looked.target.session;
+        cleaner.end_branches(head, self.decisions, self.append).map(drop)
+    }
+}
+
+impl Publish for Decision<'_> {
+    fn target(&self) -> String {
+        self.looked.target.table.name.to_string()
+    }
+
+    fn publish(&mut self) -> Result<(), Error> {
+        failpoint::hit("branches.decide");
+        looked::check_map(self.looked, &self.options.server)?;
+        decide(&mut self.looked.target, self.decisions, self.append)?;
+        self.append.state = State::Decided;
+        let _shield = self.options.interrupt.shield();
+        let done = pool::catch(|| self.commit()).and_then(|done| done);
+        done.map_err(|error| match error {
+            error @ (Error::Pending { .. } | Error::LostBranches { .. }) => error,
+            error => self.unknown(error.to_string()),
+        })
+    }
+
+    /// As long as it is not decided, nothing is; behind that, [`Decision::publish`] says so itself.
+    fn is_published(&mut self) -> server::Result<bool> {
+        Ok(false)
+    }
+
+    fn unknown(&self, what: String) -> Error {
+        Error::Pending { target: self.target(), what }
+    }
+
+    fn proof(&self) -> Option<TableName> {
+        Some(self.decisions.table().clone())
+    }
+
+    fn clean_up(&mut self) -> Vec<String> {
+        let cleaner =
+            Cleaner { connect: self.connect, options: self.options, map: &self.looked.map };
+        let forgotten = cleaner.unmark(self.append, true).and_then(|()| {
+            Ok(self.decisions.forget(&mut self.looked.target.session, &self.append.job)?)
+        });
+        let left = forgotten.err().map(|error| super::appended::left(&error, self.decisions));
+        left.into_iter().collect()
+    }
+}
