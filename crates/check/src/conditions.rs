@@ -17,20 +17,21 @@ use encode::binding::BoundColumn;
 use encode::column_source::Input;
 use encode::field;
 use encode::inspected::Inspected;
-use encode::reading;
+use encode::rejects::FaultCounts;
 use encode::text::{Literal, Literals};
 use job::error::Error;
-use job::position::PositionCursor;
 use job::stop::Stop;
 use schema::{Check, DefaultValue, Table};
 use server::identifier::quote_name;
 use server::{Interrupt, Session};
-use sources::{Chunk, Row, Rows, Source, SourceExt as _, Visit};
+use sources::{Row, Source};
 use values::Charset;
 
 use crate::findings::{Findings, What};
 use crate::judge::{Judge, Rules};
-use crate::place::Place;
+use crate::pass::{self, Take};
+use crate::place::{Here, Place};
+use crate::told;
 
 /// Rows and bytes of a statement.
 const ROWS_MAX: usize = 200;
@@ -151,29 +152,18 @@ impl Conditions {
         source: &mut dyn Source,
         rules: &Rules,
         findings: &mut Findings<'_>,
+        faults: &mut FaultCounts,
         interrupt: &Interrupt,
-    ) -> Result<Vec<u64>, Stop> {
-        let failed = vec![0; self.checks.len() + 1];
+    ) -> Result<(), Stop> {
         if self.checks.is_empty() {
-            return Ok(failed);
+            return Ok(());
         }
-        source.restart()?;
         let judge = Judge::new(rules);
-        let mut asking = Asking {
-            conditions: self,
-            session,
-            judge,
-            findings,
-            rows: Vec::new(),
-            text: Vec::new(),
-            failed,
-        };
-        reading::read_alone(source, interrupt, |chunk, batch| {
-            batch.visit(chunk, AskingOf { asking: &mut asking, chunk })?;
-            Ok(true)
-        })?;
-        asking.ask()?;
-        Ok(asking.failed)
+        let (rows, text) = (Vec::new(), Vec::new());
+        let conditions = self;
+        let mut asking = Asking { conditions, session, judge, findings, faults, rows, text };
+        pass::again(source, interrupt, &mut asking)?;
+        asking.ask()
     }
 }
 
@@ -198,23 +188,22 @@ struct Asking<'a, 'f> {
     session: &'a mut Session,
     judge: Judge<'a>,
     findings: &'a mut Findings<'f>,
+    faults: &'a mut FaultCounts,
     /// Where each row of the next statement is, and where its values begin in the text.
     rows: Vec<(Place, usize)>,
     /// `SET a=1, b=2;` of each row.
     text: Vec<u8>,
-    /// One a condition: rows that fail it; last those that the server cannot judge.
-    failed: Vec<u64>,
 }
 
-impl Asking<'_, '_> {
+impl Take for Asking<'_, '_> {
     /// Adds a row, if nothing else is wrong with its fields.
-    fn add<R: Row>(&mut self, row: R, place: Place) -> Result<(), Stop> {
+    fn take<R: Row>(&mut self, row: R, mut here: Here<'_>) -> Result<(), Stop> {
         let mut is_good = true;
         self.judge.judge(row, |_| is_good = false);
         if !is_good {
             return Ok(());
         }
-        self.rows.push((place, self.text.len()));
+        self.rows.push((here.place(), self.text.len()));
         let (mut scratch, mut typed) = (Vec::new(), Vec::new());
         for (at, variable) in self.conditions.variables.iter().enumerate() {
             self.text.extend_from_slice(if at == 0 { b"SET " } else { b", " });
@@ -242,7 +231,9 @@ impl Asking<'_, '_> {
             Ok(())
         }
     }
+}
 
+impl Asking<'_, '_> {
     /// Asks for the rows that were added.
     fn ask(&mut self) -> Result<(), Stop> {
         let rows = std::mem::take(&mut self.rows);
@@ -261,9 +252,7 @@ impl Asking<'_, '_> {
             match self.failing(&[values])? {
                 Ok(failed) => self.take_down(&[(*place, 0)], &failed)?,
                 Err(message) => {
-                    if let Some(refused) = self.failed.last_mut() {
-                        *refused += 1;
-                    }
+                    self.faults.add(None, "the server cannot tell for its values".to_owned(), 1);
                     self.findings.push(*place, What::Refused, message.as_bytes())?;
                 }
             }
@@ -274,7 +263,8 @@ impl Asking<'_, '_> {
     fn take_down(&mut self, rows: &[(Place, usize)], failed: &[(usize, u16)]) -> Result<(), Stop> {
         for &(row, condition) in failed {
             let Some((place, _)) = rows.get(row) else { continue };
-            self.failed[usize::from(condition)] += 1;
+            let check = &self.conditions.checks[usize::from(condition)];
+            self.faults.add(None, told::condition(check), 1);
             self.findings.push(*place, What::Condition(condition), &[])?;
         }
         Ok(())
@@ -309,24 +299,4 @@ impl Asking<'_, '_> {
 fn pair(text: &str) -> Option<(usize, u16)> {
     let (row, condition) = text.split_once(':')?;
     Some((row.parse().ok()?, condition.parse().ok()?))
-}
-
-/// The rows of a chunk.
-struct AskingOf<'t, 'a, 'f> {
-    asking: &'t mut Asking<'a, 'f>,
-    chunk: &'t Chunk,
-}
-
-impl Visit for AskingOf<'_, '_, '_> {
-    type Output = Result<(), Stop>;
-
-    fn rows<R: Rows>(self, rows: R) -> Result<(), Stop> {
-        let AskingOf { asking, chunk } = self;
-        let mut places = PositionCursor::of(chunk);
-        for row in rows.iter() {
-            let (line, offset) = places.advance(chunk, row.start());
-            asking.add(row, Place { file: chunk.file, offset, line })?;
-        }
-        Ok(())
-    }
 }

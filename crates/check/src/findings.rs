@@ -4,10 +4,11 @@
 //! entry = place of the row (20), what (2)    payload: the other row, or the server's words
 //! ```
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 
+use encode::entries::Entries;
 use job::stop::Stop;
-use sort::{EntryShape, RunStore, SortBuffer};
+use sort::{EntryShape, RunStore};
 
 use crate::place::{Place, number};
 
@@ -18,10 +19,8 @@ pub(crate) enum What {
     Fields,
     /// A key that a row before it in the input has; the number of the look, and that row's place.
     Shared(u16),
-    /// A key that a row of the table has.
-    Taken(u16),
-    /// A foreign key to which there is no row.
-    Orphan(u16),
+    /// A key that a row of the table has, or that no row has to which it refers.
+    Table(u16),
     /// A CHECK constraint, by its number.
     Condition(u16),
     /// The server cannot judge its values, for a reason that it says.
@@ -36,10 +35,9 @@ impl What {
         let (kind, at) = match self {
             What::Fields => (0, 0),
             What::Shared(at) => (1, at),
-            What::Taken(at) => (2, at),
-            What::Orphan(at) => (3, at),
-            What::Condition(at) => (4, at),
-            What::Refused => (5, 0),
+            What::Table(at) => (2, at),
+            What::Condition(at) => (3, at),
+            What::Refused => (4, 0),
         };
         let [high, low] = at.to_be_bytes();
         [kind, high, low]
@@ -50,9 +48,8 @@ impl What {
         match bytes[0] {
             0 => What::Fields,
             1 => What::Shared(at),
-            2 => What::Taken(at),
-            3 => What::Orphan(at),
-            4 => What::Condition(at),
+            2 => What::Table(at),
+            3 => What::Condition(at),
             _ => What::Refused,
         }
     }
@@ -92,12 +89,7 @@ impl Finding {
 }
 
 /// Takes down findings of one thread.
-pub(crate) struct Findings<'a> {
-    store: &'a RunStore,
-    next_run: &'a AtomicU64,
-    bytes_max: usize,
-    buffer: SortBuffer,
-}
+pub(crate) struct Findings<'a>(Entries<'a>);
 
 impl<'a> Findings<'a> {
     /// Into a store, whose runs are numbered by `next_run`.
@@ -106,26 +98,18 @@ impl<'a> Findings<'a> {
         next_run: &'a AtomicU64,
         bytes_max: usize,
     ) -> Findings<'a> {
-        Findings { store, next_run, bytes_max, buffer: SortBuffer::new(SHAPE) }
+        Findings(Entries::new([SHAPE], std::slice::from_ref(store), next_run, bytes_max))
     }
 
     /// Takes one down.
     pub(crate) fn push(&mut self, place: Place, what: What, more: &[u8]) -> Result<(), Stop> {
-        self.buffer.push(&key(place, what), more);
-        if self.buffer.bytes() > self.bytes_max { self.sort() } else { Ok(()) }
+        self.0.push(0, &key(place, what), more);
+        self.0.relieve()
     }
 
     /// After the last.
     pub(crate) fn finish(mut self) -> Result<(), Stop> {
-        self.sort()
-    }
-
-    fn sort(&mut self) -> Result<(), Stop> {
-        if !self.buffer.is_empty() {
-            let run = self.next_run.fetch_add(1, Ordering::Relaxed);
-            self.store.add(self.buffer.sort(run))?;
-        }
-        Ok(())
+        self.0.sort()
     }
 }
 
@@ -139,8 +123,7 @@ mod tests {
         let all = [
             What::Fields,
             What::Shared(3),
-            What::Taken(300),
-            What::Orphan(0),
+            What::Table(300),
             What::Condition(65_535),
             What::Refused,
         ];

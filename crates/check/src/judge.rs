@@ -37,7 +37,7 @@ impl<'a> Judge<'a> {
         let partitions = rules.partitions.as_ref();
         Judge {
             converters: converters.collect(),
-            placer: partitions.map(|partitions| Placer::new(partitions, &rules.columns)),
+            placer: partitions.map(Placer::new),
             rules,
             stored: Vec::new(),
             scratch: Vec::new(),

@@ -2,6 +2,7 @@
 
 use std::cmp::Ordering;
 
+use encode::rejects::FaultCounts;
 use job::error::Error;
 use job::stop::Stop;
 use schema::{Reference, TableName};
@@ -12,23 +13,10 @@ use targets::key_run::read::KeyRows;
 use crate::findings::{Findings, What};
 use crate::looks::{Look, Purpose};
 use crate::place::Place;
+use crate::told;
 
 /// Keys after which it is looked whether somebody wants the end.
 const KEYS_PER_LOOK: u64 = 4096;
-
-/// What came of a look.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Seen {
-    /// Rows with the key of a row before them in the input.
-    pub(crate) shared: u64,
-    /// Rows whose key the table has.
-    pub(crate) taken: u64,
-    /// Rows that refer to nothing.
-    pub(crate) orphans: u64,
-    /// Whether the keys of tables were not looked at: the server does not show them in a form that
-    /// tells them, or in another order.
-    pub(crate) is_blind: bool,
-}
 
 /// The tables that keys are compared with.
 pub(crate) struct Tables<'s> {
@@ -40,43 +28,57 @@ pub(crate) struct Tables<'s> {
 }
 
 impl Tables<'_> {
-    /// Goes through the keys of a look, `number` among all, and takes down what is found. `own` are
-    /// those that it may refer to in the same input.
+    /// Goes through the keys of a look, one of all, and takes down what is found. False where the
+    /// server does not show the keys of a table in a form that tells them, or in another order: what tables
+    /// have counts for nothing then.
     pub(crate) fn look(
         &mut self,
-        number: u16,
         look: &Look,
-        keys: &Runs,
-        own: Option<&Runs>,
+        (looks, runs): (&[Look], &[Runs]),
         findings: &mut Findings<'_>,
-    ) -> Result<Seen, Stop> {
-        let all = KeyRange::all();
-        let own = own.map(|own| Keys::begin(own, &all)).transpose()?;
+        faults: &mut FaultCounts,
+    ) -> Result<bool, Stop> {
+        let (all, number) = (KeyRange::all(), look.number);
+        let at = usize::from(number);
+        // Those that it may refer to in the same input.
+        let is_own = |of: &Look| matches!(of.purpose, Purpose::Referred) && of.name == look.name;
+        let own = at.checked_sub(1).filter(|&before| is_own(&looks[before]));
+        let own = own.map(|own| Keys::begin(&runs[own], &all)).transpose()?;
         let reference = match &look.purpose {
             Purpose::Unique => &self.to_itself(look),
-            Purpose::Refers { reference, .. } => reference,
-            Purpose::Referred => return Ok(Seen::default()),
+            Purpose::Refers(reference) => reference,
+            Purpose::Referred => return Ok(true),
         };
         let mut walk = Walk {
-            keys: Keys::begin(keys, &all)?,
+            keys: Keys::begin(&runs[at], &all)?,
             own,
             number,
             is_unique: matches!(look.purpose, Purpose::Unique),
             first: None,
             last: Vec::new(),
             bound: Vec::new(),
-            seen: Seen::default(),
+            shared: 0,
+            wrong: 0,
+            is_blind: false,
             findings,
             interrupt: self.interrupt,
             done: 0,
         };
         if !self.pass_all(look, reference, &mut walk)? {
-            walk.seen.is_blind = true;
+            walk.is_blind = true;
         }
-        if walk.is_unique || !walk.seen.is_blind {
+        if walk.is_unique || !walk.is_blind {
             walk.up_to(None)?;
         }
-        Ok(walk.seen)
+        let Walk { shared, wrong, is_blind, .. } = walk;
+        let mut count = |what: What, rows: u64| {
+            faults.add(Some(look.columns.join(", ")), told::class(look, what), rows);
+        };
+        count(What::Shared(number), shared);
+        if !is_blind {
+            count(What::Table(number), wrong);
+        }
+        Ok(!is_blind)
     }
 
     /// A unique key, as one that a row of the input must not have to the table.
@@ -125,7 +127,7 @@ impl Tables<'_> {
         });
         match stopped {
             Some(stop) => Err(stop),
-            None => passed.map(|()| !walk.seen.is_blind).map_err(|e| Error::from(e).into()),
+            None => passed.map(|()| !walk.is_blind).map_err(|e| Error::from(e).into()),
         }
     }
 }
@@ -178,7 +180,11 @@ struct Walk<'r, 'f> {
     last: Vec<u8>,
     /// The key that passed last.
     bound: Vec<u8>,
-    seen: Seen,
+    /// Rows with the key of a row before them in the input.
+    shared: u64,
+    /// Rows whose key the table has, or that refer to nothing.
+    wrong: u64,
+    is_blind: bool,
     findings: &'r mut Findings<'f>,
     interrupt: &'r Interrupt,
     done: u64,
@@ -188,11 +194,11 @@ impl Walk<'_, '_> {
     /// A key of the table.
     fn pass(&mut self, key: &[u8]) -> Result<(), Stop> {
         if key < self.bound.as_slice() {
-            self.seen.is_blind = true;
+            self.is_blind = true;
         }
         self.bound.clear();
         self.bound.extend_from_slice(key);
-        match self.seen.is_blind {
+        match self.is_blind {
             true => Ok(()),
             false => self.up_to(Some(key)),
         }
@@ -223,12 +229,12 @@ impl Walk<'_, '_> {
     fn take_unique(&mut self, is_met: bool) -> Result<(), Stop> {
         let Keys { key, place, .. } = &self.keys;
         if is_met {
-            self.seen.taken += 1;
-            self.findings.push(*place, What::Taken(self.number), &[])?;
+            self.wrong += 1;
+            self.findings.push(*place, What::Table(self.number), &[])?;
         }
         match self.first {
             Some(first) if *key == self.last => {
-                self.seen.shared += 1;
+                self.shared += 1;
                 self.findings.push(*place, What::Shared(self.number), &first.to_bytes())
             }
             _ => {
@@ -247,7 +253,7 @@ impl Walk<'_, '_> {
         if is_met || is_own {
             return Ok(());
         }
-        self.seen.orphans += 1;
-        self.findings.push(self.keys.place, What::Orphan(self.number), &[])
+        self.wrong += 1;
+        self.findings.push(self.keys.place, What::Table(self.number), &[])
     }
 }

@@ -13,24 +13,27 @@
 //! the table, and a check makes none. What they are made of is the same: converters, keys, readings
 //! and sorts.
 //!
-//! In reading order: `run` all of it, `looks` which keys are looked at, `rows` the reading with `judge` of
-//! one row and `partitions` whether one takes it, `place` where it is, `findings` what is wrong with it, `keys` and `conditions`, `told`, and
-//! [`report`]; [`lines`] those that hold rows of several tables. `verify` is the other question: whether the
+//! In reading order: `run` all of it, `subject` what rows are judged by and `looks` at which keys, `pass` the reading, `rows` what a
+//! worker finds, with `judge` of one row and `partitions` whether one takes it, `place` where it is, `findings` what is wrong with it and
+//! `fault` in words, `keys` and `conditions`, `told`, and [`report`]; [`lines`] those that hold rows of several tables. `verify` is the other question: whether the
 //! table holds just these rows.
 
 #![forbid(unsafe_code)]
 
 mod conditions;
+mod fault;
 mod findings;
 mod judge;
 mod keys;
 pub mod lines;
 mod looks;
 mod partitions;
+mod pass;
 mod place;
 pub mod report;
 mod rows;
 mod run;
+mod subject;
 mod table;
 mod told;
 mod verify;

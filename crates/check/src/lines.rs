@@ -8,7 +8,7 @@
 //! A line has no row of an entity whose key is NULL. Of lines with one key one has the row: faults of the
 //! row in other lines do not count, for nothing is made from them.
 //!
-//! In reading order: `subject` a table and how its rows are judged, `rule` what else is asked of lines and
+//! In reading order: `table` a table and how its rows are judged, `rule` what else is asked of lines and
 //! `placed` of which fields, `reading` the lines by many workers, `worker` what one of them finds: by `keys` those
 //! that a line has, by a `seat` a table its row of the line, of `said` what lines are to say the same of, by
 //! `candidate` which lines with a fault in a row of an entity are bad, of `fault` the words.
@@ -22,7 +22,7 @@ mod rule;
 mod said;
 mod seat;
 mod shared;
-mod subject;
+mod table;
 mod worker;
 
 use std::collections::{BTreeSet, HashMap};
@@ -39,7 +39,7 @@ use server::Session;
 use sources::Source;
 
 pub use rule::{Asks, Comparison, Rule};
-pub use subject::{LineTable, key_of_lookup, shown};
+pub use table::{LineTable, key_of_lookup, shown};
 
 /// A table that rows are looked up in, and those that it has.
 #[derive(Debug)]
@@ -52,8 +52,8 @@ pub struct LookedUp {
     pub known: Arc<Known>,
 }
 
-/// What the first line says of a row or a value that others say something else of, by keys: of entities by
-/// the index of the table, behind those of rules for unique values by their number among such.
+/// What the first line says of an entity that others say something else of, by keys, by the index among what is
+/// gathered.
 pub type Firsts = HashMap<usize, HashMap<Box<[u8]>, u64>>;
 
 /// What lines are read for.
@@ -90,10 +90,9 @@ pub struct BadLine {
 /// What lines hold.
 #[derive(Debug, Default)]
 pub struct Gathered {
-    /// One a table: its entities, if its rows are such.
+    /// One a table: its entities, if its rows are such. Behind those one a rule for unique values: those that
+    /// there are.
     pub entities: Vec<Option<Gathering>>,
-    /// One a rule for unique values: those that there are.
-    pub uniques: Vec<Gathering>,
     /// Lines that are refused, in input order. Where there are more than are tolerated, those of the
     /// beginning.
     pub bad: Vec<BadLine>,

@@ -15,11 +15,10 @@ use crate::place::Place;
 pub(crate) enum Purpose {
     /// No two rows may have it.
     Unique,
-    /// A row of the parent has to have it; of a table that refers to itself, one of the input may:
-    /// the look for the keys of those.
-    Refers { reference: Reference, own: Option<usize> },
-    /// Rows of the same input may refer to it.
+    /// Rows of the same input may refer to it, by the key that is looked at next.
     Referred,
+    /// A row of the parent has to have it.
+    Refers(Reference),
 }
 
 /// A key that each row may have.
@@ -29,6 +28,8 @@ pub(crate) struct Look {
     pub(crate) name: String,
     pub(crate) columns: Vec<String>,
     pub(crate) purpose: Purpose,
+    /// Its number among the looks.
+    pub(crate) number: u16,
     /// Its number in the plan of keys.
     pub(crate) key: usize,
     /// What is sorted: the key, and the place of its row.
@@ -47,10 +48,7 @@ pub(crate) struct Looks {
 }
 
 /// A look that is wanted, before it is known whether its keys can be made here.
-struct Wanted {
-    index: Index,
-    purpose: Purpose,
-}
+type Wanted = (Index, Purpose);
 
 impl Looks {
     /// Those of a table.
@@ -80,34 +78,26 @@ impl Looks {
         inspected: &Inspected,
         mut not_judged: Vec<String>,
     ) -> Looks {
-        let indexes: Vec<&Index> = wanted.iter().map(|one| &one.index).collect();
+        let indexes: Vec<&Index> = wanted.iter().map(|(index, _)| index).collect();
         let zero_is_value = inspected.series.zero_is_value;
         let plan = KeyPlan::new(&indexes, columns, &inspected.collations, zero_is_value).plain();
         let mut looks: Vec<Look> = Vec::new();
-        // Where each of those wanted is among the looks.
-        let mut at = Vec::with_capacity(wanted.len());
-        for (key, Wanted { index, purpose }) in wanted.into_iter().enumerate() {
+        for (key, (index, purpose)) in wanted.into_iter().enumerate() {
             let is_new = plan.always_generates(key);
             if !plan.has(key) || is_new {
                 // New numbers are nobody else's.
                 if !(is_new && matches!(purpose, Purpose::Unique)) {
                     not_judged.push(unknown(&index, &purpose));
                 }
-                at.push(None);
                 continue;
             }
-            let purpose = match purpose {
-                Purpose::Refers { reference, own } => {
-                    Purpose::Refers { reference, own: own.and_then(|own| at[own]) }
-                }
-                purpose => purpose,
-            };
-            at.push(Some(looks.len()));
             let columns = index.columns.into_iter().map(|column| column.name).collect();
             looks.push(Look {
                 name: index.name,
                 columns,
                 purpose,
+                // Servers allow far fewer keys.
+                number: looks.len() as u16,
                 key,
                 shape: EntryShape {
                     key_len: plan.fixed_len(key).map(|len| len + Place::BYTES),
@@ -127,7 +117,7 @@ fn unique(table: &Table, not_judged: &mut Vec<String>) -> Vec<Wanted> {
     for index in table.indexes.iter().filter(|index| index.unique) {
         match &index.without_overlaps {
             Some(words) => not_judged.push(format!("{words}, which compares periods")),
-            None => wanted.push(Wanted { index: index.clone(), purpose: Purpose::Unique }),
+            None => wanted.push((index.clone(), Purpose::Unique)),
         }
     }
     wanted
@@ -136,14 +126,11 @@ fn unique(table: &Table, not_judged: &mut Vec<String>) -> Vec<Wanted> {
 /// The foreign keys of a table; of each that refers to the table itself, first what it refers to.
 fn referring(table: &Table, wanted: &mut Vec<Wanted>) {
     for reference in &table.references {
-        let mut own = None;
-        if reference.parent == table.name {
-            let index = index(&reference.name, &reference.parent_columns);
-            wanted.push(Wanted { index, purpose: Purpose::Referred });
-            own = Some(wanted.len() - 1);
+        let Reference { name, columns, parent, parent_columns, .. } = reference;
+        if *parent == table.name {
+            wanted.push((index(name, parent_columns), Purpose::Referred));
         }
-        let purpose = Purpose::Refers { reference: reference.clone(), own };
-        wanted.push(Wanted { index: index(&reference.name, &reference.columns), purpose });
+        wanted.push((index(name, columns), Purpose::Refers(reference.clone())));
     }
 }
 
@@ -163,7 +150,7 @@ fn index(name: &str, columns: &[String]) -> Index {
 fn unknown(index: &Index, purpose: &Purpose) -> String {
     let what = match purpose {
         Purpose::Unique => "unique key",
-        Purpose::Refers { .. } | Purpose::Referred => "foreign key",
+        Purpose::Refers(_) | Purpose::Referred => "foreign key",
     };
     format!("{what} `{}`, whose keys cannot be made from the input alone", index.name)
 }

@@ -1,8 +1,10 @@
-//! A row of the input, small enough to travel in every entry of a sort.
+//! Where a row of the input is, small enough to travel in every entry of a sort.
 
 use std::path::PathBuf;
 
-use job::position::Position;
+use encode::mapped::{LineAt, LinePlace};
+use job::position::{Position, PositionCursor};
+use sources::Chunk;
 
 /// Where a row begins. Ascends in input order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -41,6 +43,44 @@ impl Place {
     pub(crate) fn position(&self, files: &[PathBuf]) -> Position {
         let file = files.get(self.file as usize).cloned().unwrap_or_default();
         Position { file, line: self.line, offset: Some(self.offset) }
+    }
+}
+
+/// The row at hand, in its chunk: where it is, is counted when somebody asks.
+pub(crate) struct Here<'a> {
+    chunk: &'a Chunk,
+    cursor: &'a mut PositionCursor,
+    start: usize,
+}
+
+impl<'a> Here<'a> {
+    /// The row that begins at `start` of the chunk, behind those that the cursor was asked about.
+    pub(crate) fn new(chunk: &'a Chunk, cursor: &'a mut PositionCursor, start: usize) -> Here<'a> {
+        Here { chunk, cursor, start }
+    }
+
+    /// Where it begins.
+    #[inline]
+    pub(crate) fn place(&mut self) -> Place {
+        let (line, offset) = self.cursor.advance(self.chunk, self.start);
+        Place { file: self.chunk.file, offset, line }
+    }
+
+    /// The same without the number of the line.
+    #[inline]
+    pub(crate) fn line_place(&mut self) -> LinePlace {
+        (self.chunk.file, self.cursor.advance_bytes(self.chunk, self.start))
+    }
+
+    /// The same of a line of so many bytes.
+    pub(crate) fn line_at(&mut self, bytes: u32) -> LineAt {
+        let Place { file, offset, line } = self.place();
+        LineAt { file, offset, line, bytes }
+    }
+
+    /// The same as people are told. Counts from the start of the chunk: for few.
+    pub(crate) fn position(&self, files: &[PathBuf]) -> Position {
+        Position::of(self.chunk, self.start, files)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use encode::rejects::Also;
+use encode::rejects::{Also, Reject};
 use job::report::RejectTally;
 use serde::Serialize;
 
@@ -49,7 +49,22 @@ pub struct BadRow {
     pub reasons: Vec<Also>,
 }
 
+impl From<Reject> for BadRow {
+    fn from(reject: Reject) -> BadRow {
+        let Reject { position, field, column, value, reason, also, .. } = reject;
+        BadRow {
+            file: position.file.display().to_string(),
+            line: position.line,
+            byte: position.offset.unwrap_or(0),
+            reasons: std::iter::once(Also { field, column, value, reason }).chain(also).collect(),
+        }
+    }
+}
+
 impl CheckReport {
+    /// Bad rows that it has.
+    pub const ROWS_TOLD: usize = 20;
+
     /// Whether nothing was found.
     pub fn is_clean(&self) -> bool {
         self.bad_rows == 0

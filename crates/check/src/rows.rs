@@ -1,17 +1,11 @@
-//! The reading of the input: faults of rows, and their keys.
+//! What one worker finds in the input: faults of rows, and their keys.
 
-use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Mutex, PoisonError};
 
-use encode::binding::BoundColumn;
 use encode::entries::Entries;
-use encode::long_records::Large;
-use encode::reading::{Reading, Sink};
+use encode::rejects::FaultCounts;
 use encode::row_keys::{KeyReader, NoKey};
-use job::failpoint;
-use job::memory::Memory;
-use job::position::PositionCursor;
 use job::stop::Stop;
 use sort::RunStore;
 use sources::{Chunk, Row, Rows};
@@ -19,86 +13,62 @@ use sources::{Chunk, Row, Rows};
 use crate::findings::{self, What};
 use crate::judge::{Judge, Rules};
 use crate::looks::Looks;
-use crate::place::Place;
+use crate::pass::{self, Take};
+use crate::place::{Here, Place};
 
 /// Rows after which a worker looks at how much it holds.
-const ROWS_PER_LOOK: usize = 64;
+const ROWS_PER_LOOK: u64 = 64;
 
-/// How many rows are at fault, by column and reason.
-pub(crate) type Tally = BTreeMap<(Option<String>, String), u64>;
+/// What was found that is counted alone.
+#[derive(Default)]
+pub(crate) struct Counts {
+    /// Rows at fault.
+    pub(crate) faults: FaultCounts,
+    /// One a look: rows whose key cannot be made.
+    pub(crate) keyless: Vec<u64>,
+    /// Rows of which it is not known whether a partition takes them.
+    pub(crate) unplaced: u64,
+}
 
 /// What the workers share.
-pub(crate) struct RowsStage<'a> {
+pub(crate) struct Shared<'a> {
     pub(crate) rules: &'a Rules,
     pub(crate) looks: &'a Looks,
-    pub(crate) memory: &'a Memory,
-    pub(crate) reading: Reading<'a>,
-    /// For chunks that are one record, too long for a worker's share.
-    pub(crate) large: Large,
     /// One a look, and that of what is found.
     pub(crate) stores: &'a [RunStore],
     pub(crate) next_run: &'a AtomicU64,
-    pub(crate) tally: Mutex<Tally>,
-    /// One a look: rows whose key cannot be made.
-    pub(crate) keyless: Vec<AtomicU64>,
-    /// Rows of which it is not known whether a partition takes them.
-    pub(crate) unplaced: AtomicU64,
+    pub(crate) entry_bytes: usize,
+    pub(crate) counts: Mutex<Counts>,
 }
 
-impl RowsStage<'_> {
-    /// Runs one worker to the end of the input.
-    pub(crate) fn work(&self) -> Result<(), Stop> {
-        failpoint::hit("thread.judge");
-        self.reading.work(&self.large, self.stores, || Worker::new(self))
-    }
-}
-
-struct Worker<'a> {
-    stage: &'a RowsStage<'a>,
+pub(crate) struct Worker<'a> {
+    shared: &'a Shared<'a>,
     judge: Judge<'a>,
     reader: KeyReader,
     entries: Entries<'a>,
     entry: Vec<u8>,
-    tally: Tally,
+    rows: u64,
+    counts: Counts,
 }
 
 impl<'a> Worker<'a> {
-    fn new(stage: &'a RowsStage<'a>) -> Worker<'a> {
-        let shapes = stage.looks.looks.iter().map(|look| look.shape).chain([findings::SHAPE]);
+    pub(crate) fn new(shared: &'a Shared<'a>) -> Worker<'a> {
+        let Shared { rules, looks, stores, next_run, entry_bytes, .. } = shared;
+        let shapes = looks.looks.iter().map(|look| look.shape).chain([findings::SHAPE]);
         Worker {
-            judge: Judge::new(stage.rules),
-            reader: KeyReader::new(stage.looks.plan.clone()),
-            entries: Entries::new(shapes, stage.stores, stage.next_run, stage.memory.entry_bytes),
+            judge: Judge::new(rules),
+            reader: KeyReader::new(looks.plan.clone()),
+            entries: Entries::new(shapes, stores, next_run, *entry_bytes),
             entry: Vec::new(),
-            tally: Tally::new(),
-            stage,
-        }
-    }
-
-    #[inline]
-    fn take_row<R: Row>(&mut self, row: R, place: Place) {
-        let (mut is_good, mut has_keys) = (true, true);
-        let (tally, columns) = (&mut self.tally, &self.stage.rules.columns);
-        self.judge.judge(row, |fault| {
-            is_good = false;
-            has_keys &= fault.has_fields();
-            let named = |at: usize| columns.get(at).map(|b: &BoundColumn| b.column.name.clone());
-            *tally.entry((fault.column.and_then(named), fault.kind.class())).or_default() += 1;
-        });
-        if !is_good {
-            let found = self.stage.looks.looks.len();
-            self.entries.push(found, &findings::key(place, What::Fields), &[]);
-        }
-        // A row that is refused for another column may have a key nevertheless, as it will when it
-        // is mended.
-        if has_keys && self.reader.read(row) {
-            self.push_keys(place);
+            rows: 0,
+            counts: Counts { keyless: vec![0; looks.looks.len()], ..Counts::default() },
+            shared,
         }
     }
 
     #[inline]
     fn push_keys(&mut self, place: Place) {
-        for (at, look) in self.stage.looks.looks.iter().enumerate() {
+        for (at, look) in self.shared.looks.looks.iter().enumerate() {
             self.entry.clear();
             match self.reader.push(look.key, &mut self.entry) {
                 Ok(()) => {
@@ -108,38 +78,52 @@ impl<'a> Worker<'a> {
                 Err(NoKey::Null) => {}
                 // A number that is generated is nobody else's.
                 Err(NoKey::Unknown) if self.reader.is_generated(look.key) => {}
-                Err(NoKey::Unknown) => {
-                    self.stage.keyless[at].fetch_add(1, Ordering::Relaxed);
-                }
+                Err(NoKey::Unknown) => self.counts.keyless[at] += 1,
             }
         }
     }
 }
 
-impl Sink for Worker<'_> {
-    fn take<R: Rows>(&mut self, chunk: &Chunk, rows: R) -> Result<(), Stop> {
-        let mut places = PositionCursor::of(chunk);
-        for (index, row) in rows.iter().enumerate() {
-            let (line, offset) = places.advance(chunk, row.start());
-            self.take_row(row, Place { file: chunk.file, offset, line });
-            if index % ROWS_PER_LOOK == 0 {
-                self.entries.relieve()?;
-            }
+impl Take for Worker<'_> {
+    #[inline]
+    fn take<R: Row>(&mut self, row: R, mut here: Here<'_>) -> Result<(), Stop> {
+        let (mut is_good, mut has_keys) = (true, true);
+        let (faults, columns) = (&mut self.counts.faults, &self.shared.rules.columns);
+        self.judge.judge(row, |fault| {
+            is_good = false;
+            has_keys &= fault.has_fields();
+            let column = fault.column.and_then(|at| columns.get(at));
+            faults.add(column.map(|of| of.column.name.clone()), fault.kind.class(), 1);
+        });
+        let place = here.place();
+        if !is_good {
+            let found = self.shared.looks.looks.len();
+            self.entries.push(found, &findings::key(place, What::Fields), &[]);
         }
-        let tally = self.stage.reading.tally();
-        tally.done(rows.len() as u64);
-        tally.end_chunk();
-        self.stage.reading.add_rows(rows.len() as u64);
+        // A row that is refused for another column may have a key nevertheless, as it will when it
+        // is mended.
+        if has_keys && self.reader.read(row) {
+            self.push_keys(place);
+        }
+        self.rows += 1;
+        if self.rows.is_multiple_of(ROWS_PER_LOOK) { self.entries.relieve() } else { Ok(()) }
+    }
+}
+
+impl encode::reading::Sink for Worker<'_> {
+    fn take<R: Rows>(&mut self, chunk: &Chunk, rows: R) -> Result<(), Stop> {
+        pass::each(chunk, rows, self)?;
         self.entries.relieve()
     }
 
     fn hand_on(&mut self) -> Result<(), Stop> {
-        let mut all = self.stage.tally.lock().unwrap_or_else(PoisonError::into_inner);
-        for (what, rows) in std::mem::take(&mut self.tally) {
-            *all.entry(what).or_default() += rows;
+        let mut all = self.shared.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        all.faults.add_all(std::mem::take(&mut self.counts.faults));
+        for (all, own) in all.keyless.iter_mut().zip(&mut self.counts.keyless) {
+            *all += std::mem::take(own);
         }
+        all.unplaced += self.judge.take_unplaced();
         drop(all);
-        self.stage.unplaced.fetch_add(self.judge.take_unplaced(), Ordering::Relaxed);
         self.entries.sort()
     }
 }

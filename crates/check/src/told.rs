@@ -3,76 +3,53 @@
 //! Findings say where a row is, and the input what is in it: it is read once more, as far as there
 //! is something to be told.
 
-use std::path::{Path, PathBuf};
-
-use encode::reading;
-use encode::rejects::{self, Also, Reject, Rejects};
+use encode::rejects::{self, Also, Rejects};
 use job::error::Error;
-use job::position::PositionCursor;
+use job::options::LoadOptions;
 use job::stop::Stop;
 use schema::Check;
 use server::Interrupt;
 use sort::{KeyRange, Merge, Runs};
-use sources::{Chunk, Row, Rows, Source, SourceExt as _, Visit};
+use sources::{Chunk, Row, Source};
 
+use crate::fault::{self, Fault};
 use crate::findings::{Finding, What};
-use crate::judge::{Judge, Rules};
+use crate::judge::Judge;
 use crate::looks::{Look, Purpose};
-use crate::place::Place;
-use crate::report::BadRow;
+use crate::pass::{self, Take};
+use crate::place::{Here, Place};
+use crate::report::{BadRow, CheckReport};
+use crate::subject::Subject;
 
-/// Bad rows that the report has.
-const ROWS_TOLD: usize = 20;
-
-/// What findings are about.
-#[derive(Clone, Copy)]
-pub(crate) struct Subjects<'a> {
-    pub(crate) rules: &'a Rules,
-    pub(crate) looks: &'a [Look],
-    pub(crate) checks: &'a [Check],
-    /// Looks of which what tables have counts for nothing.
-    pub(crate) blind: &'a [u16],
-    pub(crate) files: &'a [PathBuf],
-}
-
-/// Bad rows.
-pub(crate) struct Told {
-    pub(crate) rows: u64,
-    pub(crate) first: Vec<BadRow>,
-}
-
-/// Tells the bad rows, and writes all of them to `rejects`, if that is given.
+/// Tells how many rows are bad, and the first of them. Writes all to the file of rejects, if there is one.
+///
+/// Of the looks in `blind` what tables have counts for nothing.
 pub(crate) fn tell(
-    subjects: Subjects<'_>,
+    subject: &Subject,
+    blind: &[u16],
     findings: &Runs,
     source: &mut dyn Source,
-    rejects: Option<&Path>,
-    interrupt: &Interrupt,
-) -> Result<Told, Stop> {
-    let all = KeyRange::all();
-    let mut groups =
-        Groups { merge: findings.merge(&all)?, next: None, blind: subjects.blind, interrupt };
+    options: &LoadOptions,
+) -> Result<(u64, Vec<BadRow>), Stop> {
+    let (all, interrupt) = (KeyRange::all(), &options.interrupt);
+    let mut groups = Groups { merge: findings.merge(&all)?, next: None, blind, interrupt };
     groups.advance()?;
-    source.restart()?;
-    let log = match rejects {
+    let log = match &options.rows.rejects {
         Some(path) => Some(Rejects::create(Some(path), u64::MAX, &rejects::form(source)?)?),
         None => None,
     };
     let mut telling = Telling {
-        subjects,
-        judge: Judge::new(subjects.rules),
+        subject,
+        options,
+        judge: Judge::new(&subject.rules),
         row: groups.next_row()?,
         groups,
         log,
-        told: Told { rows: 0, first: Vec::new() },
+        rows: 0,
+        first: Vec::new(),
     };
     if telling.row.is_some() {
-        reading::read_alone(source, interrupt, |chunk, batch| {
-            if telling.is_in(chunk) {
-                batch.visit(chunk, TellingIn { telling: &mut telling, chunk })?;
-            }
-            Ok(telling.wants_more())
-        })?;
+        pass::again(source, interrupt, &mut telling)?;
     }
     telling.finish()
 }
@@ -90,12 +67,9 @@ impl Groups<'_> {
         loop {
             let found = self.merge.next()?;
             self.next = found.map(|(key, payload)| Finding::of_entry(key, payload));
-            let of_blind = |found: &Finding| match found.what {
-                What::Taken(look) | What::Orphan(look) => self.blind.contains(&look),
-                _ => false,
-            };
-            if !self.next.as_ref().is_some_and(of_blind) {
-                return Ok(());
+            match &self.next {
+                Some(Finding { what: What::Table(look), .. }) if self.blind.contains(look) => {}
+                _ => return Ok(()),
             }
         }
     }
@@ -116,92 +90,89 @@ impl Groups<'_> {
 }
 
 struct Telling<'a> {
-    subjects: Subjects<'a>,
+    subject: &'a Subject,
+    options: &'a LoadOptions,
     judge: Judge<'a>,
     groups: Groups<'a>,
     /// The next bad row.
     row: Option<(Place, Vec<Finding>)>,
     log: Option<Rejects>,
-    told: Told,
+    rows: u64,
+    first: Vec<BadRow>,
+}
+
+impl Take for Telling<'_> {
+    fn take<R: Row>(&mut self, row: R, mut here: Here<'_>) -> Result<(), Stop> {
+        let here = here.place();
+        let Some((_, found)) = self.row.take_if(|(place, _)| *place == here) else {
+            return Ok(());
+        };
+        let mut faults = Vec::new();
+        found.iter().for_each(|found| self.reasons(row, found, &mut faults));
+        let mut faults = faults.into_iter();
+        // It was bad a moment ago.
+        let first = faults.next().ok_or(Error::InputChanged)?;
+        let position = here.position(&self.options.input.files);
+        let reject = fault::reject(position, first, faults, row.raw().into_owned());
+        self.rows += 1;
+        if let Some(log) = &mut self.log {
+            log.push(&reject)?;
+        }
+        if self.first.len() < CheckReport::ROWS_TOLD {
+            self.first.push(BadRow::from(reject));
+        }
+        self.row = self.groups.next_row()?;
+        Ok(())
+    }
+
+    /// Whether the next bad row is not among those of a chunk.
+    fn skips(&self, chunk: &Chunk) -> bool {
+        let end = chunk.offset_at(chunk.bytes.len());
+        let is_in = |(place, _): &(Place, _)| place.file == chunk.file && place.offset < end;
+        !self.row.as_ref().is_some_and(is_in)
+    }
+
+    fn is_done(&self) -> bool {
+        self.row.is_none() || self.log.is_none() && self.first.len() >= CheckReport::ROWS_TOLD
+    }
 }
 
 impl Telling<'_> {
-    /// Whether the next bad row is among those of a chunk.
-    fn is_in(&self, chunk: &Chunk) -> bool {
-        let end = chunk.offset_at(chunk.bytes.len());
-        self.row.as_ref().is_some_and(|(place, _)| place.file == chunk.file && place.offset < end)
-    }
-
-    fn wants_more(&self) -> bool {
-        self.row.is_some() && (self.log.is_some() || self.told.first.len() < ROWS_TOLD)
-    }
-
     /// After the last that was wanted: the rest are counted.
-    fn finish(mut self) -> Result<Told, Stop> {
-        if self.wants_more() {
+    fn finish(mut self) -> Result<(u64, Vec<BadRow>), Stop> {
+        if !self.is_done() {
             return Err(Error::InputChanged.into());
         }
         while self.row.is_some() {
-            self.told.rows += 1;
+            self.rows += 1;
             self.row = self.groups.next_row()?;
         }
         if let Some(log) = &mut self.log {
             log.flush()?;
         }
-        Ok(self.told)
+        Ok((self.rows, self.first))
     }
 
-    fn take<R: Row>(&mut self, row: R, place: Place, found: &[Finding]) -> Result<(), Stop> {
-        let (mut reasons, mut class) = (Vec::new(), None);
-        for found in found {
-            self.reasons(row, found, |also, of| {
-                class.get_or_insert(of);
-                reasons.push(also);
-            });
-        }
-        self.told.rows += 1;
-        if self.told.first.len() < ROWS_TOLD {
-            let file = place.position(self.subjects.files).file.display().to_string();
-            let reasons = reasons.clone();
-            self.told.first.push(BadRow { file, line: place.line, byte: place.offset, reasons });
-        }
-        let (Some(log), false) = (&mut self.log, reasons.is_empty()) else { return Ok(()) };
-        let Also { field, column, value, reason } = reasons.remove(0);
-        log.push(&Reject {
-            position: place.position(self.subjects.files),
-            field,
-            column,
-            value,
-            reason,
-            class: class.unwrap_or_default(),
-            also: reasons,
-            raw: row.raw().into_owned(),
-        })?;
-        Ok(())
-    }
-
-    /// What a finding says of its row, with what it has in common with others.
-    fn reasons<R: Row>(&mut self, row: R, found: &Finding, mut told: impl FnMut(Also, String)) {
-        let Subjects { rules, looks, checks, files, .. } = self.subjects;
+    /// What a finding says of its row.
+    fn reasons<R: Row>(&mut self, row: R, found: &Finding, faults: &mut Vec<Fault>) {
+        let Subject { rules, looks, conditions, .. } = self.subject;
         let (columns, words): (&[String], String) = match found.what {
             What::Fields => {
                 return self.judge.judge(row, |fault| {
                     let column = fault.column.map(|at| &rules.columns[at].column);
-                    told(Also::new(&fault, row, column), fault.kind.class());
+                    faults.push((Also::new(&fault, row, column), fault.kind.class()));
                 });
             }
-            What::Shared(at) | What::Taken(at) | What::Orphan(at) => {
-                let look = &looks[usize::from(at)];
-                let words = match found.what {
-                    What::Shared(_) => {
-                        let first = Place::from_bytes(&found.more).position(files);
-                        format!("has the same `{}` key as {first}", look.name)
-                    }
-                    what => class(look, what),
-                };
-                (&look.columns, words)
+            What::Shared(at) => {
+                let look = &looks.looks[usize::from(at)];
+                let first = Place::from_bytes(&found.more).position(&self.options.input.files);
+                (&look.columns, format!("has the same `{}` key as {first}", look.name))
             }
-            What::Condition(at) => (&[], condition(&checks[usize::from(at)])),
+            What::Table(at) => {
+                let look = &looks.looks[usize::from(at)];
+                (&look.columns, class(look, found.what))
+            }
+            What::Condition(at) => (&[], condition(&conditions.checks[usize::from(at)])),
             What::Refused => (&[], String::from_utf8_lossy(&found.more).into_owned()),
         };
         let mut values = Vec::new();
@@ -210,20 +181,14 @@ impl Telling<'_> {
             let bound = rules.columns.iter().find(|bound| bound.column.name == *name);
             let at = bound.and_then(|bound| bound.input.field());
             field = field.or(at);
-            values.push(at.map_or_else(|| "?".to_owned(), |at| text(row, at)));
+            let text = |at| fault::text(row, at).unwrap_or_else(|| "NULL".to_owned());
+            values.push(at.map_or_else(|| "?".to_owned(), text));
         }
         let value = (!values.is_empty()).then(|| format!("({})", values.join(", ")));
         let column = (!columns.is_empty()).then(|| columns.join(", "));
         let also = Also { field: field.map(|at| at + 1), column, value, reason: words.clone() };
-        told(also, words);
+        faults.push((also, words));
     }
-}
-
-/// A field for people.
-fn text<R: Row>(row: R, field: usize) -> String {
-    let (mut scratch, mut text) = (Vec::new(), Vec::new());
-    let value = encode::field::value(row, Some(field), &mut scratch);
-    value.text(&mut text).map_or_else(|| "NULL".to_owned(), Reject::cut)
 }
 
 /// What all rows have in common of which a look found the same.
@@ -231,7 +196,7 @@ pub(crate) fn class(look: &Look, what: What) -> String {
     let name = &look.name;
     match (what, &look.purpose) {
         (What::Shared(_), _) => format!("has the same `{name}` key as a row before it"),
-        (_, Purpose::Refers { reference, .. }) => {
+        (_, Purpose::Refers(reference)) => {
             format!(
                 "refers to a row that {} does not have (foreign key `{name}`)",
                 reference.parent
@@ -244,32 +209,4 @@ pub(crate) fn class(look: &Look, what: What) -> String {
 /// The same of a CHECK constraint.
 pub(crate) fn condition(check: &Check) -> String {
     format!("fails the CHECK constraint `{}`: {}", check.name, check.clause)
-}
-
-/// What is told of the rows of a chunk.
-struct TellingIn<'t, 'a> {
-    telling: &'t mut Telling<'a>,
-    chunk: &'t Chunk,
-}
-
-impl Visit for TellingIn<'_, '_> {
-    type Output = Result<(), Stop>;
-
-    fn rows<R: Rows>(self, rows: R) -> Result<(), Stop> {
-        let TellingIn { telling, chunk } = self;
-        let mut places = PositionCursor::of(chunk);
-        for row in rows.iter() {
-            let (line, offset) = places.advance(chunk, row.start());
-            let here = Place { file: chunk.file, offset, line };
-            let Some((place, found)) = telling.row.take_if(|(place, _)| *place == here) else {
-                continue;
-            };
-            telling.take(row, place, &found)?;
-            telling.row = telling.groups.next_row()?;
-            if !telling.wants_more() {
-                break;
-            }
-        }
-        Ok(())
-    }
 }

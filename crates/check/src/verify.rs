@@ -112,7 +112,6 @@ impl Verifying<'_> {
         };
         if !differing.is_empty() {
             let mut source = source.into_inner().unwrap_or_else(PoisonError::into_inner);
-            source.restart()?;
             let statement = rows.statement(&self.table.name);
             let there = (&mut self.shown, &mut rows, statement.as_str());
             let source = &mut *source;

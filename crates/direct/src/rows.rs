@@ -101,7 +101,7 @@ impl RowsStage<'_, '_> {
     /// Runs one worker to the end of the input, or to the first failure of any.
     pub(crate) fn work(&self) -> Result<(), Stop> {
         failpoint::hit("thread.rows");
-        self.reading.work(&self.large, self.stores, || Worker::new(self))
+        self.reading.work(&self.large, self.stores, || Ok(Worker::new(self)))
     }
 
     /// Lets no worker begin or wait any more.

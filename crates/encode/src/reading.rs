@@ -41,6 +41,7 @@ pub struct Reading<'a> {
     /// Rows so far, for who watches.
     rows: AtomicU64,
     tally: Tally,
+    is_paused: AtomicBool,
     stop: AtomicBool,
 }
 
@@ -65,6 +66,7 @@ impl<'a> Reading<'a> {
             given_up,
             rows: AtomicU64::new(0),
             tally: Tally::new(),
+            is_paused: AtomicBool::new(false),
             stop: AtomicBool::new(false),
         }
     }
@@ -88,7 +90,7 @@ impl<'a> Reading<'a> {
         if self.is_stopped() {
             return Err(Stop::Abandoned);
         }
-        if is_enough() {
+        if is_enough() || self.is_paused.load(Ordering::Relaxed) {
             return Ok(None);
         }
         let more = source.next_chunk(chunk)?;
@@ -105,16 +107,17 @@ impl<'a> Reading<'a> {
         Ok(more.then(|| enter(chunk.bytes.len())))
     }
 
-    /// Runs one worker to the end of the input, or to the first failure of any. `stores` make room
-    /// for a record that is far longer than a worker's share.
+    /// Runs one worker to the end of the input, until it is paused, or to the first failure of any.
+    /// `stores` make room for a record that is far longer than a worker's share.
     pub fn work<S: Sink>(
         &self,
         large: &Large,
         stores: &[RunStore],
-        sink: impl Fn() -> S,
+        sink: impl Fn() -> Result<S, Stop>,
     ) -> Result<(), Stop> {
         let tally = &self.tally;
-        let mut worker = Worker { reader: self.reader(), batch: Batch::new(), sink: sink(), tally };
+        let (reader, batch, sink_now) = (self.reader(), Batch::new(), sink()?);
+        let mut worker = Worker { reader, batch, sink: sink_now, tally };
         let mut chunk = Chunk::default();
         while !self.is_stopped() {
             let enter = |bytes| large.enter_if_large(bytes);
@@ -130,11 +133,21 @@ impl<'a> Reading<'a> {
             // Its buffers have grown with the record: give them back before the loans.
             worker.sink.hand_on()?;
             chunk = Chunk::default();
-            (worker.batch, worker.sink) = (Batch::new(), sink());
+            (worker.batch, worker.sink) = (Batch::new(), sink()?);
             drop(loans);
             drop(pass);
         }
         Err(Stop::Abandoned)
+    }
+
+    /// Gives out no more chunks. Workers finish those that they have, and end.
+    pub fn pause(&self) {
+        self.is_paused.store(true, Ordering::Relaxed);
+    }
+
+    /// Gives out chunks again, for new workers; true if it was paused.
+    pub fn resume(&self) -> bool {
+        self.is_paused.swap(false, Ordering::Relaxed)
     }
 
     /// Lets no worker begin a chunk or wait for one any more.

@@ -165,13 +165,41 @@ pub fn form(source: &mut dyn Source) -> Result<LogForm, Error> {
     Ok(LogForm { head: source.start()?.text, row_end: source.facts().row_end.clone() })
 }
 
+/// How many rows are at fault, by column and class.
+#[derive(Clone, Debug, Default)]
+pub struct FaultCounts(BTreeMap<(Option<String>, String), u64>);
+
+impl FaultCounts {
+    /// So many more rows.
+    pub fn add(&mut self, column: Option<String>, class: String, rows: u64) {
+        *self.0.entry((column, class)).or_default() += rows;
+    }
+
+    /// All that another has.
+    pub fn add_all(&mut self, other: FaultCounts) {
+        other.0.into_iter().for_each(|((column, class), rows)| self.add(column, class, rows));
+    }
+
+    /// All of them, most first.
+    pub fn tally(&self) -> Vec<RejectTally> {
+        let kinds = self.0.iter().filter(|(_, rows)| **rows > 0);
+        let kind = |((column, reason), &rows): (&(Option<String>, String), &u64)| RejectTally {
+            column: column.clone(),
+            reason: reason.clone(),
+            rows,
+        };
+        let mut tally: Vec<RejectTally> = kinds.map(kind).collect();
+        tally.sort_by_key(|kind| std::cmp::Reverse(kind.rows));
+        tally
+    }
+}
+
 /// Counts refused rows and writes them down, in input order.
 #[derive(Debug)]
 pub struct Rejects {
     count: u64,
     max: u64,
-    /// By column and class.
-    tally: BTreeMap<(Option<String>, String), u64>,
+    counts: FaultCounts,
     files: Option<RowLog>,
     path: Option<PathBuf>,
 }
@@ -182,19 +210,12 @@ impl Rejects {
         let create = |path| RowLog::create(LogKind::Rejects, path, form);
         let files = path.map(create).transpose()?;
         let path = path.map(Path::to_owned);
-        Ok(Rejects { count: 0, max, tally: BTreeMap::new(), files, path })
+        Ok(Rejects { count: 0, max, counts: FaultCounts::default(), files, path })
     }
 
     /// How many there were of each kind, most first.
     pub fn tally(&self) -> Vec<RejectTally> {
-        let kind = |((column, reason), &rows): (&(Option<String>, String), &u64)| RejectTally {
-            column: column.clone(),
-            reason: reason.clone(),
-            rows,
-        };
-        let mut tally: Vec<RejectTally> = self.tally.iter().map(kind).collect();
-        tally.sort_by_key(|kind| std::cmp::Reverse(kind.rows));
-        tally
+        self.counts.tally()
     }
 
     /// How many there were.
@@ -210,7 +231,7 @@ impl Rejects {
     /// Takes one row; an error when it is one too many.
     pub fn push(&mut self, reject: &Reject) -> Result<(), Error> {
         self.count += 1;
-        *self.tally.entry((reject.column.clone(), reject.class.clone())).or_default() += 1;
+        self.counts.add(reject.column.clone(), reject.class.clone(), 1);
         if let Some(files) = &mut self.files {
             let reason = ReasonLine {
                 file: &reject.position.file.to_string_lossy(),

@@ -61,6 +61,15 @@ pub trait Rows: Copy {
         &[]
     }
 
+    /// All of them as lines of a text, if they are that.
+    #[inline]
+    fn lines<'v>(self) -> Option<TextRows<'v>>
+    where
+        Self: 'v,
+    {
+        None
+    }
+
     /// Some of the rows, if they are text and have as many fields each.
     #[inline]
     fn even<'v>(self, rows: Range<usize>) -> Option<EvenRows<'v>>

@@ -18,15 +18,13 @@ pub(super) struct Candidate {
     pub(super) at: LineAt,
     /// Its rows of entities.
     pub(super) rows: Vec<EntityRow>,
-    /// Its values that have to be unique, by the number of the rule among such.
-    pub(super) uniques: Vec<(usize, Box<[u8]>)>,
     /// All faults of those rows.
     pub(super) reject: Reject,
 }
 
-/// A row of an entity, as a line has it.
+/// A row of an entity, as a line has it; a value that is to be unique counts as one.
 pub(super) struct EntityRow {
-    /// Number of the table.
+    /// Number of the table, or of the rule behind those.
     pub(super) table: usize,
     pub(super) key: Box<[u8]>,
     /// Digest of what the line says of it.
@@ -37,8 +35,9 @@ pub(super) struct EntityRow {
 /// Keys of entities that a table has rows of already.
 pub(super) type Keys = HashSet<Box<[u8]>>;
 
-/// The entities of good lines, one a table whose rows are such.
+/// The entities of good lines.
 pub(super) struct Entities {
+    /// One a table whose rows are such, and behind those one a rule for unique values.
     pub(super) gathered: Vec<Option<Gathering>>,
     /// Those of them that have a row in the table which is kept, as far as that was asked.
     pub(super) kept: Vec<Keys>,
@@ -137,7 +136,7 @@ mod tests {
             also: Vec::new(),
             raw: Vec::new(),
         };
-        Candidate { at: at(line), rows: rows.collect(), uniques: Vec::new(), reject }
+        Candidate { at: at(line), rows: rows.collect(), reject }
     }
 
     /// The bad ones of some lines, beside good lines with a row of the first entity. Of the second the

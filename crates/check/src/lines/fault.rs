@@ -2,11 +2,10 @@
 
 use encode::fault::FaultKind;
 use encode::mapped::{Lines, Lookup};
-use encode::rejects::{Also, Reject};
-use sources::{Row, TextRow, Value};
+use encode::rejects::Also;
+use sources::{Row as _, TextRow};
 
-/// Something that is wrong with a line, and what it has in common with others.
-pub(super) type Fault = (Also, String);
+use crate::fault::{self, Fault};
 
 /// The faults of the current line.
 #[derive(Default)]
@@ -84,15 +83,8 @@ pub(super) fn misfit(line: TextRow<'_>, expected: usize) -> Fault {
 /// It refers to a row that is not there.
 #[cold]
 pub(super) fn not_there(lookup: &Lookup, lines: &Lines, line: TextRow<'_>) -> Fault {
-    let field = lines.find(&lookup.field).ok();
-    let reason = missing(lookup);
-    let also = Also {
-        field: field.map(|field| field + 1),
-        column: Some(lookup.field.clone()),
-        value: field.and_then(|field| text(line, field)),
-        reason: reason.clone(),
-    };
-    (also, reason)
+    let (field, reason) = (lines.find(&lookup.field).ok(), missing(lookup));
+    (fault::of_field(line, field, lookup.field.clone(), reason.clone()), reason)
 }
 
 /// That there is no such row of a table.
@@ -118,12 +110,4 @@ pub(super) fn says_else(table: &str) -> Fault {
 /// Something that is wrong with the line as a whole.
 pub(super) fn of_line(reason: String) -> Fault {
     (Also { field: None, column: None, value: None, reason: reason.clone() }, reason)
-}
-
-/// A field for people.
-fn text(line: TextRow<'_>, field: usize) -> Option<String> {
-    match line.value(field, &mut Vec::new()) {
-        Value::Bytes(text) => Some(Reject::cut(text)),
-        _ => None,
-    }
 }

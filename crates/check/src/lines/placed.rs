@@ -12,7 +12,7 @@ pub(super) struct PlacedRule<'a> {
     pub(super) field: usize,
     pub(super) other: Option<usize>,
     pub(super) when: When,
-    /// The number of what it looks up, or among rules for unique values.
+    /// The number of what it looks up, or of its unique values among what is gathered.
     pub(super) number: usize,
 }
 
@@ -21,7 +21,7 @@ pub(super) fn placed<'a>(
     check: &LinesCheck<'a>,
     lines: &Lines,
 ) -> sources::Result<Vec<PlacedRule<'a>>> {
-    let mut uniques = 0..;
+    let mut uniques = check.tables.len()..;
     let place = |rule: &'a Rule| {
         let other = match &rule.asks {
             Asks::Compares { with, .. } => Some(lines.find(with)?),

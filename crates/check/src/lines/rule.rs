@@ -4,9 +4,10 @@ use std::cmp::Ordering;
 use std::collections::HashSet;
 
 use encode::mapped::{Condition, Lookup, number};
-use encode::rejects::{Also, Reject};
 use regex::bytes::Regex;
-use sources::{Row, TextRow, Value};
+use sources::TextRow;
+
+use crate::fault::{self, Fault};
 
 /// A rule for a field of each line.
 #[derive(Clone, Debug)]
@@ -154,14 +155,9 @@ fn out_of_range(text: &[u8], min: Option<f64>, max: Option<f64>) -> Option<Strin
 
 impl Rule {
     /// A fault of a line, and what it has in common with others.
-    pub(super) fn told(&self, line: TextRow<'_>, field: usize, reason: String) -> (Also, String) {
-        let value = match line.value(field, &mut Vec::new()) {
-            Value::Bytes(text) => Some(Reject::cut(text)),
-            _ => None,
-        };
+    pub(super) fn told(&self, line: TextRow<'_>, field: usize, reason: String) -> Fault {
         let class = self.name.clone().unwrap_or_else(|| reason.clone());
-        let column = Some(self.field.clone());
-        (Also { field: Some(field + 1), column, value, reason }, class)
+        (fault::of_field(line, Some(field), self.field.clone(), reason), class)
     }
 }
 

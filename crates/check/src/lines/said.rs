@@ -4,7 +4,7 @@ use encode::mapped::{From, LinePlace, Lines, OnConflict, Wanted};
 use sources::Row;
 use twox_hash::XxHash3_128;
 
-use super::subject::LineTable;
+use super::table::LineTable;
 
 /// What is wanted of a table's row in the digest of what it says.
 pub(super) enum Part {

@@ -13,7 +13,7 @@ use super::candidate::{Entities, EntityRow};
 use super::fault::{Faults, no_row, not_there};
 use super::keys::Keys;
 use super::said::{Digester, Part, fields, parts, takes_last};
-use super::subject::LineTable;
+use super::table::LineTable;
 use crate::judge::Judge;
 
 /// Lines whose marks are made before the first of them is looked at: so many waits for memory at once.

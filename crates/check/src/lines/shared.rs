@@ -1,6 +1,6 @@
 //! What the workers that read lines share.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use encode::mapped::{Gathering, Lines};
@@ -10,7 +10,6 @@ use job::stop::Stop;
 use server::Session;
 
 use super::candidate::{self, Candidate, Entities};
-use super::said::place_digest;
 use super::{BadLine, LinesCheck};
 
 /// The part of the memory that entities may take.
@@ -26,26 +25,19 @@ pub(super) struct Shared<'a> {
     pub(super) reading: Reading<'a>,
     pub(super) lines: Lines,
     pub(super) entities: Entities,
-    /// One a rule for unique values.
-    pub(super) uniques: Vec<Gathering>,
     pub(super) bad: Mutex<Vec<BadLine>>,
     pub(super) bad_count: AtomicU64,
-    pub(super) count: AtomicU64,
-    /// Lines are bad beyond what is tolerated: no more are read.
-    pub(super) is_enough: AtomicBool,
     /// Lines that are bad if they stand for an entity, of which those that are read do not decide.
     pub(super) candidates: Mutex<Vec<Candidate>>,
     pub(super) candidate_bytes: AtomicU64,
     /// With more of them reading pauses until it is decided which are bad.
     pub(super) candidates_max: u64,
-    pub(super) is_paused: AtomicBool,
 }
 
 impl Shared<'_> {
     /// Whether what is gathered still has room.
     pub(super) fn check_memory(&self) -> Result<(), Stop> {
-        let all = self.entities.gathered.iter().flatten().chain(&self.uniques);
-        let bytes: u64 = all.map(Gathering::bytes).sum();
+        let bytes: u64 = self.entities.gathered.iter().flatten().map(Gathering::bytes).sum();
         let bytes = bytes + self.candidate_bytes.load(Ordering::Relaxed);
         let most = self.check.options.limits.memory_bytes_max / ENTITIES_PART;
         if bytes <= most {
@@ -61,21 +53,23 @@ impl Shared<'_> {
 
     pub(super) fn refuse(&self, line: BadLine) {
         self.bad.lock().unwrap_or_else(PoisonError::into_inner).push(line);
-        let count = self.bad_count.fetch_add(1, Ordering::Relaxed) + 1;
-        if count > self.check.options.rows.rejects_max {
-            self.is_enough.store(true, Ordering::Relaxed);
+        self.bad_count.fetch_add(1, Ordering::Relaxed);
+        if self.is_enough() {
+            self.reading.pause();
         }
     }
 
+    /// Whether lines are bad beyond what is tolerated: no more are read.
+    fn is_enough(&self) -> bool {
+        self.bad_count.load(Ordering::Relaxed) > self.check.options.rows.rejects_max
+    }
+
     /// Takes down a good line.
-    fn take(&self, Candidate { at, rows, uniques, .. }: Candidate) {
+    fn take(&self, Candidate { at, rows, .. }: Candidate) {
         for row in rows {
             if let Some(entities) = &self.entities.gathered[row.table] {
                 entities.take(&row.key, at, row.digest);
             }
-        }
-        for (number, value) in uniques {
-            self.uniques[number].take(&value, at, place_digest(at.place()));
         }
     }
 
@@ -91,7 +85,7 @@ impl Shared<'_> {
             let mut kept = self.candidates.lock().unwrap_or_else(PoisonError::into_inner);
             kept.push(candidate);
             if kept.len() as u64 > self.candidates_max {
-                self.is_paused.store(true, Ordering::Relaxed);
+                self.reading.pause();
             }
         }
     }
@@ -100,8 +94,7 @@ impl Shared<'_> {
     ///
     /// Errors: the server's.
     pub(super) fn decide(&mut self, session: &mut Session) -> Result<bool, Stop> {
-        let is_enough = *self.is_enough.get_mut();
-        let is_end = !std::mem::take(self.is_paused.get_mut());
+        let (is_enough, is_end) = (self.is_enough(), !self.reading.resume());
         let kept = self.candidates.get_mut().unwrap_or_else(PoisonError::into_inner);
         // Lines that were not read may stand for these entities.
         let are_undecided = (is_enough || !is_end)
@@ -123,7 +116,7 @@ impl Shared<'_> {
                 false => self.take(candidate),
             }
         }
-        Ok(is_end || *self.is_enough.get_mut())
+        Ok(is_end || self.is_enough())
     }
 
     /// Asks for which entities of candidates the tables that keep their rows have one.

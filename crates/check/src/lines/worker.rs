@@ -1,13 +1,15 @@
 //! What one worker finds of each line: its faults, and its key in each entity.
 
 use encode::mapped::{LineAt, LineOrigin, LinePlace};
-use encode::rejects::{Also, Reject};
-use job::position::{Position, PositionCursor};
+use encode::reading::Sink;
+use encode::rejects::Reject;
+use job::error::Error;
+use job::position::PositionCursor;
 use job::stop::Stop;
-use sources::{Chunk, Row, Rows, TextRow, TextRows};
+use sources::{Chunk, Row as _, Rows, TextRow, TextRows};
 
 use super::BadLine;
-use super::candidate::Candidate;
+use super::candidate::{Candidate, EntityRow};
 use super::fault::{Faults, misfit, missing, of_line, says_else};
 use super::keys::Keys;
 use super::placed::{PlacedRule, bytes, is_unique, placed};
@@ -15,19 +17,27 @@ use super::rule::Asks;
 use super::said::{Digester, place_digest};
 use super::seat::{BLOCK_LINES, Seat};
 use super::shared::Shared;
+use crate::fault;
+use crate::place::Here;
 
-/// Where the line at hand is; which number it has, is counted when somebody asks.
-struct Here<'a> {
-    chunk: &'a Chunk,
-    places: &'a mut PositionCursor,
-    place: LinePlace,
-    bytes: u32,
+/// The line at hand.
+struct Line<'a> {
+    rows: TextRows<'a>,
+    index: usize,
+    here: Here<'a>,
 }
 
-impl Here<'_> {
+impl<'a> Line<'a> {
+    fn text(&self) -> TextRow<'a> {
+        self.rows.row(self.index)
+    }
+
+    fn place(&mut self) -> LinePlace {
+        self.here.line_place()
+    }
+
     fn at(&mut self) -> LineAt {
-        let ((file, offset), bytes) = (self.place, self.bytes);
-        LineAt { file, offset, line: self.places.line(self.chunk), bytes }
+        self.here.line_at(self.text().span().len() as u32)
     }
 }
 
@@ -63,8 +73,8 @@ impl<'a> Worker<'a> {
         })
     }
 
-    pub(super) fn take(&mut self, chunk: &Chunk, rows: TextRows<'_>) -> Result<(), Stop> {
-        let mut places = PositionCursor::of(chunk);
+    fn take_lines(&mut self, chunk: &Chunk, rows: TextRows<'_>) -> Result<(), Stop> {
+        let mut cursor = PositionCursor::of(chunk);
         for index in 0..rows.len() {
             if index % BLOCK_LINES == 0 {
                 self.hand_over(false);
@@ -73,19 +83,16 @@ impl<'a> Worker<'a> {
                     seat.mark(rows, block.clone(), &self.shared.lines);
                 }
             }
-            let line = rows.row(index);
-            let place = (chunk.file, places.advance_bytes(chunk, line.start()));
-            if self.shared.check.left_out.contains(&place) {
-                continue;
+            let here = Here::new(chunk, &mut cursor, rows.row(index).start());
+            let mut line = Line { rows, index, here };
+            if !self.shared.check.left_out.contains(&line.place()) {
+                self.faults.clear();
+                self.take_line(&mut line)?;
             }
-            self.faults.clear();
-            let bytes = line.span().len() as u32;
-            let mut here = Here { chunk, places: &mut places, place, bytes };
-            self.take_line(rows, index, &mut here)?;
         }
         self.hand_over(true);
         self.shared.keep(&mut self.candidates);
-        Ok(())
+        self.shared.check_memory()
     }
 
     /// Gathers what lines have said of entities: all of it, or of those of which that takes much.
@@ -97,51 +104,45 @@ impl<'a> Worker<'a> {
         }
     }
 
-    fn take_line(
-        &mut self,
-        rows: TextRows<'_>,
-        index: usize,
-        here: &mut Here<'_>,
-    ) -> Result<(), Stop> {
-        let line = rows.row(index);
-        if !self.shared.lines.fit(line) {
-            self.faults.push(None, misfit(line, self.shared.lines.width()));
-            self.refuse(line, here.at());
+    fn take_line(&mut self, line: &mut Line<'_>) -> Result<(), Stop> {
+        let (text, rows, index) = (line.text(), line.rows, line.index);
+        if !self.shared.lines.fit(text) {
+            self.faults.push(None, misfit(text, self.shared.lines.width()));
+            self.refuse(line);
             return Ok(());
         }
-        self.apply_rules(line);
+        self.apply_rules(text);
         self.keys.advance();
         for seat in &mut self.seats {
             seat.recognise(index);
         }
         let is_refused = self.find_keys(rows, index)?;
         if self.shared.check.judges || is_refused && !self.faults.has_of_line() {
-            self.judge(rows, index, here);
+            self.judge(line);
         }
         if !self.faults.has_of_line() {
             for seat in &mut self.seats {
                 seat.look_up((rows, index), &self.shared.lines, &self.keys, &mut self.faults);
             }
-            self.look_around(line, here.place);
+            self.look_around(text, line.place());
         }
         if !self.faults.has_of_line() {
             self.compare(rows, index);
         }
-        self.decide(rows, index, here);
+        self.decide(line);
         Ok(())
     }
 
     /// Takes the line down if it is good, or refuses it, or leaves that to lines that may stand for its
     /// entities in its place.
-    fn decide(&mut self, rows: TextRows<'_>, index: usize, here: &mut Here<'_>) {
-        let line = rows.row(index);
+    fn decide(&mut self, line: &mut Line<'_>) {
         if self.faults.has_of_line() {
-            self.refuse(line, here.at());
-        } else if !self.faults.is_empty() && self.stands_with_fault(here.at()) {
-            let candidate = self.candidate(line, here.at());
+            self.refuse(line);
+        } else if !self.faults.is_empty() && self.stands_with_fault(line.at()) {
+            let candidate = self.candidate(line);
             self.candidates.push(candidate);
         } else {
-            self.take_down(rows, index, here);
+            self.take_down(line);
         }
     }
 
@@ -164,13 +165,13 @@ impl<'a> Worker<'a> {
     }
 
     /// All that is wrong with the values of a line.
-    fn judge(&mut self, rows: TextRows<'_>, index: usize, here: &mut Here<'_>) {
-        let file = self.shared.check.options.input.files.get(here.place.0 as usize);
+    fn judge(&mut self, line: &mut Line<'_>) {
+        let file = self.shared.check.options.input.files.get(line.place().0 as usize);
         let file_name = file.and_then(|file| file.file_name()).unwrap_or_default();
-        let line = if self.has_line_numbers { here.at().line } else { 0 };
-        let origin = LineOrigin { file_name: file_name.as_encoded_bytes(), line };
+        let number = if self.has_line_numbers { line.here.place().line } else { 0 };
+        let origin = LineOrigin { file_name: file_name.as_encoded_bytes(), line: number };
         for seat in &mut self.seats {
-            seat.judge((rows, index), origin, &self.keys, &mut self.faults);
+            seat.judge((line.rows, line.index), origin, &self.keys, &mut self.faults);
         }
     }
 
@@ -192,7 +193,7 @@ impl<'a> Worker<'a> {
     /// What rules say of the line beside others, and of rows of other tables.
     fn look_around(&mut self, line: TextRow<'_>, place: LinePlace) {
         let Worker { shared, rules, keys, faults, .. } = self;
-        let (tables, firsts) = (shared.check.tables.len(), &shared.check.firsts);
+        let firsts = &shared.check.firsts;
         let mut scratch = Vec::new();
         for PlacedRule { rule, field, when, number, .. } in rules.iter() {
             let is_idle = !matches!(rule.asks, Asks::Unique | Asks::References(_));
@@ -203,7 +204,7 @@ impl<'a> Worker<'a> {
                 Asks::References(lookup) => keys.missed(*number).map(|_| missing(lookup)),
                 _ => {
                     let Some(value) = bytes(line, *field, &mut scratch) else { continue };
-                    let first = firsts.get(&(tables + number)).and_then(|of| of.get(value));
+                    let first = firsts.get(number).and_then(|of| of.get(value));
                     let is_other = first.is_some_and(|first| *first != place_digest(place));
                     is_other.then(|| "is to be unique, and a line before has it".to_owned())
                 }
@@ -228,46 +229,60 @@ impl<'a> Worker<'a> {
     }
 
     /// Takes down the entities of a good line, and what is to be unique.
-    fn take_down(&mut self, rows: TextRows<'_>, index: usize, here: &mut Here<'_>) {
-        uniques(&self.rules, rows.row(index), |number, value| {
-            self.shared.uniques[number].take(value, here.at(), place_digest(here.place));
+    fn take_down(&mut self, line: &mut Line<'_>) {
+        uniques(&self.rules, line.text(), |number, value| {
+            if let Some(values) = &self.shared.entities.gathered[number] {
+                values.take(value, line.at(), place_digest(line.place()));
+            }
         });
         for seat in &mut self.seats {
-            seat.take_down(&self.keys, || here.at());
-            seat.remember(index);
+            seat.take_down(&self.keys, || line.at());
+            seat.remember(line.index);
         }
     }
 
     /// The line as one that is bad if it stands for an entity.
     #[cold]
-    fn candidate(&mut self, line: TextRow<'_>, at: LineAt) -> Candidate {
-        let mut values = Vec::new();
-        uniques(&self.rules, line, |number, value| values.push((number, value.into())));
-        let rows = self.seats.iter().filter_map(|seat| seat.entity_row(&self.keys, &self.faults));
-        Candidate { at, rows: rows.collect(), uniques: values, reject: self.reject(line, at) }
+    fn candidate(&mut self, line: &mut Line<'_>) -> Candidate {
+        let of_seat = |seat: &Seat<'_>| seat.entity_row(&self.keys, &self.faults);
+        let mut rows: Vec<EntityRow> = self.seats.iter().filter_map(of_seat).collect();
+        let digest = place_digest(line.place());
+        uniques(&self.rules, line.text(), |table, value| {
+            rows.push(EntityRow { table, key: value.into(), digest, is_faulty: false });
+        });
+        Candidate { at: line.at(), rows, reject: self.reject(line) }
     }
 
     #[cold]
-    fn refuse(&mut self, line: TextRow<'_>, at: LineAt) {
-        let reject = self.reject(line, at);
-        self.shared.refuse(BadLine { place: at.place(), reject });
+    fn refuse(&mut self, line: &mut Line<'_>) {
+        let reject = self.reject(line);
+        self.shared.refuse(BadLine { place: line.place(), reject });
     }
 
     /// The line, refused for all of its faults.
-    fn reject(&mut self, line: TextRow<'_>, at: LineAt) -> Reject {
-        let files = &self.shared.check.options.input.files;
-        let file = files.get(at.file as usize).cloned().unwrap_or_default();
-        let position = Position { file, line: at.line, offset: Some(at.offset) };
+    fn reject(&mut self, line: &mut Line<'_>) -> Reject {
+        let position = line.here.place().position(&self.shared.check.options.input.files);
         let mut faults = self.faults.drain().into_iter();
-        let (first, class) = faults.next().unwrap_or_else(|| of_line(String::new()));
-        let Also { field, column, value, reason } = first;
-        let also = faults.map(|(also, _)| also).collect();
-        let raw = line.raw().into_owned();
-        Reject { position, field, column, value, reason, class, also, raw }
+        let first = faults.next().unwrap_or_else(|| of_line(String::new()));
+        fault::reject(position, first, faults, line.text().raw().into_owned())
     }
 }
 
-/// The values of a line that have to be unique, by the numbers of the rules among such.
+impl Sink for Worker<'_> {
+    fn take<R: Rows>(&mut self, chunk: &Chunk, rows: R) -> Result<(), Stop> {
+        match rows.lines() {
+            Some(rows) => self.take_lines(chunk, rows),
+            None => Err(Error::Internal("lines are no text".to_owned()).into()),
+        }
+    }
+
+    /// Each chunk's lines are handed on at its end.
+    fn hand_on(&mut self) -> Result<(), Stop> {
+        Ok(())
+    }
+}
+
+/// The values of a line that have to be unique, by their numbers among what is gathered.
 fn uniques(rules: &[PlacedRule<'_>], line: TextRow<'_>, mut found: impl FnMut(usize, &[u8])) {
     let mut scratch = Vec::new();
     for PlacedRule { rule, field, when, number, .. } in rules {

@@ -3,12 +3,12 @@
 
 use encode::binding::BoundColumn;
 use encode::column_source::Input;
-use encode::field;
 use encode::inspected::Inspected;
-use encode::rejects::Reject;
+use encode::row_keys::{KeyPlan, KeyReader};
 use schema::Table;
 use sources::Row;
-use values::{Converter, Value};
+
+use crate::fault;
 
 /// Stands for the length of NULL.
 const NULL: u32 = u32::MAX;
@@ -101,70 +101,38 @@ impl RowBytes {
 #[derive(Debug)]
 pub(crate) struct InputRows<'c> {
     columns: &'c Columns,
-    converters: Vec<Converter>,
-    /// What 0 is in an AUTO_INCREMENT column that is given a number for it.
-    zero: Option<Vec<u8>>,
-    stored: Vec<u8>,
-    scratch: Vec<u8>,
+    reader: KeyReader,
 }
 
 impl<'c> InputRows<'c> {
     pub(crate) fn new(columns: &'c Columns) -> InputRows<'c> {
-        let mut converters: Vec<Converter> =
-            columns.bound.iter().map(|bound| bound.converter.clone()).collect();
-        let is_number = |bound: &BoundColumn| matches!(bound.input, Input::AutoIncrement(_));
-        let number = columns.bound.iter().position(is_number).filter(|_| !columns.zero_is_value);
-        let zero = number.and_then(|at| {
-            let mut zero = Vec::new();
-            converters[at].convert(b"0", &mut zero).is_ok().then_some(zero)
-        });
-        InputRows { columns, converters, zero, stored: Vec::new(), scratch: Vec::new() }
+        let bound: Vec<&BoundColumn> = columns.bound.iter().collect();
+        let plan = KeyPlan::of_columns(&bound, columns.zero_is_value);
+        InputRows { columns, reader: KeyReader::new(plan) }
     }
 
     /// Reads one.
     #[inline]
     pub(crate) fn read<R: Row>(&mut self, row: R, out: &mut RowBytes) -> Read {
         out.clear();
-        let Columns { bound, fields_per_row, fields_needed, .. } = self.columns;
-        if !row.has_fields_for(*fields_needed, *fields_per_row) {
+        let Columns { fields_per_row, fields_needed, .. } = self.columns;
+        if !row.has_fields_for(*fields_needed, *fields_per_row) || !self.reader.read(row) {
             return Read::Refused;
         }
-        for (bound, converter) in bound.iter().zip(&mut self.converters) {
-            if let Input::Constant(constant) = &bound.input {
-                out.push(constant.as_deref());
-                continue;
-            }
-            self.stored.clear();
-            let value = field::value(row, bound.input.field(), &mut self.scratch);
-            let is_numbered = matches!(bound.input, Input::AutoIncrement(_));
-            if is_numbered && value == Value::Null {
-                return Read::Numbered;
-            }
-            let on_null = || bound.on_null.as_deref();
-            let nullable = bound.column.nullable;
-            match field::store(value, converter, nullable, on_null, &mut self.stored) {
-                Ok(true) => out.push(None),
-                Ok(false) if is_numbered && self.zero.as_ref() == Some(&self.stored) => {
-                    return Read::Numbered;
-                }
-                Ok(false) => out.push(Some(&self.stored)),
-                Err(_) => return Read::Refused,
-            }
+        for at in 0..self.reader.columns() {
+            let Ok(stored) = self.reader.stored(at) else { return Read::Numbered };
+            out.push(stored);
         }
         Read::Row
     }
 
     /// The key of a row as the input has it.
-    pub(crate) fn key_text<R: Row>(&mut self, row: R) -> String {
-        let texts = self.columns.key.iter().map(|&at| {
-            let (mut scratch, mut text) = (Vec::new(), Vec::new());
-            match field::value(row, self.columns.bound[at].input.field(), &mut scratch)
-                .text(&mut text)
-            {
-                Some(text) => Reject::cut(text),
-                None => "NULL".to_owned(),
-            }
-        });
-        format!("({})", texts.collect::<Vec<_>>().join(", "))
+    pub(crate) fn key_text<R: Row>(&self, row: R) -> String {
+        let text = |&at: &usize| {
+            let field = self.columns.bound[at].input.field();
+            let text = field.and_then(|field| fault::text(row, field));
+            text.unwrap_or_else(|| "NULL".to_owned())
+        };
+        format!("({})", self.columns.key.iter().map(text).collect::<Vec<_>>().join(", "))
     }
 }

@@ -2,17 +2,18 @@
 
 use std::collections::{HashMap, HashSet};
 
-use encode::reading;
 use job::error::Error;
 use job::options::LoadOptions;
-use job::position::Position;
+use job::stop::Stop;
 use server::Session;
-use sources::{Chunk, Row, Rows, Source, Visit};
+use sources::{Row, Source};
 
 use super::columns::{Columns, InputRows, Read, RowBytes};
 use super::digest::Digest;
 use super::report::{OtherRow, VerifyReport};
 use super::table_rows::TableRows;
+use crate::pass::{self, Take};
+use crate::place::Here;
 use crate::table;
 
 /// Rows that are kept at most to be compared, of the parts that differ; at least those of one part are.
@@ -20,8 +21,8 @@ const ROWS_MAX: u64 = 1 << 18;
 /// Rows of each kind that the report has.
 const ROWS_TOLD: usize = 20;
 
-/// Finds the rows of the parts that differ, as many as there is room for, and writes them down. The input
-/// is at its start; the session shows the table.
+/// Finds the rows of the parts that differ, as many as there is room for, and writes them down. The session
+/// shows the table.
 pub(crate) fn find(
     columns: &Columns,
     options: &LoadOptions,
@@ -56,11 +57,7 @@ pub(crate) fn find(
         first: Vec::new(),
         keys: HashMap::new(),
     };
-    reading::read_alone(source, &options.interrupt, |chunk, batch| {
-        batch.visit(chunk, Searching { search: &mut search, chunk });
-        Ok(true)
-    })
-    .map_err(table::failed)?;
+    pass::again(source, &options.interrupt, &mut search).map_err(table::failed)?;
     search.tell(report);
     Ok(())
 }
@@ -109,28 +106,14 @@ struct Search<'a> {
     keys: HashMap<Vec<u8>, Option<usize>>,
 }
 
-/// The search in the rows of a chunk.
-struct Searching<'s, 'a> {
-    search: &'s mut Search<'a>,
-    chunk: &'s Chunk,
-}
-
-impl Visit for Searching<'_, '_> {
-    type Output = ();
-
-    fn rows<R: Rows>(self, rows: R) {
-        rows.iter().for_each(|row| self.search.take(self.chunk, row));
-    }
-}
-
-impl Search<'_> {
-    fn take<R: Row>(&mut self, chunk: &Chunk, row: R) {
+impl Take for Search<'_> {
+    fn take<R: Row>(&mut self, row: R, here: Here<'_>) -> Result<(), Stop> {
         if self.rows.read(row, &mut self.bytes) != Read::Row {
-            return;
+            return Ok(());
         }
         let hash = Digest::hash(&self.bytes.bytes);
         if !self.there.is_wanted(hash) {
-            return;
+            return Ok(());
         }
         match self.there.rows.get_mut(&hash).filter(|same| same.count > 0) {
             Some(same) => same.count -= 1,
@@ -139,7 +122,7 @@ impl Search<'_> {
                 self.keys.insert(self.bytes.of(self.key), is_told.then_some(self.first.len()));
                 self.missing += 1;
                 if is_told {
-                    let place = Position::of(chunk, row.start(), &self.options.input.files);
+                    let place = here.position(&self.options.input.files);
                     self.first.push(OtherRow {
                         place: Some(place.to_string()),
                         key: self.rows.key_text(row),
@@ -147,8 +130,11 @@ impl Search<'_> {
                 }
             }
         }
+        Ok(())
     }
+}
 
+impl Search<'_> {
     /// Rows of one key on both sides are one row with other values.
     fn tell(mut self, report: &mut VerifyReport) {
         let mut left: Vec<Same> =

@@ -2,11 +2,8 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use encode::long_records::Large;
 use encode::reading::{Reading, Sink};
-use job::failpoint;
 use job::memory::Memory;
-use job::pool;
 use job::progress::{Progress, Stage};
 use job::stop::Stop;
 use server::Interrupt;
@@ -14,6 +11,7 @@ use sources::{Chunk, Rows, Source};
 
 use super::columns::{Columns, InputRows, Read, RowBytes};
 use super::digest::Digest;
+use crate::pass;
 
 /// What an input holds.
 #[derive(Clone, Debug, Default)]
@@ -33,44 +31,21 @@ pub(crate) fn count(
     progress: &dyn Progress,
     interrupt: &Interrupt,
 ) -> Result<Counted, Stop> {
-    let stage = Counting {
-        columns,
-        reading: Reading::new(source, Stage::Rows, progress, interrupt),
-        large: Large::new(memory),
-        all: Mutex::default(),
+    let reading = Reading::new(source, Stage::Rows, progress, interrupt);
+    let all = Mutex::default();
+    let worker = || {
+        let (rows, bytes) = (InputRows::new(columns), RowBytes::default());
+        Ok(Worker { rows, bytes, own: Counted::default(), all: &all })
     };
-    pool::run(memory.threads, || stage.work(), || stage.reading.close())?;
-    stage.reading.tally().check()?;
-    Ok(stage.all.into_inner().unwrap_or_else(PoisonError::into_inner))
-}
-
-/// What the workers share.
-struct Counting<'a> {
-    columns: &'a Columns,
-    reading: Reading<'a>,
-    /// For chunks that are one record, too long for a worker's share.
-    large: Large,
-    all: Mutex<Counted>,
-}
-
-impl Counting<'_> {
-    /// Runs one worker to the end of the input.
-    fn work(&self) -> Result<(), Stop> {
-        failpoint::hit("thread.compare");
-        self.reading.work(&self.large, &[], || Worker {
-            stage: self,
-            rows: InputRows::new(self.columns),
-            bytes: RowBytes::default(),
-            own: Counted::default(),
-        })
-    }
+    pass::by_many("thread.compare", &reading, memory, &[], worker)?;
+    Ok(all.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
 struct Worker<'a> {
-    stage: &'a Counting<'a>,
     rows: InputRows<'a>,
     bytes: RowBytes,
     own: Counted,
+    all: &'a Mutex<Counted>,
 }
 
 impl Sink for Worker<'_> {
@@ -82,16 +57,12 @@ impl Sink for Worker<'_> {
                 Read::Numbered => self.own.numbered += 1,
             }
         }
-        let tally = self.stage.reading.tally();
-        tally.done(rows.len() as u64);
-        tally.end_chunk();
-        self.stage.reading.add_rows(rows.len() as u64);
         Ok(())
     }
 
     fn hand_on(&mut self) -> Result<(), Stop> {
         let own = std::mem::take(&mut self.own);
-        let mut all = self.stage.all.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         all.digest.add_all(&own.digest);
         all.refused += own.refused;
         all.numbered += own.numbered;

@@ -105,7 +105,7 @@ impl CollectStage<'_, '_> {
     /// Runs one worker to the end of the input.
     pub(crate) fn work(&self) -> Result<(), Stop> {
         failpoint::hit("thread.collect");
-        self.reading.work(&self.large, self.stores, || Worker::new(self))
+        self.reading.work(&self.large, self.stores, || Ok(Worker::new(self)))
     }
 
     /// Lets no worker begin or wait any more.

@@ -4,10 +4,9 @@ use sources::SourceExt as _;
 use std::sync::Mutex;
 use std::time::Instant;
 
-use check::lines::BadLine;
 use check::report::{BadRow, CheckReport};
 use encode::input;
-use encode::rejects::{self, Also, Rejects};
+use encode::rejects::{self, Rejects};
 use job::error::Error;
 use job::options::{LoadOptions, RowOptions};
 use job::progress::Progress;
@@ -17,8 +16,6 @@ use super::lines_read::{Asked, LinesOf, Parts};
 
 /// Bad lines behind which no more are looked for.
 const BAD_LINES_MAX: u64 = 100_000;
-/// Bad lines that are told one by one.
-const LINES_TOLD: usize = 20;
 
 /// Reads all lines and says what is wrong with which. Changes nothing.
 ///
@@ -50,7 +47,7 @@ pub fn check_lines(
     let source = Mutex::new(source);
     let mut read = parts.read(&source, &mut session, &mut log)?;
     let source = source.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
-    read.bad.truncate(LINES_TOLD);
+    read.bad.truncate(CheckReport::ROWS_TOLD);
     let names: Vec<&str> = tables.iter().map(|table| table.table.as_str()).collect();
     let mut report = CheckReport {
         target: format!("{} ({})", options.database, names.join(", ")),
@@ -59,7 +56,7 @@ pub fn check_lines(
         rows: read.lines,
         bad_rows: log.count(),
         reasons: log.tally(),
-        first: read.bad.into_iter().map(told).collect(),
+        first: read.bad.into_iter().map(|line| BadRow::from(line.reject)).collect(),
         rejects_file: options.rows.rejects.clone().filter(|_| log.count() > 0),
         judged: vec!["rules".to_owned(), "entities".to_owned(), "lookups".to_owned()],
         not_judged: not_judged(log.count()),
@@ -68,21 +65,6 @@ pub fn check_lines(
     };
     report.seconds = begun.elapsed().as_secs_f64();
     Ok(report)
-}
-
-fn told(BadLine { reject, .. }: BadLine) -> BadRow {
-    let first = Also {
-        field: reject.field,
-        column: reject.column,
-        value: reject.value,
-        reason: reject.reason,
-    };
-    BadRow {
-        file: reject.position.file.display().to_string(),
-        line: reject.position.line,
-        byte: reject.position.offset.unwrap_or(0),
-        reasons: std::iter::once(first).chain(reject.also).collect(),
-    }
 }
 
 fn not_judged(bad: u64) -> Vec<String> {

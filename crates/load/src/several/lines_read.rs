@@ -82,7 +82,7 @@ pub(super) struct Read {
     pub(super) left_out: BTreeSet<LinePlace>,
     /// Those lines, in order.
     pub(super) bad: Vec<BadLine>,
-    /// One a table: its entities, in the order of their first lines.
+    /// One a table: its entities, in the order of their first lines; behind those values that are unique.
     pub(super) entities: Vec<Option<Entities>>,
 }
 
@@ -113,8 +113,7 @@ impl Parts<'_> {
                 memory: self.memory,
                 progress: self.progress,
             };
-            let Gathered { entities, uniques, bad: found, lines } =
-                check.gather(source, session)?;
+            let Gathered { entities, bad: found, lines } = check.gather(source, session)?;
             left_out.extend(found.iter().map(|line| line.place));
             bad.extend(found);
             let is_over = bad.len() as u64 > self.options.rows.rejects_max;
@@ -125,7 +124,7 @@ impl Parts<'_> {
             let entities = pool::map(self.memory.threads, entities, finish)?;
             let others = match is_over {
                 true => Ok(Firsts::new()),
-                false => self.contradicted(&entities, uniques),
+                false => self.contradicted(&entities),
             };
             if !judges && !others.as_ref().is_ok_and(Firsts::is_empty) {
                 judges = true;
@@ -151,24 +150,25 @@ impl Parts<'_> {
     /// refused; the first lines of values that are to be unique, and are not.
     ///
     /// Errors: lines that say different things where they fail the load.
-    fn contradicted(
-        &self,
-        entities: &[Option<Entities>],
-        uniques: Vec<Gathering>,
-    ) -> Result<Firsts, Error> {
-        let mut firsts = self.repeated(uniques);
-        for (at, (table, all)) in self.looked.iter().zip(entities).enumerate() {
-            let (Some(entity), Some(all)) = (&table.mapping.entity, all) else { continue };
-            match entity.on_conflict {
-                OnConflict::First | OnConflict::Last => {}
+    fn contradicted(&self, entities: &[Option<Entities>]) -> Result<Firsts, Error> {
+        let mut firsts = Firsts::new();
+        for (at, all) in entities.iter().enumerate() {
+            let Some(all) = all else { continue };
+            let table = self.looked.get(at);
+            let entity = table.and_then(|table| table.mapping.entity.as_ref());
+            match entity.map_or(OnConflict::Reject, |entity| entity.on_conflict) {
+                OnConflict::First | OnConflict::Last => continue,
                 OnConflict::Fail if !self.tells_all => {
                     let first = all.contradicted().min_by_key(|(_, _, other)| *other);
-                    if let Some((_, said, other)) = first {
+                    if let (Some(table), Some((_, said, other))) = (table, first) {
                         return Err(self.conflict(table, said.first, other));
                     }
                 }
                 OnConflict::Fail | OnConflict::Reject => {
-                    let of = first_digests(all);
+                    let of: HashMap<Box<[u8]>, u64> = all
+                        .contradicted()
+                        .map(|(number, said, _)| (all.key(number).into(), said.digest))
+                        .collect();
                     if !of.is_empty() {
                         firsts.insert(at, of);
                     }
@@ -176,14 +176,6 @@ impl Parts<'_> {
             }
         }
         Ok(firsts)
-    }
-
-    /// The first lines of values that are to be unique and are not, by the rule's number behind those of
-    /// the tables.
-    fn repeated(&self, uniques: Vec<Gathering>) -> Firsts {
-        let of = uniques.into_iter().map(|values| first_digests(&values.finish()));
-        let numbered = of.enumerate().filter(|(_, of)| !of.is_empty());
-        numbered.map(|(at, of)| (self.looked.len() + at, of)).collect()
     }
 
     fn conflict(&self, table: &LineTable, first: LineAt, other: LineAt) -> Error {
@@ -197,11 +189,6 @@ impl Parts<'_> {
             other: format!("{} line {}", name(other.file), other.line),
         }
     }
-}
-
-/// Digests of what first lines say that others contradict, by the keys.
-fn first_digests(all: &Entities) -> HashMap<Box<[u8]>, u64> {
-    all.contradicted().map(|(number, said, _)| (all.key(number).into(), said.digest)).collect()
 }
 
 fn restart(source: &Mutex<Box<dyn Source>>) -> Result<(), Error> {

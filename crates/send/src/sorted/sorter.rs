@@ -114,7 +114,7 @@ impl SortStage<'_> {
     /// Runs one worker to the end of the input.
     fn work(&self) -> Result<(), Stop> {
         failpoint::hit("thread.sort");
-        self.reading.work(&self.large, &self.stores, || Worker::new(self))
+        self.reading.work(&self.large, &self.stores, || Ok(Worker::new(self)))
     }
 
     fn note(&self, ordinal: u64, origin: Origin) {

@@ -33,6 +33,14 @@ impl<'a> Rows for TextRows<'a> {
         self.text
     }
 
+    #[inline]
+    fn lines<'v>(self) -> Option<TextRows<'v>>
+    where
+        Self: 'v,
+    {
+        Some(self)
+    }
+
     fn even<'v>(self, rows: Range<usize>) -> Option<EvenRows<'v>>
     where
         Self: 'v,

@@ -17,7 +17,7 @@ use sources::Formats;
 use values::ConvertOptions;
 
 use crate::judge::Rules;
-use crate::run;
+use crate::subject;
 
 /// A table, and what its rows are of the lines.
 #[derive(Debug)]
@@ -62,7 +62,7 @@ impl LineTable {
         let inspected = Inspected::of_table(session, &table, facts, options, &mut *source)?;
         let charset = inspected.convert.file_charset;
         let formats = formats::formats(&options.input.written, &table, &inspected.fields, charset)?;
-        let mut rules = run::rules(&table, &inspected)?;
+        let mut rules = subject::rules(&table, &inspected)?;
         let taken = taken(mapping);
         rules.columns.retain(|bound| !taken.contains(&bound.column.name.to_lowercase()));
         let key = mapping.entity.as_ref().map(|entity| entity.key.clone()).unwrap_or_default();

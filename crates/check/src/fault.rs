@@ -1,0 +1,38 @@
+//! What is wrong with a row, in words.
+
+use encode::field;
+use encode::rejects::{Also, Reject};
+use job::position::Position;
+use sources::Row;
+
+/// Something that is wrong with a row, and what it has in common with others.
+pub(crate) type Fault = (Also, String);
+
+/// A row that is refused for all of this, the first fault before others.
+pub(crate) fn reject(
+    position: Position,
+    (first, class): Fault,
+    others: impl Iterator<Item = Fault>,
+    raw: Vec<u8>,
+) -> Reject {
+    let Also { field, column, value, reason } = first;
+    let also = others.map(|(also, _)| also).collect();
+    Reject { position, field, column, value, reason, class, also, raw }
+}
+
+/// A fault of a field of a row, which goes to `column`.
+pub(crate) fn of_field<R: Row>(
+    row: R,
+    field: Option<usize>,
+    column: String,
+    reason: String,
+) -> Also {
+    let value = field.and_then(|field| text(row, field));
+    Also { field: field.map(|field| field + 1), column: Some(column), value, reason }
+}
+
+/// A field for people; none if it is NULL.
+pub(crate) fn text<R: Row>(row: R, field: usize) -> Option<String> {
+    let (mut scratch, mut text) = (Vec::new(), Vec::new());
+    field::value(row, Some(field), &mut scratch).text(&mut text).map(Reject::cut)
+}

@@ -1,0 +1,145 @@
+//! The table, and all that rows are judged by.
+
+use encode::binding::{self, BoundColumn};
+use encode::inspected::Inspected;
+use job::error::Error;
+use job::options::LoadOptions;
+use schema::Table;
+use server::{ConnectOptions, ServerFacts, Session};
+use sources::Source;
+
+use crate::conditions::Conditions;
+use crate::judge::Rules;
+use crate::looks::{Look, Looks, Purpose};
+use crate::partitions::Partitions;
+use crate::rows::Counts;
+use crate::table;
+
+/// The table, and all that rows are judged by.
+pub(crate) struct Subject {
+    pub(crate) session: Session,
+    pub(crate) table: Table,
+    pub(crate) looks: Looks,
+    pub(crate) conditions: Conditions,
+    pub(crate) rules: Rules,
+    not_judged: Vec<String>,
+}
+
+impl Subject {
+    pub(crate) fn look(
+        connect: &ConnectOptions,
+        options: &LoadOptions,
+        source: &mut dyn Source,
+    ) -> Result<Subject, Error> {
+        let (mut session, table) = table::open(connect, options)?;
+        let facts = ServerFacts::read(&mut session)?;
+        let inspected = Inspected::of_table(&mut session, &table, &facts, options, source)?;
+        let looks = Looks::of(&table, &inspected, options);
+        let conditions = Conditions::of(&mut session, &table, &inspected)?;
+        let mut not_judged = looks.not_judged.clone();
+        not_judged.extend(conditions.not_judged.iter().cloned());
+        not_judged.extend(unjudged(&table, &inspected));
+        let mut rules = rules(&table, &inspected)?;
+        match Partitions::of(&table, &inspected) {
+            Ok(partitions) => rules.partitions = partitions,
+            Err(why) => not_judged.push(why),
+        }
+        Ok(Subject { session, table, looks, conditions, rules, not_judged })
+    }
+
+    /// What rows were judged by, besides their values.
+    pub(crate) fn judged(&self) -> Vec<String> {
+        let look = |look: &Look| match &look.purpose {
+            Purpose::Unique => Some(format!("unique key `{}`", look.name)),
+            Purpose::Refers(_) => Some(format!("foreign key `{}`", look.name)),
+            Purpose::Referred => None,
+        };
+        let checks = self.conditions.checks.iter();
+        let partitions = self.rules.partitions.iter().map(|_| "partitions".to_owned());
+        let looks = self.looks.looks.iter().filter_map(look);
+        looks
+            .chain(checks.map(|check| format!("CHECK constraint `{}`", check.name)))
+            .chain(partitions)
+            .collect()
+    }
+
+    /// What was not judged, by these `counts` and but for the keys of tables for the looks in `blind`.
+    pub(crate) fn not_judged(&self, blind: &[u16], counts: &Counts) -> Vec<String> {
+        let looks = &self.looks.looks;
+        let blind = blind.iter().map(|&at| {
+            let look = &looks[usize::from(at)];
+            let what = match look.purpose {
+                Purpose::Unique => "rows that the table has, for the key",
+                _ => "foreign key",
+            };
+            format!(
+                "{what} `{}`: what the server shows of those values does not tell their order",
+                look.name
+            )
+        });
+        let keyless = looks.iter().zip(&counts.keyless).filter(|(_, rows)| **rows > 0);
+        let keyless = keyless.map(|(look, rows)| {
+            format!(
+                "key `{}` of {rows} row(s): how its collation orders them is not known",
+                look.name
+            )
+        });
+        let unplaced = (counts.unplaced > 0).then(|| {
+            format!(
+                "whether a partition takes {} row(s): their values are numbers to be generated, or \
+                 what the server makes of them is not known",
+                counts.unplaced
+            )
+        });
+        self.not_judged.iter().cloned().chain(blind).chain(keyless).chain(unplaced).collect()
+    }
+}
+
+/// What values are judged by: also those for generated columns, which a load looks at too.
+pub(crate) fn rules(table: &Table, inspected: &Inspected) -> Result<Rules, Error> {
+    let generated = |position: usize| {
+        let column = &table.columns[position];
+        column.generated.is_some()
+            && inspected.fields.field_of(position).is_some()
+            && column.sql_type.is_convertible(inspected.is_zone_known)
+    };
+    let mut columns = inspected.columns.clone();
+    let given = binding::bind_columns(
+        &table.columns,
+        &inspected.fields,
+        &inspected.convert,
+        &inspected.labels,
+        None,
+        generated,
+    )?;
+    columns.extend(given.into_iter().map(|mut bound: BoundColumn| {
+        bound.column.nullable = true;
+        bound
+    }));
+    Ok(Rules {
+        columns,
+        fields_per_row: inspected.fields.columns.len(),
+        fields_needed: inspected.fields.needed(),
+        partitions: None,
+    })
+}
+
+/// What only the server would find.
+fn unjudged(table: &Table, inspected: &Inspected) -> Vec<String> {
+    let is_unknown = |position: &usize| {
+        !table.columns[*position].sql_type.is_convertible(inspected.is_zone_known)
+    };
+    let given = inspected.fields.columns.iter().flatten();
+    let unknown = given.filter(|position| is_unknown(position)).map(|position| {
+        let column = &table.columns[*position];
+        format!(
+            "column `{}`: which values of {} are good, the server knows",
+            column.name, column.sql_type
+        )
+    });
+    let triggers = table
+        .triggers
+        .iter()
+        .map(|trigger| format!("what trigger `{}` makes of rows", trigger.name));
+    unknown.chain(triggers).collect()
+}
