@@ -47,8 +47,6 @@ pub(crate) struct Conditions {
     head: String,
     tests: Vec<Test>,
     literals: Literals,
-    /// What is not judged, a sentence each.
-    pub(crate) not_judged: Vec<String>,
 }
 
 /// What judges the row at hand: `IF NOT (..) THEN ..`, before its number and behind.
@@ -71,11 +69,12 @@ enum Origin {
 }
 
 impl Conditions {
-    /// Looks at a table.
+    /// Looks at a table. `not_judged` hears what is not judged, a sentence each.
     pub(crate) fn of(
         session: &mut Session,
         table: &Table,
         inspected: &Inspected,
+        not_judged: &mut Vec<String>,
     ) -> Result<Conditions, Error> {
         let file = inspected.convert.file_charset;
         let mut conditions = Conditions {
@@ -84,12 +83,10 @@ impl Conditions {
             head: String::new(),
             tests: Vec::new(),
             literals: Literals::new(file),
-            not_judged: Vec::new(),
         };
         for check in &table.checks {
             if let Err(reason) = conditions.add(session, table, check, inspected)? {
-                let name = &check.name;
-                conditions.not_judged.push(format!("CHECK constraint `{name}`: {reason}"));
+                not_judged.push(format!("CHECK constraint `{}`: {reason}", check.name));
             }
         }
         Ok(conditions)

@@ -1,6 +1,5 @@
 //! Which keys of the rows are looked at: unique ones, and those by which rows refer to others.
 
-use encode::binding::BoundColumn;
 use encode::inspected::Inspected;
 use encode::row_keys::{self, KeyPlan};
 use job::options::{LoadOptions, OnDuplicate};
@@ -43,20 +42,22 @@ pub(crate) struct Look {
 pub(crate) struct Looks {
     pub(crate) plan: KeyPlan,
     pub(crate) looks: Vec<Look>,
-    /// What is not judged, a sentence each.
-    pub(crate) not_judged: Vec<String>,
 }
 
 /// A look that is wanted, before it is known whether its keys can be made here.
 type Wanted = (Index, Purpose);
 
 impl Looks {
-    /// Those of a table.
-    pub(crate) fn of(table: &Table, inspected: &Inspected, options: &LoadOptions) -> Looks {
-        let mut not_judged = Vec::new();
+    /// Those of a table. `not_judged` hears what else is not judged, a sentence each.
+    pub(crate) fn of(
+        table: &Table,
+        inspected: &Inspected,
+        options: &LoadOptions,
+        not_judged: &mut Vec<String>,
+    ) -> Looks {
         let mut wanted = Vec::new();
         if options.rows.on_duplicate == OnDuplicate::Fail {
-            wanted.extend(unique(table, &mut not_judged));
+            unique(table, &mut wanted, not_judged);
         } else {
             not_judged.push(format!(
                 "rows with the same keys, of which --on-duplicate {} says what becomes",
@@ -68,19 +69,14 @@ impl Looks {
         } else {
             referring(table, &mut wanted);
         }
-        let columns = row_keys::plain_columns(&inspected.columns);
-        Looks::planned(wanted, &columns, inspected, not_judged)
+        Looks::planned(wanted, inspected, not_judged)
     }
 
-    fn planned(
-        wanted: Vec<Wanted>,
-        columns: &[&BoundColumn],
-        inspected: &Inspected,
-        mut not_judged: Vec<String>,
-    ) -> Looks {
+    fn planned(wanted: Vec<Wanted>, inspected: &Inspected, not_judged: &mut Vec<String>) -> Looks {
+        let columns = row_keys::plain_columns(&inspected.columns);
         let indexes: Vec<&Index> = wanted.iter().map(|(index, _)| index).collect();
         let zero_is_value = inspected.series.zero_is_value;
-        let plan = KeyPlan::new(&indexes, columns, &inspected.collations, zero_is_value).plain();
+        let plan = KeyPlan::new(&indexes, &columns, &inspected.collations, zero_is_value).plain();
         let mut looks: Vec<Look> = Vec::new();
         for (key, (index, purpose)) in wanted.into_iter().enumerate() {
             let is_new = plan.always_generates(key);
@@ -107,20 +103,18 @@ impl Looks {
                 of: of(&plan, key),
             });
         }
-        Looks { plan, looks, not_judged }
+        Looks { plan, looks }
     }
 }
 
 /// The unique indexes of a table.
-fn unique(table: &Table, not_judged: &mut Vec<String>) -> Vec<Wanted> {
-    let mut wanted = Vec::new();
+fn unique(table: &Table, wanted: &mut Vec<Wanted>, not_judged: &mut Vec<String>) {
     for index in table.indexes.iter().filter(|index| index.unique) {
         match &index.without_overlaps {
             Some(words) => not_judged.push(format!("{words}, which compares periods")),
             None => wanted.push((index.clone(), Purpose::Unique)),
         }
     }
-    wanted
 }
 
 /// The foreign keys of a table; of each that refers to the table itself, first what it refers to.

@@ -1,13 +1,11 @@
 //! What one worker finds in the input: faults of rows, and their keys.
 
-use std::sync::atomic::AtomicU64;
 use std::sync::{Mutex, PoisonError};
 
 use encode::entries::Entries;
 use encode::rejects::FaultCounts;
 use encode::row_keys::{KeyReader, NoKey};
 use job::stop::Stop;
-use sort::RunStore;
 use sources::{Chunk, Row, Rows};
 
 use crate::findings::{self, What};
@@ -20,7 +18,6 @@ use crate::place::{Here, Place};
 const ROWS_PER_LOOK: u64 = 64;
 
 /// What was found that is counted alone.
-#[derive(Default)]
 pub(crate) struct Counts {
     /// Rows at fault.
     pub(crate) faults: FaultCounts,
@@ -30,45 +27,49 @@ pub(crate) struct Counts {
     pub(crate) unplaced: u64,
 }
 
-/// What the workers share.
-pub(crate) struct Shared<'a> {
-    pub(crate) rules: &'a Rules,
-    pub(crate) looks: &'a Looks,
-    /// One a look, and that of what is found.
-    pub(crate) stores: &'a [RunStore],
-    pub(crate) next_run: &'a AtomicU64,
-    pub(crate) entry_bytes: usize,
-    pub(crate) counts: Mutex<Counts>,
+impl Counts {
+    pub(crate) fn new(looks: &Looks) -> Counts {
+        let faults = FaultCounts::default();
+        Counts { faults, keyless: vec![0; looks.looks.len()], unplaced: 0 }
+    }
 }
 
 pub(crate) struct Worker<'a> {
-    shared: &'a Shared<'a>,
+    rules: &'a Rules,
+    looks: &'a Looks,
     judge: Judge<'a>,
     reader: KeyReader,
     entries: Entries<'a>,
     entry: Vec<u8>,
     rows: u64,
     counts: Counts,
+    all: &'a Mutex<Counts>,
 }
 
 impl<'a> Worker<'a> {
-    pub(crate) fn new(shared: &'a Shared<'a>) -> Worker<'a> {
-        let Shared { rules, looks, stores, next_run, entry_bytes, .. } = shared;
-        let shapes = looks.looks.iter().map(|look| look.shape).chain([findings::SHAPE]);
+    /// `entries` takes those of each look, and behind them what is found.
+    pub(crate) fn new(
+        rules: &'a Rules,
+        looks: &'a Looks,
+        entries: Entries<'a>,
+        all: &'a Mutex<Counts>,
+    ) -> Worker<'a> {
         Worker {
             judge: Judge::new(rules),
             reader: KeyReader::new(looks.plan.clone()),
-            entries: Entries::new(shapes, stores, next_run, *entry_bytes),
+            entries,
             entry: Vec::new(),
             rows: 0,
-            counts: Counts { keyless: vec![0; looks.looks.len()], ..Counts::default() },
-            shared,
+            counts: Counts::new(looks),
+            rules,
+            looks,
+            all,
         }
     }
 
     #[inline]
     fn push_keys(&mut self, place: Place) {
-        for (at, look) in self.shared.looks.looks.iter().enumerate() {
+        for (at, look) in self.looks.looks.iter().enumerate() {
             self.entry.clear();
             match self.reader.push(look.key, &mut self.entry) {
                 Ok(()) => {
@@ -88,7 +89,7 @@ impl Take for Worker<'_> {
     #[inline]
     fn take<R: Row>(&mut self, row: R, mut here: Here<'_>) -> Result<(), Stop> {
         let (mut is_good, mut has_keys) = (true, true);
-        let (faults, columns) = (&mut self.counts.faults, &self.shared.rules.columns);
+        let (faults, columns) = (&mut self.counts.faults, &self.rules.columns);
         self.judge.judge(row, |fault| {
             is_good = false;
             has_keys &= fault.has_fields();
@@ -97,7 +98,7 @@ impl Take for Worker<'_> {
         });
         let place = here.place();
         if !is_good {
-            let found = self.shared.looks.looks.len();
+            let found = self.looks.looks.len();
             self.entries.push(found, &findings::key(place, What::Fields), &[]);
         }
         // A row that is refused for another column may have a key nevertheless, as it will when it
@@ -117,7 +118,7 @@ impl encode::reading::Sink for Worker<'_> {
     }
 
     fn hand_on(&mut self) -> Result<(), Stop> {
-        let mut all = self.shared.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.all.lock().unwrap_or_else(PoisonError::into_inner);
         all.faults.add_all(std::mem::take(&mut self.counts.faults));
         for (all, own) in all.keyless.iter_mut().zip(&mut self.counts.keyless) {
             *all += std::mem::take(own);

@@ -4,6 +4,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
+use encode::entries::Entries;
 use encode::reading::Reading;
 use encode::rejects::FaultCounts;
 use job::error::Error;
@@ -12,7 +13,7 @@ use job::options::{LoadOptions, Mode};
 use job::progress::{Progress, Stage};
 use job::stop::Stop;
 use server::ConnectOptions;
-use sort::{RunStore, Runs, StoreOptions};
+use sort::{EntryShape, RunStore, Runs, StoreOptions};
 use sources::{Source, SourceExt as _};
 
 use crate::findings::{self, Findings};
@@ -20,7 +21,7 @@ use crate::keys::Tables;
 use crate::looks::Look;
 use crate::pass;
 use crate::report::CheckReport;
-use crate::rows::{Counts, Shared, Worker};
+use crate::rows::{Counts, Worker};
 use crate::subject::Subject;
 use crate::{table, told};
 
@@ -107,20 +108,16 @@ impl Check<'_> {
         stores: &[RunStore],
         next_run: &AtomicU64,
     ) -> Result<(u64, Counts), Stop> {
-        let looks = &subject.looks;
-        let keyless = vec![0; looks.looks.len()];
-        let shared = Shared {
-            rules: &subject.rules,
-            looks,
-            stores,
-            next_run,
-            entry_bytes: self.memory.entry_bytes,
-            counts: Mutex::new(Counts { keyless, ..Counts::default() }),
-        };
+        let Subject { rules, looks, .. } = subject;
+        let all = Mutex::new(Counts::new(looks));
         let reading = Reading::new(source, Stage::Rows, self.progress, &self.options.interrupt);
-        let worker = || Ok(Worker::new(&shared));
+        let worker = || {
+            let shapes = shapes(&looks.looks);
+            let entries = Entries::new(shapes, stores, next_run, self.memory.entry_bytes);
+            Ok(Worker::new(rules, looks, entries, &all))
+        };
         pass::by_many("thread.judge", &reading, self.memory, stores, worker)?;
-        let counts = shared.counts.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let counts = all.into_inner().unwrap_or_else(PoisonError::into_inner);
         Ok((reading.tally().rows_read(), counts))
     }
 
@@ -152,7 +149,7 @@ impl Check<'_> {
     /// A store for each look, and one for what is found, of all of the memory for runs.
     fn stores(&self, looks: &[Look]) -> Result<Vec<RunStore>, Error> {
         let Memory { threads, run_bytes, .. } = *self.memory;
-        let shapes: Vec<_> = looks.iter().map(|look| look.shape).chain([findings::SHAPE]).collect();
+        let shapes: Vec<EntryShape> = shapes(looks).collect();
         let least = |shape| {
             RunStore::memory_bytes_min(shape, threads) + 4 * threads.max(2) * LONG_ENTRY_BYTES
         };
@@ -178,4 +175,9 @@ impl Check<'_> {
         };
         shapes.iter().map(store).collect()
     }
+}
+
+/// What is sorted: keys for each look, and what is found.
+fn shapes(looks: &[Look]) -> impl Iterator<Item = EntryShape> {
+    looks.iter().map(|look| look.shape).chain([findings::SHAPE])
 }

@@ -34,10 +34,9 @@ impl Subject {
         let (mut session, table) = table::open(connect, options)?;
         let facts = ServerFacts::read(&mut session)?;
         let inspected = Inspected::of_table(&mut session, &table, &facts, options, source)?;
-        let looks = Looks::of(&table, &inspected, options);
-        let conditions = Conditions::of(&mut session, &table, &inspected)?;
-        let mut not_judged = looks.not_judged.clone();
-        not_judged.extend(conditions.not_judged.iter().cloned());
+        let mut not_judged = Vec::new();
+        let looks = Looks::of(&table, &inspected, options, &mut not_judged);
+        let conditions = Conditions::of(&mut session, &table, &inspected, &mut not_judged)?;
         not_judged.extend(unjudged(&table, &inspected));
         let mut rules = rules(&table, &inspected)?;
         match Partitions::of(&table, &inspected) {

@@ -70,14 +70,9 @@ pub(super) fn misfit(line: TextRow<'_>, expected: usize) -> Fault {
         return of_line(FaultKind::Unclosed.to_string());
     }
     let seen = line.field_count();
-    let what = if seen < expected {
-        "the line has too few fields"
-    } else {
-        "the line has too many fields"
-    };
     let fields = if seen == 1 { "field" } else { "fields" };
     let (also, _) = of_line(format!("the line has {seen} {fields}, expected {expected}"));
-    (also, what.to_owned())
+    (also, FaultKind::FieldCount { seen, expected }.class())
 }
 
 /// It refers to a row that is not there.

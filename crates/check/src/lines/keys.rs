@@ -19,50 +19,33 @@ struct Slot {
 /// The keys of the line at hand, each made when somebody asks for it first.
 pub(super) struct Keys<'a> {
     check: &'a LinesCheck<'a>,
-    /// Those of entities, one a table that has one, and behind them those that are looked up.
-    slots: Vec<Slot>,
-    /// The slot of each table, if it has one.
-    of_tables: Vec<Option<usize>>,
+    /// One a table, if its rows are entities, and behind those one for each that is looked up.
+    slots: Vec<Option<Slot>>,
     /// The line at hand: the how manieth it is, from 1.
     line: u64,
 }
 
 impl<'a> Keys<'a> {
     pub(super) fn new(check: &'a LinesCheck<'a>, lines: &Lines) -> sources::Result<Keys<'a>> {
-        let (mut slots, mut of_tables) = (Vec::new(), Vec::new());
         let slot = |of: &KeyOf| {
             let keys = LineKeys::new(of, lines)?;
             Ok(Slot { keys, key: Vec::new(), state: Err(Keyless::NoRow), line: 0 })
         };
-        for table in check.tables {
-            of_tables.push(table.key.as_ref().map(|_| slots.len()));
-            slots.extend(table.key.as_ref().map(slot).transpose()?);
-        }
-        for lookup in check.lookups {
-            slots.push(slot(&lookup.key)?);
-        }
-        Ok(Keys { check, slots, of_tables, line: 0 })
+        let of_tables = check.tables.iter().map(|table| table.key.as_ref());
+        let all = of_tables.chain(check.lookups.iter().map(|looked| Some(&looked.key)));
+        let slots = all.map(|key| key.map(slot).transpose()).collect::<sources::Result<_>>()?;
+        Ok(Keys { check, slots, line: 0 })
     }
 
-    /// How many are of entities.
-    pub(super) fn entities(&self) -> usize {
-        self.slots.len() - self.check.lookups.len()
-    }
-
-    /// The slot of a table, by its number.
-    pub(super) fn of_table(&self, number: usize) -> Option<usize> {
-        self.of_tables[number]
-    }
-
-    /// The slot of the table of that name.
+    /// The slot of the table of that name, if it has one.
     pub(super) fn named(&self, name: &str) -> Option<usize> {
         let number = self.check.tables.iter().position(|table| table.name() == name)?;
-        self.of_tables[number]
+        self.slots[number].as_ref().map(|_| number)
     }
 
     /// The slot of what is looked up, by its number.
     pub(super) fn looked_up(&self, number: usize) -> usize {
-        self.entities() + number
+        self.check.tables.len() + number
     }
 
     /// The slot of what a column wants.
@@ -90,7 +73,7 @@ impl<'a> Keys<'a> {
     ) -> Result<bool, Stop> {
         let mut is_refused = false;
         for slot in wanted {
-            let Slot { keys, key, state, line } = &mut self.slots[slot];
+            let Some(Slot { keys, key, state, line }) = &mut self.slots[slot] else { continue };
             if std::mem::replace(line, self.line) == self.line {
                 continue;
             }
@@ -107,13 +90,13 @@ impl<'a> Keys<'a> {
 
     /// The key in a slot, if the line has one.
     pub(super) fn get(&self, slot: usize) -> Option<&[u8]> {
-        let Slot { key, state, .. } = &self.slots[slot];
+        let Slot { key, state, .. } = self.slots[slot].as_ref()?;
         state.is_ok().then_some(key.as_slice())
     }
 
     /// Whether the line has no row that a key could be of.
     pub(super) fn has_no_row(&self, slot: usize) -> bool {
-        self.slots[slot].state == Err(Keyless::NoRow)
+        self.slots[slot].as_ref().is_some_and(|slot| slot.state == Err(Keyless::NoRow))
     }
 
     /// What is looked up by a number, if the line refers to a row of it that is not there.

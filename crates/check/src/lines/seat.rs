@@ -26,8 +26,6 @@ pub(super) struct Seat<'a> {
     number: usize,
     row: LineRow,
     judge: Judge<'a>,
-    /// The key of its entity.
-    own: Option<usize>,
     /// What lines of one entity may differ in; none where that does not matter.
     parts: Option<Vec<Part>>,
     /// Columns that must have a row of these keys, where values are judged.
@@ -44,7 +42,7 @@ pub(super) struct Seat<'a> {
     /// Whether a good line before has said just that.
     is_known: bool,
     /// What the line at hand says, and what lines before have said that is not gathered yet.
-    digest: Option<(usize, u64)>,
+    digest: Option<u64>,
     said: LinesSaid,
     /// Bytes that this may take before it is gathered.
     said_bytes_max: usize,
@@ -57,19 +55,18 @@ impl<'a> Seat<'a> {
         lines: &Lines,
         keys: &Keys<'_>,
     ) -> sources::Result<Seat<'a>> {
-        let own = keys.of_table(number);
-        let room = check.memory.chunk_bytes / keys.entities().max(1);
+        let entities = check.tables.iter().filter(|table| table.key.is_some()).count();
+        let room = check.memory.chunk_bytes / entities.max(1);
         // Of that, a quarter is for what lines have said.
         let said_bytes_max = room / 4;
         let of_id = |(column, of): &'a (String, String)| Some((column.as_str(), keys.named(of)?));
         let mut seat = Seat {
             row: LineRow::new(&table.mapping, lines, &table.formats)?,
             judge: Judge::new(&table.rules),
-            own,
             parts: parts(table, |wanted| keys.wanted(wanted)),
             ids: table.ids.iter().filter(|_| check.judges).filter_map(of_id).collect(),
             lookups: lookups(table, check),
-            slots: own.into_iter().collect(),
+            slots: vec![number],
             recent: None,
             marks: Vec::new(),
             is_known: false,
@@ -82,7 +79,7 @@ impl<'a> Seat<'a> {
         seat.slots.extend(seat.lookups.iter().map(|at| keys.looked_up(*at)));
         seat.slots.extend(seat.ids.iter().map(|(_, slot)| *slot));
         seat.slots.extend(seat.parts.iter().flatten().filter_map(Part::slot));
-        if own.is_some() && !takes_last(table) {
+        if table.key.is_some() && !takes_last(table) {
             let fields = fields(table, check.tables, lines)?;
             seat.recent = Some(Recent::new(fields, room - said_bytes_max));
         }
@@ -128,14 +125,13 @@ impl<'a> Seat<'a> {
 
     /// True if the line at hand may have a row here, whose values no good line before had.
     fn may_have_row(&self, keys: &Keys<'_>) -> bool {
-        !self.is_known && !self.own.is_some_and(|slot| keys.has_no_row(slot))
+        !self.is_known && !keys.has_no_row(self.number)
     }
 
     /// The entity that the row of the line at hand is one of; none of a row that is made from each line, and
     /// of a line that a value of the key makes a bad one.
     fn entity(&self, keys: &Keys<'_>) -> Option<usize> {
-        let own = self.own.filter(|slot| keys.get(*slot).is_some());
-        own.map(|_| self.number)
+        keys.get(self.number).map(|_| self.number)
     }
 
     /// All that is wrong with the values of its row.
@@ -195,8 +191,10 @@ impl<'a> Seat<'a> {
         digester: &mut Digester,
     ) -> Option<(&'k [u8], u64)> {
         self.digest = None;
-        let slot = self.own.filter(|_| !self.is_known)?;
-        let key = keys.get(slot)?;
+        if self.is_known {
+            return None;
+        }
+        let key = keys.get(self.number)?;
         let Seat { row, parts, .. } = self;
         let said = match parts {
             None => 0,
@@ -205,14 +203,14 @@ impl<'a> Seat<'a> {
                 row.map_or(0, |row| digester.digest(row, parts, |slot| keys.get(slot)))
             }
         };
-        self.digest = Some((slot, said));
+        self.digest = Some(said);
         Some((key, said))
     }
 
     /// What the line at hand says of its entity, if that is not known yet.
     pub(super) fn entity_row(&self, keys: &Keys<'_>, faults: &Faults) -> Option<EntityRow> {
-        let (slot, digest) = self.digest?;
-        let (table, key) = (self.number, keys.get(slot)?.into());
+        let (table, digest) = (self.number, self.digest?);
+        let key = keys.get(table)?.into();
         Some(EntityRow { table, key, digest, is_faulty: faults.has_of(table) })
     }
 
@@ -224,15 +222,14 @@ impl<'a> Seat<'a> {
         at: LineAt,
         entities: &Entities,
     ) -> bool {
-        let key = self.own.and_then(|slot| keys.get(slot));
         faults.has_of(self.number)
-            && key.is_some_and(|key| entities.would_stand(self.number, key, at))
+            && keys.get(self.number).is_some_and(|key| entities.would_stand(self.number, key, at))
     }
 
     /// Takes down what the line at hand says of its entity.
     pub(super) fn take_down(&mut self, keys: &Keys<'_>, at: impl FnOnce() -> LineAt) {
-        if let Some((slot, digest)) = self.digest
-            && let Some(key) = keys.get(slot)
+        if let Some(digest) = self.digest
+            && let Some(key) = keys.get(self.number)
         {
             self.said.push(key, at(), digest);
         }

@@ -155,11 +155,11 @@ impl<'a> Worker<'a> {
 
     /// The keys of a line that are asked about; whether a value of one is refused.
     fn find_keys(&mut self, rows: TextRows<'_>, index: usize) -> Result<bool, Stop> {
-        let Worker { seats, rules, keys, .. } = self;
-        let entities = keys.entities();
+        let Worker { shared, seats, rules, keys, .. } = self;
+        let tables = shared.check.tables.len();
         let of_seats = seats.iter().flat_map(Seat::slots);
         let of_rules = rules.iter().filter_map(|placed| {
-            matches!(placed.rule.asks, Asks::References(_)).then_some(entities + placed.number)
+            matches!(placed.rule.asks, Asks::References(_)).then_some(tables + placed.number)
         });
         keys.find(of_seats.chain(of_rules), rows, index)
     }
