@@ -31,7 +31,6 @@ use crate::findings::{Findings, What};
 use crate::judge::{Judge, Rules};
 use crate::pass::{self, Take};
 use crate::place::{Here, Place};
-use crate::told;
 
 /// Rows and bytes of a statement.
 const ROWS_MAX: usize = 200;
@@ -261,7 +260,7 @@ impl Asking<'_, '_> {
         for &(row, condition) in failed {
             let Some((place, _)) = rows.get(row) else { continue };
             let check = &self.conditions.checks[usize::from(condition)];
-            self.faults.add(None, told::condition(check), 1);
+            self.faults.add(None, failure(check), 1);
             self.findings.push(*place, What::Condition(condition), &[])?;
         }
         Ok(())
@@ -290,6 +289,11 @@ impl Asking<'_, '_> {
             Err(error) => Err(Error::from(error).into()),
         }
     }
+}
+
+/// The fault of rows that fail a constraint.
+pub(crate) fn failure(check: &Check) -> String {
+    format!("fails the CHECK constraint `{}`: {}", check.name, check.clause)
 }
 
 /// `row:condition` as numbers.

@@ -1,11 +1,11 @@
-//! What is wrong with a row, in words.
+//! Faults of rows, in words.
 
 use encode::field;
 use encode::rejects::{Also, Reject};
 use job::position::Position;
 use sources::Row;
 
-/// Something that is wrong with a row, and what it has in common with others.
+/// A fault of a row, and its class: the same words for all rows that are at fault in that way.
 pub(crate) type Fault = (Also, String);
 
 /// A row that is refused for all of this, the first fault before others.

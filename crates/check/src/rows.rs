@@ -1,4 +1,4 @@
-//! What one worker finds in the input: faults of rows, and their keys.
+//! One worker of a check: it takes down the faults of rows, and their keys.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -17,7 +17,7 @@ use crate::place::{Here, Place};
 /// Rows after which a worker looks at how much it holds.
 const ROWS_PER_LOOK: u64 = 64;
 
-/// What was found that is counted alone.
+/// Counts of one worker, or of all.
 pub(crate) struct Counts {
     /// Rows at fault.
     pub(crate) faults: FaultCounts,

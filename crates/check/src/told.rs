@@ -7,11 +7,11 @@ use encode::rejects::{self, Also, Rejects};
 use job::error::Error;
 use job::options::LoadOptions;
 use job::stop::Stop;
-use schema::Check;
 use server::Interrupt;
 use sort::{KeyRange, Merge, Runs};
 use sources::{Chunk, Row, Source};
 
+use crate::conditions::failure;
 use crate::fault::{self, Fault};
 use crate::findings::{Finding, What};
 use crate::judge::Judge;
@@ -172,7 +172,7 @@ impl Telling<'_> {
                 let look = &looks.looks[usize::from(at)];
                 (&look.columns, class(look, found.what))
             }
-            What::Condition(at) => (&[], condition(&conditions.checks[usize::from(at)])),
+            What::Condition(at) => (&[], failure(&conditions.checks[usize::from(at)])),
             What::Refused => (&[], String::from_utf8_lossy(&found.more).into_owned()),
         };
         let mut values = Vec::new();
@@ -204,9 +204,4 @@ pub(crate) fn class(look: &Look, what: What) -> String {
         }
         _ => format!("has the same `{name}` key as a row of the table"),
     }
-}
-
-/// The same of a CHECK constraint.
-pub(crate) fn condition(check: &Check) -> String {
-    format!("fails the CHECK constraint `{}`: {}", check.name, check.clause)
 }

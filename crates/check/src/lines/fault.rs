@@ -7,50 +7,41 @@ use sources::{Row as _, TextRow};
 
 use crate::fault::{self, Fault};
 
-/// The faults of the current line.
+/// The faults of the current line. One of its row of an entity has the number of the table, and makes it a bad
+/// line if the row is made from it. The others make it one in any case.
 #[derive(Default)]
-pub(super) struct Faults {
-    /// Faults that make it a bad line.
-    of_line: Vec<Fault>,
-    /// Faults of its rows of entities, by the numbers of the tables: each makes it a bad line if the row is
-    /// made from it.
-    of_rows: Vec<(usize, Fault)>,
-}
+pub(super) struct Faults(Vec<(Option<usize>, Fault)>);
 
 impl Faults {
     pub(super) fn clear(&mut self) {
-        self.of_line.clear();
-        self.of_rows.clear();
+        self.0.clear();
     }
 
     /// One more; `entity` is the table whose row has it, where it counts only if that is made from the line.
     pub(super) fn push(&mut self, entity: Option<usize>, fault: Fault) {
-        match entity {
-            Some(table) => self.of_rows.push((table, fault)),
-            None => self.of_line.push(fault),
-        }
+        self.0.push((entity, fault));
     }
 
     /// True if the line is bad whatever others are.
     pub(super) fn has_of_line(&self) -> bool {
-        !self.of_line.is_empty()
+        self.0.iter().any(|(entity, _)| entity.is_none())
     }
 
     /// True if the row of an entity has one.
     pub(super) fn has_of(&self, table: usize) -> bool {
-        self.of_rows.iter().any(|(of, _)| *of == table)
+        self.0.iter().any(|(entity, _)| *entity == Some(table))
     }
 
     /// True if there are none.
     pub(super) fn is_empty(&self) -> bool {
-        self.of_line.is_empty() && self.of_rows.is_empty()
+        self.0.is_empty()
     }
 
-    /// All of them. One field may go to several tables: that is said once.
+    /// All of them, those of entities last. One field may go to several tables: that is said once.
     pub(super) fn drain(&mut self) -> Vec<Fault> {
         let mut all: Vec<Fault> = Vec::new();
-        let of_rows = self.of_rows.drain(..).map(|(_, fault)| fault);
-        for fault in self.of_line.drain(..).chain(of_rows) {
+        self.0.sort_by_key(|(entity, _)| entity.is_some());
+        for (_, fault) in self.0.drain(..) {
             let (also, _) = &fault;
             let is_same = |(told, _): &Fault| {
                 told.field.is_some() && told.field == also.field && told.reason == also.reason

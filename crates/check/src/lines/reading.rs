@@ -48,7 +48,6 @@ pub(super) fn gather(
             kept: check.tables.iter().map(|_| Keys::default()).collect(),
         },
         bad: Mutex::default(),
-        bad_count: AtomicU64::new(0),
         candidates: Mutex::default(),
         candidate_bytes: AtomicU64::new(0),
         candidates_max: check.options.rows.rejects_max.saturating_add(CANDIDATES_MIN),

@@ -6,7 +6,7 @@ use encode::mapped::{
     Gathering, LineAt, LineOrigin, LineRow, Lines, LinesSaid, Mark, Recent, Wanted,
 };
 use encode::rejects::Also;
-use sources::{PickedRow, Rows, TextRows};
+use sources::{Rows, TextRows};
 
 use super::LinesCheck;
 use super::candidate::{Entities, EntityRow};
@@ -165,7 +165,10 @@ impl<'a> Seat<'a> {
         faults: &mut Faults,
     ) {
         let is_idle = self.lookups.is_empty() && self.ids.is_empty();
-        if is_idle || !self.may_have_row(keys) || self.row(rows, index).is_none() {
+        if is_idle
+            || !self.may_have_row(keys)
+            || self.row.of(rows, index, LineOrigin::default()).is_none()
+        {
             return;
         }
         let entity = self.entity(keys);
@@ -176,11 +179,6 @@ impl<'a> Seat<'a> {
         for (column, _) in ids.iter().filter(|(_, slot)| keys.has_no_row(*slot)) {
             faults.push(entity, no_row(table.name(), column));
         }
-    }
-
-    /// The row that a line is, without its place.
-    fn row<'r>(&'r mut self, rows: TextRows<'r>, index: usize) -> Option<PickedRow<'r>> {
-        self.row.of(rows, index, LineOrigin::default())
     }
 
     /// The key of the line's entity, if that is not known yet, and a digest of what the line says of it.

@@ -26,7 +26,6 @@ pub(super) struct Shared<'a> {
     pub(super) lines: Lines,
     pub(super) entities: Entities,
     pub(super) bad: Mutex<Vec<BadLine>>,
-    pub(super) bad_count: AtomicU64,
     /// Lines that are bad if they stand for an entity, of which those that are read do not decide.
     pub(super) candidates: Mutex<Vec<Candidate>>,
     pub(super) candidate_bytes: AtomicU64,
@@ -53,7 +52,6 @@ impl Shared<'_> {
 
     pub(super) fn refuse(&self, line: BadLine) {
         self.bad.lock().unwrap_or_else(PoisonError::into_inner).push(line);
-        self.bad_count.fetch_add(1, Ordering::Relaxed);
         if self.is_enough() {
             self.reading.pause();
         }
@@ -61,7 +59,8 @@ impl Shared<'_> {
 
     /// Whether lines are bad beyond what is tolerated: no more are read.
     fn is_enough(&self) -> bool {
-        self.bad_count.load(Ordering::Relaxed) > self.check.options.rows.rejects_max
+        let bad = self.bad.lock().unwrap_or_else(PoisonError::into_inner);
+        bad.len() as u64 > self.check.options.rows.rejects_max
     }
 
     /// Takes down a good line.

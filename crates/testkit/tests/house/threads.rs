@@ -17,10 +17,9 @@ const OTHERS: [(&str, usize); 4] = [
     ("crates/job/src/pool.rs", 2),
 ];
 /// Who uses the pool, and the places of the work that each gives to it.
-const POOLS: [(&str, &[&str]); 12] = [
-    ("crates/check/src/lines/reading.rs", &["thread.lines"]),
-    ("crates/check/src/run.rs", &["thread.judge"]),
-    ("crates/check/src/verify/input_rows.rs", &["thread.compare"]),
+const POOLS: [(&str, &[&str]); 10] = [
+    // Also "thread.lines" and "thread.compare", which those that use the pass give it.
+    ("crates/check/src/pass.rs", &["thread.judge"]),
     ("crates/direct/src/adopted.rs", &["thread.adopted"]),
     ("crates/direct/src/attempt.rs", &["thread.rows", "thread.indexes"]),
     ("crates/direct/src/duplicates/resolve.rs", &["thread.groups"]),
