@@ -127,16 +127,16 @@ fn show_job(out: &mut impl Write, job: &Job, is_json: bool) -> io::Result<()> {
 /// Each step of each table: its name, when it began, and when it ended if it did.
 fn steps(entries: &[Entry]) -> Vec<(String, u64, Option<u64>)> {
     let mut steps: Vec<(String, u64, Option<u64>)> = Vec::new();
-    let job = entries.first().map_or("", |first| &first.detail);
-    for entry in entries.iter().filter(|entry| entry.step != "job") {
-        let is_of_all = entry.detail == job;
-        let of = if is_of_all { String::new() } else { format!(" of {}", one_line(&entry.detail)) };
-        let name = format!("{}{of}", entry.step);
-        match entry.event {
-            Event::Begin => steps.push((name, entry.unix_ms, None)),
+    let job = entries.first().map_or("", |first| &first.what.detail);
+    for Entry { unix_ms, what, .. } in entries.iter().filter(|entry| entry.what.step != "job") {
+        let is_of_all = what.detail == job;
+        let of = if is_of_all { String::new() } else { format!(" of {}", one_line(&what.detail)) };
+        let name = format!("{}{of}", what.step);
+        match what.event {
+            Event::Begin => steps.push((name, *unix_ms, None)),
             Event::End | Event::Failed | Event::Closed => {
                 if let Some(step) = steps.iter_mut().rfind(|step| step.0 == name) {
-                    step.2 = Some(entry.unix_ms);
+                    step.2 = Some(*unix_ms);
                 }
             }
         }
@@ -148,10 +148,10 @@ fn logs(out: &mut impl Write, job: &Job, is_json: bool) -> io::Result<()> {
     if is_json {
         return print::json_list(out, &job.entries);
     }
-    for entry in &job.entries {
-        let (at, event) = (time(entry.unix_ms, MILLISECOND), entry.event.name());
-        let detail = one_line(&entry.detail);
-        writeln!(out, "{at}  {:<10} {event:<6}  {detail}", entry.step)?;
+    for Entry { unix_ms, what, .. } in &job.entries {
+        let (at, event) = (time(*unix_ms, MILLISECOND), what.event.name());
+        let detail = one_line(&what.detail);
+        writeln!(out, "{at}  {:<10} {event:<6}  {detail}", what.step)?;
     }
     Ok(())
 }
@@ -229,11 +229,13 @@ fn one_line(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use load::journal::StepEvent;
+
     use super::*;
 
     fn entry(unix_ms: u64, step: &str, event: Event, detail: &str) -> Entry {
         let (step, detail) = (step.to_owned(), detail.to_owned());
-        Entry { unix_ms, pid: 1, step, event, detail, command: None }
+        Entry { unix_ms, pid: 1, what: StepEvent { step, event, detail, command: None } }
     }
 
     #[test]

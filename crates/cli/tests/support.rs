@@ -10,6 +10,7 @@ use std::sync::mpsc::channel;
 use std::sync::{Arc, Once};
 use std::time::{Duration, Instant};
 
+use load::journal::StepEvent;
 use server::Session;
 use tempfile::TempDir;
 use testkit::TestServer;
@@ -120,10 +121,10 @@ impl Home {
 
     /// Steps of the only job, or of the last: `rows.begin` and so on.
     pub(crate) fn journal(&self) -> Vec<String> {
-        let folder = self.path().join("state/inrush/jobs");
-        let Some(last) = names(&folder).pop() else { return Vec::new() };
-        let entries = load::journal::read(&folder.join(last)).unwrap();
-        entries.iter().map(|entry| format!("{}.{}", entry.step, entry.event.name())).collect()
+        let jobs = load::jobs::list(&self.path().join("state/inrush")).unwrap();
+        let Some(last) = jobs.first() else { return Vec::new() };
+        let name = |what: &StepEvent| format!("{}.{}", what.step, what.event.name());
+        last.entries.iter().map(|entry| name(&entry.what)).collect()
     }
 }
 

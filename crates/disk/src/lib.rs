@@ -1,4 +1,4 @@
-//! The files that Inrush makes, every operation on them, and sizes in words.
+//! The files that Inrush makes, every operation on them, the format of journals, and sizes in words.
 //!
 //! Whatever is written to a disk goes through here: the tablespace, spilled runs, the journal,
 //! files of refused rows. With feature `faults` a test has the nth of these operations fail, as a
@@ -12,6 +12,7 @@ pub mod failpoint;
 mod faults;
 mod file;
 pub mod folder;
+pub mod journal;
 #[cfg(not(feature = "faults"))]
 mod no_faults;
 pub mod private;

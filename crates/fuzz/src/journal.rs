@@ -1,16 +1,31 @@
 //! Journals that a killed load or replay, or a full disk, left.
 
+use disk::journal::parse;
+use load::journal::StepEvent;
+
 pub(crate) fn run(bytes: &[u8]) {
-    let (_folder, path) = crate::file(bytes);
-    let _ = load::journal::read(&path);
-    replay::journal_lines(bytes);
-    // Behind a sum that is right, whatever the line says.
-    let mut summed = Vec::new();
-    for line in bytes.split(|&byte| byte == b'\n') {
-        let text = line.split_at_checked(9).map_or(line, |(_, text)| text);
-        summed.extend(format!("{:08x} ", crc32c::crc32c(text)).into_bytes());
-        summed.extend(text);
-        summed.push(b'\n');
+    read(bytes);
+    // Behind a first line and sums that are right, whatever the lines say.
+    let mut summed: [Vec<u8>; 3] = ["load", "replay", "tune"].map(|kind| {
+        let header =
+            format!(r#"{{"format":"inrush journal","version":1,"kind":"{kind}","id":"7"}}"#);
+        line(header.as_bytes())
+    });
+    for text in bytes.split(|&byte| byte == b'\n') {
+        let text = text.split_at_checked(9).map_or(text, |(_, text)| text);
+        summed.iter_mut().for_each(|journal| journal.extend(line(text)));
     }
-    assert!(replay::journal_lines(&summed) <= bytes.len() + 1);
+    summed.iter().for_each(|journal| read(journal));
+}
+
+fn line(text: &[u8]) -> Vec<u8> {
+    [format!("{:08x} ", crc32c::crc32c(text)).as_bytes(), text, b"\n"].concat()
+}
+
+fn read(bytes: &[u8]) {
+    if let Ok((records, whole)) = parse::<StepEvent>(bytes) {
+        assert!(whole <= bytes.len() && records.len() < whole.max(1));
+    }
+    let _ = parse::<tune::Entry>(bytes);
+    replay::journal_lines(bytes);
 }

@@ -83,7 +83,7 @@ pub(crate) fn of(target: &str) -> Vec<Vec<u8>> {
         "collation" => vec![collation()],
         "convert" => conversions(),
         "dump" => dumps(),
-        "journal" => vec![journal(), replay_journal()],
+        "journal" => vec![journal(), replay_journal(), tune_journal()],
         "option_file" => vec![OPTION_FILE.as_bytes().to_vec()],
         "scan" => texts_with_choices(),
         "sniff" => TEXTS.map(|text| text.as_bytes().to_vec()).to_vec(),
@@ -159,15 +159,33 @@ fn conversions() -> Vec<Vec<u8>> {
 /// A line of each kind, of a replay.
 fn replay_journal() -> Vec<u8> {
     let lines = [
-        r#"{"dump":{"dump":"/d.sql","files":7,"server":"h","into":null,"tables":[],"exclude":["a"],"atomic":false}}"#,
-        r#"{"begin":{"part":0,"offset":5}}"#,
-        r#"{"fill":{"part":0,"offset":6}}"#,
-        r#"{"told":{"part":0,"offset":5}}"#,
-        r#"{"done":{"part":1,"offset":18446744073709551615}}"#,
-        r#"{"gone":{"database":"d","table":"t"}}"#,
+        r#"{"format":"inrush journal","version":1,"kind":"replay","id":"7"}"#,
+        r#"{"unix_ms":1,"pid":2,"dump":{"dump":"/d.sql","files":7,"server":"h","into":null,"tables":[],"exclude":["a"],"atomic":false}}"#,
+        r#"{"unix_ms":1,"pid":2,"begin":{"part":0,"offset":5}}"#,
+        r#"{"unix_ms":1,"pid":2,"fill":{"part":0,"offset":6}}"#,
+        r#"{"unix_ms":1,"pid":2,"told":{"part":0,"offset":5}}"#,
+        r#"{"unix_ms":1,"pid":2,"done":{"part":1,"offset":18446744073709551615}}"#,
+        r#"{"unix_ms":1,"pid":2,"gone":{"database":"d","table":"t"}}"#,
     ];
     let line = |line: &str| format!("{:08x} {line}\n", crc32c::crc32c(line.as_bytes()));
-    lines.map(line).concat().into_bytes()
+    let text = lines.map(line).concat().into_bytes();
+    assert_eq!(replay::journal_lines(&text), lines.len() - 1);
+    text
+}
+
+/// What is noted of a server whose variables were set.
+fn tune_journal() -> Vec<u8> {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = disk::private::make(&folder.path().join("tuned")).unwrap();
+    let change = tune::Change {
+        variable: "sync_binlog".to_owned(),
+        before: "1".to_owned(),
+        set: "0".to_owned(),
+        held: true,
+    };
+    let entry = tune::Entry { changes: vec![change], ..tune::Entry::default() };
+    disk::journal::replace(&folder, "7.json".as_ref(), &entry).unwrap();
+    disk::private::read(&folder, "7.json".as_ref(), "journal").unwrap()
 }
 
 fn journal() -> Vec<u8> {

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::failpoint;
 use crate::jobs::{self, Job};
-use crate::journal::Journal;
+use crate::journal::{self, Event, Journal};
 
 /// Journals to close, the oldest first.
 static OPEN: Mutex<Vec<Open>> = Mutex::new(Vec::new());
@@ -42,7 +42,10 @@ pub fn close_jobs() {
         }
     }
     for job in open {
-        let _ = job.journal.lock().unwrap_or_else(PoisonError::into_inner).close();
+        // A power cut may take this line: the job is finished once more then.
+        let mut open = job.journal.lock().unwrap_or_else(PoisonError::into_inner);
+        let _ = open.write(journal::JOB, Event::Closed, "");
+        drop(open);
         // The system ends the lock with the process: no call of ours follows.
         std::mem::forget(job.journal);
     }

@@ -35,7 +35,7 @@ pub struct CommandLine {
     pub folder: PathBuf,
     /// The files that it reads rows from, as they were.
     pub inputs: Vec<Input>,
-    /// What its rows are known by on the server; none in journals of older versions.
+    /// What its rows are known by on the server; none until the job has a name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proof: Option<CommandProof>,
 }
@@ -65,7 +65,7 @@ pub struct InputState {
     /// Its size.
     pub bytes: u64,
     /// When it was changed last, in nanoseconds since 1970.
-    pub modified_ns: i128,
+    pub modified_ns: i64,
     /// CRC-32C of its first 64 KiB.
     pub head: u32,
 }
@@ -178,8 +178,8 @@ impl InputState {
         file.take(HEAD_BYTES).read_to_end(&mut head)?;
         Ok(Some(InputState {
             bytes: metadata.len(),
-            modified_ns: i128::from(metadata.mtime()) * 1_000_000_000
-                + i128::from(metadata.mtime_nsec()),
+            modified_ns: (metadata.mtime().saturating_mul(1_000_000_000))
+                .saturating_add(metadata.mtime_nsec()),
             head: crc32c::crc32c(&head),
         }))
     }

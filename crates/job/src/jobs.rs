@@ -55,12 +55,12 @@ impl State {
 impl Job {
     /// The table or tables that it is for.
     pub fn target(&self) -> &str {
-        self.entries.first().map_or("", |first| &first.detail)
+        self.entries.first().map_or("", |first| &first.what.detail)
     }
 
     /// The command that it was begun by, if that could be written down.
     pub fn command(&self) -> Option<&CommandLine> {
-        self.entries.first()?.command.as_deref()
+        self.entries.first()?.what.command.as_deref()
     }
 
     /// When it began, in milliseconds since 1970.
@@ -76,12 +76,12 @@ impl Job {
 
     /// What its rows are known by on the server.
     pub fn proof(&self) -> Option<&CommandProof> {
-        self.entries.first()?.proof()
+        self.entries.first()?.what.proof()
     }
 
     /// True if it was about to publish, or has.
     pub fn may_be_in(&self) -> bool {
-        self.is_in() || self.entries.iter().any(|entry| entry.step == Stage::Publish.name())
+        self.is_in() || self.entries.iter().any(|entry| entry.what.step == Stage::Publish.name())
     }
 
     /// True if all its rows are in, as far as its journal says.
@@ -92,59 +92,53 @@ impl Job {
     /// Since when they are, in milliseconds since 1970.
     pub fn in_since_ms(&self) -> Option<u64> {
         let steps = [journal::JOB, Stage::Publish.name()];
-        let ended = |entry: &&Entry| entry.event == Event::End && steps.contains(&&*entry.step);
+        let ended =
+            |entry: &&Entry| entry.what.event == Event::End && steps.contains(&&*entry.what.step);
         self.entries.iter().find(ended).map(|entry| entry.unix_ms)
     }
 
     /// True if all its rows are in, and its user may not know.
     pub fn is_unfinished(&self) -> bool {
-        let is_closed = self.entries.last().is_none_or(|last| last.event == Event::Closed);
+        let is_closed = self.entries.last().is_none_or(|last| last.what.event == Event::Closed);
         self.proof().is_some() && self.is_in() && !is_closed && self.state != State::Running
     }
 
     /// What it failed by.
     pub fn failure(&self) -> Option<&str> {
-        let last = self.entries.last()?;
+        let last = &self.entries.last()?.what;
         (last.event == Event::Failed).then_some(last.detail.as_str())
     }
 
     /// True if all of its rows are in, and foreign keys of other tables refer to an old table still.
     pub fn has_keys_left(&self) -> bool {
         let about = self.entries.iter().rev().take(2);
-        self.state == State::Failed && about.into_iter().any(|entry| entry.step == journal::KEYS)
+        self.state == State::Failed
+            && about.into_iter().any(|entry| entry.what.step == journal::KEYS)
     }
 
     /// The step that it was in when it ended early.
     pub fn last_step(&self) -> Option<&str> {
-        let last = self.entries.iter().rfind(|entry| entry.step != journal::JOB);
-        last.map(|entry| entry.step.as_str())
+        let last = self.entries.iter().rfind(|entry| entry.what.step != journal::JOB);
+        last.map(|entry| entry.what.step.as_str())
     }
 }
 
 /// All jobs, the newest first.
 ///
-/// Errors: a folder of journals that is not this user's alone, or cannot be read.
+/// Errors: a folder of journals that is not this user's alone, or cannot be read; a journal of another
+/// build, or a damaged one.
 pub fn list(state_dir: &Path) -> Result<Vec<Job>, Error> {
-    let failed = |source| Error::State { path: state_dir.to_owned(), source };
-    let Some(folder) = folder(state_dir).map_err(failed)? else { return Ok(Vec::new()) };
-    let names = folder.names().map_err(failed)?;
-    let mut jobs: Vec<(u64, Job)> = names
-        .iter()
-        .filter_map(|name| Some((journal::begun_ms(name)?, job(&folder, name)?)))
-        .collect();
-    jobs.sort_by(|(a, of_a), (b, of_b)| (b, &of_b.name).cmp(&(a, &of_a.name)));
-    Ok(jobs.into_iter().map(|(_, job)| job).collect())
+    read(state_dir, |_, _| true)
 }
 
 /// The job of a name, or of the only name that begins so.
 ///
-/// Errors: there is none, or there are several.
+/// Errors: there is none, or there are several; as of [`list`].
 pub fn find(state_dir: &Path, name: &str) -> Result<Job, Error> {
-    let mut jobs = list(state_dir)?;
+    let mut jobs = read(state_dir, |job, _| job.starts_with(name))?;
     if let Some(at) = jobs.iter().position(|job| job.name == name) {
         return Ok(jobs.swap_remove(at));
     }
-    jobs.retain(|job| job.name.starts_with(name));
     match jobs.len() {
         1 => Ok(jobs.swap_remove(0)),
         0 => Err(Error::Usage(format!(
@@ -164,23 +158,14 @@ pub fn remove(state_dir: &Path, job: &Job) -> Result<(), Error> {
     if job.state == State::Running {
         return Err(Error::Usage(format!("job {} is running; its journal stays", job.name)));
     }
-    let failed = |source| Error::State { path: state_dir.to_owned(), source };
-    let Some(folder) = folder(state_dir).map_err(failed)? else { return Ok(()) };
-    folder.remove(&file_name(job), "journal").map(drop).map_err(failed)
-}
-
-/// The file of a job's journal.
-pub fn path(state_dir: &Path, job: &Job) -> PathBuf {
-    state_dir.join(journal::FOLDER).join(file_name(job))
+    in_folder(state_dir, |folder| folder.remove(&file_name(job), "journal").map(drop))
 }
 
 /// Jobs whose refused rows are kept beside the journals, each once; the journal of a job may be gone.
 ///
 /// Errors: a folder that cannot be read.
 pub fn with_rejects(state_dir: &Path) -> Result<Vec<String>, Error> {
-    let failed = |source| Error::State { path: state_dir.to_owned(), source };
-    let Some(folder) = folder(state_dir).map_err(failed)? else { return Ok(Vec::new()) };
-    let files = journal::rejects_files(&folder).map_err(failed)?;
+    let files = in_folder(state_dir, journal::rejects_files)?;
     let mut jobs: Vec<String> = files.into_iter().map(|(job, _)| job).collect();
     jobs.sort_unstable();
     jobs.dedup();
@@ -191,41 +176,41 @@ pub fn with_rejects(state_dir: &Path) -> Result<Vec<String>, Error> {
 ///
 /// Errors: a folder that cannot be written to.
 pub fn remove_rejects(state_dir: &Path, job: &str) -> Result<(), Error> {
-    let failed = |source| Error::State { path: state_dir.to_owned(), source };
-    let Some(folder) = folder(state_dir).map_err(failed)? else { return Ok(()) };
-    let files = journal::rejects_files(&folder).map_err(failed)?;
-    let mut of_job = files.iter().filter(|(of, _)| of == job);
-    of_job.try_for_each(|(_, name)| folder.remove(name, "rejects").map(drop)).map_err(failed)
+    in_folder(state_dir, |folder| {
+        let files = journal::rejects_files(folder)?;
+        let mut of_job = files.iter().filter(|(of, _)| of == job);
+        of_job.try_for_each(|(_, name)| folder.remove(name, "rejects").map(drop))
+    })
 }
 
 /// Notes that the command of a killed job is run again, by another job: nothing waits for this one.
 ///
 /// Errors: a journal that cannot be written to.
 pub fn note_resumed(state_dir: &Path, job: &Job) -> Result<(), Error> {
-    let failed = |source| Error::State { path: state_dir.to_owned(), source };
-    let Some(folder) = folder(state_dir).map_err(failed)? else { return Ok(()) };
     let detail = format!("{}: killed; its command was run again by inrush resume", job.target());
-    journal::add(&folder, &file_name(job), Event::Failed, &detail).map_err(failed)
+    add(state_dir, job, Event::Failed, &detail)
 }
 
 /// Notes that all rows of a killed job are in, before what proves so on the server goes.
 ///
 /// Errors: a journal that cannot be written to.
 pub fn note_in(state_dir: &Path, job: &Job) -> Result<(), Error> {
-    add(state_dir, job, Event::End)
+    add(state_dir, job, Event::End, job.target())
 }
 
 /// Notes that the user knows that all rows of a killed job are in.
 ///
 /// Errors: a journal that cannot be written to.
 pub fn close(state_dir: &Path, job: &Job) -> Result<(), Error> {
-    add(state_dir, job, Event::Closed)
+    add(state_dir, job, Event::Closed, job.target())
 }
 
-fn add(state_dir: &Path, job: &Job, event: Event) -> Result<(), Error> {
-    let failed = |source| Error::State { path: state_dir.to_owned(), source };
-    let Some(folder) = folder(state_dir).map_err(failed)? else { return Ok(()) };
-    journal::add(&folder, &file_name(job), event, job.target()).map_err(failed)
+/// Notes that the foreign keys which a job had left at an old table refer to the new one: its user knows.
+///
+/// Errors: a journal that cannot be written to.
+pub fn note_keys_carried(state_dir: &Path, job: &Job) -> Result<(), Error> {
+    note_in(state_dir, job)?;
+    close(state_dir, job)
 }
 
 /// Jobs whose journals have this text and which may have published, the newest first: those of commands
@@ -233,73 +218,80 @@ fn add(state_dir: &Path, job: &Job, event: Event) -> Result<(), Error> {
 ///
 /// Errors: as of [`list`].
 pub fn published(state_dir: &Path, text: &str) -> Result<Vec<Job>, Error> {
-    let failed = |source| Error::State { path: state_dir.to_owned(), source };
-    let Some(folder) = folder(state_dir).map_err(failed)? else { return Ok(Vec::new()) };
+    let has_text =
+        |_: &str, read: &[u8]| read.windows(text.len()).any(|bytes| bytes == text.as_bytes());
+    let mut jobs = read(state_dir, has_text)?;
+    jobs.retain(|job| job.proof().is_some() && job.may_be_in());
+    Ok(jobs)
+}
+
+/// The jobs that are wanted by their names and the texts of their journals, the newest first.
+fn read(state_dir: &Path, is_wanted: impl Fn(&str, &[u8]) -> bool) -> Result<Vec<Job>, Error> {
+    let Some(folder) = folder(state_dir)? else { return Ok(Vec::new()) };
     let mut jobs: Vec<(u64, Job)> = Vec::new();
-    for name in folder.names().map_err(failed)? {
-        let Some(begun_ms) = journal::begun_ms(&name) else { continue };
-        let read = match private::read(&folder, &name, "journal") {
+    for file in folder.names().map_err(state_error(state_dir))? {
+        let Some(begun_ms) = journal::begun_ms(&file) else { continue };
+        let path = folder.path().join(&file);
+        let entries = match private::read(&folder, &file, "journal") {
             // Another load has just removed it, since it is old.
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            read => read.map_err(failed)?,
+            Ok(text) if !is_wanted(&file.to_string_lossy(), &text) => continue,
+            text => {
+                let parsed = text.and_then(|text| disk::journal::parse(&text));
+                parsed.map_err(Error::io("reading the journal", &path))?.0
+            }
         };
-        if !read.windows(text.len()).any(|bytes| bytes == text.as_bytes()) {
-            continue;
-        }
-        let job = Job::of(&folder, &name, journal::parse(&read));
-        let job = job.filter(|job| job.proof().is_some() && job.may_be_in());
-        jobs.extend(job.map(|job| (begun_ms, job.with_state(&folder, &name))));
+        jobs.extend(Job::of(&folder, &file, entries).map(|job| (begun_ms, job)));
     }
     jobs.sort_by(|(a, of_a), (b, of_b)| (b, &of_b.name).cmp(&(a, &of_a.name)));
     Ok(jobs.into_iter().map(|(_, job)| job).collect())
 }
 
-/// Notes that the foreign keys which a job had left at an old table refer to the new one: its user knows.
-///
-/// Errors: a journal that cannot be written to.
-pub fn note_keys_carried(state_dir: &Path, job: &Job) -> Result<(), Error> {
-    add(state_dir, job, Event::End)?;
-    close(state_dir, job)
+/// Adds a line to the journal of a job whose process is gone.
+fn add(state_dir: &Path, job: &Job, event: Event, detail: &str) -> Result<(), Error> {
+    in_folder(state_dir, |folder| journal::add(folder, &file_name(job), event, detail))
 }
 
 fn file_name(job: &Job) -> OsString {
     OsString::from(format!("{}.jsonl", job.name))
 }
 
+/// Does something in the folder of journals, if there is one.
+fn in_folder<T: Default>(
+    state_dir: &Path,
+    work: impl FnOnce(&Folder) -> io::Result<T>,
+) -> Result<T, Error> {
+    let Some(folder) = folder(state_dir)? else { return Ok(T::default()) };
+    work(&folder).map_err(state_error(state_dir))
+}
+
 /// The folder of journals, if there is one.
-fn folder(state_dir: &Path) -> io::Result<Option<Folder>> {
+fn folder(state_dir: &Path) -> Result<Option<Folder>, Error> {
     let path = state_dir.join(journal::FOLDER);
     match private::open(state_dir).and_then(|_| private::open(&path)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        opened => opened.map(Some),
+        opened => opened.map(Some).map_err(state_error(state_dir)),
     }
 }
 
-/// None of what is no journal, or one without a whole line.
-fn job(folder: &Folder, name: &OsStr) -> Option<Job> {
-    let text = private::read(folder, name, "journal").ok()?;
-    Some(Job::of(folder, name, journal::parse(&text))?.with_state(folder, name))
+fn state_error(state_dir: &Path) -> impl FnOnce(io::Error) -> Error {
+    let path = state_dir.to_owned();
+    move |source| Error::State { path, source }
 }
 
 impl Job {
-    /// A job by the lines of its journal, which say nothing of its process yet.
-    fn of(folder: &Folder, name: &OsStr, entries: Vec<Entry>) -> Option<Job> {
-        let last = entries.last()?;
+    /// A job by the lines of its journal; None of one without a whole line.
+    fn of(folder: &Folder, file: &OsStr, entries: Vec<Entry>) -> Option<Job> {
+        let last = &entries.last()?.what;
         let state = match last.event {
             Event::Failed if last.step == journal::JOB => State::Failed,
             _ if journal::is_over(&entries) => State::Done,
+            _ if disk::journal::is_being_written(folder, file) => State::Running,
             _ => State::Killed,
         };
-        let path = folder.path().join(name);
-        let name = name.to_str()?.strip_suffix(".jsonl")?.to_owned();
+        let path = folder.path().join(file);
+        let name = file.to_str()?.strip_suffix(".jsonl")?.to_owned();
         Some(Job { name, path, state, entries })
-    }
-
-    /// The same, where its process may be at work.
-    fn with_state(self, folder: &Folder, name: &OsStr) -> Job {
-        let runs = self.state == State::Killed && journal::is_being_written(folder, name);
-        let state = if runs { State::Running } else { self.state };
-        Job { state, ..self }
     }
 }
 

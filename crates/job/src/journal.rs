@@ -1,20 +1,19 @@
 //! The journal of a load: one line for each step before it starts and after it ends.
 //!
-//! Append-only JSON lines, each with a CRC-32C of its text, written before the step goes on: a
-//! process that is killed leaves all of them. They are synced when something is published, and when the
-//! job begins and ends: a power cut takes of the others what the system has not written by itself, which
-//! it does within half a minute. Were each synced, a build would wait for the sync of the table that is
-//! imported beside it. A torn last line is dropped when the file is read. The table's state is never
-//! read from here: names and locks on the server decide what a killed load left (see docs/journal.md);
-//! the journal says what was being done.
+//! Written before the step goes on: a process that is killed leaves all of the lines. They are synced when
+//! something is published, and when the job begins and ends: a power cut takes of the others what the
+//! system has not written by itself, which it does within half a minute. Were each synced, a build would
+//! wait for the sync of the table that is imported beside it. The table's state is never read from here:
+//! names and locks on the server decide what a killed load left (see docs/journal.md); the journal says
+//! what was being done.
 
 use std::ffi::{OsStr, OsString};
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
-use disk::{File, Folder, private};
-use rustix::fs::FlockOperation;
+use disk::journal::{self, Kind, Record, Writer, unix_ms};
+use disk::{Folder, private};
 use serde::{Deserialize, Serialize};
 
 use crate::command::{CommandLine, CommandProof};
@@ -31,12 +30,11 @@ pub(crate) const FOLDER: &str = "jobs";
 const JOURNALS_KEPT: usize = 100;
 
 /// One line.
+pub type Entry = Record<StepEvent>;
+
+/// What happened to a step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Entry {
-    /// Milliseconds since 1970.
-    pub unix_ms: u64,
-    /// Process that wrote it.
-    pub pid: u32,
+pub struct StepEvent {
     /// Step, named as in [`crate::progress::Stage`], or `job`.
     pub step: String,
     /// What became of it.
@@ -75,34 +73,32 @@ impl Event {
     }
 }
 
-impl Entry {
-    fn now(step: &str, event: Event, detail: &str) -> Entry {
-        Entry {
-            unix_ms: unix_ms(),
-            pid: std::process::id(),
-            step: step.to_owned(),
-            event,
-            detail: detail.to_owned(),
-            command: None,
-        }
+impl Kind for StepEvent {
+    const NAME: &'static str = "load";
+    const REMEDY: &'static str = "finish its load with the build that wrote it, or see whether the \
+                                  rows are in the table, and remove the journal";
+    const SYNCS_ALL: bool = false;
+
+    fn is_synced(&self) -> bool {
+        SYNCED_STEPS.contains(&self.step.as_str()) && self.event != Event::Closed
+    }
+}
+
+impl StepEvent {
+    fn new(step: &str, event: Event, detail: &str) -> StepEvent {
+        StepEvent { step: step.to_owned(), event, detail: detail.to_owned(), command: None }
     }
 
     /// What the rows of its command are known by, in the first line.
     pub fn proof(&self) -> Option<&CommandProof> {
         self.command.as_ref()?.proof.as_ref()
     }
-
-    fn line(&self) -> io::Result<String> {
-        let text = serde_json::to_string(self).map_err(io::Error::other)?;
-        Ok(format!("{:08x} {text}\n", crc32c::crc32c(text.as_bytes())))
-    }
 }
 
 /// A journal that is being written.
 #[derive(Debug)]
 pub struct Journal {
-    file: File,
-    path: PathBuf,
+    writer: Writer,
     job: String,
     /// True if a line could not be written. What is written behind it may be read by nobody.
     is_broken: bool,
@@ -118,18 +114,17 @@ impl Journal {
         loop {
             let job = format!("{}-{}-{attempt}", unix_ms(), std::process::id());
             let name = OsString::from(format!("{job}.jsonl"));
-            match folder.create(&name, 0o600, "journal") {
-                Ok(file) => {
-                    folder.sync("journal").inspect_err(|_| {
-                        // It says nothing yet.
-                        let _ = folder.remove(&name, "journal");
-                    })?;
+            match Writer::create(&folder, &name) {
+                Ok(writer) => {
+                    // It says nothing yet.
+                    folder
+                        .sync("journal")
+                        .inspect_err(|_| drop(folder.remove(&name, "journal")))?;
                     // Tells those who list jobs that this one runs, for as long as it does. Where it
                     // cannot be locked they take it for killed.
-                    let _ = rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive);
+                    let _ = writer.lock(Duration::ZERO);
                     prune(&folder, JOURNALS_KEPT);
-                    let path = folder.path().join(name);
-                    return Ok(Journal { file, path, job, is_broken: false });
+                    return Ok(Journal { writer, job, is_broken: false });
                 }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => attempt += 1,
                 Err(error) => return Err(error),
@@ -144,42 +139,25 @@ impl Journal {
 
     /// File the journal is in.
     pub fn path(&self) -> &Path {
-        &self.path
+        self.writer.path()
     }
 
     /// Writes the first line of a job: its target, and the command.
     pub fn begin(&mut self, target: &str, command: Option<&CommandLine>) -> io::Result<()> {
-        let mut entry = Entry::now(JOB, Event::Begin, target);
-        entry.command = command.cloned().map(Box::new);
-        self.append(&entry)
+        let command = command.cloned().map(Box::new);
+        self.append(&StepEvent { command, ..StepEvent::new(JOB, Event::Begin, target) })
     }
 
     /// Writes one line, and waits until it is on disk where it has to be.
     pub fn write(&mut self, step: &str, event: Event, detail: &str) -> io::Result<()> {
-        self.append(&Entry::now(step, event, detail))
+        self.append(&StepEvent::new(step, event, detail))
     }
 
-    /// Writes the last line, right before the process exits. A power cut may take the line: the job is
-    /// finished once more then.
-    pub(crate) fn close(&mut self) -> io::Result<()> {
-        self.append(&Entry::now(JOB, Event::Closed, ""))
-    }
-
-    fn append(&mut self, entry: &Entry) -> io::Result<()> {
-        if self.is_broken && entry.step == JOB && entry.event != Event::Failed {
+    fn append(&mut self, what: &StepEvent) -> io::Result<()> {
+        if self.is_broken && what.step == JOB && what.event != Event::Failed {
             return Err(io::Error::other("an earlier line could not be written"));
         }
-        let written = self.append_line(entry);
-        self.is_broken |= written.is_err();
-        written
-    }
-
-    fn append_line(&mut self, entry: &Entry) -> io::Result<()> {
-        self.file.write_all(entry.line()?.as_bytes())?;
-        match SYNCED_STEPS.contains(&entry.step.as_str()) && entry.event != Event::Closed {
-            true => self.file.sync_data(),
-            false => Ok(()),
-        }
+        self.writer.append(what).inspect_err(|_| self.is_broken = true)
     }
 }
 
@@ -205,7 +183,7 @@ fn prune(folder: &Folder, kept: usize) {
     journals.sort_unstable();
     let old = journals.len().saturating_sub(kept);
     for (_, name) in &journals[..old] {
-        if has_ended(folder, name) {
+        if journal::read(folder, name).is_ok_and(|entries| is_over(&entries)) {
             // The next load tries again.
             let _ = folder.remove(name, "journal");
         }
@@ -229,14 +207,12 @@ pub(crate) fn rejects_files(folder: &Folder) -> io::Result<Vec<(String, OsString
 /// Writes a line about the whole job into the journal of a job whose process is gone, and waits until it is
 /// on disk.
 pub(crate) fn add(folder: &Folder, name: &OsStr, event: Event, detail: &str) -> io::Result<()> {
-    let text = private::read(folder, name, "journal")?;
-    let lines = text.split_inclusive(|&byte| byte == b'\n');
-    let whole: usize = lines.take_while(|line| parse_line(line).is_some()).map(<[u8]>::len).sum();
-    let mut file = private::append_to(folder, name, "journal")?;
+    let mut writer = Writer::open(folder, name)?;
     // Nothing that follows a torn line would be read.
-    file.set_len(whole as u64)?;
-    file.write_all(Entry::now(JOB, event, detail).line()?.as_bytes())?;
-    file.sync_data()
+    writer.read::<StepEvent>()?;
+    writer.append(&StepEvent::new(JOB, event, detail))?;
+    // `closed` too, which whoever closes its own job does not wait for.
+    writer.sync()
 }
 
 /// When the job of a journal began, by the journal's name; None of what is kept beside one, or is no
@@ -247,74 +223,21 @@ pub(crate) fn begun_ms(name: &OsStr) -> Option<u64> {
     job.split('-').next()?.parse().ok()
 }
 
-/// Whether the process that began a journal still has it.
-pub(crate) fn is_being_written(folder: &Folder, name: &OsStr) -> bool {
-    let Ok(file) = folder.read_from(name, "journal") else { return false };
-    let locked = rustix::fs::flock(&file, FlockOperation::NonBlockingLockShared);
-    locked == Err(rustix::io::Errno::WOULDBLOCK)
-}
-
-/// True if the job of a journal came to its end, well or not, and its user knows.
-fn has_ended(folder: &Folder, name: &OsStr) -> bool {
-    let text = private::read(folder, name, "journal").unwrap_or_default();
-    is_over(&parse(&text))
-}
-
-/// True if these lines are those of a job that failed or is closed. Older versions, and jobs without a
-/// proof, are not closed.
+/// True if these lines are those of a job that failed or is closed. Jobs without a proof are not closed.
 pub(crate) fn is_over(entries: &[Entry]) -> bool {
-    let is_proven = entries.first().is_some_and(|first| first.proof().is_some());
-    let last = entries.last().filter(|last| last.step == JOB);
-    match last.map(|last| last.event) {
+    let is_proven = entries.first().is_some_and(|first| first.what.proof().is_some());
+    let last = entries.last().filter(|last| last.what.step == JOB);
+    match last.map(|last| last.what.event) {
         Some(Event::Failed | Event::Closed) => true,
         Some(Event::End) => !is_proven,
         Some(Event::Begin) | None => false,
     }
 }
 
-/// Reads the whole lines of a journal, up to the first that is torn or damaged.
-pub fn read(path: &Path) -> io::Result<Vec<Entry>> {
-    Ok(parse(&std::fs::read(path)?))
-}
-
-pub(crate) fn parse(text: &[u8]) -> Vec<Entry> {
-    text.split_inclusive(|&byte| byte == b'\n').map_while(parse_line).collect()
-}
-
-fn parse_line(line: &[u8]) -> Option<Entry> {
-    let line = std::str::from_utf8(line.strip_suffix(b"\n")?).ok()?;
-    let (sum, text) = line.split_once(' ')?;
-    let sum = u32::from_str_radix(sum, 16).ok()?;
-    if sum != crc32c::crc32c(text.as_bytes()) {
-        return None;
-    }
-    serde_json::from_str(text).ok()
-}
-
-fn unix_ms() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_millis() as u64)
-}
-
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_torn_last_line_is_dropped_and_the_rest_kept() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut journal = Journal::create(folder.path()).unwrap();
-        journal.write("shadow", Event::Begin, "db.t").unwrap();
-        journal.write("shadow", Event::End, "db.t").unwrap();
-        let whole = std::fs::read(journal.path()).unwrap();
-        for cut in 0..whole.len() {
-            let torn = folder.path().join("torn");
-            std::fs::write(&torn, &whole[..cut]).unwrap();
-            let lines = whole[..cut].iter().filter(|&&byte| byte == b'\n').count();
-            assert_eq!(read(&torn).unwrap().len(), lines, "cut at {cut}");
-        }
-        assert_eq!(read(journal.path()).unwrap()[1].event, Event::End);
-    }
 
     #[test]
     fn old_journals_go_but_those_of_jobs_that_did_not_end() {
@@ -385,16 +308,5 @@ mod tests {
         jobs.sort_unstable();
         jobs.dedup();
         assert_eq!(jobs.len(), 50);
-    }
-
-    #[test]
-    fn a_flipped_bit_ends_the_journal_there() {
-        let folder = tempfile::tempdir().unwrap();
-        let mut journal = Journal::create(folder.path()).unwrap();
-        journal.write("build", Event::Begin, "x").unwrap();
-        let mut bytes = std::fs::read(journal.path()).unwrap();
-        bytes[20] ^= 1;
-        std::fs::write(journal.path(), bytes).unwrap();
-        assert!(read(journal.path()).unwrap().is_empty());
     }
 }

@@ -5,8 +5,8 @@
 //! nothing then; another load goes on behind it.
 
 use std::path::{Path, PathBuf};
-use std::time::{SystemTime, UNIX_EPOCH};
 
+use disk::journal::unix_ms;
 use job::command::CommandProof;
 use job::error::Error;
 use job::jobs::{self, Job, State};
@@ -219,9 +219,8 @@ fn made_ms(session: &mut Session, table: &TableName) -> Result<Option<u64>, Erro
         quote_text(&table.database),
         quote_text(&table.table)
     ))?;
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let ago_ms = row.bytes(0).and_then(|text| std::str::from_utf8(text).ok()?.parse::<f64>().ok());
-    Ok(ago_ms.map(|seconds| (now.as_millis() as f64 - seconds * 1000.0) as u64))
+    Ok(ago_ms.map(|seconds| (unix_ms() as f64 - seconds * 1000.0) as u64))
 }
 
 /// What the journals say.
@@ -256,7 +255,7 @@ fn of(options: &LoadOptions, id: &str) -> Result<Vec<Job>, Error> {
 /// True if the user of a job knows that its rows are in.
 fn is_told(job: &Job) -> bool {
     job.state == State::Running
-        || job.entries.last().is_some_and(|last| last.event == Event::Closed)
+        || job.entries.last().is_some_and(|last| last.what.event == Event::Closed)
 }
 
 impl Settled {
@@ -343,7 +342,7 @@ impl Settled {
         if options.input.selection.is_some() {
             return None;
         }
-        let kept = self.job.as_ref().map(|job| beside(&jobs::path(&options.state_dir, job)));
+        let kept = self.job.as_ref().map(|job| beside(&job.path));
         let files = options.rows.rejects.iter().cloned().chain(kept);
         files
             .filter_map(|file| Some((row_log::rows(&file)?, file)))

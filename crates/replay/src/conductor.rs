@@ -35,7 +35,7 @@ use crate::asks::LastNumber;
 use crate::crew::Crew;
 use crate::dump::{Content, Dump, Part, Script, TableRows};
 use crate::error::Error;
-use crate::journal::{Journal, Spot};
+use crate::journal::{Journal, Line, Spot};
 use crate::naming::Naming;
 use crate::order::{Decode, Order, Step, has_word};
 use crate::place::Place;
@@ -454,11 +454,11 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
     /// do it again to whatever has their names by then.
     fn run_held_drops(&mut self) -> Result<(), Error> {
         for &spot in self.held.values() {
-            self.journal.begins(spot)?;
+            self.journal.write(Line::Begin(spot))?;
         }
         self.tables.run_held_drops(&mut self.sessions)?;
         while let Some((_, spot)) = self.held.pop_first() {
-            self.journal.done(spot)?;
+            self.journal.write(Line::Done(spot))?;
         }
         Ok(())
     }

@@ -11,10 +11,9 @@
 //! {"resumed"}                             another one goes on with it
 //! ```
 //!
-//! A line a step, each with a CRC-32C of its text, written and synced before the replay goes on; a
-//! torn last line is dropped. The same command finds the file by its dump, and where the server has
-//! what the lines say, it passes over what is done: SET and USE run again, tables and other
-//! statements do not. The file goes when the replay has come to its end.
+//! A line a step, written and synced before the replay goes on. The same command finds the file by its
+//! dump, and where the server has what the lines say, it passes over what is done: SET and USE run again,
+//! tables and other statements do not. The file goes when the replay has come to its end.
 //!
 //! A statement can be done and its line not written. So its beginning is written too, and one that
 //! was begun may fail the second time for having been done ([`Journal::is_unclear`]).
@@ -27,13 +26,12 @@ mod unchanged;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
-use std::fs::TryLockError;
-use std::io::{Read, Write};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use disk::{File, private};
+use disk::journal::{self, Kind, Writer};
+use disk::private;
 use schema::TableName;
 use serde::{Deserialize, Serialize};
 use server::identifier::digest;
@@ -53,9 +51,9 @@ const ER_DONE_BEFORE: [u16; 20] = [
 /// Folder of the journals, in the state folder.
 const FOLDER: &str = "replays";
 
-/// How long another replay of the same dump is waited for, and the pause between two looks.
+/// How long another replay of the same dump is waited for: one that was killed has the journal for the
+/// moment that its end takes.
 const BUSY_WAIT: Duration = Duration::from_secs(3);
-const BUSY_PAUSE: Duration = Duration::from_millis(50);
 
 /// Where a statement is: the part of the dump, and the byte in it.
 #[derive(
@@ -71,22 +69,38 @@ pub(crate) struct Spot {
 /// One line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Line {
+pub(crate) enum Line {
+    /// What is replayed, and how.
     Dump(Identity),
+    /// A statement is about to run that is of no table, neither SET nor USE.
     Begin(Spot),
+    /// Rows are about to go into a table that was there before and has none.
     Fill(Spot),
+    /// The user is told that a statement may have been done, and sees to it that it may be done.
     Told(Spot),
+    /// A statement is done, or failed and was passed over.
     Done(Spot),
+    /// A table has its place.
     Table(Finished),
+    /// A table is no more that was finished.
     Gone { database: String, table: String },
+    /// The replay failed.
     Failed,
+    /// What a finished table was like then.
     Seen { database: String, table: String, mark: String },
+    /// Another replay goes on.
     Resumed,
+}
+
+impl Kind for Line {
+    const NAME: &'static str = "replay";
+    const REMEDY: &'static str = "finish its replay with the build that wrote it, or remove it, and the \
+                                  same command begins anew";
 }
 
 /// A table that has its place.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct Finished {
+pub(crate) struct Finished {
     database: String,
     table: String,
     /// Its first statement: the DROP, or the CREATE.
@@ -97,10 +111,10 @@ struct Finished {
 }
 
 /// The journal of a replay: what was done before, and what is being done.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Journal {
     /// None where the dump cannot be read again, so that nothing can be gone on with.
-    file: Option<File>,
+    writer: Option<Writer>,
     path: PathBuf,
     identity: Option<Identity>,
     /// Statements that were done.
@@ -120,45 +134,29 @@ impl Journal {
     /// Opens the journal of this dump into this server, `server` being what is connected to, or
     /// begins one. A pipe has none.
     ///
-    /// Errors: the dump or the folder of journals cannot be used; the same command is running.
+    /// Errors: the dump or the folder of journals cannot be used; the same command is running; a journal
+    /// of another build, or a damaged one.
     pub(crate) fn begin(options: &ReplayOptions, server: &str) -> Result<Journal, Error> {
-        let mut journal = Journal {
-            file: None,
-            path: PathBuf::new(),
-            identity: Identity::of(options, server)?,
-            done: BTreeSet::new(),
-            begun: BTreeSet::new(),
-            fills: BTreeSet::new(),
-            tables: BTreeMap::new(),
-            has_failed: false,
-            seen: BTreeMap::new(),
-        };
+        let identity = Identity::of(options, server)?;
+        let mut journal = Journal { identity, ..Journal::default() };
         let Some(identity) = &journal.identity else { return Ok(journal) };
         let name = format!("{:016x}.jsonl", digest(identity.key().as_bytes()));
-        let path = options.state_dir.join(FOLDER).join(&name);
-        journal.path.clone_from(&path);
-        let (text, file) =
-            open(&options.state_dir, &name).map_err(|source| match source.kind() {
-                std::io::ErrorKind::WouldBlock => Error::Usage(format!(
-                    "the same replay is running: it has {}; wait for it, or end it",
-                    path.display()
-                )),
-                _ => state_error(&path, source),
-            })?;
-        let mut lines = text.split_inclusive(|&byte| byte == b'\n').map_while(parse);
-        let is_ours = lines.next() == journal.identity.clone().map(Line::Dump) && !options.fresh;
-        journal.file = Some(file);
-        if is_ours {
-            // A torn line must not stand before whole ones.
-            let mut whole = 0;
-            for line in text.split_inclusive(|&byte| byte == b'\n') {
-                let Some(parsed) = parse(line) else { break };
-                whole += line.len() as u64;
-                journal.take(parsed);
+        journal.path = options.state_dir.join(FOLDER).join(&name);
+        let opened = open(&options.state_dir, &name, options.fresh);
+        let (writer, lines) = opened.map_err(|source| match source.kind() {
+            ErrorKind::WouldBlock => Error::Usage(format!(
+                "the same replay is running: it has {}; wait for it, or end it",
+                journal.path.display()
+            )),
+            ErrorKind::InvalidData => {
+                load::Error::io("reading the journal", &journal.path)(source).into()
             }
-            journal.cut(whole)?;
-        } else {
-            journal.restart()?;
+            _ => state_error(&journal.path, source),
+        })?;
+        journal.writer = Some(writer);
+        match lines.first() == journal.identity.clone().map(Line::Dump).as_ref() {
+            true => lines.into_iter().for_each(|line| journal.take(line)),
+            false => journal.restart()?,
         }
         Ok(journal)
     }
@@ -184,30 +182,10 @@ impl Journal {
         self.tables.iter().map(|(name, all)| (name, all.iter().map(|table| table.rows).sum()))
     }
 
-    /// A statement is about to run that is of no table, neither SET nor USE.
-    pub(crate) fn begins(&mut self, spot: Spot) -> Result<(), Error> {
-        self.write(Line::Begin(spot))
-    }
-
-    /// Rows are about to go into a table that was there before and has none.
-    pub(crate) fn fills(&mut self, spot: Spot) -> Result<(), Error> {
-        self.write(Line::Fill(spot))
-    }
-
     /// Whether a statement was begun whose rows were to be the first of their table: rows that are
     /// there now are all of them, since they go in all or none.
     pub(crate) fn may_have_filled(&self, spot: Spot) -> bool {
         self.fills.contains(&spot)
-    }
-
-    /// The user is told that a statement may have been done, and sees to it that it may be done.
-    pub(crate) fn told(&mut self, spot: Spot) -> Result<(), Error> {
-        self.write(Line::Told(spot))
-    }
-
-    /// It is done, or failed and was passed over.
-    pub(crate) fn done(&mut self, spot: Spot) -> Result<(), Error> {
-        self.write(Line::Done(spot))
     }
 
     /// A table has its place, with the rows of its statements `from` the first, its DROP or CREATE,
@@ -235,7 +213,7 @@ impl Journal {
     /// There is nothing to go on with any more: everything is done, or what the dump does cannot be
     /// gone on with. The same command begins anew.
     pub(crate) fn forget(&mut self) -> Result<(), Error> {
-        if self.file.take().is_some() {
+        if self.writer.take().is_some() {
             disk::remove(&self.path, "journal").map_err(|e| state_error(&self.path, e))?;
         }
         Ok(())
@@ -244,20 +222,10 @@ impl Journal {
     fn take(&mut self, line: Line) {
         match line {
             Line::Dump(_) => {}
-            Line::Begin(spot) => {
-                self.begun.insert(spot);
-            }
-            Line::Told(spot) => {
-                self.begun.remove(&spot);
-            }
-            Line::Fill(spot) => {
-                self.begun.insert(spot);
-                self.fills.insert(spot);
-            }
-            Line::Done(spot) => {
-                self.begun.remove(&spot);
-                self.done.insert(spot);
-            }
+            Line::Begin(spot) => _ = self.begun.insert(spot),
+            Line::Told(spot) => _ = self.begun.remove(&spot),
+            Line::Fill(spot) => _ = (self.begun.insert(spot), self.fills.insert(spot)),
+            Line::Done(spot) => _ = (self.begun.remove(&spot), self.done.insert(spot)),
             Line::Table(table) => {
                 self.begun.retain(|spot| *spot < table.from || table.to < *spot);
                 let name = TableName::new(table.database.as_str(), table.table.as_str());
@@ -277,11 +245,10 @@ impl Journal {
         }
     }
 
-    fn write(&mut self, line: Line) -> Result<(), Error> {
-        if let Some(file) = &mut self.file {
-            let text = render(&line).map_err(|e| state_error(&self.path, e))?;
-            let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_data());
-            written.map_err(|e| state_error(&self.path, e))?;
+    /// Writes a line, and waits until it is on disk.
+    pub(crate) fn write(&mut self, line: Line) -> Result<(), Error> {
+        if let Some(writer) = &mut self.writer {
+            writer.append(&line).map_err(|e| state_error(&self.path, e))?;
         }
         self.take(line);
         load::failpoint::step("replay.journal");
@@ -290,20 +257,12 @@ impl Journal {
 
     /// Forgets everything that was done.
     fn restart(&mut self) -> Result<(), Error> {
-        self.cut(0)?;
-        (self.begun, self.done) = (BTreeSet::new(), BTreeSet::new());
-        self.fills.clear();
-        self.tables.clear();
-        self.has_failed = false;
-        match self.identity.clone() {
-            Some(identity) => self.write(Line::Dump(identity)),
-            None => Ok(()),
+        if let Some(writer) = &mut self.writer {
+            writer.restart().map_err(|e| state_error(&self.path, e))?;
         }
-    }
-
-    fn cut(&mut self, bytes: u64) -> Result<(), Error> {
-        let Some(file) = &self.file else { return Ok(()) };
-        file.set_len(bytes).map_err(|e| state_error(&self.path, e))
+        let Journal { writer, path, identity, .. } = std::mem::take(self);
+        *self = Journal { writer, path, identity, ..Journal::default() };
+        self.identity.clone().map_or(Ok(()), |identity| self.write(Line::Dump(identity)))
     }
 }
 
@@ -312,45 +271,19 @@ pub(crate) fn was_done_before(error: &server::Error) -> bool {
     error.errno().is_some_and(|errno| ER_DONE_BEFORE.contains(&errno))
 }
 
-/// The file `name` among the journals, ours alone, and what is in it.
-fn open(state_dir: &Path, name: &str) -> std::io::Result<(Vec<u8>, File)> {
+/// The file `name` among the journals, ours alone, and what is in it; nothing if that is not to count.
+fn open(state_dir: &Path, name: &str, is_fresh: bool) -> std::io::Result<(Writer, Vec<Line>)> {
     let folder = private::subfolder(&private::make(state_dir)?, FOLDER)?;
-    let file = private::append_to(&folder, OsStr::new(name), "journal")?;
-    // A replay that was killed has it for the moment that its end takes.
-    let begun = Instant::now();
-    loop {
-        match file.try_lock() {
-            Ok(()) => break,
-            Err(TryLockError::WouldBlock) if begun.elapsed() < BUSY_WAIT => sleep(BUSY_PAUSE),
-            Err(TryLockError::WouldBlock) => return Err(std::io::ErrorKind::WouldBlock.into()),
-            Err(TryLockError::Error(error)) => return Err(error),
-        }
-    }
-    let (mut text, mut file) = (Vec::new(), File::new(file, "journal"));
-    file.read_to_end(&mut text)?;
+    let mut writer = Writer::open(&folder, OsStr::new(name))?;
+    writer.lock(BUSY_WAIT)?;
+    let records = if is_fresh { Vec::new() } else { writer.read()? };
     folder.sync("journal")?;
-    Ok((text, file))
+    Ok((writer, records.into_iter().map(|record| record.what).collect()))
 }
 
-/// How many whole lines a journal has, for the fuzz target: any bytes can be given.
+/// How many lines a journal has, for the fuzz target: any bytes can be given.
 pub fn lines(text: &[u8]) -> usize {
-    text.split_inclusive(|&byte| byte == b'\n').map_while(parse).count()
-}
-
-fn render(line: &Line) -> std::io::Result<String> {
-    let text = serde_json::to_string(line).map_err(std::io::Error::other)?;
-    Ok(format!("{:08x} {text}\n", crc32c::crc32c(text.as_bytes())))
-}
-
-/// A whole line that is what was written.
-fn parse(line: &[u8]) -> Option<Line> {
-    let line = std::str::from_utf8(line.strip_suffix(b"\n")?).ok()?;
-    let (sum, text) = line.split_once(' ')?;
-    let sum = u32::from_str_radix(sum, 16).ok()?;
-    if sum != crc32c::crc32c(text.as_bytes()) {
-        return None;
-    }
-    serde_json::from_str(text).ok()
+    journal::parse::<Line>(text).map_or(0, |(lines, _)| lines.len())
 }
 
 fn state_error(path: &Path, source: std::io::Error) -> Error {

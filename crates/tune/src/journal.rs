@@ -6,14 +6,16 @@
 //! tuned/KEY.users    held by each load that counts on the settings, as long as its process lives
 //! ```
 //!
-//! Who can have the last one alone is the only one left. The file is replaced whole and synced each time.
+//! Who can have the last one alone is the only one left. The file is a journal of one event, which is
+//! replaced whole: it may outlive any number of loads. The locks have files of their own for that reason.
 
-use std::ffi::OsStr;
-use std::io::Write;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, ErrorKind};
 use std::path::Path;
-use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use disk::journal::{self, Kind};
 use disk::{Folder, private};
 use rustix::fs::FlockOperation;
 use serde::{Deserialize, Serialize};
@@ -23,10 +25,10 @@ use crate::identity::Identity;
 
 /// Its folder, in the state folder.
 const FOLDER: &str = "tuned";
-const ENDING: &str = ".json";
+/// Ending of a journal's name.
+const JOURNAL: &str = "json";
 /// How long somebody else may take who sets or puts back: a redo log is written out meanwhile.
-const WAIT: Duration = Duration::from_secs(120);
-const PAUSE: Duration = Duration::from_millis(20);
+pub(crate) const WAIT: Duration = Duration::from_secs(120);
 
 /// A variable that was set.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -68,16 +70,18 @@ pub struct Entry {
     pub users: Vec<User>,
 }
 
+impl Kind for Entry {
+    const NAME: &'static str = "tune";
+    const REMEDY: &'static str = "put the server's variables back with the build that wrote it, or by \
+                                  hand, and remove it";
+}
+
 /// The files about one server.
 #[derive(Debug)]
 pub(crate) struct Journal {
     folder: Folder,
     key: String,
 }
-
-/// Held while something is changed.
-#[derive(Debug)]
-pub(crate) struct Locked(#[expect(dead_code, reason = "held")] std::fs::File);
 
 impl Journal {
     /// Opens them; the folder is made if it is missing.
@@ -87,95 +91,77 @@ impl Journal {
         Ok(Journal { folder, key: server.key() })
     }
 
-    /// All that have something written down. Makes nothing.
-    pub(crate) fn all(state_dir: &Path) -> Result<Vec<Journal>> {
-        let path = state_dir.join(FOLDER);
-        let open = || private::open(state_dir).and_then(|_| private::open(&path));
-        let failed = |e| Error::io("reading", &path, e);
-        let names = match open().and_then(|folder| folder.names()) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-            names => names.map_err(failed)?,
-        };
-        let keys = names.iter().filter_map(|name| name.to_str()?.strip_suffix(ENDING));
-        let journal =
-            |key: &str| Ok(Journal { folder: open().map_err(failed)?, key: key.to_owned() });
-        keys.map(journal).collect()
+    /// All that have something written down. Makes nothing, so that it fails where there is no folder.
+    pub(crate) fn all(state_dir: &Path) -> io::Result<Vec<Journal>> {
+        private::open(state_dir)?;
+        let open = || private::open(&state_dir.join(FOLDER));
+        let names = open()?.names()?;
+        let keys = names.iter().filter_map(|name| name.to_str()?.strip_suffix(".json"));
+        keys.map(|key| Ok(Journal { folder: open()?, key: key.to_owned() })).collect()
     }
 
-    /// Waits until nobody else changes anything.
-    pub(crate) fn lock(&self) -> Result<Locked> {
-        let (name, begun) = (format!("{}.lock", self.key), Instant::now());
-        let file = self.file(&name)?;
-        loop {
-            match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => return Ok(Locked(file)),
-                Err(_) if begun.elapsed() < WAIT => sleep(PAUSE),
-                Err(error) => {
-                    return Err(Error::io("locking", self.folder.path().join(&name), error.into()));
-                }
-            }
-        }
-    }
-
-    /// The same, if nobody does now.
-    pub(crate) fn try_lock(&self) -> Option<Locked> {
-        let file = self.file(&format!("{}.lock", self.key)).ok()?;
-        let locked = rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive);
-        locked.ok().map(|()| Locked(file))
+    /// Waits until nobody else changes anything, at most so long. The file is held meanwhile.
+    pub(crate) fn lock(&self, wait: Duration) -> Result<File> {
+        let file = self.file("lock")?;
+        journal::lock(&file, wait).map_err(self.failed("locking", "lock"))?;
+        Ok(file)
     }
 
     /// The file that users hold.
-    pub(crate) fn users(&self) -> Result<std::fs::File> {
-        self.file(&format!("{}.users", self.key))
+    pub(crate) fn users(&self) -> Result<File> {
+        self.file("users")
     }
 
-    fn file(&self, name: &str) -> Result<std::fs::File> {
-        let failed = |e| Error::io("opening", self.folder.path().join(name), e);
-        private::append_to(&self.folder, OsStr::new(name), "settings").map_err(failed)
+    fn file(&self, ending: &str) -> Result<File> {
+        let opened = private::append_to(&self.folder, &self.name(ending), "journal");
+        opened.map_err(self.failed("opening", ending))
     }
 
-    /// What is written down; none where nothing is, or nothing that can be read.
-    pub(crate) fn read(&self) -> Option<Entry> {
-        let name = format!("{}{ENDING}", self.key);
-        let text = private::read(&self.folder, name.as_ref(), "settings").ok()?;
-        let entry: Entry = serde_json::from_slice(&text).ok()?;
-        (entry.server.key() == self.key).then_some(entry)
-    }
-
-    /// Writes it down, and waits until it is on the disk.
-    pub(crate) fn write(&self, entry: &Entry) -> Result<()> {
-        let name = format!("{}{ENDING}", self.key);
-        let new = format!("{name}.new");
-        let write = || {
-            // Of a process that was killed. Whoever writes holds the lock.
-            self.folder.remove(new.as_ref(), "settings")?;
-            let mut file = self.folder.create(new.as_ref(), 0o600, "settings")?;
-            file.write_all(&serde_json::to_vec_pretty(entry)?)?;
-            file.sync_all()?;
-            self.folder.rename(new.as_ref(), name.as_ref(), "settings")?;
-            self.folder.sync("settings")
+    /// What is written down; none where nothing is.
+    ///
+    /// Errors: a journal of another build, or one that cannot be read.
+    pub(crate) fn read(&self) -> Result<Option<Entry>> {
+        let records = match journal::read::<Entry>(&self.folder, &self.name(JOURNAL)) {
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+            records => records.map_err(self.failed("reading", JOURNAL))?,
         };
-        write().map_err(|e| Error::io("writing", self.folder.path().join(&name), e))
+        let last = records.into_iter().next_back().map(|last| last.what);
+        Ok(last.filter(|entry| entry.server.key() == self.key))
+    }
+
+    /// Writes it down, and waits until it is on the disk. Of what is not set and not used nothing stays.
+    pub(crate) fn write(&self, entry: &Entry) -> Result<()> {
+        if entry.changes.is_empty() && entry.users.is_empty() {
+            return self.remove();
+        }
+        let written = journal::replace(&self.folder, &self.name(JOURNAL), entry);
+        written.map_err(self.failed("writing", JOURNAL))
     }
 
     /// Nothing is set any more.
     pub(crate) fn remove(&self) -> Result<()> {
-        let name = format!("{}{ENDING}", self.key);
-        let remove = || {
-            self.folder.remove(name.as_ref(), "settings")?;
-            self.folder.sync("settings")
-        };
-        remove().map_err(|e| Error::io("removing", self.folder.path().join(&name), e))
+        let removed = self.folder.remove(&self.name(JOURNAL), "journal");
+        let synced = removed.and_then(|_| self.folder.sync("journal"));
+        synced.map_err(self.failed("removing", JOURNAL))
+    }
+
+    fn name(&self, ending: &str) -> OsString {
+        OsString::from(format!("{}.{ending}", self.key))
+    }
+
+    fn failed(&self, doing: &'static str, ending: &str) -> impl FnOnce(io::Error) -> Error {
+        let path = self.folder.path().join(self.name(ending));
+        move |source| Error::io(doing, path, source)
     }
 }
 
 /// Takes the users' file alone: whether nobody else counts on the settings.
-pub(crate) fn is_alone(users: &std::fs::File) -> bool {
-    rustix::fs::flock(users, FlockOperation::NonBlockingLockExclusive).is_ok()
+pub(crate) fn is_alone(users: &File) -> bool {
+    journal::lock(users, Duration::ZERO).is_ok()
 }
 
 /// Takes it beside others.
-pub(crate) fn join(users: &std::fs::File) -> bool {
+pub(crate) fn join(users: &File) -> bool {
     rustix::fs::flock(users, FlockOperation::NonBlockingLockShared).is_ok()
 }
 
@@ -185,13 +171,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_written_down_is_read_and_damage_is_nothing() {
+    fn what_is_written_down_is_read_and_another_builds_is_refused() {
         let state = tempfile::tempdir().unwrap();
         let dir = state.path().join("inrush");
-        assert!(Journal::all(&dir).unwrap().is_empty());
+        assert!(Journal::all(&dir).is_err());
         let server = Identity { port: "3306".to_owned(), ..Identity::default() };
         let journal = Journal::open(&dir, &server).unwrap();
-        assert_eq!(journal.read(), None);
+        assert_eq!(journal.read().unwrap(), None);
         let change = Change {
             variable: "a".to_owned(),
             before: "1".to_owned(),
@@ -201,13 +187,19 @@ mod tests {
         let entry = Entry { server, changes: vec![change], ..Entry::default() };
         journal.write(&entry).unwrap();
         journal.write(&entry).unwrap();
-        assert_eq!(journal.read(), Some(entry));
+        assert_eq!(journal.read().unwrap(), Some(entry));
         let all = Journal::all(&dir).unwrap();
         assert_eq!(all.iter().map(|one| one.key.as_str()).collect::<Vec<_>>(), [&journal.key]);
         let path = dir.join(FOLDER).join(format!("{}.json", journal.key));
         let text = std::fs::read(&path).unwrap();
         std::fs::write(&path, &text[..text.len() / 2]).unwrap();
-        assert_eq!(journal.read(), None);
+        assert_eq!(journal.read().unwrap(), None);
+        std::fs::write(&path, "{\n  \"changes\": []\n}\n").unwrap();
+        let error = journal.read().unwrap_err().to_string();
+        let refused =
+            ": it is the tune journal of another build of Inrush; put the server's variables back";
+        assert!(error.starts_with(&format!("reading {}", path.display())), "{error}");
+        assert!(error.contains(refused), "{error}");
         journal.remove().unwrap();
         assert!(Journal::all(&dir).unwrap().is_empty());
     }

@@ -8,7 +8,9 @@
 //! The first load that sets a variable notes what it was, and the last one that leaves puts it back. A process
 //! that is killed lets go of its files, so that whoever comes next finds itself alone, and puts back first.
 
+use std::fs::File;
 use std::path::Path;
+use std::time::Duration;
 
 use schema::LoadPath;
 use server::error::{Error, Result};
@@ -18,7 +20,7 @@ use crate::class::Class;
 use crate::facts::Facts;
 use crate::guard;
 use crate::identity::{Identity, started_unix};
-use crate::journal::{self, Change, Entry, Journal, Locked, User};
+use crate::journal::{self, Change, Entry, Journal, User, WAIT};
 use crate::remnant;
 use crate::setting::{self, Wanted, is_same};
 use crate::variable::Variable;
@@ -48,9 +50,9 @@ pub struct Tuned {
     session: Option<Session>,
     journal: Journal,
     /// Held, which says that we are at work; none once we are not.
-    users: Option<std::fs::File>,
+    users: Option<File>,
     /// Held while something is changed.
-    locked: Option<Locked>,
+    locked: Option<File>,
     connection: u64,
     /// What is set: by this load, and by those before it that are at work.
     pub changes: Vec<Change>,
@@ -66,7 +68,7 @@ impl Tuned {
         let mut session = Session::connect(connect)?;
         let server = Identity::read(&mut session)?;
         let journal = Journal::open(wish.state_dir, &server)?;
-        let locked = Some(journal.lock()?);
+        let locked = Some(journal.lock(WAIT)?);
         let users = journal.users()?;
         let mut notes = Vec::new();
         if journal::is_alone(&users) {
@@ -78,7 +80,7 @@ impl Tuned {
             ));
         }
         let started_unix = started_unix(&mut session)?;
-        let entry = journal.read().filter(|entry| entry.started_unix == started_unix);
+        let entry = journal.read()?.filter(|entry| entry.started_unix == started_unix);
         let address = connect.target_text();
         let mut entry =
             entry.unwrap_or(Entry { server, address, started_unix, ..Entry::default() });
@@ -168,24 +170,16 @@ impl Tuned {
             // Nothing was set.
             return Ok(());
         }
-        let _locked = self.journal.lock()?;
-        if let Some(mut entry) = self.journal.read() {
+        let _locked = self.journal.lock(WAIT)?;
+        if let Some(mut entry) = self.journal.read()? {
             // Loads at work may have set what gives up more.
             let is_of = |name: &str| Variable::named(name).is_some_and(|one| one.class <= class);
             entry.changes.iter_mut().for_each(|change| change.held |= is_of(&change.variable));
             entry.users.retain(|user| user.connection != self.connection);
-            self.write(&entry)?;
+            self.journal.write(&entry)?;
         }
         self.users = None;
         Ok(())
-    }
-
-    /// Writes down what is left, if anything is.
-    fn write(&self, entry: &Entry) -> Result<()> {
-        match entry.changes.is_empty() && entry.users.is_empty() {
-            true => self.journal.remove(),
-            false => self.journal.write(entry),
-        }
     }
 
     /// Puts back what was set, unless others count on it; gives what there is to say, one sentence each.
@@ -206,12 +200,12 @@ impl Tuned {
         })
     }
 
-    fn put_back(&mut self, users: &std::fs::File) -> Result<Vec<String>> {
-        let _locked = self.locked.take().map_or_else(|| self.journal.lock(), Ok)?;
+    fn put_back(&mut self, users: &File) -> Result<Vec<String>> {
+        let _locked = self.locked.take().map_or_else(|| self.journal.lock(WAIT), Ok)?;
         if !journal::is_alone(users) {
             // While we are still noted, so that nobody takes us for somebody else.
             let _ = self.session.as_mut().map(guard::release);
-            if let Some(mut entry) = self.journal.read() {
+            if let Some(mut entry) = self.journal.read()? {
                 entry.users.retain(|user| user.connection != self.connection);
                 self.journal.write(&entry)?;
             }
@@ -249,7 +243,7 @@ fn taken(session: &mut Session, entry: &Entry) -> Result<Option<u64>> {
 
 /// Puts back what is written down, of users who have all ended. The lock is held, and the users' file.
 fn settle(session: &mut Session, journal: &Journal) -> Result<Vec<String>> {
-    let Some(mut entry) = journal.read() else { return Ok(Vec::new()) };
+    let Some(mut entry) = journal.read()? else { return Ok(Vec::new()) };
     if entry.started_unix != started_unix(session)? {
         journal.remove()?;
         return Ok(match entry.changes.is_empty() {
@@ -288,10 +282,7 @@ fn settle(session: &mut Session, journal: &Journal) -> Result<Vec<String>> {
         let _ = guard::release(session);
     }
     entry.users.clear();
-    match entry.changes.is_empty() {
-        true => journal.remove()?,
-        false => journal.write(&entry)?,
-    }
+    journal.write(&entry)?;
     Ok(told)
 }
 
@@ -299,9 +290,11 @@ fn settle(session: &mut Session, journal: &Journal) -> Result<Vec<String>> {
 /// nothing is written down, nobody is asked.
 pub fn recover(connect: &ConnectOptions, state_dir: &Path) -> Result<Vec<String>> {
     let waits = |journal: &Journal| {
-        let is_open = journal.read().is_some_and(|entry| is_left(&entry));
+        // One that cannot be read is refused below, if it is about this server.
+        let is_open =
+            journal.read().map_or(true, |entry| entry.is_some_and(|entry| is_left(&entry)));
         // Whoever has the lock puts back itself.
-        let locked = journal.try_lock().filter(|_| is_open);
+        let locked = journal.lock(Duration::ZERO).ok().filter(|_| is_open);
         locked.is_some() && journal.users().is_ok_and(|users| journal::is_alone(&users))
     };
     // A folder that cannot be read is for those to tell of who write to it.
@@ -310,9 +303,9 @@ pub fn recover(connect: &ConnectOptions, state_dir: &Path) -> Result<Vec<String>
     }
     let mut session = Session::connect(connect)?;
     let journal = Journal::open(state_dir, &Identity::read(&mut session)?)?;
-    let _locked = journal.lock()?;
+    let _locked = journal.lock(WAIT)?;
     let users = journal.users()?;
-    let Some(entry) = journal.read().filter(is_left) else { return Ok(Vec::new()) };
+    let Some(entry) = journal.read()?.filter(is_left) else { return Ok(Vec::new()) };
     if !journal::is_alone(&users) {
         return Ok(Vec::new());
     }
@@ -336,16 +329,16 @@ fn is_left(entry: &Entry) -> bool {
 /// What is written down of this server.
 pub fn noted(session: &mut Session, state_dir: &Path) -> Result<Option<Entry>> {
     let server = Identity::read(session)?;
-    Ok(Journal::open(state_dir, &server)?.read())
+    Journal::open(state_dir, &server)?.read()
 }
 
 /// Ends what [`Tuned::hold`] began: puts back, or leaves that to loads at work. Gives what there is to say, and
 /// whether others are at work.
 pub fn release(session: &mut Session, state_dir: &Path) -> Result<(Vec<String>, bool)> {
     let journal = Journal::open(state_dir, &Identity::read(session)?)?;
-    let _locked = journal.lock()?;
+    let _locked = journal.lock(WAIT)?;
     let users = journal.users()?;
-    let Some(mut entry) = journal.read() else { return Ok((Vec::new(), false)) };
+    let Some(mut entry) = journal.read()? else { return Ok((Vec::new(), false)) };
     entry.changes.iter_mut().for_each(|change| change.held = false);
     journal.write(&entry)?;
     if !journal::is_alone(&users) {

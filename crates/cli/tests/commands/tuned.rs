@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 
+use disk::{journal, private};
 use serde_json::Value;
 use server::Session;
 use testkit::{TestServer, TestServerOptions};
@@ -110,6 +111,15 @@ impl Yard {
     fn noted(&self) -> Vec<String> {
         let all = names(&self.home.path().join("state/inrush/tuned"));
         all.into_iter().filter(|name| name.ends_with(".json")).collect()
+    }
+
+    /// Notes another connection for the load that was killed.
+    fn set_connection(&self, session: &Session) {
+        let folder = private::open(&self.home.path().join("state/inrush/tuned")).unwrap();
+        let name = &self.noted()[0];
+        let mut noted = journal::read::<tune::Entry>(&folder, name.as_ref()).unwrap().remove(0);
+        noted.what.users[0].connection = session.id();
+        journal::replace(&folder, name.as_ref(), &noted.what).unwrap();
     }
 
     /// A load that waits at the end of the time for which it has set variables.
@@ -293,10 +303,7 @@ fn a_statement_of_a_killed_load_is_ended_before_its_variable_is_put_back() {
     // The server goes on with the last SET of a process that is gone.
     let mut gone = yard.server.connect().unwrap();
     gone.query_row("SELECT GET_LOCK('inrush.tune.3', 0)").unwrap();
-    let path = yard.home.path().join("state/inrush/tuned").join(&yard.noted()[0]);
-    let mut note: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
-    note["users"][0]["connection"] = gone.id().into();
-    std::fs::write(&path, note.to_string()).unwrap();
+    yard.set_connection(&gone);
     let setting = std::thread::spawn(move || {
         let slow = "SET GLOBAL sync_binlog=(SELECT SLEEP(4))";
         gone.exec(slow).is_err()
@@ -322,10 +329,7 @@ fn the_note_stays_while_a_statement_of_a_killed_load_cannot_be_ended() {
     yard.assert_set();
     let mut gone = yard.server.connect().unwrap();
     gone.query_row("SELECT GET_LOCK('inrush.tune.3', 0)").unwrap();
-    let path = yard.home.path().join("state/inrush/tuned").join(&yard.noted()[0]);
-    let mut note: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
-    note["users"][0]["connection"] = gone.id().into();
-    std::fs::write(&path, note.to_string()).unwrap();
+    yard.set_connection(&gone);
     let mut few = yard.home.inrush(["tune", "--restore", "--user", "few", "--socket"]);
     let kept = run(few.arg(yard.server.socket()));
     let said = format!("stay for now: its connection {} still executes a statement", gone.id());

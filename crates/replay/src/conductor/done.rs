@@ -7,7 +7,7 @@ use sql::StatementKind;
 
 use super::Conductor;
 use crate::error::Error;
-use crate::journal::{Journal, was_done_before};
+use crate::journal::{Journal, Line, was_done_before};
 use crate::options::ReplayOptions;
 use crate::order::Step;
 use crate::report::Report;
@@ -71,14 +71,14 @@ impl Conductor<'_, '_> {
     /// Runs a statement in the dump's session, and writes down that it is done.
     pub(super) fn once(&mut self, statement: &Statement) -> Result<(), Error> {
         let was_begun = self.journal.is_unclear(self.spot);
-        self.journal.begins(self.spot)?;
+        self.journal.write(Line::Begin(self.spot))?;
         let done = match self.exec_in_step(statement) {
             Err(Error::Server(error)) if was_begun && was_done_before(&error) => Ok(()),
             done => done,
         };
         // One that fails and is passed over is over too.
         if done.is_ok() || self.shared.options.force {
-            self.journal.done(self.spot)?;
+            self.journal.write(Line::Done(self.spot))?;
         }
         done
     }

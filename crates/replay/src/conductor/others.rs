@@ -6,6 +6,7 @@ use server::identifier::quote_text;
 
 use super::Conductor;
 use crate::error::Error;
+use crate::journal::Line;
 use crate::lanes::{Resolved, Together};
 
 impl Conductor<'_, '_> {
@@ -43,7 +44,7 @@ impl Conductor<'_, '_> {
                 self.journal.table(table, self.spot, self.spot, 0)?;
                 return Ok(true);
             }
-            self.journal.told(self.spot)?;
+            self.journal.write(Line::Told(self.spot))?;
             return Err(Error::Refused(format!(
                 "the replay before this one was interrupted while these rows went into {table}, \
                  which had others, and nothing tells whether they are in: look, take them out if \
@@ -51,8 +52,8 @@ impl Conductor<'_, '_> {
             )));
         }
         match is_empty && takes_rows_back(own, table)? {
-            true => self.journal.fills(self.spot)?,
-            false => self.journal.begins(self.spot)?,
+            true => self.journal.write(Line::Fill(self.spot))?,
+            false => self.journal.write(Line::Begin(self.spot))?,
         }
         Ok(false)
     }

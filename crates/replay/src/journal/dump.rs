@@ -11,7 +11,7 @@ use crate::options::ReplayOptions;
 
 /// What has to be the same for a replay to go on where another ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Identity {
+pub(crate) struct Identity {
     /// Its path, without links.
     dump: String,
     /// A digest of names, sizes, times of change and inodes of its files.

@@ -20,10 +20,10 @@ fn written(options: &ReplayOptions) -> PathBuf {
     let (t, u) = (TableName::new("d", "t"), TableName::new("d", "u"));
     journal.table(&t, spot(10), spot(50), 7).unwrap();
     journal.table(&u, spot(60), spot(70), 0).unwrap();
-    journal.begins(spot(80)).unwrap();
-    journal.done(spot(80)).unwrap();
+    journal.write(Line::Begin(spot(80))).unwrap();
+    journal.write(Line::Done(spot(80))).unwrap();
     journal.gone(&u).unwrap();
-    journal.begins(spot(90)).unwrap();
+    journal.write(Line::Begin(spot(90))).unwrap();
     journal.path.clone()
 }
 
@@ -68,7 +68,7 @@ fn another_dump_server_or_wish_begins_anew() {
 }
 
 #[test]
-fn a_torn_or_damaged_line_ends_it_there() {
+fn a_torn_line_ends_it_there_and_a_damaged_one_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let options = options(folder.path());
     let path = written(&options);
@@ -76,17 +76,32 @@ fn a_torn_or_damaged_line_ends_it_there() {
     for cut in 0..whole.len() {
         std::fs::write(&path, &whole[..cut]).unwrap();
         let mut journal = Journal::begin(&options, "here").unwrap();
-        journal.done(spot(1000)).unwrap();
+        journal.write(Line::Done(spot(1000))).unwrap();
         drop(journal);
         let journal = Journal::begin(&options, "here").unwrap();
         assert!(journal.is_done(spot(1000)), "cut at {cut}");
         let lines = whole[..cut].iter().filter(|&&byte| byte == b'\n').count();
-        assert_eq!(journal.is_table_done(&TableName::new("d", "t"), spot(10)), lines >= 2, "{cut}");
+        assert_eq!(journal.is_table_done(&TableName::new("d", "t"), spot(10)), lines >= 3, "{cut}");
     }
     let mut bent = whole.clone();
     bent[whole.len() - 20] ^= 1;
     std::fs::write(&path, &bent).unwrap();
     assert!(!Journal::begin(&options, "here").unwrap().is_unclear(spot(90)));
+    let refused = |options: &ReplayOptions, seen: &str| {
+        let error = Journal::begin(options, "here").unwrap_err().to_string();
+        let expected = format!("reading the journal {}: it is {seen}", path.display());
+        assert!(error.starts_with(&expected), "{error}");
+    };
+    bent[whole.len() / 2] ^= 1;
+    std::fs::write(&path, &bent).unwrap();
+    refused(&options, "damaged in line");
+    // Of a build whose journals had no first line.
+    let first = whole.iter().position(|&byte| byte == b'\n').unwrap();
+    std::fs::write(&path, &whole[first + 1..]).unwrap();
+    refused(&options, "the replay journal of another build of Inrush");
+    let anew = ReplayOptions { fresh: true, ..options.clone() };
+    assert!(Journal::begin(&anew, "here").unwrap().done.is_empty());
+    Journal::begin(&options, "here").unwrap();
 }
 
 #[test]
@@ -105,7 +120,7 @@ fn what_cannot_be_read_twice_has_none() {
     let folder = tempfile::tempdir().unwrap();
     let options = ReplayOptions { dump: "/dev/null".into(), ..options(folder.path()) };
     let mut journal = Journal::begin(&options, "here").unwrap();
-    journal.done(spot(3)).unwrap();
+    journal.write(Line::Done(spot(3))).unwrap();
     journal.forget().unwrap();
     assert!(!folder.path().join("replays").exists());
 }

@@ -31,8 +31,7 @@ impl Journal {
     /// Errors: rows that it added to such a table, which are there or not.
     pub(crate) fn check(&mut self, own: &mut Session) -> Result<Earlier, Error> {
         let mut is_there = true;
-        for (name, finished) in &self.tables {
-            let rows: u64 = finished.iter().map(|table| table.rows).sum();
+        for (name, rows) in self.finished() {
             is_there = catalog::exists(own, name)? && (rows == 0 || !catalog::is_empty(own, name)?);
             if !is_there {
                 break;
