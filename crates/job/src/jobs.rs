@@ -232,15 +232,13 @@ fn read(state_dir: &Path, is_wanted: impl Fn(&str, &[u8]) -> bool) -> Result<Vec
     for file in folder.names().map_err(state_error(state_dir))? {
         let Some(begun_ms) = journal::begun_ms(&file) else { continue };
         let path = folder.path().join(&file);
-        let entries = match private::read(&folder, &file, "journal") {
+        let parsed = match private::read(&folder, &file, "journal") {
             // Another load has just removed it, since it is old.
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             Ok(text) if !is_wanted(&file.to_string_lossy(), &text) => continue,
-            text => {
-                let parsed = text.and_then(|text| disk::journal::parse(&text));
-                parsed.map_err(Error::io("reading the journal", &path))?.0
-            }
+            text => text.and_then(|text| disk::journal::parse(&text)),
         };
+        let (entries, _) = parsed.map_err(Error::io("reading the journal", &path))?;
         jobs.extend(Job::of(&folder, &file, entries).map(|job| (begun_ms, job)));
     }
     jobs.sort_by(|(a, of_a), (b, of_b)| (b, &of_b.name).cmp(&(a, &of_a.name)));

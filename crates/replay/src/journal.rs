@@ -26,7 +26,7 @@ mod unchanged;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -142,8 +142,15 @@ impl Journal {
         let Some(identity) = &journal.identity else { return Ok(journal) };
         let name = format!("{:016x}.jsonl", digest(identity.key().as_bytes()));
         journal.path = options.state_dir.join(FOLDER).join(&name);
-        let opened = open(&options.state_dir, &name, options.fresh);
-        let (writer, lines) = opened.map_err(|source| match source.kind() {
+        let open = || {
+            let folder = private::subfolder(&private::make(&options.state_dir)?, FOLDER)?;
+            let mut writer = Writer::open(&folder, OsStr::new(&name))?;
+            writer.lock(BUSY_WAIT)?;
+            let records = if options.fresh { Vec::new() } else { writer.read::<Line>()? };
+            folder.sync("journal")?;
+            Ok((writer, records))
+        };
+        let (writer, records) = open().map_err(|source: io::Error| match source.kind() {
             ErrorKind::WouldBlock => Error::Usage(format!(
                 "the same replay is running: it has {}; wait for it, or end it",
                 journal.path.display()
@@ -154,8 +161,9 @@ impl Journal {
             _ => state_error(&journal.path, source),
         })?;
         journal.writer = Some(writer);
-        match lines.first() == journal.identity.clone().map(Line::Dump).as_ref() {
-            true => lines.into_iter().for_each(|line| journal.take(line)),
+        let first = records.first().map(|record| &record.what);
+        match first == journal.identity.clone().map(Line::Dump).as_ref() {
+            true => records.into_iter().for_each(|record| journal.take(record.what)),
             false => journal.restart()?,
         }
         Ok(journal)
@@ -271,22 +279,12 @@ pub(crate) fn was_done_before(error: &server::Error) -> bool {
     error.errno().is_some_and(|errno| ER_DONE_BEFORE.contains(&errno))
 }
 
-/// The file `name` among the journals, ours alone, and what is in it; nothing if that is not to count.
-fn open(state_dir: &Path, name: &str, is_fresh: bool) -> std::io::Result<(Writer, Vec<Line>)> {
-    let folder = private::subfolder(&private::make(state_dir)?, FOLDER)?;
-    let mut writer = Writer::open(&folder, OsStr::new(name))?;
-    writer.lock(BUSY_WAIT)?;
-    let records = if is_fresh { Vec::new() } else { writer.read()? };
-    folder.sync("journal")?;
-    Ok((writer, records.into_iter().map(|record| record.what).collect()))
-}
-
 /// How many lines a journal has, for the fuzz target: any bytes can be given.
 pub fn lines(text: &[u8]) -> usize {
     journal::parse::<Line>(text).map_or(0, |(lines, _)| lines.len())
 }
 
-fn state_error(path: &Path, source: std::io::Error) -> Error {
+fn state_error(path: &Path, source: io::Error) -> Error {
     load::Error::State { path: path.to_owned(), source }.into()
 }
 

@@ -107,12 +107,8 @@ impl Journal {
         Ok(file)
     }
 
-    /// The file that users hold.
-    pub(crate) fn users(&self) -> Result<File> {
-        self.file("users")
-    }
-
-    fn file(&self, ending: &str) -> Result<File> {
+    /// The file that users hold, or whoever changes something.
+    pub(crate) fn file(&self, ending: &str) -> Result<File> {
         let opened = private::append_to(&self.folder, &self.name(ending), "journal");
         opened.map_err(self.failed("opening", ending))
     }
@@ -208,7 +204,7 @@ mod tests {
     fn the_last_of_those_who_use_it_is_known() {
         let state = tempfile::tempdir().unwrap();
         let journal = Journal::open(&state.path().join("inrush"), &Identity::default()).unwrap();
-        let (one, two) = (journal.users().unwrap(), journal.users().unwrap());
+        let (one, two) = (journal.file("users").unwrap(), journal.file("users").unwrap());
         assert!(is_alone(&one) && !is_alone(&two) && !join(&two));
         assert!(join(&one) && join(&two) && !is_alone(&one));
         drop(one);

@@ -69,7 +69,7 @@ impl Tuned {
         let server = Identity::read(&mut session)?;
         let journal = Journal::open(wish.state_dir, &server)?;
         let locked = Some(journal.lock(WAIT)?);
-        let users = journal.users()?;
+        let users = journal.file("users")?;
         let mut notes = Vec::new();
         if journal::is_alone(&users) {
             notes.extend(settle(&mut session, &journal)?);
@@ -295,7 +295,7 @@ pub fn recover(connect: &ConnectOptions, state_dir: &Path) -> Result<Vec<String>
             journal.read().map_or(true, |entry| entry.is_some_and(|entry| is_left(&entry)));
         // Whoever has the lock puts back itself.
         let locked = journal.lock(Duration::ZERO).ok().filter(|_| is_open);
-        locked.is_some() && journal.users().is_ok_and(|users| journal::is_alone(&users))
+        locked.is_some() && journal.file("users").is_ok_and(|users| journal::is_alone(&users))
     };
     // A folder that cannot be read is for those to tell of who write to it.
     if !Journal::all(state_dir).is_ok_and(|all| all.iter().any(waits)) {
@@ -304,7 +304,7 @@ pub fn recover(connect: &ConnectOptions, state_dir: &Path) -> Result<Vec<String>
     let mut session = Session::connect(connect)?;
     let journal = Journal::open(state_dir, &Identity::read(&mut session)?)?;
     let _locked = journal.lock(WAIT)?;
-    let users = journal.users()?;
+    let users = journal.file("users")?;
     let Some(entry) = journal.read()?.filter(is_left) else { return Ok(Vec::new()) };
     if !journal::is_alone(&users) {
         return Ok(Vec::new());
@@ -337,7 +337,7 @@ pub fn noted(session: &mut Session, state_dir: &Path) -> Result<Option<Entry>> {
 pub fn release(session: &mut Session, state_dir: &Path) -> Result<(Vec<String>, bool)> {
     let journal = Journal::open(state_dir, &Identity::read(session)?)?;
     let _locked = journal.lock(WAIT)?;
-    let users = journal.users()?;
+    let users = journal.file("users")?;
     let Some(mut entry) = journal.read()? else { return Ok((Vec::new(), false)) };
     entry.changes.iter_mut().for_each(|change| change.held = false);
     journal.write(&entry)?;
