@@ -12,6 +12,7 @@ use targets::Lock;
 
 use crate::lane::Loaded;
 use crate::resume::{self, Resume};
+use crate::unpublished::forgotten;
 use crate::{Done, Failed, Work};
 
 impl Work<'_> {
@@ -76,17 +77,4 @@ impl Work<'_> {
             ..Report::default()
         }
     }
-}
-
-/// What came of removing a ledger.
-pub(crate) fn forgotten(done: Result<(), Error>) -> server::Result<()> {
-    done.map_err(|error| match error {
-        Error::Server(error) => error,
-        other => server::Error::Answer {
-            column: 0,
-            seen: other.to_string(),
-            expected: "a ledger of ours",
-            statement: "removing the ledger".to_owned(),
-        },
-    })
 }

@@ -9,7 +9,6 @@ use server::{Session, catalog};
 use targets::publish::FilledBy;
 use targets::{Lock, Transaction};
 
-use crate::ended::forgotten;
 use crate::ledger::Ledger;
 
 const ER_NO_SUCH_TABLE: u16 = 1146;
@@ -183,4 +182,17 @@ pub fn drop_ledgers(lock: &mut Lock, ledgers: &[TableName]) -> server::Result<()
         session.exec(&format!("DROP TABLE IF EXISTS {}", ledger.quoted()))?;
     }
     Ok(())
+}
+
+/// What came of removing a ledger.
+pub(crate) fn forgotten(done: Result<(), Error>) -> server::Result<()> {
+    done.map_err(|error| match error {
+        Error::Server(error) => error,
+        other => server::Error::Answer {
+            column: 0,
+            seen: other.to_string(),
+            expected: "a ledger of ours",
+            statement: "removing the ledger".to_owned(),
+        },
+    })
 }
