@@ -2,6 +2,7 @@
 
 use encode::inspected::Inspected;
 use encode::row_keys::{self, KeyPlan};
+use face::option::{NO_FOREIGN_KEY_CHECKS, ON_DUPLICATE};
 use job::options::{LoadOptions, OnDuplicate};
 use schema::{Index, IndexColumn, IndexKind, Reference, Table};
 use sort::EntryShape;
@@ -60,12 +61,12 @@ impl Looks {
             unique(table, &mut wanted, not_judged);
         } else {
             not_judged.push(format!(
-                "rows with the same keys, of which --on-duplicate {} says what becomes",
-                options.rows.on_duplicate.name()
+                "rows with the same keys, of which {} says what becomes",
+                ON_DUPLICATE.with(options.rows.on_duplicate.name())
             ));
         }
         if !table.references.is_empty() && options.server.unchecked_keys {
-            not_judged.push("foreign keys, because of --no-foreign-key-checks".to_owned());
+            not_judged.push(format!("foreign keys, because of {NO_FOREIGN_KEY_CHECKS}"));
         } else {
             referring(table, &mut wanted);
         }

@@ -372,3 +372,44 @@ pub(crate) struct BenchArgs {
     #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
     _arguments: Vec<OsString>,
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use clap::{Arg, CommandFactory as _};
+    use face::Form;
+    use face::option::{ALL, PASSWORD, VERBOSE};
+
+    use super::Cli;
+
+    fn arguments(command: &clap::Command) -> Vec<Arg> {
+        let below = command.get_subcommands().flat_map(arguments);
+        command.get_arguments().cloned().chain(below).collect()
+    }
+
+    #[test]
+    fn options_that_messages_name_are_those_of_commands() {
+        let mut program = Cli::command();
+        program.build();
+        let arguments = arguments(&program);
+        // The journal of a job knows an option that no command has yet.
+        for option in ALL.iter().filter(|option| **option != VERBOSE) {
+            let is_named = |argument: &&Arg| argument.get_long() == Some(option.name());
+            let named: Vec<&Arg> = arguments.iter().filter(is_named).collect();
+            let typed = |argument: &Arg| match argument.get_short() {
+                Some(short) if option.typed() == format!("-{short}") => true,
+                _ => option.typed() == format!("--{}", option.name()),
+            };
+            assert!(named.iter().any(|argument| typed(argument)), "{option:?} is of no command");
+            let values = |argument: &Arg| argument.get_num_args().unwrap().min_values();
+            let is_fit = match option.form() {
+                Form::Flag => named.iter().any(|argument| values(argument) == 0),
+                // The program asks for it.
+                Form::Value if *option == PASSWORD => true,
+                Form::Value => named.iter().any(|argument| values(argument) > 0),
+                Form::Joined => named.iter().any(|argument| argument.get_action().takes_values()),
+            };
+            assert!(is_fit, "{option:?} takes something else");
+        }
+    }
+}

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use encode::binding::{Binding, Parts};
 use encode::partition;
 use encode::prepared::Prepared;
+use face::option::MEMORY;
 use innodb::cfg::Cfg;
 use innodb::ids::PAGE_SIZE;
 use job::error::Error;
@@ -245,7 +246,7 @@ pub fn report(prepared: &Prepared<'_>, target: &Lock, steps: &Steps<'_>, built: 
         notes.push(format!("{} row(s) that the table had were replaced", built.replaced));
     }
     if memory.threads < options.limits.threads {
-        notes.push(format!("--memory has room for {} thread(s) only", memory.threads));
+        notes.push(format!("{MEMORY} has room for {} thread(s) only", memory.threads));
     }
     Report {
         target: target.table.name.to_string(),

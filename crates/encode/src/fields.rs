@@ -1,5 +1,6 @@
 //! Which column each field of a line goes to: by `--columns`, by a header, or in table order.
 
+use face::option::{COLUMNS, IGNORE_UNKNOWN_COLUMNS};
 use job::error::Error;
 use job::options::{InputOptions, LoadOptions, RowRules};
 use schema::{Column, Table};
@@ -219,8 +220,9 @@ fn no_column(table: &Table, names: &[String], unknown: &[String], from_header: b
     match from_header {
         true => format!(
             "the header names {unknown}, which the table does not have, only {columns}{missing}; \
-             --ignore-unknown-columns leaves such fields out, or give the columns of all fields in order, \
-             with @ before what is left out: --columns a,@x,b"
+             {IGNORE_UNKNOWN_COLUMNS} leaves such fields out, or give the columns of all fields in order, \
+             with @ before what is left out: {}",
+            COLUMNS.with("a,@x,b")
         ),
         false => format!(
             "the table has no column {unknown}, only {columns}; a field that goes nowhere is named \

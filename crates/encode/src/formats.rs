@@ -1,6 +1,7 @@
 //! How the fields of a line are written, by what was said of columns and of the file; and columns
 //! whose value is said instead.
 
+use face::option::{COLUMNS, FORMAT_OF, SET};
 use job::error::Error;
 use job::options::{RowOptions, Written};
 use schema::{Column, DefaultValue, Table};
@@ -34,7 +35,8 @@ pub fn formats(
         };
         if !fields.columns.iter().any(of_field) {
             return Err(Error::Usage(format!(
-                "--format-of {name}: no such column of {} is in the input",
+                "{}: no such column of {} is in the input",
+                FORMAT_OF.with(name),
                 table.name
             )));
         }
@@ -103,7 +105,8 @@ pub fn constants(options: &RowOptions, table: &Table) -> Result<Vec<Constant>, E
         )));
     }
     let constant = |(name, text): &(String, String)| {
-        let wrong = |why: &str| Error::Usage(format!("--set {name}={text}: {why}"));
+        let wrong =
+            |why: &str| Error::Usage(format!("{}: {why}", SET.with(format!("{name}={text}"))));
         let at = table.columns.iter().position(|column| is_named(column, name));
         let column = at.ok_or_else(|| wrong("the table has no such column"))?;
         let of = &table.columns[column];
@@ -117,7 +120,7 @@ pub fn constants(options: &RowOptions, table: &Table) -> Result<Vec<Constant>, E
     for (at, Constant { column, .. }) in constants.iter().enumerate() {
         if constants[..at].iter().any(|before| before.column == *column) {
             let name = &table.columns[*column].name;
-            return Err(Error::Usage(format!("--set gives column `{name}` two values")));
+            return Err(Error::Usage(format!("{SET} gives column `{name}` two values")));
         }
     }
     Ok(constants)
@@ -135,10 +138,11 @@ pub(crate) fn with_constants(
     let mut table = table.clone();
     for Constant { column, text } in constants {
         let column_of = &mut table.columns[*column];
-        let said = format!("--set {}={}", column_of.name, String::from_utf8_lossy(text));
+        let said = SET.with(format!("{}={}", column_of.name, String::from_utf8_lossy(text)));
         if fields.field_of(*column).is_some() {
             return Err(Error::Usage(format!(
-                "{said}: the input has this column too; --columns a,@x,b leaves its field out"
+                "{said}: the input has this column too; {} leaves its field out",
+                COLUMNS.with("a,@x,b")
             )));
         }
         // Where rows are sent it goes among the file's own text.

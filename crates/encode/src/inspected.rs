@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+use face::option::{DIALECT, FIELDS_ESCAPED_BY, NULL_TOKEN, SQL_MODE};
 use job::error::Error;
 use job::options::{InputOptions, LoadOptions, OnDuplicate, RowOptions, RowRules, ServerOptions};
 use schema::{Column, DefaultValue, Table, quote_name};
@@ -248,7 +249,8 @@ fn sql_mode(
     let flags: Vec<&str> = typed.split(',').map(str::trim).collect();
     match tried(session, &flags.join(",")) {
         Err(error) if error.errno() == Some(ER_WRONG_VALUE_FOR_VAR) => Err(Error::Usage(format!(
-            "--sql-mode {typed} holds what is no flag of the server's sql_mode"
+            "{} holds what is no flag of the server's sql_mode",
+            SQL_MODE.with(typed)
         ))),
         flags => {
             let flags = flags?.unwrap_or_default();
@@ -276,11 +278,12 @@ fn tried(session: &mut Session, flags: &str) -> Result<Option<String>, server::E
 fn check_escape(flags: &str, options: &InputOptions) -> Result<(), Error> {
     let assumed = options.escape_is_assumed && options.dialect.escaped_by.is_some();
     if assumed && flags.split(',').any(|flag| flag == "NO_BACKSLASH_ESCAPES") {
-        return Err(Error::Usage(
+        return Err(Error::Usage(format!(
             "sql_mode has NO_BACKSLASH_ESCAPES, under which LOAD DATA reads \\N and \\t as text; \
-             --fields-escaped-by '' does so, --dialect mysql takes them for NULL and a tab"
-                .to_owned(),
-        ));
+             {} does so, {} takes them for NULL and a tab",
+            FIELDS_ESCAPED_BY.with("''"),
+            DIALECT.with("mysql")
+        )));
     }
     Ok(())
 }
@@ -304,8 +307,8 @@ fn check_null_token(file: Charset, options: &InputOptions) -> Result<(), Error> 
     let is_utf8 = matches!(file, Charset::Utf8mb4 | Charset::Utf8mb3 | Charset::Binary);
     match &options.dialect.null_token {
         Some(token) if !is_utf8 && !token.is_ascii() => Err(Error::Usage(format!(
-            "--null-token {} is not ASCII, which a token must be in a file in {}",
-            String::from_utf8_lossy(token),
+            "{} is not ASCII, which a token must be in a file in {}",
+            NULL_TOKEN.with(String::from_utf8_lossy(token)),
             file.name()
         ))),
         _ => Ok(()),

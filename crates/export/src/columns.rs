@@ -1,5 +1,6 @@
 //! Which columns are written, and how the server is asked for them.
 
+use face::option::COLUMNS;
 use schema::quote_name;
 use schema::{Column, Table};
 use values::{Charset, SqlType};
@@ -37,7 +38,7 @@ impl Columns {
         }
         if places.is_empty() {
             return Err(Error::Usage(format!(
-                "{} has no column but those whose values are the server's; --columns names them",
+                "{} has no column but those whose values are the server's; {COLUMNS} names them",
                 table.name
             )));
         }

@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use face::option::{COLUMNS, FORCE, PATH, WHERE};
+
 /// Everything that ends an export. No file of it is left, whatever the variant.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -22,7 +24,7 @@ pub enum Error {
         error: server::Error,
     },
     /// A table whose file cannot be read without the server, where that was asked for.
-    #[error("{table} cannot be read from its file: {}; --path select reads it", .reasons.join("; "))]
+    #[error("{table} cannot be read from its file: {}; {} reads it", .reasons.join("; "), PATH.with("select"))]
     NotDirect {
         /// `database.table`.
         table: String,
@@ -75,9 +77,11 @@ impl Error {
 
     /// Text in a character set that is not the same again on the way back from UTF-8.
     pub(crate) fn no_text(column: &str) -> Error {
-        let why = "its bytes are no text that UTF-8 has, or not one that a load would make the same bytes of; \
-                   --columns or --where leaves it out, CAST(.. AS BINARY) in a view says its bytes";
-        Error::Value { column: column.to_owned(), why: why.to_owned() }
+        let why = format!(
+            "its bytes are no text that UTF-8 has, or not one that a load would make the same bytes of; \
+             {COLUMNS} or {WHERE} leaves it out, CAST(.. AS BINARY) in a view says its bytes"
+        );
+        Error::Value { column: column.to_owned(), why }
     }
 
     /// What befell a shard, unless somebody asked for the end.
@@ -102,12 +106,12 @@ impl Error {
     }
 }
 
-fn advice(error: &io::Error) -> &'static str {
+fn advice(error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            "; free some space there, then export again"
+            "; free some space there, then export again".to_owned()
         }
-        io::ErrorKind::AlreadyExists => "; --force writes over it",
-        _ => "",
+        io::ErrorKind::AlreadyExists => format!("; {FORCE} writes over it"),
+        _ => String::new(),
     }
 }

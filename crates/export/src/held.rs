@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use disk::File;
+use face::option::{TIME_ZONE, WHERE};
 use schema::Table;
 use server::facts::database_dir::DatabaseDir;
 use server::filename::filename;
@@ -90,7 +91,7 @@ fn reasons(
 ) -> Vec<String> {
     let mut reasons = Vec::new();
     if options.condition.is_some() {
-        reasons.push("--where is the server's to judge".to_owned());
+        reasons.push(format!("{WHERE} is the server's to judge"));
     }
     reasons.extend(session.version().unfit().map(|unfit| unfit.to_string()));
     let refused = table.features().into_iter().filter(|feature| !feature.support().is_read);
@@ -103,7 +104,8 @@ fn reasons(
             // The table's features name most of them.
             reasons.push(format!("column `{}` is of type {}", column.name, column.sql_type));
         } else if column.sql_type.family() == Family::Moment && options.time_zone != UTC {
-            reasons.push(format!("--time-zone {} is the server's to apply", options.time_zone));
+            reasons
+                .push(format!("{} is the server's to apply", TIME_ZONE.with(&options.time_zone)));
         }
     }
     reasons.dedup();

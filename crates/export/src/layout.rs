@@ -71,7 +71,7 @@ pub(crate) enum Layout {
 #[derive(Debug)]
 pub(crate) struct Unwritable {
     pub(crate) field: usize,
-    pub(crate) why: &'static str,
+    pub(crate) why: Box<str>,
 }
 
 /// What came of a value that was to be written as it is stored.

@@ -33,6 +33,7 @@ mod told;
 
 use std::time::Instant;
 
+use face::option::{COLUMNS, PATH, TIME_ZONE};
 use job::progress::Progress;
 use schema::Table;
 use server::{ConnectOptions, Session, catalog};
@@ -151,7 +152,7 @@ fn read(
 ) -> Result<Read, Error> {
     let end = || options.interrupt.request(FAILURE);
     let reasons = match options.way {
-        Way::Select => vec!["--path select was asked for".to_owned()],
+        Way::Select => vec![format!("{} was asked for", PATH.with("select"))],
         Way::Auto | Way::Direct => match Direct::begin(session, table, columns, options)? {
             Ok(direct) => {
                 let (workers, parts) = direct.workers(table, columns, layout, options)?;
@@ -213,13 +214,14 @@ fn notes(table: &Table, columns: &Columns, options: &ExportOptions) -> Vec<Strin
     }
     let header = matches!(options.format, Format::Delimited { header: true, .. });
     if !header && columns.have_to_be_told(table) {
-        notes.push(format!("to load them: --columns {}", columns.names().join(",")));
+        notes.push(format!("to load them: {}", COLUMNS.with(columns.names().join(","))));
     }
     let is_moment = |place: &usize| table.columns[*place].sql_type.family() == Family::Moment;
     if columns.places.iter().any(is_moment) {
         let zone = &options.time_zone;
         notes.push(format!(
-            "TIMESTAMP values are of time zone {zone}, to load them: --time-zone {zone}"
+            "TIMESTAMP values are of time zone {zone}, to load them: {}",
+            TIME_ZONE.with(zone)
         ));
     }
     notes

@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use disk::Folder;
+use face::option::{FORCE, OUTPUT, SPLIT_ROWS, SPLIT_SIZE};
 use server::filename::filename_ascii;
 
 use crate::error::Error;
@@ -106,10 +107,10 @@ impl<'a> Output<'a> {
         let numbered = options.split.rows.is_some() || options.split.bytes.is_some();
         let (folder, names) = match &options.place {
             _ if numbered && !matches!(options.place, Place::Folder { .. }) => {
-                return Err(Error::Usage(
-                    "--split-rows and --split-size need a folder for their files: -o DIR/"
-                        .to_owned(),
-                ));
+                return Err(Error::Usage(format!(
+                    "{SPLIT_ROWS} and {SPLIT_SIZE} need a folder for their files: {}",
+                    OUTPUT.with("DIR/")
+                )));
             }
             Place::Stdout => (None, Names::One(OsString::new())),
             Place::File(path) => {
@@ -153,8 +154,9 @@ impl<'a> Output<'a> {
         {
             // A device, say, whose place a file would take.
             return Err(Error::Usage(format!(
-                "{} is no file that could be written over; -o - is standard output",
-                path.display()
+                "{} is no file that could be written over; {} is standard output",
+                path.display(),
+                OUTPUT.with("-")
             )));
         }
         if self.options.force {
@@ -172,7 +174,7 @@ impl<'a> Output<'a> {
         };
         match found {
             Some(name) => Err(Error::Usage(format!(
-                "{} is there already; --force writes over it",
+                "{} is there already; {FORCE} writes over it",
                 self.shown(folder, &name).display()
             ))),
             None => Ok(()),

@@ -3,6 +3,7 @@
 //! Several connections read ranges of the primary key, and all see the rows of one moment: their
 //! transactions begin while a lock keeps the table from being written to.
 
+use face::option::WHERE;
 use schema::quote_name;
 use schema::{Engine, Table, TableName};
 use server::session::Isolation;
@@ -181,7 +182,7 @@ pub(crate) fn check_condition(
     looked.map(drop).map_err(|error| match error {
         server::Error::Statement { message, .. } => {
             let message = message.replace('\n', " ");
-            Error::Usage(format!("--where is no condition that the server takes: {message}"))
+            Error::Usage(format!("{WHERE} is no condition that the server takes: {message}"))
         }
         error => error.into(),
     })

@@ -107,7 +107,7 @@ impl<'a> RowText<'a> {
     #[cold]
     fn unwritable(&self, error: Unwritable) -> Error {
         let column = self.fields[error.field].name.clone();
-        Error::Value { column, why: error.why.to_owned() }
+        Error::Value { column, why: error.why.into() }
     }
 
     /// Ends the row; whether the chunk is to be handed on.

@@ -17,9 +17,12 @@
 //! [`Preset`], [`charset`] and [`sniff`] for what a file is; [`plan()`] the decision; [`load()`],
 //! [`load_from()`] and [`load_several()`] the load; [`Progress`] and [`Report`] what is told. [`source`] is for
 //! rows of the caller's own, [`mod@replay`] for dumps, [`mod@export`] for the way back.
+//!
+//! Messages name options as a command line has them, `--rejects-max`, unless a caller chooses another [`Face`].
 
 #![forbid(unsafe_code)]
 
+pub use face::Face;
 pub use load::sniff::{self, Sniffed};
 pub use load::{
     Batches, Error, ErrorPlace, Estimate, Fill, InputOptions, Interrupt, LeftKeys, LinesOf,

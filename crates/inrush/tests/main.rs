@@ -4,6 +4,7 @@
 use std::path::PathBuf;
 use std::process::Command;
 
+use inrush::{ConnectOptions, Face, LoadOptions, load};
 use testkit::TestServer;
 
 /// An example that was built with this test.
@@ -40,4 +41,25 @@ fn a_csv_file_and_rows_of_an_own_source_are_loaded_by_the_facade_alone() {
     assert_eq!(said(&mut source), "d.s: 100000 rows by the direct path\n");
     let sum = "SELECT CONCAT(COUNT(*), ' ', SUM(square)) FROM d.s";
     assert_eq!(session.query_text(sum).unwrap().as_deref(), Some("100000 333328333350000"));
+}
+
+#[test]
+fn an_error_of_a_load_names_options_as_its_caller_does() {
+    let Some(server) = TestServer::start() else { return };
+    // The process has one face; the other test looks at messages of other processes.
+    Face::Keyword.choose();
+    let mut session = server.connect().unwrap();
+    session.exec("CREATE DATABASE d").unwrap();
+    session.exec("CREATE TABLE d.t (n INT PRIMARY KEY)").unwrap();
+    let home = tempfile::tempdir().unwrap();
+    let file = home.path().join("t.tsv");
+    std::fs::write(&file, "1\nnone\n").unwrap();
+    let connect = ConnectOptions::for_socket(server.socket());
+    let mut options = LoadOptions::new(vec![file], "d", "t");
+    options.state_dir = home.path().join("state");
+    let error = load(&connect, &options, &()).unwrap_err().to_string();
+    assert!(error.starts_with("1 row refused and rejects_max= is 0; the last one: "), "{error}");
+    session.exec("INSERT INTO d.t VALUES (7)").unwrap();
+    let error = load(&connect, &options, &()).unwrap_err().to_string();
+    assert!(error.contains("; mode=\"append\" adds the input's rows to those there"), "{error}");
 }

@@ -7,6 +7,10 @@ use std::io::{self, ErrorKind, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use face::OptionName;
+use face::option::{
+    CONNECTIONS, JSON, LOCK_WAIT, MEMORY, QUIET, REPORT, STATE_DIR, TEMP_DIR, THREADS, VERBOSE,
+};
 use serde::{Deserialize, Serialize};
 use server::identifier::digest;
 use sources::is_stdin;
@@ -14,17 +18,10 @@ use sources::is_stdin;
 /// Bytes at the start of a file that are compared.
 const HEAD_BYTES: u64 = 1 << 16;
 /// Arguments that do not change the rows.
-const NO_MEANING: [&str; 5] = ["--quiet", "-q", "--json", "--verbose", "-v"];
+const NO_MEANING: [&str; 5] = [QUIET.typed(), "-q", JSON.typed(), VERBOSE.typed(), "-v"];
 /// Options with a value that do not change the rows.
-const OPTIONS_WITHOUT_MEANING: [&str; 7] = [
-    "--state-dir",
-    "--temp-dir",
-    "--report",
-    "--threads",
-    "--memory",
-    "--connections",
-    "--lock-wait",
-];
+const OPTIONS_WITHOUT_MEANING: [OptionName; 7] =
+    [STATE_DIR, TEMP_DIR, REPORT, THREADS, MEMORY, CONNECTIONS, LOCK_WAIT];
 
 /// A command that loads. There is no password on it: none may be on a command line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -106,7 +103,7 @@ impl CommandLine {
             if NO_MEANING.contains(&name) {
                 continue;
             }
-            match OPTIONS_WITHOUT_MEANING.contains(&name) {
+            match OPTIONS_WITHOUT_MEANING.iter().any(|option| option.typed() == name) {
                 true if value.is_none() => drop(arguments.next()),
                 true => {}
                 false => kept.push(argument),

@@ -6,6 +6,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use face::OptionName;
 use sources::is_stdin;
 
 use crate::error::Error;
@@ -58,8 +59,8 @@ impl CommandFiles {
     }
 
     /// Adds a file of rows, and the file beside it that says why the rows are there.
-    pub(crate) fn writes_rows(&mut self, option: &str, path: &Path) {
-        self.writes(option, path);
+    pub(crate) fn writes_rows(&mut self, option: OptionName, path: &Path) {
+        self.writes(&option.to_string(), path);
         self.writes(&format!("the reasons file of {option}"), &reasons_path(path));
     }
 
@@ -163,6 +164,8 @@ fn by_name(path: &Path) -> Option<Identity> {
 mod tests {
     use std::os::unix::fs::symlink;
 
+    use face::option::{DUPLICATES, REJECTS};
+
     use super::*;
 
     fn text(files: &CommandFiles) -> String {
@@ -190,13 +193,13 @@ mod tests {
         }
         let mut files = CommandFiles::new();
         files.reads("--ddl", &path("in.reasons.jsonl"));
-        files.writes_rows("--rejects", &path("soft"));
+        files.writes_rows(REJECTS, &path("soft"));
         assert_eq!(text(&files), "");
-        files.writes_rows("--duplicates", &path("in"));
+        files.writes_rows(DUPLICATES, &path("in"));
         assert!(text(&files).contains("--rejects"), "{files:?}");
         let mut files = CommandFiles::new();
         files.reads("--ddl", &path("in.reasons.jsonl"));
-        files.writes_rows("--rejects", &path("in"));
+        files.writes_rows(REJECTS, &path("in"));
         assert!(text(&files).contains("the reasons file of --rejects"), "{files:?}");
     }
 

@@ -4,6 +4,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use disk::size::show;
+use face::option::{
+    ALLOW_EMPTY, MEMORY, MODE, ON_DUPLICATE, PATH, REJECTS_MAX, REPLICA, STATE_DIR, TEMP_DIR,
+};
 use targets::Lock;
 
 use crate::position::{ErrorPlace, Position, RefusedRow};
@@ -39,7 +42,7 @@ pub enum Error {
         other: String,
     },
     /// More rows were refused than allowed.
-    #[error("{rejects} row{} refused and --rejects-max is {rejects_max}; the last one: {last}{}", if *rejects == 1 { "" } else { "s" }, kept_in(.kept.as_deref()))]
+    #[error("{rejects} row{} refused and {REJECTS_MAX} is {rejects_max}; the last one: {last}{}", if *rejects == 1 { "" } else { "s" }, kept_in(.kept.as_deref()))]
     Rejected {
         /// Rows refused so far, in input order.
         rejects: u64,
@@ -53,7 +56,7 @@ pub enum Error {
     /// A line whose rows are of several tables was refused by one of them, when it could no longer be left out
     /// of the others.
     #[error(
-        "{row}; that shows only when its rows go in, and --rejects-max leaves out of all tables what shows \
+        "{row}; that shows only when its rows go in, and {REJECTS_MAX} leaves out of all tables what shows \
          before: mend the line, or have a [[rule]] find such"
     )]
     RefusedLine {
@@ -61,7 +64,7 @@ pub enum Error {
         row: Box<RefusedRow>,
     },
     /// A larger part of the rows was refused than allowed.
-    #[error("{rejects} of {rows} rows refused ({:.2} %), and --rejects-max is {percent_max}%{}", *rejects as f64 * 100.0 / (*rows).max(1) as f64, kept_in(.kept.as_deref()))]
+    #[error("{rejects} of {rows} rows refused ({:.2} %), and {REJECTS_MAX} is {percent_max}%{}", *rejects as f64 * 100.0 / (*rows).max(1) as f64, kept_in(.kept.as_deref()))]
     RejectedPart {
         /// Rows refused.
         rejects: u64,
@@ -74,11 +77,12 @@ pub enum Error {
     },
     /// A row that the server takes and the direct path cannot put in order.
     #[error(
-        "{0}: where it goes in the key, the server decides by what it compares it with; --path stream or insert loads it"
+        "{0}: where it goes in the key, the server decides by what it compares it with; {sent} loads it",
+        sent = PATH.with_any(&["stream", "insert"])
     )]
     NoOrder(Box<RefusedRow>),
     /// Rows would be replaced by none.
-    #[error("{}, so that --mode replace would leave {target} empty; --allow-empty if that is meant", no_rows(*.rejects))]
+    #[error("{}, so that {} would leave {target} empty; {ALLOW_EMPTY} if that is meant", no_rows(*.rejects), MODE.with("replace"))]
     NothingToLoad {
         /// `database.table`.
         target: String,
@@ -87,7 +91,8 @@ pub enum Error {
     },
     /// Two rows have the same key.
     #[error(
-        "{second} has the same {index} key as {first}: {key}; --on-duplicate skip or replace would load one of them"
+        "{second} has the same {index} key as {first}: {key}; {} would load one of them",
+        ON_DUPLICATE.with_any(&["skip", "replace"])
     )]
     Duplicate {
         /// The index, quoted.
@@ -101,15 +106,17 @@ pub enum Error {
     },
     /// The rows that a table has cannot be taken over into a new file.
     #[error(
-        "rows cannot be merged with those of the table: {0}; --path stream adds them beside these"
+        "rows cannot be merged with those of the table: {0}; {stream} adds them beside these",
+        stream = PATH.with("stream")
     )]
     NotMerged(String),
     /// The server puts rows into other partitions than a build would.
-    #[error("rows cannot be put into files of partitions: {0}; --path stream sends them")]
+    #[error("rows cannot be put into files of partitions: {0}; {stream} sends them", stream = PATH.with("stream"))]
     NotRouted(String),
     /// A row has a key that a row of the table has already.
     #[error(
-        "{row} has the same {index} key as a row of the table: {key}; --on-duplicate skip, replace or update says what becomes of such rows"
+        "{row} has the same {index} key as a row of the table: {key}; {} says what becomes of such rows",
+        ON_DUPLICATE.with_any(&["skip", "replace", "update"])
     )]
     KeyTaken {
         /// The index, quoted.
@@ -129,7 +136,8 @@ pub enum Error {
     },
     /// The server refused a row for its key, which another row has, here or in the table before.
     #[error(
-        "{position}: the server has a row with this key already ({message}); --on-duplicate skip, replace or update says what becomes of such rows"
+        "{position}: the server has a row with this key already ({message}); {} says what becomes of such rows",
+        ON_DUPLICATE.with_any(&["skip", "replace", "update"])
     )]
     DuplicateRow {
         /// Where the row is.
@@ -198,7 +206,7 @@ pub enum Error {
     },
     /// No journal could be begun.
     #[error(
-        "creating the journal in {}: {source}; --state-dir or the variable XDG_STATE_HOME names another place for it", path.display()
+        "creating the journal in {}: {source}; {STATE_DIR} or the variable XDG_STATE_HOME names another place for it", path.display()
     )]
     State {
         /// The state folder.
@@ -208,7 +216,7 @@ pub enum Error {
     },
     /// Too little room for what the load will write.
     #[error(
-        "{} has {} free, the load needs about {} there ({} for the table, {} for sorted runs): free some, or put sorted runs elsewhere by --temp-dir",
+        "{} has {} free, the load needs about {} there ({} for the table, {} for sorted runs): free some, or put sorted runs elsewhere by {TEMP_DIR}",
         path.display(), show(*free_bytes), show(table_bytes + temporary_bytes), show(*table_bytes),
         show(*temporary_bytes)
     )]
@@ -223,7 +231,7 @@ pub enum Error {
         temporary_bytes: u64,
     },
     /// `--memory` is too little even for one row at a time.
-    #[error("--memory {given_bytes} bytes is too little: {reason}")]
+    #[error("{MEMORY} {given_bytes} bytes is too little: {reason}")]
     Memory {
         /// What was given.
         given_bytes: u64,
@@ -359,7 +367,7 @@ pub enum Error {
         what: String,
     },
     /// A load that failed could not remove what it had made on replicas.
-    #[error("{error}; {}: the next load of the table with the same --replica removes it", .left.join("; "))]
+    #[error("{error}; {}: the next load of the table with the same {REPLICA} removes it", .left.join("; "))]
     OnReplicas {
         /// What ended it.
         error: Box<Error>,

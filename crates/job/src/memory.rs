@@ -16,6 +16,8 @@ mod lanes;
 mod least;
 mod read_ahead;
 
+use face::option::MEMORY;
+
 pub use self::lanes::LaneShares;
 pub use self::least::Least;
 pub use self::read_ahead::ReadAhead;
@@ -76,7 +78,7 @@ impl Memory {
         let there = machine::memory_bytes();
         if given_bytes > there {
             return Err(Error::Usage(format!(
-                "--memory {} MiB is more than the {} MiB that this machine has, or that limits \
+                "{MEMORY} {} MiB is more than the {} MiB that this machine has, or that limits \
                  leave to the process",
                 given_bytes >> 20,
                 there >> 20

@@ -7,6 +7,11 @@ mod rows;
 
 use std::path::{Path, PathBuf};
 
+use face::OptionName;
+use face::option::{
+    CREATE, DDL, DUPLICATES, NO_FOREIGN_KEY_CHECKS, ON_DUPLICATE, REJECTS, REJECTS_MAX, TEMP_DIR,
+    UNLOGGED,
+};
 use rustix::fs::Access;
 use server::Interrupt;
 
@@ -150,30 +155,30 @@ impl LoadOptions {
     /// Refuses what can be seen to fail, before anything is done.
     pub fn check(&self) -> Result<(), Error> {
         state::check(&self.state_dir)?;
-        check_folder("--temp-dir", &self.limits.temp_dir)?;
+        check_folder(&TEMP_DIR.to_string(), &self.limits.temp_dir)?;
         if self.rows.duplicates.is_some() && self.rows.on_duplicate == OnDuplicate::Fail {
-            return Err(Error::Usage(
-                "--duplicates needs --on-duplicate skip or replace: without it the first duplicate \
-                 fails the load, and the message names both rows"
-                    .to_owned(),
-            ));
+            return Err(Error::Usage(format!(
+                "{DUPLICATES} needs {}: without it the first duplicate \
+                 fails the load, and the message names both rows",
+                ON_DUPLICATE.with_any(&["skip", "replace"])
+            )));
         }
         if self.server.unlogged && self.ddl.is_some() {
-            return Err(Error::Usage(
-                "--unlogged with --ddl or --create would make a table that replicas lack: make it \
+            return Err(Error::Usage(format!(
+                "{UNLOGGED} with {DDL} or {CREATE} would make a table that replicas lack: make it \
                  before, in the binary log"
-                    .to_owned(),
-            ));
+            )));
         }
         if let Some(percent) = self.rows.rejects_max_percent
             && !(0.0..=100.0).contains(&percent)
         {
             return Err(Error::Usage(format!(
-                "--rejects-max {percent}% is no part of the rows: it is from 0% to 100%"
+                "{} is no part of the rows: it is from 0% to 100%",
+                REJECTS_MAX.with(format!("{percent}%"))
             )));
         }
         self.limits.batches.check()?;
-        let logs = [("--rejects", &self.rows.rejects), ("--duplicates", &self.rows.duplicates)];
+        let logs = [(REJECTS, &self.rows.rejects), (DUPLICATES, &self.rows.duplicates)];
         for (option, path) in logs {
             path.as_deref().map_or(Ok(()), |path| check_log(option, path))?;
         }
@@ -218,8 +223,9 @@ impl LoadOptions {
     pub fn unchecked_note(&self, has_foreign_keys: bool) -> Option<String> {
         let is_unchecked = self.server.unchecked_keys && has_foreign_keys;
         is_unchecked.then(|| {
-            "--no-foreign-key-checks: nobody looked whether rows refer to rows that are there"
-                .to_owned()
+            format!(
+                "{NO_FOREIGN_KEY_CHECKS}: nobody looked whether rows refer to rows that are there"
+            )
         })
     }
 }
@@ -232,15 +238,15 @@ pub fn files_of(tables: &[LoadOptions]) -> CommandFiles {
         let is_shared = options.input.selection.is_some() && at > 0;
         if !is_shared {
             options.input.files.iter().for_each(|file| files.reads("the input", file));
-            options.rows.rejects.iter().for_each(|path| files.writes_rows("--rejects", path));
+            options.rows.rejects.iter().for_each(|path| files.writes_rows(REJECTS, path));
         }
-        options.rows.duplicates.iter().for_each(|path| files.writes_rows("--duplicates", path));
+        options.rows.duplicates.iter().for_each(|path| files.writes_rows(DUPLICATES, path));
     }
     files
 }
 
 /// Refuses a file for rows that are not loaded where it cannot be made.
-fn check_log(option: &str, path: &Path) -> Result<(), Error> {
+fn check_log(option: OptionName, path: &Path) -> Result<(), Error> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     check_folder(&format!("the folder of {option}"), folder.unwrap_or(Path::new(".")))?;
     match path.is_dir() {

@@ -3,6 +3,8 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use face::option::STATE_DIR;
+
 use crate::error::Error;
 
 /// `inrush` in the user's state folder, by the variables XDG_STATE_HOME and HOME; empty where neither
@@ -14,11 +16,10 @@ pub fn default_dir() -> PathBuf {
 /// Refuses to go without a folder.
 pub fn check(state_dir: &Path) -> Result<(), Error> {
     if state_dir.as_os_str().is_empty() {
-        return Err(Error::Usage(
+        return Err(Error::Usage(format!(
             "neither XDG_STATE_HOME nor HOME names the folder that the journal is kept in: name \
-             one by --state-dir"
-                .to_owned(),
-        ));
+             one by {STATE_DIR}"
+        )));
     }
     Ok(())
 }

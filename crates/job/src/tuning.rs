@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use face::option::TUNE;
 use server::ConnectOptions;
 use sources::FileSource;
 use tune::{Change, Tuned, Wish};
@@ -45,7 +46,7 @@ impl Tuning {
         match Tuned::begin(connect, &wish) {
             Ok(tuned) => Tuning { tuned: Some(tuned), warnings: Vec::new() },
             Err(error) => {
-                let text = format!("--tune: no variable was set for the load ({error})");
+                let text = format!("{TUNE}: no variable was set for the load ({error})");
                 Tuning { tuned: None, warnings: vec![text] }
             }
         }
@@ -58,7 +59,7 @@ impl Tuning {
         let mut notes: Vec<String> = std::mem::take(&mut tuned.notes);
         if !tuned.changes.is_empty() {
             let all: Vec<String> = tuned.changes.iter().map(in_words).collect();
-            notes.insert(0, format!("--tune: set for the load, and put back: {}", all.join(", ")));
+            notes.insert(0, format!("{TUNE}: set for the load, and put back: {}", all.join(", ")));
         }
         Told { notes, warnings: tuned.end() }
     }

@@ -13,6 +13,7 @@ use std::fmt;
 use std::time::Instant;
 
 use disk::File;
+use face::option::MAX_WRITE_BLOCK;
 use innodb::ids::PAGE_SIZE;
 use innodb::page::AlignedPage;
 use job::error::Error;
@@ -183,7 +184,7 @@ impl Adding {
         }
         let max = f64::from(block_seconds_max?);
         (self.block_seconds > max).then(|| {
-            format!("the table is not empty, and {self}; --max-write-block allows {max} s")
+            format!("the table is not empty, and {self}; {MAX_WRITE_BLOCK} allows {max} s")
         })
     }
 }

@@ -15,6 +15,7 @@ use std::sync::mpsc::Sender;
 use std::time::Duration;
 
 use direct::Unplaced;
+use face::option::REPLICA;
 use job::error::Error;
 use job::failpoint;
 use job::memory::Memory;
@@ -178,7 +179,7 @@ impl Copies {
             let missed =
                 if missed.is_empty() { vec!["one that has not registered"] } else { missed };
             against.push(format!(
-                "replicas that no --replica names would stop at the RENAME: {}",
+                "replicas that no {REPLICA} names would stop at the RENAME: {}",
                 missed.join(", ")
             ));
         }
@@ -195,7 +196,7 @@ impl Copies {
 
     /// Why the direct path is taken.
     pub(crate) fn why(&self) -> String {
-        format!("{} of the replicas get the same file: --replica", self.all.len())
+        format!("{} of the replicas get the same file: {REPLICA}", self.all.len())
     }
 
     /// Has each replica adopt a copy of a built file, which lies at `built` and which the primary has

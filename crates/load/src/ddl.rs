@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 
+use face::option::DDL;
 use job::error::Error;
 use job::options::LoadOptions;
 use job::pool;
@@ -108,7 +109,7 @@ fn make(
         let name = &missing[0].0;
         return Err(Error::Usage(format!("{name} cannot be made: the account needs: {grant}")));
     }
-    let refused = |error: server::Error| Error::Usage(format!("--ddl: {error}"));
+    let refused = |error: server::Error| Error::Usage(format!("{DDL}: {error}"));
     let database = identifier::quote_name(&first.database);
     let done = session.exec(&format!("CREATE DATABASE IF NOT EXISTS {database}"));
     // Of one that was there already, it says that it changed nothing.
@@ -124,7 +125,7 @@ fn make(
         }
         let there = catalog::spellings(session, &first.database, &made.tables)?;
         if let Some((name, _)) = made.tables.iter().zip(there).find(|(_, there)| there.is_none()) {
-            return Err(Error::Usage(format!("--ddl ran, but made no table {name}")));
+            return Err(Error::Usage(format!("{DDL} ran, but made no table {name}")));
         }
         check(session, &made.tables)
     };
@@ -146,7 +147,7 @@ fn check_parents(session: &mut Session, made: &[TableName]) -> Result<(), Error>
             let parent = &reference.parent;
             if !made.contains(parent) && !catalog::exists(session, parent)? {
                 return Err(Error::Usage(format!(
-                    "{name} refers to {parent}, which does not exist and has no file: --ddl makes the \
+                    "{name} refers to {parent}, which does not exist and has no file: {DDL} makes the \
                      tables that files go to; make it first"
                 )));
             }
@@ -179,7 +180,7 @@ pub fn give_statements(script: &str, tables: &mut [LoadOptions]) -> Result<(), E
         is_any |= options.ddl.is_some();
         if options.ddl.is_some() && changed.contains(&name) {
             return Err(Error::Usage(format!(
-                "--ddl changes {name} by an ALTER TABLE or CREATE INDEX, and only CREATE TABLE is run: \
+                "{DDL} changes {name} by an ALTER TABLE or CREATE INDEX, and only CREATE TABLE is run: \
                  make the tables first, by the client"
             )));
         }
@@ -187,7 +188,7 @@ pub fn give_statements(script: &str, tables: &mut [LoadOptions]) -> Result<(), E
     match is_any {
         true => Ok(()),
         false => Err(Error::Usage(format!(
-            "--ddl holds no CREATE TABLE for any of the tables of {database} that files go to"
+            "{DDL} holds no CREATE TABLE for any of the tables of {database} that files go to"
         ))),
     }
 }
@@ -219,8 +220,8 @@ pub(crate) fn statement(options: &LoadOptions) -> Result<&str, Error> {
         }
     }
     Err(Error::Usage(match others.as_slice() {
-        [] => "--ddl holds no CREATE TABLE statement".to_owned(),
-        _ => format!("--ddl makes {}, not {target}", others.join(", ")),
+        [] => format!("{DDL} holds no CREATE TABLE statement"),
+        _ => format!("{DDL} makes {}, not {target}", others.join(", ")),
     }))
 }
 

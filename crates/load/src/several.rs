@@ -31,6 +31,7 @@ mod stations;
 mod watched;
 mod whole;
 
+use face::option::INTO;
 use sources::SourceExt as _;
 use std::sync::mpsc::Sender;
 use std::sync::{Mutex, PoisonError};
@@ -305,9 +306,9 @@ pub fn check_several(tables: &[LoadOptions]) -> Result<(), Error> {
         let (_, source) = input::open_files(options)?;
         if let Some(pipe) = source.files().iter().find(|file| file.bytes.is_none()) {
             return Err(Error::Usage(format!(
-                "{} is a pipe, which only a command for one table reads: --into {}.TABLE",
+                "{} is a pipe, which only a command for one table reads: {}",
                 pipe.path.display(),
-                first.database
+                INTO.with(format!("{}.TABLE", first.database))
             )));
         }
     }

@@ -3,6 +3,7 @@
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 
+use face::option::{CREATE, DDL};
 use job::error::Error;
 use job::failpoint;
 use job::options::LoadOptions;
@@ -34,5 +35,6 @@ pub fn lock(
 }
 
 pub(crate) fn no_table(name: &str) -> Error {
-    Error::Usage(format!("table {name} does not exist; --ddl FILE or --create would make it"))
+    let ddl = DDL.with("FILE");
+    Error::Usage(format!("table {name} does not exist; {ddl} or {CREATE} would make it"))
 }

@@ -22,6 +22,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use face::option::ATOMIC;
 use job::pool;
 use schema::TableName;
 use server::engine::Kind;
@@ -491,7 +492,7 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
             Created::OfTables => self.defer(statement, &Step::Run)?,
             Created::AsItIs(why) if self.shared.options.atomic => {
                 return Err(Error::Refused(format!(
-                    "--atomic cannot make {name} apart from the others: {why}"
+                    "{ATOMIC} cannot make {name} apart from the others: {why}"
                 )));
             }
             Created::AsItIs(why) => {

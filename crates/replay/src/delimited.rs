@@ -5,6 +5,7 @@ mod text;
 
 use std::path::PathBuf;
 
+use face::option::FORCE;
 use load::{InputOptions, LoadOptions};
 use server::Session;
 use sources::{Dialect, FileSource, MultiByte, Source, SourceOptions};
@@ -66,7 +67,7 @@ pub(crate) fn serial(
     } else {
         changed.map(|warning| {
             format!(
-                "the server would change values ({}), first {}: {}; --force has it do so",
+                "the server would change values ({}), first {}: {}; {FORCE} has it do so",
                 done.info, warning.errno, warning.message
             )
         })

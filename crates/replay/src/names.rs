@@ -6,6 +6,8 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use face::option::TABLES;
+
 use crate::error::Error;
 use crate::options::ReplayOptions;
 
@@ -67,7 +69,7 @@ impl Names {
             return Ok(found);
         }
         Err(Error::Usage(format!(
-            "the dump has no table or view that --tables names ({}): nothing of it was replayed; \
+            "the dump has no table or view that {TABLES} names ({}): nothing of it was replayed; \
              names are compared letter by letter, case included",
             found.join(", ")
         )))

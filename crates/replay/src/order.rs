@@ -10,6 +10,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use face::option::{EXCLUDE, INTO};
 use schema::TableName;
 use sources::dump::Statement;
 use sql::{InsertHead, ObjectName, StatementKind};
@@ -183,7 +184,7 @@ impl Order {
                 let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
                 Err(Error::Refused(format!(
                     "{0}.{1} and {2}.{1} cannot both go into {3}: leave one of them out with \
-                     --exclude",
+                     {EXCLUDE}",
                     text(other),
                     text(&name.name),
                     text(database),
@@ -210,7 +211,7 @@ impl Order {
             (None, Some(database)) => database,
             (None, None) => {
                 return Err(Error::Refused(format!(
-                    "{} is in no database: the dump does not say which, name it with --into",
+                    "{} is in no database: the dump does not say which, name it with {INTO}",
                     String::from_utf8_lossy(&name.name)
                 )));
             }

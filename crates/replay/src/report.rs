@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use face::option::{PARTIAL, TABLES};
 use serde::Serialize;
 
 use crate::error::Error;
@@ -139,12 +140,15 @@ impl Report {
 
     /// Says which files were cut: as a warning, unless that `is_known`.
     pub(crate) fn tell_cut(&mut self, cut: &[PathBuf], is_known: bool) {
+        let advice = match is_known {
+            true => String::new(),
+            false => format!(" ({PARTIAL} takes it as it is)"),
+        };
         let say = |path: &PathBuf| {
             format!(
                 "{} does not end with the line \"-- Dump completed\", as what begins like it does: \
-                 it was cut, and what came behind is missing{}",
-                path.display(),
-                if is_known { "" } else { " (--partial takes it as it is)" }
+                 it was cut, and what came behind is missing{advice}",
+                path.display()
             )
         };
         let told = if is_known { &mut self.notes } else { &mut self.warnings };
@@ -153,7 +157,8 @@ impl Report {
 
     /// Says which of the tables that were asked for the dump does not have.
     pub(crate) fn tell_unmatched(&mut self, patterns: &[String]) {
-        let say = |one: &String| format!("the dump has no table or view that --tables {one} names");
+        let say =
+            |one: &String| format!("the dump has no table or view that {} names", TABLES.with(one));
         self.warnings.extend(patterns.iter().map(say));
     }
 

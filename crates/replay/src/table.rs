@@ -23,6 +23,7 @@ mod swap;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use face::option::ATOMIC;
 use job::pool;
 use schema::TableName;
 use server::Session;
@@ -334,11 +335,10 @@ impl Tables {
         if !replaces {
             self.add_keys_to_shadows(own)?;
         } else if self.entries.values().any(|entry| entry.late.checked) {
-            return Err(Error::Refused(
-                "--atomic cannot check the dump's foreign keys before tables take the places of \
-                 others: drop these before, or replay without --atomic"
-                    .to_owned(),
-            ));
+            return Err(Error::Refused(format!(
+                "{ATOMIC} cannot check the dump's foreign keys before tables take the places of \
+                 others: drop these before, or replay without {ATOMIC}"
+            )));
         }
         let shadows: Vec<&Shadow> = self.entries.values().map(|entry| &entry.shadow).collect();
         let replaces: Vec<bool> = self.entries.values().map(|entry| entry.replaces).collect();

@@ -34,7 +34,7 @@ impl Work<'_> {
         let Done { loaded, order, .. } = done;
         let Loaded { collected, settled, retries, bytes_read, .. } = loaded;
         let mut notes = vec![self.landing.why.clone()];
-        notes.extend(order.note().map(str::to_owned));
+        notes.extend(order.note());
         notes.extend(self.notes.iter().cloned());
         notes.extend(options.unchecked_note(!target.table.foreign_keys.is_empty()));
         notes.extend(options.emptied_note(collected.rows, collected.rejects));

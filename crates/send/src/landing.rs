@@ -4,6 +4,7 @@
 //! choose -> prepare -> (lanes send rows to `table`) -> Twin::finish -> publish
 //! ```
 
+use face::option::{ATOMIC, EACH, MODE, REJECTS_MAX};
 use job::error::Error;
 use job::options::{LoadOptions, Mode, OnDuplicate, WithOthers};
 use schema::{Method, TableName};
@@ -17,8 +18,13 @@ use targets::{Lock, Twin};
 const NAMED_MAX: usize = 3;
 
 /// Why a transaction does not load a table that has to be empty.
-const ROWS_BETWEEN: &str = "nothing keeps rows of others from the empty table until one transaction of all rows is \
-                            through; --mode append adds to what is there";
+fn rows_between() -> String {
+    format!(
+        "nothing keeps rows of others from the empty table until one transaction of all rows is \
+         through; {} adds to what is there",
+        MODE.with("append")
+    )
+}
 
 /// What of the options decides where rows go.
 #[derive(Clone, Copy, Debug)]
@@ -107,7 +113,9 @@ impl Landing {
     fn append(&mut self) {
         if self.ask.atomic {
             self.method = Method::Transaction;
-            self.why = "one transaction, since --atomic, or --rejects-max in percent, adds all rows or none".to_owned();
+            self.why = format!(
+                "one transaction, since {ATOMIC}, or {REJECTS_MAX} in percent, adds all rows or none"
+            );
         } else {
             self.method = Method::Append;
             self.why =
@@ -130,12 +138,13 @@ impl Landing {
         }
         if self.ask.with_others == WithOthers::Swap {
             let or = match (self.ask.is_of_lines, self.ask.mode) {
-                (false, _) => "; --each loads tables one after the other, each for itself",
-                (true, Mode::Replace) => {
-                    "; empty it before, and leave out --mode replace: the rows of all tables then go in by one \
-                     transaction"
-                }
-                (true, _) => "",
+                (false, _) => format!("; {EACH} loads tables one after the other, each for itself"),
+                (true, Mode::Replace) => format!(
+                    "; empty it before, and leave out {}: the rows of all tables then go in by one \
+                     transaction",
+                    MODE.with("replace")
+                ),
+                (true, _) => String::new(),
             };
             let why = &self.why;
             refused.push(format!("{why}, so that it cannot be published at once with others{or}"));
@@ -143,9 +152,8 @@ impl Landing {
         }
         let rules = &target.facts.engine;
         if self.method == Method::Transaction {
-            let between =
-                (!rules.kind.keeps_gaps() && self.ask.mode == Mode::Insert).then_some(ROWS_BETWEEN);
-            let why = rules.no_whole.or(between);
+            let is_between = !rules.kind.keeps_gaps() && self.ask.mode == Mode::Insert;
+            let why = rules.no_whole.clone().or_else(|| is_between.then(rows_between));
             refused.extend(why.map(|why| format!("{} ({why})", rules.kind)));
         }
         let engine = &target.table.engine;
@@ -182,8 +190,8 @@ impl Landing {
         let missed = missing(self.method == Method::Append).join("; ");
         if !missed.is_empty() {
             let or = match self.method == Method::Append && missing(false).is_empty() {
-                true => ", or --atomic, which makes no table beside this one",
-                false => "",
+                true => format!(", or {ATOMIC}, which makes no table beside this one"),
+                false => String::new(),
             };
             refused.push(format!("privileges (the account needs: {missed}{or})"));
         }

@@ -3,6 +3,7 @@
 use encode::column_source::Input;
 use encode::inspected::Inspected;
 use encode::prepared::Prepared;
+use face::option::CONNECTIONS;
 use job::error::Error;
 use job::memory::LaneShares;
 use job::options::LoadPath;
@@ -60,7 +61,7 @@ pub(crate) fn limits(
             return Err(Error::Memory {
                 given_bytes: prepared.options.limits.memory_bytes_max,
                 reason: format!(
-                    "there is room for {} connections, --connections asks for {connections}",
+                    "there is room for {} connections, {CONNECTIONS} asks for {connections}",
                     shares.lanes_max
                 ),
             });

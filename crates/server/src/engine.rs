@@ -15,8 +15,10 @@
 
 mod rules;
 
+use std::borrow::Cow;
 use std::fmt;
 
+use face::option::ATOMIC;
 use schema::Engine;
 
 pub use self::rules::{Limit, Rules, Swap};
@@ -144,33 +146,41 @@ impl fmt::Display for Kind {
     }
 }
 
-const GALERA_TOO_LARGE: &str = "; on a Galera cluster that is a transaction larger than wsrep_max_ws_size or \
-                                wsrep_max_ws_rows: raise that, or load without --atomic in portions";
+fn galera_too_large() -> String {
+    format!(
+        "; on a Galera cluster that is a transaction larger than wsrep_max_ws_size or \
+         wsrep_max_ws_rows: raise that, or load without {ATOMIC} in portions"
+    )
+}
 
 /// What to do about an error that is an engine's own.
 ///
 /// Sources: TiDB's error codes; MariaDB 10.11 `ER_ERROR_DURING_COMMIT`, MySQL 9
 /// `ER_RUN_HOOK_ERROR`, `ER_BEFORE_DML_VALIDATION_ERROR`; Vitess `vterrors`.
-pub(crate) fn advice(errno: u16, message: &str) -> &'static str {
+pub(crate) fn advice(errno: u16, message: &str) -> Cow<'static, str> {
     match errno {
-        8004 => {
-            "; a transaction is larger than TiDB's txn-total-size-limit: raise that, or load without --atomic in \
+        8004 => format!(
+            "; a transaction is larger than TiDB's txn-total-size-limit: raise that, or load without {ATOMIC} in \
              portions"
+        )
+        .into(),
+        8175 => "; TiDB's tidb_mem_quota_query is too small for the transaction: raise it".into(),
+        8025 => "; a row is larger than TiDB's txn-entry-size-limit".into(),
+        8216 => {
+            "; TiDB takes values for AUTO_RANDOM with allow_auto_random_explicit_insert=1 only".into()
         }
-        8175 => "; TiDB's tidb_mem_quota_query is too small for the transaction: raise it",
-        8025 => "; a row is larger than TiDB's txn-entry-size-limit",
-        8216 => "; TiDB takes values for AUTO_RANDOM with allow_auto_random_explicit_insert=1 only",
         // What MariaDB 10.11.19 with Galera 26.4.23 says of either; others say 1180 of both.
-        1105 if message.contains("Maximum writeset size exceeded") => GALERA_TOO_LARGE,
+        1105 if message.contains("Maximum writeset size exceeded") => galera_too_large().into(),
         1180 if message.contains("during COMMIT") || message.contains("wsrep_max_ws") => {
-            GALERA_TOO_LARGE
+            galera_too_large().into()
         }
-        3098 => "; Group Replication takes rows of InnoDB tables with a primary key only",
-        3100 => {
+        3098 => "; Group Replication takes rows of InnoDB tables with a primary key only".into(),
+        3100 => format!(
             "; in a replication group that is a transaction larger than \
-             group_replication_transaction_size_limit, mostly: raise that, or load without --atomic in portions"
-        }
-        _ => "",
+             group_replication_transaction_size_limit, mostly: raise that, or load without {ATOMIC} in portions"
+        )
+        .into(),
+        _ => "".into(),
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use face::option::{LOCK_WAIT, PATH, SANDBOX};
+
 use crate::base_table;
 use crate::engine;
 use crate::unsupported::Unsupported;
@@ -28,9 +30,12 @@ const ENDED: [u16; 3] = [1317, 1969, 3024];
     if *.is_new { "rows for" } else { "rows of" },
     if *.is_new { "table" } else { "the new" },
     if *.is_new {
-        "load the rows of that table before, or with it, or have --path stream refuse such rows one by one"
+        format!(
+            "load the rows of that table before, or with it, or have {} refuse such rows one by one",
+            PATH.with("stream")
+        )
     } else {
-        "have them in the input, or delete the rows that refer to them before"
+        "have them in the input, or delete the rows that refer to them before".to_owned()
     }
 )]
 pub struct Orphans {
@@ -222,7 +227,8 @@ pub enum Error {
     #[error(
         "the server's hidden row ids have come to {reached} only, where they have to be well above \
          {imported}, the largest of the new table: rows inserted later would take the places of its \
-         rows; load it again by --path stream, or give the table a primary key"
+         rows; load it again by {}, or give the table a primary key",
+        PATH.with("stream")
     )]
     RowIds {
         /// The largest that was seen, 0 for none.
@@ -232,7 +238,7 @@ pub enum Error {
     },
     /// A metadata lock did not come in time.
     #[error(
-        "no lock on {target} within {seconds} s; {}; end that, or wait longer with --lock-wait, and load again",
+        "no lock on {target} within {seconds} s; {}; end that, or wait longer with {LOCK_WAIT}, and load again",
         holders_text(.holders)
     )]
     LockWait {
@@ -332,7 +338,7 @@ pub enum Error {
         message: String,
     },
     /// The data belongs to a newer server than the installed one.
-    #[error("the sandbox in {} was last run by MariaDB {data}, the installed server is {binary}: a server cannot open the files of a newer one; install {data} or use another --sandbox folder", dir.display())]
+    #[error("the sandbox in {} was last run by MariaDB {data}, the installed server is {binary}: a server cannot open the files of a newer one; install {data} or use another {SANDBOX} folder", dir.display())]
     Downgrade {
         /// The sandbox's folder.
         dir: PathBuf,

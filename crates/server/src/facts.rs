@@ -10,6 +10,7 @@ mod rules;
 use std::collections::HashMap;
 use std::path::PathBuf;
 
+use face::option::{REPLICA, UNLOGGED};
 use schema::{Engine, RowFormat, Table};
 
 use crate::engine::Rules;
@@ -171,12 +172,11 @@ impl ServerFacts {
     /// no log.
     pub fn unlogged_note(&self) -> Option<String> {
         if self.logs_publishing {
-            return Some(
-                "--replica: the replicas have the same file, and publish it at the RENAME in the binary log, which \
+            return Some(format!(
+                "{REPLICA}: the replicas have the same file, and publish it at the RENAME in the binary log, which \
                  has nothing else of this load: point-in-time recovery from a backup before it would stop there, so \
                  take a full backup"
-                    .to_owned(),
-            );
+            ));
         }
         let missing = match self.replicas.as_slice() {
             [] => "replicas".to_owned(),
@@ -184,9 +184,9 @@ impl ServerFacts {
         };
         self.unlogged.then(|| {
             format!(
-                "--unlogged: the binary log has nothing of this load, so {missing} and point-in-time recovery lack \
+                "{UNLOGGED}: the binary log has nothing of this load, so {missing} and point-in-time recovery lack \
                  these rows, and a replica stops at the first logged change to one of them: load it the same \
-                 way, with --unlogged, before such changes, and take a full backup"
+                 way, with {UNLOGGED}, before such changes, and take a full backup"
             )
         })
     }

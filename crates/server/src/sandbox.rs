@@ -21,6 +21,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
+use face::option::SANDBOX;
 use rustix::fs::{FlockOperation, Mode};
 use rustix::process::Signal;
 
@@ -100,7 +101,8 @@ impl Sandbox {
         let data = set("XDG_DATA_HOME").filter(|path| path.is_absolute());
         let data = data.or_else(|| Some(set("HOME")?.join(".local/share")));
         let data = data.ok_or_else(|| {
-            Error::Option("neither XDG_DATA_HOME nor HOME is set: use --sandbox DIR".to_owned())
+            let sandbox = SANDBOX.with("DIR");
+            Error::Option(format!("neither XDG_DATA_HOME nor HOME is set: use {sandbox}"))
         })?;
         Sandbox::at(data.join("inrush/sandbox"))
     }

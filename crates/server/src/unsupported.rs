@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use face::option::{REPLICA, UNLOGGED};
 use schema::{Engine, Feature};
 
 use crate::engine::Kind;
@@ -84,7 +85,7 @@ impl Unsupported {
             Unsupported::Galera => "Galera",
             Unsupported::BinaryLog => "binary log",
             Unsupported::Replicas(_) => "replicas attached",
-            Unsupported::NamedReplica(_) => "--replica",
+            Unsupported::NamedReplica(_) => REPLICA.typed(),
             Unsupported::ReadOnly(_) => "read-only server",
             Unsupported::SharedTablespace => "shared tablespace",
             Unsupported::EncryptedTables(_) => "encrypted tables",
@@ -116,9 +117,10 @@ impl Unsupported {
             }
             Unsupported::Checksum(name) => write!(f, "innodb_checksum_algorithm is {name}"),
             Unsupported::Galera => f.write_str("wsrep_on is set"),
-            Unsupported::BinaryLog => f.write_str(
-                "log_bin is on: replicas and point-in-time recovery would miss the rows; --unlogged keeps them \
-                 out of it, --replica has each replica get the same file",
+            Unsupported::BinaryLog => write!(
+                f,
+                "log_bin is on: replicas and point-in-time recovery would miss the rows; {UNLOGGED} keeps them \
+                 out of it, {REPLICA} has each replica get the same file"
             ),
             Unsupported::Replicas(names) => f.write_str(&names.join(", ")),
             Unsupported::NamedReplica(why) => f.write_str(why),
@@ -163,7 +165,11 @@ impl Unsupported {
                 write!(f, "whether it has any is not visible without {grant}")
             }
             Unsupported::TwinPrivileges(missing) => {
-                write!(f, "to make a new table in its place the account needs: {}", missing.join("; "))
+                write!(
+                    f,
+                    "to make a new table in its place the account needs: {}",
+                    missing.join("; ")
+                )
             }
             // FEDERATED of MariaDB 10.11 keeps the first rows of an INSERT that failed, and leaves
             // out the duplicates of a LOAD DATA LOCAL without a word.
@@ -183,7 +189,10 @@ impl fmt::Display for Unsupported {
         if let Unsupported::Table(feature) = self {
             return feature.fmt(f);
         }
-        write!(f, "{} (", self.name())?;
+        match self {
+            Unsupported::NamedReplica(_) => write!(f, "{REPLICA} (")?,
+            _ => write!(f, "{} (", self.name())?,
+        }
         self.write_detail(f)?;
         f.write_str(")")
     }

@@ -3,6 +3,7 @@
 //! A row of latin1 with a letter beyond ASCII is next to never UTF-8. A file is UTF-8 if at least half of its
 //! rows with such letters are: the others are faults of the file, and the load refuses them by line.
 
+use face::option::{CHARSET, REJECTS_MAX};
 use sources::{Encoding, Sample};
 
 use super::SniffOptions;
@@ -52,21 +53,24 @@ impl Charset {
     /// What somebody should know before trusting it.
     pub(super) fn note(&self, files: &[std::path::PathBuf]) -> Option<String> {
         match self {
-            Charset::Named("latin1") => Some(
-                "the text is not UTF-8, and any bytes are latin1, which it is taken for; --charset names \
+            Charset::Named("latin1") => Some(format!(
+                "the text is not UTF-8, and any bytes are latin1, which it is taken for; {CHARSET} names \
                  another character set"
-                    .to_owned(),
-            ),
+            )),
             Charset::Named(_) | Charset::Known(_, BadRows { bad: 0, .. }) => None,
             Charset::Known(_, BadRows { bad, first, .. }) => {
-                let rows = if *bad == 1 { "1 row is".to_owned() } else { format!("{bad} rows are") };
+                let rows =
+                    if *bad == 1 { "1 row is".to_owned() } else { format!("{bad} rows are") };
                 let place = first.map_or(String::new(), |(file, line)| match files {
-                    [_, _, ..] => format!(", the first in line {line} of {}", files[file].display()),
+                    [_, _, ..] => {
+                        format!(", the first in line {line} of {}", files[file].display())
+                    }
                     _ => format!(", the first in line {line}"),
                 });
                 Some(format!(
                     "the text is UTF-8, but {rows} not{place}: a load refuses such rows by line; \
-                     --rejects-max tolerates some, --charset latin1 takes any bytes"
+                     {REJECTS_MAX} tolerates some, {} takes any bytes",
+                    CHARSET.with("latin1")
                 ))
             }
         }

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use face::option::FIELDS_TERMINATED_BY;
 use sources::{Dialect, Preset, Row, Rows, Sample};
 
 /// U+FEFF in UTF-8.
@@ -304,9 +305,8 @@ fn one_column(text: &[u8], lines: Lines, ending: Option<&str>, notes: &mut Vec<S
     // A whole line is one field, whatever is in it.
     if ending == Some("csv") || ending == Some("tsv") {
         notes.push(
-            "no separator cuts most lines into equally many fields, so a whole line is taken as one; \
-             --fields-terminated-by says what separates them"
-                .to_owned(),
+            format!("no separator cuts most lines into equally many fields, so a whole line is taken as one; \
+             {FIELDS_TERMINATED_BY} says what separates them"),
         );
     }
     tab(false, lines)

@@ -23,6 +23,7 @@ use std::path::PathBuf;
 
 use charset::Charset;
 use dialect::Guess;
+use face::option::{COLLATION, COLUMNS, FORMAT_OF, REJECTS_MAX, TYPES};
 use header::Header;
 use job::error::Error;
 use records::Records;
@@ -191,7 +192,10 @@ fn overrule(sniffed: &mut Sniffed, wanted: &Wanted) -> Result<(), Error> {
     if let Some(name) = &wanted.collation
         && (name.is_empty() || !name.chars().all(is_name))
     {
-        return Err(Error::Usage(format!("--collation {name:?} is not the name of a collation")));
+        return Err(Error::Usage(format!(
+            "{} is not the name of a collation",
+            COLLATION.with(format!("{name:?}"))
+        )));
     }
     for (name, sql_type) in &wanted.types {
         let lower = name.to_lowercase();
@@ -199,7 +203,7 @@ fn overrule(sniffed: &mut Sniffed, wanted: &Wanted) -> Result<(), Error> {
         let Some(column) = column else {
             let names: Vec<&str> = sniffed.columns.iter().map(|column| &*column.name).collect();
             return Err(Error::Usage(format!(
-                "--types names `{name}`, and the columns are {}",
+                "{TYPES} names `{name}`, and the columns are {}",
                 names.join(", ")
             )));
         };
@@ -267,9 +271,10 @@ fn name_columns(
             let names = header::changed(&found.names, fields);
             sniffed.skip_lines += 1;
             sniffed.names = Some(names.clone());
-            let note = "the header holds names that are empty, the same or not possible for a \
-                        column, so it is skipped, and the columns are named by --columns";
-            sniffed.notes.push(note.to_owned());
+            sniffed.notes.push(format!(
+                "the header holds names that are empty, the same or not possible for a \
+                 column, so it is skipped, and the columns are named by {COLUMNS}"
+            ));
             names
         }
         (None, None) => numbered(),
@@ -296,7 +301,7 @@ fn add_notes(sniffed: &mut Sniffed, sample: &Sample, records: &Records<'_>, seen
     }
     if records.odd_rows > 0 {
         notes.push(format!(
-            "of {} rows seen, those without {} fields would be refused, {} so far (--rejects-max \
+            "of {} rows seen, those without {} fields would be refused, {} so far ({REJECTS_MAX} \
              tolerates some)",
             records.odd_rows + sniffed.rows,
             records.fields,
@@ -312,13 +317,14 @@ fn add_notes(sniffed: &mut Sniffed, sample: &Sample, records: &Records<'_>, seen
     }
     for column in &sniffed.columns {
         if let Some(format) = column.format {
-            notes.push(format!("`{}` is read as --format-of has it: {format}", column.name));
+            notes.push(format!("`{}` is read as {FORMAT_OF} has it: {format}", column.name));
         }
     }
     for name in &seen.ambiguous {
         notes.push(format!(
             "`{name}` has days that may be read with the month first or second, and is loaded as text: \
-             --types {name}=DATE and --format-of say which"
+             {} and {FORMAT_OF} say which",
+            TYPES.with(format!("{name}=DATE"))
         ));
     }
     if seen.decimal_commas {

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
+use face::option::{ALLOW_EMPTY, MEMORY, TEMP_DIR};
 use sql::Problem;
 
 pub(crate) use crate::position::Position;
@@ -42,7 +43,7 @@ pub enum Error {
     /// A record that does not fit into the largest chunk.
     #[error(
         "{at}: the record that starts here is longer than {bytes_max} bytes{}; a quote not closed \
-         or another line terminator than given is the usual cause, else it takes more --memory",
+         or another line terminator than given is the usual cause, else it takes more {MEMORY}",
         open_quote(quote)
     )]
     RecordTooLong {
@@ -65,7 +66,7 @@ pub enum Error {
     },
     /// A file that has text, and no row.
     #[error(
-        "nothing was loaded from {}: {reason}; --allow-empty takes it for an empty file", path.display()
+        "nothing was loaded from {}: {reason}; {ALLOW_EMPTY} takes it for an empty file", path.display()
     )]
     NoRows {
         /// The file.
@@ -122,7 +123,7 @@ pub enum Error {
     /// A pipe's bytes could not be kept.
     #[error(
         "keeping what {} gives, in {}: {source}; a pipe is kept there so that it can be read again: \
-         free some space, choose another --temp-dir, or load a file", path.display(), folder.display()
+         free some space, choose another {TEMP_DIR}, or load a file", path.display(), folder.display()
     )]
     Spool {
         /// The pipe.

@@ -14,6 +14,7 @@
 use std::time::{Duration, Instant};
 
 use export::{DENIED, Error, ExportOptions, PlaceReader, PlacesRead, begin_snapshot};
+use face::option::WHERE;
 use schema::{Engine, Table, TableKind};
 use server::{ConnectOptions, Session, catalog, replicas};
 
@@ -66,7 +67,7 @@ fn readers(
     options: &ExportOptions,
 ) -> Result<Result<Vec<PlaceReader>, String>, Error> {
     if options.condition.is_some() {
-        return Ok(Err("--where is the head's to judge".to_owned()));
+        return Ok(Err(format!("{WHERE} is the head's to judge")));
     }
     let map = ShardMap::read(session, &table.name, &table.definition, &options.shard_addresses)?;
     let map = match map {

@@ -11,6 +11,7 @@
 
 use std::collections::BTreeSet;
 
+use face::option::SHARD;
 use schema::TableName;
 use server::catalog;
 use server::error::Result;
@@ -84,7 +85,7 @@ impl ShardMap {
         let mut known: Vec<&str> = names().map(String::as_str).collect();
         known.dedup();
         Some(format!(
-            "no partition is on the server {name} that --shard names, only on {}",
+            "no partition is on the server {name} that {SHARD} names, only on {}",
             known.join(", ")
         ))
     }
@@ -226,7 +227,8 @@ impl Servers<'_> {
                 let server = name.unwrap_or_else(|| "the server".to_owned());
                 return Err(format!(
                     "the address of {server}, which has partition {partition}, is not known: \
-                     SELECT ON mysql.servers, or --shard {server}=HOST:PORT, tells it"
+                     SELECT ON mysql.servers, or {}, tells it",
+                    SHARD.with(format!("{server}=HOST:PORT"))
                 ));
             }
         };

@@ -1,5 +1,7 @@
 //! What a dump can have that cannot be played.
 
+use face::option::MEMORY;
+
 use crate::lexer::Inside;
 
 /// Why a statement cannot be read.
@@ -9,7 +11,7 @@ pub enum Problem {
     /// Longer than a statement may be.
     #[error(
         "the statement is longer than {bytes_max} bytes; a quote not closed or a delimiter not set \
-         back is the usual cause, else it takes more --memory"
+         back is the usual cause, else it takes more {MEMORY}"
     )]
     TooLong {
         /// The limit.

@@ -14,6 +14,7 @@
 
 use std::path::PathBuf;
 
+use face::option::NO_TRIGGERS;
 use schema::{Feature, Table};
 
 use crate::lock::Lock;
@@ -77,7 +78,7 @@ impl Lock {
             self.table.triggers.iter().map(|trigger| trigger.name.as_str()).collect();
         (!names.is_empty()).then(|| {
             format!(
-                "--no-triggers: of the triggers of {}, which stay on it, none is run for these rows ({})",
+                "{NO_TRIGGERS}: of the triggers of {}, which stay on it, none is run for these rows ({})",
                 self.table.name,
                 names.join(", ")
             )

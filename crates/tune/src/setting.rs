@@ -1,5 +1,7 @@
 //! Variables set, read, and put back.
 
+use face::call;
+use face::option::RESTORE;
 use schema::LoadPath;
 use server::Session;
 use server::error::{Error, Result};
@@ -79,7 +81,8 @@ pub(crate) fn put_back(session: &mut Session, entry: &mut Entry) -> Vec<String> 
                 let Change { variable, before, set, .. } = &change;
                 told.push(format!(
                     "{variable} is still {set}, set for a load, and could not be put back to {before} ({error}): \
-                     the next command for this server tries again, and so does inrush tune --restore"
+                     the next command for this server tries again, and so does {}",
+                    call("tune", RESTORE)
                 ));
                 kept.push(change);
             }

@@ -12,6 +12,8 @@ use std::fs::File;
 use std::path::Path;
 use std::time::Duration;
 
+use face::call;
+use face::option::RESTORE;
 use schema::LoadPath;
 use server::error::{Error, Result};
 use server::{ConnectOptions, Session};
@@ -195,7 +197,8 @@ impl Tuned {
         left.unwrap_or_else(|error| {
             vec![format!(
                 "settings of the server could not be put back ({error}): the next command for this server does it, \
-                 and so does inrush tune --restore"
+                 and so does {}",
+                call("tune", RESTORE)
             )]
         })
     }
@@ -263,8 +266,8 @@ fn settle(session: &mut Session, journal: &Journal) -> Result<Vec<String>> {
     if let Some(connection) = remnant::end_connections(session, &entry.users)? {
         return Ok(vec![format!(
             "settings that a killed load has left on the server stay for now: its connection {connection} still \
-             executes a statement; the next command for this server puts them back when that has ended, and so does \
-             inrush tune --restore"
+             executes a statement; the next command for this server puts them back when that has ended, and so does {}",
+            call("tune", RESTORE)
         )]);
     }
     let connection = session.id();

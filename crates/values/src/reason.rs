@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use face::option::TIME_ZONE;
+
 use crate::sql_type::SqlType;
 
 /// Characters of a refused value that a message shows.
@@ -68,9 +70,11 @@ impl fmt::Display for Reason {
             }
             Reason::Malformed => f.write_str("is not a UUID or an address"),
             Reason::NotInFormat => f.write_str("is not in the format that was given for it"),
-            Reason::ShownTwice => f.write_str(
-                "comes twice in the time zone (daylight saving), in which it is sent; with --time-zone \
-                 +00:00 there is no such hour",
+            Reason::ShownTwice => write!(
+                f,
+                "comes twice in the time zone (daylight saving), in which it is sent; with {} there is \
+                 no such hour",
+                TIME_ZONE.with("+00:00")
             ),
             Reason::NotALabel => f.write_str("is not one of its labels"),
             Reason::NotJson => f.write_str("is not valid JSON"),

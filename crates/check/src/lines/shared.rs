@@ -5,6 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use encode::mapped::{Gathering, Lines};
 use encode::reading::Reading;
+use face::option::MEMORY;
 use job::error::Error;
 use job::stop::Stop;
 use server::Session;
@@ -44,7 +45,7 @@ impl Shared<'_> {
         }
         Err(Error::Usage(format!(
             "the distinct keys of entities, and values that are to be unique, take more than {} MB, a quarter of the memory: it takes more \
-             --memory",
+             {MEMORY}",
             most >> 20
         ))
         .into())

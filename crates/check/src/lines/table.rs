@@ -8,6 +8,7 @@ use encode::formats;
 use encode::input;
 use encode::inspected::{Collations, Inspected};
 use encode::mapped::{From, GivenRow, KeyOf, Lookup, Mapping, RowKeys};
+use face::option::DDL;
 use job::error::Error;
 use job::options::{LoadOptions, Mode};
 use schema::{Table, TableName};
@@ -53,7 +54,8 @@ impl LineTable {
         let table = match catalog::read(session, &name) {
             Err(server::Error::NoTable(name)) => {
                 return Err(Error::Usage(format!(
-                    "table {name} does not exist: make it first, by --ddl FILE too"
+                    "table {name} does not exist: make it first, by {} too",
+                    DDL.with("FILE")
                 )));
             }
             table => table?,

@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
 
+use face::option::MEMORY;
 use job::error::Error;
 
 /// Bytes that a key takes besides its own: its place in the set, and what the allocator rounds up.
@@ -40,7 +41,7 @@ impl Replacing {
         if found.bytes > self.bytes_max {
             let (rows, bytes) = (found.keys.len(), disk::size::show(self.bytes_max as u64));
             return Err(Error::NotMerged(format!(
-                "more than {rows} of them are replaced, and the keys of these have to fit {bytes} of --memory"
+                "more than {rows} of them are replaced, and the keys of these have to fit {bytes} of {MEMORY}"
             )));
         }
         found.keys.insert(key.into());

@@ -7,6 +7,7 @@
 //! neither              a field with a special byte cannot be written, nor NULL without --null-token
 //! ```
 
+use face::option::{DIALECT, FIELDS_TERMINATED_BY, LINES_TERMINATED_BY, NULL_TOKEN};
 use sources::Dialect;
 use values::decode::Decoder;
 
@@ -126,7 +127,7 @@ impl Delimited {
         field: usize,
         value: Option<&[u8]>,
         out: &mut Vec<u8>,
-    ) -> Result<(), &'static str> {
+    ) -> Result<(), Box<str>> {
         self.separate(field, out);
         match (value, self.kinds[field]) {
             (Some(value), Kind::Number | Kind::Clock) if self.clocks_are_plain => {
@@ -135,9 +136,11 @@ impl Delimited {
             }
             (Some(value), _) => self.text(field, value, out),
             (None, _) => {
-                let null = self.null.as_ref().ok_or(
-                    "it is NULL, and the dialect has none: --null-token says what stands for it",
-                )?;
+                let null = self.null.as_ref().ok_or_else(|| {
+                    format!(
+                        "it is NULL, and the dialect has none: {NULL_TOKEN} says what stands for it"
+                    )
+                })?;
                 out.extend_from_slice(null);
                 Ok(())
             }
@@ -176,7 +179,7 @@ impl Delimited {
     }
 
     #[inline]
-    fn text(&self, field: usize, value: &[u8], out: &mut Vec<u8>) -> Result<(), &'static str> {
+    fn text(&self, field: usize, value: &[u8], out: &mut Vec<u8>) -> Result<(), Box<str>> {
         let start = out.len();
         if self.special.push_plain(value, false, out) && !self.means_more(field, value) {
             return Ok(());
@@ -196,7 +199,7 @@ impl Delimited {
     }
 
     #[cold]
-    fn protect(&self, value: &[u8], out: &mut Vec<u8>) -> Result<(), &'static str> {
+    fn protect(&self, value: &[u8], out: &mut Vec<u8>) -> Result<(), Box<str>> {
         match (self.quote, self.escape) {
             (Some(quote), escape) => {
                 out.push(quote);
@@ -214,7 +217,7 @@ impl Delimited {
             }
             (None, Some(escape)) => {
                 if self.token.as_deref() == Some(value) {
-                    return Err("it is what --null-token says stands for NULL");
+                    return Err(format!("it is what {NULL_TOKEN} says stands for NULL").into());
                 }
                 let has_mark = MARKS.iter().any(|mark| value.starts_with(mark));
                 for (at, &byte) in value.iter().enumerate() {
@@ -225,10 +228,12 @@ impl Delimited {
                 }
                 Ok(())
             }
-            (None, None) => Err(
+            (None, None) => Err(format!(
                 "it has a separator, the end of a line or what stands for NULL, and the dialect has neither \
-                 quotes nor escapes: --dialect csv or mysql has",
-            ),
+                 quotes nor escapes: {} has",
+                DIALECT.with_any(&["csv", "mysql"])
+            )
+            .into()),
         }
     }
 }
@@ -264,10 +269,10 @@ fn check(dialect: &Dialect) -> Result<(), Error> {
     dialect.check().map_err(|error| Error::Usage(error.to_string()))?;
     let (fields, lines) = (&dialect.fields_terminated_by, &dialect.lines_terminated_by);
     if fields.is_empty() || lines.is_empty() || fields == lines {
-        return refuse(
+        return refuse(&format!(
             "an export needs something between fields and something else behind lines: \
-             --fields-terminated-by and --lines-terminated-by",
-        );
+             {FIELDS_TERMINATED_BY} and {LINES_TERMINATED_BY}"
+        ));
     }
     let firsts = [fields[0], lines[0]];
     let own = firsts.iter().chain(&dialect.enclosed_by).chain(&dialect.escaped_by);
@@ -296,7 +301,7 @@ mod tests {
         (0..count).map(|at| Field { name: format!("c{at}"), kind: Kind::Text }).collect()
     }
 
-    fn line(dialect: &Dialect, values: &[Option<&str>]) -> Result<String, &'static str> {
+    fn line(dialect: &Dialect, values: &[Option<&str>]) -> Result<String, Box<str>> {
         let delimited = Delimited::new(dialect, &fields(values.len()), false).unwrap();
         let mut out = Vec::new();
         delimited.begin_row(&mut out);

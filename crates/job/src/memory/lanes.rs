@@ -1,5 +1,6 @@
 //! Shares of the lanes that send rows: as many as fit.
 
+use face::option::CONNECTIONS;
 use schema::LoadPath;
 
 use super::{Least, Memory, PROGRAM_BYTES, record_bytes_max};
@@ -86,7 +87,7 @@ impl LaneShares {
         let one = lanes(1, CHUNK_BYTES_MIN, "one connection takes that".to_owned());
         match connections {
             Some(count) => {
-                let why = format!("--connections {count} take that");
+                let why = format!("{} take that", CONNECTIONS.with(count));
                 one.or(lanes(count, CHUNK_BYTES_LEAST, why))
             }
             None => one,

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use face::option::{BATCH_BYTES, BATCH_ROWS, CONNECTIONS, MAX_RATE};
+
 use crate::error::Error;
 use crate::machine;
 use crate::memory::Memory;
@@ -23,13 +25,15 @@ impl Batches {
     /// Refuses nothing at a time.
     pub(super) fn check(&self) -> Result<(), Error> {
         let given = [
-            ("--batch-rows", self.rows),
-            ("--batch-bytes", self.bytes),
-            ("--connections", self.connections.map(|count| count as u64)),
-            ("--max-rate", self.bytes_per_second_max),
+            (BATCH_ROWS, self.rows),
+            (BATCH_BYTES, self.bytes),
+            (CONNECTIONS, self.connections.map(|count| count as u64)),
+            (MAX_RATE, self.bytes_per_second_max),
         ];
         match given.iter().find(|(_, value)| *value == Some(0)) {
-            Some((option, _)) => Err(Error::Usage(format!("{option} 0 would load nothing"))),
+            Some((option, _)) => {
+                Err(Error::Usage(format!("{} would load nothing", option.with(0))))
+            }
             None => Ok(()),
         }
     }

@@ -1,6 +1,7 @@
 //! A look at server, table and input, and what comes of it.
 
 use encode::inspected::Inspected;
+use face::option::PATH;
 use job::error::Error;
 use job::memory::{Least, Memory};
 use job::options::{LoadOptions, LoadPath, Mode, ResourceLimits};
@@ -79,7 +80,8 @@ pub(crate) fn decide(
     if options.server.through_head {
         let name = &target.table.name;
         return Err(Error::Usage(format!(
-            "--path head is for tables whose partitions are on other servers, and {name} is none"
+            "{} is for tables whose partitions are on other servers, and {name} is none",
+            PATH.with("head")
         )));
     }
     let facts = Facts::of(target, options)?;

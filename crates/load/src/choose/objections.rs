@@ -1,5 +1,6 @@
 //! Reasons against each path, by facts and options.
 
+use face::option::{DUPLICATES, MODE, NO_TRIGGERS, ON_DUPLICATE, PATH, REPLICA, UNLOGGED};
 use job::options::{LoadOptions, LoadPath, Mode, OnDuplicate, WithOthers};
 use schema::Method;
 
@@ -90,17 +91,19 @@ impl Objections {
             WithOthers::Transaction => self.refuse(LoadPath::Direct, TOGETHER),
         }
         if options.server.unlogged && facts.is_logged {
-            self.refuse_sending(
-                "--unlogged is for the direct path: rows that are sent are in the binary log",
-            );
+            self.refuse_sending(&format!(
+                "{UNLOGGED} is for the direct path: rows that are sent are in the binary log"
+            ));
         }
         if options.rows.on_duplicate == OnDuplicate::Update {
-            self.refuse(LoadPath::Stream, "--on-duplicate update is only had by INSERT");
+            let update = ON_DUPLICATE.with("update");
+            self.refuse(LoadPath::Stream, format!("{update} is only had by INSERT"));
         }
         if options.rows.duplicates.is_some() {
-            self.refuse_sending(
-                "--duplicates FILE: a server that skips or replaces rows does not say which",
-            );
+            self.refuse_sending(&format!(
+                "{}: a server that skips or replaces rows does not say which",
+                DUPLICATES.with("FILE")
+            ));
         }
         if let Some(why) = &facts.against_load_data {
             self.refuse(LoadPath::Stream, why);
@@ -112,13 +115,13 @@ impl Objections {
             );
         }
         if options.server.no_triggers && facts.has_triggers {
-            self.refuse_sending(
-                "--no-triggers is for the direct path: rows that are sent run the triggers",
-            );
+            self.refuse_sending(&format!(
+                "{NO_TRIGGERS} is for the direct path: rows that are sent run the triggers"
+            ));
             if !options.server.replicas.named.is_empty() {
                 self.refuse(
                     LoadPath::Direct,
-                    "--no-triggers leaves the triggers of one server's table alone, and --replica names others",
+                    format!("{NO_TRIGGERS} leaves the triggers of one server's table alone, and {REPLICA} names others"),
                 );
             }
         }
@@ -188,7 +191,7 @@ pub(super) fn why(
 ) -> String {
     if path != LoadPath::Direct {
         return match options.path == path {
-            true => format!("--path {} asks for it", path.name()),
+            true => format!("{} asks for it", PATH.with(path.name())),
             false => Refused::sentences(refused).join("; "),
         };
     }
@@ -214,10 +217,10 @@ pub(super) fn why(
 
 /// Why rows cannot be added to those there by building the table anew.
 fn against_merging(facts: &Facts, options: &LoadOptions, rows: &RowsThere) -> Option<String> {
-    let rule = options.rows.on_duplicate.name();
+    let rule = ON_DUPLICATE.with(options.rows.on_duplicate.name());
     if facts.partitions.is_some() && options.rows.on_duplicate != OnDuplicate::Fail {
         return Some(format!(
-            "the table is not empty, and has partitions: --on-duplicate {rule} looks for rows that lose \
+            "the table is not empty, and has partitions: {rule} looks for rows that lose \
              before it is known which of these get rows"
         ));
     }
@@ -228,7 +231,7 @@ fn against_merging(facts: &Facts, options: &LoadOptions, rows: &RowsThere) -> Op
     }
     if options.rows.on_duplicate.replaces() && facts.is_referred_to {
         return Some(format!(
-            "the table is not empty, --on-duplicate {rule} takes rows out of it, and others may refer to \
+            "the table is not empty, {rule} takes rows out of it, and others may refer to \
              these"
         ));
     }
@@ -243,27 +246,32 @@ fn against_merging(facts: &Facts, options: &LoadOptions, rows: &RowsThere) -> Op
 /// Why a row that takes the place of another is not what INSERT .. ON DUPLICATE KEY UPDATE makes of
 /// that: it keeps what the input has no field for, and with a second unique key it may be refused.
 fn against_replacing_whole_rows(facts: &Facts, input: &Input) -> Option<String> {
+    let update = ON_DUPLICATE.with("update");
     if let Some(name) = &input.lacks {
         return Some(format!(
-            "--on-duplicate update keeps {name} of rows that are there, since the input has no field for \
+            "{update} keeps {name} of rows that are there, since the input has no field for \
              it: only INSERT does that"
         ));
     }
     let unique = facts.unique_keys;
-    (unique > 1).then(|| {
-        format!("--on-duplicate update of a table with {unique} unique keys is only had by INSERT")
-    })
+    (unique > 1)
+        .then(|| format!("{update} of a table with {unique} unique keys is only had by INSERT"))
 }
 
 /// The sentence for a table that has rows already; `was_swapped` if they are those of a load that
 /// was killed after its swap.
 pub fn not_empty(was_swapped: bool) -> String {
-    let said = if was_swapped {
-        "a load that was killed at its very end had put all its rows in; --mode replace would put this \
-         input's in their place"
+    let replace = MODE.with("replace");
+    if was_swapped {
+        format!(
+            "a load that was killed at its very end had put all its rows in; {replace} would put this \
+             input's in their place"
+        )
     } else {
-        "the table is not empty; --mode append adds the input's rows to those there, --mode replace puts \
-         them in their place"
-    };
-    said.to_owned()
+        format!(
+            "the table is not empty; {} adds the input's rows to those there, {replace} puts \
+             them in their place",
+            MODE.with("append")
+        )
+    }
 }

@@ -14,6 +14,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use face::option::MAP;
 use job::error::Error;
 use sources::COMPRESSED;
 
@@ -47,7 +48,9 @@ impl FileMap {
                 table: (!table.is_empty()).then(|| table.to_owned()),
             }),
             _ => Err(Error::Usage(format!(
-                "--map {typed} is not PATTERN=TABLE, as in --map 'ord*.csv=orders'"
+                "{} is not PATTERN=TABLE, as in {}",
+                MAP.with(typed),
+                MAP.with("'ord*.csv=orders'")
             ))),
         }
     }
@@ -105,7 +108,10 @@ pub fn tables_of(
         parts.push(Part { number, path: path.clone() });
     }
     if let Some(at) = is_used.iter().position(|used| !used) {
-        return Err(Error::Usage(format!("--map {}=..: no file matches", maps[at].pattern)));
+        return Err(Error::Usage(format!(
+            "{}: no file matches",
+            MAP.with(format!("{}=..", maps[at].pattern))
+        )));
     }
     let table = |table: String| {
         let parts = found.remove(&table).unwrap_or_default();
@@ -137,8 +143,9 @@ fn named(path: &Path, name: &str, database: &str) -> Result<(String, Number), Er
     let wrong = |what: &str| {
         let path = path.display();
         Err(Error::Usage(format!(
-            "{path}: {what}; --map PATTERN=TABLE names the table of such files, --map PATTERN= leaves \
-             them out"
+            "{path}: {what}; {} names the table of such files, {} leaves them out",
+            MAP.with("PATTERN=TABLE"),
+            MAP.with("PATTERN=")
         )))
     };
     let mut words: Vec<&str> = name.split('.').collect();
@@ -188,9 +195,10 @@ fn in_order(table: &str, mut parts: Vec<Part>) -> Result<Vec<PathBuf>, Error> {
     match wrong.filter(|_| !is_mapped) {
         Some(two) => Err(Error::Usage(format!(
             "{} and {} are both named after table {table}: parts of a table are numbered, as in \
-             {table}.1.csv, and --map PATTERN={table} takes files of any name",
+             {table}.1.csv, and {} takes files of any name",
             two[0].path.display(),
-            two[1].path.display()
+            two[1].path.display(),
+            MAP.with(format!("PATTERN={table}"))
         ))),
         None => Ok(parts.into_iter().map(|part| part.path).collect()),
     }

@@ -1,5 +1,6 @@
 //! All tables, looked at before anything is done to one of them.
 
+use face::option::{DDL, MAP};
 use sources::SourceExt as _;
 use std::collections::HashSet;
 use std::sync::mpsc::Sender;
@@ -288,10 +289,13 @@ pub(super) fn spelled(
     match missing.as_slice() {
         [] => Ok(names),
         missing => Err(Error::Usage(format!(
-            "{} not exist: {}; make them first, by --ddl FILE too, or say by --map PATTERN=TABLE where \
-             the rows of a file go, and by --map PATTERN= which files are none",
+            "{} not exist: {}; make them first, by {} too, or say by {} where \
+             the rows of a file go, and by {} which files are none",
             if missing.len() == 1 { "a table does" } else { "tables do" },
-            missing.join(", ")
+            missing.join(", "),
+            DDL.with("FILE"),
+            MAP.with("PATTERN=TABLE"),
+            MAP.with("PATTERN=")
         ))),
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use check::lines::{Asks, LineTable, LookedUp, Rule, key_of_lookup, shown};
 use encode::mapped::{GivenRow, LookedUpRows, Lookup, RowKeys, Wanted};
+use face::option::MEMORY;
 use job::error::Error;
 use job::options::LoadOptions;
 use server::Session;
@@ -57,7 +58,7 @@ fn look_up_in(
     })
     .map_err(|error| match held > most {
         true => Error::Usage(format!(
-            "{} has too many rows to look up in, for an eighth of the memory: it takes more --memory",
+            "{} has too many rows to look up in, for an eighth of the memory: it takes more {MEMORY}",
             lookup.table
         )),
         false => error.into(),

@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use face::option::ATOMIC;
 use schema::TableName;
 use sources::dump::Statement;
 use sql::{AlterTable, StatementKind, TableChange, Verb};
@@ -52,11 +53,10 @@ impl Conductor<'_, '_> {
                 ));
                 return self.once(statement);
             }
-            return Err(Error::Refused(
-                "--atomic keeps all tables apart until the end of the dump, and this statement \
-                 may need them: replay without --atomic"
-                    .to_owned(),
-            ));
+            return Err(Error::Refused(format!(
+                "{ATOMIC} keeps all tables apart until the end of the dump, and this statement \
+                 may need them: replay without {ATOMIC}"
+            )));
         }
         let (state, spot) = (self.state()?, self.spot);
         let fires_for = match step {
@@ -82,8 +82,8 @@ impl Conductor<'_, '_> {
         match verb == Verb::Replace && self.tables.have_checked_keys() {
             false => Ok(()),
             true => Err(Error::Refused(format!(
-                "--atomic adds foreign keys behind all rows, and REPLACE may change more than {table} by \
-                 them: replay without --atomic"
+                "{ATOMIC} adds foreign keys behind all rows, and REPLACE may change more than {table} by \
+                 them: replay without {ATOMIC}"
             ))),
         }
     }
@@ -93,8 +93,8 @@ impl Conductor<'_, '_> {
         match self.deferred.iter().any(|one| one.fires_for.as_ref() == Some(table)) {
             false => Ok(()),
             true => Err(Error::Refused(format!(
-                "--atomic makes triggers behind all rows, and these rows of {table} come behind one of \
-                 theirs: replay without --atomic"
+                "{ATOMIC} makes triggers behind all rows, and these rows of {table} come behind one of \
+                 theirs: replay without {ATOMIC}"
             ))),
         }
     }
@@ -166,8 +166,8 @@ impl Conductor<'_, '_> {
         let name = Naming { own, charset: state.charset(), is_lower }.decode(name)?;
         if self.has_database(&name)? {
             return Err(Error::Refused(format!(
-                "--atomic cannot take back that the database {name} was dropped: drop it before, or \
-                 replay without --atomic"
+                "{ATOMIC} cannot take back that the database {name} was dropped: drop it before, or \
+                 replay without {ATOMIC}"
             )));
         }
         self.once(statement)

@@ -1,5 +1,6 @@
 //! Rows: small runs at once, others to the crew.
 
+use face::option::ATOMIC;
 use job::pool;
 use schema::TableName;
 use server::Session;
@@ -373,7 +374,7 @@ fn behind_run(reader: SqlReader) -> Result<SqlReader, Error> {
 /// What `--atomic` cannot do.
 fn reads_under_atomic(table: &TableName) -> Error {
     Error::Refused(format!(
-        "--atomic keeps all tables apart until the end of the dump, and these rows of {table} read \
-         tables: replay without --atomic"
+        "{ATOMIC} keeps all tables apart until the end of the dump, and these rows of {table} read \
+         tables: replay without {ATOMIC}"
     ))
 }

@@ -1,5 +1,6 @@
 //! Rows of tables that the dump has not made.
 
+use face::option::ATOMIC;
 use schema::TableName;
 use server::Session;
 use server::identifier::quote_text;
@@ -17,7 +18,7 @@ impl Conductor<'_, '_> {
     pub(super) fn before_rows_of_others(&mut self, table: &TableName) -> Result<bool, Error> {
         if self.shared.options.atomic {
             return Err(Error::Refused(format!(
-                "--atomic: {table} is none of the tables that the dump makes, so that its rows \
+                "{ATOMIC}: {table} is none of the tables that the dump makes, so that its rows \
                  cannot be kept apart until the end"
             )));
         }

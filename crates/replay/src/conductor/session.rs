@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use face::option::ATOMIC;
 use schema::TableName;
 use server::identifier::quote_name;
 use sources::dump::{SqlReader, Statement};
@@ -75,11 +76,10 @@ impl Conductor<'_, '_> {
         if self.shared.options.atomic
             && self.state()?.written() != self.sessions.own.options().settings
         {
-            return Err(Error::Refused(
-                "--atomic keeps all tables apart until the end of the dump, which sets before some \
-                 of them what is written to the binary log: replay without --atomic"
-                    .to_owned(),
-            ));
+            return Err(Error::Refused(format!(
+                "{ATOMIC} keeps all tables apart until the end of the dump, which sets before some \
+                 of them what is written to the binary log: replay without {ATOMIC}"
+            )));
         }
         Ok(())
     }
@@ -87,11 +87,10 @@ impl Conductor<'_, '_> {
     /// Before a SET whose value may come from tables: they have their places.
     fn before_reading_tables(&mut self) -> Result<(), Error> {
         if self.shared.options.atomic && self.tables.pending().next().is_some() {
-            return Err(Error::Refused(
-                "--atomic keeps all tables apart until the end of the dump, and this statement \
-                 may read them: replay without --atomic"
-                    .to_owned(),
-            ));
+            return Err(Error::Refused(format!(
+                "{ATOMIC} keeps all tables apart until the end of the dump, and this statement \
+                 may read them: replay without {ATOMIC}"
+            )));
         }
         self.leave_tables();
         self.barrier()

@@ -18,6 +18,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use face::option::INTO;
 use sources::Dialect;
 use sources::dump::{SqlOptions, SqlReader};
 use sql::{StatementKind, Syntax, TokenKind, Tokens, quoted};
@@ -57,9 +58,10 @@ pub(super) fn is_dir(folder: &Folder) -> bool {
 pub(super) fn open_tab(folder: &Folder, names: &Names) -> Result<Dump, Error> {
     if names.into().is_none() {
         return Err(Error::Usage(format!(
-            "{} is {}, which does not say its database; give --into DATABASE",
+            "{} is {}, which does not say its database; give {}",
             folder.path.display(),
-            Kind::Tab
+            Kind::Tab,
+            INTO.with("DATABASE")
         )));
     }
     let mut plan = FolderPlan::new(names);

@@ -4,6 +4,7 @@
 //! again. So a replay that fails takes down what tells its finished tables apart from changed ones,
 //! and the next one looks.
 
+use face::option::FRESH;
 use schema::TableName;
 use server::identifier::{digest, quote_text};
 use server::{Session, catalog};
@@ -60,9 +61,13 @@ impl Journal {
         let names: Vec<TableName> = self.tables.keys().cloned().collect();
         let Some(changed) = names.iter().find(&mut is_changed) else {
             self.write(Line::Resumed)?;
-            let note = "the same replay failed before: it was gone on with, as the tables that it \
-                        had finished are unchanged since (--fresh begins anew)";
-            return Ok(self.goes_on().then(|| note.to_owned()));
+            let note = || {
+                format!(
+                    "the same replay failed before: it was gone on with, as the tables that it \
+                     had finished are unchanged since ({FRESH} begins anew)"
+                )
+            };
+            return Ok(self.goes_on().then(note));
         };
         // Of a table that the dump does not make there is one statement, which adds rows.
         let adds = |finished: &Finished| finished.from == finished.to && finished.rows > 0;
@@ -72,7 +77,7 @@ impl Journal {
                 "the replay before this one failed, after it had put rows into {name}, which the dump \
                  does not make; {changed} was changed since, or cannot be compared, so that nothing \
                  tells whether they are in still: take them out if they are, and give the same \
-                 command with --fresh, which begins anew"
+                 command with {FRESH}, which begins anew"
             )));
         }
         self.restart()?;

@@ -1,6 +1,7 @@
 //! Whether the input is sorted before it is loaded, and then the sorting of it.
 
 use encode::prepared::Prepared;
+use face::option::TEMP_DIR;
 use job::error::Error;
 use job::memory::LaneShares;
 use job::memory::Memory;
@@ -47,13 +48,15 @@ pub(crate) struct InputOrder {
 
 impl InputOrder {
     /// What the report says of it, if anything.
-    pub(crate) fn note(&self) -> Option<&'static str> {
+    pub(crate) fn note(&self) -> Option<String> {
         match (self.is_sorted, self.is_in_order) {
-            (true, _) => Some("rows came out of primary key order and were sorted first"),
-            (false, false) => Some(
-                "rows came out of primary key order and were sent so: memory or --temp-dir has no \
-                 room to sort them, or some get AUTO_INCREMENT values by their order",
-            ),
+            (true, _) => {
+                Some("rows came out of primary key order and were sorted first".to_owned())
+            }
+            (false, false) => Some(format!(
+                "rows came out of primary key order and were sent so: memory or {TEMP_DIR} has no \
+                 room to sort them, or some get AUTO_INCREMENT values by their order"
+            )),
             (false, true) => None,
         }
     }

@@ -9,6 +9,9 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use disk::failpoint;
+use face::option::{
+    CONNECT_TIMEOUT, GET_SERVER_PUBLIC_KEY, PASSWORD, SERVER_PUBLIC_KEY_PATH, SSL, SSL_CA, SSL_MODE,
+};
 use mysql::{Conn, DriverError, OptsBuilder};
 use secrecy::ExposeSecret;
 
@@ -63,7 +66,7 @@ pub(crate) fn connect(options: &ConnectOptions) -> Result<Conn> {
             Err(RecvTimeoutError::Timeout) if left.is_zero() => {
                 let seconds = limit.as_secs();
                 let message =
-                    format!("no answer within {seconds} s (--connect-timeout sets how long)");
+                    format!("no answer within {seconds} s ({CONNECT_TIMEOUT} sets how long)");
                 return Err(attempt.failed(message, None));
             }
             Err(RecvTimeoutError::Timeout) => options.interrupt.check()?,
@@ -71,10 +74,14 @@ pub(crate) fn connect(options: &ConnectOptions) -> Result<Conn> {
             // parsec if it is given no password.
             Err(RecvTimeoutError::Disconnected) => {
                 let message = match options.has_password() {
-                    true => "the server's answers make no sense",
-                    false => "the log-in broke off: the account may need a password (-p)",
+                    true => "the server's answers make no sense".to_owned(),
+                    false => {
+                        format!(
+                            "the log-in broke off: the account may need a password ({PASSWORD})"
+                        )
+                    }
                 };
-                return Err(attempt.failed(message.to_owned(), None));
+                return Err(attempt.failed(message, None));
             }
         }
     }
@@ -224,11 +231,14 @@ impl Attempt {
     }
 
     fn withheld_words(&self) -> String {
-        "the server asks for the account's password itself (caching_sha2_password), and its \
-             certificate is not verified, so it can be anybody: name its authority (--ssl-ca FILE; of \
-             MySQL's own certificates with --ssl-mode=VERIFY_CA), or have the password sent to whoever \
-             answers (--get-server-public-key)"
-            .to_owned()
+        format!(
+            "the server asks for the account's password itself (caching_sha2_password), and its \
+             certificate is not verified, so it can be anybody: name its authority ({}; of \
+             MySQL's own certificates with {}), or have the password sent to whoever \
+             answers ({GET_SERVER_PUBLIC_KEY})",
+            SSL_CA.with("FILE"),
+            SSL_MODE.with("VERIFY_CA")
+        )
     }
 
     fn words(&self, error: &mysql::Error) -> String {
@@ -237,11 +247,14 @@ impl Attempt {
             mysql::Error::IoError(e)
                 if e.kind() == std::io::ErrorKind::NotFound && self.options.keeps_keys_away() =>
             {
-                "the account's password would have to be sent to this server (caching_sha2_password), \
-                 and the connection is not encrypted: use TLS (--ssl, --ssl-ca FILE), or name the \
-                 server's key (--server-public-key-path FILE), or take it from whoever answers \
-                 (--get-server-public-key)"
-                    .to_owned()
+                format!(
+                    "the account's password would have to be sent to this server (caching_sha2_password), \
+                     and the connection is not encrypted: use TLS ({SSL}, {}), or name the \
+                     server's key ({}), or take it from whoever answers \
+                     ({GET_SERVER_PUBLIC_KEY})",
+                    SSL_CA.with("FILE"),
+                    SERVER_PUBLIC_KEY_PATH.with("FILE")
+                )
             }
             mysql::Error::DriverError(DriverError::UnknownAuthPlugin(name)) => unspoken(name),
             mysql::Error::DriverError(DriverError::CleartextPluginDisabled) => {
@@ -254,7 +267,7 @@ impl Attempt {
                 text.clone()
             }
             mysql::Error::DriverError(DriverError::ConnectTimeout | DriverError::Timeout) => {
-                "no answer in time (--connect-timeout sets how long)".to_owned()
+                format!("no answer in time ({CONNECT_TIMEOUT} sets how long)")
             }
             other => crate::error::driver_text(other),
         }
@@ -295,7 +308,7 @@ fn public_key(options: &ConnectOptions) -> Result<Option<PathBuf>> {
         return Ok(options.keeps_keys_away().then(PathBuf::new));
     };
     let named = |what: String| {
-        Error::Option(format!("--server-public-key-path names {}{what}", path.display()))
+        Error::Option(format!("{SERVER_PUBLIC_KEY_PATH} names {}{what}", path.display()))
     };
     let text = std::fs::read_to_string(path).map_err(|e| named(format!(": {e}")))?;
     if !text.contains("-----BEGIN PUBLIC KEY-----")

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use face::option::{DEFAULTS_FILE, SSL_CA};
 use mysql::{Compression, OptsBuilder};
 use secrecy::{ExposeSecret, SecretString};
 
@@ -259,8 +260,8 @@ impl ConnectOptions {
                 .map_err(|e| Error::Option(format!("{}: {e}", setting.place())))?,
             name @ ("ssl-capath" | "ssl-crl" | "ssl-crlpath" | "ssl-fp" | "ssl-fplist") => {
                 return Err(Error::Option(format!(
-                    "{}: {name} is not heeded by Inrush, which verifies certificates by --ssl-ca; \
-                     take it out, or leave the file out by --defaults-file",
+                    "{}: {name} is not heeded by Inrush, which verifies certificates by {SSL_CA}; \
+                     take it out, or leave the file out by {DEFAULTS_FILE}",
                     setting.place()
                 )));
             }

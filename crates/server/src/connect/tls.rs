@@ -23,6 +23,11 @@
 use std::error::Error as _;
 use std::path::{Path, PathBuf};
 
+use face::OptionName;
+use face::option::{
+    SKIP_SSL, SKIP_SSL_VERIFY_SERVER_CERT, SSL_CA, SSL_CERT, SSL_KEY, SSL_MODE,
+    SSL_VERIFY_SERVER_CERT,
+};
 use mysql::{ClientIdentity, SslOpts};
 use rustls::CertificateError;
 
@@ -152,14 +157,14 @@ impl TlsOptions {
             return if asked { Err(off_and_verified()) } else { Ok(None) };
         }
         if let Some(ca) = &self.ca {
-            read(ca, "--ssl-ca", "certificate")?;
+            read(ca, SSL_CA, "certificate")?;
         }
         let identity = match (&self.cert, &self.key) {
             (Some(cert), Some(key)) => {
-                read(cert, "--ssl-cert", "certificate")?;
-                if read(key, "--ssl-key", "private key")?.contains("ENCRYPTED") {
+                read(cert, SSL_CERT, "certificate")?;
+                if read(key, SSL_KEY, "private key")?.contains("ENCRYPTED") {
                     let message = format!(
-                        "--ssl-key names {}, which is encrypted: give one that is not \
+                        "{SSL_KEY} names {}, which is encrypted: give one that is not \
                          (openssl pkey -in FILE -out NEW)",
                         key.display()
                     );
@@ -168,7 +173,7 @@ impl TlsOptions {
                 Some(ClientIdentity::new(cert.clone(), key.clone()))
             }
             (None, None) => None,
-            _ => return Err(Error::Option("--ssl-cert and --ssl-key go together".to_owned())),
+            _ => return Err(Error::Option(format!("{SSL_CERT} and {SSL_KEY} go together"))),
         };
         let verify = self.verified(trust);
         Ok(Some(Tls {
@@ -206,19 +211,19 @@ impl TlsOptions {
         };
         format!(
             "{words}{unproven}; a password goes to another host only over a connection that is \
-             verified: name its authority by --ssl-ca FILE (of a certificate that nobody else has \
-             signed, itself), or take whoever answers for it by --skip-ssl-verify-server-cert"
+             verified: name its authority by {} (of a certificate that nobody else has \
+             signed, itself), or take whoever answers for it by {SKIP_SSL_VERIFY_SERVER_CERT}",
+            SSL_CA.with("FILE")
         )
     }
 
     /// Why a connection that was to be encrypted did not come about; None for other failures.
     pub(crate) fn failure(&self, error: &mysql::Error, host: &str) -> Option<String> {
         if let mysql::Error::DriverError(mysql::DriverError::TlsNotSupported) = error {
-            return Some(
+            return Some(format!(
                 "the server offers no encryption (TLS), and it was asked for; without it, \
-                 --skip-ssl, everything sent can be read and changed on the way"
-                    .to_owned(),
-            );
+                 {SKIP_SSL}, everything sent can be read and changed on the way"
+            ));
         }
         let (fault, text) = fault_of(error)?;
         Some(self.words(fault, &text, host))
@@ -227,7 +232,7 @@ impl TlsOptions {
     fn words(&self, error: Option<&rustls::Error>, text: &str, host: &str) -> String {
         let whom = match &self.ca {
             Some(ca) => format!("the authority in {} or a public one", ca.display()),
-            None => "a public authority; --ssl-ca FILE names another one".to_owned(),
+            None => format!("a public authority; {} names another one", SSL_CA.with("FILE")),
         };
         let Some(rustls::Error::InvalidCertificate(fault)) = error else {
             return format!("no encrypted connection (TLS) came about: {text}");
@@ -254,7 +259,8 @@ impl TlsOptions {
                 };
                 format!(
                     "the server's certificate is not made out to {host} but to {names}: connect by \
-                     a name it is made out to, or leave the name unverified by --ssl-mode=VERIFY_CA"
+                     a name it is made out to, or leave the name unverified by {}",
+                    SSL_MODE.with("VERIFY_CA")
                 )
             }
             other if is_an_authority(other) => format!(
@@ -309,15 +315,14 @@ fn plain_name(name: &str) -> &str {
 }
 
 fn off_and_verified() -> Error {
-    Error::Option(
-        "a connection in clear (--skip-ssl) has no certificate that could be verified \
-         (--ssl-verify-server-cert): take back one of them"
-            .to_owned(),
-    )
+    Error::Option(format!(
+        "a connection in clear ({SKIP_SSL}) has no certificate that could be verified \
+         ({SSL_VERIFY_SERVER_CERT}): take back one of them"
+    ))
 }
 
 /// The text of a file that `option` names, if it can hold a `what`: PEM, or DER, which is not text.
-fn read(path: &Path, option: &str, what: &str) -> Result<String> {
+fn read(path: &Path, option: OptionName, what: &str) -> Result<String> {
     let bytes = std::fs::read(path)
         .map_err(|e| Error::Option(format!("{option} names {}: {e}", path.display())))?;
     let text = String::from_utf8_lossy(&bytes).into_owned();

@@ -62,7 +62,7 @@ pub struct Rules {
     /// How a filled table takes another one's place.
     pub swap: Swap,
     /// Why not all rows go in by one transaction.
-    pub no_whole: Option<&'static str>,
+    pub no_whole: Option<String>,
     /// Why indexes of a table that is filled are not left for later.
     pub no_deferred_indexes: bool,
     /// The keyspaces of Vitess and their shards, as `SHOW VITESS_SHARDS` has them: `shop/-80`.
@@ -170,7 +170,8 @@ impl Rules {
             ),
             Swap::Never(why) => Some(format!("no table takes another's place: {why}")),
         });
-        sentences.extend(self.no_whole.map(|why| format!("no transaction of all rows: {why}")));
+        sentences
+            .extend(self.no_whole.as_ref().map(|why| format!("no transaction of all rows: {why}")));
         sentences.extend(self.notes.iter().cloned());
         sentences
     }

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use face::option::MODE;
+
 use crate::engine::{Kind, Limit, Rules, Swap};
 use crate::error::Result;
 use crate::session::Session;
@@ -178,10 +180,11 @@ fn polardb_x() -> Rules {
         swap: Swap::Never(
             "it has no CREATE TABLE .. LIKE of partitioned tables, and not every version renames several tables at once",
         ),
-        no_whole: Some(
-            "that one of all rows, with savepoints, holds there was not confirmed; --mode append adds rows \
+        no_whole: Some(format!(
+            "that one of all rows, with savepoints, holds there was not confirmed; {} adds rows \
              exactly once, in portions",
-        ),
+            MODE.with("append")
+        )),
         no_deferred_indexes: true,
         ..Rules::default()
     }

@@ -8,6 +8,8 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use face::option::REPLICA;
+
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::options::{ConnectOptions, Known, Protocol};
@@ -170,8 +172,9 @@ pub fn find(session: &mut Session, named: &[Replica], remarks: &mut Vec<String>)
             let name = replica.name();
             remarks.push(format!(
                 "the replica {name} is not waited for: the server names it, and whoever replicates \
-                 says what it is called, so a password does not go there; --replica {name} has the \
-                 load wait for it"
+                 says what it is called, so a password does not go there; {} has the \
+                 load wait for it",
+                REPLICA.with(name)
             ));
             continue;
         }
@@ -184,7 +187,8 @@ pub fn find(session: &mut Session, named: &[Replica], remarks: &mut Vec<String>)
                 let name = replica.name().to_owned();
                 remarks.push(format!(
                     "the replica {name} has stopped to replicate: the load does not wait for it \
-                     unless it starts again; --replica {name} would"
+                     unless it starts again; {} would",
+                    REPLICA.with(&name)
                 ));
                 found.push(replica);
             }
@@ -267,7 +271,8 @@ fn over_tcp(host: &str, port: u16, options: &ConnectOptions) -> ConnectOptions {
 /// Host and port of `HOST[:PORT]`.
 fn split(address: &str) -> Result<(&str, u16)> {
     let wrong = |what: &str| {
-        Error::Option(format!("--replica {address}: {what}, expected HOST:PORT or a socket's path"))
+        let replica = REPLICA.with(address);
+        Error::Option(format!("{replica}: {what}, expected HOST:PORT or a socket's path"))
     };
     let bracketed = address.strip_prefix('[').and_then(|rest| rest.split_once(']'));
     let (host, port) = match bracketed {

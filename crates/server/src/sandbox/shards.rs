@@ -16,6 +16,8 @@ use std::net::TcpListener;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use face::option::SHARDS;
+
 use super::{MIB, Sandbox, SandboxOptions, Status, default_buffer_pool, make_private_dir};
 use crate::error::{Error, Result};
 use crate::identifier::quote_text;
@@ -85,7 +87,8 @@ impl ShardSandbox {
     pub fn start(&self, count: usize) -> Result<Vec<ShardServer>> {
         if !(1..=SHARDS_MAX).contains(&count) {
             return Err(Error::Option(format!(
-                "--shards {count} is not between 1 and {SHARDS_MAX}"
+                "{} is not between 1 and {SHARDS_MAX}",
+                SHARDS.with(count)
             )));
         }
         let mut servers = self.servers()?;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use encode::partition::{Router, Unplaced};
 use encode::row_keys::KeyReader;
+use face::option::PATH;
 use job::position::PositionCursor;
 use sources::{Batch, Chunk, Error, Position, Reader, Result, Row, Rows, Source, Visit};
 
@@ -102,8 +103,8 @@ fn unplaced(why: Unplaced) -> String {
         Unplaced::NoPartition(None) => "goes to no partition".to_owned(),
         Unplaced::OutOfRange => "goes to no partition: the number is beyond 64 bits".to_owned(),
         Unplaced::Unknown(_) => {
-            "may go to any partition, which only the server knows: --path head has it tell"
-                .to_owned()
+            let head = PATH.with("head");
+            format!("may go to any partition, which only the server knows: {head} has it tell")
         }
     }
 }

@@ -6,6 +6,7 @@
 use std::time::{Duration, Instant};
 
 use encode::inspected::Inspected;
+use face::option::SHARD;
 use job::error::Error;
 use job::failpoint;
 use job::options::{LoadOptions, Mode};
@@ -214,8 +215,9 @@ impl Cleaner<'_> {
         let address = address.cloned().ok_or_else(|| Error::Pending {
             target: self.target(),
             what: format!(
-                "{server}, which has some of them, is none of the table's servers any more: --shard \
-                 {server}=HOST:PORT tells where it is"
+                "{server}, which has some of them, is none of the table's servers any more: {} \
+                 tells where it is",
+                SHARD.with(format!("{server}=HOST:PORT"))
             ),
         })?;
         Ok(Shard { address, ..then.clone() })

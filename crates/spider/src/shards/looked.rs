@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use encode::inspected::Inspected;
 use encode::partition;
+use face::option::{DUPLICATES, PATH, REJECTS_MAX, REPLICA, TIME_ZONE, TUNE, UNLOGGED};
 use job::error::Error;
 use job::options::{LoadOptions, LoadPath, Mode, RowOptions, ServerOptions};
 use job::report::{Report, ShardReport};
@@ -259,7 +260,7 @@ fn found(
     }
     let inspected = Inspected::new(target, options, source)?;
     let mut router = match options.server.through_head {
-        true => Err(vec!["--path head was asked for".to_owned()]),
+        true => Err(vec![format!("{} was asked for", PATH.with("head"))]),
         false => router(&target.table, &inspected),
     };
     let unreached = alike(target, connect, options, &map)?;
@@ -347,29 +348,42 @@ fn against(table: &Table, options: &LoadOptions, source: &dyn Source) -> Vec<Str
     let found = [
         (
             appends && options.path == LoadPath::Direct,
-            "rows are added to shards by a transaction: --path auto, stream or insert",
+            format!(
+                "rows are added to shards by a transaction: {}",
+                PATH.with_any(&["auto", "stream", "insert"])
+            ),
         ),
         (
             appends && options.server.unlogged,
-            "a branch of a transaction is in the shards' binary logs: without --unlogged",
+            format!("a branch of a transaction is in the shards' binary logs: without {UNLOGGED}"),
         ),
         (
             options.rows.rejects_max > 0 || options.rows.rejects_max_percent.is_some(),
-            "a load of shards takes no refused rows: --rejects-max 0",
+            format!("a load of shards takes no refused rows: {}", REJECTS_MAX.with(0)),
         ),
-        (options.rows.duplicates.is_some(), "a load of shards writes no --duplicates"),
-        (!options.server.replicas.named.is_empty(), "a load of shards takes no --replica"),
-        (options.server.tune.is_some(), "a load of shards sets no variables: without --tune"),
-        (options.input.selection.is_some(), "a job file's tables cannot be shards"),
-        (is_read_once, "only rows of files and pipes are taken apart"),
+        (options.rows.duplicates.is_some(), format!("a load of shards writes no {DUPLICATES}")),
+        (
+            !options.server.replicas.named.is_empty(),
+            format!("a load of shards takes no {REPLICA}"),
+        ),
+        (
+            options.server.tune.is_some(),
+            format!("a load of shards sets no variables: without {TUNE}"),
+        ),
+        (options.input.selection.is_some(), "a job file's tables cannot be shards".to_owned()),
+        (is_read_once, "only rows of files and pipes are taken apart".to_owned()),
         (
             appends && is_pipe,
-            "rows are added to shards once, which is told by their files, and a pipe is none: write it to a file",
+            "rows are added to shards once, which is told by their files, and a pipe is none: write it to a file"
+                .to_owned(),
         ),
-        (!table.triggers.is_empty(), "the head's triggers would not run: the rows do not pass it"),
-        (table.kind != TableKind::Base, "it is no plain table"),
+        (
+            !table.triggers.is_empty(),
+            "the head's triggers would not run: the rows do not pass it".to_owned(),
+        ),
+        (table.kind != TableKind::Base, "it is no plain table".to_owned()),
     ];
-    found.into_iter().filter(|(is_so, _)| *is_so).map(|(_, why)| why.to_owned()).collect()
+    found.into_iter().filter(|(is_so, _)| *is_so).map(|(_, why)| why).collect()
 }
 
 /// Why a server takes no rows, by its variables that say so.
@@ -433,7 +447,7 @@ fn time_zone(
         let there = row.text(1)?;
         if there != system {
             return Err(Error::Usage(format!(
-                "clocks of the head show {system}, those of {} {there}: say by --time-zone what the input's do",
+                "clocks of the head show {system}, those of {} {there}: say by {TIME_ZONE} what the input's do",
                 shard.server
             )));
         }

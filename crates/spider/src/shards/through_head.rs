@@ -12,6 +12,7 @@
 use encode::input;
 use encode::inspected::Inspected;
 use encode::prepared::Prepared;
+use face::option::{MODE, ON_DUPLICATE, PATH};
 use job::error::Error;
 use job::failpoint;
 use job::options::{LoadOptions, LoadPath, Mode, OnDuplicate, ResourceLimits, WithOthers};
@@ -46,33 +47,44 @@ pub(crate) struct HeadWay {
 pub(super) fn against(table: &Table, options: &LoadOptions, is_reached: bool) -> Vec<String> {
     let appends = options.mode == Mode::Append;
     let is_float = |column: &Column| matches!(column.sql_type, SqlType::Float { .. });
+    let replace = MODE.with("replace");
     let found = [
         (
             appends && !is_reached,
-            "rows are not added through the head to shards that are not reached, where a server that goes down \
-             would leave a part of them: --mode replace with all rows puts a new table in its place",
+            format!(
+                "rows are not added through the head to shards that are not reached, where a server that goes down \
+                 would leave a part of them: {replace} with all rows puts a new table in its place"
+            ),
         ),
         (
             appends && table.columns.iter().any(|column| column.auto_increment),
-            "rows that go through the head are added from a new table, which would give other AUTO_INCREMENT \
-             numbers: --mode replace with all rows puts a new table in its place",
+            format!(
+                "rows that go through the head are added from a new table, which would give other AUTO_INCREMENT \
+                 numbers: {replace} with all rows puts a new table in its place"
+            ),
         ),
         (
             table.columns.iter().any(is_float),
             "the head gives FLOAT values to its shards by a function to_float, which they lack, and which keeps \
-             six digits behind the point: DOUBLE goes as it is",
+             six digits behind the point: DOUBLE goes as it is"
+                .to_owned(),
         ),
         (
             !matches!(options.path, LoadPath::Auto | LoadPath::Insert),
-            "rows go through the head by INSERT only: --path auto or insert",
+            format!(
+                "rows go through the head by INSERT only: {}",
+                PATH.with_any(&["auto", "insert"])
+            ),
         ),
         (
             options.rows.on_duplicate != OnDuplicate::Fail,
-            "through the head it cannot be told which rows were left out for others with their keys: \
-             --on-duplicate fail",
+            format!(
+                "through the head it cannot be told which rows were left out for others with their keys: {}",
+                ON_DUPLICATE.with("fail")
+            ),
         ),
     ];
-    found.into_iter().filter(|(is_so, _)| *is_so).map(|(_, why)| why.to_owned()).collect()
+    found.into_iter().filter(|(is_so, _)| *is_so).map(|(_, why)| why).collect()
 }
 
 /// Why rows go there, in a sentence.

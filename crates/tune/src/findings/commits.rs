@@ -1,5 +1,7 @@
 //! Whom each commit waits for: the binary log, replicas, a cluster.
 
+use face::option::{BATCH_BYTES, BATCH_ROWS, MAX_LAG, MAX_RATE, REPLICA};
+
 use crate::facts::Facts;
 use crate::finding::{Finding, Weight};
 
@@ -16,7 +18,7 @@ fn galera(facts: &Facts) -> Option<Finding> {
         let why = "each transaction is sent to all nodes when it commits, and waits until they can take it; one \
                    larger than wsrep_max_ws_size is refused";
         Finding::new(Weight::Heavy, "Galera", "wsrep_on", why)
-            .how("inrush load sends rows in transactions of some megabytes there; --max-rate leaves room for others")
+            .how(format!("inrush load sends rows in transactions of some megabytes there; {MAX_RATE} leaves room for others"))
     })
 }
 
@@ -26,7 +28,9 @@ fn semi_sync(facts: &Facts) -> Option<Finding> {
     Some(
         Finding::new(Weight::Heavy, what, "ON", why)
             .risk("without it a primary that is lost takes with it what replicas have not got yet")
-            .how("larger transactions: --batch-rows, --batch-bytes; off only where nobody counts on it"),
+            .how(format!(
+                "larger transactions: {BATCH_ROWS}, {BATCH_BYTES}; off only where nobody counts on it"
+            )),
     )
 }
 
@@ -35,7 +39,9 @@ fn replicas(facts: &Facts) -> Option<Finding> {
     (!names.is_empty()).then(|| {
         let why = "they apply what a load commits once more, mostly one after the other, and come behind";
         Finding::new(Weight::Medium, "replicas", names.join(", "), why)
-            .how("inrush load waits for replicas that are behind: --max-lag; --replica has them build the file too")
+            .how(format!(
+                "inrush load waits for replicas that are behind: {MAX_LAG}; {REPLICA} has them build the file too"
+            ))
     })
 }
 

@@ -1,5 +1,8 @@
 //! Settings by which data can be lost: told as what they are, however fast they make a load.
 
+use face::call;
+use face::option::TUNE;
+
 use crate::facts::Facts;
 use crate::finding::{Finding, Weight};
 
@@ -89,7 +92,8 @@ fn commit(facts: &Facts) -> Option<Finding> {
             .better("1, and 2 while a load runs")
             .risk(risk)
             .how(format!(
-                "SET GLOBAL {WHAT}=1, and the same in my.cnf; inrush load --tune=relaxed for loads"
+                "SET GLOBAL {WHAT}=1, and the same in my.cnf; {} for loads",
+                call("load", TUNE.with("relaxed"))
             )),
     )
 }

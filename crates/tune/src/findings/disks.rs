@@ -1,6 +1,7 @@
 //! What the server's files are on.
 
 use disk::size::show;
+use face::option::{BATCH_BYTES, BATCH_ROWS, TUNE};
 
 use crate::facts::Facts;
 use crate::finding::{Finding, Weight};
@@ -36,7 +37,10 @@ fn speed(facts: &Facts) -> Option<Finding> {
     let why = "a commit waits for the first, and no load is faster than the second; both measured just now";
     let finding = Finding::new(weight, "disk of the data directory", now, why);
     Some(if is_slow {
-        finding.how("fewer, larger transactions: --batch-rows, --batch-bytes; or --tune=relaxed")
+        finding.how(format!(
+            "fewer, larger transactions: {BATCH_ROWS}, {BATCH_BYTES}; or {}",
+            TUNE.with("relaxed")
+        ))
     } else {
         finding
     })

@@ -1,5 +1,8 @@
 //! Variables that should be something else.
 
+use face::call;
+use face::option::TUNE;
+
 use crate::class::Class;
 use crate::facts::Facts;
 use crate::finding::Finding;
@@ -14,6 +17,8 @@ pub(super) fn found(facts: &Facts) -> Vec<Finding> {
 fn of(variable: &Variable, facts: &Facts) -> Option<Finding> {
     let (now, better) = (variable.now(facts)?, variable.better(facts)?);
     let risk = if variable.cost.is_empty() { variable.class.risk() } else { variable.cost };
+    let faster = variable.faster.map_or(String::new(), |faster| format!("; {}", faster()));
+    let risk = format!("{risk}{faster}");
     let mut finding = Finding::new(variable.weight, variable.name, now, variable.why).risk(risk);
     finding.class = (variable.used != Use::Advise).then_some(variable.class);
     let better = match variable.used {
@@ -35,8 +40,10 @@ fn how(finding: Finding, variable: &Variable, facts: &Facts) -> Finding {
     }
     let finding = match (variable.used, variable.class) {
         (Use::Advise, _) => finding,
-        (_, class) => finding
-            .how(format!("inrush load --tune={class} sets it for the load, and puts it back")),
+        (_, class) => finding.how(format!(
+            "{} sets it for the load, and puts it back",
+            call("load", TUNE.with(class))
+        )),
     };
     let finding = match facts.may_set() {
         true => finding,

@@ -1,5 +1,7 @@
 //! What is in the way of the fastest path, for all tables of the server.
 
+use face::call;
+use face::option::{REPLICA, UNLOGGED};
 use server::Unsupported;
 
 use crate::facts::Facts;
@@ -18,15 +20,16 @@ fn of(reason: &Unsupported) -> Option<Finding> {
         Unsupported::Checksum(_) | Unsupported::Privileges(_) | Unsupported::PageSize(_) => {
             return None;
         }
-        Unsupported::BinaryLog => {
-            "inrush load --unlogged, where replicas and point-in-time recovery may lack the rows; \
-             --replica for each replica"
-        }
-        Unsupported::Replicas(_) => "inrush load --replica for each of them",
+        Unsupported::BinaryLog => format!(
+            "{}, where replicas and point-in-time recovery may lack the rows; {REPLICA} for each \
+             replica",
+            call("load", UNLOGGED)
+        ),
+        Unsupported::Replicas(_) => format!("{} for each of them", call("load", REPLICA)),
         Unsupported::SharedTablespace => {
-            "SET GLOBAL innodb_file_per_table=ON, and the same in my.cnf"
+            "SET GLOBAL innodb_file_per_table=ON, and the same in my.cnf".to_owned()
         }
-        _ => "",
+        _ => String::new(),
     };
     let why =
         "on the direct path a finished file takes the place of rows that are sent: times as fast";

@@ -1,5 +1,6 @@
 //! xz, by liblzma.
 
+use face::option::MEMORY;
 use liblzma::stream::{Action, Error, Status, Stream};
 
 use super::{Codec, Feed, Problem, Step};
@@ -18,7 +19,7 @@ impl Xz {
     fn problem(&self, error: Error) -> Problem {
         match error {
             Error::MemLimit => Problem::Memory(format!(
-                "made so that unpacking takes more than {} bytes of memory; give more --memory, \
+                "made so that unpacking takes more than {} bytes of memory; give more {MEMORY}, \
                  or unpack it first",
                 self.memory_bytes_max
             )),

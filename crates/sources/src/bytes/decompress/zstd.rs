@@ -1,5 +1,6 @@
 //! zstd, by the C library.
 
+use face::option::MEMORY;
 use zstd::stream::raw::{DParameter, Decoder, Operation};
 
 use super::{Codec, Feed, Problem, Step};
@@ -38,7 +39,7 @@ impl Codec for Zstd {
             if text.contains("too much memory") {
                 return Problem::Memory(format!(
                     "made with a window of more than {} bytes (zstd --long or --ultra does that); \
-                     give more --memory, or unpack it first",
+                     give more {MEMORY}, or unpack it first",
                     self.window_bytes_max
                 ));
             }

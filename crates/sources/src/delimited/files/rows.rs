@@ -1,5 +1,6 @@
 //! Whether a file has rows: one that has text and no row is read otherwise than it was written.
 
+use face::option::{LINES_STARTING_BY, LINES_TERMINATED_BY, SKIP_LINES};
 use memchr::memmem;
 
 use super::SourceOptions;
@@ -57,13 +58,13 @@ impl OpenFile {
     fn no_rows(&self, dialect: &Dialect, options: &SourceOptions) -> Option<String> {
         if self.has_text {
             let prefix = dialect.lines_starting_by.escape_ascii();
-            return Some(format!("no line has the text of --lines-starting-by, {prefix}"));
+            return Some(format!("no line has the text of {LINES_STARTING_BY}, {prefix}"));
         }
         if let Some(seen) = other_line_end(&self.preamble, dialect) {
             return Some(match dialect.any_newline {
                 true => format!("the file ends lines in {seen}, but LF or CR LF is expected"),
                 false => format!(
-                    "the file ends lines in {seen}, but --lines-terminated-by is {}",
+                    "the file ends lines in {seen}, but {LINES_TERMINATED_BY} is {}",
                     dialect.lines_terminated_by.escape_ascii()
                 ),
             });
@@ -72,10 +73,10 @@ impl OpenFile {
         let noun = if lines == 1 { "line" } else { "lines" };
         match (options.header, skipped) {
             _ if lines < skipped => {
-                Some(format!("the file has {lines} {noun}, and --skip-lines leaves out {skipped}"))
+                Some(format!("the file has {lines} {noun}, and {SKIP_LINES} leaves out {skipped}"))
             }
             (true, _) | (false, 1) => None,
-            (false, _) => Some(format!("--skip-lines leaves out all {lines} {noun} of the file")),
+            (false, _) => Some(format!("{SKIP_LINES} leaves out all {lines} {noun} of the file")),
         }
     }
 }

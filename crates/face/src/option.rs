@@ -1,0 +1,57 @@
+//! All options of ours that messages of libraries name. A test of the program compares them with its commands.
+
+use super::{Form, OptionName};
+
+macro_rules! options {
+    ($($form:ident { $($option:ident $name:literal $($typed:literal)?,)* })*) => {
+        $($(
+            #[doc = concat!("`--", $name, "`.")]
+            pub const $option: OptionName =
+                OptionName { name: $name, typed: typed!($name $($typed)?), form: Form::$form };
+        )*)*
+        /// Each of them.
+        pub const ALL: &[OptionName] = &[$($($option),*),*];
+    };
+}
+
+macro_rules! typed {
+    ($name:literal) => {
+        concat!("--", $name)
+    };
+    ($name:literal $typed:literal) => {
+        $typed
+    };
+}
+
+// Each with its name, and what messages of the program say in place of `--name`.
+options! {
+    Flag {
+        ALLOW_EMPTY "allow-empty", ATOMIC "atomic", CREATE "create", EACH "each", FORCE "force",
+        FRESH "fresh", GET_SERVER_PUBLIC_KEY "get-server-public-key",
+        IGNORE_UNKNOWN_COLUMNS "ignore-unknown-columns", JSON "json",
+        NO_FOREIGN_KEY_CHECKS "no-foreign-key-checks", NO_TRIGGERS "no-triggers", PARTIAL "partial",
+        QUIET "quiet", RESTORE "restore", SKIP_SSL "skip-ssl",
+        SKIP_SSL_VERIFY_SERVER_CERT "skip-ssl-verify-server-cert", SSL "ssl",
+        SSL_VERIFY_SERVER_CERT "ssl-verify-server-cert", UNLOGGED "unlogged", VERBOSE "verbose",
+    }
+    Value {
+        BATCH_BYTES "batch-bytes", BATCH_ROWS "batch-rows", CHARSET "charset",
+        COLLATION "collation", COLUMNS "columns", CONNECT_TIMEOUT "connect-timeout",
+        CONNECTIONS "connections", DDL "ddl", DEFAULTS_FILE "defaults-file", DIALECT "dialect",
+        DUPLICATES "duplicates", EXCLUDE "exclude", FIELDS_ESCAPED_BY "fields-escaped-by",
+        FIELDS_TERMINATED_BY "fields-terminated-by", FORMAT_OF "format-of", INTO "into",
+        LINES_STARTING_BY "lines-starting-by", LINES_TERMINATED_BY "lines-terminated-by",
+        LOCK_WAIT "lock-wait", MAP "map", MAX_LAG "max-lag", MAX_RATE "max-rate",
+        MAX_WRITE_BLOCK "max-write-block", MEMORY "memory", MODE "mode", NULL_TOKEN "null-token",
+        ON_DUPLICATE "on-duplicate", OUTPUT "output" "-o", PASSWORD "password" "-p", PATH "path",
+        REJECTS "rejects", REJECTS_MAX "rejects-max", REPLICA "replica", REPORT "report",
+        SANDBOX "sandbox", SERVER_PUBLIC_KEY_PATH "server-public-key-path", SET "set",
+        SHARD "shard", SHARDS "shards", SKIP_LINES "skip-lines", SPLIT_ROWS "split-rows",
+        SPLIT_SIZE "split-size", SQL_MODE "sql-mode", SSL_CA "ssl-ca", SSL_CERT "ssl-cert",
+        SSL_KEY "ssl-key", STATE_DIR "state-dir", TABLES "tables", TEMP_DIR "temp-dir",
+        THREADS "threads", TIME_ZONE "time-zone", TYPES "types", WHERE "where",
+    }
+    Joined {
+        SSL_MODE "ssl-mode", TUNE "tune",
+    }
+}
