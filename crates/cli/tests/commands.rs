@@ -3,6 +3,7 @@
 mod bench;
 mod checked;
 mod command_line;
+mod documented;
 mod exported;
 mod feedback;
 mod inspect;

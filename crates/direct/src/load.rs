@@ -1,7 +1,7 @@
 //! The direct path: build the tablespace, have the server adopt it, swap it in.
 //!
 //! Step by step, each between two journal lines: inspect, shadow ([`prepare`](crate::prepare)), rows, indexes, verify
-//! ([`build`]), import ([`Unplaced::import`]), publish. docs/journal.md says what a crash in each
+//! ([`build`]), import ([`Unplaced::import`]), publish. docs/reference/journal.md says what a crash in each
 //! leaves. Between these calls the connections may work at other targets.
 
 use std::collections::HashMap;

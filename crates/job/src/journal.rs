@@ -4,7 +4,7 @@
 //! something is published, and when the job begins and ends: a power cut takes of the others what the
 //! system has not written by itself, which it does within half a minute. Were each synced, a build would
 //! wait for the sync of the table that is imported beside it. The table's state is never read from here:
-//! names and locks on the server decide what a killed load left (see docs/journal.md); the journal says
+//! names and locks on the server decide what a killed load left (see docs/reference/journal.md); the journal says
 //! what was being done.
 
 use std::ffi::{OsStr, OsString};

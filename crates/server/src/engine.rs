@@ -11,7 +11,7 @@
 //! | NDB | the table's engine | MySQL manual, limits relating to transaction handling |
 //!
 //! Limits that a server tells are read of it. What was not confirmed by one of these is taken to be so
-//! that nothing can be lost: the way is refused. `docs/engines.md` says which engine anybody has run.
+//! that nothing can be lost: the way is refused. `docs/reference/engines.md` says which engine anybody has run.
 
 mod rules;
 

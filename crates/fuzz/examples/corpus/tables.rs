@@ -152,7 +152,7 @@ fn set(page: usize, offset: usize, number: &'static [u8]) -> impl Fn(&mut [u8]) 
 }
 
 /// Pages: 0 the header and extents, 1 the change buffer's bitmap, 2 segments, 3 the root of the
-/// clustered index. Offsets are those of `docs/format.md`.
+/// clustered index. Offsets are those of `docs/reference/format.md`.
 pub(crate) fn spaces() -> Inputs {
     let all = T_IBD.len() / PAGE_SIZE;
     vec![

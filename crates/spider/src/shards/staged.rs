@@ -8,7 +8,7 @@
 //! ```
 //!
 //! What a server that goes down leaves half done is in the new tables, which are removed. Spider's own
-//! transaction (spider_internal_xa) would not do: docs/sharding.md says what was measured.
+//! transaction (spider_internal_xa) would not do: docs/reference/sharding.md says what was measured.
 
 use std::time::Duration;
 

@@ -3,7 +3,7 @@
 //! fails; what the engine would do without a word is noted ([`StandIn::broken`](super::StandIn::broken)).
 //!
 //! Nobody has compared these with the engines, but for Galera and Group Replication: they are the
-//! engines' documentation and sources, as `docs/engines.md` cites them.
+//! engines' documentation and sources, as `docs/reference/engines.md` cites them.
 
 use super::answers::{Learned, learned, learned_of_mysql};
 use super::shared::held;

@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod base_tables;
+mod docs;
 mod imports;
 mod licences;
 mod options;
