@@ -1,12 +1,13 @@
 //! The command line as it is typed.
 //!
 //! Client options are those of the mariadb client, so `-h` is the host and help
-//! is `--help`; field options are those of LOAD DATA.
+//! is `--help`, all of it `--help-all`; field options are those of LOAD DATA.
 
 mod export;
 mod format;
 mod given;
 mod guessed;
+mod help;
 mod job;
 mod jobs;
 mod replay;
@@ -25,6 +26,7 @@ pub(crate) use self::export::{CompressionArg, ExportArgs, FileFormatArg, WayArg}
 pub(crate) use self::format::FormatArgs;
 pub(crate) use self::given::is_typed;
 pub(crate) use self::guessed::GuessedArgs;
+pub(crate) use self::help::HelpArgs;
 pub(crate) use self::job::{JobAction, JobArgs, JobInitArgs};
 pub(crate) use self::jobs::{JobsAction, JobsArgs, ResumeArgs};
 pub(crate) use self::replay::{AsArg, ReplayArgs};
@@ -36,9 +38,12 @@ pub(crate) use self::written::WrittenArgs;
 #[command(name = "inrush", version, disable_help_flag = true, disable_help_subcommand = true)]
 #[command(args_override_self = true)]
 pub(crate) struct Cli {
-    /// Print help.
-    #[arg(long, global = true, action = clap::ArgAction::Help)]
+    /// Print the common options.
+    #[arg(long, global = true, action = clap::ArgAction::HelpShort)]
     help: Option<bool>,
+    /// Print all options.
+    #[arg(long, global = true, action = clap::ArgAction::HelpLong)]
+    help_all: Option<bool>,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -59,81 +64,95 @@ impl Cli {
     ) -> Result<Cli, Failure> {
         refuse_password(&arguments)?;
         let (arguments, given) = given::with_given(expand(arguments)?)?;
-        parse(arguments, &given)
+        parse(help::command(&arguments), arguments, &given)
     }
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Load delimited files into a table.
+    /// Load files into a table, or into the tables of a database.
     Load(Box<LoadArgs>),
-    /// Say what load would do and why; changes nothing.
+    /// Show how a load would run, and why; changes nothing.
     Plan(Box<LoadArgs>),
-    /// Say all that is wrong with the rows of files, judged against a table; loads nothing.
+    /// Find all bad rows of files; loads nothing.
     Check(Box<LoadArgs>),
-    /// Say whether a table holds exactly the rows of files, and which differ; changes nothing.
+    /// Compare a table with the rows of files; changes nothing.
     Verify(Box<LoadArgs>),
     /// Print a job file to begin with, or the schema of job files.
     Job(JobArgs),
-    /// Go on with a load that was killed or failed.
+    /// Continue a load that failed or was killed.
     Resume(ResumeArgs),
-    /// List the loads that ran here, and what became of them.
+    /// List loads, show their steps, or remove their journals.
     Jobs(JobsArgs),
-    /// Replay a SQL dump in parallel, its rows by the fastest path.
+    /// Load a SQL dump in parallel.
     Replay(Box<ReplayArgs>),
-    /// Write the rows of a table or view to files: the way back.
+    /// Write the rows of a table or view to files.
     Export(Box<ExportArgs>),
-    /// Say what of a server, its machine and its disks slows loads down, or is dangerous; changes nothing.
+    /// Find server settings that slow loads down or are dangerous; changes nothing.
     Doctor(Box<DoctorArgs>),
-    /// Set variables of a server for loads, say what is set, or put it back.
+    /// Set variables of a server for loads, show them, or restore them.
     Tune(Box<TuneArgs>),
-    /// Guess what files hold: print a CREATE TABLE and the command that loads them.
+    /// Guess the format of files; print a CREATE TABLE and a load command.
     Sniff(Box<SniffArgs>),
-    /// Show what is in a tablespace file.
+    /// Show the contents of a tablespace file.
     Inspect(InspectArgs),
-    /// The private server that is used when none is given.
+    /// Manage the private server that is used when no other is named.
     Sandbox(SandboxArgs),
-    /// Benchmarks, each beside the server's own way: a program of their own, inrush-bench.
+    /// Run benchmarks (the program inrush-bench).
     Bench(BenchArgs),
+    /// Print the full help of a command, or its man page.
+    Help(HelpArgs),
 }
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct LoadArgs {
-    /// Files to load, in this order: plain, gzip, zstd, lz4, bzip2 or xz; - is stdin; quoted
-    /// patterns with * ? [ ] stand for the files that match. With --into DB also folders.
+    /// Files to load, in this order; - reads standard input.
+    ///
+    /// Compressed files are read as they are: gzip, zstd, lz4, bzip2, xz. A quoted pattern with * ? [ ] stands for
+    /// the files that match. With --into DB also folders.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// Job file that declares the load: the files, how they are read, and what of each line goes to which
-    /// table. Other options, and files, count more than what it says.
+    /// Job file (TOML) that declares the load.
+    ///
+    /// Files and options that are typed override the job file.
     #[arg(short = 'c', long, value_name = "JOB.toml")]
     pub(crate) job: Option<PathBuf>,
-    /// The table to load into; or the database, whose tables the files go to by their names
-    /// (orders.csv, shop.orders.tbl, orders.0001.csv.zst): all tables at once, or none.
+    /// Table, or database whose tables the files belong to.
+    ///
+    /// Files of a database go to tables by their names: orders.csv, shop.orders.tbl, orders.0001.csv.zst. All tables
+    /// are published at once, or none.
     #[arg(long, value_name = "DB.TABLE|DB")]
     pub(crate) into: String,
-    /// With --into DB: files whose names match PATTERN (* and ? stand for anything) go to TABLE; with
-    /// no TABLE they are left out; may be given several times, the first that matches counts.
+    /// Files that match PATTERN go to TABLE (with --into DB).
+    ///
+    /// The pattern takes * and ?. Files of a pattern without TABLE are skipped. The option may be repeated; the first
+    /// match counts.
     #[arg(long, value_name = "PATTERN=TABLE")]
     pub(crate) map: Vec<String>,
-    /// With --into DB: load each table for itself, one after the other, not all or none: for tables
-    /// that cannot be published at once with others.
+    /// Publish each table by itself, not all or none (with --into DB).
+    ///
+    /// Some tables cannot be published together with others: this option loads them one after the other.
     #[arg(long, conflicts_with = "atomic")]
     pub(crate) each: bool,
-    /// SQL file whose CREATE TABLE makes the table when it is missing; with --into DB each table that files
-    /// go to.
+    /// SQL file whose CREATE TABLE creates a missing table.
+    ///
+    /// With --into DB each table that files go to is created.
     #[arg(long, value_name = "FILE")]
     pub(crate) ddl: Option<PathBuf>,
-    /// Make the table, if it is missing, by what sniff would print: dialect, header, character set
-    /// and types are guessed from the files where options do not say them.
+    /// Create a missing table as `inrush sniff` guesses it.
+    ///
+    /// Dialect, header, character set and types are guessed from the files, unless options give them.
     #[arg(long, conflicts_with = "ddl")]
     pub(crate) create: bool,
-    /// insert wants an empty table; append adds rows; replace swaps all rows for the input's.
+    /// Treatment of rows that are in the table.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) mode: ModeArg,
-    /// Way into the server.
+    /// Method of loading.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) path: PathArg,
-    /// Have appended rows become visible all at once: one connection, one transaction.
+    /// Make appended rows visible all at once.
+    ///
+    /// One connection sends all rows in one transaction.
     #[arg(long)]
     pub(crate) atomic: bool,
     #[command(flatten)]
@@ -142,88 +161,109 @@ pub(crate) struct LoadArgs {
     pub(crate) written: WrittenArgs,
     #[command(flatten)]
     pub(crate) guessed: GuessedArgs,
-    /// File that gets the refused rows; FILE.reasons.jsonl says why. With --into DB a folder, for a
-    /// file of each table.
+    /// File for rejected rows; FILE.reasons.jsonl says why.
+    ///
+    /// With --into DB a folder, with a file for each table.
     #[arg(long, value_name = "FILE")]
     pub(crate) rejects: Option<PathBuf>,
-    /// Refused rows that are tolerated, of each table; with one more the load fails. With % so many of a
-    /// hundred, which is judged when all rows are read, and before any is published.
+    /// Rejected rows that each table tolerates, as 100 or 1%.
+    ///
+    /// One more rejected row fails the load. A percentage is judged when all rows are read, before any is published.
     #[arg(long, value_name = "N|N%", default_value = "0", allow_negative_numbers = true)]
     pub(crate) rejects_max: String,
-    /// Have --mode replace keep the table's next AUTO_INCREMENT number. Without it numbers begin as after TRUNCATE.
+    /// Keep the table's next AUTO_INCREMENT number (with --mode replace).
+    ///
+    /// Without this option numbers start again, as after TRUNCATE.
     #[arg(long)]
     pub(crate) keep_auto_increment: bool,
-    /// Take a file that has text and no row for an empty one; and have --mode replace empty the table where
-    /// the input has no rows, or refused ones only.
+    /// Accept input without rows.
+    ///
+    /// A file with text and no row counts as empty. With --mode replace, input without rows empties the table, also
+    /// when all its rows are rejected.
     #[arg(long)]
     pub(crate) allow_empty: bool,
-    /// What becomes of rows that have a primary or unique key in common, in input order.
+    /// Treatment of rows with equal keys, in input order.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) on_duplicate: OnDuplicateArg,
-    /// Write rows left out as duplicates here, as they are; FILE.reasons.jsonl says to which row each lost.
+    /// File for rows that are skipped as duplicates.
+    ///
+    /// FILE.reasons.jsonl names the row that each one lost to.
     #[arg(long, value_name = "FILE")]
     pub(crate) duplicates: Option<PathBuf>,
-    /// Threads [default: one a core].
+    /// Threads [default: one per core].
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) threads: Option<usize>,
-    /// Memory of the whole program, as 512M or 4G [default: a quarter of the machine's].
+    /// Memory of the program, as 512M or 4G [default: a quarter of the machine].
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory: Option<String>,
-    /// How much of a file built for IMPORT is left to the page cache until then, and not written to
-    /// the disk before [default: half of the memory that is free beyond --memory].
+    /// Bytes of a built file that stay in the page cache until IMPORT.
+    ///
+    /// The rest is written to disk early [default: half of the memory that is free beyond --memory].
     #[arg(long, value_name = "SIZE")]
     pub(crate) page_cache: Option<String>,
-    /// Keep the load out of the server's binary log, which opens the direct path there: replicas and
-    /// point-in-time recovery will lack the rows.
+    /// Leave the load out of the server's binary log.
+    ///
+    /// A server with a binary log then accepts the direct path. Replicas and point-in-time recovery lack the rows.
     #[arg(long)]
     pub(crate) unlogged: bool,
-    /// Publish a table that was built without reading it back from the server first, which compares its
-    /// rows with those of the input.
+    /// Publish a built table without reading it back first.
+    ///
+    /// Reading back compares the table's rows with those of the input.
     #[arg(long)]
     pub(crate) no_verify: bool,
-    /// Build a table that has triggers: they are not run for these rows, and stay on the table.
+    /// Load a table that has triggers directly; they do not run for these rows.
+    ///
+    /// The triggers stay on the table.
     #[arg(long)]
     pub(crate) no_triggers: bool,
-    /// Load rows whatever foreign keys say of them.
+    /// Load rows without checking foreign keys.
     #[arg(long)]
     pub(crate) no_foreign_key_checks: bool,
-    /// Where sorted runs spill to [default: the system's temporary folder].
+    /// Folder for temporary files [default: the system's].
+    ///
+    /// Sorted rows that do not fit into memory go there.
     #[arg(long, value_name = "DIR")]
     pub(crate) temp_dir: Option<PathBuf>,
-    /// Where the journal is kept [default: inrush in the user's state folder].
+    /// Folder for journals [default: inrush in the user's state folder].
     #[arg(long, value_name = "DIR")]
     pub(crate) state_dir: Option<PathBuf>,
-    /// Part of each page that is filled, in percent [default: 93.75, that is 15/16].
+    /// Filled part of each page, in percent [default: 93.75, which is 15/16].
     #[arg(long, value_name = "PERCENT", allow_negative_numbers = true)]
     pub(crate) fill: Option<f64>,
-    /// Seconds to wait for others who hold the table.
+    /// Seconds to wait for others that hold the table.
     #[arg(long, value_name = "SECONDS", default_value_t = 60, allow_negative_numbers = true)]
     pub(crate) lock_wait: u32,
-    /// With --mode append: how long others that write to the table may have to wait while rows are merged
-    /// with those there [default: 30; with --path direct as long as it takes].
+    /// Seconds that a merge may block writers of the table.
+    ///
+    /// Rows are merged with --mode append [default: 30; with --path direct no limit].
     #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
     pub(crate) max_write_block: Option<u32>,
-    /// Flags of sql_mode by which values are read, such as NO_ZERO_DATE; strict mode is always on
-    /// [default: the server's].
+    /// Flags of sql_mode for reading values, such as NO_ZERO_DATE [default: the server's].
+    ///
+    /// Strict mode is always on.
     #[arg(long, value_name = "FLAGS")]
     pub(crate) sql_mode: Option<String>,
-    /// Time zone of TIMESTAMP values, as the server's time_zone is set: +02:00, Europe/Berlin
-    /// [default: the server's].
+    /// Time zone of TIMESTAMP values: +02:00, Europe/Berlin [default: the server's].
     #[arg(long, value_name = "ZONE", allow_hyphen_values = true)]
     pub(crate) time_zone: Option<String>,
-    /// Write a page about the load here, as HTML that needs nothing else: its stages, speed and memory
-    /// over time, refused rows by reason, the plan and the settings.
+    /// HTML page about the load.
+    ///
+    /// The page shows stages, speed and memory over time, rejected rows by reason, the plan and the settings. It
+    /// needs no other file.
     #[arg(long, value_name = "FILE.html")]
     pub(crate) report: Option<PathBuf>,
-    /// Do what check does: judge all rows, load none.
+    /// Check all rows and load none, as `inrush check` does.
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Print the report as JSON on stdout.
+    /// Print the report as JSON on standard output.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Print nothing but errors.
+    /// Print errors only.
     #[arg(long)]
     pub(crate) quiet: bool,
+    /// Print stages, indexes, speed and reasons too.
+    #[arg(long)]
+    pub(crate) verbose: bool,
     #[command(flatten)]
     pub(crate) tune: TuneArg,
     #[command(flatten)]
@@ -232,82 +272,97 @@ pub(crate) struct LoadArgs {
     pub(crate) connect: ConnectArgs,
 }
 
-/// What is otherwise found while loading.
+impl LoadArgs {
+    /// Whether details are printed. `--quiet` wins, whichever file or variable `--verbose` comes from.
+    pub(crate) fn is_verbose(&self) -> bool {
+        self.verbose && !self.quiet
+    }
+}
+
 #[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = "Paths stream and insert (default: found while loading)")]
 pub(crate) struct BatchArgs {
-    /// Rows of a statement.
+    /// Rows in a statement [default: found while loading].
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) batch_rows: Option<u64>,
-    /// Bytes of a statement, as 512K or 4M.
+    /// Bytes in a statement, as 512K or 4M [default: found while loading].
     #[arg(long, value_name = "SIZE")]
     pub(crate) batch_bytes: Option<String>,
-    /// Connections that load.
+    /// Connections that load [default: found while loading].
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) connections: Option<usize>,
-    /// Bytes of input a second that are not exceeded, as 20M [default: no limit].
+    /// Bytes of input per second at most, as 20M [default: no limit].
     #[arg(long, value_name = "SIZE")]
     pub(crate) max_rate: Option<String>,
-    /// A replica, once for each of them: into a table that the direct path can build, the same file goes
-    /// to the server and all its replicas, and the RENAME alone is in the binary log. Where rows are
-    /// sent, one that the server does not know, for --max-lag.
+    /// Replica that gets the built file too; once for each replica.
+    ///
+    /// Tables on the direct path: the server and all its replicas get the same file, and only the RENAME is in the
+    /// binary log. Rows that are sent: the option names a replica that the server does not know, for --max-lag.
     #[arg(long, value_name = "HOST:PORT|SOCKET")]
     pub(crate) replica: Vec<String>,
-    /// Where a server is that has partitions of a Spider table, by the name that the table knows it by; once
-    /// for each whose address the account may not read, or cannot be reached by that.
+    /// Address of a server that has partitions of a Spider table.
+    ///
+    /// NAME is the server's name in the table. The option is needed once for each server whose address the account
+    /// may not read, or does not reach.
     #[arg(long, value_name = "NAME=HOST:PORT", value_parser = written::shard)]
     pub(crate) shard: Vec<(String, String)>,
-    /// How far replicas may be behind before the load waits for them; 0 does not look [default: 30].
+    /// Seconds that replicas may lag before the load waits [default: 30].
+    ///
+    /// 0 turns the wait off.
     #[arg(long, value_name = "SECONDS")]
     pub(crate) max_lag: Option<u32>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ModeArg {
+    /// Load an empty table.
     #[default]
     Insert,
+    /// Add rows to those in the table.
     Append,
+    /// Replace all rows of the table.
     Replace,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OnDuplicateArg {
-    /// The first duplicate fails the load.
+    /// Fail the load at the first duplicate.
     #[default]
     Fail,
-    /// A row is left out if one before it has any of its keys, as by LOAD DATA IGNORE.
+    /// Skip a row if an earlier row has one of its keys, as LOAD DATA IGNORE does.
     Skip,
-    /// A row takes the place of those before it that have any of its keys, as by LOAD DATA REPLACE.
+    /// Replace earlier rows that have one of its keys, as LOAD DATA REPLACE does.
     Replace,
-    /// A row changes the one before it that has any of its keys, as by INSERT .. ON DUPLICATE KEY UPDATE.
+    /// Update the earlier row, as INSERT .. ON DUPLICATE KEY UPDATE does.
     Update,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum PathArg {
-    /// The first of the others that is open.
+    /// Choose the fastest method that the table allows.
     #[default]
     Auto,
-    /// A finished tablespace that the server adopts.
+    /// Build the tablespace file, and have the server import it.
     Direct,
-    /// LOAD DATA LOCAL from memory.
+    /// Send rows by LOAD DATA LOCAL.
     Stream,
-    /// INSERT of many rows.
+    /// Send rows by INSERTs of many rows.
     Insert,
-    /// INSERT to the head of a table whose partitions are on other servers, which tells its rows apart.
-    Head,
+    /// Send rows by INSERT to the Spider server, which assigns them to its shards.
+    #[value(alias = "head")]
+    Coordinator,
 }
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct SniffArgs {
-    /// Files to look at, as for load.
+    /// Files to guess from; see `inrush help load` for their forms.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// The table that is to be made [default: test.NAME, after the first file].
+    /// Table to create [default: test.NAME, after the first file].
     #[arg(long, value_name = "DB.TABLE")]
     pub(crate) into: Option<String>,
-    /// Memory, like 64M; with little of it, less of the files is looked at [default: a quarter of the
-    /// machine's].
+    /// Memory, as 64M [default: a quarter of the machine].
+    ///
+    /// Little memory means that less of the files is read.
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory: Option<String>,
     /// Print JSON.
@@ -323,7 +378,7 @@ pub(crate) struct SniffArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct InspectArgs {
-    /// The tablespace, T.ibd; T.cfg beside it, if there, tells its columns.
+    /// Tablespace, T.ibd; T.cfg beside it gives the names of columns.
     pub(crate) file: PathBuf,
     /// Print this page in full.
     #[arg(long, value_name = "N")]
@@ -347,20 +402,22 @@ pub(crate) struct SandboxArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum SandboxAction {
-    /// Start it; made on first use.
+    /// Start the sandbox; the first start creates it.
     Start {
-        /// Start one server with the storage engine Spider instead, and so many that have its partitions.
+        /// Start a Spider server and N servers with its partitions instead.
         #[arg(long, value_name = "N")]
         shards: Option<usize>,
     },
-    /// Stop it; its data stays.
+    /// Stop the sandbox; its data stays.
     Stop,
-    /// Run SQL from the arguments or from stdin; rows come out separated by tabs.
+    /// Run SQL from the arguments or standard input.
+    ///
+    /// Rows are printed with tabs between their fields.
     Sql {
         /// One statement, or several separated by semicolons.
         statements: Vec<String>,
     },
-    /// Print its folder and socket.
+    /// Print the folder and the socket of the sandbox.
     Path,
 }
 
@@ -369,6 +426,8 @@ pub(crate) enum SandboxAction {
 pub(crate) struct BenchArgs {
     #[arg(id = "help", long = "help", hide = true)]
     _help: bool,
+    #[arg(id = "help_all", long = "help-all", hide = true)]
+    _help_all: bool,
     #[arg(hide = true, trailing_var_arg = true, allow_hyphen_values = true)]
     _arguments: Vec<OsString>,
 }

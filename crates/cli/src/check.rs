@@ -68,7 +68,7 @@ pub(crate) fn begin(args: &LoadArgs, target: &TableName) -> Result<(LoadOptions,
     };
     tuned::recover(&visit.connect, args.state_dir.as_deref());
     ::load::evaluate_expressions(&visit.connect, slice::from_mut(&mut options))?;
-    if !args.quiet && args.format.dialect.is_none() && !args.create {
+    if args.is_verbose() && args.format.dialect.is_none() && !args.create {
         load::tell_dialect(&options.input.files[0]);
     }
     files::tell_headers(args, slice::from_ref(&options))?;

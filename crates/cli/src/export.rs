@@ -24,7 +24,7 @@ pub(crate) fn run(args: &ExportArgs) -> Result<u8, Failure> {
         ));
     };
     signals::watch(&options.interrupt, args.quiet)?;
-    let watcher = progress::watcher(args.quiet);
+    let watcher = progress::watcher(args.quiet, false);
     let report = spider::export(&visit.connect, &options, &*watcher).map_err(failure)?;
     // A bar that is still there would stand in the report.
     drop(watcher);

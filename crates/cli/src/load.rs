@@ -17,8 +17,9 @@ use terminal::{signals, size};
 use crate::args::{BatchArgs, LoadArgs, ModeArg, OnDuplicateArg, PathArg, WrittenArgs};
 use crate::dialect::dialect;
 use crate::html::{ReportFile, Told};
+use crate::print::Detail;
 use crate::recorder::Recorder;
-use crate::{connect, files, input, left_keys, print, progress, sniff, tuned};
+use crate::{backup_note, connect, files, input, left_keys, print, progress, sniff, tuned};
 
 /// Loads, and prints the report.
 pub(crate) fn run(args: &LoadArgs, target: &TableName) -> Result<u8, Failure> {
@@ -35,7 +36,7 @@ pub(crate) fn run(args: &LoadArgs, target: &TableName) -> Result<u8, Failure> {
     let server = server.resolve(args.quiet)?;
     left_keys::carry_over(&server, args.state_dir.as_deref());
     ::load::evaluate_expressions(&server, slice::from_mut(&mut options))?;
-    if !args.quiet && args.format.dialect.is_none() && !args.create {
+    if args.is_verbose() && args.format.dialect.is_none() && !args.create {
         tell_dialect(&options.input.files[0]);
     }
     files::tell_headers(args, slice::from_ref(&options))?;
@@ -75,13 +76,21 @@ pub(crate) fn tell_dialect(file: &Path) {
     }
 }
 
+/// What is printed of these reports.
+pub(crate) fn detail(args: &LoadArgs, reports: &[load::Report]) -> Detail {
+    Detail {
+        is_verbose: args.is_verbose(),
+        has_backup_note: backup_note::take(args.state_dir.as_deref(), reports),
+    }
+}
+
 fn show(out: &mut impl Write, args: &LoadArgs, report: &load::Report) -> std::io::Result<()> {
     if args.json {
         print::json(out, report)
     } else if args.quiet {
         Ok(())
     } else {
-        print::report(out, report)
+        print::report(out, report, detail(args, slice::from_ref(report)))
     }
 }
 
@@ -115,14 +124,17 @@ pub(crate) fn plan(args: &LoadArgs, target: &TableName) -> Result<u8, Failure> {
     if args.json {
         print::json(&mut out, &plan)?;
     } else if !args.quiet {
-        print::plan(&mut out, &plan)?;
+        let address = plan.server_address.as_deref();
+        let has_backup_note =
+            address.is_some_and(|address| backup_note::is_due(args.state_dir.as_deref(), address));
+        print::plan(&mut out, &plan, has_backup_note)?;
     }
     let may_be_made = plan.makes_table && plan.refused.is_empty();
     Ok(if plan.path.is_some() || may_be_made { 0 } else { USAGE })
 }
 
 pub(crate) fn watcher(args: &LoadArgs) -> Box<dyn Progress> {
-    progress::watcher(args.quiet)
+    progress::watcher(args.quiet, args.verbose)
 }
 
 /// The options of a load of one table.
@@ -178,9 +190,9 @@ pub(crate) fn options_but_ddl(
         PathArg::Auto => LoadPath::Auto,
         PathArg::Direct => LoadPath::Direct,
         PathArg::Stream => LoadPath::Stream,
-        PathArg::Insert | PathArg::Head => LoadPath::Insert,
+        PathArg::Insert | PathArg::Coordinator => LoadPath::Insert,
     };
-    options.server.through_head = args.path == PathArg::Head;
+    options.server.through_head = args.path == PathArg::Coordinator;
     options.atomic = args.atomic;
     options.limits.batches = batches(&args.batches)?;
     options.server.replicas = replicas(&args.batches);

@@ -8,6 +8,7 @@ macro_rules! tell {
 
 mod allocator;
 mod args;
+mod backup_note;
 mod bench;
 mod check;
 mod connect;
@@ -84,5 +85,6 @@ fn run(command: Command) -> Result<u8, Failure> {
         Command::Inspect(args) => inspect::run(&args),
         Command::Sandbox(args) => sandbox::run(&args),
         Command::Bench(_) => bench::run(),
+        Command::Help(args) => args.run(),
     }
 }

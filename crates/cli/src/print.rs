@@ -2,7 +2,10 @@
 
 use std::io::{self, Write};
 
-use load::{Estimate, LogicalReport, Plan, Refused, RejectTally, Report, Settled, ShardReport};
+use load::report::BACKUP_NOTE;
+use load::{
+    Estimate, LogicalReport, Plan, Refused, RejectTally, Report, Settled, ShardReport, Stage,
+};
 use serde::Serialize;
 use terminal::size::{count, group, show};
 
@@ -28,9 +31,18 @@ pub(crate) fn json_list<T: Serialize>(out: &mut impl Write, told: &T) -> io::Res
     writeln!(out)
 }
 
-/// The report of a finished load.
-pub(crate) fn report(out: &mut impl Write, report: &Report) -> io::Result<()> {
-    let Report { target, path, why, server, server_address, .. } = report;
+/// What a report shows besides its result.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Detail {
+    /// Stages, indexes, speed and the reason of the method.
+    pub(crate) is_verbose: bool,
+    /// The note about backups.
+    pub(crate) has_backup_note: bool,
+}
+
+/// The report of a finished load: one line, and what the reader must know or do.
+pub(crate) fn report(out: &mut impl Write, report: &Report, detail: Detail) -> io::Result<()> {
+    let Report { target, why, .. } = report;
     if report.is_in_already {
         writeln!(out, "{target}: {why}; nothing was loaded now")?;
         if report.rejects > 0 {
@@ -52,7 +64,49 @@ pub(crate) fn report(out: &mut impl Write, report: &Report) -> io::Result<()> {
             _ => write!(out, ", {number} left out as duplicates")?,
         }
     }
-    writeln!(out, ", on {server} ({server_address})")?;
+    let (seconds, method) = (report.seconds, method(report));
+    writeln!(out, ", {seconds:.2} s, {method}, on {}", report.server_address)?;
+    if detail.is_verbose {
+        details(out, report)?;
+    }
+    rejected(out, report)?;
+    notes(out, [report], detail)
+}
+
+/// Notes of reports, each once.
+pub(crate) fn notes<'r>(
+    out: &mut impl Write,
+    reports: impl IntoIterator<Item = &'r Report>,
+    detail: Detail,
+) -> io::Result<()> {
+    let mut shown: Vec<&str> = Vec::new();
+    for note in reports.into_iter().flat_map(|report| &report.notes) {
+        if shown.contains(&note.as_str()) || (note == BACKUP_NOTE && !detail.has_backup_note) {
+            continue;
+        }
+        shown.push(note);
+        writeln!(out, "  note: {note}")?;
+    }
+    Ok(())
+}
+
+/// The path, and how rows came into the table: `direct build`, `stream staging`.
+fn method(report: &Report) -> String {
+    let is_merged = report.stages.iter().any(|stage| stage.name == Stage::Export.name());
+    let method = match report.logical.as_ref().map(|logical| logical.landing) {
+        Some("shadow") => "staging",
+        Some("whole") => "transaction",
+        Some(landing) => landing,
+        None if is_merged => "merge",
+        None => "build",
+    };
+    format!("{} {method}", report.path)
+}
+
+/// Speed, stages, indexes, and the reason of the method.
+fn details(out: &mut impl Write, report: &Report) -> io::Result<()> {
+    let Report { path, why, server, server_address, .. } = report;
+    writeln!(out, "  server {server} ({server_address})")?;
     writeln!(
         out,
         "  {:.2} s, {} rows/s, {:.1} MB/s of input ({} read{})",
@@ -100,10 +154,6 @@ pub(crate) fn report(out: &mut impl Write, report: &Report) -> io::Result<()> {
     shards(out, &report.shards)?;
     if let Some(logical) = &report.logical {
         self::logical(out, logical)?;
-    }
-    rejected(out, report)?;
-    for note in &report.notes {
-        writeln!(out, "  note: {note}")?;
     }
     Ok(())
 }
@@ -191,7 +241,7 @@ fn logical(out: &mut impl Write, report: &LogicalReport) -> io::Result<()> {
 }
 
 /// What a load would do.
-pub(crate) fn plan(out: &mut impl Write, plan: &Plan) -> io::Result<()> {
+pub(crate) fn plan(out: &mut impl Write, plan: &Plan, has_backup_note: bool) -> io::Result<()> {
     let Plan { target, path, why, .. } = plan;
     match path {
         Some(path) if plan.makes_table => {
@@ -211,11 +261,11 @@ pub(crate) fn plan(out: &mut impl Write, plan: &Plan) -> io::Result<()> {
     if let Some(landing) = &plan.landing {
         writeln!(out, "  {landing}")?;
     }
-    if path.is_some_and(|path| path == "direct") {
+    if has_backup_note && path.is_some_and(|path| path == "direct") {
         writeln!(
             out,
-            "  backups: one that is under way is waited for before the import; take a full one \
-             afterwards, since an incremental one leaves the table out"
+            "  backups: the import waits for a backup that is running; take a full backup \
+             afterwards, since incremental backups do not contain the table"
         )?;
     }
     for sentence in Refused::sentences(&plan.refused) {

@@ -13,18 +13,20 @@ use terminal::size;
 use crate::status::{self, Part};
 
 /// Time between two lines when no terminal is there.
-const LINE_INTERVAL: Duration = Duration::from_secs(5);
+const LINE_INTERVAL: Duration = Duration::from_secs(10);
+/// A load that ends before is over before its line is read.
+const SILENCE: Duration = Duration::from_secs(1);
 /// Time between two drawings of a bar.
 const DRAW_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Whoever is to see how far it is: on a terminal a bar.
-pub(crate) fn watcher(is_quiet: bool) -> Box<dyn Progress> {
+pub(crate) fn watcher(is_quiet: bool, is_verbose: bool) -> Box<dyn Progress> {
     if is_quiet {
         Box::new(Quiet)
     } else if std::io::stderr().is_terminal() {
         Box::new(Bar::new())
     } else {
-        Box::new(Lines::new())
+        Box::new(Lines::new(is_verbose))
     }
 }
 
@@ -91,8 +93,11 @@ impl Watched {
 impl Bar {
     pub(crate) fn new() -> Bar {
         let watched: Arc<Mutex<Watched>> = Arc::default();
-        let drawn = Arc::clone(&watched);
+        let (drawn, started) = (Arc::clone(&watched), Instant::now());
         let draw = move |_: &ProgressState, out: &mut dyn fmt::Write| {
+            if started.elapsed() < SILENCE {
+                return;
+            }
             let _ = out.write_str(&held(&drawn).line(status::columns(), Instant::now()));
         };
         let bar = ProgressBar::new(0);
@@ -138,8 +143,10 @@ impl Drop for Bar {
     }
 }
 
-/// A line every few seconds and at each new stage, for logs.
+/// A line every ten seconds, for logs.
 pub(crate) struct Lines {
+    /// Whether each new stage has a line too.
+    is_verbose: bool,
     state: Mutex<LinesState>,
 }
 
@@ -154,9 +161,10 @@ struct LinesState {
 }
 
 impl Lines {
-    pub(crate) fn new() -> Lines {
+    pub(crate) fn new(is_verbose: bool) -> Lines {
         let now = Instant::now();
         Lines {
+            is_verbose,
             state: Mutex::new(LinesState {
                 started: now,
                 table: String::new(),
@@ -179,7 +187,7 @@ impl Progress for Lines {
                 now
             }
         };
-        let first = begun == now && state.table.is_empty();
+        let first = self.is_verbose && begun == now && state.table.is_empty();
         if !first && now - state.printed < LINE_INTERVAL {
             return;
         }

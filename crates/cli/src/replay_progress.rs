@@ -11,7 +11,9 @@ use terminal::size;
 use crate::status::{self, Part};
 
 /// Time between two lines when no terminal is there.
-const LINE_INTERVAL: Duration = Duration::from_secs(5);
+const LINE_INTERVAL: Duration = Duration::from_secs(10);
+/// A replay that ends before is over before its line is read.
+const SILENCE: f64 = 1.0;
 /// Time between two drawings of a bar.
 const DRAW_INTERVAL: Duration = Duration::from_millis(200);
 
@@ -28,6 +30,9 @@ impl Bar {
         let draw = move |_: &ProgressState, out: &mut dyn fmt::Write| {
             let snapshot = drawn.lock().unwrap_or_else(PoisonError::into_inner).clone();
             let seconds = started.elapsed().as_secs_f64();
+            if seconds < SILENCE {
+                return;
+            }
             let _ = out.write_str(&drawn_line(&snapshot, seconds, status::columns()));
         };
         let bar = ProgressBar::new(0);

@@ -17,12 +17,10 @@ use terminal::size::{count, group, show};
 use crate::args::{LoadArgs, WrittenArgs};
 use crate::html::{ReportFile, Told};
 use crate::job_file::JobFile;
-use crate::load::{check_no_report, options_but_ddl, read_ddl, tell_dialect, watcher};
+use crate::load::{check_no_report, detail, options_but_ddl, read_ddl, tell_dialect, watcher};
+use crate::print::Detail;
 use crate::recorder::Recorder;
 use crate::{connect, files, input, left_keys, print, tuned};
-
-/// Tables whose reports people read line by line; of more, one line each.
-const TOLD_IN_FULL: usize = 3;
 
 /// Loads, and prints the report.
 pub(crate) fn run(args: &LoadArgs, database: &str) -> Result<u8, Failure> {
@@ -37,7 +35,7 @@ pub(crate) fn run(args: &LoadArgs, database: &str) -> Result<u8, Failure> {
     let server = server.resolve(args.quiet)?;
     left_keys::carry_over(&server, args.state_dir.as_deref());
     ::load::evaluate_expressions(&server, &mut tables)?;
-    if !args.quiet && args.format.dialect.is_none() {
+    if args.is_verbose() && args.format.dialect.is_none() {
         tell_dialects(&tables);
     }
     files::tell_headers(args, &tables)?;
@@ -295,40 +293,43 @@ fn show_report(out: &mut impl Write, args: &LoadArgs, report: &SeveralReport) ->
     let SeveralReport { database, rows, rejects, bytes, seconds, tables, .. } = report;
     writeln!(
         out,
-        "{database}: {} loaded into {}{}, {} rejected",
+        "{database}: {} loaded into {}{}, {} rejected, {seconds:.2} s",
         count(*rows, "row"),
         count(tables.len() as u64, "table"),
         if report.atomic { " at once" } else { "" },
         group(*rejects)
     )?;
-    writeln!(
-        out,
-        "  {seconds:.2} s, {} rows/s, {:.1} MB/s of input ({} read), peak memory {}",
-        group((*rows as f64 / seconds) as u64),
-        *bytes as f64 / 1e6 / seconds,
-        show(*bytes),
-        show(report.memory_peak_bytes)
-    )?;
+    let detail = detail(args, tables);
     if let Some(lines) = &report.lines {
-        show_lines(out, lines)?;
+        show_lines(out, lines, detail)?;
     }
-    if tables.len() <= TOLD_IN_FULL {
-        return tables.iter().try_for_each(|table| print::report(out, table));
+    if detail.is_verbose {
+        writeln!(
+            out,
+            "  {} rows/s, {:.1} MB/s of input ({} read), peak memory {}",
+            group((*rows as f64 / seconds) as u64),
+            *bytes as f64 / 1e6 / seconds,
+            show(*bytes),
+            show(report.memory_peak_bytes)
+        )?;
+        return tables.iter().try_for_each(|table| print::report(out, table, detail));
     }
-    tables.iter().try_for_each(|table| {
-        let (path, seconds) = (table.path, table.seconds);
-        let rows = count(table.rows, "row");
-        write!(out, "  {}: {rows} by the {path} path, {seconds:.2} s of work", table.target)?;
-        match table.rejects {
-            0 => writeln!(out),
-            rejects => writeln!(out, ", {} rejected", group(rejects)),
-        }?;
-        print::rejected(out, table)
-    })
+    for table in tables {
+        if table.is_in_already {
+            print::report(out, table, detail)?;
+        } else if table.rejects > 0 {
+            writeln!(out, "  {}: {} rejected", table.target, count(table.rejects, "row"))?;
+            print::rejected(out, table)?;
+        }
+    }
+    print::notes(out, tables, detail)
 }
 
-fn show_lines(out: &mut impl Write, report: &LinesReport) -> io::Result<()> {
+fn show_lines(out: &mut impl Write, report: &LinesReport, detail: Detail) -> io::Result<()> {
     let LinesReport { lines, rejects, reasons, rejects_file } = report;
+    if !detail.is_verbose && *rejects == 0 {
+        return Ok(());
+    }
     writeln!(out, "  {} read before, {} of them bad", count(*lines, "line"), group(*rejects))?;
     for RejectTally { column, reason, rows } in reasons {
         let column = column.as_ref().map_or(String::new(), |column| format!("`{column}` "));

@@ -12,14 +12,14 @@ use crate::support::{Desk, Outcome, PATIENCE, finish, run, signal, start};
 fn a_pipe_can_be_sorted_and_its_duplicates_have_lines() {
     let Some(mut desk) = Desk::new() else { return };
     desk.exec("CREATE TABLE t (a INT PRIMARY KEY, b VARCHAR(20))");
-    let outcome = desk.pipe("t", b"3,c\n1,a\n2,b\n", &["--dialect", "csv"]);
+    let outcome = desk.pipe("t", b"3,c\n1,a\n2,b\n", &["--dialect", "csv", "--verbose"]);
     outcome.done();
     assert!(outcome.out.contains("input sorted"), "{outcome:?}");
     assert_eq!(desk.rows("SELECT * FROM t ORDER BY a"), ["1|a", "2|b", "3|c"]);
     let replace = ["--mode", "replace", "--dialect", "csv"];
     let outcome = desk.pipe("t", b"4,d\n5,e\n4,f\n", &replace);
     outcome.refused(1, &["/dev/stdin line 3", "/dev/stdin line 1", "same `PRIMARY` key"]);
-    let outcome = desk.pipe("t", b"1,a\n2,b\n", &replace);
+    let outcome = desk.pipe("t", b"1,a\n2,b\n", &[&replace[..], &["--verbose"]].concat());
     assert!(outcome.done().out.contains("input in key order"), "{outcome:?}");
     assert_eq!(desk.rows("SELECT * FROM t"), ["1|a", "2|b"]);
     desk.pipe("t", b"", &[&replace[..], &["--allow-empty"]].concat()).done();

@@ -85,7 +85,11 @@ fn mysql_gets_the_rows_of_its_own_load_data() {
     let own = scene.values("SELECT * FROM own ORDER BY id");
     for path in ["stream", "insert", "auto"] {
         scene.exec(&format!("CREATE TABLE {path}_t ({columns})"));
-        let outcome = scene.load(&format!("{path}_t"), &file, &["--path", path, "--columns", list]);
+        let outcome = scene.load(
+            &format!("{path}_t"),
+            &file,
+            &["--verbose", "--path", path, "--columns", list],
+        );
         let expected = if path == "auto" { "path stream: not direct:" } else { "path" };
         assert!(outcome.done().out.contains(expected), "{outcome:?}");
         assert_eq!(outcome.out.contains("MySQL's tablespaces are not built yet"), path == "auto");
@@ -96,7 +100,7 @@ fn mysql_gets_the_rows_of_its_own_load_data() {
     scene.exec("SET GLOBAL local_infile=0");
     let more = ["--path", "auto", "--mode", "replace", "--columns", list];
     let outcome = scene.load("auto_t", &file, &more);
-    assert!(outcome.done().out.contains("path insert:"), "{outcome:?}");
+    assert!(outcome.done().out.contains(", insert "), "{outcome:?}");
     assert!(scene.values("SELECT * FROM auto_t ORDER BY id") == own);
     assert_eq!(tables(&mut scene.session, "d"), ["auto_t", "insert_t", "own", "stream_t"]);
 }
@@ -296,7 +300,8 @@ fn several_tables_come_at_once_by_one_transaction_or_one_rename() {
         scene.home.file("rows/b.txt", &lines);
         let folder = scene.home.path().join("rows");
         let mut load = scene.home.load(&scene.server, "d", &folder);
-        let loaded = run(load.args(["--path", path, "--mode", mode]).arg("--ddl").arg(&schema));
+        let loaded =
+            run(load.args(["--verbose", "--path", path, "--mode", mode]).arg("--ddl").arg(&schema));
         assert_eq!(loaded.done().out.matches(said).count(), 2, "{loaded:?}");
         assert_eq!(tables(&mut scene.session, "d"), ["a", "b"]);
         for table in ["a", "b"] {

@@ -144,7 +144,7 @@ fn what_a_name_and_an_empty_file_decide_is_said() {
     let Some(mut desk) = Desk::new() else { return };
     desk.exec("CREATE TABLE t (a INT)");
     let file = desk.home.file("rows.tsv", "1\n");
-    let outcome = desk.load("t", &file, &[]);
+    let outcome = desk.load("t", &file, &["--verbose"]);
     outcome.done();
     assert!(outcome.err.contains("note: read as --dialect tsv, by the ending of "), "{outcome:?}");
     let empty = desk.home.file("empty.txt", "");

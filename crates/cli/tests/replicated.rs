@@ -101,7 +101,7 @@ impl Stage {
 #[track_caller]
 fn loaded(outcome: &Outcome) {
     outcome.done();
-    assert!(outcome.out.contains("path direct"), "{outcome:?}");
+    assert!(outcome.out.contains(", direct "), "{outcome:?}");
 }
 
 #[test]
@@ -206,7 +206,7 @@ fn replicas_that_would_not_come_to_the_rename_keep_the_direct_path_away() {
     refused(&mut stage.load(&[0, 1]), &["its r.t has another definition"]);
     // On the way that is chosen by itself the rows are sent, and the replicas get them by the log.
     replica.exec("ALTER TABLE r.t DROP COLUMN more").unwrap();
-    let sent = run(stage.load(&[0]).args(["--path", "auto"]));
+    let sent = run(stage.load(&[0]).args(["--path", "auto", "--verbose"]));
     assert!(sent.done().out.contains("path stream"), "{sent:?}");
     assert!(sent.out.contains("replicas that no --replica names"), "{sent:?}");
     stage.checksum();

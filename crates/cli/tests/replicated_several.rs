@@ -110,7 +110,8 @@ impl Stage {
 #[test]
 fn several_tables_are_published_on_all_servers_by_one_rename() {
     let Some(stage) = Stage::new() else { return };
-    let mut child = start(stage.load().env("INRUSH_FAILPOINT", "publish.begin=pause"));
+    let mut child =
+        start(stage.load().arg("--verbose").env("INRUSH_FAILPOINT", "publish.begin=pause"));
     wait_paused(&mut child);
     stage.sql("INSERT INTO r.a VALUES (8001, 'meanwhile'); INSERT INTO r.other VALUES (1)");
     resume(&child);
@@ -183,7 +184,7 @@ fn what_is_not_copied_keeps_all_tables_of_the_command_from_it() {
     let named = some.get_args().count() - 2;
     let arguments: Vec<_> = some.get_args().take(named).map(ToOwned::to_owned).collect();
     some = stage.home.inrush(arguments);
-    let sent = run(&mut some);
+    let sent = run(some.arg("--verbose"));
     assert_eq!(sent.done().out.matches("path stream").count(), 3, "{sent:?}");
     assert!(sent.out.contains("replicas that no --replica names"), "{sent:?}");
     stage.checksums();

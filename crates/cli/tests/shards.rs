@@ -82,7 +82,7 @@ impl<'s> Scene<'s> {
     }
 
     fn load(&self, more: &[&str]) -> Outcome {
-        run(&mut self.command("load", more))
+        run(self.command("load", more).arg("--verbose"))
     }
 
     /// Rows of the table. For a second the head remembers of a shard that it was gone.

@@ -63,7 +63,7 @@ fn a_load_stays_out_of_the_binary_log_if_it_is_told_to() {
     assert!(planned.contains(&format!("note: the replica {socket}: {said}")), "{planned}");
 
     // As ever: logged, and why not direct.
-    let logged = load("u.t", &[]);
+    let logged = load("u.t", &["--verbose"]);
     assert!(logged.done().out.contains("not direct: binary log"), "{logged:?}");
     cluster.wait_until_even().unwrap();
 
@@ -79,7 +79,7 @@ fn a_load_stays_out_of_the_binary_log_if_it_is_told_to() {
     let file_of_three = home.file("rows", "1\tx\n2\ty\n3\tz\n");
     assert_eq!(file_of_three, file);
     let unlogged = load("u.t", &["--mode", "replace", "--unlogged"]);
-    assert!(unlogged.done().out.contains("path direct"), "{unlogged:?}");
+    assert!(unlogged.done().out.contains(", direct build"), "{unlogged:?}");
     assert!(unlogged.out.contains("point-in-time recovery lack these rows"), "{unlogged:?}");
     assert_eq!(log_position(server), before);
     assert_eq!(count(server, "u.t"), "3");

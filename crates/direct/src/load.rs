@@ -18,7 +18,7 @@ use job::machine;
 use job::memory::Least;
 use job::options::{OnDuplicate, ResourceLimits};
 use job::progress::Stage;
-use job::report::Report;
+use job::report::{BACKUP_NOTE, Report};
 use job::steps::Steps;
 use server::version::{Flavor, Version};
 use sources::Source;
@@ -232,11 +232,7 @@ fn log_note(version: &Version, file_bytes: u64) -> Option<String> {
 pub fn report(prepared: &Prepared<'_>, target: &Lock, steps: &Steps<'_>, built: Built) -> Report {
     let Prepared { options, memory, why, .. } = *prepared;
     let partitions = built.partition_rows.iter().filter(|rows| **rows > 0).count() as u64;
-    let mut notes = vec![
-        "the rows are in no backup yet: take a full one, since an incremental one leaves the \
-              table out"
-            .to_owned(),
-    ];
+    let mut notes = vec![BACKUP_NOTE.to_owned()];
     notes.extend(target.facts.unlogged_note());
     notes.extend(target.triggers_note());
     notes.extend(log_note(&target.facts.version, built.file_bytes));

@@ -9,6 +9,9 @@ use server::engine::Rules;
 use crate::progress::Stage;
 use crate::settled::Settled;
 
+/// The note about backups of tables that are built.
+pub const BACKUP_NOTE: &str = "Take a full backup: incremental backups do not contain this table.";
+
 /// Wall time of one stage.
 #[derive(Clone, Debug, Serialize)]
 pub struct StageTime {

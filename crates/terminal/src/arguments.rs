@@ -2,15 +2,20 @@
 
 use std::ffi::OsString;
 
-use clap::Parser;
 use clap::error::ErrorKind;
+use clap::{Command, Parser};
 
 use crate::failure::Failure;
 
-/// Reads arguments, the first of which is the program. `given` were not typed: they are named where something is
-/// wrong. Help and version are printed here, and end the program.
-pub fn parse<T: Parser>(arguments: Vec<OsString>, given: &[String]) -> Result<T, Failure> {
-    T::try_parse_from(arguments).map_err(|error| match error.kind() {
+/// Reads arguments, the first of which is the program, by `T`'s command with its help. `given` were not typed: they
+/// are named where something is wrong. Help and version are printed here, and end the program.
+pub fn parse<T: Parser>(
+    command: Command,
+    arguments: Vec<OsString>,
+    given: &[String],
+) -> Result<T, Failure> {
+    let matches = command.try_get_matches_from(arguments);
+    matches.and_then(|matches| T::from_arg_matches(&matches)).map_err(|error| match error.kind() {
         ErrorKind::DisplayHelp
         | ErrorKind::DisplayVersion
         | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => error.exit(),

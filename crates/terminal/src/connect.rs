@@ -15,7 +15,7 @@ use crate::secure::SecureArgs;
 /// Which server, as the mariadb client is told.
 #[derive(Clone, Debug, Default, Args)]
 #[command(
-    next_help_heading = "Server (none given, none in option files or MYSQL_* variables: the sandbox)"
+    next_help_heading = "Server (default: option files, MYSQL_* variables, then the sandbox)"
 )]
 pub struct ConnectArgs {
     /// Host of the server.
@@ -30,20 +30,22 @@ pub struct ConnectArgs {
     /// User.
     #[arg(short = 'u', long)]
     pub user: Option<String>,
-    /// Ask for the password. (A password on the command line would be seen by everybody: it is
-    /// taken from the prompt, an option file or the variable MYSQL_PWD.)
+    /// Ask for the password.
+    ///
+    /// Passwords come from the prompt, an option file or the variable MYSQL_PWD. The command line is no place for
+    /// them: others can read it.
     #[arg(short = 'p', long)]
     pub password: bool,
-    /// Read only this option file.
+    /// Option file to read instead of the usual ones.
     #[arg(long, value_name = "FILE")]
     pub defaults_file: Option<PathBuf>,
-    /// Read this option file after the usual ones.
+    /// Option file to read after the usual ones.
     #[arg(long, value_name = "FILE")]
     pub defaults_extra_file: Option<PathBuf>,
     /// Its way, its encryption, its patience.
     #[command(flatten)]
     pub secure: SecureArgs,
-    /// Use the sandbox in this folder [default: in the user's data folder].
+    /// Folder of a sandbox to use [default: in the user's data folder].
     #[arg(long, value_name = "DIR")]
     pub sandbox: Option<PathBuf>,
 }

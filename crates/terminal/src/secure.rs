@@ -14,52 +14,55 @@ use crate::failure::Failure;
 /// How to talk to the server, as the mariadb and mysql clients are told.
 #[derive(Clone, Debug, Default, Args)]
 pub struct SecureArgs {
-    /// Way to the server [default: the socket for localhost, else TCP].
+    /// Protocol [default: the socket for localhost, else TCP].
     #[arg(long, value_enum, ignore_case = true)]
     protocol: Option<ProtocolArg>,
-    /// Seconds until the server has to have let us in [default: 10].
+    /// Seconds until a connection must be established [default: 10].
     #[arg(long, value_name = "SECONDS")]
     connect_timeout: Option<u32>,
-    /// Compress what is sent: for slow networks.
+    /// Compress the connection, for slow networks.
     #[arg(short = 'C', long)]
     compress: bool,
-    /// Encrypt the connection (TLS), or make none. Without this or one of the next, it is encrypted
-    /// if the server offers it. Sockets are not encrypted.
+    /// Encrypt the connection (TLS), or not.
+    ///
+    /// The default encrypts TCP connections if the server offers it. Sockets are not encrypted.
     #[arg(long, num_args = 0..=1, require_equals = true, value_name = "0|1")]
     #[arg(default_missing_value = "1", value_parser = BoolishValueParser::new())]
     ssl: Option<bool>,
-    /// Encrypt nothing.
+    /// Do not encrypt.
     #[arg(long, conflicts_with = "ssl")]
     skip_ssl: bool,
-    /// Authority (PEM) the server's certificate has to be signed by; a public one does too. The
-    /// certificate has to be made out to the host.
+    /// Certificate authority (PEM) that signed the server's certificate.
+    ///
+    /// Public authorities are accepted too. The certificate must name the host.
     #[arg(long, value_name = "FILE")]
     ssl_ca: Option<PathBuf>,
-    /// Certificate (PEM) to log in with.
+    /// Client certificate (PEM).
     #[arg(long, value_name = "FILE")]
     ssl_cert: Option<PathBuf>,
-    /// Its private key (PEM).
+    /// Private key of the client certificate (PEM).
     #[arg(long, value_name = "FILE")]
     ssl_key: Option<PathBuf>,
-    /// Verify the server's certificate and that it is made out to the host [default: if an authority
-    /// is named].
+    /// Verify the server's certificate and its host name [default: if an authority is named].
     #[arg(long, num_args = 0..=1, require_equals = true, value_name = "0|1")]
     #[arg(default_missing_value = "1", value_parser = BoolishValueParser::new())]
     ssl_verify_server_cert: Option<bool>,
-    /// Take any certificate.
+    /// Accept any certificate.
     #[arg(long, conflicts_with = "ssl_verify_server_cert")]
     skip_ssl_verify_server_cert: bool,
-    /// The same as the mysql client is told: DISABLED, PREFERRED, REQUIRED, VERIFY_CA, VERIFY_IDENTITY.
+    /// DISABLED, PREFERRED, REQUIRED, VERIFY_CA or VERIFY_IDENTITY, as in the mysql client.
     #[arg(long, value_name = "MODE")]
     #[arg(conflicts_with_all = ["ssl", "skip_ssl", "ssl_verify_server_cert"])]
     #[arg(conflicts_with = "skip_ssl_verify_server_cert")]
     ssl_mode: Option<String>,
-    /// The server's RSA public key (PEM), by which a caching_sha2_password goes over a connection
-    /// that is not encrypted.
+    /// RSA public key of the server (PEM).
+    ///
+    /// caching_sha2_password needs the key on connections that are not encrypted.
     #[arg(long, value_name = "FILE")]
     server_public_key_path: Option<PathBuf>,
-    /// Ask the server for that key, or send it the password over TLS that is not verified. Who stands in
-    /// between can read it.
+    /// Ask the server for its RSA public key.
+    ///
+    /// The password may also go over TLS that is not verified. Anyone between client and server can read it.
     #[arg(long)]
     get_server_public_key: bool,
 }
@@ -68,7 +71,7 @@ pub struct SecureArgs {
 enum ProtocolArg {
     /// TCP, also to localhost.
     Tcp,
-    /// The unix socket.
+    /// Unix socket.
     Socket,
 }
 

@@ -10,59 +10,64 @@ use crate::input::DialectArg;
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ExportArgs {
-    /// The table or view.
+    /// Table or view.
     #[arg(value_name = "DB.TABLE")]
     pub(crate) table: String,
-    /// Where to: a file; a folder, that is there or ends with /, for files named after the table; - is
-    /// standard output. A file is there when it is whole.
+    /// File or folder to write; - is standard output.
+    ///
+    /// A folder exists or ends with /; its files are named after the table. A file appears when it is complete.
     #[arg(short = 'o', long, value_name = "FILE|DIR")]
     pub(crate) output: PathBuf,
-    /// What files hold [default: by the file's ending: .sql, .jsonl .ndjson, .csv .tsv .tbl .txt or none for
-    /// text].
+    /// Format of the files [default: by ending].
+    ///
+    /// The ending .sql means SQL, .jsonl and .ndjson mean JSON Lines, all others text.
     #[arg(long, value_enum)]
     pub(crate) format: Option<FileFormatArg>,
-    /// Leave CREATE TABLE out of an SQL file: INSERTs only.
+    /// Leave CREATE TABLE out of an SQL file.
     #[arg(long)]
     pub(crate) no_create: bool,
-    /// Way rows are read.
+    /// Method of reading rows.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) path: WayArg,
-    /// Only rows that meet this condition, in SQL.
+    /// SQL condition that exported rows meet.
     #[arg(long = "where", value_name = "CONDITION")]
     pub(crate) condition: Option<String>,
-    /// Columns, in this order, separated by commas [default: all but those whose values are generated].
+    /// Columns, in this order, separated by commas [default: all but generated ones].
     #[arg(long, value_name = "A,B,C", value_delimiter = ',')]
     pub(crate) columns: Option<Vec<String>>,
-    /// How files are compressed [default: by the file's ending .gz .zst, else not].
+    /// Compression of the files [default: by ending .gz .zst, else none].
     #[arg(long, value_enum)]
     pub(crate) compression: Option<CompressionArg>,
-    /// Most rows of a file; in a folder.
+    /// Rows in a file at most; needs a folder.
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) split_rows: Option<u64>,
-    /// Most bytes of a file before it is compressed, as 256M; in a folder.
+    /// Bytes in a file at most, before compression, as 256M; needs a folder.
     #[arg(long, value_name = "SIZE")]
     pub(crate) split_size: Option<String>,
-    /// Write over files that are there.
+    /// Overwrite existing files.
     #[arg(long)]
     pub(crate) force: bool,
-    /// Threads, and connections that read [default: one a core].
+    /// Threads, and connections that read [default: one per core].
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) threads: Option<usize>,
-    /// Time zone in which TIMESTAMP values are written: +02:00, Europe/Berlin; a load of the files has to
-    /// be told the same.
+    /// Time zone of written TIMESTAMP values: +02:00, Europe/Berlin.
+    ///
+    /// A load of the files needs the same --time-zone.
     #[arg(long, value_name = "ZONE", allow_hyphen_values = true, default_value = ::export::options::UTC)]
     pub(crate) time_zone: String,
-    /// Where a server is that has partitions of a Spider table, by the name that the table knows it by; once
-    /// for each whose address the account may not read, or cannot be reached by that.
+    /// Address of a server that has partitions of a Spider table.
+    ///
+    /// NAME is the server's name in the table. The option is needed once for each server whose address the account
+    /// may not read, or does not reach.
     #[arg(long, value_name = "NAME=HOST:PORT", value_parser = written::shard)]
     pub(crate) shard: Vec<(String, String)>,
-    /// Seconds to wait for others who hold the table.
+    /// Seconds to wait for others that hold the table.
     #[arg(long, value_name = "SECONDS", default_value_t = 60, allow_negative_numbers = true)]
     pub(crate) lock_wait: u32,
-    /// Print the report as JSON on stdout.
+    /// Print the report as JSON on standard output.
     #[arg(long)]
     pub(crate) json: bool,
-    /// Print nothing but errors.
+    /// Print errors only.
     #[arg(long)]
     pub(crate) quiet: bool,
     #[command(flatten)]
@@ -73,11 +78,11 @@ pub(crate) struct ExportArgs {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FileFormatArg {
-    /// Fields between separators, as load reads them.
+    /// Delimited text, as `inrush load` reads it.
     Text,
     /// INSERT statements.
     Sql,
-    /// A JSON object a line.
+    /// One JSON object per line.
     Jsonl,
 }
 
@@ -90,42 +95,43 @@ pub(crate) enum CompressionArg {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum WayArg {
-    /// The first of the others that is open.
+    /// Choose the fastest method that the table allows.
     #[default]
     Auto,
-    /// The table's file, read without the server, which keeps others from writing meanwhile.
+    /// Read the table's file without the server; writers wait meanwhile.
     Direct,
-    /// SELECT.
+    /// Read by SELECT.
     Select,
 }
 
 /// How fields of text are cut: as load is told.
 #[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = "Text (\\t \\n \\r \\0 \\\\ are read as in LOAD DATA)")]
 pub(crate) struct CutArgs {
-    /// Preset that the options below adjust [default: by the file's ending .csv .tsv .tbl, else mysql].
+    /// Format of the text; other options adjust it [default: by ending, else mysql].
+    ///
+    /// The endings .csv, .tsv and .tbl select their dialects.
     #[arg(long, value_enum)]
     pub(crate) dialect: Option<DialectArg>,
-    /// What stands between two fields.
+    /// Separator of fields.
     #[arg(long, value_name = "STRING", allow_hyphen_values = true)]
     pub(crate) fields_terminated_by: Option<String>,
-    /// The quote of fields that need one; empty for none.
+    /// Quote of fields that need one; empty for none.
     #[arg(long, value_name = "CHAR", allow_hyphen_values = true)]
     #[arg(visible_alias = "fields-optionally-enclosed-by")]
     pub(crate) fields_enclosed_by: Option<String>,
-    /// What makes the next character text; empty for nothing.
+    /// Escape character; empty for none.
     #[arg(long, value_name = "CHAR", allow_hyphen_values = true)]
     pub(crate) fields_escaped_by: Option<String>,
-    /// What ends a line.
+    /// End of a row.
     #[arg(long, value_name = "STRING", allow_hyphen_values = true)]
     pub(crate) lines_terminated_by: Option<String>,
-    /// Text before each line.
+    /// Text before each row.
     #[arg(long, value_name = "STRING", allow_hyphen_values = true)]
     pub(crate) lines_starting_by: Option<String>,
-    /// What stands for NULL; may be empty.
+    /// Text of NULL; may be empty.
     #[arg(long, value_name = "STRING", allow_hyphen_values = true)]
     pub(crate) null_token: Option<String>,
-    /// Have the first line of each file name the columns.
+    /// Write the names of columns as the first line of each file.
     #[arg(long)]
     pub(crate) header: bool,
 }

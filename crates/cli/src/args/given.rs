@@ -20,7 +20,7 @@ const GROUP: &str = "inrush";
 const NO_OPTIONS: [&str; 6] =
     ["FAILPOINT", "FAULT", "FAULT_LOG", "MARIADBD", "PLUGIN_DIR", "RECONNECT_MS"];
 /// What nobody gives but by typing it.
-const TYPED_ONLY: [&str; 2] = ["help", "version"];
+const TYPED_ONLY: [&str; 3] = ["help", "help-all", "version"];
 
 /// An option that was not typed.
 struct Given {

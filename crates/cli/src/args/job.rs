@@ -12,7 +12,7 @@ pub(crate) struct JobArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum JobAction {
-    /// Print a job file that loads files into a table, with what else it could say.
+    /// Print a job file that loads files into a table, and shows other keys.
     Init(JobInitArgs),
     /// Print all keys of job files as a JSON schema, for editors.
     Schema,
@@ -20,10 +20,10 @@ pub(crate) enum JobAction {
 
 #[derive(Debug, Args)]
 pub(crate) struct JobInitArgs {
-    /// Files to look at, as for load.
+    /// Files to guess from; see `inrush help load` for their forms.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// The database of the tables.
+    /// Database of the tables.
     #[arg(long, value_name = "DB")]
     pub(crate) into: String,
 }

@@ -6,10 +6,10 @@ use clap::{Args, Subcommand};
 
 #[derive(Debug, Args)]
 pub(crate) struct JobsArgs {
-    /// What to do with them; without a word they are listed.
+    /// Action; without one, jobs are listed.
     #[command(subcommand)]
     pub(crate) action: Option<JobsAction>,
-    /// Where the journals are kept [default: inrush in the user's state folder].
+    /// Folder for journals [default: inrush in the user's state folder].
     #[arg(long, global = true, value_name = "DIR")]
     pub(crate) state_dir: Option<PathBuf>,
     /// Print JSON.
@@ -19,24 +19,27 @@ pub(crate) struct JobsArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum JobsAction {
-    /// List them, the newest last.
+    /// List jobs, the newest last.
     List,
-    /// Show one: its command, its files, how long each step took, and what it failed by.
+    /// Show a job: its command, files, times of steps, and its error.
     Show {
-        /// Name of the job, or how it begins.
+        /// Name of the job, or its beginning.
         job: String,
     },
-    /// Print the lines of its journal.
+    /// Print the lines of a job's journal.
     Logs {
-        /// Name of the job, or how it begins.
+        /// Name of the job, or its beginning.
         job: String,
     },
-    /// Remove the journals of jobs that are done or failed; or of these, also if they were killed.
+    /// Remove journals of jobs that are done or failed.
+    ///
+    /// Jobs that are named are removed also if they were killed.
     Clean {
-        /// Names of jobs, or how they begin.
+        /// Names of jobs, or their beginnings.
         jobs: Vec<String>,
-        /// Remove the refused rows too that loads kept beside their journals because no --rejects named a
-        /// file.
+        /// Remove rejected rows beside the journals too.
+        ///
+        /// Loads without --rejects keep rejected rows beside their journals.
         #[arg(long)]
         rejects: bool,
     },
@@ -44,9 +47,9 @@ pub(crate) enum JobsAction {
 
 #[derive(Debug, Args)]
 pub(crate) struct ResumeArgs {
-    /// Name of the job, or how it begins; `inrush jobs` lists them.
+    /// Name of the job, or its beginning; `inrush jobs` lists them.
     pub(crate) job: String,
-    /// Where the journals are kept [default: inrush in the user's state folder].
+    /// Folder for journals [default: inrush in the user's state folder].
     #[arg(long, value_name = "DIR")]
     pub(crate) state_dir: Option<PathBuf>,
 }

@@ -9,7 +9,7 @@ use tune::Class;
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct DoctorArgs {
-    /// Where what was measured on this machine is kept [default: inrush in the user's state folder].
+    /// Folder for measurements of this machine [default: inrush in the user's state folder].
     #[arg(long, value_name = "DIR")]
     pub(crate) state_dir: Option<PathBuf>,
     /// Print JSON.
@@ -21,12 +21,12 @@ pub(crate) struct DoctorArgs {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ClassArg {
-    /// Nothing is given up; only the disk is busier.
+    /// Risk nothing; only the disk is busier.
     #[default]
     Safe,
-    /// A power cut meanwhile loses what was committed in the last second, of everybody on the server.
+    /// Risk the last second of commits of all users in a power cut.
     Relaxed,
-    /// A crash meanwhile can leave a server that does not start again.
+    /// Risk a server that does not start again after a crash.
     Unsafe,
 }
 
@@ -42,7 +42,9 @@ impl From<ClassArg> for Class {
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct TuneArgs {
-    /// Set variables of the server for loads, until --restore: safe, relaxed or unsafe ones too.
+    /// Set variables of the server for loads, until --restore.
+    ///
+    /// Relaxed and unsafe variables are set only by their name.
     #[arg(
         long,
         value_enum,
@@ -53,13 +55,13 @@ pub(crate) struct TuneArgs {
         conflicts_with_all = ["restore", "show"]
     )]
     pub(crate) apply: Option<ClassArg>,
-    /// Put back what was set, by --apply or by a load that was killed.
+    /// Restore variables that --apply or a killed load has set.
     #[arg(long, conflicts_with = "show")]
     pub(crate) restore: bool,
-    /// Say what is set, and what could be [default].
+    /// Show variables that are set, and those that could be [default].
     #[arg(long)]
     pub(crate) show: bool,
-    /// Where it is written down what was set [default: inrush in the user's state folder].
+    /// Folder for earlier values [default: inrush in the user's state folder].
     #[arg(long, value_name = "DIR")]
     pub(crate) state_dir: Option<PathBuf>,
     /// Print JSON.
@@ -72,9 +74,9 @@ pub(crate) struct TuneArgs {
 /// Of loads and replays.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct TuneArg {
-    /// Set variables of the server for rows that are sent, and put them back behind the load: safe ones,
-    /// relaxed ones too (a power cut meanwhile loses the last second, of everybody), or unsafe ones (a crash
-    /// meanwhile can end the server) [default without =CLASS: safe].
+    /// Set server variables while rows are sent, and restore them afterwards.
+    ///
+    /// Without =CLASS only safe variables are set.
     #[arg(
         long,
         value_enum,

@@ -13,8 +13,9 @@ use crate::args::{Cli, is_typed};
 
 /// Options of `load` that are no keys of `[input]`: what says which server is meant or what is printed, what
 /// a job file says otherwise, and what is of one table.
-const NO_KEYS: [&str; 31] = [
+const NO_KEYS: [&str; 33] = [
     "help",
+    "help-all",
     "job",
     "host",
     "port",
@@ -36,6 +37,7 @@ const NO_KEYS: [&str; 31] = [
     "dry-run",
     "json",
     "quiet",
+    "verbose",
     "report",
     "duplicates",
     "on-duplicate",

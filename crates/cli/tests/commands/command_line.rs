@@ -195,11 +195,20 @@ fn help_explains_every_option_of_every_command() {
         "jobs clean",
     ];
     for command in commands {
-        let words = command.split_whitespace().chain(["--help"]);
-        let help = run(&mut home.inrush(words));
-        assert_eq!((help.code(), help.err.as_str()), (0, ""), "{command}");
-        testkit::program::check_help(&help.out);
+        for option in ["--help", "--help-all"] {
+            let words = command.split_whitespace().chain([option]);
+            let help = run(&mut home.inrush(words));
+            assert_eq!((help.code(), help.err.as_str()), (0, ""), "{command}");
+            testkit::program::check_help(&help.out);
+            if option == "--help-all" {
+                let words = ["help"].into_iter().chain(command.split_whitespace());
+                assert_eq!(run(&mut home.inrush(words)).done().out, help.out);
+            }
+        }
+        let words = ["help", "--man"].into_iter().chain(command.split_whitespace());
+        assert!(run(&mut home.inrush(words)).done().out.starts_with(".TH inrush"));
     }
+    run(&mut home.inrush(["help", "loud"])).refused(2, &["inrush has no command loud"]);
     let version = run(&mut home.inrush(["--version"]));
     assert!(version.done().out.starts_with("inrush "), "{version:?}");
     let nothing = run(&mut home.inrush::<&str>([]));

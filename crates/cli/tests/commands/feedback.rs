@@ -18,7 +18,7 @@ fn connections_and_batches_that_are_fixed_are_used_and_told() {
     let Some(mut desk) = Desk::new() else { return };
     desk.exec(&format!("CREATE TABLE t {COLUMNS}"));
     let fixed = ["--connections", "3", "--batch-rows", "100"];
-    let text = load(&desk, 20_000, &fixed);
+    let text = load(&desk, 20_000, &[&fixed[..], &["--verbose"]].concat());
     assert!(text.done().out.contains("\n  3 connections, 100 rows or "), "{text:?}");
     let json = load(&desk, 20_000, &[&fixed[..], &["--json"]].concat());
     let json: Value = serde_json::from_str(&json.done().out).unwrap();

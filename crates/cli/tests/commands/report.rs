@@ -14,9 +14,9 @@ fn a_load_reports_what_it_did() {
     let (mut other, database) = (desk.server.connect().unwrap(), desk.database.clone());
     let expected = reference(&mut other, &database, &file);
     desk.exec(&format!("CREATE TABLE t {COLUMNS}"));
-    let outcome = desk.load("t", &file, &[]);
+    let outcome = desk.load("t", &file, &["--verbose"]);
     outcome.done();
-    let first = format!("{database}.t: 3,000 rows loaded, 0 rejected, on ");
+    let first = format!("{database}.t: 3,000 rows loaded, 0 rejected, ");
     assert!(outcome.out.starts_with(&first), "{outcome:?}");
     let server = format!("({})\n", desk.server.socket().display());
     for part in [
@@ -35,6 +35,30 @@ fn a_load_reports_what_it_did() {
     let stages: Vec<&str> = lines.map(|line| line.split(", about ").next().unwrap()).collect();
     assert!(stages.starts_with(&["inspect", "shadow"]) && stages.ends_with(&["publish"]));
     assert_eq!(contents(&mut desk.session, "t"), expected);
+}
+
+#[test]
+fn a_load_prints_one_line_and_the_note_about_backups_once_a_server() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE t (a INT PRIMARY KEY)");
+    let file = desk.home.file("rows.csv", "1\n2\n");
+    let first = desk.load("t", &file, &[]);
+    let lines: Vec<&str> = first.done().out.lines().collect();
+    let start = format!("{}: 2 rows loaded, 0 rejected, ", desk.table("t"));
+    assert!(lines[0].starts_with(&start), "{first:?}");
+    let end = format!(" s, direct build, on {}", desk.server.socket().display());
+    assert!(lines[0].ends_with(&end), "{first:?}");
+    assert_eq!(
+        lines[1..],
+        ["  note: Take a full backup: incremental backups do not contain this table."]
+    );
+    // A load that takes less than ten seconds has no line of progress.
+    assert_eq!(first.err, "");
+    let again = desk.load("t", &file, &["--mode", "replace"]);
+    assert_eq!(again.done().out.lines().count(), 1, "{again:?}");
+    assert!(again.out.starts_with(&start), "{again:?}");
+    let json = desk.load("t", &file, &["--mode", "replace", "--json"]);
+    assert!(json.done().out.contains("Take a full backup"), "{json:?}");
 }
 
 #[test]

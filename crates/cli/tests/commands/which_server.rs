@@ -20,7 +20,10 @@ fn an_option_file_names_the_server_too() {
     let mine = desk.home.path().join("home/.my.cnf");
     let says = |outcome: &Outcome| {
         let line = outcome.done().out.lines().next().unwrap().to_owned();
-        assert!(line.contains("2 rows loaded") && line.contains(&format!("({socket})")), "{line}");
+        assert!(
+            line.contains("2 rows loaded") && line.ends_with(&format!(", on {socket}")),
+            "{line}"
+        );
         assert!(!desk.home.path().join("data").exists(), "a sandbox was made");
     };
     fs::write(&mine, format!("[client]\nsocket={socket}\n")).unwrap();

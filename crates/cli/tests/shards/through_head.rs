@@ -52,15 +52,15 @@ fn the_head_is_asked_where_it_is_wanted_or_alone_knows_the_partition() {
     let Some(shards) = shards() else { return };
     let mut scene = Scene::new(&shards, "HASH (id)", &[]);
     scene.rows(1, 400);
-    let loaded = scene.load(&["--path", "head"]);
-    assert!(loaded.done().out.contains("--path head was asked for"), "{loaded:?}");
+    let loaded = scene.load(&["--path", "coordinator"]);
+    assert!(loaded.done().out.contains("--path coordinator was asked for"), "{loaded:?}");
     scene.is_whole("--path head");
     scene.load(&[]).refused(2, &["the table is not empty; --mode append"]);
     scene.session.exec(&format!("CREATE TABLE {}.own (a INT)", scene.database)).unwrap();
     for verb in ["load", "plan"] {
         let mut command = scene.command(verb, &["--path", "head"]);
         command.args(["--into", &format!("{}.own", scene.database)]);
-        run(&mut command).refused(2, &["--path head is for tables whose partitions"]);
+        run(&mut command).refused(2, &["--path coordinator is for tables whose partitions"]);
     }
     scene.session.exec(&format!("DROP TABLE {}.own", scene.database)).unwrap();
 
@@ -82,7 +82,7 @@ fn the_head_is_asked_where_it_is_wanted_or_alone_knows_the_partition() {
     let days = |at: u32| format!("{at}\tx\t2020-01-{:02}\n", at % 28 + 1);
     let rows = (0..3_000).map(days).collect::<String>() + "3000\tlast\t2020-00-00\n";
     scene.home.file("rows", rows);
-    scene.load(&odd).refused(1, &["line 3001", "--path head has it tell"]);
+    scene.load(&odd).refused(1, &["line 3001", "--path coordinator has it tell"]);
     scene.load(&[&odd[..], &["--path", "head"]].concat()).done();
     assert_eq!(scene.count(), 3_001);
     scene.is_clean("days of no month");

@@ -81,7 +81,7 @@ pub(crate) fn decide(
         let name = &target.table.name;
         return Err(Error::Usage(format!(
             "{} is for tables whose partitions are on other servers, and {name} is none",
-            PATH.with("head")
+            PATH.with("coordinator")
         )));
     }
     let facts = Facts::of(target, options)?;

@@ -103,8 +103,8 @@ fn unplaced(why: Unplaced) -> String {
         Unplaced::NoPartition(None) => "goes to no partition".to_owned(),
         Unplaced::OutOfRange => "goes to no partition: the number is beyond 64 bits".to_owned(),
         Unplaced::Unknown(_) => {
-            let head = PATH.with("head");
-            format!("may go to any partition, which only the server knows: {head} has it tell")
+            let sent = PATH.with("coordinator");
+            format!("may go to any partition, which only the server knows: {sent} has it tell")
         }
     }
 }

@@ -260,7 +260,7 @@ fn found(
     }
     let inspected = Inspected::new(target, options, source)?;
     let mut router = match options.server.through_head {
-        true => Err(vec![format!("{} was asked for", PATH.with("head"))]),
+        true => Err(vec![format!("{} was asked for", PATH.with("coordinator"))]),
         false => router(&target.table, &inspected),
     };
     let unreached = alike(target, connect, options, &map)?;

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use terminal::arguments::{parse, refuse_password};
 use terminal::connect::ConnectArgs;
 use terminal::failure::Failure;
@@ -26,7 +26,7 @@ impl Cli {
     pub(crate) fn read() -> Result<Cli, Failure> {
         let arguments: Vec<OsString> = std::env::args_os().collect();
         refuse_password(&arguments)?;
-        parse(arguments, &[])
+        parse(Cli::command(), arguments, &[])
     }
 }
 

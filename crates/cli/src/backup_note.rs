@@ -1,0 +1,63 @@
+//! The note about backups: shown once a server, and never for the sandbox.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use load::Report;
+use load::report::BACKUP_NOTE;
+
+/// File in the state folder with the addresses of servers whose users have seen the note, one a line.
+const FILE: &str = "backup-notes";
+/// Address of the sandbox in reports.
+const SANDBOX: &str = "sandbox";
+
+/// Whether the note is shown with these reports. If so, it is not shown again for their server.
+pub(crate) fn take(state_dir: Option<&Path>, reports: &[Report]) -> bool {
+    let has_note = |report: &&Report| report.notes.iter().any(|note| note == BACKUP_NOTE);
+    let Some(report) = reports.iter().find(has_note) else { return false };
+    let is_due = is_due(state_dir, &report.server_address);
+    if is_due {
+        // A note that cannot be remembered is shown again.
+        let _ = remember(&file(state_dir), &report.server_address);
+    }
+    is_due
+}
+
+/// Whether nobody has seen the note for a server.
+pub(crate) fn is_due(state_dir: Option<&Path>, address: &str) -> bool {
+    let seen = fs::read_to_string(file(state_dir)).unwrap_or_default();
+    address != SANDBOX && !seen.lines().any(|line| line == address)
+}
+
+fn file(state_dir: Option<&Path>) -> PathBuf {
+    state_dir.map_or_else(load::default_state_dir, Path::to_owned).join(FILE)
+}
+
+fn remember(file: &Path, address: &str) -> io::Result<()> {
+    let mut file = OpenOptions::new().create(true).append(true).open(file)?;
+    file.write_all(format!("{address}\n").as_bytes())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_note_is_shown_once_a_server_and_never_for_the_sandbox() {
+        let folder = tempfile::tempdir().unwrap();
+        let report = |address: &str| Report {
+            server_address: address.to_owned(),
+            notes: vec![BACKUP_NOTE.to_owned()],
+            ..Report::default()
+        };
+        let state_dir = Some(folder.path());
+        let take = |report: Report| take(state_dir, &[report]);
+        assert!(!take(report("sandbox")));
+        assert!(take(report("db1:3306")) && !take(report("db1:3306")));
+        assert!(take(report("/run/mysqld.sock")));
+        assert!(!take(Report { notes: Vec::new(), ..report("db2:3306") }));
+        assert!(is_due(state_dir, "db2:3306"));
+    }
+}
