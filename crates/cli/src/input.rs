@@ -10,7 +10,7 @@ use terminal::failure::Failure;
 /// A dialect by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum DialectArg {
-    /// LOAD DATA's default: tabs, backslash escapes, also under NO_BACKSLASH_ESCAPES.
+    /// Default of LOAD DATA: tabs, backslash escapes, also under NO_BACKSLASH_ESCAPES.
     Mysql,
     /// RFC 4180: commas, doubled quotes, newlines in quotes.
     Csv,
@@ -18,7 +18,7 @@ pub(crate) enum DialectArg {
     Tsv,
     /// Vertical bars, also at the line's end (dbgen).
     Tbl,
-    /// What mariadb --batch and mysql --batch print: a header, tabs, backslash escapes, NULL as a word.
+    /// Output of mariadb --batch and mysql --batch: a header, tabs, backslash escapes, NULL as a word.
     Batch,
 }
 

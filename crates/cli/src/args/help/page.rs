@@ -84,7 +84,7 @@ impl Page {
                 .map(|(title, rest)| (*title, format!("{path} {rest}")))
                 .collect(),
             sections,
-            more: (!is_all).then_some("--help-all shows all options."),
+            more: (!is_all).then_some("More options: --help-all"),
             name: path,
         }
     }
@@ -144,7 +144,7 @@ impl Page {
             for Entry { term, paragraphs } in entries {
                 let _ = writeln!(out, ".TP\n.B {}", escaped(term));
                 let text = paragraphs.iter().map(|paragraph| escaped(paragraph));
-                let _ = writeln!(out, "{}", text.collect::<Vec<_>>().join("\n"));
+                let _ = writeln!(out, "{}", text.collect::<Vec<_>>().join("\n.br\n"));
             }
         }
         out
