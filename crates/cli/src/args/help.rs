@@ -107,8 +107,8 @@ mod tests {
             let page = Page::of(command, Extent::All).text();
             for argument in command.get_arguments() {
                 let Some(name) = argument.get_long() else { continue };
-                let in_groups = groups::GROUPS.iter().flat_map(|group| group.options);
-                let times = in_groups.filter(|option| **option == name).count();
+                let in_groups = groups::GROUPS.iter().flat_map(|group| group.options.split(' '));
+                let times = in_groups.filter(|option| *option == name).count();
                 assert_eq!(times, 1, "--{name} of {}", command.get_name());
                 let option = format!("--{name}");
                 let starts = |line: &&str| {
@@ -136,7 +136,7 @@ mod tests {
         let lists = groups::GROUPS.iter().map(|group| group.options);
         let hidden = groups::HIDDEN.iter().map(|(_, options)| *options);
         let common = groups::COMMON.iter().map(|(_, options)| *options);
-        for name in lists.chain(hidden).chain(common).flatten() {
+        for name in lists.chain(hidden).chain(common).flat_map(|names| names.split(' ')) {
             assert!(names.iter().any(|known| known == name), "there is no --{name}");
         }
     }

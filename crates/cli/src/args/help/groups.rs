@@ -3,372 +3,121 @@
 /// Options under one heading.
 pub(super) struct Group {
     pub(super) heading: &'static str,
-    /// Long names. Each is in one group only.
-    pub(super) options: &'static [&'static str],
+    /// Long names, separated by spaces. Each is in one group only.
+    pub(super) options: &'static str,
 }
 
 pub(super) const GROUPS: [Group; 12] = [
     Group {
         heading: "Tables",
-        options: &[
-            "into",
-            "mode",
-            "create",
-            "ddl",
-            "types",
-            "collation",
-            "job",
-            "map",
-            "each",
-            "atomic",
-            "tables",
-            "exclude",
-            "keep-auto-increment",
-            "allow-empty",
-        ],
+        options: "into mode create ddl types collation job map each atomic tables exclude \
+         keep-auto-increment allow-empty",
     },
     Group {
         heading: "Text format (\\t \\n \\r \\0 \\\\ are read as in LOAD DATA)",
-        options: &[
-            "dialect",
-            "header",
-            "skip-lines",
-            "charset",
-            "null-token",
-            "fields-terminated-by",
-            "fields-enclosed-by",
-            "fields-escaped-by",
-            "lines-terminated-by",
-            "lines-starting-by",
-        ],
+        options: "dialect header skip-lines charset null-token fields-terminated-by \
+         fields-enclosed-by fields-escaped-by lines-terminated-by lines-starting-by",
     },
     Group {
         heading: "Columns and values",
-        options: &[
-            "columns",
-            "where",
-            "set",
-            "set-sql",
-            "ignore-unknown-columns",
-            "format-of",
-            "date-format",
-            "decimal-comma",
-            "yes-no",
-            "trim",
-            "sql-mode",
-            "time-zone",
-        ],
+        options: "columns where set set-sql ignore-unknown-columns format-of date-format \
+         decimal-comma yes-no trim sql-mode time-zone",
     },
     Group {
         heading: "Bad and duplicate rows",
-        options: &["rejects", "rejects-max", "on-duplicate", "duplicates", "dry-run"],
+        options: "rejects rejects-max on-duplicate duplicates dry-run",
     },
     Group {
         heading: "Output files",
-        options: &["output", "format", "no-create", "compression", "split-rows", "split-size"],
+        options: "output format no-create compression split-rows split-size",
     },
     Group {
         heading: "Actions",
-        options: &[
-            "apply", "restore", "show", "page", "verify", "shards", "force", "partial", "fresh",
-            "man",
-        ],
+        options: "apply restore show page verify shards force partial fresh man",
     },
     Group {
         heading: "Method",
-        options: &[
-            "path",
-            "as",
-            "unlogged",
-            "no-verify",
-            "no-triggers",
-            "no-foreign-key-checks",
-            "tune",
-            "small",
-        ],
+        options: "path as unlogged no-verify no-triggers no-foreign-key-checks tune small",
     },
-    Group { heading: "Replicas and shards", options: &["replica", "max-lag", "shard"] },
+    Group { heading: "Replicas and shards", options: "replica max-lag shard" },
     Group {
         heading: "Resources and limits",
-        options: &[
-            "threads",
-            "memory",
-            "temp-dir",
-            "state-dir",
-            "connections",
-            "batch-rows",
-            "batch-bytes",
-            "max-rate",
-            "lock-wait",
-            "max-write-block",
-            "page-cache",
-            "fill",
-        ],
+        options: "threads memory temp-dir state-dir connections batch-rows batch-bytes max-rate \
+         lock-wait max-write-block page-cache fill",
     },
     Group {
         heading: "Server (default: option files, MYSQL_* variables, then the sandbox)",
-        options: &[
-            "host",
-            "port",
-            "socket",
-            "user",
-            "password",
-            "sandbox",
-            "defaults-file",
-            "defaults-extra-file",
-            "protocol",
-            "connect-timeout",
-            "compress",
-        ],
+        options: "host port socket user password sandbox defaults-file defaults-extra-file \
+         protocol connect-timeout compress",
     },
     Group {
         heading: "Encryption",
-        options: &[
-            "ssl",
-            "skip-ssl",
-            "ssl-ca",
-            "ssl-cert",
-            "ssl-key",
-            "ssl-verify-server-cert",
-            "skip-ssl-verify-server-cert",
-            "ssl-mode",
-            "server-public-key-path",
-            "get-server-public-key",
-        ],
+        options: "ssl skip-ssl ssl-ca ssl-cert ssl-key ssl-verify-server-cert \
+         skip-ssl-verify-server-cert ssl-mode server-public-key-path \
+         get-server-public-key",
     },
     Group {
         heading: "Messages and help",
-        options: &["quiet", "verbose", "json", "report", "help", "help-all", "version"],
+        options: "quiet verbose json report help help-all version",
     },
 ];
 
 /// Options of `load` that another command accepts, since the same command line then serves both, and does not show.
-pub(super) const HIDDEN: [(&str, &[&str]); 3] = [
+pub(super) const HIDDEN: [(&str, &str); 3] = [
     (
         "plan",
-        &[
-            "rejects",
-            "duplicates",
-            "dry-run",
-            "report",
-            "verbose",
-            "no-verify",
-            "tune",
-            "max-rate",
-            "max-lag",
-            "batch-rows",
-            "batch-bytes",
-            "lock-wait",
-            "page-cache",
-        ],
+        "rejects duplicates dry-run report verbose no-verify tune max-rate max-lag \
+         batch-rows batch-bytes lock-wait page-cache",
     ),
     (
         "check",
-        &[
-            "create",
-            "types",
-            "collation",
-            "ddl",
-            "map",
-            "each",
-            "atomic",
-            "keep-auto-increment",
-            "allow-empty",
-            "duplicates",
-            "dry-run",
-            "report",
-            "verbose",
-            "path",
-            "unlogged",
-            "no-verify",
-            "no-triggers",
-            "tune",
-            "replica",
-            "max-lag",
-            "shard",
-            "batch-rows",
-            "batch-bytes",
-            "connections",
-            "max-rate",
-            "lock-wait",
-            "max-write-block",
-            "page-cache",
-            "fill",
-        ],
+        "create types collation ddl map each atomic keep-auto-increment allow-empty \
+         duplicates dry-run report verbose path unlogged no-verify no-triggers tune \
+         replica max-lag shard batch-rows batch-bytes connections max-rate lock-wait \
+         max-write-block page-cache fill",
     ),
     (
         "verify",
-        &[
-            "create",
-            "types",
-            "collation",
-            "ddl",
-            "job",
-            "map",
-            "each",
-            "mode",
-            "atomic",
-            "keep-auto-increment",
-            "allow-empty",
-            "rejects",
-            "rejects-max",
-            "on-duplicate",
-            "duplicates",
-            "dry-run",
-            "report",
-            "verbose",
-            "path",
-            "unlogged",
-            "no-verify",
-            "no-triggers",
-            "no-foreign-key-checks",
-            "tune",
-            "replica",
-            "max-lag",
-            "shard",
-            "batch-rows",
-            "batch-bytes",
-            "connections",
-            "max-rate",
-            "lock-wait",
-            "max-write-block",
-            "page-cache",
-            "fill",
-        ],
+        "create types collation ddl job map each mode atomic keep-auto-increment \
+         allow-empty rejects rejects-max on-duplicate duplicates dry-run report verbose \
+         path unlogged no-verify no-triggers no-foreign-key-checks tune replica max-lag \
+         shard batch-rows batch-bytes connections max-rate lock-wait max-write-block \
+         page-cache fill",
     ),
 ];
 
 /// Options of `--help` where a command has many. Commands that are not listed show all.
-pub(super) const COMMON: [(&str, &[&str]); 6] = [
+pub(super) const COMMON: [(&str, &str); 6] = [
     (
         "load",
-        &[
-            "into",
-            "mode",
-            "create",
-            "ddl",
-            "job",
-            "dialect",
-            "header",
-            "charset",
-            "columns",
-            "rejects",
-            "rejects-max",
-            "on-duplicate",
-            "dry-run",
-            "quiet",
-            "verbose",
-            "json",
-            "host",
-            "port",
-            "socket",
-            "user",
-            "password",
-            "help",
-            "help-all",
-        ],
+        "into mode create ddl job dialect header charset columns rejects rejects-max \
+         on-duplicate dry-run quiet verbose json host port socket user password help \
+         help-all",
     ),
     (
         "plan",
-        &[
-            "into",
-            "mode",
-            "create",
-            "ddl",
-            "job",
-            "dialect",
-            "header",
-            "charset",
-            "columns",
-            "on-duplicate",
-            "path",
-            "memory",
-            "json",
-            "host",
-            "port",
-            "socket",
-            "user",
-            "password",
-            "help",
-            "help-all",
-        ],
+        "into mode create ddl job dialect header charset columns on-duplicate path memory \
+         json host port socket user password help help-all",
     ),
     (
         "check",
-        &[
-            "into",
-            "mode",
-            "job",
-            "dialect",
-            "header",
-            "charset",
-            "columns",
-            "set",
-            "date-format",
-            "rejects",
-            "on-duplicate",
-            "memory",
-            "quiet",
-            "json",
-            "host",
-            "port",
-            "socket",
-            "user",
-            "password",
-            "help",
-            "help-all",
-        ],
+        "into mode job dialect header charset columns set date-format rejects \
+         on-duplicate memory quiet json host port socket user password help help-all",
     ),
     (
         "verify",
-        &[
-            "into",
-            "dialect",
-            "header",
-            "charset",
-            "columns",
-            "set",
-            "date-format",
-            "memory",
-            "quiet",
-            "json",
-            "host",
-            "port",
-            "socket",
-            "user",
-            "password",
-            "help",
-            "help-all",
-        ],
+        "into dialect header charset columns set date-format memory quiet json host port \
+         socket user password help help-all",
     ),
     (
         "replay",
-        &[
-            "into", "tables", "exclude", "atomic", "dry-run", "force", "fresh", "as", "memory",
-            "quiet", "json", "host", "port", "socket", "user", "password", "help", "help-all",
-        ],
+        "into tables exclude atomic dry-run force fresh as memory quiet json host port \
+         socket user password help help-all",
     ),
     (
         "export",
-        &[
-            "output",
-            "format",
-            "compression",
-            "force",
-            "columns",
-            "where",
-            "dialect",
-            "header",
-            "quiet",
-            "json",
-            "host",
-            "port",
-            "socket",
-            "user",
-            "password",
-            "help",
-            "help-all",
-        ],
+        "output format compression force columns where dialect header quiet json host \
+         port socket user password help help-all",
     ),
 ];
 
@@ -402,12 +151,17 @@ pub(super) const EXAMPLES: [(&str, &[(&str, &str)]); 8] = [
 
 /// Whether the help of a command has an option.
 pub(super) fn is_shown(command: &str, option: &str) -> bool {
-    !of(&HIDDEN, command).is_some_and(|hidden| hidden.contains(&option))
+    !of(&HIDDEN, command).is_some_and(|hidden| has(hidden, option))
 }
 
 /// Whether the short help of a command has an option.
 pub(super) fn is_common(command: &str, option: &str) -> bool {
-    of(&COMMON, command).is_none_or(|common| common.contains(&option))
+    of(&COMMON, command).is_none_or(|common| has(common, option))
+}
+
+/// Whether a list of names has a name.
+fn has(names: &str, name: &str) -> bool {
+    names.split(' ').any(|one| one == name)
 }
 
 /// The entry of a command in a list.

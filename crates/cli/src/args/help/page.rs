@@ -61,8 +61,8 @@ impl Page {
         let mut is_all = true;
         for group in &GROUPS {
             let mut entries = Vec::new();
-            for option in group.options {
-                let named = |argument: &&&Arg| argument.get_long() == Some(*option);
+            for option in group.options.split(' ') {
+                let named = |argument: &&&Arg| argument.get_long() == Some(option);
                 let Some(argument) = arguments.iter().find(named) else { continue };
                 if !groups::is_shown(name, option) {
                     continue;
