@@ -437,7 +437,7 @@ pub(crate) struct BenchArgs {
 mod tests {
     use clap::{Arg, CommandFactory as _};
     use face::Form;
-    use face::option::{ALL, PASSWORD, VERBOSE};
+    use face::option::{ALL, PASSWORD};
 
     use super::Cli;
 
@@ -451,8 +451,7 @@ mod tests {
         let mut program = Cli::command();
         program.build();
         let arguments = arguments(&program);
-        // The journal of a job knows an option that no command has yet.
-        for option in ALL.iter().filter(|option| **option != VERBOSE) {
+        for option in ALL.iter() {
             let is_named = |argument: &&Arg| argument.get_long() == Some(option.name());
             let named: Vec<&Arg> = arguments.iter().filter(is_named).collect();
             let typed = |argument: &Arg| match argument.get_short() {
