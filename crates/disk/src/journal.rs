@@ -343,7 +343,7 @@ mod tests {
         assert_eq!(events::<Synced>(&bent(&text, 3)).len(), 2);
         // A power cut may take one unsynced line and leave those behind it.
         let of_load = |events: &[u64]| {
-            written(&folder, &events.to_vec().into_iter().map(Step::Number).collect::<Vec<_>>())
+            written(&folder, &events.iter().copied().map(Step::Number).collect::<Vec<_>>())
         };
         let lost = |events: &[u64]| parse::<Step>(&bent(&of_load(events), 2));
         assert_eq!(lost(&[1, 10, 11, 12]).unwrap().0.len(), 1);

@@ -259,7 +259,8 @@ impl<'l> Filling<'l, '_, '_> {
             None => {
                 // What cannot be written down is of a load that has changed nothing.
                 let _ = self.steps.rows_are_in();
-                send::forget_ledgers(target, &[target.names.ledger.clone()], None)
+                let ledger = target.names.ledger.clone();
+                send::forget_ledgers(target, &[ledger], None)
             }
         };
         warnings.extend(target.remarks.iter().cloned());

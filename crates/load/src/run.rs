@@ -79,7 +79,7 @@ fn load_input(
     places: Option<&dyn Places>,
     progress: &dyn Progress,
     memory: &Memory,
-    source: Box<dyn Source>,
+    mut source: Box<dyn Source>,
 ) -> Result<Report, Error> {
     let target = format!("{}.{}", options.database, options.table);
     let forecast = &Forecast::new(progress);
@@ -94,7 +94,24 @@ fn load_input(
             rows: RowOptions { rejects, ..options.rows.clone() },
             ..options.clone()
         };
-        let mut report = run(connect, options, places, forecast, memory, source, steps, told)?;
+        let text = steps.target().to_owned();
+        let found = steps.step_or_undo(
+            Stage::Inspect,
+            || inspect(connect, options, places, memory, &mut *source, &told, &text),
+            |found| match found {
+                Found::One(mut inspected) => undo(&mut inspected.target, &inspected.made, options),
+                Found::In(..) | Found::Placed(_) => {}
+            },
+        )?;
+        let mut report = match found {
+            Found::One(inspected) => {
+                run(connect, options, forecast, memory, source, steps, *inspected)?
+            }
+            Found::In(mut target, settled) => {
+                settled.finish_own(&mut target, connect, options, steps)
+            }
+            Found::Placed(load) => load(source, forecast, steps)?,
+        };
         if report.rejects_file.is_none() {
             report.rejects_file = options.rows.rejects.clone().filter(|_| report.rejects > 0);
         }
@@ -115,32 +132,17 @@ pub(crate) fn remove_empty(rejects: &Path) {
     }
 }
 
+/// Loads a table whose rows are in itself.
 fn run(
     connect: &ConnectOptions,
     options: &LoadOptions,
-    places: Option<&dyn Places>,
     progress: &Forecast<'_>,
     memory: &Memory,
-    mut source: Box<dyn Source>,
+    source: Box<dyn Source>,
     steps: &mut Steps<'_>,
-    told: Sender<String>,
+    inspected: Inspected,
 ) -> Result<Report, Error> {
-    let text = steps.target().to_owned();
-    let found = steps.step_or_undo(
-        Stage::Inspect,
-        || inspect(connect, options, places, memory, &mut *source, &told, &text),
-        |found| match found {
-            Found::One(mut inspected) => undo(&mut inspected.target, &inspected.made, options),
-            Found::In(..) | Found::Placed(_) => {}
-        },
-    )?;
-    let Inspected { mut target, made, mut chosen, copies, settled } = match found {
-        Found::One(inspected) => *inspected,
-        Found::In(mut target, settled) => {
-            return Ok(settled.finish_own(&mut target, connect, options, steps));
-        }
-        Found::Placed(load) => return load(source, progress, steps),
-    };
+    let Inspected { mut target, made, mut chosen, copies, settled } = inspected;
     let path = if copies.is_some() { LoadPath::Direct } else { options.path };
     let options = &LoadOptions { path, ..options.clone() };
     let tuning = Tuning::begin(connect, options, chosen.path, &load_into(options));
