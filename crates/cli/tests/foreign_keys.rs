@@ -257,8 +257,8 @@ fn rows_without_a_parent_are_refused_one_by_one_where_they_may_be() {
     let before = family.definitions();
     let rows = "1\t1\tone\t\\N\tx\n3\t4\tfour\t\\N\tz\n2\t2\ttwo\t1\ty\n";
     let refused = family.home.path().join("refused");
-    let rejects = ["--path", "auto", "--rejects-max", "3", "--rejects", refused.to_str().unwrap()];
-    let loaded = family.load(rows, &rejects);
+    let rejects = ["--rejects-max", "3", "--rejects", refused.to_str().unwrap()];
+    let loaded = family.load(rows, &[&["--path", "auto", "--verbose"], &rejects[..]].concat());
     assert_eq!(loaded.code(), 3, "{loaded:?}");
     assert!(loaded.out.contains(", stream ") && loaded.out.contains("(4, four)"), "{loaded:?}");
     assert_eq!(std::fs::read_to_string(&refused).unwrap(), "3\t4\tfour\t\\N\tz\n");

@@ -14,13 +14,14 @@
 //! Where it cannot be told here which shard takes a row, or shards cannot be reached, the new table is filled by
 //! INSERTs to the head (`through_head`), and published likewise.
 //!
-//! Rows are added by another way (`appended`), all or none too, `staged` in new tables where they go through the
+//! Rows are added by another way (`appended`), all or none too, by branches (`opened`), `staged` in new tables where they go through the
 //! head, and `cleaned` brings to an end what of that was broken off; `published` is the step by which rows of all shards appear.
 
 mod appended;
 mod cleaned;
 mod filled;
 mod looked;
+mod opened;
 mod published;
 mod reached;
 mod shares;

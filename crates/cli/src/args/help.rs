@@ -65,7 +65,8 @@ fn with_pages(mut command: Command, extent: Extent) -> Command {
 fn named(cli: &mut Command, words: &[String]) -> Result<Page, Failure> {
     let mut command = cli;
     for word in words {
-        let path = command.get_bin_name().unwrap_or_default().to_owned();
+        let path = command.get_bin_name().filter(|name| !name.is_empty());
+        let path = path.unwrap_or(command.get_name()).to_owned();
         command = command.find_subcommand_mut(word).ok_or_else(|| {
             Failure::usage(format!("{path} has no command {word}: {path} --help lists them"))
         })?;

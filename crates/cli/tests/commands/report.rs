@@ -165,7 +165,7 @@ fn duplicates_are_left_out_on_request_and_are_no_failure() {
         let options = ["--mode", "replace", "--on-duplicate", on_duplicate, "--duplicates"];
         [&options, &[log_name][..], rest].concat()
     };
-    let skipped = desk.load("t", &file, &left_out("skip", &[]));
+    let skipped = desk.load("t", &file, &left_out("skip", &["--verbose"]));
     assert_eq!(skipped.code(), 0, "{skipped:?}");
     assert!(skipped.out.contains("2 rows loaded, 0 rejected, 2 left out as duplicates"));
     assert!(skipped.out.contains("duplicates "), "{skipped:?}");

@@ -81,7 +81,7 @@ fn a_first_load_makes_server_and_table_and_later_commands_find_them() {
     assert!(first.done().err.starts_with("making a private MariaDB in "), "{first:?}");
     assert!(first.out.starts_with("shop.fruit: 2 rows loaded"), "{first:?}");
     assert!(!first.out.contains("backup"), "{first:?}");
-    assert!(first.out.lines().next().unwrap().ends_with(" (sandbox)"), "{first:?}");
+    assert!(first.out.lines().next().unwrap().ends_with(", on sandbox"), "{first:?}");
     let pid = guard.pid().expect("it outlives the load");
     let select = ["sql", "SELECT * FROM shop.fruit ORDER BY id"];
     assert_eq!(guard.sandbox(&select).done().out, "id\tname\n1\tapple, red\n2\tpear\n");

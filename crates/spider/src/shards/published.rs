@@ -12,9 +12,9 @@ use server::ConnectOptions;
 use targets::Lock;
 use targets::swap::{Before, Pair, Swap};
 
-use super::appended::{Branches, decide};
 use super::cleaned::{self, Cleaner};
 use super::looked::{self, Looked};
+use super::opened::Branches;
 use super::tables::Tables;
 use crate::decisions::{Append, Decisions, State};
 
@@ -152,7 +152,43 @@ impl Publish for Decision<'_> {
         let forgotten = cleaner.unmark(self.append, true).and_then(|()| {
             Ok(self.decisions.forget(&mut self.looked.target.session, &self.append.job)?)
         });
-        let left = forgotten.err().map(|error| super::appended::left(&error, self.decisions));
+        let left = forgotten.err().map(|error| left(&error, self.decisions));
         left.into_iter().collect()
     }
+}
+
+/// Has the head decide that the append is to be.
+///
+/// Errors: [`Error::Pending`] where it does not say whether it has; any other: it has not.
+fn decide(target: &mut Lock, decisions: &Decisions, append: &Append) -> Result<(), Error> {
+    let name = target.table.name.to_string();
+    let overtaken = || server::Error::Overtaken(name.clone()).into();
+    let pending = |error: server::Error| Error::Pending {
+        target: name.clone(),
+        what: format!("the head does not say whether they are to be ({error})"),
+    };
+    let error = match decisions.decide(&mut target.session, append) {
+        Ok(State::Begun | State::GivenUp) => return Err(overtaken()),
+        Ok(_) => return Ok(()),
+        Err(error) => error,
+    };
+    let _shield = target.session.options().interrupt.shield();
+    target.reconnect().map_err(pending)?;
+    match decisions.decide(&mut target.session, append) {
+        Ok(State::Begun | State::GivenUp) => Err(overtaken()),
+        Ok(_) => Ok(()),
+        // It answers, and refuses: so there is no decision, unless it was the first time.
+        Err(again) => match decisions.state(&mut target.session, &append.job).map_err(pending)? {
+            State::Begun | State::GivenUp => Err(error.into()),
+            _ => Err(pending(again)),
+        },
+    }
+}
+
+pub(super) fn left(error: &Error, decisions: &Decisions) -> String {
+    format!(
+        "all rows are in, but what says so could not be removed ({error}): the next load does it, and the same \
+         command would add nothing before; DROP TABLE {} has it add them once more",
+        decisions.table().quoted()
+    )
 }

@@ -23,9 +23,10 @@ use server::ConnectOptions;
 use sources::Source;
 use targets::Transaction;
 
-use super::appended::{Open, Rows, held};
+use super::appended::Rows;
 use super::filled::Filled;
 use super::looked::{self, Looked};
+use super::opened::{Open, held};
 use super::tables::Tables;
 use super::{Sharded, left_staged, through_head};
 use crate::branches::Branch;
