@@ -97,6 +97,8 @@ fn method(report: &Report) -> String {
         Some("shadow") => "staging",
         Some("whole") => "transaction",
         Some(landing) => landing,
+        // Each shard has its own.
+        None if !report.shards.is_empty() => return report.path.to_owned(),
         None if is_merged => "merge",
         None => "build",
     };

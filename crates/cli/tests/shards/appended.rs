@@ -116,7 +116,7 @@ fn rows_are_added_to_all_shards_or_to_none() {
         assert!(plan.done().out.contains(part), "{part}: {plan:?}");
     }
     for path in ["auto", "stream", "insert"] {
-        let loaded = growing.append(&["--path", path]);
+        let loaded = growing.append(&["--path", path, "--verbose"]);
         assert!(loaded.done().out.contains("partition p2: "), "{loaded:?}");
         growing.is_whole(path);
         growing.more(700);
@@ -175,7 +175,7 @@ fn rows_that_only_the_head_can_tell_apart_are_added_by_way_of_new_tables() {
     for part in ["through the head into a new table, and from there, by a branch", "not shards"] {
         assert!(plan.done().out.contains(part), "{part}: {plan:?}");
     }
-    let loaded = growing.append(&[]);
+    let loaded = growing.append(&["--verbose"]);
     for part in ["700 rows loaded", "rows go through the head", "the commits of all shards took"] {
         assert!(loaded.done().out.contains(part), "{part}: {loaded:?}");
     }
