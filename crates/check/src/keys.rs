@@ -40,7 +40,7 @@ impl Tables<'_> {
     ) -> Result<bool, Stop> {
         let (all, number) = (KeyRange::all(), look.number);
         let at = usize::from(number);
-        // Those that it may refer to in the same input.
+        // Parents in the same input.
         let is_own = |of: &Look| matches!(of.purpose, Purpose::Referred) && of.name == look.name;
         let own = at.checked_sub(1).filter(|&before| is_own(&looks[before]));
         let own = own.map(|own| Keys::begin(&runs[own], &all)).transpose()?;

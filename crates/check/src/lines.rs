@@ -52,8 +52,8 @@ pub struct LookedUp {
     pub known: Arc<Known>,
 }
 
-/// What the first line says of an entity that others say something else of, by keys, by the index among what is
-/// gathered.
+/// Numbers of first lines of entities that later lines contradict, by key, by the index of the gathered
+/// columns.
 pub type Firsts = HashMap<usize, HashMap<Box<[u8]>, u64>>;
 
 /// What lines are read for.

@@ -46,10 +46,10 @@ pub(crate) struct Looks {
 }
 
 /// A look that is wanted, before it is known whether its keys can be made here.
-type Wanted = (Index, Purpose);
+type KeyUse = (Index, Purpose);
 
 impl Looks {
-    /// Those of a table. `not_judged` hears what else is not judged, a sentence each.
+    /// The looks of a table. `not_judged` gets a sentence for each rule that is not judged.
     pub(crate) fn of(
         table: &Table,
         inspected: &Inspected,
@@ -73,7 +73,7 @@ impl Looks {
         Looks::planned(wanted, inspected, not_judged)
     }
 
-    fn planned(wanted: Vec<Wanted>, inspected: &Inspected, not_judged: &mut Vec<String>) -> Looks {
+    fn planned(wanted: Vec<KeyUse>, inspected: &Inspected, not_judged: &mut Vec<String>) -> Looks {
         let columns = row_keys::plain_columns(&inspected.columns);
         let indexes: Vec<&Index> = wanted.iter().map(|(index, _)| index).collect();
         let zero_is_value = inspected.series.zero_is_value;
@@ -109,7 +109,7 @@ impl Looks {
 }
 
 /// The unique indexes of a table.
-fn unique(table: &Table, wanted: &mut Vec<Wanted>, not_judged: &mut Vec<String>) {
+fn unique(table: &Table, wanted: &mut Vec<KeyUse>, not_judged: &mut Vec<String>) {
     for index in table.indexes.iter().filter(|index| index.unique) {
         match &index.without_overlaps {
             Some(words) => not_judged.push(format!("{words}, which compares periods")),
@@ -119,7 +119,7 @@ fn unique(table: &Table, wanted: &mut Vec<Wanted>, not_judged: &mut Vec<String>)
 }
 
 /// The foreign keys of a table; of each that refers to the table itself, first what it refers to.
-fn referring(table: &Table, wanted: &mut Vec<Wanted>) {
+fn referring(table: &Table, wanted: &mut Vec<KeyUse>) {
     for reference in &table.references {
         let Reference { name, columns, parent, parent_columns, .. } = reference;
         if *parent == table.name {

@@ -29,7 +29,7 @@ pub(crate) struct Placer<'a> {
 }
 
 impl Partitions {
-    /// Of a table; none of one without partitions, or whose partitions take all rows.
+    /// The router of a table; none if it has no partitions, or if its partitions take all rows.
     ///
     /// Errors: why that is not judged.
     pub(crate) fn of(table: &Table, inspected: &Inspected) -> Result<Option<Partitions>, String> {

@@ -18,12 +18,12 @@ pub(crate) trait Take {
     /// Takes a row.
     fn take<R: Row>(&mut self, row: R, here: Here<'_>) -> Result<(), Stop>;
 
-    /// Whether no row of a chunk is asked for.
+    /// True if no row of the chunk is needed.
     fn skips(&self, _chunk: &Chunk) -> bool {
         false
     }
 
-    /// Whether no more chunks are asked for.
+    /// True if no more chunks are needed.
     fn is_done(&self) -> bool {
         false
     }

@@ -177,7 +177,7 @@ impl Check<'_> {
     }
 }
 
-/// What is sorted: keys for each look, and what is found.
+/// Shapes of the sorted entries: keys of each look, and findings.
 fn shapes(looks: &[Look]) -> impl Iterator<Item = EntryShape> {
     looks.iter().map(|look| look.shape).chain([findings::SHAPE])
 }

@@ -46,7 +46,7 @@ impl Subject {
         Ok(Subject { session, table, looks, conditions, rules, not_judged })
     }
 
-    /// What rows were judged by, besides their values.
+    /// The keys and conditions that rows were judged by, besides their values.
     pub(crate) fn judged(&self) -> Vec<String> {
         let look = |look: &Look| match &look.purpose {
             Purpose::Unique => Some(format!("unique key `{}`", look.name)),
@@ -62,7 +62,7 @@ impl Subject {
             .collect()
     }
 
-    /// What was not judged, by these `counts` and but for the keys of tables for the looks in `blind`.
+    /// Rules that were not judged, by these `counts`, without the keys of tables for the looks in `blind`.
     pub(crate) fn not_judged(&self, blind: &[u16], counts: &Counts) -> Vec<String> {
         let looks = &self.looks.looks;
         let blind = blind.iter().map(|&at| {
@@ -94,7 +94,7 @@ impl Subject {
     }
 }
 
-/// What values are judged by: also those for generated columns, which a load looks at too.
+/// The rules for values, also of generated columns, which a load judges too.
 pub(crate) fn rules(table: &Table, inspected: &Inspected) -> Result<Rules, Error> {
     let generated = |position: usize| {
         let column = &table.columns[position];
@@ -123,7 +123,7 @@ pub(crate) fn rules(table: &Table, inspected: &Inspected) -> Result<Rules, Error
     })
 }
 
-/// What only the server would find.
+/// Rules that only the server can judge.
 fn unjudged(table: &Table, inspected: &Inspected) -> Vec<String> {
     let is_unknown = |position: &usize| {
         !table.columns[*position].sql_type.is_convertible(inspected.is_zone_known)

@@ -14,7 +14,7 @@ use crate::pool;
 use crate::progress::Stage;
 use crate::steps::Steps;
 
-/// Rows that are loaded and that nobody else sees yet.
+/// Loaded rows that no other connection sees yet.
 pub trait Publish {
     /// The table, or the tables, for messages.
     fn target(&self) -> String;
@@ -24,12 +24,12 @@ pub trait Publish {
     /// Errors: none has appeared; one of [`Error::is_told`] where that is not so, or not known.
     fn publish(&mut self) -> Result<(), Error>;
 
-    /// Whether they have appeared, for whom a panic has kept from hearing that.
+    /// True if the rows have appeared. The server is asked after a panic in the publishing.
     ///
-    /// Errors: nothing tells.
+    /// Errors: the server cannot tell.
     fn is_published(&mut self) -> server::Result<bool>;
 
-    /// The error of rows of which nothing tells whether they have appeared.
+    /// The error of a load whose rows may have appeared or not.
     fn unknown(&self, reason: String) -> Error;
 
     /// The table that proves it, where there is one.
@@ -44,8 +44,7 @@ pub trait Publish {
 /// Errors: those of [`Publish::publish`]; [`Error::AllIn`] where a panic came behind it.
 pub fn publish(steps: &mut Steps<'_>, rows: &mut dyn Publish) -> Result<Vec<String>, Error> {
     let interrupt = steps.interrupt.clone();
-    let publish = || rows.publish().map(|()| Vec::new());
-    let published = pool::catch(|| steps.last_step(Stage::Publish, publish));
+    let published = pool::catch(|| steps.last_step(Stage::Publish, || rows.publish()));
     let mut warnings = published.unwrap_or_else(|died| {
         let _shield = interrupt.shield();
         Err(after_panic(rows, died))
@@ -65,7 +64,7 @@ pub fn publish(steps: &mut Steps<'_>, rows: &mut dyn Publish) -> Result<Vec<Stri
     Ok(warnings)
 }
 
-/// What is to be said of a panic in the publishing: the server is asked whether the rows have appeared.
+/// The error of a load that panicked while it was published: the server knows whether the rows have appeared.
 fn after_panic(rows: &mut dyn Publish, died: Error) -> Error {
     match rows.is_published() {
         Ok(false) => died,
@@ -74,7 +73,7 @@ fn after_panic(rows: &mut dyn Publish, died: Error) -> Error {
     }
 }
 
-/// What is said where the journal cannot be written to once the rows are in.
+/// The warning about a journal that could not be written to after the rows were published.
 pub fn unwritten(proof: &TableName, error: &Error) -> String {
     format!(
         "all rows are in, but the journal could not be written to ({error}): {proof} stays, and tells the same \

@@ -138,14 +138,12 @@ impl<'a> Steps<'a> {
     pub fn last_step(
         &mut self,
         stage: Stage,
-        work: impl FnOnce() -> Result<Vec<String>, Error>,
+        work: impl FnOnce() -> Result<(), Error>,
     ) -> Result<Vec<String>, Error> {
         self.enter(stage)?;
-        let mut warnings = work()?;
-        if let Err(error) = self.end_step(stage) {
-            warnings.push(error.to_string());
-        }
-        Ok(warnings)
+        work()?;
+        let unwritten = self.end_step(stage).err();
+        Ok(unwritten.into_iter().map(|error| error.to_string()).collect())
     }
 
     /// Writes down that a step was done. What was done is there, whatever befalls the journal.

@@ -26,7 +26,7 @@ use targets::{Direct, Lock};
 use crate::choose::{self, Chosen};
 use crate::copies::Copies;
 use crate::forecast::Forecast;
-use crate::publish::{Commit, Swap};
+use crate::publish::{RowCommit, TableSwap};
 
 /// What every way in needs.
 pub(crate) struct Filling<'l, 's, 'p> {
@@ -291,14 +291,15 @@ impl<'l> Filling<'l, '_, '_> {
                 let then = chosen.landing.is_some().then_some(send::NEXT_LOAD);
                 let ledgers = (vec![target.names.ledger.clone()], then);
                 let (filled, copies) = (&mut Filled::by(target, made), copies.as_mut());
-                let swap = Swap { target: name, filled, copies, options, ledgers, swapped: None };
+                let swap =
+                    TableSwap { target: name, filled, copies, options, ledgers, swapped: None };
                 publish(steps, &mut { swap }).map_err(|error| {
                     let _shield = shielded();
                     Box::new((error, abandon_filled(chosen, target)))
                 })
             }
             Unpublished::Transaction(rows) => {
-                let commit = Commit { target: name, lock: target, rows: *rows };
+                let commit = RowCommit { target: name, lock: target, rows: *rows };
                 publish(steps, &mut { commit }).map_err(|error| {
                     let _shield = shielded();
                     Box::new((error, target.abandon()))

@@ -1,4 +1,4 @@
-//! What has the rows of a load appear: the RENAME of filled tables, or the COMMIT of a transaction.
+//! Loaded rows appear by the RENAME of filled tables, or by the COMMIT of a transaction.
 
 use job::error::Error;
 use job::failpoint;
@@ -15,20 +15,20 @@ use targets::swapped::Swapped;
 use crate::copies::Copies;
 
 /// Filled tables that take their targets' places.
-pub(crate) struct Swap<'s, 'l> {
+pub(crate) struct TableSwap<'s, 'l> {
     /// The target, or all of them, for messages.
     pub(crate) target: String,
     pub(crate) filled: &'s mut Filled<'l>,
     /// Replicas that have the same tables.
     pub(crate) copies: Option<&'s mut Copies>,
     pub(crate) options: &'s LoadOptions,
-    /// The targets' ledgers, and what is said of one that stays.
+    /// Ledgers of the targets, and the text for a ledger that cannot be removed.
     pub(crate) ledgers: (Vec<TableName>, Option<&'static str>),
-    /// Once it is done.
+    /// The old tables, after the RENAME.
     pub(crate) swapped: Option<Swapped>,
 }
 
-impl Publish for Swap<'_, '_> {
+impl Publish for TableSwap<'_, '_> {
     fn target(&self) -> String {
         self.target.clone()
     }
@@ -72,7 +72,7 @@ impl Publish for Swap<'_, '_> {
     }
 }
 
-impl Swap<'_, '_> {
+impl TableSwap<'_, '_> {
     /// Drops the old tables.
     fn drop_old(&mut self) -> Vec<String> {
         let Some(swapped) = &mut self.swapped else { return Vec::new() };
@@ -102,7 +102,7 @@ fn left(asides: &[TableName], error: &Error) -> String {
 }
 
 /// A transaction with all rows.
-pub(crate) struct Commit<'c> {
+pub(crate) struct RowCommit<'c> {
     /// The target, or all of them, for messages.
     pub(crate) target: String,
     /// Of the first of them.
@@ -110,7 +110,7 @@ pub(crate) struct Commit<'c> {
     pub(crate) rows: Uncommitted,
 }
 
-impl Publish for Commit<'_> {
+impl Publish for RowCommit<'_> {
     fn target(&self) -> String {
         self.target.clone()
     }

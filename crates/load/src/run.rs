@@ -99,18 +99,20 @@ fn load_input(
             Stage::Inspect,
             || inspect(connect, options, places, memory, &mut *source, &told, &text),
             |found| match found {
-                Found::One(mut inspected) => undo(&mut inspected.target, &inspected.made, options),
-                Found::In(..) | Found::Placed(_) => {}
+                Target::Table(mut inspected) => {
+                    undo(&mut inspected.target, &inspected.made, options)
+                }
+                Target::Loaded(..) | Target::Places(_) => {}
             },
         )?;
         let mut report = match found {
-            Found::One(inspected) => {
+            Target::Table(inspected) => {
                 run(connect, options, forecast, memory, source, steps, *inspected)?
             }
-            Found::In(mut target, settled) => {
+            Target::Loaded(mut target, settled) => {
                 settled.finish_own(&mut target, connect, options, steps)
             }
-            Found::Placed(load) => load(source, forecast, steps)?,
+            Target::Places(load) => load(source, forecast, steps)?,
         };
         if report.rejects_file.is_none() {
             report.rejects_file = options.rows.rejects.clone().filter(|_| report.rejects > 0);
@@ -216,14 +218,14 @@ struct Inspected {
     settled: Settled,
 }
 
-/// Where the rows of the target are.
-enum Found<'r> {
-    /// In one table.
-    One(Box<Inspected>),
-    /// In it already: all that are to be loaded.
-    In(Box<Lock>, Box<Settled>),
-    /// In other places, which are loaded by this.
-    Placed(LoadPlaces<'r>),
+/// The target of a load, inspected.
+enum Target<'r> {
+    /// A table that has its rows itself.
+    Table(Box<Inspected>),
+    /// A table that a killed load of this command has loaded already.
+    Loaded(Box<Lock>, Box<Settled>),
+    /// A table whose rows are in other places, with what loads these.
+    Places(LoadPlaces<'r>),
 }
 
 /// Takes the target, chooses the way into it, and removes what a killed load left.
@@ -235,13 +237,13 @@ fn inspect<'r>(
     source: &mut dyn Source,
     told: &Sender<String>,
     text: &str,
-) -> Result<Found<'r>, Error> {
+) -> Result<Target<'r>, Error> {
     let (mut against, mut settled) = (Vec::new(), Settled::default());
     if copies::are_asked_for(options) {
         let mut target = lock(Session::connect(connect)?, options, Some(told))?;
         settled = published::settle(&mut target, options, text)?;
         if settled.is_in {
-            return Ok(Found::In(Box::new(target), Box::new(settled)));
+            return Ok(Target::Loaded(Box::new(target), Box::new(settled)));
         }
     }
     match copies::decide(connect, options, memory, &mut *source, Some(told), Purpose::Load, lock)? {
@@ -249,7 +251,13 @@ fn inspect<'r>(
             let chosen = decision.require(&target, options)?;
             let made = Made::default();
             let copies = Some(copies);
-            return Ok(Found::One(Box::new(Inspected { target, made, chosen, copies, settled })));
+            return Ok(Target::Table(Box::new(Inspected {
+                target,
+                made,
+                chosen,
+                copies,
+                settled,
+            })));
         }
         Err(reasons) => against.extend(reasons),
     }
@@ -272,8 +280,8 @@ fn inspect<'r>(
             Ok(settled.is_in)
         };
         return Ok(match places.inspect(target, connect, options, source, settle)? {
-            Inspection::Loaded(target) => Found::In(target, Box::new(settled)),
-            Inspection::Ready(load) => Found::Placed(load),
+            Inspection::Loaded(target) => Target::Loaded(target, Box::new(settled)),
+            Inspection::Ready(load) => Target::Places(load),
         });
     }
     target.unsupported.extend(against.into_iter().map(Unsupported::NamedReplica));
@@ -288,10 +296,10 @@ fn inspect<'r>(
         decision.require(&target, options).map(Some)
     });
     match chosen.and_then(|chosen| chosen) {
-        Ok(None) => Ok(Found::In(Box::new(target), Box::new(settled))),
+        Ok(None) => Ok(Target::Loaded(Box::new(target), Box::new(settled))),
         Ok(Some(chosen)) => {
             let copies = None;
-            Ok(Found::One(Box::new(Inspected { target, made, chosen, copies, settled })))
+            Ok(Target::Table(Box::new(Inspected { target, made, chosen, copies, settled })))
         }
         Err(error) => {
             undo(&mut target, &made, options);

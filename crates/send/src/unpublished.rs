@@ -13,7 +13,7 @@ use crate::ledger::Ledger;
 
 const ER_NO_SUCH_TABLE: u16 = 1146;
 
-/// What has all rows of a target.
+/// The place of all rows of a target before they are published.
 #[derive(Debug)]
 pub enum Unpublished {
     /// A table that is to take its place.

@@ -58,7 +58,7 @@ impl Shared<'_> {
         }
     }
 
-    /// Whether lines are bad beyond what is tolerated: no more are read.
+    /// True if more lines are bad than are tolerated: no more are read.
     fn is_enough(&self) -> bool {
         let bad = self.bad.lock().unwrap_or_else(PoisonError::into_inner);
         bad.len() as u64 > self.check.options.rows.rejects_max

@@ -13,7 +13,7 @@ use targets::publish::{Filled as Published, Ready};
 use super::part::{At, Ended, Part};
 use super::stations::{Filled, give_up};
 use crate::copies::Copies;
-use crate::publish::Swap;
+use crate::publish::TableSwap;
 use crate::speeds::Speeds;
 
 /// Publishes all; gives their reports, and what did not work after that.
@@ -35,7 +35,7 @@ pub(super) fn publish(
     let options = parts[0].options.clone();
     let mut all = Published::by(&mut lock, made).with(others);
     let mut copies = copies.map(|copies| copies.lock().unwrap_or_else(PoisonError::into_inner));
-    let mut swap = Swap {
+    let mut swap = TableSwap {
         target: told.to_owned(),
         filled: &mut all,
         copies: copies.as_deref_mut(),

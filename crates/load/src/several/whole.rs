@@ -26,7 +26,7 @@ use super::part::{Ended, Part};
 use super::publish::finish;
 use super::stations::give_up;
 use crate::forecast::Forecast;
-use crate::publish::Commit;
+use crate::publish::RowCommit;
 
 /// The transaction, and the connection that it is on.
 type Open = (Transaction, Session);
@@ -160,7 +160,7 @@ fn commit(
     // Those of each table go on behind it.
     let (next_number, restarts_numbers) = (None, false);
     let rows = Uncommitted { transaction, session: Some(session), next_number, restarts_numbers };
-    let mut commit = Commit { target: told.to_owned(), lock: &mut lock, rows };
+    let mut commit = RowCommit { target: told.to_owned(), lock: &mut lock, rows };
     let mut committed = publish(steps, &mut commit);
     if let Ok(warnings) = &mut committed {
         warnings.append(&mut lock.remarks);

@@ -143,7 +143,7 @@ impl Sharded<'_, '_> {
         decisions: &Decisions,
         before: &Append,
     ) -> Result<Report, Error> {
-        let mut warnings = self.steps.last_step(Stage::Publish, || Ok(Vec::new()))?;
+        let mut warnings = self.steps.last_step(Stage::Publish, || Ok(()))?;
         match self.steps.rows_are_in() {
             Ok(()) => {
                 let forgotten = decisions.forget(&mut looked.target.session, &before.job);

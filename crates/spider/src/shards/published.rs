@@ -1,4 +1,4 @@
-//! What has the rows of all shards appear: the RENAME on the head, or its decision on the branches.
+//! Rows of all shards appear by the RENAME on the head, or by its decision on the branches.
 
 use std::time::{Duration, Instant};
 
