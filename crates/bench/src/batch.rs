@@ -49,7 +49,7 @@ const REHEARSED_ROWS: u64 = 100;
 /// Connections that a server keeps for others.
 const CONNECTIONS_SPARE: usize = 10;
 
-/// What to run. `BatchOptions::default()` is the document's grid, on a server of its own.
+/// Options of a run. `BatchOptions::default()` is the document's grid, on a server of its own.
 #[derive(Clone, Debug)]
 pub struct BatchOptions {
     /// Rows that each cell of the grid inserts.
@@ -156,8 +156,8 @@ fn check(options: &BatchOptions) -> Result<(), Error> {
     Ok(())
 }
 
-/// What is compared at the end: the best cells, LOAD DATA, Inrush as it is, and Inrush told the best
-/// cells' batch and connections, beside which it shows what finding them costs or brings.
+/// The methods compared at the end: the best cells, LOAD DATA, Inrush as it is, and Inrush with the
+/// best cells' batch and connections, beside which it shows the cost or gain of finding them.
 fn ways(grid: &Grid) -> Vec<BatchWay> {
     let best: Vec<Cell> = grid.best(BEST_CELLS).iter().map(|measured| measured.cell).collect();
     let inrush = [InrushPath::Insert, InrushPath::Stream].map(BatchWay::Inrush);

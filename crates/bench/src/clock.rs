@@ -12,7 +12,7 @@ const TICKS: f64 = 100.0;
 const UTIME: usize = 11;
 const CUTIME: usize = 13;
 
-/// What something took.
+/// Elapsed and processor time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Took {
     /// Seconds by the wall.
@@ -43,7 +43,7 @@ impl Clock {
         }
     }
 
-    /// What it has taken until now.
+    /// The time until now.
     pub(crate) fn stop(self) -> Took {
         Took {
             seconds: self.started.elapsed().as_secs_f64(),

@@ -1,4 +1,4 @@
-//! What can go wrong in a benchmark.
+//! Errors of a benchmark.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,11 +10,11 @@ pub enum Error {
     /// A file could not be read or written.
     #[error("{doing} {}: {source}", path.display())]
     Io {
-        /// What was being done: "writing", "reading".
+        /// The operation: "writing", "reading".
         doing: &'static str,
         /// To which file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// An option has no meaning.
@@ -29,9 +29,9 @@ pub enum Error {
     Space {
         /// A folder of the file system.
         path: PathBuf,
-        /// What is free there.
+        /// Free bytes there.
         available_bytes: u64,
-        /// What the run writes at its peak.
+        /// Bytes that the run writes at its peak.
         needed_bytes: u64,
     },
     /// The server said no.
@@ -42,7 +42,7 @@ pub enum Error {
     Inrush {
         /// The table.
         table: String,
-        /// What it said.
+        /// Its output.
         said: String,
     },
     /// Another program that the benchmark runs failed, or is not installed.
@@ -50,7 +50,7 @@ pub enum Error {
     Program {
         /// Its name.
         name: String,
-        /// What it said.
+        /// Its output.
         said: String,
     },
     /// A stage failed on rows that it should take.
@@ -58,7 +58,7 @@ pub enum Error {
     Stage {
         /// Its name.
         stage: &'static str,
-        /// What it said.
+        /// Its output.
         said: String,
     },
     /// Another benchmark uses the same folder.
@@ -71,11 +71,11 @@ pub enum Error {
         table: String,
         /// The way that differs.
         method: String,
-        /// What it loaded.
+        /// The rows that it loaded.
         seen: String,
         /// The way it is compared with.
         reference: String,
-        /// What that loaded.
+        /// The rows of the reference.
         expected: String,
     },
 }

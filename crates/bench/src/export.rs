@@ -36,7 +36,7 @@ const BACK: &str = "lineitem_back";
 /// Where the rows go while they are timed.
 const NULL: &str = "/dev/null";
 
-/// What to run. `ExportOptions::default()` is all ways at scale 1.
+/// Options of a run. `ExportOptions::default()` is all methods at scale 1.
 #[derive(Clone, Debug)]
 pub struct ExportOptions {
     /// TPC-H scale factor.

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::machine::Machine;
 
-/// What a report of every benchmark begins with.
+/// The head of every benchmark's report.
 #[derive(Clone, Debug, Serialize)]
 pub struct Head {
     /// Version of Inrush.
@@ -20,7 +20,7 @@ pub struct Head {
 }
 
 impl Head {
-    /// Of this run.
+    /// The head of this run.
     pub(crate) fn new(server_version: String) -> Head {
         Head {
             inrush_version: env!("CARGO_PKG_VERSION"),

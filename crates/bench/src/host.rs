@@ -41,14 +41,14 @@ pub struct GivenServer {
     pub arguments: Vec<OsString>,
 }
 
-/// What a benchmark is told of its server and of the program that it measures.
+/// The server of a benchmark, and the program that it measures.
 #[derive(Clone, Debug)]
 pub struct HostOptions {
     /// Redo log of the benchmark's server; default [`LOG_FILE_BYTES`].
     pub log_file_bytes: u64,
     /// Where generated rows are kept, and the benchmark's server while it runs.
     pub data_dir: PathBuf,
-    /// Whether the benchmark's server keeps its folder, with the tables of the last way.
+    /// True if the benchmark's server keeps its folder, with the tables of the last method.
     pub keep: bool,
     /// A server to use instead. It must be able to read `data_dir`, and gets a database
     /// `inrush_bench` that is dropped afterwards.
@@ -84,7 +84,7 @@ pub(crate) struct Host {
     own: Option<Sandbox>,
     pub(crate) server: GivenServer,
     keep: bool,
-    /// What would make the comparison less than fair.
+    /// Circumstances that make the comparison less than fair.
     pub(crate) notes: Vec<String>,
     /// Held while the benchmark runs, so that a second one does not take its server away.
     _lock: File,
@@ -134,7 +134,7 @@ impl Host {
         Program { path: options.program.clone(), connect_arguments }
     }
 
-    /// Whether the server is the benchmark's own, so that its settings may be changed.
+    /// True if the server is the benchmark's own, so that its settings may be changed.
     pub(crate) fn is_own(&self) -> bool {
         self.own.is_some()
     }

@@ -44,7 +44,7 @@ use crate::program;
 
 /// Batches of Inrush in l.i1, in percent of the table; those of more rows than are added are left out.
 const BATCHES: [u64; 3] = [1, 10, 50];
-/// What `--path` may be.
+/// The values of `--path`.
 const PATHS: [&str; 4] = ["auto", "direct", "stream", "insert"];
 /// The least buffer pool that a server runs with.
 const POOL_BYTES_MIN: u64 = 8 << 20;
@@ -52,7 +52,7 @@ const POOL_BYTES_MIN: u64 = 8 << 20;
 const TABLE_ROW_BYTES: u64 = 200;
 const TEXT_ROW_BYTES: u64 = 70;
 
-/// What to run. `InsertOptions::default()` is everything, on a table of four million rows.
+/// Options of a run. `InsertOptions::default()` is everything, on a table of four million rows.
 #[derive(Clone, Debug)]
 pub struct InsertOptions {
     /// Which benchmarks; empty for both.
@@ -81,7 +81,7 @@ pub struct InsertOptions {
     pub log_file_bytes: u64,
     /// Where the server and the rows are while the benchmark runs.
     pub data_dir: PathBuf,
-    /// Whether the last server's folder is kept.
+    /// True if the last server's folder is kept.
     pub keep: bool,
     /// The inrush program to measure. Default: the one beside the running one, or on PATH.
     pub program: PathBuf,
@@ -195,11 +195,11 @@ struct Benchmark<'a> {
     yard: &'a Yard,
     options: &'a InsertOptions,
     version: Version,
-    /// What the first way left behind each step.
+    /// The tables of the first method behind each step.
     expected: Vec<(Step, String, Contents)>,
 }
 
-/// What a table holds, as far as it is the same for all ways: not the numbers the server gave.
+/// The contents of a table that are the same for all methods: not the numbers the server gave.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Contents {
     rows: u64,

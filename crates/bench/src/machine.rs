@@ -1,4 +1,4 @@
-//! What a figure was measured on: without it a figure says nothing.
+//! The machine of a figure: without it a figure means nothing.
 
 use std::fs;
 
@@ -36,7 +36,7 @@ impl Machine {
     }
 }
 
-/// What to note where others keep the machine busy: half a core and more, over the last minute.
+/// A note if others keep the machine busy: half a core and more, over the last minute.
 pub(crate) fn busy_note() -> Option<String> {
     let text = fs::read_to_string("/proc/loadavg").ok()?;
     let load: f64 = text.split_whitespace().next()?.parse().ok()?;

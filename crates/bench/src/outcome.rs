@@ -1,4 +1,4 @@
-//! What a run of the TPC-H benchmark found: as a table for people, and as JSON.
+//! Results of the TPC-H benchmark: as a table for people, and as JSON.
 
 use std::fmt::Write;
 
@@ -39,7 +39,7 @@ pub struct Floor {
     pub import_seconds: f64,
 }
 
-/// What one table took.
+/// The times of one table.
 #[derive(Clone, Debug, Serialize)]
 pub struct TableOutcome {
     /// Its name.
@@ -58,7 +58,7 @@ pub struct TableOutcome {
     pub checksum: String,
 }
 
-/// What one table took by one way.
+/// The times of one table by one method.
 #[derive(Clone, Debug, Serialize)]
 pub struct WayOutcome {
     /// Which.
@@ -74,7 +74,7 @@ pub struct WayOutcome {
 /// A whole run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Outcome {
-    /// What was measured, and where.
+    /// The program, the server and the machine.
     #[serde(flatten)]
     pub head: Head,
     /// Settings of the server that matter here, as SHOW VARIABLES gives them.
@@ -83,7 +83,7 @@ pub struct Outcome {
     pub scale: f64,
     /// `tproch` or `dbgen`.
     pub schema: &'static str,
-    /// What would make the comparison less than fair.
+    /// Circumstances that make the comparison less than fair.
     pub notes: Vec<String>,
     /// Every table, in the order loaded.
     pub tables: Vec<TableOutcome>,
@@ -153,8 +153,8 @@ impl Sum {
         line
     }
 
-    /// What one command for all tables is beside the sums of commands for each, and beside that for
-    /// the largest of them.
+    /// The time of one command for all tables, beside the sum of commands for each, and beside that
+    /// for the largest of them.
     fn together_line(&self, tables: usize, seconds: f64, largest: &TableOutcome) -> String {
         let mut line = format!("\nall {tables} tables by one command: {seconds:.2} s");
         for way in [LoadWay::LoadData, LoadWay::Unchecked, LoadWay::Direct] {

@@ -33,8 +33,8 @@ const TEXT_BYTES: f64 = 1.3e9;
 /// Bytes of all finished tables at scale 1, keys made by foreign keys included.
 const TABLES_BYTES: f64 = 2.4e9;
 
-/// What to run. `ReplayOptions::default()` is scale 1, both dumps, every way once, on a server of its
-/// own.
+/// Options of a run. `ReplayOptions::default()` is scale 1, both dumps, every method once, on a
+/// server of its own.
 #[derive(Clone, Debug)]
 pub struct ReplayOptions {
     /// TPC-H scale factor: 1 is 8.7 million rows.

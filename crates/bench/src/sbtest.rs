@@ -61,7 +61,7 @@ impl Tuples {
         self.bounds.len() - 1
     }
 
-    /// Whether there are none.
+    /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -28,7 +28,7 @@ use crate::host::{self, DATABASE, Host, HostOptions};
 const LINE_BYTES: u64 = 130;
 const ROWS_BYTES: u64 = 250;
 
-/// What to run. `SplitOptions::default()` is everything, with a million lines.
+/// Options of a run. `SplitOptions::default()` is everything, with a million lines.
 #[derive(Clone, Debug)]
 pub struct SplitOptions {
     /// Lines of each file.
@@ -194,7 +194,7 @@ impl Bench<'_> {
     }
 }
 
-/// What the tables hold, whatever the ids: numbers of rows, and a sum over all joined.
+/// The contents of the tables, whatever the ids: numbers of rows, and a sum over all joined.
 fn rows_of(session: &mut Session) -> Result<String, Error> {
     let mut seen = Vec::new();
     for (table, _) in ways::TABLES {

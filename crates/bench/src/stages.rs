@@ -6,9 +6,9 @@
 //! verify                                                   the finished file
 //! ```
 //!
-//! lineitem goes through all of them once, chunk by chunk as in a load, so each stage finds what
-//! the one before left in the caches. The clock is read between stages: their sum is what a
-//! load on one thread would take without waiting. What comes out is a whole tablespace.
+//! lineitem goes through all of them once, chunk by chunk as in a load, so each stage finds the data of the
+//! one before in the caches. The clock is read between stages: their sum is the time of a load on one thread
+//! without waiting. The result is a whole tablespace.
 
 mod lineitem;
 
@@ -66,7 +66,7 @@ pub enum Stage {
     Verify,
 }
 
-/// What one stage took.
+/// The time of one stage.
 #[derive(Clone, Copy, Debug)]
 pub struct Figure {
     /// The stage.

@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-/// What an element is for, which says its colour.
+/// The purpose of an element, which decides its colour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ink {
     /// Behind everything.
@@ -16,9 +16,9 @@ pub(crate) enum Ink {
     Muted,
     /// Lines to read values by.
     Rule,
-    /// What is measured.
+    /// The measured data.
     Data,
-    /// What it is compared with.
+    /// The data that it is compared with.
     Other,
     /// The one to look at.
     Accent,

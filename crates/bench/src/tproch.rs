@@ -17,7 +17,7 @@ use crate::together::Together;
 use crate::tpch::{Schema, Table};
 use crate::ways::{Limits, Loaded, Ways, table_bytes};
 
-/// What to run. `TprochOptions::default()` is scale 1, all tables, a server of its own.
+/// Options of a run. `TprochOptions::default()` is scale 1, all tables, a server of its own.
 #[derive(Clone, Debug)]
 pub struct TprochOptions {
     /// TPC-H scale factor: 1 is 1.1 GB of text, 8.7 million rows. dbgen's rule for the suppliers
@@ -183,7 +183,7 @@ fn load_together(
     Ok(outcome)
 }
 
-/// What HammerDB asks of its tables behind a load, and that it is so.
+/// Checks HammerDB's conditions for its tables behind a load.
 fn check_consistent(ways: &mut Ways) -> Result<String, Error> {
     match ways.inconsistent_orders()? {
         0 => {

@@ -33,7 +33,7 @@ const ROWS_BYTES: u64 = 300;
 /// The server's own default.
 const POOL_BYTES: u64 = 128 << 20;
 
-/// What to run.
+/// Options of a run.
 #[derive(Clone, Debug)]
 pub struct TuneOptions {
     /// Lines of all files.
@@ -48,7 +48,7 @@ pub struct TuneOptions {
     pub data_dir: PathBuf,
     /// Where `inrush doctor` finds what was measured; none to keep nothing.
     pub state_dir: Option<PathBuf>,
-    /// Whether the benchmark's server keeps its folder.
+    /// True if the benchmark's server keeps its folder.
     pub keep: bool,
     /// Ends the run early.
     pub interrupt: Interrupt,
@@ -199,7 +199,7 @@ fn load_file(session: &mut Session, file: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Of single variables, for whoever asks on this machine.
+/// The gains of single variables, for questions on this machine.
 fn gains(outcome: &TuneOutcome) -> Gains {
     let default_seconds = outcome.seconds(Setting::Default);
     let single = outcome.settings.iter().filter(|one| !one.setting.is_several());

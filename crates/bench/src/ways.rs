@@ -38,7 +38,7 @@ pub(crate) struct Ways {
     /// Those that are compared.
     pub(crate) list: Vec<LoadWay>,
     pub(crate) schema: Schema,
-    /// Whether the server is the benchmark's own, so that its settings may be changed.
+    /// True if the server is the benchmark's own, so that its settings may be changed.
     pub(crate) own_server: bool,
     /// Its process, then.
     pub(crate) server_pid: Option<u32>,
@@ -48,7 +48,7 @@ pub(crate) struct Ways {
     pub(crate) scratch: PathBuf,
 }
 
-/// What a load gave.
+/// The result of a load.
 pub(crate) struct Loaded {
     pub(crate) took: Took,
     pub(crate) rows: u64,
@@ -242,7 +242,7 @@ pub(crate) fn load_data_sql(table: Table, path: &Path) -> String {
     )
 }
 
-/// What follows `inrush load FILE --into TABLE` for all tables, less the connection.
+/// The arguments after `inrush load FILE --into TABLE` for all tables, less the connection.
 fn load_arguments(limits: &Limits) -> Vec<OsString> {
     let mut arguments: Vec<OsString> =
         ["--dialect", "tbl", "--charset", "latin1"].map(OsString::from).into();

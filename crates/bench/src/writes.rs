@@ -1,9 +1,8 @@
 //! Ways of writing a file that several threads build and the server then imports.
 //!
-//! What a load writes is read, changed and written once more by IMPORT TABLESPACE, in one thread, a
-//! megabyte at a time through the page cache, and synced at the end. So a way is judged by both
-//! together, and by what the disk had to take. No server takes part: the import is done as it does it,
-//! without what it thinks of each page.
+//! A built file is read, changed and written once more by IMPORT TABLESPACE, in one thread, a megabyte at a
+//! time through the page cache, and synced at the end. So a method is judged by both together, and by the
+//! disk's work. No server takes part: the import is done as it does it, without its checks of each page.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -25,9 +24,9 @@ use crate::text_table::TextTable;
 
 /// Bytes written and read at once: those of IMPORT, and of a load's larger batches.
 const BLOCK_BYTES: usize = 1 << 20;
-/// What IMPORT changes something in.
+/// The unit of IMPORT's changes.
 const PAGE_BYTES: usize = 16 << 10;
-/// What writing around the cache asks of addresses.
+/// The alignment of addresses for writing around the cache.
 const ALIGNMENT: usize = 4096;
 /// Blocks that wait for the one thread that writes.
 const QUEUE_BLOCKS: usize = 4;
@@ -72,7 +71,7 @@ impl Strategy {
     }
 }
 
-/// What to measure.
+/// Options of a run.
 #[derive(Clone, Debug)]
 pub struct WritesOptions {
     /// Size of the file.
@@ -90,7 +89,7 @@ impl Default for WritesOptions {
     }
 }
 
-/// What one run took.
+/// The times of one run.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Run {
     /// The way.
@@ -104,7 +103,7 @@ pub struct Run {
     pub disk_bytes: Option<DiskBytes>,
 }
 
-/// What went through a disk.
+/// Bytes that went through a disk.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct DiskBytes {
     /// Read.
@@ -310,7 +309,7 @@ fn import(file: &File, blocks: u64) -> io::Result<()> {
     file.sync_data()
 }
 
-/// What the disk under a file has read and written since the machine started.
+/// Bytes that the disk under a file has read and written since the machine started.
 fn disk_bytes(file: &File) -> Option<DiskBytes> {
     let device = file.metadata().ok()?.dev();
     let (major, minor) = (rustix::fs::major(device), rustix::fs::minor(device));

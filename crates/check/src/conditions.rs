@@ -42,13 +42,13 @@ const FAILED: &str = "`what of inrush's rows fails`";
 pub(crate) struct Conditions {
     pub(crate) checks: Vec<Check>,
     variables: Vec<Variable>,
-    /// What the statement begins with.
+    /// The beginning of the statement.
     head: String,
     tests: Vec<Test>,
     literals: Literals,
 }
 
-/// What judges the row at hand: `IF NOT (..) THEN ..`, before its number and behind.
+/// A test of the current row: `IF NOT (..) THEN ..`, before its number and behind.
 struct Test {
     before: String,
     behind: String,

@@ -1,4 +1,4 @@
-//! What is wrong with rows: found in any order, told in that of the input.
+//! Faults of rows: found in any order, reported in that of the input.
 //!
 //! ```text
 //! entry = place of the row (20), what (2)    payload: the other row, or the server's words
@@ -12,7 +12,7 @@ use sort::{EntryShape, RunStore};
 
 use crate::place::{Place, number};
 
-/// What is wrong with a row.
+/// A fault of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum What {
     /// Its fields: judged again, they say so.

@@ -9,7 +9,7 @@ use values::{Converter, Value};
 
 use crate::partitions::{Partitions, Placer};
 
-/// What rows are judged by.
+/// The rules for rows.
 #[derive(Clone, Debug)]
 pub(crate) struct Rules {
     /// Columns whose values the input gives.
@@ -49,9 +49,9 @@ impl<'a> Judge<'a> {
         self.placer.as_mut().map_or(0, |placer| std::mem::take(&mut placer.unknown))
     }
 
-    /// Tells each fault of a row, in the order of the table's columns. Of a line with too few or too
-    /// many fields that is the only one: which field is which column's cannot be told. That no
-    /// partition takes the row comes last.
+    /// Reports each fault of a row, in the order of the table's columns. A line with too few or too
+    /// many fields has that fault alone: its fields belong to no columns. A row without a partition
+    /// is reported last.
     #[inline]
     pub(crate) fn judge<R: Row>(&mut self, row: R, mut told: impl FnMut(RowFault)) {
         let Rules { columns, fields_per_row, fields_needed, .. } = self.rules;

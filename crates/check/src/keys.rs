@@ -22,7 +22,7 @@ const KEYS_PER_LOOK: u64 = 4096;
 pub(crate) struct Tables<'s> {
     pub(crate) session: &'s mut Session,
     pub(crate) table: &'s TableName,
-    /// Whether rows that the table has stay in it.
+    /// True if the table keeps its rows.
     pub(crate) keeps_rows: bool,
     pub(crate) interrupt: &'s Interrupt,
 }
@@ -160,7 +160,7 @@ impl<'r> Keys<'r> {
         Ok(())
     }
 
-    /// Whether `wanted` is among them; greater ones than before are asked for.
+    /// True if `wanted` is among them. Each call asks for a greater key than the one before.
     fn has(&mut self, wanted: &[u8]) -> Result<bool, Stop> {
         while self.is_there && self.key.as_slice() < wanted {
             self.advance()?;

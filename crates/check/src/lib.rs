@@ -9,9 +9,8 @@
 //! told  (place, what is wrong), sorted -> the rows in input order, with all their reasons
 //! ```
 //!
-//! Stages of the direct path are not what does this: they need the file that a server has made for
-//! the table, and a check makes none. What they are made of is the same: converters, keys, readings
-//! and sorts.
+//! A check does not use the stages of the direct path: they need the file that a server has made for the
+//! table, and a check makes none. It uses the same converters, keys, readings and sorts.
 //!
 //! In reading order: `run` all of it, `subject` what rows are judged by and `looks` at which keys, `pass` the reading, `rows` what a
 //! worker finds, with `judge` of one row and `partitions` whether one takes it, `place` where it is, `findings` what is wrong with it and

@@ -5,7 +5,7 @@
 //!      -> its key in each entity -> gathered: which entities there are, and the lines that have them
 //! ```
 //!
-//! A line has no row of an entity whose key is NULL. Of lines with one key one has the row: faults of the
+//! A line has no row of an entity whose key is NULL. Among lines with one key, one has the row: faults of the
 //! row in other lines do not count, for nothing is made from them.
 //!
 //! In reading order: `table` a table and how its rows are judged, `rule` what else is asked of lines and
@@ -44,7 +44,7 @@ pub use table::{LineTable, key_of_lookup, shown};
 /// A table that rows are looked up in, and those that it has.
 #[derive(Debug)]
 pub struct LookedUp {
-    /// What is looked up.
+    /// The table and columns that are looked up.
     pub lookup: Lookup,
     /// How a line's key is made.
     pub key: KeyOf,
@@ -56,23 +56,24 @@ pub struct LookedUp {
 /// columns.
 pub type Firsts = HashMap<usize, HashMap<Box<[u8]>, u64>>;
 
-/// What lines are read for.
+/// The purpose of reading lines.
 pub struct LinesCheck<'a> {
     /// All tables of the job.
     pub tables: &'a [LineTable],
     /// All that is looked up.
     pub lookups: &'a [LookedUp],
-    /// Whether every value is judged; else only what keys are made of, since a load judges the rest.
+    /// True if every value is judged; else only the columns of keys are, since a load judges the
+    /// rest.
     pub judges: bool,
     /// Lines that are known to be bad.
     pub left_out: &'a BTreeSet<LinePlace>,
-    /// What is asked of lines besides.
+    /// Further rules for lines.
     pub rules: &'a [Rule],
     /// Lines that say something else are refused.
     pub firsts: Firsts,
     /// The options of the job, of any of its tables.
     pub options: &'a LoadOptions,
-    /// What may be used.
+    /// Memory that may be used.
     pub memory: &'a Memory,
     /// Who watches.
     pub progress: &'a dyn Progress,
@@ -83,11 +84,11 @@ pub struct LinesCheck<'a> {
 pub struct BadLine {
     /// Where it is.
     pub place: LinePlace,
-    /// What is wrong with it.
+    /// Its fault.
     pub reject: Reject,
 }
 
-/// What lines hold.
+/// The contents of lines.
 #[derive(Debug, Default)]
 pub struct Gathered {
     /// One a table: its entities, if its rows are such. Behind those one a rule for unique values: those that

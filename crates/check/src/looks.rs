@@ -10,7 +10,7 @@ use targets::key_run::shape::{KeyColumn, KeyShape};
 
 use crate::place::Place;
 
-/// What a key is looked at for.
+/// The purpose of looking up a key.
 #[derive(Clone, Debug)]
 pub(crate) enum Purpose {
     /// No two rows may have it.
@@ -24,7 +24,7 @@ pub(crate) enum Purpose {
 /// A key that each row may have.
 #[derive(Clone, Debug)]
 pub(crate) struct Look {
-    /// Of the index, or of the foreign key.
+    /// Name of the index, or of the foreign key.
     pub(crate) name: String,
     pub(crate) columns: Vec<String>,
     pub(crate) purpose: Purpose,
@@ -32,9 +32,9 @@ pub(crate) struct Look {
     pub(crate) number: u16,
     /// Its number in the plan of keys.
     pub(crate) key: usize,
-    /// What is sorted: the key, and the place of its row.
+    /// Sorted entries: the key, and the place of its row.
     pub(crate) shape: EntryShape,
-    /// What its bytes are of; none where they do not tell values.
+    /// Columns of its bytes; none if they do not show values.
     pub(crate) of: Option<KeyShape>,
 }
 
@@ -150,7 +150,7 @@ fn unknown(index: &Index, purpose: &Purpose) -> String {
     format!("{what} `{}`, whose keys cannot be made from the input alone", index.name)
 }
 
-/// What the keys of an index are of.
+/// The columns of an index's keys.
 fn of(plan: &KeyPlan, key: usize) -> Option<KeyShape> {
     let parts = plan.whole_parts(key)?.into_iter();
     Some(KeyShape::new(parts.map(|(name, of, part)| KeyColumn::new(name, of, part)).collect()))

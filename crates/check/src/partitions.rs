@@ -1,4 +1,4 @@
-//! Whether a partition of the table takes a row: by the rules that loads build files of partitions by.
+//! A check that a partition takes the row: by the rules with which loads build files of partitions.
 //!
 //! A load tries these rules on the server before it uses them, in a table that it makes. A check makes
 //! none.

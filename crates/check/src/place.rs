@@ -30,7 +30,7 @@ impl Place {
         bytes
     }
 
-    /// What [`Place::to_bytes`] wrote.
+    /// Reads the bytes of [`Place::to_bytes`].
     pub(crate) fn from_bytes(bytes: &[u8]) -> Place {
         Place {
             file: number(&bytes[..4]) as u32,

@@ -1,4 +1,4 @@
-//! What was found.
+//! The report of a check.
 
 use std::path::PathBuf;
 
@@ -6,7 +6,7 @@ use encode::rejects::{Also, Reject};
 use job::report::RejectTally;
 use serde::Serialize;
 
-/// What a check says of an input.
+/// The report of a check of an input.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct CheckReport {
     /// `database.table`.
@@ -26,9 +26,9 @@ pub struct CheckReport {
     pub first: Vec<BadRow>,
     /// Where all of them are, if they were to be written down; why is in `<file>.reasons.jsonl`.
     pub rejects_file: Option<PathBuf>,
-    /// What the rows were judged by besides types and NOT NULL.
+    /// Rules that were applied besides types and NOT NULL.
     pub judged: Vec<String>,
-    /// What could not be judged, or was not to be.
+    /// Rules that could not be applied, or were not to be.
     pub not_judged: Vec<String>,
     /// Bytes of input.
     pub bytes: u64,
@@ -65,7 +65,7 @@ impl CheckReport {
     /// Bad rows that it has.
     pub const ROWS_TOLD: usize = 20;
 
-    /// Whether nothing was found.
+    /// True if there are no faults.
     pub fn is_clean(&self) -> bool {
         self.bad_rows == 0
     }

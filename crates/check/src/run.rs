@@ -49,7 +49,7 @@ pub fn check(
     Ok(report)
 }
 
-/// What a check works with.
+/// The parts of a check.
 struct Check<'a> {
     options: &'a LoadOptions,
     memory: &'a Memory,

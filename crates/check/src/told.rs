@@ -23,7 +23,7 @@ use crate::subject::Subject;
 
 /// Tells how many rows are bad, and the first of them. Writes all to the file of rejects, if there is one.
 ///
-/// Of the looks in `blind` what tables have counts for nothing.
+/// Reports the findings. Rows of tables do not count for the looks in `blind`.
 pub(crate) fn tell(
     subject: &Subject,
     blind: &[u16],
@@ -125,7 +125,7 @@ impl Take for Telling<'_> {
         Ok(())
     }
 
-    /// Whether the next bad row is not among those of a chunk.
+    /// True if the next bad row is not in a chunk.
     fn skips(&self, chunk: &Chunk) -> bool {
         let end = chunk.offset_at(chunk.bytes.len());
         let is_in = |(place, _): &(Place, _)| place.file == chunk.file && place.offset < end;
@@ -153,7 +153,7 @@ impl Telling<'_> {
         Ok((self.rows, self.first))
     }
 
-    /// What a finding says of its row.
+    /// Adds the faults of a finding's row.
     fn reasons<R: Row>(&mut self, row: R, found: &Finding, faults: &mut Vec<Fault>) {
         let Subject { rules, looks, conditions, .. } = self.subject;
         let (columns, words): (&[String], String) = match found.what {
@@ -191,7 +191,7 @@ impl Telling<'_> {
     }
 }
 
-/// What all rows have in common of which a look found the same.
+/// The description shared by all rows with the same finding of a look.
 pub(crate) fn class(look: &Look, what: What) -> String {
     let name = &look.name;
     match (what, &look.purpose) {

@@ -1,4 +1,4 @@
-//! Whether a table holds exactly the rows of an input, in any order.
+//! A comparison of a table's rows with those of an input, in any order.
 //!
 //! ```text
 //! input -> bytes of each row's values, as the table would store them -> hash -> digest, in parts
@@ -76,7 +76,7 @@ fn begin_reading(connect: &ConnectOptions) -> Result<Session, Error> {
     Ok(session)
 }
 
-/// What a comparison works with.
+/// The parts of a comparison.
 struct Verifying<'a> {
     options: &'a LoadOptions,
     memory: &'a Memory,

@@ -273,7 +273,8 @@ pub(crate) struct LoadArgs {
 }
 
 impl LoadArgs {
-    /// Whether details are printed. `--quiet` wins, whichever file or variable `--verbose` comes from.
+    /// True if details are printed. `--quiet` wins, whichever file or variable `--verbose` comes
+    /// from.
     pub(crate) fn is_verbose(&self) -> bool {
         self.verbose && !self.quiet
     }

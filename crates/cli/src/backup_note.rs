@@ -12,7 +12,7 @@ const FILE: &str = "backup-notes";
 /// Address of the sandbox in reports.
 const SANDBOX: &str = "sandbox";
 
-/// Whether the note is shown with these reports. If so, it is not shown again for their server.
+/// True if the note is shown with these reports. If so, it is not shown again for their server.
 pub(crate) fn take(state_dir: Option<&Path>, reports: &[Report]) -> bool {
     let has_note = |report: &&Report| report.notes.iter().any(|note| note == BACKUP_NOTE);
     let Some(report) = reports.iter().find(has_note) else { return false };
@@ -24,7 +24,7 @@ pub(crate) fn take(state_dir: Option<&Path>, reports: &[Report]) -> bool {
     is_due
 }
 
-/// Whether nobody has seen the note for a server.
+/// True if nobody has seen the note for a server.
 pub(crate) fn is_due(state_dir: Option<&Path>, address: &str) -> bool {
     let seen = fs::read_to_string(file(state_dir)).unwrap_or_default();
     address != SANDBOX && !seen.lines().any(|line| line == address)

@@ -58,7 +58,7 @@ fn lines_of_job(args: &LoadArgs, database: &str) -> Result<CheckReport, Failure>
     Ok(::load::check_lines(&visit.connect, &tables, &lines, &*load::watcher(args))?)
 }
 
-/// What rows are judged by, and the server that has the table.
+/// The options that rows are judged by, and the server that has the table.
 pub(crate) fn begin(args: &LoadArgs, target: &TableName) -> Result<(LoadOptions, Visit), Failure> {
     load::check_no_report(args)?;
     let mut options = load::options(args, target)?;

@@ -30,7 +30,7 @@ pub(crate) fn meant(args: &ConnectArgs) -> Result<Meant, Failure> {
 }
 
 impl Meant {
-    /// Whether it is there: named, or a sandbox that was made before.
+    /// True if it exists: named, or a sandbox that was made before.
     pub(crate) fn is_made(&self) -> bool {
         match self {
             Meant::Named(_) => true,
@@ -101,7 +101,7 @@ pub(crate) fn sandbox(dir: Option<&std::path::Path>) -> Result<Sandbox, Failure>
     })
 }
 
-/// What rows go into.
+/// The target of the rows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Into {
     /// One table.

@@ -47,7 +47,7 @@ fn failure(error: ::export::Error) -> Failure {
     }
 }
 
-/// What was typed, as what it means.
+/// The typed options as those of an export.
 fn options(args: &ExportArgs) -> Result<ExportOptions, Failure> {
     let table = schema::TableName::parse(&args.table, None)
         .map_err(|error| Failure::usage(error.to_string()))?;
@@ -109,7 +109,7 @@ fn is_folder(path: &Path) -> bool {
     path.is_dir() || path.as_os_str().as_encoded_bytes().ends_with(b"/")
 }
 
-/// What a file's name says of it.
+/// The meaning of a file's name.
 struct Ending {
     compression: Compression,
     /// None of an ending that stands for no format.

@@ -19,7 +19,7 @@ use crate::recorder::{Course, Recorder};
 pub(crate) struct ReportFile {
     path: PathBuf,
     file: File,
-    /// What is told beside the report itself.
+    /// The command, shown beside the report itself.
     command: Option<CommandLine>,
     memory_bytes_max: u64,
 }
@@ -35,7 +35,7 @@ impl ReportFile {
         Ok(ReportFile { path: path.to_owned(), file, command, memory_bytes_max })
     }
 
-    /// Writes what became of a load. What cannot be written is told, and changes nothing.
+    /// Writes the outcome of a load. A failure to write is a warning, and changes nothing.
     pub(crate) fn write(mut self, recorder: &Recorder, outcome: Result<Told<'_>, &load::Error>) {
         let course = recorder.course();
         let page = match outcome {

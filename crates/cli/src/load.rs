@@ -76,7 +76,7 @@ pub(crate) fn tell_dialect(file: &Path) {
     }
 }
 
-/// What is printed of these reports.
+/// The detail in which these reports are printed.
 pub(crate) fn detail(args: &LoadArgs, reports: &[load::Report]) -> Detail {
     Detail {
         is_verbose: args.is_verbose(),
@@ -291,7 +291,7 @@ fn rejects_max(typed: &str) -> Result<(u64, Option<f64>), Failure> {
     }
 }
 
-/// What is in the file of `--ddl`.
+/// Reads the file of `--ddl`.
 pub(crate) fn read_ddl(path: &Path) -> Result<String, Failure> {
     std::fs::read_to_string(path)
         .map_err(|error| Failure::usage(format!("reading --ddl {}: {error}", path.display())))

@@ -20,7 +20,7 @@ struct Versioned<'t, T> {
     told: &'t T,
 }
 
-/// What was found, for programs.
+/// Prints a result for programs.
 pub(crate) fn json<T: Serialize>(out: &mut impl Write, told: &T) -> io::Result<()> {
     json_list(out, &Versioned { json_version: JSON_VERSION, told })
 }
@@ -31,7 +31,7 @@ pub(crate) fn json_list<T: Serialize>(out: &mut impl Write, told: &T) -> io::Res
     writeln!(out)
 }
 
-/// What a report shows besides its result.
+/// The detail of a report besides its result.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Detail {
     /// Stages, indexes, speed and the reason of the method.
@@ -200,7 +200,7 @@ pub(crate) fn rejected(out: &mut impl Write, report: &Report) -> io::Result<()> 
     Ok(())
 }
 
-/// What the controller of a load settled on, and what held it back.
+/// Prints the controller's settings, and the reasons for holding a load back.
 fn logical(out: &mut impl Write, report: &LogicalReport) -> io::Result<()> {
     let Settled { connections, connections_max, batch_rows, batch_bytes, redo_log_max, held_back } =
         &report.settled;
@@ -242,7 +242,7 @@ fn logical(out: &mut impl Write, report: &LogicalReport) -> io::Result<()> {
     Ok(())
 }
 
-/// What a load would do.
+/// Prints the plan of a load.
 pub(crate) fn plan(out: &mut impl Write, plan: &Plan, has_backup_note: bool) -> io::Result<()> {
     let Plan { target, path, why, .. } = plan;
     match path {

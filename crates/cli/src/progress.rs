@@ -19,7 +19,7 @@ const SILENCE: Duration = Duration::from_secs(1);
 /// Time between two drawings of a bar.
 const DRAW_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Whoever is to see how far it is: on a terminal a bar.
+/// The observer of the progress: a bar on a terminal.
 pub(crate) fn watcher(is_quiet: bool, is_verbose: bool) -> Box<dyn Progress> {
     if is_quiet {
         Box::new(Quiet)
@@ -36,7 +36,7 @@ pub(crate) struct Bar {
     watched: Arc<Mutex<Watched>>,
 }
 
-/// What was heard last.
+/// The last snapshot.
 #[derive(Default)]
 struct Watched {
     heard: Option<Heard>,
@@ -58,7 +58,7 @@ impl Watched {
         self.heard = Some(Heard { snapshot, at, stage_since });
     }
 
-    /// What is drawn at a time.
+    /// The line that is drawn at a time.
     fn line(&self, columns: usize, now: Instant) -> String {
         let Some(Heard { snapshot, at, stage_since }) = &self.heard else { return String::new() };
         let seconds = (now - *stage_since).as_secs_f64();
@@ -145,7 +145,7 @@ impl Drop for Bar {
 
 /// A line every ten seconds, for logs.
 pub(crate) struct Lines {
-    /// Whether each new stage has a line too.
+    /// True if each new stage has a line too.
     is_verbose: bool,
     state: Mutex<LinesState>,
 }
@@ -226,7 +226,7 @@ impl Progress for Quiet {
     }
 }
 
-/// Whether rows are written of which nobody knows how many there will be.
+/// True if rows are written whose number is unknown.
 fn has_open_end(snapshot: &Snapshot) -> bool {
     snapshot.stage == Stage::Export && snapshot.total_bytes.is_none() && snapshot.done_bytes > 0
 }

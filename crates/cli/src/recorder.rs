@@ -1,4 +1,4 @@
-//! What is remembered of a load's course, for its report: stages, bytes and memory over time.
+//! The course of a load, for its report: stages, bytes and memory over time.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -34,7 +34,7 @@ pub(crate) struct Sample {
     pub(crate) memory_bytes: u64,
 }
 
-/// What was remembered.
+/// The recorded course.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Course {
     pub(crate) samples: Vec<Sample>,

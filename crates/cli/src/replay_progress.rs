@@ -98,7 +98,7 @@ fn counts(snapshot: &Snapshot) -> String {
     )
 }
 
-/// What is left, in words; nothing where the size of the dump is not known, or nothing was read.
+/// The time left, in words; nothing if the size of the dump is unknown, or nothing was read.
 fn left(snapshot: &Snapshot) -> Option<String> {
     match snapshot.seconds_left? {
         // What was read may still be under way.

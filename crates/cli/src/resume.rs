@@ -16,7 +16,8 @@ use crate::{connect, job_file};
 
 /// Becomes the command that the job was begun by, in its folder, if it reads the same files.
 ///
-/// What the killed load left tells that command how to go on, as it tells anybody who types it again.
+/// Leftovers of the killed load tell that command how to go on, as they do if somebody types it
+/// again.
 pub(crate) fn run(args: &ResumeArgs) -> Result<u8, Failure> {
     let state_dir = state_dir(args.state_dir.as_deref())?;
     let job = jobs::find(&state_dir, &args.job)?;

@@ -89,7 +89,7 @@ pub(crate) fn plan(args: &LoadArgs, database: &str) -> Result<u8, Failure> {
     Ok(if plan.is_open() { 0 } else { USAGE })
 }
 
-/// What a plan, which reads the first lines only, cannot know.
+/// The note on entities, which a plan cannot count, since it reads the first lines only.
 fn entities_note(lines: &LinesOf, tables: &[LoadOptions]) -> Option<String> {
     let entities = lines.mappings.iter().zip(tables).filter(|(of, _)| of.entity.is_some());
     let names: Vec<&str> = entities.map(|(_, options)| options.table.as_str()).collect();
@@ -109,11 +109,11 @@ fn no_tables(database: &str) -> Failure {
     ))
 }
 
-/// What is to be loaded.
+/// The tables to load.
 pub(crate) struct Meant {
     /// The options of each table.
     pub(crate) tables: Vec<LoadOptions>,
-    /// What of each line goes to each, where a job file says so.
+    /// The part of each line for each table, if a job file declares it.
     pub(crate) lines: Option<LinesOf>,
 }
 
@@ -227,7 +227,7 @@ fn note_command(tables: &mut [LoadOptions], args: &LoadArgs) {
     }
 }
 
-/// What options say of columns of a table: `TABLE.COLUMN=..` of this one, and `COLUMN=..` of each.
+/// The options for columns of a table: `TABLE.COLUMN=..` of this one, and `COLUMN=..` of each.
 fn said_of(said: &[(String, String)], table: &str) -> Vec<(String, String)> {
     let of_table = |(name, text): &(String, String)| match name.split_once('.') {
         Some((of, column)) => (of == table).then(|| (column.to_owned(), text.clone())),

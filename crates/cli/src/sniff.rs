@@ -113,7 +113,7 @@ fn sniff(
     Ok(::load::sniff::sniff(&options)?)
 }
 
-/// What files hold, if nothing is said of them.
+/// The guess at files without any options.
 pub(crate) fn with_defaults(files: &[PathBuf], table: &str) -> Result<Sniffed, Failure> {
     let (format, guessed) = (FormatArgs::default(), GuessedArgs::default());
     let memory = ::load::options::default_memory_bytes();
@@ -131,7 +131,7 @@ pub(crate) fn options_of(sniffed: &Sniffed) -> Vec<(String, String)> {
     options
 }
 
-/// What is said of files besides their dialect.
+/// The options for files besides their dialect.
 fn file_options(sniffed: &Sniffed, option: &mut impl FnMut(&str, &str)) {
     if let Some(token) = &sniffed.null_token {
         option("null-token", token);
@@ -150,7 +150,7 @@ pub(crate) fn table_of(file: &Path) -> String {
     target.split_once('.').map_or(target.clone(), |(_, table)| table.to_owned())
 }
 
-/// Whether any option says how fields are cut.
+/// True if any option tells how fields are cut.
 fn says_dialect(format: &FormatArgs) -> bool {
     format.dialect.is_some()
         || format.fields_terminated_by.is_some()
@@ -229,7 +229,7 @@ fn command(
     Ok(words)
 }
 
-/// What a dialect has that its preset has not.
+/// The options in which a dialect differs from its preset.
 fn dialect_options(base: &Dialect, dialect: &Dialect, option: &mut impl FnMut(&str, &str)) {
     let texts = [
         ("fields-terminated-by", &base.fields_terminated_by, &dialect.fields_terminated_by),
@@ -300,7 +300,7 @@ fn quote(word: &str) -> String {
     }
 }
 
-/// What the files are, in a line.
+/// A description of the files, in a line.
 pub(crate) fn summary(sniffed: &Sniffed) -> String {
     let mut what = Vec::new();
     what.extend(sniffed.compression.map(|kind| kind.to_string()));

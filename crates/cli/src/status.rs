@@ -12,7 +12,7 @@ const BAR_COLUMNS_MAX: usize = 32;
 /// One of the things that a line says.
 #[derive(Clone, Debug)]
 pub(crate) struct Part {
-    /// What has a lower one stays longer where there is no room for all.
+    /// Lower ranks stay longer if there is no room for all.
     rank: u8,
     text: String,
 }

@@ -13,8 +13,8 @@ use tune::{Change, Class, Entry, Facts, Tuned, Wanted, Wish};
 use crate::args::TuneArgs;
 use crate::{connect, left_keys, print};
 
-/// Puts back what loads of this server left that were killed, and says so. What cannot be done is told, and keeps
-/// nobody from anything.
+/// Restores variables that killed loads of this server left, and says so. A failure is a warning,
+/// and stops no command.
 pub(crate) fn recover(connect: &ConnectOptions, named: Option<&Path>) {
     let state_dir = named.map_or_else(::load::default_state_dir, Path::to_owned);
     ::load::recover_settings(connect, &state_dir).iter().for_each(|text| tell!("{text}"));
@@ -62,7 +62,7 @@ fn apply(connect: &ConnectOptions, state_dir: &Path, class: Class) -> Result<Vec
     Ok(notes)
 }
 
-/// What is set, and what could be.
+/// The variables that are set, and those that could be.
 #[derive(Serialize)]
 struct State {
     server: String,
@@ -73,7 +73,7 @@ struct State {
     notes: Vec<String>,
 }
 
-/// What a class has beyond those before it.
+/// The variables of a class beyond those before it.
 #[derive(Serialize)]
 struct Could {
     class: Class,

@@ -251,7 +251,7 @@ fn add_known_keys(scene: &Scene<'_>) -> u64 {
     600
 }
 
-/// What the table holds after LOAD DATA of the same file. It is as before then.
+/// The table's contents after LOAD DATA of the same file. It is as before then.
 fn loaded_by_the_server(scene: &mut Scene<'_>, rule: &str) -> Contents {
     let sql = format!("LOAD DATA LOCAL INFILE 'x' {rule} INTO TABLE {}", scene.table);
     scene.session.load_local(&sql, std::fs::File::open(&scene.file).unwrap()).unwrap();

@@ -23,7 +23,7 @@ impl Full {
         Some(Full { desk })
     }
 
-    /// What the server says of the counter.
+    /// The server's counter.
     fn next(&mut self, table: &str) -> String {
         let database = &self.desk.database;
         let sql = format!(

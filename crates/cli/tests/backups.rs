@@ -67,11 +67,11 @@ impl Backup {
     }
 }
 
-/// What came of a backup that began while a load went on.
+/// The result of a backup that began while a load went on.
 struct Restored {
-    /// Whether its table is the new one.
+    /// True if its table is the new one.
     is_new: bool,
-    /// Whether the load was through before the backup let nobody change tables any more.
+    /// True if the load was through before the backup blocked changes of tables.
     was_first: bool,
 }
 

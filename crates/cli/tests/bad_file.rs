@@ -60,7 +60,7 @@ fn a_damaged_file_is_never_imported() {
     }
 }
 
-/// What becomes of a page after its verification in memory, we notice, or IMPORT does.
+/// Damage to a page after its verification in memory is noticed by us or by IMPORT.
 #[test]
 fn damage_on_the_way_to_the_server_fails_the_load() {
     let Some(server) = TestServer::shared() else { return };
@@ -89,7 +89,7 @@ fn damage_on_the_way_to_the_server_fails_the_load() {
     }
 }
 
-/// Of a page that is sound and says what it must not, only reading it back tells.
+/// A sound page with wrong contents is noticed only by reading it back.
 #[test]
 fn rows_that_are_not_those_of_the_input_are_not_published() {
     let Some(server) = TestServer::shared() else { return };

@@ -17,7 +17,7 @@ fn desk() -> Option<Desk> {
     Some(desk)
 }
 
-/// What the loads of every path into every table say, that are possible.
+/// Runs each possible load of every path into every table, and judges its messages.
 fn each(desk: &mut Desk, text: &str, more: &[&str], judge: impl Fn(&crate::support::Outcome)) {
     let file = desk.home.file("rows", text);
     for path in PATHS {
@@ -79,7 +79,7 @@ fn a_table_is_emptied_where_that_is_meant() {
     }
 }
 
-/// What there was is still there: no word of it.
+/// Rows of the table are still there: there is no word of emptiness.
 #[test]
 fn nothing_is_added_to_a_table_without_a_word_of_emptiness() {
     let Some(mut desk) = desk() else { return };

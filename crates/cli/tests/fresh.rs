@@ -24,7 +24,7 @@ const FORGETFUL: &str = "SET GLOBAL innodb_flush_log_at_trx_commit=0";
 /// Rows that a statement has changed, or why it has not.
 type Outcome = Result<u64, Option<u16>>;
 
-/// What was loaded, and what was done to it afterwards.
+/// A loaded table, and the changes made to it afterwards.
 struct Loaded {
     way: Box<dyn Way>,
     database: String,
@@ -111,7 +111,7 @@ fn compare(loaded: &Loaded, server: &Server, new: &'static TestServer) {
     assert_eq!(counters(&mut db), counters(&mut theirs), "{name}");
 }
 
-/// What tables make of statements: rows that each has changed, or why it has not.
+/// Results of statements on tables: the number of changed rows, or the error.
 fn outcomes(db: &mut Db, statements: &[String]) -> Vec<Outcome> {
     // Else the time that it is would be another for each table.
     db.sql("SET timestamp=1700000000");

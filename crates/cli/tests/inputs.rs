@@ -98,7 +98,7 @@ fn wide_characters_are_read_by_mark_or_option() {
     assert_eq!(desk.rows("SELECT COUNT(*) FROM t"), ["2"]);
 }
 
-/// What cannot be read is refused before anything is done.
+/// Unreadable files are refused before anything is done.
 #[test]
 fn files_that_cannot_be_read_are_named() {
     let Some(mut desk) = Desk::new() else { return };

@@ -11,7 +11,7 @@ const VALUE_CHARS: usize = 7_000;
 const ROWS: u32 = 560_000;
 const FOUR_GIB: u64 = 4 << 30;
 
-/// What a row holds: its number again and again.
+/// The value of a row: its number again and again.
 const VALUE_SQL: &str = "RPAD(CONCAT(id, '-'), 7000, CONCAT(id, '-'))";
 
 /// Rows in the order of their keys, as LOAD DATA would read them.

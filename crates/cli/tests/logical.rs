@@ -132,7 +132,7 @@ impl Growing {
         assert_eq!(self.desk.rows("SHOW TABLES"), ["t"], "{when}");
     }
 
-    /// What a killed load has sent last may be committed yet: until then it locks the table.
+    /// The last transaction of a killed load may be committed yet: until then it locks the table.
     fn wait_for_open_transactions(&mut self) {
         self.desk.exec("LOCK TABLES t WRITE");
         self.desk.exec("UNLOCK TABLES");

@@ -1,11 +1,11 @@
-//! What others do to the target between the first look at it and the swap.
+//! Changes of the target by others between its first inspection and the swap.
 
 use testkit::TestServer;
 
 use crate::scene::{Mode, Scene};
 use crate::support::{Outcome, contents, finish, names, resume, run, start, tables, wait_paused};
 
-/// What becomes of a load whose target somebody changes.
+/// The end of a load whose target somebody changes.
 enum End {
     /// It fails, with these words, and the change stays.
     Refused(&'static str),

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::support::{Desk, Home, Outcome, check_table, finish, run, start};
 
-/// What may be beyond the budget, in percent.
+/// Tolerance beyond the budget, in percent.
 const BEYOND_PERCENT: u64 = 15;
 
 /// Loads a generated file within `mebibytes`, and gives the report.
@@ -236,7 +236,7 @@ fn connections_do_not_keep_the_room_of_long_values_that_they_have_sent() {
     }
 }
 
-/// What looks at a file before it is loaded is part of the program.
+/// Guessing a table before its load is part of the program.
 #[test]
 fn guessing_a_table_takes_no_more_than_the_budget() {
     let Some(mut desk) = Desk::new() else { return };
@@ -273,7 +273,8 @@ fn run_with_peak(command: &mut Command) -> (Outcome, u64) {
     (finish(child), peak)
 }
 
-/// Of keys as long as half a block, all the same but for their ends, sorted runs keep a few in memory.
+/// Sorted runs keep a few keys in memory, even if they are as long as half a block and differ only
+/// at their ends.
 #[test]
 fn rows_of_kilobytes_with_long_keys_take_no_more_than_the_least_budget() {
     let Some(mut desk) = Desk::new() else { return };

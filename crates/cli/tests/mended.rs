@@ -35,7 +35,7 @@ fn refused_rows_are_mended_and_loaded_by_the_same_command() {
     }
 }
 
-/// Of a quote that nothing closes the line is refused, and those behind it are read as lines.
+/// A line with an unclosed quote is refused, and those behind it are read as lines.
 #[test]
 fn one_quote_that_is_not_closed_is_one_refused_row() {
     let Some(mut desk) = Desk::new() else { return };

@@ -8,7 +8,7 @@ use testkit::{TestServer, TestServerOptions};
 use crate::scene::{Mode, SWAPPED, Scene};
 use crate::support::{check_table, contents, finish, resume, run, start, wait_paused};
 
-/// What divides a table; one partition gets no rows.
+/// The partitioning of a table; one partition gets no rows.
 const BY: &str = "RANGE (id) (PARTITION p0 VALUES LESS THAN (0), PARTITION p1 VALUES LESS THAN (1000), \
                   PARTITION p2 VALUES LESS THAN MAXVALUE)";
 /// The same where rows that are added are for one partition, which has some.
@@ -168,7 +168,7 @@ fn a_server_killed_at_any_moment_of_the_exchange_comes_back_with_the_old_rows_or
     }
 }
 
-/// What a lost connection, a refusal or a panic leaves is removed at once.
+/// Leftovers of a lost connection, a refusal or a panic are removed at once.
 #[test]
 fn a_load_that_fails_between_two_partitions_leaves_nothing() {
     let Some(server) = TestServer::shared() else { return };

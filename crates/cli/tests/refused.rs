@@ -1,4 +1,4 @@
-//! What load would do, and what it does not do yet.
+//! Plans of loads, and loads that are unsupported.
 
 use std::fs;
 use std::path::Path;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::support::{Desk, Outcome, run};
 
-/// What is loaded, how, and what the message says.
+/// Inputs, their options, and the words of the message.
 const CASES: [(&str, &[&str], &[&str]); 6] = [
     (
         "a,b\n1,2\n",

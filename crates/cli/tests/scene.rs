@@ -65,11 +65,11 @@ pub(crate) struct Scene<'a> {
     pub(crate) table: String,
     pub(crate) file: PathBuf,
     pub(crate) mode: Mode,
-    /// What divides the table, if anything.
+    /// The partitioning of the table, if any.
     pub(crate) by: &'static str,
     /// Further options of a load.
     pub(crate) more: Vec<&'static str>,
-    /// Whether the program reads the file from a pipe.
+    /// True if the program reads the file from a pipe.
     pub(crate) is_piped: bool,
     /// Exit status of a load that works.
     pub(crate) status: i32,
@@ -82,7 +82,7 @@ impl<'a> Scene<'a> {
         Scene::of(server, mode, rows, "")
     }
 
-    /// Of a table that is partitioned `by`, whose unique key has the columns for that.
+    /// The scene of a table that is partitioned `by`, whose unique key has the columns for that.
     pub(crate) fn of(server: &'a TestServer, mode: Mode, rows: u32, by: &'static str) -> Scene<'a> {
         let database = server.database().unwrap();
         let mut session = server.connect().unwrap();
@@ -198,7 +198,7 @@ impl<'a> Scene<'a> {
         command
     }
 
-    /// Whether the target is the new table; panics if it is neither.
+    /// True if the target is the new table; panics if it is neither.
     #[track_caller]
     pub(crate) fn is_new(&mut self) -> bool {
         let seen = contents(&mut self.session, &self.table);

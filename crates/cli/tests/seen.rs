@@ -1,4 +1,4 @@
-//! What is there before a command and behind it.
+//! The state before a command and behind it.
 
 use server::Session;
 use testkit::TestServer;
@@ -25,7 +25,7 @@ impl Seen {
         Seen { rows, tables, files: names(&server.datadir().join(database)) }
     }
 
-    /// What a load has left, by the names of its tables.
+    /// The leftovers of a load, by the names of its tables.
     pub(crate) fn left(&self) -> Vec<&str> {
         let names = self.tables.iter().chain(&self.files);
         let mut left: Vec<&str> = names

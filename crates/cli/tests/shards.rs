@@ -26,7 +26,7 @@ const BEFORE: [&str; 5] =
 /// And behind the swap.
 const BEHIND: [&str; 2] = ["shards.swapped", "shards.removed"];
 
-/// Of all tests here, one after the other: five servers are enough for one machine.
+/// The shards of all tests here, one after the other: five servers are enough for one machine.
 fn shards() -> Option<MutexGuard<'static, Shards>> {
     static ONE: OnceLock<Option<Mutex<Shards>>> = OnceLock::new();
     let shards = ONE.get_or_init(|| Shards::start(3).unwrap().map(Mutex::new)).as_ref()?;

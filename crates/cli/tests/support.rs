@@ -287,7 +287,7 @@ pub(crate) fn lines(count: u32) -> String {
     text
 }
 
-/// What a table of [`COLUMNS`] holds after LOAD DATA of `file`.
+/// Contents of a table of [`COLUMNS`] after LOAD DATA of `file`.
 pub(crate) fn reference(session: &mut Session, database: &str, file: &Path) -> Contents {
     let table = format!("{database}.reference");
     session.exec(&format!("CREATE TABLE {table} {COLUMNS}")).unwrap();

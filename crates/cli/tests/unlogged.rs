@@ -4,7 +4,7 @@ use testkit::{Cluster, TestServer};
 
 use crate::support::{Home, Outcome, run};
 
-/// What the server has written into its log.
+/// The server's position in its log.
 fn log_position(server: &TestServer) -> String {
     let mut session = server.connect().unwrap();
     session.query_row("SHOW MASTER STATUS").map(|row| row.text(1).unwrap()).unwrap()

@@ -13,13 +13,13 @@ use crate::support::{
     Desk, Home, Outcome, PATIENCE, finish, lines, resume, run, start, wait_paused,
 };
 
-/// What somebody else does, how it ends, and what the load says of it.
+/// An action of somebody else, its end, and the load's message about it.
 struct Hold {
     take: &'static [&'static str],
     release: &'static [&'static str],
     /// Where the load is meanwhile.
     place: &'static str,
-    /// What is known of the holder with the plugin METADATA_LOCK_INFO, and without.
+    /// The words about the holder with the plugin METADATA_LOCK_INFO, and without.
     told: [&'static str; 2],
 }
 

@@ -124,7 +124,7 @@ fn what_cannot_be_meant_is_said_before_anything_is_done() {
     assert_eq!(desk.rows("SELECT * FROM t"), [""; 0]);
 }
 
-/// What a pattern makes of a text is what STR_TO_DATE makes of it.
+/// A pattern's result for a text equals that of STR_TO_DATE.
 #[test]
 fn patterns_mean_what_the_server_means_by_them() {
     let Some(mut desk) = Desk::new() else { return };

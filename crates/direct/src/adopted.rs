@@ -1,4 +1,4 @@
-//! What the server has adopted, read back from its files and compared with the rows that were encoded.
+//! The adopted table, read back from its files and compared with the encoded rows.
 //!
 //! Verification says that the file is sound and has as many rows as were read, the checksums of its
 //! pages that IMPORT took them as they were. This says that they are the rows: whatever was sorted,
@@ -26,13 +26,13 @@ use crate::space_file::SpaceFile;
 /// Pages that are read at once by a worker.
 const RUN_PAGES: usize = 16;
 
-/// What a table's files are to hold.
+/// The expected contents of a table's files.
 #[derive(Debug)]
 pub(crate) struct Adopted {
     digester: Digester,
     /// Root of the clustered index.
     root: PageNo,
-    /// Of the rows that were encoded.
+    /// Digest of the encoded rows.
     digest: Digest,
     threads: usize,
 }

@@ -35,17 +35,17 @@ use crate::rows::{Commit, RowsStage};
 /// A finished tablespace.
 #[derive(Debug)]
 pub struct Built {
-    /// Of the input.
+    /// Rows of the input.
     pub(crate) rows: u64,
-    /// Of these rows, if what the server adopts is compared with them.
+    /// Digest of these rows, if the adopted table is compared with them.
     pub(crate) digest: Option<Digest>,
-    /// Of the table, with those that it had.
+    /// Rows of the table, with those that it had.
     pub(crate) rows_in_all: u64,
     /// Rows that the table had, and that new ones replaced.
     pub(crate) replaced: u64,
-    /// Of the input, of each partition in a table that has any.
+    /// Rows of the input in each partition, for a table with partitions.
     pub(crate) partition_rows: Vec<u64>,
-    /// Of each file, with those that its table had.
+    /// Rows of each file, with those that its table had.
     pub(crate) file_rows: Vec<u64>,
     pub(crate) rejects: u64,
     pub(crate) rejects_by_reason: Vec<RejectTally>,
@@ -61,11 +61,11 @@ pub struct Built {
     pub(crate) indexes: Vec<IndexReport>,
     /// Keys that were taken down.
     pub(crate) keys: Vec<KeyRun>,
-    /// Whether the table is to stay as it is: it keeps its rows, and gets none.
+    /// True if the table stays as it is: it keeps its rows, and gets none.
     pub(crate) adds_nothing: bool,
 }
 
-/// What the rows stage leaves to the indexes stage.
+/// The result of the rows stage, for the indexes stage.
 pub(crate) struct RowsBuilt<'a> {
     order: Order,
     sinks: Vec<PageSink<'a>>,
@@ -78,7 +78,7 @@ pub(crate) struct RowsBuilt<'a> {
     rejects_by_reason: Vec<RejectTally>,
     duplicates: u64,
     pub(crate) next_auto_increment: Option<u64>,
-    /// Whether any row got its AUTO_INCREMENT value here.
+    /// True if any row got its AUTO_INCREMENT value here.
     pub(crate) has_generated: bool,
     row_id_max: Option<u64>,
 }
@@ -87,7 +87,7 @@ pub(crate) struct RowsBuilt<'a> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Attempt<'a> {
     order: Order,
-    /// Whether rows are converted twice, so that refused ones use up no number.
+    /// True if rows are converted twice, so that rejected ones use up no number.
     careful: bool,
     /// Rows to leave out; none as long as it is not known that there are any.
     losers: Option<&'a Losers>,
@@ -105,7 +105,7 @@ impl<'a> Attempt<'a> {
     }
 }
 
-/// What came of an attempt.
+/// The result of an attempt.
 pub(crate) enum Tried<T> {
     Done(T),
     /// Rows share keys, or may, and some are to be left out.
@@ -174,14 +174,14 @@ impl<'a> Build<'a> {
         self.tried(attempt, self.merge_indexes(attempt, built))
     }
 
-    /// Whether the table keeps its rows and gets none, nor another AUTO_INCREMENT.
+    /// True if the table keeps its rows and gets none, nor another AUTO_INCREMENT.
     pub(crate) fn adds_nothing(&self, attempt: &Attempt<'_>, rows: &RowsBuilt<'_>) -> bool {
         let is_counted = rows.next_auto_increment.is_some_and(|next| next > self.series().start);
         let replaces = attempt.replaced.map_or(0, Replaced::count) > 0;
         self.extends() && rows.rows == 0 && !is_counted && !replaces
     }
 
-    /// What is told of a table that nothing is added to.
+    /// The report of a table that nothing is added to.
     pub(crate) fn nothing(&self, rows: RowsBuilt<'_>) -> Built {
         Built {
             rows: 0,
@@ -205,7 +205,7 @@ impl<'a> Build<'a> {
         }
     }
 
-    /// Whether rows are to be left out, and which is still to be found out.
+    /// True if rows are to be left out, and it is still unknown which.
     fn may_be_duplicates(&self, attempt: &Attempt<'_>) -> bool {
         self.options.rows.on_duplicate != OnDuplicate::Fail && attempt.losers.is_none()
     }
@@ -313,8 +313,8 @@ impl<'a> Build<'a> {
         Ok((built, early))
     }
 
-    /// Of all rows that the new table has, with those of the old one but so many: none where that is not to
-    /// be compared, or cannot.
+    /// The digest of all rows of the new table, with those of the old one except so many: none if
+    /// they are not compared, or cannot be.
     fn digest_in_all(&self, new: Digest, replaced: u64) -> Option<Digest> {
         let mut all = Some(new).filter(|_| self.digests())?;
         let Some(old) = self.old() else { return Some(all) };

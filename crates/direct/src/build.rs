@@ -1,4 +1,4 @@
-//! What a build is made from, and what its stages share.
+//! The inputs of a build, and the state that its stages share.
 
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -25,7 +25,7 @@ const RECORD_ENTRY_BYTES: usize = 128;
 /// Bytes that few entries with a record exceed.
 const LONG_ENTRY_BYTES: usize = 16 << 10;
 
-/// What a build is made from.
+/// The inputs of a build.
 pub(crate) struct Build<'a> {
     pub(crate) options: &'a LoadOptions,
     pub(crate) memory: &'a Memory,
@@ -58,7 +58,7 @@ impl<'a> Build<'a> {
         &self.spaces[0].template
     }
 
-    /// Whether the table keeps its rows.
+    /// True if the table keeps its rows.
     pub(crate) fn extends(&self) -> bool {
         self.old.is_some()
     }
@@ -68,7 +68,7 @@ impl<'a> Build<'a> {
         self.old.and_then(OnceLock::get)
     }
 
-    /// Whether the table's rows are still to be held.
+    /// True if the table's rows are still to be locked.
     pub(crate) fn is_before_hold(&self) -> bool {
         self.extends() && self.old().is_none()
     }
@@ -79,14 +79,14 @@ impl<'a> Build<'a> {
         self.old().map_or(reserved, |old| old.bytes(self.memory.threads))
     }
 
-    /// Whether what the server adopts is compared with the rows that were read, and those that the table
+    /// True if the adopted table is compared with the rows that were read, and those that the table
     /// keeps.
     pub(crate) fn digests(&self) -> bool {
         self.options.server.verifies
     }
 
-    /// Whether entries are sorted whatever order rows come in: they go among rows that are there, or to
-    /// many tablespaces.
+    /// True if entries are sorted in any case: they go among rows of the table, or to many
+    /// tablespaces.
     pub(crate) fn sorts_all(&self) -> bool {
         self.extends() || self.binding.partitions.is_some()
     }
@@ -108,7 +108,7 @@ impl<'a> Build<'a> {
         }
     }
 
-    /// What its entries are read by, without rows that are replaced.
+    /// The source of its old entries, without rows that are replaced.
     pub(crate) fn old_source<'s>(
         &'s self,
         replaced: Option<&'s Replaced>,
@@ -117,7 +117,7 @@ impl<'a> Build<'a> {
         self.old().map(|table| OldSource { table, binding, template, replaced })
     }
 
-    /// Whether rows may be refused and the others loaded.
+    /// True if rows may be rejected and the others loaded.
     pub(crate) fn may_refuse(&self) -> bool {
         self.options.rows.rejects_max > 0
     }
@@ -133,7 +133,7 @@ impl<'a> Build<'a> {
         Ok(self.lock_source().restart()?)
     }
 
-    /// What the user hears of a stage that stopped: of a duplicate, which two rows.
+    /// The error that the user sees of a stage that stopped: for a duplicate, with both rows.
     pub(crate) fn explain(&self, stop: Stop) -> Error {
         let stop = match stop {
             Stop::Duplicate(key) => {
@@ -199,7 +199,7 @@ impl<'a> Build<'a> {
         shapes.iter().map(store).collect()
     }
 
-    /// What the stores for `shapes` do not need at least, of the memory for runs, less `besides`.
+    /// Memory that the stores for `shapes` leave of that for runs, at least, less `besides`.
     pub(crate) fn spare_bytes(&self, shapes: &[EntryShape], besides: usize) -> Result<usize, Stop> {
         let threads = self.memory.threads;
         let run_bytes = self.memory.run_bytes.saturating_sub(besides);

@@ -32,7 +32,7 @@ impl Digest {
             self.sum.wrapping_add(XxHash3_64::oneshot_with_seed(u64::from(page_no.0), content));
     }
 
-    /// Whether there are pages of long values.
+    /// True if there are pages of long values.
     pub(crate) fn has_pages(&self) -> bool {
         self.pages > 0
     }

@@ -17,7 +17,7 @@ pub(crate) struct Digester {
     space_id: SpaceId,
 }
 
-/// What a thread reads them with, and the digest of those that it has read.
+/// A thread's reading buffers, and its digest so far.
 #[derive(Default)]
 pub(crate) struct Scratch {
     pub(crate) digest: Digest,

@@ -14,11 +14,11 @@
 //!
 //! All of it is sorted within the memory for runs, so nothing grows with the input but files.
 //!
-//! AUTO_INCREMENT values make a circle: a row that LOAD DATA IGNORE leaves out gives its number to
-//! the next, so numbers follow from losers, and losers from numbers where a unique key has them.
-//! What becomes of a row depends on rows before it only, so finding out losers with the numbers
-//! that follow from the losers found before, again and again, settles from the first row on: when
-//! two rounds agree, they are right. Where the input gives all numbers or none, one round does.
+//! AUTO_INCREMENT values make a circle: a row that LOAD DATA IGNORE leaves out gives its number to the next,
+//! so numbers follow from losers, and losers from numbers if a unique key has them. The fate of a row depends
+//! on rows before it only, so finding losers with the numbers that follow from the losers found before, again
+//! and again, settles from the first row on: when two rounds agree, they are right. If the input gives all
+//! numbers or none, one round suffices.
 
 pub(crate) mod collect;
 pub(crate) mod gate;

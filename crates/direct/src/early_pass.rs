@@ -1,7 +1,7 @@
 //! Verification of pages on their way to the file, while they are in the processor's caches.
 //!
-//! The pages of a table need not be read again then, but for those that say who owns the others. What
-//! happens to a page between here and the server shows in its checksum, which IMPORT looks at.
+//! The pages of a table need not be read again then, except those that tell the owners of the others. Damage
+//! to a page between here and the server shows in its checksum, which IMPORT checks.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -18,7 +18,7 @@ const SHARE: usize = 12;
 /// may have as much again for what is to come.
 const PAGE_BYTES: usize = 3 * size_of::<PageSummary>();
 
-/// What was verified of one build of a file.
+/// The verification of one build of a file.
 pub(crate) struct EarlyPass {
     early: Early,
     /// Pages from this one on are left for later: their summaries have no room yet.
@@ -28,7 +28,7 @@ pub(crate) struct EarlyPass {
     idle: Mutex<Vec<Share>>,
 }
 
-/// What a thread needs for it.
+/// A thread's buffers for it.
 struct Share {
     worker: EarlyWorker,
     summaries: Vec<PageSummary>,
@@ -51,7 +51,7 @@ impl EarlyPass {
         self.pages_max * PAGE_BYTES
     }
 
-    /// Verifies consecutive pages that are written at `offset`. What is wrong is kept for
+    /// Verifies consecutive pages that are written at `offset`. Errors are kept for
     /// [`EarlyPass::finish`].
     pub(crate) fn verify(&self, offset: u64, pages: &[u8]) {
         let first = (offset / PAGE_SIZE as u64) as usize;

@@ -34,7 +34,7 @@ use crate::verify::Bounds;
 /// Part of the memory for runs that may be kept for old rows while new ones are read.
 const RESERVED_SHARE: usize = 2;
 
-/// What holds a target.
+/// The lock on a target.
 pub(crate) struct Hold<'h, 'l> {
     pub(crate) prepared: &'h Prepared<'h>,
     pub(crate) direct: &'h mut Direct<'l>,
@@ -127,8 +127,8 @@ pub(crate) fn reserved(
     Ok(fits(&file_bytes).or_else(|| fits(&[largest])))
 }
 
-/// Whether new rows that were read before the table was held are as if they had been read now; else
-/// they are to be read again.
+/// True if new rows that were read before the table was locked are as if they had been read now;
+/// else they have to be read again.
 pub(crate) fn are_as_behind(rows: &mut RowsBuilt<'_>, build: &Build<'_>) -> bool {
     let Some(old) = build.old() else { return true };
     if build.old_bytes_max.is_some_and(|reserved| old.bytes(build.memory.threads) > reserved) {

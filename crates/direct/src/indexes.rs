@@ -32,7 +32,7 @@ use crate::unique_part::UniquePart;
 /// little is on the open page that it closes: one in so many does not matter.
 const PAGES_BEFORE_WHOLE: usize = 16;
 
-/// What the stage works on, shared by its workers.
+/// The inputs of the stage, shared by its workers.
 pub(crate) struct IndexesStage<'a> {
     pub(crate) binding: &'a Binding,
     pub(crate) memory: &'a Memory,
@@ -63,7 +63,7 @@ pub(crate) struct IndexesStage<'a> {
     pub(crate) stop: AtomicBool,
 }
 
-/// What is passed from range to range.
+/// State that is passed from range to range.
 pub(crate) struct Indexes {
     /// One a run, of the first tablespace, then of the next.
     pub(crate) states: Vec<IndexState>,
@@ -139,7 +139,7 @@ struct Worker<'a> {
     tapped: Tapped,
     /// Entries that the table has already.
     old: Option<OldEntries<'a>>,
-    /// Whether the last entry was one of these.
+    /// True if the last entry was one of these.
     after_old: bool,
 }
 
@@ -254,8 +254,8 @@ impl Worker<'_> {
         Ok(self.batch.push(record.bytes, record.origin)?)
     }
 
-    /// Whether the page at hand, the last of so many without a new entry, may be taken as it is: the open
-    /// one is closed for it.
+    /// True if the current page, the last of so many without a new entry, may be taken as it is:
+    /// the open one is closed for it.
     fn may_take_page(&self, untouched: usize) -> bool {
         untouched > 0 && (self.batch.may_close() || untouched > PAGES_BEFORE_WHOLE)
     }

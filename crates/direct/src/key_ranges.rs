@@ -16,9 +16,9 @@ pub(crate) struct Task {
     /// The tablespace that it is for.
     pub(crate) space: usize,
     pub(crate) range: KeyRange,
-    /// What an old index has of it, in a table that has rows already.
+    /// Its range in the old index, if the table has rows.
     pub(crate) old: Option<OldRange>,
-    /// Whether it is the last of its index.
+    /// True for the last range of its index.
     pub(crate) is_last: bool,
 }
 
@@ -32,7 +32,7 @@ pub(crate) struct OldRange {
 
 /// Where the entries of one tablespace are.
 struct Place<'a> {
-    /// What their keys begin with, and what those behind them do; nothing in a table without partitions.
+    /// The prefix of their keys, and of those behind them; empty in a table without partitions.
     prefix: Vec<u8>,
     behind: Option<Vec<u8>>,
     /// The file that it takes over.
@@ -50,10 +50,10 @@ pub(crate) fn range_bytes(total_bytes: u64, memory: &Memory) -> usize {
     (total_bytes / (memory.threads as u64 * RANGES_OF_WORKER)).clamp(most / 4, most) as usize
 }
 
-/// Cuts all runs into ranges of about `range_bytes`, index by index, with what an old table has of each.
-/// An index without entries still has one range, so that somebody finishes it. Of keys of so many
-/// `partitions`, each of these has its own, all indexes of one before those of the next, unless old rows
-/// are merged of one only.
+/// Cuts all runs into ranges of about `range_bytes`, index by index, with the part of the old table
+/// in each. An index without entries still has one range, so that it is finished. With keys of so
+/// many `partitions`, each of these has its own ranges, all indexes of one before those of the
+/// next, unless old rows are merged of one only.
 pub(crate) fn tasks(
     runs: &[Runs],
     old: Option<&OldTable>,
@@ -142,7 +142,7 @@ mod tests {
         KeyRange { start: start.to_vec(), end: end.map(<[u8]>::to_vec), bytes: 7 }
     }
 
-    /// Of one partition, or of a table without any.
+    /// The ranges of one partition, or of a table without any.
     fn parts(partition: Option<usize>, ranges: &[KeyRange]) -> Vec<KeyRange> {
         let whole = || Place { prefix: Vec::new(), behind: None, old: None };
         let place = partition.map_or_else(whole, |at| Place::of(at, None));

@@ -139,7 +139,7 @@ impl KeyLog {
 }
 
 impl Tapped {
-    /// Of so many taps.
+    /// A merger of so many taps.
     pub(crate) fn new(taps: usize) -> Tapped {
         Tapped { keys: vec![Vec::new(); taps], last: vec![Vec::new(); taps], scratch: Vec::new() }
     }

@@ -39,7 +39,8 @@ pub fn least_memory(table: &Table, options: &LoadOptions, reading_bytes: u64) ->
     )
 }
 
-/// What is sorted at most: what the binding will say once the server has described the table's file.
+/// The largest entries that are sorted: as the binding will tell once the server has described the
+/// table's file.
 fn shapes(table: &Table) -> Vec<EntryShape> {
     let is_clustered = |index: &&Index| index.name == "PRIMARY";
     let primary = table.indexes.iter().find(is_clustered);

@@ -187,7 +187,7 @@ impl Search<'_> {
         }
     }
 
-    /// Whether the encoded row has the wanted key.
+    /// True if the encoded row has the wanted key.
     fn matches(&self) -> bool {
         let wanted = self.wanted.key.as_slice();
         match self.wanted.index.checked_sub(1) {

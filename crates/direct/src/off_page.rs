@@ -20,7 +20,7 @@ pub(crate) struct Writer {
     /// The shortened record, when the last row needed it.
     short: Option<Short>,
     bytes: Vec<u8>,
-    /// Of the pages written since it was taken.
+    /// Digest of the pages written since it was taken.
     digest: Digest,
 }
 
@@ -56,7 +56,7 @@ impl Writer {
         }
     }
 
-    /// Whether [`Writer::fit`] would not refuse `record`. Writes nothing.
+    /// True if [`Writer::fit`] would accept `record`. Writes nothing.
     pub(crate) fn would_fit(&mut self, record: &RecordWriter) -> Result<bool, Error> {
         if !needs_off_page(record.finish().bytes.len()) {
             return Ok(true);
@@ -68,12 +68,12 @@ impl Writer {
         }
     }
 
-    /// Of the pages that were written since it was taken.
+    /// The digest of the pages that were written since it was taken.
     pub(crate) fn digest(&mut self) -> &mut Digest {
         &mut self.digest
     }
 
-    /// What to put on the page: `record`, or its shortened form.
+    /// The record for the page: `record`, or its shortened form.
     #[inline]
     pub(crate) fn record<'r>(&'r self, record: &'r RecordWriter) -> EncodedRecord<'r> {
         match self.short {

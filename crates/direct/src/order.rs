@@ -30,7 +30,7 @@ pub(crate) fn partition_bytes(binding: &Binding) -> usize {
     if binding.partitions.is_some() { PARTITION_BYTES } else { 0 }
 }
 
-/// What the keys of a partition begin with.
+/// The prefix of a partition's keys.
 pub(crate) fn partition_prefix(partition: usize) -> [u8; PARTITION_BYTES] {
     // Few have files.
     (partition as u16).to_be_bytes()

@@ -1,9 +1,8 @@
 //! First stage: input to the clustered index, and to sorted runs of every other index.
 //!
-//! Each worker takes a chunk under the source's lock and carries it through scan,
-//! conversion, encoding and page building while it is in cache. What must be in
-//! input order, numbering pages and counting rejects, waits at a turnstile; the
-//! pages are sealed and written after it.
+//! Each worker takes a chunk under the source's lock and carries it through scan, conversion, encoding and
+//! page building while it is in cache. Work that must be in input order, numbering pages and counting
+//! rejects, waits at a turnstile; the pages are sealed and written after it.
 //!
 //! Rows are taken to come in key order until one does not. Then the stage stops
 //! with [`Stop::Unsorted`], and begins again with the clustered index sorted as
@@ -51,7 +50,7 @@ const LONG_RECORD_BYTES: usize = 1024;
 /// Refused rows that a worker holds before it hands them on.
 const REJECTS_HELD_MAX: usize = 1000;
 
-/// What the stage works on, shared by its workers.
+/// The inputs of the stage, shared by its workers.
 pub(crate) struct RowsStage<'a, 'l> {
     pub(crate) binding: &'a Binding,
     pub(crate) order: Order,
@@ -60,7 +59,7 @@ pub(crate) struct RowsStage<'a, 'l> {
     /// The input's files, by their number.
     pub(crate) files: &'a [PathBuf],
     pub(crate) sequence: &'a Sequence,
-    /// Whether a 0 in the AUTO_INCREMENT column is a value.
+    /// True if a 0 in the AUTO_INCREMENT column is a value.
     pub(crate) zero_is_value: bool,
     /// One a secondary index; with [`Order::Sorted`] the clustered index's comes first.
     pub(crate) stores: &'a [RunStore],
@@ -73,7 +72,7 @@ pub(crate) struct RowsStage<'a, 'l> {
     pub(crate) on_duplicate: OnDuplicate,
     pub(crate) commit: Turnstile<Commit<'l>>,
     pub(crate) rejects_max: u64,
-    /// Whether the digest of all rows is made.
+    /// True if the digest of all rows is made.
     pub(crate) digests: bool,
     /// Number of the next sorted run.
     pub(crate) next_run: AtomicU64,
@@ -81,16 +80,16 @@ pub(crate) struct RowsStage<'a, 'l> {
     pub(crate) taps: Vec<KeyTap>,
 }
 
-/// What is passed from chunk to chunk.
+/// State that is passed from chunk to chunk.
 pub(crate) struct Commit<'l> {
     /// The clustered index, with [`Order::AsRead`].
     pub(crate) builder: Option<IndexBuilder>,
     pub(crate) rejects: Rejects,
     pub(crate) duplicates: DuplicateLog<'l>,
     pub(crate) rows: u64,
-    /// Of these rows, where they are compared with what the server adopts.
+    /// Digest of these rows, if they are compared with the adopted table.
     pub(crate) digest: Digest,
-    /// Of each partition, in a table that has any.
+    /// Rows of each partition, for a table with partitions.
     pub(crate) partition_rows: Vec<u64>,
     /// Key of the last row; empty before the first.
     pub(crate) last_key: Vec<u8>,
@@ -114,7 +113,7 @@ impl RowsStage<'_, '_> {
         self.commit.close();
     }
 
-    /// Whether it is still to be found out if rows are to be skipped.
+    /// True if it is still unknown which rows are to be skipped.
     fn may_be_duplicates(&self) -> bool {
         self.on_duplicate == OnDuplicate::Skip && self.gate.is_none()
     }
@@ -132,9 +131,9 @@ struct Worker<'a, 'l> {
     rejects: Vec<Reject>,
     /// Rows taken since the last hand-over.
     accepted: u64,
-    /// Of them, if that is wanted.
+    /// Digest of the rows, if requested.
     digest: Option<Digest>,
-    /// Of each partition, in a table that has any.
+    /// Rows of each partition, for a table with partitions.
     partition_rows: Vec<u64>,
     /// A key behind its partition.
     key: Vec<u8>,

@@ -1,12 +1,11 @@
 //! The tablespace file while it is being built.
 //!
-//! IMPORT TABLESPACE opens the file without O_DIRECT, reads 1 MiB at a time through the page cache,
-//! writes it back there and syncs the file once at its end (`fil_iterate` and
-//! `fil_tablespace_iterate` in the server's storage/innobase/row/row0import.cc; seen by `strace` on
-//! 10.11.19 and 11.8.6). So pages that are still in the cache by then are never read from the disk, and
-//! are written to it once: nothing is synced before. What the machine has no room to keep is
-//! written around the cache, which would otherwise push other things out and hand the pages to
-//! the disk all the same.
+//! IMPORT TABLESPACE opens the file without O_DIRECT, reads 1 MiB at a time through the page cache, writes it
+//! back there and syncs the file once at its end (`fil_iterate` and `fil_tablespace_iterate` in the server's
+//! storage/innobase/row/row0import.cc; seen by `strace` on 10.11.19 and 11.8.6). So pages that are still in
+//! the cache by then are never read from the disk, and are written to it once: nothing is synced before.
+//! Pages that the machine has no room to keep are written around the cache, which would otherwise push other
+//! things out and hand the pages to the disk all the same.
 
 use std::io;
 use std::mem::offset_of;
@@ -20,7 +19,7 @@ use innodb::page::{AlignedPage, FilHeader};
 use innodb::source::PageSource;
 use job::error::Error;
 
-/// What O_DIRECT asks of addresses: [`AlignedPage`]'s alignment.
+/// The alignment of addresses for O_DIRECT: [`AlignedPage`]'s.
 const ALIGNMENT: usize = align_of::<AlignedPage>();
 /// Pages that are copied at once when a caller's bytes are not aligned.
 const BOUNCE_PAGES: usize = 16;
@@ -34,9 +33,9 @@ pub(crate) struct SpaceFile {
     around_cache: Option<File>,
     /// Bytes that may stay in the cache, of all files that are built together.
     cached_bytes_max: u64,
-    /// Of this file.
+    /// Bytes written to this file.
     written_bytes: AtomicU64,
-    /// Of all of them.
+    /// Bytes written to all of them.
     all_bytes: Arc<AtomicU64>,
     /// Held while pages are written into the cache.
     turn: Mutex<()>,

@@ -17,7 +17,7 @@ pub(crate) enum UniquePart {
 }
 
 impl UniquePart {
-    /// Of a secondary index.
+    /// The unique part of a secondary index.
     pub(crate) fn of(index: &SecondaryBinding) -> UniquePart {
         if index.unique_fields == 0 {
             return UniquePart::None;

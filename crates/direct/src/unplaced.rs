@@ -23,12 +23,12 @@ use crate::space_file::SpaceFile;
 
 /// A target whose files are built and verified.
 pub struct Unplaced {
-    /// What the server says of all tables that they are for.
+    /// The server's description of all tables that they are for.
     pub(crate) cfg: Cfg,
     /// One, or one a partition.
     pub(crate) spaces: Vec<Full>,
     pub(crate) built: Built,
-    /// What the server is to have then, if that is looked at.
+    /// The expected contents on the server, if they are compared.
     pub(crate) adopted: Option<Adopted>,
     /// The partition that the one file is for, with the rows that it has.
     pub(crate) merged: Option<usize>,
@@ -49,12 +49,12 @@ impl Unplaced {
         self.built.file_bytes
     }
 
-    /// Whether the table is to stay as it is: it keeps its rows, and gets none.
+    /// True if the table stays as it is: it keeps its rows, and gets none.
     pub fn adds_nothing(&self) -> bool {
         self.built.adds_nothing
     }
 
-    /// What is told of it. It is not imported.
+    /// The report of it. It is not imported.
     pub fn into_built(self) -> Built {
         self.built
     }
@@ -85,7 +85,7 @@ impl Unplaced {
         Ok(imported.check_indexes(self.built.rows_in_all)?)
     }
 
-    /// What the server is told of each file.
+    /// The `.cfg` for the server, for each file.
     fn described(&self) -> Cfg {
         Cfg { autoinc: self.built.next_auto_increment.unwrap_or(0), ..self.cfg.clone() }
     }
@@ -222,7 +222,8 @@ fn merged_partition(
     Ok(space.import(direct, cfg, None)?.merged(&partitions[number].name, export)?)
 }
 
-/// What has to be the same of a table on two servers: all but names and numbers of the files.
+/// The parts of a description that must be equal on two servers: all but names and numbers of the
+/// files.
 fn shape(cfg: &Cfg) -> Cfg {
     let index = |index: &CfgIndex| CfgIndex { id: IndexId(0), space_id: 0, ..index.clone() };
     Cfg {

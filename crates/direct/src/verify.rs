@@ -32,7 +32,7 @@ const THREADS_PER_CORE: usize = 2;
 /// Broken rules that are named in the error; one is bad enough.
 const NAMED_MAX: usize = 3;
 
-/// What is known of the file from elsewhere.
+/// Facts about the file from elsewhere.
 pub(crate) struct Expected<'a> {
     pub(crate) cfg: &'a Cfg,
     /// Collations of key columns, by the number the `.cfg` has.
@@ -43,7 +43,7 @@ pub(crate) struct Expected<'a> {
     pub(crate) interrupt: &'a Interrupt,
 }
 
-/// What verifying an old file may take.
+/// Limits of verifying an old file.
 #[derive(Clone, Copy)]
 pub(crate) struct Bounds<'a> {
     pub(crate) threads: usize,
@@ -179,8 +179,8 @@ impl<'a> Digesting<'a> {
         Digesting { digester, index, digest: Mutex::new(Some(Digest::default())) }
     }
 
-    /// Takes in pages that are verified; a server leaves in free ones what they had. What is wrong with
-    /// one, verification says.
+    /// Takes verified pages; a server leaves old contents in free ones. Verification reports errors
+    /// of a page.
     fn take(
         &self,
         first: PageNo,

@@ -1,9 +1,9 @@
 //! Places at which a test can have the process killed, stopped, or a thread panic.
 //!
-//! With feature `faults`, `INRUSH_FAILPOINT=import.begin=kill` ends the process at that place as
-//! `kill -9` would; `=pause` stops it there as SIGSTOP would, until a SIGCONT; `=panic` panics.
-//! Without the feature this is nothing. What begins a thread of a load has a place for it,
-//! `thread.<its work>`, as the first thing that it does.
+//! With feature `faults`, `INRUSH_FAILPOINT=import.begin=kill` ends the process at that place as `kill -9`
+//! would; `=pause` stops it there as SIGSTOP would, until a SIGCONT; `=panic` panics. Without the feature
+//! this is nothing. Each thread of a load has a place for it, `thread.<its work>`, as the first thing that it
+//! does.
 
 /// A place of this name was reached.
 #[cfg(feature = "faults")]
@@ -21,7 +21,7 @@ pub fn hit(name: &str) {
     std::thread::sleep(std::time::Duration::from_millis(100));
 }
 
-/// What is to be done at the place of this name.
+/// The action at the place of this name.
 #[cfg(feature = "faults")]
 pub fn action_at(name: &str) -> Option<String> {
     let wanted = std::env::var("INRUSH_FAILPOINT").ok()?;

@@ -87,7 +87,7 @@ pub(crate) fn before_write(what: &'static str, bytes: usize) -> io::Result<usize
     Ok(granted)
 }
 
-/// Whether what is not synced yet is to be known.
+/// True if unsynced writes are to be tracked.
 fn is_power() -> bool {
     FAULT.as_ref().is_some_and(|fault| matches!(fault.kind, Kind::Power(_)))
 }

@@ -1,9 +1,9 @@
 //! An open folder: what its names mean stays what it was, whatever becomes of the path to it.
 //!
-//! Whoever may rename or replace a folder, or one above it, between two uses of a path leads the
-//! second one elsewhere, and Inrush may run as root. So a folder is opened once, not through a
-//! symbolic link at its end, and every name in it is looked up in what was opened: `openat`,
-//! `renameat2`, `unlinkat`. No name in it is followed if it is a link.
+//! Anybody who may rename or replace a folder, or one above it, between two uses of a path leads the second
+//! one elsewhere, and Inrush may run as root. So a folder is opened once, not through a symbolic link at its
+//! end, and every name in it is looked up in the opened folder: `openat`, `renameat2`, `unlinkat`. No name in
+//! it is followed if it is a link.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -70,7 +70,7 @@ impl Folder {
         Ok(rustix::fs::fstat(&self.folder)?)
     }
 
-    /// What has a name in it, a link itself and not what it leads to; None if nothing has.
+    /// The entry of a name, a link itself and not its target; None if there is none.
     pub fn look(&self, name: &OsStr) -> io::Result<Option<Stat>> {
         match self.stat_of(name) {
             Err(Errno::NOENT) => Ok(None),
@@ -165,7 +165,7 @@ impl AsFd for Folder {
     }
 }
 
-/// Whether an error is that of a symbolic link where none may be.
+/// True if an error is that of a symbolic link where none may be.
 pub fn is_link(error: &io::Error) -> bool {
     error.raw_os_error() == Some(Errno::LOOP.raw_os_error())
 }

@@ -29,7 +29,7 @@ use crate::{File, Folder, private};
 /// Version of the format, which changes with what any kind of journal says.
 pub const VERSION: u32 = 1;
 
-/// What the files are for.
+/// The kind of the files in errors.
 const WHAT: &str = "journal";
 /// Pause between two attempts at a lock.
 const PAUSE: Duration = Duration::from_millis(20);
@@ -38,7 +38,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 pub trait Kind: Serialize + DeserializeOwned {
     /// Name of the kind, in the first line.
     const NAME: &'static str;
-    /// What to do about a journal that cannot be read.
+    /// Advice about a journal that cannot be read.
     const REMEDY: &'static str;
     /// True if each event is on disk before the next one is written.
     const SYNCS_ALL: bool = true;
@@ -153,7 +153,7 @@ pub fn read<K: Kind>(folder: &Folder, name: &OsStr) -> io::Result<Vec<Record<K>>
     Ok(parse(&private::read(folder, name, WHAT)?)?.0)
 }
 
-/// What the text of a journal says, and how many of its bytes are whole lines.
+/// The records in the text of a journal, and the number of its bytes that are whole lines.
 ///
 /// Errors, `InvalidData` with what to do: a journal of another kind or build, or a damaged one.
 pub fn parse<K: Kind>(text: &[u8]) -> io::Result<(Vec<Record<K>>, usize)> {
@@ -232,7 +232,7 @@ fn text_of(line: &[u8]) -> Option<&str> {
 mod tests {
     use super::*;
 
-    /// Of a number; those below 10 are synced.
+    /// A step with a number; those below 10 are synced.
     #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(rename_all = "lowercase")]
     enum Step {

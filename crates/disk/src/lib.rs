@@ -45,7 +45,7 @@ pub(crate) enum Operation {
     Remove,
 }
 
-/// What to do about an error, as the end of a sentence that says what it is; mostly nothing.
+/// Advice about an error, as the end of a sentence that describes it; mostly empty.
 pub fn advice(error: &io::Error) -> &'static str {
     use io::ErrorKind as Kind;
     match error.kind() {

@@ -1,4 +1,4 @@
-//! What `faults` is in a program for users: nothing.
+//! The stand-in for `faults` in a program for users: nothing.
 
 use std::ffi::OsStr;
 use std::fs::File;

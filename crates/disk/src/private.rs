@@ -1,9 +1,9 @@
 //! Folders and files that nobody but this user can have put anything into: journals, what was
 //! learned, the sandbox.
 //!
-//! What is read there is believed, and what is old there is removed, so neither may be another's:
-//! a folder that is a symbolic link, belongs to somebody else or may be written to by others is
-//! refused, and so is a file.
+//! Files there are trusted when they are read, and removed when they are old, so neither may be another's: a
+//! folder that is a symbolic link, belongs to somebody else or may be written to by others is refused, and so
+//! is a file.
 
 use std::ffi::OsStr;
 use std::fs::DirBuilder;

@@ -1,9 +1,9 @@
-//! What a power cut takes: of all that was not made durable, any part.
+//! The losses of a power cut: any part of all that was not made durable.
 //!
-//! Until a file is synced, each write to it may be on the disk, or not, or by half, whatever came before
-//! and after it, and so may its size; until its folder is, so may a name that was made, or
-//! changed. This is less than ext4 and XFS promise. What was there before each operation is kept here,
-//! for [`lose`] to put some of it back.
+//! Until a file is synced, each write to it may be on the disk, or not, or by half, whatever came before and
+//! after it, and so may its size; until its folder is, so may a name that was made, or changed. This is less
+//! than ext4 and XFS promise. The state before each operation is kept here, for [`lose`] to put some of it
+//! back.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -93,7 +93,7 @@ pub(crate) fn sync(of: impl AsFd) -> io::Result<()> {
 pub(crate) enum Loss {
     /// All of it.
     All,
-    /// Of each change all, nothing or half, as a seed decides.
+    /// All, nothing or half of each change, as a seed decides.
     Some(u64),
 }
 

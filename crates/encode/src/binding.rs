@@ -25,7 +25,7 @@ pub struct BoundColumn {
     pub column: Column,
     /// Where its values come from.
     pub input: Input,
-    /// What NULL in the input becomes, if the column is NOT NULL: the time of a TIMESTAMP.
+    /// The value in place of NULL, if the column is NOT NULL: the time of a TIMESTAMP.
     pub on_null: Option<Vec<u8>>,
     /// Bound to type and character sets; workers clone it.
     pub converter: Converter,
@@ -63,7 +63,7 @@ impl Cut {
     }
 }
 
-/// What is appended for one field of a clustered record.
+/// The bytes that are appended for one field of a clustered record.
 #[derive(Clone, Copy, Debug)]
 pub enum Step {
     /// Convert the input of this column.
@@ -85,7 +85,7 @@ pub struct ClusteredBinding {
     pub name: String,
     /// How its records are laid out.
     pub shape: RecordShape,
-    /// What a record is made of, field by field.
+    /// The steps that make a record, field by field.
     pub steps: Vec<Step>,
     /// Columns to convert aside first, because a prefix of them comes before the whole.
     pub aside: Vec<usize>,
@@ -93,7 +93,7 @@ pub struct ClusteredBinding {
     pub key: Vec<KeyPart>,
     /// The key is this many bytes of the record's data as they are: fixed width, NOT NULL, ascending.
     pub key_is_data: Option<usize>,
-    /// Whether the key is DB_ROW_ID.
+    /// True if the key is DB_ROW_ID.
     pub has_row_id: bool,
 }
 
@@ -128,7 +128,7 @@ pub struct SecondaryBinding {
     pub fields: Vec<SecondaryField>,
     /// How its key is made, part by part.
     pub key: Vec<KeyPart>,
-    /// What of an entry goes through the sort.
+    /// The part of an entry that goes through the sort.
     pub entry: Entry,
     /// Bytes of each key, if constant.
     pub key_len: Option<usize>,
@@ -181,7 +181,7 @@ impl PartitionBinding {
     }
 }
 
-/// What the binding is made of.
+/// The parts of the binding.
 pub struct Parts<'a> {
     /// As [`bind_columns`] gives them.
     pub columns: Vec<BoundColumn>,
@@ -418,7 +418,7 @@ impl Context<'_> {
     }
 }
 
-/// What a system column holds in every record.
+/// The bytes of a system column in every record.
 pub(crate) fn system_bytes(system: SystemColumn) -> &'static [u8] {
     let (trx_id, roll_ptr) = TRX_ID_AND_ROLL_PTR.split_at(TRX_ID_BYTES);
     match system {

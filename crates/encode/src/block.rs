@@ -47,12 +47,12 @@ enum Part {
     Text(TextColumn),
 }
 
-/// What makes a field of the clustered record of a row that is in the block.
+/// The source of a field of the clustered record, for a row in the block.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Source {
     /// This part of the block, together with the fields behind it that are not listed.
     Part(usize),
-    /// What is done for a row alone.
+    /// A step for each row alone.
     Step(Step),
 }
 
@@ -204,7 +204,7 @@ impl Kind {
     }
 }
 
-/// What a system column has in every record, as the first bytes of a big-endian number.
+/// The constant bytes of a system column, as the first bytes of a big-endian number.
 fn constant(step: Step) -> Option<u64> {
     let Step::System(system) = step else { return None };
     let bytes = system_bytes(system);

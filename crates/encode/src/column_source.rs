@@ -100,7 +100,8 @@ fn stored(convert: &ConvertOptions, column: &Column, text: &[u8]) -> Result<Vec<
     Ok(stored)
 }
 
-/// What NULL becomes in a column that is NOT NULL. LOAD DATA gives a TIMESTAMP the time it is.
+/// The value in place of NULL in a column that is NOT NULL. LOAD DATA gives a TIMESTAMP the current
+/// time.
 pub fn on_null(
     convert: &ConvertOptions,
     column: &Column,

@@ -11,7 +11,7 @@
 /// Portions grow to 2^16 - 1 values.
 const PORTION_BITS_MAX: u32 = 16;
 
-/// What a load's AUTO_INCREMENT values depend on apart from the rows.
+/// The settings that determine a load's AUTO_INCREMENT values, apart from the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Series {
     /// Where the table's counter stands.
@@ -22,7 +22,7 @@ pub struct Series {
     pub offset: u64,
     /// A 0 in the input is 0: NO_AUTO_VALUE_ON_ZERO.
     pub zero_is_value: bool,
-    /// Whether portions are reserved: unless `innodb_autoinc_lock_mode` is 0.
+    /// True if chunks of values are reserved: unless `innodb_autoinc_lock_mode` is 0.
     pub reserves: bool,
     /// Which values may be generated.
     pub generates: Generates,
@@ -31,11 +31,11 @@ pub struct Series {
 /// Which AUTO_INCREMENT values a load may generate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Generates {
-    /// Of any row.
+    /// Any rows may have values.
     Any,
-    /// Of all rows, or of none: where an INSERT has both, it reserves values that no row gets.
+    /// All rows have values, or none: an INSERT with both reserves values that no row gets.
     AllOrNone,
-    /// Of none.
+    /// No row may have a value.
     None,
 }
 

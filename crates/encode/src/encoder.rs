@@ -179,7 +179,7 @@ impl<'a> Encoder<'a> {
         encoded
     }
 
-    /// Whether a row comes out as it did just now if its fields are converted one by one.
+    /// True if a row has the same result when its fields are converted one by one.
     fn is_same<R: Row>(&mut self, row: R, numbers: RowNumbers) -> bool {
         let keys = |encoder: &Encoder<'_>| -> Vec<Vec<u8>> {
             let entries = (0..encoder.secondaries.len()).flat_map(|at| {

@@ -1,4 +1,4 @@
-//! What one worker collects to be sorted, a buffer an index.
+//! The entries that one worker collects to be sorted, a buffer for each index.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -21,7 +21,7 @@ pub struct Entries<'a> {
 }
 
 impl<'a> Entries<'a> {
-    /// Of these shapes, one a store.
+    /// Entries of these shapes, one for each store.
     pub fn new(
         shapes: impl IntoIterator<Item = EntryShape>,
         stores: &'a [RunStore],

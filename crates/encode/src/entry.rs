@@ -1,4 +1,4 @@
-//! What travels through a sort beside a key, and records had back from it.
+//! The payload of a sorted key, and records restored from it.
 
 use innodb::record::{EncodedRecord, RECORD_HEADER, RecordWriter};
 use values::key::KeyPart;

@@ -13,7 +13,7 @@ const DOUBLE_COUNTED_MAX: u64 = 1 << 53;
 /// A DOUBLE beyond this is no number the server can count: 2^63.
 const DOUBLE_INTEGER_MAX: f64 = 9_223_372_036_854_775_808.0;
 
-/// What the input says of a row's AUTO_INCREMENT value.
+/// A row's AUTO_INCREMENT value in the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Given {
     /// NULL or 0, or it has no field for it: a value is generated.
@@ -52,7 +52,7 @@ pub struct Explicit {
 }
 
 impl Explicit {
-    /// Of the table's AUTO_INCREMENT column, if it has one.
+    /// A reader of the table's AUTO_INCREMENT column, if it has one.
     pub fn new(binding: &Binding, zero_is_value: bool) -> Explicit {
         let bound = binding.auto_increment.map(|column| &binding.columns[column]);
         let field = bound.and_then(|bound| bound.input.field());
@@ -84,7 +84,7 @@ impl Explicit {
         }
     }
 
-    /// What the input says, row by row; nothing for a table without such a column.
+    /// Collects the values of the input, row by row; nothing for a table without such a column.
     pub fn collect<R: Rows>(&mut self, rows: R, given: &mut Vec<Given>) {
         given.clear();
         let Some(converter) = &mut self.converter else { return };

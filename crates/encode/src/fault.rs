@@ -13,7 +13,7 @@ pub struct RowFault {
     pub field: Option<usize>,
     /// Column of the table.
     pub column: Option<usize>,
-    /// What is wrong.
+    /// The kind of fault.
     pub kind: FaultKind,
 }
 
@@ -46,17 +46,18 @@ impl RowFault {
         RowFault { field: None, column, kind }
     }
 
-    /// Whether the fields of the row can be told.
+    /// True if the fields of the row are known.
     pub fn has_fields(&self) -> bool {
         !matches!(self.kind, FaultKind::FieldCount { .. } | FaultKind::Unclosed)
     }
 
-    /// Whether the server takes the row, and only its place in an index or among partitions is not known.
+    /// True if the server accepts the row, and only its place in an index or among partitions is
+    /// unknown.
     pub fn is_unordered(&self) -> bool {
         matches!(self.kind, FaultKind::Value(Reason::NoSortWeight) | FaultKind::UnknownPartition)
     }
 
-    /// Whether it is a generated AUTO_INCREMENT value that its column cannot hold.
+    /// True if a generated AUTO_INCREMENT value exceeds its column.
     pub fn is_generated(&self, binding: &Binding) -> bool {
         matches!(self.kind, FaultKind::Value(_))
             && self.field.is_none()
@@ -65,7 +66,7 @@ impl RowFault {
     }
 }
 
-/// What is wrong with a row.
+/// The kind of a row's fault.
 #[derive(Debug)]
 pub enum FaultKind {
     /// A value, by its column's type.
@@ -85,15 +86,15 @@ pub enum FaultKind {
     Unclosed,
     /// The record is too large for a page and nothing is left to store off page.
     TooLarge {
-        /// Of the record.
+        /// Size of the record.
         bytes: usize,
     },
     /// No partition takes it.
     NoPartition {
-        /// What the table is partitioned by, of this row, if it is one value.
+        /// The row's value in the partitioning column, if it is one value.
         value: Option<String>,
     },
-    /// What the table is partitioned by goes beyond 64 bits.
+    /// The partitioning value exceeds 64 bits.
     PartitionRange,
     /// Which partition takes it is not known here.
     UnknownPartition,

@@ -5,7 +5,7 @@ use values::{Converter, Value};
 
 use crate::fault::FaultKind;
 
-/// What a row has in a field; NULL if there is no such field.
+/// A row's value in a field; NULL if there is no such field.
 #[inline]
 pub fn value<'v, R: Row + 'v>(row: R, field: Option<usize>, scratch: &'v mut Vec<u8>) -> Value<'v> {
     match field {

@@ -98,7 +98,7 @@ impl InputFields {
         self.columns.iter().rposition(Option::is_some).map_or(0, |last| last + 1)
     }
 
-    /// What the reader must know of each field.
+    /// The reader's instructions for each field.
     ///
     /// Errors: rows of fixed size, and a field that can have none.
     pub fn kinds(

@@ -11,7 +11,7 @@ use values::{Charset, ConvertOptions, Converter, Family, SqlType};
 
 use crate::fields::InputFields;
 
-/// The format of each field. What is said of a column counts more than what is said of all.
+/// The format of each field. A format of a column counts more than one of all columns.
 ///
 /// Errors are the user's: columns that are not in the input, formats that are none.
 pub fn formats(
@@ -62,7 +62,7 @@ fn is_named(column: &Column, name: &str) -> bool {
     column.name.to_lowercase() == name.to_lowercase()
 }
 
-/// What is said of all columns of a type.
+/// The format of all columns of a type.
 fn of_all(written: &Written, sql_type: &SqlType) -> Option<String> {
     let trim = || written.trim.then(|| "trim".to_owned());
     match sql_type.family() {

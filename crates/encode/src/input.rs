@@ -1,4 +1,4 @@
-//! What a load reads: files by its options, or a source that somebody else has opened.
+//! The input of a load: files by its options, or a source that the caller has opened.
 
 use std::path::PathBuf;
 

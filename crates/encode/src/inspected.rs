@@ -1,4 +1,4 @@
-//! What a build needs to know of server and input beyond the template.
+//! Facts about server and input that a build needs beyond the template.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -37,15 +37,15 @@ pub struct Inspected {
     pub fields: InputFields,
     /// How AUTO_INCREMENT values go on.
     pub series: Series,
-    /// What texts mean as values.
+    /// The meaning of texts as values.
     pub convert: ConvertOptions,
-    /// Whether the zone of TIMESTAMP values is known; that of `convert` is else UTC.
+    /// True if the zone of TIMESTAMP values is known; else that of `convert` is UTC.
     pub is_zone_known: bool,
     /// The collations by which labels of ENUM and SET columns are found, by name.
     pub labels: Collations,
     /// Collations of key columns, by name; those that can be ordered.
     pub collations: Collations,
-    /// What of the columns the direct path cannot do, a sentence each: keys in no order, values
+    /// Columns that exclude the direct path, a sentence each: keys without a known order, values
     /// that only the server can make.
     pub unfit: Vec<String>,
     /// The flags that values are read by, as a session is told.
@@ -260,7 +260,7 @@ fn sql_mode(
     }
 }
 
-/// What the server makes of flags, in a session that stays as it is.
+/// The server's result for flags, in a session that stays as it is.
 fn tried(session: &mut Session, flags: &str) -> Result<Option<String>, server::Error> {
     if session.version().flavor == Flavor::MariaDb {
         let flags = identifier::quote_text(flags);

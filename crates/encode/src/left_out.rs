@@ -15,13 +15,13 @@ impl LeftOut {
         &NONE
     }
 
-    /// Whether row `row` of the chunk is left out.
+    /// True if row `row` of the chunk is left out.
     #[inline]
     pub fn has(&self, row: usize) -> bool {
         self.words.get(row / 64).is_some_and(|word| word >> (row % 64) & 1 == 1)
     }
 
-    /// Whether no row is.
+    /// True if no row is left out.
     pub fn is_empty(&self) -> bool {
         self.words.is_empty()
     }
@@ -44,7 +44,7 @@ impl LeftOut {
         self.words.clear();
     }
 
-    /// Of these rows, those whose generated numbers the next rows get: all or none.
+    /// The rows among these whose generated numbers the next rows get: all or none.
     pub fn without_numbers(&self, on_duplicate: OnDuplicate) -> &LeftOut {
         // Rows that are replaced were there, and used theirs up.
         if on_duplicate == OnDuplicate::Skip { self } else { LeftOut::none() }

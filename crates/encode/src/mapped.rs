@@ -1,4 +1,4 @@
-//! What of each line goes to a table, where a line holds rows of several.
+//! The part of each line that goes to a table, if a line holds rows of several.
 //!
 //! ```text
 //!            lines of the files, read once for each table
@@ -50,7 +50,7 @@ pub type LinePlace = (u32, u64);
 /// The rows of one table: its mapping, and what was found out about the lines before.
 #[derive(Clone, Debug, Default)]
 pub struct Share {
-    /// What is declared.
+    /// The declaration.
     pub mapping: Arc<Mapping>,
     /// The entities and lookups that its columns take something from, in the order of
     /// [`Mapping::wanted`]; empty before they are known: any number then stands for theirs.

@@ -7,8 +7,8 @@
 //!     maker        what all of this is made from
 //! ```
 //!
-//! What is not known here is refused by name when the router is made. Before it is used it is tried: the
-//! server says where it puts rows with values at every bound, and others.
+//! Unsupported expressions are refused by name when the router is made. Before it is used it is tried: the
+//! server tells where it puts rows with values at every bound, and others.
 
 mod bound;
 mod expression;
@@ -33,7 +33,7 @@ pub use self::sample::{Sample, differences, differences_of};
 /// Collations by name.
 pub type Collations = HashMap<String, Arc<Collation>>;
 
-/// What is above all keys of a column: their first byte says whether they are NULL.
+/// A first byte above all keys of a column: their first byte tells if they are NULL.
 const ABOVE_ALL: u8 = 0xff;
 
 /// Tells which partition a row goes to.
@@ -78,7 +78,7 @@ pub enum Unplaced {
     NoPartition(Option<String>),
     /// The expression has no value of 64 bits: the server refuses the row.
     OutOfRange,
-    /// What the server makes of a value is not known here; of this column of the table, if of one.
+    /// The server's result for a value is unknown here; with the column of the table, if it is one.
     Unknown(Option<usize>),
 }
 
@@ -124,7 +124,7 @@ impl Router {
         &self.columns
     }
 
-    /// Whether each row has a partition, whatever is in it.
+    /// True if each row has a partition, whatever its values.
     pub fn takes_all(&self) -> bool {
         match &self.rule {
             Rule::Range(by, bounds) => by.has_value() && bounds.last() == Some(&None),

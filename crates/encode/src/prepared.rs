@@ -7,16 +7,16 @@ use schema::Method;
 
 use crate::inspected::Inspected;
 
-/// What every way into the server begins with.
+/// The beginning of every method.
 #[derive(Clone, Copy)]
 pub struct Prepared<'a> {
-    /// What is asked for.
+    /// The request.
     pub options: &'a LoadOptions,
     /// Who watches.
     pub progress: &'a dyn Progress,
     /// Who may use how much memory.
     pub memory: &'a Memory,
-    /// What server and input say of the table.
+    /// Facts about the table, by server and input.
     pub inspected: &'a Inspected,
     /// The path; never [`LoadPath::Auto`].
     pub path: LoadPath,

@@ -5,8 +5,8 @@
 //!        under its lock        by its worker
 //! ```
 //!
-//! What differs between readings is the [`Sink`]: pages and sorted runs, keys alone, whole rows to be
-//! sorted. Lanes, which are let in one by one, take their chunks here too.
+//! Readings differ by their [`Sink`]: pages and sorted runs, keys alone, whole rows to be sorted.
+//! Connections, which are let in one by one, take their chunks here too.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,7 +20,7 @@ use sources::{Batch, Chunk, Reader, Rows, Source, SourceExt as _, Visit};
 
 use crate::long_records::{self, Large};
 
-/// What one worker does with rows.
+/// The use that one worker makes of rows.
 pub trait Sink {
     /// Takes the rows of a chunk.
     fn take<R: Rows>(&mut self, chunk: &Chunk, rows: R) -> Result<(), Stop>;
@@ -29,7 +29,7 @@ pub trait Sink {
     fn hand_on(&mut self) -> Result<(), Stop>;
 }
 
-/// What the workers of a reading share.
+/// State shared by the workers of a reading.
 pub struct Reading<'a> {
     source: &'a Mutex<Box<dyn Source>>,
     stage: Stage,
@@ -156,7 +156,7 @@ impl<'a> Reading<'a> {
         self.given_up.store(true, Ordering::SeqCst);
     }
 
-    /// Whether it was closed.
+    /// True if it was closed.
     pub fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::SeqCst)
     }
@@ -166,8 +166,8 @@ impl<'a> Reading<'a> {
         Arc::clone(&self.given_up)
     }
 
-    /// Counts what is taken, and by [`Reading::work`] what is found in it. What becomes of that, the
-    /// others say.
+    /// Counts taken chunks, and with [`Reading::work`] the rows found in them. Others count the
+    /// fates of these rows.
     pub fn tally(&self) -> &Tally {
         &self.tally
     }
@@ -228,7 +228,7 @@ pub fn read_alone(
     Ok(())
 }
 
-/// Whoever panicked with a source leaves it where it was.
+/// The source; a thread that panicked with it leaves it where it was.
 fn lock<'s>(source: &'s Mutex<Box<dyn Source>>) -> MutexGuard<'s, Box<dyn Source>> {
     source.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -34,7 +34,7 @@ pub struct Reject {
     pub reason: String,
     /// The same for all rows that are at fault in that way.
     pub class: String,
-    /// What else is wrong with it.
+    /// Its other faults.
     pub also: Vec<Also>,
     /// The row as it is in the file, terminator included.
     pub raw: Vec<u8>,
@@ -54,7 +54,7 @@ pub struct Also {
 }
 
 impl Also {
-    /// What `fault` of `column` is.
+    /// The description of `fault` of `column`.
     pub fn new<R: Row>(fault: &RowFault, row: R, column: Option<&Column>) -> Also {
         let (mut scratch, mut text) = (Vec::new(), Vec::new());
         let value = field::value(row, fault.field, &mut scratch);
@@ -75,7 +75,7 @@ impl Also {
 }
 
 impl Also {
-    /// What else is wrong with a row that is refused for `fault`.
+    /// Other faults of a row that is rejected for `fault`.
     #[cold]
     pub fn all<R: Row>(binding: &Binding, fault: &RowFault, row: R) -> Vec<Also> {
         let mut also = Vec::new();
@@ -158,7 +158,7 @@ struct ReasonLine<'a> {
     also: &'a [Also],
 }
 
-/// What files of rows of `source` have besides the rows.
+/// The form of files of rows of `source`.
 ///
 /// Errors: reading the start of the first file.
 pub fn form(source: &mut dyn Source) -> Result<LogForm, Error> {

@@ -29,7 +29,7 @@ struct Part {
     part: KeyPart,
 }
 
-/// What is known of the indexes of a table.
+/// Facts about the indexes of a table.
 #[derive(Clone, Debug, Default)]
 pub struct KeyPlan {
     columns: Vec<KeyColumn>,
@@ -46,7 +46,7 @@ struct KeyColumn {
     on_null: Option<Vec<u8>>,
     converter: Converter,
     sql_type: SqlType,
-    /// Whether a 0 in it is a value, if it is AUTO_INCREMENT.
+    /// True if a 0 in it is a value, if it is AUTO_INCREMENT.
     zero_is_value: bool,
 }
 
@@ -96,7 +96,7 @@ impl KeyPlan {
         plan
     }
 
-    /// Whether the keys of an index can be made here.
+    /// True if the keys of an index can be made here.
     pub fn has(&self, index: usize) -> bool {
         matches!(self.indexes.get(index), Some(Some(_)))
     }
@@ -106,7 +106,7 @@ impl KeyPlan {
         self.indexes.len()
     }
 
-    /// Whether each row of the input gets a new number that is part of an index's keys.
+    /// True if each row of the input gets a new number that is part of an index's keys.
     pub fn always_generates(&self, index: usize) -> bool {
         self.index_columns(index).any(|column| matches!(column.input, Input::AutoIncrement(None)))
     }
@@ -222,7 +222,7 @@ enum State {
 }
 
 impl KeyReader {
-    /// Of rows of the input that it was planned for.
+    /// A reader of the rows that it was planned for.
     pub fn new(plan: KeyPlan) -> KeyReader {
         let stored = vec![Stored::default(); plan.columns.len()];
         KeyReader { plan, stored, scratch: Vec::new() }
@@ -287,7 +287,7 @@ impl KeyReader {
         self.plan.columns.len()
     }
 
-    /// What is stored of the row in a column of the plan, None being NULL.
+    /// The row's stored bytes in a column of the plan, None being NULL.
     ///
     /// Errors: a number that is yet to be generated.
     #[inline]
@@ -300,7 +300,7 @@ impl KeyReader {
         }
     }
 
-    /// Whether the row's key in index `index` has a number that is yet to be generated.
+    /// True if the row's key in index `index` has a number that is yet to be generated.
     pub fn is_generated(&self, index: usize) -> bool {
         let key = self.plan.indexes.get(index).and_then(Option::as_ref);
         let is_generated = |part: &Part| self.stored[part.column].state == State::Generated;
@@ -339,8 +339,8 @@ impl KeyColumn {
         })
     }
 
-    /// Whether a stored number may be one that the server generates another for: 0. Of integers
-    /// the sign bit is inverted; of others it is not worth knowing what rounds to 0.
+    /// True if the server may generate another number for a stored one: 0. The sign bit of integers
+    /// is inverted; for other types it is not worth knowing which values round to 0.
     fn may_be_zero(&self, stored: &[u8]) -> bool {
         let SqlType::Integer { unsigned, .. } = self.sql_type else { return true };
         let first_of_zero = if unsigned { 0 } else { 0x80 };

@@ -23,7 +23,7 @@ use crate::encoder::{AutoValue, RowNumbers};
 use crate::explicit::{Given, limits};
 use crate::left_out::LeftOut;
 
-/// What each chunk passes to the next.
+/// State that each chunk passes to the next.
 #[derive(Clone, Copy, Debug)]
 struct Next {
     counter: Counter,
@@ -41,7 +41,7 @@ pub struct Sequence {
     reached: Mutex<(u64, u64)>,
     /// Largest hidden row id so far.
     row_id_max: AtomicU64,
-    /// Whether any value was given, or generated, or any row refused.
+    /// True if any value was given, or generated, or any row rejected.
     given: AtomicBool,
     generated: AtomicBool,
     refused: AtomicBool,
@@ -54,14 +54,14 @@ pub struct Sequence {
 #[derive(Debug, Default)]
 pub struct ChunkNumbers {
     first_row_id: u64,
-    /// Of each row, if the table has an AUTO_INCREMENT column.
+    /// The value of each row, if the table has an AUTO_INCREMENT column.
     auto_increment: Vec<AutoValue>,
-    /// What the input says of each row.
+    /// The input's value of each row.
     pub given: Vec<Given>,
 }
 
 impl ChunkNumbers {
-    /// Of no chunk yet.
+    /// Numbers of no chunk yet.
     pub fn new() -> ChunkNumbers {
         ChunkNumbers::default()
     }
@@ -137,7 +137,7 @@ impl Sequence {
         self
     }
 
-    /// Whether chunks must say which rows are refused before they take their numbers.
+    /// True if chunks must tell which rows are rejected before they take their numbers.
     pub(crate) fn is_careful(&self) -> bool {
         self.careful
     }
@@ -212,7 +212,7 @@ impl Sequence {
         if self.is_inexact() { Err(Stop::Renumber) } else { Ok(()) }
     }
 
-    /// Whether as many values were generated so far as may be.
+    /// True if the limit of generated values is not reached.
     fn may_generate(&self) -> bool {
         match self.generates {
             Generates::Any => true,
@@ -236,14 +236,14 @@ impl Sequence {
         }
     }
 
-    /// Whether values were generated though a row was refused.
+    /// True if values were generated though a row was rejected.
     fn is_inexact(&self) -> bool {
         !self.careful
             && self.refused.load(Ordering::SeqCst)
             && self.generated.load(Ordering::SeqCst)
     }
 
-    /// Whether a refused row had a say in any number, now that all rows were seen or the stage
+    /// True if a rejected row influenced any number, now that all rows were read or the stage
     /// stopped.
     pub fn needs_care(&self) -> bool {
         let refused_max = self.refused_max.load(Ordering::SeqCst);

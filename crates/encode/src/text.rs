@@ -69,14 +69,14 @@ impl Literal {
 pub struct Literals {
     /// `_latin1`, before texts that are not ASCII or UTF-8.
     file: &'static str,
-    /// Whether ASCII of the file is ASCII.
+    /// True if ASCII of the file is ASCII.
     is_ascii_superset: bool,
     is_utf8: bool,
     is_binary: bool,
 }
 
 impl Literals {
-    /// Of text in the character set of a file.
+    /// Literals of text in the character set of a file.
     pub fn new(file: Charset) -> Literals {
         Literals {
             file: file.name(),
@@ -113,7 +113,7 @@ impl Literals {
     }
 }
 
-/// Whether the server reads the same number from `text` with quotes and without: digits without
+/// True if the server reads the same number from `text` with quotes and without: digits without
 /// leading zeros, few enough for a BIGINT.
 fn is_plain_integer(text: &[u8]) -> bool {
     let digits = text.strip_prefix(b"-").unwrap_or(text);

@@ -50,7 +50,7 @@ impl Columns {
         Ok(Columns { places, fields })
     }
 
-    /// Whether a load reads other columns, or in another order, unless it is told.
+    /// True if a load must be told the columns, because it would read others, or in another order.
     pub(crate) fn have_to_be_told(&self, table: &Table) -> bool {
         let visible = |(_, column): &(usize, &Column)| !column.is_invisible;
         let usual = table.columns.iter().enumerate().filter(visible).map(|(place, _)| place);
@@ -62,7 +62,8 @@ impl Columns {
         self.fields.iter().map(|field| field.name.clone()).collect()
     }
 
-    /// What is selected. A real number is given with all of its digits: multiplied by one it is a DOUBLE.
+    /// The selected expressions. A real number has all of its digits: multiplied by one it is a
+    /// DOUBLE.
     pub(crate) fn expressions(&self, table: &Table) -> String {
         let expression = |place: &usize| {
             let Column { name, sql_type, .. } = &table.columns[*place];
@@ -78,8 +79,8 @@ impl Columns {
         all.join(",")
     }
 
-    /// What tells, behind the values of a row, which of its texts is not the same on the way back from UTF-8, by
-    /// its number: the server would put other characters there, and say nothing. None where that cannot be.
+    /// An expression behind the values of a row that gives the number of a text that UTF-8 would
+    /// change: the server would put other characters there without a word. None if that cannot be.
     fn lost(&self, table: &Table) -> Option<String> {
         let case = |(at, place): (usize, &usize)| {
             let Column { name, sql_type, .. } = &table.columns[*place];

@@ -54,7 +54,7 @@ struct Space {
     file: SpaceFile,
     leaves: Vec<u32>,
     records: LeafRecords,
-    /// Of the field of a record that each column of the output is.
+    /// Finds the field of a record for each column of the output.
     finder: FieldFinder,
 }
 
@@ -217,7 +217,7 @@ pub(crate) struct Reader<'a> {
     pages: Vec<AlignedPage>,
     order: Vec<(u32, usize)>,
     records: Vec<LiveRecord>,
-    /// Of the space of this number.
+    /// The finder for the tablespace of this number.
     finder: Option<(usize, FieldFinder)>,
     scratch: Scratch,
 }
@@ -301,7 +301,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// What is in the way of a value.
+    /// The error for a value that cannot be written.
     #[cold]
     fn unwritten(&self, written: Stored, field: usize, path: &Path, page_no: u32) -> Error {
         let column = &self.columns.fields[field].name;

@@ -20,7 +20,7 @@ pub enum Error {
     Shard {
         /// Which.
         name: String,
-        /// What it said.
+        /// The server's error.
         error: server::Error,
     },
     /// A table whose file cannot be read without the server, where that was asked for.
@@ -36,7 +36,7 @@ pub enum Error {
     Value {
         /// The column.
         column: String,
-        /// What is in the way.
+        /// The obstacle.
         why: String,
     },
     /// A file, of the output or of the server.
@@ -46,7 +46,7 @@ pub enum Error {
         doing: &'static str,
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// A file of the server's that is not as it should be.
@@ -54,7 +54,7 @@ pub enum Error {
     Corrupt {
         /// The file.
         path: PathBuf,
-        /// What was seen.
+        /// The fault.
         detail: String,
     },
     /// Somebody asked for the end.
@@ -84,7 +84,7 @@ impl Error {
         Error::Value { column: column.to_owned(), why }
     }
 
-    /// What befell a shard, unless somebody asked for the end.
+    /// An error of a shard, unless the end was requested.
     pub fn shard(name: &str, error: server::Error) -> Error {
         match error {
             error @ server::Error::Interrupted => error.into(),
@@ -92,7 +92,7 @@ impl Error {
         }
     }
 
-    /// What keeps text from being compressed, which is neither the disk nor the text.
+    /// An error of compression, which is neither the disk's nor the text's.
     pub(crate) fn packing(source: io::Error) -> Error {
         Error::Internal(format!("compressing: {source}"))
     }

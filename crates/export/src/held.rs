@@ -1,4 +1,4 @@
-//! Whether a table's file can be read, and the lock under which it is.
+//! A check that a table's file can be read, and the lock under which it is.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -82,7 +82,7 @@ impl Held {
     }
 }
 
-/// What is in the way before the server is asked to do anything.
+/// Obstacles that are known before the server is asked to do anything.
 fn reasons(
     session: &Session,
     table: &Table,

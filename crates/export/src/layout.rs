@@ -20,7 +20,7 @@ pub(crate) use delimited::Delimited;
 pub(crate) use insert::Insert;
 pub(crate) use json::JsonLines;
 
-/// What of a value has to be known to write it.
+/// The properties of a value that are needed to write it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// Digits, point, sign, exponent.
@@ -36,7 +36,7 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// Of the values of a type.
+    /// The kind of a type's values.
     pub(crate) fn of(sql_type: &SqlType) -> Kind {
         match sql_type.family() {
             Family::Integer | Family::Decimal | Family::Real | Family::Year => Kind::Number,
@@ -74,7 +74,7 @@ pub(crate) struct Unwritable {
     pub(crate) why: Box<str>,
 }
 
-/// What came of a value that was to be written as it is stored.
+/// The result of writing a stored value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stored {
     Written,
@@ -86,14 +86,14 @@ pub(crate) enum Stored {
     NoText,
 }
 
-/// What a file holds, by the options.
+/// The contents of a file, by the options.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Format {
     /// Fields between separators, as LOAD DATA reads them.
     Delimited {
         /// How they are cut.
         dialect: Box<Dialect>,
-        /// Whether the first line of each file names the columns.
+        /// True if the first line of each file names the columns.
         header: bool,
     },
     /// INSERT statements.
@@ -119,7 +119,7 @@ impl Layout {
         })
     }
 
-    /// What each file begins with.
+    /// The beginning of each file.
     pub(crate) fn prelude(&self) -> &[u8] {
         match self {
             Layout::Delimited(delimited) => &delimited.prelude,
@@ -128,7 +128,7 @@ impl Layout {
         }
     }
 
-    /// What stands before the first of some rows, where they are together in a statement.
+    /// Writes the text before the first of some rows, if they are together in a statement.
     pub(crate) fn begin_rows(&self, out: &mut Vec<u8>) {
         if let Layout::Insert(insert) = self {
             out.extend_from_slice(&insert.head);
@@ -143,7 +143,7 @@ impl Layout {
         }
     }
 
-    /// Whether some rows are a statement, which cannot be cut.
+    /// True if some rows are a statement, which cannot be cut.
     pub(crate) fn has_statements(&self) -> bool {
         matches!(self, Layout::Insert(_))
     }

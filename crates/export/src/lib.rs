@@ -206,7 +206,7 @@ fn selected(
     })
 }
 
-/// What a load of the files has to be told.
+/// Notes for a load of the files.
 fn notes(table: &Table, columns: &Columns, options: &ExportOptions) -> Vec<String> {
     let mut notes = Vec::new();
     if !matches!(options.format, Format::Delimited { .. }) {

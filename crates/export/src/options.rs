@@ -1,4 +1,4 @@
-//! What is asked for.
+//! Options of an export.
 
 use std::path::PathBuf;
 
@@ -63,9 +63,9 @@ pub struct ExportOptions {
     pub table: TableName,
     /// Where to.
     pub place: Place,
-    /// Whether files that are there are written over. Default: no.
+    /// True if existing files are overwritten. Default: no.
     pub force: bool,
-    /// What files hold.
+    /// Contents of the files.
     pub format: Format,
     /// True if an SQL file makes the table where it is missing. Default: yes.
     pub creates_table: bool,
@@ -88,7 +88,7 @@ pub struct ExportOptions {
     /// Addresses of servers that have partitions of the table, by their names. Default: those that the
     /// table's server knows.
     pub shard_addresses: Vec<(String, String)>,
-    /// What ends it before its time.
+    /// The signal that ends it early.
     pub interrupt: Interrupt,
 }
 

@@ -33,10 +33,10 @@ pub(crate) enum Turns {
     Chunks,
 }
 
-/// What a worker hands on.
+/// A worker's result.
 struct Message {
     chunk: Chunk,
-    /// Whether it is the last of its part.
+    /// True if it is the last of its part.
     ends: bool,
 }
 
@@ -65,7 +65,7 @@ impl Sink {
     }
 }
 
-/// What makes text of parts.
+/// A converter of parts to text.
 pub(crate) trait Worker: Send {
     /// Makes all text of a part; the last chunk is given back, the others go to the sink.
     fn part(&mut self, part: usize, sink: &mut Sink) -> Result<Chunk, Error>;

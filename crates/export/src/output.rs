@@ -15,7 +15,7 @@ use crate::packer::Packer;
 use crate::part_file::{Part, Sink};
 use crate::text::Chunk;
 
-/// What the disk calls these files.
+/// The kind of these files in errors of the disk.
 const WHAT: &str = "export";
 
 /// Files that are being written.
@@ -27,7 +27,7 @@ pub(crate) struct Output<'a> {
     /// None where rows go to the standard output.
     folder: Option<Folder>,
     part: Option<Part>,
-    /// Of what is compressed here, and memory for it.
+    /// Compressor of the text, and memory for it.
     packer: Packer,
     packed: Vec<u8>,
     /// Files that are whole and wait for their names.
@@ -43,7 +43,7 @@ struct Whole {
     name: OsString,
 }
 
-/// What files are called.
+/// Names of the files.
 #[derive(Debug)]
 enum Names {
     One(OsString),
@@ -205,7 +205,7 @@ impl<'a> Output<'a> {
         self.put((&chunk.bytes[start..end], rows), packed.filter(|_| is_whole))
     }
 
-    /// Whether the file at hand would become too long by so many bytes and rows.
+    /// True if the current file would become too long by so many bytes and rows.
     fn is_over(&self, bytes: u64, rows: u64) -> bool {
         let split = self.options.split;
         let (has_bytes, has_rows) =
@@ -371,7 +371,7 @@ impl Drop for Output<'_> {
     }
 }
 
-/// What became of it.
+/// The finished output.
 #[derive(Debug)]
 pub(crate) struct Finished {
     pub(crate) files: Vec<PathBuf>,

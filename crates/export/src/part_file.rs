@@ -59,7 +59,8 @@ impl Write for Sink {
     }
 }
 
-/// What the process keeps from others of files that it makes; all where the kernel does not say.
+/// The permissions that the process denies others for its files (umask); all if the kernel does not
+/// tell.
 fn mask() -> u32 {
     let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = text.lines().find_map(|line| line.strip_prefix("Umask:"));
@@ -80,7 +81,7 @@ impl Part {
         Part { sink, bytes: 0, rows: 0 }
     }
 
-    /// Whether nothing was written yet.
+    /// True if nothing was written yet.
     pub(crate) fn is_empty(&self) -> bool {
         self.sink.bytes == 0
     }

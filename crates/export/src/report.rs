@@ -1,4 +1,4 @@
-//! What an export did.
+//! The report of an export.
 
 use std::path::PathBuf;
 
@@ -21,7 +21,7 @@ pub struct ExportReport {
     pub file_bytes: u64,
     /// From the first question to the server to the last file's name.
     pub seconds: f64,
-    /// Of all these seconds.
+    /// Rows in each of these seconds.
     pub rows_per_second: f64,
     /// Millions of bytes of text a second.
     pub megabytes_per_second: f64,
@@ -35,6 +35,6 @@ pub struct ExportReport {
     pub server: String,
     /// Its address.
     pub server_address: String,
-    /// What is good to know, above all for whoever loads the files.
+    /// Notes for the user, above all for a load of the files.
     pub notes: Vec<String>,
 }

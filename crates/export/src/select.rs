@@ -31,11 +31,11 @@ pub(crate) struct Select {
     pub(crate) servers: Vec<ConnectOptions>,
     /// In which order rows are written.
     pub(crate) turns: Turns,
-    /// What is good to know of it.
+    /// Notes about it.
     pub(crate) notes: Vec<String>,
 }
 
-/// What of a value from the server is written.
+/// The way to write a value from the server.
 #[derive(Clone, Copy, Debug)]
 enum Said {
     AsItIs,
@@ -141,7 +141,7 @@ pub fn begin_snapshot(session: &Session, table: &TableName) -> Result<Session, s
     Ok(reader)
 }
 
-/// What came of the wish to lock the table.
+/// The result of the attempt to lock the table.
 enum Lock {
     Held,
     Needless,

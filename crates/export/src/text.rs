@@ -18,7 +18,7 @@ const STATEMENTS_OF_FILE: u64 = 16;
 #[derive(Debug, Default)]
 pub(crate) struct Chunk {
     pub(crate) bytes: Vec<u8>,
-    /// What stands for these bytes in a file, where that is compressed.
+    /// The compressed form of these bytes, if the file is compressed.
     pub(crate) packed: Vec<u8>,
     pub(crate) rows: u64,
     /// Bytes of the table's file that were read for it, and none for any other.
@@ -40,7 +40,7 @@ pub(crate) struct Cut {
 pub(crate) struct RowText<'a> {
     layout: &'a Layout,
     fields: &'a [Field],
-    /// Whether somebody cuts.
+    /// True if the text is cut.
     is_cut: bool,
     statement_bytes: usize,
     statement_rows: u64,
@@ -135,7 +135,7 @@ impl<'a> RowText<'a> {
         }
     }
 
-    /// What was written since the chunk before.
+    /// Takes the text since the chunk before.
     pub(crate) fn take(&mut self) -> Chunk {
         self.end_statement();
         std::mem::take(&mut self.chunk)

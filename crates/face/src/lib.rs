@@ -49,7 +49,7 @@ pub struct OptionName {
     form: Form,
 }
 
-/// What an option takes.
+/// The form of an option's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// Nothing: it is there, or is not.
@@ -71,7 +71,7 @@ impl OptionName {
         self.typed
     }
 
-    /// What it takes.
+    /// The form of its value.
     pub const fn form(self) -> Form {
         self.form
     }
@@ -153,7 +153,7 @@ pub const fn call<O>(command: &'static str, option: O) -> Call<O> {
     Call { command, option }
 }
 
-/// What [`call`] gives.
+/// The result of [`call`].
 #[derive(Clone, Copy, Debug)]
 pub struct Call<O> {
     command: &'static str,

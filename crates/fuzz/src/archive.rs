@@ -38,7 +38,7 @@ pub(crate) fn run(bytes: &[u8]) {
     }
 }
 
-/// What came, if it did. What the thread that unpacks has died of is a bug, whatever the file.
+/// The result, if there is one. A panic of the unpacking thread is a bug, whatever the file.
 fn told<T>(outcome: sources::Result<T>) -> Option<T> {
     let error = outcome.as_ref().err().map(ToString::to_string).unwrap_or_default();
     assert!(!error.contains("the thread that reads ahead has ended"), "{error}");

@@ -1,5 +1,5 @@
-//! Whatever reads bytes of others, as functions that must take any bytes: no panic, no endless
-//! loop, no memory out of proportion. What they check besides holds for all input.
+//! All readers of others' bytes, as functions that must take any bytes: no panic, no endless loop, no memory
+//! out of proportion. Their further checks hold for all input.
 //!
 //! `crates/fuzz/libfuzzer` gives each to libFuzzer; `crates/fuzz/tests/damaged.rs` feeds the same functions with
 //! samples that were damaged at random, on stable.
@@ -26,7 +26,7 @@ pub use dump::read_dump_in_pieces;
 pub struct Target {
     /// Name, also of the libFuzzer program.
     pub name: &'static str,
-    /// What must not fail.
+    /// The function that must not fail.
     pub run: fn(&[u8]),
 }
 

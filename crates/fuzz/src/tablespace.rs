@@ -95,7 +95,7 @@ fn read_values(
     }
 }
 
-/// Whether a page is above the leaves, and has no record that leads to one.
+/// True if a page is above the leaves, and has no record that leads to one.
 fn is_node_of_nothing(file: &[u8], page_no: u32) -> bool {
     let Some(page) = file.chunks_exact(PAGE_SIZE).nth(page_no as usize) else { return false };
     let number = |at: usize| u16::from_be_bytes([page[at], page[at + 1]]);

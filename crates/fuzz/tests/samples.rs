@@ -1,4 +1,4 @@
-//! What is sound, for each target; the first bytes of some choose what is done with the rest.
+//! Sound samples for each target; the first bytes of some choose the use of the rest.
 
 use std::io::Write;
 
@@ -173,7 +173,7 @@ fn replay_journal() -> Vec<u8> {
     text
 }
 
-/// What is noted of a server whose variables were set.
+/// The journal of a server whose variables were set.
 fn tune_journal() -> Vec<u8> {
     let folder = tempfile::tempdir().unwrap();
     let folder = disk::private::make(&folder.path().join("tuned")).unwrap();

@@ -27,7 +27,7 @@ pub struct Allocator {
     fragments: BTreeMap<u32, u64>,
 }
 
-/// What an extent is for.
+/// The use of an extent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Owner(u16);
 

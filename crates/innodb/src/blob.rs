@@ -62,7 +62,7 @@ impl BlobReference {
     }
 }
 
-/// What a page of an off-page column begins with, after the page header. 8 bytes.
+/// The header of a page of an off-page column, after the page header. 8 bytes.
 #[derive(
     Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, KnownLayout, Immutable, Unaligned,
 )]
@@ -102,7 +102,7 @@ impl RowFormat {
     }
 }
 
-/// Whether a record of `len` bytes must give up fields. Never true of a secondary index.
+/// True if a record of `len` bytes must give up fields. Never true of a secondary index.
 #[inline]
 pub fn needs_off_page(len: usize) -> bool {
     len > RECORD_BYTES_MAX

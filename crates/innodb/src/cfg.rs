@@ -91,7 +91,7 @@ pub struct CfgColumn {
     pub mbminmaxlen: u32,
     /// Ordinal, from 0.
     pub ind: u32,
-    /// Whether an index orders by the column.
+    /// Nonzero if an index orders by the column.
     pub ord_part: u32,
     /// Longest index prefix in bytes.
     pub max_prefix: u32,
@@ -131,7 +131,7 @@ pub struct CfgField {
     pub prefix_len: u32,
     /// Bytes of a value if constant, else 0.
     pub fixed_len: u32,
-    /// Whether larger values come first.
+    /// True if larger values come first.
     pub descending: bool,
     /// Name of the column.
     pub name: String,
@@ -204,12 +204,12 @@ pub mod index_type {
 const DESCENDING: u32 = 1 << 31;
 
 impl CfgColumn {
-    /// Whether values can be NULL.
+    /// True if values can be NULL.
     pub fn is_nullable(&self) -> bool {
         self.prtype & prtype::NOT_NULL == 0
     }
 
-    /// Whether lengths of 128 bytes and more take two bytes in a record (`DATA_BIG_COL`).
+    /// True if lengths of 128 bytes and more take two bytes in a record (`DATA_BIG_COL`).
     ///
     /// Only such columns can be stored off page. Depends on the column, not on an index prefix.
     pub fn is_big(&self) -> bool {
@@ -218,7 +218,7 @@ impl CfgColumn {
 }
 
 impl CfgIndex {
-    /// Whether rows are in this index.
+    /// True if rows are in this index.
     pub fn is_clustered(&self) -> bool {
         self.type_bits & index_type::CLUSTERED != 0
     }
@@ -228,7 +228,7 @@ impl CfgIndex {
         self.type_bits & index_type::DICTIONARY != 0
     }
 
-    /// Whether the index is UNIQUE.
+    /// True if the index is UNIQUE.
     pub fn is_unique(&self) -> bool {
         self.type_bits & index_type::UNIQUE != 0
     }
@@ -238,7 +238,7 @@ impl Cfg {
     /// Reads a whole `.cfg` file.
     ///
     /// Errors: [`Error::Cfg`] for another version, a cut or overlong file, or text that is not
-    /// UTF-8. Whether the table is supported is for [`crate::template::Template`] to say.
+    /// UTF-8. [`crate::template::Template`] tells if the table is supported.
     ///
     /// ```
     /// use innodb::cfg::Cfg;
@@ -358,7 +358,7 @@ impl Cfg {
         self.columns.iter().position(|column| column.name.eq_ignore_ascii_case(name))
     }
 
-    /// Whether pages have the only size this crate knows.
+    /// True if pages have the only size this crate knows.
     pub fn has_supported_page_size(&self) -> bool {
         self.page_size as usize == PAGE_SIZE
     }

@@ -1,4 +1,4 @@
-//! What can go wrong: one enum, one sentence each.
+//! Errors of this crate: one enum, one sentence each.
 
 /// Errors of this crate.
 ///
@@ -13,9 +13,9 @@ pub enum Error {
         offset: usize,
         /// Field of the file.
         what: &'static str,
-        /// What the file says.
+        /// The file's contents.
         seen: String,
-        /// What would have been understood.
+        /// The expected contents.
         expected: String,
     },
     /// The table uses something this crate does not write.
@@ -25,7 +25,7 @@ pub enum Error {
         what: &'static str,
         /// Its value.
         seen: String,
-        /// What is supported.
+        /// The supported value.
         expected: &'static str,
     },
     /// A template tablespace that is not demonstrably empty and understood.
@@ -35,9 +35,9 @@ pub enum Error {
         page_no: u32,
         /// Field of the page.
         what: &'static str,
-        /// What the page says.
+        /// The page's contents.
         seen: String,
-        /// What an empty table has there.
+        /// The contents of an empty table there.
         expected: String,
     },
     /// An index names a column that the `.cfg` file does not list, as for virtual columns.
@@ -57,9 +57,9 @@ pub enum Error {
         offset: usize,
         /// Field or structure.
         what: &'static str,
-        /// What the page says.
+        /// The page's value.
         seen: u64,
-        /// What the format demands.
+        /// The format's demand.
         expected: String,
     },
     /// A record that does not fit a page, and has no column left to store off page.

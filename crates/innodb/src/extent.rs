@@ -60,7 +60,7 @@ const _: () = {
 };
 
 impl ExtentDescriptor {
-    /// Whether page `index` (0 to 63) of the extent is free.
+    /// True if page `index` (0 to 63) of the extent is free.
     pub fn is_free(&self, index: u32) -> bool {
         debug_assert!(index < PAGES_PER_EXTENT, "an extent has no page {index}");
         self.bitmap[index as usize / 4] & (1 << (index % 4 * 2)) != 0

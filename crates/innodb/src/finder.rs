@@ -42,7 +42,7 @@ struct Place {
 }
 
 impl FieldFinder {
-    /// Of records of this kind, the fields of these numbers, which there are.
+    /// A finder of the fields of these numbers, which must exist, in records of this kind.
     pub fn new(records: &LeafRecords, wanted: &[usize]) -> FieldFinder {
         let (mut start, mut varying) = (0, 0);
         let mut places = Vec::with_capacity(records.shape().fields.len());

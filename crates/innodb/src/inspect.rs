@@ -36,7 +36,7 @@ pub struct Survey {
     pub indexes: Vec<IndexReport>,
     /// Bytes of off-page values.
     pub off_page_bytes: u64,
-    /// What verifying found, if it was asked for.
+    /// The verifier's report, if requested.
     pub report: Option<Report>,
 }
 
@@ -98,7 +98,7 @@ impl Survey {
 pub struct PageView {
     /// Number.
     pub page_no: u32,
-    /// What its type says it is.
+    /// Its kind, by its type.
     pub kind: PageKind,
     /// Header fields in the order of their bytes, and the trailer.
     pub fields: Vec<Field>,

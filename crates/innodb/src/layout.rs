@@ -43,9 +43,9 @@ pub struct Layout<'a> {
 /// A list of extents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum List {
-    /// Of the space: one of `FREE`, `FREE_FRAG`, `FULL_FRAG` of [`state`].
+    /// An extent of the space: one of `FREE`, `FREE_FRAG`, `FULL_FRAG` of [`state`].
     Space(u8),
-    /// Of a segment, whose extents have no, some or only used pages.
+    /// An extent of a segment, whose extents have no, some or only used pages.
     Segment(u16, Used),
 }
 

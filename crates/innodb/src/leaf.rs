@@ -30,7 +30,7 @@ pub struct LeafBatch {
     fill: PageFill,
     /// First key of each page.
     keys: NodeKeys,
-    /// Whether the closed pages have numbers and only wait to be written.
+    /// True if the closed pages have numbers and only wait to be written.
     is_appended: bool,
 }
 
@@ -86,9 +86,9 @@ impl LeafBatch {
         Ok(())
     }
 
-    /// Whether a leaf of another index of the same shape is as one of this could have been filled: its
-    /// records, of which `live` are those that count, lie on it in order, with nothing deleted between
-    /// them, and little more is left empty than is to be.
+    /// True if a leaf of another index of the same shape could be one of this index: its records,
+    /// of which `live` count, lie on it in order, with nothing deleted between them, and little
+    /// more of it is empty than in pages built here.
     pub fn takes_page(&self, page: &PageBytes, live: &[LiveRecord]) -> bool {
         let header = index_header(page);
         let in_heap = usize::from(header.heap_records.get() & !COMPACT_FLAG);
@@ -145,7 +145,7 @@ impl LeafBatch {
         }
     }
 
-    /// Whether a record is not less than those before, or too large to be one.
+    /// True if a record is not less than those before, or too large to be one.
     fn is_after_last(&self, record: &[u8], origin: usize) -> bool {
         let (Some(page), Some(last)) = (self.count.checked_sub(1), self.fill.last_record()) else {
             return true;
@@ -155,7 +155,7 @@ impl LeafBatch {
             || self.order.follows(&self.shape, last, RecordAt { bytes: record, origin })
     }
 
-    /// Whether the first record is not less than the last one of a closed page, the leaf before.
+    /// True if the first record is not less than the last one of a closed page, the leaf before.
     pub(crate) fn is_after(&self, before: &PageBytes) -> bool {
         let before = RecordAt { bytes: before, origin: last_record(before) };
         let first = self.page(0);
@@ -179,12 +179,13 @@ impl LeafBatch {
         self.count * PAGE_SIZE
     }
 
-    /// Whether no record was pushed.
+    /// True if no record was pushed.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 
-    /// Whether ending the open page, if there is one, leaves little more of it empty than is to be.
+    /// True if ending the open page, if there is one, leaves little more of it empty than in other
+    /// pages.
     pub fn may_close(&self) -> bool {
         !self.fill.is_open() || self.fill.free_bytes() <= self.reserve + UNUSED_BYTES_MAX
     }

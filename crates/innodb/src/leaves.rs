@@ -48,8 +48,8 @@ pub struct LeafPointer<'p> {
 }
 
 impl<'a> LeafPointers<'a> {
-    /// Of the index with this root; `leaf` is the shape of its leaf records. `pages` is how many the
-    /// file has.
+    /// The leaves of the index with this root; `leaf` is the shape of its leaf records. `pages` is
+    /// the number of pages in the file.
     pub fn new(
         source: &'a dyn PageSource,
         root: PageNo,
@@ -187,7 +187,7 @@ fn check_leaf(page_no: u32, page: &PageBytes) -> Result<(), ReadError> {
     }
 }
 
-/// What a page has, for who reads a file from its first page to its last.
+/// The contents of a page, for readers of a file from its first page to its last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
     /// Records of an index, the leaves of which are of level 0.
@@ -204,7 +204,7 @@ pub enum Content {
 }
 
 impl Content {
-    /// What the page's type says.
+    /// The contents by the page's type.
     pub fn of(page: &PageBytes) -> Content {
         match fil_header(page).page_type.get() {
             page_type::INDEX | page_type::INSTANT => {
@@ -223,9 +223,9 @@ pub struct LiveRecord {
     start: u16,
     origin: u16,
     end: u16,
-    /// Whether a value of it goes on off page.
+    /// True if a value of it goes on off page.
     pub has_external: bool,
-    /// Whether one may be NULL.
+    /// True if one may be NULL.
     pub(crate) may_have_null: bool,
 }
 
@@ -244,7 +244,7 @@ impl LiveRecord {
         LiveRecord { start, origin, end, has_external, may_have_null: true }
     }
 
-    /// Whether records lie one after the other, and together take just these bytes of their page.
+    /// True if records lie one after the other, and together take just these bytes of their page.
     pub(crate) fn fill(records: &[LiveRecord], heap: core::ops::Range<usize>) -> bool {
         let mut end = heap.start;
         for record in records {
@@ -293,12 +293,12 @@ impl LiveRecord {
 }
 
 impl LeafRecords {
-    /// Of an index like this one.
+    /// The records of an index like this one.
     pub fn new(index: &TemplateIndex) -> LeafRecords {
         LeafRecords { plan: RecordPlan::new(index.shape.clone(), &index.order, None) }
     }
 
-    /// Of an index of a file that only the server's description is known of.
+    /// The records of an index of a file that is known only by the server's description.
     ///
     /// Errors: those of [`RecordShape::leaf`].
     pub fn described(cfg: &Cfg, index: &CfgIndex) -> Result<LeafRecords, Error> {

@@ -29,7 +29,7 @@ impl FilAddr {
         FilAddr { page_no: U32::new(page_no), offset: U16::new(offset) }
     }
 
-    /// Whether this address means "none".
+    /// True if this address means "none".
     pub fn is_null(self) -> bool {
         self.page_no.get() == FIL_NULL
     }

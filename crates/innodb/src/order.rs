@@ -214,7 +214,8 @@ impl KeyOrder {
         Comparison { ordering: Some(Ordering::Equal), equal_fields }
     }
 
-    /// Whether the key of record `b` is that of `a` or a greater one, as far as collations are known.
+    /// True if the key of record `b` is that of `a` or a greater one, as far as collations are
+    /// known.
     ///
     /// Each record is its bytes, and the byte of them at which its data starts. Allocates: for
     /// assertions.
@@ -256,7 +257,7 @@ impl FieldOrder {
     }
 }
 
-/// Whether values are stored without spaces at their end that count: those of CHAR in a character
+/// True if values are stored without spaces at their end that count: those of CHAR in a character
 /// set of varying length. (In utf16 they are stored, but to a number of bytes, not characters.)
 fn is_trimmed(column: &CfgColumn, field: &FieldShape) -> bool {
     column.mtype == main_type::MYSQL && field.fixed_len == 0

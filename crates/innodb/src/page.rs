@@ -1,4 +1,4 @@
-//! What every page begins and ends with.
+//! The beginning and the end of every page.
 //!
 //! ```text
 //! 0        38                                16376     16384

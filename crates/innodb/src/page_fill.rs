@@ -161,7 +161,7 @@ impl PageFill {
         }
     }
 
-    /// Whether there is an open page.
+    /// True if there is an open page.
     pub(crate) fn is_open(&self) -> bool {
         self.heap_top != 0
     }
@@ -181,7 +181,7 @@ impl PageFill {
         self.records
     }
 
-    /// Whether a record of `len` bytes is to go on this page.
+    /// True if a record of `len` bytes is to go on this page.
     ///
     /// Two records always may; further ones must leave the reserve.
     #[inline]

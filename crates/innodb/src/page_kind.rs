@@ -58,7 +58,7 @@ impl PageKind {
         }
     }
 
-    /// What people call many of it.
+    /// Its usual name in the plural.
     pub fn plural(self) -> &'static str {
         match self {
             PageKind::Unread => "unread",
@@ -77,7 +77,7 @@ impl PageKind {
         }
     }
 
-    /// What people call it.
+    /// Its usual name.
     pub fn name(self) -> &'static str {
         match self {
             PageKind::Unread => "an unread page",

@@ -42,7 +42,7 @@ impl<'a> SpaceReader<'a> {
         Ok(SpaceReader { source, map: SpaceMap::read(source, file_bytes)? })
     }
 
-    /// What the allocation structures say.
+    /// The allocation structures.
     pub fn map(&self) -> &SpaceMap {
         &self.map
     }
@@ -99,7 +99,7 @@ pub struct Record<'a> {
     pub origin: usize,
     /// Its fields.
     pub fields: &'a [FieldSpan],
-    /// Whether it is marked as deleted.
+    /// True if it is marked as deleted.
     pub is_deleted: bool,
 }
 

@@ -81,11 +81,11 @@ pub struct FieldShape {
     pub prefix_len: u32,
     /// Bytes of a value, or 0 if they vary.
     pub fixed_len: u32,
-    /// Whether the field can be NULL.
+    /// True if the field can be NULL.
     pub nullable: bool,
-    /// Whether its length may take two bytes; then it can also be stored off page.
+    /// True if its length may take two bytes; then it can also be stored off page.
     pub big: bool,
-    /// Whether larger values come first.
+    /// True if larger values come first.
     pub descending: bool,
     /// Set for a system column.
     pub system: Option<SystemColumn>,
@@ -104,7 +104,7 @@ pub struct RecordShape {
     pub null_bytes: usize,
     /// Most bytes before the origin.
     pub header_bytes_max: usize,
-    /// Whether records are node pointers, which end with [`CHILD`] bytes.
+    /// True if records are node pointers, which end with [`CHILD`] bytes.
     pub is_node: bool,
 }
 
@@ -286,9 +286,9 @@ pub struct FieldSpan {
     pub start: usize,
     /// Bytes in the record; of an external field its local prefix and the 20-byte reference.
     pub len: usize,
-    /// Whether the field is NULL.
+    /// True if the field is NULL.
     pub is_null: bool,
-    /// Whether the value goes on off page.
+    /// True if the value goes on off page.
     pub is_external: bool,
 }
 

@@ -46,7 +46,7 @@ pub enum ReadError {
     Source {
         /// First page asked for.
         page_no: u32,
-        /// What the source said.
+        /// The source's error.
         source: io::Error,
     },
     /// A tablespace of another kind.
@@ -57,7 +57,7 @@ pub enum ReadError {
     Unsupported {
         /// `FSP_SPACE_FLAGS`.
         flags: u32,
-        /// What they mean.
+        /// Their meaning.
         what: &'static str,
     },
     /// The bytes are not those of a tablespace that this crate reads.

@@ -1,4 +1,4 @@
-//! What the allocation structures of a tablespace say: who owns which page.
+//! The allocation structures of a tablespace: the owner of each page.
 //!
 //! Read once from page 0, the descriptor pages and the inode pages: 40 bytes
 //! of memory for each MiB of the file, in time that grows as it does. Nothing is believed beyond what keeps
@@ -73,7 +73,7 @@ pub struct Segment {
     pub role: Option<Role>,
 }
 
-/// What a segment holds.
+/// The contents of a segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Role {
     /// Position in [`SpaceMap::indexes`].
@@ -147,7 +147,7 @@ impl SpaceMap {
         Ok(map)
     }
 
-    /// Whether the descriptor of a page says it is free; above the free limit all are.
+    /// True if the descriptor of a page says it is free; above the free limit all are.
     pub fn is_free(&self, page_no: u32) -> bool {
         match self.extents.get((page_no / PAGES_PER_EXTENT) as usize) {
             Some(extent) if extent.state.get() != state::NOT_INITED => {
@@ -178,7 +178,7 @@ impl SpaceMap {
             .any(|header| self.segment_at(&header) == Some(segment))
     }
 
-    /// Whether a page is on one of the two lists of inode pages.
+    /// True if a page is on one of the two lists of inode pages.
     pub(crate) fn is_inode_page(&self, page_no: u32) -> bool {
         self.inode_page_nos.contains(&page_no)
     }

@@ -30,7 +30,7 @@ pub struct Template {
     pub format: SpaceFormat,
     /// Tablespace id of every page.
     pub space_id: SpaceId,
-    /// What stays in a record of an off-page column.
+    /// The row format, which decides the part of an off-page column that stays in the record.
     pub row_format: RowFormat,
     /// Indexes in the order of the `.cfg` file, the clustered one first.
     pub indexes: Vec<TemplateIndex>,
@@ -58,7 +58,7 @@ pub struct TemplateIndex {
     pub id: IndexId,
     /// Its root page, which keeps its number.
     pub root: u32,
-    /// Whether rows are in this index.
+    /// True if rows are in this index.
     pub is_clustered: bool,
     /// Shape of its leaf records.
     pub shape: RecordShape,
@@ -450,7 +450,7 @@ mod tests {
         Template::parse(&ibd, &cfg)
     }
 
-    /// What is said of a file with `bytes` at `at` of a page, its checksum right again.
+    /// The error about a file with `bytes` at `at` of a page, its checksum right again.
     fn patched(page_no: usize, at: usize, bytes: &[u8]) -> String {
         let result = parse(|_, ibd| {
             let page = &mut ibd.as_chunks_mut().0[page_no];

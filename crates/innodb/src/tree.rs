@@ -46,7 +46,7 @@ pub struct IndexBuilder {
     levels: Vec<Level>,
     /// Numbers of the leaves of one batch; kept for its memory.
     numbers: Vec<Range<u32>>,
-    /// Whether an append failed midway, so that the index cannot be finished.
+    /// True if an append failed midway, so that the index cannot be finished.
     is_broken: bool,
 }
 
@@ -58,7 +58,7 @@ struct HeldLeaf {
     place: Place,
 }
 
-/// Whether a page has a number yet.
+/// The state of a page's number: known or not yet.
 #[derive(Debug)]
 enum Place {
     /// Alone on its level: its node pointer, without child and with its origin, is still to be

@@ -57,7 +57,7 @@ pub enum Writer {
     Server,
 }
 
-/// What is known of a file from elsewhere.
+/// Facts about a file from elsewhere.
 #[derive(Clone, Copy)]
 pub struct Context<'a> {
     /// Who wrote it.
@@ -81,7 +81,7 @@ pub struct Verifier<'a> {
     source: &'a dyn PageSource,
     map: SpaceMap,
     rules: TableRules,
-    /// What the allocation structures break.
+    /// Violations of the allocation structures.
     violations: Violations,
 }
 
@@ -105,7 +105,7 @@ impl<'a> Verifier<'a> {
         &self.map
     }
 
-    /// What they break, before any other page is read.
+    /// Their violations, before any other page is read.
     pub fn violations(&self) -> &Violations {
         &self.violations
     }

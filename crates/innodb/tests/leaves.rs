@@ -145,7 +145,7 @@ fn what_contradicts_the_format_is_an_error_and_no_panic() {
     assert!(errors > 30, "{errors}");
 }
 
-/// What a builder makes of the leaves of index `at`: of their records, or of whole pages.
+/// A builder's result from the leaves of index `at`: from their records, or from whole pages.
 fn rebuilt(image: &Image, at: usize, whole: bool) -> (Vec<(u64, Vec<u8>)>, usize) {
     let template = template(image);
     let index = &template.indexes[at];

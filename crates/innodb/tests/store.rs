@@ -167,7 +167,7 @@ impl Store {
     }
 }
 
-/// What a walk over one index found.
+/// The findings of a walk over one index.
 pub(crate) struct Walk {
     pub(crate) levels: u16,
     pub(crate) records: Vec<(Vec<u8>, usize)>,

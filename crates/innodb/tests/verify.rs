@@ -20,7 +20,7 @@ fn assert_reported(image: &Image, page_no: u32, rule: Rule) {
     }
 }
 
-/// What is found in the file, and, where it was built, if pages were verified before it was there.
+/// The report of the file, and, if it was built, that of pages verified before it was written.
 fn reports(image: &Image) -> Vec<Report> {
     let mut reports = vec![image.verify()];
     if image.writer == Writer::Loader {
@@ -103,8 +103,8 @@ fn a_flipped_byte_breaks_the_checksum() {
     }
 }
 
-/// A bit of every byte that means something, with the checksum made right again. Of a leaf only
-/// what is not data: another value may be as good.
+/// Flips a bit of every byte that means something, with the checksum made right again. In a leaf
+/// only bytes that are not data: another value may be as good.
 #[test]
 fn a_flipped_bit_under_a_right_checksum_is_noticed() {
     let sound = Image::built();
@@ -137,7 +137,7 @@ fn a_flipped_bit_under_a_right_checksum_is_noticed() {
     assert_eq!(unnoticed, []);
 }
 
-/// What every page has.
+/// Breaks the parts that every page has.
 #[test]
 fn a_wrong_frame_is_reported() {
     let sound = Image::built();
@@ -642,7 +642,8 @@ fn a_cfg_of_another_table_is_reported() {
     assert_reported(&image, 9, Rule::Root);
 }
 
-/// What only a file of a server has: LSNs, deleted records, records out of heap order.
+/// Breaks the parts that only a file of a server has: LSNs, deleted records, records out of heap
+/// order.
 #[test]
 fn a_broken_file_of_a_server_is_reported() {
     let sound = Image::of_server();

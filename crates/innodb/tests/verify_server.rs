@@ -109,8 +109,8 @@ fn random_changes(server: &TestServer) {
     assert_clean(server, "r");
 }
 
-/// What this crate does not build but should not slander: instant ALTER, R-trees, virtual columns,
-/// full text, the old record format.
+/// Tables that this crate does not build but should not slander: instant ALTER, R-trees, virtual
+/// columns, full text, the old record format.
 fn other_tables(server: &TestServer) {
     server.sql(
         "create table p.x_instant (id int primary key, a varchar(20), key (a)) engine=innodb;

@@ -26,18 +26,18 @@ const OPTIONS_WITHOUT_MEANING: [OptionName; 7] =
 /// A command that loads. There is no password on it: none may be on a command line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandLine {
-    /// What stood behind the program's name.
+    /// The command's arguments, without the program's name.
     pub arguments: Vec<String>,
     /// The folder that it was run in.
     pub folder: PathBuf,
     /// The files that it reads rows from, as they were.
     pub inputs: Vec<Input>,
-    /// What its rows are known by on the server; none until the job has a name.
+    /// The identity of its rows on the server; none until the job has a name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proof: Option<CommandProof>,
 }
 
-/// What the server and other journals know the rows of a command by.
+/// The identity of a command's rows on the server and in journals.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandProof {
     /// A digest of the command, its files, its tables and the server, in 16 digits. The same command
@@ -52,7 +52,7 @@ pub struct CommandProof {
 pub struct Input {
     /// Its path, from the root.
     pub path: PathBuf,
-    /// What it held; None of a pipe, which cannot be read again.
+    /// Its size and times; None for a pipe, which cannot be read again.
     pub state: Option<InputState>,
 }
 

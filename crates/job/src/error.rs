@@ -156,7 +156,7 @@ pub enum Error {
         tries: u32,
         /// For how long.
         seconds: u64,
-        /// What the server said last.
+        /// The server's last error.
         error: server::Error,
     },
     /// The server crashed and came up without transactions that it had committed.
@@ -197,11 +197,11 @@ pub enum Error {
     /// A file of ours could not be read or written.
     #[error("{doing} {}: {source}{}", path.display(), disk::advice(source))]
     Io {
-        /// What was being done.
+        /// The operation that failed.
         doing: &'static str,
         /// To which file.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// No journal could be begun.
@@ -211,7 +211,7 @@ pub enum Error {
     State {
         /// The state folder.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// Too little room for what the load will write.
@@ -233,9 +233,9 @@ pub enum Error {
     /// `--memory` is too little even for one row at a time.
     #[error("{MEMORY} {given_bytes} bytes is too little: {reason}")]
     Memory {
-        /// What was given.
+        /// The limit, in bytes.
         given_bytes: u64,
-        /// What does not fit.
+        /// The part that does not fit.
         reason: String,
     },
     /// Somebody asked for the end of the load, by a signal.
@@ -255,13 +255,13 @@ pub enum Error {
     SwapUnknown {
         /// `database.table`.
         target: String,
-        /// What was being done when the connection broke.
+        /// The operation during which the connection broke.
         reason: String,
     },
     /// A mistake of ours when the new table had its place already, or the transaction was committed.
     #[error("{error}; all rows are in {target} nevertheless: do not load them again")]
     AllIn {
-        /// What was met.
+        /// The cause.
         error: Box<Error>,
         /// `database.table`.
         target: String,
@@ -269,7 +269,7 @@ pub enum Error {
     /// A load that adds rows ended early: some are in.
     #[error("{error}; {}", added(target, *rows))]
     Appended {
-        /// What ended it.
+        /// The cause.
         error: Box<Error>,
         /// `database.table`.
         target: String,
@@ -289,27 +289,27 @@ pub enum Error {
     Step {
         /// The step, as the journal has it.
         step: &'static str,
-        /// What failed.
+        /// The cause.
         error: Box<Error>,
-        /// What the target is now, and what is left of the load.
+        /// The state of the target, and leftovers of the load.
         state: String,
-        /// Whether nothing is left.
+        /// True if nothing is left.
         clean: bool,
     },
-    /// What befell a replica that was to have the table too.
+    /// A replica that was to have the table failed.
     #[error("the replica {name}: {error}")]
     Replica {
         /// As the user named it.
         name: String,
-        /// What was met.
+        /// The cause.
         error: Box<Error>,
     },
-    /// What befell a server that has a partition of the table.
+    /// A server with a partition of the table failed.
     #[error("the shard {name}: {error}")]
     Shard {
         /// As the head names it, with its address.
         name: String,
-        /// What was met.
+        /// The cause.
         error: Box<Error>,
     },
     /// A lock did not come, on a server with prepared transactions that nobody has ended.
@@ -318,7 +318,7 @@ pub enum Error {
         .prepared.join(", ")
     )]
     Prepared {
-        /// What was met.
+        /// The cause.
         error: Box<Error>,
         /// Their names, as the statements take them.
         prepared: Vec<String>,
@@ -330,7 +330,7 @@ pub enum Error {
     Pending {
         /// `database.table`.
         target: String,
-        /// What was met.
+        /// The cause.
         what: String,
     },
     /// Shards do not have what they had prepared, though it was decided that it is to be.
@@ -353,7 +353,7 @@ pub enum Error {
     ShardsMoved {
         /// The table.
         target: String,
-        /// What of them.
+        /// The fault of the rows.
         what: String,
     },
     /// The head does not find the rows that went to the shards.
@@ -363,15 +363,15 @@ pub enum Error {
     Shards {
         /// `database.table`.
         target: String,
-        /// What it says.
+        /// The contents of the row.
         what: String,
     },
     /// A load that failed could not remove what it had made on replicas.
     #[error("{error}; {}: the next load of the table with the same {REPLICA} removes it", .left.join("; "))]
     OnReplicas {
-        /// What ended it.
+        /// The cause.
         error: Box<Error>,
-        /// What is left where, one of each replica.
+        /// Leftovers, one sentence for each replica.
         left: Vec<String>,
     },
     /// One of several tables that were to be loaded at once was not, and so none.
@@ -381,7 +381,7 @@ pub enum Error {
         table: String,
         /// The step, as the journal has it.
         step: &'static str,
-        /// What failed.
+        /// The cause.
         error: Box<Error>,
         /// How many there are.
         tables: usize,
@@ -393,7 +393,7 @@ pub enum Error {
     Each {
         /// `database.table`.
         table: String,
-        /// What failed.
+        /// The cause.
         error: Box<Error>,
         /// Those that were loaded before it.
         done: Vec<String>,
@@ -486,8 +486,8 @@ impl Error {
         }
     }
 
-    /// Whether the rows of an INSERT are none that can be loaded without the server reading them as
-    /// statements: `load::load_from` gives up at the first such row, and the target is as it was.
+    /// True if only the server can load the rows of an INSERT, as statements: `load::load_from`
+    /// gives up at the first such row, and the target is unchanged.
     pub fn is_not_plain(&self) -> bool {
         match self {
             Error::NotPlain(_) | Error::Source(sources::Error::NotPlain { .. }) => true,
@@ -496,7 +496,8 @@ impl Error {
         }
     }
 
-    /// Whether it says by itself what the tables are: they have all rows, or may have them.
+    /// True if the error itself tells the state of the tables: they have all rows, or may have
+    /// them.
     pub fn is_told(&self) -> bool {
         use server::Error as E;
         matches!(
@@ -505,8 +506,8 @@ impl Error {
         )
     }
 
-    /// The error of a step, with what is left of the load after `cleaned` up. What says enough by
-    /// itself stays as it is.
+    /// The error of a step, with leftovers of the load after `cleaned` up. An error that tells
+    /// enough by itself stays as it is.
     pub fn in_step(
         self,
         step: &'static str,
@@ -600,8 +601,8 @@ fn by(path: Option<&str>) -> String {
     path.map_or(String::new(), |path| format!(" by the {path} path"))
 }
 
-/// What the user has to change is a usage error, also when it is the server that says so. These
-/// come before anything is done.
+/// Conditions that the user has to change are usage errors, also when the server reports them.
+/// These come before anything is done.
 fn server_status(error: &server::Error) -> u8 {
     use server::Error as E;
     match error {

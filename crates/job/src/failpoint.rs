@@ -25,7 +25,7 @@ pub fn step(name: &str) {
     hit(&format!("step.{}", before + 1));
 }
 
-/// Whether the rows of a chunk are to be lost here, as a mistake would; or a panic, in the middle of
+/// True if the rows of a chunk are to be lost here, as by a mistake; or a panic, in the middle of
 /// the work.
 #[cfg(feature = "failpoints")]
 pub fn drops_batch(ordinal: u64) -> bool {
@@ -33,7 +33,7 @@ pub fn drops_batch(ordinal: u64) -> bool {
     action_at(&format!("batch.{ordinal}")).as_deref() == Some("drop")
 }
 
-/// What tables of any size are to be taken for, if for anything: small ones, or large ones.
+/// The size class that all tables are taken for, if set: true for small ones.
 #[cfg(feature = "failpoints")]
 pub fn are_small() -> Option<bool> {
     action_at("tables").map(|size| size == "small")
@@ -62,13 +62,13 @@ pub fn reconnect_wait(default: Duration) -> Duration {
 #[cfg(not(feature = "failpoints"))]
 pub fn step(_: &str) {}
 
-/// Whether the rows of a chunk are to be lost here.
+/// True if the rows of a chunk are to be lost here.
 #[cfg(not(feature = "failpoints"))]
 pub fn drops_batch(_: u64) -> bool {
     false
 }
 
-/// What tables of any size are to be taken for.
+/// The size class that all tables are taken for.
 #[cfg(not(feature = "failpoints"))]
 pub fn are_small() -> Option<bool> {
     None

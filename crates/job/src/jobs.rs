@@ -13,7 +13,7 @@ use crate::error::Error;
 use crate::journal::{self, Entry, Event};
 use crate::progress::Stage;
 
-/// What became of a job.
+/// The state of a job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum State {
@@ -34,7 +34,7 @@ pub struct Job {
     pub name: String,
     /// Its journal.
     pub path: PathBuf,
-    /// What became of it.
+    /// Its state.
     pub state: State,
     /// The lines of its journal.
     pub entries: Vec<Entry>,
@@ -74,7 +74,7 @@ impl Job {
         last_ms.saturating_sub(self.begun_ms()) as f64 / 1000.0
     }
 
-    /// What its rows are known by on the server.
+    /// The identity of its rows on the server.
     pub fn proof(&self) -> Option<&CommandProof> {
         self.entries.first()?.what.proof()
     }
@@ -103,7 +103,7 @@ impl Job {
         self.proof().is_some() && self.is_in() && !is_closed && self.state != State::Running
     }
 
-    /// What it failed by.
+    /// The error that it failed with.
     pub fn failure(&self) -> Option<&str> {
         let last = &self.entries.last()?.what;
         (last.event == Event::Failed).then_some(last.detail.as_str())

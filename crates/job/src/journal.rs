@@ -32,12 +32,12 @@ const JOURNALS_KEPT: usize = 100;
 /// One line.
 pub type Entry = Record<StepEvent>;
 
-/// What happened to a step.
+/// An event of a step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepEvent {
     /// Step, named as in [`crate::progress::Stage`], or `job`.
     pub step: String,
-    /// What became of it.
+    /// The kind of event.
     pub event: Event,
     /// Target, files, counts, the error: whatever helps a reader.
     pub detail: String,
@@ -46,7 +46,7 @@ pub struct StepEvent {
     pub command: Option<Box<CommandLine>>,
 }
 
-/// What a journal line says of its step.
+/// The kind of a step's event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Event {
@@ -89,7 +89,7 @@ impl StepEvent {
         StepEvent { step: step.to_owned(), event, detail: detail.to_owned(), command: None }
     }
 
-    /// What the rows of its command are known by, in the first line.
+    /// The identity of the rows of its command, in the first line.
     pub fn proof(&self) -> Option<&CommandProof> {
         self.command.as_ref()?.proof.as_ref()
     }
@@ -100,7 +100,7 @@ impl StepEvent {
 pub struct Journal {
     writer: Writer,
     job: String,
-    /// True if a line could not be written. What is written behind it may be read by nobody.
+    /// True if a line could not be written. Readers may miss the lines after it.
     is_broken: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What is asked of a load, what it may use, and what it tells: the same for every way into a server.
+//! Options, limits, progress, journal and report of a load: the same for every method.
 //!
 //! In reading order: [`options`] what is asked for; [`machine`], [`memory`] and [`space`] what there
 //! is; [`pool`], [`turn`] and [`stop`] how workers run, wait for each other and end, [`tally`] that

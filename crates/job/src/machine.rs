@@ -34,8 +34,8 @@ pub fn page_cache_bytes(memory_bytes_max: u64) -> u64 {
     free.saturating_sub(memory_bytes_max) / 2
 }
 
-/// What the control group with this limit has left. Files in the cache that nobody used lately
-/// make room when it is needed.
+/// The free bytes of the control group with this limit. Cached files that nobody used lately make
+/// room when it is needed.
 fn free_bytes(limit_file: &Path) -> Option<u64> {
     let limit = number(limit_file)?;
     let usage = if limit_file.ends_with(LIMIT_V2) { USAGE_V2 } else { USAGE_V1 };
@@ -75,7 +75,7 @@ fn group_files(own: &str, root: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// What the file of a limit, or of a use, says; `max` is none.
+/// The number in the file of a limit, or of a use; `max` is none.
 fn number(path: &Path) -> Option<u64> {
     std::fs::read_to_string(path).ok()?.trim().parse().ok()
 }

@@ -40,7 +40,7 @@ pub const COPIES_OF_A_RECORD: f64 = 3.5;
 /// Part of what the program leaves that a record may take, whichever way it goes in: the copies of
 /// it, and what is there besides, fit even where all of it has to be escaped for an INSERT.
 const RECORD_SHARE: u64 = 8;
-/// What verification keeps of a page: its summary, and a reference if a value begins there.
+/// Bytes that verification keeps for a page: its summary, and a reference if a value begins there.
 const VERIFY_PAGE_BYTES: u64 = 64;
 /// Least memory for runs.
 const RUN_BYTES_MIN: u64 = 4 << 20;

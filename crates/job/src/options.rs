@@ -28,7 +28,7 @@ pub use self::rows::{OnDuplicate, RowOptions, RowRules};
 pub use crate::written::Written;
 pub use schema::{LoadPath, Mode};
 
-/// Whether and how a table gets its rows at once with others.
+/// The way in which a table gets its rows together with others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WithOthers {
     /// By itself.
@@ -43,7 +43,7 @@ pub enum WithOthers {
 }
 
 impl WithOthers {
-    /// Whether one transaction holds the rows of all.
+    /// True if one transaction holds the rows of all.
     pub fn is_transaction(self) -> bool {
         matches!(self, WithOthers::Transaction | WithOthers::Small)
     }
@@ -60,12 +60,12 @@ pub struct LoadOptions {
     pub table: String,
     /// SQL that makes the target when it is missing. Its database is made too.
     pub ddl: Option<String>,
-    /// What may be in the target before.
+    /// The treatment of rows that the target has.
     pub mode: Mode,
     /// Way into the server. Default: the fastest that is open.
     pub path: LoadPath,
-    /// Whether and how the table gets its rows at once with others. Default alone; loads of several
-    /// tables set it.
+    /// The way in which the table gets its rows together with others. Default: alone; loads of
+    /// several tables set it.
     pub with_others: WithOthers,
     /// True if appended rows become visible all at once: one connection, one transaction. Default no.
     pub atomic: bool,
@@ -88,12 +88,12 @@ pub struct LoadOptions {
     /// The command that the journal notes, so that it can be run again; of several tables that of the
     /// first. Default: none.
     pub command: Option<CommandLine>,
-    /// Whoever wants the load to end early says so here.
+    /// The signal that ends the load early.
     pub interrupt: Interrupt,
 }
 
 impl LoadOptions {
-    /// What the rows of its command are known by, in a job.
+    /// The identity of the rows of its command, in a job.
     pub fn proof(&self) -> Option<String> {
         self.command.as_ref()?.proof.as_ref().map(|proof| proof.id.clone())
     }
@@ -135,7 +135,8 @@ impl LoadOptions {
         }
     }
 
-    /// What the lanes may use together that send rows by `path`, of what reading ahead leaves.
+    /// Memory that connections may use together to send rows by `path`, without that of reading
+    /// ahead.
     ///
     /// Errors: [`Error::Memory`] where it is too little for one.
     pub fn lane_shares(
@@ -185,7 +186,7 @@ impl LoadOptions {
         files_of(std::slice::from_ref(self)).check()
     }
 
-    /// Whether a line with a quote that nothing closes is a row, instead of an error.
+    /// True if a line with an unclosed quote is a row; false if it is an error.
     pub fn leaves_unclosed(&self) -> bool {
         let tolerates_any = self.rows.rejects_max > 0 || self.rows.rejects_max_percent.is_some();
         self.input.leaves_unclosed.unwrap_or(tolerates_any)
@@ -208,7 +209,7 @@ impl LoadOptions {
         Err(Error::NothingToLoad { target: format!("{}.{}", self.database, self.table), rejects })
     }
 
-    /// What is said of a table that was emptied; none where it was not.
+    /// The note about a table that was emptied; none if it was not.
     pub fn emptied_note(&self, rows: u64, rejects: u64) -> Option<String> {
         let why = match rejects {
             _ if self.mode != Mode::Replace || rows > 0 => return None,
@@ -218,8 +219,8 @@ impl LoadOptions {
         Some(format!("{why}, so that the table is empty now"))
     }
 
-    /// What is said of a table with foreign keys that nobody looked at; none where there are none, or
-    /// somebody did.
+    /// The note about unchecked foreign keys of a table; none without foreign keys, or if they were
+    /// checked.
     pub fn unchecked_note(&self, has_foreign_keys: bool) -> Option<String> {
         let is_unchecked = self.server.unchecked_keys && has_foreign_keys;
         is_unchecked.then(|| {

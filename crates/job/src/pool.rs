@@ -45,7 +45,7 @@ pub fn run<R: Reason>(
     abandoned
 }
 
-/// What `work` gives for each of `all`, in their order, in at most so many threads.
+/// The results of `work` for each of `all`, in their order, in at most so many threads.
 ///
 /// Errors: a panic in one of them; those that were not begun then are left.
 pub fn map<T: Send, U: Send>(
@@ -81,15 +81,15 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What `work` gives, or an error that says where it panicked: a load must clean up after a bug of
-/// ours as after anything else.
+/// The result of `work`, or an error that names the place of its panic: a load must clean up after
+/// a bug of ours as after anything else.
 pub fn catch<T>(work: impl FnOnce() -> T) -> Result<T, Error> {
     // What a worker shares is behind locks, and nobody goes on with it after a failure.
     catch_unwind(AssertUnwindSafe(work)).map_err(|panic| internal(&*panic))
 }
 
-/// What `work` gives that has to be done though a load is through; once more where it panics, with a
-/// warning for whoever is to hear of that. `place` is its failpoint's, at the first try.
+/// The result of `work` that must be done though a load is through; it is called once more if it
+/// panics, with a warning. `place` is its failpoint's, at the first try.
 pub fn catch_again<T>(
     place: &str,
     mut work: impl FnMut() -> Result<T, Error>,
@@ -104,7 +104,7 @@ pub fn catch_again<T>(
     }
 }
 
-/// What a thread has died of.
+/// The error of a thread that panicked.
 pub fn internal(panic: &(dyn Any + Send)) -> Error {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| panic.downcast_ref::<&str>().copied());

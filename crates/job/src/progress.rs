@@ -22,7 +22,7 @@ pub enum Stage {
     Verify,
     /// The server adopts the file.
     Import,
-    /// What the server has adopted is read back, and its rows compared with those of the input.
+    /// The adopted file is read back, and its rows are compared with those of the input.
     Compare,
     /// The new table takes the old one's name.
     Publish,
@@ -50,7 +50,7 @@ impl Stage {
 /// State of a running load at one moment.
 #[derive(Clone, Copy, Debug)]
 pub struct Snapshot {
-    /// What is being done.
+    /// The current stage.
     pub stage: Stage,
     /// Rows taken so far.
     pub rows: u64,
@@ -68,7 +68,7 @@ pub trait Progress: Sync {
     /// The load is at `snapshot` now.
     fn update(&self, snapshot: Snapshot);
 
-    /// Of a load of several tables, this one is built now: number so many `of` them.
+    /// Begins the build of a table: number so many `of` those of the load.
     fn table(&self, name: &str, number: usize, of: usize) {
         let _ = (name, number, of);
     }

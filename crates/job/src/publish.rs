@@ -4,8 +4,8 @@
 //! RENAME, COMMIT or a decision -> the journal says that the rows are in -> old tables and proof go
 //! ```
 //!
-//! Killed in between: something on the server proves that the rows are in until the journal says so on disk,
-//! and whoever meets it finishes the load. What goes wrong behind the first arrow is a warning.
+//! If it is killed in between, something on the server proves that the rows are in until the journal says so
+//! on disk, and the next load that meets it finishes the load. Failures behind the first arrow are warnings.
 
 use schema::TableName;
 

@@ -1,4 +1,4 @@
-//! What a finished load says of itself.
+//! The report of a finished load.
 
 use std::path::PathBuf;
 use std::time::Instant;
@@ -48,7 +48,7 @@ pub struct RejectTally {
 /// How rows were sent by the paths stream and insert.
 #[derive(Clone, Debug, Serialize)]
 pub struct LogicalReport {
-    /// What the controller found.
+    /// The controller's settings.
     #[serde(flatten)]
     pub settled: Settled,
     /// Where rows went: `shadow`, a twin that was swapped in; `whole`, the table itself in one
@@ -56,7 +56,7 @@ pub struct LogicalReport {
     pub landing: &'static str,
     /// Pieces of input, a transaction each unless all is one.
     pub portions: u64,
-    /// Whether the rows were sorted by primary key before they were sent.
+    /// True if the rows were sorted by primary key before they were sent.
     pub sorted: bool,
     /// Times that a portion was sent again: for a deadlock, a lock, a lost connection.
     pub retries: usize,
@@ -84,7 +84,7 @@ pub struct ShardReport {
     /// Wall time of its load.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub seconds: Option<f64>,
-    /// What of that it waited for rows of the input.
+    /// The part of that time in which it waited for rows of the input.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waited_seconds: Option<f64>,
 }
@@ -136,10 +136,10 @@ pub struct Report {
     /// The file that has them; `.reasons.jsonl` behind its name is that of the reasons.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rejects_file: Option<PathBuf>,
-    /// What became of rows that share keys: `fail`, `skip`, `replace` or `update`.
+    /// The treatment of rows that share keys: `fail`, `skip`, `replace` or `update`.
     pub on_duplicate: &'static str,
-    /// Rows of the input that were left out because others have their keys. Of the paths stream and
-    /// insert: under `replace` rows that were replaced, of the input or there before; under
+    /// Rows of the input that were left out because others have their keys. For the paths stream
+    /// and insert: under `replace` rows that were replaced, of the input or there before; under
     /// `update` rows of the input that went into others. Both count as loaded there.
     pub duplicates: u64,
     /// Bytes read from the input.
@@ -148,11 +148,11 @@ pub struct Report {
     pub file_bytes: u64,
     /// Bytes of sorted runs that went to the temporary folder.
     pub spilled_bytes: u64,
-    /// Whether the input came in primary key order, as far as anybody looked.
+    /// True if the input came in primary key order, as far as it was checked.
     pub sorted_input: bool,
     /// Wall time of the load.
     pub seconds: f64,
-    /// What the plan would have said that it takes, if anything.
+    /// The plan's estimate, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expected_seconds: Option<f64>,
     /// Rows a second over the whole load.
@@ -170,7 +170,7 @@ pub struct Report {
     /// Partitions that got rows, a file each; of the direct path.
     #[serde(skip_serializing_if = "is_zero")]
     pub partitions: u64,
-    /// What the paths stream and insert found.
+    /// The report of the paths stream and insert.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub logical: Option<LogicalReport>,
     /// The partitions that are on servers of their own, if they are.
@@ -180,9 +180,9 @@ pub struct Report {
     /// not finished then.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub foreign_keys_left: Vec<String>,
-    /// What the user should know: no binlog, backup to take, and the like.
+    /// Notes for the user: no binlog, backup to take, and the like.
     pub notes: Vec<String>,
-    /// What did not work once the rows were in place, one sentence each; usually nothing.
+    /// Failures after the rows were in place, one sentence each; usually empty.
     pub warnings: Vec<String>,
 }
 
@@ -204,7 +204,7 @@ fn is_false(is: &bool) -> bool {
     !is
 }
 
-/// What is to be said of foreign keys that refer to an old table still.
+/// The sentence about foreign keys that still refer to an old table.
 pub fn keys_left_text(keys: &str) -> String {
     format!("all rows are in; these foreign keys still refer to the old table: {keys}")
 }

@@ -42,10 +42,10 @@ impl LogKind {
     }
 }
 
-/// What a file of rows has besides them, so that it can be read as the input was.
+/// The form of a file of rows, so that it can be read as the input was.
 #[derive(Clone, Debug, Default)]
 pub struct LogForm {
-    /// What stands before the first row: the header. In a file without rows there is nothing.
+    /// The text before the first row: the header. A file without rows has none.
     pub head: Vec<u8>,
     /// Ends a row that has no end: the last of a file.
     pub row_end: Vec<u8>,

@@ -1,8 +1,8 @@
-//! What the controller found, as the report tells it.
+//! The controller's settings, as the report has them.
 
 use serde::Serialize;
 
-/// What a load of the logical path settled on.
+/// The settings at which a load of the logical path arrived.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Settled {
     /// Connections at the end of the load.
@@ -16,7 +16,7 @@ pub struct Settled {
     /// Largest share of the redo log that was waiting for its pages to be flushed, as sampled each
     /// second. From about 0.9 on the server makes writers wait, however many they are.
     pub redo_log_max: f64,
-    /// What made it use fewer connections, or none, for a time.
+    /// Reasons for fewer connections, or none, for a time.
     pub held_back: Vec<HeldBack>,
 }
 

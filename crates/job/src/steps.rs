@@ -16,8 +16,8 @@ use crate::progress::{Progress, Snapshot, Stage};
 use crate::report::{self, Stopwatch};
 use crate::state;
 
-/// Goes through the stages one after the other. Of a job that loads several tables each goes
-/// through its own, and all write to one journal.
+/// Goes through the stages one after the other. In a job of several tables each goes through its
+/// own, and all write to one journal.
 pub struct Steps<'a> {
     journal: Arc<Mutex<Journal>>,
     /// Times them.
@@ -146,7 +146,7 @@ impl<'a> Steps<'a> {
         Ok(unwritten.into_iter().map(|error| error.to_string()).collect())
     }
 
-    /// Writes down that a step was done. What was done is there, whatever befalls the journal.
+    /// Writes down that a step was done. The step stays done if the journal fails.
     fn end_step(&mut self, stage: Stage) -> Result<(), Error> {
         let target = self.target.clone();
         pool::catch(|| self.write(stage.name(), Event::End, &target)).and_then(|written| written)
@@ -206,8 +206,8 @@ impl<'a> Steps<'a> {
         }
     }
 
-    /// What the user hears of a load that ended early: that a signal ended it, if one did. What
-    /// else failed then failed because of it.
+    /// The error that the user sees of a load that ended early: the signal, if one ended it. Other
+    /// failures are its consequence.
     pub fn explain(&self, error: Error) -> Error {
         let Some(by) = self.interrupt.requested() else { return error };
         let stage = match &error {

@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::turn::Closed;
 
-/// What ends the workers of a stage.
+/// The reason why the workers of a stage end.
 #[derive(Debug)]
 pub enum Stop {
     /// A row came before the one in front of it: build again, sorting.
@@ -32,7 +32,7 @@ pub trait Reason: From<Error> + Send {
     /// Another worker stopped first; its reason is the one that counts.
     const ABANDONED: Self;
 
-    /// Whether it is that.
+    /// True if the work was abandoned.
     fn is_abandoned(&self) -> bool;
 }
 

@@ -1,9 +1,8 @@
-//! What was read of the input, and what became of it.
+//! Counts of rows that were read, and of their fates.
 //!
-//! Whoever takes a chunk says so under the source's lock, whoever finds its rows says how many they
-//! are, and whoever has a chunk's rows in says so at the end of all its work. The three are counted
-//! in different places, so that a batch that is lost in between, by whatever mistake, shows before
-//! anything is published.
+//! A taken chunk is counted under the source's lock, its rows when they are found, and its loaded rows at the
+//! end of all its work. The three are counted in different places, so that a batch that is lost in between,
+//! by whatever mistake, shows before anything is published.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

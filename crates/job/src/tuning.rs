@@ -9,20 +9,20 @@ use tune::{Change, Tuned, Wish};
 
 use crate::options::{LoadOptions, LoadPath};
 
-/// What is set while a load runs. Dropped, it is put back all the same.
+/// Variables that are set while a load runs. Dropping it restores them.
 #[derive(Debug, Default)]
 pub struct Tuning {
     tuned: Option<Tuned>,
-    /// What could not be done before.
+    /// Failures before it.
     warnings: Vec<String>,
 }
 
-/// What is to be told of it, one sentence each.
+/// Its report, one sentence each.
 #[derive(Debug, Default)]
 pub struct Told {
-    /// What was set, and what was left as it is.
+    /// Variables that were set, or left as they are.
     pub notes: Vec<String>,
-    /// What went wrong, or was changed by somebody else.
+    /// Failures, and variables that somebody else changed.
     pub warnings: Vec<String>,
 }
 
@@ -79,7 +79,8 @@ pub fn recover(connect: &ConnectOptions, state_dir: &Path) -> Vec<String> {
     }
 }
 
-/// What a file has, if that says how many rows there are: a pipe's, a folder's and an archive's does not.
+/// Size of a file, if that tells the number of rows: a pipe's, a folder's and an archive's does
+/// not.
 fn bytes(file: &Path) -> Option<u64> {
     let meta = std::fs::metadata(file).ok().filter(std::fs::Metadata::is_file)?;
     let is_plain = FileSource::compression(file).is_ok_and(|kind| kind.is_none());

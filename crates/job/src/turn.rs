@@ -4,7 +4,7 @@ use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
 /// A gate that lets holders of tickets 0, 1, 2, ... through one after the other.
 ///
-/// `T` is what they pass on. Whoever fails closes the gate; then everybody who
+/// `T` is the state that they pass on. A thread that fails closes the gate; then everybody who
 /// waits, or comes later, is turned away, so no thread waits for one that is gone.
 #[derive(Debug)]
 pub struct Turnstile<T> {
@@ -54,7 +54,7 @@ impl<T> Turnstile<T> {
         self.moved.notify_all();
     }
 
-    /// What was passed on to the end.
+    /// The state after the last holder.
     pub fn into_state(self) -> T {
         self.inner.into_inner().unwrap_or_else(PoisonError::into_inner).state
     }
@@ -67,7 +67,7 @@ impl<T> Turnstile<T> {
 }
 
 impl<T> Turn<'_, T> {
-    /// What the holders pass on.
+    /// The state that the holders pass on.
     pub fn state(&mut self) -> &mut T {
         &mut self.inner.state
     }

@@ -34,12 +34,12 @@ const RUN_PAGES: usize = 512;
 const SAMPLED_BYTES_MIN: u64 = 1 << 20;
 /// Part of the buffer pool that a table may fill before its pages go out again.
 const POOL_SHARE: f64 = 0.8;
-/// What merging reads, compares and copies in a second on one thread, in bytes of leaves.
+/// Bytes of leaves that a merge reads, compares and copies in a second on one thread.
 const MERGED_BYTES: f64 = 600e6;
 /// Rows a second of ADD INDEX (10.11.19, two cores; 2 million rows took 1.8 s an index and more).
 const INDEXED_ROWS: f64 = 1e6;
 
-/// What the new rows take, without any that are there.
+/// Estimates for the new rows alone, without the rows of the table.
 pub(crate) struct Ways<'e> {
     pub(crate) built: &'e Estimate,
     pub(crate) sent: &'e Estimate,
@@ -65,7 +65,7 @@ pub(crate) struct Old {
     pub(crate) disk: Disk,
 }
 
-/// What the ways take.
+/// Times of a merge and of sending.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Adding {
     table_bytes: u64,
@@ -92,7 +92,7 @@ pub(crate) struct Disk {
 }
 
 impl Default for Disk {
-    /// What volumes of clouds give at least.
+    /// The slowest volumes that clouds sell.
     fn default() -> Disk {
         Disk { page_seconds: 0.3e-3, run_bytes: 200e6, is_measured: false }
     }

@@ -58,8 +58,8 @@ impl<'t> Original<'t> {
     }
 }
 
-/// Whether the replicas that are named are to get the file: `--replica` on a way that is, or may be,
-/// the direct one, of a table that is there.
+/// True if the replicas named by `--replica` get the file: the method is or may be direct, and the
+/// table exists.
 pub(crate) fn are_asked_for(options: &LoadOptions) -> bool {
     !options.server.replicas.named.is_empty()
         && matches!(options.path, LoadPath::Auto | LoadPath::Direct)
@@ -117,14 +117,14 @@ pub(crate) fn decide(
     Ok(Ok((target, decision, copies)))
 }
 
-/// What is wanted of the replicas.
+/// A request for copies on replicas.
 #[derive(Clone, Copy)]
 pub(crate) struct Wanted<'a> {
-    /// Of the primary.
+    /// Connection of the primary.
     pub(crate) connect: &'a ConnectOptions,
     pub(crate) options: &'a LoadOptions,
     pub(crate) told: Option<&'a Sender<String>>,
-    /// Whether what a killed load left is removed.
+    /// True if leftovers of a killed load are removed.
     pub(crate) cleans: bool,
 }
 
@@ -295,7 +295,7 @@ impl Copy {
 struct Place<'a> {
     name: &'a str,
     wanted: Wanted<'a>,
-    /// What the primary had logged when its tables were taken.
+    /// The primary's position in its binary log when its tables were locked.
     position: &'a str,
 }
 
@@ -362,7 +362,7 @@ impl Place<'_> {
     }
 }
 
-/// What keeps the account from making a table on a server that is read-only for others.
+/// The missing privilege for making a table on a read-only server, if any.
 fn against_writing(session: &mut Session, facts: &ServerFacts) -> Result<Option<String>, Error> {
     let is_read_only = session.query_text("SELECT @@GLOBAL.read_only")?.as_deref() == Some("1");
     let may_write = !is_read_only || facts.privileges.on_server("READ_ONLY ADMIN");

@@ -1,7 +1,7 @@
 //! `--ddl`: the statement of a file that makes the target, or each of several.
 //!
-//! Such files come from mariadb-dump as often as from a keyboard: with comments, DROP TABLE, SET
-//! and other tables in them. Of all that only the targets' CREATE TABLE are run.
+//! Such files come from mariadb-dump as often as from a keyboard: with comments, DROP TABLE, SET and other
+//! tables in them. Only the targets' CREATE TABLE are run.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ use schema::TableName;
 use server::{ConnectOptions, Session, catalog, identifier, privileges};
 use sql::{Comments, CreateTable, Syntax, TableChange};
 
-/// What a load made before it began.
+/// Tables and databases that a load made before it began.
 #[derive(Debug, Default)]
 pub(crate) struct Made {
     tables: Vec<TableName>,
@@ -51,7 +51,7 @@ impl Made {
     }
 }
 
-/// Whether there is nothing in a database.
+/// True if a database is empty.
 fn is_unused(session: &mut Session, database: &str) -> Result<bool, server::Error> {
     let name = identifier::quote_text(database);
     let kinds =

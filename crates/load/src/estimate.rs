@@ -33,10 +33,10 @@ const RECORD_BYTES: f64 = (RECORD_HEADER + TRX_ID_BYTES + ROLL_PTR_BYTES) as f64
 const ENTRY_BYTES: f64 = RECORD_HEADER as f64;
 /// Bytes of DB_ROW_ID, the key of a table without one.
 const ROW_ID_BYTES: f64 = record::ROW_ID_BYTES as f64;
-/// What page headers, directories and the levels above the leaves take.
+/// Share of page headers, directories and the levels above the leaves, as a factor.
 const PAGE_OVERHEAD: f64 = 1.03;
 const PAGE_BYTES: f64 = PAGE_SIZE as f64;
-/// What a file takes at least; and once it grows by extents, what is left free in them.
+/// Smallest size of a file; larger files have as much free space in their extents.
 const SPACE_BYTES_MIN: f64 = 100_000.0;
 const EXTENTS_FROM_BYTES: f64 = 1e6;
 const EXTENTS_FREE_BYTES: f64 = 2e6;
@@ -47,18 +47,18 @@ const RUNS_IN_MEMORY: f64 = 0.75;
 pub(crate) const STAGES: usize = 4;
 /// Part of the time of building and sorting that an index takes beside the rows, each.
 const INDEX_SHARE: f64 = 0.15;
-/// What is left of entries that compress well.
+/// Size of compressed entries, as a share, if they compress well.
 const COMPRESSED: f64 = 1.0 / 3.0;
 /// Below this memory for runs, entries are not compressed, but keys of one length are packed.
 const ZSTD_RUN_BYTES_MIN: usize = 16 << 20;
 
-/// What an entry of a secondary index takes a server that puts it where it belongs, and finds the page in
-/// memory (10.11.19, two cores). Of a table that is swapped in such indexes are made behind its rows.
+/// Time to insert an entry into a secondary index at its place, in a page in memory (10.11.19, two
+/// cores). Such indexes of a table that is swapped in are built after its rows.
 const ENTRY_SECONDS: f64 = 1.7e-6;
-/// What does not depend on size, of each further table of a command, in seconds.
+/// Overhead of each further table of a command, in seconds.
 const CONSTANT_SECONDS_FURTHER: f64 = 0.02;
 
-/// What a load will take, roughly. `inrush plan` shows it; a disk without that room is refused.
+/// A rough estimate of a load. `inrush plan` shows it; a disk without that room is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Estimate {
     /// Rows of the input.
@@ -77,7 +77,7 @@ pub struct Estimate {
     pub seconds: f64,
     /// The same if they do not come in that order.
     pub seconds_unordered: f64,
-    /// Whether the first rows do not come in that order.
+    /// True if the first rows do not come in that order.
     pub is_unordered: bool,
     /// Least room that sorted runs take in the temporary folder, as far as the first rows tell their
     /// order, if they compress as well as any do.
@@ -86,7 +86,7 @@ pub struct Estimate {
     /// Seconds of all, what does not depend on size.
     #[serde(skip)]
     pub(crate) fixed_seconds: f64,
-    /// What each stage takes, the rows in the order of the first ones; of those that take long.
+    /// Times of the stages that take long, the rows in the order of the first ones.
     #[serde(skip)]
     pub(crate) stages: [Expected; STAGES],
 }
@@ -102,8 +102,8 @@ pub(crate) struct Sample {
 }
 
 impl Estimate {
-    /// Of several tables that are loaded one after the other and kept until the last: room for all,
-    /// and for the sorted runs of one at a time. None of none.
+    /// An estimate of several tables, loaded one after the other and kept until the last: room for
+    /// all, and for the sorted runs of one at a time. None for no tables.
     pub(crate) fn of_all(all: &[Estimate]) -> Option<Estimate> {
         let most = |of: fn(&Estimate) -> u64| all.iter().map(of).max();
         let import = |one: &Estimate| one.seconds - one.build_seconds();
@@ -172,8 +172,8 @@ impl Estimate {
         self.seconds - import.map(|(_, seconds)| seconds).sum::<f64>()
     }
 
-    /// The same rows sent in statements, into a table of so many indexes. What is sorted for that are the rows as they are in the
-    /// input, of `input_bytes`.
+    /// An estimate of the same rows sent in statements, into a table with so many indexes. The sort
+    /// has the rows as they are in the input, of `input_bytes`.
     pub(crate) fn sent(
         self,
         (input_bytes, indexes): (u64, usize),
@@ -235,7 +235,8 @@ impl Estimate {
         }
     }
 
-    /// What each stage takes; indexes are built by themselves where a twin gets the rows first.
+    /// Times of the stages; indexes are a stage of their own if a staging table gets the rows
+    /// first.
     pub(crate) fn expected(&self, has_twin: bool) -> Vec<Expected> {
         let stage_of = |stage| match stage {
             Stage::Indexes if !has_twin => Stage::Rows,
@@ -322,7 +323,7 @@ impl Sample {
         sample
     }
 
-    /// Of a chunk of so many rows, nothing of them seen yet.
+    /// An empty sample of a chunk of so many rows.
     pub(crate) fn new(rows: usize, columns: usize) -> Sample {
         let stored = vec![0.0; columns];
         Sample { rows: rows as f64, stored, off_page: 0.0, is_unordered: false }
@@ -344,7 +345,7 @@ impl Sample {
         self.off_page /= count;
     }
 
-    /// What `rows` like these take, of `total` bytes of input.
+    /// An estimate for `rows` like these, from `total` bytes of input.
     pub(crate) fn estimate(
         &self,
         rows: f64,
@@ -430,12 +431,12 @@ impl Sample {
 
 /// Bytes of all rows.
 struct Sizes {
-    /// Of the finished file.
+    /// Bytes of the finished file.
     table_bytes: f64,
-    /// Of the entries that are sorted: of rows out of order, and of the other indexes.
+    /// Bytes of the sorted entries: rows out of order, and other indexes.
     clustered: f64,
     entries: f64,
-    /// Of `entries`, those of indexes whose keys go to disk packed.
+    /// Bytes of `entries` that belong to indexes whose keys go to disk packed.
     packed: f64,
 }
 
@@ -446,7 +447,7 @@ fn in_stages(seconds: f64, indexes: usize) -> (f64, f64) {
     (rows, seconds - rows)
 }
 
-/// Whether all keys of an index are of one length, so that they go to disk packed.
+/// True if all keys of an index have one length, so that they go to disk packed.
 fn is_packed(table: &Table, index: &Index) -> bool {
     let parts = table.indexes.iter().filter(|other| other.name == "PRIMARY").chain([index]);
     parts.flat_map(|index| &index.columns).all(|part| {

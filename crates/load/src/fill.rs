@@ -1,7 +1,7 @@
 //! One table on its way to having all rows, and into its place.
 //!
-//! A load of one table does all of it in a row ([`Filling::fill`], [`Filling::publish`]). Of several
-//! tables, each is built while another is imported, and all take their places at the end: module
+//! A load of one table does all of it in a row ([`Filling::fill`], [`Filling::publish`]). In a load of
+//! several tables, each is built while another is imported, and all take their places at the end: module
 //! [`several`](crate::several) calls the same parts.
 
 use std::sync::{Mutex, PoisonError};
@@ -28,7 +28,7 @@ use crate::copies::Copies;
 use crate::forecast::Forecast;
 use crate::publish::{RowCommit, TableSwap};
 
-/// What every way in needs.
+/// The parts that every method needs.
 pub(crate) struct Filling<'l, 's, 'p> {
     pub(crate) connect: &'l ConnectOptions,
     pub(crate) options: &'l LoadOptions,
@@ -39,13 +39,13 @@ pub(crate) struct Filling<'l, 's, 'p> {
     pub(crate) copies: Option<Copies>,
 }
 
-/// What has all rows of a table; none where there are none to add.
+/// A filled table and its report; the first is None without rows to add.
 pub(crate) type Full = (Option<Unpublished>, Report);
 
 /// Why there is none, and what came of cleaning up.
 pub(crate) type Failed = Box<(Error, server::Result<()>)>;
 
-/// Whether a build was given up, and cleaned up after, that sending the rows can do without.
+/// True if a build failed and was cleaned up, for a reason that does not concern sending.
 fn is_for_sending(failed: &(Error, server::Result<()>)) -> bool {
     matches!(failed, (Error::NoOrder(_) | Error::NotMerged(_) | Error::NotRouted(_), Ok(())))
 }
@@ -197,8 +197,8 @@ impl<'l> Filling<'l, '_, '_> {
         })
     }
 
-    /// Whether a load was given up, and cleaned up after, for rows that refer to nothing, which may be
-    /// refused: the server does that one by one.
+    /// True if a load failed and was cleaned up, for rows without a parent that may be rejected:
+    /// the server finds them one by one.
     pub(crate) fn may_refuse_rows(&self, failed: &(Error, server::Result<()>)) -> bool {
         let is_for_rows = matches!(
             &failed.0,
@@ -344,7 +344,7 @@ pub(crate) fn abandon_filled(chosen: &Chosen, target: &mut Lock) -> server::Resu
     target.abandon().and(forgotten)
 }
 
-/// What `work` gives; a panic is an error to clean up after.
+/// Runs `work`; a panic becomes an error to clean up after.
 fn caught<T>(work: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
     pool::catch(work).and_then(|done| done)
 }

@@ -7,7 +7,7 @@ use sources::{Batch, Chunk, Source, SourceExt as _};
 /// Bytes of text that are looked at for an estimate, where these tell how much all rows are.
 const PIECE_BYTES: usize = 512 << 10;
 
-/// What was found in the first chunk of an input.
+/// Findings in the first chunk of an input.
 pub(crate) struct First<T> {
     pub(crate) found: T,
     /// Bytes that were read for it, and all there are.
@@ -15,9 +15,9 @@ pub(crate) struct First<T> {
     pub(crate) total: u64,
 }
 
-/// Looks at the first chunk and goes back to the start. None when the input's size is not known, or it
-/// can be read only once. Of a load with this `memory` a smaller piece will do, if that tells as well how much
-/// there is.
+/// Inspects the first chunk and goes back to the start. None if the input's size is unknown, or it
+/// can be read only once. A smaller piece, enough to estimate from, is read for a load with this
+/// `memory`.
 pub(crate) fn first_chunk<T>(
     source: &mut dyn Source,
     memory: Option<&Memory>,

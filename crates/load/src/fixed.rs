@@ -1,5 +1,5 @@
-//! What a load takes besides its rows: looking at server and table, and tables of its own that are made,
-//! written out, imported, swapped in and dropped.
+//! The overhead of a load besides its rows: inspecting server and table, and making, writing, importing,
+//! swapping and dropping its own tables.
 
 use schema::Method;
 use serde::{Deserialize, Serialize};

@@ -17,7 +17,7 @@ const BELIEF_SECONDS: f64 = 0.5;
 /// Part of a stage behind which its own speed alone says how long it still takes.
 const OWN_SPEED_FROM: f64 = 0.5;
 
-/// What a stage is expected to take, in seconds.
+/// The expected time of a stage, in seconds.
 pub(crate) type Expected = (Stage, f64);
 
 /// Passes on what is told, with the time that is left, as soon as it is known what to expect.
@@ -135,15 +135,16 @@ impl State {
         self.expected.iter().filter(|(of, _)| *of == stage).map(|(_, seconds)| seconds).sum()
     }
 
-    /// Of all stages that come after one. Where rows that share keys were looked for, all begins again.
+    /// Expected time of all stages after one. After a search for rows that share keys, all begins
+    /// again.
     fn expected_after(&self, stage: Stage) -> f64 {
         let from = if stage == Stage::Duplicates { Stage::Shadow } else { stage };
         self.expected.iter().filter(|(of, _)| *of > from).map(|(_, seconds)| seconds).sum()
     }
 }
 
-/// Whether a stage is begun again, as where the input is read a second time. What several threads tell
-/// comes in no order.
+/// True if a stage begins again, for instance when the input is read a second time. Reports of
+/// several threads come in no order.
 fn is_anew(before: Option<f64>, part: Option<f64>) -> bool {
     match (before, part) {
         (Some(before), Some(part)) => part < 0.5 * before,

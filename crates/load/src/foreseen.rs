@@ -1,5 +1,5 @@
-//! What a load takes into a table that is still to be made, by what its CREATE TABLE says: as of a
-//! table that is there, but that lengths of texts stand for those of values where types do not say.
+//! The estimate for a table that does not exist yet, by its CREATE TABLE. Declared lengths of texts stand for
+//! those of values.
 
 use encode::field;
 use job::error::Error;
@@ -40,7 +40,7 @@ pub(crate) fn table(name: &TableName, statement: &str) -> Option<Table> {
     })
 }
 
-/// What the load takes by `path`. None as of a table that is there.
+/// The estimate of a load by `path`. None in the cases in which a table that exists has none.
 pub(crate) fn estimate(
     source: &mut dyn Source,
     table: &Table,
@@ -79,7 +79,7 @@ pub(crate) fn estimate(
 
 /// Stored sizes by the lengths of texts.
 struct Lengths<'a> {
-    /// Of each column its field.
+    /// The field of each column.
     fields: &'a [Option<usize>],
     columns: &'a [Column],
 }

@@ -1,4 +1,4 @@
-//! Whether the first rows come in primary key order, as far as that can be told.
+//! A check whether the first rows come in primary key order.
 
 use encode::inspected::Inspected;
 use schema::Table;
@@ -6,8 +6,8 @@ use values::KeyPart;
 
 /// Looks at one row after the other.
 pub(crate) struct KeyOrder {
-    /// Of each part of the key its column, by its place among those that are bound, and how it is
-    /// ordered; none where that is not known, or the key is counted by the server.
+    /// For each part of the key, the number of its column among those that are bound, and its
+    /// order; none if it is unknown, or the server counts the key.
     parts: Vec<(usize, KeyPart)>,
     /// The values of the row's parts, in stored form.
     values: Vec<Vec<u8>>,
@@ -16,7 +16,7 @@ pub(crate) struct KeyOrder {
 }
 
 impl KeyOrder {
-    /// Of a table's primary key. Keys of prefixes are not looked at.
+    /// The check for a table's primary key. Prefix keys are not checked.
     pub(crate) fn of(table: &Table, inspected: &Inspected) -> KeyOrder {
         let parts = parts(table, inspected).unwrap_or_default();
         let values = vec![Vec::new(); parts.len()];
@@ -33,7 +33,7 @@ impl KeyOrder {
         }
     }
 
-    /// Whether the row, all of whose values are said, comes before the one before it.
+    /// Ends a row with all its values; true if it comes before its predecessor.
     pub(crate) fn ends_row(&mut self) -> bool {
         self.key.clear();
         for ((_, part), value) in self.parts.iter().zip(&self.values) {

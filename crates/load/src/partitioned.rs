@@ -16,7 +16,7 @@ use sources::{Batch, Chunk, Rows, Source, Visit};
 use crate::estimate::{Estimate, SAMPLE_ROWS};
 use crate::first_chunk::first_chunk;
 
-/// What both ways take.
+/// Times of both methods.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Partitioned {
     partitions: usize,
@@ -52,7 +52,7 @@ impl fmt::Display for Partitioned {
     }
 }
 
-/// What of a table that has rows is built anew, with the new ones.
+/// The parts of a table with rows that are built anew, with the new ones.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Scope {
     /// All of it: it has no partitions.
@@ -100,8 +100,8 @@ impl Scope {
     }
 }
 
-/// Whether InnoDB orders rows by a key of the table's, and not by hidden row ids, which go on behind those
-/// of all partitions.
+/// True if InnoDB orders rows by a key of the table. Hidden row ids go on after those of all
+/// partitions.
 fn has_key(table: &Table) -> bool {
     let is_null = |name: &str| {
         let column = table.columns.iter().find(|column| column.name == name);

@@ -59,7 +59,7 @@ pub struct PlacesPlan {
     pub refused: Vec<Refused>,
     /// The places.
     pub places: Vec<ShardReport>,
-    /// What else is to be known, one sentence each.
+    /// Notes for the user, one sentence each.
     pub notes: Vec<String>,
 }
 

@@ -28,7 +28,7 @@ use crate::taken::{lock, no_table};
 /// Tables that a note names.
 const KEYS_NAMED: usize = 3;
 
-/// What a load would do.
+/// The plan of a load.
 #[derive(Clone, Debug, Serialize)]
 pub struct Plan {
     /// `database.table`.
@@ -38,11 +38,11 @@ pub struct Plan {
     pub path: Option<&'static str>,
     /// Why that one.
     pub why: String,
-    /// Whether the table is missing and `--ddl` would make it first.
+    /// True if the table is missing and `--ddl` would make it first.
     pub makes_table: bool,
     /// Where rows would go, and why there; none on the direct path.
     pub landing: Option<String>,
-    /// What keeps faster ways away, and all ways where none is open.
+    /// Methods that are excluded, with reasons; all of them if none is open.
     pub refused: Vec<Refused>,
     /// Version of the server.
     pub server: String,
@@ -53,22 +53,22 @@ pub struct Plan {
     pub engine: Option<EngineReport>,
     /// Bytes of the input as it is, compressed or not; pipes are not counted.
     pub input_bytes: u64,
-    /// What the load will take; none when the table cannot be loaded, or the input's size is not
-    /// known. Of a table that is still to be made it is a guess by the statement that makes it.
+    /// The estimate; none if the table cannot be loaded, or the input's size is unknown. For a
+    /// table that does not exist yet, a guess by the statement that makes it.
     pub estimate: Option<Estimate>,
     /// Bytes free where the table goes, and in the temporary folder; none where rows are sent, to
     /// a server whose disks cannot be asked.
     pub free_bytes: Option<[u64; 2]>,
     /// The least memory that the load needs, and what it is given; none where no way is open.
     pub memory_bytes: Option<[u64; 2]>,
-    /// What becomes of rows that share keys.
+    /// The treatment of rows that share keys.
     pub on_duplicate: String,
     /// How the input is compressed: each kind once.
     pub compression: Vec<String>,
     /// The partitions that are on servers of their own, if they are.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub shards: Vec<ShardReport>,
-    /// What else is to be known, one sentence each.
+    /// Notes for the user, one sentence each.
     pub notes: Vec<String>,
 }
 
@@ -175,7 +175,7 @@ fn keys_note(
 }
 
 impl Plan {
-    /// What can be said before the table is looked at.
+    /// The notes that are known before the table is inspected.
     pub(crate) fn of(
         options: &LoadOptions,
         source: &dyn Source,
@@ -248,7 +248,7 @@ impl Plan {
         Ok((self, Some(chosen.inspected)))
     }
 
-    /// What replication has to do with a load by its path; nothing where there is none.
+    /// Notes about replication for a load by its path; empty without replication.
     pub(crate) fn replication_notes(
         &self,
         target: &mut Lock,
@@ -292,8 +292,8 @@ impl Plan {
         self.with_foreseen(name, options, memory, source)
     }
 
-    /// What the load will take, by the statement that makes the table. Without a server it is that of
-    /// the fastest path, which the private one has.
+    /// Adds the estimate by the statement that makes the table. Without a server it is that of the
+    /// fastest path, which the sandbox has.
     fn with_foreseen(
         mut self,
         name: &TableName,

@@ -87,7 +87,7 @@ impl TableSwap<'_, '_> {
     }
 }
 
-/// What is said of old tables that are there still.
+/// A warning about old tables that could not be dropped.
 fn left(asides: &[TableName], error: &Error) -> String {
     match asides {
         [aside] => format!(
@@ -105,7 +105,7 @@ fn left(asides: &[TableName], error: &Error) -> String {
 pub(crate) struct RowCommit<'c> {
     /// The target, or all of them, for messages.
     pub(crate) target: String,
-    /// Of the first of them.
+    /// The lock on the first table.
     pub(crate) lock: &'c mut Lock,
     pub(crate) rows: Uncommitted,
 }

@@ -24,7 +24,7 @@ use targets::{Connections, Keeper, Lock, Proof, Resting};
 /// seconds.
 const TOLERANCE_MS: u64 = 5_000;
 
-/// What was found of loads that were killed.
+/// Findings about killed loads.
 #[derive(Default)]
 pub(crate) struct Settled {
     /// True if the rows of this very command are in: nothing is to be loaded.
@@ -134,8 +134,7 @@ fn each(
     Ok(back)
 }
 
-/// What killed loads have left on the server that proves that their rows are in; none for a load that is
-/// known by nothing.
+/// Proofs on the server that the rows of killed loads are in; none for a load without an identity.
 fn proofs(target: &mut Lock, options: &LoadOptions) -> Result<Option<Vec<Proof>>, Error> {
     if options.proof().is_none() {
         return Ok(None);
@@ -223,7 +222,7 @@ fn made_ms(session: &mut Session, table: &TableName) -> Result<Option<u64>, Erro
     Ok(ago_ms.map(|seconds| (unix_ms() as f64 - seconds * 1000.0) as u64))
 }
 
-/// What the journals say.
+/// Facts from the journals.
 struct Known {
     /// The last job of this command that may have published.
     last: Option<Job>,

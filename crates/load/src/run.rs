@@ -41,9 +41,9 @@ pub fn load(
     load_input(connect, options, places, progress, &memory, source)
 }
 
-/// The same with the rows of a source that nothing was read of yet, in place of files. Of the
-/// options for input, those about files and what is in them are the source's own: `files`, `dialect`,
-/// `header`, `skip_lines` and `encoding`.
+/// Loads the rows of an unread source in place of files. The source decides about files and their
+/// contents, so these input options are not used: `files`, `dialect`, `header`, `skip_lines` and
+/// `encoding`.
 ///
 /// Any number of loads may run at once in one process: into tables of their own, each with its own
 /// memory and temporary files.
@@ -202,19 +202,19 @@ fn run(
     }
 }
 
-/// What a load does, for those who wonder who has set variables of the server.
+/// A description of a load, for those who wonder who has set variables of the server.
 pub(crate) fn load_into(options: &LoadOptions) -> String {
     format!("load into {}.{}", options.database, options.table)
 }
 
-/// What is known before anything is made but, perhaps, the table.
+/// Facts that are known before anything is made, except perhaps the table.
 struct Inspected {
     target: Lock,
     made: Made,
     chosen: Chosen,
     /// Replicas that get the same file.
     copies: Option<Copies>,
-    /// What was found of killed loads.
+    /// Findings about killed loads.
     settled: Settled,
 }
 

@@ -61,12 +61,12 @@ pub use self::plan::{SeveralPlan, plan_several, refused};
 pub use self::shares::LinesReport;
 pub use crate::ddl::give_statements;
 
-/// What became of several tables.
+/// The report of several tables.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct SeveralReport {
     /// Their database.
     pub database: String,
-    /// Whether all were published at once.
+    /// True if all were published at once.
     pub atomic: bool,
     /// Rows of all tables that came from the input.
     pub rows: u64,
@@ -81,16 +81,16 @@ pub struct SeveralReport {
     /// Each table, in the order in which they were loaded. The seconds of each are those that were
     /// spent on it, with those of others beside them.
     pub tables: Vec<Report>,
-    /// What became of lines that hold rows of several tables; none where each file is of one.
+    /// The report about lines that hold rows of several tables; none if each file has one table.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lines: Option<LinesReport>,
-    /// What did not work once the rows were in place, one sentence each; usually nothing. That of one
-    /// table alone is in its report.
+    /// Failures after the rows were in place, one sentence each; usually empty. Those of one table
+    /// alone are in its report.
     pub warnings: Vec<String>,
 }
 
-/// Loads several tables of one database, each by its own options, and publishes all at once. What
-/// concerns all of them (mode, state folder, lock wait) is taken from the first.
+/// Loads several tables of one database, each by its own options, and publishes all at once.
+/// Settings for all of them (mode, state folder, lock wait) are those of the first.
 ///
 /// Errors leave all tables as they were.
 pub fn load_several(
@@ -101,8 +101,8 @@ pub fn load_several(
     load_all_of(connect, tables, None, progress)
 }
 
-/// The same of files whose lines hold rows of all tables: which is whose, is said of them. What concerns the lines (files, how they are read, rejects) is taken from the
-/// first table.
+/// Loads files whose lines hold rows of all tables, by a mapping for each table. Settings for the
+/// lines (files, how they are read, rejects) are those of the first table.
 ///
 /// Errors leave all tables as they were.
 pub fn load_lines(

@@ -17,15 +17,14 @@ use sources::FileSource;
 const BYTES_PER_TABLE_MAX: u64 = 64 << 10;
 /// Bytes of text of all tables: what one transaction holds, and takes back if it fails.
 const BYTES_MAX: u64 = 32 << 20;
-/// What text is at most likely to be, of a byte of its compressed file.
+/// The largest likely ratio of text to the bytes of its compressed file.
 const EXPANSION: u64 = 8;
 
 /// Why such tables are not built.
 pub(crate) const REASON: &str = "the tables are small, and their rows are in sooner by one transaction than by a swap of tables";
 
-/// Whether all tables of a command get their rows in one transaction: there are several, they are
-/// empty or not to be loaded at all, on average small, and nothing about one of them needs another
-/// way.
+/// True if all tables of a command get their rows in one transaction: there are several, they are
+/// empty or not to be loaded at all, small on average, and none of them needs another method.
 ///
 /// Errors: a file that cannot be read.
 pub(crate) fn are_small<'t>(
@@ -43,13 +42,13 @@ pub(crate) fn are_small<'t>(
     Ok(failpoint::are_small().unwrap_or(bytes <= most))
 }
 
-/// Whether the input gives each AUTO_INCREMENT value: of those that are generated, LOAD DATA reserves
-/// more than it uses, and a table that gets its rows itself would go on at another number.
+/// True if the input gives each AUTO_INCREMENT value. LOAD DATA reserves more values than it
+/// generates, so a table that gets its rows directly would go on at another number.
 pub(crate) fn gives_numbers(inspected: &Inspected) -> bool {
     !inspected.columns.iter().any(|bound| matches!(bound.input, Input::AutoIncrement(None)))
 }
 
-/// Whether the options leave the way open.
+/// True if the options allow it.
 pub(crate) fn is_open(options: &LoadOptions) -> bool {
     options.mode == Mode::Insert
         && options.path == LoadPath::Auto
@@ -60,7 +59,7 @@ pub(crate) fn is_open(options: &LoadOptions) -> bool {
         && options.server.replicas.named.is_empty()
 }
 
-/// Whether rows in the table itself can be taken back, and do nothing else there.
+/// True if rows in the table itself can be rolled back, and have no other effects there.
 fn is_plain(table: &Table) -> bool {
     table.kind == TableKind::Base && table.engine == Engine::InnoDb && table.triggers.is_empty()
 }

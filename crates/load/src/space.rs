@@ -1,5 +1,4 @@
-//! Whether there is room for what a load writes, before anything is built in a folder the server
-//! lives in.
+//! A check of the free space for a load, before anything is built in a folder of the server.
 
 use std::path::{Path, PathBuf};
 

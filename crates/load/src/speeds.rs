@@ -24,13 +24,13 @@ const WEIGHT: f64 = 0.3;
 /// Speeds beyond these were not measured, whatever a file says.
 const SPEED_MIN: f64 = 1e4;
 const SPEED_MAX: f64 = 1e12;
-/// What a partition that gets rows takes the server, whatever they are: a table of its own that is made,
-/// discarded, imported, exchanged and dropped, on a disk that syncs.
+/// The server's time for a partition that gets rows, whatever they are: a table of its own that is
+/// made, discarded, imported, exchanged and dropped, on a disk that syncs.
 const PARTITION_SECONDS: f64 = 0.2;
 /// Beyond these nothing was measured either.
 const PARTITION_SECONDS_MIN: f64 = 1e-3;
 const PARTITION_SECONDS_MAX: f64 = 10.0;
-/// What the server takes to see that a row belongs to the partition that it is in.
+/// The server's time to check that a row belongs to its partition.
 const EXCHANGED_ROW_SECONDS: f64 = 1e-6;
 
 /// Bytes a second of each stage.
@@ -56,13 +56,13 @@ pub(crate) struct Speeds {
     /// Seconds of a partition besides its bytes and rows, once some were loaded.
     #[serde(default)]
     pub(crate) partition_seconds: Option<f64>,
-    /// What does not depend on size.
+    /// The overhead, whatever the size.
     #[serde(default)]
     pub(crate) fixed: Fixed,
 }
 
-/// What a server that is sent `rows` has to do, counted as bytes of text: short rows cost it no less
-/// than these, and each index one more time. Seen with rows of 10 bytes, of sysbench and of lineitem.
+/// The server's work for `rows` that are sent, in bytes of text: a short row costs at least these,
+/// and each index once more. Measured with rows of 10 bytes, of sysbench and of lineitem.
 pub(crate) fn work_bytes(input_bytes: u64, rows: u64, indexes: usize) -> f64 {
     const ROW_BYTES: f64 = 84.0;
     const ENTRY_BYTES: f64 = 35.0;
@@ -113,8 +113,8 @@ impl Speeds {
         partitions as f64 * each + rows as f64 * EXCHANGED_ROW_SECONDS
     }
 
-    /// Remembers a load by this method; none of one that had others beside it. What cannot be written is
-    /// not worth an error: an estimate is then as good as before.
+    /// Remembers a load by this method, unless others ran beside it. Failures to write are ignored:
+    /// an estimate is then as good as before.
     pub(crate) fn remember(
         state_dir: &Path,
         path: LoadPath,
@@ -139,14 +139,14 @@ impl Speeds {
         }
     }
 
-    /// Of a small load the stages in which no row is read, sorted or sent.
+    /// Learns the overhead from a small load: the stages in which no row is read, sorted or sent.
     fn learn_fixed(&mut self, method: Method, report: &Report) {
         let stages = [Stage::Inspect, Stage::Shadow, Stage::Export, Stage::Import, Stage::Publish];
         let imported = report.file_bytes as f64 / self.import;
         self.fixed.learn(method, seconds(report, &stages) - imported);
     }
 
-    /// Of a load into partitions their number counts, and little else.
+    /// Learns the time of a partition; their number dominates a load into partitions.
     fn learn_partitions(&mut self, partitions: u64, report: &Report) {
         let imported = report.file_bytes as f64 / self.import;
         let rows = report.rows as f64 * EXCHANGED_ROW_SECONDS;
@@ -191,10 +191,10 @@ impl Speeds {
     }
 }
 
-/// What looks at all pages of a built file.
+/// Stages that read all pages of a built file.
 const VERIFYING: [Stage; 2] = [Stage::Verify, Stage::Compare];
 
-/// What these stages of a load took.
+/// The seconds of these stages of a load.
 fn seconds(report: &Report, stages: &[Stage]) -> f64 {
     let named = |name| stages.iter().any(|stage| stage.name() == name);
     report.stages.iter().filter(|time| named(time.name)).map(|time| time.seconds).sum()

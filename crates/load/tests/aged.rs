@@ -16,7 +16,7 @@ use testkit::tables::server::{Db, End, Server};
 
 /// The ways in by which every family is tried, but for those that they do not take.
 const WAYS: &[LoadPath] = &[LoadPath::Direct];
-/// Of these each family takes one, another with the next seed.
+/// Paths of which each family takes one, another with the next seed.
 const ONE_OF: [LoadPath; 2] = [LoadPath::Stream, LoadPath::Insert];
 /// Families whose rows are not merged with new ones by the direct path.
 const SENT_ONLY: [&str; 1] = ["generated columns"];
@@ -26,7 +26,7 @@ const STATEMENTS_BETWEEN: usize = 8;
 /// Rows of a file.
 const LINES: usize = 100;
 
-/// What is appended to a table, one after the other.
+/// Rules of the appends to a table, one after the other.
 const ROUNDS: [OnDuplicate; 3] = [OnDuplicate::Fail, OnDuplicate::Skip, OnDuplicate::Replace];
 
 /// A table whose load is over.
@@ -127,8 +127,8 @@ fn one(server: &Server, family: &'static Family, path: LoadPath, seed: u64, name
     Done { name, aged, database: db.name, random }
 }
 
-/// What the files of a table show of its age: trees of several pages, and as long as somebody holds
-/// them, records that are marked as deleted.
+/// Asserts that the files of a table show its age: trees of several pages, and records marked as
+/// deleted while somebody holds them.
 fn is_aged(files: &[Report], is_held: bool) {
     let indexes = || files.iter().flat_map(|file| &file.indexes);
     assert!(indexes().any(|index| index.levels.len() > 1), "{files:#?}");
@@ -146,8 +146,8 @@ struct Append<'a> {
 }
 
 impl Append<'_> {
-    /// Appends rows to `a` by LOAD DATA and to `b` by us: whether both take them. What is refused
-    /// leaves the table as it was.
+    /// Appends rows to `a` by LOAD DATA and to `b` by Inrush; true if both accept them. A refused
+    /// append leaves the table unchanged.
     fn is_taken(&self, db: &mut Db, folder: &Path, lines: &[Line]) -> bool {
         let file = folder.join("lines");
         write(&file, lines);

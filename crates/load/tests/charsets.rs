@@ -46,7 +46,7 @@ fn every_character_set_is_loaded_as_load_data_does() {
 
 struct Case<'a> {
     server: &'a Server,
-    /// Of the columns.
+    /// Character set of the columns.
     charset: Charset,
     file: Charset,
 }

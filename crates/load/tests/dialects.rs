@@ -439,7 +439,7 @@ fn a_null_token_is_null_where_it_is_not_quoted() {
     }
 }
 
-/// What looks like an escape or a separator is half a character to a text column only.
+/// An apparent escape or separator is half a character in a text column only.
 #[test]
 fn text_is_read_by_characters_and_bytes_are_not() {
     let Some(server) = Server::get() else { return };

@@ -109,7 +109,7 @@ pub(crate) fn file(pair: &Pair, order: Order) -> String {
     lines.concat()
 }
 
-/// Of the primary keys in the file.
+/// Order of the primary keys in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
     Ascending,

@@ -214,7 +214,7 @@ fn statements(random: &mut Random, case: &Case, count: usize) -> Vec<String> {
     statements
 }
 
-/// What a table makes of statements: rows that each has changed, or why it has not.
+/// Results of statements on a table: the number of changed rows, or the error.
 fn outcomes(db: &mut Db, table: &str, statements: &[String]) -> Vec<Outcome> {
     // Else the time that it is would be another for each table.
     db.sql("SET timestamp=1700000000");

@@ -1,4 +1,4 @@
-//! What is loaded into what: several files, headers, column lists, modes.
+//! Inputs and targets: several files, headers, column lists, modes.
 
 use load::{Error, Mode};
 use sources::{Dialect, FileSource, SourceOptions};
@@ -132,7 +132,7 @@ fn modes_say_what_becomes_of_the_rows_before() {
     assert_eq!(server.load(&options).unwrap().rows, 1);
 }
 
-/// What is known of a table stays: comments, options, grants, and rows of others' are not touched.
+/// Comments, options and grants of a table stay; rows of other tables are not touched.
 #[test]
 fn comments_options_and_grants_stay() {
     let Some(server) = Server::get() else { return };

@@ -14,7 +14,7 @@ struct Shape {
     /// The first makes `{t}`, the others what refers to it.
     sql: &'static [&'static str],
     line: fn(u64) -> String,
-    /// Whether rows go straight into it.
+    /// True if rows go straight into the table.
     whole: bool,
 }
 

@@ -57,7 +57,7 @@ const COLUMNS: [(&str, Literals); 40] = [
     ("INET6", Literals::Strings),
 ];
 
-/// What is tried in every column.
+/// Literals tried in every column.
 const LITERALS: [&str; 121] = [
     "NULL",
     "null",

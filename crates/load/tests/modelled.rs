@@ -1,6 +1,6 @@
-//! Loads against a server that fails at any request: it refuses, it loses the connection before it has
-//! done what was asked or behind it, or it says that somebody has ended what was through. What a load
-//! says of its outcome must be so, and the same command must make it good.
+//! Loads against a server that fails at any request: it refuses, it loses the connection before or after the
+//! request was executed, or it reports that somebody ended an executed statement. The reported outcome of a
+//! load must be true, and the same command must make it good.
 //!
 //! `INRUSH_MODEL_RUNS=5000` makes as many loads, `INRUSH_SEED` others.
 
@@ -27,16 +27,16 @@ const MORE_REQUESTS: usize = 3;
 /// A lock that did not come, a deadlock, a disk that is full, a server that is read-only, no right; a
 /// server that goes down, a connection and a statement that were killed.
 const REFUSALS: [u16; 8] = [1205, 1213, 1021, 1290, 1142, 1053, 1927, 1317];
-/// Of these, what is also said of a statement that was through.
+/// The errors among these that are also reported for an executed statement.
 const UNCLEAR: [u16; 3] = [1053, 1927, 1317];
 
 /// A way in.
 pub(crate) struct Way {
     path: LoadPath,
     mode: Mode,
-    /// What makes table `t`.
+    /// Statements that make table `t`.
     sql: &'static [&'static str],
-    /// Whether some rows are there before.
+    /// True if the table has rows before.
     has_rows: bool,
 }
 
@@ -57,7 +57,7 @@ pub(crate) const WAYS: [Way; 7] = [
     Way { path: LoadPath::Direct, mode: Mode::Insert, sql: PLAIN, has_rows: false },
 ];
 
-/// What became of a table, as the load told it.
+/// The outcome for a table, as the load reported it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Told {
     /// It is new.
@@ -86,7 +86,8 @@ pub(crate) fn told<T>(outcome: &Result<T, Error>) -> Told {
     }
 }
 
-/// Whether the server may say that of such a request: what touches no row waits for no lock of one.
+/// True if the server may report that for such a request: a request that touches no row waits for
+/// no row lock.
 fn is_possible(fate: Fate, request: &Request) -> bool {
     let touches_no_row = ["SET", "START", "SAVEPOINT", "RELEASE", "SHOW", "SELECT", "DO"];
     match fate {

@@ -59,7 +59,7 @@ impl Case {
     }
 }
 
-/// What a row says of its number.
+/// The number in a row.
 fn number(random: &mut Random, declaration: &str, row: usize) -> String {
     let unsigned = declaration.contains("UNSIGNED");
     let real = declaration.contains("DOUBLE") || declaration == "FLOAT";

@@ -50,7 +50,7 @@ fn options(server: &Server, db: &Db, path: LoadPath, text: &str) -> LoadOptions 
     options
 }
 
-/// What the server makes of the input, row after row.
+/// Loads the input by the server itself, row after row.
 fn oracle(db: &mut Db, server: &Server, text: &str, rule: OnDuplicate) {
     let file = server.file(db, "theirs", text);
     let load = |words: &str| format!("LOAD DATA INFILE '{}' {words}", file.display());
@@ -294,7 +294,7 @@ fn rows_that_refer_to_rows_before_them_go_in_after_them() {
     }
 }
 
-/// What a trigger makes of a key is not known here.
+/// Changes of a key by a trigger are unknown to a load.
 #[test]
 fn rows_whose_keys_a_trigger_changes_keep_their_order() {
     let Some(server) = Server::get() else { return };

@@ -140,7 +140,7 @@ fn options(server: &Server, db: &Db, file: &Path) -> LoadOptions {
     LoadOptions { path: LoadPath::Direct, ..server.options(db, "b", vec![file.to_owned()]) }
 }
 
-/// What both tables take afterwards.
+/// Changes made to both tables afterwards.
 fn change(db: &mut Db, shape: &Shape) {
     let columns = db.rows("SHOW COLUMNS FROM a");
     let (first, second) = (columns[0].text_lossy(0), columns[1].text_lossy(0));

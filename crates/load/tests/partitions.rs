@@ -148,7 +148,7 @@ const UNKNOWN: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// What a router of a table is made of.
+/// The parts of a table's router.
 struct Tried {
     lock: Lock,
     convert: ConvertOptions,

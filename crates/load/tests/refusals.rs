@@ -1,4 +1,4 @@
-//! What a load does not do yet is refused before anything is done, naming the feature.
+//! Unsupported loads are refused before anything is done, naming the feature.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -1,9 +1,9 @@
 //! Loads against a server in memory ([`testkit::stand_in`]), of which one request has a fate, or two
 //! have: each request of a load in turn, and each fate that can befall it.
 //!
-//! What a load says of its outcome must be so; the same command must make it good, and leave nothing.
-//! Rows are sent: building needs a real server, which exports the file of an empty table and judges the one
-//! that is built (`modelled`). Replays are in `crates/replay/src/tests/stand_in.rs`.
+//! The reported outcome of a load must be true; the same command must make it good, and leave nothing. Rows
+//! are sent: building needs a real server, which exports the file of an empty table and judges the built one
+//! (`modelled`). Replays are in `crates/replay/src/tests/stand_in.rs`.
 //!
 //! `INRUSH_STAND_IN_ROUNDS=n` goes through all n times, questions with all fates. `INRUSH_SEED` has other
 //! errors, other second fates. In reading order: `testkit`'s `faults` what befalls whom, `scene` a load and

@@ -13,7 +13,7 @@ const TABLES: [&str; 3] = ["a", "b", "c"];
 const ROWS: u64 = 50;
 /// Loads where nothing is said of it: some seconds of them.
 const RUNS: usize = 20;
-/// Of each fate at the requests that end the transaction, one run more.
+/// The statement that gets one run more for each fate, as it ends the transaction.
 const END: &str = "COMMIT";
 
 struct Scene {

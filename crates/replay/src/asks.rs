@@ -1,4 +1,4 @@
-//! What a statement asks about those before it, which the server answers for its own session only.
+//! Questions of a statement about those before it, which the server answers for its own session only.
 //!
 //! A replay asks the dump's session things of its own between two statements of the dump, and has rows
 //! put in by other sessions. So `ROW_COUNT()` and the like would be answered for something else, without
@@ -20,7 +20,7 @@ const COUNTERS: [&str; 2] = ["warning_count", "error_count"];
 const NUMBER: &str = "last_insert_id";
 const NUMBERS: [&str; 2] = [NUMBER, "identity"];
 
-/// What is asked.
+/// A question to the session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Asked {
     /// How the statement just before went.
@@ -30,13 +30,13 @@ pub(crate) enum Asked {
 }
 
 impl Asked {
-    /// Whether a text may ask something: by words, wherever they stand.
+    /// True if a text may ask something: by words, wherever they stand.
     pub(crate) fn may_be_by(text: &[u8]) -> bool {
         let words = COUNTS.iter().chain(&COUNTERS).chain(&NUMBERS).chain(&["diagnostics"]);
         words.into_iter().any(|word| has_word(text, word.as_bytes()))
     }
 
-    /// What a statement, or the rows of one, asks; None where that is neither.
+    /// The question of a statement, or of the rows of one; None if there is none.
     pub(crate) fn by(text: &[u8], syntax: Syntax) -> Option<Asked> {
         let words: Vec<Token<'_>> = Tokens::of_any_server(text, syntax).collect();
         let asked = |at| Asked::at(&words, at);
@@ -45,7 +45,7 @@ impl Asked {
         found.iter().copied().find(|one| *one == Asked::LastStatement).or(found.first().copied())
     }
 
-    /// What is asked by the word at `at` and those around it.
+    /// The question of the word at `at` and those around it.
     fn at(words: &[Token<'_>], at: usize) -> Option<Asked> {
         let name = words[at].name()?;
         let is = |known: &&str| name.eq_ignore_ascii_case(known.as_bytes());
@@ -64,14 +64,14 @@ impl Asked {
     }
 }
 
-/// Whether a word is `@@name` or `@@session.name`.
+/// True if a word is `@@name` or `@@session.name`.
 fn is_variable(words: &[Token<'_>], at: usize) -> bool {
     let sign = |back: usize, sign| at.checked_sub(back).is_some_and(|at| words[at].is_sign(sign));
     let is_plain = sign(1, b'@') && sign(2, b'@');
     is_plain || (sign(1, b'.') && sign(3, b'@') && sign(4, b'@'))
 }
 
-/// Whether the dump's session knows the number that the server gave last.
+/// Tracks if the dump's session knows the server's last generated number.
 #[derive(Debug, Default)]
 pub(crate) struct LastNumber {
     /// The table that rows went into since by another session, or before this replay.

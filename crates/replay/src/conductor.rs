@@ -51,7 +51,7 @@ use crate::table::{Created, Tables};
 pub(crate) struct Conductor<'scope, 'env> {
     shared: Shared<'env>,
     sessions: Sessions,
-    /// Whether the server keeps all names in lower case.
+    /// True if the server keeps all names in lower case.
     is_lower: bool,
     order: Order,
     tables: Tables,
@@ -60,13 +60,13 @@ pub(crate) struct Conductor<'scope, 'env> {
     filled: BTreeMap<TableName, Filled>,
     /// Session variables that the dump has set.
     set: BTreeSet<String>,
-    /// What the dump's session is set to, where that was asked since it was last changed.
+    /// State of the dump's session, if it was read since its last change.
     state: Option<Arc<SessionState>>,
-    /// What the dump's session has not committed.
+    /// Uncommitted work of the dump's session.
     transaction: Transaction,
-    /// Whether it knows the number that the server gave last.
+    /// Tracks if it knows the server's last generated number.
     last_number: LastNumber,
-    /// Whether the dump's session may have temporary tables.
+    /// True if the dump's session may have temporary tables.
     has_temporary: bool,
     /// Names of the functions that the server has stored, where that was asked since the dump may
     /// have made some.
@@ -80,7 +80,7 @@ pub(crate) struct Conductor<'scope, 'env> {
     dropped: Option<(TableName, Spot)>,
     /// Where those are that were held back for a CREATE.
     held: BTreeMap<TableName, Spot>,
-    /// What is done, for the same command after a crash.
+    /// The finished steps, for the same command after a crash.
     journal: Journal,
     /// Where the current statement is.
     spot: Spot,
@@ -316,7 +316,7 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
         }
     }
 
-    /// What a statement that failed means: the end, or under `--force` a line of the report.
+    /// Judges a failed statement: the end, or under `--force` a line of the report.
     fn judge(&mut self, place: Place, done: Result<(), Error>) -> Result<(), Error> {
         match done.map_err(|error| self.named(error)) {
             Err(error) if self.shared.options.force && error.is_passed_over() => {

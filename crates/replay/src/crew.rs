@@ -27,7 +27,7 @@ pub(crate) fn jobs_max(memory_bytes_max: u64) -> usize {
 
 /// A run that is in, or is not.
 pub(crate) struct Finished {
-    /// Of which table.
+    /// The table.
     pub(crate) table: TableName,
     /// Where it begins.
     pub(crate) place: Place,
@@ -49,17 +49,17 @@ impl<'scope, 'env> Crew<'scope, 'env> {
         Crew { scope, shared, busy: BTreeSet::new(), finished: channel() }
     }
 
-    /// Whether there is room for one more.
+    /// True if there is room for one more.
     pub(crate) fn has_room(&self) -> bool {
         self.busy.len() < self.shared.jobs_max
     }
 
-    /// Whether a table's rows are under way.
+    /// True if a table's rows are being loaded.
     pub(crate) fn is_busy(&self, table: &TableName) -> bool {
         self.busy.contains(table)
     }
 
-    /// Whether nothing is under way.
+    /// True if nothing is being loaded.
     pub(crate) fn is_idle(&self) -> bool {
         self.busy.is_empty()
     }

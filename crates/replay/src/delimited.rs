@@ -107,7 +107,7 @@ fn is_coded(rows: &TableRows) -> bool {
     rows.columns.iter().flatten().any(|column| column.coding != Coding::Plain)
 }
 
-/// What the engine is asked to do; or why it cannot do it as the dump's session would.
+/// Options for the engine; or the reason why it cannot load as the dump's session would.
 fn options(filling: &Filling<'_>, rows: &TableRows) -> Result<LoadOptions, String> {
     let mut options = rows::session_options(filling)?;
     if let Some(mode) = &rows.sql_mode {

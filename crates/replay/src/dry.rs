@@ -1,4 +1,4 @@
-//! What a replay would do: the dump read and judged, no server asked.
+//! A dry run: the dump is read and judged, no server is asked.
 
 use std::path::{Path, PathBuf};
 

@@ -35,10 +35,10 @@ use folder::Folder;
 pub struct Dump {
     /// Who wrote it.
     pub kind: Kind,
-    /// What to do, in this order.
+    /// Parts of the dump, in their order.
     pub parts: Vec<Part>,
-    /// What a reader of the report should know, a sentence each: that the dump is not complete, or
-    /// that something of it is not replayed.
+    /// Warnings for the report, a sentence each: that the dump is not complete, or that a part of
+    /// it is not replayed.
     pub warnings: Vec<String>,
 }
 
@@ -75,7 +75,7 @@ pub struct Part {
     /// The database that is the default when it begins, as the dump calls it; None leaves the
     /// session where it is.
     pub database: Option<Vec<u8>>,
-    /// What it is.
+    /// Its content.
     pub content: Content,
 }
 
@@ -110,7 +110,7 @@ impl Part {
     }
 }
 
-/// What a part is.
+/// The content of a part.
 #[derive(Clone, Debug)]
 pub enum Content {
     /// Statements, which may be many.
@@ -156,7 +156,7 @@ impl TableRows {
         bytes(&self.files)
     }
 
-    /// Whether files of the one may follow files of the other in one load.
+    /// True if files of the one may follow files of the other in one load.
     pub(crate) fn is_like(&self, other: &TableRows) -> bool {
         self.table == other.table
             && self.dialect == other.dialect
@@ -171,11 +171,11 @@ impl TableRows {
 pub struct FieldColumn {
     /// The column; a name that begins with `@` is none, and the field is left out.
     pub name: Vec<u8>,
-    /// What the file has instead of the value.
+    /// The coding of the value in the file.
     pub coding: Coding,
 }
 
-/// What a delimited file has instead of a value.
+/// The coding of a value in a delimited file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Coding {
     /// The value.
@@ -193,8 +193,8 @@ impl Dump {
         self.parts.iter().map(Part::bytes).sum()
     }
 
-    /// The dump at `path`: a folder is looked through, a file is one part. What `names` leaves out
-    /// is not among the parts of a folder, as far as the names of its files tell.
+    /// The dump at `path`: a folder is searched, a file is one part. Tables that `names` leaves out
+    /// are not among the parts of a folder, as far as the names of its files tell.
     ///
     /// Errors: a folder that cannot be read, that no tool known here wrote, or that lacks what a
     /// complete dump of its tool has and cannot be replayed without.

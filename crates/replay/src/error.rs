@@ -10,7 +10,7 @@ pub enum Error {
     At {
         /// Where it is.
         place: Box<Place>,
-        /// What happened there.
+        /// The cause.
         error: Box<Error>,
     },
     /// A load of rows.
@@ -59,7 +59,7 @@ impl Error {
         }
     }
 
-    /// Whether `--force` goes on behind it: the server refused a statement, and still answers.
+    /// True if `--force` goes on behind it: the server refused a statement, and still answers.
     pub(crate) fn is_passed_over(&self) -> bool {
         match self {
             Error::Server(server::Error::Statement { .. }) | Error::Refused(_) => true,

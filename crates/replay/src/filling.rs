@@ -12,23 +12,23 @@ use crate::progress::Watch;
 use crate::state::SessionState;
 use crate::under_way::UnderWay;
 
-/// What every way of sending rows works by.
+/// The parts that every method of sending rows needs.
 pub(crate) struct Filling<'a> {
     /// The server, the account.
     pub(crate) connect: &'a ConnectOptions,
-    /// What the whole replay is asked to do.
+    /// Options of the whole replay.
     pub(crate) options: &'a ReplayOptions,
-    /// What the dump's session was set to when it came to these rows.
+    /// State of the dump's session at these rows.
     pub(crate) state: &'a SessionState,
     /// The words before the rows.
     pub(crate) head: &'a InsertHead,
-    /// What the table is called in the end: for messages.
+    /// The table's final name: for messages.
     pub(crate) table: &'a TableName,
     /// Where rows go: the shadow of a table that the dump makes, or the table itself.
     pub(crate) into: &'a TableName,
-    /// Whether `into` is a shadow: nobody sees it, and rows of a run that fails may stay in it.
+    /// True if `into` is a staging table: nobody sees it, and rows of a failed run may stay in it.
     pub(crate) is_shadow: bool,
-    /// Whether `into` has no rows yet.
+    /// True if `into` has no rows yet.
     pub(crate) is_empty: bool,
     /// Where the dump has the rows.
     pub(crate) spot: Spot,
@@ -36,7 +36,7 @@ pub(crate) struct Filling<'a> {
     pub(crate) threads: usize,
     /// Memory that this run may use, in bytes.
     pub(crate) memory_bytes_max: u64,
-    /// Whoever wants to know how far it is.
+    /// The observer of the progress.
     pub(crate) watch: &'a Watch,
     /// Where it is told how far this run is, if it is one of the crew's.
     pub(crate) under_way: Option<&'a UnderWay>,
@@ -57,14 +57,14 @@ impl Filling<'_> {
     }
 }
 
-/// What became of a run.
+/// The result of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Sent {
     /// Rows that the server has now, as far as is known; of REPLACE and IGNORE those sent.
     pub(crate) rows: u64,
     /// How they went in: `direct`, `stream`, `insert`, `lanes` or `serial`.
     pub(crate) way: &'static str,
-    /// What else is to be said about it, a sentence each.
+    /// Notes, a sentence each.
     pub(crate) notes: Vec<String>,
 }
 
@@ -74,9 +74,9 @@ pub(crate) enum Stopped {
     /// This way is not for these rows, a sentence says why; the next one may be. A shadow may hold
     /// some of them now; a table that is no shadow is as it was.
     Unfit(String),
-    /// Rows ask the dump's own session, for its variables or what it did before: they are none for
-    /// another connection. The shadow is as the run found it. What was tried before, a sentence
-    /// each.
+    /// Rows ask the dump's own session, for its variables or its earlier statements: another
+    /// connection cannot load them. The staging table is as the run found it. Earlier attempts, a
+    /// sentence each.
     AsksSession(Vec<String>),
     /// Another lane stopped first; its reason is the one that counts.
     Abandoned,

@@ -1,4 +1,4 @@
-//! What of a dump is done, for the same command after a crash.
+//! The finished steps of a replay, for the same command after a crash.
 //!
 //! ```text
 //! {"dump": ..}                            which dump, into which server, how
@@ -40,9 +40,9 @@ use self::dump::Identity;
 use crate::error::Error;
 use crate::options::ReplayOptions;
 
-/// What a statement fails with that was done before: there is one of that name already, or none
-/// to drop any more; a key or constraint is there already, or gone.
-/// Source: MariaDB 10.11, sql/share/errmsg-utf8.txt.
+/// Errors of a statement that was done before: its object exists already, or there is none to drop
+/// any more; a key or constraint exists already, or is gone. Source: MariaDB 10.11,
+/// sql/share/errmsg-utf8.txt.
 const ER_DONE_BEFORE: [u16; 20] = [
     1007, 1008, 1050, 1051, 1060, 1061, 1068, 1091, 1125, 1133, 1304, 1305, 1359, 1360, 1396, 1537,
     1539, 1826, 4091, 4092,
@@ -70,7 +70,7 @@ pub(crate) struct Spot {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Line {
-    /// What is replayed, and how.
+    /// The dump and its options.
     Dump(Identity),
     /// A statement is about to run that is of no table, neither SET nor USE.
     Begin(Spot),
@@ -86,7 +86,7 @@ pub(crate) enum Line {
     Gone { database: String, table: String },
     /// The replay failed.
     Failed,
-    /// What a finished table was like then.
+    /// The state of a finished table then.
     Seen { database: String, table: String, mark: String },
     /// Another replay goes on.
     Resumed,
@@ -121,10 +121,10 @@ pub(crate) struct Journal {
     done: BTreeSet<Spot>,
     /// Begun, and not known to be done.
     begun: BTreeSet<Spot>,
-    /// Of these, rows for tables that had none.
+    /// The places among these with rows for tables that had none.
     fills: BTreeSet<Spot>,
     tables: BTreeMap<TableName, Vec<Finished>>,
-    /// Whether it ended by an error, and nobody has gone on since.
+    /// True if it ended by an error, and nobody has gone on since.
     has_failed: bool,
     /// How it left its tables then.
     seen: BTreeMap<TableName, String>,
@@ -169,17 +169,17 @@ impl Journal {
         Ok(journal)
     }
 
-    /// Whether a statement was done that is of no table, neither SET nor USE.
+    /// True if a statement without a table, neither SET nor USE, was done.
     pub(crate) fn is_done(&self, spot: Spot) -> bool {
         self.done.contains(&spot)
     }
 
-    /// Whether a statement was begun, and may have been done.
+    /// True if a statement was begun, and may have been done.
     pub(crate) fn is_unclear(&self, spot: Spot) -> bool {
         self.begun.contains(&spot)
     }
 
-    /// Whether a statement of a table, its DROP and CREATE included, is of one that is finished.
+    /// True if a statement of a table, its DROP and CREATE included, belongs to a finished table.
     pub(crate) fn is_table_done(&self, name: &TableName, spot: Spot) -> bool {
         let of = |table: &Finished| table.from <= spot && spot <= table.to;
         self.tables.get(name).is_some_and(|finished| finished.iter().any(of))
@@ -190,8 +190,8 @@ impl Journal {
         self.tables.iter().map(|(name, all)| (name, all.iter().map(|table| table.rows).sum()))
     }
 
-    /// Whether a statement was begun whose rows were to be the first of their table: rows that are
-    /// there now are all of them, since they go in all or none.
+    /// True if a statement was begun whose rows were to be the first of their table: rows in the
+    /// table are all of them, since they are loaded all or none.
     pub(crate) fn may_have_filled(&self, spot: Spot) -> bool {
         self.fills.contains(&spot)
     }
@@ -274,7 +274,7 @@ impl Journal {
     }
 }
 
-/// Whether a statement that may have been done before failed for just that.
+/// True if a statement that may have been done before failed for just that.
 pub(crate) fn was_done_before(error: &server::Error) -> bool {
     error.errno().is_some_and(|errno| ER_DONE_BEFORE.contains(&errno))
 }

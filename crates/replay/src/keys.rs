@@ -1,10 +1,9 @@
 //! Foreign keys, added when the rows of the tables they concern are in.
 //!
-//! InnoDB checks a foreign key row by row, and a table that has one, or that others refer to, cannot
-//! have another put in its place. So tables are made and filled without, and get theirs when they
-//! have their names. Cycles are no matter then, nor in which order the tables were filled. What is
-//! added under `foreign_key_checks=0`, as nearly every dump means it, reads no rows and may refer
-//! to a table that is not there.
+//! InnoDB checks a foreign key row by row, and a table that has one, or that others refer to, cannot have
+//! another put in its place. So tables are made and filled without, and get theirs when they have their
+//! names. Then neither cycles nor the order of filling matter. Keys added under `foreign_key_checks=0`, as
+//! nearly every dump means it, read no rows and may refer to a missing table.
 
 use schema::TableName;
 use server::version::Flavor;
@@ -39,8 +38,9 @@ pub(crate) fn add_all(
     format!("ALTER TABLE {} {}", table.quoted(), adds.join(", "))
 }
 
-/// What follows the table that a foreign key refers to, without RESTRICT and SET DEFAULT: CREATE TABLE
-/// takes these for nothing said, and ALTER TABLE for NO ACTION, which SHOW CREATE TABLE then shows.
+/// The text after the table that a foreign key refers to, without RESTRICT and SET DEFAULT: CREATE
+/// TABLE ignores these, and ALTER TABLE takes them for NO ACTION, which SHOW CREATE TABLE then
+/// shows.
 ///
 /// Source: MariaDB 10.11, storage/innobase/handler/handler0alter.cc,
 /// `innobase_set_foreign_key_option`; tried on 10.11.19.

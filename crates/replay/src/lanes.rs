@@ -7,13 +7,12 @@
 //!
 //! The lanes are those of [`send::lanes`], with its controller; what they send is the dump's own.
 //!
-//! Chunks overtake each other, so this is for rows to which their order means nothing: literals, into
-//! a table of InnoDB with a primary key, with no value that the server counts. REPLACE and IGNORE are
-//! so as long as no two rows share a key, which the counts of the server tell. Rows of a table without
-//! a primary key stay in their order and go over one connection. Those that go into a table that
-//! others see stay or go together: by one transaction, or by one of each connection, which are
-//! prepared before the first is committed. What is not so is [`Stopped::Unfit`], and for
-//! [`crate::serial`], which plays the statements as they stand.
+//! Chunks overtake each other, so this is for rows to which their order means nothing: literals, into a table
+//! of InnoDB with a primary key, with no value that the server counts. REPLACE and IGNORE are so as long as
+//! no two rows share a key, which the counts of the server tell. Rows of a table without a primary key stay
+//! in their order and go over one connection. Those that go into a table that others see stay or go together:
+//! by one transaction, or by one of each connection, which are prepared before the first is committed. Other
+//! rows are [`Stopped::Unfit`], and for [`crate::serial`], which plays the statements as they stand.
 //!
 //! In reading order: `tuples` the rows of a chunk, `gate` what may be done with them, `feed` the
 //! chunks, `lane` a connection at work, `together` transactions of several.
@@ -117,7 +116,7 @@ pub(crate) fn taken(done: &Done, verb: Verb, rows: u64) -> u64 {
     }
 }
 
-/// What the summary says of rows, if there is one.
+/// The number of rows in the summary, if there is one.
 pub(crate) fn said(done: &Done) -> Option<u64> {
     done.info.strip_prefix("Records: ")?.split(' ').next()?.parse().ok()
 }
@@ -223,7 +222,7 @@ fn limits(
     })
 }
 
-/// What is to be said about a run.
+/// The notes about a run.
 fn notes(session: &mut Session, gate: &Gate, is_several: bool) -> Result<Vec<String>, Error> {
     let mut notes = Vec::new();
     if gate.rules.counted.is_some() && is_several {

@@ -24,12 +24,12 @@ pub struct Names {
 struct Pattern {
     database: Option<Vec<u8>>,
     table: Vec<u8>,
-    /// Whether anything was what it says, in this copy or another.
+    /// True if it has matched anything, in this copy or another.
     has_matched: Arc<AtomicBool>,
 }
 
 impl Names {
-    /// What the options ask for.
+    /// The names selected by the options.
     ///
     /// Errors: a pattern without a table's name.
     pub fn new(options: &ReplayOptions) -> Result<Names, Error> {
@@ -43,13 +43,13 @@ impl Names {
         })
     }
 
-    /// Whether routines and events are taken, which are of no table: where only tables are asked for,
-    /// nobody asked for them. `--exclude` leaves out what it names.
+    /// True if routines and events, which have no table, are replayed: not if only tables are
+    /// selected. `--exclude` leaves out those that it names.
     pub(crate) fn takes_routines(&self) -> bool {
         self.tables.is_empty()
     }
 
-    /// Whether table (or view) `name` is replayed, which the dump has in `database`.
+    /// True if table (or view) `name`, which the dump has in `database`, is replayed.
     pub fn takes(&self, database: Option<&[u8]>, name: &[u8]) -> bool {
         // Each is asked, for what is said of those that match nothing.
         let is_in = |patterns: &[Pattern]| {
@@ -86,7 +86,7 @@ impl Names {
     }
 
     /// The text of a statement with the database of `--into` in place of `databases`, those of the
-    /// dump, wherever they qualify a name. What stands in strings and comments stays.
+    /// dump, wherever they qualify a name. Strings and comments stay.
     pub fn text<'a>(&self, text: &'a [u8], databases: &[Vec<u8>]) -> Cow<'a, [u8]> {
         match &self.into {
             Some(into) => qualified::rewrite(text, databases, into),
@@ -132,7 +132,7 @@ impl Pattern {
     }
 }
 
-/// Whether `name` is what `pattern` says. Goes back to the last `*` only.
+/// True if `name` matches `pattern`. Goes back to the last `*` only.
 fn is_match(pattern: &[u8], name: &[u8]) -> bool {
     let (mut at, mut place) = (0, 0);
     let mut star: Option<(usize, usize)> = None;

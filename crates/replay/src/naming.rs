@@ -11,7 +11,7 @@ pub(crate) struct Naming<'a> {
     pub(crate) own: &'a mut Session,
     /// The character set of the dump's text.
     pub(crate) charset: &'a str,
-    /// Whether the server keeps all names in lower case: two spellings are one table then.
+    /// True if the server keeps all names in lower case: two spellings are one table then.
     pub(crate) is_lower: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What a replay is asked to do.
+//! Options of a replay.
 
 use std::path::PathBuf;
 
@@ -35,13 +35,13 @@ pub struct ReplayOptions {
     /// A run of INSERTs of at most so many bytes goes in at once, over the dump's own session: more
     /// hands would cost more than they do. Default [`SMALL_BYTES_MAX`].
     pub small_bytes_max: usize,
-    /// Whether all tables take their places in one step at the end.
+    /// True if all tables take their places in one step at the end.
     pub atomic: bool,
-    /// Whether to go on after statements that fail.
+    /// True to go on after statements that fail.
     pub force: bool,
-    /// Whether a dump that was cut between two statements is what is wanted.
+    /// True if a dump that was cut between two statements is acceptable.
     pub partial: bool,
-    /// Whether to begin anew where an earlier replay of the same dump could be gone on with.
+    /// True to begin anew instead of going on with an earlier replay of the same dump.
     pub fresh: bool,
     /// Connections for rows as statements. Default: twice as many as cores, at most 16.
     pub connections: Option<usize>,
@@ -55,10 +55,10 @@ pub struct ReplayOptions {
     pub state_dir: PathBuf,
     /// Seconds to wait for others who hold a table. Default 60.
     pub lock_wait_seconds: u32,
-    /// Whether variables of the server are set for the replay, and put back behind it, and what may be given
-    /// up meanwhile. Default: none is set.
+    /// The safety that may be given up for server variables, which are set for the replay and
+    /// restored behind it. Default: none is set.
     pub tune: Option<tune::Class>,
-    /// Whoever wants the replay to end early says so here.
+    /// The signal that ends the replay early.
     pub interrupt: Interrupt,
 }
 

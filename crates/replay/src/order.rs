@@ -18,7 +18,7 @@ use sql::{InsertHead, ObjectName, StatementKind};
 use crate::error::Error;
 use crate::names::Names;
 
-/// What is to be done with a statement.
+/// The treatment of a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     /// To run at once: it cannot tell whether tables are finished.
@@ -47,7 +47,7 @@ pub(crate) enum Step {
     LeftOut,
 }
 
-/// What the dump said so far of databases.
+/// The dump's databases so far.
 #[derive(Debug)]
 pub(crate) struct Order {
     names: Names,
@@ -73,7 +73,7 @@ impl Order {
         Order { names, databases, database, is_left_out: false, made: BTreeMap::new() }
     }
 
-    /// What is filtered, and where everything goes.
+    /// The selected names, and the target database.
     pub(crate) fn names(&self) -> &Names {
         &self.names
     }
@@ -99,7 +99,7 @@ impl Order {
         self.databases.insert(database.to_vec());
     }
 
-    /// What is to be done with a statement, of which those before are done or under way.
+    /// The treatment of a statement, when those before it are done or under way.
     ///
     /// Errors: a name that cannot be read, a table without a database.
     pub(crate) fn step(
@@ -220,7 +220,7 @@ impl Order {
     }
 }
 
-/// Whether a statement holds a word, wherever that is: also in a string or a comment.
+/// True if a statement holds a word anywhere: also in a string or a comment.
 pub(crate) fn has_word(text: &[u8], word: &[u8]) -> bool {
     let is_letter = |byte: Option<&u8>| {
         byte.is_some_and(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'$' | 0x80..))

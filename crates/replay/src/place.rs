@@ -25,7 +25,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// Of a statement in `file`, which begins as `text`.
+    /// The place of a statement in `file`, which begins as `text`.
     pub(crate) fn of(file: &Path, statement: &Statement, text: &[u8]) -> Place {
         let (offset, line) = (statement.offset, statement.line);
         Place { file: file.to_owned(), offset, line, head: head(text) }

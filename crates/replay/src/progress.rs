@@ -1,4 +1,4 @@
-//! What is told while a replay runs.
+//! Progress of a replay.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -12,11 +12,11 @@ use crate::under_way::UnderWay;
 /// How far a replay is, at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Snapshot {
-    /// What it is at: a table, or the head of a statement.
+    /// Current work: a table, or the head of a statement.
     pub doing: String,
     /// Bytes of the dump's files that are read, compressed if they are.
     pub read_bytes: u64,
-    /// Of so many, where that is known.
+    /// Total bytes, if known.
     pub total_bytes: Option<u64>,
     /// Rows that are in.
     pub rows: u64,
@@ -47,7 +47,7 @@ const INTERVAL: Duration = Duration::from_millis(200);
 /// How a replay begins says nothing of how long it takes.
 const FIRST_MOMENT: Duration = Duration::from_secs(1);
 
-/// What those who work count; [`Watch::tell`] tells it on.
+/// Counters of the workers; [`Watch::tell`] passes them on.
 #[derive(Debug)]
 pub(crate) struct Watch {
     started: Instant,
@@ -143,7 +143,7 @@ impl Watch {
         self.total_bytes.store(bytes, Ordering::Relaxed);
     }
 
-    /// What the dump is at.
+    /// Sets the current work.
     pub(crate) fn set_doing(&self, what: &str) {
         what.clone_into(&mut self.words().doing);
     }

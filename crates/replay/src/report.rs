@@ -1,4 +1,4 @@
-//! What a replay did.
+//! The report of a replay.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -37,7 +37,7 @@ pub struct Failed {
     pub line: u64,
     /// How it begins.
     pub statement: String,
-    /// What the server said.
+    /// The server's message.
     pub error: String,
 }
 
@@ -46,7 +46,7 @@ pub struct Failed {
 pub struct Report {
     /// The dump as it was named.
     pub dump: String,
-    /// Whether nothing was done.
+    /// True if nothing was done.
     pub dry_run: bool,
     /// Version of the server; empty if none was asked.
     pub server: String,
@@ -77,9 +77,9 @@ pub struct Report {
     pub tables_before: Vec<String>,
     /// Statements that failed, with `--force`.
     pub failed: Vec<Failed>,
-    /// What may be missing of what was meant, a sentence each.
+    /// Possible omissions, a sentence each.
     pub warnings: Vec<String>,
-    /// What the user should know, a sentence each.
+    /// Notes for the user, a sentence each.
     pub notes: Vec<String>,
     /// With `dry_run`: what would be done, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -124,7 +124,7 @@ impl fmt::Display for Failed {
 }
 
 impl Report {
-    /// What is said of several tables is said once.
+    /// Notes that are equal for several tables are given once.
     pub(crate) fn share_notes(&mut self) {
         let all: Vec<String> = self.tables.iter().flat_map(|table| table.notes.clone()).collect();
         for note in &all {

@@ -29,13 +29,13 @@ use crate::{delimited, dry, lanes, rows, serial};
 
 /// Rows and where they go.
 pub(crate) struct Job {
-    /// What the table is called in the end.
+    /// The table's final name.
     pub(crate) table: TableName,
     /// The shadow that rows go to; None: the table itself.
     pub(crate) shadow: Option<Shadow>,
-    /// Whether no rows are in there yet.
+    /// True if it has no rows yet.
     pub(crate) is_empty: bool,
-    /// What the dump's session is set to.
+    /// State of the dump's session.
     pub(crate) state: Arc<SessionState>,
     /// Where the dump has them.
     pub(crate) spot: Spot,
@@ -61,7 +61,7 @@ impl Input {
     }
 }
 
-/// What runs share.
+/// State shared by runs.
 #[derive(Clone, Copy)]
 pub(crate) struct Shared<'a> {
     pub(crate) connect: &'a ConnectOptions,
@@ -159,8 +159,8 @@ fn runs(
     })
 }
 
-/// Whether lanes that begin with a run also end with it: plain rows, none of which takes the place
-/// of another.
+/// True if connections that begin with a run also end with it: plain rows, none of which takes the
+/// place of another.
 fn is_lanes_to_the_end(filling: &Filling<'_>, run: RowRun) -> bool {
     filling.head.verb == Verb::Insert && matches!(dry::count(run), Ok(Some(_)))
 }

@@ -30,7 +30,8 @@ pub(crate) fn load(filling: &Filling<'_>, run: impl Source + 'static) -> Result<
     counted.end(loaded, filling.is_shadow)
 }
 
-/// What the engine is asked to do with INSERTs; or why it cannot do it as the dump's session would.
+/// Options for the engine to load INSERTs; or the reason why it cannot load as the dump's session
+/// would.
 fn options(filling: &Filling<'_>) -> Result<LoadOptions, String> {
     let mut options = session_options(filling)?;
     options.input.columns = columns(filling.head)?;
@@ -43,7 +44,7 @@ fn options(filling: &Filling<'_>) -> Result<LoadOptions, String> {
     Ok(options)
 }
 
-/// What of that is the dump's session's and the whole replay's.
+/// The part of these options that the dump's session and the whole replay determine.
 pub(crate) fn session_options(filling: &Filling<'_>) -> Result<LoadOptions, String> {
     // Whether others' tables are empty, the engine sees for itself.
     if filling.is_shadow && !filling.is_empty {
@@ -75,7 +76,7 @@ pub(crate) fn session_options(filling: &Filling<'_>) -> Result<LoadOptions, Stri
     Ok(options)
 }
 
-/// What of a session's state changes rows in ways that the engine does not know.
+/// The part of a session's state that changes rows in ways that the engine does not know.
 fn refusal(state: &SessionState) -> Option<String> {
     let is_other = |name: &str, plain: &str| state.get(name).is_some_and(|value| value != plain);
     let (client, connection) = (state.charset(), state.get("character_set_connection"));
@@ -110,7 +111,7 @@ fn columns(head: &InsertHead) -> Result<Option<Vec<String>>, String> {
     names.iter().map(text).collect::<Result<_, _>>().map(Some)
 }
 
-/// Whether another way may do what this one did not.
+/// True if another method may load the rows that this one did not.
 fn stopped(error: load::Error, is_shadow: bool) -> Stopped {
     use load::Error as E;
     use server::Error as S;
@@ -137,7 +138,7 @@ fn stopped(error: load::Error, is_shadow: bool) -> Stopped {
     }
 }
 
-/// What failed, without what is said of the step that it failed in.
+/// The cause, without its step.
 fn innermost(mut error: &load::Error) -> &load::Error {
     while let load::Error::Step { error: inner, .. } = error {
         error = inner;
@@ -160,7 +161,7 @@ impl<'a> Counted<'a> {
         Counted { watch, under_way, rows: AtomicU64::new(0) }
     }
 
-    /// What became of the run that was counted.
+    /// The result of the run that was counted.
     pub(crate) fn end(
         &self,
         loaded: Result<load::Report, load::Error>,

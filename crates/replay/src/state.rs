@@ -1,4 +1,4 @@
-//! What the dump's session is set to, for every other connection.
+//! State of the dump's session, for every other connection.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -114,19 +114,19 @@ impl SessionState {
         session.set(&all)
     }
 
-    /// What the dump has set of what is written of statements, for every connection.
+    /// Variables that the dump has set for the text of statements, for every connection.
     pub(crate) fn written(&self) -> Vec<(String, String)> {
         let set = self.variables.iter().filter(|(name, _)| SessionState::is_written(name));
         set.map(|(name, value)| (name.clone(), value.as_deref().unwrap_or(NULL).to_owned()))
             .collect()
     }
 
-    /// Whether a variable is one of [`SessionState::written`].
+    /// True if a variable is one of [`SessionState::written`].
     pub(crate) fn is_written(name: &str) -> bool {
         WRITTEN.contains(&name)
     }
 
-    /// Whether the dump has said something of the next statement of its session alone.
+    /// True if the dump has set something for the next statement of its session alone.
     pub(crate) fn is_of_next(&self) -> bool {
         NEXT.iter().any(|(name, plain)| self.get(name).is_some_and(|value| value != *plain))
     }
@@ -136,7 +136,7 @@ impl SessionState {
         self.variables.get(variable)?.as_deref()
     }
 
-    /// Whether a variable is on.
+    /// True if a variable is on.
     pub(crate) fn is_on(&self, variable: &str) -> bool {
         matches!(self.get(variable), Some("1" | "ON"))
     }
@@ -160,7 +160,7 @@ impl SessionState {
         }
     }
 
-    /// Whether a flag of `sql_mode` is set.
+    /// True if a flag of `sql_mode` is set.
     pub(crate) fn has_mode(&self, flag: &str) -> bool {
         self.sql_mode().split(',').any(|set| set.eq_ignore_ascii_case(flag))
     }

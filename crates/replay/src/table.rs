@@ -11,9 +11,9 @@
 //! may go in while the dump makes the next. `--atomic` keeps all shadows until [`Tables::finish`],
 //! whose one RENAME publishes them.
 //!
-//! What cannot be done so is left to the dump's own statements, in their order: [`Created::AsItIs`].
-//! Names of shadows and of tables aside follow from the name of their table, so what a killed replay
-//! left is found by the next ([`leftovers`]).
+//! Tables that cannot be staged are left to the dump's own statements, in their order: [`Created::AsItIs`].
+//! Names of staging tables and of renamed tables follow from the name of their table, so the next replay
+//! finds leftovers of a killed one ([`leftovers`]).
 
 mod alter;
 mod leftovers;
@@ -48,7 +48,7 @@ const MERGES: [&str; 2] = ["merge", "mrg_myisam"];
 /// until the server notices.
 const BUSY_WAIT: Duration = Duration::from_secs(5);
 
-/// What became of a CREATE TABLE.
+/// The result of a CREATE TABLE.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Created {
     /// Rows go into [`Tables::shadow`].
@@ -61,7 +61,7 @@ pub(crate) enum Created {
     Exists,
 }
 
-/// What has a name on the server.
+/// The kind of object that has a name on the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Nothing,
@@ -75,13 +75,13 @@ enum Kind {
 struct Entry {
     shadow: Shadow,
     keys: Vec<ForeignKey>,
-    /// Whether some of them came by an ALTER TABLE, and whether `--atomic` has them checked.
+    /// Foreign keys that came by an ALTER TABLE, and if `--atomic` has them checked.
     late: Late,
-    /// Whether the dump drops the table that has the name now.
+    /// True if the dump drops the table that has the name now.
     replaces: bool,
 }
 
-/// What is special about the foreign keys of a table that is not published.
+/// Special foreign keys of a table that is not published.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Late {
     /// An ALTER TABLE of the dump adds some.
@@ -103,7 +103,7 @@ pub(crate) struct Tables {
     bare: Vec<(TableName, Vec<ForeignKey>)>,
     /// Databases that were looked through for what a killed replay left.
     cleaned: BTreeSet<String>,
-    /// Whether names of tables have no case on this server; None before it was asked.
+    /// True if names of tables have no case on this server; None before it was asked.
     caseless: Option<bool>,
 }
 
@@ -254,7 +254,7 @@ impl Tables {
         }
     }
 
-    /// Whether a row that is deleted, or changed, may change others by a foreign key.
+    /// True if a row that is deleted, or changed, may change others by a foreign key.
     pub(crate) fn have_checked_keys(&self) -> bool {
         self.entries.values().any(|entry| entry.late.checked)
     }
@@ -464,7 +464,7 @@ struct Reading {
     syntax: Syntax,
     comments: Comments,
     is_utf8: bool,
-    /// Whether a byte of a character can look like a quote.
+    /// True if a byte of a character can look like a quote.
     has_odd_bytes: bool,
     is_checking: bool,
 }
@@ -490,7 +490,7 @@ impl Reading {
         })
     }
 
-    /// What keeps a table from being made under another name.
+    /// The reason why a table cannot be made under another name.
     fn against(&self, create: &CreateTable, name: &TableName) -> Option<&'static str> {
         let is_known = |engine: &String| ENGINES.contains(&engine.as_str());
         if !self.is_utf8 && !create.keys.iter().all(ForeignKey::is_ascii) {
@@ -565,7 +565,7 @@ fn is_checking(dump: &mut Session) -> server::Result<bool> {
     Ok(dump.query_text("SELECT @@SESSION.foreign_key_checks")?.as_deref() != Some("0"))
 }
 
-/// What has this name.
+/// The object that has this name.
 fn kind(own: &mut Session, name: &TableName, caseless: bool) -> server::Result<Kind> {
     // information_schema compares without case, whatever the server does.
     let rows = own.query(&format!(
@@ -584,7 +584,7 @@ fn kind(own: &mut Session, name: &TableName, caseless: bool) -> server::Result<K
     Ok(Kind::Nothing)
 }
 
-/// Whether a table has foreign keys of its own.
+/// True if a table has foreign keys of its own.
 fn has_keys(own: &mut Session, name: &TableName) -> server::Result<bool> {
     let sql = format!(
         "SELECT 1 FROM information_schema.TABLE_CONSTRAINTS WHERE CONSTRAINT_TYPE='FOREIGN KEY' \

@@ -20,7 +20,7 @@ const MORE_REQUESTS: usize = 5;
 const PACKETS: usize = 6;
 const TABLES: [&str; 4] = ["a", "b", "c", "e"];
 
-/// What is there before: `a` and `b` are made again by the dump, `e` is none of its tables.
+/// Tables before the replay: `a` and `b` are made again by the dump, `e` is none of its tables.
 const BEFORE: &str = "CREATE TABLE a (id INT PRIMARY KEY, old INT) ENGINE=InnoDB;\
      CREATE TABLE b (id INT PRIMARY KEY, a INT, CONSTRAINT f FOREIGN KEY (a) REFERENCES a (id)) ENGINE=InnoDB;\
      CREATE TABLE e (id INT PRIMARY KEY) ENGINE=InnoDB;\
@@ -45,9 +45,9 @@ const MORE: &str = "INSERT INTO e VALUES (1),(2),(3);\n";
 /// A lock that did not come, a deadlock, a disk that is full, a server that is read-only; one that
 /// goes down, a connection and a statement that were killed.
 const REFUSALS: [u16; 7] = [1205, 1213, 1021, 1290, 1053, 1927, 1317];
-/// Of these, what is also said of a statement that was through.
+/// The errors among these that are also reported for an executed statement.
 const UNCLEAR: [u16; 3] = [1053, 1927, 1317];
-/// What a statement that touches no row begins with: it waits for no lock of one.
+/// First words of statements that touch no row: they wait for no row lock.
 const WITHOUT_ROWS: [&str; 8] = ["SET", "START", "XA", "USE", "SHOW", "SELECT", "DO", "CREATE"];
 
 struct Scene {

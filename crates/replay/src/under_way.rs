@@ -4,8 +4,8 @@
 //! bytes of the dump that are left, at the pace so far + what the runs under way take behind their last row
 //! ```
 //!
-//! Indexes, the check and the import come behind a run's last row. Of files the load engine knows how
-//! long they take; of the rest it is taken to be as many times the reading as with the runs before.
+//! Indexes, the check and the import come behind a run's last row. The load engine knows how long files take;
+//! the rest is estimated as the same multiple of the reading as in the runs before.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -29,7 +29,7 @@ struct State {
     read: u64,
     /// When its rows began to be read, and when the last one was.
     rows: (Option<Instant>, Option<Instant>),
-    /// What the load engine says, and when.
+    /// The load engine's estimate, and its time.
     told: Option<(f64, Instant)>,
 }
 

@@ -18,7 +18,7 @@ pub enum DefaultValue {
 }
 
 impl DefaultValue {
-    /// Whether it is the same value for every row, and known here.
+    /// True if it is the same value for every row, and known here.
     pub fn is_value(&self) -> bool {
         !matches!(self, DefaultValue::None | DefaultValue::Expression(_))
     }
@@ -50,7 +50,7 @@ pub enum Storage {
     /// Text in a character set that is not known here, by its name. The type is
     /// [`SqlType::Opaque`].
     UnknownCharset(String),
-    /// Of a type that is not known here; the declaration. The type is [`SqlType::Opaque`].
+    /// A column of an unknown type; the declaration. The type is [`SqlType::Opaque`].
     UnknownType(String),
 }
 
@@ -61,18 +61,18 @@ pub struct Column {
     pub name: String,
     /// Its type.
     pub sql_type: SqlType,
-    /// Whether NULL is allowed.
+    /// True if NULL is allowed.
     pub nullable: bool,
-    /// Whether it is the AUTO_INCREMENT column.
+    /// True for the AUTO_INCREMENT column.
     pub auto_increment: bool,
-    /// What a row gets that does not name it.
+    /// The value of a row that does not name it.
     pub default: DefaultValue,
-    /// What a DEFAULT of FLOAT is, where the server words it in fewer digits than it has: a copy
-    /// that the server makes of the table has another.
+    /// The text of a FLOAT's DEFAULT, if the server shows fewer digits than it has: a copy that the
+    /// server makes of the table has another value.
     pub rounded_default: Option<String>,
     /// INVISIBLE: a load without a column list leaves it out.
     pub is_invisible: bool,
-    /// Whether its values are the server's, and how.
+    /// The way in which the server makes its values, if it does.
     pub generated: Option<Generated>,
     /// How its values are kept.
     pub storage: Storage,

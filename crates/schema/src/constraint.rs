@@ -1,4 +1,4 @@
-//! What a table's rows have to do with others, and what is done or asked when they change.
+//! Relations of a table's rows to others, and the checks and triggers of their changes.
 
 use std::fmt;
 
@@ -48,7 +48,7 @@ pub struct Reference {
     pub parent: TableName,
     /// The columns there, as many.
     pub parent_columns: Vec<String>,
-    /// What becomes of a row with that which it refers to: `ON DELETE CASCADE`; empty where that
+    /// The fate of a row together with the one it refers to: `ON DELETE CASCADE`; empty if that
     /// stays as long as it is referred to.
     pub rules: String,
 }

@@ -9,7 +9,7 @@ pub enum Engine {
     InnoDb,
     /// MyRocks.
     RocksDb,
-    /// Of Percona, gone since.
+    /// TokuDB, of Percona, gone since.
     TokuDb,
     /// Without transactions.
     MyIsam,

@@ -1,4 +1,4 @@
-//! What is out of the ordinary about a table, for the paths that take rows to it to judge.
+//! Unusual features of a table, for the paths that take rows to it to judge.
 
 use std::fmt;
 
@@ -36,7 +36,7 @@ pub enum Feature {
     Sequence,
     /// Rows that are gone are kept.
     SystemVersioning,
-    /// Of a kind that is not known here.
+    /// A table of an unknown kind.
     TableType(String),
     /// Another engine than InnoDB.
     Engine(Engine),
@@ -123,7 +123,7 @@ impl Feature {
         }
     }
 
-    /// What was seen of it.
+    /// The detail that was found.
     fn detail(&self) -> String {
         match self {
             Feature::GeneratedColumn(column) => column.clone(),

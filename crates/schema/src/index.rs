@@ -5,7 +5,7 @@
 pub struct Index {
     /// `PRIMARY` or its name.
     pub name: String,
-    /// Whether equal keys are refused.
+    /// True if equal keys are refused.
     pub unique: bool,
     /// How it is organised.
     pub kind: IndexKind,
@@ -24,7 +24,7 @@ pub enum IndexKind {
     FullText,
     /// By shapes in a plane.
     Spatial,
-    /// By hashes of keys. Of InnoDB: a UNIQUE over columns too long for an ordered index.
+    /// Hashes of keys. In InnoDB: a UNIQUE over columns too long for an ordered index.
     Hash,
     /// By nearness of vectors.
     Vector,
@@ -53,6 +53,6 @@ pub struct IndexColumn {
     pub name: String,
     /// Characters (bytes for binary types) of a prefix key.
     pub prefix: Option<u32>,
-    /// Whether larger values come first.
+    /// True if larger values come first.
     pub descending: bool,
 }

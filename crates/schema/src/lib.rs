@@ -1,4 +1,4 @@
-//! What a table is: facts, as a server tells them, without asking one.
+//! Facts about a table, as a server tells them, without asking one.
 //!
 //! ```text
 //! Table -> columns, indexes, foreign keys, triggers, checks ..   what there is

@@ -5,15 +5,15 @@
 pub struct Partitioning {
     /// By what; None where the definition does not say it as expected.
     pub method: Option<PartitionMethod>,
-    /// Whether it is by values of columns: RANGE COLUMNS, LIST COLUMNS.
+    /// True for partitions by values of columns: RANGE COLUMNS, LIST COLUMNS.
     pub by_columns: bool,
-    /// Whether hashes go by powers of two: LINEAR.
+    /// True if hashes go by powers of two: LINEAR.
     pub is_linear: bool,
     /// The expression, or the names of columns; none for KEY by the primary key.
     pub expression: String,
     /// The partitions in their order.
     pub partitions: Vec<Partition>,
-    /// What of it makes every partition's rows go elsewhere than method and expression say.
+    /// The feature that makes every partition's rows go elsewhere than method and expression tell.
     pub oddity: Option<String>,
 }
 
@@ -65,7 +65,7 @@ impl Partitioning {
         }
     }
 
-    /// What of it no files are built for.
+    /// The feature for which no files are built.
     pub fn unfit(&self) -> Option<&str> {
         match self.method {
             None => Some("by what is not known here"),

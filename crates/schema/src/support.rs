@@ -5,14 +5,14 @@
 use crate::feature::Feature;
 use crate::table::Table;
 
-/// What a feature of a table means for those who take rows to it or from it.
+/// The meaning of a table's feature for those who take rows to it or from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Support {
     /// True if a tablespace with it is built.
     pub is_built: bool,
     /// True if its rows are read from the tablespace.
     pub is_read: bool,
-    /// What it means for a staging table, and for rows sent to either.
+    /// Its meaning for a staging table, and for rows sent to either.
     pub staged: Staged,
     /// True if the server adds to rows, in the order in which they come.
     pub adds_by_order: bool,
@@ -20,7 +20,7 @@ pub struct Support {
     pub fills_in: bool,
 }
 
-/// What a feature of a table means for a staging table that takes its place.
+/// The meaning of a table's feature for a staging table that takes its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Staged {
     /// The server takes rows, and its copy of the table is like it.
@@ -49,7 +49,7 @@ const SENT: Support = Support { is_built: false, is_read: false, ..PLAIN };
 const NOT_BUILT: Support = Support { is_built: false, ..PLAIN };
 
 impl Feature {
-    /// What the feature means.
+    /// The meaning of the feature.
     pub fn support(&self) -> Support {
         use Feature::*;
         match self {
@@ -84,7 +84,7 @@ impl Feature {
 }
 
 impl Table {
-    /// What keeps a tablespace of the table from being built, in the order in which it is told.
+    /// The features for which a tablespace of the table cannot be built, in the order of reports.
     pub fn not_built(&self) -> Vec<Feature> {
         self.features().into_iter().filter(|feature| !feature.support().is_built).collect()
     }

@@ -7,7 +7,7 @@ use crate::index::Index;
 use crate::name::TableName;
 use crate::partition::Partitioning;
 
-/// What kind of table it is, to the server.
+/// The kind of a table, to the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TableKind {
     /// A table.
@@ -37,7 +37,7 @@ impl TableKind {
         }
     }
 
-    /// Whether it has no definition as a table.
+    /// True if it has no definition as a table.
     pub fn is_view(&self) -> bool {
         match self {
             TableKind::View | TableKind::SystemView => true,
@@ -54,7 +54,7 @@ pub enum RowFormat {
     Dynamic,
     /// The first 768 bytes of a long value stay on the page.
     Compact,
-    /// Of MySQL 4; not loaded directly.
+    /// REDUNDANT, of MySQL 4; not loaded directly.
     Redundant,
     /// Compressed pages; not loaded directly.
     Compressed,
@@ -109,13 +109,13 @@ pub enum UuidMaker {
 pub struct Table {
     /// Its name, in the server's spelling.
     pub name: TableName,
-    /// What it is.
+    /// Its kind.
     pub kind: TableKind,
     /// Storage engine.
     pub engine: Engine,
     /// How rows are laid out.
     pub row_format: RowFormat,
-    /// What else is particular about its file, in the server's order.
+    /// Other options of its file, in the server's order.
     pub options: Vec<CreateOption>,
     /// Into what its rows are divided, if they are.
     pub partitioning: Option<Partitioning>,
@@ -154,12 +154,13 @@ impl Table {
         self.indexes.iter().find(|index| index.name == name)
     }
 
-    /// Whether rows of other tables, or of its own, refer to rows of it.
+    /// True if rows of other tables, or of its own, refer to rows of it.
     pub fn is_referred_to(&self) -> bool {
         self.foreign_keys.iter().any(|key| key.end != KeyEnd::Child)
     }
 
-    /// Whether rows of it refer to others of it: one can go in after that one only.
+    /// True if rows of it refer to others of it: a row can only be inserted after the one it refers
+    /// to.
     pub fn refers_to_itself(&self) -> bool {
         self.foreign_keys.iter().any(|key| key.end == KeyEnd::Both)
     }

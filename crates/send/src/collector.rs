@@ -1,4 +1,4 @@
-//! What lanes tell of their portions, put in input order again: refused rows, and how many went in.
+//! Results of connections for their chunks, in input order again: rejected rows, and numbers of loaded rows.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use job::stop::Stop;
 /// Bytes of refused rows that may wait for portions before theirs.
 const HELD_BYTES_MAX: usize = 4 << 20;
 
-/// What came of all portions.
+/// The result of all chunks.
 #[derive(Debug, Default)]
 pub(crate) struct Collected {
     pub(crate) rows: u64,
@@ -45,7 +45,7 @@ struct Inner {
     closed: bool,
 }
 
-/// What went in of one portion, or of all.
+/// Counts of the loaded rows of one chunk, or of all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct WentIn {
     pub(crate) rows: u64,
@@ -119,8 +119,8 @@ impl Collector {
         Ok(written?)
     }
 
-    /// Whether more rows were refused than are tolerated: no portion need be begun any more. Which
-    /// row was one too many shows when those before are through.
+    /// True if more rows were rejected than are tolerated: no chunk need be begun any more. The row
+    /// that was one too many is known when those before are through.
     pub(crate) fn is_full(&self) -> bool {
         let inner = self.lock();
         inner.refused > inner.rejects.max()

@@ -1,4 +1,4 @@
-//! What is sent for each column.
+//! The sent form of each column.
 //!
 //! A column that the input has is sent as the text of its field, so that the server makes of it what
 //! LOAD DATA makes of the file. A column that it lacks is left out, and the server puts in its own
@@ -54,7 +54,7 @@ impl Origin {
     }
 }
 
-/// What is sent for NULL.
+/// The sent form of NULL.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum OnNull {
     /// Nothing: the row is refused.
@@ -89,14 +89,14 @@ pub(crate) struct Columns {
     pub(crate) fields_needed: usize,
     /// Character set of the input.
     pub(crate) file: Charset,
-    /// What escapes in lines.
+    /// The escape character of lines.
     pub(crate) escape: u8,
     /// Place of the AUTO_INCREMENT column among `columns`.
     pub(crate) auto_increment: Option<usize>,
     /// Zone that moments are shown in.
     pub(crate) zone: Zone,
     sql_mode: SqlMode,
-    /// Whether MySQL is to cut fractions of seconds, not to round them.
+    /// True if MySQL must cut fractions of seconds instead of rounding them.
     cuts_fractions: bool,
 }
 
@@ -135,8 +135,8 @@ impl Columns {
         names.fold(SQL_MODE.to_owned(), |modes, name| format!("{modes},{name}"))
     }
 
-    /// Whether rows can be written as [`super::portion::Form::Values`]: nothing of them is an expression, and their
-    /// character set can be a session's.
+    /// True if rows can be written as [`super::portion::Form::Values`]: they have no expressions,
+    /// and their character set can be a session's.
     pub(crate) fn are_values(&self) -> bool {
         let is_value = |column: &SentColumn| !matches!(column.on_null, OnNull::Moment(_));
         self.file.is_ascii_superset()
@@ -170,7 +170,7 @@ struct Binder<'a> {
 }
 
 impl Binder<'_> {
-    /// What is sent for a column, if the load has anything to do with it.
+    /// The sent form of a column, if the load uses it.
     fn column(&mut self, position: usize) -> Result<Option<SentColumn>, Error> {
         let column = &self.table.columns[position];
         let field = self.inspected.fields.field_of(position);

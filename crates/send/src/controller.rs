@@ -38,7 +38,7 @@ const NAP: Duration = Duration::from_millis(100);
 /// Time until it is said again what holds the load back.
 const TELL_EVERY: Duration = Duration::from_secs(5);
 
-/// Within what the controller may choose. What is fixed is not searched for.
+/// The limits of the controller. Fixed values are not searched for.
 #[derive(Clone, Debug)]
 pub struct Limits {
     /// Most connections: what memory, the server and the user allow; at least 1.
@@ -51,7 +51,7 @@ pub struct Limits {
     pub batch_rows: Option<usize>,
     /// Most bytes of a statement: `--batch-bytes`, or what max_allowed_packet allows.
     pub batch_bytes_max: usize,
-    /// Whether the size of statements matters; else each takes all of a portion.
+    /// True if the size of statements matters; else each takes all of a chunk.
     pub tune_batch: bool,
     /// `--max-rate`: bytes of input a second.
     pub rate_bytes: Option<u64>,
@@ -179,12 +179,12 @@ impl Controller {
         self.changed.notify_all();
     }
 
-    /// What the load is held back for now, as a sentence; None when it is not.
+    /// The reason why the load is held back now, as a sentence; None if it is not.
     pub(crate) fn holding(&self) -> Option<String> {
         self.lock().tuner.holding()
     }
 
-    /// What was found, for the report.
+    /// The settings for the report.
     pub(crate) fn settled(&self) -> Settled {
         self.lock().tuner.settled()
     }

@@ -23,7 +23,7 @@ use crate::columns::{Columns, OnNull, Origin, SentColumn};
 use crate::portion::{Form, Portion, PortionRow};
 use crate::sender::parameters;
 
-/// What all encoders of a load share.
+/// State shared by all encoders of a load.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shared<'a> {
     pub(crate) columns: &'a Columns,
@@ -253,7 +253,7 @@ struct Writer<'a> {
     columns: &'a Columns,
     converters: Vec<Option<Converter>>,
     literals: Literals,
-    /// Whether no column is sent.
+    /// True if no column is sent.
     is_bare: bool,
     /// The stored form, which nobody wants.
     stored: Vec<u8>,
@@ -275,8 +275,8 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// Looks at a row (`CHECK`) and appends it to `out` (`WRITE`). What was appended of a refused
-    /// row is to be taken back.
+    /// Judges a row (`CHECK`) and appends it to `out` (`WRITE`). The caller takes back the appended
+    /// part of a rejected row.
     #[inline]
     fn row<R: Row, const CHECK: bool, const WRITE: bool>(
         &mut self,
@@ -384,7 +384,7 @@ impl<'a> Writer<'a> {
         outcome
     }
 
-    /// What else is wrong with a row that is refused for `fault`.
+    /// Other faults of a row that is rejected for `fault`.
     #[cold]
     fn more_faults<R: Row>(&mut self, fault: &RowFault, row: R) -> Vec<Also> {
         let mut also = Vec::new();
@@ -447,7 +447,8 @@ impl<'a> Writer<'a> {
     }
 }
 
-/// Whether a moment would be another one once the server has read it as the clocks of `zone` show it.
+/// True if a moment would become another one once the server has read it as the clocks of `zone`
+/// show it.
 fn has_no_text(sent: &SentColumn, micros: i64, zone: &Zone) -> bool {
     let is_moment = matches!(sent.column.sql_type, SqlType::Timestamp { .. });
     is_moment && zone.shows_twice(micros.div_euclid(1_000_000))

@@ -1,4 +1,4 @@
-//! What is told of a load at its end, however that came.
+//! The report of a load at its end, successful or not.
 
 use encode::binding::BoundColumn;
 use encode::column_source::Input;
@@ -16,8 +16,8 @@ use crate::unpublished::forgotten;
 use crate::{Done, Failed, Work};
 
 impl Work<'_> {
-    /// What is left of a load that failed, besides what the target's own cleaning up removes; and what
-    /// came of removing its ledger.
+    /// Leftovers of a failed load, besides those that the target's own clean-up removes; and the
+    /// result of removing its ledger.
     pub(crate) fn failed(&self, target: &mut Lock, error: Error) -> Failed {
         let _shield = self.prepared.options.interrupt.shield();
         Box::new(match (&self.resume, self.landing.method) {

@@ -26,22 +26,22 @@ fn rows_between() -> String {
     )
 }
 
-/// What of the options decides where rows go.
+/// The options that decide where rows go.
 #[derive(Clone, Copy, Debug)]
 pub struct Ask {
-    /// What becomes of rows that are there.
+    /// The treatment of the target's rows.
     pub mode: Mode,
     /// All rows or none also where they are added: `--atomic`, or a part of the rows as `--rejects-max`.
     pub atomic: bool,
-    /// Whether rows that are there can go, as under `--on-duplicate replace`.
+    /// True if rows of the target can be deleted, as under `--on-duplicate replace`.
     pub deletes: bool,
-    /// Whether they can be changed, as under `--on-duplicate update`.
+    /// True if they can be changed, as under `--on-duplicate update`.
     pub updates: bool,
-    /// Whether rows of the input can be left out, so that the ledger's counts are corrected.
+    /// True if rows of the input can be left out, so that the ledger's counts are corrected.
     pub leaves_out: bool,
-    /// Whether and how the table gets its rows at once with others.
+    /// The way in which the table gets its rows together with others.
     pub with_others: WithOthers,
-    /// Whether its rows are of lines that hold those of other tables, too.
+    /// True if its rows come from lines that hold those of other tables, too.
     pub is_of_lines: bool,
 }
 
@@ -52,7 +52,8 @@ pub struct Landing {
     pub method: Method,
     /// Why, in words for plan and report.
     pub why: String,
-    /// Whether the target's engine has no transactions, so that a twin is one of InnoDB first.
+    /// True if the target's engine has no transactions, so that the staging table is one of InnoDB
+    /// first.
     staged: bool,
     ask: Ask,
     identity: Identity,
@@ -227,7 +228,8 @@ impl Landing {
     }
 }
 
-/// What keeps the account from the ledger of rows that go into a twin, beyond what the twin needs.
+/// Privileges that the account lacks for the ledger of a staging table, beyond those for the
+/// staging table.
 fn ledger_ties(target: &Lock, ask: Ask) -> Option<Unsupported> {
     let (database, facts) = (&target.table.name.database, &target.facts);
     let is_needed = ask.mode != Mode::Append && ask.leaves_out;

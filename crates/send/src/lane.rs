@@ -30,16 +30,16 @@ use super::watch::Watch;
 use crate::controller::{Limits, Permit};
 use crate::lanes::{Lane, Lanes};
 
-/// What lanes work by.
+/// The settings of connections.
 pub(crate) struct LaneSetup<'a> {
     pub(crate) prepared: &'a Prepared<'a>,
     pub(crate) limits: Limits,
     pub(crate) shares: LaneShares,
     pub(crate) encoder: Shared<'a>,
     pub(crate) sender: Arc<SenderOptions>,
-    /// What an earlier run has loaded; none where all is one transaction.
+    /// Chunks that an earlier run has loaded; none if all is one transaction.
     pub(crate) resume: Option<&'a Resume>,
-    /// Whether rows are in another order than the input's.
+    /// True if rows are in another order than the input's.
     pub(crate) is_sorted: bool,
     /// The keys by which portions may not overtake each other; none where they always may.
     pub(crate) keys: Option<&'a UniqueKeys>,
@@ -47,7 +47,7 @@ pub(crate) struct LaneSetup<'a> {
     pub(crate) session: Option<Session>,
 }
 
-/// What the lanes share.
+/// State shared by the connections.
 pub(crate) struct Portions<'a> {
     plan: LaneSetup<'a>,
     source: &'a Mutex<Box<dyn Source>>,
@@ -59,7 +59,7 @@ pub(crate) struct Portions<'a> {
     session: Mutex<Option<Session>>,
 }
 
-/// What came of all lanes.
+/// The result of all connections.
 pub(crate) struct Loaded {
     pub(crate) collected: Collected,
     pub(crate) settled: Settled,
@@ -156,7 +156,7 @@ impl<'a> Portions<'a> {
     }
 }
 
-/// Whoever panicked with a source leaves it where it was.
+/// The source; a thread that panicked with it leaves it where it was.
 fn lock<'s>(source: &'s Mutex<Box<dyn Source>>) -> MutexGuard<'s, Box<dyn Source>> {
     source.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -291,13 +291,13 @@ impl Lane for PortionLane<'_, '_> {
     }
 }
 
-/// What becomes of a portion with more refused rows than are tolerated: the collector says so when
+/// The result of a chunk with more rejected rows than are tolerated: the collector reports it when
 /// it has those before them.
 fn not_loaded(rejects: Vec<Reject>) -> Sent {
     Sent { rejects, was_loaded: true, ..Sent::default() }
 }
 
-/// What a sender asks of its lane.
+/// The requests of a sender to its connection.
 struct LaneCaller<'c, 'l, 'a> {
     lanes: &'l Lanes<'a>,
     encoder: &'c mut Encoder<'a>,

@@ -36,7 +36,7 @@ pub trait Lane {
     fn end(self);
 }
 
-/// What lanes have in common.
+/// The common parts of connections.
 #[derive(Debug)]
 pub struct Lanes<'a> {
     interrupt: &'a Interrupt,
@@ -105,7 +105,7 @@ impl<'a> Lanes<'a> {
         if self.is_stopped() { Err(L::Stop::ABANDONED) } else { Ok(()) }
     }
 
-    /// Whether no lane is to begin a chunk any more.
+    /// True if no connection is to begin a chunk any more.
     pub fn is_stopped(&self) -> bool {
         self.stop.load(Ordering::SeqCst)
     }
@@ -127,7 +127,7 @@ impl<'a> Lanes<'a> {
         self.tries_failed.load(Ordering::Relaxed)
     }
 
-    /// What the controller found.
+    /// The controller's settings.
     pub fn settled(&self) -> Settled {
         self.controller.settled()
     }

@@ -1,10 +1,9 @@
 //! Which portions are loaded: rows of a table beside the target, committed with the portions' own.
 //!
-//! A portion's row is inserted before the portion's rows and in the same transaction. Whoever
-//! sends the portion again, because the answer to COMMIT was lost or because the load was killed,
-//! inserts the same ledger row: that waits for a transaction which still runs, and then is a
-//! duplicate if it was committed and new if it was not. So a portion is loaded exactly once,
-//! whatever keys the target has.
+//! A chunk's row is inserted before the chunk's rows and in the same transaction. A second attempt to send
+//! the chunk, because the answer to COMMIT was lost or because the load was killed, inserts the same ledger
+//! row: that waits for a transaction which still runs, and then is a duplicate if it was committed and new if
+//! it was not. So a chunk is loaded exactly once, whatever keys the target has.
 
 use std::fmt::Write as _;
 use std::os::unix::fs::MetadataExt;
@@ -25,7 +24,7 @@ const JOB_ROW: i64 = -1;
 const COMPLETE_ROW: i64 = -2;
 const ER_NO_SUCH_TABLE: u16 = 1146;
 
-/// What makes two loads the same: the second may go on where the first ended.
+/// The identity of two equal loads: the second may go on where the first ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Job {
     /// The input, in order.
@@ -86,7 +85,7 @@ pub(crate) struct Ledger {
     job: String,
 }
 
-/// What was loaded of one portion.
+/// The counts of one loaded chunk.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Entry {
     /// [`Portion::ordinal`].
@@ -147,7 +146,7 @@ impl Entry {
         }
     }
 
-    /// Whether both are of the same bytes of the same input.
+    /// True if both have the same bytes of the same input.
     pub(crate) fn is_of_same_input(&self, other: &Entry) -> bool {
         let input = |e: &Entry| (e.portion, e.file, e.offset, e.bytes, e.crc);
         input(self) == input(other)

@@ -84,9 +84,9 @@ const DEFER_BYTES_MIN: u64 = 1 << 20;
 /// A target whose rows were sent.
 #[derive(Debug)]
 pub struct Sent {
-    /// What they are in; none where that is the caller's transaction.
+    /// The unpublished rows; none if they are in the caller's transaction.
     pub unpublished: Option<Unpublished>,
-    /// Of the load so far; times are added when it is published.
+    /// Report of the load so far; times are added when it is published.
     pub report: Report,
 }
 
@@ -96,7 +96,7 @@ pub type Failed = Box<(Error, server::Result<()>)>;
 /// A target whose rows were sent into a transaction that goes on.
 #[derive(Debug)]
 pub struct Within {
-    /// Of the load so far.
+    /// Report of the load so far.
     pub report: Report,
     /// The transaction's connection.
     pub session: Session,
@@ -421,8 +421,8 @@ impl<'a> Work<'a> {
     }
 }
 
-/// Which indexes are left for later. Of few rows all are kept up to date row by row, which costs less
-/// than the four ALTER TABLE by which they come back.
+/// The indexes that are left for later. For few rows all are kept up to date row by row, which
+/// costs less than the four ALTER TABLE by which they come back.
 fn deferred(options: &ResourceLimits, source: &dyn Source) -> Defer {
     let is_small = source.facts().bytes_total.is_some_and(|bytes| bytes < DEFER_BYTES_MIN);
     match options.defer_indexes.unwrap_or(!is_small) {

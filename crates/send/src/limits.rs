@@ -17,7 +17,7 @@ use crate::controller::Limits;
 const CONNECTIONS_MAX: usize = 64;
 /// Bytes of a statement beyond which nothing gets faster.
 const STATEMENT_BYTES_MAX: u64 = 8 << 20;
-/// What a statement is besides its rows.
+/// Bytes of a statement besides its rows.
 const STATEMENT_BYTES: u64 = 64 << 10;
 /// Least that is left for rows where packets are small.
 const ROWS_BYTES_MIN: u64 = 1 << 10;
@@ -31,7 +31,8 @@ pub(crate) fn limit_portions(shares: &mut LaneShares, target: &Lock, inspected: 
     shares.chunk_bytes = shares.chunk_bytes.min(most);
 }
 
-/// Whether the server might give two rows one AUTO_INCREMENT number if they came over several connections.
+/// True if the server might give two rows one AUTO_INCREMENT number if they came over several
+/// connections.
 ///
 /// MariaDB does so where a table is partitioned: five connections with LOAD DATA had rows skipped for
 /// the numbers of others, or a deadlock in every second statement (10.11.19; MDEV-21842, MDEV-40995).

@@ -10,11 +10,11 @@
 //! Pass::done             the portion is committed: whoever waits for it goes on
 //! ```
 //!
-//! Nobody waits for a later portion, so there is no circle; and a portion that was read is in the
-//! hands of a lane, which enters, passes over or fails. Of a portion whose [`Pass`] is dropped
-//! without [`Pass::done`] it is not known that its rows are in: whoever waits for them must not go
-//! on, and waits until the gate is closed. The lane that failed sees to that, after it has said
-//! why, so that its reason is the one that counts.
+//! Nobody waits for a later chunk, so there is no circle; and a chunk that was read is in the hands of a
+//! connection, which enters, passes over or fails. If the [`Pass`] of a chunk is dropped without
+//! [`Pass::done`], its rows may not be in: others that wait for them must not go on, and wait until the gate
+//! is closed. The failed connection closes it, after it has reported its error, so that its reason is the one
+//! that counts.
 
 mod gate;
 mod keys;

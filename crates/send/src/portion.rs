@@ -1,4 +1,4 @@
-//! What one transaction loads: the rows of one chunk of input, as the server gets them.
+//! The rows of one transaction: those of one chunk of input, as the server gets them.
 
 use std::ops::Range;
 
@@ -30,7 +30,7 @@ pub(crate) struct Portion {
     pub(crate) text: Vec<u8>,
     /// One an accepted row, in order.
     pub(crate) rows: Vec<PortionRow>,
-    /// What the rows came from.
+    /// The chunk that the rows came from.
     pub(crate) chunk: Chunk,
     /// All rows of the chunk.
     pub(crate) batch: Batch,

@@ -23,7 +23,7 @@ const ER_DENIED: [u16; 3] = [1044, 1142, 1143];
 /// Begins the options of a job whose rows went into a twin.
 const TWIN_MARK: &str = "twin ";
 
-/// What is in already, and where the rest is written down.
+/// Loaded chunks, and the ledger for the rest.
 #[derive(Debug)]
 pub(crate) struct Resume {
     pub(crate) rows: AddedRows,
@@ -38,7 +38,7 @@ pub(crate) struct Resume {
 pub(crate) struct Loaded {
     pub(crate) rows: u64,
     pub(crate) duplicates: u64,
-    /// Whether rows of it were refused, so that it has to be read again for their sake.
+    /// True if rows of it were rejected, so that it has to be read again for their sake.
     pub(crate) has_rejects: bool,
     bytes: u64,
     crc: u32,
@@ -118,7 +118,7 @@ impl Resume {
         Ok(())
     }
 
-    /// What is known of a portion that an earlier run has loaded.
+    /// The counts of a chunk that an earlier run has loaded.
     ///
     /// Errors: its input was another one then.
     pub(crate) fn loaded(&self, chunk: &Chunk) -> Result<Option<Loaded>, Error> {
@@ -162,7 +162,7 @@ pub fn sweep(target: &mut Lock) -> Result<(), Error> {
 
 /// A load all of whose portions are in, and whose ledger is still there.
 pub struct Completed {
-    /// What its command is known by.
+    /// The identity of its command.
     pub proof: String,
     /// True if its files are those of this load.
     pub is_same_input: bool,
@@ -240,7 +240,7 @@ pub(crate) fn input_words(
     words
 }
 
-/// What makes two loads the same, as a ledger would have it: for those who keep one of another kind.
+/// The identity of two equal loads, as a ledger has it: for callers that keep one of another kind.
 ///
 /// Errors: a job that cannot be written down.
 pub fn input_text(

@@ -43,7 +43,7 @@ impl From<Cause> for controller::Trouble {
     }
 }
 
-/// What an error says of the statement.
+/// The meaning of an error for its statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Class {
     /// One of its rows is at fault.
@@ -56,8 +56,8 @@ pub enum Class {
     Fatal,
 }
 
-/// Sorts an error by what it means. What is not known is fatal: a row is refused only for a
-/// reason that is surely its own.
+/// Sorts an error by its meaning. Unknown errors are fatal: a row is rejected only for a reason
+/// that is surely its own.
 ///
 /// Numbers: MariaDB 10.11 `mysqld_error.h`, MySQL 9 `mysqlclient` and server error references,
 /// TiDB's error codes.
@@ -160,7 +160,7 @@ impl Tries {
         self.begun.elapsed()
     }
 
-    /// Whether there were enough of them, and they have taken as long as `wait`.
+    /// True if there were enough of them, and they have taken as long as `wait`.
     pub fn are_over(&self, wait: Duration) -> bool {
         self.failed >= TRIES_MIN && self.elapsed() >= wait
     }

@@ -45,7 +45,7 @@ use crate::retry::{Class, Tries, classify, reach, sleep};
 
 /// Warnings that a session keeps, all that the server can.
 const WARNINGS_MAX: usize = 65_535;
-/// What a statement may be when the server does not say: the protocol's first packet.
+/// Size of a statement if the server tells no limit: the protocol's first packet.
 const PACKET_BYTES_DEFAULT: usize = 1 << 20;
 
 /// Server error of a key that is there already.
@@ -83,8 +83,8 @@ pub(crate) enum Commit {
     Portions(Ledger),
     /// Not here: the session that is given is in a transaction that others end.
     Whole {
-        /// Whether a portion that was not loaded cleanly may be undone alone and sent again by
-        /// strict INSERTs. Else it fails the load. MariaDB's bulk insert knows no savepoints.
+        /// True if a chunk that was not loaded cleanly may be undone alone and sent again by strict
+        /// INSERTs. Else it fails the load. MariaDB's bulk insert knows no savepoints.
         savepoints: bool,
     },
 }
@@ -98,16 +98,17 @@ pub(crate) struct Batch {
     pub(crate) bytes: usize,
 }
 
-/// What became of a portion.
+/// The result of a chunk.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sent {
     /// As in the ledger: rows that went in, duplicates, rows refused by the server.
     pub(crate) entry: Entry,
     /// Rows that the conversion refused and those that the server refused, in input order.
     pub(crate) rejects: Vec<Reject>,
-    /// Whether an earlier try had loaded it: its COMMIT was not answered, or another run did it.
+    /// True if an earlier attempt had loaded it: its COMMIT was not answered, or another run did
+    /// it.
     pub(crate) was_loaded: bool,
-    /// Whether rows had to be sent as strict INSERTs that should have gone as lines.
+    /// True if rows had to be sent as strict INSERTs that should have gone as lines.
     pub(crate) was_strict: bool,
     /// Time from the first statement of the try that succeeded to the last.
     pub(crate) elapsed: Duration,
@@ -134,7 +135,7 @@ pub(crate) fn insert_form(
     Ok(if has_bulk && session.has_bulk()? { Form::Values } else { Form::Tuples })
 }
 
-/// What a sender asks of whoever has it send.
+/// The requests of a sender to its caller.
 pub(crate) trait Caller {
     /// Writes the rows of a portion anew as [`Form::Tuples`], in the same order and with the same
     /// AUTO_INCREMENT numbers; only `form`, `text` and `rows` change.
@@ -156,9 +157,9 @@ pub(crate) struct Sender {
     packet_bytes: usize,
     /// The INSERTs of [`Form::Values`], plain and strict, once they were needed.
     prepared: [Option<Prepared>; 2],
-    /// Whether the session is in the rows' character set, and not in UTF-8.
+    /// True if the session is in the rows' character set, and not in UTF-8.
     is_in_file_charset: bool,
-    /// Whether the session may be in a transaction.
+    /// True if the session may be in a transaction.
     is_open: bool,
     /// True if the transaction of [`Commit::Whole`] holds the table.
     is_held: bool,
@@ -371,7 +372,7 @@ impl std::fmt::Debug for Sender {
     }
 }
 
-/// What an error of the server means where no row is at fault.
+/// The meaning of a server's error if no row is at fault.
 fn again_or_failed(error: impl Into<Error>) -> Trouble {
     match error.into() {
         Error::Server(error) => match classify(&error) {

@@ -83,7 +83,7 @@ impl SortPlan {
     }
 }
 
-/// What sorting needs.
+/// The parts that sorting needs.
 #[derive(Clone, Copy)]
 pub(crate) struct Sorting<'a> {
     pub(crate) plan: &'a SortPlan,
@@ -105,7 +105,7 @@ impl Sorting<'_> {
         scatter::look(self, source)
     }
 
-    /// Whether the memory is enough to sort in.
+    /// True if the memory is enough to sort in.
     pub(crate) fn fits(&self) -> bool {
         sorter::memory_bytes_min(self) <= self.store_bytes
     }
@@ -117,7 +117,7 @@ impl Sorting<'_> {
     }
 }
 
-/// What came of sorting.
+/// The result of sorting.
 pub(crate) enum Sorted {
     /// The rows in key order.
     Rows(Box<SortedSource>),

@@ -30,7 +30,7 @@ const SEPARATOR: u8 = 0x1e;
 const TERMINATOR: u8 = 0x1f;
 const ESCAPE: u8 = 0x1d;
 
-/// What a server has where nothing else is set.
+/// A server's default `sql_mode`.
 const SQL_MODE: &str = "STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION";
 
 /// Bytes of a chunk: a few rows.
@@ -54,11 +54,11 @@ struct Bench {
     mode: String,
     /// Its columns, in parentheses.
     list: String,
-    /// What comes before it.
+    /// Statements before it.
     prepare: String,
 }
 
-/// What is known before rows are encoded.
+/// Facts that are known before rows are encoded.
 struct Ready {
     chunks: Vec<Chunk>,
     columns: Columns,
@@ -196,7 +196,7 @@ impl Bench {
         self.session.exec(&sql).map(drop)
     }
 
-    /// What is known of the table and of a file with these rows.
+    /// Facts about the table and a file with these rows.
     fn ready(&mut self, rows: &[Row]) -> Ready {
         self.write("all", &rows.iter().collect::<Vec<_>>());
         let dialect = Dialect {

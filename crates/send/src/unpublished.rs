@@ -33,7 +33,7 @@ pub struct Uncommitted {
     pub session: Option<Session>,
     /// Where AUTO_INCREMENT is to go on, if that was counted here.
     pub next_number: Option<u64>,
-    /// Whether it goes on there also where it stood higher before.
+    /// True if it restarts there also after a higher value.
     pub restarts_numbers: bool,
 }
 
@@ -144,7 +144,7 @@ impl Publish for LastPortion<'_> {
     }
 }
 
-/// What becomes of a ledger that could not be removed.
+/// The note on a ledger that could not be removed.
 pub const NEXT_LOAD: &str = "the next load removes it";
 
 /// Removes ledgers of targets whose rows are in: those of the load, and of loads before it that were
@@ -184,7 +184,7 @@ pub fn drop_ledgers(lock: &mut Lock, ledgers: &[TableName]) -> server::Result<()
     Ok(())
 }
 
-/// What came of removing a ledger.
+/// The result of removing a ledger.
 pub(crate) fn forgotten(done: Result<(), Error>) -> server::Result<()> {
     done.map_err(|error| match error {
         Error::Server(error) => error,

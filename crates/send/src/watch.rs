@@ -21,7 +21,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// How long the end of a load waits for an answer that nobody needs any more.
 const END_WAIT: Duration = Duration::from_secs(2);
 
-/// What is looked at, and what has to be said of it.
+/// The watched state, and the messages about it.
 #[derive(Debug)]
 pub struct Watch {
     /// None once it is at work, and where nothing is looked at.

@@ -62,8 +62,8 @@ pub fn read_among(session: &mut Session, name: &TableName, asked: &Asked) -> Res
     }
 }
 
-/// Whether no ALTER came between the questions that a description takes. In the moment in which
-/// one puts a new definition in its place, a table has no columns.
+/// True if no ALTER came between the questions that a description takes. While one puts a new
+/// definition in its place, a table has no columns.
 fn is_as_read(session: &mut Session, table: &Table) -> Result<bool> {
     Ok(table.kind.is_view()
         || (!table.columns.is_empty() && definition(session, &table.name)? == table.definition))
@@ -120,7 +120,7 @@ fn read_once(session: &mut Session, name: &TableName, asked: &Asked) -> Result<T
     Ok(table)
 }
 
-/// Whether a table has no row that this session can see.
+/// True if a table has no row that this session can see.
 pub fn is_empty(session: &mut Session, name: &TableName) -> Result<bool> {
     let sql = format!("SELECT 1 FROM {base} LIMIT 1", base = name.base());
     Ok(session.query(&sql)?.is_empty())
@@ -171,7 +171,7 @@ fn folded(name: &TableName, caseless: bool) -> String {
     if caseless { name.to_string().to_lowercase() } else { name.to_string() }
 }
 
-/// Whether a table of this name exists.
+/// True if a table of this name exists.
 pub fn exists(session: &mut Session, name: &TableName) -> Result<bool> {
     Ok(spelling(session, name)?.is_some())
 }
@@ -228,7 +228,7 @@ fn find_once(session: &mut Session, name: &TableName) -> Result<(TableName, Row)
 /// Which tables a question is about.
 struct About {
     condition: String,
-    /// What is selected besides: the name of the table, where there are several.
+    /// Another selected column: the name of the table, if there are several.
     also: String,
 }
 

@@ -10,8 +10,8 @@
 //! | Group Replication | members of `performance_schema` | MySQL manual, Group Replication limitations; run here |
 //! | NDB | the table's engine | MySQL manual, limits relating to transaction handling |
 //!
-//! Limits that a server tells are read of it. What was not confirmed by one of these is taken to be so
-//! that nothing can be lost: the way is refused. `docs/reference/engines.md` says which engine anybody has run.
+//! Limits that a server tells are read from it. A method that an engine is not confirmed to support is
+//! refused, so that nothing can be lost. `docs/reference/engines.md` says which engine anybody has run.
 
 mod rules;
 
@@ -49,7 +49,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// What the version alone says.
+    /// The engine by its version alone.
     pub fn of_version(version: &Version) -> Kind {
         let has = |mark: &str| version.text.contains(mark);
         match () {
@@ -83,19 +83,21 @@ impl Kind {
         }
     }
 
-    /// Whether the server has tables in files of its own, as MariaDB and MySQL have them.
+    /// True if the server has tables in files of its own, as MariaDB and MySQL have them.
     pub fn has_files(self) -> bool {
         matches!(self, Kind::Plain | Kind::Galera | Kind::GroupReplication)
     }
 
-    /// Whether a locking read waits for rows of others that are not committed, and keeps theirs from
-    /// where it has found none. TiDB has no gap locks, and takes `LOCK IN SHARE MODE` for nothing or for an
-    /// error (docs.pingcap.com, pessimistic transactions); of PolarDB-X it was not confirmed.
+    /// True if a locking read waits for others' uncommitted rows, and keeps others from inserting
+    /// where it found none. TiDB has no gap locks, and takes `LOCK IN SHARE MODE` for nothing or
+    /// for an error (docs.pingcap.com, pessimistic transactions); for PolarDB-X it was not
+    /// confirmed.
     pub fn keeps_gaps(self) -> bool {
         !matches!(self, Kind::TiDb | Kind::PolarDbX)
     }
 
-    /// Whether a RENAME may be done after its connection has gone: one of TiDB is a job of the cluster's.
+    /// True if a RENAME may be done after its connection has gone: one of TiDB is a job of the
+    /// cluster's.
     pub fn renames_later(self) -> bool {
         self == Kind::TiDb
     }
@@ -105,7 +107,7 @@ impl Kind {
         self != Kind::PolarDbX
     }
 
-    /// What an INSERT begins with.
+    /// The beginning of an INSERT.
     pub fn insert_hint(self) -> &'static str {
         if self == Kind::PolarDbX { POLARDB_X_HINT } else { "" }
     }
@@ -130,7 +132,7 @@ impl Kind {
         }
     }
 
-    /// Whether a named lock's holder is told by its number. TiDB says 1 of one that is elsewhere.
+    /// True if a named lock's holder is told by its number. TiDB says 1 of one that is elsewhere.
     pub(crate) fn tells_holder(self, holder: u64) -> bool {
         self != Kind::TiDb || holder != 1
     }
@@ -153,7 +155,7 @@ fn galera_too_large() -> String {
     )
 }
 
-/// What to do about an error that is an engine's own.
+/// Advice about an error that is an engine's own.
 ///
 /// Sources: TiDB's error codes; MariaDB 10.11 `ER_ERROR_DURING_COMMIT`, MySQL 9
 /// `ER_RUN_HOOK_ERROR`, `ER_BEFORE_DML_VALIDATION_ERROR`; Vitess `vterrors`.

@@ -1,4 +1,4 @@
-//! What can go wrong between Inrush and a server.
+//! Errors between Inrush and a server.
 
 use std::path::{Path, PathBuf};
 
@@ -49,7 +49,7 @@ pub struct Orphans {
     pub parent: String,
     /// Some of the keys, in parentheses.
     pub keys: String,
-    /// Whether the rows that refer are those of the load.
+    /// True if the rows that refer are those of the load.
     pub is_new: bool,
 }
 
@@ -66,7 +66,7 @@ pub enum Error {
         user: String,
         /// The server's error number, if it came to talking.
         errno: Option<u16>,
-        /// What the server or the system said.
+        /// The message of the server or the system.
         message: String,
     },
     /// The server refused a statement.
@@ -87,7 +87,7 @@ pub enum Error {
     /// The connection broke; the server may or may not have done the statement.
     #[error("the connection to the server broke ({message}) during: {statement}")]
     Lost {
-        /// What the driver said.
+        /// The driver's message.
         message: String,
         /// The statement, cut, without secrets.
         statement: String,
@@ -98,7 +98,7 @@ pub enum Error {
         "the server's answer makes no sense ({message}): it is no MariaDB or MySQL, or something on the way to it changes what it says; statement: {statement}"
     )]
     Nonsense {
-        /// What the driver said.
+        /// The driver's message.
         message: String,
         /// The statement, cut, without secrets.
         statement: String,
@@ -120,7 +120,7 @@ pub enum Error {
         set: String,
         /// The value that was read.
         read: String,
-        /// What the server said, or who may have changed it.
+        /// The server's message, or who may have changed it.
         reason: String,
     },
     /// Somebody asked for the end of the load before this statement; it was not sent.
@@ -136,7 +136,7 @@ pub enum Error {
         column: String,
         /// The expression, as the server words it.
         expression: String,
-        /// What differs, or what the server said.
+        /// The difference, or the server's message.
         reason: String,
     },
     /// A result had another shape than the one asked for.
@@ -146,9 +146,9 @@ pub enum Error {
     Answer {
         /// 0-based column of the result.
         column: usize,
-        /// What came, in words.
+        /// The answer, in words.
         seen: String,
-        /// What was asked for.
+        /// The expected answer.
         expected: &'static str,
         /// The statement, cut.
         statement: String,
@@ -170,7 +170,7 @@ pub enum Error {
         path: PathBuf,
         /// 1-based line.
         line: usize,
-        /// What was wrong.
+        /// The fault.
         message: String,
     },
     /// A connection option has an impossible value.
@@ -187,7 +187,7 @@ pub enum Error {
     /// The server has no character set of this name.
     #[error("the server has no character set {name}; it has {known}")]
     UnknownCharset {
-        /// What was asked for.
+        /// The requested name.
         name: String,
         /// Those it has.
         known: String,
@@ -262,7 +262,7 @@ pub enum Error {
     InTheWay {
         /// The name that is taken.
         path: PathBuf,
-        /// What has it, in words.
+        /// The server's value, in words.
         seen: String,
     },
     /// Another load came while the connection was lost.
@@ -288,7 +288,7 @@ pub enum Error {
     Altered {
         /// `db.table`.
         target: String,
-        /// What is different.
+        /// The difference.
         detail: String,
     },
     /// An index of the imported table is empty though rows were built, or the other way round.
@@ -364,13 +364,13 @@ impl Error {
         }
     }
 
-    /// Whether the connection has ended in mid-statement, by itself or by an administrator.
+    /// True if the connection has ended in mid-statement, by itself or by an administrator.
     pub fn is_cut(&self) -> bool {
         matches!(self, Error::Lost { .. } | Error::Nonsense { .. }) || self.is_refusal_of(&CUT)
     }
 
-    /// Whether the server may have done the statement all the same: whoever asked it to change
-    /// something has to look, and must not say that nothing has changed before.
+    /// True if the server may have done the statement all the same: a caller that changes something
+    /// has to look, and must not say that nothing has changed before.
     ///
     /// Source: MariaDB 10.11, sql/sql_parse.cc, `mysql_execute_command`, at `finish`: a statement
     /// that is through is told to be killed if it was by then.
@@ -382,7 +382,7 @@ impl Error {
         matches!(self, Error::Statement { errno, .. } if numbers.contains(errno))
     }
 
-    /// What the driver said about `sql`, with the secrets taken out.
+    /// The driver's error about `sql`, without secrets.
     pub(crate) fn from_driver(error: mysql::Error, sql: &str) -> Error {
         let mut error = Error::from_driver_as(error, &shorten(sql));
         if let Error::Statement { message, .. } = &mut error
@@ -398,7 +398,7 @@ impl Error {
         error
     }
 
-    /// What the driver said about the statement that `label` stands for, which has no secrets.
+    /// The driver's error about the statement that `label` stands for, which has no secrets.
     pub(crate) fn from_driver_as(error: mysql::Error, label: &str) -> Error {
         let statement = label.to_owned();
         match error {
@@ -414,7 +414,7 @@ impl Error {
     }
 }
 
-/// Whether an error is that of an answer that cannot be one. Who ends too early has gone, mostly.
+/// True if an answer breaks the protocol. A server that ends too early has gone, mostly.
 fn is_nonsense(error: &mysql::Error) -> bool {
     use mysql::DriverError;
     match error {
@@ -451,7 +451,7 @@ pub(crate) fn driver_text(error: &mysql::Error) -> String {
     }
 }
 
-/// Whether a statement may carry a password: then neither it nor the server's echo is shown.
+/// True if a statement may carry a password: then neither it nor the server's echo is shown.
 fn holds_secret(sql: &str) -> bool {
     let lower = sql.to_ascii_lowercase();
     ["password", "identified", "master_", "secret"].iter().any(|word| lower.contains(word))

@@ -30,7 +30,7 @@ const NO_FILES: &str = "its tables are no files of InnoDB that a server adopts";
 /// Variables that keep writes away.
 pub const READ_ONLY: [&str; 3] = ["read_only", "innodb_read_only", "innodb_force_recovery"];
 
-/// What a load needs to know of a server before it touches anything.
+/// Facts that a load needs about a server before it changes anything.
 #[derive(Clone, Debug)]
 pub struct ServerFacts {
     /// Its version.
@@ -43,15 +43,16 @@ pub struct ServerFacts {
     pub page_bytes: u64,
     /// `innodb_checksum_algorithm`.
     pub checksum: String,
-    /// Whether the server writes a binary log.
+    /// True if the server writes a binary log.
     pub log_bin: bool,
-    /// Whether this session's statements would be in it.
+    /// True if this session's statements would be in it.
     pub session_log_bin: bool,
-    /// Whether the load's statements are kept out of it on purpose.
+    /// True if the load's statements are kept out of it on purpose.
     pub unlogged: bool,
-    /// Whether of such a load what publishes it is in the log, and the replicas have the rest.
+    /// True if the statements that publish such a load are in the log, and the replicas have the
+    /// rest.
     pub logs_publishing: bool,
-    /// Whether Galera replicates this server.
+    /// True if Galera replicates this server.
     pub galera: bool,
     /// Which engine it is, and what a load keeps to there.
     pub engine: Rules,
@@ -70,7 +71,7 @@ pub struct ServerFacts {
     pub default_row_format: RowFormat,
     /// The engine that the server gives every new table, where the account may not change that.
     pub enforced_engine: Option<String>,
-    /// Whether a checkpoint can be asked for: `innodb_log_checkpoint_now` is there.
+    /// True if a checkpoint can be requested: `innodb_log_checkpoint_now` exists.
     pub checkpoint: bool,
     /// `lower_case_table_names`: 0 names keep their case and are compared by it.
     pub lower_case_table_names: u8,
@@ -82,7 +83,7 @@ pub struct ServerFacts {
     pub auto_increment_step: (u64, u64),
     /// The account, quoted for a statement.
     pub account: String,
-    /// What the account may do.
+    /// The account's privileges.
     pub privileges: Privileges,
 }
 
@@ -168,8 +169,8 @@ impl ServerFacts {
         reasons
     }
 
-    /// What becomes of rows that are kept out of the binary log; none where they are not, or there is
-    /// no log.
+    /// A note on rows that are kept out of the binary log; none if they are not, or there is no
+    /// log.
     pub fn unlogged_note(&self) -> Option<String> {
         if self.logs_publishing {
             return Some(format!(
@@ -191,15 +192,15 @@ impl ServerFacts {
         })
     }
 
-    /// What about the server keeps the direct path from a table with an AUTO_INCREMENT column: an
-    /// offset the documentation calls ignored, by which the server counts all the same.
+    /// The setting that excludes the direct path for a table with an AUTO_INCREMENT column: an
+    /// offset that the documentation calls ignored, by which the server counts all the same.
     pub fn unsupported_step(&self) -> Option<Unsupported> {
         let (increment, offset) = self.auto_increment_step;
         (offset > increment).then_some(Unsupported::AutoIncrementStep { increment, offset })
     }
 
-    /// What keeps another table from being laid out as a table that does not say how: the server would make it
-    /// as it makes tables today.
+    /// The reason why a new table would get another row format than a table without a ROW_FORMAT of
+    /// its own: the server's default has changed.
     pub fn unsupported_row_format(&self, table: &Table) -> Option<Unsupported> {
         let last_line = table.definition.rsplit("\n)").next().unwrap_or_default();
         let says = last_line.to_ascii_uppercase().contains(" ROW_FORMAT=");
@@ -214,8 +215,8 @@ impl ServerFacts {
         })
     }
 
-    /// What keeps a twin of an InnoDB table from taking its place: foreign keys that refer to it
-    /// may be there, in other databases, that the account does not see.
+    /// The reason why a staging table may not take an InnoDB table's place: foreign keys that refer
+    /// to it may be there, in other databases, that the account does not see.
     pub fn unseen_foreign_keys(&self) -> Option<Unsupported> {
         let sees_all = self.privileges.sees_foreign_keys();
         (!sees_all).then(|| Unsupported::UnseenForeignKeys(self.account.clone()))
@@ -244,7 +245,7 @@ pub fn writes_kept_away(session: &mut Session) -> Result<Vec<&'static str>> {
     Ok(set)
 }
 
-/// Whether a variable is neither off nor 0.
+/// True if a variable is neither off nor 0.
 fn is_set(value: &str) -> bool {
     !matches!(value, "" | "0" | "OFF")
 }
@@ -275,8 +276,8 @@ fn variables(session: &mut Session) -> Result<HashMap<String, String>> {
     rows.iter().map(|row| Ok((row.text(0)?.to_ascii_lowercase(), row.text(1)?))).collect()
 }
 
-/// Replicas that registered or are being sent the binary log. What the account may not see is
-/// left out: the binary log alone is reason enough to refuse.
+/// Replicas that registered or are being sent the binary log. Those that the account may not see
+/// are left out: the binary log alone is reason enough to refuse.
 fn replicas(session: &mut Session) -> Vec<String> {
     let mut found = registered(session);
     found.extend(followers(session));

@@ -31,7 +31,7 @@ pub use charset::charset;
 
 /// Levels a collation may have.
 const LEVELS_MAX: usize = 3;
-/// What the 8-bit collations pad with, whatever they weigh a space.
+/// The weight with which 8-bit collations pad, whatever they weigh a space.
 const SIMPLE_PAD_UNIT: u32 = 0x20;
 
 /// The collation of this name, built in, from the cache or learned now.
@@ -61,7 +61,7 @@ pub fn collation(
     }
 }
 
-/// What the cache or, now, the server says about a collation, tested.
+/// A collation from the cache or, now, the server, tested.
 ///
 /// An order that cannot be reproduced is not an error here: [`CollationData::verdict`] says so,
 /// and the weights are then empty.
@@ -290,7 +290,7 @@ impl Target<'_> {
         }))
     }
 
-    /// Whether a space at the end does not count.
+    /// True if a space at the end does not count.
     fn is_padded(self, session: &mut Session) -> Result<bool> {
         let sql = format!("SELECT {} = {}", self.ascii("a"), self.ascii("a "));
         session.query_row(&sql)?.number::<u8>(0).map(|equal| equal == 1)

@@ -1,4 +1,4 @@
-//! What Inrush asks of a MariaDB server.
+//! The connection to a server: sessions, catalog, collations, sandbox.
 //!
 //! ```text
 //! connect -> facts, catalog: what is there and may it be loaded      learn: collations

@@ -34,7 +34,7 @@ const POLL_MAX: Duration = Duration::from_millis(100);
 pub struct Binary {
     /// The program.
     pub path: PathBuf,
-    /// What it says it is.
+    /// Its version, by its own words.
     pub version: Version,
 }
 
@@ -214,11 +214,11 @@ pub struct Place {
     pub socket: PathBuf,
     /// Where it writes the number of its process.
     pub pid_file: PathBuf,
-    /// What it says of itself.
+    /// Its error log.
     pub error_log: PathBuf,
     /// Its temporary folder, no other server's.
     pub tmpdir: PathBuf,
-    /// Whether it ends with us.
+    /// The wrapper that ends it with us, or not.
     pub wrapper: Wrapper,
 }
 
@@ -305,7 +305,7 @@ impl Process {
         Ok(rustix::process::pidfd_send_signal(&self.handle, signal)?)
     }
 
-    /// Whether it still runs. A zombie has an empty command line and counts as gone.
+    /// True if it still runs. A zombie has an empty command line and counts as gone.
     pub(crate) fn is_alive(&self) -> bool {
         rustix::process::pidfd_send_signal(&self.handle, Signal::CONT).is_ok()
             && fs::read(format!("/proc/{}/cmdline", self.pid)).is_ok_and(|line| !line.is_empty())

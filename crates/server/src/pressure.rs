@@ -1,4 +1,4 @@
-//! What a server suffers while it is loaded: sampled by a session of its own.
+//! The load on a server: sampled by a session of its own.
 
 pub mod replicas;
 
@@ -31,7 +31,7 @@ const GROUP_QUEUE: &str = "SELECT GREATEST(MAX(COUNT_TRANSACTIONS_IN_QUEUE) / \
     GREATEST(@@GLOBAL.group_replication_flow_control_applier_threshold, 1)) \
     FROM performance_schema.replication_group_member_stats";
 
-/// One sample. What the server does not say, or the account may not see, is None.
+/// One sample. Values that the server does not tell, or the account may not see, are None.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Pressure {
     /// Redo log not yet covered by a checkpoint, as a share of what the log may hold before InnoDB
@@ -88,7 +88,7 @@ pub struct Gauge {
     replicas: Vec<Replica>,
     /// Flow control's counter at the sample before.
     paused: Option<(u64, Instant)>,
-    /// Whether the server is in no replication group, or does not tell.
+    /// True if the server is in no replication group, or does not tell.
     is_alone: bool,
 }
 

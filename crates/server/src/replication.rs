@@ -29,7 +29,7 @@ pub struct Primary {
     pub id: u64,
     /// Numbers of the replicas that registered, with what is known of where they are.
     pub replicas: BTreeMap<u64, String>,
-    /// What the log leaves out, a sentence each.
+    /// Rules that leave statements out of the log, a sentence each.
     pub filters: Vec<String>,
     /// Connections that take the log.
     pub followers: usize,
@@ -59,8 +59,8 @@ impl Primary {
         Ok(Primary { id, replicas, filters, followers })
     }
 
-    /// What keeps the server of `session` from being a replica that comes to all that this one logs,
-    /// a sentence each.
+    /// The reasons why the server of `session` is no replica that gets everything that this one
+    /// logs, a sentence each.
     ///
     /// Errors: the account may not see it: without SUPER it needs REPLICA MONITOR.
     pub fn against(&self, session: &mut Session) -> Result<Vec<String>> {
@@ -99,7 +99,7 @@ pub fn delay(session: &mut Session) -> Result<u64> {
     Ok(channels.iter().filter_map(delay).max().unwrap_or(0))
 }
 
-/// What a column holds, if anything.
+/// The value of a column, if any.
 fn set<'a>(row: &'a HashMap<String, Option<String>>, column: &str) -> Option<&'a str> {
     row.get(column)?.as_deref().filter(|value| !value.is_empty())
 }

@@ -64,7 +64,7 @@ pub struct Sandbox {
     place: Place,
 }
 
-/// What a sandbox is doing.
+/// The state of a sandbox.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Status {
     /// The folder does not exist or was never started.
@@ -132,7 +132,7 @@ impl Sandbox {
         ConnectOptions { name: Some("sandbox".to_owned()), ..self.place.connect_options() }
     }
 
-    /// Whether it runs.
+    /// Its state: running or not.
     pub fn status(&self) -> Status {
         match self.place.running() {
             Some(process) => Status::Running { pid: process.pid },
@@ -239,7 +239,7 @@ impl Sandbox {
         Ok(file)
     }
 
-    /// Whether the data was last used by an older series; an error when by a newer one.
+    /// True if the data was last used by an older series; an error if by a newer one.
     fn check_version(&self, binary: &Version) -> Result<bool> {
         let Ok(text) = fs::read_to_string(self.dir.join("version")) else { return Ok(false) };
         let Some(data) = Version::parse(&text) else { return Ok(false) };

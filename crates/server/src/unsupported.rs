@@ -27,7 +27,7 @@ pub enum Unsupported {
     BinaryLog,
     /// Replicas that would miss them, one word each.
     Replicas(Vec<String>),
-    /// What keeps the file from the replicas that were named.
+    /// The reason why a named replica cannot get the file.
     NamedReplica(String),
     /// The variables that keep writes away.
     ReadOnly(Vec<&'static str>),
@@ -107,7 +107,7 @@ impl Unsupported {
         }
     }
 
-    /// What was seen, for those that are not of the table.
+    /// Writes the detail, for features that are not of the table.
     fn write_detail(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Unsupported::Table(_) => Ok(()),

@@ -311,7 +311,7 @@ fn features_of_tables_are_refused_by_name() {
     assert!(matches!(old.columns[0].storage, Storage::OldTemporal(_)));
 }
 
-/// What is shown of features is their words, which are those of before there were types.
+/// Words of features are those of before there were types.
 #[test]
 fn features_are_told_in_words_and_in_order() {
     let Some(server) = TestServer::shared() else { return };
@@ -496,7 +496,7 @@ fn json_is_known_in_another_character_set_and_under_another_collation() {
     }
 }
 
-/// What is asked for many tables at once is compared with what is asked for one.
+/// Answers about many tables at once equal those about one.
 #[test]
 fn foreign_keys_of_many_tables_are_those_of_each() {
     let Some(server) = TestServer::shared() else { return };

@@ -73,7 +73,7 @@ impl Impostor {
         }
     }
 
-    /// What he was told that he could read, encrypted or not.
+    /// The bytes that he could read, encrypted or not.
     pub(crate) fn heard(self) -> Vec<u8> {
         self.heard.recv_timeout(Duration::from_secs(20)).unwrap()
     }

@@ -1,4 +1,4 @@
-//! What the logical path needs of MySQL. Runs where INRUSH_TEST_MYSQLD names a `mysqld`.
+//! Requirements of the logical path on MySQL. Runs where INRUSH_TEST_MYSQLD names a `mysqld`.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};

@@ -15,7 +15,7 @@ const RUNS: usize = 100;
 const LONGEST: Duration = Duration::from_secs(10);
 const SQL: &str = "SELECT seq, REPEAT('x', seq) FROM mysql.seq_1_to_20";
 
-/// What is asked in one of these ways, and whether the answer says what is so.
+/// A question, which returns true if the answer is right.
 type Ask = fn(&mut Session) -> Result<bool, Error>;
 
 const ASKS: [Ask; 6] = [

@@ -22,11 +22,11 @@ use crate::impostor::{packet, versioned_greeting};
 const NEWER: &str = "11.8.6-MariaDB-0+deb13u1 from Debian";
 /// Longest wait for what was met.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// What the greeting's helper has for random bytes.
+/// The random bytes of the greeting's helper.
 const SCRAMBLE: &[u8; 20] = b"saltsaltsaltsaltsalt";
 const CLIENT_SSL: u32 = 0x800;
 
-/// What is sent when the account has logged in.
+/// The packet after the account has logged in.
 #[derive(Clone, Debug)]
 pub(crate) enum Proof {
     None,
@@ -67,8 +67,8 @@ impl Part {
 }
 
 impl Prover {
-    /// Answers one connection by each part, and all further ones by the last. Whoever logs in with
-    /// `password` talks to `behind`.
+    /// Answers one connection by each part, and all further ones by the last. Log-ins with
+    /// `password` talk to `behind`.
     pub(crate) fn new(password: &str, parts: Vec<Part>, behind: &TestServer) -> Prover {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -92,7 +92,7 @@ impl Prover {
         self.port
     }
 
-    /// What the connections since the last call have come to, in the order of the connections.
+    /// The outcomes of the connections since the last call, in the order of the connections.
     pub(crate) fn met(&self) -> Vec<&'static str> {
         let count = std::mem::take(&mut *self.open.lock().unwrap());
         let mut met: Vec<_> =

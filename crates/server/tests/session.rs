@@ -196,7 +196,7 @@ fn a_source_that_fails_loads_nothing() {
     assert!(session.query(&format!("SELECT * FROM {database}.t")).unwrap().is_empty());
 }
 
-/// What others have set for all sessions holds for theirs.
+/// Settings that others have made for all sessions hold for theirs.
 #[test]
 fn a_session_checks_rows_whatever_the_server_has_been_told() {
     let Some(server) = TestServer::start() else { return };

@@ -1,4 +1,4 @@
-//! What can be done with 64 bytes, whatever the instructions.
+//! Operations on 64 bytes, whatever the instructions.
 
 /// The flags of a position, its two top bits.
 pub const FLAGS: [u32; 2] = [1 << 31, 1 << 30];
@@ -17,6 +17,7 @@ pub trait Block: Copy {
     /// Bit i is the parity of bits 0 to i.
     fn prefix_parity(bits: u64) -> u64;
     /// Stores the position `base + i` for every bit i of `ends`, in order, with the first flag
-    /// where `first` has the bit too, and the second one where `second` has. What is in `out` after them is undefined.
+    /// where `first` has the bit too, and the second one where `second` has. The contents of `out`
+    /// after them are undefined.
     fn store(base: u32, ends: u64, first: u64, second: u64, out: &mut [u32; 64]);
 }

@@ -53,7 +53,7 @@ impl Isa {
         }
     }
 
-    /// Whether it reads blocks.
+    /// True if it reads blocks.
     pub fn has_blocks(self) -> bool {
         self.0 != Kind::Bytewise
     }

@@ -7,7 +7,7 @@ use crate::block::Block;
 /// The instructions of a set can only be inlined where the compiler may use them: `run`, and all that
 /// it calls with a `B`, has to be `#[inline(always)]`. Without that it is right, and very slow.
 pub trait Kernel {
-    /// What it gives.
+    /// The result.
     type Output;
 
     /// Runs it with these blocks.

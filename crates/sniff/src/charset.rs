@@ -13,7 +13,7 @@ use super::records::{BadRows, Records};
 pub(super) enum Charset {
     /// ASCII in one byte.
     Named(&'static str),
-    /// What the user, a mark or the text says, and the rows that are not so.
+    /// The character set by the user, a mark or the text, and the rows that break it.
     Known(Option<String>, BadRows),
 }
 
@@ -50,7 +50,7 @@ impl Charset {
         }
     }
 
-    /// What somebody should know before trusting it.
+    /// A note on the reliability of the guess.
     pub(super) fn note(&self, files: &[std::path::PathBuf]) -> Option<String> {
         match self {
             Charset::Named("latin1") => Some(format!(

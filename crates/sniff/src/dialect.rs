@@ -79,7 +79,7 @@ pub(super) fn guess(
     guess
 }
 
-/// What ends lines.
+/// The end of lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Lines {
     Lf,
@@ -132,7 +132,7 @@ struct Candidate {
     escape: bool,
 }
 
-/// What lines look like under a candidate.
+/// The form of lines under a candidate.
 #[derive(Clone, Copy, Debug, Default)]
 struct Shape {
     /// Fields that most lines have, and the part of the lines that do.
@@ -224,7 +224,7 @@ impl Candidate {
         shape
     }
 
-    /// Whether the quotes of a quoted field are where a writer of quotes puts them.
+    /// True if the quotes of a quoted field are where a writer of quotes puts them.
     fn is_clean(self, raw: &[u8]) -> bool {
         let Some(quote) = self.quote else { return false };
         let [_, inside @ .., last] = raw else { return false };
@@ -265,7 +265,7 @@ impl Candidate {
     }
 }
 
-/// Whether backslashes stand before what LOAD DATA's writers put them before, and nothing else.
+/// True if backslashes stand only where LOAD DATA's writers put them.
 fn escapes(text: &[u8]) -> bool {
     let mut rest = text;
     while let Some(at) = rest.iter().position(|&byte| byte == b'\\') {

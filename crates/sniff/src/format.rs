@@ -1,4 +1,4 @@
-//! What is no delimited text: it would be taken for rows of one long field.
+//! Formats other than delimited text, which would be taken for rows of one long field.
 
 use serde::de::IgnoredAny;
 use serde_json::Deserializer;
@@ -14,7 +14,8 @@ const MAGICS: [(&[u8], &str, &str); 6] = [
 ];
 const JSON: (&str, &str) = ("JSON", "jq -r '[.a, .b] | @csv'");
 
-/// What a file is that begins so, if it is no delimited text, and what makes such text of it.
+/// The format of a file that begins so, if it is no delimited text, and a program that converts it
+/// to text.
 pub(super) fn other_than_text(start: &[u8]) -> Option<(&'static str, &'static str)> {
     let known = MAGICS.iter().find(|(magic, ..)| start.starts_with(magic));
     known.map(|&(_, what, how)| (what, how))

@@ -21,7 +21,7 @@ const YES: [&[u8]; 2] = [b"yes", b"true"];
 const NO: [&[u8]; 2] = [b"no", b"false"];
 /// Digits between two marks of thousands.
 const THOUSANDS: usize = 3;
-/// What a TIMESTAMP holds, whatever the time zone: microseconds of 1970-01-02 and 2038-01-18.
+/// The range of a TIMESTAMP, whatever the time zone: microseconds of 1970-01-02 and 2038-01-18.
 const MOMENTS: std::ops::Range<i64> = 86_400_000_000..2_147_385_600_000_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,7 +47,7 @@ pub(super) struct Habit {
     /// Digits before the point and behind it, of numbers.
     pub(super) digits: (usize, usize),
     seconds_digits: usize,
-    /// Whether any number says that its comma stands before a fraction, and not between thousands.
+    /// True if any number shows that its comma stands before a fraction, and not between thousands.
     has_comma: bool,
 }
 
@@ -84,7 +84,7 @@ impl Default for Habit {
 }
 
 impl Habit {
-    /// Of a column with values that have none.
+    /// The habit of a column with values that have none.
     pub(super) fn none() -> Habit {
         let words = Words { others: true, ..Words::default() };
         Habit { left: 0, words, ..Habit::default() }
@@ -122,7 +122,7 @@ impl Habit {
         self.seconds_digits = self.seconds_digits.max(fraction_digits(value));
     }
 
-    /// Whether a text that may be a number is one: what begins with needless zeros is a code.
+    /// True if a text that may be a number is one: texts with needless zeros in front are codes.
     fn is_number(&mut self, value: &[u8], number: &[u8]) -> bool {
         let digits = number.strip_prefix(b"-").unwrap_or(number);
         let whole = digits.iter().position(|byte| *byte == b'.').unwrap_or(digits.len());
@@ -143,7 +143,7 @@ impl Habit {
         is_one.then_some(Found { format, kind: Some(kind) })
     }
 
-    /// Whether all values are days that may be read in two ways.
+    /// True if all values are days that may be read in two ways.
     pub(super) fn is_ambiguous(&self) -> bool {
         self.left.count_ones() > 1
     }

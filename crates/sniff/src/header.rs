@@ -1,4 +1,4 @@
-//! Whether the first row names the columns.
+//! Detection of a header in the first row.
 
 use super::Charset;
 use super::kind::Forms;
@@ -78,7 +78,7 @@ fn look_like_names(names: &[String]) -> bool {
     unnamed <= names.len() / 2 && names.iter().all(is_name)
 }
 
-/// What one column says about the first row.
+/// The evidence of one column about the first row.
 #[derive(Clone, Debug, Default)]
 struct Column {
     values: u64,
@@ -93,8 +93,8 @@ struct Column {
     all_upper: bool,
 }
 
-/// Whether the rows after it are of another kind than it: typed where it is text, of one
-/// length that it has not, of words where it has one. Rows of text alone are taken for rows.
+/// True if the rows after it are of another kind than it: typed where it is text, of one length
+/// that it has not, of words where it has one. Rows of text alone are taken for rows.
 fn differ(records: &Records<'_>, names: &[String]) -> bool {
     let fresh = Column {
         typed: true,
@@ -157,7 +157,7 @@ fn is_identifier(name: &str) -> bool {
         && name.chars().all(|c| c.is_alphanumeric() || "_- .".contains(c))
 }
 
-/// Whether columns can have these names, and a header can say them.
+/// True if columns can have these names, and a header can have them.
 fn are_columns(names: &[String]) -> bool {
     names.iter().all(|name| {
         !name.is_empty()

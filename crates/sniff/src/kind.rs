@@ -1,4 +1,4 @@
-//! What one value can be, by how it is written.
+//! The types that one value can have, by its text.
 
 /// Forms of values; a value may have several.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

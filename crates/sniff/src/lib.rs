@@ -1,11 +1,11 @@
-//! What a file is: how its rows are cut, what its columns hold, and a table that takes them.
+//! A guess at a file: how its rows are cut, the contents of its columns, and a table for them.
 //!
 //! ```text
 //! sample -> dialect (separator, quote, escape) -> records -> charset -> header -> NULL -> types -> DDL
 //! ```
 //!
-//! Everything is a guess from what was seen, and says so where it did not see all. What cannot be
-//! known from a sample is left out of the table: a key that the unseen rows might break, a NOT NULL.
+//! Everything is a guess from the rows that were read, and says so if it did not read all. Properties that a
+//! sample cannot show are left out of the table: a key that the unread rows might break, a NOT NULL.
 
 #![forbid(unsafe_code)]
 
@@ -30,7 +30,7 @@ use records::Records;
 use seen::Seen;
 use sources::{Compression, Dialect, Encoding, Preset, Sample};
 
-/// What is looked at, and what is known already.
+/// The files, and the facts about them that are known already.
 #[derive(Clone, Debug)]
 pub struct SniffOptions {
     /// The input, as for a load.
@@ -41,7 +41,7 @@ pub struct SniffOptions {
     pub dialect: Option<Dialect>,
     /// A field that means NULL, if one is known.
     pub null_token: Option<String>,
-    /// Whether there is a header, if that is known.
+    /// True if there is a header, if that is known.
     pub header: Option<bool>,
     /// Lines to leave out at the start of each file.
     pub skip_lines: u64,
@@ -55,11 +55,11 @@ pub struct SniffOptions {
     pub temp_dir: PathBuf,
     /// Memory of the whole process: with little of it, less of the input is looked at.
     pub memory_bytes_max: u64,
-    /// What is said of the table, and not guessed.
+    /// Properties of the table that are set, and not guessed.
     pub wanted: Wanted,
 }
 
-/// What the user says of a table that is guessed.
+/// The user's settings for a table that is guessed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
     /// Types of columns, with whatever may follow them in a CREATE TABLE.
@@ -68,7 +68,7 @@ pub struct Wanted {
     pub collation: Option<String>,
 }
 
-/// What a file seems to be.
+/// The guess at a file.
 #[derive(Clone, Debug)]
 pub struct Sniffed {
     /// How fields are cut.
@@ -93,9 +93,9 @@ pub struct Sniffed {
     pub primary_key: Option<usize>,
     /// Rows that were looked at.
     pub rows: u64,
-    /// Whether these are all there are.
+    /// True if these are all rows.
     pub is_whole: bool,
-    /// What somebody should know before trusting it, a sentence each.
+    /// Notes on the reliability of the guess, a sentence each.
     pub notes: Vec<String>,
     /// The statement that makes the table.
     pub ddl: String,
@@ -108,7 +108,7 @@ pub struct SniffedColumn {
     pub name: String,
     /// Its type in SQL.
     pub sql_type: String,
-    /// Whether it takes NULL.
+    /// True if it accepts NULL.
     pub nullable: bool,
     /// How its values are written, as `--format-of` has it, where not as the server reads them.
     pub format: Option<&'static str>,
@@ -183,7 +183,7 @@ pub fn sniff(options: &SniffOptions) -> Result<Sniffed, Error> {
     Ok(sniffed)
 }
 
-/// What the names of types of texts and bytes have in them, and no others.
+/// Parts of the names of types of texts and bytes, and of no others.
 const TEXTS: [&str; 7] = ["CHAR", "TEXT", "BINARY", "BLOB", "ENUM", "SET", "JSON"];
 
 /// Gives columns the types that they are wanted to have.
@@ -426,7 +426,7 @@ mod tests {
         assert_eq!(sniffed.charset.as_deref(), Some("latin1"));
     }
 
-    /// What a writer of CSV makes of values.
+    /// Values as a writer of CSV writes them.
     fn csv(rows: &[Vec<String>], separator: &str, end: &str) -> String {
         let field = |value: &String| format!("\"{}\"", value.replace('"', "\"\""));
         let row =

@@ -1,4 +1,4 @@
-//! What was seen in each column, and the type that takes it.
+//! Statistics of each column, and the type that holds its values.
 
 use super::habits::{Found, Habit, Habits};
 use super::kind::{self, Forms};
@@ -17,7 +17,7 @@ const ROW_BYTES_MAX: usize = 60_000;
 /// Bytes of the longest UTF-8 character.
 const CHARACTER_BYTES: usize = 4;
 
-/// What was seen so far.
+/// Statistics so far.
 pub(super) struct Seen {
     columns: Vec<Column>,
     /// Whole numbers of the first column, while it has nothing else.
@@ -125,7 +125,7 @@ impl Seen {
         }
     }
 
-    /// Whether the first column is a number of each row of its own, and is called one.
+    /// True if the first column has a distinct number in each row, and a name like one.
     pub(super) fn looks_unique(&self, columns: &[SniffedColumn]) -> bool {
         let (Some(numbers), Some(column)) = (&self.first, columns.first()) else { return false };
         let name = column.name.to_ascii_lowercase();

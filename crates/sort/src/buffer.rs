@@ -28,7 +28,7 @@ pub struct SortBuffer {
     count: usize,
     /// Key prefix and offset of each entry; unused for bare keys of one length.
     references: Vec<u128>,
-    /// Whether no key pushed was less than the one before it.
+    /// True if no key pushed was less than the one before it.
     ascending: bool,
     /// Where the first key pushed and the last one lie in `bytes`.
     first_key: (usize, usize),
@@ -102,7 +102,7 @@ impl SortBuffer {
         self.count
     }
 
-    /// Whether nothing was pushed since the last sort.
+    /// True if nothing was pushed since the last sort.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
@@ -222,7 +222,7 @@ fn prefix(key: &[u8]) -> u128 {
     u128::from_be_bytes(bytes)
 }
 
-/// Whether `key` is not less than `last`. Mostly decided, without a call, by their first 16 bytes.
+/// True if `key` is not less than `last`. Mostly decided, without a call, by their first 16 bytes.
 #[inline]
 fn is_ascending(last: &[u8], key: &[u8]) -> bool {
     match (last.first_chunk::<16>(), key.first_chunk::<16>()) {

@@ -11,7 +11,7 @@
 //! the three numbers as LEB128. An entry of constant key length without payload is its key and
 //! nothing else, so a run of them is an array.
 
-/// What all entries of one sort have in common.
+/// The shape that all entries of one sort share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EntryShape {
     /// Bytes of every key, if they are all of one length.
@@ -19,7 +19,7 @@ pub struct EntryShape {
     /// Trailing bytes of each key that only tell entries of one key apart, as a row number does; 0
     /// where keys are whole. Entries equal before them fall into one range, so that they meet.
     pub tail_len: usize,
-    /// Whether entries have payloads.
+    /// True if entries have payloads.
     pub payload: bool,
 }
 
@@ -34,7 +34,7 @@ impl EntryShape {
         self.key_len.filter(|&len| len > 0 && !self.payload)
     }
 
-    /// Whether an entry is of this shape.
+    /// True if an entry has this shape.
     #[inline]
     pub(crate) fn takes(&self, key: &[u8], payload: &[u8]) -> bool {
         self.key_len.is_none_or(|len| len == key.len()) && (self.payload || payload.is_empty())

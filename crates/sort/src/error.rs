@@ -1,4 +1,4 @@
-//! What can go wrong: the disk, or a budget that cannot work.
+//! Errors of a sort: the disk, or a budget that cannot work.
 
 use std::io;
 use std::path::PathBuf;
@@ -6,7 +6,7 @@ use std::path::PathBuf;
 /// Result of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// What an ordered run that was added says when it cannot be read.
+/// The error of an added ordered run that cannot be read.
 pub type RunError = Box<dyn std::error::Error + Send + Sync>;
 
 /// Failure of a sort. Entries themselves cannot be wrong; disks and budgets can.
@@ -20,7 +20,7 @@ pub enum Error {
         dir: PathBuf,
         /// Number of the spilled run, from 0.
         run: u64,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// Writing a spilled run failed, most often for want of space.
@@ -35,7 +35,7 @@ pub enum Error {
         bytes_needed: u64,
         /// Bytes the disk had taken.
         bytes_written: u64,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// Reading a spilled run back failed.
@@ -47,7 +47,7 @@ pub enum Error {
         run: u64,
         /// Number of the block in the run, from 0.
         block: usize,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// A spilled block is not what was written: the disk or the memory is at fault.
@@ -72,7 +72,7 @@ pub enum Error {
     Ordered {
         /// Ordinal it was added with.
         ordinal: u64,
-        /// What it said.
+        /// Its error.
         source: RunError,
     },
     /// A run that the sort did not make has a key that is less than the one before.

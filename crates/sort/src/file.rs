@@ -251,7 +251,7 @@ impl RunWriter {
         })
     }
 
-    /// Adds an entry, not less than the one before. Whether a block has ended.
+    /// Adds an entry, not less than the one before. Returns true if a block has ended.
     #[inline]
     pub(crate) fn push(&mut self, ordinal: u64, key: &[u8], payload: &[u8]) -> Result<bool> {
         self.order.note(key, ordinal);

@@ -59,7 +59,7 @@ impl Keys {
         words + self.packing.memory_bytes()
     }
 
-    /// Whether every key is not less than the one before.
+    /// True if every key is not less than the one before.
     pub(crate) fn is_ascending(&self) -> bool {
         match &self.words {
             Words::Narrow(words) => words.is_sorted(),

@@ -78,7 +78,7 @@ impl EntryBlock {
         self.shape.encode(None, key, payload, &mut self.bytes);
     }
 
-    /// Whether no more entries are wanted now.
+    /// True if no more entries are requested now.
     #[inline]
     pub fn is_full(&self) -> bool {
         self.bytes.len() >= self.full_bytes
@@ -124,7 +124,7 @@ pub(crate) struct OrderedBlocks<'a> {
 }
 
 impl OrderedBlocks<'_> {
-    /// Whether no block is left; known only when the reader was asked in vain.
+    /// True if no block is left; known only when the reader was asked in vain.
     pub(crate) fn is_ended(&self) -> bool {
         self.is_ended
     }
@@ -156,7 +156,7 @@ impl OrderedBlocks<'_> {
         Ok(!self.is_ended)
     }
 
-    /// Whether the block read last may reach to `bound`.
+    /// True if the block read last may reach to `bound`.
     pub(crate) fn reaches(&self, bound: &[u8]) -> bool {
         self.block.last_key.as_slice() >= bound
     }

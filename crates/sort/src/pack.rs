@@ -1,10 +1,9 @@
 //! Keys of constant length as integers of the bits that differ.
 //!
-//! Keys met together (a chunk, a range, a block) agree in most of their bits: NULL markers, high
-//! bytes of numbers, the leading part of a narrow range. What is left of
-//! (partkey, suppkey, orderkey, linenumber), 16 to 22 bytes, is about 58 bits. Those, in order,
-//! make an integer that compares as the keys do; it is sorted, stored and merged in place of the
-//! key, and spread out again at the end.
+//! Keys met together (a chunk, a range, a block) agree in most of their bits: NULL markers, high bytes of
+//! numbers, the leading part of a narrow range. The rest of (partkey, suppkey, orderkey, linenumber), 16 to
+//! 22 bytes, is about 58 bits. Those, in order, make an integer that compares as the keys do; it is sorted,
+//! stored and merged in place of the key, and spread out again at the end.
 //!
 //! ```text
 //! key bits   0000ppppp 000sssss 00ooooooo 0000lll

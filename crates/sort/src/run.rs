@@ -42,7 +42,7 @@ impl MemoryRun {
         self.count
     }
 
-    /// Whether the run has no entries.
+    /// True if the run has no entries.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }
@@ -83,7 +83,7 @@ impl MemoryRun {
 }
 
 impl Entries {
-    /// Whether every key is not less than the one before.
+    /// True if every key is not less than the one before.
     pub(crate) fn is_ascending(&self) -> bool {
         match self {
             Entries::Keys(keys) => keys.is_ascending(),

@@ -14,7 +14,7 @@ use crate::keys::{Keys, Words};
 use crate::ordered::OrderedBlocks;
 use crate::run::{EncodedRun, lower_bound};
 
-/// What reading spilled blocks needs, shared by the sources of a merge.
+/// Buffers for reading spilled blocks, shared by the sources of a merge.
 pub(crate) struct BlockBuffers {
     reader: BlockReader,
     stored: Vec<u8>,
@@ -41,12 +41,12 @@ enum Blocks<'a> {
 }
 
 impl<'a> Rest<'a> {
-    /// Of a spilled run. Reads nothing yet.
+    /// The rest of a spilled run. Reads nothing yet.
     pub(crate) fn spilled(run: &'a RunFile, start: &'a [u8], end: Option<&'a [u8]>) -> Rest<'a> {
         Rest { blocks: Blocks::Spilled { run, left: run.blocks(start, end) }, start, end }
     }
 
-    /// Of a run that the sort did not make.
+    /// The rest of a run that the sort did not make.
     pub(crate) fn ordered(
         blocks: OrderedBlocks<'a>,
         start: &'a [u8],
@@ -55,7 +55,7 @@ impl<'a> Rest<'a> {
         Rest { blocks: Blocks::Ordered(blocks), start, end }
     }
 
-    /// Whether blocks follow; of an ordered run they may turn out to be none.
+    /// True if blocks follow; an ordered run may turn out to have none.
     fn has_more(&self) -> bool {
         match &self.blocks {
             Blocks::Spilled { left, .. } => !left.is_empty(),
@@ -147,7 +147,7 @@ impl<'a> KeySource<'a> {
         KeySource { keys: KeysAtHand::Run(keys), at, end, rest: None }
     }
 
-    /// Of a run that is read by blocks. Reads nothing yet.
+    /// The source of a run that is read by blocks. Reads nothing yet.
     pub(crate) fn blocks(key_len: usize, rest: Rest<'a>) -> KeySource<'a> {
         let keys = KeysAtHand::Block(Box::new(Keys::empty(key_len)));
         KeySource { keys, at: 0, end: 0, rest: Some(rest) }
@@ -168,7 +168,7 @@ impl<'a> KeySource<'a> {
         self.at..self.end
     }
 
-    /// Whether keys may follow those at hand.
+    /// True if keys may follow those in memory.
     pub(crate) fn has_more(&self) -> bool {
         self.rest.as_ref().is_some_and(Rest::has_more)
     }
@@ -208,7 +208,7 @@ pub(crate) struct EntrySource<'a> {
     end: usize,
     /// Ordinal of the entries, or what their own is relative to.
     pub(crate) ordinal: u64,
-    /// Whether entries are encoded as on disk.
+    /// True if entries are encoded as on disk.
     on_disk: bool,
     /// None of a run in memory.
     rest: Option<Rest<'a>>,
@@ -227,7 +227,7 @@ impl<'a> EntrySource<'a> {
         EntrySource { shape: run.shape, bytes, at, end, ordinal, on_disk: false, rest: None }
     }
 
-    /// Of a run that is read by blocks. Reads nothing yet.
+    /// The source of a run that is read by blocks. Reads nothing yet.
     pub(crate) fn blocks(shape: EntryShape, ordinal: u64, rest: Rest<'a>) -> EntrySource<'a> {
         let on_disk = matches!(rest.blocks, Blocks::Spilled { .. });
         let bytes = Cow::Owned(Vec::new());
@@ -240,7 +240,7 @@ impl<'a> EntrySource<'a> {
         &self.bytes
     }
 
-    /// Whether no entry is at hand and none can follow.
+    /// True if no entry is in memory and none can follow.
     pub(crate) fn is_ended(&self) -> bool {
         self.at == self.end && !self.rest.as_ref().is_some_and(Rest::has_more)
     }

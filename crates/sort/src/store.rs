@@ -15,7 +15,7 @@ use crate::ordered::{AddedRun, OrderedRun};
 use crate::range::{self, KeyRange};
 use crate::run::MemoryRun;
 
-/// What a store may use.
+/// The resources of a store.
 #[derive(Clone, Debug)]
 pub struct StoreOptions {
     /// Bytes for retained runs and all buffers of spilling and merging. Kept strictly.
@@ -30,7 +30,7 @@ pub struct StoreOptions {
     pub stop: Arc<AtomicBool>,
 }
 
-/// What a store did, for the report.
+/// The statistics of a store, for the report.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SortStats {
     /// Runs added that had entries.
@@ -527,7 +527,7 @@ impl Runs {
         self.stats.entries
     }
 
-    /// What the sort did so far.
+    /// The statistics so far.
     pub fn stats(&self) -> &SortStats {
         &self.stats
     }

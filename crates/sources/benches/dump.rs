@@ -13,7 +13,7 @@ use crate::{TakeValues, best, lines, read};
 /// Names a dump to take instead of made ones.
 const DUMP_VARIABLE: &str = "INRUSH_BENCH_DUMP";
 
-/// What becomes of an INSERT.
+/// The rest of an INSERT.
 #[derive(Clone, Copy)]
 enum Rest {
     Skipped,

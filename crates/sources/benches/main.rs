@@ -59,7 +59,7 @@ fn main() {
     dump::run(folder.path());
 }
 
-/// What stands before a row.
+/// The text before a row.
 type Between = fn(usize) -> &'static str;
 
 /// The same rows as INSERTs of mariadb-dump: the reader's way to rows.

@@ -6,9 +6,9 @@
 //!                                    TypedRows      columns of values
 //! ```
 //!
-//! There may be any number of [`crate::Source`]s, but there are two ways to hold rows, one of
-//! which may be read in three. Whoever takes rows says how for any [`Rows`], and is compiled once for each: which of them it is, is asked once
-//! a batch ([`Batch::visit`]).
+//! There may be any number of [`crate::Source`]s, but there are two ways to hold rows, one of which may be
+//! read in three. A consumer is written for any [`Rows`], and compiled once for each: the representation is
+//! examined once a batch ([`Batch::visit`]).
 //!
 //! In reading order: `text` the index of a text's fields, `even` many rows of it at once, `text_rows` both, `decode` what
 //! a field of delimited text means, `formatted` one that is written as people do, `picked` what a table gets of the lines, `typed` columns.
@@ -96,7 +96,7 @@ pub trait Row: Copy {
     /// after `needed` may be missing.
     fn has_fields_for(self, needed: usize, columns: usize) -> bool;
 
-    /// What the field of this index, below `field_count`, holds; `scratch` holds bytes that are
+    /// The value of the field of this index, below `field_count`; `scratch` holds bytes that are
     /// nowhere else (overwritten then).
     fn value<'v>(self, field: usize, scratch: &'v mut Vec<u8>) -> Value<'v>
     where
@@ -114,7 +114,7 @@ pub trait Row: Copy {
     /// From where it begins in its chunk to where the next one may.
     fn span(self) -> Range<usize>;
 
-    /// Whether it has a quote that nothing closes, and so no field.
+    /// True if it has an unclosed quote, and so no field.
     #[inline]
     fn is_unclosed(self) -> bool {
         false
@@ -129,7 +129,7 @@ pub trait Row: Copy {
 
 /// Takes the rows of a batch, however they are held.
 pub trait Visit {
-    /// What comes of it.
+    /// The result.
     type Output;
 
     /// Takes them.
@@ -178,7 +178,7 @@ impl Batch {
         self.len() == 0
     }
 
-    /// Whether rows are held as text: [`Row::raw`] is then what a reader reads.
+    /// True if rows are held as text: [`Row::raw`] is then the text that a reader reads.
     pub fn is_text(&self) -> bool {
         matches!(self.held, Held::Text(_)) && self.picked.is_none()
     }
@@ -217,7 +217,7 @@ impl Batch {
         self.picked.take()
     }
 
-    /// Of rows of text, leaves those that are picked.
+    /// Leaves only the picked ones of rows of text.
     pub fn pick(&mut self, picked: Picked) {
         self.picked = Some(picked);
     }

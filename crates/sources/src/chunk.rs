@@ -12,7 +12,7 @@ pub struct Chunk {
     pub file: u32,
     /// Byte of the file (after decompression) that `bytes[0]` is.
     pub offset: u64,
-    /// What the file's characters are made of, where `bytes` are not the file's own.
+    /// The unit of the file's characters, if `bytes` are not the file's own.
     pub unit: Unit,
     /// Line of the file that `bytes[0]` is on, from 1, counted by `\n` as editors do.
     pub first_line: u64,
@@ -24,7 +24,7 @@ pub struct Chunk {
     /// Where each record is from, if they are not one piece of a file; ascending by `at`, the first
     /// one at 0. `file`, `offset` and `first_line` are then those of the first record.
     pub places: Vec<RecordPlace>,
-    /// Whether it is one line with a quote that nothing closes, so that its fields cannot be told.
+    /// True if it is one line with an unclosed quote, so that its fields are unknown.
     pub is_unclosed: bool,
 }
 

@@ -6,8 +6,8 @@
 //!                       RowRun: chunks of `(..),(..)` text --Reader--> Batch
 //! ```
 //!
-//! What a statement and a row are is the `sql` crate's to know. Consecutive INSERTs into one table by
-//! the same words are one run of rows, whose chunks may be scanned by any thread.
+//! The `sql` crate knows statements and rows. Consecutive INSERTs into one table by the same words are one
+//! run of rows, whose chunks may be scanned by any thread.
 //!
 //! In reading order: `statement` one of them, `window` the bytes at hand, `problem` what cannot be
 //! read, `blank` what stands between statements, `lead` what a file begins

@@ -1,4 +1,4 @@
-//! What can go wrong while reading input, and where in which file.
+//! Errors of reading input, with their place in a file.
 
 use std::io;
 use std::path::PathBuf;
@@ -18,11 +18,11 @@ pub enum Error {
     /// The operating system said no.
     #[error("{action} {}: {source}{}", path.display(), disk::advice(source))]
     Io {
-        /// What was being done: "opening", "reading".
+        /// The operation: "opening", "reading".
         action: &'static str,
         /// To which file.
         path: PathBuf,
-        /// What the system answered.
+        /// The system's error.
         source: io::Error,
     },
     /// A path that names no file of bytes.
@@ -59,9 +59,9 @@ pub enum Error {
     Header {
         /// The file.
         path: PathBuf,
-        /// What was found.
+        /// The contents.
         seen: String,
-        /// What was expected.
+        /// The expected contents.
         expected: String,
     },
     /// A file that has text, and no row.
@@ -79,7 +79,7 @@ pub enum Error {
     Unplaced {
         /// Where the row is.
         at: Position,
-        /// What of it.
+        /// The reason.
         why: String,
     },
     /// A file is not what it was when the load began.
@@ -87,7 +87,7 @@ pub enum Error {
     Changed {
         /// The file.
         path: PathBuf,
-        /// What became of it.
+        /// The change.
         what: String,
     },
     /// Compressed input that cannot be unpacked.
@@ -95,11 +95,11 @@ pub enum Error {
     Archive {
         /// The file.
         path: PathBuf,
-        /// What it is.
+        /// Its compression.
         compression: &'static str,
         /// Byte of the file, compressed, up to which it was read.
         offset: u64,
-        /// What is wrong.
+        /// The fault.
         problem: String,
     },
     /// An input that holds no text.
@@ -107,17 +107,17 @@ pub enum Error {
     NotText {
         /// The file.
         path: PathBuf,
-        /// What it is, and what to do.
+        /// Its format, and advice.
         what: &'static str,
     },
-    /// What is no character in a UTF-16 or UTF-32 file.
+    /// Bytes that are no character in a UTF-16 or UTF-32 file.
     #[error("{at}: not {encoding}: {reason}")]
     Encoding {
         /// The file, and byte of it as it is.
         at: Position,
         /// The encoding it is read by.
         encoding: &'static str,
-        /// What is wrong.
+        /// The fault.
         reason: String,
     },
     /// A pipe's bytes could not be kept.
@@ -130,7 +130,7 @@ pub enum Error {
         path: PathBuf,
         /// The temporary folder.
         folder: PathBuf,
-        /// What the system answered.
+        /// The system's error.
         source: io::Error,
     },
     /// A statement of a dump that cannot be read.
@@ -152,7 +152,7 @@ pub enum Error {
     NotPlain {
         /// Where it is.
         at: Position,
-        /// What it is: a noun with its article.
+        /// The unexpected part: a noun with its article.
         what: &'static str,
     },
     /// A line that holds rows of several tables, and not the fields that it should.

@@ -1,8 +1,8 @@
-//! What a reader must know of the columns that fields go to.
+//! Facts about the columns of fields, for a reader.
 
 use sql::Literals;
 
-/// What the reader must know of the column that a field goes to.
+/// The facts that a reader needs about the column of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FieldKind {
     /// The column holds text, and is read by characters: CHAR, VARCHAR, TEXT, JSON, ENUM, SET, UUID,
@@ -30,7 +30,7 @@ pub enum Layout {
     Separated,
     /// Each is as wide as its column.
     Fixed {
-        /// Whether something ends a line, so that its last field may be shorter.
+        /// True if something ends a line, so that its last field may be shorter.
         has_line_ends: bool,
     },
 }

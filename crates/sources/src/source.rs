@@ -23,7 +23,7 @@ pub struct InputFile {
 ///
 /// [`SourceExt`] has shorthands for what callers do often.
 pub trait Source: Send {
-    /// What is known of the input without reading it, and how it is read.
+    /// Facts about the input that need no reading, and about how it is read.
     fn facts(&self) -> &InputFacts;
 
     /// Begins at the first file with ordinal 0, not given up; [`InputFacts::begin`] notes `read_as`.
@@ -57,7 +57,7 @@ pub trait Source: Send {
     }
 }
 
-/// What is known of an input without reading it, and how it is read.
+/// Facts about an input that need no reading, and about how it is read.
 #[derive(Clone, Debug)]
 pub struct InputFacts {
     /// The inputs in order; [`Chunk::file`] is an index into this.

@@ -1,4 +1,4 @@
-//! What happens to files while they are read, and what pipes do.
+//! Changes of files while they are read, and pipes.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write;

@@ -10,7 +10,7 @@ use sources::{Chunk, Error, ReadAs, Source as _, SourceExt as _};
 use sql::StatementKind;
 use tempfile::TempDir;
 
-/// What mydumper 0.10 begins each of its files of rows with.
+/// The beginning of each file of rows of mydumper 0.10.
 const LEAD: &str = "/*!40101 SET NAMES binary*/;\n/*!40014 SET FOREIGN_KEY_CHECKS=0*/;\n\
                     /*!40103 SET TIME_ZONE='+00:00' */;\n";
 const HEAD: &str = "INSERT INTO `t` VALUES\n";
@@ -128,7 +128,7 @@ fn shown(rows: &[usize]) -> String {
     rows.map(|(file, rows)| format!("{rows}@{file}")).collect::<Vec<_>>().join(" ")
 }
 
-/// Whether the rows of two files are one run.
+/// True if the rows of two files are one run.
 fn is_one(first: &str, second: &str) -> bool {
     let files = Files::new(&[first, second]);
     let seen = files.read(By::Chunks);

@@ -43,14 +43,14 @@ impl Server {
         &self.server
     }
 
-    /// What mariadb-dump writes.
+    /// The output of mariadb-dump.
     pub(crate) fn dump(&self, arguments: &[&str]) -> Vec<u8> {
         let output = self.client("mariadb-dump").args(arguments).output().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         output.stdout
     }
 
-    /// What the statements print.
+    /// The output of the statements.
     pub(crate) fn sql(&self, script: &str) -> String {
         self.server.script(script).unwrap_or_else(|error| panic!("{error}"))
     }

@@ -116,7 +116,7 @@ impl Case {
         !odd_skip && !odd_ghost && !odd_end
     }
 
-    /// What we find: fields of each row up to the last column; none after an open quote.
+    /// Our reading: fields of each row up to the last column; none after an open quote.
     fn rows(
         &self,
         path: &std::path::Path,
@@ -152,7 +152,7 @@ impl Case {
         Some(table)
     }
 
-    /// Whether the way to the end of a line has no meaning that reading fields has not.
+    /// True if skipping to the end of a line has no other meaning than reading fields.
     fn is_skipped_as_read(&self) -> bool {
         let escape = self.dialect.escaped_by;
         let has_escape = |text: &[u8]| escape.is_some_and(|escape| text.contains(&escape));
@@ -214,7 +214,7 @@ impl Case {
         script
     }
 
-    /// Whether a row of ours is the one that the server shows.
+    /// True if a row of ours is the one that the server shows.
     fn is_row(&self, ours: &[Option<Vec<u8>>], theirs: &str) -> bool {
         let shown: Vec<&str> = theirs.split(',').skip(1).collect();
         shown.len() == self.dialect.fields.len()

@@ -207,7 +207,7 @@ fn is_odd(text: &[u8]) -> bool {
     text.contains("delimiter") || (is_version && text.matches("/*").count() > 1)
 }
 
-/// What the client sends when it plays the dump, comments left out.
+/// The statements that the client sends when it plays the dump, comments left out.
 fn sent_by_client(server: &Server, dump: &[u8]) -> Vec<String> {
     server.sql("TRUNCATE mysql.general_log");
     let mut client = server.client("mariadb");

@@ -80,7 +80,7 @@ pub(crate) fn dialects() -> Vec<(&'static str, Dialect)> {
     ]
 }
 
-/// What a reader finds in `bytes`, with the given instructions. Checks that rows tile them.
+/// The rows of `bytes` by the given instructions. Checks that rows tile them.
 pub(crate) fn scan(dialect: &Dialect, bytes: &[u8], isa: Isa) -> Table {
     let chunk = Chunk { bytes: bytes.to_vec(), ..Chunk::default() };
     scan_chunk(dialect, &chunk, isa)
@@ -119,7 +119,7 @@ pub(crate) fn rows(reader: &mut dyn Reader, chunk: &Chunk) -> Result<Table, Erro
     Ok(batch.text_rows(chunk).unwrap().iter().map(values).collect())
 }
 
-/// What comes out of a file with these bytes that is read in chunks of `chunk_bytes`.
+/// The rows of a file with these bytes that is read in chunks of `chunk_bytes`.
 pub(crate) fn read(
     dialect: &Dialect,
     bytes: &[u8],
@@ -151,7 +151,7 @@ pub(crate) fn read(
     Ok(table)
 }
 
-/// What comes out of this file after skipping lines, read at once.
+/// The rows of this file after skipping lines, read at once.
 pub(crate) fn read_from(path: &Path, dialect: &Dialect, skip_lines: u64) -> Result<Table, Error> {
     let options = SourceOptions { skip_lines, ..SourceOptions::default() };
     let mut source = FileSource::new(&[path.to_owned()], dialect, options)?;

@@ -23,7 +23,7 @@ fn scan(text: &[u8], fields: &[Literals], syntax: Syntax, isa: Isa) -> Found {
     })
 }
 
-/// What every set of instructions finds.
+/// The result, the same by every set of instructions.
 fn scanned(text: &[u8], fields: &[Literals], syntax: Syntax) -> Found {
     let found = scan(text, fields, syntax, Isa::available()[0]);
     for isa in Isa::available() {
@@ -391,7 +391,7 @@ fn a_run_from_a_pipe_is_found_again() {
     writer.join().unwrap();
 }
 
-/// Whoever shows how far a replay is sees the rows of a large table pass.
+/// The progress of a replay shows the rows of a large table as they pass.
 #[test]
 fn how_far_a_run_was_read_is_told() {
     let (text, _) = long_run(40_000);

@@ -31,7 +31,7 @@ use targets::waiting::describe;
 
 use crate::map::Shard;
 
-/// What all our branches' names begin with.
+/// The prefix of all our branches' names.
 const PREFIX: &str = "inrush_";
 /// Digits of a digest.
 const DIGITS: usize = 16;
@@ -59,7 +59,7 @@ pub(crate) struct Branch {
     pub(crate) shard: Shard,
 }
 
-/// What became of a branch that was ended.
+/// The outcome of a branch that was ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ended {
     /// As was asked, now or before.
@@ -73,8 +73,8 @@ pub(crate) fn job_name(home: &str, connection: u64) -> String {
     format!("{home}{:016x}", token(connection))
 }
 
-/// What the names of all appends to a table of this head begin with. Another head of the same shards has
-/// another: what it has decided is its own.
+/// The prefix of the names of all appends to a table of this Spider server. Another Spider server
+/// of the same shards has another prefix: its decisions are its own.
 ///
 /// Errors: the server's.
 pub(crate) fn home(head: &mut Session, target: &TableName) -> Result<String> {
@@ -114,7 +114,7 @@ impl Branch {
         format!("{},'{}'", quote_text(&self.job), self.number)
     }
 
-    /// Of the lock that the branch's connection holds.
+    /// Name of the lock that the branch's connection holds.
     fn lock_name(&self) -> String {
         format!("{}_{}", self.job, self.number)
     }
@@ -214,7 +214,7 @@ impl Branch {
         Error::Busy { target: self.shard.table.to_string(), holder, who }
     }
 
-    /// Whether its rows are in, and there for everybody.
+    /// True if its rows are in, and visible to everybody.
     pub(crate) fn is_in(&self, session: &mut Session) -> Result<bool> {
         let mark = self.mark();
         Ok(catalog::exists(session, &mark)? && !catalog::is_empty(session, &mark)?)

@@ -1,14 +1,15 @@
-//! Whether an append to shards is to be: written down on the head, in a table beside the target.
+//! The decision whether an append to shards is committed: kept on the Spider server, in a table beside the
+//! target.
 //!
 //! ```text
 //! begun --decide--> decided --(every branch is committed)--> done --> forgotten, or told
 //!   '-----give up-> given up --(every branch is rolled back)--> forgotten
 //! ```
 //!
-//! Both arrows out of `begun` are one UPDATE of one row that has to be there still: whoever comes first,
-//! the loader or, after it was lost, somebody who cleans up, has decided for all. What is done by a
-//! decision can be done again, from any machine. One that was done by others than its own command stays
-//! written down as told, so that this command does not add the rows again.
+//! Both arrows out of `begun` are one UPDATE of one row that must still exist: the first to come, the loader
+//! or, after it was lost, a clean-up, has decided for all. The work of a decision can be done again, from any
+//! machine. A decision that others than its own command carried out stays as told, so that this command does
+//! not add the rows again.
 
 use schema::TableName;
 use server::error::{Error, Result};
@@ -51,7 +52,7 @@ pub(crate) struct Append {
     pub(crate) rows: u64,
     /// Rows that were left out, or replaced others.
     pub(crate) duplicates: u64,
-    /// What makes two appends the same: files and options.
+    /// The identity of two equal appends: files and options.
     pub(crate) input: String,
     /// One a shard.
     pub(crate) branches: Vec<Branch>,

@@ -6,10 +6,10 @@
 //! shard n   LOCK TABLES | held    | snapshot, first row --------------------|--> UNLOCK, SELECT ..
 //! ```
 //!
-//! While all shards' tables are locked nobody has written to one of them and not yet committed, on any: what is
-//! committed on several shards is committed on all. That moment is what the snapshots see. Whoever has written to
-//! one shard and waits at another for our lock would have us wait for ever, so that locks are soon let go again,
-//! and taken once more.
+//! While all shards' tables are locked nobody has written to one of them and not yet committed, on any: a
+//! transaction committed on several shards is committed on all. The snapshots see that moment. A writer to
+//! one shard that waits at another for our lock would have us wait for ever, so locks are soon let go, and
+//! taken once more.
 
 use std::time::{Duration, Instant};
 
@@ -184,7 +184,7 @@ fn name(shard: &Shard) -> String {
     }
 }
 
-/// What befell a shard.
+/// An error of a shard.
 fn of(shard: &Shard, error: server::Error) -> Error {
     Error::shard(&name(shard), error)
 }

@@ -1,4 +1,4 @@
-//! What a Spider table's definition says of where its rows are.
+//! The places of a Spider table's rows, by its definition.
 //!
 //! ```text
 //! ) ENGINE=SPIDER .. COMMENT='wrapper "mysql", table "t"'
@@ -91,10 +91,10 @@ pub(super) struct Link {
     place: Range<usize>,
 }
 
-/// What a definition says.
+/// The parameters of a definition.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Links {
-    /// Of the whole table.
+    /// Parameters of the whole table.
     pub(super) table: Parameters,
     pub(super) partitions: Vec<Link>,
 }

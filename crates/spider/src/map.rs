@@ -22,7 +22,7 @@ use crate::link::{Links, Parameters, without_links};
 
 /// Server errors of a table, or a column, that an account may not read.
 const ER_DENIED: [u16; 3] = [1142, 1143, 1044];
-/// What is in the name of each table that a load makes on a shard.
+/// A part of the name of each table that a load makes on a shard.
 const MARK: &str = "__load_";
 /// Characters of the table's name in those names: 64 less mark, digest and numbers.
 const NAME_CHARS: usize = 20;
@@ -90,7 +90,7 @@ impl ShardMap {
         ))
     }
 
-    /// Whether it has the rows of this table.
+    /// True if it has the rows of this table.
     pub(crate) fn has(&self, shard: &Shard) -> bool {
         let is_it = |own: &Shard| own.address == shard.address && own.table == shard.table;
         self.shards.iter().any(is_it)
@@ -126,7 +126,7 @@ impl ShardMap {
     }
 }
 
-/// Whether a table of the head is divided as `like` is defined.
+/// True if a table of the Spider server is divided as `like` is defined.
 ///
 /// Errors: the server's.
 pub(crate) fn is_divided_like(session: &mut Session, name: &TableName, like: &str) -> Result<bool> {
@@ -134,13 +134,13 @@ pub(crate) fn is_divided_like(session: &mut Session, name: &TableName, like: &st
     Ok(without_links(&catalog::definition(session, name)?) == without_links(like))
 }
 
-/// Whether a load has made the table, by its name.
+/// True if a load has made the table, by its name.
 pub(crate) fn is_own(table: &TableName, target: &TableName) -> bool {
     table.table.starts_with(&own_prefix(target))
 }
 
-/// What the names of all tables begin with that loads of a target make on shards. It holds a digest of the
-/// target's full name.
+/// The prefix of the names of all tables that loads of a target make on shards. It holds a digest
+/// of the target's full name.
 fn own_prefix(target: &TableName) -> String {
     let plain = target.table.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' });
     let plain: String = plain.take(NAME_CHARS).collect();
@@ -164,7 +164,7 @@ pub(crate) fn linked(session: &mut Session, table: &str) -> Result<Vec<TableName
     rows.iter().map(|row| Ok(TableName::new(row.text(0)?, row.text(1)?))).collect()
 }
 
-/// What is known of servers.
+/// The known servers.
 struct Servers<'g> {
     given: &'g [(String, String)],
     /// Name, host, port, socket, database; none where the account may not read them.

@@ -10,8 +10,8 @@
 //! and its place in the input, so that whatever is said of it later names file, line and byte. A queue that is
 //! full holds up the reading, and so all others, but nobody waits for one whose rows are not wanted any more.
 //!
-//! What is wanted once more, by a load that begins again, is kept as long as it is little; else that load
-//! reads the input by itself. Pieces are cut where their bytes say, in both cases the same.
+//! Rows that a load needs again, because it begins again, are kept as long as they are few; else that load
+//! reads the input by itself. Pieces are cut by their bytes, in both cases the same.
 //!
 //! In reading order: `placer` where a row goes, `piece` what travels, `queue` how, `partition_source` who
 //! takes it, `shared_reading` who brings it; before all that, `head_rows` for the server to be asked about.
@@ -91,7 +91,7 @@ pub(crate) struct RowsOfPartition {
     pub(crate) router: Arc<RowRouter>,
     /// The one.
     pub(crate) partition: usize,
-    /// What a load of its rows uses of memory for them.
+    /// Memory of a load for its rows.
     pub(crate) shares: Shares,
 }
 

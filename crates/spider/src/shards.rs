@@ -226,7 +226,7 @@ pub(crate) fn why(mode: Mode, partitions: usize) -> String {
     format!("its {partitions} partitions are tables of other servers{how}")
 }
 
-/// What else is to be known before; `bytes` of the input are a shard's on average.
+/// Notes for the user before the load; `bytes` of the input are a shard's on average.
 pub(crate) fn notes(mode: Mode, bytes: u64) -> Vec<String> {
     match mode {
         Mode::Insert | Mode::Replace => vec![

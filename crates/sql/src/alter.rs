@@ -1,4 +1,4 @@
-//! What people and phpMyAdmin say of a table behind its rows, said of it under another name.
+//! ALTER TABLE statements of people and phpMyAdmin behind the rows of a table, rewritten for another name.
 //!
 //! ```text
 //! ALTER TABLE `t` ADD PRIMARY KEY (`id`), ADD KEY ..           the name: replaced
@@ -64,7 +64,7 @@ impl AlterTable {
         Ok(AlterTable { table: ObjectName { database, name }, around, keys })
     }
 
-    /// Whether it is written in ASCII alone.
+    /// True if it is written in ASCII alone.
     pub fn is_ascii(&self) -> bool {
         self.around.0.is_ascii()
             && self.around.1.is_ascii()
@@ -77,7 +77,7 @@ impl AlterTable {
     }
 }
 
-/// What stands between the commas that are in no parentheses.
+/// The clauses between the commas outside of parentheses.
 fn clauses<'t, 'a>(tokens: &'t [Token<'a>]) -> Vec<&'t [Token<'a>]> {
     let mut depth = 0_i32;
     let is_comma = |token: &Token<'_>| {

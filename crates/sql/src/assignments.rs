@@ -3,7 +3,7 @@
 use crate::token::TokenKind;
 use crate::words::Words;
 
-/// What one part of a SET sets.
+/// The target of one part of a SET.
 pub(crate) enum Target {
     /// `@name`.
     User(Vec<u8>),

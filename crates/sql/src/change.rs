@@ -1,4 +1,4 @@
-//! What people say of the rows and indexes of one table, said of it under another name.
+//! Changes of a table's rows and indexes, rewritten for another name.
 //!
 //! ```text
 //! DELETE FROM `t` WHERE `a` = 1          the name: replaced
@@ -17,7 +17,7 @@ use crate::token::Token;
 pub struct TableChange {
     /// The table, as it stands there.
     pub table: ObjectName,
-    /// Whether it changes what the table is, and not its rows.
+    /// True if it changes the table's definition, and not its rows.
     pub is_index: bool,
     /// The columns of the index that it makes; none of one that takes part of a column.
     pub columns: Vec<Vec<u8>>,
@@ -76,12 +76,12 @@ impl TableChange {
         Some(TableChange { table, is_index, columns, around })
     }
 
-    /// Whether it is written in ASCII alone.
+    /// True if it is written in ASCII alone.
     pub fn is_ascii(&self) -> bool {
         self.around.0.is_ascii() && self.around.1.is_ascii()
     }
 
-    /// What follows the name: values, conditions, columns.
+    /// The text after the name: values, conditions, columns.
     pub fn rest(&self) -> &[u8] {
         &self.around.1
     }
@@ -105,7 +105,7 @@ fn to_indexed(at: &mut Cursor<'_>) -> Option<()> {
     Some(())
 }
 
-/// Whether a table of this name stands before a column's.
+/// True if a table of this name stands before a column's.
 fn is_qualifier(tokens: &[Token<'_>], table: &[u8]) -> bool {
     tokens.windows(2).any(|pair| {
         pair[1].is_sign(b'.') && pair[0].name().is_some_and(|name| name.eq_ignore_ascii_case(table))

@@ -7,7 +7,7 @@ use crate::syntax::{Comments, Syntax};
 use crate::token::{TokenKind, Tokens};
 use crate::words::Words;
 
-/// What a whole statement is; an INSERT is [`StatementKind::Other`], as its rows are in it.
+/// The kind of a whole statement; an INSERT is [`StatementKind::Other`], as its rows are in it.
 pub fn classify(text: &[u8], syntax: Syntax, comments: Comments) -> StatementKind {
     let mut words = Words::new(Tokens::new(text, syntax, comments));
     let kind = match words.next() {

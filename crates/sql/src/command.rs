@@ -45,7 +45,7 @@ pub fn line_size(bytes: &[u8]) -> usize {
     memchr::memchr(b'\n', bytes).map_or(bytes.len(), |end| end + 1)
 }
 
-/// What a line with DELIMITER says; None if that cannot be one.
+/// The delimiter of a DELIMITER line; None if that cannot be one.
 ///
 /// Source: `com_delimiter` and `get_arg` in the server's `client/mysql.cc`.
 pub fn delimiter(line: &[u8]) -> Option<Vec<u8>> {

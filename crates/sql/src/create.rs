@@ -34,7 +34,7 @@ pub struct CreateTable {
     before: Vec<u8>,
     /// Everything after it, without foreign keys.
     after: Vec<u8>,
-    /// Whether the name stands there with its database.
+    /// True if the name stands there with its database.
     pub is_qualified: bool,
     /// `ENGINE=`, where it is said, in lower case.
     pub engine: Option<String>,
@@ -74,7 +74,7 @@ impl CreateTable {
         })
     }
 
-    /// Whether it is written in ASCII alone.
+    /// True if it is written in ASCII alone.
     pub fn is_ascii(&self) -> bool {
         self.before.is_ascii()
             && self.after.is_ascii()
@@ -108,7 +108,7 @@ pub(crate) struct Element<'a> {
     end: usize,
 }
 
-/// What is between the end of the name and the end of the text, foreign keys taken out.
+/// The text from the end of the name to its end, without foreign keys.
 fn without_keys(
     text: &[u8],
     name_end: usize,

@@ -79,13 +79,13 @@ impl Cutter {
         self.cut
     }
 
-    /// What is no part of tuples, and where.
+    /// The part that does not belong to tuples, and its place.
     pub fn not_plain(&self) -> Option<(usize, &'static str)> {
         self.not_plain
     }
 
-    /// Whether something so far may mean something else in another session than the dump's: what
-    /// [`TupleSink::asks`] tells, or no part of tuples.
+    /// True if a part so far may mean something else in another session than the dump's:
+    /// [`TupleSink::asks`] tells it, or no part of tuples.
     pub fn asks(&self) -> bool {
         self.asks || self.not_plain.is_some()
     }

@@ -1,8 +1,8 @@
-//! What a byte means behind the character that escapes.
+//! The meaning of a byte behind the escape character.
 
 /// The byte that `byte` stands for behind a backslash in a string, and behind the escape character
-/// in a field of LOAD DATA: to the server these are one list. What else each knows is its own: `\%`
-/// and `\_` of strings, `\N` of fields.
+/// in a field of LOAD DATA: to the server these are one list. Each has further escapes of its own:
+/// `\%` and `\_` of strings, `\N` of fields.
 ///
 /// Source: `get_text` in the server's `sql/sql_lex.cc`, `READ_INFO::unescape` in `sql/sql_load.cc`.
 #[inline]

@@ -23,15 +23,15 @@ pub struct Parent {
 }
 
 impl ForeignKey {
-    /// Whether an index of these columns serves for it, so that the server makes none of its own, or
-    /// drops that when this one is made.
+    /// True if an index of these columns serves for it, so that the server makes none of its own,
+    /// or drops that when this one is made.
     pub fn is_served_by(&self, columns: &[Vec<u8>]) -> bool {
         // Names of columns have no case.
         columns.len() >= self.columns.len()
             && columns.iter().zip(&self.columns).all(|(a, b)| a.eq_ignore_ascii_case(b))
     }
 
-    /// Whether it is written in ASCII alone, so that it reads the same in every character set.
+    /// True if it is written in ASCII alone, so that it reads the same in every character set.
     pub fn is_ascii(&self) -> bool {
         let parts = [&self.head, &self.tail, &self.parent.table];
         parts.into_iter().chain(&self.parent.database).all(|part| part.is_ascii())

@@ -21,7 +21,7 @@ pub enum Verb {
 /// of its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InsertHead {
-    /// What becomes of duplicates.
+    /// The treatment of duplicates.
     pub verb: Verb,
     /// Where rows go.
     pub table: ObjectName,
@@ -32,7 +32,7 @@ pub struct InsertHead {
     pub text: Vec<u8>,
 }
 
-/// What the start of a statement is.
+/// The start of a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Head {
     /// An INSERT or REPLACE with rows.

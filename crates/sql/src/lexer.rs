@@ -9,7 +9,7 @@ use simd::{Block, Isa, Kernel, escaped_bytes};
 
 use crate::syntax::Syntax;
 
-/// What the lexer came to.
+/// The item that the lexer found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Found {
     /// The delimiter, or the end of the input: where the statement ends, and what is behind it.
@@ -27,7 +27,7 @@ pub enum Found {
     Open(Inside),
 }
 
-/// What a byte is part of.
+/// The construct that a byte is part of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Inside {
     /// A statement.
@@ -53,7 +53,7 @@ pub struct Lexer {
     /// Bytes that may mean something outside quotes and comments.
     special: [bool; 256],
     isa: Isa,
-    /// Whether the parity of `'` tells what is in them.
+    /// True if the parity of `'` tells what is in them.
     has_blocks: bool,
 }
 
@@ -327,7 +327,7 @@ impl Kernel for Quotes<'_> {
     }
 }
 
-/// Whether this byte behind two dashes makes them a comment.
+/// True if this byte behind two dashes makes them a comment.
 pub(crate) fn ends_dashes(byte: u8) -> bool {
     byte.is_ascii_whitespace() || byte.is_ascii_control()
 }

@@ -28,8 +28,8 @@ const INTRODUCERS: [&[u8]; 6] = [b"binary", b"utf8mb4", b"utf8mb3", b"utf8", b"l
 /// Which literals a column takes as LOAD DATA takes a field. NULL and strings always are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Literals {
-    /// Whole numbers: integer columns. Of a fraction below zero in an unsigned one strict mode
-    /// makes an error in an INSERT, and zero in a file.
+    /// Whole numbers: integer columns. Strict mode makes a fraction below zero in an unsigned
+    /// column an error in an INSERT, and zero in a file.
     Whole,
     /// Whole and decimal numbers: DECIMAL columns.
     Exact,
@@ -58,11 +58,11 @@ enum Literal<'a> {
     Number(&'a [u8]),
     /// TRUE and FALSE.
     Truth(bool),
-    /// What is between the quotes.
+    /// The text between the quotes.
     Text {
         quote: u8,
         body: &'a [u8],
-        /// Whether it says what its bytes are.
+        /// True if it names its character set.
         has_introducer: bool,
     },
     /// Digits of `0x..` and `x'..'`.
@@ -71,7 +71,7 @@ enum Literal<'a> {
     Bits(&'a [u8]),
 }
 
-/// What there is to know of the way strings are written.
+/// The rules by which strings are written.
 #[derive(Clone, Debug, Default)]
 pub struct StringRules {
     backslash_escapes: bool,
@@ -181,8 +181,8 @@ impl StringRules {
         }
     }
 
-    /// What a value of which the scanner said that it has to be undone holds. What is no literal,
-    /// which the scanner has refused, stays as it is. None is NULL.
+    /// The value of a literal that the scanner marked as escaped. Text that is no literal, which
+    /// the scanner has refused, stays as it is. None is NULL.
     #[inline(never)]
     pub fn decode<'a>(
         &self,
@@ -243,7 +243,7 @@ impl StringRules {
     }
 }
 
-/// What a backslash and the byte after it mean.
+/// Appends the meaning of a backslash and the byte after it.
 fn push_escaped(byte: Option<u8>, out: &mut Vec<u8>) {
     let Some(byte) = byte else { return };
     if matches!(byte, b'%' | b'_') {
@@ -254,8 +254,8 @@ fn push_escaped(byte: Option<u8>, out: &mut Vec<u8>) {
 }
 
 impl Literals {
-    /// Whether a column takes a number, `text`, that the scanner found: digits and points, perhaps
-    /// a minus sign before them.
+    /// True if a column accepts a number, `text`, that the scanner found: digits and points,
+    /// perhaps a minus sign before them.
     #[inline]
     pub fn takes_number(self, text: &[u8]) -> bool {
         match self {
@@ -284,7 +284,7 @@ impl Literals {
         }
     }
 
-    /// Whether a column takes a literal.
+    /// Checks that a column accepts a literal.
     fn takes(self, literal: Literal<'_>) -> Result<(), &'static str> {
         let (taken, what) = match literal {
             Literal::Null | Literal::Text { has_introducer: false, .. } => (true, ""),
@@ -349,21 +349,21 @@ impl Number {
         Some(Number { digits, scale, has_exponent: split.is_some() })
     }
 
-    /// Whether it is a whole or a decimal number that the server reads exactly.
+    /// True if it is a whole or a decimal number that the server reads exactly.
     fn is_exact(&self) -> bool {
         !self.has_exponent && self.digits <= DIGITS_MAX && self.scale <= SCALE_MAX
     }
 }
 
-/// Whether an exact number is zero with a minus before it. The literal has no sign, and the text in a
-/// file has one since MariaDB 11.8; `-0e0` has it in both.
+/// True if an exact number is zero with a minus before it. The literal has no sign, and the text in
+/// a file has one since MariaDB 11.8; `-0e0` has it in both.
 fn is_negative_zero(text: &[u8]) -> bool {
     text.first() == Some(&b'-')
         && !text.iter().any(|byte| matches!(byte, b'1'..=b'9' | b'e' | b'E'))
 }
 
-/// Whether the server shows an exact number as it is written: no sign but the minus of what is not
-/// zero, no zeros before others, a digit on both sides of a point.
+/// True if the server shows an exact number as it is written: no sign but the minus of a number
+/// other than zero, no zeros before others, a digit on both sides of a point.
 fn is_shown_as_written(text: &[u8]) -> bool {
     let (is_negative, digits) = match text {
         [b'-', rest @ ..] => (true, rest),
@@ -403,7 +403,7 @@ pub(crate) fn trim(raw: &[u8]) -> Result<&[u8], &'static str> {
     }
 }
 
-/// What is between single quotes.
+/// The text between single quotes.
 fn inner(text: &[u8]) -> Option<&[u8]> {
     text.strip_prefix(b"'")?.strip_suffix(b"'")
 }

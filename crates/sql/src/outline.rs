@@ -1,5 +1,5 @@
-//! What a CREATE TABLE says of columns and indexes, for a guess at what the table will take: the
-//! server alone knows what it makes of the statement.
+//! Columns and indexes of a CREATE TABLE, for a guess at the table's size: the server alone knows the exact
+//! result of the statement.
 
 use crate::create::{Cursor, Element, Unread, index_columns, tokens};
 use crate::syntax::Syntax;
@@ -37,14 +37,14 @@ pub struct OutlinedColumn {
     pub type_word: String,
     /// Numbers in parentheses behind it: `(10,2)`.
     pub arguments: Vec<u32>,
-    /// Whether it says NOT NULL.
+    /// True if it has NOT NULL.
     pub is_not_null: bool,
 }
 
 /// An index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutlinedIndex {
-    /// Whether it is the primary key.
+    /// True if it is the primary key.
     pub is_primary: bool,
     /// Its columns, in order.
     pub columns: Vec<Vec<u8>>,

@@ -1,4 +1,4 @@
-//! What a dump can have that cannot be played.
+//! Parts of a dump that cannot be replayed.
 
 use face::option::MEMORY;
 
@@ -38,7 +38,7 @@ pub enum Problem {
 }
 
 impl Problem {
-    /// What is open at the end of an input.
+    /// The problem of a construct that is open at the end of an input.
     pub fn of_open(inside: Inside) -> Problem {
         let what = match inside {
             Inside::Quotes(b'"') => "a quote (\")",

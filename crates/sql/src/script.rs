@@ -8,8 +8,8 @@ use crate::syntax::{Comments, Syntax};
 use crate::token::{Tokens, comment, is_version, line_comment};
 use crate::words::Words;
 
-/// The statements of a script, cut at semicolons; what is before the first word of one is no part
-/// of it. What is not closed at the end is of the last one.
+/// The statements of a script, cut at semicolons; text before the first word of one is no part of
+/// it. An unclosed construct at the end belongs to the last one.
 pub fn statements(script: &[u8], syntax: Syntax) -> Vec<&[u8]> {
     let (mut found, mut rest) = (Vec::new(), script);
     while !rest.is_empty() {
@@ -32,7 +32,7 @@ fn statement_size(script: &[u8], syntax: Syntax) -> (usize, usize) {
     }
 }
 
-/// A statement without space and comments around it. What stands in `/*! .. */` is for the server.
+/// A statement without space and comments around it. Text in `/*! .. */` is for the server.
 fn without_blank(text: &[u8]) -> &[u8] {
     let mut rest = text.trim_ascii();
     loop {

@@ -1,4 +1,4 @@
-//! What the dump tells the session about how its text is to be read.
+//! Settings of a dump that tell the session how to read its text.
 
 use std::collections::HashMap;
 

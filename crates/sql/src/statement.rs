@@ -1,9 +1,9 @@
-//! What a statement is, as far as its order among others depends on it.
+//! The kind of a statement, as far as its order among others depends on it.
 
 use crate::insert::InsertHead;
 use crate::name::ObjectName;
 
-/// What a statement is. Version comments that the server runs are seen through.
+/// The kind of a statement. Version comments that the server runs are read like other text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StatementKind {
     /// `INSERT` or `REPLACE .. VALUES (`: the reader stands before the first row.

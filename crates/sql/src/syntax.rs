@@ -1,8 +1,8 @@
-//! What a session, and a server, say of the text that they read.
+//! Settings of a session, and a server, that change how text is read.
 
 use values::MultiByte;
 
-/// What the session was told that changes how its text is read.
+/// The session's settings that change how its text is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Syntax {
     /// `sql_mode` has NO_BACKSLASH_ESCAPES: a backslash in a string is one.
@@ -14,7 +14,7 @@ pub struct Syntax {
 }
 
 impl Syntax {
-    /// Whether a backslash escapes inside these quotes.
+    /// True if a backslash escapes inside these quotes.
     pub(crate) fn escapes_in(self, quote: u8) -> bool {
         match quote {
             b'`' => false,
@@ -23,7 +23,7 @@ impl Syntax {
         }
     }
 
-    /// Whether a byte below 0x80 may be a part of a character here.
+    /// True if a byte below 0x80 may be a part of a character here.
     pub fn hides_ascii(self) -> bool {
         self.characters.may_hold(b'\\')
     }
@@ -46,7 +46,7 @@ impl Default for Comments {
 }
 
 impl Comments {
-    /// Whether the comment is run; `text` is what is behind `/*`.
+    /// True if the comment is run; `text` is the text behind `/*`.
     ///
     /// Source: `lex_one_token`, MY_LEX_LONG_COMMENT, in `sql/sql_lex.cc` of both servers.
     pub(crate) fn runs(self, text: &[u8]) -> bool {

@@ -18,15 +18,15 @@ use crate::syntax::{Comments, Syntax};
 /// A word, a name, a string or a sign, with its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Token<'a> {
-    /// What it is.
+    /// Its kind.
     pub kind: TokenKind<'a>,
     /// Its bytes in the text, quotes included.
     pub place: Range<usize>,
-    /// Whether it is within `/*! .. */`.
+    /// True if it is within `/*! .. */`.
     pub is_versioned: bool,
 }
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TokenKind<'a> {
     /// A word without quotes, a number.
@@ -40,24 +40,24 @@ pub enum TokenKind<'a> {
 }
 
 impl TokenKind<'_> {
-    /// Whether it is this word, in whatever case.
+    /// True if it is this word, in any case.
     pub fn is(&self, word: &str) -> bool {
         matches!(self, TokenKind::Word(found) if found.eq_ignore_ascii_case(word.as_bytes()))
     }
 }
 
 impl<'a> Token<'a> {
-    /// Whether it is this word, in whatever case.
+    /// True if it is this word, in any case.
     pub fn is(&self, word: &str) -> bool {
         self.kind.is(word)
     }
 
-    /// Whether it is this byte.
+    /// True if it is this byte.
     pub fn is_sign(&self, sign: u8) -> bool {
         self.kind == TokenKind::Sign(sign)
     }
 
-    /// What it names, if it may be a name: quotes are undone.
+    /// The name, if it may be one, without quotes.
     pub fn name(&self) -> Option<Cow<'a, [u8]>> {
         match &self.kind {
             TokenKind::Word(word) => Some(Cow::Borrowed(*word)),
@@ -87,7 +87,7 @@ pub struct Tokens<'a> {
     syntax: Syntax,
     /// Which of them are run; none says that all are.
     comments: Option<Comments>,
-    /// What was not closed at the end.
+    /// The construct that was not closed at the end.
     open: Option<Inside>,
 }
 
@@ -216,12 +216,12 @@ impl<'a> Iterator for Tokens<'a> {
     }
 }
 
-/// Whether a byte can be in a name without quotes.
+/// True if a byte can be in a name without quotes.
 pub fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$') || byte >= 0x80
 }
 
-/// Whether `/*` with this behind it is a comment that some server runs.
+/// True if `/*` with this behind it is a comment that some server runs.
 pub(crate) fn is_version(behind: &[u8]) -> bool {
     matches!(behind, [b'!', ..] | [b'M', b'!', ..])
 }

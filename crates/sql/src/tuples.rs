@@ -1,4 +1,4 @@
-//! What is between the tuples of a run, and behind them.
+//! Text between the tuples of a run, and behind them.
 
 use crate::literal::trim;
 use crate::syntax::Syntax;
@@ -13,7 +13,7 @@ pub struct Tuples {
     pub syntax: Syntax,
 }
 
-/// What comes after a semicolon.
+/// The text after a semicolon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Next {
     /// A statement of the same run, whose head ends after so many bytes.
@@ -45,7 +45,7 @@ impl Tuples {
         }
     }
 
-    /// Whether this may stand between two rows, or before the first: one comma, or the words of the
+    /// True if this may stand between two rows, or before the first: one comma, or the words of the
     /// next statement.
     #[inline(never)]
     pub fn is_gap(&self, between: &[u8], is_first: bool) -> bool {
@@ -58,20 +58,20 @@ impl Tuples {
         }
     }
 
-    /// Whether this is the words of a statement of the run. What begins with them was looked at by
-    /// the walk, before the parenthesis that it ends before.
+    /// True if this is the words of a statement of the run. The walk has read text that begins with
+    /// them, before the parenthesis that it ends before.
     fn is_head(&self, text: &[u8]) -> bool {
         let Some(start) = skip(text, true) else { return false };
         text[start..].starts_with(&self.head)
     }
 }
 
-/// Whether this may stand behind the last row of a chunk: nothing that means anything.
+/// True if this may stand behind the last row of a chunk: text without a meaning.
 pub fn is_nothing(text: &[u8]) -> bool {
     trim(text) == Ok(b"")
 }
 
-/// Whether this, up to the end of the input, is white space and comments.
+/// True if this, up to the end of the input, is white space and comments.
 pub fn is_blank(bytes: &[u8]) -> bool {
     skip(bytes, true) == Some(bytes.len())
 }

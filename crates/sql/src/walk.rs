@@ -27,7 +27,7 @@ pub struct Walk {
     backslash_escapes: bool,
     ansi_quotes: bool,
     charset: MultiByte,
-    /// Whether a backslash may be part of a longer character: no blocks then.
+    /// True if a backslash may be part of a longer character: no blocks then.
     by_character: bool,
 }
 
@@ -59,7 +59,7 @@ pub const QUOTED: u32 = simd::FLAGS[1];
 /// Flag of a field that is neither one number nor one string: QUOTED does not count then.
 const OTHER: u32 = 1;
 
-/// What is told of a field with these flags.
+/// The report of a field with these flags.
 fn told(flags: u32) -> u32 {
     if flags & OTHER != 0 { DECODE } else { flags }
 }
@@ -88,7 +88,7 @@ pub enum Stop {
 
 /// Takes what the walk finds, in order.
 pub trait TupleSink {
-    /// Whether it wants to know of fields.
+    /// True if fields are reported.
     const FIELDS: bool;
     /// A tuple opens at `at`.
     fn open(&mut self, at: usize);
@@ -99,7 +99,7 @@ pub trait TupleSink {
     /// In a field stands what only a session can tell: a variable, or something in parentheses of
     /// its own, a function or a subselect.
     fn asks(&mut self) {}
-    /// What is in one block.
+    /// Reports the findings of one block.
     fn block<B: Block>(&mut self, found: &Found);
 }
 
@@ -134,7 +134,7 @@ impl Cursor {
         }
     }
 
-    /// Whether nothing is open.
+    /// True if nothing is open.
     pub fn is_between(&self) -> bool {
         self.depth == 0 && self.quote == 0 && self.comment != Comment::Block
     }
@@ -230,8 +230,8 @@ impl Walk {
         stop.min(known)
     }
 
-    /// Whether the next byte is outside of quotes and comments; else steps over it, or over what
-    /// there is to skip.
+    /// True if the next byte is outside of quotes and comments; else steps over it, or over the
+    /// text to skip.
     fn is_code(&self, cursor: &mut Cursor, bytes: &[u8]) -> bool {
         let at = cursor.position;
         let byte = bytes[at];
@@ -367,7 +367,7 @@ impl Walk {
         Stop::End
     }
 
-    /// What [`Blocks`] does.
+    /// The work of [`Blocks`].
     #[inline(always)]
     fn blocks<B: Block, S: TupleSink>(
         &self,

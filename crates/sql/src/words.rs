@@ -32,7 +32,7 @@ impl<'a> Words<'a> {
         self.end
     }
 
-    /// Whether the word that was looked at is in a version comment.
+    /// True if the last word is in a version comment.
     pub(crate) fn was_in_comment(&self) -> bool {
         self.peeked.as_ref().is_some_and(|token| token.is_versioned)
     }

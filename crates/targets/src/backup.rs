@@ -161,7 +161,7 @@ fn readers(file: &Path) -> Vec<Process> {
         .collect()
 }
 
-/// Whether an open file of a process is not written to.
+/// True if an open file of a process is not written to.
 fn is_read_only(process: u32, file: &str) -> bool {
     let info = fs::read_to_string(format!("/proc/{process}/fdinfo/{file}")).unwrap_or_default();
     let flags = info.lines().find_map(|line| line.strip_prefix("flags:"));

@@ -19,7 +19,7 @@ pub(super) struct BuiltFile {
 }
 
 impl BuiltFile {
-    /// Whether no other load has cleaned up: the file, placed or not, and the shadow are there.
+    /// True if no other load has cleaned up: the file, placed or not, and the staging table exist.
     pub(super) fn is_still_there(
         &self,
         session: &mut Session,

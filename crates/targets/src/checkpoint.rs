@@ -102,7 +102,7 @@ fn checkpoint(session: &mut Session, done_at: u64) -> Result<()> {
     Err(Error::Checkpoint { seen, expected: done_at })
 }
 
-/// Whether the log starts at or behind an LSN.
+/// True if the log starts at or behind an LSN.
 fn has_passed(seen: u64, done_at: u64) -> bool {
     seen >= done_at || RECORD_BYTES.contains(&(done_at - seen))
 }

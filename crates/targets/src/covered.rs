@@ -1,4 +1,4 @@
-//! Whether all keys of one table are in another, found by going through both once.
+//! A check that all keys of one table are in another, by going through both once.
 
 use std::cmp::Ordering;
 
@@ -13,9 +13,9 @@ struct Merge<'r> {
     keys: KeyReader<'r>,
     /// The least key that was not met yet; none when all were.
     open: Option<Vec<u8>>,
-    /// Of the parent.
+    /// The last key of the parent.
     last: Vec<u8>,
-    /// Whether a key was passed that the parent lacks, or the parent's were in no order.
+    /// True if a key was passed that the parent lacks, or the parent's were in no order.
     is_broken: bool,
 }
 
@@ -50,7 +50,7 @@ impl<'r> Merge<'r> {
     }
 }
 
-/// Whether the keys of a table are all in one that was built too.
+/// True if the keys of a table are all in one that was built too.
 pub(super) fn by_run(child: &KeyRun, parent: &KeyRun) -> Result<bool> {
     if !child.shape().is_like(parent.shape()) {
         return Ok(false);
@@ -62,7 +62,7 @@ pub(super) fn by_run(child: &KeyRun, parent: &KeyRun) -> Result<bool> {
     Ok(merge.has_met_all())
 }
 
-/// Whether the keys of a table are all in one that is there, and held.
+/// True if the keys of a table are all in one that exists, and is locked.
 pub(super) fn by_table(
     session: &mut Session,
     child: &KeyRun,

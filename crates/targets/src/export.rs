@@ -1,9 +1,8 @@
 //! The target as the server writes it out, to be read while nobody writes to it.
 //!
-//! `FLUSH TABLES .. FOR EXPORT` writes all changed pages of the table to its file and keeps the server
-//! from changing any, until the connection lets the table go: rows can be read, writers wait. What
-//! holds the target for the swap takes it over from here, so that nothing comes in between: see
-//! [`swap`](super::swap).
+//! `FLUSH TABLES .. FOR EXPORT` writes all changed pages of the table to its file and keeps the server from
+//! changing any, until the connection lets the table go: rows can be read, writers wait. The lock for the
+//! swap takes over from here, so that nothing comes in between: see [`swap`](super::swap).
 //!
 //! Purge stands still meanwhile, on the whole server.
 //! Source: MariaDB 10.11, storage/innobase/row/row0quiesce.cc, `row_quiesce_table_start`.
@@ -32,7 +31,7 @@ pub struct Export {
 /// A file of the target, or of one of its partitions.
 #[derive(Debug)]
 pub struct ExportedFile {
-    /// What the server says of it.
+    /// The server's description of it.
     pub cfg: Vec<u8>,
     /// Its rows.
     pub file: File,
@@ -41,8 +40,8 @@ pub struct ExportedFile {
 }
 
 impl Direct<'_> {
-    /// Has the server write out the target, and holds it. Of one with partitions the files are those of
-    /// `partition`, or of all in their order.
+    /// Has the server write out the target, and locks it. For a table with partitions the files are
+    /// those of `partition`, or of all in their order.
     ///
     /// Killed after it: nothing is left.
     ///
@@ -149,7 +148,7 @@ impl Export {
         self.session.exec("DO 0").map(drop)
     }
 
-    /// What holds the target.
+    /// The session that locks the target.
     pub(super) fn into_session(self) -> Session {
         self.session
     }

@@ -1,9 +1,8 @@
 //! Tables whose rows follow those of others, by foreign keys.
 //!
-//! Whoever locks a table to write has those locked too that follow it, also by way of others. So
-//! connections that hold a table each wait for each other where one follows the other: one connection
-//! has to lock these.
-//! Source: MariaDB 10.11, sql/sql_base.cc, `prepare_fk_prelocking_list`; tried.
+//! LOCK TABLES of a table for writing also locks those that follow it, directly or through others. So
+//! connections that hold a table each wait for each other where one follows the other: one connection has to
+//! lock these. Source: MariaDB 10.11, sql/sql_base.cc, `prepare_fk_prelocking_list`; tried.
 
 use std::collections::{HashMap, HashSet};
 

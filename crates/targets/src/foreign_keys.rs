@@ -11,7 +11,7 @@ use server::version::Flavor;
 /// Server errors of an account that may not look, and of an engine that has no such dictionary.
 const ER_ACCESS: [u16; 4] = [1142, 1227, 1109, 1146];
 
-/// Whether foreign keys of other tables refer to a table of this name, whether it is there or not.
+/// True if foreign keys of other tables refer to a table of this name, whether it exists or not.
 pub fn has_children(session: &mut Session, table: &TableName) -> Result<bool> {
     let database = filename(session, &table.database)?;
     let file = filename(session, &table.table)?;

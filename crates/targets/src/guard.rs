@@ -6,10 +6,10 @@
 //! children  READ: no row comes that refers to an old one, while rows are looked at
 //! ```
 //!
-//! Readers go on. A connection of its own holds them, since one that holds locks renames nothing. What
-//! holds the target for the swap takes children over from it, since the server locks them with it
-//! where their rows follow those of the target (ON DELETE CASCADE), and another connection then
-//! until their keys are the new table's: see [`swap`](super::swap).
+//! Readers go on. A connection of its own locks them, since one that holds locks renames nothing. The lock
+//! for the swap takes children over from it, since the server locks them with the target where their rows
+//! follow those of the target (ON DELETE CASCADE), and another connection then until their keys are the new
+//! table's: see [`swap`](super::swap).
 
 use std::collections::BTreeSet;
 
@@ -33,7 +33,7 @@ impl Guard {
         self.session.exec("DO 0").map(drop)
     }
 
-    /// What holds them.
+    /// The session that locks them.
     pub(super) fn into_session(self) -> Session {
         self.session
     }

@@ -1,4 +1,4 @@
-//! Whether another table may take the target's place, or rows have to go into the target itself.
+//! A check if another table may take the target's place, or rows have to go into the target itself.
 //!
 //! A twin that is filled and swapped in is faster, by several connections and indexes built at the
 //! end, and all or nothing at any size. But some things are tied to the table and not to its name:
@@ -18,11 +18,11 @@ use server::version::Flavor;
 /// Where rows for a target may go.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Identity {
-    /// What ties the target to itself: with none a twin may take its place.
+    /// Ties of the target to itself: without any a staging table may take its place.
     pub ties: Vec<Unsupported>,
-    /// Whether rows in the target cannot be taken back: its engine has no transactions.
+    /// True if rows in the target cannot be rolled back: its engine has no transactions.
     pub is_unsafe: bool,
-    /// What keeps every way of sending rows from it.
+    /// Reasons against sending rows at all.
     pub refused: Vec<Unsupported>,
 }
 
@@ -82,7 +82,8 @@ impl Lock {
         }
     }
 
-    /// What the engine that answers is like, and the table's, where it is not the server's own.
+    /// Checks the rules of the engine that answers, and of the table's, if it is not the server's
+    /// own.
     fn rules(&self, found: &mut Identity) {
         let rules = &self.facts.engine;
         if let Swap::Never(why) = rules.swap {
@@ -96,7 +97,7 @@ impl Lock {
         }
     }
 
-    /// What the storage engine is like.
+    /// Checks the storage engine.
     fn engine(&mut self, found: &mut Identity) -> Result<()> {
         let engine = self.table.engine.clone();
         let rows = rows_of(&engine);
@@ -121,7 +122,7 @@ impl Lock {
         Ok(())
     }
 
-    /// What the account may not see may be there.
+    /// Notes relations that the account may not see, and which may exist.
     fn invisible(&self, found: &mut Identity) {
         let (privileges, account) = (&self.facts.privileges, &self.facts.account);
         let database = &self.table.name.database;
@@ -140,7 +141,7 @@ impl Lock {
         }
     }
 
-    /// Whether a system-versioned table keeps rows that a swap would take away.
+    /// True if a system-versioned table keeps rows that a swap would take away.
     fn has_history(&mut self) -> Result<bool> {
         if self.table.kind != TableKind::SystemVersioned {
             return Ok(false);

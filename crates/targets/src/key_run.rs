@@ -25,7 +25,7 @@ pub struct KeyRun {
 /// The keys that were taken down of rows that a table gets.
 #[derive(Debug, Default)]
 pub struct Keys {
-    /// Of some of its columns each.
+    /// Keys of some of its columns each.
     pub runs: Vec<KeyRun>,
     /// All rows of the table.
     pub rows: u64,
@@ -36,7 +36,7 @@ pub struct Keys {
 pub struct KeyWriter {
     shape: KeyShape,
     file: File,
-    /// What is in the file.
+    /// Bytes in the file.
     written: u64,
     held: Vec<u8>,
     last: Vec<u8>,

@@ -1,6 +1,6 @@
-//! What loads have left in a database and its folder, asked for at once for many targets.
+//! Leftovers of loads in a database and its folder, queried at once for many targets.
 //!
-//! Whoever asks for tables, databases and files of one target has the server read the names of all.
+//! A question for tables, databases and files of one target has the server read the names of all.
 
 use std::collections::HashSet;
 
@@ -43,7 +43,7 @@ impl Left {
         Ok(Some(Left { digests: names.iter().flat_map(|name| digests_in(name)).collect() }))
     }
 
-    /// Whether something is left of a load of this target.
+    /// True if a load of this target has left something.
     pub(super) fn has(&self, target: &TableName) -> bool {
         self.digests.contains(&digest_of(target))
     }

@@ -16,7 +16,7 @@ use server::error::{Error, Result};
 use server::identifier::{TableName, quote_text};
 use server::session::Session;
 
-/// What the names of tables begin with that a replay has put aside.
+/// The prefix of tables that a replay has renamed.
 const REPLAYED: &str = "_inrush_aside_";
 
 /// Foreign keys of other tables that referred to an old table.

@@ -1,4 +1,4 @@
-//! What a load that was killed left of itself, and its removal by the next.
+//! Leftovers of a killed load, and their removal by the next.
 //!
 //! A shadow in whatever state was never published: it is dropped, its files with it. A table put
 //! aside by a finished swap is dropped too: the target is the new table then, which has rows. The
@@ -29,11 +29,11 @@ use server::session::Row;
 pub struct Proof {
     /// Its name.
     pub table: TableName,
-    /// What the rows are known by, if the name says so.
+    /// The identity of the rows, if the name has it.
     pub of: Option<String>,
 }
 
-/// What loads of a target have made.
+/// Tables and files that loads of a target have made.
 struct Own {
     /// Beside the target.
     tables: Vec<TableName>,
@@ -41,7 +41,7 @@ struct Own {
 }
 
 impl Lock {
-    /// Whether no load of this target has left anything: known where it was taken with others.
+    /// True if no load of this target has left anything: known if it was locked with others.
     pub fn is_swept(&self) -> bool {
         self.left.as_ref().is_some_and(|left| !left.has(&self.table.name))
     }
@@ -153,8 +153,8 @@ impl Lock {
         Ok(())
     }
 
-    /// What killed loads of the target have left that proves that their rows are in. Waits for a transaction
-    /// that is not over.
+    /// Leftovers of killed loads of the target that prove that their rows are in. Waits for a
+    /// transaction that is not over.
     ///
     /// Errors: a lock that does not come.
     pub fn proofs(&mut self) -> Result<Vec<Proof>> {

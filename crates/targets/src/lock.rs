@@ -38,9 +38,9 @@ pub struct LockOptions {
     pub told: Option<Sender<String>>,
     /// The server's data directory as this machine sees it; default as the server names it.
     pub datadir: Option<PathBuf>,
-    /// Whether the direct path goes past triggers, which stay on the target; default no.
+    /// True if the direct path bypasses triggers, which stay on the target; default no.
     pub no_triggers: bool,
-    /// What the rows of the command are known by; default nothing.
+    /// The identity of the command's rows; default none.
     pub proof: Option<String>,
 }
 
@@ -72,7 +72,7 @@ pub struct Lock {
     pub names: Names,
     /// Everything that keeps the direct path from this target: table, server, data directory.
     pub unsupported: Vec<Unsupported>,
-    /// What was noticed on the way and did not end the load: a connection made again.
+    /// Remarks on events that did not end the load: a connection made again.
     pub remarks: Vec<String>,
     /// Foreign keys of other tables that refer to an old table behind its swap, each with the table that it
     /// is to refer to.
@@ -85,7 +85,7 @@ pub struct Lock {
     pub(super) folder: Option<Folder>,
     /// Who holds the target, if it is another connection than [`Lock::session`].
     pub(super) keeper: Option<Arc<Keeper>>,
-    /// What killed loads had left when it was taken, if that was asked.
+    /// Leftovers of killed loads when it was locked, if that was asked.
     pub(super) left: Option<Arc<Left>>,
 }
 
@@ -93,12 +93,12 @@ pub struct Lock {
 #[derive(Debug)]
 pub(super) struct Folder {
     pub(super) dir: DatabaseDir,
-    /// Whether it is known to be this server's.
+    /// True if it is known to be this server's.
     pub(super) is_proven: bool,
 }
 
 impl Lock {
-    /// Whether the target has no row that this session can see.
+    /// True if the target has no row that this session can see.
     pub fn is_empty(&mut self) -> Result<bool> {
         let name = self.table.name.clone();
         self.patience.watch(&mut self.session, |session| catalog::is_empty(session, &name))

@@ -7,14 +7,13 @@
 //! mover:  reads the rows, readers go on; waits for these, exchanges: merged_<space> has the old rows
 //! ```
 //!
-//! EXCHANGE is atomic, on the server's crash too: its DDL log takes back what was not finished. Of several
-//! partitions it would be several statements, between which readers see some new and some old, and
-//! behind a crash for ever: so no more than one gets rows this way.
+//! EXCHANGE is atomic, on the server's crash too: its DDL log takes back unfinished work. Several partitions
+//! would take several statements, between which readers see some new and some old, and behind a crash for
+//! ever: so no more than one gets rows this way.
 //!
-//! Whether it was done is told by the name of the table: it says the number of the tablespace that was
-//! imported, which goes with the rows.
-//! Source: MariaDB 10.11, sql/sql_partition_admin.cc, `exchange_partition` (MDL_SHARED_NO_WRITE, as
-//! FLUSH TABLES .. FOR EXPORT has) and `exchange_name_with_ddl_log`.
+//! The name of the table tells if it was done: it says the number of the tablespace that was imported, which
+//! goes with the rows. Source: MariaDB 10.11, sql/sql_partition_admin.cc, `exchange_partition`
+//! (MDL_SHARED_NO_WRITE, as FLUSH TABLES .. FOR EXPORT has) and `exchange_name_with_ddl_log`.
 
 use std::sync::mpsc::channel;
 use std::time::Instant;
@@ -66,7 +65,7 @@ impl MergedPartition {
         Ok(MergedPartition { partition: partition.to_owned(), table: merged, space_id })
     }
 
-    /// Whether no other load has cleaned up.
+    /// True if no other load has cleaned up.
     pub(super) fn is_still_there(&self, session: &mut Session) -> Result<bool> {
         Ok(space_id(session, &self.table)? == Some(self.space_id))
     }
@@ -122,7 +121,7 @@ impl Lock {
         if was_held { Ok(()) } else { self.keep(merged) }
     }
 
-    /// Whether an EXCHANGE without answer was done.
+    /// True if an EXCHANGE without answer was done.
     fn was_exchanged(&mut self, merged: &MergedPartition, mover: u64) -> Result<bool> {
         let _shield = self.session.options().interrupt.shield();
         let mut session = self.reach()?;
@@ -153,22 +152,23 @@ impl Lock {
         Ok(())
     }
 
-    /// Whether the partition of a load that merges one is exchanged; none of other loads.
+    /// True if the partition of a load that merges one is exchanged; none of other loads.
     pub(super) fn is_exchanged(&mut self) -> Result<Option<bool>> {
         let table = self.names.extended.clone();
         let Some(imported) = merged_space_id(&self.table.name, &table) else { return Ok(None) };
         Ok(Some(space_id(&mut self.session, &table)? != Some(imported)))
     }
 
-    /// Whether a table that a killed load has left has the old rows of a partition: it was exchanged.
+    /// True if a table that a killed load has left has the old rows of a partition: it was
+    /// exchanged.
     pub(super) fn has_old_rows(&mut self, table: &TableName) -> Result<bool> {
         let Some(imported) = merged_space_id(&self.table.name, table) else { return Ok(false) };
         Ok(space_id(&mut self.session, table)?.is_some_and(|seen| seen != imported))
     }
 }
 
-/// Has a session exchange, and the one that holds the target let go when it waits. Whether that held it
-/// until then, and what the server says.
+/// Has a session exchange, and the one that locks the target let go when it waits. Returns true if
+/// that one held its lock until then, and the server's answer.
 fn exchange_held(
     session: &mut Session,
     sql: &str,

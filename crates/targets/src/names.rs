@@ -1,4 +1,4 @@
-//! What a load's own tables and its lock are called.
+//! Names of a load's own tables and its lock.
 //!
 //! All names begin with `_inrush_` and hold a digest of the target's full name, so that nothing of
 //! anyone else's is ever taken for a leftover.
@@ -11,7 +11,7 @@ use server::identifier::{TableName, digest};
 /// Characters of the target's name in the names of ours: 64 less prefix and digest.
 const NAME_CHARS: usize = 30;
 
-/// What stands before the proof of a command in a name, and before the last `_`.
+/// The mark before the proof of a command in a name, and before the last `_`.
 const PROOF_MARK: &str = "_by";
 /// The kind of tables whose row proves that a transaction was committed.
 pub(super) const MARK: &str = "mark";
@@ -22,11 +22,11 @@ pub struct Names {
     /// The table that is filled and swapped in. [`Twin::create`](super::twin::Twin::create) gives
     /// it a name of one load alone.
     pub shadow: TableName,
-    /// What the target becomes in the swap when its rows are replaced.
+    /// Name of the target after a swap that replaces its rows.
     pub replaced: TableName,
-    /// What the target becomes in the swap when it was empty.
+    /// Name of the target after a swap if it was empty.
     pub emptied: TableName,
-    /// What the target becomes in the swap when its rows were taken over.
+    /// Name of the target after a swap if its rows were taken over.
     pub extended: TableName,
     /// Made and dropped to raise the server's counter of hidden row ids.
     pub row_ids: TableName,
@@ -36,7 +36,7 @@ pub struct Names {
     pub appends: TableName,
     /// The server's named lock.
     pub lock: String,
-    /// What the rows of the command are known by, in names of tables that prove that they are in.
+    /// The identity of the command's rows, in names of tables that prove that they are in.
     pub proof: Option<String>,
 }
 
@@ -81,7 +81,7 @@ pub(super) fn proof_in(table: &TableName) -> Option<String> {
     (is_proof && (is_marked || is_merged)).then(|| proof.to_owned())
 }
 
-/// What the names of all tables of one kind begin with that a load makes for a target.
+/// The prefix of all tables of one kind that a load makes for a target.
 pub(super) fn kind_prefix(target: &TableName, kind: &str) -> String {
     format!("_inrush_{kind}_{}_", digest_of(target))
 }
@@ -94,13 +94,13 @@ pub(super) fn mark_name(target: &TableName, names: &Names, connection: u64) -> T
     }
 }
 
-/// Whether a database is one that a load makes for tables with foreign keys, by its name.
+/// True if a database is one that a load makes for tables with foreign keys, by its name.
 pub(super) fn is_own_database(database: &str) -> bool {
     database.starts_with("_inrush_")
 }
 
-/// What all names of ours for a table end with: a digest of its full name, and of its name what can
-/// be read.
+/// The end of all names of ours for a table: a digest of its full name, and the readable part of
+/// its name.
 pub fn suffix(table: &TableName) -> String {
     let plain: String = table
         .table
@@ -117,7 +117,7 @@ pub(super) fn digest_of(table: &TableName) -> String {
     format!("{:016x}", digest(format!("{}\0{}", table.database, table.table).as_bytes()))
 }
 
-/// What may be a target's digest in a name of ours; nothing in other names.
+/// Possible digests of a target in a name of ours; nothing in other names.
 pub(super) fn digests_in(name: &str) -> impl Iterator<Item = String> {
     let is_ours = name.contains("_inrush_");
     let words = name.split(['_', '.', '#', '/']).filter(move |word| is_ours && word.len() == 16);
@@ -129,7 +129,7 @@ pub(super) fn own_pattern(target: &TableName) -> String {
     format!("\\_inrush\\_%\\_{}\\_%", digest_of(target))
 }
 
-/// What the names of all tables for partitions of a target begin with.
+/// The prefix of all tables for partitions of a target.
 pub(super) fn part_prefix(target: &TableName) -> String {
     format!("_inrush_part_{}_", digest_of(target))
 }
@@ -152,13 +152,14 @@ pub(super) fn merged_space_id(target: &TableName, table: &TableName) -> Option<u
     words.split_once('_').map_or(words, |(number, _)| number).parse().ok()
 }
 
-/// What was in a partition, if others may have written to it at the last moment. No load removes it.
+/// Name for the old rows of a partition, if others may have written to it at the last moment. No
+/// load removes it.
 pub(super) fn kept_name(target: &TableName, space_id: u32) -> TableName {
     let table = format!("_inrush_kept_{}_{space_id}", digest_of(target));
     TableName::new(target.database.clone(), table)
 }
 
-/// What the names of all twins of a target begin with.
+/// The prefix of all staging tables of a target.
 pub(super) fn twin_prefix(target: &TableName) -> String {
     format!("_inrush_twin_{}_", digest_of(target))
 }

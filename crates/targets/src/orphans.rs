@@ -102,7 +102,7 @@ fn orphans(
     Ok((!found.is_empty()).then(|| told(&found, columns.len())))
 }
 
-/// What a foreign key takes for equal in a column.
+/// The equality of a foreign key in a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Equal {
     Values,
@@ -146,7 +146,7 @@ impl Equal {
     }
 }
 
-/// What the foreign key of a table takes for equal, column by column.
+/// The equality of a table's foreign key, column by column.
 fn equal(session: &mut Session, table: &Table, reference: &Reference) -> Result<Vec<Equal>> {
     use SqlType::{DateTime, Decimal, Enum, Set, Time, Timestamp};
     let own = types(table, &reference.columns);

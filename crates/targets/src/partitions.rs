@@ -8,7 +8,7 @@
 //! part_n: import                              ALTER TABLE shadow EXCHANGE PARTITION p WITH TABLE part_n
 //! ```
 //!
-//! What is built by the template of another table gets the number of its own tablespace in its first
+//! A file that is built by the template of another table gets the number of its own tablespace in its first
 //! page; IMPORT writes it into the others.
 //!
 //! The server reads every row of a table that it takes for a partition, and refuses it for one that
@@ -39,7 +39,7 @@ const ROWS_AT_ONCE: usize = 200;
 pub struct Trial<'t> {
     /// The columns that say it.
     pub columns: &'t [&'t str],
-    /// Of each, whether it takes bytes.
+    /// For each of them, true if it holds bytes.
     pub is_bytes: &'t [bool],
     /// Into what they are divided.
     pub by: &'t Partitioning,
@@ -77,8 +77,8 @@ impl Direct<'_> {
         Discarded { shadow, space_id: None }.create_build_file()
     }
 
-    /// Makes the table that goes with a file of [`Direct::begin_part`], and discards its own: like that of
-    /// partition 0, which is there. What has to pass before an import begins anew with it.
+    /// Makes the table that goes with a file of [`Direct::begin_part`], and discards its own: like
+    /// that of partition 0, which exists. The wait before an import begins anew with it.
     ///
     /// Killed after it: the file, and an empty table or one without tablespace.
     ///

@@ -254,7 +254,7 @@ impl<'l> Filled<'l> {
 }
 
 impl FilledBy {
-    /// Whether no other load has cleaned up.
+    /// True if no other load has cleaned up.
     fn is_still_there(&self, session: &mut Session, table: &Table, names: &Names) -> Result<bool> {
         match &self.0 {
             By::Built { file, dir, .. } => file.is_still_there(session, dir, table),
@@ -263,8 +263,8 @@ impl FilledBy {
         }
     }
 
-    /// What was sent is what the target is, in every index: else it is not swapped in. What was built
-    /// was compared when it was made.
+    /// Checks that sent rows are equal in every index: else the table is not swapped in. Built rows
+    /// were compared when they were made.
     fn check(&self, session: &mut Session, table: &Table, names: &Names) -> Result<()> {
         match self.0 {
             By::Built { .. } | By::Merged { .. } => Ok(()),
@@ -288,7 +288,7 @@ impl FilledBy {
 }
 
 impl Lock {
-    /// Whether a filled shadow has taken the target's place, for whom a panic in
+    /// True if a filled staging table has taken the target's place, for a caller that a panic in
     /// [`Filled::publish`] has kept from hearing so.
     ///
     /// Errors: the server cannot be asked, and nothing tells.
@@ -301,7 +301,7 @@ impl Lock {
         Ok(!scratch::is_waiting(session, table, names)?)
     }
 
-    /// Whether the shadow is there.
+    /// True if the staging table exists.
     pub(super) fn has_shadow(&mut self) -> Result<bool> {
         let shadow = self.names.shadow.clone();
         catalog::exists(&mut self.session, &shadow)
@@ -322,8 +322,8 @@ fn check_shadow(session: &mut Session, table: &Table, names: &Names) -> Result<(
     Err(Error::Altered { target: table.name.to_string(), detail })
 }
 
-/// What is swapped where LOCK TABLES locks nothing: the tables are looked at right before. Rows that
-/// come in between are in the tables put aside, which are not dropped with rows where there were to be none.
+/// Pairs to swap if LOCK TABLES locks nothing: the tables are inspected right before. Rows that
+/// come in between are in the renamed tables, which are not dropped with unexpected rows.
 fn unlocked(session: &mut Session, targets: &[(Table, Names)], mode: Mode) -> Result<Vec<Pair>> {
     for (table, _) in targets {
         if definition(session, &table.name)? != table.definition {

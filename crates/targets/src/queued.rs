@@ -9,8 +9,8 @@ use server::session::Session;
 
 /// Several locks, one after the other, may each take an attempt's time.
 const QUEUED_MAX: Duration = Duration::from_secs(15);
-/// What a server looks at of each table before it waits for the first, the more the more there are: 2,000
-/// took it more than 15 s (10.11.19, two busy cores).
+/// The server's time for each table before it waits for the first, which grows with their number:
+/// 2,000 took it more than 15 s (10.11.19, two busy cores).
 const QUEUED_MAX_OF_TABLE: Duration = Duration::from_millis(50);
 pub(super) const POLL: Duration = Duration::from_millis(1);
 /// It must be seen waiting this often in a row: another lock than the table's would be a moment's.

@@ -1,9 +1,9 @@
 //! Going on, or giving up cleanly, after a connection was lost.
 //!
-//! A build can take hours in which its connections idle: an administrator ends them, a firewall
-//! cuts them, the server restarts. What the load has on the server outlives them, but the named
-//! lock does not, so another load may have come and cleaned up: it has not while the file that
-//! was built is still there, because cleaning up removes that.
+//! A build can take hours in which its connections idle: an administrator ends them, a firewall cuts them,
+//! the server restarts. The load's tables and files on the server outlive them, but the named lock does not,
+//! so another load may have come and cleaned up: it has not while the built file exists, because cleaning up
+//! removes that.
 
 use std::time::Duration;
 
@@ -66,7 +66,7 @@ impl Lock {
         if self.session.is_alive() { Ok(()) } else { self.recover() }
     }
 
-    /// Connects again and takes the target again. What the lost connection was doing is ended.
+    /// Connects again and locks the target again. The lost connection's statement is ended.
     pub(super) fn recover(&mut self) -> Result<()> {
         let mut session = self.reach()?;
         session.set_lock_wait(self.patience.wait)?;

@@ -1,4 +1,4 @@
-//! What a swap needs where foreign keys join its tables with others, right before it.
+//! The preparation of a swap whose tables have foreign keys with others, right before it.
 //!
 //! ```text
 //! guard: nobody writes to the others -> rows are looked at -> filled tables get their keys -> swap
@@ -24,7 +24,7 @@ use server::session::Session;
 /// finds a row by its key in twice the time in which it shows one.
 const SCANNED_MAX: u64 = 2;
 
-/// Whether rows are looked at for foreign keys.
+/// The way in which rows are checked for foreign keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyChecks {
     /// New rows refer to rows that are there, and rows of other tables to new ones.
@@ -139,8 +139,8 @@ fn check(
     Ok(())
 }
 
-/// Whether the keys that were taken down of a table are all in that which they refer to. Where they
-/// may not be, and where there are none, the server has the last word.
+/// True if the captured keys of a table are all in the one that they refer to. The server decides
+/// if they may not be, and if there are none.
 fn is_covered(
     session: &mut Session,
     reference: &Reference,

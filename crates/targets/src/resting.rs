@@ -20,7 +20,7 @@ use server::Unsupported;
 use server::facts::{ServerFacts, database_dir::DatabaseDir};
 use server::session::Session;
 
-/// What works at a target: a session, and one that is kept for the swap and for checkpoints.
+/// The connections of a target: a session, and one that is kept for the swap and for checkpoints.
 #[derive(Debug)]
 pub struct Connections {
     pub(super) session: Session,
@@ -38,7 +38,7 @@ pub struct Resting {
     pub names: Names,
     /// Everything that keeps the direct path from it.
     pub unsupported: Vec<Unsupported>,
-    /// What was noticed on the way and did not end the load.
+    /// Remarks on events that did not end the load.
     pub remarks: Vec<String>,
     pub(super) patience: Patience,
     pub(super) reconnect_wait: Duration,

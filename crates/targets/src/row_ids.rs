@@ -6,13 +6,12 @@
 //! where it was, so that every new row does. Seen on 10.11.19, also for files that the server
 //! itself has exported.
 //!
-//! The server writes the counter down when it passes a multiple of 256, and goes on behind the next
-//! one after a restart. So enough rows go into a table without a key, which is dropped again, for
-//! the counter to pass such a number after the IMPORT. What they got is read from their table's
-//! file: this is not left to trust. Where they begin with 1, each table has a counter of its own, as
-//! on 11.8, which finds the largest id of an imported table when it is opened.
-//! Source: MariaDB 10.11, storage/innobase/include/dict0boot.h, `dict_sys_t::get_new_row_id`,
-//! `update_row_id`; dict0boot.cc, `dict_hdr_flush_row_id`, `dict_boot`.
+//! The server writes the counter down when it passes a multiple of 256, and goes on behind the next one after
+//! a restart. So enough rows go into a table without a key, which is dropped again, for the counter to pass
+//! such a number after the IMPORT. Their ids are read from their table's file: this is not left to trust.
+//! Where they begin with 1, each table has a counter of its own, as on 11.8, which finds the largest id of an
+//! imported table when it is opened. Source: MariaDB 10.11, storage/innobase/include/dict0boot.h,
+//! `dict_sys_t::get_new_row_id`, `update_row_id`; dict0boot.cc, `dict_hdr_flush_row_id`, `dict_boot`.
 
 use std::ops::RangeInclusive;
 
@@ -29,7 +28,7 @@ use server::facts::database_dir::DatabaseDir;
 /// Ids between two that are written down.
 /// Source: MariaDB 10.11, dict0boot.h, `ROW_ID_WRITE_MARGIN`.
 const WRITTEN_EVERY: u64 = 256;
-/// What a table's own counter begins with; the server's begins with 512.
+/// The first number of a table's own counter; the server's begins with 512.
 const FIRST_OF_TABLE: u64 = 1;
 /// More than those, and few enough for one page.
 const ROWS: usize = 300;

@@ -27,7 +27,7 @@ use server::session::Session;
 pub(super) type Waiting = HashMap<TableName, TableName>;
 
 impl Names {
-    /// What is to take the target's place right before it does.
+    /// The table that takes the target's place, right before it does.
     pub(super) fn replacement(&self, table: &Table) -> TableName {
         match table.references.is_empty() {
             true => self.shadow.clone(),
@@ -35,8 +35,8 @@ impl Names {
         }
     }
 
-    /// What the target is called once that has its place. Tables that no foreign key concerns are called by
-    /// the proof of their command: the rights that others take are those to databases of fixed names.
+    /// Name of the target once that has its place. Tables without foreign keys are named by the
+    /// proof of their command: the privileges of the others are those to databases of fixed names.
     pub(super) fn aside(&self, table: &Table, mode: Mode) -> TableName {
         let (aside, kind) = match mode {
             Mode::Insert => (&self.emptied, "empty"),
@@ -157,7 +157,7 @@ fn drop_database(session: &mut Session, database: &str) -> Result<()> {
     session.exec(&format!("DROP DATABASE IF EXISTS {}", quote_name(database))).map(drop)
 }
 
-/// Whether a filled table waits somewhere still.
+/// True if a filled table still waits somewhere.
 pub(super) fn is_waiting(session: &mut Session, table: &Table, names: &Names) -> Result<bool> {
     Ok(catalog::exists(session, &names.shadow)?
         || catalog::exists(session, &names.replacement(table))?)

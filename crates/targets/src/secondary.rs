@@ -4,9 +4,9 @@
 //! twin, empty:  ALTER TABLE DROP KEY ..            rows go in        ALTER TABLE ADD KEY ..
 //! ```
 //!
-//! A server that builds an index of rows that are there sorts its entries and fills pages from left
-//! to right; row by row it searches a page for each. What to add is known from the target's
-//! definition alone, so a load that was cut off in between goes on, or begins again, without notes.
+//! A server that adds an index to existing rows sorts its entries and fills pages from left to right; row by
+//! row it searches a page for each. The indexes to add follow from the target's definition alone, so a load
+//! that was cut off in between goes on, or begins again, without notes.
 
 use schema::{Index, IndexKind, Table};
 
@@ -79,7 +79,7 @@ impl Secondary {
         Secondary { keys: keys.split_off(first) }
     }
 
-    /// Whether there is nothing to build.
+    /// True if there is nothing to build.
     pub fn is_empty(&self) -> bool {
         self.keys.is_empty()
     }

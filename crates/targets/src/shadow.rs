@@ -36,7 +36,7 @@ pub struct Direct<'l> {
     made: Made,
 }
 
-/// What outlives a step that fails, until what the load made is removed.
+/// State that outlives a failed step, until the load's tables and files are removed.
 #[derive(Debug, Default)]
 pub struct Made {
     /// The files that were made to build in.
@@ -115,7 +115,7 @@ impl<'l> Direct<'l> {
         Direct { lock, made }
     }
 
-    /// What the load made so far.
+    /// Tables and files that the load made so far.
     pub fn rest(self) -> Made {
         self.made
     }

@@ -19,10 +19,9 @@
 //! holder's: those who waited for it have it before the mover comes. Should one of them alter it, the
 //! table put aside is kept too.
 //!
-//! Killed at any point, the tables are the old ones or the new ones: RENAME is atomic, on the
-//! server's crash too (DDL log, MariaDB 10.6 and later). Whether one without an answer was done is
-//! told by the name of a replacement.
-//! Source: MariaDB 10.11, sql/mdl.cc, `MDL_lock::can_grant_lock`: a request is granted only if no
+//! Killed at any point, the tables are the old ones or the new ones: RENAME is atomic, on the server's crash
+//! too (DDL log, MariaDB 10.6 and later). The name of a replacement tells if a RENAME without an answer was
+//! done. Source: MariaDB 10.11, sql/mdl.cc, `MDL_lock::can_grant_lock`: a request is granted only if no
 //! incompatible stronger one waits; `MDL_context::acquire_locks` sorts requests by name.
 
 mod mover;
@@ -54,13 +53,13 @@ pub(super) const HOLDERS_MAX: usize = 8;
 pub struct Pair {
     /// The name that both have, one after the other.
     pub table: TableName,
-    /// What the new table is called before the swap.
+    /// Name of the new table before the swap.
     pub replacement: TableName,
-    /// What has the name before the swap.
+    /// The table of that name before the swap.
     pub before: Before,
 }
 
-/// What has a table's name before the swap. `aside` is what that is called afterwards.
+/// The table of a name before the swap. `aside` is its name afterwards.
 #[derive(Clone, Debug)]
 pub enum Before {
     /// Nothing.
@@ -81,7 +80,7 @@ pub enum Before {
         definition: String,
         /// Its foreign keys, in both directions.
         foreign_keys: Vec<ForeignKey>,
-        /// Whether it has to be empty.
+        /// The mode, which may require it to be empty.
         mode: Mode,
         /// Where its files are, if it has triggers: those that it has then stay on the table of its
         /// name.
@@ -98,7 +97,7 @@ pub struct Swap {
     children: BTreeSet<TableName>,
 }
 
-/// What nobody writes to behind a swap, until foreign keys are carried over.
+/// Tables that nobody writes to behind a swap, until foreign keys are carried over.
 #[derive(Debug, Default)]
 pub(super) struct Held {
     /// New tables that rows of others are to refer to, and who holds each.
@@ -107,7 +106,7 @@ pub(super) struct Held {
     children: Vec<Session>,
 }
 
-/// What one connection holds.
+/// Tables that one connection locks.
 #[derive(Debug)]
 struct HeldTables {
     group: Group,
@@ -118,7 +117,7 @@ struct HeldTables {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Group {
     tables: Vec<TableName>,
-    /// Whether old tables are locked with them: rows of these follow theirs.
+    /// True if old tables are locked with them: rows of these follow theirs.
     has_old: bool,
 }
 
@@ -255,7 +254,7 @@ impl Pair {
         matches!(self.before, Before::Unchanged { .. })
     }
 
-    /// What the old table is called afterwards.
+    /// Name of the old table afterwards.
     fn aside(&self) -> Option<&TableName> {
         match &self.before {
             Before::Whatever { aside } | Before::Unchanged { aside, .. } => Some(aside),
@@ -263,7 +262,7 @@ impl Pair {
         }
     }
 
-    /// Whether it is known to have no foreign keys.
+    /// True if it is known to have no foreign keys.
     fn is_free(&self) -> bool {
         matches!(&self.before, Before::Unchanged { foreign_keys, .. } if foreign_keys.is_empty())
     }

@@ -1,4 +1,4 @@
-//! What is left to do once filled tables have taken their places.
+//! The work after filled tables have taken their places.
 
 use std::collections::HashSet;
 
@@ -30,7 +30,7 @@ pub struct Swapped {
     pub(super) mode: Mode,
     /// Tables that their rows refer to.
     pub(super) parents: Option<Guard>,
-    /// What nobody writes to yet.
+    /// Tables that nobody writes to yet.
     pub(super) held: Held,
     /// True if there was a turn at dropping the old tables.
     pub(super) has_tried: bool,

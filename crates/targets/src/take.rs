@@ -88,7 +88,7 @@ impl Keeper {
     }
 }
 
-/// What a table is, once nobody else loads it.
+/// The definition of a table, once nobody else loads it.
 fn described(
     session: &mut Session,
     name: &TableName,
@@ -102,8 +102,8 @@ fn described(
     }
 }
 
-/// What can be asked about all tables at once. A table that cannot be defined is asked about alone,
-/// which says why.
+/// Answers about all tables at once. A table that cannot be defined is queried alone, which tells
+/// why.
 fn asked(session: &mut Session, names: &[TableName], options: &LockOptions) -> Result<Asked> {
     let mut asked = Asked::default();
     for name in names {

@@ -36,7 +36,7 @@ pub struct Transaction {
     asked: Asked,
 }
 
-/// Whether the server was asked to commit.
+/// The state of a COMMIT request.
 #[derive(Clone, Debug)]
 enum Asked {
     /// Nothing can be in.
@@ -164,7 +164,7 @@ impl Transaction {
         self.mark.as_ref()
     }
 
-    /// Whether its rows are in, for whom a panic has kept from hearing what the server answered.
+    /// True if its rows are in, for a caller that a panic has kept from the server's answer.
     ///
     /// Errors: nothing tells.
     pub fn is_in(&self, lock: &Lock) -> Result<bool> {
@@ -190,7 +190,7 @@ impl Transaction {
         lock.exec(&format!("DROP TABLE IF EXISTS {}", mark.quoted()))
     }
 
-    /// Whether a COMMIT without answer was done. Waits for the transaction's end: its row in the
+    /// True if a COMMIT without answer was done. Waits for the transaction's end: its row in the
     /// mark is locked until then.
     fn was_committed(&self, lock: &Lock, gone: &Mark) -> Result<bool> {
         let _shield = lock.session.options().interrupt.shield();

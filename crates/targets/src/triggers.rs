@@ -25,8 +25,8 @@ use server::filename::filename;
 use server::identifier::{TableName, quote_text};
 use server::session::Session;
 
-/// What keeps the direct path from a table, less its triggers where they are to be left alone and can
-/// be: foreign keys take a table on ways that triggers cannot go.
+/// Reasons against the direct path for a table, less its triggers if they are to be bypassed and
+/// can be: foreign keys lock a table on ways that triggers cannot go.
 pub(super) fn refused(table: &Table, no_triggers: bool) -> Vec<Unsupported> {
     let may_be_left = no_triggers && table.foreign_keys.is_empty();
     let is_left = |feature: &Feature| may_be_left && matches!(feature, Feature::Trigger(_));
@@ -34,7 +34,7 @@ pub(super) fn refused(table: &Table, no_triggers: bool) -> Vec<Unsupported> {
     refused.map(Unsupported::Table).collect()
 }
 
-/// Whether a table has triggers.
+/// True if a table has triggers.
 pub(super) fn has_triggers(session: &mut Session, table: &TableName) -> Result<bool> {
     let sql = format!(
         "SELECT 1 FROM information_schema.TRIGGERS WHERE EVENT_OBJECT_SCHEMA={} \
@@ -72,7 +72,7 @@ fn texts(session: &mut Session, dir: &DatabaseDir, table: &TableName) -> Result<
 }
 
 impl Lock {
-    /// What is to be known of a load past triggers, one sentence; none where there are none.
+    /// The note on a load that bypasses triggers, one sentence; none without triggers.
     pub fn triggers_note(&self) -> Option<String> {
         let names: Vec<&str> =
             self.table.triggers.iter().map(|trigger| trigger.name.as_str()).collect();

@@ -18,7 +18,7 @@ const NOBODYS: &str = "SELECT TRX_ID FROM information_schema.INNODB_TRX \
 const WAIT: Duration = Duration::from_secs(3);
 const BETWEEN: Duration = Duration::from_millis(50);
 
-/// Whether there is one. Of transactions that are nobody's it is one that does not end.
+/// True if there is one. A transaction without an owner counts if it does not end.
 ///
 /// Errors: the server's; the right PROCESS is needed.
 pub fn is_any(session: &mut Session) -> Result<bool> {

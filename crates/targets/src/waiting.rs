@@ -28,7 +28,7 @@ const HOLDERS_MAX: u32 = 5;
 /// How long a load waits for locks, and who hears of it.
 #[derive(Clone, Debug)]
 pub(crate) struct Patience {
-    /// What the locks are for.
+    /// The target that the locks are for.
     pub(crate) target: TableName,
     /// The longest wait for one statement's locks.
     pub(crate) wait: Duration,
@@ -130,7 +130,7 @@ impl Patience {
     }
 }
 
-/// Whether a connection waits for a metadata lock: of a table, a database, or all of the server.
+/// True if a connection waits for a metadata lock: of a table, a database, or all of the server.
 fn is_waiting(session: &mut Session, id: u64) -> Result<bool> {
     let sql = format!(
         "SELECT 1 FROM information_schema.PROCESSLIST WHERE ID={id} \

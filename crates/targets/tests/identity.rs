@@ -1,4 +1,4 @@
-//! What ties a table to itself, on real servers.
+//! Ties of a table to itself, on real servers.
 
 use schema::TableName;
 use server::{ConnectOptions, Error, Session};

@@ -51,7 +51,7 @@ pub struct ConnectArgs {
 }
 
 impl ConnectArgs {
-    /// Whether anything names a server; else the sandbox is meant.
+    /// True if anything names a server; else the sandbox is meant.
     pub fn names_a_server(&self) -> bool {
         self.host.is_some()
             || self.port.is_some()
@@ -72,7 +72,7 @@ impl ConnectArgs {
         }
     }
 
-    /// What the client's option files and the environment say.
+    /// Settings from the client's option files and the environment.
     pub fn found(&self) -> Result<Found, Failure> {
         let mut warnings = Vec::new();
         let found = ConnectOptions::find(&self.option_files(), &mut warnings)

@@ -1,4 +1,4 @@
-//! What goes wrong, with the exit status it means.
+//! Failures, with their exit status.
 
 use std::fmt;
 use std::io::Write;
@@ -68,7 +68,7 @@ impl Failure {
     }
 }
 
-/// Whether the command line asks for JSON, also where it could not be read.
+/// True if the command line asks for JSON, also if it could not be read.
 fn wants_json() -> bool {
     let arguments = std::env::args_os().take_while(|argument| argument != "--");
     arguments.skip(1).any(|argument| argument == "--json")

@@ -76,7 +76,7 @@ enum ProtocolArg {
 }
 
 impl SecureArgs {
-    /// Whether any was given that makes sense only with a server that is named.
+    /// True if any option was given that makes sense only with a named server.
     pub fn names_a_server(&self) -> bool {
         let general = SecureArgs { compress: false, connect_timeout: None, ..self.clone() };
         !general.arguments().is_empty()

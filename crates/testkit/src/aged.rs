@@ -6,9 +6,9 @@
 //!                -> same: equal through every index, in their definitions, and after a restart
 //! ```
 //!
-//! What makes them old: pages that were split and merged, records marked as deleted that purge has
-//! not come to ([`Held`]), transactions rolled back, off-page values changed, columns added and
-//! dropped instantly. A table is made of its family and one seed.
+//! Age comes from pages that were split and merged, records marked as deleted that purge has not come to
+//! ([`Held`]), transactions rolled back, off-page values changed, columns added and dropped instantly. A
+//! table is made of its family and one seed.
 
 mod family;
 mod history;

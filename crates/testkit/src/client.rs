@@ -22,7 +22,7 @@ impl TestServer {
         command
     }
 
-    /// What `mariadb` prints for a script: a row a line, fields separated by tabs.
+    /// The output of `mariadb` for a script: a row a line, fields separated by tabs.
     ///
     /// Err: what it says of the first error, after which it ends.
     pub fn script(&self, sql: &str) -> Result<String, String> {

@@ -1,4 +1,4 @@
-//! What tests and the soak share: servers, and random tables to load into them.
+//! Tools shared by tests and the soak: servers, and random tables to load into them.
 //!
 //! ```text
 //! template -> TestServer -> Cluster          servers that end with their test
@@ -10,8 +10,8 @@
 //! program                                    our programs, in a home of their own
 //! ```
 //!
-//! Nothing of it is in the product: it is only ever a dev-dependency. What fails here fails the
-//! test that called it, so most functions panic rather than return an error.
+//! Nothing of it is in the product: it is only ever a dev-dependency. A failure here fails the test that
+//! called it, so most functions panic rather than return an error.
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 

@@ -9,9 +9,9 @@ use crate::test_server::TestServer;
 
 /// It takes less than a second here, on a busy machine some.
 const SECONDS: &str = "60";
-/// Of `timeout`, whose command did not end in time, and whose command did not heed the signal either.
+/// Statuses of `timeout` if its command did not end in time, or did not heed the signal either.
 const HUNG: [i32; 2] = [124, 137];
-/// Of `timeout`, whose command there is not.
+/// Status of `timeout` if its command is missing.
 const MISSING: i32 = 127;
 const TRIES: u32 = 3;
 

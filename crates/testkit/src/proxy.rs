@@ -26,17 +26,17 @@ use crate::wire::{
 
 /// Server error of a deadlock, which takes all of the transaction back.
 const ER_LOCK_DEADLOCK: u16 = 1213;
-/// What a client asks.
+/// A client's request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Request {
     /// The protocol's number of what is to be done.
     pub command: u8,
-    /// What follows it: the text of a statement, mostly.
+    /// Its body: the text of a statement, mostly.
     pub text: Vec<u8>,
 }
 
 impl Request {
-    /// Whether it is a statement that begins with these words.
+    /// True if it is a statement that begins with these words.
     pub fn begins(&self, words: &str) -> bool {
         self.command == COM_QUERY
             && self
@@ -46,7 +46,7 @@ impl Request {
     }
 }
 
-/// What becomes of a request.
+/// The fate of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     /// The server does it, and says so.
@@ -93,7 +93,7 @@ pub struct Proxy {
     state: Arc<State>,
 }
 
-/// What its connections share.
+/// State shared by its connections.
 #[derive(Default)]
 struct State {
     judge: Mutex<Option<Judge>>,
@@ -147,7 +147,7 @@ impl Proxy {
         *held(&self.state.cut) = Some((nth, cut));
     }
 
-    /// What is done at each cut, before the client hears of it.
+    /// Sets the action at each cut, before the client hears of it.
     pub fn at_cut(&self, action: impl FnMut() + Send + 'static) {
         *held(&self.state.at_cut) = Some(Box::new(action));
     }
@@ -162,7 +162,7 @@ impl Proxy {
     }
 }
 
-/// What a test that failed has left is as good as any.
+/// Locks a mutex; the state that a failed test has left is as good as any.
 fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -173,7 +173,7 @@ impl Drop for Proxy {
     }
 }
 
-/// What is to become of the next answer.
+/// The fate of the next answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Answer {
     AsItIs,
@@ -321,7 +321,7 @@ fn pass_back(mut server: UnixStream, mut client: UnixStream, next: &Mutex<Answer
     let _ = client.shutdown(Shutdown::Both);
 }
 
-/// What a packet asks; None where it belongs to what was asked before, or has no answer.
+/// The request in a packet; None if it belongs to an earlier one, or has no answer.
 pub(crate) fn request(packet: &[u8]) -> Option<Request> {
     let (&command, text) = packet.get(4..)?.split_first()?;
     let is_first = packet[3] == 0;

@@ -1,4 +1,4 @@
-//! What a random case is at, for whoever reads of its failure.
+//! The state of a random case, for readers of its failure.
 
 use std::sync::OnceLock;
 

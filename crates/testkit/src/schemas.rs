@@ -6,9 +6,9 @@
 //!                                                 -> changes: statements for tables that have rows
 //! ```
 //!
-//! A schema is a plain file of statements, for any client. What comments in it say to tests is in
-//! [`Schema`]. Rows are random, and each is tried on the server, with all keys and checks on: what it
-//! refuses is left out. So whatever is in the files of [`Rows`] LOAD DATA takes.
+//! A schema is a plain file of statements, for any client. Comments in it for tests are described in
+//! [`Schema`]. Rows are random, and each is tried on the server, with all keys and checks on: refused ones
+//! are left out. So LOAD DATA accepts all rows in the files of [`Rows`].
 
 pub mod changes;
 pub mod rows;

@@ -13,7 +13,7 @@ use server::identifier::digest;
 use server::mariadbd::Binary;
 use server::version::Flavor;
 
-/// What every server of a test runs with; the template is made with it too.
+/// Arguments of every server of a test; the template is made with them too.
 const COMMON: [&str; 8] = [
     "--innodb-data-file-path=ibdata1:10M:autoextend",
     "--innodb-log-file-size=32M",

@@ -101,8 +101,8 @@ impl TestServer {
         TestServer::start_with(&TestServerOptions { binary, extra, ..Default::default() })
     }
 
-    /// What has a server load a plugin: of its own, or of those that `make test` has unpacked into the
-    /// build folder because the installed packages lack them.
+    /// Arguments that load a plugin: one of the server's own, or of those that `make test` has
+    /// unpacked into the build folder because the installed packages lack them.
     pub fn plugin(name: &str) -> Vec<String> {
         let mut options = vec![format!("--plugin-load-add={name}")];
         let folder = unpacked(&format!("{name}.so"));

@@ -4,7 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What is given up for the time of a load. Each allows what those before it allow.
+/// The safety that is given up while a load runs. Each class allows everything that those before it
+/// allow.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -13,7 +14,7 @@ pub enum Class {
     /// Nothing: what was committed stays, and the server comes back from any crash. Only the disk is busier.
     #[default]
     Safe,
-    /// What was committed in the last second before a power cut may be lost, of everybody on the server.
+    /// A power cut may lose the commits of the last second, of everybody on the server.
     Relaxed,
     /// The server may not come back from a crash.
     Unsafe,
@@ -32,7 +33,7 @@ impl Class {
         }
     }
 
-    /// What may happen, for people.
+    /// The risk, for people.
     pub fn risk(self) -> &'static str {
         match self {
             Class::Safe => "none",

@@ -9,14 +9,14 @@ use serde::Serialize;
 /// Writes that are waited for: as many as a second allows, and no more.
 const SYNCS_MAX: usize = 50;
 const SYNCS_TIME_MAX: Duration = Duration::from_secs(1);
-/// What a commit writes at least.
+/// The least that a commit writes, in bytes.
 const COMMIT_BYTES: usize = 4096;
 /// Bytes that are written in a row: as many as fit the time, and no more.
 const STREAM_BYTES_MAX: usize = 64 << 20;
 const STREAM_TIME_MAX: Duration = Duration::from_secs(1);
 const BLOCK_BYTES: usize = 1 << 20;
 
-/// What was measured.
+/// The measured speeds of a disk.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct DiskSpeed {
     /// Milliseconds until a small write is on the disk, half of them sooner.

@@ -1,4 +1,4 @@
-//! What there is to say of a server, its machine and its disks, asked and measured. Changes nothing.
+//! Facts about a server, its machine and its disks, by questions and measurements. Changes nothing.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -21,19 +21,20 @@ pub struct Facts {
     pub variables: BTreeMap<String, String>,
     /// Those that a running server takes; none where it does not say.
     settable: Option<BTreeSet<String>>,
-    /// Whether MySQL's redo log is written; none where the server cannot leave it out.
+    /// True if MySQL's redo log is written; none if the server cannot leave it out.
     pub redo_log: Option<bool>,
     /// Tables that the account sees.
     pub tables: Option<Tables>,
     /// The machine, if it is this one.
     pub host: Option<Host>,
-    /// What the data directory is on, if it is here.
+    /// The storage of the data directory, if it is here.
     pub data: Option<Storage>,
-    /// What temporary files of the server are on, if that is here: of several the one with the least room.
+    /// The storage of the server's temporary files, if it is here: of several the one with the
+    /// least room.
     pub temporary: Option<Storage>,
     /// How fast the data directory's disk is, where it was measured.
     pub speed: Option<DiskSpeed>,
-    /// What could not be looked at, and why, one sentence each.
+    /// Facts that could not be read, and why, one sentence each.
     pub unread: Vec<String>,
 }
 
@@ -49,7 +50,8 @@ pub struct Tables {
 }
 
 impl Facts {
-    /// What a change of settings has to know: asks the server, and looks at its disk if that is here.
+    /// Reads the facts that a change of settings needs: from the server, and from its disk if that
+    /// is here.
     pub fn read(session: &mut Session) -> Result<Facts> {
         let server = ServerFacts::read(session)?;
         let variables = variables(session)?;
@@ -106,12 +108,13 @@ impl Facts {
         self.text(name)?.parse().ok()
     }
 
-    /// Whether one that is there is neither off nor 0.
+    /// True if the variable exists and is neither off nor 0.
     pub fn is_on(&self, name: &str) -> bool {
         self.text(name).is_some_and(|value| !matches!(value, "" | "0" | "OFF" | "NO"))
     }
 
-    /// Whether the running server takes another value for it; of MySQL, which does not say, `otherwise`.
+    /// True if the running server accepts another value for it; for MySQL, which does not tell,
+    /// `otherwise`.
     pub(crate) fn is_settable(&self, name: &str, otherwise: bool) -> bool {
         match &self.settable {
             Some(settable) => settable.contains(name),
@@ -119,7 +122,7 @@ impl Facts {
         }
     }
 
-    /// Whether the account may set global variables, as far as its rights are to be seen.
+    /// True if the account may set global variables, as far as its privileges can be seen.
     pub fn may_set(&self) -> bool {
         let rights = &self.server.privileges;
         rights.on_server("SUPER") || self.is_mysql() && rights.on_server("SYSTEM_VARIABLES_ADMIN")
@@ -135,7 +138,7 @@ impl Facts {
         &self.server.version
     }
 
-    /// Whether the server is MySQL, or follows it.
+    /// True if the server is MySQL, or follows it.
     pub fn is_mysql(&self) -> bool {
         self.version().flavor == Flavor::MySql
     }
@@ -165,7 +168,7 @@ impl Facts {
         self.temporary = self.temporary_storage();
     }
 
-    /// Of the folders of `tmpdir` the one with the least room.
+    /// The folder of `tmpdir` with the least room.
     fn temporary_storage(&self) -> Option<Storage> {
         let folders = self.text("innodb_tmpdir").filter(|folder| !folder.is_empty());
         let folders = folders.or_else(|| self.text("tmpdir"))?;

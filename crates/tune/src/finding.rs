@@ -42,12 +42,12 @@ impl Weight {
     }
 }
 
-/// What was found.
+/// A finding about the server.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Finding {
     /// How much it matters.
     pub weight: Weight,
-    /// What it is about: a variable, a mount option.
+    /// Its subject: a variable, a mount option.
     pub what: String,
     /// How it is.
     pub now: String,
@@ -56,16 +56,16 @@ pub struct Finding {
     pub better: String,
     /// Why.
     pub why: String,
-    /// What that costs, or what can happen.
+    /// Its cost, or what can happen.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub risk: String,
-    /// What is given up by it, where it is set for a load.
+    /// The safety that the change gives up, if it is set for a load.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub class: Option<Class>,
     /// How to have it, a line each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub how: Vec<String>,
-    /// What it was measured to gain on this machine.
+    /// Its measured gain on this machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gain: Option<String>,
 }

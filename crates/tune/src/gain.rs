@@ -1,4 +1,4 @@
-//! What settings were measured to gain on this machine, by `inrush bench tune`.
+//! Measured gains of settings on this machine, by `inrush bench tune`.
 
 use std::io;
 use std::path::Path;
@@ -10,7 +10,7 @@ use disk::private;
 /// Its name in the state folder.
 const FILE: &str = "tune-gains.json";
 
-/// What was measured, and where.
+/// Measured gains, and their machine.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Gains {
     /// The machine's name.
@@ -27,12 +27,12 @@ pub struct Gains {
     pub gains: Vec<Gain>,
 }
 
-/// What a setting gained.
+/// The gain of a setting.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Gain {
     /// The variable.
     pub variable: String,
-    /// What it was set to.
+    /// The value that was set.
     pub value: String,
     /// Seconds of the load with everything at its default.
     pub default_seconds: f64,

@@ -5,14 +5,14 @@ use std::path::Path;
 
 use serde::Serialize;
 
-/// What was seen of it. What the kernel does not say is none.
+/// The state of the machine. Values that the kernel does not tell are none.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Host {
     /// Memory of the machine, bytes.
     pub memory_bytes: u64,
-    /// What could be had of it now.
+    /// Available memory.
     pub available_bytes: u64,
-    /// What is in swap now.
+    /// Used swap space.
     pub swapped_bytes: u64,
     /// `vm.swappiness`.
     pub swappiness: Option<u32>,

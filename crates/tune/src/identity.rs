@@ -8,7 +8,8 @@ use server::error::Result;
 use server::identifier::digest;
 use server::version::Flavor;
 
-/// What tells servers from each other. MariaDB's `server_uid` is that of the machine, so it alone does not.
+/// The identity of a server. MariaDB's `server_uid` is that of the machine, so it alone does not
+/// suffice.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identity {
     /// `server_uid`, of MySQL `server_uuid`.

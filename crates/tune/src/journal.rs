@@ -1,4 +1,4 @@
-//! What was set on a server for a load, written down before it is set.
+//! Settings of a server for a load, written down before they are set.
 //!
 //! ```text
 //! tuned/KEY.json     the server, each variable with what it was and what it was set to, who uses it
@@ -35,11 +35,11 @@ pub(crate) const WAIT: Duration = Duration::from_secs(120);
 pub struct Change {
     /// Its name.
     pub variable: String,
-    /// What it was, before anybody set it.
+    /// The value before anybody set it.
     pub before: String,
-    /// What it was set to.
+    /// The value that was set.
     pub set: String,
-    /// Whether it stays until somebody asks for the end of it, as `inrush tune --apply` does.
+    /// True if it stays until somebody ends it, as `inrush tune --apply` does.
     #[serde(default)]
     pub held: bool,
 }
@@ -51,11 +51,11 @@ pub struct User {
     pub pid: u32,
     /// Its connection, by which it holds a lock of the server.
     pub connection: u64,
-    /// What it does: `load into shop.orders`.
+    /// Its work: `load into shop.orders`.
     pub what: String,
 }
 
-/// What is written down of a server.
+/// The journal's contents for a server.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Entry {
     /// Which server.
@@ -113,7 +113,7 @@ impl Journal {
         opened.map_err(self.failed("opening", ending))
     }
 
-    /// What is written down; none where nothing is.
+    /// Reads the entry; none if there is none.
     ///
     /// Errors: a journal of another build, or one that cannot be read.
     pub(crate) fn read(&self) -> Result<Option<Entry>> {
@@ -125,7 +125,8 @@ impl Journal {
         Ok(last.filter(|entry| entry.server.key() == self.key))
     }
 
-    /// Writes it down, and waits until it is on the disk. Of what is not set and not used nothing stays.
+    /// Writes the entry, and waits until it is on the disk. An entry without settings and users is
+    /// removed.
     pub(crate) fn write(&self, entry: &Entry) -> Result<()> {
         if entry.changes.is_empty() && entry.users.is_empty() {
             return self.remove();

@@ -11,12 +11,12 @@ use crate::facts::Facts;
 use crate::journal::{Change, Entry};
 use crate::variable::{ALL, Use, Variable};
 
-/// What a load by one path would have set, and what stands against that, one sentence each.
+/// The settings for a load by one path, and objections to them, one sentence each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
-    /// What would be set.
+    /// The changes.
     pub changes: Vec<Change>,
-    /// What is left as it is, though a load would gain by it, and why.
+    /// Variables that stay as they are, though a load would gain, and why.
     pub advice: Vec<String>,
 }
 
@@ -53,19 +53,19 @@ impl Wanted {
     }
 }
 
-/// What it is now; none where the server does not say.
+/// Its current value; none if the server does not tell.
 pub(crate) fn value(session: &mut Session, variable: &Variable) -> Result<Option<String>> {
     Ok(session.query(&variable.question())?.first().map(|row| row.text_lossy(1)))
 }
 
-/// Whether two values are one to the server: `90` and `90.000000`, `on` and `ON`.
+/// True if two values are equal to the server: `90` and `90.000000`, `on` and `ON`.
 pub(crate) fn is_same(a: &str, b: &str) -> bool {
     let number = |text: &str| text.parse::<f64>().ok();
     a.eq_ignore_ascii_case(b) || number(a).is_some_and(|a| number(b) == Some(a))
 }
 
-/// Puts back what was set, the last first, but for what is held. What cannot be put back stays in `entry`; gives what there is to say,
-/// one sentence each.
+/// Restores the variables, the last first, except those that are held. Variables that cannot be
+/// restored stay in `entry`; returns messages, one sentence each.
 pub(crate) fn put_back(session: &mut Session, entry: &mut Entry) -> Vec<String> {
     let mut told = Vec::new();
     let mut kept = Vec::new();

@@ -1,4 +1,4 @@
-//! What a folder is stored on: file system, how it is mounted, device, room.
+//! The storage of a folder: file system, mount options, device, room.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ const COPY_ON_WRITE: [&str; 1] = ["zfs"];
 /// How the names of a virtual machine's disks begin.
 const VIRTUAL: [&str; 2] = ["vd", "xvd"];
 
-/// What a folder is on.
+/// The storage of a folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Storage {
     /// The folder.
@@ -21,7 +21,7 @@ pub struct Storage {
     pub file_system: String,
     /// How it is mounted, the file system's own options included.
     pub options: Vec<String>,
-    /// What is behind it, where that is a device of this machine.
+    /// The device, if it is one of this machine.
     pub device: Option<Device>,
     /// Bytes that are free there for everybody.
     pub free_bytes: u64,
@@ -32,7 +32,7 @@ pub struct Storage {
 pub struct Device {
     /// `nvme0n1`.
     pub name: String,
-    /// Whether it has a head to move.
+    /// True for a disk with a moving head.
     pub rotates: Option<bool>,
     /// Who orders its requests: `none`, `mq-deadline`.
     pub scheduler: Option<String>,
@@ -41,7 +41,7 @@ pub struct Device {
 }
 
 impl Storage {
-    /// What a folder of this machine is on; none where it is not there or the kernel does not say.
+    /// The storage of a folder of this machine; none if it is missing or the kernel does not tell.
     pub fn of(path: &Path) -> Option<Storage> {
         let real = fs::canonicalize(path).ok()?;
         let stat = rustix::fs::statvfs(&real).ok()?;
@@ -63,17 +63,17 @@ impl Storage {
         Some(Storage { path: path.to_owned(), file_system, options, device, free_bytes: 0 })
     }
 
-    /// Whether it is mounted with an option of this name, or with this name and value.
+    /// True if it is mounted with an option of this name, or with this name and value.
     pub(crate) fn has_option(&self, option: &str) -> bool {
         self.options.iter().any(|one| one == option)
     }
 
-    /// Whether a page of the server is on the disk whole or not at all, with nothing done for it.
+    /// True if the file system writes a page of the server atomically by itself.
     pub(crate) fn writes_pages_whole(&self) -> bool {
         COPY_ON_WRITE.contains(&self.file_system.as_str())
     }
 
-    /// Whether its device is known to have no head to move.
+    /// True if its device is known to have no moving head.
     pub(crate) fn is_solid(&self) -> bool {
         self.device.as_ref().is_some_and(|device| device.rotates == Some(false))
     }

@@ -30,10 +30,10 @@ use crate::variable::Variable;
 /// A right is missing, which the message names.
 const ER_SPECIFIC_ACCESS_DENIED: u16 = 1227;
 
-/// What is asked for.
+/// The request for settings.
 #[derive(Clone, Copy, Debug)]
 pub struct Wish<'a> {
-    /// What may be given up.
+    /// The safety that may be given up.
     pub class: Class,
     /// The load's way into the server.
     pub path: LoadPath,
@@ -45,7 +45,8 @@ pub struct Wish<'a> {
     pub what: &'a str,
 }
 
-/// What is set, as long as it lives; dropped, it is put back as well as [`Tuned::end`] does.
+/// Settings that last as long as this value; dropping it restores them as well as [`Tuned::end`]
+/// does.
 #[derive(Debug)]
 pub struct Tuned {
     connect: ConnectOptions,
@@ -56,14 +57,15 @@ pub struct Tuned {
     /// Held while something is changed.
     locked: Option<File>,
     connection: u64,
-    /// What is set: by this load, and by those before it that are at work.
+    /// Current changes: by this load, and by running loads before it.
     pub changes: Vec<Change>,
-    /// What there is to say, one sentence each.
+    /// Notes, one sentence each.
     pub notes: Vec<String>,
 }
 
 impl Tuned {
-    /// Sets what the wish allows. What the server refuses is left as it is, and noted.
+    /// Sets the variables that the wish allows. Variables that the server refuses to change stay as
+    /// they are, with a note.
     ///
     /// Errors: no connection; nothing can be written down. Nothing is set then.
     pub fn begin(connect: &ConnectOptions, wish: &Wish<'_>) -> Result<Tuned> {
@@ -324,12 +326,12 @@ pub fn recover(connect: &ConnectOptions, state_dir: &Path) -> Result<Vec<String>
     Ok(told)
 }
 
-/// Whether something is set that nobody wants to stay, or somebody is noted who may have gone.
+/// True if a variable is set that nobody holds, or a user is noted who may be gone.
 fn is_left(entry: &Entry) -> bool {
     !entry.users.is_empty() || entry.changes.iter().any(|change| !change.held)
 }
 
-/// What is written down of this server.
+/// The journal's entry for this server.
 pub fn noted(session: &mut Session, state_dir: &Path) -> Result<Option<Entry>> {
     let server = Identity::read(session)?;
     Journal::open(state_dir, &server)?.read()

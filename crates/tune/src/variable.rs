@@ -1,7 +1,7 @@
 //! The variables that matter to loading: what a load wants of each, why, and what that gives up.
 //!
-//! Whether a server has one, and whether it takes another value while it runs, the server says itself; MySQL
-//! does not say the second. Sources: MariaDB 10.11, storage/innobase/handler/ha_innodb.cc; MySQL's reference
+//! The server itself tells if it has a variable, and if it accepts another value while it runs; MySQL does
+//! not tell the second. Sources: MariaDB 10.11, storage/innobase/handler/ha_innodb.cc; MySQL's reference
 //! manual, "InnoDB Startup Options and System Variables".
 
 use face::option::MODE;
@@ -16,7 +16,7 @@ const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 /// A redo log from which on a load hardly waits for it.
 const LOG_BYTES_FEW: u64 = GIB;
-/// What it is made, where the disk has eight times as much to spare.
+/// Size of the redo log for a load, if the disk has eight times as much to spare.
 const LOG_BYTES: u64 = 2 * GIB;
 const IO_CAPACITY: u64 = 2_000;
 const IO_CAPACITY_MAX: u64 = 10_000;
@@ -28,7 +28,7 @@ const POOL_PERCENT_OF_MEMORY: u64 = 60;
 /// Statements of Galera, and of MySQL's redo log, have no variable.
 const REDO_LOG: &str = "innodb_redo_log_enabled";
 
-/// What is done with the advice on a variable.
+/// The use of the advice on a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Use {
     /// It is advised, and set for a load.
@@ -44,27 +44,27 @@ pub enum Use {
 pub struct Variable {
     /// Its name.
     pub name: &'static str,
-    /// What is given up while it is set.
+    /// The safety that is given up while it is set.
     pub class: Class,
-    /// What is done with it.
+    /// The use of the advice.
     pub used: Use,
     /// How much it matters.
     pub weight: Weight,
     /// Ways into the server that it matters to.
     pub paths: &'static [LoadPath],
-    /// Whether the server takes seconds to change it, which only a load that is larger than its value is worth.
+    /// True if a change takes the server seconds, so that only a load larger than its value gains.
     pub takes_seconds: bool,
-    /// Whether a running MySQL takes another value.
+    /// True if a running MySQL accepts another value.
     mysql_takes_it: bool,
-    /// What a load wants in its place; none where it is well as it is.
+    /// The better value for a load; none if the current one is good.
     better: fn(&Facts) -> Option<String>,
     /// Why it should not be set on this server.
     obstacle: fn(&Facts) -> Option<&'static str>,
     /// Why a load wants that.
     pub why: &'static str,
-    /// What it costs to leave it so; empty for what the class says.
+    /// The cost of leaving it; empty if the class tells it.
     pub cost: &'static str,
-    /// What makes loads faster than either value.
+    /// A setting that makes loads faster than either value.
     pub faster: Option<fn() -> String>,
 }
 
@@ -72,7 +72,7 @@ pub struct Variable {
 const SENT: &[LoadPath] = &[LoadPath::Stream, LoadPath::Insert];
 const BUILT: &[LoadPath] = &[LoadPath::Direct];
 
-/// Of what most have in common.
+/// The common values of most variables.
 const PLAIN: Variable = Variable {
     name: "",
     class: Class::Safe,
@@ -285,7 +285,7 @@ impl Variable {
         ALL.iter().find(|variable| variable.name == name)
     }
 
-    /// What it is now; none where the server has no such thing.
+    /// Its current value; none if the server lacks it.
     pub fn now(&self, facts: &Facts) -> Option<String> {
         if self.name == REDO_LOG {
             return facts.redo_log.map(|on| if on { "ON" } else { "OFF" }.to_owned());
@@ -293,12 +293,12 @@ impl Variable {
         facts.text(self.name).map(str::to_owned)
     }
 
-    /// What a load wants in its place; none where it is well as it is, or not there.
+    /// The better value for a load; none if the current one is good, or the variable is missing.
     pub fn better(&self, facts: &Facts) -> Option<String> {
         (self.better)(facts).filter(|_| self.now(facts).is_some())
     }
 
-    /// Whether the running server takes another value.
+    /// True if the running server accepts another value.
     pub(crate) fn is_settable(&self, facts: &Facts) -> bool {
         self.name == REDO_LOG || facts.is_settable(self.name, self.mysql_takes_it)
     }
@@ -329,7 +329,7 @@ impl Variable {
     }
 }
 
-/// Whether a value stands in SET without quotes.
+/// True if a value stands in SET without quotes.
 fn is_word(value: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.');
     !value.is_empty() && value.bytes().all(is_plain)

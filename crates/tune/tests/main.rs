@@ -1,4 +1,4 @@
-//! What is found of servers, and set and put back there.
+//! Findings about servers, and settings that are set and restored there.
 #![allow(clippy::unwrap_used)]
 
 mod doctor;

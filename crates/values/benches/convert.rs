@@ -102,7 +102,7 @@ fn main() {
     }
 }
 
-/// What the standard library takes for a number: tells how busy the machine is.
+/// Time of the standard library for a number: shows how busy the machine is.
 fn yardstick() -> f64 {
     let texts: Vec<String> =
         (0..COUNT as u64).map(|i| (1_000_000_000 + i * 7919).to_string()).collect();

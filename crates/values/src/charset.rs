@@ -121,18 +121,18 @@ impl Charset {
         }
     }
 
-    /// Whether every character is one byte.
+    /// True if every character is one byte.
     #[inline]
     pub fn is_single_byte(self) -> bool {
         self.char_bytes_max() == 1
     }
 
-    /// Whether the code of a character is its code point.
+    /// True if the code of a character is its code point.
     pub fn is_unicode(self) -> bool {
         self.char_bytes_min() > 1 || matches!(self, Charset::Utf8mb3 | Charset::Utf8mb4)
     }
 
-    /// Whether bytes below 0x80 are ASCII characters, and the other way round.
+    /// True if bytes below 0x80 are ASCII characters, and the other way round.
     pub fn is_ascii_superset(self) -> bool {
         match self {
             Charset::Learned(table) => table.is_ascii_superset(),
@@ -337,8 +337,8 @@ pub fn recode_lossy(text: &[u8], from: Charset, to: Charset, out: &mut Vec<u8>) 
     }
 }
 
-/// The same of a text that is to come back: false where the way back gives other bytes, as of what has no
-/// counterpart, or shares it. What was appended is then of no use.
+/// Recodes a text that is to come back: false if the way back gives other bytes, as for characters
+/// without a counterpart, or with a shared one. The appended bytes are then of no use.
 pub(crate) fn recode_exact(text: &[u8], from: Charset, to: Charset, out: &mut Vec<u8>) -> bool {
     if from == to || from == Charset::Binary || to == Charset::Binary {
         out.extend_from_slice(text);

@@ -32,7 +32,7 @@ pub(crate) fn date(days: i64) -> (i64, u32, u32) {
     (era * 400 + year + later, month as u32, day as u32)
 }
 
-/// What a clock shows.
+/// The time that a clock shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Clock {
     pub(crate) hour: u64,

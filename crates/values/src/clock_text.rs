@@ -1,11 +1,11 @@
 //! The server's relaxed reading of dates and times: any punctuation between the parts, none at
 //! all, two-digit years, `T`, fractions, day counts before a time.
 //!
-//! Only texts the straight paths of `temporal.rs` do not know come here. What the server merely
-//! warns about is an error, because strict mode makes it one; what it notes (a fraction cut off, a
-//! date's time of day left out) is not. Source: MariaDB 10.11, sql-common/my_time.c
-//! `str_to_datetime_or_date`, `str_to_datetime_or_date_or_time`, `str_to_DDhhmmssff_internal`;
-//! sql/sql_type.cc `Temporal::datetime_round_or_invalidate`.
+//! Only texts that the straight paths of `temporal.rs` do not know come here. Warnings of the server are
+//! errors, because strict mode makes them so; its notes (a fraction cut off, a date's time of day left out)
+//! are not. Source: MariaDB 10.11, sql-common/my_time.c `str_to_datetime_or_date`,
+//! `str_to_datetime_or_date_or_time`, `str_to_DDhhmmssff_internal`; sql/sql_type.cc
+//! `Temporal::datetime_round_or_invalidate`.
 
 mod body;
 
@@ -23,7 +23,7 @@ pub(crate) struct Moment {
     pub(crate) minute: u32,
     pub(crate) second: u32,
     pub(crate) micro: u32,
-    /// Of a time alone.
+    /// True for a negative time; dates are never negative.
     pub(crate) negative: bool,
     /// Not read as a date.
     is_time: bool,
@@ -162,7 +162,7 @@ pub(crate) fn days_in_month(year: u32, month: u32) -> u32 {
     }
 }
 
-/// Whether the parts may stand together in a date, given that each is in its range.
+/// Checks that the parts may stand together in a date, given that each is in its range.
 fn check_date(moment: &Moment, mode: SqlMode) -> Result<(), Reason> {
     if moment.is_zero() {
         return match mode.contains(SqlMode::NO_ZERO_DATE) {

@@ -61,7 +61,7 @@ enum Order {
         pad_space: bool,
     },
     Learned(Box<learned::Learned>),
-    /// Of several levels: the first that differs decides. Not empty.
+    /// Several levels: the first that differs decides. Not empty.
     Levels(Box<[learned::Learned]>),
 }
 
@@ -132,7 +132,7 @@ impl Collation {
         }
     }
 
-    /// Whether strings compare as if spaces followed them for ever.
+    /// True if strings compare as if spaces followed them for ever.
     pub fn is_pad_space(&self) -> bool {
         match &self.order {
             Order::Bytes { pad_space, .. } | Order::CodePoints { pad_space, .. } => *pad_space,
@@ -231,8 +231,8 @@ impl Collation {
         }
     }
 
-    /// What the server's `WEIGHT_STRING(stored)` gives: the units one after the other, no padding,
-    /// level after level. Only in East Asian sets, whose weights are of several sizes, it differs.
+    /// The server's `WEIGHT_STRING(stored)`: the units one after the other, no padding, level after
+    /// level. Only in East Asian sets, whose weights are of several sizes, it differs.
     ///
     /// Errors: as [`Collation::push_key`].
     pub fn weight_string(&self, stored: &[u8]) -> Result<Vec<u8>, Reason> {

@@ -21,7 +21,7 @@ use crate::uuid::Uuid;
 use crate::year::Year;
 use crate::zone::Zone;
 
-/// What the meaning of a text depends on, apart from the column.
+/// The settings that determine the meaning of a text, apart from the column.
 #[derive(Clone, Debug)]
 pub struct ConvertOptions {
     /// Charset the file is written in: LOAD DATA's `CHARACTER SET`.
@@ -30,7 +30,7 @@ pub struct ConvertOptions {
     pub sql_mode: SqlMode,
     /// Zone of the local times that TIMESTAMP columns are given as.
     pub time_zone: Zone,
-    /// What servers do differently.
+    /// The differences between servers.
     pub habits: Habits,
 }
 
@@ -233,7 +233,7 @@ fn bytes_limit(bytes_max: u64) -> Limit {
     Limit::Bytes(usize::try_from(bytes_max).unwrap_or(usize::MAX))
 }
 
-/// Whether sizes are such as a server could have declared: what the arithmetic relies on.
+/// True if a server could have declared these sizes: the arithmetic relies on it.
 fn is_declarable(sql_type: &SqlType) -> bool {
     match sql_type {
         SqlType::Integer { bytes, .. } => matches!(bytes, 1..=4 | 8),

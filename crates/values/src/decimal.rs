@@ -42,7 +42,7 @@ pub(crate) struct Decimal {
     scale: usize,
     bytes: usize,
     unsigned: bool,
-    /// Whether the groups of the narrow path take 8 bytes at most, two before and one after the
+    /// True if the groups of the narrow path take 8 bytes at most, two before and one after the
     /// point.
     compact: bool,
     /// Bytes of groups before the two that the narrow path fills.
@@ -55,7 +55,7 @@ pub(crate) struct Decimal {
     fraction_cut: u64,
     integral_limit: u64,
     /// 2^64 divided by ten to the scale, rounded up: multiplying by it divides, exactly up to
-    /// [`usual::ONE_NUMBER`] digits. Of scales from 1 to 6.
+    /// [`usual::ONE_NUMBER`] digits. For scales from 1 to 6.
     unit_inverse: u64,
     file_charset: Charset,
 }

@@ -29,7 +29,7 @@ pub enum Undecoded {
 pub struct AsText<'s> {
     /// Them, less the spaces behind CHAR.
     pub bytes: &'s [u8],
-    /// Whether they are, whatever they are; else only bytes of ASCII are.
+    /// True if all bytes are UTF-8; else only bytes of ASCII are.
     pub is_utf8: bool,
 }
 
@@ -64,7 +64,7 @@ enum How {
 }
 
 impl Decoder {
-    /// Of a type; none where its stored form is not known. A TIMESTAMP comes in UTC.
+    /// The decoder of a type; none if its stored form is not known. A TIMESTAMP comes in UTC.
     pub fn new(sql_type: &SqlType) -> Option<Decoder> {
         let how = match sql_type {
             SqlType::Integer { bytes, unsigned } => {
@@ -100,7 +100,7 @@ impl Decoder {
         Some(Decoder { how })
     }
 
-    /// Whether the text is the stored bytes.
+    /// True if the text is the stored bytes.
     pub fn is_as_stored(&self) -> bool {
         matches!(self.how, How::AsItIs)
     }

@@ -37,7 +37,7 @@ pub(crate) fn pairs(bytes: u64) -> Option<[u8; 8]> {
     are_digits(low).then(|| low.wrapping_mul(10).wrapping_add(low >> 8).to_le_bytes())
 }
 
-/// Whether eight bytes that [`ZEROS`] were taken from are digits.
+/// True if eight bytes that [`ZEROS`] were subtracted from are digits.
 #[inline(always)]
 fn are_digits(low: u64) -> bool {
     // A digit leaves 0 to 9: adding 0x76 to a byte of 10 or more sets its top bit, and no

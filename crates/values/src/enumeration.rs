@@ -28,7 +28,7 @@ const SET_NUMBER_MAX: usize = 21;
 struct Labels {
     file: Charset,
     column: Charset,
-    /// Whether ASCII is the same in both.
+    /// True if ASCII is the same in both.
     same_ascii: bool,
     equality: Equality,
     count: u64,
@@ -147,12 +147,12 @@ impl Labels {
     }
 }
 
-/// Whether two texts of this collation are equal only byte by byte.
+/// True if two texts of this collation are equal only byte by byte.
 fn is_bytewise(collation: &str) -> bool {
     collation == "binary" || collation.ends_with("_bin")
 }
 
-/// Whether `A` and `a`, and so on to `Z`, are surely equal: not in Turkish, where `I` is the
+/// True if `A` and `a`, and so on to `Z`, are surely equal: not in Turkish, where `I` is the
 /// capital of a dotless letter.
 fn folds_ascii_case(collation: &str) -> bool {
     collation.ends_with("_ci") && !collation.contains("turkish")

@@ -1,4 +1,4 @@
-//! What can be wrong with a column or a collation before any row is read.
+//! Faults of a column or a collation, found before any row is read.
 
 /// A column that cannot be converted to.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -25,7 +25,7 @@ pub enum Error {
     BadCollation {
         /// Full name.
         name: String,
-        /// What does not fit.
+        /// The part that does not fit.
         why: String,
     },
 }
@@ -39,7 +39,7 @@ pub enum CollationError {
     Refused {
         /// Full name.
         name: String,
-        /// What was found.
+        /// The fault.
         why: String,
     },
     /// The space has no weight, several units, or starts a contraction.

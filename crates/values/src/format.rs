@@ -14,7 +14,7 @@ use crate::value::Value;
 
 /// Words of formats that are not patterns.
 const WORDS: &str = "trim, decimal-comma, decimal-point, percent, yes-no, iso";
-/// What means yes and no.
+/// Words for yes and no.
 const YES: [&[u8]; 6] = [b"yes", b"true", b"y", b"t", b"on", b"1"];
 const NO: [&[u8]; 6] = [b"no", b"false", b"n", b"f", b"off", b"0"];
 
@@ -39,7 +39,7 @@ enum Form {
     },
 }
 
-/// What a text means; what is said of it stands in the buffer that was given.
+/// The meaning of a text, in the given buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Meaning {
     /// The text in the buffer.
@@ -106,7 +106,7 @@ impl Format {
         }
     }
 
-    /// Whether values may be moments, and not only what a clock shows.
+    /// True if values may be moments, and not only times of a clock.
     pub fn has_moments(&self) -> bool {
         self.form == Form::Iso
     }

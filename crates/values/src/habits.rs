@@ -4,7 +4,7 @@
 //! in 2038 and takes no IPv4 address for INET6; 11.8.6 does it all differently. So a server is
 //! asked, not its version.
 
-/// What one server does. The default is what MariaDB 10.11.19 does.
+/// The habits of one server. The default are those of MariaDB 10.11.19.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Habits {
     /// FLOAT and DOUBLE keep the sign of a zero.

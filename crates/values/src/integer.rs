@@ -20,7 +20,7 @@ pub(crate) struct Integer {
     /// 1, 2, 3, 4 or 8.
     bytes: usize,
     unsigned: bool,
-    /// What the sign bit is exclusive-ored with.
+    /// The bit that inverts the sign of the stored form.
     flip: u64,
     file_charset: Charset,
 }
@@ -51,7 +51,7 @@ impl Integer {
         self.bytes
     }
 
-    /// What is stored of a number in range.
+    /// The stored form of a number in range.
     #[inline(always)]
     fn stored(&self, negative: bool, magnitude: u64) -> Option<u64> {
         let value = if negative { magnitude.wrapping_neg() } else { magnitude };
@@ -115,7 +115,7 @@ pub(crate) fn push_be(value: u64, bytes: usize, out: &mut Vec<u8>) {
     out.truncate(len + bytes);
 }
 
-/// What [`parse_rounded`] found.
+/// The result of [`parse_rounded`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Number,
@@ -130,7 +130,7 @@ pub(crate) struct Rounded<'a> {
     pub(crate) outcome: Outcome,
     pub(crate) negative: bool,
     pub(crate) magnitude: u64,
-    /// What follows the number.
+    /// The text after the number.
     pub(crate) rest: &'a [u8],
 }
 

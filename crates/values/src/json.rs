@@ -1,4 +1,4 @@
-//! What the server's `JSON_VALID` accepts: the CHECK of a JSON column.
+//! The texts that the server's `JSON_VALID` accepts: the CHECK of a JSON column.
 //!
 //! It is a little wider than the standard, and the loads must agree with the server: a number may
 //! end after its sign, point or `e` when punctuation follows (`[-]`, `[1.]`), any character may be
@@ -10,7 +10,7 @@ use crate::charset::Charset;
 /// Open arrays and objects at most.
 const DEPTH_MAX: u32 = 31;
 
-/// Whether `text`, valid in utf8mb4, passes `JSON_VALID`.
+/// True if `text`, valid in utf8mb4, passes `JSON_VALID`.
 pub(crate) fn is_valid(text: &[u8]) -> bool {
     Scanner { text, at: 0, open_objects: 0, depth: 0 }.document().is_some()
 }

@@ -54,13 +54,13 @@ pub enum KeyKind {
 pub struct KeyPart {
     /// How its values compare.
     pub kind: KeyKind,
-    /// Whether it may be NULL.
+    /// True if it may be NULL.
     pub nullable: bool,
-    /// Whether the index has it in descending order.
+    /// True if the index has it in descending order.
     pub descending: bool,
     /// Stored bytes of every value, where they are constant; 0 for the variable kinds.
     width: usize,
-    /// Whether values lack spaces at their end that count: CHAR of a multi-byte set.
+    /// True if values lack spaces at their end that count: CHAR of a multi-byte set.
     trimmed: bool,
 }
 
@@ -218,7 +218,7 @@ impl KeyPart {
         KeyPart { nullable: false, descending: false, ..self.clone() }
     }
 
-    /// Whether the stored value can be read back from its key.
+    /// True if the stored value can be read back from its key.
     pub fn invertible(&self) -> bool {
         matches!(self.kind, KeyKind::Bytes)
     }

@@ -31,7 +31,7 @@ pub enum MultiByte {
     Ujis,
 }
 
-/// What the first bytes of a file's rest are.
+/// The character at the beginning of a file's rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Length {
     /// A character of all these bytes.
@@ -68,7 +68,7 @@ impl MultiByte {
         }
     }
 
-    /// Whether a valid character may have this byte anywhere but alone.
+    /// True if a valid character may have this byte anywhere but alone.
     ///
     /// The bytes that a damaged UTF-8 character takes with it are not counted: such text is
     /// refused by every column that is read by characters.
@@ -108,8 +108,8 @@ impl MultiByte {
         (1..=rest.len()).find(ends).unwrap_or(rest.len())
     }
 
-    /// What these bytes are, the first of which is 0x80 or higher. Bytes are asked for without a
-    /// look at those that are there, as the server does.
+    /// The length of the character at these bytes, the first of which is 0x80 or higher. More bytes
+    /// are requested without a look at those that are there, as the server does.
     fn length(self, bytes: &[u8]) -> Length {
         let two = |head: bool, tail: fn(u8) -> bool| match bytes {
             [_] => Length::TooShort,

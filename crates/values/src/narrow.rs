@@ -7,7 +7,7 @@ use crate::text_end::Narrow;
 
 /// Takes the straight conversion of a column.
 pub trait VisitNarrow {
-    /// What comes of it.
+    /// The result.
     type Output;
 
     /// Takes it; the last `bytes` bytes of its numbers are stored, big-endian.

@@ -3,13 +3,13 @@
 use crate::convert::{Converter, Kind};
 use crate::text::{Pad, Text};
 
-/// Which texts a column stores as they are: those of at most `bytes_max` bytes that are ASCII. What
-/// [`Converter::convert`] makes of any other is not said here.
+/// Texts that a column stores as they are: those of at most `bytes_max` bytes that are ASCII.
+/// [`Converter::convert`] decides about others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlainText {
     /// Bytes of the longest such text.
     pub bytes_max: usize,
-    /// Whether they may have bytes that are not ASCII.
+    /// True if they may have bytes that are not ASCII.
     pub any_byte: bool,
     /// Bytes up to which a shorter one is filled up.
     pub padded_bytes: usize,

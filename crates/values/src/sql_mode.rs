@@ -41,7 +41,7 @@ impl SqlMode {
         SqlMode(self.0 & !other.0)
     }
 
-    /// Whether every flag of `other` is set.
+    /// True if every flag of `other` is set.
     pub const fn contains(self, other: SqlMode) -> bool {
         self.0 & other.0 == other.0
     }

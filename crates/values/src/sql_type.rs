@@ -9,7 +9,7 @@ use std::fmt;
 pub use crate::charset::Charset;
 use crate::json;
 
-/// What a character column holds and how it compares.
+/// The character set and the collation of a character column.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TextType {
     /// Its bytes.
@@ -73,7 +73,7 @@ pub enum SqlType {
     Opaque { declared: String, is_text: bool },
 }
 
-/// What the values of a type are like. Most of what has to be known of a type follows from it.
+/// The family of a type's values. Most facts about a type follow from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family<'t> {
     /// Whole numbers.
@@ -100,9 +100,9 @@ pub enum Family<'t> {
     Bytes,
     /// Bytes whose text has a form of its own: UUIDs and addresses.
     Formatted,
-    /// What only the server can store, given as text.
+    /// Types that only the server can store, given as text.
     OpaqueText,
-    /// What only the server can store, given as bytes.
+    /// Types that only the server can store, given as bytes.
     OpaqueBytes,
 }
 
@@ -113,8 +113,8 @@ impl SqlType {
         SqlType::Json(TextType { charset: json::CHARSET, collation })
     }
 
-    /// Whether a column of this type that JSON_VALID checks is [`SqlType::Json`]: a LONGTEXT in UTF-8,
-    /// as stored text is what is looked at.
+    /// The text type, if a column of this type that JSON_VALID checks is [`SqlType::Json`]: a
+    /// LONGTEXT in UTF-8, since stored text is examined.
     pub fn may_be_json(&self) -> Option<&TextType> {
         match self {
             SqlType::Text { bytes_max, text }
@@ -127,7 +127,7 @@ impl SqlType {
         }
     }
 
-    /// What its values are like.
+    /// The family of its values.
     pub fn family(&self) -> Family<'_> {
         match self {
             SqlType::Integer { .. } => Family::Integer,
@@ -171,7 +171,7 @@ impl SqlType {
         }
     }
 
-    /// What its labels are written in and found by.
+    /// The character set and the collation of its labels.
     pub fn label_text(&self) -> Option<&TextType> {
         use Family::*;
         match self.family() {
@@ -181,7 +181,7 @@ impl SqlType {
         }
     }
 
-    /// Whether the server reads its fields by characters: what its `Field::binary` denies.
+    /// True if the server reads its fields by characters, by its `Field::binary`.
     pub fn is_text(&self) -> bool {
         use Family::*;
         match self.family() {
@@ -192,8 +192,8 @@ impl SqlType {
         }
     }
 
-    /// Whether [`crate::Converter`] knows its stored form, `is_zone_known` saying whether the time
-    /// zone is.
+    /// True if [`crate::Converter`] knows its stored form; `is_zone_known` tells if the time zone
+    /// is known.
     pub fn is_convertible(&self, is_zone_known: bool) -> bool {
         use Family::*;
         match self.family() {

@@ -25,7 +25,7 @@ pub fn number(sql_type: &SqlType, stored: &[u8]) -> Option<i128> {
     })
 }
 
-/// What a DATE or DATETIME shows. Any part may be 0.
+/// The parts of a DATE or DATETIME. Any part may be 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shown {
     /// 0 to 9999.
@@ -43,7 +43,7 @@ pub struct Shown {
 }
 
 impl Shown {
-    /// Of a stored DATE or DATETIME; none of other types.
+    /// The parts of a stored DATE or DATETIME; none of other types.
     pub fn of(sql_type: &SqlType, stored: &[u8]) -> Option<Shown> {
         let number = |stored: &[u8]| stored.iter().fold(0, |sum, &byte| sum << 8 | u64::from(byte));
         match sql_type {
@@ -66,12 +66,12 @@ impl Shown {
         }
     }
 
-    /// Whether it is no day at all: all parts of the date are 0.
+    /// True if it is no day at all: all parts of the date are 0.
     pub fn is_zero(self) -> bool {
         self.year == 0 && self.month == 0 && self.day == 0
     }
 
-    /// Whether it is a day of a calendar.
+    /// True if it is a day of a calendar.
     pub fn is_day(self) -> bool {
         self.year > 0 && self.month > 0 && self.day > 0
     }

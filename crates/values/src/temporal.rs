@@ -103,7 +103,7 @@ impl Fraction {
         }
     }
 
-    /// Whether the straight path may take these microseconds.
+    /// True if the straight path may take these microseconds.
     #[inline(always)]
     fn is_cut(&self, micro: u32) -> bool {
         micro.is_multiple_of(self.unit) || !self.mode.contains(SqlMode::TIME_ROUND_FRACTIONAL)

@@ -10,7 +10,7 @@ use crate::ctype::is_space;
 use crate::reason::Reason;
 use crate::sql_type::Charset;
 
-/// What ends a value.
+/// The limit of a value's length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Limit {
     /// So many characters; of the rest only white space may be cut off.
@@ -19,7 +19,7 @@ pub(crate) enum Limit {
     Bytes(usize),
 }
 
-/// What fills up a short value.
+/// The filling of a short value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pad {
     /// Stored as it is.
@@ -85,7 +85,7 @@ impl Text {
         result
     }
 
-    /// Whether bytes go over as they are.
+    /// True if bytes go over as they are.
     pub(crate) fn copies(&self) -> bool {
         self.file == self.column || self.file == Charset::Binary || self.column == Charset::Binary
     }
@@ -236,7 +236,7 @@ fn offset(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(u32::MAX)
 }
 
-/// Whether text of bytes below 0x80 is the same in both.
+/// True if text of bytes below 0x80 is the same in both.
 pub(crate) fn same_ascii(file: Charset, column: Charset) -> bool {
     let copied = column.char_bytes_min() == 1
         && (file == column || file == Charset::Binary || column == Charset::Binary);

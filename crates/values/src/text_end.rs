@@ -12,8 +12,8 @@ pub struct TextEnd<'a> {
 
 /// The straight conversion of a column.
 pub trait Narrow {
-    /// Of a text in its usual form the stored number, which is in its last bytes; `None` of any other
-    /// text, which [`Converter::convert`](crate::Converter::convert) may take or refuse.
+    /// The stored number of a text in its usual form, which is in its last bytes; `None` for any
+    /// other text, which [`Converter::convert`](crate::Converter::convert) may take or refuse.
     fn narrow(&self, text: TextEnd<'_>) -> Option<u64>;
 }
 
@@ -45,7 +45,7 @@ impl<'a> TextEnd<'a> {
         self.len
     }
 
-    /// Whether it begins with a minus sign.
+    /// True if it begins with a minus sign.
     #[inline(always)]
     pub(crate) fn is_negative(self) -> bool {
         self.bytes.get(self.bytes.len().wrapping_sub(self.len)) == Some(&b'-')

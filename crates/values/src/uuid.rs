@@ -95,7 +95,7 @@ fn parse_relaxed(text: &[u8]) -> Option<[u8; UUID_BYTES]> {
     (count == DIGITS).then_some(bytes)
 }
 
-/// What is no hexadecimal digit.
+/// Mark of a byte that is no hexadecimal digit.
 const NO_DIGIT: u8 = 0xff;
 
 /// Value of each hexadecimal digit.

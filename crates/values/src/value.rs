@@ -5,7 +5,7 @@ use std::io::Write;
 use crate::civil::{self, Clock, MICROS_OF_DAY};
 use crate::zone::Zone;
 
-/// What a field holds: text, or a value that its source knows the type of.
+/// The value of a field: text, or a value whose type its source knows.
 ///
 /// A typed value means what its text means ([`Value::text`]): it is stored, or refused, as LOAD DATA
 /// would do with that. Dates are of the Gregorian calendar.

@@ -9,7 +9,7 @@ use jiff::tz::{AmbiguousOffset, TimeZone};
 use crate::error::Error;
 use crate::reason::Reason;
 
-/// What `@@time_zone` stands for.
+/// The zone of `@@time_zone`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Zone(Rule);
 
@@ -19,8 +19,8 @@ enum Rule {
     Fixed(i64),
     Changing {
         zone: TimeZone,
-        /// Whether a local time that comes twice means the second; the server reads its own zone
-        /// by the C library and loaded ones by its own tables, and the two disagree.
+        /// True if a local time that comes twice means the second; the server reads its own zone by
+        /// the C library and loaded ones by its own tables, and the two disagree.
         second: bool,
     },
 }
@@ -81,7 +81,7 @@ impl Zone {
 }
 
 impl Zone {
-    /// What clocks show so many seconds after 1970 began in UTC, given as if it were UTC.
+    /// The time of clocks so many seconds after 1970 began in UTC, given as if it were UTC.
     pub(crate) fn local_of(&self, utc: i64) -> i64 {
         match &self.0 {
             Rule::Fixed(offset) => utc + offset,
@@ -92,8 +92,8 @@ impl Zone {
         }
     }
 
-    /// Whether the local time of a moment, given in seconds since 1970 in UTC, comes twice, so that its
-    /// text does not tell which is meant.
+    /// True if the local time of a moment, given in seconds since 1970 in UTC, comes twice, so that
+    /// its text does not tell which is meant.
     pub fn shows_twice(&self, utc: i64) -> bool {
         let local = self.local_of(utc);
         let offset_of = |utc: i64| self.local_of(utc) - utc;
@@ -160,7 +160,7 @@ impl LocalClock {
         LocalClock { zone: zone.clone(), spans: spans.into(), last }
     }
 
-    /// Whether the server reads the zone in its own tables.
+    /// True if the server reads the zone in its own tables.
     pub(crate) fn is_of_tables(&self) -> bool {
         matches!(self.zone.0, Rule::Changing { second: false, .. })
     }
@@ -193,7 +193,7 @@ impl LocalClock {
     }
 }
 
-/// What a zone's clocks show without doubt, change by change, of which the last is before `end`.
+/// The unambiguous times of a zone's clocks, change by change, of which the last is before `end`.
 fn spans(zone: &TimeZone, end: i64) -> Vec<Span> {
     let mut spans = Vec::new();
     let mut offset = i64::from(zone.to_offset(stamp(RANGE.start)).seconds());

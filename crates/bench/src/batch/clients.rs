@@ -15,9 +15,9 @@ use crate::clients::send;
 use crate::error::Error;
 use crate::sbtest::Tuples;
 
-/// What precedes the tuples.
+/// The text before the tuples.
 const INSERT: &str = "INSERT INTO inrush_bench.sbtest1 (id, k, c, pad) VALUES ";
-/// What the clients of one run share.
+/// State shared by the clients of one run.
 pub(crate) struct Clients<'a> {
     pub(crate) connect: &'a ConnectOptions,
     pub(crate) tuples: &'a Tuples,
@@ -27,7 +27,7 @@ pub(crate) struct Clients<'a> {
     pub(crate) time_max: Duration,
 }
 
-/// What one run of a cell gave.
+/// The result of one run of a cell.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Inserted {
     /// Rows committed.
@@ -38,7 +38,7 @@ pub(crate) struct Inserted {
     pub(crate) retries: u64,
 }
 
-/// What a thread did.
+/// A thread's result.
 #[derive(Clone, Copy, Debug, Default)]
 struct Part {
     rows: u64,

@@ -17,7 +17,7 @@ pub struct Cell {
     pub threads: usize,
 }
 
-/// What the runs of one cell gave.
+/// The results of one cell's runs.
 #[derive(Clone, Debug, Serialize)]
 pub struct Measured {
     /// Which cell.
@@ -142,7 +142,7 @@ impl Grid {
         self.cells.iter().find(|measured| measured.cell == cell && !measured.runs.is_empty())
     }
 
-    /// Whether there are cells off the sweeps.
+    /// True if there are cells off the sweeps.
     pub fn is_whole(&self) -> bool {
         self.cells.iter().any(|measured| !self.on_a_sweep(measured.cell))
     }

@@ -43,7 +43,7 @@ pub enum InrushPath {
     Insert,
 }
 
-/// What one way took.
+/// The times of one method.
 #[derive(Clone, Debug, Serialize)]
 pub struct Load {
     /// Which.
@@ -98,8 +98,8 @@ impl BatchWay {
 }
 
 impl Load {
-    /// What each run of Inrush settled on, as `4 x 1000`: connections by rows of a statement, which
-    /// the path stream does not cut.
+    /// The settings at which each run of Inrush arrived, as `4 x 1000`: connections by rows of a
+    /// statement, which the path stream does not cut.
     pub fn settled(&self) -> Vec<String> {
         let settled = self.runs.reports.iter().filter_map(|report| {
             let connections = report["logical"]["connections"].as_u64()?;
@@ -139,7 +139,7 @@ impl Loads {
         Ok(())
     }
 
-    /// What one way took, if it is among them.
+    /// The times of one method, if it ran.
     pub fn get(&self, way: BatchWay) -> Option<&Load> {
         self.ways.iter().find(|load| load.way == way)
     }

@@ -1,4 +1,4 @@
-//! What a run of the batch benchmark found: as tables for people, as JSON and as a picture.
+//! Results of the batch benchmark: as tables for people, as JSON and as a picture.
 
 use std::fmt::Write;
 
@@ -13,12 +13,12 @@ use crate::text_table::TextTable;
 /// A whole run.
 #[derive(Clone, Debug, Serialize)]
 pub struct BatchOutcome {
-    /// What was measured, and where.
+    /// The program, the server and the machine.
     #[serde(flatten)]
     pub head: Head,
     /// Settings of the server that matter here, as SHOW VARIABLES gives them.
     pub server_settings: Vec<(String, String)>,
-    /// What would make the comparison less than fair.
+    /// Circumstances that make the comparison less than fair.
     pub notes: Vec<String>,
     /// Rows that each cell inserted, unless time was over.
     pub rows: u64,

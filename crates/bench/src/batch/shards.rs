@@ -6,10 +6,11 @@
 //! inrush load: one reading, a load a shard           by stream, and direct
 //! ```
 //!
-//! The head and the shards are servers of their own on this machine, of the sandbox's kind, and the table is
-//! divided by HASH (id) among the first 1, 2, 4 of them. They share the machine's processors, so rows a second
-//! cannot grow with the shards. What shows that more machines would bring more is processor time: that a row costs head,
-//! shards and client the same however many shards there are, and that no shard is done long before the last.
+//! The Spider server and the shards are servers of their own on this machine, of the sandbox's kind, and the
+//! table is divided by HASH (id) among the first 1, 2, 4 of them. They share the machine's processors, so
+//! rows a second cannot grow with the shards. Processor time shows that more machines would bring more: a row
+//! costs coordinator, shards and client the same however many shards there are, and no shard is done long
+//! before the last.
 //!
 //! In reading order: `cluster` the servers, `ways` of loading, `outcome` what is printed.
 
@@ -32,7 +33,7 @@ use crate::host;
 use crate::program;
 use crate::sbtest::{self, Tuples};
 
-/// What to run. `ShardsOptions::default()` takes some minutes.
+/// Options of a run. `ShardsOptions::default()` takes some minutes.
 #[derive(Clone, Debug)]
 pub struct ShardsOptions {
     /// Numbers of shards.
@@ -53,7 +54,7 @@ pub struct ShardsOptions {
     pub memory: Option<String>,
     /// Where rows and servers are.
     pub data_dir: PathBuf,
-    /// Whether the servers' folders stay.
+    /// True if the servers' folders stay.
     pub keep: bool,
     /// The inrush program to measure.
     pub program: PathBuf,

@@ -1,4 +1,4 @@
-//! What a run of the benchmark found: for people, and as JSON.
+//! Results of the benchmark: for people, and as JSON.
 
 use std::fmt::Write;
 
@@ -15,7 +15,7 @@ use crate::text_table::TextTable;
 /// All of it.
 #[derive(Clone, Debug, Serialize)]
 pub struct ExportOutcome {
-    /// What was measured, and where.
+    /// The program, the server and the machine.
     #[serde(flatten)]
     pub head: Head,
     /// Its settings that matter.
@@ -24,7 +24,7 @@ pub struct ExportOutcome {
     pub scale: f64,
     /// Rows of the table.
     pub rows: u64,
-    /// What would make the comparison less than fair.
+    /// Circumstances that make the comparison less than fair.
     pub notes: Vec<String>,
     /// The ways, in the order of [`ExportWay::ALL`].
     pub ways: Vec<WayOutcome>,
@@ -37,7 +37,7 @@ pub struct WayOutcome {
     pub way: ExportWay,
     /// Bytes that it writes.
     pub bytes: u64,
-    /// Whether what it wrote was loaded again, and gave an equal table.
+    /// True if its files were loaded again, and gave an equal table.
     pub is_verified: bool,
     /// The runs.
     #[serde(flatten)]
@@ -54,7 +54,7 @@ impl WayOutcome {
 }
 
 impl ExportOutcome {
-    /// What one way took; none if it was not among those that ran.
+    /// The times of one method; none if it did not run.
     pub fn get(&self, way: ExportWay) -> Option<&WayOutcome> {
         self.ways.iter().find(|outcome| outcome.way == way)
     }

@@ -25,7 +25,7 @@ pub(super) const FULL: &str = "full";
 /// Pages of a server at rest that need not be written.
 const DIRTY_PAGES_FEW: u64 = 4;
 
-/// What a way runs with.
+/// The parts that a method needs.
 pub(super) struct Field<'a> {
     pub(super) yard: &'a Yard,
     pub(super) options: &'a InsertOptions,

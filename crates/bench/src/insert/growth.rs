@@ -1,20 +1,20 @@
-//! Whether merging costs what it is to: so much for each row of the table and each new one, however many
-//! there are.
+//! A check that merging has a constant cost for each row of the table and each new one, however many there
+//! are.
 
 use super::way::{InsertWay, Run, Step};
 use crate::figure::grouped;
 
-/// What merges of one kind took, on tables of one size.
+/// The time of merges of one kind, on tables of one size.
 pub(super) struct Merged {
     /// Benchmark, pool and batch.
     kind: String,
     rows: u64,
-    /// Of each row that went through them.
+    /// Microseconds of each row that went through them.
     micros: f64,
 }
 
 impl Merged {
-    /// Of a step in a table of so many rows; none of one that did not merge.
+    /// The time of a step in a table of so many rows; none if it did not merge.
     pub(super) fn of(case: &str, rows: u64, run: &Run) -> Option<Merged> {
         let InsertWay::Inrush(percent) = run.way else { return None };
         let micros = micros(run).filter(|_| run.step == Step::More)?;

@@ -1,4 +1,4 @@
-//! What a step reads and writes: by the server's counters, and by the kernel's.
+//! Reads and writes of a step: by the server's counters, and by the kernel's.
 
 use std::fs;
 use std::ops::{AddAssign, Sub};

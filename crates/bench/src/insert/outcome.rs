@@ -1,4 +1,4 @@
-//! What a run of the Insert Benchmark found: as tables for people, and as JSON.
+//! Results of the Insert Benchmark: as tables for people, and as JSON.
 
 use std::fmt::Write;
 
@@ -42,12 +42,12 @@ pub struct Case {
 /// A whole run.
 #[derive(Clone, Debug, Serialize)]
 pub struct InsertOutcome {
-    /// What was measured, and where.
+    /// The program, the server and the machine.
     #[serde(flatten)]
     pub head: Head,
     /// Settings of the server that matter here, but for the pool, which is that of the case.
     pub server_settings: Vec<(String, String)>,
-    /// What would make the comparison less than fair.
+    /// Circumstances that make the comparison less than fair.
     pub notes: Vec<String>,
     /// Rows of the first step.
     pub rows: u64,
@@ -131,7 +131,7 @@ impl Case {
     }
 }
 
-/// What loads had said that they take, beside what they took: how far the planner can be believed.
+/// Writes the estimates of loads, beside their times: the planner's accuracy.
 fn write_expected(text: &mut String, run: &Run) {
     let of = |load: &InrushLoad| Some((load.expected_seconds?, load.seconds));
     let known: Vec<(f64, f64)> = run.loads.iter().filter_map(of).collect();

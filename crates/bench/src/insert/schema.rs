@@ -56,7 +56,7 @@ impl Version {
         }
     }
 
-    /// Whether the first step runs with the indexes in place.
+    /// True if the first step runs with the indexes in place.
     pub(crate) fn has_indexes_first(self) -> bool {
         self == Version::Tc
     }

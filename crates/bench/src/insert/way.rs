@@ -31,7 +31,7 @@ pub enum InsertWay {
     Inrush(u64),
 }
 
-/// Whether the server may put off what it has to change in secondary indexes.
+/// The changes of secondary indexes that the server may put off.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Buffering {
@@ -52,14 +52,14 @@ pub struct Point {
     pub rows_per_second: f64,
 }
 
-/// What one way took.
+/// The times of one method.
 #[derive(Clone, Debug, Serialize)]
 pub struct Run {
     /// Which step.
     pub step: Step,
     /// Which way.
     pub way: InsertWay,
-    /// What the server may put off.
+    /// The changes that the server may put off.
     pub buffering: Buffering,
     /// Rows of an INSERT, or of a file.
     pub batch_rows: u64,
@@ -67,9 +67,9 @@ pub struct Run {
     pub rows_before: u64,
     /// Rows added: fewer than were to be where time was over.
     pub rows: u64,
-    /// Whether all were added.
+    /// True if all were added.
     pub is_whole: bool,
-    /// What adding them took.
+    /// The time to add them.
     pub took: Took,
     /// Seconds of making the indexes behind it; None where they were there.
     pub index_seconds: Option<f64>,
@@ -77,7 +77,7 @@ pub struct Run {
     pub settle_seconds: f64,
     /// Pages of the change buffer that were left then.
     pub change_buffer_pages: Option<u64>,
-    /// What was read and written until then, indexes included.
+    /// Bytes read and written until then, indexes included.
     pub io: Counters,
     /// Rows a second over the whole run.
     pub points: Vec<Point>,
@@ -91,9 +91,9 @@ pub struct Run {
 pub struct InrushLoad {
     /// The way into the server that it chose.
     pub path: String,
-    /// What it took.
+    /// Its time.
     pub seconds: f64,
-    /// What it had said that it takes.
+    /// Its estimate.
     pub expected_seconds: Option<f64>,
 }
 

@@ -119,7 +119,7 @@ impl Yard {
         fs::rename(self.sandbox.datadir(), &aside).map_err(Error::io("renaming", &aside))
     }
 
-    /// Whether files of this name were put aside.
+    /// True if files of this name were kept.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.aside(name).exists()
     }

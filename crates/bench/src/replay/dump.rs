@@ -27,7 +27,7 @@ choices! {
     }
 }
 
-/// What a table of the dump holds.
+/// The contents of a table of the dump.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Contents {
     /// Its name.
@@ -52,7 +52,7 @@ pub struct Dump {
     pub bytes: u64,
     /// The rows of each table.
     pub tables: Vec<Contents>,
-    /// What `mariadb-dump --no-data` says of them.
+    /// Their definitions by `mariadb-dump --no-data`.
     pub schema: String,
     /// Version of the server that it is of.
     pub(super) server: String,
@@ -61,7 +61,7 @@ pub struct Dump {
 }
 
 impl Kind {
-    /// What makes the empty tables, in an order in which it may run.
+    /// Statements that make the empty tables, in an order in which they may run.
     pub(super) fn statements(self) -> Result<Vec<&'static str>, Error> {
         let mut files = Vec::new();
         for table in Table::ALL {

@@ -1,4 +1,4 @@
-//! What a run of the replay benchmark found: as a table for people, and as JSON.
+//! Results of the replay benchmark: as a table for people, and as JSON.
 
 use std::fmt::Write;
 
@@ -12,7 +12,7 @@ use crate::head::{Head, write_notes};
 use crate::runs::Runs;
 use crate::text_table::TextTable;
 
-/// What one way took.
+/// The times of one method.
 #[derive(Clone, Debug, Serialize)]
 pub struct WayOutcome {
     /// Which.
@@ -24,7 +24,7 @@ pub struct WayOutcome {
     pub runs: Runs,
 }
 
-/// What one dump took.
+/// The times of one dump.
 #[derive(Clone, Debug, Serialize)]
 pub struct DumpOutcome {
     /// Which.
@@ -40,14 +40,14 @@ pub struct DumpOutcome {
 /// A whole run.
 #[derive(Clone, Debug, Serialize)]
 pub struct ReplayOutcome {
-    /// What was measured, and where.
+    /// The program, the server and the machine.
     #[serde(flatten)]
     pub head: Head,
     /// Settings of the server that matter here, as SHOW VARIABLES gives them.
     pub server_settings: Vec<(String, String)>,
     /// TPC-H scale factor.
     pub scale: f64,
-    /// What would make the comparison less than fair.
+    /// Circumstances that make the comparison less than fair.
     pub notes: Vec<String>,
     /// The dumps.
     pub dumps: Vec<DumpOutcome>,
@@ -75,7 +75,7 @@ impl DumpOutcome {
         }
     }
 
-    /// What one way took; None when it was not among those that ran.
+    /// The times of one method; None if it did not run.
     pub fn get(&self, way: ReplayWay) -> Option<&WayOutcome> {
         self.ways.iter().find(|outcome| outcome.way == way)
     }

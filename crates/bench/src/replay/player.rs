@@ -19,7 +19,7 @@ use crate::rows::TableFile;
 use crate::tpch::Table;
 use crate::ways::load_data_sql;
 
-/// What is said of rows and of CREATE statements, where two ways differ.
+/// The words for rows and for CREATE statements, if two methods differ.
 const SCHEMA: &str = "CREATE statements";
 
 /// A session, and what replays by it.
@@ -121,7 +121,7 @@ impl<'a> Player<'a> {
         Ok(String::from_utf8_lossy(&text).into_owned())
     }
 
-    /// What each table holds.
+    /// The contents of each table.
     pub(super) fn contents(&mut self) -> Result<Vec<Contents>, Error> {
         let mut all = Vec::new();
         for table in Table::ALL {

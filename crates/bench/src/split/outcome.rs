@@ -1,4 +1,4 @@
-//! What a run of the benchmark found: for people, and as JSON.
+//! Results of the benchmark: for people, and as JSON.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -14,7 +14,7 @@ use crate::text_table::TextTable;
 /// All of it.
 #[derive(Clone, Debug, Serialize)]
 pub struct SplitOutcome {
-    /// What was measured, and where.
+    /// The program, the server and the machine.
     #[serde(flatten)]
     pub head: Head,
     /// Its settings that matter.
@@ -23,7 +23,7 @@ pub struct SplitOutcome {
     pub lines: u64,
     /// By what the script spoke with the server.
     pub client: String,
-    /// What would make the comparison less than fair.
+    /// Circumstances that make the comparison less than fair.
     pub notes: Vec<String>,
     /// Each file.
     pub files: Vec<FileOutcome>,
@@ -34,11 +34,11 @@ pub struct SplitOutcome {
 pub struct FileOutcome {
     /// Its bytes.
     pub bytes: u64,
-    /// Whether some lines are bad.
+    /// True if some lines are bad.
     pub has_bad: bool,
-    /// What all ways left.
+    /// The rows that all methods left.
     pub rows: String,
-    /// What each took.
+    /// The times of each.
     pub ways: Vec<WayOutcome>,
 }
 

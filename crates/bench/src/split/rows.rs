@@ -15,7 +15,7 @@ pub(super) const HEADER: &str = "no,ordered,email,customer,city,sku,product,pric
 const CITIES: [&str; 8] =
     ["Aachen", "Bergen", "Cádiz", "Dublin", "Essen", "Faro", "Gent", "Helsinki"];
 
-/// Whether a line is bad, in the file that has such lines.
+/// True if a line is bad, in the file that has such lines.
 pub(super) fn is_bad(line: u64) -> bool {
     line % BAD_ONE_IN == BAD_ONE_IN / 2
 }

@@ -48,7 +48,7 @@ pub(super) const TABLES: [(&str, &str); 4] = [
     ),
 ];
 
-/// What each line has to be, where some are bad: as the script and the job have it.
+/// The rules for lines, if some are bad: as the script and the job have them.
 const GOOD: &str = "email <> '' AND quantity REGEXP '^[0-9]+$' AND ordered REGEXP '^2026-02-[012]'";
 
 /// Makes the tables anew.

@@ -72,7 +72,7 @@ impl Visit for Encoding<'_, '_> {
 }
 
 impl Encoded {
-    /// Of no rows, with this many secondary indexes.
+    /// No rows yet, with this many secondary indexes.
     pub(crate) fn new(secondaries: usize) -> Encoded {
         Encoded { records: Vec::new(), ends: Vec::new(), keys: vec![Vec::new(); secondaries] }
     }

@@ -1,4 +1,4 @@
-//! What each setting took.
+//! The times of each setting.
 
 use std::fmt::Write;
 
@@ -12,7 +12,7 @@ use crate::text_table::TextTable;
 /// All of it.
 #[derive(Clone, Debug, Serialize)]
 pub struct TuneOutcome {
-    /// What was measured, and where.
+    /// The program, the server and the machine.
     #[serde(flatten)]
     pub head: Head,
     /// The machine's name.
@@ -21,7 +21,7 @@ pub struct TuneOutcome {
     pub lines: u64,
     /// Files, and transactions.
     pub files: u64,
-    /// What would make the comparison less than fair.
+    /// Circumstances that make the comparison less than fair.
     pub notes: Vec<String>,
     /// The defaults first.
     pub settings: Vec<SettingOutcome>,

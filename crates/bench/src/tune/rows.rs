@@ -23,7 +23,7 @@ const TABLES: [&str; 2] = [
      KEY product (product, price), KEY price (price, quantity)) ENGINE=InnoDB",
 ];
 
-/// What of a line goes to each.
+/// The part of a line for each.
 pub(super) const INTO: [&str; 2] = [
     "orders (id, customer, ordered, reference, @product, @quantity, @price, @note)",
     "items (id, @customer, @ordered, @reference, product, quantity, price, note)",
@@ -83,7 +83,7 @@ pub(super) fn make_tables(session: &mut Session) -> Result<(), Error> {
     TABLES.iter().try_for_each(|table| session.exec(table).map(drop)).map_err(Error::from)
 }
 
-/// What the tables hold.
+/// The contents of the tables.
 pub(super) fn seen(session: &mut Session) -> Result<String, Error> {
     let rows = session.query("CHECKSUM TABLE orders, items")?;
     let sums: Vec<String> = rows.iter().map(|row| row.text_lossy(1)).collect();

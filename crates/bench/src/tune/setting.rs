@@ -1,4 +1,4 @@
-//! What is set, one thing at a time and several together.
+//! Settings, one at a time and several together.
 
 use serde::{Serialize, Serializer};
 
@@ -17,7 +17,7 @@ pub enum Setting {
     Safe,
     /// These and those of class relaxed.
     Relaxed,
-    /// What is often advised, dangerous ones too.
+    /// Settings that are often advised, dangerous ones too.
     Advised,
 }
 
@@ -100,7 +100,7 @@ impl Setting {
         }
     }
 
-    /// Whether it is more than one thing.
+    /// True if it is more than one thing.
     pub(super) fn is_several(self) -> bool {
         self.parts().len() > 1
     }
@@ -127,7 +127,7 @@ impl Setting {
         })
     }
 
-    /// What the server is started with. One that has no such variable any more passes over it.
+    /// Arguments of the server. A server that has no such variable any more ignores it.
     pub(super) fn arguments(self) -> impl Iterator<Item = String> {
         self.variables().map(|(name, value)| format!("--loose-{}={value}", name.replace('_', "-")))
     }

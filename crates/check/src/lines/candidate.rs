@@ -139,8 +139,8 @@ mod tests {
         Candidate { at: at(line), rows: rows.collect(), reject }
     }
 
-    /// The bad ones of some lines, beside good lines with a row of the first entity. Of the second the
-    /// last line counts.
+    /// The bad ones of some lines, beside good lines with a row of the first entity. The last line
+    /// counts for the second entity.
     fn bad(lines: &[(u64, [&str; 2])], good: &[(u64, &str)], kept: &[&str]) -> Vec<u64> {
         let gathered = vec![Some(Gathering::new(false)), Some(Gathering::new(true))];
         for (line, key) in good {

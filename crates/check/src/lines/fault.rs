@@ -1,4 +1,4 @@
-//! What is wrong with a line, in words.
+//! Faults of a line, in words.
 
 use encode::fault::FaultKind;
 use encode::mapped::{Lines, Lookup};

@@ -94,12 +94,12 @@ impl<'a> Keys<'a> {
         state.is_ok().then_some(key.as_slice())
     }
 
-    /// Whether the line has no row that a key could be of.
+    /// True if the line has no row for a key.
     pub(super) fn has_no_row(&self, slot: usize) -> bool {
         self.slots[slot].as_ref().is_some_and(|slot| slot.state == Err(Keyless::NoRow))
     }
 
-    /// What is looked up by a number, if the line refers to a row of it that is not there.
+    /// The lookup of this number, if the line refers to a row that it lacks.
     pub(super) fn missed(&self, number: usize) -> Option<&'a LookedUp> {
         let looked = &self.check.lookups[number];
         let slot = self.looked_up(number);

@@ -1,4 +1,4 @@
-//! What lines have to be besides rows that their tables take.
+//! Rules for lines, besides rows that their tables accept.
 
 use std::cmp::Ordering;
 use std::collections::HashSet;
@@ -12,17 +12,17 @@ use crate::fault::{self, Fault};
 /// A rule for a field of each line.
 #[derive(Clone, Debug)]
 pub struct Rule {
-    /// What faults are told by; else by what is wrong.
+    /// Name of its faults in reports; else the fault itself.
     pub name: Option<String>,
     /// The field.
     pub field: String,
     /// It holds for lines that meet all conditions of one of these; for all, if there are none.
     pub when: Vec<Vec<Condition>>,
-    /// What it asks for.
+    /// The condition.
     pub asks: Asks,
 }
 
-/// What is asked of a field as it stands in the line. NULL passes all but the first.
+/// A condition on a field as it stands in the line. NULL passes all but the first.
 #[derive(Clone, Debug)]
 pub enum Asks {
     /// That it is there: neither NULL nor empty.
@@ -104,8 +104,8 @@ impl Comparison {
 }
 
 impl Asks {
-    /// Why a value does not pass; `other` is that of the field it is compared with. What other lines and
-    /// tables have is not looked at.
+    /// The reason why a value does not pass; `other` is that of the field it is compared with.
+    /// Other lines and tables are not considered.
     pub(super) fn fault(&self, value: Option<&[u8]>, other: Option<&[u8]>) -> Option<String> {
         let Some(text) = value else {
             return matches!(self, Asks::Required).then(|| "is required, and is NULL".to_owned());

@@ -1,4 +1,4 @@
-//! What lines say of one entity, and a digest of it: lines of one key should say the same.
+//! The values that lines give one entity, and a digest of them: lines with one key should agree.
 
 use encode::mapped::{From, LinePlace, Lines, OnConflict, Wanted};
 use sources::Row;
@@ -6,7 +6,7 @@ use twox_hash::XxHash3_128;
 
 use super::table::LineTable;
 
-/// What is wanted of a table's row in the digest of what it says.
+/// A part of a table's row in the digest.
 pub(super) enum Part {
     /// A field of the row.
     Field(usize),
@@ -42,13 +42,13 @@ pub(super) fn fields(
     Ok(fields)
 }
 
-/// Whether what the last line says of an entity counts.
+/// True if the last line of an entity counts.
 pub(super) fn takes_last(table: &LineTable) -> bool {
     let entity = table.mapping.entity.as_ref();
     entity.is_some_and(|entity| entity.on_conflict == OnConflict::Last)
 }
 
-/// What lines of one entity may differ in, besides the key.
+/// The values in which lines of one entity may differ, besides the key.
 pub(super) fn parts(
     table: &LineTable,
     find: impl Fn(&Wanted) -> Option<usize>,

@@ -26,22 +26,22 @@ pub(super) struct Seat<'a> {
     number: usize,
     row: LineRow,
     judge: Judge<'a>,
-    /// What lines of one entity may differ in; none where that does not matter.
+    /// The values in which lines of one entity may differ; none where that does not matter.
     parts: Option<Vec<Part>>,
     /// Columns that must have a row of these keys, where values are judged.
     ids: Vec<(&'a str, usize)>,
-    /// What its rows look up, by number.
+    /// Numbers of the lookups of its rows.
     lookups: Vec<usize>,
     /// The keys that it asks about.
     slots: Vec<usize>,
     /// Lines of an entity that were good and taken down, by all that counts of them; none where each
     /// line counts.
     recent: Option<Recent<()>>,
-    /// What the lines of a block say of the entity.
+    /// A mark for each line of a block, with its values of the entity.
     marks: Vec<Option<Mark>>,
-    /// Whether a good line before has said just that.
+    /// True if a good line before had exactly these values.
     is_known: bool,
-    /// What the line at hand says, and what lines before have said that is not gathered yet.
+    /// Digest of the current line's values, and of earlier lines' that are not gathered yet.
     digest: Option<u64>,
     said: LinesSaid,
     /// Bytes that this may take before it is gathered.
@@ -86,7 +86,7 @@ impl<'a> Seat<'a> {
         Ok(seat)
     }
 
-    /// What the lines of a block say of the entity.
+    /// Digests the entity's values in the lines of a block.
     pub(super) fn mark(&mut self, rows: TextRows<'_>, block: Range<usize>, lines: &Lines) {
         let Seat { recent: Some(recent), marks, .. } = self else { return };
         marks.clear();
@@ -97,7 +97,7 @@ impl<'a> Seat<'a> {
         recent.expect(marks.iter().copied().flatten());
     }
 
-    /// Whether a line says nothing new of the entity.
+    /// Notes if a line has no new values of the entity.
     pub(super) fn recognise(&mut self, index: usize) {
         let Seat { recent, marks, is_known, .. } = self;
         if let (Some(recent), Some(Some(mark))) = (recent, marks.get(index % BLOCK_LINES)) {
@@ -156,7 +156,7 @@ impl<'a> Seat<'a> {
         });
     }
 
-    /// What its row refers to, and nothing has.
+    /// Reports references of its row to missing rows.
     pub(super) fn look_up(
         &mut self,
         (rows, index): (TextRows<'_>, usize),
@@ -205,7 +205,7 @@ impl<'a> Seat<'a> {
         Some((key, said))
     }
 
-    /// What the line at hand says of its entity, if that is not known yet.
+    /// The entity's values in the current line, if they are new.
     pub(super) fn entity_row(&self, keys: &Keys<'_>, faults: &Faults) -> Option<EntityRow> {
         let (table, digest) = (self.number, self.digest?);
         let key = keys.get(table)?.into();

@@ -1,4 +1,4 @@
-//! What the workers that read lines share.
+//! State shared by the workers that read lines.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -20,7 +20,7 @@ const CANDIDATE_BYTES: u64 = 512;
 /// So many times more candidates are waited for after each decision.
 const CANDIDATES_GROWTH: u64 = 4;
 
-/// What the workers share.
+/// State shared by the workers.
 pub(super) struct Shared<'a> {
     pub(super) check: &'a LinesCheck<'a>,
     pub(super) reading: Reading<'a>,
@@ -35,7 +35,7 @@ pub(super) struct Shared<'a> {
 }
 
 impl Shared<'_> {
-    /// Whether what is gathered still has room.
+    /// Fails if the gathered lines do not fit into memory.
     pub(super) fn check_memory(&self) -> Result<(), Stop> {
         let bytes: u64 = self.entities.gathered.iter().flatten().map(Gathering::bytes).sum();
         let bytes = bytes + self.candidate_bytes.load(Ordering::Relaxed);

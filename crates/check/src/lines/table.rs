@@ -23,9 +23,9 @@ use crate::subject;
 /// A table, and what its rows are of the lines.
 #[derive(Debug)]
 pub struct LineTable {
-    /// What the server says of it.
+    /// The table, as the server describes it.
     pub table: Table,
-    /// What of each line goes to it.
+    /// The part of each line that goes to it.
     pub mapping: Arc<Mapping>,
     /// How the keys of its entity are made, if it is one's.
     pub key: Option<KeyOf>,

@@ -1,4 +1,4 @@
-//! What one worker finds of each line: its faults, and its key in each entity.
+//! One worker's findings about each line: its faults, and its key in each entity.
 
 use encode::mapped::{LineAt, LineOrigin, LinePlace};
 use encode::reading::Sink;
@@ -175,7 +175,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// What rules say of the line by itself.
+    /// Applies the rules for a line by itself.
     fn apply_rules(&mut self, line: TextRow<'_>) {
         let Worker { rules, faults, .. } = self;
         let (mut scratch, mut more) = (Vec::new(), Vec::new());
@@ -190,7 +190,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// What rules say of the line beside others, and of rows of other tables.
+    /// Applies the rules for a line beside others, and for rows of other tables.
     fn look_around(&mut self, line: TextRow<'_>, place: LinePlace) {
         let Worker { shared, rules, keys, faults, .. } = self;
         let firsts = &shared.check.firsts;
@@ -215,7 +215,7 @@ impl<'a> Worker<'a> {
         }
     }
 
-    /// What the line says of its entities, and where that is something else than it should.
+    /// Compares the line's values of its entities with those of earlier lines.
     fn compare(&mut self, rows: TextRows<'_>, index: usize) {
         let Worker { shared, seats, keys, faults, digester, .. } = self;
         for (number, seat) in seats.iter_mut().enumerate() {

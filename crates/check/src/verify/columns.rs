@@ -19,7 +19,7 @@ pub(crate) struct Columns {
     pub(crate) bound: Vec<BoundColumn>,
     /// Those by which a row is named: the primary key, or all.
     pub(crate) key: Vec<usize>,
-    /// What is not compared, a sentence each.
+    /// Columns that are not compared, a sentence each.
     pub(crate) not_compared: Vec<String>,
     fields_per_row: usize,
     fields_needed: usize,
@@ -56,7 +56,7 @@ impl Columns {
     }
 }
 
-/// What a row of the input is.
+/// A row of the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Read {
     /// One that can be compared.

@@ -13,7 +13,7 @@ use super::columns::{Columns, InputRows, Read, RowBytes};
 use super::digest::Digest;
 use crate::pass;
 
-/// What an input holds.
+/// The counts of an input.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Counted {
     pub(crate) digest: Digest,

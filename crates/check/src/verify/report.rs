@@ -1,4 +1,4 @@
-//! What a comparison found.
+//! The report of a comparison.
 
 use serde::Serialize;
 
@@ -23,7 +23,7 @@ pub struct VerifyReport {
     pub changed_rows: u64,
     /// Rows of the table that the input lacks.
     pub extra_rows: u64,
-    /// Whether these are all; of very many that differ, a part was compared one by one.
+    /// True if these are all; of very many differences, a part was compared one by one.
     pub are_all_told: bool,
     /// The first rows that are missing.
     pub first_missing: Vec<OtherRow>,
@@ -33,7 +33,8 @@ pub struct VerifyReport {
     pub first_extra: Vec<OtherRow>,
     /// Columns that were compared.
     pub compared: Vec<String>,
-    /// What was not: the input does not give it, or its values are not known here.
+    /// Columns that were not compared: the input does not give them, or their values are unknown
+    /// here.
     pub not_compared: Vec<String>,
     /// From the beginning to the end.
     pub seconds: f64,
@@ -49,7 +50,7 @@ pub struct OtherRow {
 }
 
 impl VerifyReport {
-    /// Whether the table holds exactly the rows of the input.
+    /// True if the table holds exactly the rows of the input.
     pub fn is_same(&self) -> bool {
         let differing = self.missing_rows + self.changed_rows + self.extra_rows;
         differing + self.refused_rows == 0 && self.are_all_told

@@ -20,7 +20,7 @@ pub(crate) struct TableRows {
 
 /// A column as the server shows it, in a session whose time zone is UTC.
 struct Shown {
-    /// What is selected.
+    /// The selected expression.
     expression: String,
     how: How,
 }

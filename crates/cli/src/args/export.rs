@@ -137,7 +137,7 @@ pub(crate) struct CutArgs {
 }
 
 impl CutArgs {
-    /// Whether nothing is said of text.
+    /// True if no option of the text is set.
     pub(crate) fn are_default(&self) -> bool {
         let CutArgs { dialect, header, .. } = self;
         let texts = [

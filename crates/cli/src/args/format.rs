@@ -59,7 +59,7 @@ pub(crate) struct FormatArgs {
 }
 
 impl FormatArgs {
-    /// Whether it is said, by an option or the dialect, that the first line names the columns.
+    /// True if an option or the dialect tells that the first line names the columns.
     pub(crate) fn has_header(&self) -> bool {
         self.header || self.dialect.is_some_and(|typed| Preset::from(typed).has_header())
     }

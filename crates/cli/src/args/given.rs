@@ -1,8 +1,8 @@
 //! Options that were not typed: those of group `[inrush]` in option files, and of the environment.
 //!
-//! `memory = 4G` in a file and `INRUSH_MEMORY=4G` are `--memory 4G`, for every command that has the
-//! option. What is typed counts first, then a job file, then the environment, then files. A name that no command has is
-//! an error, since whoever wrote it meant something.
+//! `memory = 4G` in a file and `INRUSH_MEMORY=4G` are `--memory 4G`, for every command that has the option.
+//! Typed options count first, then a job file, then the environment, then files. A name that no command has
+//! is an error, since it was meant for something.
 
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
@@ -19,7 +19,7 @@ const GROUP: &str = "inrush";
 /// Variables that are no options: of tests, of the sandbox's server, and of one that is waited for.
 const NO_OPTIONS: [&str; 6] =
     ["FAILPOINT", "FAULT", "FAULT_LOG", "MARIADBD", "PLUGIN_DIR", "RECONNECT_MS"];
-/// What nobody gives but by typing it.
+/// Options that are only ever typed.
 const TYPED_ONLY: [&str; 3] = ["help", "help-all", "version"];
 
 /// An option that was not typed.
@@ -93,8 +93,8 @@ fn argument(command: &clap::Command, given: &Given) -> Result<Option<OsString>, 
     }
 }
 
-/// Of the group `[inrush]`, but for what says which server is meant: that is read with the options of
-/// `[client]`.
+/// Options of the group `[inrush]`, except those that name a server: they are read with the options
+/// of `[client]`.
 fn of_files(typed: &[OsString]) -> Vec<Given> {
     let path = |name: &str| value_of(typed, name).map(PathBuf::from);
     let files = OptionFiles {
@@ -140,7 +140,7 @@ fn of_environment() -> Result<Vec<Given>, Failure> {
     Ok(given)
 }
 
-/// Whether an option is among the arguments.
+/// True if an option is among the arguments.
 pub(crate) fn is_typed(typed: &[OsString], name: &str) -> bool {
     let (alone, joined) = (format!("--{name}"), format!("--{name}="));
     options(typed).any(|argument| {

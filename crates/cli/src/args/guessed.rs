@@ -1,4 +1,4 @@
-//! What is said of a table that is guessed, as it is typed.
+//! Options for a table that is guessed, as they are typed.
 
 use clap::Args;
 

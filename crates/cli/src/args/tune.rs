@@ -71,7 +71,7 @@ pub(crate) struct TuneArgs {
     pub(crate) connect: ConnectArgs,
 }
 
-/// Of loads and replays.
+/// Options of loads and replays.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct TuneArg {
     /// Set server variables while rows are sent, and restore them afterwards.
@@ -89,7 +89,7 @@ pub(crate) struct TuneArg {
 }
 
 impl TuneArg {
-    /// What may be given up, if anything is to be set.
+    /// The safety that may be given up, if anything is to be set.
     ///
     /// Errors: what is unsafe, and was not typed with this command.
     pub(crate) fn class(&self) -> Result<Option<Class>, Failure> {

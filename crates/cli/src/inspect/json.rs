@@ -9,7 +9,7 @@ use super::page::{address, list, value};
 use super::{Inspected, row_format};
 
 impl Inspected {
-    /// What `print` prints.
+    /// The contents that `print` prints.
     pub(super) fn json(&self, survey: &Survey) -> Value {
         let header = &survey.map.header;
         let kinds: serde_json::Map<_, _> =

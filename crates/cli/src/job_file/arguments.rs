@@ -1,4 +1,4 @@
-//! What a job file says of its input, as if it was typed.
+//! A job file's settings of its input, as if they were typed.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -68,7 +68,8 @@ fn dashed(name: &str) -> String {
     name.replace('_', "-")
 }
 
-/// The arguments with those of the job file that they name, if they name one. What is typed counts more.
+/// The arguments with those of the job file that they name, if they name one. Typed ones count
+/// more.
 ///
 /// Errors: those of the job file; values that no option can have.
 pub(crate) fn with_job(typed: Vec<OsString>) -> Result<Vec<OsString>, Failure> {

@@ -7,14 +7,14 @@ use super::node::{Held, Node};
 pub(crate) struct Key {
     pub(crate) name: &'static str,
     pub(crate) kind: Kind,
-    /// What it is for, in a sentence without its full stop.
+    /// Its purpose, in a sentence without its full stop.
     pub(crate) help: &'static str,
 }
 
 /// Keys that a section has besides those that are declared here.
 pub(crate) type More<'a> = &'a dyn Fn(&[Key]) -> Vec<String>;
 
-/// What a key may hold.
+/// The values of a key.
 #[derive(Debug)]
 pub(crate) enum Kind {
     Text,
@@ -68,7 +68,7 @@ pub(crate) const INPUT: &[Key] = &[
     ),
 ];
 
-/// Whether keys are those of the input.
+/// True if keys are those of the input.
 pub(crate) fn are_of_input(keys: &[Key]) -> bool {
     keys.iter().map(|key| key.name).eq(INPUT.iter().map(|key| key.name))
 }
@@ -197,7 +197,7 @@ pub(crate) const RULE: &[Key] = &[
 ];
 
 impl Kind {
-    /// What is expected, for people.
+    /// The expected value, for people.
     pub(crate) fn words(&self) -> String {
         match self {
             Kind::Text => "a text".to_owned(),
@@ -218,7 +218,7 @@ impl Kind {
         }
     }
 
-    /// Whether a value looks like one of these, from outside.
+    /// True if a value looks like one of these, from outside.
     fn fits(&self, node: &Node) -> bool {
         match (self, &node.held) {
             (Kind::Text, Held::Text(_)) | (Kind::Number, Held::Number(_)) => true,

@@ -87,12 +87,12 @@ impl Node {
         self.members().iter().filter_map(Node::text).collect()
     }
 
-    /// Whether it is a switch that is on.
+    /// True if it is a switch that is on.
     pub(crate) fn is_on(&self) -> bool {
         self.held == Held::Switch(true)
     }
 
-    /// What it is, for people.
+    /// Its kind, for people.
     pub(crate) fn kind(&self) -> &'static str {
         match &self.held {
             Held::Text(_) => "a text",

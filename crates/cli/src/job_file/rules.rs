@@ -1,4 +1,4 @@
-//! What each line has to be.
+//! Rules for each line.
 
 use check::lines::{Asks, Comparison, Rule};
 use encode::mapped::{Condition, Lookup};

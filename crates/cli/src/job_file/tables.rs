@@ -1,4 +1,4 @@
-//! What of each line goes to which table.
+//! The part of each line that goes to each table.
 
 use std::sync::Arc;
 
@@ -42,7 +42,7 @@ impl JobTable {
         options.input.ignore_unknown_columns = options.input.columns.is_none();
     }
 
-    /// Whether its rows have ids that others may refer to.
+    /// True if its rows have ids that others may refer to.
     fn gives_ids(&self) -> bool {
         self.mapping.entity.as_ref().is_some_and(|entity| entity.id.is_some())
     }
@@ -149,7 +149,7 @@ impl JobFile {
         })
     }
 
-    /// What a column gets; none where it is the same for all rows.
+    /// The value of a column; none if it is the same for all rows.
     fn column(&self, entry: &Entry, table: &mut JobTable) -> Result<Option<From>, Failure> {
         let Entry { key: column, node, line } = entry;
         if let Some(field) = node.text() {
@@ -295,7 +295,7 @@ const MODES: [(&str, Mode); 3] =
 const ON_DUPLICATE: [(&str, OnDuplicate); 3] =
     [("fail", OnDuplicate::Fail), ("skip", OnDuplicate::Skip), ("replace", OnDuplicate::Replace)];
 
-/// What the word of a key stands for.
+/// The meaning of a key's word.
 fn choice<T: Copy>(node: &Node, key: &str, words: &[(&str, T)]) -> Option<T> {
     let said = node.get(key)?.text()?;
     words.iter().find(|(word, _)| *word == said).map(|(_, meant)| *meant)

@@ -1,5 +1,5 @@
-//! `inrush check`: every reason of every bad row, and nothing is changed. What LOAD DATA refuses of
-//! the rows one by one is what is found.
+//! `inrush check`: every reason of every bad row, and nothing is changed. It finds the rows that LOAD DATA
+//! refuses one by one.
 
 use std::fs;
 

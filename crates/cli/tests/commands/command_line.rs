@@ -1,4 +1,4 @@
-//! What is typed: options and mistakes, help.
+//! The command line: options and mistakes, help.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! What is fixed by options or found while loading, as the program tells it.
+//! Settings that are fixed by options or found while loading, as the program reports them.
 
 use std::time::Instant;
 

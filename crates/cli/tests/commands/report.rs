@@ -1,4 +1,4 @@
-//! What a load says of itself: report, refused rows, duplicates.
+//! The report of a load: figures, rejected rows, duplicates.
 
 use std::fs;
 

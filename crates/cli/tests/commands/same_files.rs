@@ -7,7 +7,7 @@ use std::process::Stdio;
 
 use crate::support::{Desk, run};
 
-/// What is in every file of the test's folder.
+/// The contents of every file of the test's folder.
 fn contents(folder: &Path) -> Vec<(String, Vec<u8>)> {
     let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let files = entries.filter(|path| path.is_file());

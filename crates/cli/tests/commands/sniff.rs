@@ -1,4 +1,4 @@
-//! What `inrush sniff` prints is run as it is, by a shell, and loads the file.
+//! The output of `inrush sniff` is run as it is, by a shell, and loads the file.
 
 use std::io::Write;
 use std::path::Path;

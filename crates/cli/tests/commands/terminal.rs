@@ -1,4 +1,4 @@
-//! What is seen on a terminal while a load or a replay runs: one line, no wider than it is.
+//! The terminal while a load or a replay runs: one line, no wider than it is.
 
 use std::ffi::OsStr;
 use std::path::Path;

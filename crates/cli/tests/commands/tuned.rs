@@ -1,4 +1,4 @@
-//! What is said of a server's settings, and settings that are changed for a load and put back.
+//! Reports on a server's settings, and settings that are changed for a load and restored.
 
 use std::path::PathBuf;
 use std::process::{Child, Command};
@@ -34,7 +34,8 @@ fn doctor_says_what_is_wrong_for_people_and_for_programs() {
     none.refused(2, &["no server is named", "-S SOCKET or -h HOST"]);
 }
 
-/// What a load sets here, with what the servers of these tests begin with, and what it is set to.
+/// The settings of a load here, with the values that the servers of these tests begin with, and the
+/// values that are set.
 const SETTINGS: [(&str, &str, &str); 4] = [
     ("innodb_max_dirty_pages_pct", "20.000000", "90.000000"),
     ("innodb_adaptive_hash_index", "ON", "OFF"),
@@ -107,7 +108,7 @@ impl Yard {
         assert_eq!(self.noted(), [""; 0]);
     }
 
-    /// What is written down.
+    /// The journal's entries.
     fn noted(&self) -> Vec<String> {
         let all = names(&self.home.path().join("state/inrush/tuned"));
         all.into_iter().filter(|name| name.ends_with(".json")).collect()

@@ -51,7 +51,7 @@ fn a_server_that_is_named_and_missing_is_no_reason_for_a_sandbox() {
     assert!(!desk.home.path().join("data").exists(), "a sandbox was made");
 }
 
-/// What an option names counts for more than a file.
+/// A server named by an option counts for more than one of a file.
 #[test]
 fn a_sandbox_that_is_named_is_taken_whatever_files_say() {
     let Some(desk) = Desk::new() else { return };

@@ -1,5 +1,5 @@
-//! What befalls the server and its connections while a load runs: afterwards the table is the old
-//! one or the new one, nothing is left, and the same command again works.
+//! Disturbances of the server and its connections while a load runs: afterwards the table is the old one or
+//! the new one, nothing is left, and the same command again works.
 
 use std::io::{Read, Write};
 use std::net::Shutdown;

@@ -22,9 +22,9 @@ fn held_at(scene: &Scene<'_>, place: &str) -> Child {
     child
 }
 
-/// Ends the connection that holds the target: of all, the last but one that was made, before that by which
-/// the load sees its statement wait. What they do is not asked: one that has its answer is still said to
-/// be at work for a moment.
+/// Ends the connection that locks the target: of all, the last but one that was made, before that
+/// by which the load sees its statement wait. Their state is not asked: one that has its answer is
+/// still reported at work for a moment.
 fn lose_holder(session: &mut Session) {
     let last = "SELECT ID FROM information_schema.PROCESSLIST WHERE ID<>CONNECTION_ID() \
                 ORDER BY ID DESC LIMIT 1, 1";

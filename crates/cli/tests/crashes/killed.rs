@@ -11,14 +11,14 @@ use crate::support::{Desk, Home, Outcome, run, tables};
 const KILL: i32 = 9;
 /// Rows of each file.
 const ROWS: usize = 30;
-/// What each table has before, where it has something.
+/// Number of rows that each table has before, if it has any.
 const OLD: usize = 2;
 
 /// A way into tables without a unique key, where rows may be twice.
 struct Method {
     name: &'static str,
     options: &'static [&'static str],
-    /// What divides the tables.
+    /// The partitioning of the tables.
     by: &'static str,
     tables: &'static [&'static str],
     has_rows: bool,

@@ -12,7 +12,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use self::scene::{Scene, Way};
 use crate::support::{Desk, names, run};
 
-/// What becomes of a load that meets a panic.
+/// The end of a load that meets a panic.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum End {
     /// It fails, its error has these words, and nothing was changed.

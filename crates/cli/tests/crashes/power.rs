@@ -14,8 +14,8 @@ use crate::crashes::faults::{KILL, is_thorough, operations};
 use crate::scene::{Mode, Scene};
 use crate::support::run;
 
-/// What is lost: all that was not synced; some of it, by a seed. Nothing is lost where the machine goes
-/// on (`kill.rs`).
+/// The losses: all that was not synced; some of it, by a seed. Nothing is lost where the machine
+/// goes on (`kill.rs`).
 const LOSSES: [&str; 5] = ["power.all", "power.1", "power.2", "power.3", "power.4"];
 
 /// The machine goes down before an operation.
@@ -30,9 +30,9 @@ fn power_cut(scene: &mut Scene<'_>, nth: usize, loss: &str, operations: &[String
     scene.again(&when);
 }
 
-/// The operations before which something is other than before the one before: numbers from 1. What
-/// only reads changes nothing, and a line of the journal nothing but what is told of the load; the server
-/// is asked between two such lines.
+/// The operations before which the state differs from that before their predecessor: numbers from
+/// 1. Reads change nothing, and a line of the journal changes nothing but the report of the load;
+/// the server is asked between two such lines.
 fn prefixes(operations: &[String]) -> Vec<usize> {
     let changes =
         |operation: &str| !operation.starts_with("open ") && !operation.starts_with("read ");

@@ -13,7 +13,7 @@ const KILL: i32 = 9;
 /// A replay has fewer steps.
 const STEPS_MAX: usize = 200;
 
-/// What is there before: `p` and `c` are made again by the dump, `other` is none of its tables.
+/// Tables before the replay: `p` and `c` are made again by the dump, `other` is none of its tables.
 const BEFORE: &str = "
 CREATE TABLE p (id INT PRIMARY KEY, old INT) ENGINE=InnoDB;
 CREATE TABLE c (id INT PRIMARY KEY, p INT, CONSTRAINT f FOREIGN KEY (p) REFERENCES p (id)) ENGINE=InnoDB;
@@ -115,7 +115,7 @@ impl<'a> Scene<'a> {
         let _ = std::fs::remove_dir_all(self.home.path().join("state"));
     }
 
-    /// What a dump of all of it says.
+    /// A dump of everything.
     fn dumped(&self) -> String {
         let mut dump = self.client("mariadb-dump");
         dump.args(["--skip-comments", "--routines", "--triggers", &self.database]);

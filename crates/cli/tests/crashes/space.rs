@@ -166,7 +166,7 @@ fn a_state_folder_that_cannot_be_written_is_named() {
     scene.again("no state folder");
 }
 
-/// What plan says and what load then takes.
+/// The estimate of the plan is near the room that the load takes.
 #[test]
 fn the_estimate_is_near_what_the_load_takes() {
     let Some(mut desk) = Desk::new() else { return };

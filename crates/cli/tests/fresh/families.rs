@@ -18,11 +18,11 @@ const MANY_ROWS: u32 = 5_000;
 /// A table, and how it is filled.
 pub(super) struct Family {
     table: &'static str,
-    /// What makes the table, `{}` for its name; nothing where the load makes it.
+    /// Statements that make the table, `{}` for its name; empty if the load makes it.
     before: &'static [&'static str],
     /// The rows of its file: `a`, `b` and `c`.
     rows: fn() -> String,
-    /// What the program is told.
+    /// Arguments of the program.
     arguments: &'static [&'static str],
     /// The path that it takes.
     path: &'static str,
@@ -32,9 +32,9 @@ pub(super) struct Family {
 
 const PLAIN: Family =
     Family { table: "", before: &[], rows, arguments: &[], path: "direct", words: ("", "") };
-/// What is there before goes.
+/// Arguments that replace the table's rows.
 const REPLACES: &[&str] = &["--mode", "replace"];
-/// What a load is told to make.
+/// The table that a load makes.
 const DDL: &str = "CREATE TABLE made_by_ddl (a INT PRIMARY KEY, b INT, c VARCHAR(20), KEY (c))";
 
 /// The first has hidden numbers that begin with the server's first.
@@ -173,8 +173,8 @@ pub(super) const FAMILIES: &[Family] = &[
     },
 ];
 
-/// What is loaded last: if the server's counter of hidden numbers did not know of these, no table that the
-/// server fills would hide it.
+/// The family that is loaded last: if the server's counter of hidden numbers did not know of these,
+/// no table that the server fills would hide it.
 pub(super) const LAST: &[Family] = &[Family {
     table: "hidden_numbers_at_the_end",
     before: &["CREATE TABLE {} (a INT, b INT, c VARCHAR(20), KEY (a))"],
@@ -283,7 +283,7 @@ impl Way for Families {
 }
 
 impl Family {
-    /// Whether the table is there before the load.
+    /// True if the table exists before the load.
     fn is_there(&self) -> bool {
         !self.before.is_empty()
     }

@@ -1,4 +1,4 @@
-//! What only the dump's own session has, and what every session has to be set to.
+//! State that only the dump's own session has, and state that every session has to be set to.
 
 use std::fmt::Write as _;
 

@@ -1,4 +1,4 @@
-//! What `--atomic` does of a dump's statements besides tables and rows, beside the client.
+//! Statements of a dump under `--atomic` besides tables and rows, beside the client.
 
 use super::yard::{Yard, same};
 use crate::support::run;

@@ -1,5 +1,5 @@
-//! What statements see of those before them: variables, transactions, tables that are being filled,
-//! the binary log.
+//! Effects of statements on later ones: variables, transactions, tables that are being filled, the binary
+//! log.
 
 use super::yard::Yard;
 use crate::support::{Outcome, run};

@@ -1,4 +1,4 @@
-//! Whether a dump is there as a whole, and what was asked for is in it.
+//! Checks that a dump is whole, and has everything that was selected.
 
 use std::fs;
 

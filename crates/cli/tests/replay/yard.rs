@@ -178,7 +178,7 @@ impl Yard {
         text
     }
 
-    /// What CHECK TABLE finds wrong, and the index rows that it counts.
+    /// Faults that CHECK TABLE finds, and the index rows that it counts.
     fn unsound(&mut self) -> Vec<String> {
         let list: Vec<String> = self.databases.iter().map(|name| quote_text(name)).collect();
         let sql = format!(

@@ -13,7 +13,7 @@ use crate::support::{finish, names, resume, run, start, wait_paused};
 
 const PRECIOUS: &str = "precious";
 
-/// What can have a name of ours, and the words for it.
+/// Objects that can have a name of ours, and the words for them.
 const KINDS: [(&str, &str); 6] = [
     ("symlink", "is a symbolic link"),
     ("dangling symlink", "is a symbolic link"),

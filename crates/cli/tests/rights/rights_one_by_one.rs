@@ -30,16 +30,16 @@ const LIKELY: [&str; 15] = [
     "PROCESS",
     "SUPER",
 ];
-/// What is no right that could be missing.
+/// Words of grants that are no privilege that could be missing.
 const NONE: [&str; 3] = ["USAGE", "PROXY", "GRANT OPTION"];
 
 /// How rows get in, and what is there before.
 #[derive(Clone, Copy, Debug)]
 struct Way {
     name: &'static str,
-    /// What follows `inrush`; FILE, DB and TABLE, a statement's file, stand for what they are.
+    /// Arguments of `inrush`; FILE, DB and TABLE, a statement's file, are replaced.
     command: &'static str,
-    /// What makes the tables.
+    /// Statements that make the tables.
     before: &'static [&'static str],
     text: &'static str,
     /// Rows of `t` behind it.

@@ -118,7 +118,7 @@ impl Scene<'_> {
         self.session.exec(&format!("CREATE TABLE {table} {shape}")).unwrap();
     }
 
-    /// What a command left in a table.
+    /// The rows that a command left in a table.
     fn rows(&mut self, outcome: &Outcome, tables: &[&str]) -> std::result::Result<String, String> {
         if outcome.code() != 0 {
             return Err(format!("{outcome:?}"));

@@ -81,8 +81,8 @@ impl Corpus {
         inrush
     }
 
-    /// Whether its tables are loaded one after the other: one of them whose rows are sent has to stay
-    /// itself, for triggers or for foreign keys.
+    /// True if its tables are loaded one after the other: one of them whose rows are sent has to
+    /// stay itself, for triggers or for foreign keys.
     fn goes_one_by_one(&self) -> bool {
         let keys = || self.shape.tables.iter().flat_map(|table| &table.foreign_keys);
         let is_joined = |name: &String| {

@@ -1,4 +1,4 @@
-//! What the plan says of each table of each schema.
+//! The plan of each table of each schema.
 
 use std::collections::BTreeMap;
 

@@ -13,11 +13,11 @@ use testkit::{Random, TestServer};
 use super::corpus::Corpus;
 use crate::support::run;
 
-/// What the server says to a row without a parent, and to a parent that still has rows.
+/// The server's errors about a row without a parent, and about a parent that still has rows.
 const NO_PARENT: u16 = 1452;
 const HAS_CHILDREN: u16 = 1451;
 
-/// What was met over several schemas.
+/// The findings of several schemas.
 #[derive(Default)]
 struct Met {
     rows: usize,
@@ -97,7 +97,7 @@ pub(crate) fn load_data(db: &mut Db, corpus: &Corpus) {
 /// A statement that breaks a key, or has it do what it is for.
 struct Change {
     sql: String,
-    /// Whether it deletes rows.
+    /// True if it deletes rows.
     deletes: bool,
 }
 

@@ -11,8 +11,8 @@ use crate::support::{finish, idle_connections, resume, run, start, wait_paused};
 const KILL: i32 = 9;
 
 /// Places of a command for several tables, in order as far as they have one; from the marked one on
-/// the tables are new. Of places that each table has, those of the first, of one in between, of the
-/// last.
+/// the tables are new. Among places that each table has, those of the first, of one in between, of
+/// the last.
 const PLACES: [&str; 24] = [
     "job.begin",
     "inspect.begin",

@@ -267,7 +267,7 @@ impl Lots<'_> {
         Lots { server, home, database: server.database().unwrap(), tables }
     }
 
-    /// What each table after the second takes: the least of some rounds.
+    /// The time of each table after the second: the least of some rounds.
     fn further_ms(&self, path: &str) -> f64 {
         let least = |count| (0..5).map(|_| self.round(count, path)).fold(f64::MAX, f64::min);
         (least(self.tables) - least(2)) / (self.tables - 2) as f64

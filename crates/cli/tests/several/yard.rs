@@ -84,7 +84,7 @@ impl<'a> Yard<'a> {
         names.iter().map(|table| contents(&mut self.session, table)).collect()
     }
 
-    /// Whether all tables are the new ones; panics unless all are the old ones or all the new.
+    /// True if all tables are the new ones; panics unless all are the old ones or all the new.
     #[track_caller]
     pub(crate) fn is_new(&mut self) -> bool {
         let seen = self.contents();

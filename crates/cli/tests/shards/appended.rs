@@ -27,7 +27,7 @@ const APPEND: [&str; 2] = ["--mode", "append"];
 /// A table that rows are added to.
 struct Growing<'s> {
     scene: Scene<'s>,
-    /// What it has, as its file would say it.
+    /// Its rows, as its file would have them.
     has: String,
     next: u32,
 }

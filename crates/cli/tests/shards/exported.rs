@@ -1,4 +1,4 @@
-//! What comes out of a table on shards.
+//! Exports of a table on shards.
 
 use super::*;
 

@@ -7,7 +7,8 @@ use testkit::{TestServer, TestServerOptions};
 use crate::settings::Settings;
 use testkit::tables::server::Server;
 
-/// What was committed outlives the process, not the machine: that is enough for kills, and quick.
+/// Settings of servers: commits outlive the process, not the machine. That is enough for kills, and
+/// quick.
 const EXTRA: [&str; 5] = [
     "--innodb-flush-log-at-trx-commit=2",
     "--innodb-flush-method=nosync",

@@ -26,7 +26,7 @@ const KILLS: usize = 5;
 /// Exit status of a load with refused rows, which are none of this test's.
 const REJECTS: i32 = 3;
 
-/// What is killed, and when.
+/// The target and the moment of a kill.
 #[derive(Clone, Debug)]
 enum Kill {
     /// The program gets a signal after some time.
@@ -210,7 +210,7 @@ impl<'a> Killed<'a> {
         self.is_quiet();
     }
 
-    /// Whether the table is the new one; panics if it is neither.
+    /// True if the table is the new one; panics if it is neither.
     fn is_new(&mut self) -> bool {
         let seen = sum(&mut self.db, "b");
         assert!(

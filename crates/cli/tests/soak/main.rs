@@ -103,7 +103,7 @@ fn batch(
     }
 }
 
-/// Whether a case sends its rows: a third of them. Other numbers than those the case is made of.
+/// True if a case sends its rows: a third of them. Other numbers than those the case is made of.
 fn is_sent(seed: u64) -> bool {
     Random::new(!seed).below(12) >= 8
 }

@@ -1,4 +1,4 @@
-//! What a soak has done so far: a line every ten seconds, the summary, and failed cases kept.
+//! The progress of a soak: a line every ten seconds, the summary, and failed cases kept.
 
 use std::backtrace::Backtrace;
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use crate::settings::Settings;
 
 const LINE_EVERY: Duration = Duration::from_secs(10);
 
-/// What the case at hand said, a panic's message included.
+/// The messages of the current case, a panic's included.
 static SAID: Mutex<String> = Mutex::new(String::new());
 
 /// Keeps what a case says it is at, should it fail.
@@ -29,7 +29,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What one server has seen.
+/// The counts of one server.
 #[derive(Clone, Debug, Default)]
 struct Seen {
     version: String,

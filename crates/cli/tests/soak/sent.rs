@@ -34,7 +34,7 @@ pub(crate) struct Sent<'a> {
     case: Case,
     home: Home,
     options: LoadOptions,
-    /// Whether the table has a trigger, for which its rows go in whole.
+    /// True if the table has a trigger, for which its rows are loaded in one transaction.
     has_trigger: bool,
     /// The input; two halves where rows are appended.
     parts: Vec<Part>,
@@ -49,7 +49,7 @@ pub(crate) struct Sent<'a> {
 struct Part {
     input: Input,
     good: usize,
-    /// What the table holds before and after.
+    /// The table's contents before and after.
     old: Sum,
     new: Sum,
 }
@@ -194,12 +194,12 @@ impl<'a> Sent<'a> {
         }
     }
 
-    /// Whether rows are committed portion by portion.
+    /// True if rows are committed chunk by chunk.
     fn goes_on(&self) -> bool {
         self.options.mode == Mode::Append && !self.options.atomic
     }
 
-    /// Whether the table is the new one; panics if it is neither.
+    /// True if the table is the new one; panics if it is neither.
     fn is_new(&mut self, part: usize) -> bool {
         let seen = sum(&mut self.db, "b", &self.columns);
         let Part { old, new, .. } = &self.parts[part];
@@ -317,7 +317,7 @@ fn rule(random: &mut Random, path: LoadPath) -> OnDuplicate {
     }
 }
 
-/// What of the sending is fixed.
+/// Draws the fixed settings of the sending.
 fn draw(random: &mut Random, options: &mut LoadOptions) {
     options.limits.threads = random.between(1, 4);
     options.limits.memory_bytes_max = random.pick(&[40 << 20, 96 << 20]);

@@ -1,4 +1,4 @@
-//! What befalls a load whose rows are sent, and when.
+//! Faults of a load whose rows are sent, and their moments.
 
 use std::time::Duration;
 
@@ -88,7 +88,7 @@ impl Kill {
         }
     }
 
-    /// Whether the program is asked to end.
+    /// True if the program is asked to end.
     pub(crate) fn is_polite(&self) -> bool {
         matches!(self, Kill::Program("-TERM" | "-INT", _))
     }

@@ -1,5 +1,5 @@
-//! What LOAD DATA makes of rows that are sent, and comparing it where rows lie in any order or the
-//! server gave numbers.
+//! LOAD DATA's result for rows that are sent, and its comparison if rows lie in any order or the server gave
+//! numbers.
 
 use load::{Mode, OnDuplicate};
 use server::Row;

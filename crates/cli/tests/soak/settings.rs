@@ -1,4 +1,4 @@
-//! What the soak is told by variables.
+//! Settings of the soak, by variables.
 //!
 //! | variable | |
 //! | --- | --- |
@@ -25,7 +25,7 @@ pub(crate) struct Settings {
     pub(crate) servers: Vec<Option<PathBuf>>,
     pub(crate) only_sent: bool,
     pub(crate) failed_dir: PathBuf,
-    /// Whether to report as one goes.
+    /// True to report as one goes.
     pub(crate) is_long: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What is in a database besides rows, and who is connected.
+//! Objects in a database besides rows, and connections.
 
 use std::path::Path;
 

@@ -67,7 +67,7 @@ impl UniqueIndex {
 }
 
 impl UniqueIndex {
-    /// Whether its keys have a part of this column.
+    /// True if its keys have a part of this column.
     pub(crate) fn has(&self, binding: &Binding, column: usize) -> bool {
         let is_part = |field| binding.column_of_clustered_field(field) == Some(column);
         match self.index.checked_sub(1) {
@@ -80,7 +80,7 @@ impl UniqueIndex {
     }
 }
 
-/// What the workers share.
+/// State shared by the workers.
 pub(crate) struct CollectStage<'a, 'l> {
     pub(crate) binding: &'a Binding,
     pub(crate) template: &'a Template,
@@ -91,13 +91,13 @@ pub(crate) struct CollectStage<'a, 'l> {
     pub(crate) gate: RowGate<'l>,
     pub(crate) on_duplicate: OnDuplicate,
     pub(crate) sequence: Sequence,
-    /// Whether a 0 in the AUTO_INCREMENT column is a value.
+    /// True if a 0 in the AUTO_INCREMENT column is a value.
     pub(crate) zero_is_value: bool,
     pub(crate) indexes: &'a [UniqueIndex],
     /// One a unique index.
     pub(crate) stores: &'a [RunStore],
     pub(crate) next_run: AtomicU64,
-    /// Whether a generated number was more than its column holds.
+    /// True if a generated number exceeded its column.
     pub(crate) ran_out: AtomicBool,
 }
 

@@ -53,7 +53,7 @@ impl Member {
     }
 }
 
-/// What is found out about the groups.
+/// The findings about the groups.
 pub(crate) enum Output<'a> {
     /// Who loses, there being one unique key.
     Losers(&'a RunStore),
@@ -136,7 +136,7 @@ impl Group {
     }
 }
 
-/// Whether the rows that stay come in the order of the clustered index.
+/// A check that the rows that stay come in the order of the clustered index.
 ///
 /// With several unique indexes this takes for granted that those of the others go along: a build
 /// that finds otherwise sorts.

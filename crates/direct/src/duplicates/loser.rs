@@ -31,7 +31,7 @@ impl Loser {
         buffer.push(&bytes, &[]);
     }
 
-    /// What [`Loser::push`] pushed.
+    /// Reads the bytes of [`Loser::push`].
     pub(crate) fn from_bytes(bytes: &[u8]) -> Loser {
         let (place, rest) = bytes.split_at(Place::BYTES);
         Loser {

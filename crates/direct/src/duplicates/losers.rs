@@ -86,7 +86,7 @@ impl Losers {
         Ok(stream)
     }
 
-    /// Whether both are of the same rows.
+    /// True if both have the same rows.
     pub(crate) fn are_rows_of(&self, other: &Losers) -> Result<bool, Error> {
         if self.count != other.count {
             return Ok(false);
@@ -136,7 +136,7 @@ impl LoserStream<'_> {
         }
     }
 
-    /// Whether all were taken.
+    /// True if all were taken.
     pub(crate) fn is_ended(&self) -> bool {
         self.next.is_none()
     }

@@ -1,4 +1,4 @@
-//! What the server would do, row by row: only for rows that share a key with others.
+//! The server's rules, row by row: only for rows that share a key with others.
 //!
 //! A holder is the row that has a key at the moment. A row that is skipped holds nothing; one
 //! that replaces others takes all of its keys, and the rows it took any from are gone, so what

@@ -40,12 +40,12 @@ pub(crate) struct Resolver<'a> {
     pub(crate) old: Option<OldSource<'a>>,
 }
 
-/// What is found out.
+/// The losers and the order of the rows that stay.
 pub(crate) struct Resolved {
     pub(crate) losers: Losers,
     /// Rows that the table had, and that do not stay.
     pub(crate) replaced: Replaced,
-    /// Whether the rows that stay seem to come in the order of the clustered index.
+    /// True if the rows that stay seem to come in the order of the clustered index.
     pub(crate) is_in_order: bool,
 }
 

@@ -16,11 +16,11 @@ use crate::duplicates::gate::RowGate;
 use crate::duplicates::losers::Losers;
 use crate::duplicates::resolve::{Resolved, Resolver};
 
-/// What one reading gives.
+/// The result of one reading.
 struct Collected {
     /// One a unique index.
     keys: Vec<Runs>,
-    /// Whether other losers could have changed the keys.
+    /// True if other losers could have changed the keys.
     is_circular: bool,
 }
 

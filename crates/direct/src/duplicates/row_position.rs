@@ -43,7 +43,7 @@ impl Place {
         Place { file: IN_TABLE, row: number, ahead: 0 }
     }
 
-    /// Whether it is one.
+    /// True for a row of the table.
     pub(crate) fn is_in_table(&self) -> bool {
         self.file == IN_TABLE
     }
@@ -63,7 +63,7 @@ impl Place {
         bytes
     }
 
-    /// What [`Place::to_bytes`] wrote.
+    /// Reads the bytes of [`Place::to_bytes`].
     pub(crate) fn from_bytes(bytes: &[u8]) -> Place {
         Place {
             file: (number(&bytes[..4]) as u32).wrapping_sub(1),

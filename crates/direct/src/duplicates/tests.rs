@@ -23,7 +23,7 @@ struct Input {
     lines: u64,
     /// Entries of a run.
     run_rows: usize,
-    /// Whether the keys of an index are all of one length.
+    /// True if the keys of an index have one length.
     fixed: Vec<bool>,
 }
 
@@ -72,7 +72,7 @@ impl Input {
         store.finish().unwrap()
     }
 
-    /// Whether the keys of the first index ascend in what stays.
+    /// True if the keys of the first index ascend in the rows that stay.
     fn is_in_order_without(&self, losers: &Losers) -> bool {
         let gone: Vec<Place> = all_of(losers).iter().map(|loser| loser.place).collect();
         let kept = self.rows().filter(|(place, _)| !gone.contains(place));
@@ -80,7 +80,7 @@ impl Input {
         kept.filter_map(|(_, keys)| keys[0]).is_sorted()
     }
 
-    /// What the server does.
+    /// The server's result.
     fn model(&self, on_duplicate: OnDuplicate) -> Vec<Loser> {
         let mut present: Vec<HashMap<u16, (Place, &Row)>> = vec![HashMap::new(); self.fixed.len()];
         let mut losers = Vec::new();

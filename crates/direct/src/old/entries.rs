@@ -18,7 +18,7 @@ use crate::off_page::Copier;
 pub(crate) struct OldEntries<'a> {
     leaves: OldLeaves<'a>,
     keys: OldKeys<'a>,
-    /// Of the clustered index: what goes on off page is copied.
+    /// In the clustered index: copies values that go on off page.
     copier: Option<Copier<'a>>,
     /// Rows whose entries are left out.
     replaced: Option<&'a Replaced>,
@@ -32,7 +32,7 @@ pub(crate) struct OldEntries<'a> {
 }
 
 impl<'a> OldEntries<'a> {
-    /// Of an index of the file.
+    /// The entries of an index of the file.
     pub(crate) fn new(
         leaves: OldLeaves<'a>,
         keys: OldKeys<'a>,
@@ -148,7 +148,7 @@ impl<'a> OldEntries<'a> {
         &self.last_key
     }
 
-    /// Whether no two entries share the first fields of their key.
+    /// True if no two entries share the first fields of their key.
     pub(crate) fn is_unique(&self) -> bool {
         self.keys.is_unique()
     }
@@ -177,8 +177,8 @@ impl<'a> OldEntries<'a> {
         Ok(low)
     }
 
-    /// Whether the page at hand can go into the new file as it is: a batch of that takes it, with all of
-    /// its entries.
+    /// True if the current page can go into the new file as it is: a batch of that takes it, with
+    /// all of its entries.
     pub(crate) fn may_stay(&self, batch: &LeafBatch) -> bool {
         !self.leaves.rewrites() && batch.takes_page(self.leaves.page(), &self.records)
     }

@@ -30,7 +30,7 @@ pub(crate) struct OldFile {
     pub(crate) indexes: Vec<OldIndex>,
     /// Rows that count.
     pub(crate) rows: u64,
-    /// Of these rows, where it is wanted and can be told.
+    /// Digest of these rows, if requested and known.
     pub(crate) digest: Option<Digest>,
     /// The next AUTO_INCREMENT value that it says; 0 if it says none.
     pub(super) next_auto_increment: u64,
@@ -44,7 +44,7 @@ pub(crate) struct Like<'a> {
     pub(crate) binding: &'a Binding,
     /// By the number that the server knows them by.
     pub(crate) collations: &'a HashMap<u32, Arc<Collation>>,
-    /// Whether the digest of rows is wanted.
+    /// True if the digest of rows is requested.
     pub(crate) digests: bool,
 }
 

@@ -1,4 +1,4 @@
-//! What the records of an old index are compared by: the keys that the sort has for new ones.
+//! Keys of an old index's records, as the sort has them for new ones.
 
 use encode::binding::{Binding, Entry, SecondaryBinding, SecondaryField, Step};
 use innodb::leaves::{LeafRecords, LiveRecord};
@@ -39,7 +39,7 @@ impl OldKey {
 }
 
 impl<'a> OldKeys<'a> {
-    /// Of index `index` of the table, 0 being the clustered one.
+    /// The keys of index `index` of the table, 0 being the clustered one.
     pub(crate) fn new(binding: &'a Binding, template: &Template, index: usize) -> OldKeys<'a> {
         let records = LeafRecords::new(&template.indexes[index]);
         let (parts, plain_bytes, unique_fields) = match index.checked_sub(1) {
@@ -67,7 +67,7 @@ impl<'a> OldKeys<'a> {
         &self.records
     }
 
-    /// Whether no two records share the first fields of the key.
+    /// True if no two records share the first fields of the key.
     pub(crate) fn is_unique(&self) -> bool {
         self.unique_fields > 0
     }

@@ -22,7 +22,7 @@ pub(crate) struct OldLeaves<'a> {
     read: Range<usize>,
     next: usize,
     order: Vec<(u32, usize)>,
-    /// Of a clustered index that was altered instantly.
+    /// For a clustered index that was altered instantly.
     rewriting: Option<Rewriting<'a>>,
 }
 
@@ -105,7 +105,7 @@ impl<'a> OldLeaves<'a> {
         Ok(!numbers.is_empty())
     }
 
-    /// Whether the page at hand is made of one of the file, and not that itself.
+    /// True if the current page is made of one of the file, and not that itself.
     pub(crate) fn rewrites(&self) -> bool {
         self.rewriting.is_some()
     }

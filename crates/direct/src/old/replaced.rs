@@ -65,7 +65,7 @@ impl Replaced {
         self.bytes
     }
 
-    /// Whether the row with this key is one.
+    /// True if the row with this key is replaced.
     #[inline]
     pub(crate) fn has(&self, key: &[u8]) -> bool {
         self.keys.contains(key)

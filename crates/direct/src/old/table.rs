@@ -30,7 +30,7 @@ pub(crate) struct OldTable {
     pub(crate) row_id_max: u64,
 }
 
-/// What the entries of an old table are read by.
+/// The source of an old table's entries.
 #[derive(Clone, Copy)]
 pub(crate) struct OldSource<'a> {
     pub(crate) table: &'a OldTable,

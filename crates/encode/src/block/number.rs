@@ -14,9 +14,9 @@ pub(super) struct NumberColumn {
     pub(super) column: usize,
     field: usize,
     nullable: bool,
-    /// Whether a counter may give the values.
+    /// True if a counter may give the values.
     may_count: bool,
-    /// Of each row the stored bytes, the first ones of the big-endian number.
+    /// The stored bytes of each row, the first ones of the big-endian number.
     stored: Box<[u64; BLOCK_ROWS]>,
     /// A bit for each row: whether it is NULL.
     is_null: u64,
@@ -67,7 +67,7 @@ impl Put for NumberColumn {
     }
 }
 
-/// What a row has in a column of short numbers.
+/// A row's value in a column of short numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Cell {
     /// The stored bytes, the first ones of the big-endian number.

@@ -49,7 +49,7 @@ impl<'r, R: Rows + 'r> BlockRows<'r, R> {
         self.all.row(self.first + index)
     }
 
-    /// Whether all of their text is ASCII, as far as that is quickly seen.
+    /// True if all of their text is ASCII, as far as a quick check shows.
     pub(super) fn are_ascii(&self) -> bool {
         self.even.is_some_and(|even| even.span().is_ascii())
     }

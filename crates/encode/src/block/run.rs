@@ -49,7 +49,7 @@ struct RunColumn {
     width: usize,
 }
 
-/// What fills a field.
+/// The content of a field.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Content {
     /// The same in all rows: the first bytes of this big-endian number.
@@ -88,7 +88,7 @@ impl Run {
         self.columns.len()
     }
 
-    /// Whether it matters for a column that a text is ASCII.
+    /// True if a column depends on a text being ASCII.
     pub(super) fn looks_at_bytes(&self) -> bool {
         let looks = |column: &RunColumn| match column.content {
             Content::Text { plain, .. } => !plain.any_byte,

@@ -13,7 +13,7 @@ pub(super) struct TextColumn {
     pub(super) column: usize,
     field: usize,
     plain: PlainText,
-    /// Of each row where the text begins and ends.
+    /// Begin and end of each row's text.
     places: Box<Places>,
     /// A bit for each row: whether it has a place.
     is_known: u64,
@@ -25,7 +25,7 @@ impl TextColumn {
         TextColumn { column, field, plain, places, is_known: 0 }
     }
 
-    /// Whether it matters that a text is ASCII.
+    /// True if the column depends on a text being ASCII.
     pub(super) fn looks_at_bytes(&self) -> bool {
         !self.plain.any_byte
     }

@@ -1,20 +1,20 @@
-//! Of which lines a table gets a row.
+//! Conditions on the lines that give a table a row.
 
 use std::cmp::Ordering;
 
 use sources::{Row, TextRow};
 use values::Value;
 
-/// What is to be true of a field.
+/// A condition on a field.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Condition {
     /// Its name.
     pub field: String,
-    /// What it has to be.
+    /// The test of its value.
     pub test: Test,
 }
 
-/// What a field has to be. As in SQL, NULL is nothing but NULL: it passes no other test.
+/// A test of a field. As in SQL, NULL passes only the test for NULL.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Test {
     /// One of these texts, byte for byte.
@@ -28,7 +28,7 @@ pub enum Test {
     Like {
         /// The pattern.
         pattern: String,
-        /// Whether it is to be unlike it.
+        /// True if it must not match.
         not: bool,
     },
     /// A number that is no less than this.
@@ -38,7 +38,7 @@ pub enum Test {
 }
 
 impl Test {
-    /// Whether a value passes.
+    /// True if a value passes.
     pub fn passes(&self, value: Option<&[u8]>) -> bool {
         let Some(text) = value else { return *self == Test::Null(true) };
         match self {
@@ -61,7 +61,7 @@ pub fn number(text: &[u8]) -> Option<f64> {
     std::str::from_utf8(text.trim_ascii()).ok()?.parse().ok()
 }
 
-/// Whether a text is like a pattern of LIKE. `_` is one character of UTF-8.
+/// True if a text matches a pattern of LIKE. `_` is one character of UTF-8.
 fn is_like(text: &[u8], pattern: &[u8]) -> bool {
     // Where to go on when what follows the last % does not fit there.
     let (mut at, mut of, mut again) = (0, 0, None);
@@ -104,7 +104,7 @@ pub(super) struct Placed {
     pub(super) test: Test,
 }
 
-/// Whether a line meets all conditions of one of these; `scratch` is overwritten.
+/// True if a line meets all conditions of one of these; `scratch` is overwritten.
 #[inline]
 pub(super) fn are_met(when: &[Vec<Placed>], line: TextRow<'_>, scratch: &mut Vec<u8>) -> bool {
     let mut is_met = |Placed { field, test }: &Placed| match line.value(*field, scratch) {

@@ -12,7 +12,7 @@ use super::known::{Keys, Known, part_of};
 const PARTS: usize = 64;
 /// About what a row takes besides its key, while it is gathered and afterwards.
 const ROW_BYTES: u64 = 112;
-/// What is kept besides of a row that lines say different things of.
+/// Further bytes for a row that lines contradict each other about.
 const OTHER_BYTES: u64 = 64;
 
 /// A line, as it is told to people.
@@ -36,7 +36,7 @@ impl LineAt {
     }
 }
 
-/// What lines say of one entity.
+/// The values that lines give one entity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Said {
     /// The first that has it.
@@ -69,7 +69,7 @@ struct Part {
 type Others = HashMap<usize, LineAt>;
 
 impl Gathering {
-    /// Of nothing yet; `has_last` where last lines are asked for, too.
+    /// An empty gathering; `has_last` if last lines are needed, too.
     pub fn new(has_last: bool) -> Gathering {
         Gathering {
             parts: (0..PARTS).map(|_| Mutex::default()).collect(),
@@ -171,7 +171,7 @@ impl Gathering {
     }
 }
 
-/// What many lines say of entities, before that is gathered.
+/// The values that many lines give entities, before they are gathered.
 #[derive(Debug, Default)]
 pub struct LinesSaid {
     /// The keys, one behind the other.
@@ -182,7 +182,7 @@ pub struct LinesSaid {
     starts: Vec<usize>,
 }
 
-/// What a line says.
+/// The values of a line.
 #[derive(Clone, Copy, Debug)]
 struct LineSaid {
     hash: u64,
@@ -239,7 +239,7 @@ impl LinesSaid {
     }
 }
 
-/// What lines say of some of the entities, one a number among these.
+/// The values for some of the entities, one number for each of these.
 #[derive(Debug)]
 struct PartSaid {
     said: Vec<Said>,
@@ -278,7 +278,7 @@ impl Entities {
         self.order.len()
     }
 
-    /// Whether there are none.
+    /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.order.is_empty()
     }

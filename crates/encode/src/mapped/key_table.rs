@@ -73,7 +73,7 @@ impl KeyTable {
         self.place_of(hash, key).ok()
     }
 
-    /// What stands in the place at which keys of a hash are looked for first; 0 if that is free.
+    /// The word in the first place for keys of a hash; 0 if that is free.
     #[inline]
     pub(super) fn place(&self, hash: u64) -> u64 {
         let Some(mask) = self.places.len().checked_sub(1) else { return 0 };
@@ -172,8 +172,8 @@ fn start_of(place: u64) -> Option<usize> {
     (place & ((1 << START_BITS) - 1)).checked_sub(1).map(|start| start as usize)
 }
 
-/// What stands in the place of a key. The bits of the hash are those that neither say the place nor, on top,
-/// the part that [`super::known`] has the key in.
+/// The word in the place of a key. The bits of the hash are those that neither select the place
+/// nor, on top, the part that [`super::known`] has the key in.
 #[inline]
 fn word(hash: u64, start: usize) -> u64 {
     hash >> 32 << START_BITS | (start as u64 + 1)

@@ -27,13 +27,13 @@ impl Keys {
         self.find_hashed(self.hash.of(key), key)
     }
 
-    /// What stands in the place at which keys of a hash are looked for first.
+    /// The first place for keys of a hash.
     #[inline]
     fn place(&self, hash: u64) -> u64 {
         self.tables.get(part_of(hash, self.tables.len())).map_or(0, |table| table.place(hash))
     }
 
-    /// What stands where that place says.
+    /// The entry that this place refers to.
     #[inline]
     fn entry(&self, hash: u64) -> u64 {
         self.tables.get(part_of(hash, self.tables.len())).map_or(0, |table| table.first(hash))
@@ -105,16 +105,16 @@ pub struct Known {
     keys: Keys,
     /// One a row; none of a lookup.
     ids: Vec<u64>,
-    /// What a lookup takes, one a row, if it is one; none is NULL.
+    /// The values of a lookup, one for each row, if it is one; none is NULL.
     texts: Option<Vec<Option<Vec<u8>>>>,
 }
 
-/// What a column takes from a row that is known.
+/// The value that a column takes from a known row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Taken<'a> {
     /// Its id.
     Id(u64),
-    /// What a lookup takes.
+    /// The value of a lookup.
     Text(&'a [u8]),
 }
 
@@ -141,7 +141,7 @@ impl Known {
         (0..block.len()).map(|at| self.keys.find_hashed(block.hashes[at], block.key(at)))
     }
 
-    /// What is taken from the row of a number that was found; none is NULL.
+    /// The value from the row of a number that was found; none is NULL.
     #[inline]
     pub fn taken(&self, number: usize) -> Option<Taken<'_>> {
         match &self.texts {

@@ -1,4 +1,4 @@
-//! What is made of a line: texts joined, what is known of other rows.
+//! Values made from a line: joined texts, values of other rows.
 
 use sources::batch::{Cells, TypedColumn};
 use sources::{Picked, Row, TextRow};
@@ -7,9 +7,9 @@ use values::Value;
 use super::known::Taken;
 use super::resolved::{Made, PlacedPiece};
 
-/// What is made of a line besides what it says itself.
+/// Values for a line besides its own.
 pub(super) trait OfRow {
-    /// What the rows of this number among those that are wanted say of it.
+    /// The value from the known row of this number among the requested ones.
     fn known(&self, number: usize) -> Option<Taken<'_>>;
     /// The id of the row that it is.
     fn own_id(&self) -> Option<u64>;

@@ -1,10 +1,10 @@
-//! What is declared of a table's rows.
+//! The declaration of a table's rows.
 
 use schema::TableName;
 
 use super::condition::Condition;
 
-/// What of each line goes to a table.
+/// The part of each line that goes to a table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Mapping {
     /// Names of a line's fields in order, where no header has them.
@@ -64,19 +64,19 @@ pub struct Entity {
     pub key: Vec<String>,
     /// The column that rows get a number in.
     pub id: Option<String>,
-    /// What becomes of lines with one key whose other values differ.
+    /// The treatment of lines with one key whose other values differ.
     pub on_conflict: OnConflict,
 }
 
-/// What becomes of lines that say different things of one entity.
+/// The treatment of lines that contradict each other about one entity.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnConflict {
     /// They fail the load.
     #[default]
     Fail,
-    /// What the first says counts.
+    /// The first line counts.
     First,
-    /// What the last says counts.
+    /// The last line counts.
     Last,
     /// The lines that differ from the first are refused.
     Reject,
@@ -92,12 +92,12 @@ impl OnConflict {
     ];
 }
 
-/// What a column takes from rows that are known by their keys.
+/// The value that a column takes from rows that are known by their keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wanted {
     /// The id of a row of this entity.
     Id(String),
-    /// What a lookup finds.
+    /// The result of a lookup.
     Looked(Lookup),
 }
 

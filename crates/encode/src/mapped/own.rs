@@ -30,7 +30,7 @@ impl OwnLines {
         self.lines.iter().map(|(line, _)| u64::from(line.bytes)).sum()
     }
 
-    /// Whether they all begin before a place.
+    /// True if they all begin before a place.
     pub(super) fn end_before(&self, place: LinePlace) -> bool {
         self.lines.last().is_none_or(|(line, _)| line.place() < place)
     }

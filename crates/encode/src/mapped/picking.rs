@@ -25,7 +25,7 @@ pub(super) struct Picker {
     resolved: Arc<Resolved>,
     shape: Arc<PickShape>,
     known: Vec<Finder>,
-    /// Of each row that is picked, its id and the number of its line, where these count.
+    /// The id of each picked row and the number of its line, if these count.
     ids: Vec<u64>,
     numbers: Vec<u64>,
     own: Option<Cursor>,
@@ -33,9 +33,9 @@ pub(super) struct Picker {
     /// The files, and their names without folders.
     files: Arc<Vec<(PathBuf, Vec<u8>)>>,
     scratch: Vec<u8>,
-    /// Whether rows are known; any numbers stand for their ids before.
+    /// True if rows are known; before, any numbers stand for their ids.
     is_known: bool,
-    /// Whether the places of rows count, and the numbers of their lines.
+    /// True if the places of rows count, and the numbers of their lines.
     has_places: bool,
     has_lines: bool,
 }
@@ -143,7 +143,7 @@ impl Picker {
         own.id_at(place).map_err(|_| changed(chunk, line, &self.files))
     }
 
-    /// What is made of the rows that are picked.
+    /// Makes the values of the picked rows.
     fn make(&mut self, chunk: &Chunk, rows: TextRows<'_>, picked: &mut Picked) {
         let file = self.files.get(chunk.file as usize);
         let mut of = OfLine {
@@ -173,7 +173,7 @@ impl Picker {
     }
 }
 
-/// What is made of the row at hand.
+/// The values of the current row.
 struct OfLine<'a> {
     known: &'a [Finder],
     is_known: bool,
@@ -206,15 +206,15 @@ impl OfRow for OfLine<'_> {
     }
 }
 
-/// Finds rows by the keys of lines. Of lines that follow each other many have the same one.
+/// Finds rows by the keys of lines. Many consecutive lines have the same one.
 #[derive(Debug)]
 struct Finder {
     keys: LineKeys,
     known: Arc<Known>,
     /// The numbers of rows that were found, none of lines without a key.
     recent: Recent<Option<usize>>,
-    /// Of a block of lines: the marks of all, which have the row of the line before, and which have to be
-    /// found by their keys.
+    /// For a block of lines: the marks of all, those with the row of the line before, and those to
+    /// be found by their keys.
     marks: Vec<Mark>,
     same: Vec<usize>,
     missed: Vec<usize>,

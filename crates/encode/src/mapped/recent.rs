@@ -1,5 +1,5 @@
-//! What was found for fields of a line, kept for lines that say the same: of many that follow each other
-//! most say the same of an order, and of the customer and the product again and again.
+//! Recent results for fields of a line, kept for lines with the same values: many consecutive lines have one
+//! order, and the same customers and products again and again.
 
 use sources::TextRow;
 use twox_hash::XxHash3_128;
@@ -26,7 +26,7 @@ pub struct Recent<T> {
     last: (Vec<u8>, Mark),
 }
 
-/// What a line says in these fields.
+/// The values of a line in these fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Mark(u128);
 
@@ -48,8 +48,8 @@ impl<T: Copy + Default> Recent<T> {
         }
     }
 
-    /// What a line says: another line has the same mark only if it says the same, but for one in 2^128. Fields
-    /// count as they are written, quotes and escapes included.
+    /// The mark of a line's values: another line has the same mark only if its values are the same,
+    /// but for one in 2^128. Fields count as they are written, quotes and escapes included.
     #[inline]
     pub fn mark(&mut self, line: TextRow<'_>) -> Mark {
         let Recent { fields, text, last, .. } = self;
@@ -84,7 +84,7 @@ impl<T: Copy + Default> Recent<T> {
         std::hint::black_box(marks.into_iter().fold(0, |all, mark| all ^ place(mark)));
     }
 
-    /// What was found for it, if that is still known.
+    /// The result for it, if that is still kept.
     #[inline]
     pub fn get(&self, mark: Mark) -> Option<T> {
         let set = self.places.get(self.set(mark)..)?.first_chunk::<2>()?;

@@ -71,14 +71,14 @@ impl Lines {
         }
     }
 
-    /// Whether a line has all of them, and no more, as LOAD DATA counts.
+    /// True if a line has all of them, and no more, as LOAD DATA counts.
     #[inline]
     pub fn fit(&self, line: TextRow<'_>) -> bool {
         line.has_fields_for(self.names.len(), self.names.len())
     }
 
-    /// What a reader of lines is told of each: any of them may be text, which counts where characters
-    /// hold bytes that would else end a field.
+    /// The reader's instructions for each field: any of them may be text, which counts if
+    /// characters hold bytes that would else end a field.
     pub fn kinds(&self) -> Vec<FieldKind> {
         let kind = FieldKind { is_text: true, ..FieldKind::of_literals(Literals::default()) };
         vec![kind; self.names.len()]
@@ -100,7 +100,7 @@ impl When {
         all.collect::<sources::Result<_>>().map(When)
     }
 
-    /// Whether a line meets all of one list of them, or there is none; `scratch` is overwritten.
+    /// True if a line meets all of one list of them, or there is none; `scratch` is overwritten.
     #[inline]
     pub fn is_met(&self, line: TextRow<'_>, scratch: &mut Vec<u8>) -> bool {
         condition::are_met(&self.0, line, scratch)
@@ -113,7 +113,7 @@ pub(super) enum Made {
     Joined(Vec<PlacedPiece>),
     /// The id of a row, from the rows of this number among those that are wanted.
     Id(usize),
-    /// What a lookup takes, likewise.
+    /// The value of a lookup, likewise.
     Looked(usize),
     /// The id of the row itself.
     OwnId,

@@ -32,7 +32,7 @@ pub(super) struct MappedSource {
 }
 
 impl MappedSource {
-    /// Of a source of lines that nothing was read of yet.
+    /// A mapping of an unread source of lines.
     ///
     /// Errors: fields that lines do not have; reading the first of them.
     pub(super) fn new(mut input: Box<dyn Source>, share: &Share) -> Result<MappedSource> {
@@ -134,7 +134,7 @@ impl Source for MappedSource {
 
 struct MappedReader {
     input: Box<dyn Reader>,
-    /// What it cannot be made for is said at the first batch.
+    /// The error for which it cannot be made is reported at the first batch.
     picker: std::result::Result<Picker, Option<Error>>,
 }
 

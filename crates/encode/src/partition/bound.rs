@@ -103,7 +103,7 @@ impl Reader<'_> {
     }
 }
 
-/// What hexadecimal digits say.
+/// The bytes of hexadecimal digits.
 fn bytes(digits: &[u8]) -> Option<Vec<u8>> {
     let pairs = digits.chunks(2).map(|pair| {
         let text = std::str::from_utf8(pair).ok().filter(|text| text.len() == 2)?;

@@ -4,9 +4,9 @@
 //! year(`d`) * 100 + month(`d`)        `id` MOD 16        unix_timestamp(`at`)
 //! ```
 //!
-//! Numbers are those of the server: 64 bits, signed, or unsigned where an operand is; what goes beyond
-//! them is an error there and here. What is not known here is refused when the expression is read.
-//! Source: MariaDB 10.11, sql/item_func.cc, sql/item_timefunc.cc, sql/item.cc `Item_func::print_op`.
+//! Numbers are those of the server: 64 bits, signed, or unsigned where an operand is; larger ones are an
+//! error there and here. Unsupported expressions are refused when they are read. Source: MariaDB 10.11,
+//! sql/item_func.cc, sql/item_timefunc.cc, sql/item.cc `Item_func::print_op`.
 
 use std::iter::Peekable;
 
@@ -23,11 +23,11 @@ const DEPTH_MAX: usize = 32;
 /// Gives the place of a column among those that are used, and its type, by its name.
 type Find<'f> = dyn FnMut(&str) -> Result<(usize, SqlType), String> + 'f;
 
-/// What gives stored values their partition number.
+/// The expression that gives stored values their partition number.
 #[derive(Clone, Debug)]
 pub(super) struct Expression {
     node: Node,
-    /// Whether it is never negative, and may take all 64 bits.
+    /// True if it is never negative, and may take all 64 bits.
     pub(super) unsigned: bool,
 }
 
@@ -66,7 +66,7 @@ impl Expression {
         }
     }
 
-    /// Whether it has a value of every row: it is a column, or a number.
+    /// True if it has a value for every row: it is a column, or a number.
     pub(super) fn has_value(&self) -> bool {
         matches!(self.node, Node::Number(_) | Node::Column(..))
     }

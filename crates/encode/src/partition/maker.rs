@@ -12,7 +12,7 @@ use super::expression::Expression;
 use super::hash::KeyForm;
 use super::{ABOVE_ALL, Collations, Listed, Rule};
 
-/// What a router is made of.
+/// The parts of a router.
 pub(super) struct Maker<'a> {
     table: &'a Table,
     convert: &'a ConvertOptions,
@@ -174,7 +174,7 @@ impl<'a> Maker<'a> {
         Ok(key)
     }
 
-    /// What is stored of a literal in a column.
+    /// The stored bytes of a literal in a column.
     fn stored(&self, literal: &Literal, column: &Column) -> Result<Option<Vec<u8>>, String> {
         let (charset, text) = match literal {
             Literal::Null | Literal::MaxValue => return Ok(None),
@@ -192,7 +192,7 @@ impl<'a> Maker<'a> {
     }
 }
 
-/// What is stored of a text in a column.
+/// The stored bytes of a text in a column.
 pub(super) fn stored(
     name: &str,
     sql_type: &SqlType,

@@ -240,7 +240,7 @@ fn beside(sql_type: &SqlType, literal: &Literal) -> Vec<Vec<u8>> {
     }
 }
 
-/// What a number may stand for in the calendar, and the day and the second before.
+/// The dates of a number, and the day and the second before.
 fn times(number: i64) -> Vec<Vec<u8>> {
     let mut seconds = Vec::new();
     if (1..=9999).contains(&number) {

@@ -1,4 +1,4 @@
-//! What functions of a date or a time give, as expressions that tables are partitioned by use them.
+//! Functions of a date or a time, as expressions that tables are partitioned by use them.
 //!
 //! Source: MariaDB 10.11, sql/item_timefunc.cc.
 
@@ -9,7 +9,7 @@ use values::stored::Shown;
 pub(super) enum NoValue {
     /// The server refuses the row: 64 bits do not hold it.
     OutOfRange,
-    /// What the server makes of it is not known here.
+    /// The server's result is unknown here.
     Unknown,
 }
 

@@ -27,7 +27,7 @@ pub(crate) struct Delimited {
     kinds: Vec<Kind>,
     separator: Vec<u8>,
     line_start: Vec<u8>,
-    /// What stands behind the last field.
+    /// The text behind the last field.
     line_end: Vec<u8>,
     quote: Option<u8>,
     escape: Option<u8>,
@@ -36,7 +36,7 @@ pub(crate) struct Delimited {
     token: Option<Vec<u8>>,
     /// Bytes that a field cannot have as they are.
     special: Special,
-    /// Whether no number or time has one, nor is what stands for NULL.
+    /// True if no number or time has one, nor has the text for NULL.
     clocks_are_plain: bool,
 }
 
@@ -188,7 +188,7 @@ impl Delimited {
         self.protect(value, out)
     }
 
-    /// Whether a field that is just this would be read as something else.
+    /// True if a field that is just this would be read as something else.
     #[inline]
     fn means_more(&self, field: usize, value: &[u8]) -> bool {
         let is_null = self.quote.is_some() && value == b"NULL";

@@ -86,8 +86,8 @@ fn push_unit(unit: u16, out: &mut Vec<u8>) {
     out.extend_from_slice(&[b'\\', b'u', digit(12), digit(8), digit(4), digit(0)]);
 }
 
-/// What no UTF-8 has: the server stores halves of pairs of UTF-16 (ED A0..BF xx), each byte of which comes
-/// here for itself. JSON has a character that stands for such.
+/// Writes bytes that are no UTF-8: the server stores halves of pairs of UTF-16 (ED A0..BF xx), each
+/// byte of which comes here by itself. JSON has a character for these.
 fn push_invalid(bytes: &[u8], out: &mut Vec<u8>) {
     if !bytes.is_empty() {
         push_unit(0xfffd, out);

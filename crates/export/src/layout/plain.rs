@@ -5,7 +5,7 @@
 //! TRUCK                  |TRUC| and |RUCK|
 //! ```
 //!
-//! What is shorter than a block is taken from both its ends, so that no copy is of a length that varies.
+//! Size of a block; shorter text is copied from both its ends, so that no copy has a length that varies.
 
 /// Bytes looked at together.
 const BLOCK: usize = 16;
@@ -29,7 +29,7 @@ pub(crate) struct Special {
 }
 
 impl Special {
-    /// Of these, [`SPECIAL_MAX`] at most and one at least.
+    /// A set of these bytes, [`SPECIAL_MAX`] at most and one at least.
     pub(crate) fn new(special: &[u8]) -> Special {
         assert!((1..=SPECIAL_MAX).contains(&special.len()), "some bytes that mean something");
         let mut bytes = [false; 256];
@@ -43,7 +43,7 @@ impl Special {
         }
     }
 
-    /// Whether this is one.
+    /// True if this is one.
     #[inline]
     pub(crate) fn has(&self, byte: u8) -> bool {
         self.bytes[usize::from(byte)]

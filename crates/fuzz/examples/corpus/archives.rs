@@ -9,7 +9,7 @@ use lz4_flex::frame::{BlockMode, BlockSize, FrameEncoder, FrameInfo};
 
 use crate::{Inputs, input};
 
-/// What the target makes of an input: the dialect mysql, chunks of 16 bytes and more.
+/// The target's reading of an input: the dialect mysql, chunks of 16 bytes and more.
 const HEAD: [u8; 4] = [0, 0, 3, 0];
 /// The same with a header line, and one that is skipped.
 const HEADER: [u8; 4] = [1, 0, 1, 5];
@@ -148,7 +148,7 @@ fn bzip2s() -> Inputs {
     inputs
 }
 
-/// What is no archive.
+/// Inputs that are no archive.
 fn plain() -> Inputs {
     let words = "1\t\u{e9}t\u{e9}\t\u{1f600}\n2\t\\N\t\u{65e5}\n";
     let little: Vec<u8> = words.encode_utf16().flat_map(u16::to_le_bytes).collect();

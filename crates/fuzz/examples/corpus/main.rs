@@ -1,5 +1,5 @@
-//! Writes `fuzz/corpus`: small inputs for every target, each for something that its format knows, or
-//! for an end that it can come to. What they are is decided here; tests replay the files.
+//! Writes `fuzz/corpus`: small inputs for every target, each for something that its format knows, or for an
+//! end that it can come to. They are decided here; tests replay the files.
 //!
 //!     cargo run -p inrush-fuzz --example corpus
 //!

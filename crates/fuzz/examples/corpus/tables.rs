@@ -1,4 +1,4 @@
-//! What servers write of tables: descriptions, tablespaces, collations.
+//! Server files about tables: descriptions, tablespaces, collations.
 
 use innodb::cfg::{Cfg, index_type};
 use innodb::ids::PAGE_SIZE;

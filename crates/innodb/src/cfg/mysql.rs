@@ -1,4 +1,4 @@
-//! What MySQL's `.cfg` file says besides: instant columns, the tablespace, the dictionary index.
+//! Further contents of MySQL's `.cfg` file: instant columns, the tablespace, the dictionary index.
 //!
 //! Source: MySQL 9.7, storage/innobase/row/row0quiesce.cc.
 

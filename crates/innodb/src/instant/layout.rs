@@ -24,12 +24,12 @@ pub(super) struct OldField {
     /// Bytes of a value, or 0 if they vary.
     pub(super) fixed_len: usize,
     pub(super) nullable: bool,
-    /// Whether its length may take two bytes.
+    /// True if its length may take two bytes.
     pub(super) big: bool,
     pub(super) missing: Missing,
 }
 
-/// What a field is of which a record has none.
+/// The value of a field that a record lacks.
 #[derive(Clone, Debug)]
 pub(super) enum Missing {
     /// Every record has it.

@@ -72,7 +72,7 @@ pub(super) fn read(
     Ok(())
 }
 
-/// What a record that lacks the field has.
+/// The value of a record that lacks the field.
 fn missing(page: &PageBytes, span: FieldSpan) -> Option<Missing> {
     match span.of(page) {
         None => Some(Missing::Null),

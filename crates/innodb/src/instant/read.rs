@@ -10,7 +10,7 @@ use crate::page::{fil_header, page_type};
 use crate::record::{FieldShape, RecordShape};
 use crate::source::{PageSource, ReadError, page_buffer, read_page};
 
-/// Whether the clustered index of the file was altered instantly, by its root.
+/// True if the clustered index of the file was altered instantly, by its root.
 pub fn is_altered(source: &dyn PageSource, root: PageNo) -> Result<bool, ReadError> {
     let mut page = page_buffer();
     read_page(source, root.0, &mut page)?;

@@ -193,8 +193,8 @@ impl RecordWriter {
         self.field += 1;
     }
 
-    /// Appends and ends a field of varying length: the first `len` of `bytes`, filled up with `pad` to
-    /// `least` bytes. What follows them in `bytes` makes the copy quicker, and is not kept.
+    /// Appends and ends a field of varying length: the first `len` of `bytes`, filled up with `pad`
+    /// to `least` bytes. Further bytes in `bytes` make the copy quicker, and are not kept.
     #[inline]
     pub fn put_text(&mut self, bytes: &[u8], len: usize, least: usize, pad: u8) {
         let end = self.bytes.len() + len;
@@ -269,7 +269,7 @@ impl RecordWriter {
         }
     }
 
-    /// Whether field `index` of the record so far is external.
+    /// True if field `index` of the record so far is external.
     pub fn is_external(&self, index: usize) -> bool {
         self.fields[index].is_external
     }

@@ -1,4 +1,4 @@
-//! What the verifier says about a rule that does not hold.
+//! The verifier's report of a broken rule.
 
 use core::fmt;
 
@@ -13,9 +13,9 @@ pub struct Corrupt {
     pub offset: Option<usize>,
     /// The rule.
     pub rule: Rule,
-    /// What the page says.
+    /// The page's contents.
     pub seen: String,
-    /// What the rule demands.
+    /// The rule's demand.
     pub expected: String,
 }
 
@@ -174,7 +174,7 @@ impl Violations {
         self.kept.extend(other.kept.into_iter().take(room));
     }
 
-    /// Whether there is none.
+    /// True if there is none.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }

@@ -1,7 +1,7 @@
 //! Verifying pages in memory, while the file is still being built.
 //!
-//! What a page says by itself, and the order of its records and its neighbours', can be checked as soon as
-//! the page is complete. Who owns it is in pages that are written last: that is left to
+//! The contents of a page, and the order of its records and its neighbours', can be checked as soon as the
+//! page is complete. Its owner is in pages that are written last: that is left to
 //! [`Worker::complete`](super::Worker::complete), which needs no more than the summary.
 
 use std::collections::HashMap;
@@ -28,7 +28,7 @@ pub struct EarlyWorker {
     rules: Arc<TableRules>,
     scratch: Scratch,
     found: Findings,
-    /// Of the pages verified since [`Edges::take`].
+    /// Edges of the pages verified since [`Edges::take`].
     edges: Vec<Edge>,
 }
 
@@ -75,7 +75,7 @@ impl Early {
         EarlyWorker { rules: Arc::clone(&self.rules), scratch, found, edges: Vec::new() }
     }
 
-    /// Whether the indexes are where `verifier` found them in the file: else nothing that was
+    /// True if the indexes are where `verifier` found them in the file: else nothing that was
     /// verified with these rules counts.
     pub fn is_of(&self, verifier: &Verifier<'_>) -> bool {
         let places = |rules: &TableRules| -> Vec<_> {

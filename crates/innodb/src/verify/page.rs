@@ -165,7 +165,7 @@ fn is_zero(page: &PageBytes) -> bool {
     page[4..8] == [0; 4] && page[TRAILER..] == [0; 8] && page.iter().all(|byte| *byte == 0)
 }
 
-/// What all pages have: checksum, number, space, LSN.
+/// Checks the parts that all pages have: checksum, number, space, LSN.
 fn check_frame(rules: &TableRules, page_no: u32, page: &PageBytes) -> Result<(), Corrupt> {
     let fil = fil_header(page);
     let key_version = rules.format.key_version(page);

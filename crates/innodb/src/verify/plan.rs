@@ -17,9 +17,9 @@ pub(crate) struct Extent {
     pub start: usize,
     /// Byte after its data.
     pub end: usize,
-    /// Whether a field goes on off page.
+    /// True if a field goes on off page.
     pub has_external: bool,
-    /// Whether a field is NULL.
+    /// True if a field is NULL.
     pub has_null: bool,
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct RecordPlan {
     pub key_bytes: Option<usize>,
     /// Bytes of the part of `fixed_key` that is unique, if that is not all of it.
     pub unique_bytes: Option<usize>,
-    /// Whether DB_TRX_ID and DB_ROLL_PTR follow the key: a clustered leaf.
+    /// True if DB_TRX_ID and DB_ROLL_PTR follow the key: a clustered leaf.
     pub has_system_columns: bool,
     /// Fields of the key, in order.
     key: Vec<KeyPart>,
@@ -58,7 +58,7 @@ struct KeyPart {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Varying {
-    /// Whether its length may take two bytes.
+    /// True if its length may take two bytes.
     pub big: bool,
     null: NullBit,
 }
@@ -160,7 +160,7 @@ impl RecordPlan {
         (end <= PAGE_SIZE).then_some(Extent { start: at, end, has_external, has_null })
     }
 
-    /// Whether a bit of the null bitmap is set that no field has. The record must have an extent.
+    /// True if a bit of the null bitmap is set that no field has. The record must have an extent.
     pub(crate) fn has_stray_null(&self, page: &PageBytes, origin: usize) -> bool {
         let nulls = page[..origin - RECORD_HEADER].iter().rev();
         nulls.zip(&self.unused_null_bits).any(|(byte, unused)| byte & unused != 0)
@@ -216,7 +216,7 @@ fn has_system_columns(shape: &RecordShape) -> bool {
     after_key.and_then(|field| field.system) == Some(SystemColumn::TrxId)
 }
 
-/// Whether all fields of the key are of fixed length, ascend, and order as bytes.
+/// True if all fields of the key are of fixed length, ascend, and order as bytes.
 fn is_fixed_key(shape: &RecordShape, order: &KeyOrder) -> bool {
     shape.fields.iter().zip(&order.fields).all(|(field, key)| {
         matches!(key.order, FieldOrder::Bytes) && !key.descending && field.fixed_len != 0

@@ -57,7 +57,7 @@ impl Scratch {
     }
 }
 
-/// What a sound page looks like.
+/// The shape of a sound page.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Chain {
     /// Origins of the first and last record, unless the page is empty.
@@ -68,7 +68,7 @@ pub(crate) struct Chain {
     pub deleted: u16,
 }
 
-/// Whether an index page has COMPACT or DYNAMIC records.
+/// True if an index page has COMPACT or DYNAMIC records.
 pub(crate) fn is_compact(page: &PageBytes) -> bool {
     index_header(page).heap_records.get() & COMPACT_FLAG != 0
 }
@@ -358,7 +358,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Whether a record is marked as the leftmost node pointer of its level.
+/// True if a record is marked as the leftmost node pointer of its level.
 pub(crate) fn is_minimum(page: &PageBytes, origin: usize) -> bool {
     page[origin - RECORD_HEADER] & MIN_RECORD != 0
 }

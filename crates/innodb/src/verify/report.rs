@@ -1,4 +1,4 @@
-//! What verifying a file comes to.
+//! The result of verifying a file.
 
 use crate::ids::IndexId;
 use crate::index_page::FREE_SPACE_EMPTY;
@@ -7,7 +7,7 @@ use crate::verify::corrupt::{Corrupt, Rule, Violations};
 use crate::verify::rules::IndexRules;
 use crate::verify::summary::PageSummary;
 
-/// What a verified file has, and what is wrong with it.
+/// The contents of a verified file, and its faults.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// Broken rules, by page.
@@ -16,11 +16,11 @@ pub struct Report {
     pub indexes: Vec<IndexReport>,
     /// Fields whose order was not checked.
     pub unchecked: Vec<UncheckedField>,
-    /// What else could not be checked, or is noteworthy.
+    /// Notes on parts that could not be checked, or are noteworthy.
     pub notes: Vec<String>,
-    /// Whether the records of all indexes could be read: if not, a note says why.
+    /// True if the records of all indexes could be read: if not, a note says why.
     pub are_records_read: bool,
-    /// Whether all could but those of the clustered index, which was altered instantly.
+    /// True if all could but those of the clustered index, which was altered instantly.
     pub is_altered: bool,
 }
 
@@ -38,10 +38,10 @@ pub struct IndexReport {
     /// Records marked as deleted, not counted as records; nor is the one with which instant ALTER
     /// TABLE describes its changes, counted here too.
     pub deleted: u64,
-    /// Whether it was dropped, which leaves its pages until the server purges them. It has the rows of
-    /// that time, and nobody reads them.
+    /// True if it was dropped, which leaves its pages until the server purges them. It has the rows
+    /// of that time, and nobody reads them.
     pub is_dropped: bool,
-    /// Whether a page of it is corrupt, so that its counts are too low.
+    /// True if a page of it is corrupt, so that its counts are too low.
     pub is_damaged: bool,
 }
 

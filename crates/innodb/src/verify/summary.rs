@@ -17,7 +17,7 @@ pub struct PageSummary {
     pub deleted: u16,
     /// Index pages: bytes a record could use.
     pub free: u16,
-    /// Whether `first_key` is known.
+    /// True if `first_key` is known.
     pub has_first_key: bool,
     /// Index pages: checksum of the first key.
     pub first_key: u32,

@@ -20,7 +20,7 @@ pub struct Worker<'a> {
     found: Findings,
 }
 
-/// What a worker found, apart from the summaries.
+/// A worker's findings, apart from the summaries.
 #[derive(Default)]
 pub struct Findings {
     pub(super) violations: Violations,

@@ -18,7 +18,7 @@ const LANES_WANTED: usize = 16;
 const CHUNKS_PER_LANE: u64 = 8;
 /// Most lanes that are of any use.
 const LANES_MAX: usize = 128;
-/// What a connection keeps between two portions.
+/// Bytes that a connection keeps between two chunks.
 const LANE_BYTES: usize = 512 << 10;
 
 /// Bytes that a lane may need for one of its chunk: as read, places of fields and rows, written out with
@@ -30,7 +30,7 @@ fn copies(path: LoadPath) -> usize {
     }
 }
 
-/// What the lanes may use together.
+/// Memory that all connections may use together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LaneShares {
     /// Most lanes.
@@ -46,8 +46,8 @@ pub struct LaneShares {
 }
 
 impl LaneShares {
-    /// Of `given_bytes`, what reading ahead takes left out. `input_bytes` is the size of the input,
-    /// if it is known, `connections` how many there have to be, if that was said.
+    /// The shares of `given_bytes` without those of reading ahead. `input_bytes` is the size of the
+    /// input, if known, and `connections` the required number of them, if set.
     ///
     /// Errors: too little for one lane.
     pub fn of(

@@ -4,7 +4,7 @@ use super::{LEAST_BYTES, Memory, PROGRAM_BYTES, VERIFY_PAGE_BYTES};
 use crate::error::Error;
 use innodb::ids::PAGE_SIZE;
 
-/// What is asked for is looked for in steps of so much.
+/// Step of the search for the smallest memory.
 const STEP_BYTES: u64 = 1 << 20;
 /// No sort of a table's indexes needs more.
 const SORTING_BYTES_MAX: u64 = 1 << 36;
@@ -14,19 +14,19 @@ const SORTING_BYTES_MAX: u64 = 1 << 36;
 pub struct Least {
     /// Bytes of the whole process.
     pub bytes: u64,
-    /// What for, where it is not what every load has.
+    /// The purpose, if not every load has it.
     pub why: Option<String>,
 }
 
 impl Least {
-    /// Of any load; `reading_bytes` are for unpacking the input.
+    /// The minimum of any load; `reading_bytes` are for unpacking the input.
     pub fn of_any(reading_bytes: u64) -> Least {
         let why = (reading_bytes > 0)
             .then(|| format!("unpacking the input takes {}", mebibytes(reading_bytes)));
         Least { bytes: LEAST_BYTES + reading_bytes, why }
     }
 
-    /// Of verifying a file.
+    /// The minimum for verifying a file.
     pub fn of_verifying(file_bytes: u64) -> Least {
         let bytes = PROGRAM_BYTES + Least::verifying_bytes(file_bytes);
         let why = format!("verifying a file of {} takes that", disk::size::show(file_bytes));
@@ -38,8 +38,9 @@ impl Least {
         file_bytes / PAGE_SIZE as u64 * VERIFY_PAGE_BYTES
     }
 
-    /// Of sorting so many indexes, whose runs need `runs_min` bytes on so many threads. There may be
-    /// a lesser one where more than `given_bytes` do: with more memory come more threads.
+    /// The minimum for sorting so many indexes, whose runs need `runs_min` bytes on so many
+    /// threads. If it is above `given_bytes`, a smaller one may exist: with more memory come more
+    /// threads.
     pub fn of_sorting(
         (indexes, runs_min): (usize, impl Fn(usize) -> usize),
         (threads, reading_bytes): (usize, u64),

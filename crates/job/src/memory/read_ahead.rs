@@ -12,7 +12,7 @@ const AHEAD_BYTES_MIN: usize = 1536 << 10;
 /// Beyond this nothing gets smoother.
 const AHEAD_BYTES_MAX: usize = 8 << 20;
 
-/// What the thread that unpacks may hold, in bytes; nothing where all inputs are plain files.
+/// Bytes that the unpacking thread may hold; none if all inputs are plain files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ReadAhead {
     /// Text that is read before anybody asks for it.

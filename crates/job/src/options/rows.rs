@@ -21,7 +21,7 @@ pub enum OnDuplicate {
 }
 
 impl OnDuplicate {
-    /// Whether a row takes the place of those before it, where it may be either of the two.
+    /// True if a row takes the place of those before it, where it may be either of the two.
     pub fn replaces(self) -> bool {
         matches!(self, OnDuplicate::Replace | OnDuplicate::Update)
     }

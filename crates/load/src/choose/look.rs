@@ -32,7 +32,7 @@ pub struct Chosen {
     pub method: Method,
     /// Why that path.
     pub why: String,
-    /// What server and input say of the table.
+    /// Facts about the table, by server and input.
     pub inspected: Inspected,
     /// The table that rows are sent to; None on the direct path.
     pub landing: Option<Landing>,
@@ -44,12 +44,12 @@ pub struct Chosen {
     pub(crate) expected_seconds: Option<f64>,
 }
 
-/// What comes of a look.
+/// The result of an inspection.
 pub(crate) struct Decision {
     /// None where every path is refused.
     pub(crate) chosen: Option<Chosen>,
     pub(crate) refused: Vec<Refused>,
-    /// What the load would take, where that can be told.
+    /// The estimated time and room of the load, if known.
     pub(crate) estimate: Option<Estimate>,
     /// The least memory that it needs; none where it is not known.
     pub(crate) least: Option<Least>,
@@ -62,7 +62,7 @@ pub(crate) struct Decision {
 pub(crate) enum Purpose {
     /// Nothing may change.
     Plan,
-    /// What a killed load left is removed first.
+    /// A load: leftovers of a killed load are removed first.
     Load,
 }
 

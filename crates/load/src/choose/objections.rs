@@ -15,7 +15,7 @@ const WHY_DIRECT: &str =
 /// Why tables are not built whose rows go into themselves.
 const TOGETHER: &str = "a table of the command keeps rows that it has, or no other can take its place, so that \
                         the rows of all go in by one transaction";
-/// What is said instead of adding rows that may be there.
+/// The reason not to add rows that may be in the table already.
 const WAS_EXTENDED: &str = "a load that was killed at its very end had added all its rows; the same \
                             command adds this input's now";
 

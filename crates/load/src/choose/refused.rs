@@ -13,8 +13,8 @@ pub struct Refused {
 }
 
 impl Refused {
-    /// What speaks against which ways, each reason once, ways with the same reasons together:
-    /// `not direct or stream: ..; ..`.
+    /// Reasons against methods, each reason once, methods with the same reasons together: `not
+    /// direct or stream: ..; ..`.
     pub fn sentences(refused: &[Refused]) -> Vec<String> {
         let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
         let mut refused: Vec<&Refused> = refused.iter().collect();

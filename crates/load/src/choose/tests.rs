@@ -260,7 +260,7 @@ fn every_reason_of_the_input_is_told() {
     assert_method(&large, &options(), LoadPath::Direct, Method::Build);
 }
 
-/// What is refused before the input was looked at says no more.
+/// A path that is refused before the input is inspected has no further reasons.
 #[test]
 fn a_path_that_was_asked_for_is_the_only_one() {
     let asked = LoadOptions { path: LoadPath::Direct, ..options() };

@@ -5,7 +5,7 @@ use job::options::{LoadOptions, Mode};
 use schema::Table;
 use server::{Session, catalog};
 
-/// Whether a table of a command keeps rows that it has.
+/// True if a table of a command keeps its rows.
 ///
 /// Errors: another is to be replaced at once with that.
 pub(super) fn adds<'t>(

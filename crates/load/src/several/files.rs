@@ -138,7 +138,7 @@ enum Number {
     Mapped,
 }
 
-/// What a file's name says.
+/// The table and the number in a file's name.
 fn named(path: &Path, name: &str, database: &str) -> Result<(String, Number), Error> {
     let wrong = |what: &str| {
         let path = path.display();
@@ -204,7 +204,7 @@ fn in_order(table: &str, mut parts: Vec<Part>) -> Result<Vec<PathBuf>, Error> {
     }
 }
 
-/// Whether all of a name matches a pattern.
+/// True if a whole name matches a pattern.
 fn matches(pattern: &str, name: &str) -> bool {
     let (mut pattern, mut name) = (pattern.chars(), name.chars());
     loop {

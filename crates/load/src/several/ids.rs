@@ -12,7 +12,7 @@ pub(super) struct Unnumbered {
     all: Entities,
     /// The ids of those that the table has, by their numbers; empty where it keeps no rows.
     there: Vec<Option<u64>>,
-    /// What the others get, if ids are given.
+    /// The next ids, if ids are given.
     next: Option<Ids>,
     takes_last: bool,
     table: TableName,

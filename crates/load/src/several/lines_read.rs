@@ -20,16 +20,16 @@ use super::looked_up::look_up;
 /// Readings after which lines that contradict each other are no longer told apart.
 const READINGS_MAX: usize = 20;
 
-/// What lines hold, and have to be.
+/// The contents of lines, and their rules.
 #[derive(Clone, Debug, Default)]
 pub struct LinesOf {
-    /// What of each line goes to each table, in their order.
+    /// The part of each line that goes to each table, in their order.
     pub mappings: Vec<Arc<Mapping>>,
-    /// What each line has to be.
+    /// Rules for each line.
     pub rules: Vec<Rule>,
 }
 
-/// What has to be known to read lines: the tables, and what they and the rules look up.
+/// Facts needed to read lines: the tables, and the columns that they and the rules look up.
 pub(super) struct Asked {
     pub(super) session: Session,
     pub(super) facts: ServerFacts,
@@ -62,21 +62,21 @@ impl Asked {
     }
 }
 
-/// What the lines are read by.
+/// The parts that reading lines needs.
 pub(super) struct Parts<'a> {
     pub(super) looked: &'a [LineTable],
     pub(super) lookups: &'a [LookedUp],
     pub(super) rules: &'a [Rule],
-    /// Whether every value is judged.
+    /// True if every value is judged.
     pub(super) judges: bool,
-    /// Whether lines that contradict others are bad lines, whatever the tables say of them.
+    /// True if lines that contradict others are bad lines, whatever the tables' rules are.
     pub(super) tells_all: bool,
     pub(super) options: &'a LoadOptions,
     pub(super) memory: &'a Memory,
     pub(super) progress: &'a dyn Progress,
 }
 
-/// What the lines hold.
+/// The contents of the lines.
 pub(super) struct Read {
     pub(super) lines: u64,
     pub(super) left_out: BTreeSet<LinePlace>,
@@ -146,8 +146,8 @@ impl Parts<'_> {
         )))
     }
 
-    /// Of entities that lines say different things of, what the first line says, where the others are
-    /// refused; the first lines of values that are to be unique, and are not.
+    /// The first line of each entity that lines contradict each other about, if the others are
+    /// refused; the first lines of values that break uniqueness.
     ///
     /// Errors: lines that say different things where they fail the load.
     fn contradicted(&self, entities: &[Option<Entities>]) -> Result<Firsts, Error> {

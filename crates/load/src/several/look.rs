@@ -35,13 +35,13 @@ pub(super) struct Looked {
     pub(super) connections: Connections,
     /// Holds them all.
     pub(super) keeper: Arc<Keeper>,
-    /// Whether the rows of all go in by one transaction.
+    /// True if all rows are loaded by one transaction.
     pub(super) is_whole: bool,
     /// Replicas that get the same files.
     pub(super) copies: Option<Copies>,
 }
 
-/// What looking at the tables of a command gives.
+/// The result of inspecting the tables of a command.
 pub(super) enum Found {
     /// They are to be loaded.
     Looked(Box<Looked>, Box<Settled>),
@@ -120,8 +120,8 @@ pub(super) fn look(
     Ok(Found::Looked(Box::new(looked), Box::new(settled)))
 }
 
-/// Whether one transaction may hold the rows of all where they cannot be published by a swap. Files of a
-/// table each can be loaded by `--each` instead, which a line with rows of several cannot.
+/// True if one transaction may hold the rows of all tables where a swap cannot publish them. Files
+/// of one table each can be loaded by `--each` instead; lines with rows of several tables cannot.
 pub(super) fn can_be_whole(tables: &[LoadOptions]) -> bool {
     tables.iter().all(|options| {
         options.input.selection.is_some()
@@ -200,10 +200,10 @@ impl LookedAt {
     }
 }
 
-/// What looking at all tables gives, where there is a way into each.
+/// The inspection of all tables, if each has a method.
 struct LookedAt {
     parts: Vec<Part>,
-    /// Of those that are built.
+    /// Estimates of the tables that are built.
     estimates: Vec<Estimate>,
     connections: Connections,
 }

@@ -1,11 +1,10 @@
 //! In which order tables are loaded: large ones first, and parents before children where each is
 //! published by itself.
 //!
-//! While the server imports a table the next is built, so the last import has nothing beside it: it
-//! should be a short one. Tables that are published together may be filled in any order, since their
-//! keys are compared when all have their rows. Of those that are published one by one, or get their rows
-//! in one transaction, the rows of a child are only right when those of its parents are there, so that
-//! comes before.
+//! While the server imports a table the next is built, so the last import has nothing beside it: it should be
+//! a short one. Tables that are published together may be filled in any order, since their keys are compared
+//! when all have their rows. Among tables that are published one by one, or get their rows in one
+//! transaction, parents come before children, whose rows are only right then.
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
@@ -102,7 +101,7 @@ pub(crate) fn parents_first(tables: &[Waiting]) -> Option<Vec<usize>> {
     Some(order)
 }
 
-/// Whether all tables that one waits for, and that those wait for, wait for it in turn.
+/// True if a table waits only for tables that wait for it in turn, directly or through others.
 fn waits_for_circle_alone(at: usize, parents: &[Vec<usize>], is_done: &[bool]) -> bool {
     let awaited = awaited(at, parents, is_done);
     awaited.iter().all(|&other| self::awaited(other, parents, is_done).contains(&at))

@@ -40,7 +40,7 @@ pub(super) enum At {
     Shadowed(Box<Shadowed>, Made),
     /// Its file is built.
     Built(Box<Unplaced>, Made),
-    /// What is to take its place has all rows.
+    /// The table that takes its place has all rows.
     Full(FilledBy, Box<Report>),
     /// A step is under way, or has failed and was cleaned up after.
     Between,
@@ -79,7 +79,7 @@ impl Part {
     }
 }
 
-/// What ended the command: of which table, and what came of cleaning up after that one.
+/// The error that ended the command, its table, and the result of cleaning up after that one.
 pub(super) struct Ended {
     pub(super) table: String,
     pub(super) step: &'static str,

@@ -1,4 +1,4 @@
-//! What a load of several tables would do.
+//! The plan of a load of several tables.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -25,20 +25,20 @@ use crate::places::Places;
 use crate::plan::{Foreseen, Plan, planned, reached};
 use crate::small;
 
-/// What a load of several tables would do.
+/// The plan of a load of several tables.
 #[derive(Clone, Debug, Serialize)]
 pub struct SeveralPlan {
     /// Their database.
     pub database: String,
-    /// Whether all would be published at once, or each by itself.
+    /// True if all would be published at once; false if each by itself.
     pub atomic: bool,
     /// Each table, in the order in which they would be loaded.
     pub tables: Vec<Plan>,
     /// Bytes of all inputs as they are.
     pub input_bytes: u64,
-    /// What all will take together; none where that of one is not known.
+    /// The estimate of all together; none if that of one is unknown.
     pub estimate: Option<Estimate>,
-    /// What else is to be known of all tables, one sentence each; that of one alone is in its plan.
+    /// Notes about all tables, one sentence each; those about one alone are in its plan.
     pub notes: Vec<String>,
 }
 
@@ -46,13 +46,13 @@ pub struct SeveralPlan {
 type Planned = (Plan, Option<Inspected>);
 
 impl SeveralPlan {
-    /// Whether all tables can be loaded.
+    /// True if all tables can be loaded.
     pub fn is_open(&self) -> bool {
         self.tables.iter().all(|table| table.path.is_some())
     }
 }
 
-/// What speaks against the faster ways into a table, a sentence for each; against all ways where none
+/// Reasons against the faster methods of a table, a sentence for each; against all methods if none
 /// is open.
 pub fn refused(plan: &Plan) -> Vec<String> {
     // Of a table that is loaded, why it is loaded so says it.
@@ -130,11 +130,11 @@ struct Looked<'t> {
     connect: &'t ConnectOptions,
     places: Option<&'t dyn Places>,
     tables: &'t [LoadOptions],
-    /// Of all of them.
+    /// Names of all tables.
     names: Arc<HashSet<TableName>>,
     /// As the server describes them; none of one that is still to be made.
     described: Vec<Option<Table>>,
-    /// Whether replicas are to get the files: each table is then taken by itself, there too.
+    /// True if replicas get the files: each table is then inspected by itself, there too.
     are_copied: bool,
     /// None of one that is still to be made or not taken, and while it is worked at.
     targets: Vec<Option<Resting>>,
@@ -142,7 +142,7 @@ struct Looked<'t> {
     connections: Option<Connections>,
     /// Asks what no table is needed for.
     session: Session,
-    /// Of tables that are still to be made: what hangs on the server, and on options that all share.
+    /// Facts for tables that do not exist yet: those of the server, and of options that all share.
     foreseen: Option<Foreseen>,
 }
 
@@ -261,7 +261,7 @@ impl<'t> Looked<'t> {
         })
     }
 
-    /// What is foreseen of tables that are still to be made.
+    /// Inspects the server for tables that do not exist yet.
     fn foresee(&mut self, options: &LoadOptions) -> Result<Foreseen, Error> {
         let missing = self.tables.iter().zip(&self.described).filter(|(_, there)| there.is_none());
         let missing = missing.map(|(one, _)| TableName::new(&one.database, &one.table));
@@ -272,7 +272,7 @@ impl<'t> Looked<'t> {
         Ok(foreseen)
     }
 
-    /// What replication has to do with them, as the first that can be loaded has it.
+    /// Notes about replication, as for the first table that can be loaded.
     fn replication_notes(&mut self, plans: &[Plan], order: &[usize]) -> Result<Vec<String>, Error> {
         let is_there =
             |(plan, at): &(&Plan, &usize)| plan.path.is_some() && self.targets[**at].is_some();

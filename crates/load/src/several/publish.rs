@@ -82,7 +82,7 @@ pub(super) fn not_published(
     }
 }
 
-/// What is to be published, and the reports.
+/// Takes the filled tables out of the parts, with their reports.
 fn taken(parts: &mut [Part]) -> Result<(Vec<Ready>, Vec<Report>), Error> {
     let (mut ready, mut reports) = (Vec::new(), Vec::new());
     for part in parts {
@@ -99,7 +99,7 @@ fn taken(parts: &mut [Part]) -> Result<(Vec<Ready>, Vec<Report>), Error> {
     Ok((ready, reports))
 }
 
-/// What was not published can be removed.
+/// Gives unpublished tables back to their parts, which remove them.
 fn put_back(parts: &mut [Part], first: Ready, others: Vec<Ready>) {
     for (part, ready) in parts.iter_mut().zip(std::iter::once(first).chain(others)) {
         let (target, made) = ready.rest();

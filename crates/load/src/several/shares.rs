@@ -1,5 +1,5 @@
-//! What has to be known of lines that hold rows of several tables, before a table is loaded: which of them
-//! are bad, which entities there are, and the ids of those.
+//! Facts about lines with rows of several tables, known before a table is loaded: bad lines, entities, and
+//! the ids of those.
 //!
 //! ```text
 //! looked up: rows of other tables -> lines read -> bad ones, entities in the order of their first lines
@@ -28,14 +28,14 @@ use server::ConnectOptions;
 use super::ids::Unnumbered;
 use super::lines_read::{Asked, LinesOf, Parts};
 
-/// What became of lines that were read before the tables were loaded.
+/// The report of lines that were read before the tables were loaded.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct LinesReport {
     /// Lines of the input.
     pub lines: u64,
     /// Those that went nowhere, because something was wrong with them.
     pub rejects: u64,
-    /// What was wrong, most first.
+    /// Reasons of bad lines, the most frequent first.
     pub reasons: Vec<RejectTally>,
     /// Where they are.
     pub rejects_file: Option<PathBuf>,

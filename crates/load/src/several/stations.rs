@@ -7,11 +7,10 @@
 //! import               | a --| wait | b ----| c -|
 //! ```
 //!
-//! The server imports one table at a time, on one connection, and needs none of our memory: all of
-//! that is the build's. What must have passed before an import, a checkpoint and the backups that are
-//! under way, is waited for once by all tables of a wave, whose shadows are made together; the first
-//! table is a wave of its own, since nothing is built before it. Tables whose rows are sent are filled
-//! where others are built.
+//! The server imports one table at a time, on one connection, and needs none of our memory: the build has all
+//! of it. Tables of a wave, whose staging tables are made together, wait once for the checkpoint and the
+//! running backups that must precede an import; the first table is a wave of its own, since nothing is built
+//! before it. Tables whose rows are sent are filled where others are built.
 
 use std::iter::once;
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
@@ -37,8 +36,8 @@ use crate::copies::Copies;
 use crate::fill::{Failed, Filling, Full};
 use crate::forecast::Forecast;
 
-/// Tables whose shadows are made together, and as many may wait for their build. What the server says
-/// of each is held until then, some 100 KB.
+/// Number of tables whose staging tables are made together; as many may wait for their build. The
+/// server's description of each is held until then, some 100 KB.
 const WAVE: usize = 16;
 
 /// Tables that have all rows, and connections to publish them by.
@@ -116,10 +115,10 @@ struct Stations<'a> {
     copies: Option<&'a Mutex<Copies>>,
     steps: &'a Steps<'a>,
     progress: &'a dyn Progress,
-    /// What each build is expected to take.
+    /// Expected seconds of each build.
     build_seconds: Vec<f64>,
     parts: Vec<Mutex<Part>>,
-    /// What ended the command first.
+    /// The first error that ended the command.
     ended: Mutex<Option<Ended>>,
     backlog: Backlog,
 }
@@ -347,8 +346,8 @@ fn cached_bytes(part: &Part) -> u64 {
     }
 }
 
-/// Whether a shadow was not made because the connection was lost, perhaps while nothing was asked of
-/// it, and nothing is left.
+/// True if a staging table was not made because the connection was lost, perhaps while it was idle,
+/// and nothing is left.
 fn is_for_again(failed: &(Error, server::Result<()>)) -> bool {
     matches!(failed, (Error::Server(error), Ok(())) if error.is_cut())
 }

@@ -1,4 +1,4 @@
-//! What is told of several tables: which one is built, and how long all still take.
+//! Progress of several tables: the one that is built, and the time left for all.
 
 use job::progress::{Progress, Snapshot};
 

@@ -32,7 +32,7 @@ const NO_KEY: Way = APPEND.into(&["n"]);
 const TWO: Way = REPLACE.into(&["t", "u"]);
 const TWO_SMALL: Way = INSERT.into(&["t", "u"]);
 
-/// What is open, and by which path and landing it goes.
+/// Loads that are possible, with their path and method.
 const OPEN: [(Engine, Way, &str, &str); 22] = [
     (GALERA, INSERT, "stream", "shadow"),
     (GALERA, APPEND, "stream", "append"),
@@ -58,7 +58,7 @@ const OPEN: [(Engine, Way, &str, &str); 22] = [
     (Engine::PolarDbX, BY_INSERT, "insert", "append"),
 ];
 
-/// What is refused, and a part of the sentence.
+/// Loads that are refused, with a part of the sentence.
 const REFUSED: [(Engine, Way, &str); 8] = [
     (OLD_TIDB, BY_STREAM, "TiDB (before 7.6 LOAD DATA is not a part of the transaction"),
     (TIDB, WHOLE_INSERT, "TiDB (nothing keeps rows of others from the empty table"),
@@ -148,7 +148,7 @@ fn whatever_befalls_a_request_to_an_engine_what_is_said_of_the_outcome_is_so() {
 
 /// Rows of a file that would not go in by one transaction.
 const MANY: u64 = 6000;
-/// What such an engine takes in one: a portion of the file would be more.
+/// Largest transaction of such an engine: a chunk of the file would be larger.
 const SMALL: usize = 64 << 10;
 
 #[test]

@@ -18,7 +18,7 @@ use crate::modelled::{Told, told};
 /// The server that the answers are of.
 const SERIES: (u16, u16) = (10, 11);
 
-/// What befalls the first request that begins with these words.
+/// The fate of the first request that begins with these words.
 const SCRIPTS: [(&str, Fate); 12] = [
     ("COMMIT", Fate::LostBefore),
     ("COMMIT", Fate::LostAfter),
@@ -34,7 +34,7 @@ const SCRIPTS: [(&str, Fate); 12] = [
     ("SHOW CREATE TABLE", Fate::LostWithin),
 ];
 
-/// What a load said, in words without numbers, and the rows then.
+/// A load's message without numbers, and the rows then.
 #[derive(Debug, PartialEq, Eq)]
 struct Outcome {
     told: Told,
@@ -127,7 +127,7 @@ fn make(db: &mut Db, scene: &Scene) {
     }
 }
 
-/// What a server says to a question of `answers.txt`.
+/// A server's answer to a question of `answers.txt`.
 fn answer(db: &mut Db, question: &str) -> Learned {
     match db.session().query(question) {
         Ok(rows) => {

@@ -16,7 +16,7 @@ use crate::modelled::{Told, told};
 /// Rows of each file; each file is a portion.
 const FILE_ROWS: u64 = 5;
 const FILES: u64 = 2;
-/// What is in tables that are not empty.
+/// Rows of tables that are not empty.
 const OLD: [&str; 2] = ["1000 1", "1001 2"];
 
 /// As SHOW CREATE TABLE has it, behind the name.
@@ -225,7 +225,7 @@ impl Scene {
     }
 }
 
-/// What a table is: all but `n` have a key by which a row that comes twice is refused.
+/// A table's definition: all but `n` have a key that refuses a duplicate row.
 pub(super) fn definition(table: &str) -> &'static str {
     if table == "n" { WITHOUT_KEY } else { TABLE }
 }

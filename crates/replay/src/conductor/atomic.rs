@@ -27,7 +27,7 @@ pub(super) struct Deferred {
     statement: Statement,
     /// The table that it is a trigger of.
     fires_for: Option<TableName>,
-    /// What its session was set to.
+    /// State of its session.
     state: Arc<SessionState>,
     spot: Spot,
 }

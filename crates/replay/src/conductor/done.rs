@@ -1,4 +1,4 @@
-//! What was done by a replay that was interrupted, and is passed over.
+//! Steps that an interrupted replay has finished, which are skipped.
 
 use server::Session;
 use server::identifier::quote_text;
@@ -12,10 +12,10 @@ use crate::options::ReplayOptions;
 use crate::order::Step;
 use crate::report::Report;
 
-/// What statements begin with that change what there is, not its rows.
+/// First words of statements that change definitions, not rows.
 const CHANGES: [&str; 5] = ["CREATE", "ALTER", "DROP", "RENAME", "TRUNCATE"];
 
-/// What names a server among others, whatever way leads to it.
+/// Query for the identity of a server, whatever address leads to it.
 const SERVER: &str =
     "SELECT CONCAT_WS(' ', @@hostname, @@port, @@socket, @@datadir, CURRENT_USER())";
 
@@ -36,7 +36,7 @@ pub(super) fn journal(
 }
 
 impl Conductor<'_, '_> {
-    /// Whether a statement was done before, and is passed over.
+    /// True if a statement was done before, and is skipped.
     pub(super) fn was_done(&mut self, step: &Step, statement: &Statement) -> Result<bool, Error> {
         Ok(match step {
             Step::Make(table) if self.journal.is_table_done(table, self.spot) => {
@@ -83,8 +83,8 @@ impl Conductor<'_, '_> {
         done
     }
 
-    /// Runs a statement, and sees to it that what came was its answer. Of one that changes rows the
-    /// next may ask how many they were.
+    /// Runs a statement, and checks that the answer was its own. The statement after one that
+    /// changes rows may ask how many they were.
     fn exec_in_step(&mut self, statement: &Statement) -> Result<(), Error> {
         self.exec(statement)?;
         let changes_tables = |kind: &StatementKind| match kind {
@@ -98,7 +98,7 @@ impl Conductor<'_, '_> {
     }
 }
 
-/// Whether a statement begins with a word.
+/// True if a statement begins with a word.
 fn begins(text: &[u8], word: &str) -> bool {
     text.get(..word.len()).is_some_and(|head| head.eq_ignore_ascii_case(word.as_bytes()))
 }

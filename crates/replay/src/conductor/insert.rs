@@ -21,7 +21,7 @@ use crate::route::{Input, Job};
 use crate::serial;
 use crate::table::Shadow;
 
-/// What became of a run so far.
+/// The state of a run so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Begun {
     /// It is over.
@@ -167,7 +167,7 @@ impl Conductor<'_, '_> {
         Ok(words)
     }
 
-    /// Whether the dump's session has a temporary table of this name, which hides any other.
+    /// True if the dump's session has a temporary table of this name, which hides any other.
     pub(super) fn is_temporary(&mut self, table: &TableName) -> Result<bool, Error> {
         match self.sessions.dump.query(&format!("SHOW CREATE TABLE {}", table.quoted())) {
             Ok(rows) => Ok(rows.first().is_some_and(|row| {
@@ -371,7 +371,7 @@ fn behind_run(reader: SqlReader) -> Result<SqlReader, Error> {
     }
 }
 
-/// What `--atomic` cannot do.
+/// The error for statements that `--atomic` excludes.
 fn reads_under_atomic(table: &TableName) -> Error {
     Error::Refused(format!(
         "{ATOMIC} keeps all tables apart until the end of the dump, and these rows of {table} read \

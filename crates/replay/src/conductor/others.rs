@@ -60,7 +60,7 @@ impl Conductor<'_, '_> {
     }
 }
 
-/// Whether the server takes rows back that did not go in as a whole.
+/// True if the server rolls incomplete rows back.
 fn takes_rows_back(own: &mut Session, table: &TableName) -> Result<bool, Error> {
     let sql = format!(
         "SELECT 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA={} AND TABLE_NAME={} \

@@ -102,8 +102,8 @@ impl Conductor<'_, '_> {
         Ok(())
     }
 
-    /// Before a statement that runs as the dump has it. What a routine or a trigger asks, it asks when
-    /// it runs.
+    /// Checks a statement before it runs as the dump has it. Questions of a routine or a trigger
+    /// are asked when it runs.
     ///
     /// Errors: it asks about those before it what nobody can answer.
     pub(super) fn check_asks(&mut self, statement: &Statement) -> Result<(), Error> {
@@ -157,7 +157,7 @@ impl Conductor<'_, '_> {
         Ok(())
     }
 
-    /// What the dump's session is set to now.
+    /// The current state of the dump's session.
     pub(super) fn state(&mut self) -> Result<Arc<SessionState>, Error> {
         if let Some(state) = &self.state {
             return Ok(Arc::clone(state));

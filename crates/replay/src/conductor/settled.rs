@@ -75,7 +75,7 @@ impl Conductor<'_, '_> {
         self.note_all(table, sent.notes);
     }
 
-    /// What the report says of a table, by the name that users know.
+    /// Notes for the report about a table, by the name that users know.
     pub(super) fn note_all(&mut self, table: &TableName, notes: Vec<String>) {
         let shadow = self.tables.shadow(table).map(|shadow| shadow.name.table.clone());
         let line = self.report.table(&table.to_string());

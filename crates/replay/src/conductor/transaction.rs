@@ -20,7 +20,7 @@ const COMMITTING: [&str; 16] = [
     "RENAME", "REPAIR", "RESET", "REVOKE", "START", "STOP", "TRUNCATE",
 ];
 
-/// What the dump's session has not committed.
+/// Uncommitted work of the dump's session.
 #[derive(Debug, Default)]
 pub(super) struct Transaction {
     /// `SET autocommit=0`.
@@ -53,7 +53,7 @@ impl Transaction {
         Ok(Transaction { is_manual: is_manual(session)?, ..Transaction::default() })
     }
 
-    /// Whether what the dump does now can be taken back.
+    /// True if the dump's current work can be rolled back.
     pub(super) fn is_open(&self) -> bool {
         self.is_manual || self.is_begun
     }

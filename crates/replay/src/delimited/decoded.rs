@@ -1,8 +1,7 @@
 //! Delimited rows some of whose fields stand in hexadecimal digits or base64, as rows of their bytes.
 //!
-//! What comes out is in the dialect that LOAD DATA takes when it is told nothing, whatever went in,
-//! with the place of each record in its file. A field that is no such text is NULL, as
-//! `SET c = UNHEX(@c)` and `SET c = FROM_BASE64(@c)` make it.
+//! The output is in LOAD DATA's default dialect, whatever the input, with the place of each record in its
+//! file. A field that is no such text is NULL, as `SET c = UNHEX(@c)` and `SET c = FROM_BASE64(@c)` make it.
 
 use std::sync::Arc;
 
@@ -18,9 +17,9 @@ pub(super) struct Decoded {
     source: FileSource,
     facts: InputFacts,
     codings: Vec<Coding>,
-    /// What comes out.
+    /// Dialect of the output.
     dialect: Dialect,
-    /// Of the files.
+    /// Reader of the files.
     reader: Box<dyn Reader>,
     batch: Batch,
     read: Chunk,
@@ -51,13 +50,13 @@ impl Decoded {
         }
     }
 
-    /// What comes out.
+    /// The dialect of the output.
     pub(super) fn dialect(&self) -> &Dialect {
         &self.dialect
     }
 }
 
-/// What a row needs while it is decoded.
+/// Buffers to decode a row.
 #[derive(Default)]
 struct Buffers {
     field: Vec<u8>,
@@ -92,8 +91,8 @@ impl Source for Decoded {
         &self.facts
     }
 
-    /// What comes out is at most half as long again: of four digits of base64, three bytes that
-    /// each need an escape.
+    /// The output is at most half as long again: four digits of base64 become three bytes that each
+    /// need an escape.
     fn begin(&mut self, read_as: ReadAs) -> Result<()> {
         read_as.check_no_formats()?;
         self.source.begin(ReadAs {
@@ -156,7 +155,7 @@ fn escape(value: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(rest);
 }
 
-/// What a text stands for; None for NULL.
+/// The value of a text; None for NULL.
 fn decode<'a>(coding: Coding, text: &'a [u8], value: &'a mut Vec<u8>) -> Option<&'a [u8]> {
     value.clear();
     match coding {

@@ -10,7 +10,7 @@ pub(super) struct Text {
     source: Box<dyn Source>,
     chunk: Chunk,
     at: usize,
-    /// What is missing between two files.
+    /// The line end that is missing between two files.
     line_end: Vec<u8>,
 }
 

@@ -14,7 +14,7 @@ const ARCHIVES: [&[u8]; 5] = [b".gz", b".zst", b".lz4", b".bz2", b".xz"];
 /// Bytes of a file that is read whole: a definition, not rows. 64 MiB.
 const TEXT_BYTES_MAX: usize = 64 << 20;
 
-/// What is in a folder, by the bytes of the names.
+/// The files in a folder, by the bytes of their names.
 #[derive(Clone, Debug)]
 pub(crate) struct Folder {
     /// Where it is.
@@ -61,7 +61,7 @@ impl Folder {
         self.files.get(name)
     }
 
-    /// Whether a file's name ends so.
+    /// True if a file's name ends so.
     pub(crate) fn has_ending(&self, ending: &[u8]) -> bool {
         self.files.keys().any(|name| name.ends_with(ending))
     }

@@ -19,7 +19,7 @@ pub(super) struct LoadData {
 }
 
 impl LoadData {
-    /// What the text of such a file says: SETs and one LOAD DATA.
+    /// Parses the text of such a file: SETs and one LOAD DATA.
     ///
     /// Errors: why it is no such text, as the end of a sentence.
     pub(super) fn parse(text: &[u8]) -> Result<LoadData, String> {

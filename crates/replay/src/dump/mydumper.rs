@@ -34,9 +34,9 @@ use crate::names::Names;
 use files::{DatabaseFiles, Databases, TableFiles};
 use metadata::Metadata;
 
-/// What myloader sets its sessions to before a file, whose own SETs come after. It leaves out
-/// `sql_mode` for what is not rows; the flag is for rows only, and the others of a server would
-/// refuse definitions that another one gave.
+/// Settings that myloader makes in its sessions before a file, whose own SETs come after. It leaves
+/// out `sql_mode` for everything but rows; the flag is for rows only, and the others of a server
+/// would refuse definitions that another one gave.
 const PRELUDE: [&str; 3] = ["SET NAMES binary", "SET UNIQUE_CHECKS=0", "SET FOREIGN_KEY_CHECKS=0"];
 
 /// `sql_mode` where the dump says none.
@@ -46,7 +46,7 @@ const SQL_MODE: &str = "'NO_AUTO_VALUE_ON_ZERO'";
 /// them, they are the server's, as in the session of myloader's that makes them.
 const OWN_SETTINGS: [&str; 2] = ["SET SQL_MODE=DEFAULT", "SET TIME_ZONE=DEFAULT"];
 
-/// Whether mydumper wrote the folder.
+/// True if mydumper wrote the folder.
 pub(super) fn is_mydumper(folder: &Folder) -> bool {
     let marks = ["metadata", "metadata.partial", "metadata.header"];
     marks.iter().any(|name| folder.file(name.as_bytes()).is_some())
@@ -83,7 +83,7 @@ pub(super) fn open(folder: &Folder, names: &Names) -> Result<Dump, Error> {
 struct FolderPlan<'a> {
     folder: &'a Folder,
     names: &'a Names,
-    /// Whether `metadata` has the `sql_mode` of sessions.
+    /// True if `metadata` has the `sql_mode` of sessions.
     says_mode: bool,
     parts: Vec<Part>,
     warnings: Vec<String>,

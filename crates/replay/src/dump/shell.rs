@@ -28,7 +28,7 @@ use crate::dump::{Coding, Content, Dump, FieldColumn, Kind, Part, Script, TableR
 use crate::error::Error;
 use crate::names::Names;
 
-/// Whether MySQL Shell wrote the folder.
+/// True if MySQL Shell wrote the folder.
 pub(super) fn is_shell(folder: &Folder) -> bool {
     folder.file(b"@.json").is_some()
 }
@@ -89,7 +89,7 @@ struct FolderPlan<'a> {
 }
 
 impl FolderPlan<'_> {
-    /// What the dump has of a database; None if it was not come to.
+    /// The dump's contents for a database; None if the dump ended before it.
     fn schema(&mut self, name: String, base: String) -> Result<Option<Schema>, Error> {
         let file = format!("{base}.json");
         if !self.is_complete && self.folder.file(file.as_bytes()).is_none() {
@@ -120,7 +120,8 @@ impl FolderPlan<'_> {
         }
     }
 
-    /// What MySQL Shell sets its sessions to. Source: `Dump_loader::create_session`.
+    /// Adds the settings that MySQL Shell makes in its sessions. Source:
+    /// `Dump_loader::create_session`.
     fn begin(&mut self, is_utc: bool) {
         let names = format!("SET NAMES {}", self.charset);
         let mut settings = vec![
@@ -274,7 +275,7 @@ impl FolderPlan<'_> {
     }
 }
 
-/// Whether a file has rows of the table whose files begin so.
+/// True if a file has rows of the table whose files begin so.
 fn is_rows_of(name: &[u8], base: &str) -> bool {
     let rest = name.strip_prefix(base.as_bytes());
     rest.is_some_and(|rest| rest.starts_with(b"@") || rest.starts_with(b".tsv"))
@@ -302,7 +303,7 @@ fn strings(value: &Value, key: &str) -> Option<Vec<String>> {
     value.get(key)?.as_array()?.iter().map(|one| one.as_str().map(str::to_owned)).collect()
 }
 
-/// What stands for `name` in the names of its files.
+/// The form of `name` in the names of its files.
 fn base_name(about: &Value, name: &str) -> Option<String> {
     text_of(about.get("basenames")?, name)
 }

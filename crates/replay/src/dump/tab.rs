@@ -31,13 +31,13 @@ use crate::names::Names;
 /// The definitions do not say it, and come in the order of their names.
 const PRELUDE: &str = "SET FOREIGN_KEY_CHECKS=0";
 
-/// What rows are read by: they are a table's, so 0 is 0.
+/// The `sql_mode` for reading rows: they are a table's, so 0 is 0.
 const SQL_MODE: &str = "NO_AUTO_VALUE_ON_ZERO";
 
 /// Bytes of a file that has its comment about the database.
 const HEAD_BYTES: usize = 4 << 10;
 
-/// Whether `mariadb-dump --tab` wrote the folder.
+/// True if `mariadb-dump --tab` wrote the folder.
 pub(super) fn is_tab(folder: &Folder) -> bool {
     let is_pair = |name: &[u8]| {
         let stem = name.strip_suffix(b".txt");
@@ -46,7 +46,7 @@ pub(super) fn is_tab(folder: &Folder) -> bool {
     folder.files.keys().any(|name| is_pair(name))
 }
 
-/// Whether `mariadb-dump --dir` wrote the folder.
+/// True if `mariadb-dump --dir` wrote the folder.
 pub(super) fn is_dir(folder: &Folder) -> bool {
     folder.files.is_empty()
         && folder.folders.values().any(|path| Folder::open(path).is_ok_and(|inner| is_tab(&inner)))
@@ -204,7 +204,7 @@ impl<'a> FolderPlan<'a> {
     }
 }
 
-/// What a `.sql` makes.
+/// The object that a `.sql` makes.
 enum Made {
     Table { name: Vec<u8>, columns: Vec<FieldColumn> },
     View { name: Vec<u8>, words: BTreeSet<Vec<u8>> },

@@ -1,5 +1,5 @@
-//! Folders that the real tools wrote, replayed and dumped again. What MySQL Shell writes is written
-//! here by its rules.
+//! Folders that the real tools wrote, replayed and dumped again. MySQL Shell's folders are written here by
+//! its rules.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod shell;

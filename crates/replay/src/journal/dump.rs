@@ -9,7 +9,7 @@ use server::identifier::digest;
 use crate::error::Error;
 use crate::options::ReplayOptions;
 
-/// What has to be the same for a replay to go on where another ended.
+/// The identity of a replay, which must be the same to go on where another ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Identity {
     /// Its path, without links.
@@ -25,7 +25,7 @@ pub(crate) struct Identity {
 }
 
 impl Identity {
-    /// Of what `options` ask for; None of what cannot be read twice.
+    /// The identity by `options`; None for an input that cannot be read twice.
     ///
     /// Errors: a dump that is not there.
     pub(super) fn of(options: &ReplayOptions, server: &str) -> Result<Option<Identity>, Error> {
@@ -49,8 +49,7 @@ impl Identity {
         }))
     }
 
-    /// What the file of a journal is named by: a dump that has changed has the same one, and
-    /// begins it anew.
+    /// The name of a journal's file: a dump that has changed has the same one, and begins it anew.
     pub(super) fn key(&self) -> String {
         format!("{}\0{}\0{:?}", self.dump, self.server, self.into)
     }

@@ -1,4 +1,4 @@
-//! Whether tables are still as a replay has left them that failed.
+//! A check that tables are still as a failed replay has left them.
 //!
 //! Who reads of a failure may mend the cause, and more than that, before the same command is given
 //! again. So a replay that fails takes down what tells its finished tables apart from changed ones,
@@ -16,12 +16,12 @@ use crate::error::Error;
 /// Those beyond are not known to be unchanged, and replayed anew.
 const BYTES_MAX: u64 = 4 << 30;
 
-/// What a journal says of a replay before this one.
+/// The replay before this one, by its journal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Earlier {
-    /// Whether there is something to go on with.
+    /// True if there is something to go on with.
     pub(crate) goes_on: bool,
-    /// What is to be said of that.
+    /// The note about it.
     pub(crate) note: Option<String>,
 }
 
@@ -124,7 +124,7 @@ fn marks(own: &mut Session, names: &[TableName]) -> Vec<(TableName, String)> {
     marks
 }
 
-/// What is another of a table that was altered, or has other rows.
+/// A mark that differs if a table was altered, or has other rows.
 fn mark(own: &mut Session, name: &TableName) -> server::Result<String> {
     let shown = own.query_row(&format!("SHOW CREATE TABLE {}", name.quoted()))?;
     let summed = own.query_row(&format!("CHECKSUM TABLE {} EXTENDED", name.quoted()))?;

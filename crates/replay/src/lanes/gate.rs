@@ -1,4 +1,5 @@
-//! Whether the rows of a run may go in as other statements than the dump's, and in which order.
+//! The conditions under which rows of a run may be loaded by other statements than the dump's, and in which
+//! order.
 
 use schema::{DefaultValue, Engine, Table, TableName};
 use server::{Session, catalog};
@@ -10,23 +11,23 @@ use super::tuples::Rules;
 use crate::error::Error;
 use crate::filling::{Filling, Stopped};
 
-/// What lanes go by.
+/// The rules for connections.
 pub(super) struct Gate {
     /// Where rows go.
     pub(super) table: Table,
     /// How the dump's text is read.
     pub(super) rules: Rules,
-    /// What a statement of ours begins with, in the dump's character set.
+    /// The beginning of our statements, in the dump's character set.
     pub(super) head: Vec<u8>,
     /// The verb of that.
     pub(super) verb: Verb,
-    /// What a transaction begins with: [`hold`].
+    /// The beginning of a transaction: [`hold`].
     pub(super) hold: Vec<u8>,
-    /// Whether rows may overtake each other.
+    /// True if rows may overtake each other.
     pub(super) is_parallel: bool,
     /// When rows are there to stay.
     pub(super) commit: Commit,
-    /// Whether rows may do so only while none takes another's place.
+    /// True if rows may do so only while none takes another's place.
     pub(super) counts_matter: bool,
 }
 
@@ -96,8 +97,8 @@ impl Rules {
     }
 }
 
-/// Whether rows of a table that others see may go in over several connections: in one order as in
-/// another, and all or none.
+/// True if rows of a table that others see may be loaded over several connections: in any order,
+/// and all or none.
 fn is_free(session: &mut Session, filling: &Filling<'_>, table: &Table) -> bool {
     // Rows that take the place of others would be seen to do so when most are in.
     if filling.head.verb != Verb::Insert || filling.options.connections == Some(1) {
@@ -111,7 +112,7 @@ pub(super) fn unfit(why: impl Into<String>) -> Stopped {
     Stopped::Unfit(why.into())
 }
 
-/// Whether a character of this set may hold a byte that is a quote or a backslash by itself.
+/// True if a character of this set may hold a byte that is a quote or a backslash by itself.
 fn hides_ascii(charset: &str) -> bool {
     matches!(MultiByte::of_charset(charset), MultiByte::Big5 | MultiByte::Gbk | MultiByte::Sjis)
         || charset.eq_ignore_ascii_case("gb18030")
@@ -157,8 +158,8 @@ fn in_order_by_default(table: &Table, head: &InsertHead) -> Result<(), Stopped> 
     Ok(())
 }
 
-/// Whether a name in the dump is that of a column. Of names that are not ASCII only the same bytes
-/// are: what is not recognised is taken for left out, which is the careful answer.
+/// True if a name in the dump is that of a column. Names beyond ASCII must have the same bytes: an
+/// unrecognised name counts as left out, which is the careful answer.
 fn is_named(name: &[u8], column: &str) -> bool {
     name.eq_ignore_ascii_case(column.as_bytes())
 }

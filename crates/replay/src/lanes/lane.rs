@@ -20,7 +20,7 @@ use super::taken;
 use super::tuples::{Span, Spans};
 use crate::filling::{Filling, Stopped};
 
-/// What a statement may be where the server does not say: the protocol's first packet.
+/// Size of a statement if the server tells no limit: the protocol's first packet.
 const PACKET_BYTES_DEFAULT: usize = 1 << 20;
 /// Room in a packet that is not the statement's.
 const PACKET_BYTES_SPARE: usize = 1 << 10;
@@ -31,13 +31,13 @@ const ROW_LOCK_SECONDS_MAX: u32 = 10;
 /// Server error, or warning, of NULL in a NOT NULL column.
 const ER_BAD_NULL: u16 = 1048;
 
-/// What lanes share.
+/// State shared by the connections.
 pub(super) struct Chunks<'a, S> {
     filling: &'a Filling<'a>,
     gate: &'a Gate,
     lanes: &'a Lanes<'a>,
     feed: Mutex<Feed<S>>,
-    /// What of the run was read, and what the server says of it.
+    /// Counts of the run's rows that were read, and of the server's answers.
     pub(super) tally: Tally,
     /// Rows that are in, or in a transaction.
     pub(super) rows: AtomicU64,
@@ -90,7 +90,7 @@ pub(super) struct StatementLane<'l, 'a, S> {
 /// A connection, set to what the dump's session is.
 struct Connection {
     session: Session,
-    /// Of the transaction that is ended when all lanes have.
+    /// Number of the transaction that is ended when all connections have ended.
     number: Option<usize>,
     /// Longest statement that the server takes.
     packet_bytes: usize,
@@ -254,8 +254,8 @@ impl Connection {
         }
     }
 
-    /// Whether a warning is, or may be, of a NULL that the server has changed: in a statement of one
-    /// row it is an error.
+    /// True if a warning is, or may be, about a NULL that the server has changed: in a statement of
+    /// one row it is an error.
     fn has_null(&mut self, count: u16) -> Result<bool, Stopped> {
         let told = self.session.warnings()?;
         let is_all = told.len() >= usize::from(count);
@@ -303,8 +303,8 @@ fn spans(gate: &Gate, chunk: &Chunk, statement_bytes_max: usize) -> Result<Spans
     })
 }
 
-/// What an error of the server means: it may not be one for the dump's own statements, and if it
-/// is, they say which of them it was.
+/// The meaning of a server's error: it may not be one for the dump's own statements, and if it is,
+/// they tell which of them it was.
 fn refused(error: server::Error) -> Stopped {
     match error {
         server::Error::Statement { errno, message, .. } => {

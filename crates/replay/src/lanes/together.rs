@@ -6,9 +6,9 @@
 //! lane 2: XA START .. XA END                           XA PREPARE                         XA COMMIT
 //! ```
 //!
-//! Until the last one is prepared, each can be rolled back. What is prepared can be committed
-//! whatever happens, by whichever connection: it outlives its own, and the server. So whoever was
-//! killed has left one of these, which [`Together::resolve`] tells apart by their numbers:
+//! Until the last one is prepared, each can be rolled back. A prepared transaction can be committed whatever
+//! happens, by any connection: it outlives its own, and the server. So a killed replay has left one of these,
+//! which [`Together::resolve`] tells apart by their numbers:
 //!
 //! | prepared transactions | those of the others | what becomes of them |
 //! | --- | --- | --- |
@@ -51,13 +51,13 @@ const ER_XAER_NOTA: u16 = 1397;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Together {
     table: String,
-    /// Of the table.
+    /// Identity of the table.
     pub(super) global: String,
-    /// Of the run in its dump.
+    /// Identity of the run in its dump.
     run: String,
 }
 
-/// What a run is whose transactions were prepared by somebody who was killed.
+/// The state of a run whose transactions a killed process prepared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Resolved {
     /// There was none.
@@ -85,8 +85,8 @@ impl Together {
         }
     }
 
-    /// Whether transactions can stay together on this server, for this account, and nobody minds
-    /// that they are several: replicas see each by itself.
+    /// True if transactions can be committed together on this server, for this account, and nobody
+    /// minds that they are several: replicas see each by itself.
     pub(super) fn can_be(session: &mut Session) -> bool {
         let is_logged = "SELECT @@log_bin AND @@SESSION.sql_log_bin";
         let is_logged = session.query_text(is_logged).ok().flatten();
@@ -299,7 +299,7 @@ impl Together {
     }
 }
 
-/// Whether the server has surely not restarted since then. It tells whole seconds.
+/// True if the server has surely not restarted since then. It tells whole seconds.
 fn has_run_since(session: &mut Session, then: Instant) -> server::Result<bool> {
     let uptime: u64 = session.query_row("SHOW GLOBAL STATUS LIKE 'Uptime'")?.number(1)?;
     Ok(uptime > then.elapsed().as_secs() + 1)

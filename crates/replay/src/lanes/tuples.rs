@@ -16,15 +16,15 @@ use memchr::{memchr, memchr2, memmem};
 /// How the text of a run is read.
 #[derive(Clone, Debug)]
 pub(super) struct Rules {
-    /// Whether `\` escapes in strings: no NO_BACKSLASH_ESCAPES.
+    /// True if `\` escapes in strings: no NO_BACKSLASH_ESCAPES.
     pub(super) escapes: bool,
-    /// Whether `"..."` is a name: ANSI_QUOTES.
+    /// True if `"..."` is a name: ANSI_QUOTES.
     pub(super) ansi_quotes: bool,
-    /// What stands before the rows of each further statement.
+    /// The text before the rows of each further statement.
     pub(super) head: Vec<u8>,
     /// Field of a row, from 0, that must be an explicit number: that of an AUTO_INCREMENT column.
     pub(super) counted: Option<usize>,
-    /// Whether 0 is such a number: NO_AUTO_VALUE_ON_ZERO.
+    /// True if 0 is such a number: NO_AUTO_VALUE_ON_ZERO.
     pub(super) zero_is_explicit: bool,
 }
 
@@ -39,7 +39,7 @@ pub(super) struct Span {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Spans {
     pub(super) spans: Vec<Span>,
-    /// Whether a statement has, or may have, but one row: the server judges NULL in it otherwise
+    /// True if a statement has, or may have, but one row: the server judges NULL in it otherwise
     /// than in one of many.
     pub(super) has_single: bool,
 }
@@ -49,7 +49,7 @@ pub(super) struct Spans {
 pub(super) struct NotPlain {
     /// Byte of the chunk.
     pub(super) at: usize,
-    /// What is there.
+    /// The unexpected part.
     pub(super) what: &'static str,
 }
 
@@ -180,7 +180,7 @@ impl Rules {
         }
     }
 
-    /// Whether an AUTO_INCREMENT column takes the value as it is.
+    /// True if an AUTO_INCREMENT column takes the value as it is.
     fn is_explicit(&self, field: &[u8]) -> bool {
         let field = field.trim_ascii();
         let inner = field.strip_prefix(b"'").and_then(|inner| inner.strip_suffix(b"'"));
@@ -241,7 +241,7 @@ fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t'..=b'\r')
 }
 
-/// Whether a comment to the end of the line begins here.
+/// True if a comment to the end of the line begins here.
 fn is_dashes(rest: &[u8]) -> bool {
     rest.starts_with(b"--") && rest.get(2).is_none_or(|&byte| is_blank(byte) || byte < b' ')
 }

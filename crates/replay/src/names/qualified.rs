@@ -120,7 +120,7 @@ impl Words<'_> {
         }
     }
 
-    /// What a clause that begins here names; None if none does.
+    /// The kind of name in a clause that begins here; None if none does.
     fn begins(&self, index: usize) -> Option<bool> {
         // The table of a trigger.
         let is_event = index > 0 && self.is_word(index - 1, &["INSERT", "UPDATE", "DELETE"]);
@@ -149,7 +149,7 @@ impl Words<'_> {
         !stands_alone || (is_of_objects && !is_all)
     }
 
-    /// Whether the name is a table's, a column's or an alias there: no account's, and not behind
+    /// True if the name is a table's, a column's or an alias there: no account's, and not behind
     /// DATABASE.
     fn stands_alone(&self, index: usize, name: &[u8]) -> bool {
         let is_it = self.name(index).is_some_and(|found| *found == *name);
@@ -158,7 +158,7 @@ impl Words<'_> {
         is_it && !self.is_symbol(index + 1, b'.') && !is_account && !self.is_named_database(index)
     }
 
-    /// Whether it stands behind DATABASE or SCHEMA.
+    /// True if it stands behind DATABASE or SCHEMA.
     fn is_named_database(&self, index: usize) -> bool {
         let mut before = index;
         while before > 0 && self.is_word(before - 1, &["IF", "NOT", "EXISTS"]) {

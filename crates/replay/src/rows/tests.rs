@@ -51,8 +51,8 @@ struct Replayed<'a> {
 }
 
 impl Replayed<'_> {
-    /// Plays a dump of one table `t`: a shadow, its rows by [`route::put`], the swap. What came of
-    /// the rows, and the table.
+    /// Plays a dump of one table `t`: a staging table, its rows by [`route::put`], the swap.
+    /// Returns the results, and the table.
     fn by_ways(&self, dump: &[u8]) -> (Vec<Sent>, String) {
         let path = self.folder.join("dump.sql");
         std::fs::write(&path, dump).unwrap();

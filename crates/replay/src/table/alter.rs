@@ -72,8 +72,8 @@ impl Tables {
 }
 
 impl Entry {
-    /// Whether every foreign key has an index that serves for it, once there is one of `columns`: then
-    /// the server keeps none of its own.
+    /// True if every foreign key has an index that serves for it, once there is one of `columns`:
+    /// then the server keeps none of its own.
     fn are_served(&self, sessions: &mut Sessions, columns: &[Vec<u8>]) -> Result<bool, Error> {
         let sql = format!(
             "SELECT INDEX_NAME, COLUMN_NAME FROM information_schema.STATISTICS WHERE SUB_PART IS NULL \

@@ -1,4 +1,4 @@
-//! What a killed replay left.
+//! Leftovers of a killed replay.
 //!
 //! | found | it was killed | what is done |
 //! | --- | --- | --- |

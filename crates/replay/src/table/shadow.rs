@@ -7,17 +7,17 @@ use server::Session;
 use server::version::Flavor;
 use targets::names::suffix;
 
-/// What the names of shadows begin with.
+/// The prefix of staging tables.
 pub(super) const SHADOW: &str = "_inrush_replay_";
-/// What the names of tables begin with that a shadow has taken the place of.
+/// The prefix of tables that a staging table has taken the place of.
 pub(super) const ASIDE: &str = "_inrush_aside_";
 
 /// A table that the dump makes, under the name it has until it is published.
 #[derive(Clone, Debug)]
 pub(crate) struct Shadow {
-    /// What it will be called.
+    /// Its final name.
     pub(crate) table: TableName,
-    /// What it is called now: rows go in here.
+    /// Its current name: rows are loaded here.
     pub(crate) name: TableName,
     /// SHOW CREATE TABLE, from the columns on. Bytes: a default is shown in its own character set.
     definition: Arc<[u8]>,

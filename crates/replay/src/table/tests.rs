@@ -41,7 +41,7 @@ fn options(atomic: bool) -> ReplayOptions {
 /// A table of a dump: its name, what CREATE TABLE says after it, its rows.
 type Made<'a> = (&'a str, &'a str, &'a str);
 
-/// What a conductor does with a dump of these tables.
+/// Replays a dump of these tables as a conductor does.
 fn replay(tables: &mut Tables, sessions: &mut Sessions, database: &str, dump: &[Made<'_>]) {
     for (name, body, rows) in dump {
         let table = TableName::new(database, *name);

@@ -1,10 +1,10 @@
 //! Replays of a small dump against a server in memory ([`testkit::stand_in`]), of which one request has a
 //! fate, or two have: as `crates/load/tests/stand_in` has it for loads.
 //!
-//! Rows go in as statements of their own, as statements over several connections, by the load engine
-//! (which sends them, for the stand-in has no files), and all tables at once. Building needs a real
-//! server: it exports an empty table's file, and judges the one that is built. What befalls a replay
-//! that builds is in `super`, with a proxy before a real one.
+//! Rows are loaded by statements of their own, by statements over several connections, by the load engine
+//! (which sends them, for the stand-in has no files), and all tables at once. Building needs a real server:
+//! it exports an empty table's file, and judges the one that is built. Tests of replays that build are in
+//! `super`, with a proxy before a real one.
 //!
 //! A replay that says that it is done has to be, one that fails leaves each table old or new, and the
 //! same command makes it good. Each way meets some of all that can befall it; `INRUSH_STAND_IN_ROUNDS=n`
@@ -125,7 +125,7 @@ impl Replayed {
         self.is_done(&again, &format!("{what}: then {again:?}"));
     }
 
-    /// Whether a table is the new one; it may be the old one.
+    /// True if a table is the new one; it may be the old one.
     fn is_new(&self, table: &str, what: &str) -> bool {
         let rows = self.server.rows(table);
         let old = (table != TABLES[2]).then(|| OLD.map(str::to_owned).to_vec());

@@ -18,7 +18,7 @@ use std::time::Duration;
 use job::settled::HeldBack;
 use server::pressure::{Following, Lag, Pressure};
 
-/// What is left of the connections after trouble.
+/// Share of the connections that remain after trouble.
 const SHRINK: f64 = 0.7;
 
 /// Time that a change gets to show its effect.
@@ -41,7 +41,7 @@ pub(crate) enum Trouble {
     Lost,
 }
 
-/// What connections are taken away for.
+/// The cause for fewer connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Cause {
     Deadlock,
@@ -77,7 +77,7 @@ impl From<Trouble> for Cause {
     }
 }
 
-/// What is left of the connections that the search wants.
+/// The remaining share of the connections that the search requests.
 #[derive(Debug)]
 pub(super) struct Backoff {
     holds: BTreeMap<Cause, Hold>,
@@ -155,7 +155,7 @@ impl Backoff {
         }
     }
 
-    /// What the load is held back for now, as a sentence; None when it is not.
+    /// The reason why the load is held back now, as a sentence; None if it is not.
     pub(super) fn holding(&self) -> Option<String> {
         let least = self.holds.iter().min_by(|a, b| a.1.cap.total_cmp(&b.1.cap));
         let (cause, hold) = least.filter(|(_, hold)| hold.cap.is_finite())?;

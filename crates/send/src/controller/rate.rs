@@ -12,7 +12,7 @@ pub(super) struct Rate {
     /// Below zero is debt: nobody goes before it is paid.
     level: f64,
     filled_at: Duration,
-    /// What a portion is taken to be before its size is known.
+    /// Assumed size of a chunk before it is known.
     portion_bytes: f64,
 }
 
@@ -52,7 +52,8 @@ impl Rate {
         self.portion_bytes = (bytes as f64).max(1.0);
     }
 
-    /// What is saved up is worth a tenth of a second at most, so that a pause is not followed by a burst.
+    /// The saved allowance, worth a tenth of a second at most, so that a pause is not followed by a
+    /// burst.
     fn level_at(&self, now: Duration) -> f64 {
         let filled = now.saturating_sub(self.filled_at).as_secs_f64() * self.bytes_per_second;
         (self.level + filled).min(self.bytes_per_second / 10.0)

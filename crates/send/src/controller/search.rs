@@ -17,20 +17,20 @@ use super::sample::{Sample, Samples};
 /// Share of the load's time that looking around may cost.
 const LOSS_SHARE: f64 = 0.01;
 
-/// What a probe is expected to cost: this share of the load's speed while it lasts.
+/// Expected cost of a probe: this share of the load's speed while it lasts.
 const LOSS_EXPECTED: f64 = 0.05;
 
-/// What a doubling must gain for the next one to be tried. Where it gains less, the top is near.
+/// Gain of a doubling that has the next one tried. A smaller gain means that the top is near.
 const RAMP_GAIN: f64 = 0.10;
 /// Where it gains as much as this, the top is so far away that the next step is twice a doubling.
 const RAMP_GAIN_FULL: f64 = 0.8;
 /// Rounds of all lanes that a doubling takes at most, when it is in doubt what it gains.
 const RAMP_ROUNDS_MAX: usize = 3;
 
-/// What a probe must gain to be kept: less than this is not worth the connections.
+/// Gain of a probe that is kept: a smaller one is not worth the connections.
 const PROBE_GAIN: f64 = 0.015;
 
-/// What fewer connections may lose where the server's log is full.
+/// Loss that fewer connections may bring if the server's log is full.
 const PRESSED_LOSS: f64 = 0.005;
 
 /// Standard errors that a gain must be away from what decides, to decide before the last round.
@@ -39,8 +39,8 @@ const SURE: f64 = 1.5;
 /// Fewest portions that decide anything.
 const PORTIONS_MIN: usize = 4;
 
-/// Rounds of all lanes that a probe takes at most, or this share of all portions so far if that is
-/// more. What is not seen by then matters little.
+/// Most rounds of all connections in a probe, or this share of all chunks so far if that is more.
+/// Differences that do not show by then matter little.
 const PROBE_ROUNDS_MAX: usize = 4;
 const PROBE_SHARE: usize = 25;
 
@@ -52,16 +52,16 @@ const REST_MAX: usize = 48;
 #[derive(Debug)]
 pub(super) struct Search {
     most: usize,
-    /// What has proved best so far.
+    /// The best number so far.
     best: usize,
     /// Portions at `best`, lately.
     base: Samples,
     phase: Phase,
-    /// Whether the next probe is of more connections.
+    /// True if the next probe has more connections.
     upward: bool,
-    /// Whether more connections could only press on the server: then as few as do it are best.
+    /// True if more connections could only press on the server: then as few as do it are best.
     pressed: bool,
-    /// Whether the ramp has gained by more connections.
+    /// True if the ramp has gained by more connections.
     climbed: bool,
     /// Probes in a row that were not kept.
     failures: usize,
@@ -122,7 +122,7 @@ impl Search {
         }
     }
 
-    /// What has proved best.
+    /// The best number.
     pub(super) fn best(&self) -> usize {
         self.best
     }
@@ -144,7 +144,7 @@ impl Search {
         }
     }
 
-    /// Whether writers already wait for pages to be flushed.
+    /// Tells if writers already wait for pages to be flushed.
     pub(super) fn press(&mut self, pressed: bool) {
         self.pressed = pressed;
     }

@@ -18,11 +18,11 @@ const PORTION_BYTES: u64 = 8 << 20;
 const ROW_BYTES: u64 = 128;
 const SECOND: u64 = 1_000_000_000;
 
-/// What a server can do.
+/// The capacity of a server.
 struct Server {
     /// Portions a second over connections.
     curve: fn(f64) -> f64,
-    /// What a size of statement costs, 1 at best.
+    /// The cost of a statement's size, 1 at best.
     statement: fn(f64) -> f64,
     /// Standard deviation of a portion's work, as a share.
     noise: f64,

@@ -6,7 +6,7 @@
 
 use super::sample::{Sample, Samples};
 
-/// What a size must gain to be taken.
+/// Gain of a size that is adopted.
 const GAIN: f64 = 0.02;
 
 /// Where it gains as much as this, the best size is so far away that the next step is longer.
@@ -59,7 +59,7 @@ impl Statement {
         Statement { rows, most, rival: None, rest: 0, losses: 0, upward: true, times: 2, turn: 0 }
     }
 
-    /// What has proved best.
+    /// The best size.
     pub(super) fn best(&self) -> usize {
         self.rows
     }

@@ -166,12 +166,12 @@ impl Tuner {
         self.backoff.observe(pressure, self.search.connections(), self.active, now);
     }
 
-    /// What the load is held back for now.
+    /// The reason why the load is held back now.
     pub(super) fn holding(&self) -> Option<String> {
         self.backoff.holding()
     }
 
-    /// What was found.
+    /// The settings.
     pub(super) fn settled(&self) -> Settled {
         let row_bytes = self.bytes / self.rows.max(1);
         let rows = self.statement.as_ref().map(|statement| statement.best() as u64);

@@ -47,7 +47,7 @@ impl PortionKeys {
         PortionKeys { indexes }
     }
 
-    /// Whether rows of the two may share a key.
+    /// True if rows of the two may share a key.
     pub(crate) fn may_meet(&self, other: &PortionKeys) -> bool {
         self.indexes.iter().zip(&other.indexes).any(|(a, b)| a.may_meet(b))
     }

@@ -11,7 +11,7 @@ use values::Family;
 
 use crate::order::{IndexKeys, KeySet, PortionKeys};
 
-/// What besides the text of rows says in which order they may go in.
+/// Facts besides the text of rows that decide in which order they may be loaded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct RowOrder {
     /// Rows refer to others of their table: one goes in after the other.
@@ -112,7 +112,7 @@ impl UniqueKeys {
     }
 }
 
-/// Whether MySQL makes the same of the values of a column as MariaDB, or refuses them.
+/// True if MySQL treats the values of a column as MariaDB does, or refuses them.
 fn is_the_same_in_mysql(bound: &BoundColumn) -> bool {
     use Family::*;
     match bound.column.sql_type.family() {

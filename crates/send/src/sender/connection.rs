@@ -77,7 +77,7 @@ impl Sender {
         }
     }
 
-    /// Makes a session fit for rows. What the one before it was doing is ended.
+    /// Makes a session fit for rows. The statement of the one before it is ended.
     pub(super) fn adopt(&mut self, mut session: Session) -> Result<(), Error> {
         let is_whole = matches!(self.options.commit, Commit::Whole { .. });
         if !is_whole {
@@ -119,7 +119,7 @@ impl Sender {
     }
 }
 
-/// Whether the session's changes are in the binary log as its statements.
+/// True if the session's changes are in the binary log as its statements.
 fn logs_statements(session: &mut Session) -> Result<bool, Error> {
     let format = passed_over(session.query_text("SELECT @@SESSION.binlog_format"))?.flatten();
     Ok(format.is_some_and(|format| format == "STATEMENT"))

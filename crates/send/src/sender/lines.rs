@@ -57,7 +57,7 @@ impl Sender {
         self.is_clean(&done, skipped)
     }
 
-    /// Whether a statement that cannot refuse did what it was told: every warning is of a row
+    /// True if a statement that cannot refuse rows loaded all of them: every warning is about a row
     /// that is `skipped` for its key, where that is the rule.
     pub(super) fn is_clean(&mut self, done: &Done, skipped: u64) -> Result<bool, Trouble> {
         if done.warnings == 0 && skipped == 0 {

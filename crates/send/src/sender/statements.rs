@@ -20,13 +20,13 @@ pub(crate) struct Place {
     pub(crate) target: TableName,
     /// Character set of [`crate::portion::Form::Lines`].
     pub(crate) charset: String,
-    /// What escapes in them: not always a backslash.
+    /// Their escape character: not always a backslash.
     pub(crate) escape: u8,
-    /// What ends LOAD DATA: `(a, @v1) SET b=..`.
+    /// The end of LOAD DATA: `(a, @v1) SET b=..`.
     pub(crate) load_columns: String,
     /// Columns of a tuple, in order.
     pub(crate) insert_columns: Vec<String>,
-    /// What becomes of duplicates.
+    /// The treatment of duplicates.
     pub(crate) rule: OnDuplicate,
 }
 
@@ -40,7 +40,7 @@ pub(crate) struct Statements {
     pub(crate) insert: String,
     /// The same, but a duplicate is an error where the rule is to skip it.
     pub(crate) insert_strict: String,
-    /// What follows the last tuple.
+    /// The text after the last tuple.
     pub(crate) tail: String,
     /// Stand for the statements in messages.
     pub(crate) load_label: String,

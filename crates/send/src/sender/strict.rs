@@ -22,7 +22,7 @@ const ER_PACKET_TOO_LARGE: u16 = 1153;
 /// Most values of one statement of [`Form::Values`]: each takes 64 bytes here while it is sent.
 const VALUES_MAX: usize = 1 << 15;
 
-/// What became of the rows of one statement.
+/// The result of the rows of one statement.
 enum Outcome {
     /// They are in, or left out for their keys.
     In { rows: u64, duplicates: u64 },
@@ -122,8 +122,8 @@ impl Sender {
         Ok(true)
     }
 
-    /// What a statement was refused for of which rows may be in all the same, so that none of it can be sent
-    /// again.
+    /// The error of a refused statement some of whose rows may be in all the same, so that none of
+    /// it can be sent again.
     fn refused_for_good(
         &self,
         portion: &Portion,
@@ -250,7 +250,7 @@ impl Sender {
         Ok(())
     }
 
-    /// What a statement did that was not refused.
+    /// The result of a statement that was not refused.
     fn outcome(&mut self, done: &Done, count: u64, is_strict: bool) -> Result<Outcome, Trouble> {
         let affected = done.affected_rows;
         // `Records: 3  Duplicates: 1  Warnings: 0`; a statement of one row has no summary. It is to
@@ -290,7 +290,7 @@ impl Sender {
     }
 }
 
-/// What the refusal of a statement means.
+/// The meaning of a statement's refusal.
 fn refusal(error: server::Error) -> Result<Outcome, Trouble> {
     let class = classify(&error);
     match (class, error) {

@@ -73,7 +73,7 @@ fn write(portion: &mut Portion, form: Form) {
 #[derive(Default)]
 pub(super) struct Notes {
     causes: Vec<Cause>,
-    /// Whoever waits for a try that fails.
+    /// The receiver of a failed attempt.
     failed: Option<std::sync::mpsc::Sender<()>>,
     was_asked_for_tuples: bool,
 }

@@ -1,4 +1,4 @@
-//! What a refusal of the server means for the rows that were sent.
+//! The meaning of a server's refusal for the rows that were sent.
 
 use std::time::Duration;
 
@@ -51,12 +51,12 @@ impl From<Error> for Trouble {
 /// A try that failed for a reason that passes.
 #[derive(Debug)]
 pub(crate) struct Again {
-    /// Of what kind.
+    /// Its kind.
     pub(crate) cause: Cause,
     /// Tries of this portion that failed so far, from 1.
     pub(crate) tries: u32,
     /// Time until the next one.
     pub(crate) pause: Duration,
-    /// What the server or the driver said.
+    /// The error of the server or the driver.
     pub(crate) error: server::Error,
 }

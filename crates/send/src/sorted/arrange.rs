@@ -1,4 +1,4 @@
-//! Whether the input is sorted before it is loaded, and then the sorting of it.
+//! The decision to sort the input before it is loaded, and then the sorting of it.
 
 use encode::prepared::Prepared;
 use face::option::TEMP_DIR;
@@ -14,7 +14,7 @@ use sources::{Source, SourceExt as _};
 use super::{SortPlan, Sorted, Sorting};
 use crate::order::RowOrder;
 
-/// Of less input it makes no difference.
+/// Smallest input that is sorted; order makes no difference to less.
 const INPUT_BYTES_MIN: u64 = 32 << 20;
 /// Rows that are farther apart than this part of the input, on average, are worth sorting.
 const DISTANCE_MIN: f64 = 0.02;
@@ -22,7 +22,7 @@ const DISTANCE_MIN: f64 = 0.02;
 /// another ended.
 const LOOK_BYTES: usize = 1 << 20;
 
-/// What is to become of the input's order.
+/// The decision about the input's order.
 #[derive(Debug)]
 pub(crate) struct Arrangement {
     /// How rows are sorted, if they are.
@@ -32,13 +32,13 @@ pub(crate) struct Arrangement {
     is_in_order: bool,
 }
 
-/// What was found of the order of rows, and done about it.
+/// The order of the rows, and the decision about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct InputOrder {
-    /// Whether rows came in key order, or so nearly that it did not matter; also said where nobody
-    /// looked.
+    /// True if rows came in key order, or so nearly that it did not matter; also if it was not
+    /// checked.
     pub(crate) is_in_order: bool,
-    /// Whether they were sorted.
+    /// True if they were sorted.
     pub(crate) is_sorted: bool,
     /// Bytes that sorted runs took on disk.
     pub(crate) spilled_bytes: u64,
@@ -47,7 +47,7 @@ pub(crate) struct InputOrder {
 }
 
 impl InputOrder {
-    /// What the report says of it, if anything.
+    /// The report's note about it, if any.
     pub(crate) fn note(&self) -> Option<String> {
         match (self.is_sorted, self.is_in_order) {
             (true, _) => {
@@ -92,7 +92,7 @@ impl Arrangement {
         })
     }
 
-    /// Whether rows are to be sorted.
+    /// True if rows are to be sorted.
     pub(crate) fn is_sorted(&self) -> bool {
         self.plan.is_some()
     }
@@ -145,7 +145,7 @@ fn sorting<'s>(
     }
 }
 
-/// Whether runs that do not fit in memory would fit on disk. Where that cannot be told, they do.
+/// True if runs that do not fit in memory would fit on disk; also if that is unknown.
 fn has_room(prepared: &Prepared<'_>, source: &dyn Source, store_bytes: usize) -> bool {
     match (source.facts().bytes_total, space::free_bytes(&prepared.options.limits.temp_dir)) {
         (Some(bytes), Ok(free)) => bytes <= store_bytes as u64 || bytes < free,

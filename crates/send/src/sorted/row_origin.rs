@@ -29,7 +29,7 @@ impl RowPlace {
         bytes
     }
 
-    /// Of the end of a key.
+    /// The place at the end of a key.
     pub(super) fn of_key(key: &[u8]) -> Option<RowPlace> {
         let (chunk, start) = key.last_chunk::<{ RowPlace::BYTES }>()?.split_at(8);
         Some(RowPlace {
@@ -39,8 +39,8 @@ impl RowPlace {
     }
 }
 
-/// What goes before a row's bytes: lines and bytes of the file between the start of its chunk and
-/// its own. A chunk is at most 1 GiB, of which UTF-32 makes 4 GiB - 4.
+/// The head of a row's bytes: lines and bytes of the file between the start of its chunk and its
+/// own. A chunk is at most 1 GiB, of which UTF-32 makes 4 GiB - 4.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct RowHead {
     pub(super) lines: u32,
@@ -53,7 +53,7 @@ impl RowHead {
         payload.extend_from_slice(&self.file_bytes.to_le_bytes());
     }
 
-    /// Of a payload, and the row's bytes.
+    /// Splits a payload into the head and the row's bytes.
     pub(super) fn split(payload: &[u8]) -> Option<(RowHead, &[u8])> {
         let (lines, rest) = payload.split_first_chunk::<4>()?;
         let (file_bytes, row) = rest.split_first_chunk::<4>()?;

@@ -12,7 +12,7 @@ use super::Sorting;
 const ROWS_MAX: usize = 50_000;
 /// Bytes of input that are looked at, and what is left of the chunk.
 const BYTES_MAX: usize = 4 << 20;
-/// Of fewer rows nothing can be said, nor is it worth it.
+/// Fewest rows for a statement about their order.
 const ROWS_MIN: usize = 1_000;
 
 /// How far apart in key order rows are that are neighbours in the input.
@@ -25,7 +25,7 @@ pub(crate) struct Scatter {
 }
 
 impl Scatter {
-    /// Of keys in input order.
+    /// The scatter of keys in input order.
     fn of(keys: &[&[u8]]) -> Scatter {
         if keys.len() < ROWS_MIN || keys.is_sorted() {
             return Scatter::default();

@@ -93,7 +93,7 @@ pub(super) fn memory_bytes_min(sorting: &Sorting<'_>) -> usize {
     RunStore::memory_bytes_min(&shape, threads) + 4 * threads.max(2) * LONG_ROW_BYTES
 }
 
-/// What the workers share.
+/// State shared by the workers.
 struct SortStage<'a> {
     sorting: &'a Sorting<'a>,
     reading: Reading<'a>,
@@ -106,7 +106,7 @@ struct SortStage<'a> {
     /// Bytes of all rows.
     bytes: AtomicU64,
     next_run: AtomicU64,
-    /// Whether a row gets a number that depends on the input's order.
+    /// True if a row gets a number that depends on the input's order.
     is_numbered: AtomicBool,
 }
 

@@ -203,7 +203,7 @@ impl SortedRows {
         Ok(())
     }
 
-    /// Whether a row goes into the next chunk. Only sizes decide.
+    /// True if a row goes into the next chunk. Only sizes decide.
     fn is_full(&self, chunk: &Chunk, row_bytes: usize) -> bool {
         let taken = chunk.bytes.len() + PLACE_BYTES * chunk.places.len();
         !chunk.places.is_empty() && taken + row_bytes > self.chunk_bytes
@@ -214,7 +214,7 @@ impl SortedRows {
         origin.ok_or_else(|| "an entry is of a chunk that there was not".to_owned())
     }
 
-    /// Whether a row is the last one of its file: it may lack its terminator, so none may follow it
+    /// True if a row is the last one of its file: it may lack its terminator, so none may follow it
     /// in a chunk.
     fn is_last_of_file(&self, place: RowPlace) -> bool {
         let at = place.chunk as usize;

@@ -1,4 +1,4 @@
-//! What comes out against a plain sort of the same rows.
+//! The output, compared with a plain sort of the same rows.
 
 use std::collections::HashMap;
 use std::path::PathBuf;

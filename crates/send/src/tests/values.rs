@@ -191,7 +191,7 @@ fn characters_of_several_bytes_go_over_in_both_forms() {
     }
 }
 
-/// What cannot be converted here is handed over as it is.
+/// Values that cannot be converted here are handed over as they are.
 #[test]
 fn geometry_is_passed_on() {
     let point: &[u8] = b"\0\0\0\0\x01\x01\0\0\0\0\0\0\0\0\0\xf0\x3f\x09\x0a\x5c\x27\0\0\xf0\x3f";

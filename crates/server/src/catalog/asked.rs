@@ -1,11 +1,11 @@
-//! What information_schema says of many tables, asked for at once.
+//! Rows of information_schema about many tables, queried at once.
 //!
 //! ```text
 //! definition of a, of b, ..  ->  each view, about some tables at a time  ->  a as described, b, ..
 //! ```
 //!
-//! A question about one table costs the server nearly as much as one about sixty. What is answered is
-//! believed if the definition is the same afterwards as it was before: see [`read_among`](super::read_among).
+//! A question about one table costs the server nearly as much as one about sixty. An answer counts if the
+//! definition is the same afterwards as it was before: see [`read_among`](super::read_among).
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -21,7 +21,7 @@ use crate::version::Flavor;
 /// Tables that a question names at most.
 const TABLES_MAX: usize = 64;
 
-/// What is asked of tables.
+/// A view of information_schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum View {
     Tables,
@@ -88,7 +88,7 @@ impl Asked {
         }
     }
 
-    /// What a view says of a table, asked now if it was not before.
+    /// The rows of a view about a table, queried now if they were not before.
     pub(super) fn rows(
         &self,
         session: &mut Session,

@@ -6,7 +6,7 @@ use values::{Charset, SqlType, TextType};
 /// Mark of a column in the temporal format of servers before 10.1.
 const OLD_TEMPORAL: &str = "/* mariadb-5.3 */";
 
-/// What information_schema says of one column.
+/// A column's description in information_schema.
 pub(super) struct Described<'a> {
     /// `DATA_TYPE`: `varchar`.
     pub(super) data_type: &'a str,
@@ -36,8 +36,8 @@ impl Described<'_> {
         }
     }
 
-    /// Whether values of a type that is not known are text to the server. MySQL's JSON has no
-    /// character set, and takes none but text.
+    /// True if values of an unknown type are text to the server. MySQL's JSON has no character set,
+    /// and accepts text alone.
     fn is_text(&self) -> bool {
         self.charset.is_some() || self.data_type.eq_ignore_ascii_case("json")
     }

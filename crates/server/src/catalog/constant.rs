@@ -1,4 +1,4 @@
-//! Whether a DEFAULT expression has one value for all rows of a statement.
+//! DEFAULT expressions with one value for all rows of a statement.
 //!
 //! The server prints expressions in one form (names of functions in lower case right before
 //! their parenthesis, columns in backquotes), so words are enough to tell. A function counts as
@@ -35,8 +35,8 @@ const CONSTANT: &[&str] = &[
     "year", "yearweek",
 ];
 
-/// What of an expression may differ from row to row, or need not be what LOAD DATA would see;
-/// None if nothing does.
+/// The part of an expression that may differ from row to row, or from LOAD DATA's value; None if
+/// there is none.
 pub(super) fn variable_part(expression: &str) -> Option<String> {
     let mut rest = expression;
     while let Some(first) = rest.chars().next() {

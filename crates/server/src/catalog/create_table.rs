@@ -1,4 +1,4 @@
-//! What only SHOW CREATE TABLE says of a table, and CREATE_OPTIONS of information_schema.TABLES.
+//! Facts that only SHOW CREATE TABLE shows, and CREATE_OPTIONS of information_schema.TABLES.
 
 use schema::{CreateOption, TableName};
 
@@ -28,7 +28,7 @@ fn without_name(text: &str) -> String {
     format!("{columns}\n) ENGINE={engine}{options}")
 }
 
-/// What CREATE_OPTIONS says of the table's file.
+/// The options of the table's file in CREATE_OPTIONS.
 pub(super) fn options(options: &str) -> Vec<CreateOption> {
     let mut found = Vec::new();
     let lower = plain(options);
@@ -47,7 +47,7 @@ pub(super) fn options(options: &str) -> Vec<CreateOption> {
     found
 }
 
-/// Whether CREATE_OPTIONS says that the table is partitioned.
+/// True if CREATE_OPTIONS shows that the table is partitioned.
 pub(super) fn is_partitioned(options: &str) -> bool {
     let lower = plain(options);
     lower.split_whitespace().any(|option| option.split('=').next() == Some("partitioned"))

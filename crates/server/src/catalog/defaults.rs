@@ -1,9 +1,8 @@
 //! Constant defaults as values, and labels the server cannot spell.
 //!
-//! information_schema words a default as SQL text in 3-byte UTF-8: `'it''s'`, `b'101'`, `7`,
-//! `uuid()`. Literals are given back to the server, which knows its own quoting. What that
-//! wording loses (bytes of a BINARY, characters beyond U+FFFF: both become `?`) is read from a
-//! temporary twin of the table instead.
+//! information_schema shows a default as SQL text in 3-byte UTF-8: `'it''s'`, `b'101'`, `7`, `uuid()`.
+//! Literals are given back to the server, which knows its own quoting. Values that this text loses (bytes of
+//! a BINARY, characters beyond U+FFFF: both become `?`) are read from a temporary copy of the table instead.
 
 use schema::{DefaultValue, Table, TableName};
 use values::{Charset, Family, SqlType};
@@ -67,7 +66,7 @@ pub(super) fn complete(session: &mut Session, table: &mut Table) -> Result<()> {
     Ok(())
 }
 
-/// What the text of a default is.
+/// The kind of a default's text.
 #[derive(Debug, PartialEq, Eq)]
 enum Literal {
     /// An expression.
@@ -141,7 +140,7 @@ fn significant_digits(number: &str) -> usize {
     digits.trim_matches('0').len()
 }
 
-/// Whether a quoted default may have lost something on its way here.
+/// True if a quoted default may have lost something on its way here.
 fn lost_text(text: &str, sql_type: &SqlType) -> bool {
     let labels = || sql_type.label_text().map(|text| text.charset);
     let charset = sql_type.charset().or_else(labels);

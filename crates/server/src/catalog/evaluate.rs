@@ -13,7 +13,7 @@ use crate::session::Session;
 
 /// Name of the temporary twin. Temporary tables are visible to their session alone.
 const TWIN: &str = "_inrush_defaults";
-/// What strict mode makes an error, as a warning.
+/// The mode in which errors of strict mode are warnings.
 const LENIENT_MODE: &str = "ERROR_FOR_DIVISION_BY_ZERO";
 /// Warnings of columns that are not asked about: no DEFAULT.
 const ER_NO_DEFAULT: u16 = 1364;
@@ -28,7 +28,7 @@ pub struct Moment {
     utc: String,
     /// The same in the session's time zone.
     local: String,
-    /// Whether `local` is read as this moment: not in the hour that clocks go through twice.
+    /// True if `local` means this moment alone: not in the hour that clocks go through twice.
     is_plain: bool,
 }
 

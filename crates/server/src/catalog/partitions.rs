@@ -89,7 +89,7 @@ impl Lines<'_> {
         self.partitions().any(|line| line.starts_with(&begin))
     }
 
-    /// What no table is built with: a partition elsewhere, a hash of old servers.
+    /// A feature that excludes building the partition: data elsewhere, a hash of old servers.
     fn oddity(&self) -> Option<String> {
         let mut lines = self.partitions();
         let is_odd = |line: &&str| {

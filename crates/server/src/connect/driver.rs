@@ -19,8 +19,7 @@ thread_local! {
     static IS_INSIDE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether this thread is in the driver: what it dies of there becomes an error, so nobody need
-/// print it.
+/// True if this thread is in the driver: a panic there becomes an error, so nobody need print it.
 pub fn is_in_driver() -> bool {
     IS_INSIDE.get()
 }
@@ -45,7 +44,7 @@ impl Driver {
         self.conn.as_ref().map_or(0, Conn::connection_id)
     }
 
-    /// What is sent for LOAD DATA LOCAL from now on.
+    /// Sets the source of the bytes for LOAD DATA LOCAL.
     pub(crate) fn set_local_infile_handler(&mut self, handler: Option<LocalInfileHandler>) {
         if let Some(conn) = &mut self.conn {
             conn.set_local_infile_handler(handler);
@@ -106,7 +105,7 @@ impl Ours {
     }
 }
 
-/// What of `work` came, or what it died of.
+/// The result of `work`, or its panic.
 fn inside<T>(work: impl FnOnce() -> T) -> Result<T, Panic> {
     let was_inside = IS_INSIDE.replace(true);
     let outcome = catch_unwind(AssertUnwindSafe(work));

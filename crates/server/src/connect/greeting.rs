@@ -12,7 +12,7 @@ const SSL: u32 = 1 << 11;
 const TRANSACTIONS: u32 = 1 << 13;
 const SECURE_CONNECTION: u32 = 1 << 15;
 const PLUGIN_AUTH: u32 = 1 << 19;
-/// What a server has to offer.
+/// Capabilities that a server must have.
 const NEEDED: u32 = PROTOCOL_41 | SSL | SECURE_CONNECTION | PLUGIN_AUTH;
 const OURS: u32 = NEEDED | LONG_PASSWORD | TRANSACTIONS;
 const PACKET_BYTES_MAX: u32 = 1 << 24;

@@ -87,7 +87,7 @@ pub(crate) fn connect(options: &ConnectOptions) -> Result<Conn> {
     }
 }
 
-/// What is tried: first encrypted, then in clear if that is allowed.
+/// An attempt: first encrypted, then in clear if that is allowed.
 #[derive(Clone)]
 struct Attempt {
     options: ConnectOptions,
@@ -95,13 +95,13 @@ struct Attempt {
     tls: Option<Tls>,
     /// Where the connection is encrypted to a stranger whom nobody verifies.
     withheld: Option<Arc<Withheld>>,
-    /// Whether the password was asked for that was withheld.
+    /// True if the server asked for the withheld password.
     was_asked: Arc<AtomicBool>,
 }
 
 /// Why there is no connection.
 enum Fault {
-    /// What the driver says.
+    /// An error of the driver.
     Driver(mysql::Error),
     /// Nobody signed the certificate, of which the driver says the first, and the server did not prove it.
     Unproven(mysql::Error, Unproven),
@@ -150,12 +150,12 @@ impl Attempt {
         }
     }
 
-    /// Whether the server may prove by the password that a certificate is its own.
+    /// True if the server may prove by the password that a certificate is its own.
     fn may_prove(&self) -> bool {
         self.options.tls.takes_a_proof(self.options.trust())
     }
 
-    /// Of which server and account a proof is.
+    /// The server and account of a proof.
     fn account(&self) -> String {
         format!("{}@{}", self.options.user_name(), self.options.target_text())
     }
@@ -202,7 +202,7 @@ impl Attempt {
         }
     }
 
-    /// What the driver said, for people.
+    /// The driver's error, for people.
     fn explain(&self, fault: &Fault) -> Error {
         if self.has_withheld() {
             return self.failed(self.withheld_words(), None);
@@ -225,7 +225,7 @@ impl Attempt {
         self.failed(self.options.tls.with_advice(words, unproven.as_deref(), trust), None)
     }
 
-    /// Whether the server asked for the password itself, and was not given it.
+    /// True if the server asked for the password itself, and did not get it.
     fn has_withheld(&self) -> bool {
         self.was_asked.load(Ordering::Acquire)
     }
@@ -275,23 +275,23 @@ impl Attempt {
 }
 
 impl ConnectOptions {
-    /// Whether there is anything that a server could take from us.
+    /// True if there is a password that a server could take from us.
     pub(crate) fn has_password(&self) -> bool {
         self.password.as_ref().is_some_and(|password| !password.expose_secret().is_empty())
     }
 
-    /// Whether the server could be somebody else who takes the password.
+    /// The trust in the server: it could be somebody else who takes the password.
     fn trust(&self) -> Trust {
         let is_here = self.socket_path().is_some() || is_this_host(self.host_name());
         if is_here || !self.has_password() { Trust::Known } else { Trust::Stranger }
     }
 
-    /// Whether the password itself is not for a server that could be anybody.
+    /// True if the password itself is kept from a server that could be anybody.
     fn keeps_back(&self) -> bool {
         self.trust() == Trust::Stranger && self.get_server_public_key != Some(true)
     }
 
-    /// Whether a password is not to be encrypted by a key that anybody could have sent.
+    /// True if a password must not be encrypted by a key that anybody could have sent.
     fn keeps_keys_away(&self) -> bool {
         self.socket_path().is_none()
             && self.server_public_key.is_none()
@@ -319,14 +319,14 @@ fn public_key(options: &ConnectOptions) -> Result<Option<PathBuf>> {
     Ok(Some(path.clone()))
 }
 
-/// Whether a host is this one by its name alone, which nobody has to be asked for.
+/// True if a host is this one by its name alone, without a name server.
 fn is_this_host(host: &str) -> bool {
     let address = host.trim_start_matches('[').trim_end_matches(']');
     let is_loopback = |ip: IpAddr| ip.to_canonical().is_loopback();
     host.eq_ignore_ascii_case("localhost") || address.parse().is_ok_and(is_loopback)
 }
 
-/// What to do about a plugin that Inrush does not speak.
+/// Advice about a plugin that Inrush does not support.
 fn unspoken(plugin: &str) -> String {
     let whose = match plugin {
         "auth_gssapi_client" => " (Kerberos)",

@@ -48,7 +48,7 @@ impl Interrupt {
         *self.state.by.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether anybody has asked for the end. Costs a read.
+    /// True if the end was requested. Costs a read.
     #[inline]
     pub fn is_requested(&self) -> bool {
         self.state.requested.load(Ordering::Relaxed)

@@ -22,7 +22,8 @@ pub struct Mark {
 }
 
 impl Mark {
-    /// Has a new connection hold its lock. Of a server that knows no such locks nothing is ended.
+    /// Takes the lock of a new connection. A connection of a server without such locks is never
+    /// killed.
     pub(super) fn put_on(driver: &mut Driver) -> Result<Mark> {
         let mark =
             Mark { id: u64::from(driver.connection_id()), lock: name(driver.connection_id()) };

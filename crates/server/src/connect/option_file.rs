@@ -38,7 +38,7 @@ pub struct Setting {
     pub file: PathBuf,
     /// 1-based line.
     pub line: usize,
-    /// Whether it is one of the machine's files, not the user's or one that an option names.
+    /// True if it is one of the machine's files, not the user's or one that an option names.
     pub is_global: bool,
 }
 
@@ -48,7 +48,7 @@ impl Setting {
         format!("{}, line {}", self.file.display(), self.line)
     }
 
-    /// Whether a switch is on: no value, or anything but 0, off and false.
+    /// True if a switch is on: no value, or anything but 0, off and false.
     pub fn is_on(&self) -> bool {
         let off = |v: &str| ["0", "off", "false", "no"].contains(&v.to_ascii_lowercase().as_str());
         !self.value.as_deref().is_some_and(off)

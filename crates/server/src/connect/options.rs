@@ -26,7 +26,7 @@ const SOCKETS: [&str; 5] = [
     "/tmp/mysql.sock",
 ];
 const PORT: u16 = 3306;
-/// What the environment may say of a server.
+/// Environment variables about a server.
 const VARIABLES: [&str; 4] = ["MYSQL_HOST", "MYSQL_TCP_PORT", "MYSQL_UNIX_PORT", "MYSQL_PWD"];
 /// Longest row that is taken: the protocol's limit. A server sends rows of any length, whatever its
 /// own `max_allowed_packet` is, and the rows read after an import may hold long values.
@@ -39,7 +39,7 @@ const KEEPALIVE_MS: u32 = 60_000;
 const KEEPALIVE_INTERVAL_SECONDS: u32 = 10;
 const KEEPALIVE_PROBES: u32 = 6;
 
-/// What `--protocol` asks for.
+/// The value of `--protocol`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
     /// TCP, also to localhost.
@@ -83,25 +83,25 @@ pub struct ConnectOptions {
     pub time_zone: Option<String>,
     /// More variables of the session, with their values as SELECT gives them. Default: none.
     pub settings: Vec<(String, String)>,
-    /// Whether the session's statements stay out of the server's binary log. Default: no.
+    /// True if the session's statements stay out of the server's binary log. Default: no.
     pub unlogged: bool,
-    /// Whether of a load that is [`unlogged`](Self::unlogged) the statements that publish it are in
-    /// the log all the same: replicas have the rest by other ways. Default: no.
+    /// True if the statements that publish an [`unlogged`](Self::unlogged) load are in the log all
+    /// the same: replicas have the rest by other ways. Default: no.
     pub logs_publishing: bool,
-    /// Whether the server replicates from the one that is loaded into: then it may be `read_only`.
+    /// True if the server replicates from the one that is loaded into: then it may be `read_only`.
     /// Default: no.
     pub is_replica: bool,
-    /// Whether the server looks at no foreign keys for the session's statements. Default: no.
+    /// True if the server checks no foreign keys for the session's statements. Default: no.
     pub unchecked_keys: bool,
-    /// What ends the statements of the connection before their time. Default: nothing does.
+    /// Ends the statements of the connection early. Default: nothing does.
     pub interrupt: Interrupt,
-    /// What the server is called where its address says less. Default: nothing.
+    /// A name of the server that tells more than its address. Default: none.
     pub name: Option<String>,
-    /// What connections by these options, or by a clone of them, found out. Default: nothing yet.
+    /// Facts found by connections with these options, or with a clone of them. Default: none.
     pub known: Known,
 }
 
-/// What option files and the environment say.
+/// Settings from option files and the environment.
 #[derive(Clone, Debug)]
 pub struct Found {
     /// The options.
@@ -110,7 +110,7 @@ pub struct Found {
     pub named_by: Option<String>,
 }
 
-/// What is known of servers from connections before.
+/// Facts about servers, from earlier connections.
 #[derive(Clone, Debug, Default)]
 pub struct Known {
     /// Servers that offer no encryption: no use in asking again each time, which their error logs
@@ -121,7 +121,7 @@ pub struct Known {
 }
 
 impl Known {
-    /// Whether the server at `target` offers no encryption.
+    /// True if the server at `target` offers no encryption.
     pub(crate) fn is_clear(&self, target: &str) -> bool {
         self.clear.lock().unwrap_or_else(PoisonError::into_inner).contains(target)
     }
@@ -270,7 +270,7 @@ impl ConnectOptions {
         Ok(())
     }
 
-    /// Whether the connection is a unix socket, and which.
+    /// The path, if the connection is a unix socket.
     pub fn socket_path(&self) -> Option<PathBuf> {
         let local = self.host.as_deref().is_none_or(|h| h == "localhost" || h.is_empty());
         match self.protocol {
@@ -356,7 +356,7 @@ fn protocol(text: &str, place: &str) -> Result<Option<Protocol>> {
     }
 }
 
-/// Whether a setting says which server is meant, or whose account of it.
+/// True if a setting names a server, or an account of it.
 ///
 /// The usual socket and port in the machine's own files do not: distributions put them there
 /// whether or not anybody has a server.

@@ -27,7 +27,7 @@ use super::proven::Fingerprint;
 const CERTIFICATE: u8 = 11;
 const CERTIFICATE_VERIFY: u8 = 15;
 const MESSAGE_HEADER_BYTES: usize = 4;
-/// What comes before the hash of the handshake in what a server signs (section 4.4.3).
+/// The bytes before the handshake's hash in the text that a server signs (section 4.4.3).
 const SIGNED_CONTEXT: &[u8] = b"TLS 1.3, server CertificateVerify\0";
 /// Those of TLS 1.3 that the provider knows.
 const SCHEMES: [SignatureScheme; 6] = [
@@ -40,7 +40,7 @@ const SCHEMES: [SignatureScheme; 6] = [
 ];
 
 thread_local! {
-    /// What a handshake on this thread has to show.
+    /// The certificates that a handshake on this thread has to show.
     static PIN: RefCell<Option<Arc<Pin>>> = const { RefCell::new(None) };
 }
 
@@ -65,12 +65,12 @@ impl Pin {
         outcome
     }
 
-    /// Whether the server has shown one of the certificates and that it has its key.
+    /// True if the server has shown one of the certificates and that it has its key.
     pub(super) fn is_shown(&self) -> bool {
         self.is_shown.load(Ordering::Acquire) && !self.is_other()
     }
 
-    /// Whether it has shown another one, or has not the key.
+    /// True if it has shown another one, or has not the key.
     pub(super) fn is_other(&self) -> bool {
         self.is_other.load(Ordering::Acquire)
     }
@@ -80,7 +80,7 @@ impl Pin {
         self.is_other.store(true, Ordering::Release);
     }
 
-    /// What of a Certificate is one of ours.
+    /// The pinned certificate in a Certificate message.
     fn own_leaf(&self, message: &[u8]) -> Option<CertificateDer<'static>> {
         let leaf = leaf(message)?;
         self.proven.contains(&Fingerprint::of(leaf)).then(|| CertificateDer::from(leaf.to_vec()))
@@ -136,7 +136,7 @@ enum Step {
     Before,
     /// One of ours; its key has to follow.
     Certificate(CertificateDer<'static>),
-    /// What else comes is no longer the server's proof of who it is.
+    /// Later messages are no part of the server's proof of its identity.
     Over,
 }
 
@@ -219,7 +219,7 @@ fn leaf(message: &[u8]) -> Option<&[u8]> {
     list.get(..number(leaf_bytes))
 }
 
-/// Whether a CertificateVerify is a signature by the certificate's key over this handshake.
+/// True if a CertificateVerify is a signature by the certificate's key over this handshake.
 fn is_signed(
     message: &[u8],
     leaf: &CertificateDer<'_>,

@@ -35,7 +35,7 @@ const PROVES_SINCE: (u16, u16, u16) = (11, 4, 0);
 const TIME_MAX: Duration = Duration::from_secs(10);
 /// The command that ends a connection.
 const QUIT: u8 = 1;
-/// What the info of an OK packet begins with that holds a proof.
+/// First byte of an OK packet's info that holds a proof.
 const PROOF: u8 = 1;
 
 /// Logs in to have the server prove its certificate; what it was.
@@ -70,7 +70,7 @@ pub(super) fn prove(options: &ConnectOptions) -> Result<Fingerprint, Unproven> {
     }
 }
 
-/// What of a password a server of MariaDB knows.
+/// The hash of a password that a MariaDB server stores.
 struct PasswordHash {
     once: [u8; SCRAMBLE_BYTES],
     twice: [u8; SCRAMBLE_BYTES],
@@ -83,7 +83,7 @@ impl PasswordHash {
         PasswordHash { once, twice: sha1(&[&once]) }
     }
 
-    /// What the plugin mysql_native_password sends.
+    /// The bytes that the plugin mysql_native_password sends.
     fn token(&self, scramble: &[u8; SCRAMBLE_BYTES]) -> [u8; SCRAMBLE_BYTES] {
         let mut token = sha1(&[scramble, &self.twice]);
         token.iter_mut().zip(self.once).for_each(|(byte, own)| *byte ^= own);
@@ -167,7 +167,7 @@ fn info(bytes: &[u8]) -> Option<&[u8]> {
     info.get(..usize::from(*size)).filter(|_| *size < 0xfb)
 }
 
-/// What follows a number of the protocol's: of one byte, or of so many as that says.
+/// The bytes after a number of the protocol's: of one byte, or of so many as that tells.
 fn after_number(bytes: &[u8]) -> Option<&[u8]> {
     let size = match bytes.first()? {
         0..=0xfa => 1,
@@ -198,7 +198,7 @@ fn digits(text: &[u8]) -> Option<[u8; DIGEST_BYTES]> {
 mod tests {
     use super::*;
 
-    /// What a MariaDB 11.8.6 has sent for this password, certificate and log-in.
+    /// The proof that a MariaDB 11.8.6 has sent for this password, certificate and log-in.
     #[test]
     fn the_proof_is_the_one_that_a_server_makes() {
         const PROOF_SEEN: &[u8; 64] =

@@ -1,4 +1,4 @@
-//! What a proof comes to: the certificate that is proven, or why none is.
+//! The result of a proof: the certificate that is proven, or why none is.
 
 use std::fmt;
 
@@ -21,7 +21,7 @@ pub(super) enum Unproven {
 }
 
 impl Fingerprint {
-    /// Of a certificate as it is sent.
+    /// The fingerprint of a certificate as it is sent.
     pub(super) fn of(der: &[u8]) -> Fingerprint {
         Fingerprint(sha256(&[der]))
     }

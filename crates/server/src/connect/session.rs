@@ -48,13 +48,13 @@ pub struct Session {
     options: ConnectOptions,
     /// The values that its variables have.
     variables: Variables,
-    /// What [`Session::query_once`] has heard.
+    /// Answers of [`Session::query_once`].
     answers: HashMap<String, Vec<Row>>,
-    /// What [`crate::habits`] has found.
+    /// Findings of [`crate::habits`].
     pub(crate) habits: Option<Habits>,
 }
 
-/// What a statement without rows did.
+/// The result of a statement without rows.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Done {
     /// Rows inserted, changed or deleted.
@@ -96,7 +96,7 @@ impl Session {
         Session::connect(&self.options)
     }
 
-    /// Whether the server still answers, and what it is asked.
+    /// True if the server still answers, and in step.
     pub fn is_alive(&mut self) -> bool {
         // Twice: the end of the statement before may have been asked for too late.
         (0..2).any(|_| match self.check_answers("") {
@@ -115,7 +115,7 @@ impl Session {
         self.mark.id()
     }
 
-    /// What another session tells this one by, to end it.
+    /// The mark by which another session recognises this one, to end it.
     pub fn mark(&self) -> &Mark {
         &self.mark
     }
@@ -125,7 +125,7 @@ impl Session {
         &self.version
     }
 
-    /// Whether the connection is encrypted.
+    /// True if the connection is encrypted.
     pub fn is_encrypted(&mut self) -> Result<bool> {
         let rows = self.query("SHOW SESSION STATUS LIKE 'Ssl_cipher'")?;
         Ok(rows.first().is_some_and(|row| row.bytes(1).is_some_and(|cipher| !cipher.is_empty())))
@@ -314,8 +314,8 @@ impl Session {
         widths
     }
 
-    /// Whether the server takes two names for that of one column: it compares letters without
-    /// case, by a table of its own.
+    /// True if the server takes two names for that of one column: it compares letters without case,
+    /// by a table of its own.
     pub fn is_same_name(&mut self, column: &str, name: &str) -> Result<bool> {
         const ER_BAD_FIELD: u16 = 1054;
         let (column, name) = (quote_name(column), quote_name(name));

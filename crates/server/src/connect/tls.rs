@@ -9,12 +9,12 @@
 //! | `--skip-ssl` | in clear |
 //! | `--ssl-mode` | MySQL's names for the same; VERIFY_CA leaves out the host name |
 //!
-//! Whoever is in between can ask for the password itself, by caching_sha2_password, whatever plugin
-//! the account has, or guess it at leisure from what an older plugin has made of it. So a password, or
-//! what is made of it, goes to another host over a verified connection only, unless somebody says that
-//! it need not be; the password itself not even then (`withheld`). A certificate that nobody signed is
-//! accepted, as by the clients of MariaDB 11.4 and newer, if the server proves by the password's hash
-//! that it is its own (`proof`), unless verification was asked for by name.
+//! An attacker in between can ask for the password itself, by caching_sha2_password, whatever plugin the
+//! account has, or guess it at leisure from the reply of an older plugin. So a password, or a reply made of
+//! it, goes to another host over a verified connection only, unless somebody says that it need not be; the
+//! password itself not even then (`withheld`). A certificate that nobody signed is accepted, as by the
+//! clients of MariaDB 11.4 and newer, if the server proves by the password's hash that it is its own
+//! (`proof`), unless verification was asked for by name.
 //!
 //! Verification ends before the account's name or anything of its password is sent. The public
 //! authorities that are built in are trusted beside the one that `--ssl-ca` names. A unix socket
@@ -33,7 +33,7 @@ use rustls::CertificateError;
 
 use crate::error::{Error, Result};
 
-/// Whether a connection has to be encrypted.
+/// The condition on a connection's encryption.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encryption {
     /// Never: `--skip-ssl`, `--ssl-mode=DISABLED`.
@@ -44,7 +44,7 @@ pub enum Encryption {
     Required,
 }
 
-/// What of the server's certificate has to be right.
+/// The condition on the server's certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verify {
     /// Nothing: `--skip-ssl-verify-server-cert`.
@@ -72,7 +72,7 @@ pub struct TlsOptions {
     pub verify: Option<Verify>,
 }
 
-/// Whether a server could be somebody else.
+/// The trust in a server's identity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Trust {
     /// It is on this host, or there is no password that it could take.
@@ -81,7 +81,7 @@ pub(crate) enum Trust {
     Stranger,
 }
 
-/// What the driver is told.
+/// The driver's settings.
 #[derive(Clone, Debug)]
 pub(crate) struct Tls {
     pub(crate) options: SslOpts,
@@ -122,7 +122,7 @@ impl TlsOptions {
         Ok(())
     }
 
-    /// What has to be right of the server's certificate.
+    /// The condition on the server's certificate.
     pub(crate) fn verification(&self) -> Verify {
         let default = if self.ca.is_some() { Verify::HostName } else { Verify::Nothing };
         self.verify.unwrap_or(default)
@@ -187,13 +187,13 @@ impl TlsOptions {
         }))
     }
 
-    /// Whether a certificate that nobody signed may be proven by the account's password instead: where
-    /// nothing was said of how the server is to be verified.
+    /// True if a certificate that nobody signed may be proven by the account's password instead: if
+    /// no verification was set.
     pub(crate) fn takes_a_proof(&self, trust: Trust) -> bool {
         self.verify.is_none() && self.ca.is_none() && trust == Trust::Stranger
     }
 
-    /// What is wrong with a certificate, why it was not proven either, and what to do about it.
+    /// The fault of a certificate, why it was not proven either, and advice.
     pub(crate) fn with_advice(
         &self,
         words: String,
@@ -272,7 +272,7 @@ impl TlsOptions {
     }
 }
 
-/// Whether what is wrong with a certificate is that nobody known has signed it.
+/// True if the fault of a certificate is that nobody known has signed it.
 pub(crate) fn is_unsigned(error: &mysql::Error) -> bool {
     match fault_of(error) {
         Some((Some(rustls::Error::InvalidCertificate(fault)), _)) => {
@@ -282,12 +282,12 @@ pub(crate) fn is_unsigned(error: &mysql::Error) -> bool {
     }
 }
 
-/// Whether the certificate is that of an authority, which is none for a server.
+/// True if the certificate is that of an authority, which is none for a server.
 fn is_an_authority(fault: &CertificateError) -> bool {
     fault.to_string().contains("CaUsedAsEndEntity")
 }
 
-/// What TLS says of a failure, and in its words; None of others.
+/// The TLS error of a failure, and its text; None of others.
 fn fault_of(error: &mysql::Error) -> Option<(Option<&rustls::Error>, String)> {
     if let mysql::Error::TlsError(e) = error {
         return Some((rustls_error(e), e.to_string()));

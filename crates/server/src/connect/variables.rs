@@ -1,7 +1,7 @@
 //! The values that the variables of our sessions have, whatever the server's own are.
 //!
 //! Each variable that can change a result, a wait or a text has a value here. It is written out, since
-//! `DEFAULT` would be the server's global value, and it is read back. What stays the server's:
+//! `DEFAULT` would be the server's global value, and it is read back. Variables that stay the server's:
 //!
 //! | variables | why |
 //! | --- | --- |
@@ -150,11 +150,11 @@ const ER_NO_VARIABLE: [u16; 4] = [1193, 1229, 1238, 1621];
 /// The values of a session's variables, as far as they are known.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Variables {
-    /// What the session began with.
+    /// Values at the beginning of the session.
     begun: BTreeMap<String, String>,
-    /// What it was set to since.
+    /// Values that were set since.
     now: BTreeMap<String, String>,
-    /// What the account may not set, and a load has to heed.
+    /// Variables that the account may not set, and a load has to heed.
     kept: BTreeMap<String, String>,
 }
 
@@ -211,7 +211,7 @@ impl Variables {
         self.kept.get(name).map(String::as_str)
     }
 
-    /// What reads all of them, as columns of a SELECT; none where nothing is known.
+    /// Columns of a SELECT that read all of them; empty if none is known.
     pub(crate) fn columns(&self) -> String {
         let columns: Vec<String> =
             self.now.keys().map(|name| format!("@@SESSION.{name}")).collect();
@@ -226,7 +226,7 @@ impl Variables {
     }
 }
 
-/// What a session begins with by `SET NAMES`, and by the variables that follow.
+/// The values that a session begins with, by `SET NAMES` and the variables that follow.
 pub(crate) fn to_begin(version: &Version, options: &ConnectOptions) -> Vec<(String, String)> {
     let (sql_mode, own) = match version.flavor {
         Flavor::MariaDb => (SQL_MODE, &MARIADB[..]),
@@ -258,7 +258,7 @@ pub(crate) fn needed(version: &Version, options: &ConnectOptions) -> usize {
     1 + usize::from(options.time_zone.is_some()) + engine
 }
 
-/// What a session has besides the variables that are written each time.
+/// The values of a session besides the variables that are written each time.
 pub(crate) fn besides(version: &Version) -> Vec<(String, String)> {
     let is_plain = Kind::of_version(version) == Kind::Plain;
     let seldom = is_plain && version.flavor == Flavor::MariaDb;

@@ -38,14 +38,14 @@ const HEADER_BYTES: usize = 4;
 const NO_ACCOUNT: &[u8] = &[1, 0, 0, 2, 0];
 
 thread_local! {
-    /// What a log-in on this thread withholds.
+    /// The secret that a log-in on this thread withholds.
     static WITHHELD: RefCell<Option<Arc<Withheld>>> = const { RefCell::new(None) };
 }
 
 /// A password, as long as the log-in lasts.
 pub(crate) struct Withheld {
     password: SecretString,
-    /// What the server has to show before anything is sent.
+    /// The certificates that the server has to show before anything is sent.
     pin: Option<Arc<Pin>>,
     /// The log-in is over: what is sent from now on is rows.
     is_over: AtomicBool,
@@ -97,22 +97,22 @@ impl Withheld {
         connected
     }
 
-    /// Whether the other side wanted the password itself.
+    /// True if the other side wanted the password itself.
     fn was_asked(&self) -> bool {
         self.was_asked.load(Ordering::Acquire)
     }
 
-    /// Whether the other side has shown another certificate than it had to, or not its key.
+    /// True if the other side has shown another certificate than it had to, or not its key.
     pub(super) fn is_other(&self) -> bool {
         self.pin.as_ref().is_some_and(|pin| pin.is_other())
     }
 
-    /// Whether the other side has shown what it had to, if anything.
+    /// True if the other side has shown the certificate that it had to, if any.
     fn is_free(&self) -> bool {
         self.pin.as_ref().is_none_or(|pin| pin.is_shown())
     }
 
-    /// Whether these bytes, which begin a packet, are not to be sent.
+    /// True if these bytes, which begin a packet, must not be sent.
     fn stops(&self, bytes: &[u8]) -> bool {
         if self.is_over.load(Ordering::Acquire) {
             return false;
@@ -128,7 +128,7 @@ impl Withheld {
         stops
     }
 
-    /// Whether a packet, or the beginning of one, is the password and a zero byte.
+    /// True if a packet, or the beginning of one, is the password and a zero byte.
     fn is_password(&self, bytes: &[u8]) -> bool {
         let Some((header, body)) = bytes.split_at_checked(HEADER_BYTES) else { return false };
         let length = u32::from_le_bytes([header[0], header[1], header[2], 0]) as usize;
@@ -237,7 +237,7 @@ impl Tls12AeadAlgorithm for Withholding<&'static dyn Tls12AeadAlgorithm> {
     }
 }
 
-/// What encrypts a connection of this thread's: looked at where its log-in withholds something.
+/// The encrypter of this thread's connection, inspected if its log-in withholds a secret.
 fn looked_at(inner: Box<dyn MessageEncrypter>) -> Box<dyn MessageEncrypter> {
     match WITHHELD.with_borrow(Clone::clone) {
         Some(withheld) => Box::new(LookedAt { inner, withheld }),
@@ -245,8 +245,9 @@ fn looked_at(inner: Box<dyn MessageEncrypter>) -> Box<dyn MessageEncrypter> {
     }
 }
 
-/// What decrypts a connection of this thread's: to no avail behind what was not sent to a server that has
-/// shown another certificate than it had to. Before, the driver would wait for the handshake's rest.
+/// The decrypter of this thread's connection. It fails behind a secret that was withheld from a
+/// server with another certificate than it had to show. Before, the driver would wait for the
+/// handshake's rest.
 fn ended_by_another(inner: Box<dyn MessageDecrypter>) -> Box<dyn MessageDecrypter> {
     match WITHHELD.with_borrow(Clone::clone) {
         Some(withheld) if withheld.pin.is_some() => Box::new(Ending { inner, withheld }),

@@ -2,8 +2,8 @@
 
 use super::Kind;
 
-/// What is added to a portion's bytes as an engine counts them: of each row, of each of its columns, and
-/// of the keys that it has. See [`Rules::portion_bytes_max`].
+/// Bytes that an engine counts besides those of a chunk's text: for each row, each of its columns,
+/// and its keys. See [`Rules::portion_bytes_max`].
 const ROW_BYTES: u64 = 64;
 const COLUMN_BYTES: u64 = 16;
 /// An entry of an index, in an engine that keeps rows by keys: two 8-byte numbers, names, the row's key.
@@ -11,7 +11,7 @@ const ENTRY_BYTES: u64 = 64;
 /// The same where rows are replicated with their unique keys. Measured with Galera 26.4.23: rows of two
 /// INTs with a primary key and another take 21 bytes.
 const CERTIFIED_BYTES: u64 = 24;
-/// What a byte of text may be at most in the engine: another character set's.
+/// The most bytes of a byte of text in the engine: in another character set.
 const BYTE_BYTES: u64 = 4;
 /// Least that a portion is.
 const PORTION_BYTES_MIN: u64 = 1 << 10;
@@ -39,10 +39,10 @@ pub enum Swap {
     Never(&'static str),
 }
 
-/// What a load keeps to. The default is that of a plain server: nothing.
+/// The rules of an engine for a load. The default is that of a plain server: none.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rules {
-    /// Of which engine.
+    /// The engine.
     pub kind: Kind,
     /// Why no row is sent, whatever the table.
     pub refused: Option<String>,
@@ -51,9 +51,9 @@ pub struct Rules {
     /// The character sets that LOAD DATA takes rows in, whatever it is told; none where it does as it is
     /// told.
     pub load_data_charsets: Option<&'static [&'static str]>,
-    /// What a statement may have.
+    /// Limit of a statement.
     pub statement: Option<Limit>,
-    /// What a transaction may have, as the engine counts it.
+    /// Limit of a transaction, as the engine counts it.
     pub transaction: Option<Limit>,
     /// Rows that a transaction may have, and the variable.
     pub transaction_rows: Option<(u64, &'static str)>,
@@ -67,12 +67,12 @@ pub struct Rules {
     pub no_deferred_indexes: bool,
     /// The keyspaces of Vitess and their shards, as `SHOW VITESS_SHARDS` has them: `shop/-80`.
     pub(crate) shards: Vec<String>,
-    /// What else is to be known, a sentence each.
+    /// Notes for the user, a sentence each.
     pub notes: Vec<String>,
 }
 
 impl Rules {
-    /// What a plain server has: none.
+    /// True for a plain server's: no rules.
     pub fn is_plain(&self) -> bool {
         self.kind == Kind::Plain
     }

@@ -9,7 +9,7 @@ const CONNECTIONS_LEFT: u64 = 10;
 /// Connections of a load that do not load: its own statements, its eyes, its way to stop the rest.
 const CONNECTIONS_BESIDE: u64 = 3;
 
-/// What a server has to give.
+/// A server's capacity.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Capacity {
     /// Processors, where they can be known.

@@ -1,8 +1,8 @@
 //! Files of ours in a database's folder, among those of others.
 //!
-//! Whoever may write to that folder may put anything under a name of ours, and Inrush may run as
-//! root: nothing is followed, overwritten or removed before it is known to be a plain file of our
-//! own or of the server's, with one name.
+//! Others who may write to that folder may put anything under a name of ours, and Inrush may run as root:
+//! nothing is followed, overwritten or removed before it is known to be a plain file of our own or of the
+//! server's, with one name.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -55,7 +55,7 @@ impl FileId {
 /// Files are told by their paths, as messages have them; only their names count, in the folder that
 /// is open.
 impl DatabaseDir {
-    /// Whether a file of ours is there.
+    /// True if a file of ours exists.
     ///
     /// Errors: [`Error::InTheWay`] for anything else of that name.
     pub fn has(&self, path: &Path) -> Result<bool> {
@@ -72,7 +72,7 @@ impl DatabaseDir {
         Ok(names.into_iter().filter_map(|name| name.into_string().ok()).collect())
     }
 
-    /// Whether anything is there, whosever it is.
+    /// True if any file exists, whoever made it.
     pub fn is_taken(&self, path: &Path) -> Result<bool> {
         Ok(self.look(path)?.is_some())
     }
@@ -157,12 +157,12 @@ impl DatabaseDir {
         self.folder.sync("folder").map_err(|e| Error::io("syncing", &self.path, e))
     }
 
-    /// What has the name of `path` here.
+    /// The entry of the name of `path`.
     fn look(&self, path: &Path) -> Result<Option<Stat>> {
         self.folder.look(name(path)).map_err(|e| Error::io("looking at", path, e))
     }
 
-    /// What is wrong with a file that should be ours, in words.
+    /// The fault of a file that should be ours, in words.
     fn foreign(&self, stat: &Stat) -> Option<String> {
         let what = match FileType::from_raw_mode(stat.st_mode) {
             FileType::RegularFile => "",

@@ -1,4 +1,4 @@
-//! What the account may do, read from SHOW GRANTS.
+//! The account's privileges, read from SHOW GRANTS.
 
 use std::collections::BTreeSet;
 
@@ -57,7 +57,7 @@ struct Grant {
     table: Option<String>,
 }
 
-/// What rows in the target itself need rights for.
+/// The privileges for rows in the target itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct InPlace {
     /// Rows there go: DELETE, which REPLACE needs too.
@@ -66,7 +66,7 @@ pub struct InPlace {
     pub updates: bool,
     /// A table beside it says what was loaded: CREATE and DROP in its database.
     pub ledger: bool,
-    /// What that says may be corrected: UPDATE in its database.
+    /// The ledger may be corrected: UPDATE in its database.
     pub corrects: bool,
 }
 
@@ -83,12 +83,12 @@ impl Privileges {
         Ok(Privileges { grants: lines.iter().filter_map(|line| parse(line)).collect() })
     }
 
-    /// Whether a right holds on the whole server.
+    /// True if a privilege holds on the whole server.
     pub fn on_server(&self, privilege: &str) -> bool {
         self.grants.iter().any(|g| g.database.is_none() && g.gives(privilege))
     }
 
-    /// Whether a right holds on one table.
+    /// True if a privilege holds on one table.
     pub(crate) fn on_table(&self, privilege: &str, name: &TableName) -> bool {
         let is_it = |grant: &Grant| {
             let tables = grant.table.as_ref() == Some(&name.table);
@@ -97,7 +97,7 @@ impl Privileges {
         self.on_database(privilege, &name.database) || self.grants.iter().any(is_it)
     }
 
-    /// Whether a right holds on every table of a database, also those to be created.
+    /// True if a privilege holds on every table of a database, also those to be created.
     pub fn on_database(&self, privilege: &str, database: &str) -> bool {
         self.grants.iter().any(|grant| {
             let covers = grant.database.as_deref().is_none_or(|p| is_like(p, database));
@@ -105,7 +105,7 @@ impl Privileges {
         })
     }
 
-    /// Whether foreign keys of other databases that refer to a table are seen.
+    /// True if foreign keys of other databases that refer to a table are seen.
     pub(crate) fn sees_foreign_keys(&self) -> bool {
         self.on_server("PROCESS") || self.on_server("SELECT")
     }

@@ -28,7 +28,8 @@ const TIDB_MEMORY_TIMES: u64 = 4;
 const TIDB_LOADS_IN_TRANSACTION: (u16, u16) = (7, 6);
 /// From there on it has named locks, savepoints and metadata locks.
 const TIDB_MIN: (u16, u16) = (6, 5);
-/// What LOAD DATA of TiDB reads a file as: `CHARACTER SET` is parsed and ignored.
+/// Character sets in which LOAD DATA of TiDB can read a file: `CHARACTER SET` is parsed and
+/// ignored.
 const TIDB_CHARSETS: [&str; 4] = ["utf8mb4", "utf8mb3", "utf8", "ascii"];
 
 /// gRPC messages of Vitess have 16 MiB at most by default. A value of an INSERT is there as its place
@@ -117,7 +118,7 @@ fn release(text: &str) -> Option<(u16, u16)> {
     Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
 }
 
-/// What a transaction may have: the smaller one of its limits.
+/// The limit of a transaction: the smaller one of its limits.
 fn tidb_transaction(session: &mut Session) -> Result<Limit> {
     const NAME: &str = "performance.txn-total-size-limit";
     let sql = format!("SHOW CONFIG WHERE type='tidb' AND name='{NAME}'");

@@ -55,8 +55,7 @@ impl CollationCache {
         self.dir.as_ref().map(|dir| dir.join(name))
     }
 
-    /// What is kept about a collation of `charset`; None when there is nothing or the file is
-    /// damaged.
+    /// The cached collation of `charset`; None if there is none or the file is damaged.
     pub fn load(
         &self,
         server_version: &str,
@@ -71,7 +70,7 @@ impl CollationCache {
         fits.then_some(data)
     }
 
-    /// What is kept about a character set; None when there is nothing or the file is damaged.
+    /// The cached character set; None if there is none or the file is damaged.
     pub(crate) fn load_charset(&self, server_version: &str, name: &str) -> Option<CharsetData> {
         let content = read(&self.path_of("characters", server_version, name)?)?;
         CharsetData::from_bytes(&content).filter(|data| data.name == name)

@@ -16,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::session::Session;
 use crate::version::Flavor;
 
-/// What CONVERT gives for a character that the other set lacks.
+/// CONVERT's result for a character that the other set lacks.
 const LACKS: u32 = b'?' as u32;
 /// Strings of the self-test, and their characters.
 const STRINGS: usize = 300;

@@ -33,9 +33,9 @@ pub struct Replica {
     name: String,
     options: ConnectOptions,
     session: Option<Session>,
-    /// Whether the user named it: then it is waited for whatever has become of it.
+    /// True if the user named it: then it is waited for in any case.
     is_named: bool,
-    /// Whether it has ever been seen to follow.
+    /// True if it has ever been seen to follow.
     followed: bool,
     /// `@@server_id`, once it was asked: all servers that replicate from each other differ in it.
     id: Option<u64>,
@@ -77,7 +77,7 @@ impl Replica {
         &self.name
     }
 
-    /// Whether both are reached by the same address, or are the same server.
+    /// True if both are reached by the same address, or are the same server.
     pub fn is_same(&self, other: &Replica) -> bool {
         self.name == other.name || (self.id.is_some() && self.id == other.id)
     }
@@ -101,7 +101,7 @@ impl Replica {
         Some(Lag { replica: self.name.clone(), following })
     }
 
-    /// What it says of itself; None when it is no replica of the primary.
+    /// Its replication state; None if it is no replica of the primary.
     fn ask(&mut self) -> Result<Option<Following>> {
         let session = match &mut self.session {
             Some(session) => session,

@@ -1,7 +1,7 @@
-//! What replication has to do with a load, in sentences for its plan.
+//! Effects of replication on a load, in sentences for its plan.
 //!
-//! Told is what costs or surprises: who gets the rows with the server, what each commit waits for,
-//! where rows do not arrive. What the account may not see is left out.
+//! Notes tell costs and surprises: who gets the rows with the server, the wait of each commit, where rows do
+//! not arrive. Facts that the account may not see are left out.
 
 use std::collections::HashMap;
 
@@ -25,8 +25,8 @@ pub enum Arrival {
     Built,
 }
 
-/// What a load into `database` of the server of `session` has to do with its replicas, primary and
-/// cluster. Changes nothing.
+/// Notes on replicas, primary and cluster of the server of `session`, for a load into `database`.
+/// Changes nothing.
 pub fn of_server(
     session: &mut Session,
     facts: &ServerFacts,
@@ -47,7 +47,7 @@ pub fn of_server(
     Ok(notes)
 }
 
-/// What is out of the ordinary about replicas that a user named, a sentence for each such.
+/// Notes on unusual replicas that a user named, a sentence for each.
 pub fn of_replicas(names: &[String], primary: &ConnectOptions, arrival: Arrival) -> Vec<String> {
     let note = |name: &String| {
         let words = match words_of_replica(name, primary, arrival) {
@@ -113,7 +113,7 @@ impl Settings {
         self.0.get(name).map_or("", String::as_str)
     }
 
-    /// What each commit waits for.
+    /// The note on the wait of each commit.
     fn semi_sync(&self) -> Option<String> {
         let enabled = |word: &&str| self.text(&format!("rpl_semi_sync_{word}_enabled")) == "ON";
         let word = ["master", "source"].into_iter().find(enabled)?;
@@ -228,7 +228,7 @@ fn upstream(session: &mut Session) -> Option<String> {
     })
 }
 
-/// What a server says of each primary that it follows.
+/// The server's status of each primary that it follows.
 fn channels(session: &mut Session) -> Result<Vec<HashMap<String, Option<String>>>> {
     session.query_named(match session.version().flavor {
         Flavor::MariaDb => "SHOW ALL SLAVES STATUS",
@@ -237,7 +237,7 @@ fn channels(session: &mut Session) -> Result<Vec<HashMap<String, Option<String>>
     })
 }
 
-/// What the first of these columns that is there holds, if anything.
+/// The value of the first of these columns that exists, if any.
 fn word<'a>(row: &'a HashMap<String, Option<String>>, columns: &[&str]) -> Option<&'a str> {
     let value = columns.iter().find_map(|column| row.get(*column))?;
     value.as_deref().filter(|value| !value.is_empty())

@@ -1,10 +1,10 @@
-//! What a field with quotes or escapes means.
+//! The meaning of a field with quotes or escapes.
 
 use std::sync::Arc;
 
 use values::MultiByte;
 
-/// What undoing a field needs to know of the dialect.
+/// The rules of a dialect for decoding a field.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Rules {
     pub(crate) quote: Option<u8>,

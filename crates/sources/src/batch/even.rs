@@ -144,7 +144,8 @@ impl<'a> EvenRows<'a> {
     }
 }
 
-/// Whether a separator stands before the end of every row, or of none; nothing if they differ.
+/// True if a separator stands before the end of every row; false if before none; None if they
+/// differ.
 fn is_trailing(ends: &[u32], stride: usize, separator_size: u32) -> Option<bool> {
     let is_trailing =
         |ends: &&[u32]| ends[stride - 1] == (ends[stride - 2] & POSITION_MAX) + separator_size;

@@ -23,17 +23,17 @@ impl Formats {
         Formats { by_field }
     }
 
-    /// Whether values of some field may be moments, which a time zone says the clock's time of.
+    /// True if values of some field may be moments, for which a time zone gives the clock's time.
     pub fn have_moments(&self) -> bool {
         self.by_field.iter().flatten().any(Format::has_moments)
     }
 
-    /// Whether no field has one.
+    /// True if no field has one.
     pub fn is_empty(&self) -> bool {
         self.by_field.iter().all(Option::is_none)
     }
 
-    /// What field `of_line` of a line holds, written as field `field` is.
+    /// The value of field `of_line` of a line, written as field `field` is.
     #[inline]
     pub(super) fn value<'v>(
         &self,

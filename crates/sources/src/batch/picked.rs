@@ -27,7 +27,7 @@ pub enum PickedField {
     Nothing,
 }
 
-/// What is the same for all rows that are picked.
+/// The shape that all picked rows share.
 #[derive(Clone, Debug, Default)]
 pub struct PickShape {
     /// The fields of a row in order.
@@ -55,7 +55,7 @@ pub struct PickedRows<'a> {
 }
 
 impl<'a> PickedRows<'a> {
-    /// Of the rows of a text.
+    /// The picked rows of a text.
     pub fn new(text: TextRows<'a>, picked: &'a Picked) -> PickedRows<'a> {
         PickedRows { text, picked }
     }

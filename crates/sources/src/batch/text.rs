@@ -40,7 +40,7 @@ pub struct TextIndex {
     pub(crate) is_unclosed: bool,
 }
 
-/// What reading the index needs to know of how the text is written.
+/// The facts about the text that reading the index needs.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Shape {
     pub(crate) separator_size: u32,
@@ -120,8 +120,8 @@ impl TextIndex {
         }
     }
 
-    /// What a field holds that may be NULL by its text, or has quotes or escapes. Out of line: most
-    /// files have no such fields, and the loop over theirs is to stay small.
+    /// The value of a field that may be NULL by its text, or has quotes or escapes. Out of line:
+    /// most files have no such fields, and the loop over theirs is to stay small.
     #[inline(never)]
     pub(super) fn special<'v>(
         &self,

@@ -48,7 +48,7 @@ pub enum Cells {
 pub struct TypedColumn {
     /// A value a row; any where it is NULL.
     pub cells: Cells,
-    /// Whether each is one; empty if none is NULL.
+    /// True for each value that is not NULL; empty if none is NULL.
     pub is_valid: Vec<bool>,
 }
 

@@ -36,7 +36,7 @@ pub(crate) struct Ahead {
     filled: Receiver<Result<Piece>>,
     empty: Sender<Vec<u8>>,
     piece: Piece,
-    /// What of the piece was given out.
+    /// Bytes of the piece that were given out.
     given: usize,
     ended: bool,
     /// The thread has read everything.
@@ -49,7 +49,7 @@ pub(crate) struct Ahead {
 pub(crate) struct Ends {
     /// The end of everything was asked for.
     pub(crate) stop: Arc<AtomicBool>,
-    /// What was read is of no use any more.
+    /// True if the bytes that were read are of no use any more.
     pub(crate) given_up: Arc<AtomicBool>,
 }
 
@@ -141,7 +141,7 @@ impl Ahead {
         self.piece.consumed
     }
 
-    /// What characters are made of, once something was read.
+    /// The unit of characters, once something was read.
     pub(crate) fn unit(&self) -> Unit {
         self.piece.unit
     }
@@ -151,7 +151,7 @@ impl Ahead {
         self.piece.mark_bytes
     }
 
-    /// Whether everything is read, though not yet given out.
+    /// True if everything is read, though not yet given out.
     pub(crate) fn is_read(&self) -> bool {
         self.is_read.load(Ordering::Relaxed)
     }

@@ -34,7 +34,7 @@ impl Compression {
         kinds.into_iter().find(|kind| kind.begins(head))
     }
 
-    /// What people call it.
+    /// The usual name.
     pub fn name(self) -> &'static str {
         match self {
             Compression::Gzip => "gzip",
@@ -45,7 +45,7 @@ impl Compression {
         }
     }
 
-    /// Whether a member, frame or stream of this kind begins with `head`.
+    /// True if a member, frame or stream of this kind begins with `head`.
     pub(crate) fn begins(self, head: &[u8]) -> bool {
         match self {
             Compression::Gzip => head.starts_with(b"\x1f\x8b\x08"),
@@ -85,7 +85,7 @@ impl fmt::Display for Compression {
     }
 }
 
-/// What an input is that holds no text however it is read; None if it may be text.
+/// The format of an input that holds no text however it is read; None if it may be text.
 pub(crate) fn not_text(head: &[u8]) -> Option<&'static str> {
     let magics: [(&[u8], &str); 6] = [
         (b"PK\x03\x04", "a zip archive; unpack it first"),

@@ -25,7 +25,7 @@ const FEED_BYTES: usize = 128 << 10;
 /// Longest first bytes of a member.
 const MAGIC_BYTES: usize = 10;
 
-/// What one step of a codec did.
+/// The result of one step of a codec.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Step {
     /// Bytes of text written.
@@ -177,7 +177,7 @@ fn codec(compression: Compression, memory_bytes_max: usize) -> Result<Box<dyn Co
 pub(crate) struct Feed {
     raw: Raw,
     buffer: Vec<u8>,
-    /// What of the buffer is not consumed yet.
+    /// Begin of the bytes of the buffer that are not consumed yet.
     start: usize,
     end: usize,
     /// Nothing more comes from `raw`.
@@ -190,12 +190,12 @@ impl Feed {
         Feed { raw, buffer: vec![0; FEED_BYTES], start: 0, end: 0, ended: false, consumed: 0 }
     }
 
-    /// What is there and not consumed.
+    /// The bytes that are not consumed.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.buffer[self.start..self.end]
     }
 
-    /// Whether everything is consumed and nothing more comes.
+    /// True if everything is consumed and nothing more comes.
     pub(crate) fn is_at_end(&self) -> bool {
         self.ended && self.start == self.end
     }
@@ -223,7 +223,7 @@ impl Feed {
         Ok(())
     }
 
-    /// Whether what is left may be the beginning of a member's first bytes, all that is there.
+    /// True if the remaining bytes, to the end, may be the beginning of a member's first bytes.
     fn is_cut_magic(&self, compression: Compression) -> bool {
         let bytes = self.bytes();
         let whole: &[u8] = match compression {

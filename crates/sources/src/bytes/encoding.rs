@@ -27,7 +27,7 @@ pub enum Encoding {
     Utf32Le,
 }
 
-/// What a file's characters are made of: by it, bytes of text are counted back to bytes of file.
+/// The unit of a file's characters: with it, bytes of text are counted back to bytes of file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Unit {
     /// Bytes of text are bytes of the file.
@@ -63,8 +63,8 @@ const MARKS: [(&[u8], Unit, bool); 4] = [
 ];
 
 impl Encoding {
-    /// What changes a file that begins with `head` into UTF-8, and the size of its mark; None if
-    /// it is taken as it is.
+    /// The transcoder to UTF-8 for a file that begins with `head`, and the size of its mark; None
+    /// if it is taken as it is.
     pub(crate) fn transcoder(self, head: &[u8]) -> Option<Transcoder> {
         let (unit, little) = match self {
             Encoding::Bytes => return None,

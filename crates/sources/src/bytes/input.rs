@@ -28,7 +28,7 @@ enum Kind {
     Pipe(Arc<Spool>),
 }
 
-/// What tells that a file is still the one that was found.
+/// The identity of a file, which shows that it is still the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Identity {
     device: u64,
@@ -39,7 +39,7 @@ struct Identity {
 }
 
 impl Input {
-    /// What is at `path`. Opens nothing; a pipe is opened when it is first read.
+    /// The input at `path`. Opens nothing; a pipe is opened when it is first read.
     ///
     /// Errors: nothing is there, it is a directory, or it may not be looked at.
     pub(crate) fn find(path: &Path, temp_dir: &Path) -> Result<Input> {
@@ -138,7 +138,7 @@ impl Identity {
         }
     }
 
-    /// What became of a file since it was found; None if it is as it was.
+    /// The change of a file since it was found; None if it is unchanged.
     fn difference(&self, now: &Identity) -> Option<String> {
         let (before, after) = (self.bytes, now.bytes);
         if (self.device, self.inode) != (now.device, now.inode) {

@@ -1,7 +1,7 @@
 //! Parts of the input, to guess from what it is.
 //!
-//! Small input is taken whole. Of a large plain file the start, the middle and the end are taken;
-//! of compressed files and pipes only the start, because the rest costs reading all of it.
+//! Small input is taken whole. The start, the middle and the end of a large plain file are taken; of
+//! compressed files and pipes only the start, because the rest costs reading all of it.
 
 use std::path::{Path, PathBuf};
 
@@ -15,8 +15,8 @@ use crate::error::Result;
 const SAMPLE_BYTES: usize = 32 << 20;
 /// Least of each file, where there are many; of more than fit so, the last are not looked at.
 const FILE_BYTES_MIN: usize = 256 << 10;
-/// What a byte of the sample costs whoever looks at it, in bytes: itself, and where it is in the
-/// table of rows and fields if it may end one.
+/// Memory for a byte of the sample, in bytes: itself, and its place in the table of rows and fields
+/// if it may end one.
 const PLAIN_COST: usize = 2;
 const END_COST: usize = 34;
 /// Bytes per read.
@@ -24,19 +24,19 @@ const READ_BYTES: usize = 1 << 20;
 /// Text that tells UTF-16 without a mark.
 const HEAD_BYTES: usize = 4096;
 
-/// What was taken.
+/// The sampled parts of an input.
 #[derive(Clone, Debug, Default)]
 pub struct Sample {
     /// In the order of the input.
     pub parts: Vec<Part>,
-    /// Whether that is all of the input.
+    /// True if that is all of the input.
     pub is_whole: bool,
     /// How the first file is compressed.
     pub compression: Option<Compression>,
     /// How the first file is encoded: what must be said to read it so, [`Encoding::ByMark`] if
     /// nothing must.
     pub encoding: Encoding,
-    /// Whether the files' own byte order marks tell that they are UTF-16 or UTF-32.
+    /// True if the files' own byte order marks tell that they are UTF-16 or UTF-32.
     pub is_marked: bool,
     /// Memory that looking at more may take.
     cost_left: usize,
@@ -56,8 +56,8 @@ pub struct Part {
 }
 
 impl Sample {
-    /// Reads parts of these inputs, so much that looking at them takes about `memory_bytes`. What a
-    /// pipe gives is gone then.
+    /// Reads parts of these inputs, so much that examining them takes about `memory_bytes`. The
+    /// bytes read from a pipe are gone then.
     ///
     /// Errors: as reading all of them.
     pub fn take(

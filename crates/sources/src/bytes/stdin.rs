@@ -6,7 +6,7 @@ use std::path::Path;
 
 const NAMES: [&str; 3] = ["/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"];
 
-/// Whether a path names the standard input.
+/// True if a path names the standard input.
 pub fn is_stdin(path: &Path) -> bool {
     NAMES.iter().any(|name| path == Path::new(name))
 }

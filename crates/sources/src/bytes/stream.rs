@@ -93,7 +93,7 @@ impl Stream {
         }
     }
 
-    /// What characters of the input are made of, once something was read.
+    /// The unit of the input's characters, once something was read.
     pub(crate) fn unit(&self) -> Unit {
         match self {
             Stream::Plain(_) => Unit::Byte,
@@ -120,7 +120,7 @@ impl Stream {
         }
     }
 
-    /// Whether a thread has read all of it, so that the next input can be begun.
+    /// True if a thread has read all of it, so that the next input can be begun.
     pub(crate) fn is_read(&self) -> bool {
         matches!(self, Stream::Ahead(ahead) if ahead.is_read())
     }

@@ -80,7 +80,7 @@ impl Text {
         Ok(compression.map(Compression::memory_bytes).or_else(transcoded))
     }
 
-    /// Whether it is unpacked as it is read.
+    /// True if it is unpacked as it is read.
     pub(crate) fn is_packed(&self) -> bool {
         matches!(self.bytes, Bytes::Packed(_))
     }

@@ -217,7 +217,7 @@ fn before_newline(newlines: u64, next: u8) -> u64 {
     (newlines >> 1) | (u64::from(next == b'\n') << 63)
 }
 
-/// What one block tells the next.
+/// State that one block passes to the next.
 #[derive(Clone, Copy)]
 struct Carry {
     /// All ones inside quotes, else 0.

@@ -1,4 +1,4 @@
-//! What a delimited file looks like: the field and line options of LOAD DATA, and presets.
+//! The form of a delimited file: the field and line options of LOAD DATA, and presets.
 //!
 //! The server's rules, which the scanner follows byte for byte:
 //! - A quote opens a field only as its first byte; elsewhere it is text.
@@ -12,8 +12,8 @@
 //!   end); a line end right before the end of the file opens no further record. An empty line is a
 //!   record of one empty field.
 //!
-//! - The end of the file ends a record like a line end. What it has beyond the fields there are
-//!   columns for is then not looked at, where after a line end it would be refused.
+//! - The end of the file ends a record like a line end. Text beyond the fields of columns is then not
+//!   examined, though after a line end it would be refused.
 //! - Where the escape character is the quote, a quote that is the very last byte of the file does
 //!   not close: both quotes are text.
 //! - Where lines have no terminator, or the same as fields, a record is as many fields as there are
@@ -80,7 +80,7 @@ impl Default for Dialect {
 
 impl Dialect {
     /// LOAD DATA's default: tab between fields, backslash escapes, `\N` is NULL, LF ends a line.
-    /// What `SELECT ... INTO OUTFILE`, `mariadb-dump --tab` and mydumper write.
+    /// `SELECT ... INTO OUTFILE`, `mariadb-dump --tab` and mydumper write it.
     pub fn mysql() -> Dialect {
         Dialect {
             fields_terminated_by: b"\t".to_vec(),
@@ -117,7 +117,7 @@ impl Dialect {
         Dialect { escaped_by: None, any_newline: true, ..Dialect::mysql() }
     }
 
-    /// What the TPC's dbgen writes: `|` between fields and after the last one, no quotes, no
+    /// The dialect of the TPC's dbgen: `|` between fields and after the last one, no quotes, no
     /// escapes, LF or CRLF.
     pub fn tbl() -> Dialect {
         Dialect { fields_terminated_by: b"|".to_vec(), trailing_separator: true, ..Dialect::tsv() }

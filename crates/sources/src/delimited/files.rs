@@ -24,7 +24,7 @@ use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::source::{InputFacts, InputFile, ReadAs, Reader, Source, Start};
 
-/// What is taken for unpacking where it is not known.
+/// Assumed memory for unpacking if it is unknown.
 const UNPACK_BYTES_MIN: usize = 1 << 20;
 
 /// How files are read.
@@ -51,8 +51,8 @@ pub struct SourceOptions {
     pub unpack_bytes_max: usize,
     /// Folder in which a pipe's bytes are kept. Default: the system's temporary folder.
     pub temp_dir: PathBuf,
-    /// Whether a line with a quote that nothing closes is a row, of which no field can be told, and the
-    /// next line the next row. Default no: it is an error.
+    /// True if a line with an unclosed quote is a row without known fields, and the next line the
+    /// next row. Default no: it is an error.
     pub leaves_unclosed: bool,
     /// True if a file that has text and no row is an error. A file that has only its header is none.
     /// Default no.
@@ -90,7 +90,7 @@ pub struct FileSource {
     options: SourceOptions,
     ends: Ends,
     isa: Isa,
-    /// Of the first file, once it was opened.
+    /// Start of the first file, once it was opened.
     start: Option<Start>,
     /// Index of the file being read, or to be opened next.
     index: usize,
@@ -194,7 +194,7 @@ impl FileSource {
         FileSource { isa, ..self }
     }
 
-    /// What the files look like, with the fields once they were set.
+    /// The form of the files, with the fields once they were set.
     pub fn dialect(&self) -> &Dialect {
         &self.dialect
     }

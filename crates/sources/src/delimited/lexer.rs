@@ -54,7 +54,7 @@ pub(crate) struct Cursor {
     pub(crate) field: u32,
 }
 
-/// What the next byte belongs to.
+/// The construct that the next byte belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
     /// Text before LINES STARTING BY.
@@ -70,7 +70,7 @@ pub(crate) enum State {
     Rest,
 }
 
-/// What comes next on the way to the end of a line.
+/// The next item on the way to the end of a line.
 enum Skip {
     /// Its terminator, of so many bytes.
     End(usize),
@@ -227,7 +227,7 @@ impl Lexer {
         last.then_some(bytes.len())
     }
 
-    /// What the server makes of the next bytes when it skips to the end of a line.
+    /// The server's reading of the next bytes when it skips to the end of a line.
     ///
     /// Source: `READ_INFO::next_line` in the server's `sql/sql_load.cc`.
     fn skip(&self, rest: &[u8]) -> Skip {
@@ -358,7 +358,7 @@ impl Lexer {
         }
     }
 
-    /// What comes after the last field there is a column for: one field more, perhaps empty.
+    /// Reads the text after the last field with a column: one field more, perhaps empty.
     fn rest<S: Sink>(&self, cursor: &mut Cursor, bytes: &[u8], stop: usize, sink: &mut S) {
         while cursor.position < stop {
             match self.skip(&bytes[cursor.position..]) {

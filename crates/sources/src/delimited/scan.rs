@@ -70,7 +70,7 @@ impl Scanner {
     }
 }
 
-/// What undoing a field needs to know of the dialect.
+/// The rules of the dialect for decoding a field.
 fn rules(lexer: &Lexer) -> Rules {
     Rules {
         quote: lexer.quote,
@@ -123,7 +123,7 @@ impl Fields<'_> {
         }
     }
 
-    /// Whether the last field ends with the input: a quoted one that no terminator follows.
+    /// True if the last field ends with the input: a quoted one that no terminator follows.
     fn ends_at(&self, size: usize) -> bool {
         let last = self.rows.fields.checked_sub(1).map(|last| self.rows.ends[last]);
         last.is_some_and(|end| (end & POSITION_MAX) as usize == size)

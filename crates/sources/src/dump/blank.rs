@@ -1,4 +1,4 @@
-//! What is before a statement: space, comments, delimiters.
+//! Text before a statement: space, comments, delimiters.
 
 use super::window::Window;
 use crate::error::Result;
@@ -36,7 +36,7 @@ fn is_blank(byte: u8) -> bool {
     byte.is_ascii_whitespace() || byte == 0x0b
 }
 
-/// Whether `/*` with this behind it is a comment that a server may run. `/*M!999999\- enable the
+/// True if `/*` with this behind it is a comment that a server may run. `/*M!999999\- enable the
 /// sandbox mode */` is for the client alone, and so is `/*!\C utf8mb4 */` of mariadb-binlog, which
 /// sets the session's character sets behind it.
 fn is_version(behind: &[u8]) -> bool {

@@ -1,4 +1,4 @@
-//! What a file of a dump begins with, if that is SETs alone.
+//! The SETs at the beginning of a dump's file.
 
 use sql::{StatementKind, Syntax};
 
@@ -23,7 +23,7 @@ const STEADY: [&str; 12] = [
     "time_zone",
 ];
 
-/// What a file begins with, as long as that is nothing but SETs to plain values.
+/// The beginning of a file, as long as that is nothing but SETs to plain values.
 #[derive(Clone, Debug)]
 pub(super) struct Lead {
     /// How the file was read from its first byte.
@@ -53,7 +53,7 @@ impl Lead {
         Some(self)
     }
 
-    /// Whether it would say the same if it were read so.
+    /// True if it would mean the same if it were read so.
     pub(super) fn is_same_by(&self, syntax: Syntax) -> bool {
         // Only characters that are not ASCII are others in another character set.
         let is_ascii = self.sets.iter().all(|text| text.is_ascii());

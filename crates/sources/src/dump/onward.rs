@@ -1,7 +1,7 @@
 //! How a run of rows goes on in the next file of the dump.
 //!
-//! mydumper splits a table's rows into files, each of which begins with the same SETs. What these
-//! set is set already when they come again, so that the rows behind them are those of one run.
+//! mydumper splits a table's rows into files, each of which begins with the same SETs. Their variables are
+//! set already when they come again, so that the rows behind them belong to one run.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::error::{Error, Result};
 pub(super) struct Onward {
     /// The run's own input, and those behind it as far as they may hold rows of the run.
     pub(super) inputs: Arc<[Input]>,
-    /// What stands before the rows in each.
+    /// Statements before the rows in each.
     sets: Arc<[Vec<u8>]>,
     options: Arc<SqlOptions>,
 }
@@ -44,7 +44,7 @@ impl Onward {
 
     /// The text of input `index` from the first row on, if rows of the run are there.
     ///
-    /// Errors: reading. What is no SQL is no row of the run.
+    /// Errors: reading. Text that is no SQL is no row of the run.
     pub(super) fn window(
         &self,
         index: usize,

@@ -38,9 +38,9 @@ pub struct SqlReader {
     pub(super) window: Option<Window>,
     pub(super) session: Session,
     pub(super) delimiter: Vec<u8>,
-    /// What of the statement begun was not taken yet.
+    /// The part of the current statement that was not taken yet.
     pub(super) pending: Pending,
-    /// What the current input has had so far, while that is SETs alone.
+    /// Statements of the current input so far, while these are SETs alone.
     pub(super) lead: Option<Lead>,
     /// Inputs that lack the last line which their first lines promise.
     cut_short: Vec<PathBuf>,
@@ -51,7 +51,7 @@ pub struct SqlReader {
     isa: Isa,
 }
 
-/// What is left of the last statement.
+/// The rest of the last statement.
 #[derive(Debug)]
 pub(super) enum Pending {
     Nothing,

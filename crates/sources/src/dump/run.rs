@@ -89,8 +89,8 @@ impl RunPlace {
         Ends { stop: Arc::clone(&self.stop), given_up: Arc::clone(given_up) }
     }
 
-    /// What the run goes on with where byte `end` of `text` is the end of what there is of it in
-    /// its file; None if the run ends there.
+    /// The text with which the run goes on if byte `end` of `text` is the end of its part in its
+    /// file; None if the run ends there.
     fn next_window(&self, text: &RunText, end: usize, ends: &Ends) -> Result<Option<Window>> {
         if !self.may_go_on(text, end) {
             return Ok(None);
@@ -98,7 +98,7 @@ impl RunPlace {
         self.onward.window(text.file + 1, &self.head, self.tuples.syntax, ends)
     }
 
-    /// Whether there is no more in the file, and there is another one.
+    /// True if there is no more in the file, and there is another one.
     fn may_go_on(&self, text: &RunText, end: usize) -> bool {
         text.file + 1 < self.onward.inputs.len()
             && text.ended
@@ -110,7 +110,7 @@ impl RunPlace {
     }
 }
 
-/// Rows as they stand in the dump. What is between two tuples of a chunk may be the end of a
+/// Rows as they stand in the dump. The text between two tuples of a chunk may be the end of a
 /// statement and the words of the next one.
 #[derive(Debug)]
 pub struct RowRun {
@@ -118,12 +118,12 @@ pub struct RowRun {
     facts: InputFacts,
     isa: Isa,
     lent: Option<Lent>,
-    /// What is read from instead of the reader that was lent.
+    /// The text that is read instead of the reader's, which was lent.
     own: Option<Window>,
     text: RunText,
     ordinal: u64,
     ended: bool,
-    /// Whether what was cut so far, or stands in its way, asks the session.
+    /// True if the text that was cut so far, or stands in its way, asks the session.
     asks: bool,
 }
 
@@ -167,8 +167,8 @@ impl RowRun {
         &self.place.head
     }
 
-    /// Whether the run has more than so many bytes, its first head not counted, or goes on in
-    /// another file. Keeps what it reads for that.
+    /// True if the run has more than so many bytes, its first head not counted, or goes on in
+    /// another file. Keeps the text that it reads for that.
     ///
     /// Errors: reading.
     pub fn is_longer_than(&mut self, bytes: usize) -> Result<bool> {
@@ -192,7 +192,7 @@ impl RowRun {
         cutter.asks().then_some(&self.text.bytes[..])
     }
 
-    /// Whether something in the run may mean something else in another session than the dump's: a
+    /// True if something in the run may mean something else in another session than the dump's: a
     /// variable, a function, a subselect, a clause behind the rows. Reads it up to there.
     ///
     /// Errors: reading.

@@ -19,7 +19,7 @@ use crate::source::Reader;
 struct NotPlain {
     /// Its first byte in the chunk.
     at: usize,
-    /// What it is: a noun with its article.
+    /// The unexpected part: a noun with its article.
     what: &'static str,
 }
 

@@ -5,7 +5,7 @@ use sql::StatementKind;
 /// One statement. `text` is empty for [`StatementKind::Insert`]: its rows were not read yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Statement {
-    /// What it is.
+    /// Its kind.
     pub kind: StatementKind,
     /// Its bytes without the delimiter, comments before it left out, version comments kept.
     pub text: Vec<u8>,

@@ -17,7 +17,7 @@ pub(crate) struct Window {
     /// Bytes per read.
     piece_bytes: usize,
     text: Vec<u8>,
-    /// What of `text` was taken.
+    /// End of the part of `text` that was taken.
     start: usize,
     /// Place of `text[start]` in the input, unpacked.
     offset: u64,
@@ -25,16 +25,16 @@ pub(crate) struct Window {
     /// Bytes behind `offset` that were poured out and not put back.
     poured: u64,
     ended: bool,
-    /// Whether a comment says that mariadb-dump or mysqldump has written it, whose last line is
+    /// True if a comment says that mariadb-dump or mysqldump has written it, whose last line is
     /// [`COMPLETED`].
     pub(super) is_of_client: bool,
-    /// Whether the last comment was that line, and no statement came behind it.
+    /// True if the last comment was that line, and no statement came behind it.
     pub(super) is_completed: bool,
 }
 
-/// What the first line of mariadb-dump or mysqldump begins with, unless it was told to write none.
+/// Beginnings of the first line of mariadb-dump or mysqldump, unless it was told to write none.
 const HEADS: [&[u8]; 2] = [b"-- MariaDB dump ", b"-- MySQL dump "];
-/// What their last line then begins with.
+/// The beginning of their last line.
 pub(super) const COMPLETED: &[u8] = b"-- Dump completed";
 
 impl Window {
@@ -73,13 +73,13 @@ impl Window {
         Ok(())
     }
 
-    /// What was read and not taken.
+    /// The bytes that were read and not taken.
     #[inline]
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.text[self.start..]
     }
 
-    /// Whether nothing comes behind [`Window::bytes`].
+    /// True if nothing comes behind [`Window::bytes`].
     pub(crate) fn is_last(&self) -> bool {
         self.ended
     }
@@ -137,7 +137,7 @@ impl Window {
         Ok(!self.ended)
     }
 
-    /// What was poured out from this place on is the next to be looked at again.
+    /// Puts back the text from this place on, to be examined again next.
     pub(crate) fn put_back(&mut self, text: &[u8], offset: u64, line: u64) {
         self.text.truncate(self.start);
         self.text.drain(..self.start);

@@ -1,7 +1,7 @@
 //! The first rows of an input, for the server to say where it would put them.
 //!
-//! They go the way that all rows go: read from the file as it is written, converted, placed. What is stored of
-//! them is text again for the server.
+//! They are handled as all rows are: read from the file, converted, placed. They are stored as text again,
+//! for the server.
 
 use encode::partition::{Sample, Unplaced};
 use encode::reading;
@@ -20,10 +20,10 @@ type PlacedSample = (Sample, Option<usize>);
 
 /// Rows that are tried.
 const ROWS_MAX: usize = 2_000;
-/// Of fewer where the columns are wide: the server's table for them is in its memory, each value as wide as its
-/// column.
+/// Largest table of rows, in bytes; wide columns have fewer rows. The server keeps that table in
+/// memory, each value as wide as its column.
 const TABLE_BYTES_MAX: usize = 8 << 20;
-/// What a column takes there that is no text.
+/// Bytes of a column there that is no text.
 const COLUMN_BYTES: usize = 64;
 
 /// Rows of an input, each with its partition; and its start again.
@@ -90,7 +90,7 @@ struct Head<'r> {
     count: usize,
     rows: Vec<PlacedSample>,
     key: Vec<u8>,
-    /// Whether it is known of each row so far which partition takes it, or that none does.
+    /// True if each row so far has a known partition, or known to be none.
     is_known: bool,
 }
 

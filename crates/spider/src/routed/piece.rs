@@ -41,7 +41,7 @@ pub(super) struct Cutter {
 }
 
 impl Cutter {
-    /// Of pieces of about this size.
+    /// A cutter of pieces of about this size.
     pub(super) fn new(piece_bytes: usize) -> Cutter {
         Cutter { piece_bytes, chunk: Chunk::default() }
     }
@@ -76,8 +76,8 @@ impl Cutter {
         (!chunk.places.is_empty()).then_some(chunk)
     }
 
-    /// Whether a row goes into the next piece: for its size, or because it is of another file. The last
-    /// row of a file may lack its end, so none may follow it.
+    /// True if a row goes into the next piece: for its size, or because it is from another file.
+    /// The last row of a file may lack its end, so none may follow it.
     #[inline]
     fn is_full(&self, from: &Chunk, row: &PlacedRow, row_bytes: usize) -> bool {
         let chunk = &self.chunk;
@@ -112,13 +112,14 @@ pub(super) struct Cut {
 }
 
 impl Cut {
-    /// Of a piece that comes when so many bytes of the input were read.
+    /// A cut of a piece that begins after so many bytes of the input.
     pub(super) fn new(piece: Piece, begin: u64) -> Cut {
         Cut { piece, at: 0, begin }
     }
 
-    /// Overwrites `chunk` with the next rows, and gives how many bytes of the input were read for them;
-    /// None at its end. What `chunk` had is exchanged for what the piece had, where it gets all of it.
+    /// Overwrites `chunk` with the next rows, and returns the number of bytes of the input that
+    /// were read for them; None at its end. Buffers of `chunk` and of the piece are exchanged if it
+    /// gets all of the piece.
     pub(super) fn next(&mut self, chunk_bytes: usize, chunk: &mut Chunk) -> Option<u64> {
         let all = &self.piece.chunk;
         if self.at == all.places.len() {
@@ -154,7 +155,7 @@ impl Cut {
         Some(self.begin + part as u64)
     }
 
-    /// What the piece, which was handed out, had allocated.
+    /// The piece's buffers, after it was handed out.
     pub(super) fn into_spare(self) -> Chunk {
         self.piece.chunk
     }

@@ -30,7 +30,7 @@ pub(super) struct Placer {
     columns: KeyReader,
     looked_at: usize,
     has_number: bool,
-    /// Whether what ends a row ends a line.
+    /// True if the end of a row is the end of a line.
     ends_lines: bool,
     paths: Arc<Vec<PathBuf>>,
     key: Vec<u8>,
@@ -38,7 +38,7 @@ pub(super) struct Placer {
 }
 
 impl Placer {
-    /// Of chunks of a source whose fields were set.
+    /// A placer for chunks of a source whose fields were set.
     pub(super) fn new(
         router: &RowRouter,
         source: &dyn Source,
@@ -136,8 +136,8 @@ impl Visit for Placing<'_> {
     }
 }
 
-/// Whether each of so many rows of a chunk is a line, all but the last ending one: counted at once, where that
-/// of each row would take longer than all else here.
+/// True if each of so many rows of a chunk is a line, all but the last ending one: counted at once,
+/// since a test of each row would take longer than all else here.
 fn is_line_each(chunk: &Chunk, rows: usize) -> bool {
     let lines =
         chunk.lines_between(0, chunk.bytes.len()) + u64::from(!chunk.bytes.ends_with(b"\n"));

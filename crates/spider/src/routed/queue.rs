@@ -11,7 +11,7 @@ use super::piece::Piece;
 
 /// How often who waits looks whether it still has to: of flags that nobody wakes it for.
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);
-/// What was allocated for pieces and is kept for others.
+/// Number of pieces' buffers that are kept for others.
 const SPARES_MAX: usize = 1;
 
 /// How long the two ends of a queue waited for each other.
@@ -62,7 +62,7 @@ enum Reader {
     Gone,
 }
 
-/// What comes out of a queue.
+/// The next item of a queue.
 #[derive(Debug)]
 pub(super) enum Next {
     Piece(Piece),
@@ -148,7 +148,7 @@ impl Queue {
         self.changed.notify_all();
     }
 
-    /// Whether the load has not taken all rows, though it may have thought so.
+    /// True if the load has not taken all rows, though it may have thought so.
     pub(super) fn was_left(&self) -> bool {
         self.lock().reader == Reader::Gone
     }
@@ -184,7 +184,7 @@ impl Queue {
         waited.unwrap_or_else(PoisonError::into_inner).0
     }
 
-    /// Whoever panicked with it left it whole.
+    /// The state; a thread that panicked with the lock left it consistent.
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

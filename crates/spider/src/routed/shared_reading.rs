@@ -26,7 +26,7 @@ use super::placer::{PlacedRow, Placer};
 use super::queue::{Queue, Waits};
 use super::{RowRouter, RowsOfPartition};
 
-/// What the rows of one partition use of memory on their way to its load.
+/// Memory of one partition's rows on their way to its load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shares {
     /// Rows that go on together.
@@ -53,14 +53,14 @@ pub(crate) struct SharedReading {
     /// Chunks that were taken, and threads that are not through.
     chunks: AtomicU64,
     threads: AtomicUsize,
-    /// Of each partition.
+    /// Rows of each partition.
     rows: Vec<AtomicU64>,
     stop: AtomicBool,
     given_up: Arc<AtomicBool>,
 }
 
 impl SharedReading {
-    /// Of an input that nothing was read of, by so many threads: each calls [`SharedReading::work`].
+    /// A reading of an unread input, by so many threads: each calls [`SharedReading::work`].
     pub(crate) fn new(
         source: Box<dyn Source>,
         router: &Arc<RowRouter>,
@@ -102,8 +102,8 @@ impl SharedReading {
         Ok(Box::new(PartitionSource::of_queue(input, rows, queue)))
     }
 
-    /// What one thread does: to the end of the input, or the first failure of any. After that somebody
-    /// has to call [`SharedReading::close`].
+    /// The work of one thread: to the end of the input, or the first failure of any. After that
+    /// somebody has to call [`SharedReading::close`].
     pub(crate) fn work(&self) -> std::result::Result<(), Stop> {
         failpoint::hit("thread.route");
         let mut placer = Placer::new(&self.router, &**self.lock(), &self.paths);
@@ -147,7 +147,7 @@ impl SharedReading {
         self.rows[partition - self.partitions.start].load(Ordering::Relaxed)
     }
 
-    /// Whether the load of a partition has gone before it had all rows.
+    /// True if the load of a partition ended before it had all rows.
     pub(crate) fn was_left(&self, partition: usize) -> bool {
         self.queues[partition - self.partitions.start].was_left()
     }

@@ -19,7 +19,7 @@ use super::piece::Piece;
 use super::queue::{Next, Queue};
 use super::*;
 
-/// What is known of a row: file, line, byte, and the row itself.
+/// A row and its position: file, line, byte, and the row itself.
 type Seen = (u32, u64, u64, Vec<u8>);
 
 fn shares(piece_bytes: usize, kept_bytes: usize) -> Shares {
@@ -82,7 +82,7 @@ fn source(paths: &[PathBuf], chunk_bytes: usize) -> Box<dyn Source> {
     Box::new(FileSource::new(paths, &Dialect::csv(), options).unwrap())
 }
 
-/// What should come of it: the rows of each partition.
+/// The expected rows of each partition.
 fn expected(rows: &[Vec<(i32, String)>], count: usize) -> Vec<Vec<Seen>> {
     let mut all = vec![Vec::new(); count];
     for (file, rows) in rows.iter().enumerate() {

@@ -1,7 +1,7 @@
 //! Appends to shards that did not end: brought to their end, by whoever loads the table next.
 //!
-//! What the head has decided is done on every shard, what it has not is given up. A branch that a shard
-//! has prepared and of which the head knows nothing, though it is of this head, was given up long ago.
+//! Decisions of the Spider server are carried out on every shard; appends without a decision are given up. A
+//! branch that a shard has prepared and of which its Spider server knows nothing was given up long ago.
 
 use std::time::{Duration, Instant};
 
@@ -29,7 +29,7 @@ pub(super) struct Cleaner<'l> {
     pub(super) map: &'l ShardMap,
 }
 
-/// What makes two appends the same.
+/// The identity of two equal appends.
 ///
 /// Errors: a file of a name that cannot be written down.
 pub(super) fn input(
@@ -58,7 +58,7 @@ pub(super) fn servers(target: &mut Lock) -> Result<Vec<String>, Error> {
     Ok(branches.map(|branch| branch.shard.server).collect())
 }
 
-/// Whether an append has not ended.
+/// True if an append has not ended.
 pub(super) fn is_begun(target: &mut Lock) -> Result<bool, Error> {
     let appends = Decisions::of(&target.names).read(&mut target.session)?;
     Ok(appends.iter().any(|append| append.state != State::Told))
@@ -149,7 +149,8 @@ impl Cleaner<'_> {
         Ok(is_in)
     }
 
-    /// Removes the marks of branches that are ended. Whether they are in, the head says from here on.
+    /// Removes the marks of branches that are ended. From here on the Spider server tells if they
+    /// are in.
     pub(super) fn unmark(&self, append: &Append, is_in: bool) -> Result<(), Error> {
         for branch in append.branches.iter().filter(|_| append.state != State::Told) {
             self.with_shard(branch, is_in, |session| branch.drop_mark(session))?;
@@ -204,8 +205,8 @@ impl Cleaner<'_> {
         }
     }
 
-    /// The shard where it is now, as the table or the load says. What is written down is not believed: whoever
-    /// may write there would be shown the account.
+    /// The shard where it is now, by the table or the load. A written address is not trusted:
+    /// anybody who may write there would be shown the account.
     fn now(&self, then: &Shard) -> Result<Shard, Error> {
         let is_same = |name: &str| name.eq_ignore_ascii_case(&then.server);
         let known = self.map.shards.iter().find(|shard| is_same(&shard.server));

@@ -25,7 +25,7 @@ use super::shares::Split;
 use crate::map::{Shard, ShardMap};
 use crate::routed::{RowRouter, RowsOfPartition, SharedReading};
 
-/// What they share.
+/// State shared by the loads.
 pub(super) struct Loads<'l> {
     connect: &'l ConnectOptions,
     options: LoadOptions,
@@ -33,11 +33,11 @@ pub(super) struct Loads<'l> {
     router: Arc<RowRouter>,
     next: &'l ShardMap,
     load_one: &'l LoadOne<'l>,
-    /// Of no use any more: another has failed.
+    /// True if another load failed, which makes all useless.
     stop: AtomicBool,
 }
 
-/// What came of them.
+/// The results of the loads.
 #[derive(Default)]
 pub(super) struct Filled {
     /// In the order of the shards, with how long each waited for rows.
@@ -54,7 +54,7 @@ impl Filled {
 }
 
 impl<'l> Loads<'l> {
-    /// Of the rows of this source, of which nothing was read.
+    /// Loads of the rows of this unread source.
     ///
     /// Errors: files that cannot be looked at.
     pub(super) fn new(

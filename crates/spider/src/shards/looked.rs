@@ -1,5 +1,5 @@
-//! What is found out before anything is made: where the shards are, that their tables are like the head's,
-//! and that it is known here which of them takes a row.
+//! The inspection before anything is made: where the shards are, that their tables match the Spider server's,
+//! and that a row's shard can be told here.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,7 +28,7 @@ use crate::routed::{RowRouter, head_rows};
 
 pub(super) use super::reached::{of, reached, session};
 
-/// What is known of the target.
+/// Facts about the target.
 pub(crate) struct Looked {
     /// Held, so that no other load is at it.
     pub(crate) target: Lock,
@@ -41,7 +41,7 @@ pub(crate) struct Looked {
     pub(super) sql_mode: String,
     /// That of the head's sessions; none where the connection has one.
     pub(super) time_zone: Option<String>,
-    /// What makes an append the same as another.
+    /// The identity of an append.
     pub(super) input: String,
     /// The append of the same input that is in, and whose command has not heard of it.
     pub(super) before: Option<Append>,
@@ -128,7 +128,7 @@ pub(crate) fn planned(
     Ok(PlacesPlan { path, why, landing, refused, places, notes })
 }
 
-/// Whether rows that cannot go to each shard, for these reasons, may go through the head.
+/// True if rows that cannot go to each shard, for these reasons, may go through the Spider server.
 ///
 /// Errors: they may not.
 fn may_go_through_head(
@@ -174,8 +174,8 @@ fn tried(
     Ok(other.map_or(Ok(router), |what| Err(vec![format!("of the rows of the input, {what}")])))
 }
 
-/// Sees that the shards are still where they were when rows were told apart for them. What the table's own
-/// definition says is compared once more in the swap; where its servers are, only here.
+/// Checks that the shards are still where they were when rows were divided among them. The table's
+/// own definition is compared once more in the swap; the addresses of its servers only here.
 ///
 /// Errors: they are not.
 pub(super) fn check_map(looked: &mut Looked, options: &ServerOptions) -> Result<(), Error> {
@@ -272,7 +272,7 @@ fn found(
     Ok(Found { map, inspected, router, unreached })
 }
 
-/// What tells which partition takes a row, or why nothing does.
+/// The router that tells a row's partition, or the reasons why there is none.
 fn router(table: &Table, inspected: &Inspected) -> Result<RowRouter, Vec<String>> {
     let Some(partitions) = &inspected.router else {
         let by = table.partitioning.as_ref().and_then(|by| by.unfit());
@@ -288,7 +288,7 @@ fn router(table: &Table, inspected: &Inspected) -> Result<RowRouter, Vec<String>
     RowRouter::new(partitions, &names, &inspected.columns, zero_is_value).map_err(|why| vec![why])
 }
 
-/// Whether the shards' tables are like the head's; gives one that cannot be reached.
+/// Checks that the shards' tables match the Spider server's; returns one that cannot be reached.
 ///
 /// Errors: [`Error::Unfit`] of one that is not; [`Error::Shard`].
 fn alike(
@@ -327,7 +327,7 @@ fn alike(
     Ok(None)
 }
 
-/// What the account may not do on the head and rows that are added need.
+/// Privileges that the account lacks on the Spider server for adding rows.
 fn missing_rights(target: &Lock, mode: Mode) -> String {
     let (database, facts) = (&target.table.name.database, &target.facts);
     let mut missing = vec!["SELECT", "INSERT", "UPDATE", "DELETE", "CREATE", "DROP"];
@@ -340,7 +340,7 @@ fn missing_rights(target: &Lock, mode: Mode) -> String {
     }
 }
 
-/// What of options and table no load of shards does.
+/// Options and features of the table that exclude a load of shards, in words.
 fn against(table: &Table, options: &LoadOptions, source: &dyn Source) -> Vec<String> {
     let appends = options.mode == Mode::Append;
     let is_pipe = source.files().iter().any(|file| file.bytes.is_none());
@@ -395,7 +395,7 @@ fn unfit(table: &Table, reasons: Vec<String>) -> Error {
     Error::Unfit { target: table.name.to_string(), path: None, reasons }
 }
 
-/// What a shard's table has that the head's has not, or the other way round, in words.
+/// The difference between the Spider server's table and a shard's, in words.
 fn difference(head: &Table, shard: &Table) -> Option<String> {
     if shard.engine != Engine::InnoDb || shard.kind != TableKind::Base {
         return Some(format!("is not a plain InnoDB table ({})", shard.engine));

@@ -165,8 +165,8 @@ impl Branches {
         outcomes.into_iter().collect()
     }
 
-    /// Commits all of them, and ends their connections. What fails in it is met again by who looks whether all
-    /// are in.
+    /// Commits all of them, and ends their connections. Failures are met again by the check whether
+    /// all are in.
     pub(super) fn commit(self) {
         let _ = self.each("thread.commit", |branch, open| branch.commit(&mut open.session));
     }

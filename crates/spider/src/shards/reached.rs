@@ -17,7 +17,7 @@ pub(super) fn session(shard: &Shard, connect: &ConnectOptions) -> Result<Session
     Session::connect(&reached(shard, connect)?).map_err(|error| of(shard, error))
 }
 
-/// What befell a shard.
+/// An error of a shard.
 pub(super) fn of(shard: &Shard, error: impl Into<Error>) -> Error {
     let name = match shard.server == shard.address {
         true => shard.address.clone(),
@@ -26,7 +26,7 @@ pub(super) fn of(shard: &Shard, error: impl Into<Error>) -> Error {
     Error::Shard { name, error: Box::new(error.into()) }
 }
 
-/// Whether the head runs statements on its servers for us.
+/// Checks that the Spider server runs statements on its servers for us.
 ///
 /// Errors: why it does not.
 pub(super) fn asks_by_head(session: &mut Session, map: &ShardMap) -> Result<(), Error> {

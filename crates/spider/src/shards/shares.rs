@@ -1,11 +1,11 @@
-//! What the reading of the input and the loads of shards use of memory, and how many of these run at once.
+//! Memory of reading the input and of the loads of shards, and the number of loads that run at once.
 //!
 //! ```text
 //! --memory = reading ahead + threads x chunk  +  loads at once x (queue, kept pieces + what a load has)
 //! ```
 //!
-//! Of more shards than there is memory for, some are loaded after others: each time the input is read once
-//! more. Rows are not kept on disk for them: that would be written and read too, and the input is there.
+//! If there are more shards than memory allows, some are loaded after others: each time the input is read
+//! once more. Rows are not kept on disk for them: that would be written and read too, and the input is there.
 
 use job::error::Error;
 use job::memory::{self, ReadAhead};
@@ -23,7 +23,7 @@ const ROWS_SHARE: u64 = 6;
 /// Part of all memory that the reading takes at most, and what each of its threads is of use for.
 const READING_SHARE: u64 = 8;
 const READING_BYTES_MAX: u64 = 256 << 20;
-/// What a thread of the reading has of a chunk: as read, places of its fields and rows.
+/// Copies of a chunk that a reading thread has: the bytes read, places of its fields and rows.
 const CHUNK_COPIES: u64 = 8;
 const CHUNK_BYTES_MAX: u64 = 1 << 20;
 const CHUNK_BYTES_MIN: u64 = 64 << 10;
@@ -35,7 +35,7 @@ const PIECE_BYTES_MAX: u64 = 1 << 20;
 const PIECE_BYTES_MIN: u64 = 32 << 10;
 /// Beyond this it is as well to read again.
 const KEPT_BYTES_MAX: u64 = 16 << 20;
-/// Of the threads of a load one of two may read: telling rows apart takes a fraction of loading them.
+/// Threads of a load for each reading thread: dividing rows takes a fraction of loading them.
 const THREADS_PER_READER: usize = 2;
 const READERS_MAX: usize = 8;
 
@@ -54,7 +54,7 @@ pub(super) struct Split {
 }
 
 impl Split {
-    /// Of what a load of so many shards was given, its input being this one.
+    /// The shares of a load of so many shards, with this input.
     ///
     /// Errors: files that cannot be looked at.
     pub(super) fn of(

@@ -7,8 +7,8 @@
 //! shard n   its next table    the same, at once                     the same
 //! ```
 //!
-//! What a server that goes down leaves half done is in the new tables, which are removed. Spider's own
-//! transaction (spider_internal_xa) would not do: docs/reference/sharding.md says what was measured.
+//! A server that goes down leaves half-done work in the new tables, which are removed. Spider's own
+//! transaction (spider_internal_xa) would not do: docs/reference/sharding.md has the measurements.
 
 use std::time::Duration;
 

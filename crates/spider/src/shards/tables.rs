@@ -1,5 +1,5 @@
-//! What a load of shards makes beside the target, and what is removed: of this load and of one that was
-//! killed.
+//! Tables that a load of shards makes beside the target, and their removal: those of this load and of one
+//! that was killed.
 
 use std::time::Duration;
 
@@ -28,7 +28,8 @@ pub(super) struct Tables<'l> {
     definition: String,
     before: ShardMap,
     next: ShardMap,
-    /// Whether the head is asked to make and remove the shards' tables, which cannot be reached from here.
+    /// True if the Spider server makes and removes the shards' tables, which cannot be reached from
+    /// here.
     by_head: bool,
 }
 
@@ -207,7 +208,7 @@ impl<'l> Tables<'l> {
         lock.session.exec(&drop).map(|_| ()).map_err(of)
     }
 
-    /// Whether another table of the head has the rows of a shard's table too, or may have.
+    /// True if another table of the Spider server has the rows of a shard's table too, or may have.
     fn is_linked(
         &self,
         session: &mut Session,
@@ -257,8 +258,8 @@ impl<'l> Tables<'l> {
     }
 }
 
-/// Whether a table of the head has no rows. Tables of its shards are missing where a load was killed while it
-/// removed them: then it had none.
+/// True if a table of the Spider server has no rows. Tables of its shards are missing if a load was
+/// killed while it removed them: then it had none.
 fn is_empty(session: &mut Session, name: &TableName) -> Result<bool, Error> {
     match catalog::is_empty(session, name) {
         Err(error) if error.errno() == Some(ER_SPIDER_NO_REMOTE_TABLE) => Ok(true),

@@ -26,7 +26,8 @@ use server::{ConnectOptions, Session};
 use sources::Source;
 use values::SqlType;
 
-/// What sessions of the head are told: to hand INSERTs on as they are, and in pieces of this size.
+/// Settings of sessions of the Spider server: it hands INSERTs on as they are, and in pieces of
+/// this size.
 const SETTINGS: [(&str, &str); 2] =
     [("spider_direct_dup_insert", "1"), ("spider_bulk_size", "65536")];
 /// Rows of a statement for each shard. Each gets a fraction of a statement, one after the other.
@@ -38,12 +39,13 @@ const ROWS_MAX: u64 = 10_000;
 pub(crate) struct HeadWay {
     /// Why not to each shard, a sentence each.
     pub(super) reasons: Vec<String>,
-    /// Whether the shards' servers cannot be reached from here, so that the head makes their tables.
+    /// True if the shards' servers cannot be reached from here, so that the Spider server makes
+    /// their tables.
     pub(super) by_head: bool,
     pub(super) inspected: Inspected,
 }
 
-/// What keeps such a load from being all or nothing, or from being possible, in words.
+/// Reasons why such a load would not be atomic, or is impossible, in words.
 pub(super) fn against(table: &Table, options: &LoadOptions, is_reached: bool) -> Vec<String> {
     let appends = options.mode == Mode::Append;
     let is_float = |column: &Column| matches!(column.sql_type, SqlType::Float { .. });

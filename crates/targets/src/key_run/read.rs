@@ -18,9 +18,9 @@ pub struct KeyRows {
 
 /// A column as the server shows it.
 struct Shown {
-    /// What is selected.
+    /// The selected expression.
     expression: String,
-    /// What it is ordered by.
+    /// The column that orders it.
     name: String,
     how: How,
 }

@@ -37,8 +37,7 @@ impl KeyColumn {
         &self.part
     }
 
-    /// Whether values of a column of that type that are equal to some of this one become the same
-    /// bytes.
+    /// True if equal values of this column and one of that type become the same bytes.
     pub(crate) fn is_like(&self, other: &SqlType) -> bool {
         use SqlType::{Char, VarBinary, VarChar};
         match (&self.sql_type, other) {
@@ -80,14 +79,14 @@ impl KeyShape {
         &self.columns
     }
 
-    /// Whether it is of these columns.
+    /// True if it has these columns.
     pub(super) fn is_of(&self, columns: &[String]) -> bool {
         // Names of columns have no case.
         let own = self.columns.iter().map(|column| column.name.to_lowercase());
         own.eq(columns.iter().map(|name| name.to_lowercase()))
     }
 
-    /// Whether keys of both compare.
+    /// True if keys of both compare.
     pub(crate) fn is_like(&self, other: &KeyShape) -> bool {
         self.columns.len() == other.columns.len()
             && self.columns.iter().zip(&other.columns).all(|(a, b)| a.is_like(&b.sql_type))

@@ -287,7 +287,8 @@ impl Mover<'_> {
         })
     }
 
-    /// Whether a RENAME without answer was done: it is atomic, so the name of one replacement tells.
+    /// True if a RENAME without answer was done: it is atomic, so the name of one replacement
+    /// tells.
     fn was_swapped(&self, mover: u64) -> Result<bool> {
         let _shield = self.session.options().interrupt.shield();
         let mut session = reach(self.session, self.reconnect_wait)?;

@@ -41,8 +41,9 @@ impl Queued {
         if is_complete { held } else { Held::default() }
     }
 
-    /// What the mover says. It locks tables one after the other, and whoever waits for one that it has
-    /// not come to may get the old one before it: those wait again then, behind it. None where it died.
+    /// The mover's answer. It locks tables one after the other, and others that wait for one that
+    /// it has not come to may get the old one before it: those wait again then, behind it. None if
+    /// it died.
     pub(super) fn let_pass(
         &mut self,
         result: &Receiver<Result<()>>,

@@ -5,7 +5,7 @@ use crate::aged::value::Values;
 /// A kind of table. In its statements `{}` is the table's name.
 #[derive(Clone, Copy, Debug)]
 pub struct Family {
-    /// What it has that others have not.
+    /// The feature that others lack.
     pub name: &'static str,
     /// Makes the table, and those it refers to.
     pub(crate) create: &'static [&'static str],
@@ -17,7 +17,7 @@ pub struct Family {
     pub(crate) indexes: &'static [&'static str],
     /// Statements that others make now and then.
     pub(crate) others: &'static [&'static str],
-    /// What is altered as time goes by.
+    /// The alterations over time.
     pub(crate) alters: &'static [Alter],
     /// Partitions by name, if it has some.
     pub(crate) partitions: &'static [&'static str],

@@ -1,4 +1,4 @@
-//! What happens to a table in the course of time: the same statements on table `a` and on `b`.
+//! The history of a table: the same statements on table `a` and on `b`.
 
 use server::identifier::quote_text;
 
@@ -15,7 +15,7 @@ const FIRST_ROWS: usize = 250;
 
 /// Two tables with one history.
 pub struct Aged {
-    /// What they are.
+    /// Their family.
     pub family: &'static Family,
     /// Columns that rows are written to, as the tables are now.
     pub(crate) columns: Vec<Column>,

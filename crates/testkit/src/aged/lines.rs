@@ -86,7 +86,7 @@ impl Aged {
         has_duplicates.then_some(lines)
     }
 
-    /// Whether the server numbers the rows.
+    /// True if the server numbers the rows.
     pub fn is_numbered(&self) -> bool {
         self.columns.iter().any(|column| matches!(column.values, Values::Numbered))
     }

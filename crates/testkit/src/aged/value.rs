@@ -11,7 +11,7 @@ pub(crate) enum Place {
     Behind,
 }
 
-/// What a column holds.
+/// The values of a column.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Values {
     /// The number of the row, by which statements pick some of them.
@@ -66,12 +66,12 @@ impl Values {
         }
     }
 
-    /// Whether an UPDATE may give every picked row the same value.
+    /// True if an UPDATE may give every picked row the same value.
     pub(crate) fn may_change(self) -> bool {
         !matches!(self, Values::Serial | Values::Numbered)
     }
 
-    /// Whether it can be counted up.
+    /// True if it can be counted up.
     pub(crate) fn is_number(self) -> bool {
         matches!(self, Values::Number(_) | Values::NumberOrNull(_))
     }

@@ -7,8 +7,8 @@ use crate::random::Random;
 /// in between have the driver end the program, where they are more than this machine's.
 const COLUMNS: [u64; 7] = [0, 1, 3, 250, 70_000, 1 << 61, u64::MAX];
 
-/// What becomes of a packet of an answer. The connection breaks a moment later: who waits
-/// for the rest that a damaged packet speaks of would wait forever.
+/// The fate of a packet of an answer. The connection breaks a moment later: a reader that waits for
+/// the rest of a damaged packet would wait forever.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Damage {
     /// It has no bytes.

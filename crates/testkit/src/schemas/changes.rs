@@ -29,7 +29,7 @@ struct Maker<'a> {
     name: String,
     /// Those to which values can be given.
     columns: Vec<&'a ColumnShape>,
-    /// Of some rows a literal for each of them.
+    /// A literal for each of some rows.
     samples: Vec<Vec<String>>,
     /// A number of a row that follows from its values alone.
     digest: String,

@@ -142,7 +142,7 @@ struct Maker<'a> {
     made: &'a [TableRows],
 }
 
-/// What a row gives for a column.
+/// A row's value for a column.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Given {
     Value,
@@ -254,7 +254,7 @@ impl Maker<'_> {
         self.made.iter().all(|rows| rows.table != key.parent)
     }
 
-    /// What a key has that refers to a row, any that agrees with the columns that are set.
+    /// Values of a key that refers to a row, any that agrees with the columns that are set.
     fn referred(
         &self,
         random: &mut Random,
@@ -287,7 +287,7 @@ impl Maker<'_> {
 }
 
 impl Shape {
-    /// Whether a table has to refer to rows of one behind it.
+    /// True if a table has to refer to rows of one behind it.
     fn refers_ahead(&self, table: &TableShape) -> bool {
         let place = |name: &str| self.tables.iter().position(|table| table.name == name);
         let mut keys = table.foreign_keys.iter();

@@ -1,4 +1,4 @@
-//! What the server says of the tables of a database: columns, keys, who refers to whom.
+//! The server's description of the tables of a database: columns, keys, references.
 
 use server::identifier::quote_text;
 
@@ -22,9 +22,9 @@ pub struct TableShape {
     pub foreign_keys: Vec<ForeignKeyShape>,
     /// Indexes that keep rows in an order.
     pub ordered_indexes: Vec<String>,
-    /// Whether it has a primary key.
+    /// True if it has a primary key.
     pub has_primary_key: bool,
-    /// Whether its rows are in partitions.
+    /// True if its rows are in partitions.
     pub is_partitioned: bool,
 }
 
@@ -41,21 +41,21 @@ pub struct ColumnShape {
     pub length: usize,
     /// Digits of a number, and those of them behind the point.
     pub digits: (usize, usize),
-    /// Whether it takes NULL.
+    /// True if it accepts NULL.
     pub nullable: bool,
-    /// Whether the server computes it.
+    /// True if the server computes it.
     pub is_generated: bool,
-    /// Whether the server counts it.
+    /// True if the server counts it.
     pub is_auto_increment: bool,
-    /// Whether it is there, always the same, where a row has none.
+    /// True if it has a default that is always the same.
     pub has_constant_default: bool,
-    /// Whether it alone is a primary or unique key.
+    /// True if it alone is a primary or unique key.
     pub is_unique: bool,
-    /// Whether it is a part of a primary or unique key.
+    /// True if it is a part of a primary or unique key.
     pub is_in_key: bool,
-    /// Whether it may hold JSON only.
+    /// True if it may hold JSON only.
     pub is_json: bool,
-    /// What a CHECK compares it with.
+    /// Literals of a CHECK.
     pub words: Vec<String>,
 }
 
@@ -73,7 +73,7 @@ pub struct ForeignKeyShape {
 }
 
 impl Shape {
-    /// What is in the database of a session.
+    /// Reads the database of a session.
     pub fn read(db: &mut Db) -> Shape {
         let schema = quote_text(&db.name);
         let names = db.rows(&format!(
@@ -103,7 +103,7 @@ impl Shape {
         self.tables.iter().find(|table| table.name == name).unwrap()
     }
 
-    /// Whether foreign keys, those of the table itself too, refer to a column.
+    /// True if foreign keys, those of the table itself too, refer to a column.
     pub fn is_referenced(&self, table: &str, column: &str) -> bool {
         let mut keys = self.tables.iter().flat_map(|table| &table.foreign_keys);
         keys.any(|key| key.parent == table && key.parent_columns.iter().any(|c| c == column))
@@ -218,7 +218,7 @@ impl Shape {
 }
 
 impl TableShape {
-    /// Whether a foreign key can be left empty.
+    /// True if a foreign key can be left empty.
     pub fn may_be_null(&self, key: &ForeignKeyShape) -> bool {
         key.columns.iter().any(|&column| self.columns[column].nullable)
     }

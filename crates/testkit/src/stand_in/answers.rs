@@ -19,7 +19,7 @@ const TEXT_MYSQL: &str = include_str!("answers_mysql.txt");
 /// A value; None is NULL.
 pub type Value = Option<Vec<u8>>;
 
-/// What a server says to a question.
+/// A server's answer to a question.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Learned {
     /// How many columns there are, and rows.

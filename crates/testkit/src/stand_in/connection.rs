@@ -20,9 +20,9 @@ pub const COM_CONNECT: u8 = 0x0b;
 
 const EOF: [u8; 5] = [0xfe, 0, 0, 2, 0];
 const ER_LOCK_DEADLOCK: u16 = 1213;
-/// Of a statement that is prepared, but not for many rows at once.
+/// Error of a statement that is prepared, but not for many rows at once.
 const ER_UNSUPPORTED_PS: u16 = 1295;
-/// What the server can: all that a client asks for, but no encryption.
+/// The server's capabilities: everything that a client requests, but no encryption.
 const CAPABILITIES: u32 = 0x000f_a28e;
 /// MariaDB's own, of which the third is many rows for one statement.
 const CAPABILITIES_MARIADB: u32 = 4;

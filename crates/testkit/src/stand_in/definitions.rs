@@ -38,8 +38,8 @@ impl Run<'_> {
         })
     }
 
-    /// Does something to tables that nobody else may have to do with meanwhile. What the connection
-    /// did before is committed.
+    /// Changes tables that no other connection may use meanwhile. Earlier work of the connection is
+    /// committed.
     pub(super) fn alone(&self, names: &[String], work: impl Fn(&mut Tables) -> Answer) -> Answer {
         let id = self.id;
         {

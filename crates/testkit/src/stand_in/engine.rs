@@ -11,9 +11,9 @@ use super::statements::{Answer, BASE_TABLE, Run, names, text, within};
 use super::tables::Value;
 use std::collections::BTreeMap;
 
-/// What PolarDB-X cuts up, and what it is told so that it does not.
+/// Size above which PolarDB-X cuts transactions, unless a setting keeps it from that.
 const CUT_ABOVE: usize = 256 << 10;
-/// What a gRPC message of Vitess may have; a value takes so much of one besides its text.
+/// Size of a gRPC message of Vitess, with the overhead of a value.
 const MESSAGE_BYTES: usize = 16 << 20;
 const VALUE_BYTES: usize = 16;
 /// Transactions that a tablet has at once.
@@ -44,7 +44,7 @@ pub enum Engine {
     },
     /// vtgate before so many shards.
     Vitess {
-        /// Of the keyspace.
+        /// Shards of the keyspace.
         shards: usize,
     },
     /// PolarDB-X.
@@ -52,7 +52,7 @@ pub enum Engine {
 }
 
 impl Engine {
-    /// What it calls itself.
+    /// Its version text.
     pub(super) fn version(self) -> String {
         match self {
             Engine::MariaDb | Engine::Galera { .. } => "10.11.19-MariaDB".to_owned(),
@@ -65,22 +65,22 @@ impl Engine {
         }
     }
 
-    /// Whether it speaks MariaDB's protocol.
+    /// True if it speaks MariaDB's protocol.
     pub(super) fn is_mariadb(self) -> bool {
         matches!(self, Engine::MariaDb | Engine::Galera { .. })
     }
 
-    /// Whether it has InnoDB's dictionary.
+    /// True if it has InnoDB's dictionary.
     pub(super) fn has_dictionary(self) -> bool {
         !matches!(self, Engine::TiDb { .. } | Engine::PolarDbX)
     }
 
-    /// Whether LOCK TABLES locks anything, and a locking read waits.
+    /// True if LOCK TABLES locks anything, and a locking read waits.
     fn locks(self) -> bool {
         matches!(self, Engine::MariaDb | Engine::Galera { .. } | Engine::Group { .. })
     }
 
-    /// What it answers to questions that do not depend on what happens.
+    /// Its answers to questions that do not depend on events.
     pub(super) fn answers(self) -> BTreeMap<String, Learned> {
         let mut answers = if self.is_mariadb() { learned() } else { learned_of_mysql() };
         let one = |text: String| Learned::Rows(1, vec![vec![Some(text.into_bytes())]]);
@@ -160,7 +160,7 @@ impl Engine {
         answers
     }
 
-    /// Whether a transaction of so many bytes is more than it takes, and what it says then.
+    /// The error for a transaction of more bytes than its limit.
     fn too_large(self, bytes: usize) -> Option<Answer> {
         let (most, errno, words) = match self {
             Engine::Galera { bytes } => (bytes, 1105, "Maximum writeset size exceeded".to_owned()),
@@ -176,7 +176,7 @@ impl Engine {
         (bytes > most).then_some(Answer::Refused(errno, words))
     }
 
-    /// What is taken of its log of rows, or of its keys and values, by rows of a table with so many
+    /// Bytes of rows in its log of rows, or of its keys and values, for a table with so many
     /// indexes.
     fn bytes_of(self, rows: &[Vec<Value>], indexes: usize) -> usize {
         let of_value = |value: &Value| value.as_ref().map_or(1, Vec::len) + 8;
@@ -189,7 +189,7 @@ impl Engine {
 }
 
 impl Run<'_> {
-    /// What an engine says to a statement that MariaDB would take another way.
+    /// An engine's answer to a statement that MariaDB would treat otherwise.
     pub(super) fn of_engine(&self, sql: &str) -> Option<Answer> {
         let engine = self.shared.engine;
         let refused = |errno, words: &str| Some(Answer::Refused(errno, words.to_owned()));
@@ -260,7 +260,7 @@ impl Run<'_> {
         None
     }
 
-    /// What is left of a statement without what only its engine reads.
+    /// A statement without the parts that only its engine reads.
     pub(super) fn without_hint<'a>(&self, sql: &'a str) -> &'a str {
         match sql.strip_prefix("/*+TDDL:").and_then(|rest| rest.split_once("*/ ")) {
             Some((_, rest)) if self.shared.engine == Engine::PolarDbX => rest,

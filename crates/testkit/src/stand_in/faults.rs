@@ -1,10 +1,10 @@
-//! What can befall a request, and which requests it befalls.
+//! Faults of requests, and the requests that meet them.
 
 use super::COM_CONNECT;
 use crate::Random;
 use crate::proxy::{Fate, Request};
 
-/// Of so many requests one has its fate together with another.
+/// One of so many requests has its fate together with another.
 const SECOND_ONE_IN: usize = 4;
 /// Fates of a question, where not all are wanted.
 const QUESTION_FATES: usize = 1;
@@ -16,23 +16,23 @@ const MORE_REQUESTS: usize = 2;
 /// and a connection that were killed, a server that goes down, one that is full.
 const REFUSALS: [u16; 12] =
     [1213, 1205, 1146, 1114, 1290, 1142, 1021, 1158, 1317, 1927, 1053, 1040];
-/// Of these, what is also said of a statement that was through.
+/// The errors among these that are also reported for an executed statement.
 const UNCLEAR: [u16; 3] = [1053, 1927, 1317];
-/// Of these, what is said to who logs in.
+/// The errors among these that meet a log-in.
 const AT_LOG_IN: [u16; 3] = [1040, 1053, 1129];
 
-/// What befalls a load: the request of this number, and perhaps one that comes so many later.
+/// A fault of a load: at the request of this number, and perhaps at one that comes so many later.
 #[derive(Clone, Copy, Debug)]
 pub struct Fault {
     /// Which request it befalls, counted from 0.
     pub nth: usize,
     fate: Fate,
-    /// What befalls another: how much later, and what.
+    /// The second fault: how much later, and its fate.
     pub then: Option<(usize, Fate)>,
 }
 
 impl Fault {
-    /// What becomes of the request of this number.
+    /// The fate of the request of this number.
     pub fn fate_of(&self, number: usize) -> Fate {
         match self.then {
             _ if number == self.nth => self.fate,
@@ -42,7 +42,7 @@ impl Fault {
     }
 }
 
-/// What can befall a request, one of each kind; `random` says by which number it is refused.
+/// The possible fates of a request, one of each kind; `random` chooses the number of its error.
 fn fates(request: &Request, random: &mut Random) -> Vec<Fate> {
     let lost = [Fate::LostBefore, Fate::LostAfter, Fate::LostWithin];
     if request.command == COM_CONNECT {
@@ -58,7 +58,7 @@ fn fates(request: &Request, random: &mut Random) -> Vec<Fate> {
     [&lost[..], &told].concat()
 }
 
-/// Whether a request changes nothing: then all ways to lose its answer are alike.
+/// True if a request changes nothing: then all ways to lose its answer are alike.
 fn is_question(request: &Request) -> bool {
     ["SELECT @@", "SELECT 1", "SELECT C", "SELECT T", "SELECT I", "SHOW", "SET"]
         .iter()

@@ -193,7 +193,7 @@ impl Run<'_> {
     }
 }
 
-/// What is asked of rows: whether there are any, or what a ledger says.
+/// The answer to a question about rows: if there are any, or the contents of a ledger.
 fn answer(sql: &str, seen: &[Row]) -> Option<Answer> {
     let (wanted, _) = sql.strip_prefix("SELECT ")?.split_once(" FROM `")?;
     if wanted == "1" {

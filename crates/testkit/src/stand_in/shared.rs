@@ -1,4 +1,4 @@
-//! What the connections of a stand-in share.
+//! State shared by the connections of a stand-in.
 
 use std::collections::BTreeMap;
 use std::net::Shutdown;
@@ -50,7 +50,7 @@ impl Shared {
         held(&self.tables)
     }
 
-    /// What becomes of a request.
+    /// The fate of a request.
     pub(super) fn fate(&self, request: &Request) -> Fate {
         held(&self.judge).as_mut().map_or(Fate::Done, |judge| judge(request))
     }
@@ -133,7 +133,7 @@ impl Shared {
     }
 }
 
-/// What a test that failed has left is as good as any.
+/// Locks a mutex; the state that a failed test has left is as good as any.
 pub(super) fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,7 +1,7 @@
-//! What a stand-in does with a statement.
+//! Statements of a stand-in.
 //!
-//! Of SQL it knows the statements of a load, by their first words and by the names in them. What it
-//! does not know is refused, and remembered: a test that meets such a statement is to fail.
+//! It knows the SQL statements of a load, by their first words and by the names in them. Unknown statements
+//! are refused, and remembered: a test that meets such a statement is to fail.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use super::answers::Learned;
 use super::shared::Shared;
 use super::tables::{Id, NotIn, Row, SessionState, Tables, Value};
 
-/// What comes back.
+/// The answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Answer {
     /// It is done: rows that were changed, and the summary.
@@ -52,7 +52,7 @@ impl Answer {
     }
 }
 
-/// What has a server refuse a view, of which there are none here.
+/// The hint that has a server refuse a view, of which there are none here.
 pub(super) const BASE_TABLE: &str = " USE INDEX FOR GROUP BY ()";
 
 /// A statement of one connection.
@@ -301,7 +301,7 @@ pub(super) fn waited_too_long() -> Answer {
     Answer::Refused(ER_LOCK_WAIT_TIMEOUT, "Lock wait timeout exceeded".to_owned())
 }
 
-/// What is said of more rows than one.
+/// The summary of more rows than one.
 fn summary(rows: usize) -> String {
     match rows {
         0 | 1 => String::new(),
@@ -337,7 +337,7 @@ fn assignments(list: &str) -> Vec<(String, String)> {
     set
 }
 
-/// What stands between two words.
+/// The text between two words.
 pub(super) fn within<'a>(sql: &'a str, before: &str, behind: &str) -> Option<&'a str> {
     let (_, rest) = sql.split_once(before)?;
     Some(rest.split_once(behind)?.0)

@@ -1,4 +1,4 @@
-//! What a stand-in holds: tables with their rows, transactions, locks.
+//! The contents of a stand-in: tables with their rows, transactions, locks.
 //!
 //! A row that a transaction has put in is its own until it commits, and one that it has deleted is there
 //! for all others until then. Locks of tables are those that a load can come upon: a transaction keeps
@@ -46,7 +46,7 @@ pub(super) struct Row {
     deleted_by: Option<Id>,
 }
 
-/// What there is of a connection.
+/// The state of a connection.
 #[derive(Debug)]
 pub(super) struct SessionState {
     pub(super) is_manual: bool,
@@ -130,7 +130,7 @@ impl Table {
         })
     }
 
-    /// Whether a transaction of another connection is not over that has to do with its rows.
+    /// True if an open transaction of another connection concerns its rows.
     pub(super) fn is_undecided(&self, id: Id) -> bool {
         let others = |by: Option<Id>| by.is_some_and(|by| by != id);
         self.rows.iter().any(|row| others(row.inserted_by) || others(row.deleted_by))
@@ -254,7 +254,7 @@ impl Tables {
         self.sessions.entry(id).or_default()
     }
 
-    /// Whether a connection is in a transaction, and what it does waits for COMMIT.
+    /// True if a connection is in a transaction, and its changes wait for COMMIT.
     pub(super) fn in_transaction(&mut self, id: Id) -> bool {
         let session = self.session(id);
         session.is_begun || session.is_manual
@@ -274,7 +274,7 @@ impl Tables {
         true
     }
 
-    /// Whether nobody but this connection has to do with some tables.
+    /// True if no other connection uses some tables.
     pub(super) fn are_free(&self, id: Id, names: &[String]) -> bool {
         let mut others = self.sessions.iter().filter(|(other, _)| **other != id);
         let has = |one: &SessionState, name: &String| {

@@ -53,7 +53,7 @@ fn has_hash_index(db: &mut Db) -> bool {
 pub struct Sorted {
     /// Rows that load, as they are arranged in the file.
     pub good: Vec<Line>,
-    /// Whether these are in the order of the clustered index, where that is known.
+    /// True if these are in the order of the clustered index, if that is known.
     pub in_order: Option<bool>,
     /// Rows whose values strict mode refuses.
     pub bad: Vec<Line>,
@@ -219,7 +219,7 @@ impl Case {
         oracle::order(db, &self.table, &self.format, &path, &self.names())
     }
 
-    /// Whether rows can have keys in common.
+    /// True if rows can have keys in common.
     pub fn has_unique_key(&self) -> bool {
         self.table.keys.iter().any(|key| key.kind != KeyKind::Plain)
     }
@@ -238,7 +238,7 @@ impl Case {
         options
     }
 
-    /// Whether rows have a key of their own that they are stored by: not a hidden number.
+    /// True if rows are stored by a key of their own: not a hidden number.
     pub fn has_clustered_key(&self) -> bool {
         self.table.keys.iter().any(|key| key.is_clustered_candidate(&self.table.columns))
     }

@@ -6,7 +6,7 @@ use values::Charset;
 use crate::Random;
 use crate::tables::text::Style;
 
-/// What a column's values are made of.
+/// The kind of a column's values.
 #[derive(Clone, Debug)]
 pub(crate) enum Kind {
     Integer {
@@ -53,7 +53,7 @@ pub struct Column {
     pub(crate) nullable: bool,
     /// DEFAULT, as an SQL literal.
     pub(crate) default: Option<String>,
-    /// Whether the server numbers its rows.
+    /// True if the server numbers its rows.
     pub auto_increment: bool,
     /// About how many different values it has.
     pub(crate) spread: usize,
@@ -151,7 +151,7 @@ impl Column {
         ["TEXT", "BLOB", "JSON"].iter().any(|name| self.declaration.contains(name))
     }
 
-    /// Whether a load may leave it out.
+    /// True if a load may leave it out.
     pub fn is_optional(&self) -> bool {
         self.nullable || self.default.is_some() || self.auto_increment
     }

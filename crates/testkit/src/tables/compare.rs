@@ -88,7 +88,7 @@ pub fn show(row: &Row) -> String {
 pub struct Exported {
     /// The tablespace.
     pub source: Source,
-    /// What its `.cfg` says of it.
+    /// Its `.cfg`.
     pub cfg: Cfg,
 }
 

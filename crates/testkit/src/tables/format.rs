@@ -22,7 +22,7 @@ pub struct Format {
     pub newline: &'static [u8],
     /// Lines above the header.
     pub skip_lines: u64,
-    /// Whether a line of names stands above the rows.
+    /// True if a line of names stands above the rows.
     pub header: bool,
 }
 
@@ -73,12 +73,12 @@ impl Format {
         Format { dialect, charset, newline, skip_lines, header }
     }
 
-    /// Whether a field can be NULL.
+    /// True if a field can be NULL.
     pub fn has_null(&self) -> bool {
         self.dialect.escaped_by.is_some() || self.dialect.enclosed_by.is_some()
     }
 
-    /// What must not be in a field, because nothing can escape it.
+    /// Removes bytes that must not be in a field, because nothing can escape them.
     pub fn tame(&self, field: &mut Vec<u8>) {
         // At the start of the file we skip it, as every CSV reader does, and LOAD DATA reads it.
         while self.dialect.any_newline && field.starts_with(BYTE_ORDER_MARK) {

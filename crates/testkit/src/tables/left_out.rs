@@ -16,7 +16,7 @@ use crate::tables::run::Run;
 use crate::tables::server::{Db, Server};
 use crate::tables::table::{KeyKind, Table};
 
-/// What may become of rows whose keys others have.
+/// Rules for rows whose keys others have.
 pub const BOTH: [OnDuplicate; 2] = [OnDuplicate::Skip, OnDuplicate::Replace];
 
 /// The word of LOAD DATA for it.

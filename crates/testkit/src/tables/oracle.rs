@@ -1,5 +1,5 @@
-//! What the server would take: which rows LOAD DATA refuses, which are duplicates, in what order
-//! the others stand in the clustered index.
+//! The server's expected result: the rows that LOAD DATA refuses, the duplicates, and the order of the others
+//! in the clustered index.
 //!
 //! LOAD DATA IGNORE warns of each value that strict mode refuses, so one load tells all such rows;
 //! a counter column tells which rows a unique key kept out.

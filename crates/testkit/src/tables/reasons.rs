@@ -1,4 +1,4 @@
-//! What a load wrote about the rows it refused.
+//! The reasons that a load wrote about the rows it rejected.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -17,7 +17,7 @@ pub struct Reasons {
 }
 
 impl Reasons {
-    /// Of the load that wrote its refused rows to `rejects`.
+    /// The reasons of the load that wrote its rejected rows to `rejects`.
     pub fn of(rejects: &Path) -> Reasons {
         let path = format!("{}.reasons.jsonl", rejects.display());
         let text = std::fs::read_to_string(path).unwrap();

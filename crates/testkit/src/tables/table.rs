@@ -13,7 +13,7 @@ pub struct Table {
     row_format: &'static str,
 }
 
-/// What a key is for.
+/// The purpose of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum KeyKind {
     /// PRIMARY KEY.
@@ -29,7 +29,7 @@ pub enum KeyKind {
 pub struct Key {
     /// Its name; `PRIMARY` for that one.
     pub name: String,
-    /// What it is for.
+    /// Its purpose.
     pub kind: KeyKind,
     /// Its columns, in order.
     pub parts: Vec<Part>,
@@ -106,7 +106,7 @@ impl Table {
 }
 
 impl Key {
-    /// Whether the server clusters the table by it, unless another such key comes before.
+    /// True if the server clusters the table by it, unless another such key comes before.
     pub fn is_clustered_candidate(&self, columns: &[Column]) -> bool {
         match self.kind {
             KeyKind::Primary => true,
@@ -118,7 +118,7 @@ impl Key {
         }
     }
 
-    /// Whether it has a part of a column's values only.
+    /// True if it has a part of a column's values only.
     pub fn has_prefix(&self) -> bool {
         self.parts.iter().any(|part| part.prefix.is_some())
     }

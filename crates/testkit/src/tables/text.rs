@@ -4,7 +4,7 @@ use values::Charset;
 
 use crate::Random;
 
-/// What a column's strings look like.
+/// The style of a column's strings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Style {
     /// Few letters: many strings are equal, or differ in case and trailing spaces only.
@@ -111,7 +111,7 @@ fn piece(random: &mut Random, text: &mut String) {
     }
 }
 
-/// Whether a character set has a character.
+/// True if a character set has a character.
 pub(crate) fn has(charset: Charset, c: char) -> bool {
     match charset {
         Charset::Binary => true,

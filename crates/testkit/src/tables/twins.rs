@@ -123,9 +123,9 @@ pub fn one(server: &Server, seed: u64, totals: &mut Totals) -> Twins {
     twins
 }
 
-/// One table that is the first thing on a new server, whose counters are at their start: killed and
-/// started again before anything else is done, then changed as its twin by LOAD DATA is. What rows
-/// are good another server, the `oracle`, says. Some tables have no key of their own.
+/// Loads one table as the first action on a new server, whose counters are at their start: killed
+/// and started again before anything else is done, then changed as its copy by LOAD DATA is.
+/// Another server, the `oracle`, tells the good rows. Some tables have no key of their own.
 pub fn on_new_server(oracle: &Server, new: &'static TestServer, seed: u64, totals: &mut Totals) {
     let random = &mut Random::new(seed);
     let mut db = oracle.database();

@@ -118,7 +118,7 @@ impl Column {
         }
     }
 
-    /// Of every version, in time order or not; the 16 bytes for a file without characters.
+    /// A UUID of any version, in time order or not; the 16 bytes for a file without characters.
     fn uuid(&self, random: &mut Random, file: Charset) -> Vec<u8> {
         let mut bytes = [0; 16];
         bytes[..8].copy_from_slice(&random.next_u64().to_be_bytes());

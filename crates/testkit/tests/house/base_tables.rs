@@ -4,7 +4,8 @@ use super::{LAYERS, sources};
 
 /// Programs for ourselves, whose servers have no other user.
 const OWN_SERVERS: [&str; 2] = ["bench", "fuzz"];
-/// What is read and is no table of a user's: temporary tables and expressions of the session, the server's own tables.
+/// Reads that are of no user's table: temporary tables and expressions of the session, the server's
+/// own tables.
 const READ: [(&str, &str); 5] = [
     ("server/catalog/evaluate.rs", "twin}"),
     ("server/catalog/defaults.rs", "twin}"),
@@ -21,7 +22,7 @@ const WRITTEN: [&str; 5] = [
     "export/layout/insert.rs",
 ];
 
-/// What is before and behind each of these words, in its line of the source.
+/// The text before and behind each of these words, in its line of the source.
 fn around<'t>(text: &'t str, word: &'t str) -> impl Iterator<Item = (&'t str, &'t str)> {
     text.lines().flat_map(move |line| {
         line.match_indices(word).map(move |(at, _)| (&line[..at], &line[at + word.len()..]))

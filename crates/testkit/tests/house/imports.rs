@@ -1,4 +1,4 @@
-//! What modules import, read off their text.
+//! Imports of modules, read off their text.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use super::root;
 
-/// Whether the licences of an SPDX expression are such that the allowed ones do.
+/// True if the allowed licences satisfy an SPDX expression.
 fn is_allowed(expression: &str, allowed: &BTreeSet<String>) -> bool {
     // An old way of saying OR.
     let text = expression.replace('/', " OR ").replace('(', " ( ").replace(')', " ) ");
@@ -49,7 +49,7 @@ fn one(words: &mut Words<'_>, allowed: &BTreeSet<String>) -> bool {
     allowed.contains(&name)
 }
 
-/// What stands in quotes between two lines of `deny.toml`.
+/// The quoted texts between two lines of `deny.toml`.
 fn quoted(text: &str, from: &str, to: &str) -> BTreeSet<String> {
     let rest = &text[text.find(from).unwrap()..];
     let part = &rest[..rest.find(to).unwrap()];

@@ -1,8 +1,8 @@
 //! The house rules that a machine can check: layers of crates, circles of modules, sizes, unsafe.
 //!
-//! What a module imports is read off its text: `crate::`, `super::` and `self::` paths, and `use`
-//! trees, followed through what modules export again. Modules below one parent must not import each
-//! other in a circle; a parent and its child may.
+//! Imports of a module are read off its text: `crate::`, `super::` and `self::` paths, and `use` trees,
+//! followed through what modules export again. Modules below one parent must not import each other in a
+//! circle; a parent and its child may.
 #![allow(clippy::unwrap_used)]
 
 mod base_tables;
@@ -143,7 +143,7 @@ fn unsafe_code_is_where_it_was_allowed() {
     }
 }
 
-/// What is set past it is not read back.
+/// A variable that is set past it is not read back.
 #[test]
 fn session_variables_are_set_by_one_function() {
     let own = "crates/server/src/connect/session/variables.rs";

@@ -5,7 +5,7 @@ use std::fs;
 
 use super::{LAYERS, root, sources};
 
-/// What begins something and is no thread of a load's.
+/// Calls that begin something and are no thread of a load's.
 const OTHERS: [(&str, usize); 4] = [
     // The server is a process.
     ("crates/server/src/sandbox.rs", 1),

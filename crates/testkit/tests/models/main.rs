@@ -1,5 +1,5 @@
-//! What threads wait for each other by, in every order in which they can come: the turnstile, the gate
-//! of portions, and the budgets of memory.
+//! Waits of threads for each other, in every order in which they can come: the turnstile, the gate of chunks,
+//! and the budgets of memory.
 //!
 //! The files are the product's own, with loom's locks in place of the standard library's. Each model
 //! is a few threads; loom runs it once for every order that makes a difference, and fails where
@@ -14,7 +14,7 @@ use job::options::LoadPath;
 use loom::sync::Arc;
 use loom::thread;
 
-/// What the files below import.
+/// Imports of the files below.
 mod sync {
     pub(crate) use std::sync::PoisonError;
 

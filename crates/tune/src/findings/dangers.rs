@@ -49,7 +49,7 @@ fn doublewrite(facts: &Facts) -> Option<Finding> {
     }
 }
 
-/// What others take for a promise of whole pages, and is none.
+/// A setting that others take for a promise of whole pages, and is none.
 fn beside(data: &crate::storage::Storage) -> String {
     let atomic = data.device.as_ref().map_or(0, |device| device.atomic_write_bytes);
     match data.file_system.as_str() {

@@ -1,4 +1,4 @@
-//! What the server's files are on.
+//! The storage of the server's files.
 
 use disk::size::show;
 use face::option::{BATCH_BYTES, BATCH_ROWS, TUNE};
@@ -87,7 +87,7 @@ fn scheduler(data: &Storage) -> Option<Finding> {
     })
 }
 
-/// Whether a page could be written at once, where that is asked for and not to be had.
+/// The finding that pages could not be written atomically, though that is requested.
 fn atomic(facts: &Facts, data: &Storage) -> Option<Finding> {
     let bytes = data.device.as_ref().map_or(0, |device| device.atomic_write_bytes);
     let is_of_use = bytes >= facts.server.page_bytes && facts.server.page_bytes > 0;

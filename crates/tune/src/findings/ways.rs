@@ -1,4 +1,4 @@
-//! What is in the way of the fastest path, for all tables of the server.
+//! Obstacles to the fastest path, for all tables of the server.
 
 use face::call;
 use face::option::{REPLICA, UNLOGGED};

@@ -28,7 +28,7 @@ const CHARACTERS_MAX: usize = 200_000;
 
 static KNOWN: Mutex<Vec<&'static CharsetTable>> = Mutex::new(Vec::new());
 
-/// What a server says of a character set.
+/// The server's description of a character set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CharsetData {
     /// The server's name.
@@ -187,7 +187,7 @@ impl CharsetTable {
         &self.data.name
     }
 
-    /// What it was made of.
+    /// The data that it was made of.
     pub fn data(&self) -> &CharsetData {
         &self.data
     }

@@ -33,7 +33,7 @@ pub(super) fn find_body(text: &[u8]) -> Result<(bool, &[u8]), Reason> {
     }
 }
 
-/// What became of a text read as a date.
+/// The result of a text read as a date.
 pub(super) struct DateBody {
     pub(super) result: Result<Moment, Reason>,
     /// No more than a date: year, month, day.
@@ -242,7 +242,7 @@ pub(super) fn parse_time_body(
     parse_days_and_time(text, negative)
 }
 
-/// Whether a text is long or punctuated enough to be tried as a datetime first.
+/// True if a text is long or punctuated enough to be tried as a datetime first.
 fn may_be_datetime(text: &[u8]) -> bool {
     if text.len() >= 12 {
         return true;

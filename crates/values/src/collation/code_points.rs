@@ -41,7 +41,7 @@ pub(super) fn key_bytes(key: &[u8], pad_space: bool) -> usize {
     key_writer::key_bytes::<3>(key, SPACE, rule)
 }
 
-/// Compares as [`push_key`] orders. What is malformed comes last.
+/// Compares as [`push_key`] orders. Malformed text comes last.
 pub(super) fn compare(charset: Charset, a: &[u8], b: &[u8], pad_space: bool) -> Ordering {
     let (mut a, mut b) = (a, b);
     let end = pad_space.then_some(SPACE);
@@ -67,7 +67,7 @@ fn next(charset: Charset, rest: &mut &[u8]) -> Option<u32> {
     Some(code)
 }
 
-/// What `WEIGHT_STRING` gives: ucs2 its units, the others 3 bytes a code point.
+/// Appends the bytes of `WEIGHT_STRING`: ucs2 its units, the others 3 bytes a code point.
 pub(super) fn push_weights(
     charset: Charset,
     stored: &[u8],

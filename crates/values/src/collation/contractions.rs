@@ -26,7 +26,8 @@ pub(crate) struct Contractions {
     /// Ascending by (first, second character), longer sequences first.
     entries: Vec<Entry>,
     pool: Vec<u32>,
-    /// Whether an ASCII character is the second of any: mostly no, which spares the search.
+    /// True for each ASCII character that is the second of a contraction: mostly none, which spares
+    /// the search.
     ascii_second: [bool; 128],
 }
 
@@ -39,7 +40,7 @@ struct Entry {
     units: Option<(u32, u32)>,
 }
 
-/// What stands at a head character.
+/// The contraction at a head character.
 pub(crate) enum Found<'a> {
     /// No contraction: the head counts alone.
     None,
@@ -91,7 +92,7 @@ impl Contractions {
         self.entries.iter().map(|entry| entry.first_two[0])
     }
 
-    /// Whether any weight contains a unit of zero.
+    /// True if any weight contains a unit of zero.
     pub(crate) fn has_zero_unit(&self) -> bool {
         self.pool.contains(&0)
     }

@@ -1,4 +1,4 @@
-//! What was learned of a collation, and its form in a cache file.
+//! A learned collation, and its form in a cache file.
 //!
 //! All numbers big-endian; a text or list is its length (2 or 4 bytes) and its items.
 //!
@@ -30,9 +30,9 @@ pub struct CollationData {
     pub server_version: String,
     /// Its character set.
     pub charset: Charset,
-    /// Whether strings compare as if spaces followed them for ever.
+    /// True if strings compare as if spaces followed them for ever.
     pub pad_space: bool,
-    /// What a string is followed by in PAD SPACE comparison, if it is not the weight of a space:
+    /// The unit that follows a string in PAD SPACE comparison, if it is not the weight of a space:
     /// the collations of latin7 weigh the space otherwise.
     pub pad_unit: Option<u32>,
     /// Weight of every character.
@@ -41,7 +41,7 @@ pub struct CollationData {
     pub contractions: Vec<Contraction>,
     /// Weights that decide among strings whose `weights` are equal: accents, then case.
     pub lower_levels: Vec<Level>,
-    /// What the self-test said.
+    /// The verdict of the self-test.
     pub verdict: Verdict,
 }
 
@@ -167,7 +167,7 @@ fn push_list(list: &[u32], out: &mut Vec<u8>) {
     out.extend(list.iter().flat_map(|number| number.to_be_bytes()));
 }
 
-/// What is left to parse.
+/// The text that is left to parse.
 struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {

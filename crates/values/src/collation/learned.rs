@@ -16,7 +16,7 @@ const SLOW: u32 = u32::MAX;
 const RUN: usize = 32;
 /// Unit of a byte that starts no character: above all others. Only [`Learned::compare`] meets it.
 const MALFORMED: u32 = u32::MAX;
-/// What a trimmed key may end with.
+/// The most bytes at the end of a trimmed key.
 const SURPLUS_BYTES: usize = 4;
 
 #[derive(Clone, Debug)]
@@ -24,12 +24,12 @@ pub(super) struct Learned {
     pub(super) charset: Charset,
     weights: Weights,
     contractions: Contractions,
-    /// What strings are padded with.
+    /// The unit that pads strings.
     space: u32,
-    /// Whether the byte 0x20 is a character of that weight.
+    /// True if the byte 0x20 is a character of that weight.
     has_space_byte: bool,
     rule: Rule,
-    /// Whether every character has one unit and no sequence another weight.
+    /// True if every character has one unit and no sequence another weight.
     uniform: bool,
     /// Unit of a byte that is one character with one unit, starts no contraction, and is neither
     /// the space unit nor zero; else [`SLOW`].
@@ -103,7 +103,7 @@ impl Learned {
         units + if has_surplus { SURPLUS_BYTES } else { 0 }
     }
 
-    /// Whether a trimmed key ends with the units that are more than the characters.
+    /// True if a trimmed key ends with the units that are more than the characters.
     fn has_surplus(&self) -> bool {
         self.rule != Rule::Pad && !self.uniform
     }

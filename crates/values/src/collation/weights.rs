@@ -110,13 +110,13 @@ impl Weights {
         4 * (self.pages.len() + self.slots.len() + self.pool.len())
     }
 
-    /// Whether any weight contains a unit of zero.
+    /// True if any weight contains a unit of zero.
     pub(crate) fn has_zero_unit(&self) -> bool {
         let zero_slot = self.slots.iter().any(|&slot| slot & !HEAD == 1 << COUNT_SHIFT);
         zero_slot || self.pool.contains(&0)
     }
 
-    /// Whether every character has exactly one unit.
+    /// True if every character has exactly one unit.
     pub(crate) fn is_uniform(&self) -> bool {
         let one = |&slot: &u32| slot == NO_CHARACTER || (slot & !HEAD) >> COUNT_SHIFT == 1;
         self.slots.iter().all(one) && self.pages.iter().all(|page| page & COMPUTED == 0)

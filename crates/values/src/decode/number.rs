@@ -17,7 +17,7 @@ const FULL_BYTES: usize = 4;
 const FULL_END: u64 = 1_000_000_000;
 /// Bytes of DECIMAL(65,s) at most.
 const BYTES_MAX: usize = 32;
-/// What is more than eight digits say.
+/// The first number with more than eight digits.
 const EIGHT_END: u64 = 100_000_000;
 
 /// The two digits of each number below 100.
@@ -157,7 +157,8 @@ pub(super) struct DecimalForm {
 }
 
 impl DecimalForm {
-    /// Of so many digits before and after the point; none of more than there are.
+    /// The form of a number with so many digits before and after the point; none for more than
+    /// there are.
     pub(super) fn new(integral: usize, scale: usize) -> Option<DecimalForm> {
         let lead = integral % GROUP;
         let bytes = GROUP_BYTES[lead]

@@ -1,4 +1,4 @@
-//! What is decoded converts to the same bytes again.
+//! Decoded text converts to the same bytes again.
 
 use proptest::prelude::*;
 

@@ -13,9 +13,9 @@ use crate::uuid::UUID_BYTES;
 pub(super) struct Text {
     charset: Charset,
     is_padded: bool,
-    /// Whether the stored bytes are UTF-8.
+    /// True if the stored bytes are UTF-8.
     is_utf8: bool,
-    /// Whether stored bytes of ASCII are.
+    /// True if stored bytes of ASCII are.
     is_ascii_superset: bool,
 }
 
@@ -25,13 +25,13 @@ impl Text {
         Text { charset, is_padded, is_utf8, is_ascii_superset: charset.is_ascii_superset() }
     }
 
-    /// Of VARCHAR and TEXT; none where the stored bytes are the text.
+    /// The decoder of VARCHAR and TEXT; none if the stored bytes are the text.
     pub(super) fn new(charset: Charset) -> Option<Text> {
         let text = Text::of_charset(charset, false);
         (!text.is_utf8 && charset != Charset::Binary).then_some(text)
     }
 
-    /// Of CHAR; none of bytes.
+    /// The decoder of CHAR; none for bytes.
     pub(super) fn padded(charset: Charset) -> Option<Text> {
         (charset != Charset::Binary).then(|| Text::of_charset(charset, true))
     }
@@ -51,7 +51,7 @@ impl Text {
         self.is_ascii_superset.then(text)
     }
 
-    /// Whether the text that is appended would become the same bytes again.
+    /// Appends the text; true if it would become the same bytes again.
     #[inline]
     pub(super) fn push(&self, stored: &[u8], out: &mut Vec<u8>) -> bool {
         let text = self.trimmed(stored);

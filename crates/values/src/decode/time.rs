@@ -4,7 +4,7 @@ use super::number::{PAIRS, big_endian, eight, push_first, push_padded};
 use crate::civil;
 
 const SECONDS_OF_DAY: i64 = 86_400;
-/// What the digits of a stored fraction are below, by its bytes.
+/// The bound of the digits of a stored fraction, by its bytes.
 const FRACTION_END: [u64; 4] = [1, 100, 10_000, 1_000_000];
 
 /// `-07-31` of each month << 5 | day, as a DATE has them, with room behind it.

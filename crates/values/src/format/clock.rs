@@ -6,7 +6,7 @@ use crate::civil::{MICROS_OF_DAY, date, days_since_1970};
 /// Digits of a fraction that a moment has.
 const FRACTION_DIGITS: usize = 6;
 
-/// What was read of a date and a time.
+/// The parts of a date and a time.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Parts<'t> {
     pub(super) year: u32,

@@ -9,7 +9,7 @@ const GROUP_MARKS: [&[u8]; 4] = [b" ", b"'", b"\xc2\xa0", b"\xe2\x80\xaf"];
 pub(super) struct Number {
     /// Before the fraction: a point or a comma; the other one may stand between thousands.
     pub(super) decimal: u8,
-    /// Whether a percent sign may follow, which counts for nothing.
+    /// True if a percent sign may follow, which counts for nothing.
     pub(super) is_percent: bool,
 }
 

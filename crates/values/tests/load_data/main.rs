@@ -41,7 +41,7 @@ const SHOWN_MAX: usize = 25;
 /// Refused rows of a case that are tried alone.
 const SAMPLE: usize = 20;
 
-/// What a case loaded, to be compared when the server has stopped.
+/// The rows that a case loaded, to be compared when the server has stopped.
 struct Loaded {
     case: Case,
     texts: Vec<Vec<u8>>,

@@ -2,7 +2,7 @@
 
 use crate::random::Random;
 
-/// What a column is fed.
+/// The family of a column's texts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Family {
     Number,

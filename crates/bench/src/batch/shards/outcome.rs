@@ -1,4 +1,4 @@
-//! What a run of the benchmark of shards found: as text for people and as JSON.
+//! Results of the benchmark of shards: as text for people and as JSON.
 
 use std::fmt::Write;
 
@@ -12,7 +12,7 @@ use crate::text_table::TextTable;
 /// A whole run.
 #[derive(Clone, Debug, Serialize)]
 pub struct ShardsOutcome {
-    /// What was measured, and where.
+    /// The program, the server and the machine.
     #[serde(flatten)]
     pub head: Head,
     /// Rows of each run, unless time was over.

@@ -21,7 +21,7 @@ use crate::host::DATABASE;
 use crate::program::Program;
 use crate::sbtest::{self, Tuples};
 
-/// What precedes the tuples.
+/// The text before the tuples.
 const INSERT: &str = "INSERT INTO inrush_bench.sbtest1 (id, k, c, pad) VALUES ";
 
 /// A way.
@@ -51,7 +51,7 @@ impl ShardWay {
     }
 }
 
-/// What one run took.
+/// The times of one run.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Run {
     /// Rows that are in.
@@ -60,9 +60,9 @@ pub struct Run {
     pub seconds: f64,
     /// Processor seconds of the head.
     pub head_cpu_seconds: f64,
-    /// Of each shard.
+    /// Processor seconds of each shard.
     pub shards_cpu_seconds: Vec<f64>,
-    /// Of the client: the benchmark, or Inrush.
+    /// Processor seconds of the client: the benchmark, or Inrush.
     pub client_cpu_seconds: f64,
     /// When each shard had all its rows; empty where the head divides them.
     pub finished_seconds: Vec<f64>,
@@ -86,7 +86,7 @@ pub(super) struct Ways<'a> {
     /// Those of the shards that are in use.
     shards: Vec<Session>,
     pids: Vec<Option<u32>>,
-    /// What each of them is to get, as tuples and as a file.
+    /// The rows of each shard, as tuples and as a file.
     parts: Vec<(Tuples, PathBuf)>,
 }
 

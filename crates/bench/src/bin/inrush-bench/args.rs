@@ -45,13 +45,13 @@ pub(crate) enum Command {
     Split(SplitArgs),
     /// TPC-H lineitem as text: the mariadb client, mariadb-dump, Inrush by SELECT and from the table's file.
     Export(ExportArgs),
-    /// What each setting of a server gains, one at a time and together, for rows that are sent.
+    /// The gain of each server setting, one at a time and together, for rows that are sent.
     Tune(TuneArgs),
     /// Ways of writing the file that the server imports, on the disk of a folder.
     Writes(WritesArgs),
 }
 
-/// What a benchmark with one server, its own or a given one, is told of it.
+/// Options of a benchmark with one server, its own or a given one.
 #[derive(Debug, Args)]
 pub(crate) struct HostArgs {
     /// Where the generated rows are kept [default: in the user's cache folder].

@@ -149,17 +149,17 @@ pub(super) const EXAMPLES: [(&str, &[(&str, &str)]); 8] = [
     ("help", &[("Show the man page of a command:", "load --man | man -l -")]),
 ];
 
-/// Whether the help of a command has an option.
+/// True if the help of a command has an option.
 pub(super) fn is_shown(command: &str, option: &str) -> bool {
     !of(&HIDDEN, command).is_some_and(|hidden| has(hidden, option))
 }
 
-/// Whether the short help of a command has an option.
+/// True if the short help of a command has an option.
 pub(super) fn is_common(command: &str, option: &str) -> bool {
     of(&COMMON, command).is_none_or(|common| has(common, option))
 }
 
-/// Whether a list of names has a name.
+/// True if a list of names has a name.
 fn has(names: &str, name: &str) -> bool {
     names.split(' ').any(|one| one == name)
 }

@@ -1,4 +1,4 @@
-//! What is wrong with a job file is said with its line, before anything is done.
+//! Faults of a job file are reported with their line, before anything is done.
 
 use super::shop::{Shop, lines};
 use crate::support::run;

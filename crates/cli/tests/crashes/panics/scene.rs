@@ -54,7 +54,7 @@ pub(super) struct Scene {
     pub(super) before: Seen,
     /// Rows that are to be there at the end.
     new: Vec<String>,
-    /// What the program reads.
+    /// The file that the program reads.
     file: PathBuf,
 }
 
@@ -172,7 +172,7 @@ impl Scene {
         run(&mut self.command())
     }
 
-    /// Whether the error says that the table is as it was, or that nothing has begun.
+    /// True if the error says that the table is unchanged, or that nothing has begun.
     pub(super) fn says_old(&self, outcome: &Outcome) -> bool {
         outcome.err.contains(&format!("{} is as it was", self.desk.table("t")))
     }

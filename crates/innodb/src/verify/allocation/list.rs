@@ -179,7 +179,7 @@ impl Allocation<'_> {
         (index < self.map.extents.len()).then_some(index)
     }
 
-    /// The two lists of inode pages. What is behind a broken link was never read.
+    /// Checks the two lists of inode pages. Pages behind a broken link were never read.
     pub(super) fn check_inode_lists(&mut self) {
         let header = &self.map.header;
         let (full, free) = (header.inodes_full, header.inodes_free);

@@ -121,8 +121,8 @@ impl Walk<'_> {
         self.corrupt(origin, Rule::Order, seen, "records that ascend by key")
     }
 
-    /// Whether a record comes before all others whatever its key says: a server that inserts
-    /// below the leftmost key of a tree leaves the leftmost node pointers as they are.
+    /// True if a record comes before all others whatever its key: a server that inserts below the
+    /// leftmost key of a tree leaves the leftmost node pointers as they are.
     fn is_lowest(&self, origin: usize) -> bool {
         !self.is_leaf && self.writer == Writer::Server && is_minimum(self.page, origin)
     }

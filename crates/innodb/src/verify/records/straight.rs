@@ -1,8 +1,8 @@
 //! A page as a builder leaves it, in one straight pass: every byte of a record's header is foreseen, and
 //! keys that are a few bytes are compared as numbers.
 //!
-//! It only ever says that all is well. Of a page that it does not know to be well, the walk judges, by
-//! the same rules; so what is refused, and how it is told, does not depend on this pass.
+//! It only ever reports that all is well. Other pages are judged by the walk, by the same rules; so errors,
+//! and their texts, do not depend on this pass.
 
 use super::{OWNED_MAX, Walk, status};
 use crate::ids::PAGE_SIZE;
@@ -24,7 +24,7 @@ struct FixedKey {
     mask: u128,
     /// Those of the part that must be unique.
     unique: u128,
-    /// Whether that is the whole key.
+    /// True if that is the whole key.
     is_unique: bool,
 }
 
@@ -133,7 +133,8 @@ impl Walk<'_> {
         Some(extent.end)
     }
 
-    /// Whether a record comes after the one before it, and is another one by what must be unique.
+    /// True if a record comes after the one before it, and differs from it in the part that must be
+    /// unique.
     #[inline(always)]
     fn ascends(&self, key: &FixedKey, before: (usize, u128), this: (usize, u128)) -> bool {
         let is_other = (before.1 ^ this.1) & key.unique != 0;
@@ -144,7 +145,7 @@ impl Walk<'_> {
     }
 }
 
-/// Whether the first `bytes` of a record are less than those of another.
+/// True if the first `bytes` of a record are less than those of another.
 #[cold]
 fn rest_ascends(page: &PageBytes, bytes: usize, a: usize, b: usize) -> bool {
     a.max(b) + bytes <= PAGE_SIZE && page[a..a + bytes] < page[b..b + bytes]
@@ -268,7 +269,7 @@ mod tests {
         page
     }
 
-    /// What the walk alone says of a page.
+    /// The result of the walk alone for a page.
     fn walked(rules: &IndexRules, page: &PageBytes) -> Result<Option<(usize, usize)>, Corrupt> {
         Walk::new(PAGE_NO, page, rules, Writer::Loader, &mut Scratch::new())?.go()
     }

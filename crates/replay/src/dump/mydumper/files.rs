@@ -33,14 +33,14 @@ pub(super) struct TableFiles {
     pub(super) name: Vec<u8>,
     /// CREATE TABLE; of a view, that of a table in its place.
     pub(super) definition: Option<PathBuf>,
-    /// Whether `definition` makes a sequence.
+    /// True if `definition` makes a sequence.
     pub(super) is_sequence: bool,
     pub(super) sequence: Option<PathBuf>,
     pub(super) view: Option<PathBuf>,
     pub(super) triggers: Option<PathBuf>,
     /// Statements by the numbers in the files' names.
     pub(super) rows: BTreeMap<Vec<u64>, PathBuf>,
-    /// Whether `rows` are LOAD DATA of files beside them.
+    /// True if `rows` are LOAD DATA of files beside them.
     pub(super) is_delimited: bool,
     /// Rows that there are, where the dump says.
     pub(super) row_count: Option<u64>,
@@ -49,7 +49,7 @@ pub(super) struct TableFiles {
 /// The databases by their names in the names of the files.
 pub(super) type Databases = BTreeMap<Vec<u8>, DatabaseFiles>;
 
-/// Finds out whose each file is. What is no file of mydumper's is named in `warnings`.
+/// Assigns each file to its table. Files that are not mydumper's are named in `warnings`.
 ///
 /// Errors: a definition that cannot be read.
 pub(super) fn sort(
@@ -170,13 +170,13 @@ fn last_number(name: &[u8]) -> Option<(&[u8], u64)> {
     Some((&name[..dot], number))
 }
 
-/// What a definition makes.
+/// The object that a definition makes.
 struct Made {
     name: Vec<u8>,
     is_sequence: bool,
 }
 
-/// What the first CREATE of a text makes; None if it begins with rows.
+/// The object that the first CREATE of a text makes; None if it begins with rows.
 fn made_by(text: &[u8]) -> Option<Made> {
     let mut pieces = tokens(text);
     pieces
@@ -194,7 +194,7 @@ fn tokens(text: &[u8]) -> Tokens<'_> {
     Tokens::of_any_server(text, Syntax { ansi_quotes, ..Syntax::default() })
 }
 
-/// What a token names; what is no name is called as it stands.
+/// The name in a token; other tokens as they stand.
 fn name_of(text: &[u8], token: &Token<'_>) -> Vec<u8> {
     token.name().map_or_else(|| text[token.place.clone()].to_vec(), Cow::into_owned)
 }

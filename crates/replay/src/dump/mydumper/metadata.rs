@@ -1,4 +1,4 @@
-//! What mydumper says about its own dump.
+//! mydumper's metadata about its own dump.
 
 use std::collections::BTreeMap;
 
@@ -8,21 +8,21 @@ use crate::error::Error;
 /// A database and a table, as the files' names have them.
 pub(super) type FileNames = (Vec<u8>, Vec<u8>);
 
-/// What `metadata` says. Up to 0.11 it is a few lines, since then sections of `key = value`.
+/// The contents of `metadata`. Up to 0.11 it is a few lines, since then sections of `key = value`.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Metadata {
-    /// Whether the dump came to its end.
+    /// True if the dump is complete.
     pub(super) is_complete: bool,
     /// Names of tables on the server.
     pub(super) names: BTreeMap<FileNames, Vec<u8>>,
     /// Rows of tables.
     pub(super) rows: BTreeMap<FileNames, u64>,
-    /// What sessions that load have as `sql_mode`, as SQL.
+    /// The `sql_mode` of sessions that load, as SQL.
     pub(super) sql_mode: Option<String>,
 }
 
 impl Metadata {
-    /// What the folder's `metadata` says, or `metadata.partial`, which an interrupted dump leaves.
+    /// Reads the folder's `metadata`, or `metadata.partial`, which an interrupted dump leaves.
     pub(super) fn read(folder: &Folder) -> Result<Metadata, Error> {
         let mut metadata = Metadata::default();
         for name in ["metadata.header", "metadata.partial", "metadata"] {

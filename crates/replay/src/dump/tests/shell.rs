@@ -120,7 +120,7 @@ fn base(table: &str) -> String {
     format!("shop@{}", table.replace(' ', "%20"))
 }
 
-/// Whether a column is written in digits.
+/// True if a column is written in digits.
 fn is_unsafe(kind: &str) -> bool {
     kind.ends_with("blob") || kind.ends_with("binary") || ["bit", "geometry"].contains(&kind)
 }

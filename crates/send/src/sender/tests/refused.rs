@@ -120,7 +120,8 @@ fn a_duplicate_ends_the_load_and_is_named() {
     }
 }
 
-/// What LOAD DATA with IGNORE or REPLACE, or the same INSERTs, make of rows with one key.
+/// Each rule leaves the rows of LOAD DATA with IGNORE or REPLACE, or of the same INSERTs, for rows
+/// with one key.
 #[test]
 fn each_rule_leaves_the_rows_that_it_should() {
     let Some(server) = TestServer::shared() else { return };

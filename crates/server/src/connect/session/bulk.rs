@@ -20,7 +20,7 @@ pub struct Prepared {
 }
 
 impl Session {
-    /// Whether the server, and whatever is in front of it, takes many rows for one statement.
+    /// True if the server, and any proxy in front of it, accepts many rows for one statement.
     ///
     /// MariaDB does for INSERT and the like, and refuses it for others: that refusal is looked for.
     /// On an encrypted connection it refuses all: the server believes what the client said that it

@@ -30,7 +30,7 @@ const HEAD_BYTES: usize = 1000;
 /// Bytes of a statement that go at once as digits: less than the smallest `max_allowed_packet` that
 /// servers are set to.
 const PIECE_BYTES: usize = 480 << 10;
-/// What the server calls a statement that comes in pieces.
+/// The user variable of a statement that comes in pieces.
 const STATEMENT: &str = "_inrush_statement";
 /// Server errors of a statement that cannot be prepared.
 const ER_UNSUPPORTED_PS: u16 = 1295;
@@ -38,9 +38,9 @@ const ER_UNSUPPORTED_PS: u16 = 1295;
 const ROWS: [&str; 2] = ["INSERT", "REPLACE"];
 
 impl Session {
-    /// Runs a statement of any bytes, in the character set that the session is set to, and reads
-    /// all that it answers with. What it did is what its last answer says, but for the counts,
-    /// which are summed: a CALL, or statements with `;` in between, answer more than once.
+    /// Runs a statement of any bytes, in the session's character set, and reads all its answers.
+    /// The result is that of the last answer, except for the counts, which are summed: a CALL, or
+    /// statements with `;` in between, answer more than once.
     ///
     /// LOAD DATA LOCAL gets no file and is an error; the session stays good. Several statements at
     /// once have to be UTF-8.

@@ -1,4 +1,4 @@
-//! What gives an account a right that the server has missed when it was asked to do something.
+//! The GRANT for a privilege that the server has missed.
 //!
 //! Rights are looked at before anything is begun wherever it is known what will be asked
 //! ([`crate::privileges`]); what a dump asks for is not. The server's words name the host
@@ -39,7 +39,7 @@ impl Session {
     }
 }
 
-/// What the server's words, in English, say is missing.
+/// The missing privilege in the server's English message.
 fn missing(errno: u16, message: &str, statement: &str) -> Option<Missing> {
     match errno {
         ER_TABLEACCESS_DENIED => {

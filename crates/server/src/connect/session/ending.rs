@@ -19,7 +19,7 @@ impl Session {
         self.end("KILL CONNECTION", lock)
     }
 
-    /// Whether another session of ours has not ended yet.
+    /// True if another session of ours has not ended yet.
     pub fn is_there(&mut self, other: &Mark) -> Result<bool> {
         Ok(self.lock_holder(&other.lock)?.is_some())
     }

@@ -1,8 +1,8 @@
 //! Base tables, proven to be such by the server while it holds their names.
 //!
-//! Whoever may create a view can put one in the place of any table of the database, between two statements too. A view
-//! of SQL SECURITY INVOKER runs its functions, and reaches the tables below it, with the rights of the account that
-//! names the view. So
+//! Anybody who may create a view can put one in the place of any table of the database, between two
+//! statements too. A view of SQL SECURITY INVOKER runs its functions, and reaches the tables below it, with
+//! the rights of the account that names the view. So
 //!
 //! ```text
 //! reads   FROM table USE INDEX FOR GROUP BY ()          refused where the name is a view: TableName::base
@@ -44,8 +44,8 @@ impl Session {
         }
     }
 
-    /// What follows a table in FROM so that the server refuses a view: [`BASE_TABLE`], or nothing where the engine
-    /// is not known to take it.
+    /// The hint after a table in FROM that makes the server refuse a view: [`BASE_TABLE`], or
+    /// nothing if the engine is not known to accept it.
     pub fn base_table_hint(&self) -> &'static str {
         if Kind::of_version(self.version()).takes_index_hints() { BASE_TABLE } else { "" }
     }

@@ -15,13 +15,13 @@ pub struct Row {
 }
 
 impl Row {
-    /// What the driver read, of a statement.
+    /// A row that the driver read, of a statement.
     pub(super) fn of(row: mysql::Row, statement: &Arc<str>) -> Row {
         let values = row.unwrap_raw().into_iter().map(value_bytes).collect();
         Row { values, statement: Arc::clone(statement) }
     }
 
-    /// What it takes in memory, about.
+    /// Its approximate size in memory.
     pub(super) fn memory_bytes(&self) -> usize {
         let of_value = |value: &Option<Vec<u8>>| value.as_ref().map_or(0, Vec::len);
         self.values.iter().map(|value| size_of_val(value) + of_value(value)).sum::<usize>()
@@ -33,12 +33,12 @@ impl Row {
         self.values.len()
     }
 
-    /// Whether the row has no column.
+    /// True if the row has no column.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
 
-    /// Whether a column is NULL (or not there).
+    /// True if a column is NULL (or not there).
     pub fn is_null(&self, column: usize) -> bool {
         self.bytes(column).is_none()
     }
@@ -88,7 +88,7 @@ impl Row {
     }
 }
 
-/// What a column holds.
+/// The bytes of a column.
 pub(super) fn value_bytes(value: Option<Value>) -> Option<Vec<u8>> {
     match value? {
         Value::Bytes(bytes) => Some(bytes),

@@ -1,4 +1,4 @@
-//! Whether questions and answers are still in step.
+//! A check that questions and answers are still in step.
 //!
 //! An answer that comes twice, by a mistake of the server's or of what stands between, has the form of
 //! an answer: the second is taken for the next question's, that question's for the one behind it,

@@ -218,7 +218,7 @@ impl Session {
         refuse_any(self.differing()?)
     }
 
-    /// What reads the variables, behind another column of a SELECT.
+    /// Columns of a SELECT that read the variables, to follow another column.
     pub(super) fn more_columns(&self) -> String {
         let columns = self.variables.columns();
         if columns.is_empty() { columns } else { format!(", {columns}") }

@@ -32,13 +32,13 @@ pub(super) struct Lz4 {
     /// Up to [`WINDOW_BYTES`] before the block, at the end of that space, then the block.
     text: Vec<u8>,
     window: usize,
-    /// What of the block was given out, and its size.
+    /// Bytes of the block that were given out, and its size.
     given: usize,
     filled: usize,
     hasher: XxHash32,
 }
 
-/// What a frame's header says.
+/// A frame's header.
 #[derive(Default)]
 struct Frame {
     linked: bool,

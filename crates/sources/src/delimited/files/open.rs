@@ -21,17 +21,17 @@ pub(super) struct OpenFile {
     pub(super) path: PathBuf,
     pub(super) ended: bool,
     pub(super) splitter: Splitter,
-    /// What was read behind the last cut.
+    /// Bytes that were read behind the last cut.
     pub(super) rest: Vec<u8>,
-    /// Whether that is a line with a quote that nothing closes.
+    /// True if that is a line with an unclosed quote.
     is_unclosed: bool,
-    /// What was read behind such a line, and is to be read once more.
+    /// Bytes that were read behind such a line, and are to be read once more.
     again: Cursor<Vec<u8>>,
     /// Place of `rest` in the file.
     pub(super) offset: u64,
     pub(super) line: u64,
     pub(super) unit: Unit,
-    /// What was skipped at its start.
+    /// Text that was skipped at its start.
     pub(super) preamble: Vec<u8>,
     /// Lines of it that were not the header.
     pub(super) lines_skipped: u64,

@@ -1,4 +1,4 @@
-//! Whether a file has rows: one that has text and no row is read otherwise than it was written.
+//! A check that a file has rows: a file with text and no row is read otherwise than it was written.
 
 use face::option::{LINES_STARTING_BY, LINES_TERMINATED_BY, SKIP_LINES};
 use memchr::memmem;
@@ -105,7 +105,7 @@ fn other_line_end(text: &[u8], dialect: &Dialect) -> Option<&'static str> {
 mod tests {
     use crate::{Chunk, Dialect, Error, FileSource, Source, SourceOptions};
 
-    /// What is said of a file when it was read, as a pipe is judged.
+    /// The error for a file that was read, as a pipe is judged.
     fn read(text: &str, dialect: &Dialect, skip_lines: u64, header: bool) -> Option<String> {
         let folder = tempfile::tempdir().unwrap();
         let paths = [folder.path().join("x")];

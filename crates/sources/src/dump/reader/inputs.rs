@@ -99,7 +99,7 @@ impl SqlReader {
 /// U+FEFF in UTF-8, which some editors put at the start of a file.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// What an input is that is no dump in SQL, by its first bytes.
+/// The format of an input that is no dump in SQL, by its first bytes.
 fn not_sql(head: &[u8]) -> Option<&'static str> {
     let is_wide = head.starts_with(b"\xff\xfe")
         || head.starts_with(b"\xfe\xff")

@@ -78,7 +78,7 @@ impl Handback {
 }
 
 impl SqlReader {
-    /// Whether the reader stands before the rows of an INSERT that [`SqlReader::into_run`] can
+    /// True if the reader stands before the rows of an INSERT that [`SqlReader::into_run`] can
     /// read: not so where statements end with another delimiter than a semicolon.
     pub fn stands_before_rows(&self) -> bool {
         matches!(self.pending, Pending::Rows(_)) && self.delimiter == b";"

@@ -9,7 +9,7 @@ use crate::chunk::newlines;
 use crate::dump::window::{PIECE_BYTES, Window};
 use crate::error::{Position, Result};
 
-/// What was read of a run and is not used.
+/// Text of a run that was read and not used.
 #[derive(Debug)]
 pub(super) struct RunText {
     /// Which of the run's files it is of.
@@ -38,7 +38,7 @@ impl RunText {
         }
     }
 
-    /// What comes in the next file, which `window` is over.
+    /// The text of the next file, which `window` is over.
     pub(super) fn behind(&self, place: &RunPlace, window: &Window) -> RunText {
         RunText {
             file: self.file + 1,
