@@ -26,12 +26,21 @@ pub(crate) fn run(args: &JobsArgs) -> Result<u8, Failure> {
     let mut out = io::stdout().lock();
     let job = |name: &str| jobs::find(&state_dir, name);
     let printed = match args.action.as_ref().unwrap_or(&JobsAction::List) {
-        JobsAction::List => list(&mut out, &jobs::list(&state_dir)?, args.json),
+        JobsAction::List => list(&mut out, &readable(&state_dir)?, args.json),
         JobsAction::Show { job: name } => show_job(&mut out, &job(name)?, args.json),
         JobsAction::Logs { job: name } => logs(&mut out, &job(name)?, args.json),
         JobsAction::Clean { jobs, rejects } => clean(&mut out, &state_dir, jobs, *rejects)?,
     };
     printed.map(|()| 0).map_err(Failure::failed)
+}
+
+/// All jobs whose journals can be read. The others are named in warnings.
+fn readable(state_dir: &Path) -> Result<Vec<Job>, Failure> {
+    let (jobs, unreadable) = jobs::list(state_dir)?;
+    for error in unreadable {
+        tell!("inrush: warning: {error}");
+    }
+    Ok(jobs)
 }
 
 /// A job for programs.
@@ -167,7 +176,7 @@ fn clean(
         all.push(jobs::find(state_dir, name)?);
     }
     if names.is_empty() {
-        all = jobs::list(state_dir)?;
+        all = readable(state_dir)?;
         // What a killed load has left is told by its journal.
         all.retain(|job| matches!(job.state, State::Done | State::Failed));
     }
@@ -194,20 +203,22 @@ fn clean(
     Ok(printed)
 }
 
-/// Removes the refused rows of jobs: of the `cleaned` ones, and where nobody named jobs of all that have no
-/// journal any more. Gives the number of jobs whose refused rows are there, removed or not.
+/// Removes the refused rows of the `cleaned` jobs or, if nobody named jobs, of all jobs without a journal.
+/// Returns the number of these jobs with refused rows, removed or not.
 fn clean_rejects(
     state_dir: &Path,
     names: &[String],
     cleaned: &[Job],
     removes: bool,
 ) -> Result<u64, Failure> {
-    let mut with_rejects = jobs::with_rejects(state_dir)?;
-    let left = jobs::list(state_dir)?;
-    with_rejects.retain(|name| match names.is_empty() {
-        true => left.iter().all(|job| job.name != *name),
-        false => cleaned.iter().any(|job| job.name == *name),
-    });
+    let mut with_rejects = Vec::new();
+    for name in jobs::with_rejects(state_dir)? {
+        let is_cleaned = match names.is_empty() {
+            true => !jobs::has_journal(state_dir, &name)?,
+            false => cleaned.iter().any(|job| job.name == name),
+        };
+        with_rejects.extend(is_cleaned.then_some(name));
+    }
     if removes {
         with_rejects.iter().try_for_each(|job| jobs::remove_rejects(state_dir, job))?;
     }

@@ -121,7 +121,7 @@ impl Home {
 
     /// Steps of the only job, or of the last: `rows.begin` and so on.
     pub(crate) fn journal(&self) -> Vec<String> {
-        let jobs = load::jobs::list(&self.path().join("state/inrush")).unwrap();
+        let jobs = load::jobs::list(&self.path().join("state/inrush")).unwrap().0;
         let Some(last) = jobs.first() else { return Vec::new() };
         let name = |what: &StepEvent| format!("{}.{}", what.step, what.event.name());
         last.entries.iter().map(|entry| name(&entry.what)).collect()

@@ -123,19 +123,23 @@ impl Job {
     }
 }
 
-/// All jobs, the newest first.
+/// All jobs, the newest first, and an error for each journal that is damaged or of another build.
 ///
-/// Errors: a folder of journals that is not this user's alone, or cannot be read; a journal of another
-/// build, or a damaged one.
-pub fn list(state_dir: &Path) -> Result<Vec<Job>, Error> {
-    read(state_dir, |_, _| true)
+/// Errors: a folder of journals that is not this user's alone, or cannot be read.
+pub fn list(state_dir: &Path) -> Result<(Vec<Job>, Vec<Error>), Error> {
+    let (mut jobs, mut unreadable) = (Vec::new(), Vec::new());
+    for job in read(state_dir, |_, _| true)? {
+        job.map_or_else(|error| unreadable.push(error), |job| jobs.push(job));
+    }
+    Ok((jobs, unreadable))
 }
 
 /// The job of a name, or of the only name that begins so.
 ///
-/// Errors: there is none, or there are several; as of [`list`].
+/// Errors: there is none, or there are several; its journal is damaged or of another build; as of [`list`].
 pub fn find(state_dir: &Path, name: &str) -> Result<Job, Error> {
-    let mut jobs = read(state_dir, |job, _| job.starts_with(name))?;
+    let jobs = read(state_dir, |job, _| job.starts_with(name))?;
+    let mut jobs = jobs.into_iter().collect::<Result<Vec<Job>, Error>>()?;
     if let Some(at) = jobs.iter().position(|job| job.name == name) {
         return Ok(jobs.swap_remove(at));
     }
@@ -170,6 +174,14 @@ pub fn with_rejects(state_dir: &Path) -> Result<Vec<String>, Error> {
     jobs.sort_unstable();
     jobs.dedup();
     Ok(jobs)
+}
+
+/// True if a job has a journal, also one that cannot be read.
+///
+/// Errors: a folder that cannot be read.
+pub fn has_journal(state_dir: &Path, job: &str) -> Result<bool, Error> {
+    let name = OsString::from(format!("{job}.jsonl"));
+    in_folder(state_dir, |folder| Ok(folder.names()?.contains(&name)))
 }
 
 /// Removes the refused rows of a job that are kept beside its journal.
@@ -216,32 +228,40 @@ pub fn note_keys_carried(state_dir: &Path, job: &Job) -> Result<(), Error> {
 /// Jobs whose journals have this text and which may have published, the newest first: those of commands
 /// that have a proof.
 ///
-/// Errors: as of [`list`].
+/// Errors: a journal with this text that is damaged or of another build; as of [`list`].
 pub fn published(state_dir: &Path, text: &str) -> Result<Vec<Job>, Error> {
     let has_text =
         |_: &str, read: &[u8]| read.windows(text.len()).any(|bytes| bytes == text.as_bytes());
-    let mut jobs = read(state_dir, has_text)?;
+    let jobs = read(state_dir, has_text)?;
+    let mut jobs = jobs.into_iter().collect::<Result<Vec<Job>, Error>>()?;
     jobs.retain(|job| job.proof().is_some() && job.may_be_in());
     Ok(jobs)
 }
 
-/// The jobs that are wanted by their names and the texts of their journals, the newest first.
-fn read(state_dir: &Path, is_wanted: impl Fn(&str, &[u8]) -> bool) -> Result<Vec<Job>, Error> {
+/// Jobs whose names and texts of journals are selected, the newest first; an error for each of these journals
+/// that cannot be read.
+fn read(
+    state_dir: &Path,
+    is_selected: impl Fn(&str, &[u8]) -> bool,
+) -> Result<Vec<Result<Job, Error>>, Error> {
     let Some(folder) = folder(state_dir)? else { return Ok(Vec::new()) };
-    let mut jobs: Vec<(u64, Job)> = Vec::new();
+    let mut jobs = Vec::new();
     for file in folder.names().map_err(state_error(state_dir))? {
         let Some(begun_ms) = journal::begun_ms(&file) else { continue };
         let path = folder.path().join(&file);
         let parsed = match private::read(&folder, &file, "journal") {
             // Another load has just removed it, since it is old.
             Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            Ok(text) if !is_wanted(&file.to_string_lossy(), &text) => continue,
+            Ok(text) if !is_selected(&file.to_string_lossy(), &text) => continue,
             text => text.and_then(|text| disk::journal::parse(&text)),
         };
-        let (entries, _) = parsed.map_err(Error::io("reading the journal", &path))?;
-        jobs.extend(Job::of(&folder, &file, entries).map(|job| (begun_ms, job)));
+        let job = match parsed {
+            Ok((entries, _)) => Job::of(&folder, &file, entries).map(Ok),
+            Err(error) => Some(Err(Error::io("reading the journal", &path)(error))),
+        };
+        jobs.extend(job.map(|job| ((begun_ms, file), job)));
     }
-    jobs.sort_by(|(a, of_a), (b, of_b)| (b, &of_b.name).cmp(&(a, &of_a.name)));
+    jobs.sort_by(|(a, _), (b, _)| b.cmp(a));
     Ok(jobs.into_iter().map(|(_, job)| job).collect())
 }
 
@@ -303,7 +323,7 @@ mod tests {
     fn jobs_are_running_done_failed_or_killed() {
         let state = tempfile::tempdir().unwrap();
         let dir = state.path();
-        assert!(list(dir).unwrap().is_empty() && list(&dir.join("none")).unwrap().is_empty());
+        assert!(list(dir).unwrap().0.is_empty() && list(&dir.join("none")).unwrap().0.is_empty());
         let begin = |target: &str| {
             let mut journal = Journal::create(dir).unwrap();
             journal.begin(target, None).unwrap();
@@ -315,7 +335,7 @@ mod tests {
         begin("db.failed").write("job", Event::Failed, "db.failed: no").unwrap();
         let killed = begin("db.killed").job().to_owned();
         std::fs::write(dir.join("jobs/notes.txt"), "mine").unwrap();
-        let mut jobs = list(dir).unwrap();
+        let mut jobs = list(dir).unwrap().0;
         jobs.sort_by_key(|job| job.target().to_owned());
         let states: Vec<_> = jobs.iter().map(|job| job.state).collect();
         assert_eq!(states, [State::Done, State::Failed, State::Killed, State::Running]);
@@ -336,7 +356,32 @@ mod tests {
         assert!(find(dir, "").unwrap_err().to_string().contains("3 jobs"));
         assert_eq!(std::fs::read_dir(dir.join("jobs")).unwrap().count(), 4);
         drop(running);
-        assert!(list(dir).unwrap().iter().all(|job| job.state != State::Running));
+        assert!(list(dir).unwrap().0.iter().all(|job| job.state != State::Running));
+    }
+
+    #[test]
+    fn a_damaged_journal_is_listed_as_an_error_beside_the_jobs() {
+        let state = tempfile::tempdir().unwrap();
+        let dir = state.path();
+        let mut journals = ["db.a", "db.b"].map(|target| {
+            let mut journal = Journal::create(dir).unwrap();
+            journal.begin(target, None).unwrap();
+            journal
+        });
+        let damaged = journals[0].path().to_owned();
+        // Behind a synced line the damaged one was on disk.
+        journals[0].write("publish", Event::Begin, "db.a").unwrap();
+        journals[0].write("job", Event::Failed, "db.a: no").unwrap();
+        let text = std::fs::read_to_string(&damaged).unwrap();
+        std::fs::write(&damaged, text.replacen("db.a", "db.x", 1)).unwrap();
+        let (jobs, unreadable) = list(dir).unwrap();
+        assert_eq!(jobs.iter().map(Job::target).collect::<Vec<_>>(), ["db.b"]);
+        assert_eq!(unreadable.len(), 1);
+        let error = unreadable[0].to_string();
+        assert!(error.contains("damaged in line 2") && error.contains(journals[0].job()), "{error}");
+        assert!(has_journal(dir, journals[0].job()).unwrap());
+        assert_eq!(find(dir, journals[1].job()).unwrap().target(), "db.b");
+        assert_eq!(find(dir, journals[0].job()).unwrap_err().to_string(), error);
     }
 
     #[test]

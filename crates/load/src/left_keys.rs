@@ -27,11 +27,15 @@ pub fn carry_keys_over(
     Ok(left_keys::finish(&mut session, wait, may_go)?)
 }
 
-/// True if the old table of this one may go, which proves that the rows of a job are in: their journals say
-/// so, and those of killed jobs from here on.
+/// True if the old table of this one, which proves that the rows of a job are in, may go: their journals say
+/// so, and those of killed jobs from here on. False while a journal cannot be read.
 fn may_go(state_dir: &Path, table: &str, is_extended: bool) -> Result<bool, Error> {
     let (mut is_known, mut is_open) = (false, false);
-    for job in jobs::list(state_dir)?.iter().filter(|job| job.may_be_in()) {
+    let (jobs, unreadable) = jobs::list(state_dir)?;
+    if !unreadable.is_empty() {
+        return Ok(false);
+    }
+    for job in jobs.iter().filter(|job| job.may_be_in()) {
         let is_of_table = job.target() == table;
         let is_waiting = !job.is_in() && matches!(job.state, State::Killed | State::Running);
         match (is_waiting, is_of_table && job.state == State::Killed) {
