@@ -7,6 +7,12 @@ type Module = Vec<String>;
 
 /// The text without comments and test modules.
 pub(crate) fn product(text: &str) -> String {
+    let code = |line: &str| line.split_once("//").map_or(line, |(code, _)| code).to_owned() + "\n";
+    without_tests(text).lines().map(code).collect()
+}
+
+/// The text without test modules.
+pub(crate) fn without_tests(text: &str) -> String {
     let mut kept = String::new();
     let mut lines = text.lines().peekable();
     while let Some(line) = lines.next() {
@@ -27,7 +33,7 @@ pub(crate) fn product(text: &str) -> String {
             }
             continue;
         }
-        kept.push_str(line.split_once("//").map_or(line, |(code, _)| code));
+        kept.push_str(line);
         kept.push('\n');
     }
     kept

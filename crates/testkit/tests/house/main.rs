@@ -9,8 +9,10 @@ mod base_tables;
 mod docs;
 mod imports;
 mod licences;
+mod messages;
 mod options;
 mod threads;
+mod words;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -51,11 +53,16 @@ fn folder(name: &str) -> PathBuf {
     root().join("crates").join(name)
 }
 
-/// Product files of a crate, by their path below `src`, without their test modules.
+/// Product files of a crate, by their path below `src`, without comments and test modules.
 fn sources(name: &str) -> BTreeMap<String, String> {
-    let base = folder(name).join("src");
+    let files = product_files(&folder(name).join("src"));
+    files.into_iter().map(|(path, text)| (path, imports::product(&text))).collect()
+}
+
+/// Files below a folder that are not those of tests, by their path below it.
+fn product_files(base: &Path) -> BTreeMap<String, String> {
     let mut found = BTreeMap::new();
-    let mut folders = vec![base.clone()];
+    let mut folders = vec![base.to_owned()];
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder).unwrap() {
             let path = entry.unwrap().path();
@@ -63,9 +70,9 @@ fn sources(name: &str) -> BTreeMap<String, String> {
             if path.is_dir() {
                 folders.push(path);
             } else if path.extension().is_some_and(|ending| ending == "rs") && stem != "tests" {
-                let below = path.strip_prefix(&base).unwrap().to_string_lossy().into_owned();
+                let below = path.strip_prefix(base).unwrap().to_string_lossy().into_owned();
                 if !below.split('/').any(|part| part == "tests") {
-                    found.insert(below, imports::product(&fs::read_to_string(&path).unwrap()));
+                    found.insert(below, fs::read_to_string(&path).unwrap());
                 }
             }
         }
