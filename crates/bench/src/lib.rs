@@ -1,11 +1,13 @@
 //! Benchmarks: the same rows loaded by the server's own ways and by Inrush.
 //!
 //! In reading order: the [`host`] is the server of a run. The TPC-H tables ([`tpch`]) and their rows
-//! ([`rows`]); the ways of loading them, plain
-//! [`clients`] among them, and the [`floor`] below which no load can be; [`tproch`] runs
-//! them side by side, then all by one command (`together`), and [`outcome`] is what it finds, on which [`machine`], under the [`head`] of all reports. [`mod@batch`] inserts the
-//! rows of [`sbtest`] in batches of every size over any number of connections. [`replay`] has a dump of
-//! the TPC-H tables replayed; [`insert`] is the Insert Benchmark, [`split`] one file into several tables, [`mod@export`] the way back, [`mod@tune`] what each setting of a server gains. [`stages`] measures each stage alone, [`writes`] ways of writing the file.
+//! ([`rows`]); the ways of loading them, plain [`clients`] among them, and the [`floor`] below which no load
+//! can be; [`tproch`] runs them side by side, then all by one command (`together`), and [`outcome`] is what
+//! it finds, on which [`machine`], under the [`head`] of all reports. [`mod@batch`] inserts the rows of
+//! [`sbtest`] in batches of every size over any number of connections. [`replay`] has a dump of the TPC-H
+//! tables replayed; [`insert`] is the Insert Benchmark, [`split`] one file into several tables,
+//! [`mod@export`] the way back, [`mod@tune`] what each setting of a server gains. [`stages`] measures each
+//! stage alone, [`writes`] ways of writing the file.
 
 pub mod error;
 pub use error::Error;

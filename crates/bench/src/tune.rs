@@ -5,8 +5,8 @@
 //! start the server with a setting -> empty tables -> file by file: START TRANSACTION, LOAD DATA twice, COMMIT
 //! ```
 //!
-//! The server is the benchmark's own, small as it comes: a buffer pool of 128 MiB that the tables outgrow, a redo
-//! log of 96 MiB, each commit synced, doublewrite. Each setting has to leave the same rows.
+//! The server is the benchmark's own, small as it comes: a buffer pool of 128 MiB that the tables outgrow, a
+//! redo log of 96 MiB, each commit synced, doublewrite. Each setting has to leave the same rows.
 
 mod outcome;
 mod rows;

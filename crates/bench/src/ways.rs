@@ -115,7 +115,7 @@ impl Ways {
 
     /// Measures reading `file`, writing as much as its table's file has, and importing that file.
     ///
-    /// The table must be loaded; a twin of it is made and dropped again.
+    /// The table must be loaded; a staging table of it is made and dropped again.
     pub(crate) fn floor(&mut self, table: Table, file: &TableFile) -> Result<(Floor, u64), Error> {
         let (_, read_seconds) = floor::read_seconds(&file.path)?;
         let twin = format!("{}_floor", table.name());

@@ -110,7 +110,7 @@ impl Conditions {
             let Some(origin) = origin(bound) else {
                 self.variables.truncate(before);
                 return Ok(Err(format!(
-                    "the values of {name} are not known before the server has them"
+                    "the values of {name} are unknown until the server has them"
                 )));
             };
             self.variables.push(Variable { name, origin, literal: Literal::of(&column.sql_type) });

@@ -10,10 +10,10 @@ use server::{Interrupt, Session, catalog};
 use sort::{KeyRange, Merge, Runs};
 use targets::key_run::read::KeyRows;
 
+use crate::fault_report;
 use crate::findings::{Findings, What};
-use crate::looks::{Look, Purpose};
+use crate::key_lookups::{KeyLookup, Purpose};
 use crate::place::Place;
-use crate::told;
 
 /// Keys after which it is looked whether somebody wants the end.
 const KEYS_PER_LOOK: u64 = 4096;
@@ -33,15 +33,16 @@ impl Tables<'_> {
     /// have counts for nothing then.
     pub(crate) fn look(
         &mut self,
-        look: &Look,
-        (looks, runs): (&[Look], &[Runs]),
+        look: &KeyLookup,
+        (looks, runs): (&[KeyLookup], &[Runs]),
         findings: &mut Findings<'_>,
         faults: &mut FaultCounts,
     ) -> Result<bool, Stop> {
         let (all, number) = (KeyRange::all(), look.number);
         let at = usize::from(number);
         // Parents in the same input.
-        let is_own = |of: &Look| matches!(of.purpose, Purpose::Referred) && of.name == look.name;
+        let is_own =
+            |of: &KeyLookup| matches!(of.purpose, Purpose::Referred) && of.name == look.name;
         let own = at.checked_sub(1).filter(|&before| is_own(&looks[before]));
         let own = own.map(|own| Keys::begin(&runs[own], &all)).transpose()?;
         let reference = match &look.purpose {
@@ -72,7 +73,7 @@ impl Tables<'_> {
         }
         let Walk { shared, wrong, is_blind, .. } = walk;
         let mut count = |what: What, rows: u64| {
-            faults.add(Some(look.columns.join(", ")), told::class(look, what), rows);
+            faults.add(Some(look.columns.join(", ")), fault_report::class(look, what), rows);
         };
         count(What::Shared(number), shared);
         if !is_blind {
@@ -82,7 +83,7 @@ impl Tables<'_> {
     }
 
     /// A unique key, as one that a row of the input must not have to the table.
-    fn to_itself(&self, look: &Look) -> Reference {
+    fn to_itself(&self, look: &KeyLookup) -> Reference {
         Reference {
             name: look.name.clone(),
             columns: look.columns.clone(),
@@ -96,7 +97,7 @@ impl Tables<'_> {
     /// be compared.
     fn pass_all(
         &mut self,
-        look: &Look,
+        look: &KeyLookup,
         reference: &Reference,
         walk: &mut Walk<'_, '_>,
     ) -> Result<bool, Stop> {

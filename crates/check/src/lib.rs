@@ -12,20 +12,22 @@
 //! A check does not use the stages of the direct path: they need the file that a server has made for the
 //! table, and a check makes none. It uses the same converters, keys, readings and sorts.
 //!
-//! In reading order: `run` all of it, `subject` what rows are judged by and `looks` at which keys, `pass` the reading, `rows` what a
-//! worker finds, with `judge` of one row and `partitions` whether one takes it, `place` where it is, `findings` what is wrong with it and
-//! `fault` in words, `keys` and `conditions`, `told`, and [`report`]; [`lines`] those that hold rows of several tables. `verify` is the other question: whether the
-//! table holds just these rows.
+//! In reading order: `run` all of it, `subject` what rows are judged by and `looks` at which keys, `pass` the
+//! reading, `rows` what a worker finds, with `judge` of one row and `partitions` whether one takes it,
+//! `place` where it is, `findings` what is wrong with it and `fault` in words, `keys` and `conditions`,
+//! `told`, and [`report`]; [`lines`] those that hold rows of several tables. `verify` is the other question:
+//! whether the table holds just these rows.
 
 #![forbid(unsafe_code)]
 
 mod conditions;
 mod fault;
+mod fault_report;
 mod findings;
 mod judge;
+mod key_lookups;
 mod keys;
 pub mod lines;
-mod looks;
 mod partitions;
 mod pass;
 mod place;
@@ -34,7 +36,6 @@ mod rows;
 mod run;
 mod subject;
 mod table;
-mod told;
 mod verify;
 
 pub use report::{BadRow, CheckReport};

@@ -9,17 +9,17 @@
 //! row in other lines do not count, for nothing is made from them.
 //!
 //! In reading order: `table` a table and how its rows are judged, `rule` what else is asked of lines and
-//! `placed` of which fields, `reading` the lines by many workers, `worker` what one of them finds: by `keys` those
-//! that a line has, by a `seat` a table its row of the line, of `said` what lines are to say the same of, by
-//! `candidate` which lines with a fault in a row of an entity are bad, of `fault` the words.
+//! `placed` of which fields, `reading` the lines by many workers, `worker` what one of them finds: by `keys`
+//! those that a line has, by a `seat` a table its row of the line, of `said` what lines are to say the same
+//! of, by `candidate` which lines with a fault in a row of an entity are bad, of `fault` the words.
 
 mod candidate;
+mod entity_digest;
 mod fault;
 mod keys;
 mod placed;
 mod reading;
 mod rule;
-mod said;
 mod seat;
 mod shared;
 mod table;

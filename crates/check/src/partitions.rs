@@ -38,17 +38,17 @@ impl Partitions {
         if takes_all || by.method == Some(PartitionMethod::Key) {
             return Ok(None);
         }
-        let not_judged = |why: &str| format!("which partition takes a row: {why}");
+        let not_judged = |why: &str| format!("partitions of rows: {why}");
         let Some(router) = inspected.router.clone() else {
             let known = || inspected.unfit.iter().find(|why| why.starts_with("partitions by "));
             let why = by.unfit().or_else(|| known().map(String::as_str));
-            return Err(not_judged(why.unwrap_or("what they are by is not known here")));
+            return Err(not_judged(why.unwrap_or("their expression is unsupported")));
         };
         let bound = |position: &usize| {
             let name = &table.columns[*position].name;
             let bound = inspected.columns.iter().find(|bound| bound.column.name == *name);
             let is_told = |column: &schema::Column| column.generated.is_none();
-            let why = || not_judged(&format!("the server makes the values of `{name}`"));
+            let why = || not_judged(&format!("the server generates the values of `{name}`"));
             bound.filter(|bound| is_told(&bound.column)).ok_or_else(why)
         };
         let columns = router.columns().iter().map(bound).collect::<Result<Vec<_>, _>>()?;

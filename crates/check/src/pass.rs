@@ -1,6 +1,6 @@
 //! A pass over the input, by many workers or alone: each row comes with its place.
 
-use encode::long_records::Large;
+use encode::long_records::LongRecords;
 use encode::reading::{self, Reading, Sink};
 use job::failpoint;
 use job::memory::Memory;
@@ -47,7 +47,7 @@ pub(crate) fn by_many<S: Sink>(
     stores: &[RunStore],
     worker: impl Fn() -> Result<S, Stop> + Sync,
 ) -> Result<(), Stop> {
-    let large = Large::new(memory);
+    let large = LongRecords::new(memory);
     let work = || {
         failpoint::hit(failpoint);
         reading.work(&large, stores, || Ok(Counted { reading, sink: worker()? }))

@@ -10,7 +10,7 @@ use sources::{Chunk, Row, Rows};
 
 use crate::findings::{self, What};
 use crate::judge::{Judge, Rules};
-use crate::looks::Looks;
+use crate::key_lookups::KeyLookups;
 use crate::pass::{self, Take};
 use crate::place::{Here, Place};
 
@@ -28,7 +28,7 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    pub(crate) fn new(looks: &Looks) -> Counts {
+    pub(crate) fn new(looks: &KeyLookups) -> Counts {
         let faults = FaultCounts::default();
         Counts { faults, keyless: vec![0; looks.looks.len()], unplaced: 0 }
     }
@@ -36,7 +36,7 @@ impl Counts {
 
 pub(crate) struct Worker<'a> {
     rules: &'a Rules,
-    looks: &'a Looks,
+    looks: &'a KeyLookups,
     judge: Judge<'a>,
     reader: KeyReader,
     entries: Entries<'a>,
@@ -50,7 +50,7 @@ impl<'a> Worker<'a> {
     /// `entries` takes those of each look, and behind them what is found.
     pub(crate) fn new(
         rules: &'a Rules,
-        looks: &'a Looks,
+        looks: &'a KeyLookups,
         entries: Entries<'a>,
         all: &'a Mutex<Counts>,
     ) -> Worker<'a> {

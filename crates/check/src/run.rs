@@ -17,13 +17,13 @@ use sort::{EntryShape, RunStore, Runs, StoreOptions};
 use sources::{Source, SourceExt as _};
 
 use crate::findings::{self, Findings};
+use crate::key_lookups::KeyLookup;
 use crate::keys::Tables;
-use crate::looks::Look;
 use crate::pass;
 use crate::report::CheckReport;
 use crate::rows::{Counts, Worker};
 use crate::subject::Subject;
-use crate::{table, told};
+use crate::{fault_report, table};
 
 /// Bytes that few entries exceed.
 const LONG_ENTRY_BYTES: usize = 16 << 10;
@@ -69,7 +69,7 @@ impl Check<'_> {
         let mut source = source.into_inner().unwrap_or_else(PoisonError::into_inner);
         let bytes = source.bytes_read();
         let Some(found) = stores.pop() else {
-            return Err(Error::Internal("nothing takes what is found".to_owned()).into());
+            return Err(Error::Internal("the findings have no receiver".to_owned()).into());
         };
         let mut findings = Findings::new(&found, &next_run, self.memory.entry_bytes);
         let blind = self.look(subject, stores, &mut findings, &mut counts.faults)?;
@@ -83,7 +83,7 @@ impl Check<'_> {
         )?;
         findings.finish()?;
         let found = found.finish()?;
-        let (bad_rows, first) = told::tell(subject, &blind, &found, &mut *source, options)?;
+        let (bad_rows, first) = fault_report::tell(subject, &blind, &found, &mut *source, options)?;
         Ok(CheckReport {
             target: subject.table.name.to_string(),
             server: subject.session.version().text.clone(),
@@ -147,7 +147,7 @@ impl Check<'_> {
     }
 
     /// A store for each look, and one for what is found, of all of the memory for runs.
-    fn stores(&self, looks: &[Look]) -> Result<Vec<RunStore>, Error> {
+    fn stores(&self, looks: &[KeyLookup]) -> Result<Vec<RunStore>, Error> {
         let Memory { threads, run_bytes, .. } = *self.memory;
         let shapes: Vec<EntryShape> = shapes(looks).collect();
         let least = |shape| {
@@ -157,8 +157,8 @@ impl Check<'_> {
         let Some(rest) = run_bytes.checked_sub(needed) else {
             let given_bytes = self.options.limits.memory_bytes_max;
             let reason = format!(
-                "sorting {} keys on {threads} thread(s) takes {needed} bytes, {run_bytes} are left \
-                 for it",
+                "sorting {} keys on {threads} thread(s) needs {needed} bytes; {run_bytes} are \
+                 left for it",
                 looks.len()
             );
             return Err(Error::Memory { given_bytes, reason });
@@ -178,6 +178,6 @@ impl Check<'_> {
 }
 
 /// Shapes of the sorted entries: keys of each look, and findings.
-fn shapes(looks: &[Look]) -> impl Iterator<Item = EntryShape> {
+fn shapes(looks: &[KeyLookup]) -> impl Iterator<Item = EntryShape> {
     looks.iter().map(|look| look.shape).chain([findings::SHAPE])
 }

@@ -10,7 +10,7 @@ use sources::Source;
 
 use crate::conditions::Conditions;
 use crate::judge::Rules;
-use crate::looks::{Look, Looks, Purpose};
+use crate::key_lookups::{KeyLookup, KeyLookups, Purpose};
 use crate::partitions::Partitions;
 use crate::rows::Counts;
 use crate::table;
@@ -19,7 +19,7 @@ use crate::table;
 pub(crate) struct Subject {
     pub(crate) session: Session,
     pub(crate) table: Table,
-    pub(crate) looks: Looks,
+    pub(crate) looks: KeyLookups,
     pub(crate) conditions: Conditions,
     pub(crate) rules: Rules,
     not_judged: Vec<String>,
@@ -35,7 +35,7 @@ impl Subject {
         let facts = ServerFacts::read(&mut session)?;
         let inspected = Inspected::of_table(&mut session, &table, &facts, options, source)?;
         let mut not_judged = Vec::new();
-        let looks = Looks::of(&table, &inspected, options, &mut not_judged);
+        let looks = KeyLookups::of(&table, &inspected, options, &mut not_judged);
         let conditions = Conditions::of(&mut session, &table, &inspected, &mut not_judged)?;
         not_judged.extend(unjudged(&table, &inspected));
         let mut rules = rules(&table, &inspected)?;
@@ -48,7 +48,7 @@ impl Subject {
 
     /// The keys and conditions that rows were judged by, besides their values.
     pub(crate) fn judged(&self) -> Vec<String> {
-        let look = |look: &Look| match &look.purpose {
+        let look = |look: &KeyLookup| match &look.purpose {
             Purpose::Unique => Some(format!("unique key `{}`", look.name)),
             Purpose::Refers(_) => Some(format!("foreign key `{}`", look.name)),
             Purpose::Referred => None,
@@ -68,25 +68,25 @@ impl Subject {
         let blind = blind.iter().map(|&at| {
             let look = &looks[usize::from(at)];
             let what = match look.purpose {
-                Purpose::Unique => "rows that the table has, for the key",
+                Purpose::Unique => "rows of the table, for the key",
                 _ => "foreign key",
             };
             format!(
-                "{what} `{}`: what the server shows of those values does not tell their order",
+                "{what} `{}`: the values that the server shows do not give their order",
                 look.name
             )
         });
         let keyless = looks.iter().zip(&counts.keyless).filter(|(_, rows)| **rows > 0);
         let keyless = keyless.map(|(look, rows)| {
             format!(
-                "key `{}` of {rows} row(s): how its collation orders them is not known",
+                "key `{}` of {rows} row(s): the order of these values in its collation is unknown",
                 look.name
             )
         });
         let unplaced = (counts.unplaced > 0).then(|| {
             format!(
-                "whether a partition takes {} row(s): their values are numbers to be generated, or \
-                 what the server makes of them is not known",
+                "partitions of {} row(s): their values are generated numbers, or only the server \
+                 can tell their values",
                 counts.unplaced
             )
         });
@@ -132,13 +132,13 @@ fn unjudged(table: &Table, inspected: &Inspected) -> Vec<String> {
     let unknown = given.filter(|position| is_unknown(position)).map(|position| {
         let column = &table.columns[*position];
         format!(
-            "column `{}`: which values of {} are good, the server knows",
+            "column `{}`: only the server can check values of {}",
             column.name, column.sql_type
         )
     });
     let triggers = table
         .triggers
         .iter()
-        .map(|trigger| format!("what trigger `{}` makes of rows", trigger.name));
+        .map(|trigger| format!("changes of rows by trigger `{}`", trigger.name));
     unknown.chain(triggers).collect()
 }

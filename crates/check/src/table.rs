@@ -44,7 +44,7 @@ pub(crate) fn with_input<T>(
     })
 }
 
-/// Looks at the table. Takes no lock.
+/// KeyLookups at the table. Takes no lock.
 ///
 /// Errors: no table, a view, another server than MariaDB; the server's.
 pub(crate) fn open(
@@ -54,7 +54,7 @@ pub(crate) fn open(
     let mut session = Session::connect(connect)?;
     if session.version().flavor == Flavor::MySql {
         return Err(Error::Usage(
-            "which values MySQL takes, only MySQL knows: rows are checked against tables of MariaDB"
+            "rows can be checked against tables of MariaDB only; MySQL accepts other values"
                 .to_owned(),
         ));
     }
@@ -62,14 +62,14 @@ pub(crate) fn open(
     let table = match catalog::read(&mut session, &name) {
         Err(server::Error::NoTable(name)) => {
             return Err(Error::Usage(format!(
-                "table {name} does not exist, and rows are checked against one that does"
+                "table {name} does not exist; rows are checked against an existing table"
             )));
         }
         table => table?,
     };
     if table.kind.is_view() {
         return Err(Error::Usage(format!(
-            "{} is a view: check the rows against the table behind it",
+            "{} is a view: check the rows against its table",
             table.name
         )));
     }

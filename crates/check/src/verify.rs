@@ -128,7 +128,7 @@ impl Verifying<'_> {
     ) -> Result<Counted, Error> {
         if columns.bound.is_empty() {
             return Err(Error::Usage(format!(
-                "no column of {} can be compared: the input gives none of which the values are known here",
+                "no column of {} can be compared: the input has none with known values",
                 self.table.name
             )));
         }

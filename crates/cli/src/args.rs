@@ -5,11 +5,11 @@
 
 mod export;
 mod format;
-mod given;
 mod guessed;
 mod help;
 mod job;
 mod jobs;
+mod option_sources;
 mod replay;
 mod tune;
 mod written;
@@ -24,11 +24,11 @@ use terminal::failure::Failure;
 
 pub(crate) use self::export::{CompressionArg, ExportArgs, FileFormatArg, WayArg};
 pub(crate) use self::format::FormatArgs;
-pub(crate) use self::given::is_typed;
 pub(crate) use self::guessed::GuessedArgs;
 pub(crate) use self::help::HelpArgs;
 pub(crate) use self::job::{JobAction, JobArgs, JobInitArgs};
 pub(crate) use self::jobs::{JobsAction, JobsArgs, ResumeArgs};
+pub(crate) use self::option_sources::is_typed;
 pub(crate) use self::replay::{AsArg, ReplayArgs};
 pub(crate) use self::tune::{DoctorArgs, TuneArg, TuneArgs};
 pub(crate) use self::written::WrittenArgs;
@@ -49,8 +49,8 @@ pub(crate) struct Cli {
 }
 
 impl Cli {
-    /// Reads what was typed, what `expand` makes of it, and what option files and the environment add to it. Help
-    /// and version are printed here, and end the program.
+    /// Reads what was typed, what `expand` makes of it, and what option files and the environment add to it.
+    /// Help and version are printed here, and end the program.
     pub(crate) fn read(
         expand: impl FnOnce(Vec<OsString>) -> Result<Vec<OsString>, Failure>,
     ) -> Result<Cli, Failure> {
@@ -63,7 +63,7 @@ impl Cli {
         expand: impl FnOnce(Vec<OsString>) -> Result<Vec<OsString>, Failure>,
     ) -> Result<Cli, Failure> {
         refuse_password(&arguments)?;
-        let (arguments, given) = given::with_given(expand(arguments)?)?;
+        let (arguments, given) = option_sources::with_given(expand(arguments)?)?;
         parse(help::command(&arguments), arguments, &given)
     }
 }
@@ -108,8 +108,8 @@ pub(crate) enum Command {
 pub(crate) struct LoadArgs {
     /// Input files, in this order; - reads standard input.
     ///
-    /// Compressed files are read as they are: gzip, zstd, lz4, bzip2, xz. A quoted pattern with * ? [ ] stands for
-    /// the files that match. With --into DB also folders.
+    /// Compressed files are read as they are: gzip, zstd, lz4, bzip2, xz. A quoted pattern with * ? [ ]
+    /// stands for the files that match. With --into DB also folders.
     #[arg(required = true, value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// Job file (TOML) that declares the load.
@@ -119,14 +119,14 @@ pub(crate) struct LoadArgs {
     pub(crate) job: Option<PathBuf>,
     /// Table, or database whose tables the files belong to.
     ///
-    /// Files of a database go to tables by their names: orders.csv, shop.orders.tbl, orders.0001.csv.zst. All tables
-    /// are published at once, or none.
+    /// Files of a database go to tables by their names: orders.csv, shop.orders.tbl, orders.0001.csv.zst. All
+    /// tables are published at once, or none.
     #[arg(long, value_name = "DB.TABLE|DB")]
     pub(crate) into: String,
     /// Files that match PATTERN go to TABLE (with --into DB).
     ///
-    /// The pattern takes * and ?. Files of a pattern without TABLE are skipped. The option may be repeated; the first
-    /// match counts.
+    /// The pattern takes * and ?. Files of a pattern without TABLE are skipped. The option may be repeated;
+    /// the first match counts.
     #[arg(long, value_name = "PATTERN=TABLE")]
     pub(crate) map: Vec<String>,
     /// Publish each table by itself, not all or none (with --into DB).
@@ -168,7 +168,8 @@ pub(crate) struct LoadArgs {
     pub(crate) rejects: Option<PathBuf>,
     /// Rejected rows that each table tolerates, as 100 or 1%.
     ///
-    /// One more rejected row fails the load. A percentage is judged when all rows are read, before any is published.
+    /// One more rejected row fails the load. A percentage is judged when all rows are read, before any is
+    /// published.
     #[arg(long, value_name = "N|N%", default_value = "0", allow_negative_numbers = true)]
     pub(crate) rejects_max: String,
     /// Keep the table's next AUTO_INCREMENT number (with --mode replace).
@@ -178,8 +179,8 @@ pub(crate) struct LoadArgs {
     pub(crate) keep_auto_increment: bool,
     /// Accept input without rows.
     ///
-    /// A file with text and no row counts as empty. With --mode replace, input without rows empties the table, also
-    /// when all its rows are rejected.
+    /// A file with text and no row counts as empty. With --mode replace, input without rows empties the
+    /// table, also when all its rows are rejected.
     #[arg(long)]
     pub(crate) allow_empty: bool,
     /// Treatment of rows with equal keys, in input order.
@@ -203,7 +204,8 @@ pub(crate) struct LoadArgs {
     pub(crate) page_cache: Option<String>,
     /// Leave the load out of the server's binary log.
     ///
-    /// A server with a binary log then accepts the direct path. Replicas and point-in-time recovery lack the rows.
+    /// A server with a binary log then accepts the direct path. Replicas and point-in-time recovery lack the
+    /// rows.
     #[arg(long)]
     pub(crate) unlogged: bool,
     /// Publish a built table without reading it back first.
@@ -248,8 +250,8 @@ pub(crate) struct LoadArgs {
     pub(crate) time_zone: Option<String>,
     /// HTML page about the load.
     ///
-    /// The page shows stages, speed and memory over time, rejected rows by reason, the plan and the settings. It
-    /// needs no other file.
+    /// The page shows stages, speed and memory over time, rejected rows by reason, the plan and the settings.
+    /// It needs no other file.
     #[arg(long, value_name = "FILE.html")]
     pub(crate) report: Option<PathBuf>,
     /// Check all rows and load none, as `inrush check` does.
@@ -296,14 +298,15 @@ pub(crate) struct BatchArgs {
     pub(crate) max_rate: Option<String>,
     /// Replica that gets the built file too; once for each replica.
     ///
-    /// Tables on the direct path: the server and all its replicas get the same file, and only the RENAME is in the
-    /// binary log. Rows that are sent: the option names a replica that the server does not know, for --max-lag.
+    /// Tables on the direct path: the server and all its replicas get the same file, and only the RENAME is
+    /// in the binary log. Rows that are sent: the option names a replica that the server does not know, for
+    /// --max-lag.
     #[arg(long, value_name = "HOST:PORT|SOCKET")]
     pub(crate) replica: Vec<String>,
     /// Address of a server that has partitions of a Spider table.
     ///
-    /// NAME is the server's name in the table. The option is needed once for each server whose address the account
-    /// may not read, or does not reach.
+    /// NAME is the server's name in the table. The option is needed once for each server whose address the
+    /// account may not read, or does not reach.
     #[arg(long, value_name = "NAME=HOST:PORT", value_parser = written::shard)]
     pub(crate) shard: Vec<(String, String)>,
     /// Seconds that replicas may lag before the load waits [default: 30].

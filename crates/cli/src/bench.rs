@@ -12,8 +12,8 @@ const PROGRAM: &str = "inrush-bench";
 pub(crate) fn run() -> Result<u8, Failure> {
     let Some(program) = programs::find(PROGRAM) else {
         return Err(Failure::usage(format!(
-            "the benchmarks are a program of their own, {PROGRAM}, which is neither beside this program nor on PATH: \
-             `cargo build --release -p {PROGRAM}` makes it"
+            "the benchmarks are a separate program, {PROGRAM}, which is neither beside this \
+             program nor on PATH: build it with `cargo build --release -p {PROGRAM}`"
         )));
     };
     let error = process::Command::new(&program).args(std::env::args_os().skip(2)).exec();

@@ -29,7 +29,7 @@ pub(crate) fn run(args: &LoadArgs, into: &connect::Into) -> Result<u8, Failure> 
         (connect::Into::Database(database), Some(_)) => lines_of_job(args, database)?,
         (connect::Into::Database(_), None) => {
             return Err(Failure::usage(
-                "rows are checked against one table, --into DB.TABLE, or by a job file, -c JOB.toml",
+                "check needs one table, --into DB.TABLE, or a job file, -c JOB.toml",
             ));
         }
     };
@@ -46,11 +46,11 @@ pub(crate) fn run(args: &LoadArgs, into: &connect::Into) -> Result<u8, Failure> 
 fn lines_of_job(args: &LoadArgs, database: &str) -> Result<CheckReport, Failure> {
     load::check_no_report(args)?;
     let Meant { mut tables, lines: Some(lines) } = several::meant(args, database)? else {
-        return Err(Failure::usage("a job file says what of each line goes to which table"));
+        return Err(Failure::usage("the job file already selects the tables"));
     };
     files::check_load(args, &tables)?;
     let Ok(visit) = connect::visit(&args.connect)? else {
-        return Err(Failure::usage("there is no server yet, and so no tables"));
+        return Err(Failure::usage("there is no server yet, so there are no tables"));
     };
     ::load::evaluate_expressions(&visit.connect, &mut tables)?;
     files::tell_headers(args, &tables)?;
@@ -64,7 +64,7 @@ pub(crate) fn begin(args: &LoadArgs, target: &TableName) -> Result<(LoadOptions,
     let mut options = load::options(args, target)?;
     files::check_load(args, slice::from_ref(&options))?;
     let Ok(visit) = connect::visit(&args.connect)? else {
-        return Err(Failure::usage(format!("there is no server yet, and so no table {target}")));
+        return Err(Failure::usage(format!("there is no server yet, so there is no table {target}")));
     };
     tuned::recover(&visit.connect, args.state_dir.as_deref());
     ::load::evaluate_expressions(&visit.connect, slice::from_mut(&mut options))?;
@@ -96,19 +96,19 @@ fn show(out: &mut impl Write, report: &CheckReport) -> io::Result<()> {
     match &report.rejects_file {
         Some(file) => {
             let file = file.display();
-            writeln!(out, "  all bad rows are in {file}, why in {file}.reasons.jsonl")?;
+            writeln!(out, "  {file} has all bad rows, {file}.reasons.jsonl their reasons")?;
         }
         None if untold > 0 => {
             writeln!(
                 out,
-                "  and {}: --rejects FILE writes all down",
+                "  and {}: --rejects FILE writes all of them",
                 count(untold, "more bad row")
             )?;
         }
         None => {}
     }
-    writeln!(out, "  judged by types, NOT NULL{}", listed(&report.judged))?;
-    report.not_judged.iter().try_for_each(|what| writeln!(out, "  not judged: {what}"))
+    writeln!(out, "  checked: types, NOT NULL{}", listed(&report.judged))?;
+    report.not_judged.iter().try_for_each(|what| writeln!(out, "  not checked: {what}"))
 }
 
 fn listed(judged: &[String]) -> String {

@@ -55,7 +55,7 @@ pub(crate) fn start(sandbox: &Sandbox, quiet: bool) -> Result<(), Failure> {
     let dir = sandbox.dir().display();
     match sandbox.status() {
         Status::Absent if !quiet => {
-            tell!("making a private MariaDB in {dir}; it stays there for later loads");
+            tell!("creating a private MariaDB in {dir}; it stays there for later loads");
         }
         Status::Stopped if !quiet => tell!("starting the private MariaDB in {dir}"),
         _ => {}

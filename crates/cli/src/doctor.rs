@@ -18,7 +18,8 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<u8, Failure> {
     let state_dir = state_dir(args.state_dir.as_deref())?;
     let Ok(visit) = connect::visit(&args.connect)? else {
         return Err(Failure::usage(
-            "no server is named, and there is no sandbox yet: -S SOCKET or -h HOST names one",
+            "no server is named, and there is no sandbox yet: name a server with -S SOCKET or -h \
+             HOST",
         ));
     };
     tuned::recover(&visit.connect, Some(&state_dir));
@@ -28,7 +29,7 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<u8, Failure> {
     let findings = tune::findings(&facts, gains.flatten().as_ref());
     let (mut out, address) = (io::stdout().lock(), visit.connect.target_text());
     if args.json {
-        let told = Told::of(&facts, &address, &findings);
+        let told = DoctorReport::of(&facts, &address, &findings);
         print::json(&mut out, &told)?;
     } else {
         print(&mut out, &facts, &address, &findings)?;
@@ -38,7 +39,7 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<u8, Failure> {
 
 /// The same for programs.
 #[derive(Serialize)]
-struct Told<'a> {
+struct DoctorReport<'a> {
     server: &'a str,
     server_address: &'a str,
     hostname: &'a str,
@@ -58,9 +59,9 @@ struct Told<'a> {
     not_seen: &'a [String],
 }
 
-impl<'a> Told<'a> {
-    fn of(facts: &'a Facts, address: &'a str, findings: &'a [Finding]) -> Told<'a> {
-        Told {
+impl<'a> DoctorReport<'a> {
+    fn of(facts: &'a Facts, address: &'a str, findings: &'a [Finding]) -> DoctorReport<'a> {
+        DoctorReport {
             server: &facts.version().text,
             server_address: address,
             hostname: &facts.server.hostname,
@@ -101,17 +102,17 @@ fn print(
     }
     if let Some(host) = &facts.host {
         let (all, free) = (show(host.memory_bytes), show(host.available_bytes));
-        writeln!(out, "  memory    {all}, {free} to be had")?;
+        writeln!(out, "  memory    {all}, {free} available")?;
     }
     for text in &facts.unread {
-        writeln!(out, "  not seen  {text}")?;
+        writeln!(out, "  unknown   {text}")?;
     }
     for finding in findings {
         writeln!(out)?;
         print_finding(out, finding)?;
     }
     if findings.iter().all(|finding| finding.weight == Weight::Note) {
-        writeln!(out, "\nnothing slows loads down here that is known of")?;
+        writeln!(out, "\nno problem found that slows loads down")?;
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use ::export::{Compression, ExportOptions, ExportReport, Format, Place, Split, Way};
+use ::export::{Compression, ExportOptions, ExportPath, ExportReport, Format, Place, Split};
 use sources::Preset;
 use terminal::failure::Failure;
 use terminal::signals;
@@ -20,7 +20,8 @@ pub(crate) fn run(args: &ExportArgs) -> Result<u8, Failure> {
     files::check_export(&options, &args.connect)?;
     let Ok(visit) = connect::visit(&args.connect)? else {
         return Err(Failure::usage(
-            "no server is named, and there is no sandbox yet: -S SOCKET or -h HOST names one",
+            "no server is named, and there is no sandbox yet: name a server with -S SOCKET or -h \
+             HOST",
         ));
     };
     signals::watch(&options.interrupt, args.quiet)?;
@@ -69,27 +70,27 @@ fn options(args: &ExportArgs) -> Result<ExportOptions, Failure> {
         Place::File(args.output.clone())
     };
     if place == Place::Stdout && args.json {
-        return Err(Failure::usage("--json and -o - would both print on standard output"));
+        return Err(Failure::usage("--json and -o - both print on standard output"));
     }
     if args.no_create && format != Format::Sql {
-        return Err(Failure::usage("--no-create is about SQL files: --format sql"));
+        return Err(Failure::usage("--no-create needs --format sql"));
     }
     let mut options = ExportOptions::new(table, place);
     if let Some(threads) = args.threads {
         if threads == 0 {
-            return Err(Failure::usage("--threads 0 would do nothing"));
+            return Err(Failure::usage("--threads must be at least 1"));
         }
         options.threads = threads;
     }
     if args.split_rows == Some(0) {
-        return Err(Failure::usage("--split-rows 0 leaves no room for a row"));
+        return Err(Failure::usage("--split-rows must be at least 1"));
     }
     let bytes = args.split_size.as_deref().map(size::parse).transpose();
     options.split = Split { rows: args.split_rows, bytes: bytes.map_err(Failure::usage)? };
     options.way = match args.path {
-        WayArg::Auto => Way::Auto,
-        WayArg::Direct => Way::Direct,
-        WayArg::Select => Way::Select,
+        WayArg::Auto => ExportPath::Auto,
+        WayArg::Direct => ExportPath::Direct,
+        WayArg::Select => ExportPath::Select,
     };
     Ok(ExportOptions {
         force: args.force,
@@ -150,14 +151,14 @@ fn format(args: &ExportArgs, ending: &Ending) -> Result<Format, Failure> {
     };
     let Some(format) = args.format.or(by_ending) else {
         return Err(Failure::usage(format!(
-            "-o {}: the ending stands for no format; known endings are .csv .tsv .tbl .txt .sql .jsonl .ndjson, \
-             each also with .gz or .zst; --format text, sql or jsonl says the format of any other file",
+            "-o {}: unknown ending; known endings are .csv .tsv .tbl .txt .sql .jsonl .ndjson, \
+             each also with .gz or .zst; other names need --format text, sql or jsonl",
             args.output.display()
         )));
     };
     if format != FileFormatArg::Text && !args.cut.are_default() {
         return Err(Failure::usage(
-            "--dialect, --header and how fields are cut are said of text: --format text",
+            "--dialect, --header and field separators need --format text",
         ));
     }
     Ok(match format {

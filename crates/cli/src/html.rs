@@ -36,11 +36,15 @@ impl ReportFile {
     }
 
     /// Writes the outcome of a load. A failure to write is a warning, and changes nothing.
-    pub(crate) fn write(mut self, recorder: &Recorder, outcome: Result<Told<'_>, &load::Error>) {
+    pub(crate) fn write(
+        mut self,
+        recorder: &Recorder,
+        outcome: Result<LoadReport<'_>, &load::Error>,
+    ) {
         let course = recorder.course();
         let page = match outcome {
-            Ok(Told::One(report)) => self.of_table(&course, report),
-            Ok(Told::Several(report)) => self.of_tables(&course, report),
+            Ok(LoadReport::One(report)) => self.of_table(&course, report),
+            Ok(LoadReport::Several(report)) => self.of_tables(&course, report),
             Err(error) => self.of_failure(&course, error),
         };
         if let Err(error) = self.file.write_all(page.html().as_bytes()) {
@@ -51,9 +55,9 @@ impl ReportFile {
     fn of_table(&self, course: &Course, report: &Report) -> Page {
         let (rows, seconds) = (group(report.rows), report.seconds);
         let mut page = Page::new(format!("{}: {rows} rows in {seconds:.2} s", report.target));
-        page.facts("What was done", &of_one(report));
+        page.facts("Stages", &of_one(report));
         self.course(&mut page, course);
-        page.table("Rows that were refused", &["rows", "column", "reason"], tallies(report));
+        page.table("Rejected rows", &["rows", "column", "reason"], tallies(report));
         let indexes = report.indexes.iter().map(|index| {
             let numbers = [group(index.records), group(index.leaf_pages), index.height.to_string()];
             let [records, leaves, height] = numbers;
@@ -75,7 +79,7 @@ impl ReportFile {
             group(rows)
         ));
         page.facts(
-            "What was done",
+            "Stages",
             &[
                 ("rows", group(rows)),
                 ("refused", group(report.rejects)),
@@ -100,14 +104,14 @@ impl ReportFile {
             })
         });
         let heads = ["table", "rows", "column", "reason"];
-        page.table("Rows that were refused", &heads, refused.collect());
+        page.table("Rejected rows", &heads, refused.collect());
         page.list("Warnings", &report.warnings);
         page.table("Settings", &["", ""], self.settings());
         page
     }
 
     fn of_failure(&self, course: &Course, error: &load::Error) -> Page {
-        let mut page = Page::new("A load that failed".to_owned());
+        let mut page = Page::new("Failed load".to_owned());
         page.list("Why", &[error.to_string()]);
         self.course(&mut page, course);
         page.table("Settings", &["", ""], self.settings());
@@ -132,7 +136,7 @@ impl ReportFile {
 }
 
 /// The report of a load that worked.
-pub(crate) enum Told<'a> {
+pub(crate) enum LoadReport<'a> {
     One(&'a Report),
     Several(&'a SeveralReport),
 }
@@ -161,7 +165,7 @@ fn of_one(report: &Report) -> Vec<(&'static str, String)> {
         facts.push(("file built", show(report.file_bytes)));
     }
     if let Some(file) = &report.rejects_file {
-        facts.push(("file of refused rows", file.display().to_string()));
+        facts.push(("file of rejected rows", file.display().to_string()));
     }
     facts
 }

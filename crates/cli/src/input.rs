@@ -45,7 +45,8 @@ pub(crate) fn files(names: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     if let Some(url) = names.iter().find(is_url) {
         let url = url.display();
         return Err(Failure::usage(format!(
-            "{url} is a URL, and only files and pipes are read: curl -sf {url} | inrush load - .."
+            "{url} is a URL, but only files and pipes can be read: curl -sf {url} | inrush load - \
+             .."
         )));
     }
     sources::expand(names).map_err(|error| Failure::usage(error.to_string()))

@@ -38,7 +38,7 @@ pub(crate) fn run(args: &InspectArgs) -> Result<u8, Failure> {
         let pages = bytes / PAGE_SIZE as u64;
         if u64::from(page_no) >= pages {
             return Err(Failure::usage(format!(
-                "{name} has pages 0 to {}, no page {page_no}",
+                "{name} has pages 0 to {}, but no page {page_no}",
                 pages.saturating_sub(1)
             )));
         }
@@ -162,7 +162,8 @@ impl Inspected {
         for field in &report.unchecked {
             writeln!(
                 out,
-                "  not checked: the order of {} in index {}, whose collation {} only a server knows",
+                "  not checked: the order of {} in index {}, because only a server knows the \
+                 collation {}",
                 field.column, field.index, field.collation
             )?;
         }

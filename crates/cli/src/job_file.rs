@@ -5,9 +5,9 @@
 //!                                      -> [[table]] a mapping each
 //! ```
 //!
-//! In reading order: `node` the text as a tree, `keys` what may be in it, `arguments` its options, `tables` what
-//! of each line goes where, `rules` what each has to be; `schema` the keys for
-//! editors, `init` a file to begin with.
+//! In reading order: `node` the text as a tree, `keys` what may be in it, `arguments` its options, `tables`
+//! what of each line goes where, `rules` what each has to be; `schema` the keys for editors, `init` a file to
+//! begin with.
 
 mod arguments;
 mod init;

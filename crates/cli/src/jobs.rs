@@ -45,7 +45,7 @@ fn readable(state_dir: &Path) -> Result<Vec<Job>, Failure> {
 
 /// A job for programs.
 #[derive(Serialize)]
-struct Told<'a> {
+struct JobSummary<'a> {
     job: &'a str,
     state: State,
     target: &'a str,
@@ -61,9 +61,9 @@ struct Told<'a> {
     journal: &'a Path,
 }
 
-impl<'a> Told<'a> {
-    fn of(job: &'a Job) -> Told<'a> {
-        Told {
+impl<'a> JobSummary<'a> {
+    fn of(job: &'a Job) -> JobSummary<'a> {
+        JobSummary {
             job: &job.name,
             state: job.state,
             target: job.target(),
@@ -80,10 +80,10 @@ impl<'a> Told<'a> {
 
 fn list(out: &mut impl Write, jobs: &[Job], is_json: bool) -> io::Result<()> {
     if is_json {
-        return print::json_list(out, &jobs.iter().rev().map(Told::of).collect::<Vec<_>>());
+        return print::json_list(out, &jobs.iter().rev().map(JobSummary::of).collect::<Vec<_>>());
     }
     if jobs.is_empty() {
-        return writeln!(out, "no load has run here");
+        return writeln!(out, "no jobs");
     }
     writeln!(out, "{:<24} {:<19} {:<8} {:>10}  into", "job", "begun", "state", "seconds")?;
     for job in jobs.iter().rev() {
@@ -97,7 +97,7 @@ fn list(out: &mut impl Write, jobs: &[Job], is_json: bool) -> io::Result<()> {
 
 fn show_job(out: &mut impl Write, job: &Job, is_json: bool) -> io::Result<()> {
     if is_json {
-        return print::json(out, &Told::of(job));
+        return print::json(out, &JobSummary::of(job));
     }
     writeln!(out, "job {}: {}", job.name, job.state.name())?;
     writeln!(out, "  into     {}", one_line(job.target()))?;
@@ -119,7 +119,7 @@ fn show_job(out: &mut impl Write, job: &Job, is_json: bool) -> io::Result<()> {
                 let seconds = ended_ms.saturating_sub(begun_ms) as f64 / 1000.0;
                 writeln!(out, "  {:>8.2} s  {step}", seconds)?;
             }
-            None => writeln!(out, "  not ended   {step}")?,
+            None => writeln!(out, "  unfinished  {step}")?,
         }
     }
     if let Some(failure) = job.failure() {
@@ -127,7 +127,7 @@ fn show_job(out: &mut impl Write, job: &Job, is_json: bool) -> io::Result<()> {
     }
     match (job.state, job.command()) {
         (State::Failed | State::Killed, Some(_)) => {
-            writeln!(out, "  go on    inrush resume {}", job.name)
+            writeln!(out, "  resume   inrush resume {}", job.name)
         }
         _ => writeln!(out, "  journal  {}", job.path.display()),
     }
@@ -192,12 +192,12 @@ fn clean(
             true => ("removed", ""),
             false => ("kept", ": inrush jobs clean --rejects removes them"),
         };
-        printed = printed.and_then(|()| writeln!(out, "refused rows of {rejects} {verb}{how}"));
+        printed = printed.and_then(|()| writeln!(out, "rejected rows of {rejects} {verb}{how}"));
     }
     for job in killed {
         printed = printed.and_then(|()| {
             let target = one_line(job.target());
-            writeln!(out, "what job {} left is removed by the next load into {target}", job.name)
+            writeln!(out, "the next load into {target} removes leftovers of job {}", job.name)
         });
     }
     Ok(printed)

@@ -24,17 +24,19 @@ pub(crate) fn carry_over(connect: &ConnectOptions, named: Option<&Path>) {
         let keys = keys.join(", ");
         match error {
             None => tell!(
-                "note: an earlier load had left foreign keys at the old table of {table}; they refer to {table} now: \
-                 {keys}"
+                "note: foreign keys that still referred to the old table of {table} refer to \
+                 {table} now: {keys}"
             ),
             Some(error) => tell!(
-                "inrush: warning: an earlier load has left foreign keys at the old table of {table}: {keys} ({error})"
+                "inrush: warning: foreign keys still refer to the old table of {table}, after an \
+                 earlier load: {keys} ({error})"
             ),
         }
     }
 }
 
-/// Says which foreign keys refer to an old table still, and gives the exit status of that; none where none does.
+/// Says which foreign keys refer to an old table still, and gives the exit status of that; none where none
+/// does.
 pub(crate) fn tell<'r>(job: &str, reports: impl IntoIterator<Item = &'r Report>) -> Option<u8> {
     let keys = reports.into_iter().flat_map(|report| &report.foreign_keys_left);
     let keys: Vec<&str> = keys.map(String::as_str).collect();

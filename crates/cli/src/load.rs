@@ -16,7 +16,7 @@ use terminal::{signals, size};
 
 use crate::args::{BatchArgs, LoadArgs, ModeArg, OnDuplicateArg, PathArg, WrittenArgs};
 use crate::dialect::dialect;
-use crate::html::{ReportFile, Told};
+use crate::html::{LoadReport, ReportFile};
 use crate::print::Detail;
 use crate::recorder::Recorder;
 use crate::{backup_note, connect, files, input, left_keys, print, progress, sniff, tuned};
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &LoadArgs, target: &TableName) -> Result<u8, Failure> {
             let file = ReportFile::create(path, &options)?;
             let recorder = Recorder::new(watcher(args));
             let outcome = spider::load(&server, &options, &recorder);
-            file.write(&recorder, outcome.as_ref().map(Told::One));
+            file.write(&recorder, outcome.as_ref().map(LoadReport::One));
             outcome
         }
     };
@@ -56,7 +56,8 @@ pub(crate) fn run(args: &LoadArgs, target: &TableName) -> Result<u8, Failure> {
         Ok(report) => {
             // The rows are in, whether or not anybody can be told.
             if let Err(error) = show(&mut out, args, &report) {
-                tell!("inrush: warning: the load is done, but printing its report: {error}");
+                tell!("inrush: warning: the load succeeded, but printing its report failed: \
+                       {error}");
             }
             for warning in &report.warnings {
                 tell!("inrush: warning: {warning}");
@@ -99,7 +100,7 @@ pub(crate) fn check_no_report(args: &LoadArgs) -> Result<(), Failure> {
     match &args.report {
         None => Ok(()),
         Some(_) => Err(Failure::usage(
-            "--report is about a load, and this is none: --json prints what was found",
+            "--report is for loads; --json prints the result of this command",
         )),
     }
 }
@@ -116,7 +117,7 @@ pub(crate) fn plan(args: &LoadArgs, target: &TableName) -> Result<u8, Failure> {
             spider::plan(Some(&visit.connect), &options)?
         }
         Err(sandbox) => load::Plan {
-            server: format!("a sandbox, to be made in {}", sandbox.dir().display()),
+            server: format!("a sandbox, which would be created in {}", sandbox.dir().display()),
             ..spider::plan(None, &options)?
         },
     };
@@ -141,12 +142,12 @@ pub(crate) fn watcher(args: &LoadArgs) -> Box<dyn Progress> {
 pub(crate) fn options(args: &LoadArgs, target: &TableName) -> Result<LoadOptions, Failure> {
     if args.job.is_some() {
         return Err(Failure::usage(
-            "a job file names its tables, and --into their database: --into DB",
+            "with a job file, --into names the database only: --into DB",
         ));
     }
     if !args.map.is_empty() || args.each {
         return Err(Failure::usage(
-            "--map and --each are for several tables: --into DB, which names no table",
+            "--map and --each are for several tables: --into DB, without a table",
         ));
     }
     options_of(args, target, input::files(&args.files)?)
@@ -227,7 +228,7 @@ pub(crate) fn options_but_ddl(
         sniff::create(args, &mut options)?;
     } else if !args.guessed.types.is_empty() || args.guessed.collation.is_some() {
         return Err(Failure::usage(
-            "--types and --collation are said of a table that --create makes",
+            "--types and --collation need --create",
         ));
     }
     options.rows.rejects = args.rejects.clone();
@@ -242,7 +243,7 @@ pub(crate) fn options_but_ddl(
     options.rows.duplicates = args.duplicates.clone();
     if let Some(threads) = args.threads {
         if threads == 0 {
-            return Err(Failure::usage("--threads 0 would do nothing"));
+            return Err(Failure::usage("--threads must be at least 1"));
         }
         options.limits.threads = threads;
     }
@@ -279,7 +280,7 @@ fn written(args: &WrittenArgs) -> Written {
 fn rejects_max(typed: &str) -> Result<(u64, Option<f64>), Failure> {
     let wrong = || {
         Failure::usage(format!(
-            "--rejects-max {typed} is neither a number of rows nor a part of them, as 100 or 0.5%"
+            "--rejects-max {typed} is not a number of rows or a percentage, such as 100 or 0.5%"
         ))
     };
     match typed.strip_suffix('%') {

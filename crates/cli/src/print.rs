@@ -10,7 +10,7 @@ use serde::Serialize;
 use terminal::size::{count, group, show};
 
 /// The version of objects that `--json` prints: higher wherever a field goes, or changes its name or meaning.
-const JSON_VERSION: u32 = 1;
+const JSON_VERSION: u32 = 2;
 
 /// An object that says which version it is of.
 #[derive(Serialize)]
@@ -44,9 +44,9 @@ pub(crate) struct Detail {
 pub(crate) fn report(out: &mut impl Write, report: &Report, detail: Detail) -> io::Result<()> {
     let Report { target, why, .. } = report;
     if report.is_in_already {
-        writeln!(out, "{target}: {why}; nothing was loaded now")?;
+        writeln!(out, "{target}: {why}; this command loaded nothing")?;
         if report.rejects > 0 {
-            writeln!(out, "  that load refused {}", count(report.rejects, "row"))?;
+            writeln!(out, "  that load rejected {}", count(report.rejects, "row"))?;
         }
         return rejected(out, report);
     }
@@ -61,7 +61,7 @@ pub(crate) fn report(out: &mut impl Write, report: &Report, detail: Detail) -> i
         match (&report.logical, report.on_duplicate) {
             (Some(_), "replace") => write!(out, ", {number} with the same keys replaced")?,
             (Some(_), "update") => write!(out, ", {number} of them into rows with the same keys")?,
-            _ => write!(out, ", {number} left out as duplicates")?,
+            _ => write!(out, ", {number} skipped as duplicates")?,
         }
     }
     let (seconds, method) = (report.seconds, method(report));
@@ -93,10 +93,8 @@ pub(crate) fn notes<'r>(
 /// The path, and how rows came into the table: `direct build`, `stream staging`.
 fn method(report: &Report) -> String {
     let is_merged = report.stages.iter().any(|stage| stage.name == Stage::Export.name());
-    let method = match report.logical.as_ref().map(|logical| logical.landing) {
-        Some("shadow") => "staging",
-        Some("whole") => "transaction",
-        Some(landing) => landing,
+    let method = match report.logical.as_ref().map(|logical| logical.destination) {
+        Some(destination) => destination,
         // Each shard has its own.
         None if !report.shards.is_empty() => return report.path.to_owned(),
         None if is_merged => "merge",
@@ -195,7 +193,7 @@ pub(crate) fn rejected(out: &mut impl Write, report: &Report) -> io::Result<()> 
     }
     if let Some(file) = &report.rejects_file {
         let file = file.display();
-        writeln!(out, "  rejected rows are in {file}, why in {file}.reasons.jsonl")?;
+        writeln!(out, "  {file} has the rejected rows, {file}.reasons.jsonl their reasons")?;
     }
     Ok(())
 }
@@ -207,7 +205,7 @@ fn logical(out: &mut impl Write, report: &LogicalReport) -> io::Result<()> {
     write!(out, "  {}", count(*connections as u64, "connection"))?;
     match connections_max {
         most if most > connections => write!(out, " (up to {most} before)")?,
-        most if most < connections => write!(out, " allowed, {most} at work")?,
+        most if most < connections => write!(out, " allowed, {most} used")?,
         _ => {}
     }
     match (batch_rows, batch_bytes) {
@@ -217,14 +215,14 @@ fn logical(out: &mut impl Write, report: &LogicalReport) -> io::Result<()> {
         }
         (None, _) => {}
     }
-    match report.landing {
-        "whole" => writeln!(out, ", one transaction")?,
-        _ => writeln!(out, ", {}", count(report.portions, "transaction"))?,
+    match report.destination {
+        "transaction" => writeln!(out, ", one transaction")?,
+        _ => writeln!(out, ", {}", count(report.chunks, "transaction"))?,
     }
     if *redo_log_max >= 0.9 {
         writeln!(
             out,
-            "  the redo log was {:.0} % full: writers wait then; a larger one loads faster",
+            "  the redo log was {:.0} % full, so writers waited; a larger log loads faster",
             redo_log_max * 100.0
         )?;
     }
@@ -247,21 +245,22 @@ pub(crate) fn plan(out: &mut impl Write, plan: &Plan, has_backup_note: bool) -> 
     let Plan { target, path, why, .. } = plan;
     match path {
         Some(path) if plan.makes_table => {
-            writeln!(out, "{target}: would be made, then loaded by the {path} path, {why}")?;
+            writeln!(out, "{target}: creates the table, then loads it with the {path} path, {why}")?;
         }
         // What is against the faster ones follows.
         Some(path) if *path != "direct" && !plan.refused.is_empty() => {
-            writeln!(out, "{target}: would load by the {path} path")?;
+            writeln!(out, "{target}: loads with the {path} path")?;
         }
-        Some(path) => writeln!(out, "{target}: would load by the {path} path: {why}")?,
+        Some(path) => writeln!(out, "{target}: loads with the {path} path: {why}")?,
         None if plan.makes_table && plan.refused.is_empty() => {
-            writeln!(out, "{target}: would be made, then loaded by the path that its shape allows")?
+            writeln!(out, "{target}: creates the table, then loads it with the fastest path for \
+                           its features")?
         }
         None => writeln!(out, "{target}: cannot be loaded")?,
     }
     shards(out, &plan.shards)?;
-    if let Some(landing) = &plan.landing {
-        writeln!(out, "  {landing}")?;
+    if let Some(destination) = &plan.destination {
+        writeln!(out, "  {destination}")?;
     }
     if has_backup_note && path.is_some_and(|path| path == "direct") {
         writeln!(
@@ -287,7 +286,7 @@ pub(crate) fn plan(out: &mut impl Write, plan: &Plan, has_backup_note: bool) -> 
     }
     if let Some([least, given]) = plan.memory_bytes {
         let mebibytes = |bytes: u64| bytes.div_ceil(1 << 20);
-        writeln!(out, "  memory: --memory {}M at least, {}M given", mebibytes(least), given >> 20)?;
+        writeln!(out, "  memory: at least --memory {}M; {}M is set", mebibytes(least), given >> 20)?;
     }
     writeln!(out, "  duplicates: {}", plan.on_duplicate)?;
     for note in &plan.notes {
@@ -314,16 +313,16 @@ pub(crate) fn estimate(
     writeln!(out, "  table: about {}{}", show(*table_bytes), free(0))?;
     write!(out, "  temporary: about {}", show(least))?;
     if most > least {
-        write!(out, ", {} if the rows do not come in primary key order", show(most))?;
+        write!(out, ", {} if the rows are not in primary key order", show(most))?;
     }
     writeln!(out, "{}, less what compression saves", free(1))?;
     let measured = match loads_measured {
-        0 => "on the machine of docs/benchmarks.md: nothing large was loaded here yet".to_owned(),
+        0 => "on the machine of docs/benchmarks.md, because no large load has run here yet".to_owned(),
         loads => format!("by the speed of {} here", count(u64::from(*loads), "large load")),
     };
     writeln!(
         out,
-        "  time: about {seconds:.1} s, {seconds_unordered:.1} s if the rows do not come in that \
+        "  time: about {seconds:.1} s, {seconds_unordered:.1} s if the rows are not in that \
          order, {measured}"
     )
 }

@@ -32,7 +32,8 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<u8, Failure> {
         Ok(report) => {
             // The dump is in, whether or not anybody can be told.
             if let Err(error) = show(&mut out, args, &report) {
-                tell!("inrush: warning: the replay is done, but printing its report: {error}");
+                tell!("inrush: warning: the replay succeeded, but printing its report failed: \
+                       {error}");
             }
             Ok(if report.failed.is_empty() && report.warnings.is_empty() { 0 } else { REJECTS })
         }
@@ -81,7 +82,7 @@ fn options(args: &ReplayArgs) -> Result<ReplayOptions, Failure> {
     options.fresh = args.fresh;
     for (option, count) in [("--threads", args.threads), ("--connections", args.connections)] {
         if count == Some(0) {
-            return Err(Failure::usage(format!("{option} 0 would do nothing")));
+            return Err(Failure::usage(format!("{option} must be at least 1")));
         }
     }
     options.connections = args.connections;

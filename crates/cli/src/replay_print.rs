@@ -34,14 +34,14 @@ pub(crate) fn report(out: &mut impl Write, report: &Report) -> io::Result<()> {
     }
     if !report.tables_before.is_empty() {
         let names = report.tables_before.join(", ");
-        writeln!(out, "  finished by an interrupted replay before: {names}")?;
+        writeln!(out, "  finished by an earlier, interrupted replay: {names}")?;
     }
     if report.left_out > 0 {
         writeln!(out, "  {} left out", count(report.left_out, "statement"))?;
     }
     if report.barriers > 0 {
         let number = count(report.barriers, "statement");
-        writeln!(out, "  {number} waited for all tables before")?;
+        writeln!(out, "  {number} waited for all earlier tables")?;
     }
     for note in &report.notes {
         writeln!(out, "  note: {note}")?;
@@ -88,7 +88,7 @@ fn dry_run(out: &mut impl Write, report: &Report) -> io::Result<()> {
     }
     writeln!(
         out,
-        "{}: {} for {}, {}, {} left out; {} would wait for all tables before",
+        "{}: {} for {}, {}, {} skipped; {} would wait for all earlier tables",
         report.dump,
         count(report.rows, "row"),
         count(report.tables.len() as u64, "table"),

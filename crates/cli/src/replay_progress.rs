@@ -102,7 +102,7 @@ fn counts(snapshot: &Snapshot) -> String {
 fn left(snapshot: &Snapshot) -> Option<String> {
     match snapshot.seconds_left? {
         // What was read may still be under way.
-        0 if snapshot.total_bytes? <= snapshot.read_bytes => Some("all is read".to_owned()),
+        0 if snapshot.total_bytes? <= snapshot.read_bytes => Some("everything is read".to_owned()),
         left => Some(format!("about {} left", status::duration(left as f64))),
     }
 }

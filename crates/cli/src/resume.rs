@@ -23,7 +23,7 @@ pub(crate) fn run(args: &ResumeArgs) -> Result<u8, Failure> {
     let job = jobs::find(&state_dir, &args.job)?;
     let refused = |why: String| Err(Failure::usage(format!("job {}: {why}", job.name)));
     match job.state {
-        State::Done => return refused("it is done; there is nothing to go on with".to_owned()),
+        State::Done => return refused("it is done; there is nothing to resume".to_owned()),
         State::Running => {
             let pid = job.entries.first().map_or(0, |first| first.pid);
             return refused(format!("it is running, as process {pid}"));
@@ -36,7 +36,7 @@ pub(crate) fn run(args: &ResumeArgs) -> Result<u8, Failure> {
     let is_readable = job.command().is_some_and(|command| command.changed().is_none());
     if job.is_unfinished() && !is_readable {
         tell!(
-            "job {}: all rows are in {}; the next load of it removes what the job has left",
+            "job {}: all rows are in {}; the next load of that table removes leftovers of the job",
             job.name,
             job.target()
         );
@@ -44,10 +44,10 @@ pub(crate) fn run(args: &ResumeArgs) -> Result<u8, Failure> {
         return Ok(0);
     }
     let Some(command) = job.command() else {
-        return refused("its command could not be noted; type it again".to_owned());
+        return refused("its command was not recorded; type it again".to_owned());
     };
     if let Some(changed) = command.changed() {
-        let again = "that load would be another one: to begin it anew, type its command";
+        let again = "it would be a different load: to begin anew, type its command";
         return refused(format!("{changed}; {again}: {command}"));
     }
     if job.state == State::Killed && !job.is_in() {
@@ -67,7 +67,7 @@ fn carry_keys_over(state_dir: &Path, job: &Job, command: &CommandLine) -> Result
     let typed = command.arguments.iter().map(OsString::from);
     let arguments = std::iter::once(program).chain(typed).collect();
     let Command::Load(args) = Cli::of(arguments, job_file::with_job)?.command else {
-        return Err(Failure::failed(format!("job {} is no load", job.name)));
+        return Err(Failure::failed(format!("job {} is not a load", job.name)));
     };
     let server = connect::meant(&args.connect)?.resolve(args.quiet)?;
     let wait = Duration::from_secs(u64::from(args.lock_wait));
@@ -75,7 +75,7 @@ fn carry_keys_over(state_dir: &Path, job: &Job, command: &CommandLine) -> Result
     let failed = left.iter().filter_map(|one| Some((one, one.error.as_ref()?)));
     let mut keys_left = Vec::new();
     for (LeftKeys { keys, .. }, error) in failed {
-        tell!("inrush: warning: foreign keys were not carried over: {error}");
+        tell!("inrush: warning: foreign keys still refer to the old table: {error}");
         keys_left.extend(keys.iter().map(String::as_str));
     }
     if !keys_left.is_empty() {
@@ -83,6 +83,6 @@ fn carry_keys_over(state_dir: &Path, job: &Job, command: &CommandLine) -> Result
         return Err(Failure { status: KEYS_LEFT, text, place: None });
     }
     jobs::note_keys_carried(state_dir, job)?;
-    tell!("job {}: all rows are in, and foreign keys refer to the new table", job.name);
+    tell!("job {}: all rows are loaded, and foreign keys refer to the new table", job.name);
     Ok(0)
 }

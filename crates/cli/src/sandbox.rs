@@ -21,7 +21,7 @@ pub(crate) fn run(args: &SandboxArgs) -> Result<u8, Failure> {
         SandboxAction::Start { shards: Some(count) } => {
             let shards = ShardSandbox::of(&sandbox);
             if shards.servers()?.is_empty() {
-                tell!("making {} private MariaDBs in {}", count + 1, sandbox.dir().display());
+                tell!("creating {} private MariaDBs in {}", count + 1, sandbox.dir().display());
             }
             shards.start(*count)?;
             print_shards(&shards)
@@ -33,7 +33,7 @@ pub(crate) fn run(args: &SandboxArgs) -> Result<u8, Failure> {
             sandbox.stop()?;
             let servers = shards.servers()?.len();
             if servers > 0 {
-                println!("stopped: the head and its {} shards", servers - 1);
+                println!("stopped the Spider server and its {} shards", servers - 1);
             }
             let dir = sandbox.dir().display();
             match status {
@@ -63,7 +63,7 @@ fn print_place(sandbox: &Sandbox) {
     let status = match sandbox.status() {
         Status::Running { pid } => format!("running, process {pid}"),
         Status::Stopped => "stopped".to_owned(),
-        Status::Absent => "not made yet".to_owned(),
+        Status::Absent => "not created yet".to_owned(),
     };
     println!("status  {status}");
 }

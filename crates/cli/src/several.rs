@@ -15,7 +15,7 @@ use terminal::signals;
 use terminal::size::{count, group, show};
 
 use crate::args::{LoadArgs, WrittenArgs};
-use crate::html::{ReportFile, Told};
+use crate::html::{LoadReport, ReportFile};
 use crate::job_file::JobFile;
 use crate::load::{check_no_report, detail, options_but_ddl, read_ddl, tell_dialect, watcher};
 use crate::print::Detail;
@@ -51,13 +51,13 @@ pub(crate) fn run(args: &LoadArgs, database: &str) -> Result<u8, Failure> {
             let file = ReportFile::create(path, &tables[0])?;
             let recorder = Recorder::new(watcher(args));
             let outcome = load(&recorder);
-            file.write(&recorder, outcome.as_ref().map(Told::Several));
+            file.write(&recorder, outcome.as_ref().map(LoadReport::Several));
             outcome?
         }
     };
     // The rows are in, whether or not anybody can be told.
     if let Err(error) = show_report(&mut io::stdout().lock(), args, &report) {
-        tell!("inrush: warning: the load is done, but printing its report: {error}");
+        tell!("inrush: warning: the load succeeded, but printing its report failed: {error}");
     }
     let of_tables = report.tables.iter().flat_map(|table| &table.warnings);
     for warning in report.warnings.iter().chain(of_tables) {
@@ -95,8 +95,8 @@ fn entities_note(lines: &LinesOf, tables: &[LoadOptions]) -> Option<String> {
     let names: Vec<&str> = entities.map(|(_, options)| options.table.as_str()).collect();
     (!names.is_empty()).then(|| {
         format!(
-            "of {} each line is counted as a row, for how many entities there are is known when all lines are \
-             read",
+            "estimates count one row of {} for each line; the number of entities is known only \
+             after all lines are read",
             names.join(", ")
         )
     })
@@ -104,8 +104,8 @@ fn entities_note(lines: &LinesOf, tables: &[LoadOptions]) -> Option<String> {
 
 fn no_tables(database: &str) -> Failure {
     Failure::usage(format!(
-        "there are no tables in {database} yet: the private server is still to be made, by `inrush \
-         sandbox start`, or by a load with --ddl FILE"
+        "there are no tables in {database} yet: create the private server with `inrush sandbox \
+         start`, or with a load with --ddl FILE"
     ))
 }
 
@@ -128,14 +128,14 @@ pub(crate) fn meant(args: &LoadArgs, database: &str) -> Result<Meant, Failure> {
 fn tables(args: &LoadArgs, database: &str) -> Result<Vec<LoadOptions>, Failure> {
     if args.create {
         return Err(Failure::usage(format!(
-            "--create guesses one table, and --into {database} names none: --into {database}.TABLE; \
-             --ddl FILE makes several"
+            "--create guesses one table, but --into {database} names none: use --into \
+             {database}.TABLE; --ddl FILE creates several tables"
         )));
     }
     if args.format.columns.is_some() {
         return Err(Failure::usage(format!(
-            "--columns names those of one table, and --into {database} is for several: --header takes \
-             the names from the first line of each file; or --into {database}.TABLE"
+            "--columns is for one table, but --into {database} is for several: --header takes the \
+             names from the first line of each file; or use --into {database}.TABLE"
         )));
     }
     let maps = args.map.iter().map(|map| FileMap::parse(map)).collect::<Result<Vec<_>, _>>()?;
@@ -175,14 +175,14 @@ fn tables(args: &LoadArgs, database: &str) -> Result<Vec<LoadOptions>, Failure> 
 fn tables_of_job(args: &LoadArgs, database: &str, job: &JobFile) -> Result<Meant, Failure> {
     if args.each || !args.map.is_empty() {
         return Err(Failure::usage(
-            "--each and --map are for files that are each of one table, and a job file says what of each \
-             line goes where",
+            "--each and --map are for files of one table each; with a job file, lines have rows \
+             of several tables",
         ));
     }
     if args.create || args.format.columns.is_some() {
         return Err(Failure::usage(
-            "--create and --columns are for one table: a job file names the fields of a line by columns of \
-             [input], and --ddl FILE makes tables",
+            "--create and --columns are for one table: with a job file, columns of [input] names \
+             the fields of a line, and --ddl FILE creates tables",
         ));
     }
     let files = input::files(&args.files)?;
@@ -243,8 +243,8 @@ fn check_said(args: &LoadArgs, tables: &[TableFiles]) -> Result<(), Failure> {
         let Some((of, _)) = name.split_once('.') else { continue };
         if !tables.iter().any(|TableFiles { table, .. }| table == of) {
             return Err(Failure::usage(format!(
-                "{name}={text} names a column of table {of}, and no file goes to that; COLUMN={text} is said \
-                 of a column of each table, TABLE.COLUMN={text} of one"
+                "{name}={text} names a column of table {of}, which has no file; COLUMN={text} is \
+                 for each table, TABLE.COLUMN={text} for one"
             )));
         }
     }
@@ -262,8 +262,8 @@ fn check_endings(args: &LoadArgs, table: &str, files: &[PathBuf]) -> Result<(), 
     let other = files.iter().find(|file| preset(file) != preset(&files[0]));
     other.map_or(Ok(()), |other| {
         Err(Failure::usage(format!(
-            "{} and {}, of table {table}, have endings of two dialects: --dialect says how all files \
-             are read",
+            "{} and {}, of table {table}, have endings of two dialects: set one for all files \
+             with --dialect",
             files[0].display(),
             other.display()
         )))
@@ -338,7 +338,7 @@ fn show_lines(out: &mut impl Write, report: &LinesReport, detail: Detail) -> io:
     match rejects_file {
         Some(file) => {
             let file = file.display();
-            writeln!(out, "  bad lines are in {file}, why in {file}.reasons.jsonl")
+            writeln!(out, "  {file} has the bad lines, {file}.reasons.jsonl their reasons")
         }
         None => Ok(()),
     }
@@ -348,7 +348,7 @@ fn show_plan(out: &mut impl Write, plan: &SeveralPlan) -> io::Result<()> {
     let SeveralPlan { database, tables, input_bytes, .. } = plan;
     let how = match plan.atomic {
         true => "all published at once, or none",
-        false => "each for itself",
+        false => "each table independently",
     };
     let number = count(tables.len() as u64, "table");
     writeln!(
@@ -361,7 +361,7 @@ fn show_plan(out: &mut impl Write, plan: &SeveralPlan) -> io::Result<()> {
         match table.path {
             Some(path) => writeln!(
                 out,
-                "  {number}. {}: by the {path} path, {}: {}",
+                "  {number}. {}: {path} path, {}: {}",
                 table.target,
                 show(table.input_bytes),
                 table.why

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use load::LoadOptions;
-use load::sniff::{SniffOptions, Sniffed, Wanted};
+use load::sniff::{SniffOptions, Sniffed, TableSettings};
 use sources::{Dialect, FileSource, Preset};
 use terminal::connect::ConnectArgs;
 use terminal::failure::Failure;
@@ -44,17 +44,17 @@ pub(crate) fn create(args: &LoadArgs, options: &mut LoadOptions) -> Result<(), F
     let is_set = !options.rows.constants.is_empty() || !options.rows.expressions.is_empty();
     if is_set || !options.input.written.is_plain() {
         return Err(Failure::usage(
-            "--create guesses how values are written, so it goes with none of \
-             --format-of, --decimal-comma, --date-format, --yes-no, --trim, --set and --set-sql; make the table with \
-             --ddl, from what inrush sniff prints",
+            "--create guesses the format of values, so it excludes --format-of, --decimal-comma, \
+             --date-format, --yes-no, --trim, --set and --set-sql; create the table with --ddl, \
+             from the output of inrush sniff",
         ));
     }
     if let Some(path) = options.input.files.iter().find(|path| !path.is_file()) {
         // One that is missing, or a folder, is none either.
         FileSource::compression(path).map_err(|error| Failure::usage(error.to_string()))?;
         return Err(Failure::usage(
-            "--create looks at the input before it is loaded, which a pipe allows only once; load \
-             a file, or make the table with --ddl",
+            "--create reads the input twice, which a pipe does not allow; load a file, or create \
+             the table with --ddl",
         ));
     }
     let memory = options.limits.memory_bytes_max;
@@ -108,7 +108,10 @@ fn sniff(
         charset: format.charset.clone(),
         temp_dir: temp_dir.to_owned(),
         memory_bytes_max,
-        wanted: Wanted { types: guessed.types.clone(), collation: guessed.collation.clone() },
+        wanted: TableSettings {
+            types: guessed.types.clone(),
+            collation: guessed.collation.clone(),
+        },
     };
     Ok(::load::sniff::sniff(&options)?)
 }
@@ -313,7 +316,7 @@ pub(crate) fn summary(sniffed: &Sniffed) -> String {
     };
     what.push(header.to_owned());
     what.extend(sniffed.charset.clone());
-    let all = if sniffed.is_whole { "all looked at" } else { "looked at, not all" };
+    let all = if sniffed.is_whole { "all rows" } else { "the first rows" };
     let rows = count(sniffed.rows, "row");
     format!("{}; {rows}, {all}", what.join(", "))
 }

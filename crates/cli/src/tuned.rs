@@ -8,7 +8,7 @@ use serde::Serialize;
 use server::{ConnectOptions, Session};
 use terminal::failure::Failure;
 use terminal::state::state_dir;
-use tune::{Change, Class, Entry, Facts, Tuned, Wanted, Wish};
+use tune::{Change, Class, Entry, Facts, SettingPlan, Tuned, Wish};
 
 use crate::args::TuneArgs;
 use crate::{connect, left_keys, print};
@@ -26,7 +26,8 @@ pub(crate) fn run(args: &TuneArgs) -> Result<u8, Failure> {
     let state_dir = state_dir(args.state_dir.as_deref())?;
     let Ok(visit) = connect::visit(&args.connect)? else {
         return Err(Failure::usage(
-            "no server is named, and there is no sandbox yet: -S SOCKET or -h HOST names one",
+            "no server is named, and there is no sandbox yet: name a server with -S SOCKET or -h \
+             HOST",
         ));
     };
     recover(&visit.connect, Some(&state_dir));
@@ -40,7 +41,7 @@ pub(crate) fn run(args: &TuneArgs) -> Result<u8, Failure> {
         let (notes, others) = tune::release(&mut session, &state_dir)?;
         told = notes;
         if others {
-            told.push("loads are at work: the last one of them puts everything back".to_owned());
+            told.push("loads are running: the last one restores everything".to_owned());
         }
     }
     let state = State::of(&mut session, &state_dir, told)?;
@@ -90,7 +91,7 @@ impl State {
         let facts = Facts::read(session)?;
         let mut could_be_set: Vec<Could> = Vec::new();
         for class in Class::ALL {
-            let mut wanted = Wanted::of(&facts, class, LoadPath::Stream, None);
+            let mut wanted = SettingPlan::of(&facts, class, LoadPath::Stream, None);
             let before: Vec<Change> =
                 could_be_set.iter().flat_map(|could| could.changes.clone()).collect();
             wanted.changes.retain(|change| !before.contains(change));
@@ -120,7 +121,7 @@ impl State {
     fn print(&self, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "{} at {}", self.server, self.server_address)?;
         if self.set.is_empty() {
-            writeln!(out, "  nothing is set for loads")?;
+            writeln!(out, "  no variable is set for loads")?;
         }
         for Change { variable, before, set, held } in &self.set {
             let until = if *held { ", until inrush tune --restore" } else { "" };
@@ -131,7 +132,7 @@ impl State {
         }
         for Could { class, changes } in &self.could_be_set {
             for Change { variable, before, set, .. } in changes {
-                writeln!(out, "  could be  {variable}={set}, is {before} (--tune={class})")?;
+                writeln!(out, "  possible  {variable}={set}, is {before} (--tune={class})")?;
             }
         }
         for note in &self.notes {

@@ -12,7 +12,7 @@ use crate::{check, connect, load, print};
 /// Compares, and prints what differs.
 pub(crate) fn run(args: &LoadArgs, into: &connect::Into) -> Result<u8, Failure> {
     let connect::Into::Table(target) = into else {
-        return Err(Failure::usage("rows are compared with one table: --into DB.TABLE"));
+        return Err(Failure::usage("verify needs one table: --into DB.TABLE"));
     };
     let (options, visit) = check::begin(args, target)?;
     let report = ::check::verify(&visit.connect, &options, &*load::watcher(args))?;
@@ -27,7 +27,7 @@ pub(crate) fn run(args: &LoadArgs, into: &connect::Into) -> Result<u8, Failure> 
 
 fn show(out: &mut impl Write, report: &VerifyReport) -> io::Result<()> {
     let VerifyReport { target, rows, table_rows, server, server_address, .. } = report;
-    let found = if report.is_same() { "the same" } else { "not the same" };
+    let found = if report.is_same() { "the same" } else { "different" };
     let (rows, table_rows) = (count(*rows, "row"), count(*table_rows, "row"));
     writeln!(
         out,
@@ -36,7 +36,7 @@ fn show(out: &mut impl Write, report: &VerifyReport) -> io::Result<()> {
     let at_least = if report.are_all_told { "" } else { "at least " };
     for (number, what, first) in [
         (report.missing_rows, "the table lacks", &report.first_missing),
-        (report.changed_rows, "the table has with other values", &report.first_changed),
+        (report.changed_rows, "have other values in the table", &report.first_changed),
         (report.extra_rows, "the input lacks", &report.first_extra),
     ] {
         if number == 0 {
@@ -52,7 +52,8 @@ fn show(out: &mut impl Write, report: &VerifyReport) -> io::Result<()> {
     }
     if report.refused_rows > 0 {
         let refused = count(report.refused_rows, "row");
-        writeln!(out, "  {refused} of input that the table would refuse: `inrush check` says why")?;
+        writeln!(out, "  the table would refuse {refused} of the input: `inrush check` shows the \
+                       reasons")?;
     }
     writeln!(out, "  compared by {}", report.compared.join(", "))?;
     if !report.not_compared.is_empty() {

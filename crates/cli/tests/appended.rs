@@ -13,7 +13,7 @@ use crate::support::{
     wait_paused,
 };
 
-/// Between the shadow and the rows: the target is written out and held.
+/// Between the staging table and the rows: the target is written out and held.
 const EXPORT: [&str; 3] = ["export.begin", "export.held", "export.end"];
 
 #[test]

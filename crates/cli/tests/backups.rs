@@ -118,7 +118,7 @@ fn has_the_new_rows(place: &str) {
 
 #[test]
 fn a_load_waits_for_a_backup_that_has_begun_before_it() {
-    let Some(restored) = restored("shadow.begin") else { return };
+    let Some(restored) = restored("staging.begin") else { return };
     assert!(!restored.is_new);
 }
 

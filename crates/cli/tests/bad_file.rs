@@ -5,7 +5,8 @@ use testkit::TestServer;
 
 use crate::support::{COLUMNS, Home, contents, lines, names, run, tables};
 
-/// Kinds of damage (see `failpoint/damage.rs` of `load`), and the page and the broken rule that the error names.
+/// Kinds of damage (see `failpoint/damage.rs` of `load`), and the page and the broken rule that the error
+/// names.
 const DAMAGES: [(&str, &str, &str); 23] = [
     ("flipped-byte", "page 1", "expected 0x"),
     ("lost-page", "page 1", "page is all zero"),

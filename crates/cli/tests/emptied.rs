@@ -4,7 +4,7 @@ use crate::support::Desk;
 
 const PATHS: [&str; 3] = ["direct", "stream", "insert"];
 
-/// A table with a child goes by one transaction into the table itself, another by a twin.
+/// A table with a child goes by one transaction into the table itself, another by a staging table.
 const TABLES: [&str; 2] = ["t", "parent"];
 
 fn desk() -> Option<Desk> {

@@ -111,7 +111,8 @@ impl<'a> Family<'a> {
                    WHERE SCHEMA_NAME LIKE '\\_inrush%\\_t'";
         let ours = Names::of(&TableName::new(self.database.as_str(), "t"));
         let left = self.session.query(sql).unwrap();
-        let is_ours = |row: &server::Row| row.text(0).unwrap().contains(&ours.shadow.table[12..29]);
+        let is_ours =
+            |row: &server::Row| row.text(0).unwrap().contains(&ours.staging.table[12..29]);
         assert!(!left.iter().any(is_ours), "{when}");
         for table in ["t", "c", "e"] {
             let name = self.name(table);
@@ -535,7 +536,7 @@ fn a_chain_of_many_tables_is_published_and_nothing_is_left() {
             let ours = Names::of(&TableName::new(database.as_str(), table.as_str()));
             let sql = format!(
                 "SELECT SCHEMA_NAME FROM information_schema.SCHEMATA WHERE SCHEMA_NAME IN ('{}','{}','{}')",
-                ours.shadow.table, ours.replaced.table, ours.emptied.table
+                ours.staging.table, ours.replaced.table, ours.emptied.table
             );
             assert_eq!(session.query_text(&sql).unwrap(), None, "{mode} {table}");
         }

@@ -1,6 +1,6 @@
 //! Every way in, on one new data directory where no counter has gone up yet: what the program has made
 //! is killed with its server before anything else is done to it, the server is ended and started once
-//! more, and only then changed. Twins that the server fills itself afterwards have to come to the same
+//! more, and only then changed. TablePair that the server fills itself afterwards have to come to the same
 //! by the same statements.
 //!
 //! `crates/load/tests/fresh.rs` has types, collations and kinds of keys; this has what is done with them:
@@ -8,13 +8,13 @@
 //! `INRUSH_FRESH=n` makes n such directories, with other rows.
 
 mod families;
-mod ways;
+mod loaded_tables;
 
 use testkit::schemas::{Shape, changes};
 use testkit::tables::server::{Db, Server};
 use testkit::{Random, TestServer, TestServerOptions};
 
-use self::ways::Way;
+use self::loaded_tables::LoadedTable;
 use crate::schemas::same::{assert_same, counters, definitions};
 
 /// Statements after the crash, of all tables.
@@ -26,7 +26,7 @@ type Outcome = Result<u64, Option<u16>>;
 
 /// A loaded table, and the changes made to it afterwards.
 struct Loaded {
-    way: Box<dyn Way>,
+    way: Box<dyn LoadedTable>,
     database: String,
     shape: Shape,
     statements: Vec<String>,
@@ -48,13 +48,13 @@ fn tables_of_every_way_in_outlive_a_crash_of_a_new_server() {
 fn one(oracle: &'static TestServer, seed: u64) {
     let random = &mut Random::new(seed);
     // Whatever has to be tried on a server is tried on another.
-    let ways = ways::all(random, oracle);
+    let ways = loaded_tables::all(random, oracle);
     let options = TestServerOptions { durable: true, ..TestServerOptions::default() };
     let new = TestServer::start_with(&options).unwrap();
     let new: &'static TestServer = Box::leak(Box::new(new));
     let server = Server::of(new);
-    let load = |way: Box<dyn Way>| (way.ours(new).name, way);
-    let named: Vec<(String, Box<dyn Way>)> = ways.into_iter().map(load).collect();
+    let load = |way: Box<dyn LoadedTable>| (way.ours(new).name, way);
+    let named: Vec<(String, Box<dyn LoadedTable>)> = ways.into_iter().map(load).collect();
 
     new.kill_9().unwrap();
     for _ in 0..2 {
@@ -66,7 +66,7 @@ fn one(oracle: &'static TestServer, seed: u64) {
     let tables: usize = named.iter().map(|(name, _)| count(name)).sum();
     let each = STATEMENTS.div_ceil(tables);
     println!("{tables} tables, {each} statements each");
-    // All of ours first: rows of a twin would raise the counters of the server.
+    // All of ours first: rows of a staging table would raise the counters of the server.
     let change = |(name, way)| changed(random, &server, name, way, each);
     let loaded: Vec<Loaded> = named.into_iter().map(change).collect();
     loaded.iter().for_each(|loaded| compare(loaded, &server, new));
@@ -78,7 +78,7 @@ fn changed(
     random: &mut Random,
     server: &Server,
     database: String,
-    way: Box<dyn Way>,
+    way: Box<dyn LoadedTable>,
     each: usize,
 ) -> Loaded {
     let mut db = server.session(&database);

@@ -19,8 +19,8 @@ const KILL: i32 = 9;
 /// Places where such a load can be stopped, in order; from `publish.swapped` on the target is new.
 const PLACES: [&str; 13] = [
     "inspect.end",
-    "shadow.begin",
-    "shadow.end",
+    "staging.begin",
+    "staging.end",
     "ledger.opened",
     "rows.begin",
     "portion.0.read",
@@ -153,14 +153,14 @@ fn rows_are_added_once(path: &'static str, key: &str) {
         let report: Value = serde_json::from_str(&growing.add("").done().out).unwrap();
         assert_eq!(report["rows"], ROWS, "{place}");
         let before = report["logical"]["rows_before"].as_u64().unwrap();
-        // Other lanes may have come to the end before the kill.
+        // Other connections may have come to the end before the kill.
         assert!((1..=ROWS).contains(&before), "{place}: {report}");
         growing.check(place);
         growing.reset();
     }
 }
 
-/// The rows behind the one that was too many are of the portion too, which is loaded whole or not.
+/// The rows behind the one that was too many are of the chunk too, which is loaded whole or not.
 #[test]
 fn an_append_that_failed_on_refused_rows_goes_on_when_more_are_tolerated() {
     for path in ["stream", "insert"] {

@@ -115,7 +115,7 @@ fn a_view_of_the_target_shows_the_new_rows() {
 #[test]
 fn a_database_dropped_meanwhile_stays_dropped() {
     let Some(server) = TestServer::shared() else { return };
-    for place in ["shadow.begin", "rows.begin", "verify.end", "import.placed", "publish.begin"] {
+    for place in ["staging.begin", "rows.begin", "verify.end", "import.placed", "publish.begin"] {
         let mut scene = Scene::new(server, Mode::Insert, 500);
         let drop = format!("DROP DATABASE {}", scene.database);
         let mut child = start(&mut scene.load_with(&format!("{place}=pause")));

@@ -176,7 +176,7 @@ fn more_memory_than_there_is_is_refused() {
     run(&mut shell).refused(2, &["--memory 3072 MiB is more than the 1953 MiB"]);
 }
 
-/// Each connection has a portion; as many as are asked for share what there is.
+/// Each connection has a chunk; as many as are asked for share what there is.
 #[test]
 fn many_connections_take_no_more_than_the_budget() {
     let Some(mut desk) = Desk::new() else { return };
@@ -193,7 +193,7 @@ fn many_connections_take_no_more_than_the_budget() {
     }
 }
 
-/// A value that no lane has room for beside others goes alone.
+/// A value that no connection has room for beside others goes alone.
 #[test]
 fn long_values_are_sent_within_the_budget() {
     let Some(mut desk) = Desk::new() else { return };
@@ -301,7 +301,7 @@ fn the_least_memory_is_said_beforehand_and_is_enough() {
     let file = desk.home.file("rows", rows.collect::<String>());
     let outcome = desk.load("t", &file, &["--memory", "28M"]);
     outcome.refused(2, &["--memory 29360128 bytes is too little: the least is ", "60 indexes"]);
-    assert!(!desk.home.journal().iter().any(|step| step.starts_with("shadow")), "{outcome:?}");
+    assert!(!desk.home.journal().iter().any(|step| step.starts_with("staging")), "{outcome:?}");
     let least = |text: &str| {
         let (_, rest) = text.split_once("the least is ").unwrap();
         rest.split(' ').next().unwrap().parse::<u64>().unwrap()
@@ -331,7 +331,7 @@ fn connections_that_are_asked_for_say_what_they_take_beforehand() {
     let more = ["--path", "insert", "--connections", "100"];
     let outcome = desk.load("t", &file, &[&more[..], &["--memory", "40M"]].concat());
     outcome.refused(2, &["the least is 92 MiB, as --connections 100 take that"]);
-    assert!(!desk.home.journal().iter().any(|step| step.starts_with("shadow")), "{outcome:?}");
+    assert!(!desk.home.journal().iter().any(|step| step.starts_with("staging")), "{outcome:?}");
     desk.load("t", &file, &[&more[..], &["--memory", "92M"]].concat()).done();
 }
 

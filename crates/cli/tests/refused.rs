@@ -87,7 +87,7 @@ fn what_cannot_be_loaded_yet_is_refused_by_name() {
         outcome.refused(2, &["t cannot be loaded by the direct path: ", feature]);
         let last = desk.home.journal().pop();
         assert_eq!(last.as_deref(), Some("job.failed"));
-        assert!(!desk.home.journal().contains(&"shadow.begin".to_owned()));
+        assert!(!desk.home.journal().contains(&"staging.begin".to_owned()));
         assert_eq!((desk.files(), desk.rows("SHOW TABLES")), (files, tables), "{feature}");
     }
     // Made by --ddl and found unfit: taken back.

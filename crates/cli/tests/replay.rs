@@ -6,11 +6,11 @@
 //! [`whole`] dumps that are not whole; [`atomic`] all or nothing; [`again`] the same command once more.
 
 mod again;
-mod asks;
 mod atomic;
+mod completeness;
 mod inputs;
 mod people;
 mod session;
+mod session_questions;
 mod styles;
-mod whole;
 mod yard;

@@ -64,7 +64,8 @@ impl Stage {
         command
     }
 
-    /// The checksums of the table on all servers, which are one, once the replicas have all that the primary has.
+    /// The checksums of the table on all servers, which are one, once the replicas have all that the primary
+    /// has.
     #[track_caller]
     fn checksum(&self) -> String {
         self.cluster.wait_until_even().unwrap();
@@ -141,7 +142,7 @@ fn loads_on_replicas_killed_at_any_step_leave_all_old_tables_or_all_new_ones() {
     let Some(stage) = Stage::new("ROW") else { return };
     let old = stage.checksum();
     for (place, is_new) in [
-        ("shadow.discarded", false),
+        ("staging.discarded", false),
         ("verify.end", false),
         ("replica.copied", false),
         ("replica.imported", false),

@@ -140,7 +140,7 @@ fn several_tables_are_published_on_all_servers_by_one_rename() {
     assert_eq!(stage.checksums(), old);
     stage.clean("after a stopped replica");
 
-    // So does a row of the last file, when the others are in their shadows everywhere.
+    // So does a row of the last file, when the others are in their staging tables everywhere.
     let path = stage.home.path().join("rows/a.txt");
     let good = std::fs::read(&path).unwrap();
     std::fs::write(&path, "1\tone\nx\ttwo\n").unwrap();

@@ -3,6 +3,6 @@
 mod crashes;
 mod ddl;
 mod inputs;
-mod small;
+mod small_tables;
 mod together;
 mod yard;

@@ -116,7 +116,7 @@ fn leftovers_of_a_killed_unlogged_load_are_dropped_without_stopping_replicas() {
     }
     let file = home.file("rows", "1\n2\n");
     let mut killed = home.load(server, "u.t", &file);
-    killed.arg("--unlogged").env("INRUSH_FAILPOINT", "shadow.end=kill");
+    killed.arg("--unlogged").env("INRUSH_FAILPOINT", "staging.end=kill");
     assert_eq!(run(&mut killed).code(), -1);
     run(home.load(server, "u.t", &file).args(["--path", "auto"])).done();
     cluster.wait_until_even().unwrap();

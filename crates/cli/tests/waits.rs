@@ -263,8 +263,8 @@ fn a_load_among_housekeeping_works() {
     std::thread::scope(|scope| {
         let noise = [
             "FLUSH TABLES".to_owned(),
-            format!("ANALYZE TABLE {}, {}", scene.table, names.shadow.quoted()),
-            format!("CHECK TABLE {}, {}", names.shadow.quoted(), scene.table),
+            format!("ANALYZE TABLE {}, {}", scene.table, names.staging.quoted()),
+            format!("CHECK TABLE {}, {}", names.staging.quoted(), scene.table),
             format!("SELECT COUNT(*) FROM {}", scene.table),
             "FLUSH TABLES WITH READ LOCK; UNLOCK TABLES".to_owned(),
         ];

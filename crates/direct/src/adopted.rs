@@ -20,7 +20,7 @@ use job::stop::Stop;
 use server::Interrupt;
 
 use crate::digest::Digest;
-use crate::digester::{Digester, Scratch};
+use crate::digester::{DigestBuffers, Digester};
 use crate::space_file::SpaceFile;
 
 /// Pages that are read at once by a worker.
@@ -59,7 +59,7 @@ impl Adopted {
         let mut digest = Digest::default();
         let done_bytes = AtomicU64::new(0);
         for (file, bytes) in files.iter().zip(sizes) {
-            let told = Told { progress, done_bytes: &done_bytes, total_bytes };
+            let told = CompareProgress { progress, done_bytes: &done_bytes, total_bytes };
             digest.take(&mut self.digest_of(file, bytes, told, interrupt)?);
         }
         if digest == self.digest {
@@ -73,7 +73,7 @@ impl Adopted {
         &self,
         file: &SpaceFile,
         bytes: u64,
-        told: Told<'_>,
+        told: CompareProgress<'_>,
         interrupt: &Interrupt,
     ) -> Result<Digest, Error> {
         let pages = (bytes / PAGE_SIZE as u64) as u32;
@@ -82,7 +82,7 @@ impl Adopted {
         read(file, self.root.0, &mut root).map_err(unreadable)?;
         let Content::Index { id: index, .. } = Content::of(&root[0].0) else {
             let path = file.path().display();
-            return Err(Error::Adopted(format!("{path}: page {} is not of an index", self.root.0)));
+            return Err(Error::Adopted(format!("{path}: page {} is not an index page", self.root.0)));
         };
         let reading = Reading {
             adopted: self,
@@ -99,7 +99,7 @@ impl Adopted {
         let done = pool::run(self.threads.min(runs), || Ok(reading.work()?), close);
         done.map_err(|stop| match stop {
             Stop::Failed(error) => error,
-            _ => Error::Internal("a thread that reads back stopped without a reason".to_owned()),
+            _ => Error::Internal("a reading thread stopped without a reason".to_owned()),
         })?;
         interrupt.check()?;
         Ok(reading.digest.into_inner().unwrap_or_else(PoisonError::into_inner))
@@ -108,7 +108,7 @@ impl Adopted {
 
 /// Who is told how far all files are.
 #[derive(Clone, Copy)]
-struct Told<'a> {
+struct CompareProgress<'a> {
     progress: &'a dyn Progress,
     done_bytes: &'a AtomicU64,
     total_bytes: u64,
@@ -124,7 +124,7 @@ struct Reading<'a> {
     /// Page from which nobody reads yet.
     next: AtomicU32,
     digest: Mutex<Digest>,
-    told: Told<'a>,
+    told: CompareProgress<'a>,
     interrupt: &'a Interrupt,
 }
 
@@ -132,7 +132,7 @@ impl Reading<'_> {
     /// Reads runs of pages until none is left.
     fn work(&self) -> Result<(), Error> {
         failpoint::hit("thread.adopted");
-        let mut scratch = Scratch::default();
+        let mut scratch = DigestBuffers::default();
         let mut pages = vec![AlignedPage::ZERO; RUN_PAGES];
         loop {
             let first = self.next.fetch_add(RUN_PAGES as u32, Ordering::Relaxed);

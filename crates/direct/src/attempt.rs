@@ -4,7 +4,7 @@ use sources::SourceExt as _;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use encode::binding::PartitionBinding;
-use encode::long_records::Large;
+use encode::long_records::LongRecords;
 use encode::rejects::Rejects;
 use encode::sequence::Sequence;
 use job::error::Error;
@@ -120,7 +120,7 @@ impl RowsBuilt<'_> {
         let mut filled = self.partition_rows.iter().enumerate().filter(|(_, rows)| **rows > 0);
         match (filled.next(), filled.next()) {
             (None, _) if !self.partition_rows.is_empty() => {
-                Err(Error::NotMerged("no row says which partition they go to".to_owned()))
+                Err(Error::NotMerged("no row shows the partition of the rows".to_owned()))
             }
             (first, None) => Ok(first.map(|(partition, _)| partition)),
             (_, Some(_)) => Ok(None),
@@ -168,7 +168,7 @@ impl<'a> Build<'a> {
         built: RowsBuilt<'a>,
     ) -> Result<Tried<(Built, Vec<EarlyPass>)>, Error> {
         if self.is_before_hold() {
-            let lost = "a table that keeps its rows was to be built without them";
+            let lost = "a table that keeps its rows would have been built without them";
             return Err(Error::Internal(lost.to_owned()));
         }
         self.tried(attempt, self.merge_indexes(attempt, built))
@@ -368,7 +368,7 @@ impl<'a> Build<'a> {
             zero_is_value: self.series.zero_is_value,
             stores,
             sinks,
-            large: Large::new(self.memory),
+            large: LongRecords::new(self.memory),
             gate: attempt.losers.map(|losers| RowGate::new(Some(losers))).transpose()?,
             on_duplicate: self.options.rows.on_duplicate,
             commit: Turnstile::new(Commit {

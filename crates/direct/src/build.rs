@@ -158,15 +158,15 @@ impl<'a> Build<'a> {
             Stop::Failed(Error::Sort(sort::Error::BudgetTooSmall { given, needed })) => {
                 let given_bytes = self.options.limits.memory_bytes_max;
                 let reason = format!(
-                    "the input has so many entries to sort that one sort needs {needed} bytes, and \
-                     its share is {given}; give it more"
+                    "one sort needs {needed} bytes for the entries of this input, and has \
+                     {given}; use more"
                 );
                 Error::Memory { given_bytes, reason }
             }
             Stop::Failed(error) => error,
             // Only a worker that stopped for another reason makes the rest say these.
             Stop::Unsorted | Stop::Renumber | Stop::Abandoned | Stop::Duplicate(_) => {
-                Error::BadFile("the sorted build met rows out of order".to_owned())
+                Error::BadFile("rows of the sorted build are out of order".to_owned())
             }
         }
     }
@@ -206,7 +206,7 @@ impl<'a> Build<'a> {
         let least: usize = shapes.iter().map(|shape| store_bytes_min(shape, threads)).sum();
         run_bytes.checked_sub(least).ok_or_else(|| {
             let reason = format!(
-                "sorting {} indexes on {threads} thread(s) takes {least} bytes, {run_bytes} are \
+                "sorting {} indexes on {threads} thread(s) needs {least} bytes; {run_bytes} are \
                  left for it",
                 shapes.len()
             );

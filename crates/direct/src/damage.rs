@@ -125,7 +125,7 @@ fn damage(file: &SpaceFile, kind: &str) -> Result<(), Error> {
             add(&mut page, BODY, 1);
             space.write_sealed(page_no, &mut page)
         }
-        _ => Err(Error::Usage(format!("no damage of {pages} pages is called {kind}"))),
+        _ => Err(Error::Usage(format!("there is no damage named {kind} for {pages} pages"))),
     }
 }
 

@@ -19,7 +19,7 @@ pub(crate) struct Digester {
 
 /// A thread's reading buffers, and its digest so far.
 #[derive(Default)]
-pub(crate) struct Scratch {
+pub(crate) struct DigestBuffers {
     pub(crate) digest: Digest,
     records: Vec<LiveRecord>,
     spans: Vec<FieldSpan>,
@@ -40,9 +40,9 @@ impl Digester {
         &self,
         index: IndexId,
         (page_no, page): (PageNo, &PageBytes),
-        scratch: &mut Scratch,
+        scratch: &mut DigestBuffers,
     ) -> Result<(), ReadError> {
-        let Scratch { digest, records, spans, encoded } = scratch;
+        let DigestBuffers { digest, records, spans, encoded } = scratch;
         match Content::of(page) {
             Content::OffPage => digest.add_page(page_no, page),
             Content::Index { id, level: 0 } if id == index => {

@@ -18,7 +18,7 @@ use encode::prepared::Prepared;
 use innodb::cfg::Cfg;
 use job::error::Error;
 use job::failpoint;
-use job::memory::Least;
+use job::memory::MinMemory;
 use job::options::OnDuplicate;
 use job::progress::Stage;
 use job::steps::Steps;
@@ -58,17 +58,17 @@ impl Hold<'_, '_> {
         if build.binding.partitions.is_some() && partition.is_none() {
             if let Some(why) = self.prepared.one_partition {
                 return Err(Error::NotMerged(format!(
-                    "they go to several partitions, or it is not known beforehand to which one: {why}"
+                    "the rows go to several partitions, or to an unknown one: {why}"
                 )));
             }
             if build.options.rows.on_duplicate != OnDuplicate::Fail {
-                let why = "rows that lose are looked for in tables without partitions only";
+                let why = "duplicates are only resolved in tables without partitions";
                 return Err(Error::NotMerged(why.to_owned()));
             }
         }
         let (export, table) = steps.step(Stage::Export, || self.export(build, partition))?;
         self.export = Some(export);
-        old.set(table).map_err(|_| Error::Internal("a table was held twice".to_owned()))
+        old.set(table).map_err(|_| Error::Internal("a table was locked twice".to_owned()))
     }
 
     fn export(
@@ -120,7 +120,7 @@ pub(crate) fn reserved(
     let indexes = 1 + binding.secondaries.len();
     let fits = |files: &[u64]| {
         let bytes = OldTable::bytes_at_most(files, indexes, memory.threads)
-            + Least::verifying_bytes(largest) as usize;
+            + MinMemory::verifying_bytes(largest) as usize;
         Some(bytes).filter(|bytes| *bytes <= memory.run_bytes / RESERVED_SHARE)
     };
     // All partitions, or the one that gets rows, if that comes true.

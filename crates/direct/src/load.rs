@@ -1,8 +1,8 @@
 //! The direct path: build the tablespace, have the server adopt it, swap it in.
 //!
-//! Step by step, each between two journal lines: inspect, shadow ([`prepare`](crate::prepare)), rows, indexes, verify
-//! ([`build`]), import ([`Unplaced::import`]), publish. docs/reference/journal.md says what a crash in each
-//! leaves. Between these calls the connections may work at other targets.
+//! Step by step, each between two journal lines: inspect, staging table ([`prepare`](crate::prepare)), rows,
+//! indexes, verify ([`build`]), import ([`Unplaced::import`]), publish. docs/reference/journal.md says what a
+//! crash in each leaves. Between these calls the connections may work at other targets.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -15,7 +15,7 @@ use innodb::cfg::Cfg;
 use innodb::ids::PAGE_SIZE;
 use job::error::Error;
 use job::machine;
-use job::memory::Least;
+use job::memory::MinMemory;
 use job::options::{OnDuplicate, ResourceLimits};
 use job::progress::Stage;
 use job::report::{BACKUP_NOTE, Report};
@@ -30,8 +30,8 @@ use crate::attempt::{Attempt, Built, RowsBuilt, Tried};
 use crate::build::Build;
 use crate::early_pass::EarlyPass;
 use crate::hold::{self, Hold};
-use crate::shadowed::Shadowed;
 use crate::space_file::SpaceFile;
+use crate::staged_build::StagedBuild;
 use crate::unplaced::{Full, Unplaced};
 use crate::verify::{self, Expected};
 
@@ -42,7 +42,7 @@ const LOG_LINES_TOLD: u64 = 10_000;
 pub fn build(
     prepared: &Prepared<'_>,
     direct: &mut Direct<'_>,
-    shadowed: Shadowed,
+    shadowed: StagedBuild,
     source: &Mutex<Box<dyn Source>>,
     steps: &mut Steps<'_>,
 ) -> Result<Unplaced, Error> {
@@ -87,7 +87,8 @@ pub fn build(
     let threads = prepared.memory.threads;
     let adopted = built.digest.map(|digest| Adopted::new(build.template(), digest, threads));
     let spaces = steps.step(Stage::Verify, || {
-        Least::of_verifying(built.file_bytes).check(prepared.options.limits.memory_bytes_max)?;
+        MinMemory::of_verifying(built.file_bytes)
+            .check(prepared.options.limits.memory_bytes_max)?;
         let spaces = spaces.into_iter().zip(places).enumerate();
         let spaces = spaces.filter(|(at, _)| merged.is_none_or(|merged| merged == *at));
         let spaces = spaces.zip(early).zip(built.file_rows.iter().copied());
@@ -208,7 +209,7 @@ fn rows<'b>(
         (&tried, build.old().and_then(|old| old.partition))
         && rows.only_partition()? != Some(partition)
     {
-        let reason = "numbered behind those of others they go to another partition than before";
+        let reason = "with numbers after those of other loads, the rows belong to other partitions";
         return Err(Error::NotMerged(reason.to_owned()));
     }
     Ok(tried)
@@ -222,8 +223,8 @@ fn log_note(version: &Version, file_bytes: u64) -> Option<String> {
     let is_noticed = version.flavor == Flavor::MariaDb && pages >= LOG_LINES_TOLD;
     is_noticed.then(|| {
         format!(
-            "the server's error log has a note for each of {pages} pages, \"trying to read page .. in \
-             nonexisting or being-dropped tablespace\": they mean nothing"
+            "the server's error log contains {pages} harmless notes \"trying to read page .. in \
+             nonexisting or being-dropped tablespace\""
         )
     })
 }
@@ -239,7 +240,7 @@ pub fn report(prepared: &Prepared<'_>, target: &Lock, steps: &Steps<'_>, built: 
     notes.extend(options.unchecked_note(!target.table.foreign_keys.is_empty()));
     notes.extend(options.emptied_note(built.rows, built.rejects));
     if built.replaced > 0 {
-        notes.push(format!("{} row(s) that the table had were replaced", built.replaced));
+        notes.push(format!("{} row(s) of the table were replaced", built.replaced));
     }
     if memory.threads < options.limits.threads {
         notes.push(format!("{MEMORY} has room for {} thread(s) only", memory.threads));

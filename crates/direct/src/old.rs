@@ -5,9 +5,10 @@
 //! input -> sorted runs ---------------------------------------------------------- merged -> new leaves
 //! ```
 //!
-//! Records are not decoded: their bytes go from page to page, and only those next to a new one are
-//! compared. In reading order: `table` the files, `file` one of them, `index` which leaves to read for which keys, `leaves` page after page of these, `keys`
-//! what records are compared by, `entries` the ones of a range, `replaced` which rows go.
+//! Records are not decoded: their bytes go from page to page, and only those next to a new one are compared.
+//! In reading order: `table` the files, `file` one of them, `index` which leaves to read for which keys,
+//! `leaves` page after page of these, `keys` what records are compared by, `entries` the ones of a range,
+//! `replaced` which rows go.
 
 mod entries;
 mod file;

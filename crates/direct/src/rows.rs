@@ -18,7 +18,7 @@ use encode::entry::pack;
 use encode::explicit::Explicit;
 use encode::fault::RowFault;
 use encode::left_out::LeftOut;
-use encode::long_records::Large;
+use encode::long_records::LongRecords;
 use encode::numbering::Numbering;
 use encode::reading::{Reading, Sink};
 use encode::rejects::{Also, Reject, Rejects};
@@ -66,7 +66,7 @@ pub(crate) struct RowsStage<'a, 'l> {
     /// One, or one a partition.
     pub(crate) sinks: &'a [PageSink<'a>],
     /// For chunks that are one record, too long for a worker's share.
-    pub(crate) large: Large,
+    pub(crate) large: LongRecords,
     /// Tells which rows are left out, if some are.
     pub(crate) gate: Option<RowGate<'l>>,
     pub(crate) on_duplicate: OnDuplicate,

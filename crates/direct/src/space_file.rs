@@ -153,7 +153,7 @@ impl SpaceFile {
     /// Takes room for the first `bytes` bytes, holes included: the server writes them too, and
     /// when its disk is full it says no more than "I/O error".
     pub(crate) fn allocate(&self, bytes: u64) -> Result<(), Error> {
-        self.file.allocate(bytes).map_err(Error::io("taking room for", &self.path))
+        self.file.allocate(bytes).map_err(Error::io("allocating space for", &self.path))
     }
 
     /// Size of the file now.

@@ -62,7 +62,7 @@ impl Unplaced {
     /// Has the server of a replica adopt a copy of the file, which lies at `built` and is not imported
     /// yet.
     ///
-    /// Errors: the server's; its shadow is of another shape.
+    /// Errors: the server's; its staging table is of another shape.
     pub fn import_copy(
         &self,
         built: &Path,
@@ -72,10 +72,10 @@ impl Unplaced {
         if self.spaces.len() != 1 {
             return Err(Error::Usage("the table has partitions, a file each".to_owned()));
         }
-        let (files, exported) = replica.create_shadow()?.export_template()?;
+        let (files, exported) = replica.create_staging()?.export_template()?;
         let cfg = self.described();
         if shape(&Cfg::parse(&files.cfg)?) != shape(&cfg) {
-            return Err(Error::Usage("InnoDB lays the table out otherwise there".to_owned()));
+            return Err(Error::Usage("InnoDB on that server uses another layout for the table".to_owned()));
         }
         let building = exported.discard()?.create_copy(built, interrupt)?;
         failpoint::hit("replica.copied");

@@ -23,7 +23,7 @@ use server::Interrupt;
 use values::Collation;
 
 use crate::digest::Digest;
-use crate::digester::{Digester, Scratch};
+use crate::digester::{DigestBuffers, Digester};
 use crate::early_pass::EarlyPass;
 use crate::space_file::SpaceFile;
 
@@ -140,7 +140,7 @@ pub(crate) fn verify(
     };
     findings.extend(pass.run(expected.threads)?);
     if let Some(page_no) = pass.into_lost() {
-        let seen = "what is in the file is not what was written there";
+        let seen = "the file's contents differ from those that were written";
         return Err(Error::BadFile(format!("page {page_no}: {seen}")));
     }
     let report = verifier.finish(&summaries, findings).map_err(read_error(file))?;
@@ -186,7 +186,7 @@ impl<'a> Digesting<'a> {
         first: PageNo,
         pages: &[AlignedPage],
         summaries: &[PageSummary],
-        scratch: &mut Scratch,
+        scratch: &mut DigestBuffers,
     ) {
         for (page_no, (page, summary)) in (first.0..).zip(pages.iter().zip(summaries)) {
             let page = (PageNo(page_no), &page.0);
@@ -275,7 +275,7 @@ impl<'a, 's> Pass<'a, Enumerate<ChunksMut<'s, PageSummary>>> {
         failpoint::hit("thread.verify");
         let mut worker = self.verifier.worker();
         let mut pages = vec![AlignedPage::ZERO; RUN_PAGES];
-        let mut scratch = Scratch::default();
+        let mut scratch = DigestBuffers::default();
         loop {
             let run = self.runs.lock().unwrap_or_else(PoisonError::into_inner).next();
             let run = run.filter(|_| !self.interrupt.is_requested());

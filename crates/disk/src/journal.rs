@@ -162,7 +162,7 @@ pub fn parse<K: Kind>(text: &[u8]) -> io::Result<(Vec<Record<K>>, usize)> {
         return Ok((Vec::new(), 0));
     };
     if !text_of(first).is_some_and(|text| text.starts_with(&header::<K>())) {
-        return Err(refused::<K>(format!("the {} journal of another build of Inrush", K::NAME)));
+        return Err(refused::<K>(format!("the {} journal of a different build of Inrush", K::NAME)));
     }
     let record = |line| serde_json::from_str::<Record<K>>(text_of(line)?).ok();
     let mut lines = lines.map(|line| (line.len(), record(line)));

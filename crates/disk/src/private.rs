@@ -81,7 +81,7 @@ fn checked(opened: io::Result<Folder>) -> io::Result<Folder> {
 
 fn check_file(stat: &Stat) -> io::Result<()> {
     if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
-        return Err(refused("it is no plain file".to_owned()));
+        return Err(refused("it is not a plain file".to_owned()));
     }
     others(stat).map_or(Ok(()), |seen| Err(refused(seen)))
 }
@@ -94,7 +94,7 @@ fn others(stat: &Stat) -> Option<String> {
         return Some(format!("it belongs to user {}, not to user {me}", stat.st_uid));
     }
     (mode & OTHERS_WRITE != 0).then(|| {
-        format!("others than its owner may write to it (mode {mode:04o}): chmod go-w closes it")
+        format!("users other than its owner may write to it (mode {mode:04o}): run chmod go-w")
     })
 }
 

@@ -1,14 +1,14 @@
 //! AUTO_INCREMENT as LOAD DATA counts: which value a row without one gets, and where the table's
 //! counter stands afterwards.
 //!
-//! The server reserves values in growing portions (1, 2, 4, ... 65,535), so the counter may end
+//! The server reserves values in growing chunks (1, 2, 4, ... 65,535), so the counter may end
 //! beyond the last value, and a value given by a row moves only what lies before it. Two cursors
-//! do that: the statement's, within its portion, and InnoDB's, behind it. Source: MariaDB 10.11,
+//! do that: the statement's, within its chunk, and InnoDB's, behind it. Source: MariaDB 10.11,
 //! sql/handler.cc `update_auto_increment`, `compute_next_insert_id`;
 //! storage/innobase/handler/ha_innodb.cc `get_auto_increment`, `innobase_next_autoinc`,
 //! `write_row`. Checked against 1,000 loads of random values.
 
-/// Portions grow to 2^16 - 1 values.
+/// Chunks grow to 2^16 - 1 values.
 const PORTION_BITS_MAX: u32 = 16;
 
 /// The settings that determine a load's AUTO_INCREMENT values, apart from the rows.
@@ -76,13 +76,13 @@ pub struct Counter {
     table_next: u64,
     /// First value InnoDB has not given to the statement; 0 before it gave any.
     reserved_until: u64,
-    /// Step and offset InnoDB goes by, which are those of its last portion.
+    /// Step and offset InnoDB goes by, which are those of its last chunk.
     table_step: (u64, u64),
-    /// The statement's cursor, and the end of its portion.
+    /// The statement's cursor, and the end of its chunk.
     next: u64,
     portion_end: u64,
     portions: u32,
-    /// Values of the portion that no row took yet.
+    /// Values of the chunk that no row took yet.
     portion_left: u64,
 }
 
@@ -151,7 +151,7 @@ impl Counter {
         Some(value)
     }
 
-    /// Takes a portion from InnoDB; its first value.
+    /// Takes a chunk from InnoDB; its first value.
     fn reserve(&mut self) -> Option<u64> {
         let Series { increment, offset, .. } = self.series;
         let wanted = match self.portions {

@@ -15,7 +15,7 @@ const DOUBLE_INTEGER_MAX: f64 = 9_223_372_036_854_775_808.0;
 
 /// A row's AUTO_INCREMENT value in the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Given {
+pub enum InputNumber {
     /// NULL or 0, or it has no field for it: a value is generated.
     Nothing,
     /// This value above 0, which later ones must exceed.
@@ -85,7 +85,7 @@ impl Explicit {
     }
 
     /// Collects the values of the input, row by row; nothing for a table without such a column.
-    pub fn collect<R: Rows>(&mut self, rows: R, given: &mut Vec<Given>) {
+    pub fn collect<R: Rows>(&mut self, rows: R, given: &mut Vec<InputNumber>) {
         given.clear();
         let Some(converter) = &mut self.converter else { return };
         for row in rows.iter() {
@@ -93,8 +93,8 @@ impl Explicit {
             let value = field::value(row, self.field, &mut self.scratch);
             given.push(match converter.convert_value(value, &mut self.stored) {
                 Ok(true) => read(&self.stored, self.stored_as, self.zero_is_value),
-                Ok(false) => Given::Nothing,
-                Err(_) => Given::Refused(AutoValue::Given),
+                Ok(false) => InputNumber::Nothing,
+                Err(_) => InputNumber::Refused(AutoValue::Given),
             });
         }
     }
@@ -112,7 +112,7 @@ pub fn limits(sql_type: &SqlType) -> (u64, u64) {
     }
 }
 
-fn read(stored: &[u8], stored_as: Stored, zero_is_value: bool) -> Given {
+fn read(stored: &[u8], stored_as: Stored, zero_is_value: bool) -> InputNumber {
     let value = match stored_as {
         Stored::Integer { signed_bits } => {
             let number = stored.iter().fold(0u64, |number, &byte| number << 8 | u64::from(byte));
@@ -127,14 +127,14 @@ fn read(stored: &[u8], stored_as: Stored, zero_is_value: bool) -> Given {
             let bits = stored.iter().rev().fold(0u64, |bits, &byte| bits << 8 | u64::from(byte));
             let value = f64::from_bits(bits).round_ties_even();
             if value.abs() > DOUBLE_INTEGER_MAX {
-                return Given::Overflow;
+                return InputNumber::Overflow;
             }
             i128::from(value as i64)
         }
     };
     match u64::try_from(value) {
-        Ok(0) if !zero_is_value => Given::Nothing,
-        Ok(0) | Err(_) => Given::Low,
-        Ok(value) => Given::Value(value),
+        Ok(0) if !zero_is_value => InputNumber::Nothing,
+        Ok(0) | Err(_) => InputNumber::Low,
+        Ok(value) => InputNumber::Value(value),
     }
 }

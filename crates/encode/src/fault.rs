@@ -105,7 +105,7 @@ impl FaultKind {
     pub fn class(&self) -> String {
         match self {
             FaultKind::Value(Reason::InvalidCharacter { .. }) => {
-                "has bytes that are no character of the input's charset".to_owned()
+                "has bytes that are invalid in the input's charset".to_owned()
             }
             FaultKind::Value(Reason::Unconvertible { .. }) => {
                 "has characters that the column's charset lacks".to_owned()
@@ -131,14 +131,14 @@ impl std::fmt::Display for FaultKind {
             }
             FaultKind::FieldCount { seen, expected } => {
                 let fields = if *seen == 1 { "field" } else { "fields" };
-                write!(f, "the line has {seen} {fields}, expected {expected}")?;
+                write!(f, "the line has {seen} {fields}; {expected} expected")?;
                 match seen < expected {
-                    true => write!(f, ": columns are left without data"),
-                    false => write!(f, ": it has more than there are columns for"),
+                    true => write!(f, ": some columns get no data"),
+                    false => write!(f, ": there are more fields than columns"),
                 }
             }
             FaultKind::Unclosed => {
-                write!(f, "the line has a quote that nothing closes, so its fields cannot be told")
+                write!(f, "the line has an unclosed quote, so its fields are unknown")
             }
             FaultKind::TooLarge { bytes } => {
                 write!(f, "the row takes {bytes} bytes in its page, more than half a page")
@@ -154,7 +154,7 @@ impl std::fmt::Display for FaultKind {
                     "BIGINT value is out of range in the table's partition function (server error 1690)"
                 )
             }
-            FaultKind::UnknownPartition => write!(f, "its partition is not known here"),
+            FaultKind::UnknownPartition => write!(f, "its partition is unknown"),
         }
     }
 }

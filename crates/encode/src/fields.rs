@@ -139,8 +139,8 @@ impl InputFields {
         let width = |column: &Option<usize>| {
             let Some(column) = *column else {
                 return Err(Error::Usage(
-                    "rows of fixed size cannot have fields that are left out (@): a field is as \
-                     wide as its column"
+                    "rows of fixed size cannot skip fields (@): each field is as wide as its \
+                     column"
                         .to_owned(),
                 ));
             };
@@ -148,8 +148,8 @@ impl InputFields {
             match sql_type.long_bytes_max() {
                 None => Ok(widths.get(column).copied().unwrap_or_default()),
                 Some(_) if !has_line_ends => Err(Error::Usage(format!(
-                    "column `{name}` is a BLOB or TEXT, which rows of fixed size can only hold \
-                     where lines have a terminator"
+                    "column `{name}` is a BLOB or TEXT: rows of fixed size can contain it only if \
+                     lines have a terminator"
                 ))),
                 Some(bytes) => Ok(bytes),
             }
@@ -219,14 +219,13 @@ fn no_column(table: &Table, names: &[String], unknown: &[String], from_header: b
     };
     match from_header {
         true => format!(
-            "the header names {unknown}, which the table does not have, only {columns}{missing}; \
-             {IGNORE_UNKNOWN_COLUMNS} leaves such fields out, or give the columns of all fields in order, \
-             with @ before what is left out: {}",
+            "the header names {unknown}, but the table has only {columns}{missing}; \
+             {IGNORE_UNKNOWN_COLUMNS} skips such fields, or list the columns of all fields in \
+             order, with @ before fields to skip: {}",
             COLUMNS.with("a,@x,b")
         ),
         false => format!(
-            "the table has no column {unknown}, only {columns}; a field that goes nowhere is named \
-             with @ before it: @x"
+            "the table has no column {unknown}, only {columns}; name a field to skip with @: @x"
         ),
     }
 }

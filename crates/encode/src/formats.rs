@@ -25,7 +25,7 @@ pub fn formats(
     }
     if !file.is_ascii_superset() {
         return Err(Error::Usage(format!(
-            "of a file in {} it cannot be said how values are written: its digits are no ASCII",
+            "formats of values do not work for a file in {}: its digits are not ASCII",
             file.name()
         )));
     }
@@ -35,7 +35,7 @@ pub fn formats(
         };
         if !fields.columns.iter().any(of_field) {
             return Err(Error::Usage(format!(
-                "{}: no such column of {} is in the input",
+                "{}: the input has no such column of {}",
                 FORMAT_OF.with(name),
                 table.name
             )));
@@ -101,7 +101,7 @@ pub struct Constant {
 pub fn constants(options: &RowOptions, table: &Table) -> Result<Vec<Constant>, Error> {
     if let Some((column, expression)) = options.expressions.first() {
         return Err(Error::Usage(format!(
-            "column {column}: the server was not asked for the value of {expression} before the load"
+            "column {column}: the value of {expression} was not evaluated before the load"
         )));
     }
     let constant = |(name, text): &(String, String)| {
@@ -111,7 +111,7 @@ pub fn constants(options: &RowOptions, table: &Table) -> Result<Vec<Constant>, E
         let column = at.ok_or_else(|| wrong("the table has no such column"))?;
         let of = &table.columns[column];
         if of.auto_increment || of.generated.is_some() {
-            return Err(wrong("the server gives this column its values"));
+            return Err(wrong("the server generates the values of this column"));
         }
         Ok(Constant { column, text: text.clone().into_bytes() })
     };
@@ -141,7 +141,7 @@ pub(crate) fn with_constants(
         let said = SET.with(format!("{}={}", column_of.name, String::from_utf8_lossy(text)));
         if fields.field_of(*column).is_some() {
             return Err(Error::Usage(format!(
-                "{said}: the input has this column too; {} leaves its field out",
+                "{said}: the input has this column too; {} skips its field",
                 COLUMNS.with("a,@x,b")
             )));
         }
@@ -149,7 +149,7 @@ pub(crate) fn with_constants(
         if !text.is_ascii() && !matches!(convert.file_charset, Charset::Utf8mb4 | Charset::Utf8mb3)
         {
             let charset = convert.file_charset.name();
-            return Err(Error::Usage(format!("{said} is not ASCII, as it has to be in {charset}")));
+            return Err(Error::Usage(format!("{said} must be ASCII in {charset}")));
         }
         let Column { name, sql_type, .. } = &*column_of;
         let mut converter = Converter::new(name, sql_type, convert)?;

@@ -249,7 +249,7 @@ fn sql_mode(
     let flags: Vec<&str> = typed.split(',').map(str::trim).collect();
     match tried(session, &flags.join(",")) {
         Err(error) if error.errno() == Some(ER_WRONG_VALUE_FOR_VAR) => Err(Error::Usage(format!(
-            "{} holds what is no flag of the server's sql_mode",
+            "{} contains a flag that the server's sql_mode lacks",
             SQL_MODE.with(typed)
         ))),
         flags => {
@@ -279,8 +279,8 @@ fn check_escape(flags: &str, options: &InputOptions) -> Result<(), Error> {
     let assumed = options.escape_is_assumed && options.dialect.escaped_by.is_some();
     if assumed && flags.split(',').any(|flag| flag == "NO_BACKSLASH_ESCAPES") {
         return Err(Error::Usage(format!(
-            "sql_mode has NO_BACKSLASH_ESCAPES, under which LOAD DATA reads \\N and \\t as text; \
-             {} does so, {} takes them for NULL and a tab",
+            "with NO_BACKSLASH_ESCAPES in sql_mode, LOAD DATA reads \\N and \\t as text; {} does \
+             the same, {} reads NULL and a tab",
             FIELDS_ESCAPED_BY.with("''"),
             DIALECT.with("mysql")
         )));
@@ -298,7 +298,7 @@ fn file_charset(session: &mut Session, name: &str) -> Result<Charset, Error> {
     };
     match charset.char_bytes_min() {
         1 => Ok(charset),
-        _ => Err(Error::Usage(format!("a file cannot be read as {name}, only a column be it"))),
+        _ => Err(Error::Usage(format!("files cannot be read as {name}; it is for columns only"))),
     }
 }
 
@@ -307,7 +307,7 @@ fn check_null_token(file: Charset, options: &InputOptions) -> Result<(), Error> 
     let is_utf8 = matches!(file, Charset::Utf8mb4 | Charset::Utf8mb3 | Charset::Binary);
     match &options.dialect.null_token {
         Some(token) if !is_utf8 && !token.is_ascii() => Err(Error::Usage(format!(
-            "{} is not ASCII, which a token must be in a file in {}",
+            "{} must be ASCII in a file in {}",
             NULL_TOKEN.with(String::from_utf8_lossy(token)),
             file.name()
         ))),

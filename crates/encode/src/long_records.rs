@@ -10,7 +10,7 @@ const LARGE_CHUNKS: usize = 2;
 
 /// Lets records through as long as all of them together are no longer than the longest may be.
 #[derive(Debug)]
-pub struct Large {
+pub struct LongRecords {
     /// A longer chunk is such a record.
     chunk_bytes_max: usize,
     bytes_max: usize,
@@ -22,14 +22,14 @@ pub struct Large {
 /// The right to work on one, until it is dropped.
 #[derive(Debug)]
 pub struct Pass<'a> {
-    large: &'a Large,
+    large: &'a LongRecords,
     bytes: usize,
 }
 
-impl Large {
+impl LongRecords {
     /// Nobody is working on one yet.
-    pub fn new(memory: &Memory) -> Large {
-        Large {
+    pub fn new(memory: &Memory) -> LongRecords {
+        LongRecords {
             chunk_bytes_max: LARGE_CHUNKS * memory.chunk_bytes,
             bytes_max: memory.record_bytes_max,
             bytes: Mutex::new(0),
@@ -82,7 +82,7 @@ mod tests {
     #[test]
     fn no_more_than_the_longest_is_worked_on_at_once() {
         let memory = Memory::split(64 << 20, 2).unwrap();
-        let large = Large::new(&Memory { record_bytes_max: 100, ..memory });
+        let large = LongRecords::new(&Memory { record_bytes_max: 100, ..memory });
         let (inside, most) = (AtomicUsize::new(0), AtomicUsize::new(0));
         std::thread::scope(|scope| {
             for bytes in [30, 60, 100, 20, 50, 120, 10, 40] {

@@ -18,7 +18,7 @@ use server::Interrupt;
 use sort::RunStore;
 use sources::{Batch, Chunk, Reader, Rows, Source, SourceExt as _, Visit};
 
-use crate::long_records::{self, Large};
+use crate::long_records::{self, LongRecords};
 
 /// The use that one worker makes of rows.
 pub trait Sink {
@@ -111,7 +111,7 @@ impl<'a> Reading<'a> {
     /// `stores` make room for a record that is far longer than a worker's share.
     pub fn work<S: Sink>(
         &self,
-        large: &Large,
+        large: &LongRecords,
         stores: &[RunStore],
         sink: impl Fn() -> Result<S, Stop>,
     ) -> Result<(), Stop> {

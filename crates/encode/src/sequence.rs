@@ -20,7 +20,7 @@ use schema::Column;
 use crate::binding::Binding;
 use crate::counter::{Counter, Generates, Series};
 use crate::encoder::{AutoValue, RowNumbers};
-use crate::explicit::{Given, limits};
+use crate::explicit::{InputNumber, limits};
 use crate::left_out::LeftOut;
 
 /// State that each chunk passes to the next.
@@ -57,7 +57,7 @@ pub struct ChunkNumbers {
     /// The value of each row, if the table has an AUTO_INCREMENT column.
     auto_increment: Vec<AutoValue>,
     /// The input's value of each row.
-    pub given: Vec<Given>,
+    pub given: Vec<InputNumber>,
 }
 
 impl ChunkNumbers {
@@ -79,8 +79,8 @@ impl ChunkNumbers {
     pub(crate) fn try_on(&mut self) {
         self.auto_increment.clear();
         self.auto_increment.extend(self.given.iter().map(|given| match given {
-            Given::Nothing => AutoValue::Generated(1),
-            Given::Overflow => AutoValue::Uncountable,
+            InputNumber::Nothing => AutoValue::Generated(1),
+            InputNumber::Overflow => AutoValue::Uncountable,
             _ => AutoValue::Given,
         }));
     }
@@ -90,7 +90,7 @@ impl ChunkNumbers {
     pub fn leave_out(&mut self, row: usize) {
         let tried = self.of(row).auto_increment;
         if let Some(given) = self.given.get_mut(row) {
-            *given = Given::Refused(tried);
+            *given = InputNumber::Refused(tried);
         }
     }
 }
@@ -161,9 +161,9 @@ impl Sequence {
         self.row_id_max.store(next.row_id - 1, Ordering::SeqCst);
         let (mut given_any, mut generated, mut given_max) = (false, false, 0);
         for (row, given) in numbers.given.iter().enumerate() {
-            given_any |= *given != Given::Nothing;
+            given_any |= *given != InputNumber::Nothing;
             numbers.auto_increment.push(match *given {
-                Given::Nothing => {
+                InputNumber::Nothing => {
                     generated = true;
                     let value = match left_out.has(row) {
                         true => next.counter.generate_again(),
@@ -171,21 +171,21 @@ impl Sequence {
                     };
                     value.map_or(AutoValue::Exhausted, AutoValue::Generated)
                 }
-                Given::Value(_) if left_out.has(row) => {
+                InputNumber::Value(_) if left_out.has(row) => {
                     next.counter.skip();
                     AutoValue::Given
                 }
-                Given::Value(value) => {
+                InputNumber::Value(value) => {
                     given_max = given_max.max(value);
                     next.counter.give(value);
                     AutoValue::Given
                 }
-                Given::Low => {
+                InputNumber::Low => {
                     next.counter.skip();
                     AutoValue::Given
                 }
-                Given::Refused(tried) => tried,
-                Given::Overflow => AutoValue::Uncountable,
+                InputNumber::Refused(tried) => tried,
+                InputNumber::Overflow => AutoValue::Uncountable,
             });
         }
         let reached = next.counter.table_next();
@@ -204,8 +204,8 @@ impl Sequence {
         }
         if !self.may_generate() {
             return Err(Stop::Failed(Error::NotPlain(
-                "rows that get AUTO_INCREMENT values generated, with such that give them or for \
-                 which duplicates are no failure"
+                "generated AUTO_INCREMENT values beside given ones, or with duplicates that are \
+                 no error"
                     .to_owned(),
             )));
         }
@@ -226,7 +226,7 @@ impl Sequence {
         if !self.counts || self.careful {
             return Ok(());
         }
-        if let Some(Given::Value(value)) = numbers.given.get(row) {
+        if let Some(InputNumber::Value(value)) = numbers.given.get(row) {
             self.refused_max.fetch_max(*value, Ordering::SeqCst);
         }
         self.refused.store(true, Ordering::SeqCst);

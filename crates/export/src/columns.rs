@@ -38,7 +38,7 @@ impl Columns {
         }
         if places.is_empty() {
             return Err(Error::Usage(format!(
-                "{} has no column but those whose values are the server's; {COLUMNS} names them",
+                "{} has generated columns only; {COLUMNS} selects them",
                 table.name
             )));
         }

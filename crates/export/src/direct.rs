@@ -1,7 +1,8 @@
 //! Rows out of the table's file, without the server's SQL.
 //!
-//! `FLUSH TABLES .. FOR EXPORT` writes all of the table to its file and keeps the server from changing it, until
-//! the connection lets it go. Its leaves are read in the order of the key, some at a time by each thread:
+//! `FLUSH TABLES .. FOR EXPORT` writes all of the table to its file and keeps the server from changing it,
+//! until the connection lets it go. Its leaves are read in the order of the key, some at a time by each
+//! thread:
 //!
 //! ```text
 //! level 1   | key page | ..       the numbers of all leaves, read once
@@ -115,7 +116,7 @@ impl Direct {
             let column = &table.columns[*place];
             Decoder::new(&column.sql_type).ok_or_else(|| {
                 Error::Internal(format!(
-                    "column `{}` is of a type that is not decoded",
+                    "column `{}` has a type that cannot be decoded",
                     column.name
                 ))
             })
@@ -133,7 +134,7 @@ impl Direct {
             order: Vec::new(),
             records: Vec::new(),
             finder: None,
-            scratch: Scratch::default(),
+            scratch: ValueBuffers::default(),
         };
         Ok(((0..count).map(reader).collect(), self.parts.len()))
     }
@@ -163,7 +164,7 @@ impl Space {
             Err(error) => return Ok(Err(error.to_string())),
         };
         let Some(clustered) = cfg.indexes.first().filter(|index| index.is_clustered()) else {
-            return Ok(Err("its first index is not the one with the rows".to_owned()));
+            return Ok(Err("its first index is not the clustered index".to_owned()));
         };
         let bytes = file.file.metadata().map_err(Error::io("looking at", &path))?.len();
         let format = match SpaceReader::open(&file, bytes) {
@@ -219,12 +220,12 @@ pub(crate) struct Reader<'a> {
     records: Vec<LiveRecord>,
     /// The finder for the tablespace of this number.
     finder: Option<(usize, FieldFinder)>,
-    scratch: Scratch,
+    scratch: ValueBuffers,
 }
 
 /// Memory that is kept from row to row.
 #[derive(Default)]
-struct Scratch {
+struct ValueBuffers {
     /// A value that was partly off page.
     whole: Vec<u8>,
     text: Vec<u8>,
@@ -269,7 +270,7 @@ impl Reader<'_> {
         let page = &self.pages[at].0;
         let path = &space.file.path;
         if !space.format.is_intact(page) {
-            let detail = format!("page {page_no} has another checksum than its bytes");
+            let detail = format!("page {page_no} has a wrong checksum");
             return Err(Error::Corrupt { path: path.clone(), detail });
         }
         let found = space.records.live(page_no, page, &mut self.records);
@@ -309,12 +310,12 @@ impl Reader<'_> {
             return Error::no_text(column);
         }
         let detail =
-            format!("page {page_no} has a record whose column `{column}` is no value of its type");
+            format!("page {page_no} has a record with an invalid value in column `{column}`");
         Error::Corrupt { path: path.to_owned(), detail }
     }
 }
 
-impl Scratch {
+impl ValueBuffers {
     /// Writes a value of any kind, if it is one.
     fn value(
         &mut self,
@@ -322,7 +323,7 @@ impl Scratch {
         (field, decoder, span): (usize, &Decoder, &FieldSpan),
         out: &mut RowText<'_>,
     ) -> Result<Stored, Error> {
-        let Scratch { whole, text, values } = self;
+        let ValueBuffers { whole, text, values } = self;
         let stored = match span.of(page) {
             None => {
                 out.value(field, None)?;
@@ -358,7 +359,7 @@ fn off_page(
     whole.clear();
     let reference = BlobReference::at_end(local).ok_or_else(|| Error::Corrupt {
         path: file.path.clone(),
-        detail: "a value that goes on off page does not say where".to_owned(),
+        detail: "an off-page value has no reference".to_owned(),
     })?;
     whole.extend_from_slice(&local[..local.len() - REFERENCE]);
     let read = values.read((*format, file), &reference, whole);

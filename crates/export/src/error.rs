@@ -58,13 +58,13 @@ pub enum Error {
         detail: String,
     },
     /// Somebody asked for the end.
-    #[error("stopped by {0}, and no file is left")]
+    #[error("stopped by {0}; no file is left")]
     Interrupted(&'static str),
     /// Nobody takes what a thread has: another error says why.
-    #[error("an export was ended by another of its threads")]
+    #[error("the export was ended by another of its threads")]
     Abandoned,
     /// A mistake of ours.
-    #[error("an internal error stopped the export, please report it: {0}")]
+    #[error("an internal error stopped the export; please report this: {0}")]
     Internal(String),
 }
 
@@ -78,8 +78,8 @@ impl Error {
     /// Text in a character set that is not the same again on the way back from UTF-8.
     pub(crate) fn no_text(column: &str) -> Error {
         let why = format!(
-            "its bytes are no text that UTF-8 has, or not one that a load would make the same bytes of; \
-             {COLUMNS} or {WHERE} leaves it out, CAST(.. AS BINARY) in a view says its bytes"
+            "its bytes cannot be written as UTF-8 and loaded back unchanged; {COLUMNS} or {WHERE} \
+             omits it, and CAST(.. AS BINARY) in a view exports its bytes"
         );
         Error::Value { column: column.to_owned(), why }
     }
@@ -111,7 +111,7 @@ fn advice(error: &io::Error) -> String {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
             "; free some space there, then export again".to_owned()
         }
-        io::ErrorKind::AlreadyExists => format!("; {FORCE} writes over it"),
+        io::ErrorKind::AlreadyExists => format!("; {FORCE} overwrites it"),
         _ => String::new(),
     }
 }

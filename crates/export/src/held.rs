@@ -28,7 +28,7 @@ pub(crate) struct Held {
 pub(crate) type Exported = (Vec<u8>, File, PathBuf);
 
 /// The table and its files; else each thing that is in the way, as a sentence.
-pub(crate) type Taken = Result<(Held, Vec<Exported>), Vec<String>>;
+pub(crate) type HeldFiles = Result<(Held, Vec<Exported>), Vec<String>>;
 
 impl Held {
     /// Has the server write out the table, and opens its files: one, or one a partition.
@@ -39,7 +39,7 @@ impl Held {
         table: &Table,
         columns: &Columns,
         options: &ExportOptions,
-    ) -> Result<Taken, Error> {
+    ) -> Result<HeldFiles, Error> {
         let mut reasons = reasons(session, table, columns, options);
         if !reasons.is_empty() {
             return Ok(Err(reasons));
@@ -91,7 +91,7 @@ fn reasons(
 ) -> Vec<String> {
     let mut reasons = Vec::new();
     if options.condition.is_some() {
-        reasons.push(format!("{WHERE} is the server's to judge"));
+        reasons.push(format!("only the server can evaluate {WHERE}"));
     }
     reasons.extend(session.version().unfit().map(|unfit| unfit.to_string()));
     let refused = table.features().into_iter().filter(|feature| !feature.support().is_read);
@@ -105,7 +105,7 @@ fn reasons(
             reasons.push(format!("column `{}` is of type {}", column.name, column.sql_type));
         } else if column.sql_type.family() == Family::Moment && options.time_zone != UTC {
             reasons
-                .push(format!("{} is the server's to apply", TIME_ZONE.with(&options.time_zone)));
+                .push(format!("only the server can apply {}", TIME_ZONE.with(&options.time_zone)));
         }
     }
     reasons.dedup();
@@ -114,12 +114,12 @@ fn reasons(
 
 fn changed(session: &mut Session, table: &Table) -> Result<Option<String>, Error> {
     if catalog::definition(session, &table.name)? != table.definition {
-        return Ok(Some("it was altered meanwhile".to_owned()));
+        return Ok(Some("it was altered during the export".to_owned()));
     }
     match targets::undecided::is_any(session) {
         Ok(true) => Ok(Some(
-            "a transaction of before the server's start is neither committed nor rolled back yet (XA RECOVER), \
-             and its rows may be in it"
+            "a transaction from before the server's start is not finished (XA RECOVER lists it), \
+             and may have rows in the table"
                 .to_owned(),
         )),
         Ok(false) => Ok(None),

@@ -5,11 +5,11 @@
 //!       -> select: ranges, connections        ->
 //! ```
 //!
-//! In reading order: [`options`] is what is asked for, `columns` what of the table is written, `layout` how, `definition` the CREATE TABLE of SQL files;
-//! `text` rows in that layout; `direct` rows from the table's file, `held` by a lock, `select` rows by SELECT with
-//! its `ranges` or from other `places`; `ordered` threads that make text, which a `packer`
-//! compresses, and the one that writes it, `output` its files, each a `part_file`, and whoever watches is `told`; [`report`] is what came of it, [`error`]
-//! what did not.
+//! In reading order: [`options`] is what is asked for, `columns` what of the table is written, `layout` how,
+//! `definition` the CREATE TABLE of SQL files; `text` rows in that layout; `direct` rows from the table's
+//! file, `held` by a lock, `select` rows by SELECT with its `ranges` or from other `places`; `ordered`
+//! threads that make text, which a `packer` compresses, and the one that writes it, `output` its files, each
+//! a `part_file`, and whoever watches is `told`; [`report`] is what came of it, [`error`] what did not.
 
 #![forbid(unsafe_code)]
 
@@ -25,11 +25,11 @@ mod output;
 mod packer;
 mod part_file;
 mod places;
+mod progress;
 mod ranges;
 pub mod report;
 mod select;
 mod text;
-mod told;
 
 use std::time::Instant;
 
@@ -40,7 +40,7 @@ use server::{ConnectOptions, Session, catalog};
 use values::Family;
 
 pub use error::Error;
-pub use options::{Compression, ExportOptions, Format, Place, Split, Way};
+pub use options::{Compression, ExportOptions, ExportPath, Format, Place, Split};
 pub use places::{PlaceReader, Places, PlacesRead};
 pub use report::ExportReport;
 pub use select::{DENIED, begin_snapshot};
@@ -50,9 +50,9 @@ use crate::direct::Direct;
 use crate::layout::Layout;
 use crate::ordered::Turns;
 use crate::output::{Finished, Output};
+use crate::progress::ExportProgress;
 use crate::select::Select;
 use crate::text::Chunk;
-use crate::told::Told;
 
 /// Who asks for the end of what other threads do where one has failed.
 const FAILURE: &str = "a failure";
@@ -109,7 +109,7 @@ fn run(
     let mut output = Output::open(options, layout.prelude())?;
     let server = session.version().text.clone();
 
-    let told = Told::new(progress);
+    let told = ExportProgress::new(progress);
     let to = (&layout, &mut output, told);
     let Read { path, why, rows, threads } =
         read(&mut session, (&table, &columns), to, (options, places), &mut notes)?;
@@ -146,31 +146,33 @@ struct Read {
 fn read(
     session: &mut Session,
     (table, columns): (&Table, &Columns),
-    (layout, output, mut told): (&Layout, &mut Output<'_>, Told<'_>),
+    (layout, output, mut told): (&Layout, &mut Output<'_>, ExportProgress<'_>),
     (options, places): (&ExportOptions, Option<&dyn Places>),
     notes: &mut Vec<String>,
 ) -> Result<Read, Error> {
     let end = || options.interrupt.request(FAILURE);
     let reasons = match options.way {
-        Way::Select => vec![format!("{} was asked for", PATH.with("select"))],
-        Way::Auto | Way::Direct => match Direct::begin(session, table, columns, options)? {
-            Ok(direct) => {
-                let (workers, parts) = direct.workers(table, columns, layout, options)?;
-                let threads = workers.len();
-                told.total_bytes = Some(direct.read_bytes());
-                let write = |chunk: &Chunk| told.write(chunk, output);
-                let how = (parts, Turns::Parts, options.compression);
-                ordered::run(workers, how, write, end)?;
-                // Whether nobody wrote to the table is known when the lock was there to the end.
-                direct.release()?;
-                let why = "rows are read from the table's file".to_owned();
-                return Ok(Read { path: "direct", why, rows: told.rows, threads });
+        ExportPath::Select => vec![format!("{} was requested", PATH.with("select"))],
+        ExportPath::Auto | ExportPath::Direct => {
+            match Direct::begin(session, table, columns, options)? {
+                Ok(direct) => {
+                    let (workers, parts) = direct.workers(table, columns, layout, options)?;
+                    let threads = workers.len();
+                    told.total_bytes = Some(direct.read_bytes());
+                    let write = |chunk: &Chunk| told.write(chunk, output);
+                    let how = (parts, Turns::Parts, options.compression);
+                    ordered::run(workers, how, write, end)?;
+                    // Whether nobody wrote to the table is known when the lock was there to the end.
+                    direct.release()?;
+                    let why = "rows are read from the table's file".to_owned();
+                    return Ok(Read { path: "direct", why, rows: told.rows, threads });
+                }
+                Err(reasons) if options.way == ExportPath::Direct => {
+                    return Err(Error::NotDirect { table: table.name.to_string(), reasons });
+                }
+                Err(reasons) => reasons,
             }
-            Err(reasons) if options.way == Way::Direct => {
-                return Err(Error::NotDirect { table: table.name.to_string(), reasons });
-            }
-            Err(reasons) => reasons,
-        },
+        }
     };
     let (mut select, why) = selected(session, (table, columns), (options, places), &reasons)?;
     notes.append(&mut select.notes);
@@ -192,7 +194,7 @@ fn selected(
     reasons: &[String],
 ) -> Result<(Select, String), Error> {
     select::check_condition(session, table, options)?;
-    let why = format!("rows come by SELECT: {}", reasons.join("; "));
+    let why = format!("rows are read with SELECT: {}", reasons.join("; "));
     let Some(places) = places.filter(|places| places.claims(table)) else {
         return Ok((Select::begin(session, table, columns, options)?, why));
     };

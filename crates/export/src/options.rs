@@ -9,7 +9,7 @@ pub use crate::layout::Format;
 
 /// The way rows are read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Way {
+pub enum ExportPath {
     /// From the table's file where that can be, else by SELECT.
     #[default]
     Auto,
@@ -78,7 +78,7 @@ pub struct ExportOptions {
     /// A condition in SQL, of the rows that are wanted. Default: all.
     pub condition: Option<String>,
     /// The way. Default: the first that is open.
-    pub way: Way,
+    pub way: ExportPath,
     /// Threads, and connections of SELECTs. Default: one a core.
     pub threads: usize,
     /// Time zone in which a TIMESTAMP is written. Default: UTC.
@@ -109,7 +109,7 @@ impl ExportOptions {
             split: Split::default(),
             columns: None,
             condition: None,
-            way: Way::Auto,
+            way: ExportPath::Auto,
             threads: std::thread::available_parallelism().map_or(1, usize::from),
             time_zone: UTC.to_owned(),
             lock_wait_seconds: 60,

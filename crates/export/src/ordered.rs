@@ -7,8 +7,8 @@
 //! ```
 //!
 //! Each worker has its parts in turn and a queue of its own, which holds a few chunks: whoever is ahead
-//! waits. It compresses its chunks itself. The one who writes takes a part's chunks from its worker's queue until that says that it was the
-//! last.
+//! waits. It compresses its chunks itself. The one who writes takes a part's chunks from its worker's queue
+//! until that says that it was the last.
 
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Mutex, PoisonError};

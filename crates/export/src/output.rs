@@ -31,14 +31,14 @@ pub(crate) struct Output<'a> {
     packer: Packer,
     packed: Vec<u8>,
     /// Files that are whole and wait for their names.
-    whole: Vec<Whole>,
+    whole: Vec<FinishedFile>,
     pub(crate) bytes: u64,
     pub(crate) file_bytes: u64,
 }
 
 /// A file that is whole.
 #[derive(Debug)]
-struct Whole {
+struct FinishedFile {
     made: OsString,
     name: OsString,
 }
@@ -116,7 +116,7 @@ impl<'a> Output<'a> {
             Place::File(path) => {
                 let name = path
                     .file_name()
-                    .ok_or_else(|| Error::Usage(format!("-o {} names no file", path.display())))?;
+                    .ok_or_else(|| Error::Usage(format!("-o {} does not name a file", path.display())))?;
                 let above = path.parent().filter(|above| !above.as_os_str().is_empty());
                 let folder = open_folder(above.unwrap_or(Path::new(".")))?;
                 (Some(folder), Names::One(name.to_owned()))
@@ -154,7 +154,7 @@ impl<'a> Output<'a> {
         {
             // A device, say, whose place a file would take.
             return Err(Error::Usage(format!(
-                "{} is no file that could be written over; {} is standard output",
+                "{} is not a file that can be overwritten; {} is standard output",
                 path.display(),
                 OUTPUT.with("-")
             )));
@@ -174,7 +174,7 @@ impl<'a> Output<'a> {
         };
         match found {
             Some(name) => Err(Error::Usage(format!(
-                "{} is there already; {FORCE} writes over it",
+                "{} exists already; {FORCE} overwrites it",
                 self.shown(folder, &name).display()
             ))),
             None => Ok(()),
@@ -293,7 +293,7 @@ impl<'a> Output<'a> {
         let name = self.names.of(self.whole.len() + 1);
         // From here on it is removed by its name where anything fails.
         let path = self.path();
-        self.whole.push(Whole { made, name });
+        self.whole.push(FinishedFile { made, name });
         if part.is_empty() {
             // A compressed file without a byte is none.
             self.pack_into(&mut part, (b"", 0)).map_err(Error::io("writing", &path))?;
@@ -325,7 +325,7 @@ impl<'a> Output<'a> {
     fn publish(&self) -> Result<Vec<PathBuf>, Error> {
         let Some(folder) = &self.folder else { return Ok(Vec::new()) };
         let mut placed: Vec<OsString> = Vec::new();
-        for Whole { made, name } in &self.whole {
+        for FinishedFile { made, name } in &self.whole {
             let renamed = match self.options.force {
                 true => folder.rename(made, name, WHAT),
                 false => folder.rename_new(made, name, WHAT),

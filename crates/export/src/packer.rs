@@ -1,7 +1,7 @@
 //! Text compressed by whoever makes it: each piece by itself, in any thread.
 //!
-//! Members of gzip and frames of zstd may stand one behind the other in a file, and are read as one text. So the
-//! one who writes the files has nothing to compress, but the pieces of a chunk where a file is cut.
+//! Members of gzip and frames of zstd may stand one behind the other in a file, and are read as one text. So
+//! the one who writes the files has nothing to compress, but the pieces of a chunk where a file is cut.
 
 use std::io::{self, Write};
 

@@ -42,7 +42,7 @@ pub(crate) fn ranges(session: &mut Session, table: &Table) -> Result<Ranges, Err
     };
     let column = table.columns.iter().find(|column| column.name == first.name);
     if !column.is_some_and(|column| matches!(column.sql_type, SqlType::Integer { .. })) {
-        return one("the first column of the primary key is no integer");
+        return one("the first column of the primary key is not an integer");
     }
     let name = quote_name(&first.name);
     let base = table.base_or_view();

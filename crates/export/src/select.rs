@@ -37,7 +37,7 @@ pub(crate) struct Select {
 
 /// The way to write a value from the server.
 #[derive(Clone, Copy, Debug)]
-enum Said {
+enum SelectedForm {
     AsItIs,
     /// Without the zeros of ZEROFILL.
     Number,
@@ -110,7 +110,8 @@ impl Select {
         layout: &'a Layout,
         options: &ExportOptions,
     ) -> (Vec<Reader<'a>>, usize) {
-        let said: Vec<Said> = columns.places.iter().map(|place| said(table, *place)).collect();
+        let said: Vec<SelectedForm> =
+            columns.places.iter().map(|place| said(table, *place)).collect();
         let parts = self.statements.len();
         let statements: std::sync::Arc<[String]> = self.statements.into();
         let mut places = self.places.into_iter();
@@ -159,7 +160,8 @@ fn lock(session: &mut Session, table: &Table, options: &ExportOptions) -> Result
         Ok(_) => Ok(Lock::Held),
         Err(error) if error.errno().is_some_and(|errno| DENIED.contains(&errno)) => {
             Ok(Lock::Refused(
-                "the account may not lock the table (LOCK TABLES), which several need to see the same rows"
+                "the account lacks LOCK TABLES, which several connections need to read the same \
+                 rows"
                     .to_owned(),
             ))
         }
@@ -182,7 +184,7 @@ pub(crate) fn check_condition(
     looked.map(drop).map_err(|error| match error {
         server::Error::Statement { message, .. } => {
             let message = message.replace('\n', " ");
-            Error::Usage(format!("{WHERE} is no condition that the server takes: {message}"))
+            Error::Usage(format!("the server refused the condition of {WHERE}: {message}"))
         }
         error => error.into(),
     })
@@ -214,15 +216,15 @@ fn statement(
     sql
 }
 
-fn said(table: &Table, place: usize) -> Said {
+fn said(table: &Table, place: usize) -> SelectedForm {
     let sql_type = &table.columns[place].sql_type;
     match sql_type {
-        SqlType::Float { .. } => Said::Float,
-        SqlType::Double { .. } => Said::Double,
+        SqlType::Float { .. } => SelectedForm::Float,
+        SqlType::Double { .. } => SelectedForm::Double,
         // A year is four digits.
-        SqlType::Year => Said::AsItIs,
-        _ if Kind::of(sql_type) == Kind::Number => Said::Number,
-        _ => Said::AsItIs,
+        SqlType::Year => SelectedForm::AsItIs,
+        _ if Kind::of(sql_type) == Kind::Number => SelectedForm::Number,
+        _ => SelectedForm::AsItIs,
     }
 }
 
@@ -232,7 +234,7 @@ pub(crate) struct Reader<'a> {
     /// Where that is, if it is not the server that was named.
     place: Option<String>,
     statements: std::sync::Arc<[String]>,
-    said: Vec<Said>,
+    said: Vec<SelectedForm>,
     text: RowText<'a>,
     scratch: Vec<u8>,
 }
@@ -268,7 +270,7 @@ impl Worker for Reader<'_> {
 
 fn write_row(
     row: &server::Row,
-    said: &[Said],
+    said: &[SelectedForm],
     text: &mut RowText<'_>,
     scratch: &mut Vec<u8>,
     sink: &mut Sink,
@@ -280,13 +282,15 @@ fn write_row(
     for (field, said) in said.iter().enumerate() {
         let value = row.bytes(field);
         match (said, value) {
-            (Said::AsItIs, value) | (_, value @ None) => text.value(field, value)?,
-            (Said::Number, Some(value)) => text.value(field, Some(without_zerofill(value)))?,
-            (Said::Float | Said::Double, Some(value)) => {
+            (SelectedForm::AsItIs, value) | (_, value @ None) => text.value(field, value)?,
+            (SelectedForm::Number, Some(value)) => {
+                text.value(field, Some(without_zerofill(value)))?
+            }
+            (SelectedForm::Float | SelectedForm::Double, Some(value)) => {
                 scratch.clear();
                 let number: Option<f64> = str::from_utf8(value).ok().and_then(|n| n.parse().ok());
                 match (number, said) {
-                    (Some(number), Said::Float) => push_float(number as f32, scratch),
+                    (Some(number), SelectedForm::Float) => push_float(number as f32, scratch),
                     (Some(number), _) => push_double(number, scratch),
                     (None, _) => scratch.extend_from_slice(value),
                 }

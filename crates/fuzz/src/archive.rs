@@ -41,6 +41,6 @@ pub(crate) fn run(bytes: &[u8]) {
 /// The result, if there is one. A panic of the unpacking thread is a bug, whatever the file.
 fn told<T>(outcome: sources::Result<T>) -> Option<T> {
     let error = outcome.as_ref().err().map(ToString::to_string).unwrap_or_default();
-    assert!(!error.contains("the thread that reads ahead has ended"), "{error}");
+    assert!(!error.contains("the read-ahead thread has ended"), "{error}");
     outcome.ok()
 }

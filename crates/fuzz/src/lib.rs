@@ -1,8 +1,8 @@
 //! All readers of others' bytes, as functions that must take any bytes: no panic, no endless loop, no memory
 //! out of proportion. Their further checks hold for all input.
 //!
-//! `crates/fuzz/libfuzzer` gives each to libFuzzer; `crates/fuzz/tests/damaged.rs` feeds the same functions with
-//! samples that were damaged at random, on stable.
+//! `crates/fuzz/libfuzzer` gives each to libFuzzer; `crates/fuzz/tests/damaged.rs` feeds the same functions
+//! with samples that were damaged at random, on stable.
 
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a failed check is what is wanted")]
 

@@ -1,6 +1,6 @@
 //! Guessing what a file holds.
 
-use load::sniff::{SniffOptions, Wanted, sniff};
+use load::sniff::{SniffOptions, TableSettings, sniff};
 use sources::Encoding;
 
 pub(crate) fn run(bytes: &[u8]) {
@@ -17,7 +17,7 @@ pub(crate) fn run(bytes: &[u8]) {
         charset: None,
         temp_dir: folder.path().to_owned(),
         memory_bytes_max: 1 << 30,
-        wanted: Wanted::default(),
+        wanted: TableSettings::default(),
     };
     let _ = sniff(&options);
 }

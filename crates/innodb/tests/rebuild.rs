@@ -1,7 +1,7 @@
 //! The server decides: its own tables, built again by us, are its own pages, and it takes them.
 //!
 //! A table is filled by SQL and rebuilt by the server (`ALTER TABLE .. FORCE`, its sorted build).
-//! Its records, read from its file, go through our builder into an empty twin. Then
+//! Its records, read from its file, go through our builder into an empty staging table. Then
 //! - every leaf and non-leaf page must equal the server's, but for ids and numbers,
 //! - our verifier and innochecksum find nothing,
 //! - the server imports the file; CHECK TABLE and CHECKSUM TABLE agree, also after the same

@@ -55,6 +55,8 @@ pub mod replay {
 
 /// Rows of a table to files.
 pub mod export {
-    pub use export::{Compression, Error, ExportOptions, ExportReport, Format, Place, Split, Way};
+    pub use export::{
+        Compression, Error, ExportOptions, ExportPath, ExportReport, Format, Place, Split,
+    };
     pub use spider::export;
 }

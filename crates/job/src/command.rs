@@ -144,19 +144,20 @@ impl Input {
     pub fn changed(&self) -> Option<String> {
         let path = self.path.display();
         let Some(then) = self.state else {
-            return Some(format!("{path} is no file that can be read again"));
+            return Some(format!("{path} cannot be read a second time"));
         };
         match InputState::of(&self.path) {
             Ok(Some(now)) if now == then => None,
             Ok(Some(now)) if now.bytes != then.bytes => {
-                Some(format!("{path} has {} bytes, and had {}", now.bytes, then.bytes))
+                Some(format!("{path} has {} bytes now; it had {}", now.bytes, then.bytes))
             }
             Ok(Some(now)) if now.head != then.head => {
-                Some(format!("{path} begins with other bytes than it did"))
+                Some(format!("{path} begins with different bytes now"))
             }
-            Ok(Some(_)) => Some(format!("{path} was written to since")),
-            Ok(None) => Some(format!("{path} is no plain file any more")),
-            Err(error) if error.kind() == ErrorKind::NotFound => Some(format!("{path} is gone")),
+            Ok(Some(_)) => Some(format!("{path} has been written to since")),
+            Ok(None) => Some(format!("{path} is no longer a plain file")),
+            Err(error) if error.kind() == ErrorKind::NotFound => Some(format!("{path} no longer \
+                                                                               exists")),
             Err(error) => Some(format!("{path} cannot be read: {error}")),
         }
     }

@@ -30,8 +30,8 @@ pub enum Error {
     },
     /// Two lines that say different things of one row.
     #[error(
-        "{other} says something else of a row of {target} than {first}, which has the same key: mend the input, \
-         or say by on_conflict = \"first\", \"last\" or \"reject\" what counts"
+        "{other} and {first} have the same key but different values for a row of {target}: \
+         correct the input, or choose with on_conflict = \"first\", \"last\" or \"reject\""
     )]
     Conflict {
         /// `database.table`.
@@ -56,8 +56,8 @@ pub enum Error {
     /// A line whose rows are of several tables was refused by one of them, when it could no longer be left out
     /// of the others.
     #[error(
-        "{row}; that shows only when its rows go in, and {REJECTS_MAX} leaves out of all tables what shows \
-         before: mend the line, or have a [[rule]] find such"
+        "{row}; this fault shows only while rows are loaded, and {REJECTS_MAX} skips lines before \
+         that: correct the line, or add a [[rule]] that finds such lines"
     )]
     RefusedLine {
         /// Where, and why.
@@ -77,12 +77,13 @@ pub enum Error {
     },
     /// A row that the server takes and the direct path cannot put in order.
     #[error(
-        "{0}: where it goes in the key, the server decides by what it compares it with; {sent} loads it",
+        "{0}: this value has no fixed order in the index, so the direct path cannot place it; \
+         {sent} loads it",
         sent = PATH.with_any(&["stream", "insert"])
     )]
     NoOrder(Box<RefusedRow>),
     /// Rows would be replaced by none.
-    #[error("{}, so that {} would leave {target} empty; {ALLOW_EMPTY} if that is meant", no_rows(*.rejects), MODE.with("replace"))]
+    #[error("{}, and {} would leave {target} empty; {ALLOW_EMPTY} allows that", no_rows(*.rejects), MODE.with("replace"))]
     NothingToLoad {
         /// `database.table`.
         target: String,
@@ -91,7 +92,7 @@ pub enum Error {
     },
     /// Two rows have the same key.
     #[error(
-        "{second} has the same {index} key as {first}: {key}; {} would load one of them",
+        "{second} has the same {index} key as {first}: {key}; {} loads one of them",
         ON_DUPLICATE.with_any(&["skip", "replace"])
     )]
     Duplicate {
@@ -106,16 +107,16 @@ pub enum Error {
     },
     /// The rows that a table has cannot be taken over into a new file.
     #[error(
-        "rows cannot be merged with those of the table: {0}; {stream} adds them beside these",
+        "the rows cannot be merged with the rows of the table: {0}; {stream} adds them",
         stream = PATH.with("stream")
     )]
     NotMerged(String),
     /// The server puts rows into other partitions than a build would.
-    #[error("rows cannot be put into files of partitions: {0}; {stream} sends them", stream = PATH.with("stream"))]
+    #[error("files of partitions cannot be built for these rows: {0}; {stream} sends the rows", stream = PATH.with("stream"))]
     NotRouted(String),
     /// A row has a key that a row of the table has already.
     #[error(
-        "{row} has the same {index} key as a row of the table: {key}; {} says what becomes of such rows",
+        "{row} has the same {index} key as a row of the table: {key}; {} chooses which row stays",
         ON_DUPLICATE.with_any(&["skip", "replace", "update"])
     )]
     KeyTaken {
@@ -127,7 +128,7 @@ pub enum Error {
         key: String,
     },
     /// Two rows have the same key, and the input cannot tell any more which.
-    #[error("two rows have the same {index} key; which rows is not known: {reason}")]
+    #[error("two rows have the same {index} key; the rows are unknown: {reason}")]
     UnknownDuplicate {
         /// The index, quoted.
         index: String,
@@ -136,7 +137,8 @@ pub enum Error {
     },
     /// The server refused a row for its key, which another row has, here or in the table before.
     #[error(
-        "{position}: the server has a row with this key already ({message}); {} says what becomes of such rows",
+        "{position}: the table already has a row with this key ({message}); {} chooses which row \
+         stays",
         ON_DUPLICATE.with_any(&["skip", "replace", "update"])
     )]
     DuplicateRow {
@@ -147,7 +149,8 @@ pub enum Error {
     },
     /// The server did not take rows for a reason that should have passed.
     #[error(
-        "the rows from {position} on were sent {tries} times in {seconds} s and did not go in; the last time: {error}"
+        "the rows from {position} on were sent {tries} times in {seconds} s and not loaded; last \
+         error: {error}"
     )]
     GaveUp {
         /// Where the first of the rows is.
@@ -161,19 +164,23 @@ pub enum Error {
     },
     /// The server crashed and came up without transactions that it had committed.
     #[error(
-        "the server has {kept_rows} of the {sent_rows} rows that it had committed: it went down while the load ran and lost the last {portions} portions, which a server may whose innodb_flush_log_at_trx_commit is not 1; run the same command again"
+        "the server lost the last {chunks} committed chunks ({kept_rows} of {sent_rows} rows \
+         are left): it stopped during the load, and innodb_flush_log_at_trx_commit is not 1; run \
+         the same command again"
     )]
     LostCommits {
         /// Rows that were committed.
         sent_rows: u64,
         /// Rows that are there.
         kept_rows: u64,
-        /// Portions that are not there.
-        portions: u64,
+        /// Chunks that are not there.
+        chunks: u64,
     },
     /// A table that keeps what a transaction has put into it, whatever becomes of that.
     #[error(
-        "the server could not undo rows that went into {target} ({message}): its engine has no transactions, or a trigger writes to a table without; rows of the load may be in it"
+        "the server could not roll back rows of {target} ({message}): its engine, or that of a \
+         table that a trigger writes to, has no transactions; the table may contain rows of this \
+         load"
     )]
     NotRolledBack {
         /// `database.table`.
@@ -183,16 +190,17 @@ pub enum Error {
     },
     /// The input was not the same when it was read again.
     #[error(
-        "the input changed while it was read; load it again when nothing writes to its files any more"
+        "the input changed while it was read; load it again when no program writes to its files"
     )]
     InputChanged,
     /// The input is not that of the interrupted load that this one would go on with.
     #[error(
-        "the input was changed since the load that was interrupted: other bytes than those whose rows are in; only with the input as it was can it go on"
+        "the input differs from that of the interrupted load, whose first rows are loaded; that \
+         load can only continue with the same input"
     )]
     InputChangedSince,
     /// Rows of INSERTs of which only the server knows what becomes.
-    #[error("{0}: what INSERT makes of that, only the server knows")]
+    #[error("{0}: only the server can tell how INSERT stores this value")]
     NotPlain(String),
     /// A file of ours could not be read or written.
     #[error("{doing} {}: {source}{}", path.display(), disk::advice(source))]
@@ -206,7 +214,8 @@ pub enum Error {
     },
     /// No journal could be begun.
     #[error(
-        "creating the journal in {}: {source}; {STATE_DIR} or the variable XDG_STATE_HOME names another place for it", path.display()
+        "creating the journal in {}: {source}; {STATE_DIR} or the variable XDG_STATE_HOME selects \
+         another folder", path.display()
     )]
     State {
         /// The state folder.
@@ -216,7 +225,8 @@ pub enum Error {
     },
     /// Too little room for what the load will write.
     #[error(
-        "{} has {} free, the load needs about {} there ({} for the table, {} for sorted runs): free some, or put sorted runs elsewhere by {TEMP_DIR}",
+        "{} has {} free; the load needs about {} there ({} for the table, {} for sorted runs): \
+         free some space, or put sorted runs elsewhere with {TEMP_DIR}",
         path.display(), show(*free_bytes), show(table_bytes + temporary_bytes), show(*table_bytes),
         show(*temporary_bytes)
     )]
@@ -231,7 +241,7 @@ pub enum Error {
         temporary_bytes: u64,
     },
     /// `--memory` is too little even for one row at a time.
-    #[error("{MEMORY} {given_bytes} bytes is too little: {reason}")]
+    #[error("{MEMORY} {given_bytes} bytes is too small: {reason}")]
     Memory {
         /// The limit, in bytes.
         given_bytes: u64,
@@ -239,7 +249,7 @@ pub enum Error {
         reason: String,
     },
     /// Somebody asked for the end of the load, by a signal.
-    #[error("stopped by {by} during {stage}; {target} is as it was")]
+    #[error("stopped by {by} during {stage}; {target} is unchanged")]
     Stopped {
         /// Name of the signal.
         by: &'static str,
@@ -250,7 +260,8 @@ pub enum Error {
     },
     /// The connection broke while the server was asked to swap the tables.
     #[error(
-        "{target} is the old table or the new one, whole in either case, because the connection broke during the swap: look which, and load again if it is the old one ({reason})"
+        "the connection broke during the swap, so {target} is either the complete old table or \
+         the complete new one: check its rows, and load again if they are the old ones ({reason})"
     )]
     SwapUnknown {
         /// `database.table`.
@@ -259,7 +270,7 @@ pub enum Error {
         reason: String,
     },
     /// A mistake of ours when the new table had its place already, or the transaction was committed.
-    #[error("{error}; all rows are in {target} nevertheless: do not load them again")]
+    #[error("{error}; all rows are in {target} all the same: do not load them again")]
     AllIn {
         /// The cause.
         error: Box<Error>,
@@ -285,7 +296,7 @@ pub enum Error {
         stage: &'static str,
     },
     /// The server failed, or could not be reached to remove what a failed load had made.
-    #[error("{error}; that was in step {step}: {state}")]
+    #[error("{error}; step {step}: {state}")]
     Step {
         /// The step, as the journal has it.
         step: &'static str,
@@ -314,7 +325,8 @@ pub enum Error {
     },
     /// A lock did not come, on a server with prepared transactions that nobody has ended.
     #[error(
-        "{error}; prepared XA transactions that nobody has ended may hold it: {} (XA RECOVER FORMAT='SQL' lists them, XA COMMIT or XA ROLLBACK ends one, as whoever began it has decided)",
+        "{error}; unfinished prepared XA transactions may hold the lock: {} (XA RECOVER \
+         FORMAT='SQL' lists them; XA COMMIT or XA ROLLBACK ends one, as its owner decides)",
         .prepared.join(", ")
     )]
     Prepared {
@@ -325,7 +337,9 @@ pub enum Error {
     },
     /// Rows that were to be added to shards are prepared there, and some not committed yet.
     #[error(
-        "the rows for {target} are prepared on its shards and not all of them are committed: {what}; the same command again, or the next load of the table, from any machine, brings it to an end: all of them or none, once"
+        "the rows for {target} are prepared on its shards, and not all are committed: {what}; the \
+         same command, or the next load of the table from any machine, finishes the load: all \
+         rows once, or none"
     )]
     Pending {
         /// `database.table`.
@@ -335,7 +349,10 @@ pub enum Error {
     },
     /// Shards do not have what they had prepared, though it was decided that it is to be.
     #[error(
-        "rows were added to {target} on all shards but {}, which had prepared theirs and has neither them nor what it prepared: somebody has rolled it back there, or the server came up from an older copy of its files. No load goes on before that is mended by hand; {record} says what was to be added, and dropping that table has loads go on",
+        "rows were added to {target} on all shards except {}, where the prepared transaction is \
+         gone and its rows are missing: it was rolled back there, or the server was restored from \
+         an older copy. Add those rows by hand: {record} describes them, and loads continue after \
+         that table is dropped",
         .shards.join(" and ")
     )]
     LostBranches {
@@ -348,7 +365,7 @@ pub enum Error {
     },
     /// Rows were told apart for other shards than there are now.
     #[error(
-        "the shards of {target} are not what they were when the load began, and nothing was published: {what}"
+        "nothing was published: the shards of {target} changed during the load: {what}"
     )]
     ShardsMoved {
         /// The table.
@@ -358,7 +375,8 @@ pub enum Error {
     },
     /// The head does not find the rows that went to the shards.
     #[error(
-        "the head finds the rows for {target} otherwise than they were sent, and nothing was published: {what}"
+        "nothing was published: the Spider server shows other rows for {target} than were sent: \
+         {what}"
     )]
     Shards {
         /// `database.table`.
@@ -367,7 +385,7 @@ pub enum Error {
         what: String,
     },
     /// A load that failed could not remove what it had made on replicas.
-    #[error("{error}; {}: the next load of the table with the same {REPLICA} removes it", .left.join("; "))]
+    #[error("{error}; {}: the next load of the table with the same {REPLICA} removes this", .left.join("; "))]
     OnReplicas {
         /// The cause.
         error: Box<Error>,
@@ -399,11 +417,13 @@ pub enum Error {
         done: Vec<String>,
     },
     /// The built file broke a rule of the format. It was not given to the server.
-    #[error("the built file is wrong and was not imported, please report this: {0}")]
+    #[error("the built file is wrong and was not imported; please report this: {0}")]
     BadFile(String),
     /// The server has other rows than were read.
     #[error(
-        "the server has adopted {found} row(s) for {target} that are not the {expected} that were read, and nothing was published: a fault of memory or disk, or of Inrush; load again, and report it if that fails too"
+        "nothing was published: the imported table for {target} has {found} row(s) that differ \
+         from the {expected} that were read, because of faulty memory, a faulty disk or a bug; \
+         load again, and report this if it fails again"
     )]
     OtherRows {
         /// `database.table`.
@@ -414,11 +434,12 @@ pub enum Error {
         expected: u64,
     },
     /// A file that the server has adopted cannot be understood.
-    #[error("the file that the server has adopted is not what was built, please report this: {0}")]
+    #[error("the imported file differs from the built one; please report this: {0}")]
     Adopted(String),
     /// Rows that were read are not accounted for: a mistake of ours, or of a server's answers.
     #[error(
-        "{done} of the {read} rows that were read are accounted for{}, so that the rest may be lost: nothing was published; please report this, and load again",
+        "nothing was published: only {done} of the {read} rows that were read are accounted \
+         for{}; please report this, and load again",
         unfinished(*lost)
     )]
     Miscounted {
@@ -430,7 +451,7 @@ pub enum Error {
         lost: u64,
     },
     /// A bug of ours.
-    #[error("an internal error stopped the load, please report it: {0}")]
+    #[error("an internal error stopped the load; please report this: {0}")]
     Internal(String),
     /// The input.
     #[error(transparent)]
@@ -522,15 +543,15 @@ impl Error {
             ) | Error::Internal(_)
         );
         let name = &target.table.name;
-        let now = if self.is_told() { String::new() } else { format!("{name} is as it was, ") };
+        let now = if self.is_told() { String::new() } else { format!("{name} is unchanged, ") };
         let clean = cleaned.is_ok();
         let state = match cleaned {
             Ok(()) if plain => return self,
-            Ok(()) => format!("{now}nothing of the load is left; load again"),
+            Ok(()) => format!("{now}the load left nothing behind; load again"),
             Err(error) => format!(
-                "{now}what the load made ({} and its files) could not be removed, the next load \
-                 of the table does it ({error})",
-                target.names.shadow
+                "{now}{} and its files could not be removed; the next load of the table removes \
+                 them ({error})",
+                target.names.staging
             ),
         };
         Error::Step { step, error: Box::new(self), state, clean }
@@ -546,23 +567,24 @@ impl Error {
 fn added(target: &str, rows: Option<u64>) -> String {
     match rows {
         Some(rows) => format!(
-            "{rows} row{} in {target}, the same command goes on with the rest",
+            "{rows} row{} in {target}; the same command continues with the rest",
             if rows == 1 { " is" } else { "s are" }
         ),
-        None => format!("rows may be in {target}, the same command goes on with the rest"),
+        None => format!("{target} may contain rows of this load; the same command continues with \
+                         the rest"),
     }
 }
 
 fn none(table: &str, tables: usize, left: Option<&str>) -> String {
     let changed = match tables {
-        1 => format!("{table} is as it was"),
+        1 => format!("{table} is unchanged"),
         tables => format!("none of the {tables} tables was changed"),
     };
     match left {
         None => changed,
         Some(error) => format!(
-            "{changed}, what the load made could not all be removed, the next load of each table does it \
-             ({error})"
+            "{changed}; some of the load's own tables and files could not be removed; the next \
+             load of each table removes them ({error})"
         ),
     }
 }
@@ -577,15 +599,15 @@ fn before(done: &[String]) -> String {
 fn kept_in(path: Option<&Path>) -> String {
     path.map_or(String::new(), |path| {
         let path = path.display();
-        format!("; all of them are in {path}, why in {path}.reasons.jsonl")
+        format!("; {path} has all of them, {path}.reasons.jsonl their reasons")
     })
 }
 
 fn no_rows(rejects: u64) -> String {
     match rejects {
         0 => "the input has no rows".to_owned(),
-        1 => "the only row of the input was refused".to_owned(),
-        rejects => format!("all {rejects} rows of the input were refused"),
+        1 => "the only row of the input was rejected".to_owned(),
+        rejects => format!("all {rejects} rows of the input were rejected"),
     }
 }
 
@@ -593,7 +615,7 @@ fn unfinished(chunks: u64) -> String {
     if chunks == 0 {
         String::new()
     } else {
-        format!(", and {chunks} pieces of the input not at all")
+        format!(", and {chunks} chunks of the input were lost")
     }
 }
 

@@ -146,11 +146,11 @@ pub fn find(state_dir: &Path, name: &str) -> Result<Job, Error> {
     match jobs.len() {
         1 => Ok(jobs.swap_remove(0)),
         0 => Err(Error::Usage(format!(
-            "there is no job {name} in {}; `inrush jobs` lists them",
+            "there is no job {name} in {}; `inrush jobs` lists all jobs",
             state_dir.display()
         ))),
         count => Err(Error::Usage(format!(
-            "{count} jobs have names that begin with {name}; `inrush jobs` lists them"
+            "{count} jobs have names that begin with {name}; `inrush jobs` lists all jobs"
         ))),
     }
 }
@@ -160,7 +160,7 @@ pub fn find(state_dir: &Path, name: &str) -> Result<Job, Error> {
 /// Errors: a job that is running; a folder that cannot be written to.
 pub fn remove(state_dir: &Path, job: &Job) -> Result<(), Error> {
     if job.state == State::Running {
-        return Err(Error::Usage(format!("job {} is running; its journal stays", job.name)));
+        return Err(Error::Usage(format!("job {} is running, so its journal was kept", job.name)));
     }
     in_folder(state_dir, |folder| folder.remove(&file_name(job), "journal").map(drop))
 }
@@ -199,7 +199,7 @@ pub fn remove_rejects(state_dir: &Path, job: &str) -> Result<(), Error> {
 ///
 /// Errors: a journal that cannot be written to.
 pub fn note_resumed(state_dir: &Path, job: &Job) -> Result<(), Error> {
-    let detail = format!("{}: killed; its command was run again by inrush resume", job.target());
+    let detail = format!("{}: killed; inrush resume ran its command again", job.target());
     add(state_dir, job, Event::Failed, &detail)
 }
 
@@ -378,7 +378,10 @@ mod tests {
         assert_eq!(jobs.iter().map(Job::target).collect::<Vec<_>>(), ["db.b"]);
         assert_eq!(unreadable.len(), 1);
         let error = unreadable[0].to_string();
-        assert!(error.contains("damaged in line 2") && error.contains(journals[0].job()), "{error}");
+        assert!(
+            error.contains("damaged in line 2") && error.contains(journals[0].job()),
+            "{error}"
+        );
         assert!(has_journal(dir, journals[0].job()).unwrap());
         assert_eq!(find(dir, journals[1].job()).unwrap().target(), "db.b");
         assert_eq!(find(dir, journals[0].job()).unwrap_err().to_string(), error);

@@ -1,11 +1,11 @@
 //! The journal of a load: one line for each step before it starts and after it ends.
 //!
 //! Written before the step goes on: a process that is killed leaves all of the lines. They are synced when
-//! something is published, and when the job begins and ends: a power cut takes of the others what the
-//! system has not written by itself, which it does within half a minute. Were each synced, a build would
-//! wait for the sync of the table that is imported beside it. The table's state is never read from here:
-//! names and locks on the server decide what a killed load left (see docs/reference/journal.md); the journal says
-//! what was being done.
+//! something is published, and when the job begins and ends: a power cut takes of the others what the system
+//! has not written by itself, which it does within half a minute. Were each synced, a build would wait for
+//! the sync of the table that is imported beside it. The table's state is never read from here: names and
+//! locks on the server decide what a killed load left (see docs/reference/journal.md); the journal says what
+//! was being done.
 
 use std::ffi::{OsStr, OsString};
 use std::io;
@@ -75,8 +75,8 @@ impl Event {
 
 impl Kind for StepEvent {
     const NAME: &'static str = "load";
-    const REMEDY: &'static str = "finish its load with the build that wrote it, or see whether the \
-                                  rows are in the table, and remove the journal";
+    const REMEDY: &'static str = "finish its load with the build that wrote it, or check if its \
+                                  rows are in the table; then remove the journal";
     const SYNCS_ALL: bool = false;
 
     fn is_synced(&self) -> bool {

@@ -1,12 +1,12 @@
 //! Options, limits, progress, journal and report of a load: the same for every method.
 //!
-//! In reading order: [`options`] what is asked for; [`machine`], [`memory`] and [`space`] what there
-//! is; [`pool`], [`turn`] and [`stop`] how workers run, wait for each other and end, [`tally`] that
-//! they lose nothing; [`position`]
-//! where a row is, [`row_log`] files of rows that are not loaded; [`progress`], [`settled`] and
-//! [`report`] what is told, [`journal`] and [`steps`] what is written down, [`state`] where, [`closing`] until when, [`command`] what
-//! began it, [`command_files`] which files it reads and writes, [`jobs`] what there was, [`tuning`] what is set on the server meanwhile, [`error`]
-//! why there was no load; [`publish`] the step that all ways end with. [`failpoint`] is the tests' own.
+//! In reading order: [`options`] what is asked for; [`machine`], [`memory`] and [`space`] what there is;
+//! [`pool`], [`turn`] and [`stop`] how workers run, wait for each other and end, [`tally`] that they lose
+//! nothing; [`position`] where a row is, [`row_log`] files of rows that are not loaded; [`progress`],
+//! [`settled`] and [`report`] what is told, [`journal`] and [`steps`] what is written down, [`state`] where,
+//! [`closing`] until when, [`command`] what began it, [`command_files`] which files it reads and writes,
+//! [`jobs`] what there was, [`tuning`] what is set on the server meanwhile, [`error`] why there was no load;
+//! [`publish`] the step that all ways end with. [`failpoint`] is the tests' own.
 
 #![forbid(unsafe_code)]
 

@@ -4,7 +4,7 @@
 //! --memory = program + reading ahead (`read_ahead`) + building or sending
 //! building = threads x worker + runs
 //! worker   = chunk of input + its index of fields + pages being built + entries being sorted
-//! sending  = lanes (`lanes`): chunk of input, written out, as packets
+//! sending  = connections (`lanes`): chunk of input, written out, as packets
 //! ```
 //!
 //! Nothing grows with the input: a worker whose pages or entries reach their share hands them on
@@ -12,21 +12,21 @@
 //! share is the only one there is at its time, and runs spill to make room for the copies of it. How
 //! long it may be is the same whichever way it goes in: [`record_bytes_max`].
 
-mod lanes;
-mod least;
+mod connections;
+mod min_memory;
 mod read_ahead;
 
 use face::option::MEMORY;
 
-pub use self::lanes::LaneShares;
-pub use self::least::Least;
+pub use self::connections::ConnectionShares;
+pub use self::min_memory::MinMemory;
 pub use self::read_ahead::ReadAhead;
 use crate::error::Error;
 use crate::machine;
 
 /// Code, stacks, collations, the connection: what every load has.
 pub const PROGRAM_BYTES: u64 = 20 << 20;
-/// Least share of a worker: below this, chunks are too small to be worth a thread.
+/// MinMemory share of a worker: below this, chunks are too small to be worth a thread.
 const WORKER_BYTES_MIN: u64 = 4 << 20;
 /// Share of a worker beyond which nothing gets faster.
 const WORKER_BYTES_MAX: u64 = 96 << 20;
@@ -42,7 +42,7 @@ pub const COPIES_OF_A_RECORD: f64 = 3.5;
 const RECORD_SHARE: u64 = 8;
 /// Bytes that verification keeps for a page: its summary, and a reference if a value begins there.
 const VERIFY_PAGE_BYTES: u64 = 64;
-/// Least memory for runs.
+/// MinMemory memory for runs.
 const RUN_BYTES_MIN: u64 = 4 << 20;
 /// Below this there is no room for one worker.
 const LEAST_BYTES: u64 = PROGRAM_BYTES + WORKER_BYTES_MIN + RUN_BYTES_MIN;
@@ -78,19 +78,18 @@ impl Memory {
         let there = machine::memory_bytes();
         if given_bytes > there {
             return Err(Error::Usage(format!(
-                "{MEMORY} {} MiB is more than the {} MiB that this machine has, or that limits \
-                 leave to the process",
+                "{MEMORY} {} MiB exceeds the {} MiB of this machine, or of the process's limits",
                 given_bytes >> 20,
                 there >> 20
             )));
         }
-        Least::of_any(reading_bytes).check(given_bytes)?;
+        MinMemory::of_any(reading_bytes).check(given_bytes)?;
         Memory::split(given_bytes - reading_bytes, threads)
     }
 
     /// Splits `memory_bytes_max` among at most `threads` workers.
     pub fn split(memory_bytes_max: u64, threads: usize) -> Result<Memory, Error> {
-        Least::of_any(0).check(memory_bytes_max)?;
+        MinMemory::of_any(0).check(memory_bytes_max)?;
         let available = memory_bytes_max - PROGRAM_BYTES;
         let threads = threads.max(1).min((available / 2 / WORKER_BYTES_MIN).max(1) as usize);
         let worker = (available / 3 / threads as u64).clamp(WORKER_BYTES_MIN, WORKER_BYTES_MAX);

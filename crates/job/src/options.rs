@@ -18,7 +18,7 @@ use server::Interrupt;
 use crate::command::CommandLine;
 use crate::command_files::CommandFiles;
 use crate::error::Error;
-use crate::memory::{LaneShares, Memory};
+use crate::memory::{ConnectionShares, Memory};
 use crate::state;
 
 pub use self::at_server::{Replicas, ServerOptions};
@@ -144,12 +144,14 @@ impl LoadOptions {
         path: LoadPath,
         reading_bytes: u64,
         input_bytes: Option<u64>,
-    ) -> Result<LaneShares, Error> {
+    ) -> Result<ConnectionShares, Error> {
         let (given_bytes, connections) =
             (self.limits.memory_bytes_max, self.limits.batches.connections);
         match &self.limits.shares {
-            Some(shares) => Ok(LaneShares::of_shares(shares, path)),
-            None => LaneShares::of(given_bytes, reading_bytes, path, connections, input_bytes),
+            Some(shares) => Ok(ConnectionShares::of_shares(shares, path)),
+            None => {
+                ConnectionShares::of(given_bytes, reading_bytes, path, connections, input_bytes)
+            }
         }
     }
 
@@ -159,22 +161,22 @@ impl LoadOptions {
         check_folder(&TEMP_DIR.to_string(), &self.limits.temp_dir)?;
         if self.rows.duplicates.is_some() && self.rows.on_duplicate == OnDuplicate::Fail {
             return Err(Error::Usage(format!(
-                "{DUPLICATES} needs {}: without it the first duplicate \
-                 fails the load, and the message names both rows",
+                "{DUPLICATES} needs {}: without that option the first duplicate fails the load, \
+                 and the message names both rows",
                 ON_DUPLICATE.with_any(&["skip", "replace"])
             )));
         }
         if self.server.unlogged && self.ddl.is_some() {
             return Err(Error::Usage(format!(
-                "{UNLOGGED} with {DDL} or {CREATE} would make a table that replicas lack: make it \
-                 before, in the binary log"
+                "{UNLOGGED} with {DDL} or {CREATE} would create a table that replicas lack: \
+                 create it first, in the binary log"
             )));
         }
         if let Some(percent) = self.rows.rejects_max_percent
             && !(0.0..=100.0).contains(&percent)
         {
             return Err(Error::Usage(format!(
-                "{} is no part of the rows: it is from 0% to 100%",
+                "{} is no percentage of rows: 0% to 100% is expected",
                 REJECTS_MAX.with(format!("{percent}%"))
             )));
         }
@@ -214,9 +216,9 @@ impl LoadOptions {
         let why = match rejects {
             _ if self.mode != Mode::Replace || rows > 0 => return None,
             0 => "the input had no rows",
-            _ => "every row of the input was refused",
+            _ => "every row of the input was rejected",
         };
-        Some(format!("{why}, so that the table is empty now"))
+        Some(format!("{why}, so the table is empty now"))
     }
 
     /// The note about unchecked foreign keys of a table; none without foreign keys, or if they were
@@ -225,7 +227,7 @@ impl LoadOptions {
         let is_unchecked = self.server.unchecked_keys && has_foreign_keys;
         is_unchecked.then(|| {
             format!(
-                "{NO_FOREIGN_KEY_CHECKS}: nobody looked whether rows refer to rows that are there"
+                "{NO_FOREIGN_KEY_CHECKS}: foreign keys were not checked"
             )
         })
     }

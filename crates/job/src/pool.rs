@@ -100,7 +100,7 @@ pub fn catch_again<T>(
     });
     match first {
         Ok(done) => (None, done),
-        Err(died) => (Some(format!("{died}; all rows are in")), catch(work).and_then(|done| done)),
+        Err(died) => (Some(format!("{died}; all rows are loaded")), catch(work).and_then(|done| done)),
     }
 }
 
@@ -108,7 +108,7 @@ pub fn catch_again<T>(
 pub fn internal(panic: &(dyn Any + Send)) -> Error {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-    Error::Internal(text.unwrap_or("a panic without words").to_owned())
+    Error::Internal(text.unwrap_or("a panic without a message").to_owned())
 }
 
 #[cfg(test)]

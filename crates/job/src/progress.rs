@@ -5,8 +5,8 @@
 pub enum Stage {
     /// Server, table, privileges and files are looked at; leftovers of a killed load removed.
     Inspect,
-    /// The empty twin is made, its template exported, its tablespace discarded.
-    Shadow,
+    /// The empty staging table is made, its template exported, its tablespace discarded.
+    Staging,
     /// The server writes out a table whose rows are to be kept, which nobody writes to from then on; its
     /// file is checked.
     Export,
@@ -33,7 +33,7 @@ impl Stage {
     pub fn name(self) -> &'static str {
         match self {
             Stage::Inspect => "inspect",
-            Stage::Shadow => "shadow",
+            Stage::Staging => "staging",
             Stage::Export => "export",
             Stage::Sort => "sort",
             Stage::Rows => "rows",

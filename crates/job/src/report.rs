@@ -51,14 +51,14 @@ pub struct LogicalReport {
     /// The controller's settings.
     #[serde(flatten)]
     pub settled: Settled,
-    /// Where rows went: `shadow`, a twin that was swapped in; `whole`, the table itself in one
+    /// Where rows went: `staging`, a staging table that was swapped in; `transaction`, the table itself in one
     /// transaction; `append`, the table itself in many.
-    pub landing: &'static str,
+    pub destination: &'static str,
     /// Pieces of input, a transaction each unless all is one.
-    pub portions: u64,
+    pub chunks: u64,
     /// True if the rows were sorted by primary key before they were sent.
     pub sorted: bool,
-    /// Times that a portion was sent again: for a deadlock, a lock, a lost connection.
+    /// Times that a chunk was sent again: for a deadlock, a lock, a lost connection.
     pub retries: usize,
     /// Rows that an interrupted load of the same input had left in the table.
     pub rows_before: u64,
@@ -206,7 +206,7 @@ fn is_false(is: &bool) -> bool {
 
 /// The sentence about foreign keys that still refer to an old table.
 pub fn keys_left_text(keys: &str) -> String {
-    format!("all rows are in; these foreign keys still refer to the old table: {keys}")
+    format!("all rows are loaded; these foreign keys still refer to the old table: {keys}")
 }
 
 impl Report {

@@ -9,7 +9,7 @@ pub struct Settled {
     pub connections: usize,
     /// Most connections that were at work at once.
     pub connections_max: usize,
-    /// Rows of a statement; None where a statement is a whole portion.
+    /// Rows of a statement; None where a statement is a whole chunk.
     pub batch_rows: Option<u64>,
     /// Bytes of such a statement, by the rows' average size in the input.
     pub batch_bytes: Option<u64>,

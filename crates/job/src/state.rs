@@ -17,8 +17,8 @@ pub fn default_dir() -> PathBuf {
 pub fn check(state_dir: &Path) -> Result<(), Error> {
     if state_dir.as_os_str().is_empty() {
         return Err(Error::Usage(format!(
-            "neither XDG_STATE_HOME nor HOME names the folder that the journal is kept in: name \
-             one by {STATE_DIR}"
+            "neither XDG_STATE_HOME nor HOME is set, so the journal has no folder: name one with \
+             {STATE_DIR}"
         )));
     }
     Ok(())

@@ -19,7 +19,7 @@ pub struct Tuning {
 
 /// Its report, one sentence each.
 #[derive(Debug, Default)]
-pub struct Told {
+pub struct TuningReport {
     /// Variables that were set, or left as they are.
     pub notes: Vec<String>,
     /// Failures, and variables that somebody else changed.
@@ -53,15 +53,15 @@ impl Tuning {
     }
 
     /// Puts back what was set, unless another load counts on it.
-    pub fn end(self) -> Told {
+    pub fn end(self) -> TuningReport {
         let Tuning { tuned, warnings } = self;
-        let Some(mut tuned) = tuned else { return Told { notes: Vec::new(), warnings } };
+        let Some(mut tuned) = tuned else { return TuningReport { notes: Vec::new(), warnings } };
         let mut notes: Vec<String> = std::mem::take(&mut tuned.notes);
         if !tuned.changes.is_empty() {
             let all: Vec<String> = tuned.changes.iter().map(in_words).collect();
-            notes.insert(0, format!("{TUNE}: set for the load, and put back: {}", all.join(", ")));
+            notes.insert(0, format!("{TUNE}: set for the load and restored: {}", all.join(", ")));
         }
-        Told { notes, warnings: tuned.end() }
+        TuningReport { notes, warnings: tuned.end() }
     }
 }
 
@@ -75,7 +75,7 @@ pub fn recover(connect: &ConnectOptions, state_dir: &Path) -> Vec<String> {
         Ok(told) => told.into_iter().map(|text| format!("note: {text}")).collect(),
         // The command itself says so.
         Err(server::Error::Connect { .. }) => Vec::new(),
-        Err(error) => vec![format!("warning: settings that a killed load has left: {error}")],
+        Err(error) => vec![format!("warning: restoring settings of a killed load: {error}")],
     }
 }
 

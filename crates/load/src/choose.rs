@@ -5,11 +5,12 @@
 //! ```
 //!
 //! [`facts`] are plain data; [`choose()`] asks nobody. [`look`] asks server and input, in the order in which
-//! an answer may make the next question needless, and removes what a killed load left. Each path is refused by
-//! name and with every reason ([`objections`]), so that whoever wonders why a load is slow reads it in the report.
+//! an answer may make the next question needless, and removes what a killed load left. Each path is refused
+//! by name and with every reason ([`objections`]), so that whoever wonders why a load is slow reads it in the
+//! report.
 
 mod facts;
-mod look;
+mod inspection;
 mod objections;
 mod refused;
 #[cfg(test)]
@@ -22,13 +23,13 @@ use schema::Method;
 
 use self::facts::{Choice, Facts, Input};
 use self::objections::{Objections, why};
-use crate::adding::{Adding, Old, Ways};
+use crate::append::{AppendTimes, Old, Ways};
 use crate::estimate::Estimate;
 use crate::partitioned::{Partitioned, Scope};
 use crate::speeds::Speeds;
 
-pub use self::look::Chosen;
-pub(crate) use self::look::{Decision, Purpose, decide, decide_without_building, foresee};
+pub use self::inspection::Chosen;
+pub(crate) use self::inspection::{Decision, Purpose, decide, decide_without_building, foresee};
 pub use self::objections::not_empty;
 pub use self::refused::Refused;
 
@@ -98,7 +99,7 @@ struct Comparison {
     plain: Option<Estimate>,
     /// In the files that are built.
     built: Option<Estimate>,
-    adding: Option<Adding>,
+    adding: Option<AppendTimes>,
     partitioned: Option<Partitioned>,
     /// Why the whole table is not merged, where one partition may be.
     one_partition: Option<String>,
@@ -120,7 +121,7 @@ impl Comparison {
             let by = (LoadPath::Stream, sending(options));
             let bare = plain.sent((input.bytes.unwrap_or(0), 1), costs.memory, by, speeds);
             let ways = Ways { built: &built, sent: &sent, bare: &bare };
-            Adding::of(old, scope, &ways, &options.rows, costs.memory.threads, speeds)
+            AppendTimes::of(old, scope, &ways, &options.rows, costs.memory.threads, speeds)
         };
         if let (Some(old), Some(scope)) = (&input.old, &input.scope) {
             weighed.adding = Some(weigh(old, scope));

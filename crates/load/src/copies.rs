@@ -1,12 +1,12 @@
-//! The same tables on the replicas of a server: shadows that get the same files.
+//! The same tables on the replicas of a server: staging tables that get the same files.
 //!
 //! ```text
-//! primary:   shadow -> build, verify -> import ----------- RENAME (in the binary log) -> drop the old
-//! replicas:  shadow ---------- copy ---> import   ..  ..   RENAME, as it comes to it
+//! primary:   staging table -> build, verify -> import ----------- RENAME (in the binary log) -> drop the old
+//! replicas:  staging table ---------- copy ---> import   ..  ..   RENAME, as it comes to it
 //! ```
 //!
 //! Everything but the RENAME, and the DROP of the old table, is done in sessions without a binary
-//! log. The RENAME is only asked for when each replica has its finished shadow; what fails before is
+//! log. The RENAME is only asked for when each replica has its finished staging table; what fails before is
 //! removed everywhere.
 
 use std::path::Path;
@@ -102,7 +102,7 @@ pub(crate) fn decide(
     let cleans = purpose == Purpose::Load;
     let Lock { session, table, facts, .. } = &mut target;
     let originals = [Original { table, facts }];
-    let wanted = Wanted { connect: &connect, options, told, cleans };
+    let wanted = CopyRequest { connect: &connect, options, told, cleans };
     let copies = match Copies::look(session, &originals, wanted)? {
         Ok(copies) => copies,
         Err(against) => return Ok(Err(against)),
@@ -119,7 +119,7 @@ pub(crate) fn decide(
 
 /// A request for copies on replicas.
 #[derive(Clone, Copy)]
-pub(crate) struct Wanted<'a> {
+pub(crate) struct CopyRequest<'a> {
     /// Connection of the primary.
     pub(crate) connect: &'a ConnectOptions,
     pub(crate) options: &'a LoadOptions,
@@ -136,11 +136,11 @@ impl Copies {
     pub(crate) fn look(
         session: &mut Session,
         originals: &[Original<'_>],
-        wanted: Wanted<'_>,
+        wanted: CopyRequest<'_>,
     ) -> Result<Result<Copies, Vec<String>>, Error> {
         if originals.iter().any(|original| original.table.partitioning.is_some()) {
             let reason =
-                "a table with partitions has a file each, which are not copied to replicas";
+                "a table with partitions has several files, which are not copied to replicas";
             return Ok(Err(vec![reason.to_owned()]));
         }
         let primary = match Primary::read(session) {
@@ -152,7 +152,7 @@ impl Copies {
         let is_tied = |table: &Table| !table.foreign_keys.is_empty() || !table.triggers.is_empty();
         if let Some(tied) = originals.iter().find(|original| is_tied(original.table)) {
             let name = &tied.table.name;
-            let what = "foreign keys and triggers are not carried over on replicas";
+            let what = "foreign keys and triggers cannot be kept on replicas";
             against.push(match originals.len() {
                 1 => what.to_owned(),
                 _ => format!("{name}: {what}"),
@@ -177,9 +177,9 @@ impl Copies {
             primary.replicas.iter().filter(is_missed).map(|(_, place)| place.as_str()).collect();
         if against.is_empty() && (!missed.is_empty() || primary.followers > ids.len()) {
             let missed =
-                if missed.is_empty() { vec!["one that has not registered"] } else { missed };
+                if missed.is_empty() { vec!["an unregistered one"] } else { missed };
             against.push(format!(
-                "replicas that no {REPLICA} names would stop at the RENAME: {}",
+                "replicas that are not named by {REPLICA} would stop at the RENAME: {}",
                 missed.join(", ")
             ));
         }
@@ -202,7 +202,7 @@ impl Copies {
     /// Has each replica adopt a copy of a built file, which lies at `built` and which the primary has
     /// not got yet, for the table of this name.
     ///
-    /// Errors: [`Error::Replica`]; the shadows are to be removed by [`Copies::abandon`].
+    /// Errors: [`Error::Replica`]; the staging tables are to be removed by [`Copies::abandon`].
     pub(crate) fn import(
         &mut self,
         table: &TableName,
@@ -214,7 +214,7 @@ impl Copies {
             interrupt.check()?;
             let Some(at) = copy.tables.iter().position(|resting| resting.table.name == *table)
             else {
-                return Err(Error::Internal(format!("{table} was not taken on {}", copy.name)));
+                return Err(Error::Internal(format!("{table} was not locked on {}", copy.name)));
             };
             copy.work(at, |lock| unplaced.import_copy(built, &mut Direct::new(lock), interrupt))?;
             failpoint::hit("replica.imported");
@@ -222,18 +222,19 @@ impl Copies {
         Ok(())
     }
 
-    /// Right before the RENAME: each replica has its shadows, and still follows. `session` is one of
+    /// Right before the RENAME: each replica has its staging tables, and still follows. `session` is one of
     /// the primary's.
     pub(crate) fn check(&mut self, session: &mut Session) -> Result<(), Error> {
         let primary = Primary::read(session)?;
         for copy in &mut self.all {
-            let shadows: Vec<TableName> =
-                copy.tables.iter().map(|resting| resting.names.shadow.clone()).collect();
+            let stagings: Vec<TableName> =
+                copy.tables.iter().map(|resting| resting.names.staging.clone()).collect();
             copy.work(0, |lock| {
                 let mut against = primary.against(&mut lock.session)?;
-                for shadow in &shadows {
-                    if !catalog::exists(&mut lock.session, shadow)? {
-                        against.push(format!("the load's own table, {shadow}, is gone"));
+                for staging in &stagings {
+                    if !catalog::exists(&mut lock.session, staging)? {
+                        against.push(format!("the load's staging table, {staging}, no longer \
+                                              exists"));
                     }
                 }
                 if against.is_empty() { Ok(()) } else { Err(Error::Usage(against.join("; "))) }
@@ -242,19 +243,19 @@ impl Copies {
         Ok(())
     }
 
-    /// Removes the shadows; gives what could not be removed.
+    /// Removes the staging tables; gives what could not be removed.
     pub(crate) fn abandon(&mut self) -> Vec<String> {
         let mut left = Vec::new();
         for copy in &mut self.all {
             for at in 0..copy.tables.len() {
-                let shadow = copy.tables[at].names.shadow.clone();
+                let staging = copy.tables[at].names.staging.clone();
                 let done = copy.work(at, |lock| Ok(Direct::new(lock).abandon()?));
                 let Err(error) = done else { continue };
                 let (name, error) = match error {
                     Error::Replica { name, error } => (name, *error),
                     error => (copy.name.clone(), error),
                 };
-                left.push(format!("{shadow} may be left on the replica {name} ({error})"));
+                left.push(format!("{staging} may be left on the replica {name} ({error})"));
             }
         }
         left
@@ -294,7 +295,7 @@ impl Copy {
 /// Where a replica is, and what is wanted of it.
 struct Place<'a> {
     name: &'a str,
-    wanted: Wanted<'a>,
+    wanted: CopyRequest<'a>,
     /// The primary's position in its binary log when its tables were locked.
     position: &'a str,
 }
@@ -306,7 +307,7 @@ impl Place<'_> {
         originals: &[Original<'_>],
         primary: &Primary,
     ) -> Result<Result<(Copy, u64), Vec<String>>, Error> {
-        let Wanted { connect, options, told, .. } = self.wanted;
+        let CopyRequest { connect, options, told, .. } = self.wanted;
         let connect = ConnectOptions {
             unlogged: true,
             is_replica: true,
@@ -318,19 +319,19 @@ impl Place<'_> {
         let mut against = primary.against(&mut session)?;
         let (ours, its) = (&originals[0].facts.version, session.version());
         if (ours.flavor, ours.number.0, ours.number.1) != (its.flavor, its.number.0, its.number.1) {
-            against.push(format!("it is {}, the primary {}", its.text, ours.text));
+            against.push(format!("it is {}, but the primary is {}", its.text, ours.text));
         }
         if !against.is_empty() {
             return Ok(Err(against));
         }
         let seconds = u64::from(options.server.lock_wait_seconds);
-        // Else what is still to come could meet the shadows.
+        // Else what is still to come could meet the staging tables.
         if !Primary::is_reached(&mut session, self.position, seconds)? {
             let why = match replication::delay(&mut session)? {
                 0 => String::new(),
-                delay => format!(", and was told to stay {delay} s behind (MASTER_DELAY)"),
+                delay => format!(", and MASTER_DELAY keeps it {delay} s behind"),
             };
-            return Ok(Err(vec![format!("it was not up to date within {seconds} s{why}")]));
+            return Ok(Err(vec![format!("it did not catch up within {seconds} s{why}")]));
         }
         let lock_options = LockOptions {
             lock_wait: Duration::from_secs(seconds),
@@ -346,7 +347,7 @@ impl Place<'_> {
         for (resting, original) in tables.iter().zip(originals) {
             against.extend(resting.unsupported.iter().map(ToString::to_string));
             if resting.table.definition != original.table.definition {
-                against.push(format!("its {} has another definition", original.table.name));
+                against.push(format!("its {} has a different definition", original.table.name));
             }
         }
         against.dedup();

@@ -15,12 +15,12 @@ use sql::{Comments, CreateTable, Syntax, TableChange};
 
 /// Tables and databases that a load made before it began.
 #[derive(Debug, Default)]
-pub(crate) struct Made {
+pub(crate) struct CreatedTables {
     tables: Vec<TableName>,
     database: Option<String>,
 }
 
-impl Made {
+impl CreatedTables {
     /// Takes it back because the load failed; a table that others have filled meanwhile is theirs.
     pub(crate) fn undo(&self, session: &mut Session) {
         if self.tables.len() > 1 {
@@ -61,10 +61,13 @@ fn is_unused(session: &mut Session, database: &str) -> Result<bool, server::Erro
 }
 
 /// Makes the target by `--ddl` if it is missing, and its database.
-pub(crate) fn make_table(session: &mut Session, options: &LoadOptions) -> Result<Made, Error> {
+pub(crate) fn make_table(
+    session: &mut Session,
+    options: &LoadOptions,
+) -> Result<CreatedTables, Error> {
     let name = TableName::new(&options.database, &options.table);
     if options.ddl.is_none() || catalog::exists(session, &name)? {
-        return Ok(Made::default());
+        return Ok(CreatedTables::default());
     }
     make(session, vec![(name, options)], |_, _| Ok(()))
 }
@@ -73,9 +76,12 @@ pub(crate) fn make_table(session: &mut Session, options: &LoadOptions) -> Result
 /// their foreign keys.
 ///
 /// Errors: as of one; a table that a foreign key of theirs refers to is missing. Nothing is left.
-pub(crate) fn make_tables(connect: &ConnectOptions, tables: &[LoadOptions]) -> Result<Made, Error> {
+pub(crate) fn make_tables(
+    connect: &ConnectOptions,
+    tables: &[LoadOptions],
+) -> Result<CreatedTables, Error> {
     if tables.iter().all(|options| options.ddl.is_none()) {
-        return Ok(Made::default());
+        return Ok(CreatedTables::default());
     }
     let mut session = Session::connect(connect)?;
     let name = |options: &LoadOptions| TableName::new(&options.database, &options.table);
@@ -86,7 +92,7 @@ pub(crate) fn make_tables(connect: &ConnectOptions, tables: &[LoadOptions]) -> R
     });
     let missing: Vec<_> = missing.collect();
     if missing.is_empty() {
-        return Ok(Made::default());
+        return Ok(CreatedTables::default());
     }
     session.set(&[("foreign_key_checks", "0")])?;
     make(&mut session, missing, check_parents)
@@ -97,7 +103,7 @@ fn make(
     session: &mut Session,
     missing: Vec<(TableName, &LoadOptions)>,
     check: impl FnOnce(&mut Session, &[TableName]) -> Result<(), Error>,
-) -> Result<Made, Error> {
+) -> Result<CreatedTables, Error> {
     let first = missing[0].1;
     let mut statements = Vec::new();
     let names: Vec<TableName> = missing.iter().map(|(name, _)| name.clone()).collect();
@@ -107,7 +113,7 @@ fn make(
     }
     if let Some(grant) = privileges::missing(session, privileges::TO_MAKE, &first.database)? {
         let name = &missing[0].0;
-        return Err(Error::Usage(format!("{name} cannot be made: the account needs: {grant}")));
+        return Err(Error::Usage(format!("{name} cannot be created: the account needs: {grant}")));
     }
     let refused = |error: server::Error| Error::Usage(format!("{DDL}: {error}"));
     let database = identifier::quote_name(&first.database);
@@ -115,7 +121,7 @@ fn make(
     // Of one that was there already, it says that it changed nothing.
     let is_new = done.map_err(refused)?.affected_rows > 0;
     let database_made = is_new.then(|| first.database.clone());
-    let mut made = Made { tables: Vec::new(), database: database_made };
+    let mut made = CreatedTables { tables: Vec::new(), database: database_made };
     let make = || {
         session.exec(&format!("USE {database}")).map_err(refused)?;
         for ((name, options), statement) in missing.iter().zip(statements) {
@@ -125,7 +131,7 @@ fn make(
         }
         let there = catalog::spellings(session, &first.database, &made.tables)?;
         if let Some((name, _)) = made.tables.iter().zip(there).find(|(_, there)| there.is_none()) {
-            return Err(Error::Usage(format!("{DDL} ran, but made no table {name}")));
+            return Err(Error::Usage(format!("{DDL} ran, but created no table {name}")));
         }
         check(session, &made.tables)
     };
@@ -147,8 +153,8 @@ fn check_parents(session: &mut Session, made: &[TableName]) -> Result<(), Error>
             let parent = &reference.parent;
             if !made.contains(parent) && !catalog::exists(session, parent)? {
                 return Err(Error::Usage(format!(
-                    "{name} refers to {parent}, which does not exist and has no file: {DDL} makes the \
-                     tables that files go to; make it first"
+                    "{name} refers to {parent}, which does not exist and has no file: {DDL} \
+                     creates only the tables of the files; create {parent} first"
                 )));
             }
         }
@@ -180,15 +186,15 @@ pub fn give_statements(script: &str, tables: &mut [LoadOptions]) -> Result<(), E
         is_any |= options.ddl.is_some();
         if options.ddl.is_some() && changed.contains(&name) {
             return Err(Error::Usage(format!(
-                "{DDL} changes {name} by an ALTER TABLE or CREATE INDEX, and only CREATE TABLE is run: \
-                 make the tables first, by the client"
+                "{DDL} changes {name} with ALTER TABLE or CREATE INDEX, but only CREATE TABLE is \
+                 run: create the tables first, with the mariadb client"
             )));
         }
     }
     match is_any {
         true => Ok(()),
         false => Err(Error::Usage(format!(
-            "{DDL} holds no CREATE TABLE for any of the tables of {database} that files go to"
+            "{DDL} contains no CREATE TABLE for the tables of the files in {database}"
         ))),
     }
 }
@@ -220,8 +226,8 @@ pub(crate) fn statement(options: &LoadOptions) -> Result<&str, Error> {
         }
     }
     Err(Error::Usage(match others.as_slice() {
-        [] => format!("{DDL} holds no CREATE TABLE statement"),
-        _ => format!("{DDL} makes {}, not {target}", others.join(", ")),
+        [] => format!("{DDL} contains no CREATE TABLE statement"),
+        _ => format!("{DDL} creates {}, not {target}", others.join(", ")),
     }))
 }
 

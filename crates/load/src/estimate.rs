@@ -79,7 +79,7 @@ pub struct Estimate {
     pub seconds_unordered: f64,
     /// True if the first rows do not come in that order.
     pub is_unordered: bool,
-    /// Least room that sorted runs take in the temporary folder, as far as the first rows tell their
+    /// MinMemory room that sorted runs take in the temporary folder, as far as the first rows tell their
     /// order, if they compress as well as any do.
     #[serde(skip)]
     pub(crate) spilled_bytes_min: u64,

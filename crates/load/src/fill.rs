@@ -6,7 +6,7 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use direct::{Built, Shadowed, Unplaced};
+use direct::{Built, StagedBuild, Unplaced};
 use encode::input;
 use encode::prepared::Prepared;
 use job::error::Error;
@@ -17,7 +17,7 @@ use job::progress::Stage;
 use job::publish::publish;
 use job::report::Report;
 use job::steps::Steps;
-use send::{Landing, Unpublished};
+use send::{Destination, Unpublished};
 use server::ConnectOptions;
 use sources::Source;
 use targets::publish::Filled;
@@ -60,8 +60,8 @@ impl<'l> Filling<'l, '_, '_> {
         source: Box<dyn Source>,
     ) -> Result<Full, Failed> {
         self.progress.expect(std::mem::take(&mut chosen.expected));
-        if let Some(landing) = chosen.landing.clone() {
-            return self.send(chosen, landing, target, source);
+        if let Some(destination) = chosen.destination.clone() {
+            return self.send(chosen, destination, target, source);
         }
         let source = Mutex::new(source);
         match self.fill_directly(chosen, target, &source) {
@@ -77,7 +77,7 @@ impl<'l> Filling<'l, '_, '_> {
         source: &Mutex<Box<dyn Source>>,
     ) -> Result<Full, Failed> {
         let mut direct = Direct::new(target);
-        let filled = self.shadow(&mut direct, true).and_then(|shadowed| {
+        let filled = self.staging(&mut direct, true).and_then(|shadowed| {
             let unplaced = self.build(chosen, &mut direct, shadowed, source)?;
             if unplaced.adds_nothing() {
                 return self.leave(chosen, &mut direct, unplaced.into_built());
@@ -121,13 +121,13 @@ impl<'l> Filling<'l, '_, '_> {
         self.send_instead(chosen, target, source, &failed.0)
     }
 
-    /// Makes the shadow of the direct path. `begins_wait` is for one that does not share what has to
+    /// Makes the staging table of the direct path. `begins_wait` is for one that does not share what has to
     /// pass before the import.
-    pub(crate) fn shadow(
+    pub(crate) fn staging(
         &mut self,
         direct: &mut Direct<'_>,
         begins_wait: bool,
-    ) -> Result<Shadowed, Error> {
+    ) -> Result<StagedBuild, Error> {
         caught(|| direct::prepare(direct, begins_wait, self.steps))
     }
 
@@ -136,7 +136,7 @@ impl<'l> Filling<'l, '_, '_> {
         &mut self,
         chosen: &Chosen,
         direct: &mut Direct<'_>,
-        shadowed: Shadowed,
+        shadowed: StagedBuild,
         source: &Mutex<Box<dyn Source>>,
     ) -> Result<Unplaced, Error> {
         let prepared = self.prepared(chosen);
@@ -183,12 +183,12 @@ impl<'l> Filling<'l, '_, '_> {
     fn send(
         &mut self,
         chosen: &Chosen,
-        landing: Landing,
+        destination: Destination,
         target: &mut Lock,
         source: Box<dyn Source>,
     ) -> Result<Full, Failed> {
         let prepared = self.prepared(chosen);
-        let sent = send::run(&prepared, self.connect, landing, target, source, self.steps);
+        let sent = send::run(&prepared, self.connect, destination, target, source, self.steps);
         let sent = sent.map(|sent| (sent.unpublished, sent.report));
         sent.map_err(|failed| {
             let (error, forgotten) = *failed;
@@ -237,10 +237,10 @@ impl<'l> Filling<'l, '_, '_> {
         });
         *chosen = decision.map_err(|error| Box::new((error, Ok(()))))?;
         self.progress.expect(std::mem::take(&mut chosen.expected));
-        match chosen.landing.clone() {
-            Some(landing) => self.send(chosen, landing, target, source),
+        match chosen.destination.clone() {
+            Some(destination) => self.send(chosen, destination, target, source),
             None => {
-                let error = Error::Internal("no way to send rows was found".to_owned());
+                let error = Error::Internal("no method to send rows was found".to_owned());
                 Err(Box::new((error, Ok(()))))
             }
         }
@@ -272,7 +272,7 @@ impl<'l> Filling<'l, '_, '_> {
             let seconds = held_seconds(&report);
             report
                 .notes
-                .push(format!("others that write to the table had to wait for {seconds:.1} s"));
+                .push(format!("writers waited for {seconds:.1} s"));
         }
         Ok(report)
     }
@@ -288,7 +288,7 @@ impl<'l> Filling<'l, '_, '_> {
         let name = target.table.name.to_string();
         match rows {
             Unpublished::Table(made) => {
-                let then = chosen.landing.is_some().then_some(send::NEXT_LOAD);
+                let then = chosen.destination.is_some().then_some(send::NEXT_LOAD);
                 let ledgers = (vec![target.names.ledger.clone()], then);
                 let (filled, copies) = (&mut Filled::by(target, made), copies.as_mut());
                 let swap =
@@ -336,7 +336,7 @@ fn held_seconds(report: &Report) -> f64 {
 
 /// Removes a table that was filled and is not published.
 pub(crate) fn abandon_filled(chosen: &Chosen, target: &mut Lock) -> server::Result<()> {
-    if chosen.landing.is_none() {
+    if chosen.destination.is_none() {
         return Direct::new(target).abandon();
     }
     let ledger = [target.names.ledger.clone()];

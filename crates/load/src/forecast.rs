@@ -138,7 +138,7 @@ impl State {
     /// Expected time of all stages after one. After a search for rows that share keys, all begins
     /// again.
     fn expected_after(&self, stage: Stage) -> f64 {
-        let from = if stage == Stage::Duplicates { Stage::Shadow } else { stage };
+        let from = if stage == Stage::Duplicates { Stage::Staging } else { stage };
         self.expected.iter().filter(|(of, _)| *of > from).map(|(_, seconds)| seconds).sum()
     }
 }

@@ -54,7 +54,7 @@ pub fn job<T>(
 fn unbegun(error: Error, steps: &Steps<'_>) -> Error {
     match error {
         Error::Internal(_) if steps.stage == Stage::Inspect => {
-            let state = format!("{} is as it was, nothing was begun", steps.target());
+            let state = format!("{} is unchanged; the load had not begun", steps.target());
             Error::Step { step: steps.stage.name(), error: Box::new(error), state, clean: true }
         }
         error => error,

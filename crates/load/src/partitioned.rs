@@ -46,8 +46,8 @@ impl fmt::Display for Partitioned {
         let them = if *partitions == 1 { "partition" } else { "partitions, a file each," };
         write!(
             f,
-            "building its {partitions} {them} would take about {build_seconds:.1} s, sending the rows \
-             about {send_seconds:.1} s"
+            "building its {partitions} {them} would take about {build_seconds:.1} s; sending the \
+             rows about {send_seconds:.1} s"
         )
     }
 }

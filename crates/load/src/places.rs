@@ -54,7 +54,7 @@ pub struct PlacesPlan {
     /// Why that path.
     pub why: String,
     /// Where rows go first, and why there.
-    pub landing: Option<String>,
+    pub destination: Option<String>,
     /// Why a faster path is refused.
     pub refused: Vec<Refused>,
     /// The places.

@@ -20,10 +20,10 @@ use crate::choose::{self, Decision, Purpose, Refused};
 use crate::copies;
 use crate::ddl;
 use crate::estimate::Estimate;
-use crate::foreseen;
-use crate::least;
+use crate::lock_target::{lock, no_table};
+use crate::min_memory;
 use crate::places::{Places, PlacesPlan};
-use crate::taken::{lock, no_table};
+use crate::predicted_table;
 
 /// Tables that a note names.
 const KEYS_NAMED: usize = 3;
@@ -41,7 +41,7 @@ pub struct Plan {
     /// True if the table is missing and `--ddl` would make it first.
     pub makes_table: bool,
     /// Where rows would go, and why there; none on the direct path.
-    pub landing: Option<String>,
+    pub destination: Option<String>,
     /// Methods that are excluded, with reasons; all of them if none is open.
     pub refused: Vec<Refused>,
     /// Version of the server.
@@ -145,7 +145,7 @@ pub(crate) fn reached(connect: &ConnectOptions, options: &LoadOptions) -> Connec
 }
 
 /// The path by which a table would be loaded that is still to be made, and what is against faster ones.
-pub(crate) type Foreseen = (Option<LoadPath>, Vec<Refused>);
+pub(crate) type Prediction = (Option<LoadPath>, Vec<Refused>);
 
 /// Whom a load makes wait by foreign keys; none where it has none, or loads these too.
 fn keys_note(
@@ -186,7 +186,7 @@ impl Plan {
             path: None,
             why: String::new(),
             makes_table: false,
-            landing: None,
+            destination: None,
             refused: Vec::new(),
             server: session.map_or_else(String::new, |session| session.version().text.clone()),
             server_address: session.map(|session| session.options().server_text()),
@@ -204,8 +204,8 @@ impl Plan {
 
     /// For a table whose rows are in other places.
     fn of_places(self, planned: PlacesPlan) -> Plan {
-        let PlacesPlan { path, why, landing, refused, places, notes } = planned;
-        Plan { path: Some(path), why, landing, refused, shards: places, notes, ..self }
+        let PlacesPlan { path, why, destination, refused, places, notes } = planned;
+        Plan { path: Some(path), why, destination, refused, shards: places, notes, ..self }
     }
 
     /// For a table that is there, where the same command loads some others.
@@ -244,7 +244,7 @@ impl Plan {
         let Some(chosen) = decision.chosen else { return Ok((self, None)) };
         self.path = Some(chosen.path.name());
         self.why = chosen.why;
-        self.landing = chosen.landing.map(|landing| landing.why);
+        self.destination = chosen.destination.map(|destination| destination.why);
         Ok((self, Some(chosen.inspected)))
     }
 
@@ -273,7 +273,7 @@ impl Plan {
     /// yet.
     pub(crate) fn of_missing(
         mut self,
-        foreseen: Option<Foreseen>,
+        foreseen: Option<Prediction>,
         name: &TableName,
         options: &LoadOptions,
         memory: &Memory,
@@ -287,7 +287,7 @@ impl Plan {
         if let Some((path, refused)) = foreseen {
             self.path = path.map(LoadPath::name);
             self.refused = refused;
-            self.why = "unless the shape of the table is in its way".to_owned();
+            self.why = "unless the table has unsupported features".to_owned();
         }
         self.with_foreseen(name, options, memory, source)
     }
@@ -308,10 +308,12 @@ impl Plan {
             None if self.refused.is_empty() => options.path,
             None => return Ok(self),
         };
-        let Some(table) = foreseen::table(name, ddl::statement(options)?) else { return Ok(self) };
-        self.estimate = foreseen::estimate(source, &table, path, options, memory)?;
+        let Some(table) = predicted_table::table(name, ddl::statement(options)?) else {
+            return Ok(self);
+        };
+        self.estimate = predicted_table::estimate(source, &table, path, options, memory)?;
         let held_bytes = source.facts().held_bytes;
-        let least = least::least(path, &table, options, held_bytes, self.estimate.as_ref());
+        let least = min_memory::least(path, &table, options, held_bytes, self.estimate.as_ref());
         self.memory_bytes = Some([least.bytes, options.limits.memory_bytes_max]);
         Ok(self)
     }
@@ -334,14 +336,14 @@ fn on_duplicate(on_duplicate: OnDuplicate) -> &'static str {
     match on_duplicate {
         OnDuplicate::Fail => "two rows with one primary or unique key fail the load",
         OnDuplicate::Skip => {
-            "rows that have a primary or unique key of a row before them are left out"
+            "rows with a primary or unique key of an earlier row are skipped"
         }
         OnDuplicate::Replace => {
-            "rows replace those before them that have any of their primary or unique keys"
+            "rows replace earlier rows with any of their primary or unique keys"
         }
         OnDuplicate::Update => {
-            "rows that have a primary or unique key of a row before them change that one, by INSERT .. \
-             ON DUPLICATE KEY UPDATE"
+            "rows with a primary or unique key of an earlier row update that row, by INSERT .. ON \
+             DUPLICATE KEY UPDATE"
         }
     }
 }

@@ -81,7 +81,7 @@ impl TableSwap<'_, '_> {
         let left = dropped.err().map(|error| match error {
             Error::Server(server::Error::Leftover(_)) => error.to_string(),
             error if lock.keys_left.is_empty() => left(&swapped.asides(), &error),
-            error => format!("foreign keys of other tables were not carried over: {error}"),
+            error => format!("foreign keys of other tables still refer to the old table: {error}"),
         });
         died.into_iter().chain(left).collect()
     }
@@ -91,11 +91,12 @@ impl TableSwap<'_, '_> {
 fn left(asides: &[TableName], error: &Error) -> String {
     match asides {
         [aside] => format!(
-            "the old table, {aside}, could not be dropped, the next load of this table drops it: {error}"
+            "the old table, {aside}, could not be dropped; the next load of this table drops it: \
+             {error}"
         ),
         asides => format!(
-            "old tables, {} and others like it, could not be dropped, the next load of each table drops \
-             its: {error}",
+            "old tables such as {} could not be dropped; the next load of each table drops its \
+             old table: {error}",
             asides[0]
         ),
     }
@@ -117,7 +118,7 @@ impl Publish for RowCommit<'_> {
 
     fn publish(&mut self) -> Result<(), Error> {
         failpoint::hit("publish.commit");
-        let lost = || Error::Internal("the transaction's connection is gone".to_owned());
+        let lost = || Error::Internal("the transaction's connection was lost".to_owned());
         let session = self.rows.session.take().ok_or_else(lost)?;
         self.rows.transaction.commit(self.lock, session).map_err(|error| match error {
             server::Error::CommitUnknown(_) => self.unknown(String::new()),

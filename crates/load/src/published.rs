@@ -143,7 +143,7 @@ fn proofs(target: &mut Lock, options: &LoadOptions) -> Result<Option<Vec<Proof>>
     if !target.is_swept() {
         let table = &target.names.ledger.clone();
         let completed = send::completed(target, &options.input)?.into_iter();
-        // Portions of the same input are gone on with, whatever the other options are.
+        // Chunks of the same input are gone on with, whatever the other options are.
         let of = completed
             .filter(|job| !job.is_same_input || Some(&job.proof) == options.proof().as_ref());
         proofs.extend(of.map(|job| Proof { table: table.clone(), of: Some(job.proof) }));
@@ -197,14 +197,15 @@ fn judge(
 fn finish(options: &LoadOptions, job: Option<&Job>, text: &str) -> Result<Option<String>, Error> {
     let Some(job) = job else {
         return Ok(Some(format!(
-            "a load from elsewhere was killed when all its rows were in {text}; this load finished it first"
+            "a load from another machine was killed after all its rows were in {text}; this load \
+             finished it first"
         )));
     };
     if !job.is_in() {
         jobs::note_in(&options.state_dir, job)?;
     }
     Ok(Some(format!(
-        "job {} was killed when all its rows were in {text}; this load finished it first",
+        "job {} was killed after all its rows were in {text}; this load finished it first",
         job.name
     )))
 }
@@ -274,10 +275,10 @@ impl Settled {
             if made_ms(session, table)?.is_some_and(|made| made > in_since_ms + TOLERANCE_MS) {
                 let name = &job.name;
                 return Err(Error::Usage(format!(
-                    "job {name} of this command had put all its rows into {table}, and was killed before it \
-                     could say so; {table} was made anew or altered since and has rows, so that it cannot be \
-                     told whether they are still there. If they are gone: inrush jobs clean {name}, and this \
-                     command again"
+                    "job {name} of this command loaded all its rows into {table} and was killed \
+                     before its report; {table} was created anew or altered since and has rows, \
+                     so these may be other rows. If the loaded rows are gone, run inrush jobs \
+                     clean {name}, and this command again"
                 )));
             }
         }
@@ -330,8 +331,8 @@ impl Settled {
         (names.iter().zip(tables).map(report).collect(), warnings)
     }
 
-    /// The file of rows that the killed load has refused, and how many they are; none where it has refused none.
-    /// `beside` gives the file that it kept beside its journal.
+    /// The file of rows that the killed load has refused, and how many they are; none where it has refused
+    /// none. `beside` gives the file that it kept beside its journal.
     fn rejects(
         &self,
         options: &LoadOptions,
@@ -361,8 +362,8 @@ impl Settled {
         }
         let left = |error| {
             format!(
-                "all rows are in, but what the killed load left could not be removed ({error}): the next load \
-                 removes it"
+                "all rows are loaded, but leftovers of the killed load could not be removed \
+                 ({error}): the next load removes them"
             )
         };
         cleared.err().map(left).into_iter().collect()
@@ -384,7 +385,7 @@ impl Settled {
             target: target.to_owned(),
             job: steps.job(),
             path: "none",
-            why: format!("all rows are in already: {who}, and was killed before it could say so"),
+            why: format!("all rows are loaded already: {who}, and was killed before its report"),
             server_address: connect.server_text(),
             is_in_already: true,
             rejects: rejects.as_ref().map_or(0, |(_, rows)| *rows),

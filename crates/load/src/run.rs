@@ -19,14 +19,14 @@ use targets::Lock;
 
 use crate::choose::{self, Chosen, Purpose};
 use crate::copies::{self, Copies};
-use crate::ddl::{self, Made};
+use crate::ddl::{self, CreatedTables};
 use crate::fill::Filling;
 use crate::forecast::Forecast;
 use crate::journaled::job;
+use crate::lock_target::lock;
 use crate::places::{Inspection, LoadPlaces, Places};
 use crate::published::{self, Settled};
 use crate::speeds::Speeds;
-use crate::taken::lock;
 
 /// Loads files into a table: all of it, or nothing. `places` loads the tables that it claims.
 ///
@@ -210,7 +210,7 @@ pub(crate) fn load_into(options: &LoadOptions) -> String {
 /// Facts that are known before anything is made, except perhaps the table.
 struct Inspected {
     target: Lock,
-    made: Made,
+    made: CreatedTables,
     chosen: Chosen,
     /// Replicas that get the same file.
     copies: Option<Copies>,
@@ -249,7 +249,7 @@ fn inspect<'r>(
     match copies::decide(connect, options, memory, &mut *source, Some(told), Purpose::Load, lock)? {
         Ok((target, decision, copies)) => {
             let chosen = decision.require(&target, options)?;
-            let made = Made::default();
+            let made = CreatedTables::default();
             let copies = Some(copies);
             return Ok(Target::Table(Box::new(Inspected {
                 target,
@@ -308,8 +308,8 @@ fn inspect<'r>(
     }
 }
 
-/// Takes back what a load made that ends before its shadow.
-fn undo(target: &mut Lock, made: &Made, options: &LoadOptions) {
+/// Takes back what a load made that ends before its staging table.
+fn undo(target: &mut Lock, made: &CreatedTables, options: &LoadOptions) {
     let _shield = options.interrupt.shield();
     // Where the server has gone, the error that is reported says so.
     let _ = target.reconnect();

@@ -6,22 +6,24 @@
 //!                                         -> | rows of a, b, c ..  |  -> one COMMIT
 //! ```
 //!
-//! In reading order: [`files`] which file goes to which table, `look` all tables looked at before
-//! anything is done, `order` which comes first, `part` one table between two stations, `stations`
-//! where a table is built while the one before is imported, `publish` all of them at once, `whole`
-//! one transaction for all instead, where they are small or, as `adds` tells, one keeps its rows, `shares` which lines are whose, where lines hold
-//! rows of several tables, with the `ids` of entities and what is `looked_up`, by `lines_read` before, which `lines_checked` does alone, `plan` what would be done,
-//! `each` the same without doing it at once; `watched` what is told of all that.
+//! In reading order: [`files`] which file goes to which table, `look` all tables looked at before anything is
+//! done, `order` which comes first, `part` one table between two stations, `stations` where a table is built
+//! while the one before is imported, `publish` all of them at once, `whole` one transaction for all instead,
+//! where they are small or, as `adds` tells, one keeps its rows, `shares` which lines are whose, where lines
+//! hold rows of several tables, with the `ids` of entities and what is `looked_up`, by `lines_read` before,
+//! which `lines_checked` does alone, `plan` what would be done, `each` the same without doing it at once;
+//! `watched` what is told of all that.
 
 pub mod files;
 
 mod adds;
 mod each;
 mod ids;
+mod inspection;
 mod lines_checked;
 mod lines_read;
-mod look;
-mod looked_up;
+mod lookups;
+mod one_transaction;
 mod order;
 mod part;
 mod plan;
@@ -29,7 +31,6 @@ mod publish;
 mod shares;
 mod stations;
 mod watched;
-mod whole;
 
 use face::option::INTO;
 use sources::SourceExt as _;
@@ -49,7 +50,7 @@ use schema::TableName;
 use serde::Serialize;
 use server::{ConnectOptions, Interrupt};
 
-use self::look::{Found, Looked};
+use self::inspection::{InspectedTables, Inspection};
 use crate::ddl;
 use crate::journaled;
 use crate::run::{self, remove_empty};
@@ -199,10 +200,10 @@ fn load_all(
 ) -> Result<(Vec<Report>, Vec<String>), Error> {
     let interrupt = tables[0].interrupt.clone();
     let asked = tables.clone();
-    let looked = steps.step(Stage::Inspect, || look::look(connect, tables, told_by, told))?;
+    let looked = steps.step(Stage::Inspect, || inspection::look(connect, tables, told_by, told))?;
     let (looked, settled) = match looked {
-        Found::Looked(looked, settled) => (*looked, settled),
-        Found::In(targets, _keeper, settled) => {
+        Inspection::Tables(looked, settled) => (*looked, settled),
+        Inspection::In(targets, _keeper, settled) => {
             return Ok(settled.finish_own_all(targets, connect, &asked, steps));
         }
     };
@@ -237,16 +238,16 @@ fn load_all(
 /// Loads tables whose ways in are known.
 fn load_looked(
     connect: &ConnectOptions,
-    mut looked: Looked,
+    mut looked: InspectedTables,
     told: &str,
     steps: &mut Steps<'_>,
     progress: &dyn Progress,
     interrupt: &Interrupt,
 ) -> Result<(Vec<Report>, Vec<String>), Error> {
     // From here on something may be made.
-    steps.stage = Stage::Shadow;
+    steps.stage = Stage::Staging;
     if looked.is_whole {
-        return whole::load(connect, looked, told, steps, progress);
+        return one_transaction::load(connect, looked, told, steps, progress);
     }
     let copies = looked.copies.take().map(Mutex::new);
     let filled = stations::fill(connect, looked, copies.as_ref(), steps, progress);
@@ -289,14 +290,14 @@ impl SeveralReport {
 /// Errors: two databases; a table that is named twice; files and options, as of each table alone.
 pub fn check_several(tables: &[LoadOptions]) -> Result<(), Error> {
     let Some(first) = tables.first() else {
-        return Err(Error::Usage("there is no file to load".to_owned()));
+        return Err(Error::Usage("no file to load was named".to_owned()));
     };
     let mut seen = std::collections::BTreeSet::new();
     for options in tables {
         let name = TableName::new(&options.database, &options.table);
         if options.database != first.database {
             return Err(Error::Usage(format!(
-                "{name} is not in {}, and all tables of one command are in one database",
+                "{name} is not in {}, but all tables of one command must be in one database",
                 first.database
             )));
         }
@@ -306,7 +307,7 @@ pub fn check_several(tables: &[LoadOptions]) -> Result<(), Error> {
         let (_, source) = input::open_files(options)?;
         if let Some(pipe) = source.files().iter().find(|file| file.bytes.is_none()) {
             return Err(Error::Usage(format!(
-                "{} is a pipe, which only a command for one table reads: {}",
+                "{} is a pipe; only a command for one table can read pipes: {}",
                 pipe.path.display(),
                 INTO.with(format!("{}.TABLE", first.database))
             )));

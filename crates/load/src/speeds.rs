@@ -13,7 +13,7 @@ use job::report::Report;
 use schema::Method;
 use serde::{Deserialize, Serialize};
 
-use crate::fixed::Fixed;
+use crate::overhead::Overhead;
 
 /// Name of the file in the state folder.
 const FILE: &str = "speeds.json";
@@ -58,7 +58,7 @@ pub(crate) struct Speeds {
     pub(crate) partition_seconds: Option<f64>,
     /// The overhead, whatever the size.
     #[serde(default)]
-    pub(crate) fixed: Fixed,
+    pub(crate) fixed: Overhead,
 }
 
 /// The server's work for `rows` that are sent, in bytes of text: a short row costs at least these,
@@ -81,7 +81,7 @@ impl Default for Speeds {
             stream: 70e6,
             insert: 70e6,
             partition_seconds: None,
-            fixed: Fixed::default(),
+            fixed: Overhead::default(),
         }
     }
 }
@@ -129,7 +129,7 @@ impl Speeds {
                 speeds.learn_fixed(method, report);
             }
             (0, _) if report.bytes < BYTES_MIN => {}
-            // Into indexes that are there, entry by entry: `Adding` counts that by itself.
+            // Into indexes that are there, entry by entry: `AppendTimes` counts that by itself.
             (0, Some(Method::Transaction | Method::Append)) if indexes > 1 => {}
             (0, _) => speeds.learn(path, report, indexes),
             (partitions, _) => speeds.learn_partitions(partitions, report),
@@ -141,7 +141,7 @@ impl Speeds {
 
     /// Learns the overhead from a small load: the stages in which no row is read, sorted or sent.
     fn learn_fixed(&mut self, method: Method, report: &Report) {
-        let stages = [Stage::Inspect, Stage::Shadow, Stage::Export, Stage::Import, Stage::Publish];
+        let stages = [Stage::Inspect, Stage::Staging, Stage::Export, Stage::Import, Stage::Publish];
         let imported = report.file_bytes as f64 / self.import;
         self.fixed.learn(method, seconds(report, &stages) - imported);
     }
@@ -229,7 +229,7 @@ mod tests {
         let (direct, build) = (LoadPath::Direct, Some(Method::Build));
         Speeds::remember(&state, direct, build, &report(1 << 10, 1.0), 1);
         let small = Speeds::of(&state);
-        assert_eq!(Speeds { fixed: Fixed::default(), ..small }, Speeds::default(), "too small");
+        assert_eq!(Speeds { fixed: Overhead::default(), ..small }, Speeds::default(), "too small");
         assert!((small.fixed.seconds(Method::Build) - 1.0).abs() < 0.01, "but for the import");
         Speeds::remember(&state, direct, build, &report(100_000_000, 1.0), 1);
         let first = Speeds::of(&state);
@@ -260,7 +260,7 @@ mod tests {
         let unknown = Speeds::default();
         assert!((unknown.of_exchanging(10, 1_000_000) - 3.0).abs() < 0.01);
         let time = |stage: Stage, seconds| StageTime { name: stage.name(), seconds };
-        let stages = vec![time(Stage::Shadow, 9.0), time(Stage::Import, 0.5)];
+        let stages = vec![time(Stage::Staging, 9.0), time(Stage::Import, 0.5)];
         let few = Report { partitions: 10, stages, ..report(1 << 10, 1.0) };
         Speeds::remember(&state, LoadPath::Direct, Some(Method::Build), &few, 1);
         let known = Speeds::of(&state);

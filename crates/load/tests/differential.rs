@@ -8,7 +8,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use testkit::tables::server::{End, Server};
-use testkit::tables::twins::{Totals, on_new_server, one};
+use testkit::tables::table_pair::{Totals, on_new_server, one};
 use testkit::{Random, TestServer, TestServerOptions};
 
 const CASES: usize = 100;
@@ -41,13 +41,13 @@ fn compare_tables(first: usize, end: End) {
         for seed in (start..cases.min(start + BATCH)).map(|number| seed + number as u64) {
             let outcome = catch_unwind(AssertUnwindSafe(|| one(&server, seed, &mut totals)));
             match outcome {
-                Ok(twins) => loaded.push((seed, twins)),
+                Ok(table_pair) => loaded.push((seed, table_pair)),
                 Err(_) => failed.push(seed),
             }
         }
         server.restart(end);
-        for (seed, twins) in loaded {
-            let again = catch_unwind(AssertUnwindSafe(|| twins.compare_again(&server)));
+        for (seed, table_pair) in loaded {
+            let again = catch_unwind(AssertUnwindSafe(|| table_pair.compare_again(&server)));
             if again.is_err() {
                 println!("seed {seed} differs after the restart");
                 failed.push(seed);

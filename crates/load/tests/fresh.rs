@@ -1,7 +1,7 @@
-//! A table of every family in one new data directory, where no counter has gone up yet: what a load
-//! has made is killed with its server before anything else is done to it, the server is ended and started
-//! once more, and only then is something changed; a twin that LOAD DATA fills afterwards has to come to
-//! the same by the same statements.
+//! A table of every family in one new data directory, where no counter has gone up yet: what a load has made
+//! is killed with its server before anything else is done to it, the server is ended and started once more,
+//! and only then is something changed; a staging table that LOAD DATA fills afterwards has to come to the
+//! same by the same statements.
 //!
 //! These are families of types, collations and keys. Whatever else is filled, and how, is in
 //! `crates/cli/tests/fresh.rs`.
@@ -168,7 +168,7 @@ fn one(oracle: &Server, seed: u64) {
     server.test_server().connect().unwrap().exec(FORGETFUL).unwrap();
     let each = STATEMENTS.div_ceil(loaded.len());
     println!("{} tables, {each} statements each", loaded.len());
-    // All of ours first: rows of a twin would raise the counters of the server.
+    // All of ours first: rows of a staging table would raise the counters of the server.
     let mut told: Vec<(Vec<Outcome>, Vec<String>)> = Vec::new();
     for Loaded { case, database, .. } in &loaded {
         let mut db = server.session(database);

@@ -37,7 +37,7 @@ fn many_portions_make_the_table_that_load_data_makes() {
         let report: Report = server.load(&options).unwrap();
         assert_eq!((report.rows, report.rejects, report.path), (30_000, 0, path.name()));
         let logical = report.logical.unwrap();
-        assert!(logical.portions > 1, "{logical:?}");
+        assert!(logical.chunks > 1, "{logical:?}");
         same_as_load_data(&mut db, &server, &text);
         assert_eq!(db.tables(), ["a", "b"]);
     }
@@ -140,7 +140,7 @@ fn tables_that_keep_their_identity_get_all_rows_in_one_transaction() {
         options.path = path;
         options.mode = Mode::Replace;
         let report = server.load(&options).unwrap();
-        assert_eq!((report.rows, report.logical.unwrap().landing), (5_000, "whole"));
+        assert_eq!((report.rows, report.logical.unwrap().destination), (5_000, "transaction"));
         let sum = db.text("CHECKSUM TABLE b");
         // A row without a parent is one that the server refuses.
         let bad = format!("{good}9999\t1000\torphan\t1\n");
@@ -169,8 +169,8 @@ fn rows_are_added_at_once_or_portion_by_portion() {
             options.mode = Mode::Append;
             options.atomic = atomic;
             let report = server.load(&options).unwrap();
-            let landing = if atomic { "whole" } else { "append" };
-            assert_eq!((report.rows, report.logical.unwrap().landing), (3_000, landing));
+            let destination = if atomic { "transaction" } else { "append" };
+            assert_eq!((report.rows, report.logical.unwrap().destination), (3_000, destination));
             assert_eq!(db.text("SELECT COUNT(*) FROM b"), "3001");
             assert_eq!(db.tables(), ["b"]);
             db.sql("DELETE FROM b");

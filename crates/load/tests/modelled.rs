@@ -18,7 +18,7 @@ use testkit::tables::server::{Db, Server};
 /// in `stand_in`.
 const BUILT_RUNS: usize = 10;
 const SENT_RUNS: usize = 5;
-/// Rows of each file; each file is a portion.
+/// Rows of each file; each file is a chunk.
 const FILE_ROWS: u64 = 100;
 const FILES: u64 = 3;
 /// Requests that are not there in every run.
@@ -31,7 +31,7 @@ const REFUSALS: [u16; 8] = [1205, 1213, 1021, 1290, 1142, 1053, 1927, 1317];
 const UNCLEAR: [u16; 3] = [1053, 1927, 1317];
 
 /// A way in.
-pub(crate) struct Way {
+pub(crate) struct LoadCase {
     path: LoadPath,
     mode: Mode,
     /// Statements that make table `t`.
@@ -46,20 +46,20 @@ const WITH_TRIGGER: &[&str] = &[
     "CREATE TRIGGER g BEFORE INSERT ON t FOR EACH ROW SET NEW.b = NEW.b + 1",
 ];
 
-/// Into a twin, into the table portion by portion, into it by one transaction; built.
-pub(crate) const WAYS: [Way; 7] = [
-    Way { path: LoadPath::Stream, mode: Mode::Replace, sql: PLAIN, has_rows: true },
-    Way { path: LoadPath::Insert, mode: Mode::Insert, sql: PLAIN, has_rows: false },
-    Way { path: LoadPath::Stream, mode: Mode::Append, sql: PLAIN, has_rows: true },
-    Way { path: LoadPath::Insert, mode: Mode::Replace, sql: WITH_TRIGGER, has_rows: true },
-    Way { path: LoadPath::Stream, mode: Mode::Insert, sql: WITH_TRIGGER, has_rows: false },
-    Way { path: LoadPath::Direct, mode: Mode::Replace, sql: PLAIN, has_rows: true },
-    Way { path: LoadPath::Direct, mode: Mode::Insert, sql: PLAIN, has_rows: false },
+/// Into a staging table, into the table chunk by chunk, into it by one transaction; built.
+pub(crate) const WAYS: [LoadCase; 7] = [
+    LoadCase { path: LoadPath::Stream, mode: Mode::Replace, sql: PLAIN, has_rows: true },
+    LoadCase { path: LoadPath::Insert, mode: Mode::Insert, sql: PLAIN, has_rows: false },
+    LoadCase { path: LoadPath::Stream, mode: Mode::Append, sql: PLAIN, has_rows: true },
+    LoadCase { path: LoadPath::Insert, mode: Mode::Replace, sql: WITH_TRIGGER, has_rows: true },
+    LoadCase { path: LoadPath::Stream, mode: Mode::Insert, sql: WITH_TRIGGER, has_rows: false },
+    LoadCase { path: LoadPath::Direct, mode: Mode::Replace, sql: PLAIN, has_rows: true },
+    LoadCase { path: LoadPath::Direct, mode: Mode::Insert, sql: PLAIN, has_rows: false },
 ];
 
 /// The outcome for a table, as the load reported it.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Told {
+pub(crate) enum ReportedOutcome {
     /// It is new.
     New,
     /// It is as before, but for so many rows.
@@ -69,20 +69,20 @@ pub(crate) enum Told {
 }
 
 /// The same of an outcome.
-pub(crate) fn told<T>(outcome: &Result<T, Error>) -> Told {
-    let Err(error) = outcome else { return Told::New };
+pub(crate) fn told<T>(outcome: &Result<T, Error>) -> ReportedOutcome {
+    let Err(error) = outcome else { return ReportedOutcome::New };
     let mut inner = error;
     while let Error::Step { error, .. } | Error::Several { error, .. } = inner {
         inner = error;
     }
     match inner {
-        Error::AllIn { .. } => Told::New,
-        Error::SwapUnknown { .. } | Error::Appended { rows: None, .. } => Told::Unknown,
+        Error::AllIn { .. } => ReportedOutcome::New,
+        Error::SwapUnknown { .. } | Error::Appended { rows: None, .. } => ReportedOutcome::Unknown,
         Error::Server(server::Error::CommitUnknown(_) | server::Error::Unanswered(_)) => {
-            Told::Unknown
+            ReportedOutcome::Unknown
         }
-        Error::Appended { rows: Some(rows), .. } => Told::Old { added: *rows },
-        _ => Told::Old { added: 0 },
+        Error::Appended { rows: Some(rows), .. } => ReportedOutcome::Old { added: *rows },
+        _ => ReportedOutcome::Old { added: 0 },
     }
 }
 
@@ -98,7 +98,7 @@ fn is_possible(fate: Fate, request: &Request) -> bool {
 
 /// A table that is loaded again and again, by one way.
 pub(crate) struct Scene<'a> {
-    pub(crate) way: &'a Way,
+    pub(crate) way: &'a LoadCase,
     db: Db,
     options: LoadOptions,
     connect: ConnectOptions,
@@ -109,7 +109,7 @@ pub(crate) struct Scene<'a> {
 }
 
 impl<'a> Scene<'a> {
-    pub(crate) fn new(server: &Server, way: &'a Way) -> Scene<'a> {
+    pub(crate) fn new(server: &Server, way: &'a LoadCase) -> Scene<'a> {
         let db = server.database();
         let lines = |file: u64| {
             let rows = file * FILE_ROWS..(file + 1) * FILE_ROWS;
@@ -196,15 +196,15 @@ impl<'a> Scene<'a> {
         let seen = self.rows();
         let is_old = self.old.iter().all(|row| seen.contains(row));
         match told(outcome) {
-            Told::New => assert_eq!(seen, self.new, "{what}"),
-            Told::Old { added } => {
+            ReportedOutcome::New => assert_eq!(seen, self.new, "{what}"),
+            ReportedOutcome::Old { added } => {
                 assert!(is_old && seen.len() as u64 == self.old.len() as u64 + added, "{what}");
             }
-            Told::Unknown if self.way.mode == Mode::Append => {
+            ReportedOutcome::Unknown if self.way.mode == Mode::Append => {
                 let added = seen.len() - self.old.len();
                 assert!(is_old && (added as u64).is_multiple_of(FILE_ROWS), "{what}");
             }
-            Told::Unknown => assert!(seen == self.old || seen == self.new, "{what}"),
+            ReportedOutcome::Unknown => assert!(seen == self.old || seen == self.new, "{what}"),
         }
     }
 

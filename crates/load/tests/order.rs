@@ -16,7 +16,7 @@ const SEVERAL: &str = "id INT PRIMARY KEY, u VARCHAR(20) CHARACTER SET utf8mb4 \
 const ONE: &str = "id INT PRIMARY KEY, u VARCHAR(20) CHARACTER SET utf8mb4, v INT NULL, \
      c VARCHAR(30), KEY v (v)";
 
-/// Lines whose keys meet others in the same portion, in the next, and far away.
+/// Lines whose keys meet others in the same chunk, in the next, and far away.
 fn lines(random: &mut Random, rows: usize, ids: usize) -> String {
     let texts = ["a", "\u{c1}", "B", "b", "stra\u{df}e", "STRASSE", "\\N", "x y"];
     let line = |number: usize| {
@@ -33,7 +33,7 @@ fn lines(random: &mut Random, rows: usize, ids: usize) -> String {
     (0..rows).map(line).collect()
 }
 
-/// Many small portions over many connections.
+/// Many small chunks over many connections.
 fn options(server: &Server, db: &Db, path: LoadPath, text: &str) -> LoadOptions {
     let file = server.file(db, "input", text);
     let mut options = server.options(db, "b", vec![file]);
@@ -103,7 +103,7 @@ fn the_order_of_the_input_decides_who_stays() {
                 let before = db.number("SELECT COUNT(*) FROM b");
                 let report: Report = server.load(&options).unwrap();
                 let logical = report.logical.as_ref().unwrap();
-                assert!(logical.portions > 20, "{logical:?}");
+                assert!(logical.chunks > 20, "{logical:?}");
                 let serial = report.notes.iter().any(|note| note.contains("one after the other"));
                 assert!(!serial, "{:?}", report.notes);
                 oracle(&mut db, &server, &text, rule);
@@ -142,7 +142,7 @@ fn the_last_row_of_a_key_updates_it() {
     }
 }
 
-/// An update may free a key of the row that it changes, so with several keys portions cannot tell
+/// An update may free a key of the row that it changes, so with several keys chunks cannot tell
 /// whether they meet.
 #[test]
 fn updates_by_several_keys_come_one_after_the_other() {
@@ -192,7 +192,7 @@ fn sorted_rows_of_one_key_keep_their_order() {
     }
 }
 
-/// A key that cannot be compared here puts portions one after the other.
+/// A key that cannot be compared here puts chunks one after the other.
 #[test]
 fn keys_that_only_the_server_knows_are_taken_in_order() {
     let Some(server) = Server::get() else { return };

@@ -13,7 +13,7 @@ use testkit::tables::case::Case;
 use testkit::tables::compare::same_rows;
 use testkit::tables::run::{Input, Run};
 use testkit::tables::server::{Db, Server};
-use testkit::tables::twins;
+use testkit::tables::table_pair;
 
 const CASES: usize = 40;
 
@@ -51,7 +51,7 @@ fn one(server: &Server, seed: u64, totals: &mut Totals) {
     let folder = server.folder(&db.name);
     let case = Case::random(random, &mut db);
     say(&format!("seed {seed}: {}", case.table.sql(&db.name, true, "")));
-    let sorted = twins::rows(random, &mut db, &case, &folder);
+    let sorted = table_pair::rows(random, &mut db, &case, &folder);
     let run = Run { server, case: &case, folder: &folder };
     let input = Input::write(random, &case, &folder, &sorted.good, &sorted.bad);
     let mut options = run.options(random, &db);
@@ -79,7 +79,7 @@ fn one(server: &Server, seed: u64, totals: &mut Totals) {
     }
     totals.rows += report.rows;
     totals.rejects += report.rejects;
-    totals.portions += report.logical.map_or(0, |logical| logical.portions);
+    totals.portions += report.logical.map_or(0, |logical| logical.chunks);
     totals.streamed += usize::from(is_streamed);
     db.sql(&format!("DROP DATABASE {}", db.name));
 }

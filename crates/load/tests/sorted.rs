@@ -62,7 +62,7 @@ fn sorted_rows_make_the_table_that_load_data_makes() {
         let report: Report = server.load(&options).unwrap();
         assert_eq!((report.rows, report.rejects, report.sorted_input), (ROWS, 0, false), "{key}");
         assert!(report.stages.iter().any(|stage| stage.name == "sort"), "{:?}", report.stages);
-        assert!(report.logical.unwrap().portions > 1);
+        assert!(report.logical.unwrap().chunks > 1);
         for file in &options.input.files {
             db.sql(&format!(
                 "LOAD DATA INFILE '{}' INTO TABLE a CHARACTER SET utf8mb4",

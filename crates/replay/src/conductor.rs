@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! statement --order--> step: run on the dump's session
-//!                            shadow made, filled by the crew, published     table.rs, route.rs
+//!                            staging table made, filled by the crew, published     table.rs, route.rs
 //!                            wait for one table, for all of them            barrier.rs
 //!                            SET, and what else is the session's            session.rs
 //!                            left for the end of an --atomic replay         atomic.rs
@@ -32,8 +32,6 @@ use sql::{StatementKind, Syntax, classify};
 
 use self::atomic::Deferred;
 use self::transaction::{Since, Transaction};
-use crate::asks::LastNumber;
-use crate::crew::Crew;
 use crate::dump::{Content, Dump, Part, Script, TableRows};
 use crate::error::Error;
 use crate::journal::{Journal, Line, Spot};
@@ -43,6 +41,8 @@ use crate::place::Place;
 use crate::reading;
 use crate::report::Report;
 use crate::route::Shared;
+use crate::runs::Runs;
+use crate::session_question::LastNumber;
 use crate::sessions::Sessions;
 use crate::state::SessionState;
 use crate::table::{Created, Tables};
@@ -55,7 +55,7 @@ pub(crate) struct Conductor<'scope, 'env> {
     is_lower: bool,
     order: Order,
     tables: Tables,
-    crew: Crew<'scope, 'env>,
+    crew: Runs<'scope, 'env>,
     /// How far the tables are that the dump makes and that are not published yet.
     filled: BTreeMap<TableName, Filled>,
     /// Session variables that the dump has set.
@@ -114,8 +114,8 @@ fn refuse_engine(sessions: &Sessions) -> Result<(), Error> {
     match kind.has_files() {
         true => Ok(()),
         false => Err(Error::Refused(format!(
-            "the server is {kind}: its locks, its RENAME and its transactions are not those that a replay rests \
-             on; load the tables by inrush load"
+            "the server is {kind}, whose locks, RENAME and transactions do not support a replay; \
+             load the tables with inrush load"
         ))),
     }
 }
@@ -124,7 +124,7 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
     /// Connects. The dump's session is one of the client's: with the server's settings.
     pub(crate) fn new(
         shared: Shared<'env>,
-        crew: Crew<'scope, 'env>,
+        crew: Runs<'scope, 'env>,
         order: Order,
     ) -> Result<Self, Error> {
         let mut sessions = Sessions::connect(shared.connect)?;
@@ -331,9 +331,9 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
     fn named(&self, mut error: Error) -> Error {
         error.reword(&mut |text| {
             for table in self.tables.pending() {
-                let Some(shadow) = self.tables.shadow(table) else { continue };
-                if text.contains(&shadow.name.table) {
-                    *text = text.replace(&shadow.name.table, &table.table);
+                let Some(staging) = self.tables.staging(table) else { continue };
+                if text.contains(&staging.name.table) {
+                    *text = text.replace(&staging.name.table, &table.table);
                 }
             }
         });
@@ -387,9 +387,9 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
                     self.part_rows(&rows)?;
                 }
             }
-            Step::Keys(table) if self.tables.shadow(&table).is_some() => {}
+            Step::Keys(table) if self.tables.staging(&table).is_some() => {}
             Step::Database(_) => self.once(statement)?,
-            Step::Rows(_) => return Err(Error::Refused("rows out of their turn".to_owned())),
+            Step::Rows(_) => return Err(Error::Refused("rows came out of order".to_owned())),
             step if atomic => self.defer(statement, &step)?,
             Step::After(table) => {
                 self.finish_table(&table)?;
@@ -472,11 +472,11 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
         let name = table.to_string();
         self.check_written()?;
         let created = match self.state()?.is_of_next() {
-            true => Created::AsItIs("the dump says what number it has in the log".to_owned()),
+            true => Created::AsItIs("the dump sets its number in the log".to_owned()),
             false => self.tables.create(&mut self.sessions, &text, table, *if_not_exists)?,
         };
         match created {
-            Created::Shadow => {
+            Created::StagingTable => {
                 self.held.remove(table);
                 let from = match self.dropped.take() {
                     Some((dropped, spot)) if dropped == *table => spot,
@@ -487,12 +487,12 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
                 self.report.table(&name);
             }
             Created::Exists => {
-                self.report.table(&name).notes.push("it was there before".to_owned());
+                self.report.table(&name).notes.push("it existed before".to_owned());
             }
             Created::OfTables => self.defer(statement, &Step::Run)?,
             Created::AsItIs(why) if self.shared.options.atomic => {
                 return Err(Error::Refused(format!(
-                    "{ATOMIC} cannot make {name} apart from the others: {why}"
+                    "{ATOMIC} cannot stage {name}: {why}"
                 )));
             }
             Created::AsItIs(why) => {
@@ -500,7 +500,8 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
                 // What it refers to may be on its way.
                 self.barrier()?;
                 self.once(statement)?;
-                self.report.table(&name).notes.push(format!("made in its own place: {why}"));
+                self.report.table(&name).notes.push(format!("created without a staging table: \
+                                                             {why}"));
             }
         }
         Ok(())

@@ -31,7 +31,7 @@ pub(crate) fn load(filling: &Filling<'_>, rows: &TableRows) -> Result<Sent, Stop
     } else {
         spider::load(filling.connect, &options, &counted)
     };
-    counted.end(loaded, filling.is_shadow)
+    counted.end(loaded, filling.is_staging)
 }
 
 /// Sends rows by LOAD DATA LOCAL in the dump's session, in one transaction.
@@ -63,11 +63,11 @@ pub(crate) fn serial(
         _ => session.warnings()?.into_iter().find(|warning| warning.level != "Note"),
     };
     let trouble = if count(&done.info, "Skipped: ").is_some_and(|count| count > 0) {
-        Some(format!("the rows share a key: the server would leave some out ({})", done.info))
+        Some(format!("rows share a key: the server would skip some ({})", done.info))
     } else {
         changed.map(|warning| {
             format!(
-                "the server would change values ({}), first {}: {}; {FORCE} has it do so",
+                "the server would change values ({}), first {}: {}; {FORCE} allows it",
                 done.info, warning.errno, warning.message
             )
         })

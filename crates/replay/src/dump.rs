@@ -61,8 +61,8 @@ impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Kind::File => "a file of SQL",
-            Kind::Mydumper => "a folder of mydumper's",
-            Kind::Shell => "a folder of MySQL Shell's",
+            Kind::Mydumper => "a folder of mydumper",
+            Kind::Shell => "a folder of MySQL Shell",
             Kind::Tab => "a folder of mariadb-dump --tab",
             Kind::Dir => "a folder of mariadb-dump --dir",
         })
@@ -219,8 +219,8 @@ impl Dump {
             return tab::open_dir(&folder, names);
         }
         Err(Error::Usage(format!(
-            "{} is not a folder of mydumper's, of MySQL Shell's, or of mariadb-dump --tab or --dir; \
-             name the files of a dump that is in several, one after the other",
+            "{} is not a folder of mydumper, of MySQL Shell, or of mariadb-dump --tab or --dir; \
+             if a dump has several files, name the files one after the other",
             path.display()
         )))
     }

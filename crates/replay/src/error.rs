@@ -30,7 +30,7 @@ pub enum Error {
     Refused(String),
     /// Somebody asked for the end.
     #[error(
-        "{by}: the replay was stopped; the same command goes on with the tables that are not finished"
+        "{by}: the replay was stopped; the same command continues with the unfinished tables"
     )]
     Stopped {
         /// Name of the signal.

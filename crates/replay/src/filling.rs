@@ -24,10 +24,10 @@ pub(crate) struct Filling<'a> {
     pub(crate) head: &'a InsertHead,
     /// The table's final name: for messages.
     pub(crate) table: &'a TableName,
-    /// Where rows go: the shadow of a table that the dump makes, or the table itself.
+    /// Where rows go: the staging table of a table that the dump makes, or the table itself.
     pub(crate) into: &'a TableName,
     /// True if `into` is a staging table: nobody sees it, and rows of a failed run may stay in it.
-    pub(crate) is_shadow: bool,
+    pub(crate) is_staging: bool,
     /// True if `into` has no rows yet.
     pub(crate) is_empty: bool,
     /// Where the dump has the rows.
@@ -46,10 +46,10 @@ impl Filling<'_> {
     /// Has rows that a transaction has put in stay.
     ///
     /// Errors: [`server::Error::CommitUnknown`] where others see the table and nothing tells whether
-    /// they are in; a shadow goes in any case.
+    /// they are in; a staging table goes in any case.
     pub(crate) fn commit(&self, session: &mut Session) -> Result<(), server::Error> {
         match session.exec("COMMIT").and_then(|_| session.check_in_step()) {
-            Err(error) if error.is_unclear() && !self.is_shadow => {
+            Err(error) if error.is_unclear() && !self.is_staging => {
                 Err(server::Error::CommitUnknown(self.table.to_string()))
             }
             done => done,
@@ -71,14 +71,14 @@ pub(crate) struct Sent {
 /// Why a way does not have the rows in.
 #[derive(Debug)]
 pub(crate) enum Stopped {
-    /// This way is not for these rows, a sentence says why; the next one may be. A shadow may hold
-    /// some of them now; a table that is no shadow is as it was.
+    /// This way is not for these rows, a sentence says why; the next one may be. A staging table may hold
+    /// some of them now; a table that is no staging table is as it was.
     Unfit(String),
     /// Rows ask the dump's own session, for its variables or its earlier statements: another
     /// connection cannot load them. The staging table is as the run found it. Earlier attempts, a
     /// sentence each.
     AsksSession(Vec<String>),
-    /// Another lane stopped first; its reason is the one that counts.
+    /// Another connection stopped first; its reason is the one that counts.
     Abandoned,
     /// No way will do.
     Failed(Error),
@@ -91,7 +91,7 @@ impl Stopped {
             Stopped::Failed(error) => error,
             Stopped::Unfit(why) => Error::Refused(why),
             Stopped::AsksSession(_) => {
-                Error::Refused("these rows ask the dump's session".to_owned())
+                Error::Refused("these rows need the dump's session".to_owned())
             }
             Stopped::Abandoned => Error::Refused("connections stopped without a reason".to_owned()),
         }

@@ -94,8 +94,8 @@ pub(crate) enum Line {
 
 impl Kind for Line {
     const NAME: &'static str = "replay";
-    const REMEDY: &'static str = "finish its replay with the build that wrote it, or remove it, and the \
-                                  same command begins anew";
+    const REMEDY: &'static str = "finish its replay with the build that wrote it, or remove the \
+                                  journal, and the same command begins anew";
 }
 
 /// A table that has its place.
@@ -152,7 +152,7 @@ impl Journal {
         };
         let (writer, records) = open().map_err(|source: io::Error| match source.kind() {
             ErrorKind::WouldBlock => Error::Usage(format!(
-                "the same replay is running: it has {}; wait for it, or end it",
+                "the same replay is running with {}; wait for it, or end it",
                 journal.path.display()
             )),
             ErrorKind::InvalidData => {

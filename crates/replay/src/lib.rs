@@ -2,22 +2,21 @@
 //!
 //! ```text
 //! dump -> statements --conductor--> session           in order, one after the other
-//!         rows of a table ---------> rows (load) or lanes (statements), while the conductor goes on
+//!         rows of a table ---------> rows (load) or connections (statements), while the conductor goes on
 //! ```
 //!
-//! In reading order: [`options`] what is asked for; [`dump`] the files of a dump, [`names`] what of it
-//! and into which database, `naming` its names as text, `reading` its statements; `order` which
-//! statement may run when, `conductor` that done, by two `sessions`, `state` what one was set to, `asks`
-//! what one is asked about the statement before;
-//! `table` a table from its CREATE to the moment it takes its place, with `keys`, its foreign keys;
-//! `filling` rows on their way into a table, `route` the ways they may take, `crew` those under way:
-//! `rows` by the load engine, `lanes` as statements over several connections, `serial` as they stand,
-//! `delimited` those in files of their own; `journal` what is done, for the same command after a
-//! crash; `dry` a replay that is only looked at; [`report`], [`progress`] with `under_way`, `place` and `error`.
+//! In reading order: [`options`] what is asked for; [`dump`] the files of a dump, [`names`] what of it and
+//! into which database, `naming` its names as text, `reading` its statements; `order` which statement may run
+//! when, `conductor` that done, by two `sessions`, `state` what one was set to, `asks` what one is asked
+//! about the statement before; `table` a table from its CREATE to the moment it takes its place, with `keys`,
+//! its foreign keys; `filling` rows on their way into a table, `route` the ways they may take, `crew` those
+//! under way: `rows` by the load engine, `lanes` as statements over several connections, `serial` as they
+//! stand, `delimited` those in files of their own; `journal` what is done, for the same command after a
+//! crash; `dry` a replay that is only looked at; [`report`], [`progress`] with `under_way`, `place` and
+//! `error`.
 
-mod asks;
 mod conductor;
-mod crew;
+mod connections;
 mod delimited;
 mod dry;
 pub mod dump;
@@ -25,7 +24,6 @@ mod error;
 mod filling;
 mod journal;
 mod keys;
-mod lanes;
 pub mod names;
 mod naming;
 pub mod options;
@@ -36,7 +34,9 @@ mod reading;
 pub mod report;
 mod route;
 mod rows;
+mod runs;
 mod serial;
+mod session_question;
 mod sessions;
 mod state;
 mod table;
@@ -56,7 +56,6 @@ use job::{failpoint, pool};
 use server::ConnectOptions;
 
 use crate::conductor::Conductor;
-use crate::crew::Crew;
 use crate::dry::DryRun;
 use crate::dump::Dump;
 pub use crate::error::Error;
@@ -67,6 +66,7 @@ pub use crate::place::Place;
 use crate::progress::{Progress, Watch};
 use crate::report::Report;
 use crate::route::Shared;
+use crate::runs::Runs;
 
 /// Refuses what can be seen to fail without a server.
 pub fn check(options: &ReplayOptions) -> Result<(), Error> {
@@ -93,7 +93,7 @@ pub fn replay(
     tuning::recover(&connect, &options.state_dir).iter().for_each(|text| progress.say(text));
     let watch = Watch::default();
     let (connect, watch) = (&connect, &watch);
-    let jobs_max = crew::jobs_max(options.memory_bytes_max);
+    let jobs_max = runs::jobs_max(options.memory_bytes_max);
     let shared = Shared { connect, options, watch, jobs_max };
     let tuning = tuning(connect, options);
     let outcome = std::thread::scope(|scope| {
@@ -104,7 +104,7 @@ pub fn replay(
         });
         let order = Order::new(names, connect.database.clone().map(String::into_bytes));
         let outcome = pool::catch(|| {
-            let conductor = Conductor::new(shared, Crew::new(scope, shared), order)?;
+            let conductor = Conductor::new(shared, Runs::new(scope, shared), order)?;
             conductor.run(&dump)
         });
         drop(ending);

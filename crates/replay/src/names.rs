@@ -69,8 +69,8 @@ impl Names {
             return Ok(found);
         }
         Err(Error::Usage(format!(
-            "the dump has no table or view that {TABLES} names ({}): nothing of it was replayed; \
-             names are compared letter by letter, case included",
+            "nothing was replayed: the dump has no table or view that {TABLES} names ({}); names \
+             are compared with their case",
             found.join(", ")
         )))
     }
@@ -102,7 +102,7 @@ impl Pattern {
             None => (None, text),
         };
         if table.is_empty() || database.as_ref().is_some_and(Vec::is_empty) {
-            let text = format!("{text:?} names no table; give TABLE or DATABASE.TABLE");
+            let text = format!("{text:?} is not a table; TABLE or DATABASE.TABLE is expected");
             return Err(Error::Usage(text));
         }
         let has_matched = Arc::default();

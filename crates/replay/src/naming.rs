@@ -29,7 +29,7 @@ impl Naming<'_> {
         match str::from_utf8(name) {
             Ok(text) if is_utf8 => Ok(text.to_owned()),
             Err(_) if is_utf8 => Err(Error::Refused(format!(
-                "the name {:?} is no UTF-8, which the dump says it is written in",
+                "the name {:?} is not UTF-8, the character set of the dump",
                 String::from_utf8_lossy(name)
             ))),
             // The name of a character set is letters and digits: the server said it.

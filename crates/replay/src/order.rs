@@ -183,7 +183,7 @@ impl Order {
             Some(other) if other != database => {
                 let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
                 Err(Error::Refused(format!(
-                    "{0}.{1} and {2}.{1} cannot both go into {3}: leave one of them out with \
+                    "{0}.{1} and {2}.{1} cannot both be loaded into {3}: omit one of them with \
                      {EXCLUDE}",
                     text(other),
                     text(&name.name),
@@ -211,7 +211,7 @@ impl Order {
             (None, Some(database)) => database,
             (None, None) => {
                 return Err(Error::Refused(format!(
-                    "{} is in no database: the dump does not say which, name it with {INTO}",
+                    "{} has no database in the dump; name it with {INTO}",
                     String::from_utf8_lossy(&name.name)
                 )));
             }

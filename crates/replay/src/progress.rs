@@ -161,7 +161,7 @@ impl Watch {
             Error::At { place, error } => Failed::new(place, error),
             error => Failed::new(place, error),
         };
-        self.say(&format!("passed over: {failed}"));
+        self.say(&format!("skipped: {failed}"));
         self.words().failed.push(failed);
     }
 

@@ -142,12 +142,12 @@ impl Report {
     pub(crate) fn tell_cut(&mut self, cut: &[PathBuf], is_known: bool) {
         let advice = match is_known {
             true => String::new(),
-            false => format!(" ({PARTIAL} takes it as it is)"),
+            false => format!(" ({PARTIAL} accepts it)"),
         };
         let say = |path: &PathBuf| {
             format!(
-                "{} does not end with the line \"-- Dump completed\", as what begins like it does: \
-                 it was cut, and what came behind is missing{advice}",
+                "{} lacks its last line, \"-- Dump completed\": the dump was cut short, and its \
+                 end is missing{advice}",
                 path.display()
             )
         };

@@ -1,7 +1,7 @@
 //! The way that a run of rows takes: the fastest first, the next one where that will not do.
 //!
 //! ```text
-//! rows (the load engine) -> lanes (statements over several connections) -> serial (one after the other)
+//! rows (the load engine) -> connections (statements over several connections) -> serial (one after the other)
 //! ```
 //!
 //! Which one is fit for a run can show at its last row: a value that LOAD DATA would not read as
@@ -15,24 +15,24 @@ use server::{ConnectOptions, Session};
 use sources::dump::{RowRun, RunPlace};
 use sql::{InsertHead, ObjectName, Verb};
 
-use crate::asks::LastNumber;
 use crate::dump::TableRows;
 use crate::error::Error;
 use crate::filling::{Filling, Sent, Stopped};
 use crate::journal::Spot;
 use crate::options::{As, ReplayOptions};
 use crate::progress::Watch;
+use crate::session_question::LastNumber;
 use crate::state::SessionState;
-use crate::table::Shadow;
+use crate::table::StagingTable;
 use crate::under_way::UnderWay;
-use crate::{delimited, dry, lanes, rows, serial};
+use crate::{connections, delimited, dry, rows, serial};
 
 /// Rows and where they go.
 pub(crate) struct Job {
     /// The table's final name.
     pub(crate) table: TableName,
-    /// The shadow that rows go to; None: the table itself.
-    pub(crate) shadow: Option<Shadow>,
+    /// The staging table that rows go to; None: the table itself.
+    pub(crate) staging: Option<StagingTable>,
     /// True if it has no rows yet.
     pub(crate) is_empty: bool,
     /// State of the dump's session.
@@ -74,7 +74,7 @@ pub(crate) struct Shared<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Route {
     Rows,
-    Lanes,
+    ConnectionSet,
     Serial,
 }
 
@@ -82,15 +82,15 @@ impl Route {
     fn name(self) -> &'static str {
         match self {
             Route::Rows => "rows",
-            Route::Lanes => "parallel",
+            Route::ConnectionSet => "parallel",
             Route::Serial => "serial",
         }
     }
 }
 
-/// Puts rows where they go: all of them, or an error. A table that is no shadow is then as it was.
+/// Puts rows where they go: all of them, or an error. A table that is no staging table is then as it was.
 pub(crate) fn put(shared: Shared<'_>, job: Job, under_way: &UnderWay) -> Result<Sent, Stopped> {
-    let Job { table, shadow, is_empty, state, spot, input } = job;
+    let Job { table, staging, is_empty, state, spot, input } = job;
     let no_head = InsertHead {
         verb: Verb::Insert,
         table: ObjectName::default(),
@@ -109,8 +109,8 @@ pub(crate) fn put(shared: Shared<'_>, job: Job, under_way: &UnderWay) -> Result<
         state: &state,
         head: place.as_ref().map_or(&no_head, RunPlace::head),
         table: &table,
-        into: shadow.as_ref().map_or(&table, |shadow| &shadow.name),
-        is_shadow: shadow.is_some(),
+        into: staging.as_ref().map_or(&table, |staging| &staging.name),
+        is_staging: staging.is_some(),
         is_empty,
         spot,
         threads: shared.options.threads,
@@ -118,8 +118,10 @@ pub(crate) fn put(shared: Shared<'_>, job: Job, under_way: &UnderWay) -> Result<
         watch: shared.watch,
         under_way: Some(under_way),
     };
-    let anew = || match shadow.as_ref().filter(|_| is_empty) {
-        Some(shadow) => shadow.remake(&mut Session::connect(filling.connect)?).map_err(Error::from),
+    let anew = || match staging.as_ref().filter(|_| is_empty) {
+        Some(staging) => {
+            staging.remake(&mut Session::connect(filling.connect)?).map_err(Error::from)
+        }
         None => Ok(()),
     };
     match (input, &place) {
@@ -129,7 +131,7 @@ pub(crate) fn put(shared: Shared<'_>, job: Job, under_way: &UnderWay) -> Result<
             runs(&filling, again, anew)
         }
         (Input::Files(rows), _) => files(&filling, &rows, anew),
-        (Input::Run(_), None) => Err(Error::Refused("a run without a place".to_owned()).into()),
+        (Input::Run(_), None) => Err(Error::Refused("a run without a position".to_owned()).into()),
     }
 }
 
@@ -140,16 +142,16 @@ fn runs(
     anew: impl Fn() -> Result<(), Error>,
 ) -> Result<Sent, Stopped> {
     let routes: &[Route] = match filling.options.rows_as {
-        // What lanes have sent before they give up could not be told from the rows before.
-        _ if filling.is_shadow && !filling.is_empty && !is_lanes_to_the_end(filling, again()) => {
+        // What connections have sent before they give up could not be told from the rows before.
+        _ if filling.is_staging && !filling.is_empty && !is_lanes_to_the_end(filling, again()) => {
             &[Route::Serial]
         }
-        As::Rows if filling.is_empty => &[Route::Rows, Route::Lanes, Route::Serial],
-        As::Rows | As::Statements => &[Route::Lanes, Route::Serial],
+        As::Rows if filling.is_empty => &[Route::Rows, Route::ConnectionSet, Route::Serial],
+        As::Rows | As::Statements => &[Route::ConnectionSet, Route::Serial],
     };
     first(filling, routes, anew, |route| match route {
         Route::Rows => rows::load(filling, again()),
-        Route::Lanes => lanes::send(filling, again()),
+        Route::ConnectionSet => connections::send(filling, again()),
         Route::Serial if again().asks_session()? => Err(Stopped::AsksSession(Vec::new())),
         // Rows that are left to this ask nothing.
         Route::Serial => {
@@ -173,7 +175,9 @@ fn files(
 ) -> Result<Sent, Stopped> {
     first(filling, &[Route::Rows, Route::Serial], anew, |route| match route {
         Route::Rows => delimited::load(filling, rows),
-        Route::Lanes | Route::Serial => delimited::serial(filling, rows, &mut session(filling)?),
+        Route::ConnectionSet | Route::Serial => {
+            delimited::serial(filling, rows, &mut session(filling)?)
+        }
     })
 }
 
@@ -198,14 +202,14 @@ fn first(
             Err(Stopped::Failed(error))
                 if filling.options.force && index + 1 < routes.len() && error.is_passed_over() =>
             {
-                notes.push(format!("not by {}: {error}", route.name()));
+                notes.push(format!("not with {}: {error}", route.name()));
             }
-            Err(Stopped::Unfit(why)) => notes.push(format!("not by {}: {why}", route.name())),
+            Err(Stopped::Unfit(why)) => notes.push(format!("not with {}: {why}", route.name())),
             Err(Stopped::AsksSession(_)) => return Err(Stopped::AsksSession(notes)),
             Err(stopped) => return Err(stopped),
         }
     }
-    Err(Error::Refused(format!("no way into {}: {}", filling.table, notes.join("; "))).into())
+    Err(Error::Refused(format!("no method can load {}: {}", filling.table, notes.join("; "))).into())
 }
 
 /// A connection set to what the dump's is.

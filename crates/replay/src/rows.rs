@@ -27,7 +27,7 @@ pub(crate) fn load(filling: &Filling<'_>, run: impl Source + 'static) -> Result<
     let options = options(filling).map_err(Stopped::Unfit)?;
     let counted = Counted::new(filling);
     let loaded = spider::load_from(filling.connect, &options, Box::new(run), &counted);
-    counted.end(loaded, filling.is_shadow)
+    counted.end(loaded, filling.is_staging)
 }
 
 /// Options for the engine to load INSERTs; or the reason why it cannot load as the dump's session
@@ -47,7 +47,7 @@ fn options(filling: &Filling<'_>) -> Result<LoadOptions, String> {
 /// The part of these options that the dump's session and the whole replay determine.
 pub(crate) fn session_options(filling: &Filling<'_>) -> Result<LoadOptions, String> {
     // Whether others' tables are empty, the engine sees for itself.
-    if filling.is_shadow && !filling.is_empty {
+    if filling.is_staging && !filling.is_empty {
         return Err("the table has rows already".to_owned());
     }
     if let Some(why) = refusal(filling.state) {
@@ -59,7 +59,7 @@ pub(crate) fn session_options(filling: &Filling<'_>) -> Result<LoadOptions, Stri
     filling.state.charset().clone_into(&mut options.input.charset);
     options.rows.sql_mode = Some(filling.state.sql_mode().to_owned());
     options.rows.time_zone = filling.state.get("time_zone").map(str::to_owned);
-    options.path = match filling.is_shadow {
+    options.path = match filling.is_staging {
         true => LoadPath::Auto,
         // What else there is about a table that others made, its triggers, foreign keys, sees
         // the dump's session in statements only.
@@ -88,7 +88,7 @@ fn refusal(state: &SessionState) -> Option<String> {
         ));
     }
     if state.has_mode("EMPTY_STRING_IS_NULL") {
-        return Some("sql_mode EMPTY_STRING_IS_NULL makes NULL of ''".to_owned());
+        return Some("sql_mode EMPTY_STRING_IS_NULL turns '' into NULL".to_owned());
     }
     let variables = [
         ("auto_increment_increment", "1"),
@@ -112,7 +112,7 @@ fn columns(head: &InsertHead) -> Result<Option<Vec<String>>, String> {
 }
 
 /// True if another method may load the rows that this one did not.
-fn stopped(error: load::Error, is_shadow: bool) -> Stopped {
+fn stopped(error: load::Error, is_staging: bool) -> Stopped {
     use load::Error as E;
     use server::Error as S;
     let is_final = match innermost(&error) {
@@ -129,7 +129,7 @@ fn stopped(error: load::Error, is_shadow: bool) -> Stopped {
         | E::Server(S::CommitUnknown(_) | S::Unanswered(_))
         | E::AllIn { .. }
         | E::Appended { .. }
-        | E::NotRolledBack { .. } => !is_shadow,
+        | E::NotRolledBack { .. } => !is_staging,
         _ => false,
     };
     match is_final {
@@ -165,7 +165,7 @@ impl<'a> Counted<'a> {
     pub(crate) fn end(
         &self,
         loaded: Result<load::Report, load::Error>,
-        is_shadow: bool,
+        is_staging: bool,
     ) -> Result<Sent, Stopped> {
         match loaded {
             Ok(report) => {
@@ -175,7 +175,7 @@ impl<'a> Counted<'a> {
             }
             Err(error) => {
                 self.take_back();
-                Err(stopped(error, is_shadow))
+                Err(stopped(error, is_staging))
             }
         }
     }

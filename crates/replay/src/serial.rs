@@ -8,10 +8,10 @@ use sources::SourceExt as _;
 use sources::dump::{RowRun, RunStatement};
 use sql::Verb;
 
-use crate::asks::{Asked, LastNumber};
+use crate::connections;
 use crate::filling::{Filling, Sent, Stopped};
-use crate::lanes;
 use crate::place::{self, Place};
+use crate::session_question::{LastNumber, SessionQuestion};
 
 /// Bytes of statements in a transaction, where nobody sees the table yet: with one each, many short
 /// statements would all wait for the disk.
@@ -21,7 +21,7 @@ const TRANSACTION_BYTES: usize = 4 << 20;
 /// transaction, unless the session is in one already (`in_transaction`).
 ///
 /// Errors: the statement that failed, with its place, but under `--force`; one that asks about those
-/// before it what `last_number` does not tell. A shadow may hold the
+/// before it what `last_number` does not tell. A staging table may hold the
 /// rows before it.
 pub(crate) fn send(
     filling: &Filling<'_>,
@@ -37,11 +37,11 @@ pub(crate) fn send(
         // all statements back with one.
         session.set(&[("unique_checks", "1")])?;
     }
-    let hold = lanes::hold(session, filling.into, filling.state.charset())?;
+    let hold = connections::hold(session, filling.into, filling.state.charset())?;
     if is_ours {
         session.exec("START TRANSACTION")?;
     }
-    let parts = is_ours && filling.is_shadow;
+    let parts = is_ours && filling.is_staging;
     let done = session.exec_bytes(&hold).map_err(Stopped::from);
     let done = done.and_then(|_| statements(filling, &mut run, session, parts, &hold, last_number));
     // The error of the statement says more.
@@ -70,13 +70,13 @@ fn statements(
     hold: &[u8],
     last_number: &LastNumber,
 ) -> Result<u64, Stopped> {
-    let head = lanes::head(session, filling.into, filling.state.charset(), filling.head)?;
+    let head = connections::head(session, filling.into, filling.state.charset(), filling.head)?;
     let (mut statement, mut text, mut rows) = (RunStatement::default(), Vec::new(), 0);
     let (mut open_bytes, mut ordinal, tally) = (0, 0_u64, Tally::new());
     while run.next_statement(&mut statement)? {
         let tuples = statement.text.get(filling.head.text.len()..).unwrap_or_default();
         // Where they are literals; else only the server knows.
-        let known = lanes::rows_of(filling, tuples);
+        let known = connections::rows_of(filling, tuples);
         tally.read(known.unwrap_or(0));
         ordinal += 1;
         if failpoint::drops_batch(ordinal - 1) {
@@ -86,7 +86,9 @@ fn statements(
         text.extend_from_slice(&head);
         text.extend_from_slice(tuples);
         let asked = match known {
-            None if Asked::may_be_by(tuples) => Asked::by(tuples, filling.state.syntax()),
+            None if SessionQuestion::may_be_by(tuples) => {
+                SessionQuestion::by(tuples, filling.state.syntax())
+            }
             _ => None,
         };
         let done = last_number.check(session, asked);
@@ -107,7 +109,7 @@ fn statements(
         };
         let count = count(&done, filling.head.verb);
         rows += count;
-        tally.done(known.map_or(0, |known| lanes::taken(&done, filling.head.verb, known)));
+        tally.done(known.map_or(0, |known| connections::taken(&done, filling.head.verb, known)));
         filling.watch.add_rows(count);
         open_bytes += text.len();
         if parts && open_bytes >= TRANSACTION_BYTES {
@@ -125,7 +127,7 @@ fn statements(
 /// than one row.
 pub(crate) fn count(done: &Done, verb: Verb) -> u64 {
     // A row that replaces another counts twice, one that is left out not at all.
-    lanes::said(done).unwrap_or(if verb == Verb::Insert { done.affected_rows } else { 1 })
+    connections::said(done).unwrap_or(if verb == Verb::Insert { done.affected_rows } else { 1 })
 }
 
 #[cfg(test)]

@@ -2,13 +2,13 @@
 //!
 //! ```text
 //! DROP TABLE t            held back          t is as it was, for everybody
-//! CREATE TABLE t (..)     -> shadow          without foreign keys; rows go in here
-//!                         -> publish         t becomes aside, the shadow t: one RENAME; aside goes
+//! CREATE TABLE t (..)     -> staging table          without foreign keys; rows go in here
+//!                         -> publish         t becomes aside, the staging table t: one RENAME; aside goes
 //!                         -> add_keys        foreign keys, when the tables they concern are published
 //! ```
 //!
 //! So t is the old table or the new one at any moment, with all its rows, and the rows of one table
-//! may go in while the dump makes the next. `--atomic` keeps all shadows until [`Tables::finish`],
+//! may go in while the dump makes the next. `--atomic` keeps all staging tables until [`Tables::finish`],
 //! whose one RENAME publishes them.
 //!
 //! Tables that cannot be staged are left to the dump's own statements, in their order: [`Created::AsItIs`].
@@ -17,7 +17,7 @@
 
 mod alter;
 mod leftovers;
-mod shadow;
+mod staging_table;
 mod swap;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,7 +33,7 @@ use sql::{Comments, CreateTable, ForeignKey, Syntax};
 use targets::Names;
 use targets::foreign_keys::{has_children, unchecked};
 
-pub(crate) use self::shadow::Shadow;
+pub(crate) use self::staging_table::StagingTable;
 use crate::error::Error;
 use crate::keys;
 use crate::options::ReplayOptions;
@@ -51,8 +51,8 @@ const BUSY_WAIT: Duration = Duration::from_secs(5);
 /// The result of a CREATE TABLE.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Created {
-    /// Rows go into [`Tables::shadow`].
-    Shadow,
+    /// Rows go into [`Tables::staging`].
+    StagingTable,
     /// Nothing was done: the statement is to be run as it is, after what was held back. Why.
     AsItIs(String),
     /// Nothing was done: it is made of other tables, and comes behind them.
@@ -73,7 +73,7 @@ enum Kind {
 /// A table that is not published.
 #[derive(Debug)]
 struct Entry {
-    shadow: Shadow,
+    staging: StagingTable,
     keys: Vec<ForeignKey>,
     /// Foreign keys that came by an ALTER TABLE, and if `--atomic` has them checked.
     late: Late,
@@ -122,7 +122,7 @@ impl Tables {
     }
 
     /// `DROP TABLE [IF EXISTS] name`: holds it back for the CREATE that follows; false where it is
-    /// to be run as it is. A shadow of that name goes: its rows must not be on their way any more.
+    /// to be run as it is. A staging table of that name goes: its rows must not be on their way any more.
     pub(crate) fn hold_drop(
         &mut self,
         sessions: &mut Sessions,
@@ -132,7 +132,7 @@ impl Tables {
         let key = self.key(&mut sessions.own, name)?;
         self.bare.retain(|(table, _)| *table != key);
         if let Some(entry) = self.entries.remove(&key) {
-            sessions.own.exec(&format!("DROP TABLE IF EXISTS {}", entry.shadow.name.quoted()))?;
+            sessions.own.exec(&format!("DROP TABLE IF EXISTS {}", entry.staging.name.quoted()))?;
             if entry.replaces {
                 self.held.insert(key, name.clone());
             }
@@ -167,7 +167,7 @@ impl Tables {
         Ok(())
     }
 
-    /// `CREATE TABLE [IF NOT EXISTS] name (..)`: makes the shadow. `text` is the statement as the
+    /// `CREATE TABLE [IF NOT EXISTS] name (..)`: makes the staging table. `text` is the statement as the
     /// dump's session is to run it.
     ///
     /// Errors: the server's where the statement is wrong and a table would be lost by running it
@@ -182,14 +182,14 @@ impl Tables {
         let as_it_is = |why: &str| Ok(Created::AsItIs(why.to_owned()));
         let key = self.key(&mut sessions.own, name)?;
         if self.entries.contains_key(&key) {
-            return as_it_is("the dump makes it a second time");
+            return as_it_is("the dump creates it a second time");
         }
         let kind = kind(&mut sessions.own, name, self.is_caseless())?;
         let is_held = self.held.contains_key(&key);
         match kind {
             Kind::Table if !is_held && if_not_exists => return Ok(Created::Exists),
-            Kind::Table if !is_held => return as_it_is("there is a table of this name"),
-            Kind::Other => return as_it_is("what has this name is no table"),
+            Kind::Table if !is_held => return as_it_is("a table of this name exists"),
+            Kind::Other => return as_it_is("an object of this name exists that is not a table"),
             Kind::Table | Kind::Nothing => {}
         }
         let reading = Reading::of(&mut sessions.dump)?;
@@ -199,7 +199,7 @@ impl Tables {
         };
         // MySQL keeps them in a tablespace where no others may be.
         if name.database == "mysql" && sessions.own.version().flavor == Flavor::MySql {
-            return as_it_is("it is one of the server's own");
+            return as_it_is("it is a table of the server");
         }
         if self.atomic && create.engine.as_ref().is_some_and(|e| MERGES.contains(&e.as_str())) {
             return Ok(Created::OfTables);
@@ -207,7 +207,7 @@ impl Tables {
         let is_checked = reading.is_checking && !create.keys.is_empty();
         // At once with all others they are checked in the end; not over tables that are there.
         if is_checked && (!self.atomic || kind == Kind::Table) {
-            return as_it_is("its foreign keys are checked while rows go in");
+            return as_it_is("its foreign keys are checked while rows are loaded");
         }
         if let Some(why) = reading.against(&create, name) {
             return as_it_is(why);
@@ -216,8 +216,8 @@ impl Tables {
         self.clean(&mut sessions.own, &name.database)?;
         self.take(&mut sessions.own, name)?;
         let made = make(sessions, &create, &reading, name);
-        let shadow = match made {
-            Ok(Ok(shadow)) => shadow,
+        let staging = match made {
+            Ok(Ok(staging)) => staging,
             Ok(Err(why)) => {
                 self.release(&mut sessions.own, name);
                 return Ok(Created::AsItIs(why));
@@ -236,14 +236,14 @@ impl Tables {
         self.held.remove(&key);
         let replaces = kind == Kind::Table;
         let late = Late { any: false, checked: is_checked };
-        self.entries.insert(key, Entry { shadow, keys: create.keys, late, replaces });
+        self.entries.insert(key, Entry { staging, keys: create.keys, late, replaces });
         load::failpoint::step("replay.created");
-        Ok(Created::Shadow)
+        Ok(Created::StagingTable)
     }
 
     /// Where the rows of a table go that is not published yet.
-    pub(crate) fn shadow(&self, name: &TableName) -> Option<&Shadow> {
-        self.entries.get(&self.fold(name)).map(|entry| &entry.shadow)
+    pub(crate) fn staging(&self, name: &TableName) -> Option<&StagingTable> {
+        self.entries.get(&self.fold(name)).map(|entry| &entry.staging)
     }
 
     /// Rows of a table come while the dump has foreign keys checked: so `--atomic` does it in the end.
@@ -261,7 +261,7 @@ impl Tables {
 
     /// Tables that are not published, in the order of their names.
     pub(crate) fn pending(&self) -> impl Iterator<Item = &TableName> {
-        self.entries.values().map(|entry| &entry.shadow.table)
+        self.entries.values().map(|entry| &entry.staging.table)
     }
 
     /// The rows of these tables are in: they take their places, but for `--atomic`.
@@ -279,7 +279,7 @@ impl Tables {
             let key = self.fold(name);
             let Some(entry) = self.entries.get(&key) else { continue };
             sessions.check_in_step()?;
-            swap::swap(&mut sessions.own, self.lock_wait, &[&entry.shadow], &[entry.replaces])?;
+            swap::swap(&mut sessions.own, self.lock_wait, &[&entry.staging], &[entry.replaces])?;
             if let Some(entry) = self.entries.remove(&key) {
                 self.published(&mut sessions.own, key, entry);
             }
@@ -333,34 +333,35 @@ impl Tables {
         let own = &mut sessions.own;
         let replaces = self.entries.values().any(|entry| entry.replaces);
         if !replaces {
-            self.add_keys_to_shadows(own)?;
+            self.add_keys_to_stagings(own)?;
         } else if self.entries.values().any(|entry| entry.late.checked) {
             return Err(Error::Refused(format!(
-                "{ATOMIC} cannot check the dump's foreign keys before tables take the places of \
-                 others: drop these before, or replay without {ATOMIC}"
+                "{ATOMIC} cannot check the dump's foreign keys before its tables replace existing \
+                 ones: drop the existing tables first, or replay without {ATOMIC}"
             )));
         }
-        let shadows: Vec<&Shadow> = self.entries.values().map(|entry| &entry.shadow).collect();
+        let stagings: Vec<&StagingTable> =
+            self.entries.values().map(|entry| &entry.staging).collect();
         let replaces: Vec<bool> = self.entries.values().map(|entry| entry.replaces).collect();
-        swap::swap(own, self.lock_wait, &shadows, &replaces)?;
+        swap::swap(own, self.lock_wait, &stagings, &replaces)?;
         for (key, entry) in std::mem::take(&mut self.entries) {
             self.published(own, key, entry);
         }
         Ok(())
     }
 
-    /// Gives shadows the foreign keys, which follow them when they are renamed. One whose name
+    /// Gives staging tables the foreign keys, which follow them when they are renamed. One whose name
     /// another table of the database has is left for later.
-    fn add_keys_to_shadows(&mut self, own: &mut Session) -> Result<(), Error> {
+    fn add_keys_to_stagings(&mut self, own: &mut Session) -> Result<(), Error> {
         let names: BTreeMap<TableName, TableName> = (self.entries.iter())
-            .map(|(key, entry)| (key.clone(), entry.shadow.name.clone()))
+            .map(|(key, entry)| (key.clone(), entry.staging.name.clone()))
             .collect();
         let (caseless, flavor) = (self.is_caseless(), own.version().flavor);
         for entry in self.entries.values_mut().filter(|entry| !entry.keys.is_empty()) {
             let now =
                 |table: &TableName| names.get(&fold(table, caseless)).unwrap_or(table).clone();
-            let shadow = &entry.shadow;
-            let sql = keys::add_all(flavor, &shadow.table, &shadow.name, &entry.keys, now);
+            let staging = &entry.staging;
+            let sql = keys::add_all(flavor, &staging.table, &staging.name, &entry.keys, now);
             let added = match entry.late.checked {
                 true => own.exec(&sql).map(drop),
                 false => unchecked(own, |own| own.exec(&sql).map(drop)),
@@ -381,7 +382,7 @@ impl Tables {
         if !entry.keys.is_empty() {
             self.bare.push((key, entry.keys));
         }
-        self.release(own, &entry.shadow.table);
+        self.release(own, &entry.staging.table);
     }
 
     /// A replay that goes on after a crash passes over the CREATE of a table that is published: its
@@ -409,10 +410,10 @@ impl Tables {
         let _shield = own.options().interrupt.shield();
         for (_, entry) in std::mem::take(&mut self.entries) {
             if entry.replaces {
-                let _ = pool::catch(|| swap::finish_renamed(own, &entry.shadow));
+                let _ = pool::catch(|| swap::finish_renamed(own, &entry.staging));
             }
-            let _ = own.exec(&format!("DROP TABLE IF EXISTS {}", entry.shadow.name.quoted()));
-            self.release(own, &entry.shadow.table);
+            let _ = own.exec(&format!("DROP TABLE IF EXISTS {}", entry.staging.name.quoted()));
+            self.release(own, &entry.staging.table);
         }
         for (child, keys) in std::mem::take(&mut self.bare) {
             let _ = add(own, self.lock_wait, &child, &keys);
@@ -494,13 +495,13 @@ impl Reading {
     fn against(&self, create: &CreateTable, name: &TableName) -> Option<&'static str> {
         let is_known = |engine: &String| ENGINES.contains(&engine.as_str());
         if !self.is_utf8 && !create.keys.iter().all(ForeignKey::is_ascii) {
-            return Some("its foreign keys have names in another character set than UTF-8");
+            return Some("its foreign keys have names that are not UTF-8");
         }
         if self.has_odd_bytes && !create.is_ascii() {
             return Some("it is written in a character set whose bytes can look like quotes");
         }
         if !self.is_utf8 && !name.database.is_ascii() && create.is_qualified {
-            return Some("its database's name is in another character set than UTF-8");
+            return Some("its database's name is not UTF-8");
         }
         if create.engine.as_ref().is_some_and(|engine| !is_known(engine)) {
             return Some("its engine is tied to the table's name");
@@ -509,43 +510,43 @@ impl Reading {
     }
 }
 
-/// Makes the shadow on the dump's session; the inner error says why it may not be one.
+/// Makes the staging table on the dump's session; the inner error says why it may not be one.
 fn make(
     sessions: &mut Sessions,
     create: &CreateTable,
     reading: &Reading,
     name: &TableName,
-) -> server::Result<Result<Shadow, String>> {
-    let shadow = shadow::name_of(name);
+) -> server::Result<Result<StagingTable, String>> {
+    let staging = staging_table::name_of(name);
     // What the dump's session calls the database is what it is used by.
     let written = match reading.is_utf8 || name.database.is_ascii() {
-        true => shadow.quoted(),
-        false => server::identifier::quote_name(&shadow.table),
+        true => staging.quoted(),
+        false => server::identifier::quote_name(&staging.table),
     };
     let made = sessions.dump.exec_bytes(&create.named(&written));
     let own = &mut sessions.own;
     if let Err(error) = made {
         // A statement that was killed may have made it all the same.
         if error.is_unclear() && error.errno().is_some() {
-            own.exec(&format!("DROP TABLE IF EXISTS {}", shadow.quoted()))?;
+            own.exec(&format!("DROP TABLE IF EXISTS {}", staging.quoted()))?;
         }
         return Err(error);
     }
-    let made = Shadow::read(own, name.clone(), shadow.clone());
+    let made = StagingTable::read(own, name.clone(), staging.clone());
     let why = match made {
-        Ok((shadow, engine)) => {
+        Ok((staging, engine)) => {
             let may = |engine: &str| match create.keys.is_empty() {
                 true => ENGINES.contains(&engine),
                 false => engine == "innodb",
             };
             if may(&engine.to_ascii_lowercase()) {
-                return Ok(Ok(shadow));
+                return Ok(Ok(staging));
             }
             Ok(format!("it is a table of {engine}"))
         }
         Err(error) => Err(error),
     };
-    own.exec(&format!("DROP TABLE IF EXISTS {}", shadow.quoted()))?;
+    own.exec(&format!("DROP TABLE IF EXISTS {}", staging.quoted()))?;
     why.map(Err)
 }
 

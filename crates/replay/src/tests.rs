@@ -195,7 +195,7 @@ fn runs(ways: usize) -> usize {
     runs.unwrap_or(RUNS) / ways
 }
 
-/// Ways in: as it comes, by lanes, built, built all at once.
+/// Ways in: as it comes, by connections, built, built all at once.
 const WAYS: [fn(&mut ReplayOptions); 4] = [
     |_| (),
     |options| (options.rows_as, options.small_bytes_max) = (As::Statements, 1),

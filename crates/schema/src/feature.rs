@@ -156,9 +156,10 @@ impl Feature {
             Feature::Check(check) => format!("{}: {}", check.name, check.clause),
             Feature::OldUuids(uuids) => {
                 let why = match uuids.maker {
-                    UuidMaker::ThisServer => "this server stores UUIDs as those before 10.11.5",
+                    UuidMaker::ThisServer => "this server stores UUIDs as servers before 10.11.5 \
+                                              do",
                     UuidMaker::EarlierServer => {
-                        "made by a server before 10.11.5; rebuild the table"
+                        "created by a server before 10.11.5; rebuild the table"
                     }
                 };
                 format!("column {}: {why}", uuids.column)

@@ -81,11 +81,11 @@ impl Method {
     }
 
     /// The name of where rows go that are sent, in reports.
-    pub fn landing(self) -> Option<&'static str> {
+    pub fn destination(self) -> Option<&'static str> {
         match self {
             Method::Build | Method::Merge | Method::MergePartition => None,
-            Method::Stage => Some("shadow"),
-            Method::Transaction => Some("whole"),
+            Method::Stage => Some("staging"),
+            Method::Transaction => Some("transaction"),
             Method::Append => Some("append"),
         }
     }

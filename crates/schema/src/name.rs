@@ -5,8 +5,9 @@ use std::fmt;
 /// Longest name of a database, table or column, in characters.
 pub const NAME_CHARS_MAX: usize = 64;
 
-/// Follows the name of a table in FROM that has to be a base table. A server refuses a view there before it evaluates
-/// anything of the view: by error 1176, since views have no indexes. Plans of statements that group nothing stay the same.
+/// Follows the name of a table in FROM that has to be a base table. A server refuses a view there before it
+/// evaluates anything of the view: by error 1176, since views have no indexes. Plans of statements that group
+/// nothing stay the same.
 ///
 /// Source: MariaDB 10.11, sql/sql_view.cc, `mysql_make_view`; tried on 10.11.19 and MySQL 9.7.4.
 pub const BASE_TABLE: &str = "USE INDEX FOR GROUP BY ()";
@@ -36,13 +37,13 @@ impl TableName {
     ///
     /// Errors: [`NameError`] for what a server would not take.
     pub fn parse(text: &str, database: Option<&str>) -> Result<TableName, NameError> {
-        let bad = || NameError(format!("{text:?} is not a table name: DB.TABLE is expected"));
+        let bad = || NameError(format!("{text:?} is not a table name; DB.TABLE is expected"));
         let mut parts = split_name(text).ok_or_else(bad)?;
         let table = parts.pop().ok_or_else(bad)?;
         let database = match (parts.pop(), parts.is_empty()) {
             (Some(database), true) => database,
             (None, _) => database.map(str::to_owned).ok_or_else(|| {
-                NameError(format!("{text}: the database is missing, DB.TABLE is expected"))
+                NameError(format!("{text}: the database is missing; DB.TABLE is expected"))
             })?,
             _ => return Err(bad()),
         };
@@ -59,7 +60,8 @@ impl TableName {
         format!("{}.{}", quote_name(&self.database), quote_name(&self.table))
     }
 
-    /// The table in FROM, for a statement that the server refuses where a view has the name: see [`BASE_TABLE`].
+    /// The table in FROM, for a statement that the server refuses where a view has the name: see
+    /// [`BASE_TABLE`].
     pub fn base(&self) -> String {
         format!("{} {BASE_TABLE}", self.quoted())
     }

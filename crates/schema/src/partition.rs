@@ -68,7 +68,7 @@ impl Partitioning {
     /// The feature for which no files are built.
     pub fn unfit(&self) -> Option<&str> {
         match self.method {
-            None => Some("by what is not known here"),
+            None => Some("by an unsupported expression"),
             Some(PartitionMethod::SystemTime) => Some("by SYSTEM_TIME"),
             Some(_) => self.oddity.as_deref(),
         }

@@ -1,10 +1,10 @@
-//! Memory that lanes have in use: a long record waits until it has the room of most.
+//! Memory that connections have in use: a long record waits until it has the room of most.
 
-use job::memory::LaneShares;
+use job::memory::ConnectionShares;
 
 use crate::sync::{Condvar, Mutex, PoisonError};
 
-/// Bytes that lanes have in use.
+/// Bytes that connections have in use.
 #[derive(Debug)]
 pub(crate) struct Budget {
     bytes: usize,
@@ -21,13 +21,13 @@ pub(crate) struct Loan<'a> {
 }
 
 impl Budget {
-    pub(crate) fn new(shares: &LaneShares) -> Budget {
-        let LaneShares { bytes, copies, .. } = *shares;
+    pub(crate) fn new(shares: &ConnectionShares) -> Budget {
+        let ConnectionShares { bytes, copies, .. } = *shares;
         Budget { bytes, copies, free: Mutex::new(bytes), freed: Condvar::new() }
     }
 
     /// Waits until there is room for a chunk: for a long one until most others are through. Only
-    /// one lane at a time may ask, or two long ones would wait for each other.
+    /// one connection at a time may ask, or two long ones would wait for each other.
     pub(crate) fn borrow(&self, chunk_bytes: usize) -> Loan<'_> {
         let bytes = chunk_bytes.saturating_mul(self.copies).min(self.bytes);
         let mut free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
@@ -57,7 +57,7 @@ mod tests {
     #[test]
     fn a_long_record_waits_for_the_others_and_they_for_it() {
         let budget =
-            Budget::new(&LaneShares::of(64 << 20, 0, LoadPath::Stream, None, None).unwrap());
+            Budget::new(&ConnectionShares::of(64 << 20, 0, LoadPath::Stream, None, None).unwrap());
         let small = budget.borrow(1000);
         std::thread::scope(|scope| {
             let long = scope.spawn(|| drop(budget.borrow(1 << 30)));

@@ -10,7 +10,7 @@ use job::position::Position;
 use job::report::RejectTally;
 use job::stop::Stop;
 
-/// Bytes of refused rows that may wait for portions before theirs.
+/// Bytes of refused rows that may wait for chunks before theirs.
 const HELD_BYTES_MAX: usize = 4 << 20;
 
 /// The result of all chunks.
@@ -23,7 +23,7 @@ pub(crate) struct Collected {
     pub(crate) portions: u64,
 }
 
-/// Takes what lanes tell, in any order.
+/// Takes what connections tell, in any order.
 #[derive(Debug)]
 pub(crate) struct Collector {
     inner: Mutex<Inner>,
@@ -32,12 +32,12 @@ pub(crate) struct Collector {
 
 #[derive(Debug)]
 struct Inner {
-    /// The portion whose turn it is.
+    /// The chunk whose turn it is.
     next: u64,
     held: BTreeMap<u64, Vec<Reject>>,
     held_bytes: usize,
     rejects: Rejects,
-    /// Where portions are not in input order.
+    /// Where chunks are not in input order.
     unordered: Option<Unordered>,
     /// Refused rows, those that wait included.
     refused: u64,
@@ -83,7 +83,7 @@ impl Collector {
         Collector { inner: Mutex::new(inner), moved: Condvar::new() }
     }
 
-    /// For portions whose rows, of these files, were sorted. Refused ones are written in input order
+    /// For chunks whose rows, of these files, were sorted. Refused ones are written in input order
     /// all the same, as long as they are not very many.
     pub(crate) fn of_sorted(mut self, files: &[PathBuf]) -> Collector {
         let inner = self.inner.get_mut().unwrap_or_else(PoisonError::into_inner);
@@ -91,7 +91,7 @@ impl Collector {
         self
     }
 
-    /// Takes what came of portion `ordinal`. Waits where too many refused rows already wait for
+    /// Takes what came of chunk `ordinal`. Waits where too many refused rows already wait for
     /// their turn.
     ///
     /// Errors: one more row was refused than is tolerated.
@@ -137,7 +137,7 @@ impl Collector {
         self.moved.notify_all();
     }
 
-    /// After all portions.
+    /// After all chunks.
     pub(crate) fn finish(self) -> Result<Collected, Error> {
         let mut inner = self.inner.into_inner().unwrap_or_else(PoisonError::into_inner);
         inner.write_in_order()?;
@@ -181,7 +181,7 @@ impl Inner {
         }
     }
 
-    /// Writes down refused rows of sorted portions, in input order.
+    /// Writes down refused rows of sorted chunks, in input order.
     fn write_in_order(&mut self) -> Result<(), Error> {
         let Some(unordered) = &mut self.unordered else { return Ok(()) };
         let mut rejects = std::mem::take(&mut unordered.rejects);

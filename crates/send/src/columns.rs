@@ -135,7 +135,7 @@ impl Columns {
         names.fold(SQL_MODE.to_owned(), |modes, name| format!("{modes},{name}"))
     }
 
-    /// True if rows can be written as [`super::portion::Form::Values`]: they have no expressions,
+    /// True if rows can be written as [`super::sent_chunk::Form::Values`]: they have no expressions,
     /// and their character set can be a session's.
     pub(crate) fn are_values(&self) -> bool {
         let is_value = |column: &SentColumn| !matches!(column.on_null, OnNull::Moment(_));

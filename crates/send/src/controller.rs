@@ -1,12 +1,12 @@
 //! How many connections load at once, and how much each statement holds: found by feedback.
 //!
 //! ```text
-//! lane -> enter: gate (connections), rate, back-off -> Permit -> done: a measured portion
+//! connection -> enter: gate (connections), rate, back-off -> Permit -> done: a measured chunk
 //!                   ^                                              |
 //!                   '-- search, trial: what would be faster? <-----'      observe: the server's pressure
 //! ```
 //!
-//! A lane has a [`Permit`] from before it takes its chunk until the chunk's rows are committed.
+//! A connection has a [`Permit`] from before it takes its chunk until the chunk's rows are committed.
 //! How long that took beside how many others is all that the controller learns from; nobody tells
 //! it what the server is.
 
@@ -32,7 +32,7 @@ use server::pressure::Pressure;
 pub(crate) use self::backoff::Trouble;
 use self::tuner::{Begun, Tuner};
 
-/// Longest sleep of a waiting lane before it looks whether the load is to end.
+/// Longest sleep of a waiting connection before it looks whether the load is to end.
 const NAP: Duration = Duration::from_millis(100);
 
 /// Time until it is said again what holds the load back.
@@ -57,7 +57,7 @@ pub struct Limits {
     pub rate_bytes: Option<u64>,
     /// `--max-lag`: how far replicas may be behind.
     pub lag_max: Duration,
-    /// Bytes of a chunk: what a portion takes of the rate before its size is known.
+    /// Bytes of a chunk: what a chunk takes of the rate before its size is known.
     pub portion_bytes: usize,
 }
 
@@ -84,7 +84,7 @@ struct State {
     closed: bool,
 }
 
-/// Leave to load one portion. Dropped without [`Permit::done`], nothing was measured.
+/// Leave to load one chunk. Dropped without [`Permit::done`], nothing was measured.
 #[derive(Debug)]
 pub struct Permit<'a> {
     controller: &'a Controller,
@@ -98,10 +98,10 @@ impl Controller {
         Controller { began: Instant::now(), state: Mutex::new(state), changed: Condvar::new() }
     }
 
-    /// Waits until lane number `lane` (0, 1, 2, ..) may load a portion. None when nobody may any
+    /// Waits until connection number `lane` (0, 1, 2, ..) may load a chunk. None when nobody may any
     /// more: the input is at its end ([`Controller::close`]) or the load is to stop.
     ///
-    /// The lanes with the lowest numbers go first, so the connections of the others need not even
+    /// The connections with the lowest numbers go first, so the connections of the others need not even
     /// be opened.
     pub(crate) fn enter(&self, lane: usize, interrupt: &Interrupt) -> Option<Permit<'_>> {
         let mut state = self.lock();
@@ -195,19 +195,19 @@ impl Controller {
 }
 
 impl Permit<'_> {
-    /// How much a statement of this portion holds.
+    /// How much a statement of this chunk holds.
     pub fn batch(&self) -> Batch {
         self.begun.batch
     }
 
-    /// The portion is committed: `rows` of it, from `bytes` of input.
+    /// The chunk is committed: `rows` of it, from `bytes` of input.
     pub fn done(self, rows: u64, bytes: u64) {
         let mut state = self.controller.lock();
         let now = self.controller.began.elapsed();
         state.tuner.done(&self.begun, rows, bytes, now);
     }
 
-    /// The portion has to be loaded again because of `trouble`; the permit stays valid.
+    /// The chunk has to be loaded again because of `trouble`; the permit stays valid.
     pub(crate) fn troubled(&self, trouble: Trouble) {
         let mut state = self.controller.lock();
         let now = self.controller.began.elapsed();
@@ -253,7 +253,7 @@ mod tests {
         Pressure { lag, ..Pressure::default() }
     }
 
-    /// Lane 0 asks once; what it got.
+    /// ConnectionWork 0 asks once; what it got.
     fn ask<'s>(
         scope: &'s std::thread::Scope<'s, '_>,
         controller: &'s Controller,

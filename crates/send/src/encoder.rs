@@ -1,4 +1,4 @@
-//! Rows to text: a chunk becomes a portion.
+//! Rows to text: a chunk becomes a chunk.
 //!
 //! Every field is converted as the direct path does, for the verdict alone; what is written is the
 //! field's own text. Nothing allocates per row once the buffers are warm.
@@ -20,8 +20,8 @@ use sources::{Chunk, Reader, Row, Rows, Visit};
 use values::{Converter, Reason, SqlType, Value, Zone};
 
 use crate::columns::{Columns, OnNull, Origin, SentColumn};
-use crate::portion::{Form, Portion, PortionRow};
 use crate::sender::parameters;
+use crate::sent_chunk::{Form, SentChunk, SentRow};
 
 /// State shared by all encoders of a load.
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +29,7 @@ pub(crate) struct Shared<'a> {
     pub(crate) columns: &'a Columns,
     /// The input's files, by their number.
     pub(crate) files: &'a [PathBuf],
-    /// Refused rows that are tolerated: with one more, the rest of a portion is not looked at.
+    /// Refused rows that are tolerated: with one more, the rest of a chunk is not looked at.
     pub(crate) rejects_max: u64,
     /// Counts AUTO_INCREMENT values; without it the server does.
     pub(crate) numbers: Option<&'a Numbers>,
@@ -68,7 +68,7 @@ impl Numbers {
     }
 }
 
-/// Writes the rows of one lane.
+/// Writes the rows of one connection.
 pub(crate) struct Encoder<'a> {
     shared: Shared<'a>,
     reader: Box<dyn Reader>,
@@ -90,38 +90,38 @@ impl<'a> Encoder<'a> {
     /// for the encoders of the chunks before.
     ///
     /// After one refused row more than is tolerated, the rest of the chunk is left out.
-    pub(crate) fn encode(&mut self, portion: &mut Portion, form: Form) -> Result<(), Stop> {
+    pub(crate) fn encode(&mut self, portion: &mut SentChunk, form: Form) -> Result<(), Stop> {
         portion.ordinal = portion.chunk.ordinal;
         portion.form = form;
         self.reader.read(&portion.chunk, &mut portion.batch)?;
-        let Portion { chunk, batch, text, rows, rejects, .. } = portion;
+        let SentChunk { chunk, batch, text, rows, rejects, .. } = portion;
         let encoder = &mut self.rows;
         batch.visit(chunk, Encoding { encoder, form, chunk, text, rows, rejects })
     }
 
-    /// Writes the rows of the portion that was encoded last again, in another form: the same rows
+    /// Writes the rows of the chunk that was encoded last again, in another form: the same rows
     /// with the same numbers.
-    pub(crate) fn encode_as(&mut self, portion: &mut Portion, form: Form) -> Result<(), Error> {
+    pub(crate) fn encode_as(&mut self, portion: &mut SentChunk, form: Form) -> Result<(), Error> {
         let is_last = self.rows.ordinal == Some(portion.ordinal);
         if !is_last || self.rows.accepted.len() != portion.rows.len() {
-            return Err(Error::Internal("another part of the input was encoded before".to_owned()));
+            return Err(Error::Internal("another chunk of the input was encoded before".to_owned()));
         }
         portion.form = form;
-        let Portion { chunk, batch, text, rows, .. } = portion;
+        let SentChunk { chunk, batch, text, rows, .. } = portion;
         let encoder = &mut self.rows;
         batch.visit(chunk, EncodingAgain { encoder, form, text, rows });
         Ok(())
     }
 }
 
-/// Numbers and writes the rows of one portion after the other.
+/// Numbers and writes the rows of one chunk after the other.
 #[derive(Debug)]
 struct RowEncoder<'a> {
     shared: Shared<'a>,
     writer: Writer<'a>,
     /// None where the server counts.
     numbering: Option<Numbering<'a>>,
-    /// The portion that `numbering` and `accepted` are of.
+    /// The chunk that `numbering` and `accepted` are of.
     ordinal: Option<u64>,
     /// Its accepted rows, by their place among all.
     accepted: Vec<u32>,
@@ -169,13 +169,13 @@ impl<'a> RowEncoder<'a> {
     }
 }
 
-/// A portion being written for the first time.
+/// A chunk being written for the first time.
 struct Encoding<'p, 'a> {
     encoder: &'p mut RowEncoder<'a>,
     form: Form,
     chunk: &'p Chunk,
     text: &'p mut Vec<u8>,
-    rows: &'p mut Vec<PortionRow>,
+    rows: &'p mut Vec<SentRow>,
     rejects: &'p mut Vec<Reject>,
 }
 
@@ -203,7 +203,7 @@ impl Encoding<'_, '_> {
             let before = text.len();
             match encoder.writer.row::<R::Row, true, true>(row, number, form, text) {
                 Ok(()) => {
-                    written.push(PortionRow { end: text.len(), raw: row.span() });
+                    written.push(SentRow { end: text.len(), raw: row.span() });
                     encoder.accepted.push(index as u32);
                 }
                 Err(fault) => {
@@ -222,12 +222,12 @@ impl Encoding<'_, '_> {
     }
 }
 
-/// The same portion in another form.
+/// The same chunk in another form.
 struct EncodingAgain<'p, 'a> {
     encoder: &'p mut RowEncoder<'a>,
     form: Form,
     text: &'p mut Vec<u8>,
-    rows: &'p mut Vec<PortionRow>,
+    rows: &'p mut Vec<SentRow>,
 }
 
 impl Visit for EncodingAgain<'_, '_> {

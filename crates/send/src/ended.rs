@@ -10,7 +10,7 @@ use job::steps::Steps;
 use schema::Method;
 use targets::Lock;
 
-use crate::lane::Loaded;
+use crate::chunk_connection::Loaded;
 use crate::resume::{self, Resume};
 use crate::unpublished::forgotten;
 use crate::{Done, Failed, Work};
@@ -20,7 +20,7 @@ impl Work<'_> {
     /// result of removing its ledger.
     pub(crate) fn failed(&self, target: &mut Lock, error: Error) -> Failed {
         let _shield = self.prepared.options.interrupt.shield();
-        Box::new(match (&self.resume, self.landing.method) {
+        Box::new(match (&self.resume, self.destination.method) {
             (Some(resume), Method::Append) => resume.rows.failed(target, error),
             (Some(resume), _) => (error, resume.rows.forget(target)),
             (None, Method::Transaction) => (error, Ok(())),
@@ -33,7 +33,7 @@ impl Work<'_> {
         let Prepared { options, inspected, .. } = *self.prepared;
         let Done { loaded, order, .. } = done;
         let Loaded { collected, settled, retries, bytes_read, .. } = loaded;
-        let mut notes = vec![self.landing.why.clone()];
+        let mut notes = vec![self.destination.why.clone()];
         notes.extend(order.note());
         notes.extend(self.notes.iter().cloned());
         notes.extend(options.unchecked_note(!target.table.foreign_keys.is_empty()));
@@ -42,8 +42,8 @@ impl Work<'_> {
         let is_skipped = options.rows.on_duplicate == OnDuplicate::Skip && collected.duplicates > 0;
         if is_skipped && inspected.columns.iter().any(counts) {
             notes.push(
-                "rows that were skipped have used up AUTO_INCREMENT values, which LOAD DATA IGNORE \
-                 would have given to the next rows"
+                "skipped rows used AUTO_INCREMENT values that LOAD DATA IGNORE would give to the \
+                 next rows"
                     .to_owned(),
             );
         }
@@ -66,9 +66,9 @@ impl Work<'_> {
             sorted_input: order.is_in_order,
             threads: settled.connections_max,
             logical: Some(LogicalReport {
-                landing: self.landing.method.landing().unwrap_or_default(),
+                destination: self.destination.method.destination().unwrap_or_default(),
                 settled,
-                portions: collected.portions,
+                chunks: collected.portions,
                 sorted: order.is_sorted,
                 retries,
                 rows_before: before.rows,

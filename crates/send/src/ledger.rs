@@ -1,4 +1,4 @@
-//! Which portions are loaded: rows of a table beside the target, committed with the portions' own.
+//! Which chunks are loaded: rows of a table beside the target, committed with the chunks' own.
 //!
 //! A chunk's row is inserted before the chunk's rows and in the same transaction. A second attempt to send
 //! the chunk, because the answer to COMMIT was lost or because the load was killed, inserts the same ledger
@@ -16,11 +16,11 @@ use serde::{Deserialize, Serialize};
 use server::identifier::{digest, quote_text};
 use server::session::{Row, Session};
 
-use crate::portion::Portion;
+use crate::sent_chunk::SentChunk;
 
-/// The row that says which job it is, before those of its portions.
+/// The row that says which job it is, before those of its chunks.
 const JOB_ROW: i64 = -1;
-/// The row that says that all portions of the job are in, and by what its command is known.
+/// The row that says that all chunks of the job are in, and by what its command is known.
 const COMPLETE_ROW: i64 = -2;
 const ER_NO_SUCH_TABLE: u16 = 1146;
 
@@ -29,7 +29,7 @@ const ER_NO_SUCH_TABLE: u16 = 1146;
 pub(crate) struct Job {
     /// The input, in order.
     pub(crate) files: Vec<JobFile>,
-    /// Every option that decides which bytes are a portion or what becomes of its rows.
+    /// Every option that decides which bytes are a chunk or what becomes of its rows.
     pub(crate) options: String,
     /// Bytes of input that the source was asked for at once.
     pub(crate) chunk_bytes: u64,
@@ -77,7 +77,7 @@ impl JobFile {
     }
 }
 
-/// The ledger of one job. Cheap to copy: each lane has one.
+/// The ledger of one job. Cheap to copy: each connection has one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Ledger {
     table: TableName,
@@ -88,7 +88,7 @@ pub(crate) struct Ledger {
 /// The counts of one loaded chunk.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Entry {
-    /// [`Portion::ordinal`].
+    /// [`SentChunk::ordinal`].
     pub(crate) portion: u64,
     /// Index of its file among the source's.
     pub(crate) file: u32,
@@ -121,18 +121,18 @@ pub(crate) struct Refused {
     pub(crate) message: String,
 }
 
-/// Sums over a job's portions.
+/// Sums over a job's chunks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Totals {
-    /// Portions that are in.
+    /// Chunks that are in.
     pub(crate) portions: u64,
     /// [`Entry::rows`] of all.
     pub(crate) rows: u64,
 }
 
 impl Entry {
-    /// The entry of a portion all of whose accepted rows are loaded.
-    pub(crate) fn of(portion: &Portion) -> Entry {
+    /// The entry of a chunk all of whose accepted rows are loaded.
+    pub(crate) fn of(portion: &SentChunk) -> Entry {
         Entry {
             portion: portion.ordinal,
             file: portion.chunk.file,
@@ -156,7 +156,7 @@ impl Entry {
         let refused = match row.text_or_null(8)? {
             None => Vec::new(),
             Some(text) => serde_json::from_str(&text).map_err(|e| {
-                Error::Internal(format!("refused rows in the ledger that are no JSON: {e}"))
+                Error::Internal(format!("rejected rows in the ledger are not JSON: {e}"))
             })?,
         };
         Ok(Entry {
@@ -180,7 +180,7 @@ const ENTRY_COLUMNS: &str =
 impl Ledger {
     /// Makes the ledger `table`, [`targets::Names::ledger`], if it is missing, and writes
     /// the job down in it if that is missing. Killed after it: an empty table is left, or one
-    /// whose job has no portions.
+    /// whose job has no chunks.
     pub(crate) fn create(
         session: &mut Session,
         table: &TableName,
@@ -233,7 +233,7 @@ impl Ledger {
         for row in jobs {
             let ledger = Ledger { table: table.clone(), job: row.text(0)? };
             let job = serde_json::from_str(&row.text_lossy(1)).map_err(|e| {
-                Error::Internal(format!("{table} holds a job that is no JSON ({e})"))
+                Error::Internal(format!("{table} contains a job that is not JSON ({e})"))
             })?;
             let totals = ledger.totals(session)?;
             found.push((job, ledger, totals));
@@ -246,7 +246,7 @@ impl Ledger {
         &self.table
     }
 
-    /// All portions that are in, by number.
+    /// All chunks that are in, by number.
     pub(crate) fn entries(&self, session: &mut Session) -> Result<Vec<Entry>, Error> {
         let sql = format!("{} AND ordinal>=0 ORDER BY ordinal", self.select());
         let mut rows = Vec::new();
@@ -280,11 +280,11 @@ impl Ledger {
         Err(Error::LostCommits {
             sent_rows: sent.rows,
             kept_rows: kept.rows,
-            portions: sent.portions.saturating_sub(kept.portions),
+            chunks: sent.portions.saturating_sub(kept.portions),
         })
     }
 
-    /// Writes down that all portions are in, of a command that is known by `proof`. Done again, it does
+    /// Writes down that all chunks are in, of a command that is known by `proof`. Done again, it does
     /// nothing.
     pub(crate) fn complete(&self, session: &mut Session, proof: Option<&str>) -> Result<(), Error> {
         let sql = format!(
@@ -298,7 +298,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// The jobs in a ledger all of whose portions are in, with what their commands are known by.
+    /// The jobs in a ledger all of whose chunks are in, with what their commands are known by.
     pub(crate) fn completed(
         session: &mut Session,
         table: &TableName,
@@ -316,7 +316,7 @@ impl Ledger {
         rows.iter().map(job).collect()
     }
 
-    /// The entry of one portion, if it is in.
+    /// The entry of one chunk, if it is in.
     pub(crate) fn entry(
         &self,
         session: &mut Session,
@@ -326,8 +326,8 @@ impl Ledger {
         rows.first().map(Entry::read).transpose()
     }
 
-    /// Writes a portion down, first in its transaction, which holds the table: error 1062 of the server says that the
-    /// portion is loaded.
+    /// Writes a chunk down, first in its transaction, which holds the table: error 1062 of the server says
+    /// that the chunk is loaded.
     pub(crate) fn insert(&self, session: &mut Session, entry: &Entry) -> server::Result<()> {
         let sql = format!(
             "INSERT INTO {} VALUES ({}, {}, {}, {}, {}, {}, {}, {}, {}, NULL)",
@@ -345,7 +345,7 @@ impl Ledger {
         session.exec_rows(&sql, "INSERT into the ledger").map(drop)
     }
 
-    /// Corrects what became of a portion's rows, last in its transaction.
+    /// Corrects what became of a chunk's rows, last in its transaction.
     pub(crate) fn update(&self, session: &mut Session, entry: &Entry) -> Result<(), Error> {
         let mut sql = format!(
             "UPDATE {} SET row_count={}, duplicates={}",
@@ -355,7 +355,7 @@ impl Ledger {
         );
         if !entry.refused.is_empty() {
             let note = serde_json::to_string(&entry.refused)
-                .map_err(|e| Error::Internal(format!("refused rows as JSON: {e}")))?;
+                .map_err(|e| Error::Internal(format!("rejected rows as JSON: {e}")))?;
             // Writing to a text does not fail.
             let _ = write!(sql, ", note={}", quote_text(&note));
         }

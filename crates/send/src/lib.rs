@@ -1,34 +1,34 @@
 //! The logical path: the server gets the rows as text, over several connections.
 //!
 //! ```text
-//! source -> portion -> sender (LOAD DATA LOCAL, or INSERT) -> shadow -> swap
-//!           encoder    one a lane, as many as `controller` allows
+//! source -> chunk -> sender (LOAD DATA LOCAL, or INSERT) -> staging table -> swap
+//!           encoder    one a connection, as many as `controller` allows
 //! ```
 //!
-//! In reading order: `landing` where rows go, `columns` what is sent for each column, `encode::text` how,
+//! In reading order: `destination` where rows go, `columns` what is sent for each column, `encode::text` how,
 //! `encoder` rows to text, `portion` what one transaction loads, `sender` how, `ledger` that it is
-//! loaded once, `resume` what an earlier load left, `order` which portions may overtake others by
+//! loaded once, `resume` what an earlier load left, `order` which chunks may overtake others by
 //! their `encode::row_keys`, `sorted` rows in key order, [`lanes`] connections at work, whatever they send,
-//! `lane` one that sends portions, [`controller`] and `limits` how many, [`retry`] what they try
+//! `lane` one that sends chunks, [`controller`] and `limits` how many, [`retry`] what they try
 //! again, [`watch`] the server meanwhile, `budget` the memory of all, `collector` what they tell, in
 //! input order, `unpublished` what they are in then, `ended` what is told of all at the end.
 
 mod budget;
+mod chunk_connection;
 mod collector;
 mod columns;
+pub mod connections;
 pub mod controller;
+pub mod destination;
 mod encoder;
 mod ended;
-pub mod landing;
-mod lane;
-pub mod lanes;
 mod ledger;
 mod limits;
 mod order;
-mod portion;
 mod resume;
 pub mod retry;
 mod sender;
+mod sent_chunk;
 mod sorted;
 #[cfg(test)]
 mod tests;
@@ -40,7 +40,7 @@ mod sync {
     pub(crate) use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 }
 
-pub use landing::{Ask, Landing};
+pub use destination::{Ask, Destination};
 pub use resume::{completed, forget_completed, input_text, sweep};
 pub use unpublished::{
     AddedRows, NEXT_LOAD, Uncommitted, Unpublished, drop_ledgers, forget_ledgers,
@@ -52,7 +52,7 @@ use std::time::Duration;
 use encode::prepared::Prepared;
 use job::error::Error;
 use job::failpoint;
-use job::memory::LaneShares;
+use job::memory::ConnectionShares;
 use job::options::{LoadPath, Mode, OnDuplicate, ResourceLimits};
 use job::pool;
 use job::progress::Stage;
@@ -65,16 +65,16 @@ use sources::{Source, SourceExt as _};
 use targets::secondary::Defer;
 use targets::{Lock, Transaction};
 
+use self::chunk_connection::{ConnectionSetup, Loaded, SharedChunks};
 use self::collector::Collected;
 use self::columns::Columns;
 use self::encoder::{Numbers, Shared};
-use self::lane::{LaneSetup, Loaded, Portions};
 use self::ledger::Totals;
 use self::order::{RowOrder, UniqueKeys};
-use self::portion::Form;
 use self::resume::Resume;
 use self::sender::statements::Place;
 use self::sender::{Commit, SenderOptions};
+use self::sent_chunk::Form;
 use self::sorted::{Arrangement, InputOrder};
 use self::watch::Watch;
 
@@ -108,12 +108,12 @@ pub struct Within {
 pub fn run(
     prepared: &Prepared<'_>,
     connect: &ConnectOptions,
-    landing: Landing,
+    destination: Destination,
     target: &mut Lock,
     source: Box<dyn Source>,
     steps: &mut Steps<'_>,
 ) -> Result<Sent, Failed> {
-    let mut work = Work::new(prepared, connect, landing);
+    let mut work = Work::new(prepared, connect, destination);
     work.run_through(target, source, steps)
 }
 
@@ -124,13 +124,13 @@ pub fn run(
 pub fn run_within(
     prepared: &Prepared<'_>,
     connect: &ConnectOptions,
-    landing: Landing,
+    destination: Destination,
     target: &mut Lock,
     source: Box<dyn Source>,
     steps: &mut Steps<'_>,
     session: Session,
 ) -> Result<Within, Error> {
-    let mut work = Work::new(prepared, connect, landing);
+    let mut work = Work::new(prepared, connect, destination);
     work.given = Some(session);
     let sent = work.run_through(target, source, steps).map_err(|failed| failed.0)?;
     let report = sent.report;
@@ -141,11 +141,11 @@ pub fn run_within(
 struct Work<'a> {
     prepared: &'a Prepared<'a>,
     connect: &'a ConnectOptions,
-    landing: Landing,
+    destination: Destination,
     resume: Option<Resume>,
     /// The one that all rows are in, if they are in one that ends with them.
     transaction: Option<Transaction>,
-    /// The connection whose transaction holds these rows and others', while no lane has it.
+    /// The connection whose transaction holds these rows and others', while no connection has it.
     given: Option<Session>,
     /// The table's AUTO_INCREMENT after all rows, where it was counted here.
     next_number: Option<u64>,
@@ -160,11 +160,15 @@ struct Done {
 }
 
 impl<'a> Work<'a> {
-    fn new(prepared: &'a Prepared<'a>, connect: &'a ConnectOptions, landing: Landing) -> Work<'a> {
+    fn new(
+        prepared: &'a Prepared<'a>,
+        connect: &'a ConnectOptions,
+        destination: Destination,
+    ) -> Work<'a> {
         Work {
             prepared,
             connect,
-            landing,
+            destination,
             resume: None,
             transaction: None,
             given: None,
@@ -201,7 +205,7 @@ impl<'a> Work<'a> {
             None => Watch::begin(prepared, self.connect, &mut target.session)?,
         };
         self.notes.append(&mut watch.notes);
-        let twin = match self.landing.method {
+        let twin = match self.destination.method {
             Method::Stage => {
                 let defer = match deferred(&prepared.options.limits, &*source) {
                     Defer::NotUnique
@@ -212,7 +216,7 @@ impl<'a> Work<'a> {
                     }
                     defer => defer,
                 };
-                steps.step(Stage::Shadow, || self.landing.prepare(target, defer))?
+                steps.step(Stage::Staging, || self.destination.prepare(target, defer))?
             }
             _ => None,
         };
@@ -221,7 +225,7 @@ impl<'a> Work<'a> {
         let taken = source.facts().held_bytes + arrangement.store_bytes() as u64;
         let mut shares =
             prepared.options.lane_shares(prepared.path, taken, source.facts().bytes_total)?;
-        if self.landing.method != Method::Transaction {
+        if self.destination.method != Method::Transaction {
             limits::limit_portions(&mut shares, target, prepared.inspected);
         }
         let words = source.words();
@@ -272,21 +276,21 @@ impl<'a> Work<'a> {
         target: &mut Lock,
         is_sorted: bool,
         source_words: &str,
-        shares: &mut LaneShares,
+        shares: &mut ConnectionShares,
     ) -> Result<(), Error> {
-        if self.landing.method == Method::Transaction {
+        if self.destination.method == Method::Transaction {
             return resume::refuse_interrupted(target, self.prepared.options.mode);
         }
         let prepared = self.prepared;
         let inspected = prepared.inspected;
         let words = resume::input_words(prepared.options, inspected, source_words, is_sorted);
         let resume =
-            Resume::open(target, &self.landing, prepared.options, words, shares.chunk_bytes)?;
+            Resume::open(target, &self.destination, prepared.options, words, shares.chunk_bytes)?;
         shares.chunk_bytes = resume.chunk_bytes;
         let before = resume.before();
         if before.portions > 0 {
             self.notes.push(format!(
-                "{} rows were in already, of a load of this input that was interrupted",
+                "an interrupted load of this input had loaded {} rows already",
                 before.rows
             ));
         }
@@ -299,7 +303,7 @@ impl<'a> Work<'a> {
     fn rows(
         &mut self,
         target: &mut Lock,
-        shares: LaneShares,
+        shares: ConnectionShares,
         source: &Mutex<Box<dyn Source>>,
         order: InputOrder,
         row_order: RowOrder,
@@ -315,12 +319,12 @@ impl<'a> Work<'a> {
             Mode::Insert | Mode::Replace => Numbers::new(&columns, inspected.series),
         };
         let is_parallel =
-            self.landing.method != Method::Transaction && limits.connections != Some(1);
+            self.destination.method != Method::Transaction && limits.connections != Some(1);
         if numbers.is_none() && is_parallel && limits::gives_numbers_twice(target, inspected) {
             limits.connections = Some(1);
             self.notes.push(
-                "rows went over one connection: the server gives several one AUTO_INCREMENT number \
-                 where a table is partitioned"
+                "rows were sent over one connection: for partitioned tables, the server gives \
+                 several connections the same AUTO_INCREMENT numbers"
                     .to_owned(),
             );
         }
@@ -330,7 +334,7 @@ impl<'a> Work<'a> {
             rejects_max: options.rows.rejects_max,
             numbers: numbers.as_ref(),
         };
-        let session = match (self.given.take(), self.landing.method) {
+        let session = match (self.given.take(), self.destination.method) {
             (Some(given), _) => Some(given),
             (None, Method::Transaction) => {
                 let (transaction, session) =
@@ -340,7 +344,7 @@ impl<'a> Work<'a> {
             }
             (None, _) => None,
         };
-        let plan = LaneSetup {
+        let plan = ConnectionSetup {
             prepared: self.prepared,
             limits,
             shares,
@@ -351,7 +355,7 @@ impl<'a> Work<'a> {
             keys: keys.as_ref(),
             session,
         };
-        let loaded = Portions::new(plan, source)?.run(watch)?;
+        let loaded = SharedChunks::new(plan, source)?.run(watch)?;
         // Other engines go on behind the largest number, by themselves.
         let is_reserved = target.table.engine == Engine::InnoDb;
         self.next_number = numbers.map(|numbers| numbers.next()).filter(|_| is_reserved);
@@ -366,18 +370,18 @@ impl<'a> Work<'a> {
         resume.rows.ledger.require(&mut target.session, Totals { portions, rows })
     }
 
-    /// The keys by which portions wait for each other, where rows with one key are no failure, or
+    /// The keys by which chunks wait for each other, where rows with one key are no failure, or
     /// where a row goes in after the one that it refers to.
     fn keys(&mut self, target: &Lock, row_order: RowOrder) -> Option<UniqueKeys> {
         let Prepared { options, inspected, .. } = *self.prepared;
         let is_free = options.rows.on_duplicate == OnDuplicate::Fail && !row_order.refers_to_itself;
-        if is_free || self.landing.method == Method::Transaction {
+        if is_free || self.destination.method == Method::Transaction {
             return None;
         }
         let updates = options.rows.on_duplicate == OnDuplicate::Update;
         let keys = UniqueKeys::new(&target.table, inspected, updates, row_order);
         if let Some(why) = keys.serial() {
-            self.notes.push(format!("parts of the input were loaded one after the other: {why}"));
+            self.notes.push(format!("chunks of the input were loaded one after the other: {why}"));
         }
         Some(keys)
     }
@@ -390,7 +394,7 @@ impl<'a> Work<'a> {
         let form = match self.prepared.path {
             LoadPath::Insert if is_spider => Form::Tuples,
             LoadPath::Insert => {
-                let table = self.landing.table(target).clone();
+                let table = self.destination.table(target).clone();
                 sender::insert_form(&mut target.session, &table, columns)?
             }
             _ => Form::Lines,
@@ -402,7 +406,7 @@ impl<'a> Work<'a> {
         Ok(SenderOptions {
             connect: self.connect.clone(),
             place: Place {
-                table: self.landing.table(target).clone(),
+                table: self.destination.table(target).clone(),
                 target: target.table.name.clone(),
                 charset: columns.file.name().to_owned(),
                 escape: columns.escape,
@@ -432,5 +436,5 @@ fn deferred(options: &ResourceLimits, source: &dyn Source) -> Defer {
 }
 
 fn no_connection() -> Error {
-    Error::Internal("the transaction's connection is gone".to_owned())
+    Error::Internal("the transaction's connection was lost".to_owned())
 }

@@ -5,7 +5,7 @@ use encode::inspected::Inspected;
 use encode::prepared::Prepared;
 use face::option::CONNECTIONS;
 use job::error::Error;
-use job::memory::LaneShares;
+use job::memory::ConnectionShares;
 use job::options::LoadPath;
 use server::capacity::Capacity;
 use server::version::Flavor;
@@ -19,11 +19,11 @@ const CONNECTIONS_MAX: usize = 64;
 const STATEMENT_BYTES_MAX: u64 = 8 << 20;
 /// Bytes of a statement besides its rows.
 const STATEMENT_BYTES: u64 = 64 << 10;
-/// Least that is left for rows where packets are small.
+/// MinMemory that is left for rows where packets are small.
 const ROWS_BYTES_MIN: u64 = 1 << 10;
 
-/// The most that a portion is of input, so that its transaction is within what the engine takes.
-pub(crate) fn limit_portions(shares: &mut LaneShares, target: &Lock, inspected: &Inspected) {
+/// The most that a chunk is of input, so that its transaction is within what the engine takes.
+pub(crate) fn limit_portions(shares: &mut ConnectionShares, target: &Lock, inspected: &Inspected) {
     let fields = inspected.fields.columns.iter().flatten().count();
     let (columns, indexes) = (target.table.columns.len(), target.table.indexes.len());
     let most = target.facts.engine.portion_bytes_max(fields, columns, indexes);
@@ -48,7 +48,7 @@ pub(crate) fn gives_numbers_twice(target: &Lock, inspected: &Inspected) -> bool 
 pub(crate) fn limits(
     prepared: &Prepared<'_>,
     target: &mut Lock,
-    shares: &LaneShares,
+    shares: &ConnectionShares,
     is_one: bool,
 ) -> Result<Limits, Error> {
     let batches = prepared.options.limits.batches;
@@ -62,7 +62,7 @@ pub(crate) fn limits(
             return Err(Error::Memory {
                 given_bytes: prepared.options.limits.memory_bytes_max,
                 reason: format!(
-                    "there is room for {} connections, {CONNECTIONS} asks for {connections}",
+                    "memory has room for {} connections; {CONNECTIONS} requests {connections}",
                     shares.lanes_max
                 ),
             });

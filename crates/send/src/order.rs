@@ -1,13 +1,13 @@
-//! Which portions may overtake others, where the order of rows matters.
+//! Which chunks may overtake others, where the order of rows matters.
 //!
 //! With `--on-duplicate skip`, `replace` and `update` it is the input's order that decides which of
 //! the rows with one key stays. Rows that share no key commute, whatever the table holds: so
-//! portions run side by side as long as none shares a key with an earlier one that is not done.
+//! chunks run side by side as long as none shares a key with an earlier one that is not done.
 //!
 //! ```text
-//! enter(ordinal, keys)   waits until 1. all earlier portions have said which keys they have
+//! enter(ordinal, keys)   waits until 1. all earlier chunks have said which keys they have
 //!                                    2. those of them that may share one are done
-//! Pass::done             the portion is committed: whoever waits for it goes on
+//! Pass::done             the chunk is committed: whoever waits for it goes on
 //! ```
 //!
 //! Nobody waits for a later chunk, so there is no circle; and a chunk that was read is in the hands of a
@@ -21,7 +21,7 @@ mod keys;
 mod unique;
 
 pub(crate) use self::gate::OrderGate;
-pub(crate) use self::keys::{IndexKeys, KeySet, PortionKeys};
+pub(crate) use self::keys::{ChunkKeys, IndexKeys, KeySet};
 pub(crate) use self::unique::{KeyCollector, RowOrder, UniqueKeys};
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
-//! Where a load begins: at the first portion, or where one that was interrupted ended.
+//! Where a load begins: at the first chunk, or where one that was interrupted ended.
 //!
 //! Only rows that are added to a table outlive an interrupted load. Its ledger, beside the target,
-//! says which input and options it had, and which portions are in; the same command goes on with
-//! the others. A twin's ledger is of no use once its load has ended, and goes with it.
+//! says which input and options it had, and which chunks are in; the same command goes on with
+//! the others. A staging table's ledger is of no use once its load has ended, and goes with it.
 
 use std::collections::HashMap;
 
@@ -14,13 +14,13 @@ use server::Interrupt;
 use sources::{Chunk, Source, SourceExt as _};
 use targets::Lock;
 
-use crate::landing::Landing;
+use crate::destination::Destination;
 use crate::ledger::{Entry, Job, JobFile, Ledger, Totals};
 use crate::unpublished::AddedRows;
 
 /// Server errors of a right that the account lacks.
 const ER_DENIED: [u16; 3] = [1044, 1142, 1143];
-/// Begins the options of a job whose rows went into a twin.
+/// Begins the options of a job whose rows went into a staging table.
 const TWIN_MARK: &str = "twin ";
 
 /// Loaded chunks, and the ledger for the rest.
@@ -29,11 +29,11 @@ pub(crate) struct Resume {
     pub(crate) rows: AddedRows,
     /// Bytes of input that the source must be asked for at once.
     pub(crate) chunk_bytes: usize,
-    /// Portions that are in, by number.
+    /// Chunks that are in, by number.
     loaded: HashMap<u64, Loaded>,
 }
 
-/// A portion that is in.
+/// A chunk that is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Loaded {
     pub(crate) rows: u64,
@@ -45,22 +45,22 @@ pub(crate) struct Loaded {
 }
 
 impl Resume {
-    /// Finds the load that this one goes on with, or begins a ledger. Rows go into the twin, if
+    /// Finds the load that this one goes on with, or begins a ledger. Rows go into the staging table, if
     /// there is one, that is made by now.
     ///
     /// Errors: the interrupted load was another one, and rows of it are in.
     pub(crate) fn open(
         target: &mut Lock,
-        landing: &Landing,
+        destination: &Destination,
         options: &LoadOptions,
         input_words: String,
         chunk_bytes: usize,
     ) -> Result<Resume, Error> {
         let table = target.names.ledger.clone();
         let files = || options.input.files.iter().map(|file| file.as_path());
-        let is_twin = landing.method == Method::Stage;
+        let is_twin = destination.method == Method::Stage;
         let words = match is_twin {
-            true => format!("{TWIN_MARK}{}", target.names.shadow),
+            true => format!("{TWIN_MARK}{}", target.names.staging),
             false => input_words,
         };
         let mut ours = Job::new(files(), words, chunk_bytes as u64);
@@ -92,7 +92,7 @@ impl Resume {
         Ok(Resume { rows: AddedRows { ledger }, chunk_bytes, loaded })
     }
 
-    /// Looks for all portions that are in before any other is sent: of an input that changed, not
+    /// Looks for all chunks that are in before any other is sent: of an input that changed, not
     /// one row may go in, or neither it nor the one before could be gone on with. The source is at
     /// its start then. A pipe is looked at as it comes.
     ///
@@ -128,7 +128,7 @@ impl Resume {
         if is_same { Ok(Some(loaded)) } else { Err(Error::InputChangedSince) }
     }
 
-    /// Portions and rows that an earlier run has loaded.
+    /// Chunks and rows that an earlier run has loaded.
     pub(crate) fn before(&self) -> Totals {
         Totals {
             portions: self.loaded.len() as u64,
@@ -149,7 +149,7 @@ impl Loaded {
     }
 }
 
-/// Forgets the loads into twins that were killed: their twins are gone.
+/// Forgets the loads into staging tables that were killed: their staging tables are gone.
 pub fn sweep(target: &mut Lock) -> Result<(), Error> {
     let table = target.names.ledger.clone();
     for (job, ledger, _) in Ledger::find(&mut target.session, &table)? {
@@ -160,7 +160,7 @@ pub fn sweep(target: &mut Lock) -> Result<(), Error> {
     Ok(())
 }
 
-/// A load all of whose portions are in, and whose ledger is still there.
+/// A load all of whose chunks are in, and whose ledger is still there.
 pub struct Completed {
     /// The identity of its command.
     pub proof: String,
@@ -168,7 +168,7 @@ pub struct Completed {
     pub is_same_input: bool,
 }
 
-/// The loads of a target all of whose portions are in, of commands that are known by something.
+/// The loads of a target all of whose chunks are in, of commands that are known by something.
 ///
 /// Errors: the server's.
 pub fn completed(target: &mut Lock, options: &InputOptions) -> Result<Vec<Completed>, Error> {
@@ -194,7 +194,7 @@ pub fn completed(target: &mut Lock, options: &InputOptions) -> Result<Vec<Comple
     Ok(completed.collect())
 }
 
-/// Forgets the loads all of whose portions are in, of the commands that are known by `proofs`.
+/// Forgets the loads all of whose chunks are in, of the commands that are known by `proofs`.
 ///
 /// Errors: the server's.
 pub fn forget_completed(target: &mut Lock, proofs: &[String]) -> Result<(), Error> {
@@ -272,13 +272,14 @@ fn interrupted(target: &Lock, job: &Job, totals: Totals, ours: Option<&Job>) -> 
     let paths = |job: &Job| job.files.iter().map(|file| file.path.clone()).collect::<Vec<_>>();
     let differs = match ours {
         Some(ours) if paths(ours) != paths(job) => "",
-        Some(ours) if ours.files != job.files => " (this is it, but a file was written to since)",
+        Some(ours) if ours.files != job.files => " (this is that command, but a file has been \
+                                                  written to since)",
         Some(_) => " (this one has other options for the input)",
         None => "",
     };
     Error::Usage(format!(
-        "a load that added {} to {name} was interrupted when {rows} rows were in; its own command \
-         goes on with the rest{differs}; to give the rest up, and keep these rows: DROP TABLE {}",
+        "a load of {} into {name} was interrupted after {rows} rows; its own command continues \
+         with the rest{differs}; to keep these rows without the rest: DROP TABLE {}",
         paths(job).join(", "),
         target.names.ledger.quoted()
     ))

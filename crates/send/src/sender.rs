@@ -1,4 +1,4 @@
-//! Has the server load a portion, in one transaction.
+//! Has the server load a chunk, in one transaction.
 //!
 //! ```text
 //! START TRANSACTION -> ledger -> LOAD DATA LOCAL ------------------------> COMMIT
@@ -40,8 +40,8 @@ use trouble::{Again, Trouble};
 
 use crate::columns::Columns;
 use crate::ledger::{Entry, Ledger, Refused};
-use crate::portion::{Form, Portion};
 use crate::retry::{Class, Tries, classify, reach, sleep};
+use crate::sent_chunk::{Form, SentChunk};
 
 /// Warnings that a session keeps, all that the server can.
 const WARNINGS_MAX: usize = 65_535;
@@ -53,7 +53,7 @@ const ER_DUP_ENTRY: u16 = 1062;
 /// Warning of a ROLLBACK that could not undo everything.
 const ER_NOT_ROLLED_BACK: u16 = 1196;
 
-/// How the senders of a load work. Shared by its lanes.
+/// How the senders of a load work. Shared by its connections.
 #[derive(Clone, Debug)]
 pub(crate) struct SenderOptions {
     /// How to reach the server.
@@ -68,9 +68,9 @@ pub(crate) struct SenderOptions {
     pub(crate) settings: Vec<(&'static str, String)>,
     /// The source's files, for positions.
     pub(crate) files: Arc<[PathBuf]>,
-    /// Rows of one portion that may be refused, by conversion and server together.
+    /// Rows of one chunk that may be refused, by conversion and server together.
     pub(crate) rejects_max: u64,
-    /// How long one portion is tried again for the sake of deadlocks and locks.
+    /// How long one chunk is tried again for the sake of deadlocks and locks.
     pub(crate) lock_wait: Duration,
     /// How long a server that does not answer is tried.
     pub(crate) reconnect_wait: Duration,
@@ -79,7 +79,7 @@ pub(crate) struct SenderOptions {
 /// When rows are there to stay.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Commit {
-    /// After each portion, with its row in the ledger.
+    /// After each chunk, with its row in the ledger.
     Portions(Ledger),
     /// Not here: the session that is given is in a transaction that others end.
     Whole {
@@ -137,15 +137,15 @@ pub(crate) fn insert_form(
 
 /// The requests of a sender to its caller.
 pub(crate) trait Caller {
-    /// Writes the rows of a portion anew as [`Form::Tuples`], in the same order and with the same
+    /// Writes the rows of a chunk anew as [`Form::Tuples`], in the same order and with the same
     /// AUTO_INCREMENT numbers; only `form`, `text` and `rows` change.
-    fn tuples(&mut self, portion: &mut Portion) -> Result<(), Error>;
+    fn tuples(&mut self, portion: &mut SentChunk) -> Result<(), Error>;
 
     /// Hears of a try that failed, before the pause that follows. An error ends the load.
     fn again(&mut self, again: &Again) -> Result<(), Error>;
 }
 
-/// One connection that loads portions.
+/// One connection that loads chunks.
 pub(crate) struct Sender {
     options: Arc<SenderOptions>,
     statements: Statements,
@@ -204,14 +204,14 @@ impl Sender {
         self.session.as_ref().map(Session::id)
     }
 
-    /// Loads a portion: all its rows but those that the server refuses, once.
+    /// Loads a chunk: all its rows but those that the server refuses, once.
     ///
     /// A try that fails for a reason that passes is made again, over a new connection if need be,
-    /// for as long as the options say. Afterwards nothing of the portion is in unless the result
+    /// for as long as the options say. Afterwards nothing of the chunk is in unless the result
     /// says so, or the connection was lost for good: then the ledger knows.
     pub(crate) fn send(
         &mut self,
-        portion: &mut Portion,
+        portion: &mut SentChunk,
         batch: Batch,
         caller: &mut dyn Caller,
     ) -> Result<Sent, Trouble> {
@@ -241,10 +241,10 @@ impl Sender {
         }
     }
 
-    /// Sends a portion once.
+    /// Sends a chunk once.
     fn attempt(
         &mut self,
-        portion: &mut Portion,
+        portion: &mut SentChunk,
         batch: Batch,
         caller: &mut dyn Caller,
     ) -> Result<Sent, Trouble> {
@@ -268,13 +268,13 @@ impl Sender {
             sent.entry = Entry::of(portion);
             if self.begin(&sent.entry)?.is_some() {
                 return Err(
-                    internal("the ledger has a part of the input that was rolled back").into()
+                    internal("the ledger has a chunk of the input that was rolled back").into()
                 );
             }
             clean = self.insert(portion, batch, true, &mut sent)?;
         }
         if !clean {
-            return Err(internal("an INSERT that refuses rows bent their values").into());
+            return Err(internal("an INSERT that should refuse rows changed their values").into());
         }
         self.end(portion, &sent.entry)?;
         sent.rejects = merged(portion, &sent.entry.refused, &self.options.files);
@@ -282,7 +282,7 @@ impl Sender {
         Ok(sent)
     }
 
-    /// Begins the portion's transaction; gives its ledger row if it is loaded already.
+    /// Begins the chunk's transaction; gives its ledger row if it is loaded already.
     fn begin(&mut self, entry: &Entry) -> Result<Option<Entry>, Trouble> {
         let options = Arc::clone(&self.options);
         let table = &options.place.table;
@@ -311,7 +311,7 @@ impl Sender {
         self.exec("ROLLBACK")?;
         let session = self.session.as_mut().ok_or_else(no_session)?;
         let Some(loaded) = ledger.entry(session, entry.portion).map_err(again_or_failed)? else {
-            return Err(internal("a row of the ledger is a duplicate, but not there").into());
+            return Err(internal("a row of the ledger is a duplicate, but missing").into());
         };
         if !loaded.is_of_same_input(entry) {
             return Err(Error::InputChanged.into());
@@ -319,13 +319,13 @@ impl Sender {
         Ok(Some(loaded))
     }
 
-    /// Undoes the portion's rows and its ledger row.
+    /// Undoes the chunk's rows and its ledger row.
     fn undo(&mut self) -> Result<(), Trouble> {
         let sql = match &self.options.commit {
             Commit::Whole { savepoints: false } => {
                 return Err(internal(
                     "the server skipped rows or changed values, and the transaction has no \
-                     savepoint to go back to",
+                     savepoint",
                 )
                 .into());
             }
@@ -346,8 +346,8 @@ impl Sender {
         }
     }
 
-    /// Makes the portion's rows stay.
-    fn end(&mut self, portion: &Portion, entry: &Entry) -> Result<(), Trouble> {
+    /// Makes the chunk's rows stay.
+    fn end(&mut self, portion: &SentChunk, entry: &Entry) -> Result<(), Trouble> {
         let ledger = match &self.options.commit {
             // The savepoint goes with the next of its name, or with the transaction.
             Commit::Whole { .. } => return Ok(()),
@@ -385,7 +385,7 @@ fn again_or_failed(error: impl Into<Error>) -> Trouble {
     }
 }
 
-fn gave_up(portion: &Portion, files: &[PathBuf], again: Again, elapsed: Duration) -> Error {
+fn gave_up(portion: &SentChunk, files: &[PathBuf], again: Again, elapsed: Duration) -> Error {
     let end = portion.rows.first().map_or(0, |row| row.raw.start);
     Error::GaveUp {
         position: Box::new(Position::of(&portion.chunk, end, files)),
@@ -400,11 +400,11 @@ fn internal(what: &str) -> Error {
 }
 
 fn no_session() -> Trouble {
-    internal("rows are sent without a connection").into()
+    internal("rows were sent without a connection").into()
 }
 
 /// The rows that were refused, by us or by the server, in input order.
-pub(crate) fn merged(portion: &Portion, refused: &[Refused], files: &[PathBuf]) -> Vec<Reject> {
+pub(crate) fn merged(portion: &SentChunk, refused: &[Refused], files: &[PathBuf]) -> Vec<Reject> {
     let mut rejects = portion.rejects.clone();
     rejects.extend(refused.iter().map(|row| Reject {
         position: Position::of(&portion.chunk, row.begin, files),

@@ -3,8 +3,8 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
-mod absent;
 mod form;
+mod missing_values;
 mod modes;
 mod numbers;
 mod values;
@@ -21,9 +21,9 @@ use testkit::TestServer;
 
 use crate::columns::Columns;
 use crate::encoder::{Encoder, Numbers, Shared};
-use crate::portion::{Form, Portion};
 use crate::sender::parameters;
 use crate::sender::statements::{Place, Statements};
+use crate::sent_chunk::{Form, SentChunk};
 
 /// Bytes that no value of a test has: between fields, after lines, before an escaped byte.
 const SEPARATOR: u8 = 0x1e;
@@ -231,7 +231,7 @@ impl Bench {
             std::iter::once(0).chain(ends.map(|(at, _)| at as u64 + 1)).collect();
         self.session.set(&[("sql_mode", &ready.columns.sql_mode())]).unwrap();
         let mut encoder = ready.encoder();
-        let mut portion = Portion::default();
+        let mut portion = SentChunk::default();
         let mut refused = Vec::new();
         for chunk in &ready.chunks {
             portion.chunk.clone_from(chunk);
@@ -253,7 +253,7 @@ impl Bench {
         refused
     }
 
-    fn send(&mut self, portion: &Portion, columns: &Columns) {
+    fn send(&mut self, portion: &SentChunk, columns: &Columns) {
         let table = match portion.form {
             Form::Lines => "lines",
             Form::Tuples => "tuples",
@@ -262,8 +262,8 @@ impl Bench {
         self.send_into(table, portion, columns);
     }
 
-    /// Loads a portion; the server has nothing to say of any row.
-    fn send_into(&mut self, table: &str, portion: &Portion, columns: &Columns) {
+    /// Loads a chunk; the server has nothing to say of any row.
+    fn send_into(&mut self, table: &str, portion: &SentChunk, columns: &Columns) {
         if portion.rows.is_empty() {
             return;
         }

@@ -50,14 +50,14 @@ impl Uncommitted {
         let error = targets::transaction::number_anew(target, next).err()?;
         let name = &target.table.name;
         Some(format!(
-            "all rows are in, but AUTO_INCREMENT of {name} was not set back ({error}): ALTER TABLE {} \
-             AUTO_INCREMENT={next} does it",
+            "all rows are loaded, but AUTO_INCREMENT of {name} was not reset ({error}): run ALTER \
+             TABLE {} AUTO_INCREMENT={next}",
             name.quoted()
         ))
     }
 }
 
-/// Rows that were added, each portion by its own transaction.
+/// Rows that were added, each chunk by its own transaction.
 #[derive(Clone, Debug)]
 pub struct AddedRows {
     pub(crate) ledger: Ledger,
@@ -66,11 +66,11 @@ pub struct AddedRows {
 impl AddedRows {
     /// How their end is published. `is_known` says whether the same command would find it in a journal.
     pub fn of<'t>(&'t self, target: &'t mut Lock, is_known: bool) -> impl Publish + 't {
-        LastPortion { rows: self, target, is_known }
+        LastChunk { rows: self, target, is_known }
     }
 
-    /// The error of a load that ended early, which says how many rows are in; and what came of removing a ledger
-    /// that is of no use any more.
+    /// The error of a load that ended early, which says how many rows are in; and what came of removing a
+    /// ledger that is of no use any more.
     pub fn failed(&self, target: &mut Lock, error: Error) -> (Error, server::Result<()>) {
         // Where the server cannot be asked, the next load finds the ledger.
         let totals = target.clean_up(|target| self.ledger.totals(&mut target.session));
@@ -98,14 +98,14 @@ impl AddedRows {
     }
 }
 
-/// The last of the portions was committed.
-struct LastPortion<'t> {
+/// The last of the chunks was committed.
+struct LastChunk<'t> {
     rows: &'t AddedRows,
     target: &'t mut Lock,
     is_known: bool,
 }
 
-impl Publish for LastPortion<'_> {
+impl Publish for LastChunk<'_> {
     fn target(&self) -> String {
         self.target.table.name.to_string()
     }
@@ -133,10 +133,10 @@ impl Publish for LastPortion<'_> {
 
     fn clean_up(&mut self) -> Vec<String> {
         let ledger = self.target.names.ledger.clone();
-        // With all its portions in, it cannot be told from one of a load that was interrupted: no journal
+        // With all its chunks in, it cannot be told from one of a load that was interrupted: no journal
         // says that the user of this one knows.
         let dropped = format!(
-            "no other input can be added before: DROP TABLE {}; the same command would add nothing",
+            "it blocks other inputs until DROP TABLE {}; the same command would add nothing",
             ledger.quoted()
         );
         let then = if self.is_known { NEXT_LOAD } else { &dropped };
@@ -162,7 +162,7 @@ pub fn forget_ledgers(lock: &mut Lock, ledgers: &[TableName], then: Option<&str>
             [ledger] => format!("the ledger {ledger}"),
             _ => "ledgers".to_owned(),
         };
-        format!("all rows are in, but {which} could not be removed ({error}): {then}")
+        format!("all rows are loaded, but {which} could not be removed ({error}): {then}")
     });
     died.into_iter().chain(left).collect()
 }

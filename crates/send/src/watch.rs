@@ -1,4 +1,4 @@
-//! The thread that looks at the server and its replicas while lanes load.
+//! The thread that looks at the server and its replicas while connections load.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::sync::{Mutex, PoisonError};

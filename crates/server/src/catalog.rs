@@ -4,7 +4,7 @@
 //! [`schema::Table`]: facts, of which paths judge by themselves. The server's own words are
 //! believed; nothing is parsed from a CREATE statement of the user's.
 
-mod asked;
+mod catalog_cache;
 mod column_type;
 mod columns;
 mod constant;
@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 
 use schema::{Engine, RowFormat, Table, TableKind, TableName};
 
-pub use self::asked::Asked;
+pub use self::catalog_cache::CatalogCache;
 pub use self::constraints::{
     KeyBetween, KeysOfTables, all_foreign_keys, foreign_keys, foreign_keys_of,
 };
@@ -30,7 +30,7 @@ pub use self::create_table::definition;
 pub use self::evaluate::{Moment, default_moment_digits, evaluate_defaults};
 pub use self::references::{plain_keys, references, without_references};
 
-use self::asked::View;
+use self::catalog_cache::View;
 use crate::error::{Error, Result};
 use crate::identifier::quote_text;
 use crate::session::{Row, Session};
@@ -44,13 +44,13 @@ const LISTED_NAP: Duration = Duration::from_millis(20);
 ///
 /// Errors: [`Error::NoTable`]; a server that refuses to tell.
 pub fn read(session: &mut Session, name: &TableName) -> Result<Table> {
-    read_among(session, name, &Asked::default())
+    read_among(session, name, &CatalogCache::default())
 }
 
 /// The same of one of many, of what was asked about all of them.
-pub fn read_among(session: &mut Session, name: &TableName, asked: &Asked) -> Result<Table> {
+pub fn read_among(session: &mut Session, name: &TableName, asked: &CatalogCache) -> Result<Table> {
     let begun = Instant::now();
-    let (alone, mut asked) = (Asked::default(), asked);
+    let (alone, mut asked) = (CatalogCache::default(), asked);
     loop {
         let table = read_once(session, name, std::mem::replace(&mut asked, &alone))?;
         if begun.elapsed() > LISTED_WAIT || is_as_read(session, &table)? {
@@ -69,7 +69,7 @@ fn is_as_read(session: &mut Session, table: &Table) -> Result<bool> {
         || (!table.columns.is_empty() && definition(session, &table.name)? == table.definition))
 }
 
-fn read_once(session: &mut Session, name: &TableName, asked: &Asked) -> Result<Table> {
+fn read_once(session: &mut Session, name: &TableName, asked: &CatalogCache) -> Result<Table> {
     let (name, row) = match asked.listed(session, name)? {
         Some(row) => (name.clone(), row),
         None => find(session, name)?,

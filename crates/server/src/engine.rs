@@ -138,8 +138,9 @@ impl Kind {
     }
 
     /// Why a NDB table gets no rows.
-    pub const NDB_REFUSED: &'static str = "its engine commits the rows of a LOAD DATA as they come and has no room for large transactions, so \
-         that a load could not be taken back; ndb_import is for it";
+    pub const NDB_REFUSED: &'static str = "its engine commits rows of LOAD DATA one by one and \
+                                           has no large transactions, so a load could not be \
+                                           rolled back; use ndb_import";
 }
 
 impl fmt::Display for Kind {
@@ -150,8 +151,8 @@ impl fmt::Display for Kind {
 
 fn galera_too_large() -> String {
     format!(
-        "; on a Galera cluster that is a transaction larger than wsrep_max_ws_size or \
-         wsrep_max_ws_rows: raise that, or load without {ATOMIC} in portions"
+        "; on a Galera cluster this means a transaction larger than wsrep_max_ws_size or \
+         wsrep_max_ws_rows: raise the limit, or load in chunks, without {ATOMIC}"
     )
 }
 
@@ -162,24 +163,25 @@ fn galera_too_large() -> String {
 pub(crate) fn advice(errno: u16, message: &str) -> Cow<'static, str> {
     match errno {
         8004 => format!(
-            "; a transaction is larger than TiDB's txn-total-size-limit: raise that, or load without {ATOMIC} in \
-             portions"
+            "; a transaction is larger than TiDB's txn-total-size-limit: raise the limit, or load \
+             in chunks, without {ATOMIC}"
         )
         .into(),
         8175 => "; TiDB's tidb_mem_quota_query is too small for the transaction: raise it".into(),
         8025 => "; a row is larger than TiDB's txn-entry-size-limit".into(),
         8216 => {
-            "; TiDB takes values for AUTO_RANDOM with allow_auto_random_explicit_insert=1 only".into()
+            "; TiDB accepts values for AUTO_RANDOM only with allow_auto_random_explicit_insert=1".into()
         }
         // What MariaDB 10.11.19 with Galera 26.4.23 says of either; others say 1180 of both.
         1105 if message.contains("Maximum writeset size exceeded") => galera_too_large().into(),
         1180 if message.contains("during COMMIT") || message.contains("wsrep_max_ws") => {
             galera_too_large().into()
         }
-        3098 => "; Group Replication takes rows of InnoDB tables with a primary key only".into(),
+        3098 => "; Group Replication accepts only rows of InnoDB tables with a primary key".into(),
         3100 => format!(
-            "; in a replication group that is a transaction larger than \
-             group_replication_transaction_size_limit, mostly: raise that, or load without {ATOMIC} in portions"
+            "; in a replication group this mostly means a transaction larger than \
+             group_replication_transaction_size_limit: raise the limit, or load in chunks, \
+             without {ATOMIC}"
         )
         .into(),
         _ => "".into(),

@@ -25,17 +25,18 @@ const ENDED: [u16; 3] = [1317, 1969, 3024];
 /// Rows that refer to rows which are not there, or would not be.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "{} {child} refer by foreign key `{constraint}` ({columns}) to rows that {} {parent} does not have: \
+    "{} {child} refer with foreign key `{constraint}` ({columns}) to missing rows of {} {parent}: \
      {keys}; nothing was changed: {}",
     if *.is_new { "rows for" } else { "rows of" },
     if *.is_new { "table" } else { "the new" },
     if *.is_new {
         format!(
-            "load the rows of that table before, or with it, or have {} refuse such rows one by one",
+            "load the rows of that table first, or together, or reject such rows one by one with \
+             {}",
             PATH.with("stream")
         )
     } else {
-        "have them in the input, or delete the rows that refer to them before".to_owned()
+        "add them to the input, or first delete the rows that refer to them".to_owned()
     }
 )]
 pub struct Orphans {
@@ -95,7 +96,8 @@ pub enum Error {
     /// An answer that is none, behind which the connection was given up; the server may or may not
     /// have done the statement.
     #[error(
-        "the server's answer makes no sense ({message}): it is no MariaDB or MySQL, or something on the way to it changes what it says; statement: {statement}"
+        "the server's answer is invalid ({message}): it is not MariaDB or MySQL, or something \
+         between changes its answers; statement: {statement}"
     )]
     Nonsense {
         /// The driver's message.
@@ -108,11 +110,12 @@ pub enum Error {
     Unanswered(String),
     /// COMMIT was asked for and the connection broke; whether it was done cannot be told.
     #[error(
-        "the connection to the server broke while it committed the rows of {0}, and nothing tells whether it did"
+        "the connection to the server broke while it committed the rows of {0}; the outcome is \
+         unknown"
     )]
     CommitUnknown(String),
     /// A session variable has another value than it was set to.
-    #[error("the session variable {name} is {read}, and Inrush has set it to {set}: {reason}")]
+    #[error("the session variable {name} is {read}, but Inrush had set it to {set}: {reason}")]
     Variable {
         /// Its name.
         name: String,
@@ -128,8 +131,8 @@ pub enum Error {
     Interrupted,
     /// A DEFAULT expression that a load cannot take the value of.
     #[error(
-        "column `{column}` is not in the input, and its DEFAULT {expression} is not one value for \
-         all rows: {reason}"
+        "column `{column}` is not in the input, and its DEFAULT {expression} has different \
+         values: {reason}"
     )]
     Default {
         /// The column.
@@ -141,7 +144,7 @@ pub enum Error {
     },
     /// A result had another shape than the one asked for.
     #[error(
-        "column {column} of the answer {seen} where {expected} was expected; statement: {statement}"
+        "column {column} of the answer {seen}; {expected} was expected; statement: {statement}"
     )]
     Answer {
         /// 0-based column of the result.
@@ -178,7 +181,9 @@ pub enum Error {
     Option(String),
     /// A view has the name of a table. Nothing of the view was evaluated.
     #[error(
-        "{0} is a view, and a table was expected: the view was not read, since its functions would run with the rights of this account; look at the view, then remove it (DROP VIEW)"
+        "{0} is a view, but a table was expected: the view was not read, because its functions \
+         would run with the privileges of this account; inspect the view, then remove it (DROP \
+         VIEW)"
     )]
     View(String),
     /// The target does not exist.
@@ -201,8 +206,8 @@ pub enum Error {
         reasons: Vec<Unsupported>,
     },
     /// No new table can be filled that takes the place of the target.
-    #[error("no new table can take the place of {target}: {}", list(.reasons))]
-    NoTwin {
+    #[error("no staging table can replace {target}: {}", list(.reasons))]
+    NoStagingTable {
         /// `db.table`.
         target: String,
         /// One for each feature.
@@ -225,9 +230,9 @@ pub enum Error {
     },
     /// The counter of hidden row ids is not where it has to be for the rows to stay.
     #[error(
-        "the server's hidden row ids have come to {reached} only, where they have to be well above \
-         {imported}, the largest of the new table: rows inserted later would take the places of its \
-         rows; load it again by {}, or give the table a primary key",
+        "the server's hidden row ids are at {reached}, but must be well above {imported}, the \
+         largest of the new table: rows inserted later would overwrite its rows; load it again \
+         with {}, or give the table a primary key",
         PATH.with("stream")
     )]
     RowIds {
@@ -238,7 +243,8 @@ pub enum Error {
     },
     /// A metadata lock did not come in time.
     #[error(
-        "no lock on {target} within {seconds} s; {}; end that, or wait longer with {LOCK_WAIT}, and load again",
+        "no lock on {target} within {seconds} s; {}; end it, or wait longer with {LOCK_WAIT}, and \
+         load again",
         holders_text(.holders)
     )]
     LockWait {
@@ -251,12 +257,13 @@ pub enum Error {
     },
     /// Rows appeared in the target of `--mode insert` before the swap.
     #[error(
-        "{0} is not empty any more: rows were inserted while the load ran; nothing was changed"
+        "{0} is no longer empty: rows were inserted during the load; nothing was changed"
     )]
     NotEmpty(String),
     /// Something else has the name of a file of ours.
     #[error(
-        "{} is {seen}, and a file of the load's own has to go there: look whose it is, and remove it",
+        "{} is {seen}, but the load needs this name for its own file: find its owner, and remove \
+         it",
         path.display()
     )]
     InTheWay {
@@ -267,12 +274,14 @@ pub enum Error {
     },
     /// Another load came while the connection was lost.
     #[error(
-        "the connection to the server was lost, and before it was made again another load of {0} removed what this one had built; nothing was changed, load again"
+        "the connection to the server was lost, and meanwhile another load of {0} removed the \
+         files of this one; nothing was changed; load again"
     )]
     Overtaken(String),
     /// The server takes no more writes.
     #[error(
-        "{target} is not loaded: the server became read-only while the load ran ({variable} is set now); nothing was changed, load again when it may be written to"
+        "{target} was not loaded: the server became read-only during the load ({variable} is \
+         set); nothing was changed; load again when the server is writable"
     )]
     ReadOnly {
         /// `db.table`.
@@ -283,8 +292,8 @@ pub enum Error {
     /// Rows refer to rows that are not there, or would not be.
     #[error(transparent)]
     Orphans(Box<Orphans>),
-    /// The target's definition changed between shadow and swap.
-    #[error("{target} was altered while the load ran: {detail}; nothing was changed")]
+    /// The target's definition changed between staging table and swap.
+    #[error("{target} was altered during the load: {detail}; nothing was changed")]
     Altered {
         /// `db.table`.
         target: String,
@@ -292,25 +301,25 @@ pub enum Error {
         detail: String,
     },
     /// An index of the imported table is empty though rows were built, or the other way round.
-    #[error("{table} has {found} row(s) after the import, {expected} were built")]
+    #[error("{table} has {found} row(s) after the import, but {expected} were built")]
     Count {
-        /// The shadow table.
+        /// The staging table table.
         table: String,
         /// Rows the server counts.
         found: u64,
         /// Rows in the file.
         expected: u64,
     },
-    /// The server's log still starts before the shadow was discarded.
-    #[error("the server's checkpoint stays at LSN {seen}, the load needs it past {expected}")]
+    /// The server's log still starts before the staging table was discarded.
+    #[error("the server's checkpoint stays at LSN {seen}, but the load needs one after {expected}")]
     Checkpoint {
         /// LSN of the last checkpoint.
         seen: u64,
         /// LSN it must have passed.
         expected: u64,
     },
-    /// A file that was not built from the shadow's template; a server would not survive it.
-    #[error("{} carries tablespace number {seen}, the template has {expected}", path.display())]
+    /// A file that was not built from the staging table's template; a server would not survive it.
+    #[error("{} has tablespace number {seen}, but its template has {expected}", path.display())]
     ForeignFile {
         /// The built file.
         path: PathBuf,
@@ -338,7 +347,9 @@ pub enum Error {
         message: String,
     },
     /// The data belongs to a newer server than the installed one.
-    #[error("the sandbox in {} was last run by MariaDB {data}, the installed server is {binary}: a server cannot open the files of a newer one; install {data} or use another {SANDBOX} folder", dir.display())]
+    #[error("the sandbox in {} was last run by MariaDB {data}, but the installed server is \
+             {binary}, which cannot open newer files; install {data} or use another {SANDBOX} \
+             folder", dir.display())]
     Downgrade {
         /// The sandbox's folder.
         dir: PathBuf,
@@ -436,7 +447,7 @@ pub(crate) fn driver_text(error: &mysql::Error) -> String {
         mysql::Error::IoError(e) => e.to_string(),
         mysql::Error::DriverError(e) => match e {
             mysql::DriverError::UnknownAuthPlugin(name) => format!(
-                "the account uses the authentication plugin {name}, which Inrush does not speak"
+                "the account uses the authentication plugin {name}, which Inrush does not support"
             ),
             mysql::DriverError::CouldNotConnect(Some((_, text, _))) => text.clone(),
             other => other.to_string(),
@@ -460,15 +471,15 @@ fn holds_secret(sql: &str) -> bool {
 /// `it may be held by ..`, for messages.
 pub fn holders_text(holders: &[String]) -> String {
     if holders.is_empty() {
-        return "who holds it is not visible to this account".to_owned();
+        return "its holder is not visible to this account".to_owned();
     }
-    format!("it may be held by {}", holders.join("; "))
+    format!("{} may hold it", holders.join("; "))
 }
 
 /// A statement fit for an error text: one line, cut, hidden when it may hold a password.
 pub fn shorten(sql: &str) -> String {
     if holds_secret(sql) {
-        return "(not shown: it may hold a password)".to_owned();
+        return "(not shown: it may contain a password)".to_owned();
     }
     let line = sql.split_whitespace().collect::<Vec<_>>().join(" ");
     if line.chars().count() <= STATEMENT_CHARS_MAX {

@@ -25,7 +25,7 @@ use crate::version::{Flavor, Version};
 const PAGE_BYTES: u64 = 16_384;
 
 /// Why the direct path is not taken to an engine.
-const NO_FILES: &str = "its tables are no files of InnoDB that a server adopts";
+const NO_FILES: &str = "its tables are not InnoDB files that a server can import";
 
 /// Variables that keep writes away.
 pub const READ_ONLY: [&str; 3] = ["read_only", "innodb_read_only", "innodb_force_recovery"];
@@ -174,9 +174,9 @@ impl ServerFacts {
     pub fn unlogged_note(&self) -> Option<String> {
         if self.logs_publishing {
             return Some(format!(
-                "{REPLICA}: the replicas have the same file, and publish it at the RENAME in the binary log, which \
-                 has nothing else of this load: point-in-time recovery from a backup before it would stop there, so \
-                 take a full backup"
+                "{REPLICA}: the replicas have the same file and publish it at the RENAME in the \
+                 binary log, which has nothing else of this load; point-in-time recovery from an \
+                 earlier backup would stop there, so take a full backup"
             ));
         }
         let missing = match self.replicas.as_slice() {
@@ -185,9 +185,10 @@ impl ServerFacts {
         };
         self.unlogged.then(|| {
             format!(
-                "{UNLOGGED}: the binary log has nothing of this load, so {missing} and point-in-time recovery lack \
-                 these rows, and a replica stops at the first logged change to one of them: load it the same \
-                 way, with {UNLOGGED}, before such changes, and take a full backup"
+                "{UNLOGGED}: the binary log does not contain this load, so {missing} and \
+                 point-in-time recovery lack these rows, and a replica stops at the first logged \
+                 change of one of them: load the replica the same way, with {UNLOGGED}, before \
+                 such changes, and take a full backup"
             )
         })
     }
@@ -208,8 +209,8 @@ impl ServerFacts {
         let is_other = table.engine == Engine::InnoDb && !says && today != own;
         (is_other && today != RowFormat::Other && own != RowFormat::Other).then(|| {
             Unsupported::RowFormat(format!(
-                "{} is {own:?}, and innodb_default_row_format makes new tables {today:?}: set that, or \
-                 give the table a ROW_FORMAT",
+                "{} is {own:?}, but innodb_default_row_format creates {today:?} tables: change \
+                 that variable, or give the table a ROW_FORMAT",
                 table.name
             ))
         })

@@ -54,7 +54,7 @@ pub fn collation(
     match built_in.filter(|_| !(is_mysql && name.contains("_0900_"))) {
         Some(collation) => Ok(Arc::new(collation)),
         None if is_mysql => {
-            let why = "MySQL does not tell the weights of its collations level by level".to_owned();
+            let why = "MySQL does not show the weights of its collations level by level".to_owned();
             Err(CollationError::Refused { name: name.to_owned(), why }.into())
         }
         None => ready::or_learn(session, name, cache),
@@ -99,7 +99,7 @@ fn learn_of(
     match target.find_levels(session)? {
         Some(levels) => target.levels = levels,
         None => {
-            let why = "its weights are not those of its levels in a row (several passes)";
+            let why = "its weights are not the concatenation of its levels (several passes)";
             return Ok(refused(data, why.to_owned()));
         }
     }
@@ -206,7 +206,7 @@ fn check_name(name: &str) -> Result<()> {
     if !name.is_empty() && name.bytes().all(safe) {
         return Ok(());
     }
-    let why = "its name has other characters than a to z, 0 to 9 and _".to_owned();
+    let why = "its name has characters other than a to z, 0 to 9 and _".to_owned();
     Err(CollationError::Refused { name: name.to_owned(), why }.into())
 }
 

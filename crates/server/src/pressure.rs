@@ -74,7 +74,7 @@ impl fmt::Display for Lag {
             Following::Behind(behind) => {
                 write!(f, "{} is {} s behind", self.replica, behind.as_secs())
             }
-            Following::Stopped => write!(f, "{} has stopped to replicate", self.replica),
+            Following::Stopped => write!(f, "{} has stopped replicating", self.replica),
             Following::Unreachable => write!(f, "{} does not answer", self.replica),
         }
     }

@@ -10,8 +10,8 @@
 //! DIR/tmp/           its temporary files
 //! ```
 //!
-//! `shards` is one of several servers. It listens on the socket alone, reads no option file and outlives the command that started
-//! it. It holds the user's data, so it runs with durable settings.
+//! `shards` is one of several servers. It listens on the socket alone, reads no option file and outlives the
+//! command that started it. It holds the user's data, so it runs with durable settings.
 
 mod shards;
 

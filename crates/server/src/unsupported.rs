@@ -56,7 +56,7 @@ pub enum Unsupported {
     RowFormat(String),
     /// The server's copy of the table is another.
     CopyDiffers,
-    /// A twin of InnoDB does not become the table's like again.
+    /// A staging table of InnoDB does not become the table's like again.
     StagedDiffers,
     /// Rows that are gone are kept in the table.
     History,
@@ -64,8 +64,8 @@ pub enum Unsupported {
     UnseenForeignKeys(String),
     /// Triggers may be there that the account does not see without this statement.
     UnseenTriggers(String),
-    /// Rights that a twin needs and that are missing, as statements that give them.
-    TwinPrivileges(Vec<String>),
+    /// Rights that a staging table needs and that are missing, as statements that give them.
+    StagingPrivileges(Vec<String>),
     /// An engine that cannot take rows back.
     NoTransactions(Engine),
     /// An engine whose rows are another server's.
@@ -92,7 +92,7 @@ impl Unsupported {
             Unsupported::CompressedTables => "page compression",
             Unsupported::NoCheckpoint => "checkpoint on demand",
             Unsupported::EnforcedEngine(_) => "enforced storage engine",
-            Unsupported::Privileges(_) | Unsupported::TwinPrivileges(_) => "privileges",
+            Unsupported::Privileges(_) | Unsupported::StagingPrivileges(_) => "privileges",
             Unsupported::AutoIncrementStep { .. } => "AUTO_INCREMENT step",
             Unsupported::DataDirectory(_) => "data directory",
             Unsupported::RowFormat(_) => "row format",
@@ -113,20 +113,20 @@ impl Unsupported {
             Unsupported::Table(_) => Ok(()),
             Unsupported::ServerVersion(version, why) => write!(f, "{version}: {why}"),
             Unsupported::PageSize(bytes) => {
-                write!(f, "innodb_page_size is {bytes}, 16384 is needed")
+                write!(f, "innodb_page_size is {bytes}; 16384 is needed")
             }
             Unsupported::Checksum(name) => write!(f, "innodb_checksum_algorithm is {name}"),
             Unsupported::Galera => f.write_str("wsrep_on is set"),
             Unsupported::BinaryLog => write!(
                 f,
-                "log_bin is on: replicas and point-in-time recovery would miss the rows; {UNLOGGED} keeps them \
-                 out of it, {REPLICA} has each replica get the same file"
+                "log_bin is on: replicas and point-in-time recovery would lack the rows; \
+                 {UNLOGGED} accepts that, {REPLICA} gives each replica the same file"
             ),
             Unsupported::Replicas(names) => f.write_str(&names.join(", ")),
             Unsupported::NamedReplica(why) => f.write_str(why),
             Unsupported::ReadOnly(variables) => write!(f, "{} is set", variables.join(" and ")),
             Unsupported::SharedTablespace => f.write_str(
-                "innodb_file_per_table is off: new tables go into the shared tablespace",
+                "innodb_file_per_table is off: new tables are created in the shared tablespace",
             ),
             Unsupported::EncryptedTables(how) => write!(f, "innodb_encrypt_tables is {how}"),
             Unsupported::CompressedTables => f.write_str("innodb_compression_default is on"),
@@ -136,8 +136,8 @@ impl Unsupported {
             ),
             Unsupported::EnforcedEngine(engine) => write!(
                 f,
-                "enforce_storage_engine is {engine}, and a load needs tables of its own in InnoDB: unset that, or \
-                 give the account SUPER"
+                "enforce_storage_engine is {engine}, but a load needs its own InnoDB tables: \
+                 unset the variable, or give the account SUPER"
             ),
             Unsupported::Privileges(missing) => {
                 write!(f, "the account needs: {}", missing.join("; "))
@@ -153,32 +153,33 @@ impl Unsupported {
                 f.write_str("CREATE TABLE .. LIKE makes another table than it")
             }
             Unsupported::StagedDiffers => {
-                f.write_str("turned into InnoDB and back it is another table than before")
+                f.write_str("conversion to InnoDB and back changes the table")
             }
-            Unsupported::History => f.write_str("rows that are gone from it are kept in it"),
+            Unsupported::History => f.write_str("it keeps deleted rows"),
             Unsupported::UnseenForeignKeys(account) => write!(
                 f,
-                "whether tables of other databases refer to it is not visible without GRANT \
-                 PROCESS ON *.* TO {account}"
+                "references from other databases are not visible without GRANT PROCESS ON *.* TO \
+                 {account}"
             ),
             Unsupported::UnseenTriggers(grant) => {
-                write!(f, "whether it has any is not visible without {grant}")
+                write!(f, "it may have some, which are not visible without {grant}")
             }
-            Unsupported::TwinPrivileges(missing) => {
+            Unsupported::StagingPrivileges(missing) => {
                 write!(
                     f,
-                    "to make a new table in its place the account needs: {}",
+                    "to create a staging table the account needs: {}",
                     missing.join("; ")
                 )
             }
             // FEDERATED of MariaDB 10.11 keeps the first rows of an INSERT that failed, and leaves
             // out the duplicates of a LOAD DATA LOCAL without a word.
             Unsupported::NoTransactions(engine) => {
-                write!(f, "{engine} has no transactions, so a load could not be taken back")
+                write!(f, "{engine} has no transactions, so a load could not be rolled back")
             }
             Unsupported::ForeignRows(engine) => write!(
                 f,
-                "rows of a {engine} table are another server's, and it undoes no statement alone"
+                "rows of a {engine} table are on another server, and single statements cannot be \
+                 undone"
             ),
         }
     }

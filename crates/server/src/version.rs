@@ -79,9 +79,9 @@ pub enum UnfitVersion {
 impl fmt::Display for UnfitVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            UnfitVersion::MySql => "MySQL's tablespaces are not built yet",
+            UnfitVersion::MySql => "tablespaces of MySQL are not supported yet",
             UnfitVersion::TooOld => "MariaDB 10.11 or newer is needed",
-            UnfitVersion::Untried => "this version's files have not been tried",
+            UnfitVersion::Untried => "files of this version are not tested",
         })
     }
 }

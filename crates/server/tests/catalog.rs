@@ -550,7 +550,7 @@ fn a_table_of_many_is_what_it_is_alone() {
     let names = plain.into_iter().chain(named);
     let names: Vec<TableName> =
         names.map(|table| TableName::new(database.as_str(), table)).collect();
-    let mut asked = catalog::Asked::default();
+    let mut asked = catalog::CatalogCache::default();
     names.iter().for_each(|name| asked.define(&mut session, name).unwrap());
     asked.define(&mut session, &TableName::new(database.as_str(), "nowhere")).unwrap_err();
     asked.ask(&mut session).unwrap();

@@ -30,12 +30,12 @@ pub(crate) fn run<K: Kernel>(kernel: K) -> K::Output {
 #[target_feature(enable = "avx512f,avx512bw,avx512vl,avx512vbmi2")]
 #[target_feature(enable = "avx2,bmi1,bmi2,popcnt,pclmulqdq")]
 fn run_detected<K: Kernel>(kernel: K) -> K::Output {
-    kernel.run::<Whole>()
+    kernel.run::<Register>()
 }
 
 /// 64 bytes. Made only inside `run_detected`.
 #[derive(Clone, Copy)]
-struct Whole(__m512i);
+struct Register(__m512i);
 
 /// The place of each byte of a block.
 const PLACES: [u8; 64] = {
@@ -48,11 +48,11 @@ const PLACES: [u8; 64] = {
     places
 };
 
-impl Block for Whole {
+impl Block for Register {
     #[inline(always)]
-    fn load(bytes: &[u8; 64]) -> Whole {
+    fn load(bytes: &[u8; 64]) -> Register {
         // SAFETY: 64 bytes, no alignment needed; AVX-512F is there.
-        unsafe { Whole(_mm512_loadu_si512(bytes.as_ptr().cast())) }
+        unsafe { Register(_mm512_loadu_si512(bytes.as_ptr().cast())) }
     }
 
     #[inline(always)]
@@ -86,7 +86,7 @@ impl Block for Whole {
 #[inline]
 #[target_feature(enable = "avx512f,avx512bw,avx512vbmi2,bmi2")]
 fn store(base: u32, ends: u64, first: u64, second: u64, out: &mut [u32; 64]) {
-    let places = Whole::load(&PLACES).0;
+    let places = Register::load(&PLACES).0;
     let places = _mm512_maskz_compress_epi8(ends, places);
     let base = _mm512_set1_epi32(base as i32);
     let (first, second) = (_pext_u64(first, ends), _pext_u64(second, ends));

@@ -54,8 +54,8 @@ impl Charset {
     pub(super) fn note(&self, files: &[std::path::PathBuf]) -> Option<String> {
         match self {
             Charset::Named("latin1") => Some(format!(
-                "the text is not UTF-8, and any bytes are latin1, which it is taken for; {CHARSET} names \
-                 another character set"
+                "the file is not UTF-8; it is read as Western European (latin1); {CHARSET} \
+                 selects another character set"
             )),
             Charset::Named(_) | Charset::Known(_, BadRows { bad: 0, .. }) => None,
             Charset::Known(_, BadRows { bad, first, .. }) => {
@@ -68,8 +68,8 @@ impl Charset {
                     _ => format!(", the first in line {line}"),
                 });
                 Some(format!(
-                    "the text is UTF-8, but {rows} not{place}: a load refuses such rows by line; \
-                     {REJECTS_MAX} tolerates some, {} takes any bytes",
+                    "the text is UTF-8, but {rows} not{place}: a load rejects such rows; \
+                     {REJECTS_MAX} skips some, {} accepts any bytes",
                     CHARSET.with("latin1")
                 ))
             }

@@ -305,8 +305,8 @@ fn one_column(text: &[u8], lines: Lines, ending: Option<&str>, notes: &mut Vec<S
     // A whole line is one field, whatever is in it.
     if ending == Some("csv") || ending == Some("tsv") {
         notes.push(
-            format!("no separator cuts most lines into equally many fields, so a whole line is taken as one; \
-             {FIELDS_TERMINATED_BY} says what separates them"),
+            format!("no separator gives most lines the same number of fields, so each line is one \
+                     field; {FIELDS_TERMINATED_BY} sets the separator"),
         );
     }
     tab(false, lines)

@@ -60,7 +60,7 @@ struct Words {
 
 /// A format that a column is read by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct HabitFormat {
     /// As `--format-of` has it.
     pub(super) format: &'static str,
     kind: Option<Kind>,
@@ -134,13 +134,13 @@ impl Habit {
     }
 
     /// The format that all values have; none where it might be one of several.
-    pub(super) fn found(&self) -> Option<Found> {
+    pub(super) fn found(&self) -> Option<HabitFormat> {
         if self.words.yes && self.words.no && !self.words.others {
-            return Some(Found { format: "yes-no", kind: None });
+            return Some(HabitFormat { format: "yes-no", kind: None });
         }
         let (format, kind) = *FORMATS.get(self.left.trailing_zeros() as usize)?;
         let is_one = self.left.count_ones() == 1 && (kind != Kind::Number || self.has_comma);
-        is_one.then_some(Found { format, kind: Some(kind) })
+        is_one.then_some(HabitFormat { format, kind: Some(kind) })
     }
 
     /// True if all values are days that may be read in two ways.
@@ -149,7 +149,7 @@ impl Habit {
     }
 
     /// The type of a column that is read so; none of a number, for which its digits say it.
-    pub(super) fn sql_type(&self, found: Found) -> Option<String> {
+    pub(super) fn sql_type(&self, found: HabitFormat) -> Option<String> {
         match found.kind {
             None => Some("BOOLEAN".to_owned()),
             Some(Kind::Number) => None,

@@ -17,7 +17,7 @@ mod habits;
 mod header;
 mod kind;
 mod records;
-mod seen;
+mod statistics;
 
 use std::path::PathBuf;
 
@@ -27,8 +27,8 @@ use face::option::{COLLATION, COLUMNS, FORMAT_OF, REJECTS_MAX, TYPES};
 use header::Header;
 use job::error::Error;
 use records::Records;
-use seen::Seen;
 use sources::{Compression, Dialect, Encoding, Preset, Sample};
+use statistics::ColumnStatistics;
 
 /// The files, and the facts about them that are known already.
 #[derive(Clone, Debug)]
@@ -56,12 +56,12 @@ pub struct SniffOptions {
     /// Memory of the whole process: with little of it, less of the input is looked at.
     pub memory_bytes_max: u64,
     /// Properties of the table that are set, and not guessed.
-    pub wanted: Wanted,
+    pub wanted: TableSettings,
 }
 
 /// The user's settings for a table that is guessed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Wanted {
+pub struct TableSettings {
     /// Types of columns, with whatever may follow them in a CREATE TABLE.
     pub types: Vec<(String, String)>,
     /// Collation of the table.
@@ -135,7 +135,7 @@ pub fn sniff(options: &SniffOptions) -> Result<Sniffed, Error> {
     guess.dialect.check().map_err(usage)?;
     if guess.dialect.needs_fields() {
         return Err(Error::Usage(
-            "these rows can only be told by the columns of a table, so none can be guessed from them"
+            "rows of fixed size need the columns of a table, so no table can be guessed from them"
                 .to_owned(),
         ));
     }
@@ -144,7 +144,7 @@ pub fn sniff(options: &SniffOptions) -> Result<Sniffed, Error> {
     if records.fields == 0 {
         let names = options.files.iter().map(|path| path.display().to_string());
         return Err(Error::Usage(format!(
-            "{}: no rows to look at",
+            "{} has no rows to guess from",
             names.collect::<Vec<_>>().join(", ")
         )));
     }
@@ -152,7 +152,7 @@ pub fn sniff(options: &SniffOptions) -> Result<Sniffed, Error> {
     if let Some(Header { can_be_matched: false, other: Some(other), .. }) = &found {
         return Err(no_header(&options.files, *other));
     }
-    let mut seen = Seen::new(records.fields);
+    let mut seen = ColumnStatistics::new(records.fields);
     records.each(|values| seen.row(values));
     let null_token = match guess.is_given || options.null_token.is_some() {
         true => None,
@@ -187,7 +187,7 @@ pub fn sniff(options: &SniffOptions) -> Result<Sniffed, Error> {
 const TEXTS: [&str; 7] = ["CHAR", "TEXT", "BINARY", "BLOB", "ENUM", "SET", "JSON"];
 
 /// Gives columns the types that they are wanted to have.
-fn overrule(sniffed: &mut Sniffed, wanted: &Wanted) -> Result<(), Error> {
+fn overrule(sniffed: &mut Sniffed, wanted: &TableSettings) -> Result<(), Error> {
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
     if let Some(name) = &wanted.collation
         && (name.is_empty() || !name.chars().all(is_name))
@@ -203,7 +203,7 @@ fn overrule(sniffed: &mut Sniffed, wanted: &Wanted) -> Result<(), Error> {
         let Some(column) = column else {
             let names: Vec<&str> = sniffed.columns.iter().map(|column| &*column.name).collect();
             return Err(Error::Usage(format!(
-                "{TYPES} names `{name}`, and the columns are {}",
+                "{TYPES} names `{name}`, but the columns are {}",
                 names.join(", ")
             )));
         };
@@ -226,7 +226,8 @@ fn check_format(sample: &Sample, options: &SniffOptions) -> Result<(), Error> {
         });
         if let Some((what, how)) = other {
             return Err(Error::Usage(format!(
-                "{} is {what}, which is not read yet: make delimited text of it, by {how}",
+                "{} is {what}, which is not supported yet: convert it to delimited text, with \
+                 {how}",
                 options.files[part.file].display()
             )));
         }
@@ -239,8 +240,8 @@ fn no_header(files: &[PathBuf], other: usize) -> Error {
     let name =
         |file: usize| files.get(file).map_or(String::new(), |path| path.display().to_string());
     Error::Usage(format!(
-        "{} does not begin with the header of {}, so it is not known which lines of the files are \
-         headers: load files with and without one by themselves",
+        "{} does not begin with the header of {}, so the headers of the files are unknown: load \
+         files with a header and files without one separately",
         name(other),
         name(0)
     ))
@@ -272,8 +273,8 @@ fn name_columns(
             sniffed.skip_lines += 1;
             sniffed.names = Some(names.clone());
             sniffed.notes.push(format!(
-                "the header holds names that are empty, the same or not possible for a \
-                 column, so it is skipped, and the columns are named by {COLUMNS}"
+                "the header has names that are empty, equal or invalid for a column, so it is \
+                 skipped; {COLUMNS} names the columns"
             ));
             names
         }
@@ -284,25 +285,31 @@ fn name_columns(
     sniffed.columns = names.into_iter().map(column).collect();
 }
 
-fn add_notes(sniffed: &mut Sniffed, sample: &Sample, records: &Records<'_>, seen: &Seen) {
+fn add_notes(
+    sniffed: &mut Sniffed,
+    sample: &Sample,
+    records: &Records<'_>,
+    seen: &ColumnStatistics,
+) {
     let notes = &mut sniffed.notes;
     if !sample.is_whole {
         notes.push(
-            "only parts of the input were looked at, so columns are wider than they need be, take \
-             NULL, and have no key: unseen rows may still be refused"
+            "only parts of the input were read, so columns are wider than necessary, accept NULL \
+             and have no key; rows that were not read may still be rejected"
                 .to_owned(),
         );
         if seen.looks_unique(&sniffed.columns) {
             notes.push(format!(
-                "`{}` is unique in what was seen; make it the PRIMARY KEY if it is so throughout",
+                "`{}` is unique in the rows that were read; make it the PRIMARY KEY if it is \
+                 unique in all rows",
                 sniffed.columns[0].name
             ));
         }
     }
     if records.odd_rows > 0 {
         notes.push(format!(
-            "of {} rows seen, those without {} fields would be refused, {} so far ({REJECTS_MAX} \
-             tolerates some)",
+            "of {} rows that were read, rows without {} fields would be rejected, {} so far \
+             ({REJECTS_MAX} skips some)",
             records.odd_rows + sniffed.rows,
             records.fields,
             records.odd_rows
@@ -310,26 +317,26 @@ fn add_notes(sniffed: &mut Sniffed, sample: &Sample, records: &Records<'_>, seen
     }
     if let Some(token) = &sniffed.null_token {
         notes.push(match token.as_str() {
-            "" => "empty fields are taken as NULL, because columns of numbers or dates have some"
+            "" => "empty fields are loaded as NULL, because columns of numbers or dates have some"
                 .to_owned(),
-            token => format!("{token} is taken as NULL"),
+            token => format!("{token} is loaded as NULL"),
         });
     }
     for column in &sniffed.columns {
         if let Some(format) = column.format {
-            notes.push(format!("`{}` is read as {FORMAT_OF} has it: {format}", column.name));
+            notes.push(format!("`{}` is read with {FORMAT_OF} {format}", column.name));
         }
     }
     for name in &seen.ambiguous {
         notes.push(format!(
-            "`{name}` has days that may be read with the month first or second, and is loaded as text: \
-             {} and {FORMAT_OF} say which",
+            "`{name}` has dates with the month either first or second, and is loaded as text: {} \
+             and {FORMAT_OF} choose",
             TYPES.with(format!("{name}=DATE"))
         ));
     }
     if seen.decimal_commas {
         notes.push(
-            "some numbers with a decimal comma are in columns with other texts, and are loaded as text"
+            "columns that mix numbers with a decimal comma and other texts are loaded as text"
                 .to_owned(),
         );
     }
@@ -358,7 +365,7 @@ mod tests {
             charset: None,
             temp_dir: folder.path().to_owned(),
             memory_bytes_max: 4 << 30,
-            wanted: Wanted::default(),
+            wanted: TableSettings::default(),
         })
     }
 

@@ -4,7 +4,7 @@ use sources::{Dialect, Part, Row, Rows, Sample, TextIndex, TextRow, Value};
 
 /// A value and how it stands in the file.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Given<'a> {
+pub(super) struct RawValue<'a> {
     /// None is NULL.
     pub(super) value: Option<&'a [u8]>,
     pub(super) is_quoted: bool,
@@ -121,7 +121,7 @@ impl<'a> Records<'a> {
     }
 
     /// Gives every row that has the usual number of fields to `take`.
-    pub(super) fn each(&self, mut take: impl FnMut(&[Given<'_>])) {
+    pub(super) fn each(&self, mut take: impl FnMut(&[RawValue<'_>])) {
         let mut scratches = vec![Vec::new(); self.fields];
         for part in &self.parts {
             for row in part.rows() {
@@ -137,7 +137,7 @@ impl<'a> Records<'a> {
                         Value::Bytes(bytes) => Some(bytes),
                         _ => None,
                     };
-                    row_values.push(Given { value, is_quoted });
+                    row_values.push(RawValue { value, is_quoted });
                 }
                 take(&row_values);
             }

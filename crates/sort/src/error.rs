@@ -90,7 +90,7 @@ pub enum Error {
         needed: usize,
     },
     /// More merges at once than the budget was divided for.
-    #[error("{merges_max} merges are open and the memory is divided for no more")]
+    #[error("{merges_max} merges are open, and the memory allows no more")]
     TooManyMerges {
         /// `StoreOptions::threads` of the store.
         merges_max: usize,

@@ -1,6 +1,6 @@
-//! GB/s on one thread of cutting, scanning, and scanning with values, by kind of file and by
-//! instructions: `cargo bench -p inrush-sources`; `-- dump` leaves out all but SQL dumps. Best of several rounds; cutting includes reading
-//! the file from the page cache and counting its lines.
+//! GB/s on one thread of cutting, scanning, and scanning with values, by kind of file and by instructions:
+//! `cargo bench -p inrush-sources`; `-- dump` leaves out all but SQL dumps. Best of several rounds; cutting
+//! includes reading the file from the page cache and counting its lines.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod dump;

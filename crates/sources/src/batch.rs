@@ -10,8 +10,9 @@
 //! read in three. A consumer is written for any [`Rows`], and compiled once for each: the representation is
 //! examined once a batch ([`Batch::visit`]).
 //!
-//! In reading order: `text` the index of a text's fields, `even` many rows of it at once, `text_rows` both, `decode` what
-//! a field of delimited text means, `formatted` one that is written as people do, `picked` what a table gets of the lines, `typed` columns.
+//! In reading order: `text` the index of a text's fields, `even` many rows of it at once, `text_rows` both,
+//! `decode` what a field of delimited text means, `formatted` one that is written as people do, `picked` what
+//! a table gets of the lines, `typed` columns.
 
 pub(crate) mod decode;
 mod even;

@@ -65,7 +65,7 @@ pub fn name(typed: &str) -> Result<String, String> {
         name if is_known(name) => Ok(name.to_owned()),
         _ if is_known(&plain) => Ok(plain),
         _ => other.map(str::to_owned).ok_or_else(|| {
-            format!("no server has this character set; they have {}", known.join(", "))
+            format!("unknown character set; servers have {}", known.join(", "))
         }),
     }
 }

@@ -35,15 +35,15 @@ pub enum Error {
     #[error("{0}")]
     Dialect(String),
     /// The input ends inside quotes.
-    #[error("{at}: a quote opens here and is not closed before the end of the file")]
+    #[error("{at}: a quote opens here and is never closed")]
     UnterminatedQuote {
         /// Where the quote opened.
         at: Position,
     },
     /// A record that does not fit into the largest chunk.
     #[error(
-        "{at}: the record that starts here is longer than {bytes_max} bytes{}; a quote not closed \
-         or another line terminator than given is the usual cause, else it takes more {MEMORY}",
+        "{at}: the record that starts here is longer than {bytes_max} bytes{}; usual causes are \
+         an unclosed quote or a different line terminator; otherwise use more {MEMORY}",
         open_quote(quote)
     )]
     RecordTooLong {
@@ -55,7 +55,7 @@ pub enum Error {
         quote: Option<Box<Position>>,
     },
     /// `--header` was given and a file has none, or another one than the first file.
-    #[error("{}: the header line {seen}, expected {expected}", path.display())]
+    #[error("{}: the header line {seen}; {expected} expected", path.display())]
     Header {
         /// The file.
         path: PathBuf,
@@ -66,7 +66,7 @@ pub enum Error {
     },
     /// A file that has text, and no row.
     #[error(
-        "nothing was loaded from {}: {reason}; {ALLOW_EMPTY} takes it for an empty file", path.display()
+        "nothing was loaded from {}: {reason}; {ALLOW_EMPTY} treats it as an empty file", path.display()
     )]
     NoRows {
         /// The file.
@@ -83,7 +83,7 @@ pub enum Error {
         why: String,
     },
     /// A file is not what it was when the load began.
-    #[error("{} {what}; load it when nobody writes to it, or load a copy", path.display())]
+    #[error("{} {what}; load it when no program writes to it, or load a copy", path.display())]
     Changed {
         /// The file.
         path: PathBuf,
@@ -122,8 +122,8 @@ pub enum Error {
     },
     /// A pipe's bytes could not be kept.
     #[error(
-        "keeping what {} gives, in {}: {source}; a pipe is kept there so that it can be read again: \
-         free some space, choose another {TEMP_DIR}, or load a file", path.display(), folder.display()
+        "storing the data of {} in {}: {source}; a pipe's data is stored to be read again: free \
+         some space, choose another {TEMP_DIR}, or load a file", path.display(), folder.display()
     )]
     Spool {
         /// The pipe.
@@ -148,7 +148,7 @@ pub enum Error {
     Sorted(String),
     /// Text in the rows of an INSERT that is no plain literal, or none that its column takes as
     /// LOAD DATA takes a field.
-    #[error("{at}: {what}, of which only the server makes the value that is meant")]
+    #[error("{at}: {what}, which only the server can evaluate")]
     NotPlain {
         /// Where it is.
         at: Position,
@@ -156,7 +156,7 @@ pub enum Error {
         what: &'static str,
     },
     /// A line that holds rows of several tables, and not the fields that it should.
-    #[error("{at}: the line has {seen} field(s), and {expected} are named")]
+    #[error("{at}: the line has {seen} field(s), but {expected} are named")]
     FieldCount {
         /// Where it is.
         at: Position,
@@ -172,7 +172,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// A pipe that is named twice.
-    #[error("{} is a pipe and is given twice; its bytes come only once", path.display())]
+    #[error("{} is a pipe and is named twice; a pipe can be read only once", path.display())]
     Twice {
         /// The pipe.
         path: PathBuf,
@@ -192,7 +192,7 @@ fn open_quote(quote: &Option<Box<Position>>) -> String {
         None => String::new(),
         Some(at) => {
             let byte = at.offset.map_or_else(String::new, |offset| format!(" (byte {offset})"));
-            format!(", and the quote that opens at line {}{byte} is open", at.line)
+            format!(", and the quote that opens at line {}{byte} is never closed", at.line)
         }
     }
 }

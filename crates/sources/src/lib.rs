@@ -44,9 +44,9 @@
 //! # }
 //! ```
 //!
-//! In reading order: `error`, `chunk`, `field` and [`batch`] what travels, `source` the seam that
-//! kinds of input fit in. Then `bytes` where they come from: files, pipes, archives, character sets, by the names in [`charset`];
-//! [`delimited`] CSV and its kin; [`dump`] the rows of INSERTs.
+//! In reading order: `error`, `chunk`, `field` and [`batch`] what travels, `source` the seam that kinds of
+//! input fit in. Then `bytes` where they come from: files, pipes, archives, character sets, by the names in
+//! [`charset`]; [`delimited`] CSV and its kin; [`dump`] the rows of INSERTs.
 #![forbid(unsafe_code)]
 
 mod error;

@@ -159,7 +159,7 @@ impl ReadAs {
         match self.formats.is_empty() {
             true => Ok(()),
             false => Err(Error::Dialect(
-                "only of delimited text it can be said how values are written".to_owned(),
+                "formats of values work for delimited text only".to_owned(),
             )),
         }
     }

@@ -10,9 +10,9 @@ use sql::{Literals, StatementKind, Syntax, Tuples};
 const HEAD: &str = "INSERT INTO `t'(` (`a`) VALUES ";
 
 /// Rows of values, or why there are none and where.
-type Found = Result<Vec<Vec<Option<Vec<u8>>>>, (usize, &'static str)>;
+type Scan = Result<Vec<Vec<Option<Vec<u8>>>>, (usize, &'static str)>;
 
-fn scan(text: &[u8], fields: &[Literals], syntax: Syntax, isa: Isa) -> Found {
+fn scan(text: &[u8], fields: &[Literals], syntax: Syntax, isa: Isa) -> Scan {
     let tuples = Tuples { head: HEAD.into(), syntax };
     let fields: Vec<_> = fields.iter().copied().map(FieldKind::of_literals).collect();
     let mut reader = run_reader(tuples.into(), fields.into(), Vec::new(), isa);
@@ -24,7 +24,7 @@ fn scan(text: &[u8], fields: &[Literals], syntax: Syntax, isa: Isa) -> Found {
 }
 
 /// The result, the same by every set of instructions.
-fn scanned(text: &[u8], fields: &[Literals], syntax: Syntax) -> Found {
+fn scanned(text: &[u8], fields: &[Literals], syntax: Syntax) -> Scan {
     let found = scan(text, fields, syntax, Isa::available()[0]);
     for isa in Isa::available() {
         assert_eq!(
@@ -38,7 +38,7 @@ fn scanned(text: &[u8], fields: &[Literals], syntax: Syntax) -> Found {
     found
 }
 
-fn texts(found: Found) -> Result<String, (usize, &'static str)> {
+fn texts(found: Scan) -> Result<String, (usize, &'static str)> {
     let field = |field: &Option<Vec<u8>>| match field {
         None => "NULL".to_owned(),
         Some(bytes) => bytes.escape_ascii().to_string(),

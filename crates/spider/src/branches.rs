@@ -91,8 +91,8 @@ pub(crate) fn against(session: &mut Session) -> Result<Option<String>> {
     let version = session.version();
     if version.flavor != Flavor::MariaDb || version.number < MARIADB_MIN {
         return Ok(Some(format!(
-            "{} is not known to keep prepared XA transactions when their connection ends, as MariaDB does \
-             from 10.5 on",
+            "{} may lose prepared XA transactions when their connection ends; MariaDB 10.5 and \
+             later keeps them",
             version.text
         )));
     }

@@ -46,13 +46,13 @@ pub(crate) fn begin(
     Ok(match readers(session, table, options)? {
         Ok(readers) => {
             let count = readers.len();
-            let why = format!("rows come by SELECT from {count} shards, all of one moment");
+            let why = format!("rows are read with SELECT from {count} shards, all at one moment");
             PlacesRead::Each(readers, why)
         }
         Err(in_the_way) => PlacesRead::Through(
-            format!("through the head: {in_the_way}"),
-            "rows come through the head, which asks one shard after the other: those of each are of a moment of \
-             its own"
+            format!("through the Spider server: {in_the_way}"),
+            "rows are read through the Spider server, which reads one shard after the other, each \
+             at a different moment"
                 .to_owned(),
         ),
     })
@@ -67,7 +67,7 @@ fn readers(
     options: &ExportOptions,
 ) -> Result<Result<Vec<PlaceReader>, String>, Error> {
     if options.condition.is_some() {
-        return Ok(Err(format!("{WHERE} is the head's to judge")));
+        return Ok(Err(format!("only the Spider server can evaluate {WHERE}")));
     }
     let map = ShardMap::read(session, &table.name, &table.definition, &options.shard_addresses)?;
     let map = match map {
@@ -103,7 +103,7 @@ fn readers(
     drop(shards);
     match is_same {
         true => Ok(Ok(readers)),
-        false => Ok(Err("it was altered meanwhile".to_owned())),
+        false => Ok(Err("it was altered during the export".to_owned())),
     }
 }
 
@@ -120,7 +120,7 @@ fn reach(
     let mut holder = match Session::connect(&connect) {
         Ok(holder) => holder,
         Err(server::Error::Interrupted) => return Err(server::Error::Interrupted.into()),
-        Err(error) => return Ok(Err(format!("{} is not reached: {error}", name(&shard)))),
+        Err(error) => return Ok(Err(format!("{} is unreachable: {error}", name(&shard)))),
     };
     let there = match catalog::read(&mut holder, &shard.table) {
         Ok(there) => there,
@@ -134,7 +134,7 @@ fn reach(
     };
     if !is_plain || columns(&there) != columns(table) {
         return Ok(Err(format!(
-            "{} on {} is no InnoDB table with the columns of the head's",
+            "{} on {} is not an InnoDB table with the columns of the Spider table",
             shard.table,
             name(&shard)
         )));
@@ -155,7 +155,7 @@ fn lock(shards: &mut [Reached], wait: Duration) -> Result<Result<(), String>, Er
             match holder.exec(&format!("LOCK TABLES {} READ", table.name.quoted())) {
                 Ok(_) => {}
                 Err(error) if error.errno().is_some_and(|errno| DENIED.contains(&errno)) => {
-                    let what = "the account may not lock the table (LOCK TABLES) on";
+                    let what = "the account lacks LOCK TABLES on";
                     return Ok(Err(format!("{what} {}", name(shard))));
                 }
                 Err(error) if error.errno() == Some(ER_LOCK_WAIT_TIMEOUT) => {

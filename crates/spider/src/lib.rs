@@ -5,12 +5,12 @@
 //! export  --Places--> exported: map, locks of all shards -> snapshots of one moment -> rows by turns
 //! ```
 //!
-//! The functions of this crate load and export every table: they give [`Spider`] to those of `load` and `export`,
-//! which know only that a table has places.
+//! The functions of this crate load and export every table: they give [`Spider`] to those of `load` and
+//! `export`, which know only that a table has places.
 //!
-//! In reading order: `map` is where the rows of a table are, by what its `link`s say; `routed` tells rows apart in
-//! one reading; `shards` are loaded; `branches` are the rows that shards get by an append, and `decisions` say
-//! whether they stay; `exported` reads rows from the shards.
+//! In reading order: `map` is where the rows of a table are, by what its `link`s say; `routed` tells rows
+//! apart in one reading; `shards` are loaded; `branches` are the rows that shards get by an append, and
+//! `decisions` say whether they stay; `exported` reads rows from the shards.
 
 #![forbid(unsafe_code)]
 

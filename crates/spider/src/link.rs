@@ -48,7 +48,7 @@ impl Parameters {
             );
             let known = KNOWN.iter().find(|(name, _)| name.eq_ignore_ascii_case(word));
             let Some((_, name)) = known else {
-                return Err(format!("the parameter {word:?} of Spider is not known here"));
+                return Err(format!("the parameter {word:?} of Spider is unsupported"));
             };
             let behind = behind.trim_start();
             let quote = behind.chars().next().filter(|c| matches!(c, '"' | '\''));
@@ -104,7 +104,7 @@ impl Links {
     ///
     /// Errors: what of it is not known here, in words.
     pub(super) fn read(definition: &str) -> Result<Links, String> {
-        let begin = definition.rfind("\n) ENGINE=").ok_or("the definition is not known here")?;
+        let begin = definition.rfind("\n) ENGINE=").ok_or("the definition is unsupported")?;
         let tail = &definition[begin + 2..];
         let tokens: Vec<Token<'_>> =
             Tokens::of_any_server(tail.as_bytes(), Syntax::default()).collect();

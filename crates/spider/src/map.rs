@@ -85,7 +85,7 @@ impl ShardMap {
         let mut known: Vec<&str> = names().map(String::as_str).collect();
         known.dedup();
         Some(format!(
-            "no partition is on the server {name} that {SHARD} names, only on {}",
+            "no partition is on server {name}, which {SHARD} names; the partitions are on {}",
             known.join(", ")
         ))
     }
@@ -200,7 +200,7 @@ impl Servers<'_> {
         let of = |name: &str| parameters.iter().find_map(|own| own.get(name)).map(str::to_owned);
         for name in ["server", "host", "socket", "table", "database"] {
             if of(name).is_some_and(|value| value.contains(char::is_whitespace)) {
-                let what = "several links, whose rows are copies of each other";
+                let what = "several links with copies of the same rows";
                 return Err(format!("partition {partition} has {what}"));
             }
         }
@@ -226,8 +226,8 @@ impl Servers<'_> {
             (None, None, None) => {
                 let server = name.unwrap_or_else(|| "the server".to_owned());
                 return Err(format!(
-                    "the address of {server}, which has partition {partition}, is not known: \
-                     SELECT ON mysql.servers, or {}, tells it",
+                    "the address of {server}, which has partition {partition}, is unknown: grant \
+                     SELECT ON mysql.servers, or use {}",
                     SHARD.with(format!("{server}=HOST:PORT"))
                 ));
             }
@@ -245,7 +245,7 @@ impl Servers<'_> {
 /// Refuses a map by which a row could be in two places, or none.
 fn check(shards: &[Shard]) -> std::result::Result<(), String> {
     if shards.is_empty() {
-        return Err("it has no partitions with links of their own".to_owned());
+        return Err("its partitions have no links of their own".to_owned());
     }
     let mut seen = BTreeSet::new();
     for shard in shards {

@@ -65,7 +65,7 @@ impl RowRouter {
     ) -> std::result::Result<RowRouter, String> {
         let find = |name: &String| columns.iter().find(|bound| bound.column.name == *name);
         let unknown =
-            |name| format!("what a row has in column `{name}` is not known before it is in");
+            |name| format!("the value of column `{name}` is unknown before the row is loaded");
         let wanted = router.columns().iter().map(|at| &names[*at]);
         let mut plan = Vec::new();
         for name in wanted {

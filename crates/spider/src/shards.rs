@@ -11,16 +11,17 @@
 //! `looked` is what is found out before, `tables` what is made and removed, `filled` the loads beside the one
 //! reading of the input, `shares` what memory they have.
 //!
-//! Where it cannot be told here which shard takes a row, or shards cannot be reached, the new table is filled by
-//! INSERTs to the head (`through_head`), and published likewise.
+//! Where it cannot be told here which shard takes a row, or shards cannot be reached, the new table is filled
+//! by INSERTs to the head (`through_head`), and published likewise.
 //!
-//! Rows are added by another way (`appended`), all or none too, by branches (`opened`), `staged` in new tables where they go through the
-//! head, and `cleaned` brings to an end what of that was broken off; `published` is the step by which rows of all shards appear.
+//! Rows are added by another way (`appended`), all or none too, by branches (`opened`), `staged` in new
+//! tables where they go through the head, and `cleaned` brings to an end what of that was broken off;
+//! `published` is the step by which rows of all shards appear.
 
 mod appended;
 mod cleaned;
 mod filled;
-mod looked;
+mod inspection;
 mod opened;
 mod published;
 mod reached;
@@ -48,7 +49,7 @@ use self::filled::{Filled, Loads};
 use self::published::HeadSwap;
 use self::tables::Tables;
 
-pub(crate) use looked::{Looked, look, planned};
+pub(crate) use inspection::{Inspection, look, planned};
 
 /// Loads the rows of a source into the shard of this number.
 type LoadOne<'l> = dyn Fn(
@@ -65,7 +66,7 @@ type LoadOne<'l> = dyn Fn(
 pub(crate) fn sweep(
     connect: &ConnectOptions,
     options: &LoadOptions,
-    looked: &mut Looked,
+    looked: &mut Inspection,
 ) -> Result<(), Error> {
     if options.mode == Mode::Append {
         return Ok(());
@@ -87,7 +88,7 @@ impl Sharded<'_, '_> {
     /// Loads all shards, or none.
     pub(crate) fn load(
         &mut self,
-        mut looked: Looked,
+        mut looked: Inspection,
         source: Box<dyn Source>,
     ) -> Result<Report, Error> {
         match self.options.mode {
@@ -97,7 +98,11 @@ impl Sharded<'_, '_> {
         }
     }
 
-    fn replace(&mut self, mut looked: Looked, source: Box<dyn Source>) -> Result<Report, Error> {
+    fn replace(
+        &mut self,
+        mut looked: Inspection,
+        source: Box<dyn Source>,
+    ) -> Result<Report, Error> {
         let load_one = |_,
                         connect: &ConnectOptions,
                         options: &LoadOptions,
@@ -109,7 +114,7 @@ impl Sharded<'_, '_> {
         let tables = Tables::new(self.connect, self.options, &looked, by_head);
         let filled = self
             .steps
-            .step(Stage::Shadow, || tables.create(&mut looked.target.session))
+            .step(Stage::Staging, || tables.create(&mut looked.target.session))
             .and_then(|()| {
                 let filled = match &looked.head {
                     None => {
@@ -156,7 +161,7 @@ impl Sharded<'_, '_> {
     }
 
     /// Removes what was made, unless it may be published.
-    fn abandon(&self, looked: &mut Looked, tables: &Tables<'_>, error: Error) -> Error {
+    fn abandon(&self, looked: &mut Inspection, tables: &Tables<'_>, error: Error) -> Error {
         if error.is_told() {
             return error;
         }
@@ -174,7 +179,7 @@ impl Sharded<'_, '_> {
         }
     }
 
-    fn report(&mut self, looked: &Looked, filled: Filled, warnings: Vec<String>) -> Report {
+    fn report(&mut self, looked: &Inspection, filled: Filled, warnings: Vec<String>) -> Report {
         let Filled { reports, bytes } = filled;
         let facts = &looked.target.facts;
         let mut all = Report {
@@ -192,7 +197,7 @@ impl Sharded<'_, '_> {
         };
         if let Some(way) = &looked.head {
             (all.path, all.why) = ("insert", through_head::why(&way.reasons));
-            all.shards.extend(looked.map.shards.iter().map(|shard| looked::told(shard, None)));
+            all.shards.extend(looked.map.shards.iter().map(|shard| inspection::told(shard, None)));
             for (report, _) in reports {
                 all.rows += report.rows;
                 all.warnings.extend(report.warnings);
@@ -202,14 +207,14 @@ impl Sharded<'_, '_> {
         }
         if reports.is_empty() {
             // Their rows were in before.
-            all.shards.extend(looked.map.shards.iter().map(|shard| looked::told(shard, None)));
+            all.shards.extend(looked.map.shards.iter().map(|shard| inspection::told(shard, None)));
         }
         for ((report, waited), shard) in reports.into_iter().zip(&looked.map.shards) {
             all.rows += report.rows;
             all.duplicates += report.duplicates;
             all.file_bytes += report.file_bytes;
             all.spilled_bytes += report.spilled_bytes;
-            all.shards.push(looked::told(shard, Some((&report, waited))));
+            all.shards.push(inspection::told(shard, Some((&report, waited))));
             all.warnings.extend(report.warnings);
         }
         all.finish(&mut self.steps.stopwatch, warnings);
@@ -220,26 +225,27 @@ impl Sharded<'_, '_> {
 /// Why such a table is loaded as it is.
 pub(crate) fn why(mode: Mode, partitions: usize) -> String {
     let how = match mode {
-        Mode::Append => ", each of which gets its rows by a branch of one transaction",
+        Mode::Append => ", each of which is loaded by a branch of one transaction",
         Mode::Insert | Mode::Replace => "",
     };
-    format!("its {partitions} partitions are tables of other servers{how}")
+    format!("its {partitions} partitions are tables on other servers{how}")
 }
 
 /// Notes for the user before the load; `bytes` of the input are a shard's on average.
 pub(crate) fn notes(mode: Mode, bytes: u64) -> Vec<String> {
     match mode {
         Mode::Insert | Mode::Replace => vec![
-            "each shard is loaded by its own best way, beside one reading of the input".to_owned(),
+            "each shard is loaded with its own best method; the input is read once".to_owned(),
         ],
         Mode::Append => vec![
             format!(
-                "each shard holds undo and locks of all its rows, about {} of input, until the last of them has \
-                 its rows: others who write the same keys wait, and so do ALTER and DROP TABLE of the shards' tables",
+                "each shard keeps undo and locks of all its rows, about {} of input, until the \
+                 last shard is loaded: writers of the same keys wait, and so do ALTER and DROP \
+                 TABLE of the shards' tables",
                 show(bytes)
             ),
-            "between the first shard's commit and the last one's, some milliseconds, a reader through the head \
-             can see the new rows of some shards and not yet those of others"
+            "for some milliseconds between the first shard's commit and the last one's, readers \
+             through the Spider server can see the new rows of some shards only"
                 .to_owned(),
         ],
     }
@@ -247,21 +253,22 @@ pub(crate) fn notes(mode: Mode, bytes: u64) -> Vec<String> {
 
 fn left(error: &Error) -> String {
     format!(
-        "all rows are in, but the old tables could not be removed ({error}): the next load does it"
+        "all rows are loaded, but the old tables could not be removed ({error}): the next load \
+         removes them"
     )
 }
 
 fn left_staged(error: &Error) -> String {
     format!(
-        "all rows are in, but the tables that they went through could not be removed ({error}): the next load \
-         does it"
+        "all rows are loaded, but the staging tables could not be removed ({error}): the next \
+         load removes them"
     )
 }
 
 fn not_clean(error: Error, target: &str, left: &Error) -> Error {
     let state = format!(
-        "{target} is as it was, what the load made on the shards could not all be removed, the next load of \
-         the table does it ({left})"
+        "{target} is unchanged; some of the load's tables on the shards could not be removed; the \
+         next load of the table removes them ({left})"
     );
     Error::Step { step: Stage::Rows.name(), error: Box::new(error), state, clean: false }
 }

@@ -37,7 +37,7 @@ impl AlterTable {
         let all = tokens(text, syntax)?;
         let mut at = Cursor::new(&all);
         if !(at.word("ALTER") && at.word("TABLE")) || all.iter().any(|token| token.is_versioned) {
-            return Err(Unread("it is no plain ALTER TABLE"));
+            return Err(Unread("it is not a plain ALTER TABLE"));
         }
         let start = at.here().ok_or(Unread("it has no name"))?.place.start;
         let (database, name) = at.qualified()?;
@@ -53,12 +53,12 @@ impl AlterTable {
             }
             let is_beyond = clause.iter().any(|t| BEYOND.iter().any(|word| t.is(word)));
             if is_beyond || !CLAUSES.iter().any(|word| first.is(word)) {
-                return Err(Unread("it does more than change the table itself"));
+                return Err(Unread("it changes more than the table itself"));
             }
             others += 1;
         }
         if !keys.is_empty() && others > 0 {
-            return Err(Unread("it adds foreign keys and does more"));
+            return Err(Unread("it adds foreign keys and makes other changes"));
         }
         let around = (text[..start].to_vec(), text[end..].to_vec());
         Ok(AlterTable { table: ObjectName { database, name }, around, keys })

@@ -51,7 +51,7 @@ impl CreateTable {
         let all = closed(Tokens::new(text, syntax, comments))?;
         let mut at = Cursor { tokens: &all, next: 0 };
         while !at.word("TABLE") {
-            at.step().ok_or(Unread("it is no CREATE TABLE"))?;
+            at.step().ok_or(Unread("it is not a CREATE TABLE"))?;
         }
         if at.word("IF") && !(at.word("NOT") && at.word("EXISTS")) {
             return Err(Unread("IF is not followed by NOT EXISTS"));
@@ -150,13 +150,13 @@ fn without_keys(
 }
 
 /// A foreign key and the index it needs.
-pub(crate) struct Found {
+pub(crate) struct ParsedKey {
     pub(crate) key: ForeignKey,
     /// Name of the index that the server would make: that of the constraint, of the key, or none.
     index: Option<Vec<u8>>,
 }
 
-impl Found {
+impl ParsedKey {
     fn plain_key(&self) -> Vec<u8> {
         let mut out = b"KEY ".to_vec();
         if let Some(name) = &self.index {
@@ -172,7 +172,7 @@ impl Found {
 }
 
 /// `[CONSTRAINT [symbol]] FOREIGN KEY [IF NOT EXISTS] [name] (..) REFERENCES t (..) ..`.
-pub(crate) fn foreign_key(text: &[u8], element: &[Token<'_>]) -> Result<Option<Found>, Unread> {
+pub(crate) fn foreign_key(text: &[u8], element: &[Token<'_>]) -> Result<Option<ParsedKey>, Unread> {
     let mut at = Cursor { tokens: element, next: 0 };
     let mut symbol = None;
     if at.word("CONSTRAINT") && !at.is_word("FOREIGN") {
@@ -204,7 +204,7 @@ pub(crate) fn foreign_key(text: &[u8], element: &[Token<'_>]) -> Result<Option<F
     };
     let parent = Parent { database: database.map(utf8).transpose()?, table: utf8(table)? };
     let key = ForeignKey { head, parent, tail, columns };
-    Ok(Some(Found { key, index: symbol.or(name) }))
+    Ok(Some(ParsedKey { key, index: symbol.or(name) }))
 }
 
 /// A column can refer to another table too, and a foreign key stand where this does not look.
@@ -316,7 +316,7 @@ impl<'a> Cursor<'a> {
 
     fn name(&mut self) -> Result<Vec<u8>, Unread> {
         let token = self.step().ok_or(Unread("a name is missing"))?;
-        token.name().map(Cow::into_owned).ok_or(Unread("a name is not one"))
+        token.name().map(Cow::into_owned).ok_or(Unread("a name is invalid"))
     }
 
     /// `name` or `db.name`.
@@ -363,7 +363,7 @@ impl<'a> Cursor<'a> {
             let is_end = depth == 0;
             if is_end || token.is_sign(b',') && depth == 1 {
                 if token.is_versioned != all_versioned {
-                    return Err(Unread("a version comment goes over the end of a column"));
+                    return Err(Unread("a version comment crosses the end of a column"));
                 }
                 elements.push(Element { tokens: &self.tokens[first..at], end: token.place.start });
                 first = self.next;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use simd::{Block, Isa};
 
 use crate::tuples::{Next, Tuples};
-use crate::walk::{Cursor, Found, Stop, TupleSink, Walk};
+use crate::walk::{BlockMasks, Cursor, Stop, TupleSink, Walk};
 
 /// Follows the text of a run as it comes, in a buffer that begins where a tuple may.
 #[derive(Clone, Debug)]
@@ -186,7 +186,7 @@ impl TupleSink for LastClose {
     }
 
     #[inline(always)]
-    fn block<B: Block>(&mut self, found: &Found) {
+    fn block<B: Block>(&mut self, found: &BlockMasks) {
         if found.closes != 0 {
             self.end = found.base + 64 - found.closes.leading_zeros() as usize;
         }

@@ -67,9 +67,9 @@ pub fn head(text: &[u8], last: bool, syntax: Syntax, comments: Comments) -> Head
     }
 }
 
-type Found = (Verb, ObjectName, Option<Vec<Vec<u8>>>);
+type RowsHead = (Verb, ObjectName, Option<Vec<Vec<u8>>>);
 
-fn rows(words: &mut Words<'_>) -> Option<Found> {
+fn rows(words: &mut Words<'_>) -> Option<RowsHead> {
     let mut verb = match words.accept("REPLACE") {
         true => Verb::Replace,
         false if words.accept("INSERT") => Verb::Insert,

@@ -11,7 +11,7 @@ use crate::syntax::Syntax;
 
 /// The item that the lexer found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum Boundary {
     /// The delimiter, or the end of the input: where the statement ends, and what is behind it.
     End {
         /// Bytes of the statement.
@@ -110,7 +110,7 @@ impl Lexer {
 
     /// Goes on in `bytes`, which begin where the statement does and hold at least what they held
     /// before. `last`: nothing comes behind them.
-    pub fn run(&mut self, bytes: &[u8], last: bool) -> Found {
+    pub fn run(&mut self, bytes: &[u8], last: bool) -> Boundary {
         loop {
             if self.has_blocks
                 && matches!(self.inside, Inside::Plain | Inside::Quotes(b'\''))
@@ -126,17 +126,17 @@ impl Lexer {
             };
             match stopped {
                 None => {}
-                Some(Found::More) if last => return self.end(bytes),
+                Some(Boundary::More) if last => return self.end(bytes),
                 Some(found) => return found,
             }
         }
     }
 
     /// The input ends.
-    fn end(&mut self, bytes: &[u8]) -> Found {
+    fn end(&mut self, bytes: &[u8]) -> Boundary {
         match self.inside {
-            Inside::Plain | Inside::Line => Found::End { text: bytes.len(), next: bytes.len() },
-            inside => Found::Open(inside),
+            Inside::Plain | Inside::Line => Boundary::End { text: bytes.len(), next: bytes.len() },
+            inside => Boundary::Open(inside),
         }
     }
 
@@ -146,13 +146,13 @@ impl Lexer {
 
     /// Outside everything. None: went into something.
     #[inline]
-    fn plain(&mut self, bytes: &[u8], last: bool) -> Option<Found> {
+    fn plain(&mut self, bytes: &[u8], last: bool) -> Option<Boundary> {
         let mut at = self.at;
         loop {
             let rest = bytes.get(at..).unwrap_or_default();
             let Some(skip) = rest.iter().position(|&byte| self.special[usize::from(byte)]) else {
                 self.at = bytes.len().max(at);
-                return Some(Found::More);
+                return Some(Boundary::More);
             };
             at += skip;
             self.at = at;
@@ -160,15 +160,15 @@ impl Lexer {
             // Enough to tell each of them: `/*M!`, a delimiter, a character.
             let enough = last || rest.len() >= self.delimiter.len().max(4);
             if !enough {
-                return Some(Found::More);
+                return Some(Boundary::More);
             }
             if rest.starts_with(&self.delimiter) {
                 let next = at + self.delimiter.len();
-                return Some(Found::End { text: at, next });
+                return Some(Boundary::End { text: at, next });
             }
             match *rest {
                 [b'\\', b'N', ..] => at += 2,
-                [b'\\', ..] => return Some(Found::Command(at)),
+                [b'\\', ..] => return Some(Boundary::Command(at)),
                 [quote @ (b'\'' | b'"' | b'`'), ..] => {
                     self.enter(Inside::Quotes(quote), at, 1);
                     return None;
@@ -193,7 +193,7 @@ impl Lexer {
         }
     }
 
-    fn quotes(&mut self, bytes: &[u8], quote: u8, last: bool) -> Option<Found> {
+    fn quotes(&mut self, bytes: &[u8], quote: u8, last: bool) -> Option<Boundary> {
         if self.syntax.hides_ascii() {
             return self.wide_quotes(bytes, quote, last);
         }
@@ -206,7 +206,7 @@ impl Lexer {
             };
             let Some(skip) = found else {
                 self.at = bytes.len().max(self.at);
-                return Some(Found::More);
+                return Some(Boundary::More);
             };
             if rest[skip] == quote {
                 // A doubled quote opens again at once.
@@ -219,12 +219,12 @@ impl Lexer {
     }
 
     /// The same where a quote or a backslash may be half a character.
-    fn wide_quotes(&mut self, bytes: &[u8], quote: u8, last: bool) -> Option<Found> {
+    fn wide_quotes(&mut self, bytes: &[u8], quote: u8, last: bool) -> Option<Boundary> {
         let escapes = self.syntax.escapes_in(quote);
         loop {
             let rest = bytes.get(self.at..).unwrap_or_default();
             if rest.is_empty() || (!last && rest.len() < self.syntax.characters.char_bytes_max()) {
-                return Some(Found::More);
+                return Some(Boundary::More);
             }
             if rest[0] == quote {
                 (self.inside, self.at) = (Inside::Plain, self.at + 1);
@@ -240,11 +240,11 @@ impl Lexer {
         }
     }
 
-    fn line(&mut self, bytes: &[u8]) -> Option<Found> {
+    fn line(&mut self, bytes: &[u8]) -> Option<Boundary> {
         match memchr::memchr(b'\n', bytes.get(self.at..).unwrap_or_default()) {
             None => {
                 self.at = bytes.len().max(self.at);
-                Some(Found::More)
+                Some(Boundary::More)
             }
             Some(skip) => {
                 (self.inside, self.at) = (Inside::Plain, self.at + skip + 1);
@@ -253,7 +253,7 @@ impl Lexer {
         }
     }
 
-    fn block(&mut self, bytes: &[u8]) -> Option<Found> {
+    fn block(&mut self, bytes: &[u8]) -> Option<Boundary> {
         let rest = bytes.get(self.at..).unwrap_or_default();
         for star in memchr::memchr_iter(b'*', rest) {
             match rest.get(star + 1) {
@@ -264,12 +264,12 @@ impl Lexer {
                 Some(_) => {}
                 None => {
                     self.at += star;
-                    return Some(Found::More);
+                    return Some(Boundary::More);
                 }
             }
         }
         self.at = bytes.len().max(self.at);
-        Some(Found::More)
+        Some(Boundary::More)
     }
 }
 

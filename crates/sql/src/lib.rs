@@ -62,7 +62,7 @@ pub use cut::Cutter;
 pub use escape::escaped;
 pub use foreign_key::{ForeignKey, Parent};
 pub use insert::{InsertHead, Verb};
-pub use lexer::{Found, Inside, Lexer};
+pub use lexer::{Boundary, Inside, Lexer};
 pub use literal::{Literals, StringRules};
 pub use name::{ObjectName, quoted};
 pub use outline::{Outline, OutlinedColumn, OutlinedIndex};

@@ -44,8 +44,8 @@ pub enum Literals {
     Binary,
     /// Numbers of four digits: YEAR.
     Year,
-    /// Strings only: text in ucs2, utf16 and utf32, dates and times, ENUM, SET, UUID and the like, and columns of which nothing
-    /// is known.
+    /// Strings only: text in ucs2, utf16 and utf32, dates and times, ENUM, SET, UUID and the like, and
+    /// columns of which nothing is known.
     #[default]
     Strings,
 }
@@ -290,7 +290,7 @@ impl Literals {
             Literal::Null | Literal::Text { has_introducer: false, .. } => (true, ""),
             Literal::Number(text) => (
                 self.takes_any_number(text),
-                "a number that is another value to its column than the same text in a file",
+                "a number that the server reads differently in a file",
             ),
             Literal::Truth(_) => (
                 !matches!(self, Literals::Binary | Literals::Year | Literals::Strings),

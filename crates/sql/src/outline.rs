@@ -58,7 +58,7 @@ impl Outline {
         let all = tokens(text, syntax)?;
         let mut at = Cursor::new(&all);
         while !at.word("TABLE") {
-            at.step().ok_or(Unread("it is no CREATE TABLE"))?;
+            at.step().ok_or(Unread("it is not a CREATE TABLE"))?;
         }
         while !at.sign(b'(') {
             let token = at.step().ok_or(Unread("its columns are not listed"))?;

@@ -10,23 +10,23 @@ use crate::lexer::Inside;
 pub enum Problem {
     /// Longer than a statement may be.
     #[error(
-        "the statement is longer than {bytes_max} bytes; a quote not closed or a delimiter not set \
-         back is the usual cause, else it takes more {MEMORY}"
+        "the statement is longer than {bytes_max} bytes; usual causes are an unclosed quote or a \
+         delimiter that was not reset; otherwise use more {MEMORY}"
     )]
     TooLong {
         /// The limit.
         bytes_max: usize,
     },
     /// The input ends in quotes or a comment.
-    #[error("{what} opens here and is not closed before the end of the file: is it cut short?")]
+    #[error("{what} opens here and is never closed: the file may be cut short")]
     Open {
         /// In what.
         what: &'static str,
     },
     /// A command to the client.
     #[error(
-        "{command} is a command to the mariadb client, not SQL, and is not run; take it out of the \
-         file"
+        "{command} is a command for the mariadb client, not SQL, and is not run; remove it from \
+         the file"
     )]
     ClientCommand {
         /// Which.

@@ -2,7 +2,7 @@
 
 use simd::Isa;
 
-use crate::lexer::{Found, Lexer};
+use crate::lexer::{Boundary, Lexer};
 use crate::name::ObjectName;
 use crate::syntax::{Comments, Syntax};
 use crate::token::{Tokens, comment, is_version, line_comment};
@@ -25,9 +25,9 @@ fn statement_size(script: &[u8], syntax: Syntax) -> (usize, usize) {
     let mut lexer = Lexer::new(syntax, b";", Isa::best());
     loop {
         match lexer.run(script, true) {
-            Found::End { text, next } => return (text, next),
-            Found::Command(at) => lexer.step_over(at),
-            Found::More | Found::Open(_) => return (script.len(), script.len()),
+            Boundary::End { text, next } => return (text, next),
+            Boundary::Command(at) => lexer.step_over(at),
+            Boundary::More | Boundary::Open(_) => return (script.len(), script.len()),
         }
     }
 }

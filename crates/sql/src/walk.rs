@@ -100,11 +100,11 @@ pub trait TupleSink {
     /// its own, a function or a subselect.
     fn asks(&mut self) {}
     /// Reports the findings of one block.
-    fn block<B: Block>(&mut self, found: &Found);
+    fn block<B: Block>(&mut self, found: &BlockMasks);
 }
 
 /// Tuples in the 64 bytes from `base`; bit 0 is the first byte.
-pub struct Found {
+pub struct BlockMasks {
     /// The byte that bit 0 is.
     pub base: usize,
     /// Opening parentheses of tuples.
@@ -452,8 +452,14 @@ impl Walk {
         let ends = separators | close;
         let fields = open | separators;
         let starts = (fields << 1) | u64::from(cursor.at_start);
-        let mut found =
-            Found { base: cursor.position, opens: open, closes: close, ends, decode: 0, quoted: 0 };
+        let mut found = BlockMasks {
+            base: cursor.position,
+            opens: open,
+            closes: close,
+            ends,
+            decode: 0,
+            quoted: 0,
+        };
         if S::FIELDS {
             let after_close = (closing << 1) | u64::from(cursor.after_close != 0);
             let number = block.within(b'.', b'9') | (dashes & starts);

@@ -59,8 +59,8 @@ impl Lock {
             if is_news && waited >= QUIET {
                 told = Some(Instant::now());
                 self.patience.say(
-                    "waiting for the end of a backup, which would lack the table, or of DDL that \
-                     waits for locks",
+                    "waiting for the end of a backup, which would otherwise lack the table, or of \
+                     DDL that waits for locks",
                 );
             }
             sleep(POLL);
@@ -77,8 +77,8 @@ impl Lock {
                 if told.elapsed() >= TELL_EVERY {
                     told = Instant::now();
                     self.patience.say(&format!(
-                        "waiting for the end of process {} ({}), which reads the redo log and would \
-                         make a backup without the table",
+                        "waiting for the end of process {} ({}), which reads the redo log for a \
+                         backup that would lack the table",
                         reader.id, reader.name
                     ));
                 }

@@ -99,7 +99,7 @@ impl Behind {
 
     fn died(&self) -> Error {
         Error::Lost {
-            message: "the thread that waits for a table has ended".to_owned(),
+            message: "the thread that waits for a table's lock has ended".to_owned(),
             statement: self.statement.clone(),
         }
     }
@@ -155,12 +155,12 @@ fn hand_over_seen<T: Send>(
             message: message.to_owned(),
             statement: "LOCK TABLES".to_owned(),
         };
-        let died = || Err(lost("the thread that waits for a table has ended"));
+        let died = || Err(lost("the thread that waits for a table's lock has ended"));
         let done = match early {
             Ok(Some(ended)) => {
                 // It had not to wait: nobody had them.
                 if ended.is_ok() && seen.is_ok() {
-                    *seen = Err(lost("tables that were held are not held any more"));
+                    *seen = Err(lost("the locks on tables were lost"));
                 }
                 ended
             }

@@ -1,4 +1,4 @@
-//! The file that is built for a shadow: it tells whether another load has come in between.
+//! The file that is built for a staging table: it tells whether another load has come in between.
 
 use std::path::PathBuf;
 
@@ -29,7 +29,7 @@ impl BuiltFile {
         if !self.paths.iter().any(|path| dir.id(path) == Some(self.id)) {
             return Ok(false);
         }
-        match definition(session, &Names::of(&table.name).shadow) {
+        match definition(session, &Names::of(&table.name).staging) {
             Ok(definition) => Ok(definition == without_references(&table.definition)),
             Err(Error::Statement { .. }) => Ok(false),
             Err(e) => Err(e),

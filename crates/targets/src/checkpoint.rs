@@ -1,8 +1,8 @@
 //! A checkpoint between DISCARD and IMPORT, without which a crash can empty the new table.
 //!
-//! IMPORT gives the adopted file the tablespace number the empty shadow had and sets the LSN of
+//! IMPORT gives the adopted file the tablespace number the empty staging table had and sets the LSN of
 //! all its pages to 0. If the server crashes while its log still holds the *creation* of the
-//! shadow, recovery finds a file of that number with old pages and applies the creation to it:
+//! staging table, recovery finds a file of that number with old pages and applies the creation to it:
 //! roots and allocation pages are those of the empty table again. Seen on 10.11.19: 100 rows
 //! imported and swapped in, `kill -9`, restart, 0 rows and no error. So the log has to start
 //! after the DISCARD before IMPORT may run.
@@ -81,7 +81,7 @@ impl Checkpoint {
             std::thread::sleep(LOOK);
         }
         let lost = || Error::Lost {
-            message: "the checkpoint's thread ended".to_owned(),
+            message: "the checkpoint thread has ended".to_owned(),
             statement: CHECKPOINT.to_owned(),
         };
         let joined = self.thread.take().and_then(|thread| thread.join().ok());

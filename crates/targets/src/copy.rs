@@ -11,11 +11,11 @@ use server::version::Flavor;
 const FORGOTTEN: [&str; 2] = ["PAGE_CHECKSUM=1", "PAGE_CHECKSUM=0"];
 
 impl Lock {
-    /// Makes [`Names::shadow`](super::names::Names::shadow) like the target: whether it has the same
+    /// Makes [`Names::staging`](super::names::Names::staging) like the target: whether it has the same
     /// definition.
     pub(super) fn copy_target(&mut self) -> Result<bool> {
-        let (shadow, target) = (self.names.shadow.clone(), self.table.name.clone());
-        let like = format!("CREATE TABLE {} LIKE {}", shadow.quoted(), target.quoted());
+        let (staging, target) = (self.names.staging.clone(), self.table.name.clone());
+        let like = format!("CREATE TABLE {} LIKE {}", staging.quoted(), target.quoted());
         // Strict mode would refuse zero dates in defaults, and rows too wide for a page.
         match self.session.version().flavor {
             Flavor::MariaDb => self.exec(&format!(
@@ -24,12 +24,12 @@ impl Lock {
             Flavor::MySql => self.exec_in_sql_mode("ALLOW_INVALID_DATES", &like)?,
         }
         self.keep_keys()?;
-        let mut made = definition(&mut self.session, &shadow)?;
+        let mut made = definition(&mut self.session, &staging)?;
         for option in FORGOTTEN {
             let is_forgotten = |definition: &str| !definition.contains(option);
             if !is_forgotten(&self.table.definition) && is_forgotten(&made) {
-                self.exec(&format!("ALTER TABLE {} {option}", shadow.quoted()))?;
-                made = definition(&mut self.session, &shadow)?;
+                self.exec(&format!("ALTER TABLE {} {option}", staging.quoted()))?;
+                made = definition(&mut self.session, &staging)?;
             }
         }
         // Foreign keys are added when it takes the target's place.
@@ -50,8 +50,8 @@ impl Lock {
             .map(|(name, line)| format!("DROP KEY {}, ADD {line}", quote_name(name)))
             .collect();
         // By a new file: an index that is dropped leaves its room in the old one.
-        let (shadow, again) = (self.names.shadow.quoted(), again.join(", "));
-        let sql = format!("ALTER TABLE {shadow} {again}, ALGORITHM=COPY");
+        let (staging, again) = (self.names.staging.quoted(), again.join(", "));
+        let sql = format!("ALTER TABLE {staging} {again}, ALGORITHM=COPY");
         self.exec(&format!(
             "SET STATEMENT innodb_strict_mode=0, sql_mode='ALLOW_INVALID_DATES' FOR {sql}"
         ))

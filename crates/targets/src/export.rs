@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use disk::File;
 
 use crate::lock::Lock;
-use crate::shadow::Direct;
+use crate::staging_table::Direct;
 use crate::undecided;
 use server::catalog::definition;
 use server::error::{Error, Result};
@@ -58,12 +58,12 @@ impl Direct<'_> {
             Err(Error::Altered { target: table.to_string(), detail: detail.to_owned() })
         };
         if definition(&mut lock.session, &table)? != lock.table.definition {
-            return altered("its definition is another");
+            return altered("its definition has changed");
         }
         if undecided::is_any(&mut lock.session)? {
             return altered(
-                "a transaction of before the server's start is neither committed nor rolled back yet \
-                 (XA RECOVER), and its rows may be in it",
+                "a transaction from before the server's start is not finished (XA RECOVER lists \
+                 it), and may have rows in the table",
             );
         }
         let names = match partition {

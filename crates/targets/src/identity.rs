@@ -1,6 +1,6 @@
 //! A check if another table may take the target's place, or rows have to go into the target itself.
 //!
-//! A twin that is filled and swapped in is faster, by several connections and indexes built at the
+//! A staging table that is filled and swapped in is faster, by several connections and indexes built at the
 //! end, and all or nothing at any size. But some things are tied to the table and not to its name:
 //! foreign keys, triggers, history, and where its files lie. Engines that are a door to another
 //! server are refused.
@@ -137,7 +137,7 @@ impl Lock {
         }
         let missing = privileges.missing_for_twin(database, account);
         if !missing.is_empty() {
-            found.ties.push(Unsupported::TwinPrivileges(missing));
+            found.ties.push(Unsupported::StagingPrivileges(missing));
         }
     }
 
@@ -157,7 +157,7 @@ impl Lock {
 pub(super) enum EngineRows {
     /// Its tables' own, with transactions: a copy is another table.
     Own,
-    /// Its tables' own, without: their twin is one of InnoDB until its end.
+    /// Its tables' own, without: their staging table is one of InnoDB until its end.
     Staged,
     /// Perhaps another server's.
     Unknown,

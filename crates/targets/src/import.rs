@@ -1,4 +1,4 @@
-//! The server's steps of a direct load after its file is built: the file becomes the shadow's.
+//! The server's steps of a direct load after its file is built: the file becomes the staging table's.
 //!
 //! ```text
 //! Discarded::create_build_file -> Building (the file is built) -> Building::place -> Placed
@@ -18,7 +18,7 @@ use crate::built_file::BuiltFile;
 use crate::checkpoint::Checkpoint;
 use crate::lock::Lock;
 use crate::publish::Filled;
-use crate::shadow::{Direct, Discarded, LogState, Shadow, space_id};
+use crate::staging_table::{Direct, Discarded, LogState, StagingTable, space_id};
 use schema::TableName;
 use server::error::{Error, Result};
 use server::facts::database_dir::FileId;
@@ -32,10 +32,10 @@ const ER_INDEX_CORRUPT: u16 = 1817;
 /// Bytes of a file that are copied at once.
 const COPY_BYTES: usize = 1 << 20;
 
-/// A shadow without a file, and the file that is built for it.
+/// A staging table without a file, and the file that is built for it.
 #[derive(Debug)]
 pub struct Building<'d> {
-    shadow: Shadow<'d>,
+    staging: StagingTable<'d>,
     file: BuiltFile,
     space_id: Option<u32>,
 }
@@ -48,16 +48,16 @@ pub struct AtBuilt {
     space_id: Option<u32>,
 }
 
-/// A shadow whose file lies where IMPORT looks.
+/// A staging table whose file lies where IMPORT looks.
 #[derive(Debug)]
 pub struct Placed<'d> {
     building: Building<'d>,
 }
 
-/// A shadow with all rows.
+/// A staging table with all rows.
 #[derive(Debug)]
 pub struct Imported<'d> {
-    pub(super) shadow: Shadow<'d>,
+    pub(super) staging: StagingTable<'d>,
     pub(super) file: BuiltFile,
     /// The server's, of the IMPORT.
     pub warnings: Vec<Warning>,
@@ -71,19 +71,19 @@ impl<'d> Discarded<'d> {
     ///
     /// Killed after it: the file.
     pub fn create_build_file(self) -> Result<(File, Building<'d>)> {
-        let Discarded { shadow, space_id } = self;
-        let path = shadow.path("build");
-        let file = shadow.dir.create(&path, "space")?;
+        let Discarded { staging, space_id } = self;
+        let path = staging.path("build");
+        let file = staging.dir.create(&path, "space")?;
         let stat = rustix::fs::fstat(&file).map_err(|e| Error::io("reading", &path, e.into()))?;
         let id = FileId::of(&stat);
-        shadow.made.built.push((path.clone(), id));
-        let built = BuiltFile { id, paths: [path, shadow.path("ibd")] };
-        Ok((file, Building { shadow, file: built, space_id }))
+        staging.made.built.push((path.clone(), id));
+        let built = BuiltFile { id, paths: [path, staging.path("ibd")] };
+        Ok((file, Building { staging, file: built, space_id }))
     }
 }
 
 impl<'d> Discarded<'d> {
-    /// Copies the file that is built for another server's shadow of the same shape, and is not placed
+    /// Copies the file that is built for another server's staging table of the same shape, and is not placed
     /// there yet. The tablespace's number becomes this one's where a server looks for it before IMPORT,
     /// which writes it into all pages.
     ///
@@ -118,12 +118,12 @@ impl<'d> Discarded<'d> {
 }
 
 impl Direct<'_> {
-    /// The shadow whose file is built, again.
+    /// The staging table whose file is built, again.
     ///
     /// Errors: the folder cannot be reached.
     pub fn building(&mut self, at: AtBuilt) -> Result<Building<'_>> {
         let AtBuilt { table, file, space_id } = at;
-        Ok(Building { shadow: self.shadow(table)?, file, space_id })
+        Ok(Building { staging: self.staging(table)?, file, space_id })
     }
 }
 
@@ -155,12 +155,12 @@ fn renumber(page: &mut PageBytes, space_id: u32, path: &Path) -> Result<()> {
 impl<'d> Building<'d> {
     /// Puts it aside.
     pub fn rest(self) -> AtBuilt {
-        AtBuilt { table: self.shadow.table, file: self.file, space_id: self.space_id }
+        AtBuilt { table: self.staging.table, file: self.file, space_id: self.space_id }
     }
 
     /// Where the file is built.
     pub fn path(&self) -> PathBuf {
-        self.shadow.path("build")
+        self.staging.path("build")
     }
 
     /// Sees to it that the session works, before a step that needs it. One that was lost while
@@ -168,20 +168,20 @@ impl<'d> Building<'d> {
     ///
     /// Errors: [`Error::Overtaken`], [`Error::Busy`]; a server that cannot be reached.
     pub fn ensure_session(&mut self) -> Result<()> {
-        let (file, dir) = (&self.file, &self.shadow.dir);
+        let (file, dir) = (&self.file, &self.staging.dir);
         let is_there = |lock: &mut Lock| file.is_still_there(&mut lock.session, dir, &lock.table);
-        if self.shadow.lock.ensure_session_if(is_there)? {
-            self.shadow.made.log.set(LogState::Unknown);
+        if self.staging.lock.ensure_session_if(is_there)? {
+            self.staging.made.log.set(LogState::Unknown);
         }
         Ok(())
     }
 
     /// Waits until nobody reads of the DISCARD in the redo log any more: not the server after a
     /// crash, since the checkpoint that
-    /// [`Exported::discard`](super::shadow::Exported::discard) started has passed, and no backup.
+    /// [`Exported::discard`](super::staging_table::Exported::discard) started has passed, and no backup.
     fn wait_for_log(&mut self) -> Result<()> {
         self.ensure_session()?;
-        let Shadow { lock, dir, made, .. } = &mut self.shadow;
+        let StagingTable { lock, dir, made, .. } = &mut self.staging;
         let passed = match made.log.take() {
             LogState::Passed => {
                 made.log.set(LogState::Passed);
@@ -225,9 +225,9 @@ impl<'d> Building<'d> {
     /// Errors: [`Error::ForeignFile`], [`Error::InTheWay`]; the file system's.
     pub fn place(mut self, cfg: &[u8]) -> Result<Placed<'d>> {
         self.wait_for_log()?;
-        let dir = &self.shadow.dir;
+        let dir = &self.staging.dir;
         let build = self.path();
-        let (ibd, cfg_path) = (self.shadow.path("ibd"), self.shadow.path("cfg"));
+        let (ibd, cfg_path) = (self.staging.path("ibd"), self.staging.path("cfg"));
         let mut file = dir.open(&build, "space")?;
         let seen = space_id(&mut file).map_err(|e| Error::io("reading", &build, e))?;
         let expected = self.space_id;
@@ -247,21 +247,21 @@ impl<'d> Placed<'d> {
     /// `row_id_max` is the largest hidden row id in it, of a table that has them for its key: the
     /// rows that come later get larger ones (see the module `row_ids`).
     ///
-    /// Killed after it: a filled table `shadow`. A server killed within it: still a table without
+    /// Killed after it: a filled table `staging`. A server killed within it: still a table without
     /// tablespace. On an error the table is without tablespace too.
     ///
     /// Errors: the server's; an index it marked corrupt.
     pub fn import(mut self, row_id_max: Option<u64>) -> Result<Imported<'d>> {
         self.building.wait_for_log()?;
-        let Building { shadow, file, .. } = self.building;
-        let lock = &mut *shadow.lock;
+        let Building { staging, file, .. } = self.building;
+        let lock = &mut *staging.lock;
         lock.check_writable()?;
-        let sql = format!("ALTER TABLE {} IMPORT TABLESPACE", shadow.table.quoted());
+        let sql = format!("ALTER TABLE {} IMPORT TABLESPACE", staging.table.quoted());
         let done = lock.exec_done(&sql)?;
         let warnings = if done.warnings > 0 { lock.session.warnings()? } else { Vec::new() };
-        shadow.dir.sync_adopted(&shadow.path("ibd"), "space")?;
-        let cfg = shadow.path("cfg");
-        shadow.dir.remove(&cfg)?;
+        staging.dir.sync_adopted(&staging.path("ibd"), "space")?;
+        let cfg = staging.path("cfg");
+        staging.dir.remove(&cfg)?;
         match warnings.iter().find(|w| w.errno == ER_INDEX_CORRUPT || w.level == "Error") {
             Some(bad) => Err(Error::Statement {
                 errno: bad.errno,
@@ -271,16 +271,16 @@ impl<'d> Placed<'d> {
             }),
             None => {
                 if let Some(imported) = row_id_max {
-                    shadow.lock.raise_row_ids(&shadow.dir, imported)?;
+                    staging.lock.raise_row_ids(&staging.dir, imported)?;
                 }
-                Ok(Imported { shadow, file, warnings, row_id_max })
+                Ok(Imported { staging, file, warnings, row_id_max })
             }
         }
     }
 }
 
 impl<'d> Imported<'d> {
-    /// Reads the first and the last entry of each index of the shadow, as the server sees it.
+    /// Reads the first and the last entry of each index of the staging table, as the server sees it.
     ///
     /// IMPORT takes an index it cannot place for an empty one and says so in its log only; this
     /// is where it shows. Rows are not counted: the file's were, in every index, and a scan takes
@@ -289,8 +289,8 @@ impl<'d> Imported<'d> {
     /// Errors: [`Error::Count`] when an index has entries and the table was built empty, or none
     /// and it was not.
     pub fn check_indexes(&mut self, expected: u64) -> Result<()> {
-        let (lock, shadow) = (&mut *self.shadow.lock, &self.shadow.table);
-        lock.session.exec(&format!("HANDLER {} OPEN AS imported", shadow.quoted()))?;
+        let (lock, staging) = (&mut *self.staging.lock, &self.staging.table);
+        lock.session.exec(&format!("HANDLER {} OPEN AS imported", staging.quoted()))?;
         let mut reads = vec!["FIRST".to_owned()];
         for index in &lock.table.indexes {
             let name = quote_name(&index.name);
@@ -301,7 +301,7 @@ impl<'d> Imported<'d> {
             let entries =
                 lock.session.query(&format!("HANDLER imported READ {read}"))?.len() as u64;
             if entries != expected.min(1) && found.is_ok() {
-                let table = format!("{shadow} read by {read}");
+                let table = format!("{staging} read by {read}");
                 found = Err(Error::Count { table, found: entries, expected });
             }
         }
@@ -309,9 +309,9 @@ impl<'d> Imported<'d> {
         found
     }
 
-    /// The shadow as what takes the target's place.
+    /// The staging table as what takes the target's place.
     pub fn filled(self) -> Filled<'d> {
-        let Imported { shadow, file, row_id_max, .. } = self;
-        Filled::built(shadow.lock, file, shadow.dir, row_id_max)
+        let Imported { staging, file, row_id_max, .. } = self;
+        Filled::built(staging.lock, file, staging.dir, row_id_max)
     }
 }

@@ -33,7 +33,8 @@ impl Keeper {
     /// Sees to it that the targets are held, over a new connection if the one before was lost:
     /// whether it was. Somebody else may have had them meanwhile.
     ///
-    /// Errors: [`Error::Busy`](server::Error::Busy) where somebody has one now; a server that cannot be reached.
+    /// Errors: [`Error::Busy`](server::Error::Busy) where somebody has one now; a server that cannot be
+    /// reached.
     pub(super) fn ensure(&self) -> Result<bool> {
         let mut held = self.lock();
         if held.is_alive() {

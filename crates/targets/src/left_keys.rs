@@ -122,7 +122,7 @@ fn finish_one(
     let is_replayed = aside.table.starts_with(REPLAYED);
     if is_replayed || !may_go(target, is_extended) {
         let by = if is_replayed { "replay" } else { "command, or the next load of the table," };
-        return Err(Error::Leftover(format!("{aside} is there still: the same {by} removes it")));
+        return Err(Error::Leftover(format!("{aside} still exists: the same {by} removes it")));
     }
     // Its end gives the target to the next one.
     drop(own);

@@ -1,6 +1,6 @@
 //! Leftovers of a killed load, and their removal by the next.
 //!
-//! A shadow in whatever state was never published: it is dropped, its files with it. A table put
+//! A staging table in whatever state was never published: it is dropped, its files with it. A table put
 //! aside by a finished swap is dropped too: the target is the new table then, which has rows. The
 //! table put aside by a swap that took the target for empty is dropped only if it is empty.
 
@@ -14,7 +14,7 @@ use crate::lock::Lock;
 use crate::names::{
     MARK, Names, is_own_database, kind_prefix, own_pattern, part_prefix, proof_in, twin_prefix,
 };
-use crate::scratch;
+use crate::staging_database;
 use crate::swapped::check_emptied;
 use schema::{Engine, ForeignKey, TableKind};
 use server::Unsupported;
@@ -70,9 +70,9 @@ impl Lock {
             }
             // What nobody but an intruder can have made: the server reads it as the place of the
             // table.
-            let link = self.shadow_path(&dir, "isl");
+            let link = self.staging_path(&dir, "isl");
             if dir.has(&link)? {
-                let seen = "a file that would have the server put the table elsewhere".to_owned();
+                let seen = "a file that makes the server create the table elsewhere".to_owned();
                 return Err(Error::InTheWay { path: link, seen });
             }
         }
@@ -123,7 +123,7 @@ impl Lock {
         for table in there {
             let aside = names.beside().into_iter().find(|aside| is(&table, aside));
             let is_aside = emptied.contains(&table) || replaced.contains(&table);
-            let is_filled = is(&table, &names.shadow) || table == names.row_ids;
+            let is_filled = is(&table, &names.staging) || table == names.row_ids;
             if is_aside || is_filled || made.iter().any(|name| table.table.starts_with(name)) {
                 self.free_of_triggers(&table)?;
                 self.drop_own(&table)?;
@@ -137,7 +137,7 @@ impl Lock {
             carry_over(&mut self.session, &replaced, self.patience.wait)?;
             self.table.foreign_keys = catalog::foreign_keys(&mut self.session, &self.table.name)?;
         }
-        scratch::drop_databases(&mut self.session, databases.iter().map(String::as_str))?;
+        staging_database::drop_databases(&mut self.session, databases.iter().map(String::as_str))?;
         Ok(removed)
     }
 
@@ -164,7 +164,7 @@ impl Lock {
         let (target, names) = (self.table.name.clone(), Names::of(&self.table.name));
         let Own { tables, databases } = self.own()?;
         let mut proofs = Vec::new();
-        for database in databases.iter().filter(|name| **name != names.shadow.table) {
+        for database in databases.iter().filter(|name| **name != names.staging.table) {
             let table = TableName::new(database.as_str(), target.table.as_str());
             if catalog::exists(&mut self.session, &table)? {
                 proofs.push(Proof { table, of: None });
@@ -217,7 +217,8 @@ impl Lock {
         Ok(Own { tables, databases })
     }
 
-    /// In words, something that no load makes, by its kind and engine; none of a table that a load may have made.
+    /// In words, something that no load makes, by its kind and engine; none of a table that a load may have
+    /// made.
     fn is_foreign(&self, kind: &TableKind, engine: &Engine) -> Option<String> {
         match kind {
             TableKind::View | TableKind::SystemView => Some("a view".to_owned()),
@@ -261,8 +262,8 @@ impl Lock {
             return Ok(());
         }
         Err(Error::Leftover(format!(
-            "{target} has no rows, and {aside}, which a load had put aside for it, has: DROP TABLE {} \
-             gives these up; to have them back, DROP TABLE {}, then RENAME TABLE {} TO {}",
+            "{target} has no rows, but {aside}, to which a load renamed the old table, has: DROP \
+             TABLE {} discards them; to restore them, DROP TABLE {}, then RENAME TABLE {} TO {}",
             aside.quoted(),
             target.quoted(),
             aside.quoted(),
@@ -300,10 +301,10 @@ impl Lock {
     fn file_paths(&self, dir: &DatabaseDir) -> Result<Vec<PathBuf>> {
         let dropped = self.names.beside().into_iter().chain([&self.names.row_ids]);
         let dropped = dropped.map(|name| dir.path.join(format!("{}.ibd", name.table)));
-        let shadow = ["build", "cfg", "ibd"].map(|extension| self.shadow_path(dir, extension));
+        let staging = ["build", "cfg", "ibd"].map(|extension| self.staging_path(dir, extension));
         // As many as the target had partitions then.
         let part = part_prefix(&self.table.name);
-        let whole = self.names.beside().into_iter().chain([&self.names.shadow]);
+        let whole = self.names.beside().into_iter().chain([&self.names.staging]);
         let mut whole: Vec<String> = whole.map(|name| format!("{}#", name.table)).collect();
         let proven = ["old", "empty", "before"];
         whole.extend(proven.map(|kind| format!("{}by_", kind_prefix(&self.table.name, kind))));
@@ -316,7 +317,7 @@ impl Lock {
         };
         let parts = dir.names()?.into_iter().filter(|name| is_of_parts(name));
         let parts = parts.map(|name| dir.path.join(name));
-        Ok(shadow.into_iter().chain(dropped).chain(parts).collect())
+        Ok(staging.into_iter().chain(dropped).chain(parts).collect())
     }
 
     /// Proves that the folder is this server's, before a file in it is removed: a folder of the
@@ -346,7 +347,8 @@ impl Lock {
             self.folder_is_proven();
             return Ok(());
         }
-        Err(self.elsewhere(&dir.path, "a table made by the server did not come and go there"))
+        Err(self.elsewhere(&dir.path, "a test table of the server did not appear and disappear \
+                                       there"))
     }
 
     /// The folder is this server's.
@@ -359,8 +361,8 @@ impl Lock {
     /// The error for a folder that is another server's.
     pub(super) fn elsewhere(&self, path: &Path, what: &str) -> Error {
         let detail = format!(
-            "{} on this machine is not that of the server, which runs on {}: {what}; run Inrush \
-             where the server's files are",
+            "{} on this machine does not belong to the server, which runs on {}: {what}; run \
+             Inrush on the server's machine",
             path.display(),
             self.facts.hostname
         );
@@ -377,8 +379,8 @@ fn foreign(name: &TableName, what: &str, kind: &TableKind) -> Error {
         TableKind::Base | TableKind::SystemVersioned | TableKind::Other(_) => "DROP TABLE",
     };
     Error::Leftover(format!(
-        "{name} is {what}, not a table of Inrush: nothing was read from {name}; look at it, then remove it \
-         ({verb} {})",
+        "{name} is {what}, not a table of Inrush: nothing was read from {name}; inspect it, then \
+         remove it ({verb} {})",
         name.quoted()
     ))
 }

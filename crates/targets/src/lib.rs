@@ -1,16 +1,19 @@
 //! A table that is loaded: locked against other loads, filled, and swapped in.
 //!
 //! ```text
-//! lock -> shadow -> (build) -> import -> publish -> swap       the direct path
-//!      -> twin -> (rows are sent) ------> publish -> swap      sending, where a twin may take its place
+//! lock -> staging table -> (build) -> import -> publish -> swap       the direct path
+//!      -> staging table -> (rows are sent) ------> publish -> swap      sending, where a staging table may take its place
 //!      -> transaction                                          sending, into the target itself
 //! ```
 //!
 //! [`lock`] is the target that [`take`] takes, if nobody is `busy` with it, with [`names`] of what is made
 //! for it; of several at once [`keeper`] holds all, and those that nobody works at are [`resting`];
-//! [`export`] has its rows read meanwhile, unless transactions are [`undecided`]; [`partitions`] are tried and filled one by one, and a `merged_partition` takes the place of one; `reach` connects; `leftovers` removes what a
-//! killed load left, of which `left` knows for many targets, and [`left_keys`] for all of a server; `followers` are locked with whom they refer to; [`carried_keys`] refer to the new table in place of the old one; `recover` goes on after a connection was lost; [`waiting`] is for locks of
-//! others, `backup` for backups; `triggers` stay on the target; [`identity`] says whether another may take the
+//! [`export`] has its rows read meanwhile, unless transactions are [`undecided`]; [`partitions`] are tried
+//! and filled one by one, and a `merged_partition` takes the place of one; `reach` connects; `leftovers`
+//! removes what a killed load left, of which `left` knows for many targets, and [`left_keys`] for all of a
+//! server; `followers` are locked with whom they refer to; [`carried_keys`] refer to the new table in place
+//! of the old one; `recover` goes on after a connection was lost; [`waiting`] is for locks of others,
+//! `backup` for backups; `triggers` stay on the target; [`identity`] says whether another may take the
 //! target's place.
 
 #![forbid(unsafe_code)]
@@ -47,15 +50,15 @@ mod recover;
 pub mod relations;
 pub mod resting;
 mod row_ids;
-mod scratch;
 pub mod secondary;
-pub mod shadow;
+pub mod staging_copy;
+mod staging_database;
+pub mod staging_table;
 pub mod swap;
 pub mod swapped;
 pub mod take;
 pub mod transaction;
 mod triggers;
-pub mod twin;
 pub mod undecided;
 pub mod waiting;
 
@@ -65,7 +68,7 @@ pub use lock::{Lock, LockOptions, RECONNECT_WAIT};
 pub use names::Names;
 pub use reach::ENDING_WAIT;
 pub use resting::{Connections, Resting};
-pub use shadow::Direct;
+pub use staging_copy::StagingCopy;
+pub use staging_table::Direct;
 pub use take::{refuse_any_put_aside, refuse_put_aside};
 pub use transaction::Transaction;
-pub use twin::Twin;

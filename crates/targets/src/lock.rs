@@ -127,8 +127,8 @@ impl Lock {
         }
         let target = self.table.name.clone();
         let detail = match catalog::exists(&mut self.session, &target) {
-            Ok(true) => format!("the load's own table, {}, was dropped", self.names.shadow),
-            _ => "it was dropped or renamed, or its database was".to_owned(),
+            Ok(true) => format!("the load's staging table, {}, was dropped", self.names.staging),
+            _ => "it, or its database, was dropped or renamed".to_owned(),
         };
         Error::Altered { target: target.to_string(), detail }
     }
@@ -162,11 +162,11 @@ impl Lock {
     /// Where the direct path builds its file: beside its place, so that a rename brings it there,
     /// under a name the server does not look at.
     pub fn build_path(&self) -> Result<PathBuf> {
-        Ok(self.shadow_path(self.dir()?, "build"))
+        Ok(self.staging_path(self.dir()?, "build"))
     }
 
-    /// A file of the shadow. Its name is ASCII letters, digits and `_`: the same on disk.
-    pub(super) fn shadow_path(&self, dir: &DatabaseDir, extension: &str) -> PathBuf {
-        dir.path.join(format!("{}.{extension}", self.names.shadow.table))
+    /// A file of the staging table. Its name is ASCII letters, digits and `_`: the same on disk.
+    pub(super) fn staging_path(&self, dir: &DatabaseDir, extension: &str) -> PathBuf {
+        dir.path.join(format!("{}.{extension}", self.names.staging.table))
     }
 }

@@ -57,7 +57,7 @@ impl MergedPartition {
         let target = lock.table.name.clone();
         let space_id = space_id(&mut lock.session, table)?.ok_or_else(|| Error::Altered {
             target: target.to_string(),
-            detail: format!("the load's own table, {table}, was dropped"),
+            detail: format!("the load's staging table, {table}, was dropped"),
         })?;
         let merged = merged_name(&target, &lock.names, space_id);
         lock.exec(&format!("RENAME TABLE {} TO {}", table.quoted(), merged.quoted()))?;
@@ -95,7 +95,7 @@ impl Lock {
     ) -> Result<()> {
         let target = self.table.name.clone();
         let sql = merged.statement(&target);
-        let mut export = export.ok_or_else(|| lost("nobody holds the table", &sql))?;
+        let mut export = export.ok_or_else(|| lost("the table is not locked", &sql))?;
         export.check()?;
         let mut observer = self.second()?;
         self.session.set_lock_wait(self.patience.wait)?;
@@ -145,8 +145,9 @@ impl Lock {
         let kept = kept_name(&self.table.name, *space_id);
         self.exec(&format!("RENAME TABLE {} TO {}", table.quoted(), kept.quoted()))?;
         self.remarks.push(format!(
-            "the connection that kept others from writing to {} was lost at the last moment: {kept} is what \
-             its partition {partition} was, copy rows that this lacks, then drop it",
+            "the connection that blocked writers of {} was lost at the last moment: {kept} has \
+             the old rows of partition {partition}; copy rows that the partition lacks, then drop \
+             it",
             self.table.name
         ));
         Ok(())

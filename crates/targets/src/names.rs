@@ -19,9 +19,9 @@ pub(super) const MARK: &str = "mark";
 /// Names of one load's helpers, derived from the target's name alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Names {
-    /// The table that is filled and swapped in. [`Twin::create`](super::twin::Twin::create) gives
-    /// it a name of one load alone.
-    pub shadow: TableName,
+    /// The table that is filled and swapped in.
+    /// [`StagingCopy::create`](super::staging_copy::StagingCopy::create) gives it a name of one load alone.
+    pub staging: TableName,
     /// Name of the target after a swap that replaces its rows.
     pub replaced: TableName,
     /// Name of the target after a swap if it was empty.
@@ -30,7 +30,7 @@ pub struct Names {
     pub extended: TableName,
     /// Made and dropped to raise the server's counter of hidden row ids.
     pub row_ids: TableName,
-    /// Which portions of a load by statements are in.
+    /// Which chunks of a load by statements are in.
     pub ledger: TableName,
     /// Which appends to tables of other servers are begun, and which of them are decided.
     pub appends: TableName,
@@ -48,7 +48,7 @@ impl Names {
             TableName::new(target.database.clone(), format!("_inrush_{kind}_{suffix}"))
         };
         Names {
-            shadow: name("new"),
+            staging: name("new"),
             replaced: name("old"),
             emptied: name("empty"),
             extended: name("before"),
@@ -170,7 +170,8 @@ pub(super) fn twin_name(target: &TableName, connection: u64) -> TableName {
     TableName::new(target.database.clone(), format!("{}{token:016x}", twin_prefix(target)))
 }
 
-/// A number that no other load gives: by time, process and connection, under a key from the system's random numbers.
+/// A number that no other load gives: by time, process and connection, under a key from the system's random
+/// numbers.
 pub fn token(connection: u64) -> u64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     RandomState::new().hash_one((since.as_nanos(), std::process::id(), connection))
@@ -185,18 +186,18 @@ mod tests {
         let long = TableName::new("d", "\u{65e5}".repeat(64));
         let names = Names::of(&long);
         for name in
-            [&names.shadow, &names.replaced, &names.emptied, &names.extended, &names.row_ids]
+            [&names.staging, &names.replaced, &names.emptied, &names.extended, &names.row_ids]
         {
             assert!(name.table.chars().count() <= 64 && name.table.is_ascii(), "{name}");
             assert!(name.table.starts_with("_inrush_"));
         }
-        assert_ne!(names.shadow, Names::of(&TableName::new("d", "\u{65e6}".repeat(64))).shadow);
+        assert_ne!(names.staging, Names::of(&TableName::new("d", "\u{65e6}".repeat(64))).staging);
         // A dot more or less on either side is another table.
         assert_ne!(
             Names::of(&TableName::new("a", "b.c")).lock,
             Names::of(&TableName::new("a.b", "c")).lock
         );
-        assert_eq!(Names::of(&TableName::new("d", "Line-Item")).shadow.table.len(), 38);
+        assert_eq!(Names::of(&TableName::new("d", "Line-Item")).staging.table.len(), 38);
     }
 
     #[test]
@@ -225,7 +226,7 @@ mod tests {
             assert_eq!(proof_in(&name), Some(proof.clone()));
         }
         let names = Names::of(&target);
-        for plain in [&names.replaced, &names.emptied, &names.extended, &names.shadow] {
+        for plain in [&names.replaced, &names.emptied, &names.extended, &names.staging] {
             assert_eq!(proof_in(plain), None, "{plain}");
         }
         // Anybody may have made a table of such a name.

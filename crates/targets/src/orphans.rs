@@ -3,7 +3,7 @@
 //! The server joins the two tables by the key of the parent. Its foreign keys compare what is stored,
 //! which is other than values where types are not the same on both sides: see [`Equal`].
 
-use crate::scratch::Waiting;
+use crate::staging_database::Waiting;
 use schema::{Reference, Table, TableName};
 use server::catalog::{self, definition, references};
 use server::error::{Error, Orphans, Result};

@@ -1,18 +1,18 @@
 //! Partitions of the target: where the server puts rows, tried on a small table like it; and a table for
-//! each, which is built and imported as any other, and exchanged into the shadow:
+//! each, which is built and imported as any other, and exchanged into the staging table:
 //!
 //! ```text
-//! CREATE TABLE shadow LIKE target             CREATE TABLE part_0 LIKE shadow; REMOVE PARTITIONING
+//! CREATE TABLE staging table LIKE target             CREATE TABLE part_0 LIKE staging table; REMOVE PARTITIONING
 //! part_0: export, discard                     files for all partitions are built by its template
 //! CREATE TABLE part_n LIKE part_0; discard    of those that got rows
-//! part_n: import                              ALTER TABLE shadow EXCHANGE PARTITION p WITH TABLE part_n
+//! part_n: import                              ALTER TABLE staging table EXCHANGE PARTITION p WITH TABLE part_n
 //! ```
 //!
 //! A file that is built by the template of another table gets the number of its own tablespace in its first
 //! page; IMPORT writes it into the others.
 //!
 //! The server reads every row of a table that it takes for a partition, and refuses it for one that
-//! belongs elsewhere. Nobody sees the shadow before all is in it.
+//! belongs elsewhere. Nobody sees the staging table before all is in it.
 //! Source: MariaDB 10.11, sql/sql_partition_admin.cc, `exchange_partition`.
 
 use schema::{BASE_TABLE, PartitionBound, PartitionMethod, Partitioning, quote_name};
@@ -24,7 +24,7 @@ use crate::lock::Lock;
 use crate::merged_partition::MergedPartition;
 use crate::names::part_name;
 use crate::publish::{Filled, FilledBy};
-use crate::shadow::{Direct, Discarded, LogState, Shadow, space_id};
+use crate::staging_table::{Direct, Discarded, LogState, StagingTable, space_id};
 use disk::{File, failpoint};
 use server::catalog::definition;
 use server::error::{Error, Result};
@@ -47,24 +47,24 @@ pub struct Trial<'t> {
     pub rows: &'t [Vec<Option<Vec<u8>>>],
 }
 
-/// A partition of the shadow that has its rows.
+/// A partition of the staging table that has its rows.
 #[derive(Debug)]
 pub struct Exchanged {
     file: BuiltFile,
 }
 
 impl Direct<'_> {
-    /// Makes an empty table like partition 0 of the shadow, which is there.
+    /// Makes an empty table like partition 0 of the staging table, which is there.
     ///
     /// Killed after it: an empty table.
     ///
     /// Errors: the server's.
-    pub fn create_first_part(&mut self) -> Result<Shadow<'_>> {
+    pub fn create_first_part(&mut self) -> Result<StagingTable<'_>> {
         let lock = &mut *self.lock;
-        let (part, shadow) = (part_name(&lock.table.name, "0"), lock.names.shadow.quoted());
-        lock.exec_loosely(&format!("CREATE TABLE {} LIKE {shadow}", part.quoted()))?;
+        let (part, staging) = (part_name(&lock.table.name, "0"), lock.names.staging.quoted());
+        lock.exec_loosely(&format!("CREATE TABLE {} LIKE {staging}", part.quoted()))?;
         lock.exec_loosely(&format!("ALTER TABLE {} REMOVE PARTITIONING", part.quoted()))?;
-        self.shadow(part)
+        self.staging(part)
     }
 
     /// Makes the file to build in for a partition whose table is made when it has rows.
@@ -73,8 +73,8 @@ impl Direct<'_> {
     ///
     /// Errors: the file system's.
     pub fn begin_part(&mut self, at: usize) -> Result<(File, Building<'_>)> {
-        let shadow = self.shadow(part_name(&self.lock.table.name, &at.to_string()))?;
-        Discarded { shadow, space_id: None }.create_build_file()
+        let staging = self.staging(part_name(&self.lock.table.name, &at.to_string()))?;
+        Discarded { staging, space_id: None }.create_build_file()
     }
 
     /// Makes the table that goes with a file of [`Direct::begin_part`], and discards its own: like
@@ -88,11 +88,11 @@ impl Direct<'_> {
         let (part, first) = (part_name(&target, &at.to_string()), part_name(&target, "0"));
         let like = format!("CREATE TABLE {} LIKE {}", part.quoted(), first.quoted());
         self.lock.exec_loosely(&like)?;
-        let mut shadow = self.shadow(part)?;
-        let number = shadow.number()?;
-        let discard = format!("ALTER TABLE {} DISCARD TABLESPACE", shadow.table.quoted());
-        shadow.lock.exec(&discard)?;
-        shadow.made.log.set(LogState::Unknown);
+        let mut staging = self.staging(part)?;
+        let number = staging.number()?;
+        let discard = format!("ALTER TABLE {} DISCARD TABLESPACE", staging.table.quoted());
+        staging.lock.exec(&discard)?;
+        staging.made.log.set(LogState::Unknown);
         Ok(built.numbered(number))
     }
 
@@ -115,7 +115,7 @@ impl Direct<'_> {
         self.lock.exec(&format!("DROP TABLE {}", names.join(", ")))
     }
 
-    /// The shadow, whose partitions have their rows; `last` is one of them. `row_id_max` is the largest
+    /// The staging table, whose partitions have their rows; `last` is one of them. `row_id_max` is the largest
     /// hidden row id in all of them, as for [`Placed::import`](crate::import::Placed::import).
     ///
     /// Errors: it is not what the target is.
@@ -129,15 +129,15 @@ impl Direct<'_> {
             self.lock.raise_row_ids(&dir, imported)?;
         }
         let Lock { session, table, names, .. } = &mut *self.lock;
-        if definition(session, &names.shadow)? != table.definition {
-            let detail = "its partitions made another table than it".to_owned();
+        if definition(session, &names.staging)? != table.definition {
+            let detail = "its partitions define a different table".to_owned();
             return Err(Error::Altered { target: table.name.to_string(), detail });
         }
         Ok(Filled::built(self.lock, last.file, dir, row_id_max))
     }
 }
 
-impl Shadow<'_> {
+impl StagingTable<'_> {
     /// The number of its tablespace.
     fn number(&mut self) -> Result<Option<u32>> {
         let path = self.path("ibd");
@@ -155,23 +155,23 @@ impl Shadow<'_> {
 }
 
 impl Imported<'_> {
-    /// Exchanges the table with a partition of the shadow, which has no rows.
+    /// Exchanges the table with a partition of the staging table, which has no rows.
     ///
-    /// Killed after it: the shadow with that partition filled, and an empty table.
+    /// Killed after it: the staging table with that partition filled, and an empty table.
     ///
     /// Errors: the server's, whose it is to refuse a row that does not belong there.
     pub fn exchange(self, partition: &str) -> Result<Exchanged> {
-        let Imported { shadow: Shadow { lock, table, dir, .. }, mut file, .. } = self;
-        let shadow = lock.names.shadow.clone();
+        let Imported { staging: StagingTable { lock, table, dir, .. }, mut file, .. } = self;
+        let staging = lock.names.staging.clone();
         lock.exec(&format!(
             "ALTER TABLE {} EXCHANGE PARTITION {} WITH TABLE {}",
-            shadow.quoted(),
+            staging.quoted(),
             quote_name(partition),
             table.quoted()
         ))?;
         failpoint::hit("partition.exchanged");
         let name = filename(&mut lock.session, partition)?;
-        let path = |name: &str| dir.path.join(format!("{}#P#{name}.ibd", shadow.table));
+        let path = |name: &str| dir.path.join(format!("{}#P#{name}.ibd", staging.table));
         // Servers that keep names of tables in lower case keep these so too.
         file.paths = [path(&name), path(&name.to_lowercase())];
         Ok(Exchanged { file })
@@ -184,8 +184,8 @@ impl Imported<'_> {
     ///
     /// Errors: the server's.
     pub fn merged(self, partition: &str, export: Export) -> Result<FilledBy> {
-        let Imported { shadow: Shadow { lock, table, .. }, .. } = self;
-        let made = [lock.names.shadow.clone(), part_name(&lock.table.name, "0")];
+        let Imported { staging: StagingTable { lock, table, .. }, .. } = self;
+        let made = [lock.names.staging.clone(), part_name(&lock.table.name, "0")];
         let made: Vec<String> =
             made.iter().filter(|name| **name != table).map(TableName::quoted).collect();
         lock.exec(&format!("DROP TABLE {}", made.join(", ")))?;

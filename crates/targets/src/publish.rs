@@ -15,7 +15,7 @@ use crate::merged_partition::MergedPartition;
 use crate::names::Names;
 use crate::relations::{self, KeyChecks, Relations};
 use crate::resting::{Connections, Resting};
-use crate::scratch;
+use crate::staging_database;
 use crate::swap::{Before, Pair, Swap};
 use crate::swapped::Swapped;
 use server::catalog::{self, definition};
@@ -24,7 +24,7 @@ use server::error::{Error, Result};
 use server::facts::database_dir::DatabaseDir;
 use server::session::Session;
 
-/// A table with all rows, [`Names::shadow`], that may take the target's place, and others that take
+/// A table with all rows, [`Names::staging`], that may take the target's place, and others that take
 /// theirs with it.
 #[derive(Debug)]
 pub struct Filled<'l> {
@@ -65,7 +65,7 @@ enum By {
         /// Holds the target.
         export: Option<Box<Export>>,
     },
-    /// A twin: its name is this load's alone.
+    /// A staging table: its name is this load's alone.
     Sent,
 }
 
@@ -180,7 +180,7 @@ impl<'l> Filled<'l> {
         }
     }
 
-    /// Swaps the shadows in, all at once. Afterwards the old tables have the names that
+    /// Swaps the staging tables in, all at once. Afterwards the old tables have the names that
     /// [`Swapped::asides`] gives.
     ///
     /// Rows inserted before the swap are never lost: in [`Mode::Insert`] they stop it. Statements
@@ -188,7 +188,7 @@ impl<'l> Filled<'l> {
     ///
     /// Killed after it: the targets are new, the old tables are still there under their other names.
     ///
-    /// Errors, the targets as before: [`Error::NotEmpty`], [`Error::Altered`] (the shadow too, if
+    /// Errors, the targets as before: [`Error::NotEmpty`], [`Error::Altered`] (the staging table too, if
     /// anything of the target is missing in it), [`Error::LockWait`], [`Error::Orphans`].
     /// [`Error::Unanswered`]: they are the old tables or the new ones.
     pub fn publish(&mut self, mode: Mode, checks: KeyChecks) -> Result<Swapped> {
@@ -240,11 +240,11 @@ impl<'l> Filled<'l> {
             return error;
         }
         for Ready { target, .. } in &self.others {
-            let (target, shadow) = (&target.table.name, &target.names.shadow);
-            let gone = [target, shadow].map(|name| catalog::exists(&mut self.lock.session, name));
+            let (target, staging) = (&target.table.name, &target.names.staging);
+            let gone = [target, staging].map(|name| catalog::exists(&mut self.lock.session, name));
             let detail = match gone {
                 [Ok(false), _] => "it was dropped or renamed".to_owned(),
-                [_, Ok(false)] => format!("the load's own table, {shadow}, was dropped"),
+                [_, Ok(false)] => format!("the load's staging table, {staging}, was dropped"),
                 _ => continue,
             };
             return Error::Altered { target: target.to_string(), detail };
@@ -259,7 +259,7 @@ impl FilledBy {
         match &self.0 {
             By::Built { file, dir, .. } => file.is_still_there(session, dir, table),
             By::Merged { partition, .. } => partition.is_still_there(session),
-            By::Sent => catalog::exists(session, &names.shadow),
+            By::Sent => catalog::exists(session, &names.staging),
         }
     }
 
@@ -268,7 +268,7 @@ impl FilledBy {
     fn check(&self, session: &mut Session, table: &Table, names: &Names) -> Result<()> {
         match self.0 {
             By::Built { .. } | By::Merged { .. } => Ok(()),
-            By::Sent => check_shadow(session, table, names),
+            By::Sent => check_staging(session, table, names),
         }
     }
 
@@ -298,27 +298,27 @@ impl Lock {
             return Ok(is_exchanged);
         }
         let Lock { session, table, names, .. } = self;
-        Ok(!scratch::is_waiting(session, table, names)?)
+        Ok(!staging_database::is_waiting(session, table, names)?)
     }
 
     /// True if the staging table exists.
-    pub(super) fn has_shadow(&mut self) -> Result<bool> {
-        let shadow = self.names.shadow.clone();
-        catalog::exists(&mut self.session, &shadow)
+    pub(super) fn has_staging(&mut self) -> Result<bool> {
+        let staging = self.names.staging.clone();
+        catalog::exists(&mut self.session, &staging)
     }
 
-    /// The shadow is what the target is, in every index: else it is not swapped in.
-    pub(super) fn check_shadow(&mut self) -> Result<()> {
-        check_shadow(&mut self.session, &self.table, &self.names)
+    /// The staging table is what the target is, in every index: else it is not swapped in.
+    pub(super) fn check_staging(&mut self) -> Result<()> {
+        check_staging(&mut self.session, &self.table, &self.names)
     }
 }
 
-fn check_shadow(session: &mut Session, table: &Table, names: &Names) -> Result<()> {
-    let shadow = &names.shadow;
-    if definition(session, shadow)? == table.definition {
+fn check_staging(session: &mut Session, table: &Table, names: &Names) -> Result<()> {
+    let staging = &names.staging;
+    if definition(session, staging)? == table.definition {
         return Ok(());
     }
-    let detail = format!("the load's own table, {shadow}, is not like it yet");
+    let detail = format!("the load's staging table, {staging}, differs from it");
     Err(Error::Altered { target: table.name.to_string(), detail })
 }
 
@@ -327,7 +327,7 @@ fn check_shadow(session: &mut Session, table: &Table, names: &Names) -> Result<(
 fn unlocked(session: &mut Session, targets: &[(Table, Names)], mode: Mode) -> Result<Vec<Pair>> {
     for (table, _) in targets {
         if definition(session, &table.name)? != table.definition {
-            let detail = "its definition is another".to_owned();
+            let detail = "its definition has changed".to_owned();
             return Err(Error::Altered { target: table.name.to_string(), detail });
         }
         if mode == Mode::Insert && !catalog::is_empty(session, &table.name)? {

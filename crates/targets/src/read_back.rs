@@ -22,7 +22,7 @@ impl Filled<'_> {
         read: impl FnOnce(Vec<(File, PathBuf)>) -> std::result::Result<T, E>,
     ) -> std::result::Result<T, E> {
         self.ensure_session()?;
-        let table = self.lock.names.shadow.quoted();
+        let table = self.lock.names.staging.quoted();
         self.lock.exec(&format!("FLUSH TABLES {table} FOR EXPORT"))?;
         let outcome = self.open_filled(partitions).map_err(E::from).and_then(read);
         let _shield = self.lock.session.options().interrupt.shield();
@@ -44,12 +44,12 @@ impl Filled<'_> {
             suffixes = partitions.iter().map(name).collect::<Result<_>>()?;
         }
         let dir = self.lock.dir()?.clone();
-        let shadow = &self.lock.names.shadow.table;
+        let staging = &self.lock.names.staging.table;
         let open = |suffix: &String| {
-            let mut path = dir.path.join(format!("{shadow}{suffix}.ibd"));
+            let mut path = dir.path.join(format!("{staging}{suffix}.ibd"));
             // Servers that keep names of tables in lower case keep these so too.
             if !suffix.is_empty() && !dir.is_taken(&path)? {
-                path = dir.path.join(format!("{shadow}{}.ibd", suffix.to_lowercase()));
+                path = dir.path.join(format!("{staging}{}.ibd", suffix.to_lowercase()));
             }
             Ok((dir.open(&path, "rows")?, path))
         };

@@ -57,7 +57,7 @@ impl Lock {
         }
         let id = self.session.id();
         self.remarks
-            .push(format!("the connection to the server was lost and made again (now {id})"));
+            .push(format!("the connection to the server was lost and opened again (now {id})"));
         Ok(true)
     }
 

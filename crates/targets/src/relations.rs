@@ -14,7 +14,7 @@ use crate::key_run::Keys;
 use crate::lock::Lock;
 use crate::names::Names;
 use crate::orphans;
-use crate::scratch::{self, Waiting};
+use crate::staging_database::{self, Waiting};
 use schema::{KeyEnd, Mode, Reference, Table, TableName};
 use server::catalog;
 use server::error::Result;
@@ -82,14 +82,14 @@ pub(super) fn prepare(
         check(lock, targets, keys, mode, &children)?;
     }
     for (table, names) in targets {
-        scratch::bring(&mut lock.session, table, names, mode)?;
+        staging_database::bring(&mut lock.session, table, names, mode)?;
     }
     let waiting: Waiting = targets
         .iter()
         .map(|(table, names)| (table.name.clone(), names.replacement(table)))
         .collect();
     for (table, names) in targets {
-        scratch::add_keys(&mut lock.session, table, names, &waiting)?;
+        staging_database::add_keys(&mut lock.session, table, names, &waiting)?;
     }
     Ok(Relations { children, guard, parents })
 }
@@ -119,11 +119,11 @@ fn check(
     children: &BTreeSet<TableName>,
 ) -> Result<()> {
     let filled: Waiting =
-        targets.iter().map(|(table, names)| (table.name.clone(), names.shadow.clone())).collect();
+        targets.iter().map(|(table, names)| (table.name.clone(), names.staging.clone())).collect();
     for (at, (table, names)) in targets.iter().enumerate() {
         for reference in &table.references {
             if !is_covered(&mut lock.session, reference, targets, keys, at)? {
-                orphans::check_rows(&mut lock.session, table, reference, &names.shadow, &filled)?;
+                orphans::check_rows(&mut lock.session, table, reference, &names.staging, &filled)?;
             }
         }
         if mode != Mode::Replace {
@@ -133,7 +133,7 @@ fn check(
         let of_this = table.foreign_keys.iter().filter(|key| key.end == KeyEnd::Parent);
         let of_this: BTreeSet<&TableName> = of_this.filter_map(|key| key.other.as_ref()).collect();
         for child in of_this.into_iter().filter(|child| children.contains(*child)) {
-            orphans::check_children(&mut lock.session, child, &table.name, &names.shadow)?;
+            orphans::check_children(&mut lock.session, child, &table.name, &names.staging)?;
         }
     }
     Ok(())

@@ -126,7 +126,7 @@ impl Resting {
     /// reached.
     pub fn build_path(&self) -> Option<PathBuf> {
         let folder = self.folder.as_ref()?;
-        Some(folder.dir.path.join(format!("{}.build", self.names.shadow.table)))
+        Some(folder.dir.path.join(format!("{}.build", self.names.staging.table)))
     }
 }
 

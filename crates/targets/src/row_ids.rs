@@ -21,7 +21,7 @@ use innodb::reader::SpaceReader;
 use innodb::record::RecordShape;
 
 use crate::lock::Lock;
-use crate::shadow::Template;
+use crate::staging_table::Template;
 use server::error::{Error, Result};
 use server::facts::database_dir::DatabaseDir;
 

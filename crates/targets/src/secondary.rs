@@ -1,7 +1,7 @@
 //! Secondary indexes that are dropped while rows go in, and built sorted afterwards.
 //!
 //! ```text
-//! twin, empty:  ALTER TABLE DROP KEY ..            rows go in        ALTER TABLE ADD KEY ..
+//! staging table, empty:  ALTER TABLE DROP KEY ..            rows go in        ALTER TABLE ADD KEY ..
 //! ```
 //!
 //! A server that adds an index to existing rows sorts its entries and fills pages from left to right; row by

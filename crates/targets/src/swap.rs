@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! holder: LOCK TABLES table WRITE      nobody writes any more; look: empty? not altered?
-//! mover:  RENAME TABLE table TO .., shadow TO table, ..                   waits for the lock
+//! mover:  RENAME TABLE table TO .., staging table TO table, ..                   waits for the lock
 //! holder: sees the mover wait; UNLOCK TABLES
 //! mover:  goes first: the server grants a waiting exclusive lock before every later or earlier
 //!         waiting reader and writer, whose statements then find the new table
@@ -279,7 +279,7 @@ impl Pair {
             Err(Error::Altered { target: name.to_string(), detail: detail.to_owned() })
         };
         if definition(holder, name)? != *before {
-            return altered("its definition is another");
+            return altered("its definition has changed");
         }
         if triggers.is_none() && has_triggers(holder, name)? {
             return altered("it has a trigger now");

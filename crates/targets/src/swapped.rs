@@ -13,7 +13,7 @@ use crate::foreign_keys::{unchecked, with_children};
 use crate::guard::Guard;
 use crate::lock::{ER_GONE, Lock};
 use crate::names::{Names, is_own_database};
-use crate::scratch;
+use crate::staging_database;
 use crate::swap::{HOLDERS_MAX, Held, exec_published};
 use server::catalog::{self, definition, without_references};
 use server::error::{Error, Result};
@@ -48,9 +48,10 @@ impl Swapped {
         self.targets.iter().map(|(table, names)| names.aside(table, self.mode)).collect()
     }
 
-    /// Drops the old tables by the lock that swapped them, over a new connection if the one before was lost, and
-    /// has rows of other tables refer to the new ones. Where others hold a table for longer than a second, those who wait
-    /// for the new ones have their turn before it tries again, until the lock wait is over.
+    /// Drops the old tables by the lock that swapped them, over a new connection if the one before was lost,
+    /// and has rows of other tables refer to the new ones. Where others hold a table for longer than a
+    /// second, those who wait for the new ones have their turn before it tries again, until the lock wait is
+    /// over.
     ///
     /// Errors: [`Error::Leftover`] if rows are in a table that had to be empty; it is kept, the others
     /// go. Keys that refer to an old table still are in [`Lock::keys_left`].
@@ -151,7 +152,7 @@ impl Swapped {
             !table.references.is_empty() && dropped.contains(&table.name)
         };
         let databases = self.targets.iter().filter(with_own).flat_map(|(_, names)| names.scratch());
-        scratch::drop_databases(&mut lock.session, databases)?;
+        staging_database::drop_databases(&mut lock.session, databases)?;
         kept
     }
 
@@ -212,8 +213,8 @@ impl Swapped {
         let plain = |definition: &str| without_references(definition);
         if may_be_altered && plain(&definition(session, aside)?) != plain(&target.definition) {
             return Err(Error::Leftover(format!(
-                "{aside} is what {} was, and was altered while it was being swapped: see whether the \
-                 new table is to be altered too, then drop it",
+                "{aside}, the old {}, was altered during the swap: check if the new table needs \
+                 the same change, then drop it",
                 target.name
             )));
         }
@@ -231,7 +232,7 @@ pub(super) fn check_emptied(
         return Ok(());
     }
     Err(Error::Leftover(format!(
-        "{aside} holds rows that were inserted into {target} while it was being swapped: copy them, \
-         then drop it"
+        "{aside} has rows that were inserted into {target} during the swap: copy them, then drop \
+         it"
     )))
 }

@@ -11,7 +11,7 @@ use crate::lock::{Lock, LockOptions};
 use crate::names::Names;
 use crate::resting::{Connections, Resting};
 use crate::waiting::Patience;
-use server::catalog::{self, Asked};
+use server::catalog::{self, CatalogCache};
 use server::error::{Error, Result};
 use server::facts::ServerFacts;
 use server::identifier::TableName;
@@ -35,7 +35,7 @@ impl Lock {
             return Err(busy(&mut session, &spelled)?);
         }
         // Now that nobody else loads it.
-        let table = described(&mut session, &spelled, options, &Asked::default())?;
+        let table = described(&mut session, &spelled, options, &CatalogCache::default())?;
         let facts = Arc::new(ServerFacts::read(&mut session)?);
         let datadir = options.datadir.as_deref();
         let dir = facts.database_dir(&mut session, &table.name.database, datadir)?;
@@ -93,7 +93,7 @@ fn described(
     session: &mut Session,
     name: &TableName,
     options: &LockOptions,
-    asked: &Asked,
+    asked: &CatalogCache,
 ) -> Result<Table> {
     let read = |session: &mut Session| catalog::read_among(session, name, asked);
     match patience(name, options).watch(session, read) {
@@ -104,8 +104,12 @@ fn described(
 
 /// Answers about all tables at once. A table that cannot be defined is queried alone, which tells
 /// why.
-fn asked(session: &mut Session, names: &[TableName], options: &LockOptions) -> Result<Asked> {
-    let mut asked = Asked::default();
+fn asked(
+    session: &mut Session,
+    names: &[TableName],
+    options: &LockOptions,
+) -> Result<CatalogCache> {
+    let mut asked = CatalogCache::default();
     for name in names {
         let defined = patience(name, options).watch(session, |session| asked.define(session, name));
         match defined {
@@ -144,8 +148,8 @@ pub fn refuse_any_put_aside(session: &mut Session, names: &[TableName]) -> Resul
     let Some(at) = there.iter().position(Option::is_some) else { return Ok(()) };
     let (aside, name) = (&asides[at], &names[at * names.len() / asides.len()]);
     Err(Error::Leftover(format!(
-        "table {name} does not exist, but {aside}, which a load had put aside for it, does: \
-         RENAME TABLE {} TO {} brings it back, DROP TABLE gives it up",
+        "table {name} does not exist, but {aside}, to which a load renamed it, does: RENAME TABLE \
+         {} TO {} restores it, DROP TABLE discards it",
         aside.quoted(),
         name.quoted()
     )))

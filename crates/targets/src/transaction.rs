@@ -1,4 +1,4 @@
-//! One transaction into the target itself, where no twin can take its place.
+//! One transaction into the target itself, where no staging table can take its place.
 //!
 //! ```text
 //! Transaction::begin -> (rows go in over the connection it gives) -> commit | rollback
@@ -33,12 +33,12 @@ pub struct Transaction {
     /// Gets a row at the end of the transaction, which tells whether it was committed. None where the account
     /// may not make one.
     mark: Option<TableName>,
-    asked: Asked,
+    asked: CommitState,
 }
 
 /// The state of a COMMIT request.
 #[derive(Clone, Debug)]
-enum Asked {
+enum CommitState {
     /// Nothing can be in.
     No,
     /// Over this connection.
@@ -84,7 +84,7 @@ impl Transaction {
             Mode::Append => Ok(false),
         });
         match found {
-            Ok(false) => Ok((Transaction { mark, asked: Asked::No }, session)),
+            Ok(false) => Ok((Transaction { mark, asked: CommitState::No }, session)),
             Ok(true) => {
                 session.exec("ROLLBACK")?;
                 Err(Error::NotEmpty(lock.table.name.to_string()))
@@ -110,7 +110,7 @@ impl Transaction {
         if definition(session, &name)? == lock.table.definition {
             return Ok(());
         }
-        let detail = "its definition is another".to_owned();
+        let detail = "its definition has changed".to_owned();
         Err(Error::Altered { target: name.to_string(), detail })
     }
 
@@ -133,7 +133,7 @@ impl Transaction {
                 session.hold_tables(&[mark])?;
                 session.exec(&format!("INSERT INTO {} VALUES (1)", mark.quoted()))?;
             }
-            self.asked = Asked::By(session.mark().clone());
+            self.asked = CommitState::By(session.mark().clone());
             match session.exec("COMMIT") {
                 Err(error) if error.is_unclear() => {
                     match self.was_committed(lock, session.mark()) {
@@ -147,7 +147,7 @@ impl Transaction {
         };
         drop(session);
         outcome?;
-        self.asked = Asked::Answered;
+        self.asked = CommitState::Answered;
         Ok(())
     }
 
@@ -156,7 +156,7 @@ impl Transaction {
     pub fn forget(&self, lock: &mut Lock) -> Option<String> {
         let _shield = lock.session.options().interrupt.shield();
         let dropped = self.drop_mark(lock).err();
-        dropped.map(|error| format!("a table of the load's own is still there: {error}"))
+        dropped.map(|error| format!("a table of the load still exists: {error}"))
     }
 
     /// The table whose row proves that all rows are in, where there is one.
@@ -169,9 +169,9 @@ impl Transaction {
     /// Errors: nothing tells.
     pub fn is_in(&self, lock: &Lock) -> Result<bool> {
         match &self.asked {
-            Asked::No => Ok(false),
-            Asked::By(gone) => self.was_committed(lock, gone),
-            Asked::Answered => Ok(true),
+            CommitState::No => Ok(false),
+            CommitState::By(gone) => self.was_committed(lock, gone),
+            CommitState::Answered => Ok(true),
         }
     }
 

@@ -78,7 +78,7 @@ impl Lock {
             self.table.triggers.iter().map(|trigger| trigger.name.as_str()).collect();
         (!names.is_empty()).then(|| {
             format!(
-                "{NO_TRIGGERS}: of the triggers of {}, which stay on it, none is run for these rows ({})",
+                "{NO_TRIGGERS}: the triggers of {} stay, but do not run for these rows ({})",
                 self.table.name,
                 names.join(", ")
             )
@@ -94,8 +94,9 @@ impl Lock {
         }
         let Some(folder) = &self.folder else {
             return Err(Error::Leftover(format!(
-                "{table}, which a load left, must not be dropped before {}.TRG is removed from the data \
-                 directory: its triggers are those of {}; run Inrush where the server's files are",
+                "{table}, a leftover of a load, must not be dropped before {}.TRG is removed from \
+                 the data directory, because its triggers are those of {}; run Inrush on the \
+                 server's machine",
                 table.table, self.table.name
             )));
         };
@@ -108,7 +109,8 @@ impl Lock {
         self.exec(&format!("FLUSH LOCAL TABLES {}", table.quoted()))?;
         match has_triggers(&mut self.session, table)? {
             false => Ok(()),
-            true => Err(self.elsewhere(&dir.path, "triggers stayed whose file was removed there")),
+            true => Err(self.elsewhere(&dir.path, "the triggers stayed although their file was \
+                                                   removed there")),
         }
     }
 }

@@ -3,7 +3,7 @@
 use schema::TableName;
 use server::{ConnectOptions, Error, Session};
 use targets::identity::Identity;
-use targets::{Lock, LockOptions, Transaction, Twin};
+use targets::{Lock, LockOptions, StagingCopy, Transaction};
 use testkit::{TestServer, TestServerOptions};
 
 fn identity_for(session: Session, database: &str, table: &str) -> Identity {
@@ -150,8 +150,9 @@ fn an_account_may_do_with_what_is_named_to_it() {
     let mut target =
         Lock::take(Session::connect(&options).unwrap(), &name, &LockOptions::default()).unwrap();
     target.cleanup_tables().unwrap();
-    let twin = Twin::create(&mut target, targets::secondary::Defer::NotUnique, false).unwrap();
-    let name = target.names.shadow.quoted();
+    let twin =
+        StagingCopy::create(&mut target, targets::secondary::Defer::NotUnique, false).unwrap();
+    let name = target.names.staging.quoted();
     target.session.exec(&format!("INSERT INTO {name} VALUES (1, 2)")).unwrap();
     twin.finish(&mut target).unwrap();
     crate::publish(twin.filled(&mut target), schema::Mode::Insert);

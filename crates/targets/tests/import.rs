@@ -8,7 +8,7 @@ use server::catalog;
 use server::{Error, Session};
 use targets::import::{Building, Imported, Placed};
 use targets::relations::KeyChecks;
-use targets::shadow::{Discarded, Exported, Shadow, Template};
+use targets::staging_table::{Discarded, Exported, StagingTable, Template};
 use targets::{Direct, Lock, LockOptions};
 use testkit::{TestServer, TestServerOptions};
 
@@ -59,7 +59,7 @@ impl Setup {
 const PAGE: usize = 16_384;
 const SPACE_ID: usize = 34;
 
-/// The file of `made` under the tablespace number of the shadow: what a builder would write.
+/// The file of `made` under the tablespace number of the staging table: what a builder would write.
 fn built(made: &Template, template: &Template) -> Vec<u8> {
     let number = &template.ibd[SPACE_ID..][..4];
     let mut file = made.ibd.clone();
@@ -84,7 +84,7 @@ fn built(made: &Template, template: &Template) -> Vec<u8> {
 /// How far a load has come.
 enum At<'d> {
     Nothing,
-    Shadow(Shadow<'d>),
+    StagingTable(StagingTable<'d>),
     Exported(Exported<'d>, Vec<u8>),
     Discarded(Discarded<'d>, Vec<u8>),
     Building(Building<'d>, Vec<u8>),
@@ -99,12 +99,12 @@ fn run<'d>(direct: &'d mut Direct<'_>, made: &Template, count: usize) -> At<'d> 
     if count == 0 {
         return At::Nothing;
     }
-    let mut at = At::Shadow(direct.create_shadow().unwrap());
+    let mut at = At::StagingTable(direct.create_staging().unwrap());
     for _ in 1..count {
         at = match at {
             At::Nothing => unreachable!(),
-            At::Shadow(shadow) => {
-                let (template, exported) = shadow.export_template().unwrap();
+            At::StagingTable(staging) => {
+                let (template, exported) = staging.export_template().unwrap();
                 At::Exported(exported, built(made, &template))
             }
             At::Exported(exported, file) => At::Discarded(exported.discard().unwrap(), file),
@@ -470,8 +470,8 @@ fn another_servers_folder_is_found_out() {
     let name = TableName::new(setup.database.as_str(), "t");
     let mut lock = Lock::take(server.connect().unwrap(), &name, &options).unwrap();
     let mut direct = Direct::new(&mut lock);
-    let shadow = direct.create_shadow().unwrap();
-    assert!(matches!(shadow.export_template(), Err(Error::Unsupported { .. })));
+    let staging = direct.create_staging().unwrap();
+    assert!(matches!(staging.export_template(), Err(Error::Unsupported { .. })));
     direct.cleanup().unwrap();
     // A load into a table of the same name that runs on the other server keeps its files.
     let theirs = direct.lock.build_path().unwrap();

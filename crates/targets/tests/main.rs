@@ -3,9 +3,9 @@
 
 mod identity;
 mod import;
+mod staging_copy;
 mod swap;
 mod transaction;
-mod twin;
 
 /// Has a filled table take its target's place, and drops the old one.
 fn publish(mut filled: targets::publish::Filled<'_>, mode: schema::Mode) {

@@ -7,8 +7,8 @@ use clap::{Command, Parser};
 
 use crate::failure::Failure;
 
-/// Reads arguments, the first of which is the program, by `T`'s command with its help. `given` were not typed: they
-/// are named where something is wrong. Help and version are printed here, and end the program.
+/// Reads arguments, the first of which is the program, by `T`'s command with its help. `given` were not
+/// typed: they are named where something is wrong. Help and version are printed here, and end the program.
 pub fn parse<T: Parser>(
     command: Command,
     arguments: Vec<OsString>,
@@ -21,7 +21,7 @@ pub fn parse<T: Parser>(
         | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => error.exit(),
         _ if given.is_empty() => Failure::usage(one_sentence(&error.to_string())),
         _ => Failure::usage(format!(
-            "{}; not typed, but given: {}",
+            "{}; these options come from files or the environment: {}",
             one_sentence(&error.to_string()),
             given.join(", ")
         )),
@@ -37,7 +37,7 @@ pub fn refuse_password(arguments: &[OsString]) -> Result<(), Failure> {
     if arguments.iter().take_while(|argument| *argument != "--").any(holds_password) {
         return Err(Failure::usage(
             "-p takes no value, because others could see the password in the list of processes: \
-             it is taken from the prompt, an option file or the variable MYSQL_PWD",
+             use the prompt, an option file or the variable MYSQL_PWD",
         ));
     }
     Ok(())

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use secrecy::SecretString;
-use server::options::Found;
+use server::options::ConfiguredOptions;
 use server::{ConnectOptions, OptionFiles};
 
 use crate::failure::Failure;
@@ -32,8 +32,8 @@ pub struct ConnectArgs {
     pub user: Option<String>,
     /// Ask for the password.
     ///
-    /// Passwords come from the prompt, an option file or the variable MYSQL_PWD. The command line is no place for
-    /// them: others can read it.
+    /// Passwords come from the prompt, an option file or the variable MYSQL_PWD. The command line is no place
+    /// for them: others can read it.
     #[arg(short = 'p', long)]
     pub password: bool,
     /// Option file to read instead of the usual ones.
@@ -73,7 +73,7 @@ impl ConnectArgs {
     }
 
     /// Settings from the client's option files and the environment.
-    pub fn found(&self) -> Result<Found, Failure> {
+    pub fn found(&self) -> Result<ConfiguredOptions, Failure> {
         let mut warnings = Vec::new();
         let found = ConnectOptions::find(&self.option_files(), &mut warnings)
             .map_err(|error| Failure::usage(error.to_string()))?;
@@ -84,7 +84,7 @@ impl ConnectArgs {
     }
 
     /// The server that was typed, the rest of it as was found.
-    pub fn given(&self, found: Found) -> Result<NamedServer, Failure> {
+    pub fn given(&self, found: ConfiguredOptions) -> Result<NamedServer, Failure> {
         let typed = ConnectOptions {
             host: self.host.clone(),
             port: self.port,

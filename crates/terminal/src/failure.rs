@@ -57,13 +57,14 @@ impl Failure {
     /// The same for programs: what was said, the exit status, and where in the input it is.
     fn json(&self) -> String {
         #[derive(Serialize)]
-        struct Told<'a> {
+        struct FailureReport<'a> {
             error: &'a str,
             status: u8,
             #[serde(flatten)]
             place: Option<&'a ErrorPlace>,
         }
-        let told = Told { error: &self.text, status: self.status, place: self.place.as_deref() };
+        let told =
+            FailureReport { error: &self.text, status: self.status, place: self.place.as_deref() };
         serde_json::to_string_pretty(&told).unwrap_or_default()
     }
 }

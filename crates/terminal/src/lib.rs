@@ -20,8 +20,8 @@ pub mod state;
 use std::fmt::Display;
 use std::io::Write;
 
-/// Says a line on stderr, whoever listens: the pipe that it goes to, or the terminal, may be gone, which ends no
-/// program.
+/// Says a line on stderr, whoever listens: the pipe that it goes to, or the terminal, may be gone, which ends
+/// no program.
 pub fn say(line: impl Display) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }

@@ -48,14 +48,15 @@ fn obey(interrupt: &Interrupt, signal: i32, quiet: bool) {
     let name = ENDINGS.iter().find(|(known, _)| *known == signal).map_or("a signal", |(_, n)| n);
     if interrupt.is_requested() {
         say(format_args!(
-            "inrush: ended at once by a second signal, {name}: the table is the old one or the \
-             new one, whole in either case, and the next load of it cleans up"
+            "inrush: ended at once by a second signal, {name}: the table is either the complete \
+             old one or the complete new one, and the next load of it cleans up"
         ));
         signal_hook::low_level::exit(i32::from(FAILED));
     }
     interrupt.request(name);
     if !quiet {
-        say(format_args!("{name}: stopping and cleaning up; once more ends the program at once"));
+        say(format_args!("{name}: stopping and cleaning up; a second signal ends the program at \
+                          once"));
     }
 }
 

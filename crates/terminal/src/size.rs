@@ -4,7 +4,7 @@ pub use disk::size::show;
 
 /// Reads `512M`, `4G`, `1.5g`, `65536`; units are powers of 1,024.
 pub fn parse(text: &str) -> Result<u64, String> {
-    let wrong = || format!("{text:?} is not a size; say 512M or 4G");
+    let wrong = || format!("{text:?} is not a size; 512M or 4G is expected");
     let text = text.trim();
     let text = text.strip_suffix(['b', 'B']).unwrap_or(text);
     let text = text.strip_suffix(['i']).unwrap_or(text);

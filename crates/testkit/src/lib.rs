@@ -17,6 +17,7 @@
 
 #[cfg(feature = "tables")]
 pub mod aged;
+mod case_log;
 mod client;
 mod cluster;
 mod mydumper;
@@ -24,7 +25,6 @@ mod port;
 pub mod program;
 pub mod proxy;
 pub mod random;
-mod said;
 #[cfg(feature = "tables")]
 pub mod schemas;
 mod shards;
@@ -36,9 +36,9 @@ mod template;
 mod test_server;
 mod wire;
 
+pub use case_log::{keep_what_is_said, say};
 pub use cluster::Cluster;
 pub use port::free_port;
 pub use random::Random;
-pub use said::{keep_what_is_said, say};
 pub use shards::Shards;
 pub use test_server::{BINARY_VARIABLE, MYSQL_VARIABLE, TestServer, TestServerOptions};

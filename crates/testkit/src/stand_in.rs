@@ -15,7 +15,7 @@ mod connection;
 mod definitions;
 mod engine;
 pub mod faults;
-mod look;
+mod selects;
 mod shared;
 mod statements;
 mod tables;

@@ -18,8 +18,8 @@ pub mod reasons;
 pub mod run;
 pub mod server;
 pub mod table;
+pub mod table_pair;
 mod text;
-pub mod twins;
 mod value;
 
 pub use case::{Case, Line};

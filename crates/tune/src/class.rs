@@ -38,10 +38,10 @@ impl Class {
         match self {
             Class::Safe => "none",
             Class::Relaxed => {
-                "a power cut, or a crash of the system, meanwhile loses what was committed in the last second, of \
-                 everybody on the server"
+                "a power cut, or a crash of the system, during the load loses the commits of the \
+                 last second, of everybody on the server"
             }
-            Class::Unsafe => "a crash meanwhile can leave a server that does not start again",
+            Class::Unsafe => "after a crash during the load, the server may not start again",
         }
     }
 }

@@ -85,7 +85,8 @@ impl Facts {
             match DiskSpeed::measure(&data.path) {
                 Ok(speed) => facts.speed = Some(speed),
                 Err(error) => facts.unread.push(format!(
-                    "how fast the disk of {} is: {error}; root or the server's user could measure it",
+                    "the speed of the disk of {}: {error}; root or the server's user can measure \
+                     it",
                     data.path.display()
                 )),
             }
@@ -150,7 +151,7 @@ impl Facts {
         if !is_named && session.options().socket_path().is_none() {
             let hostname = &self.server.hostname;
             self.unread.push(format!(
-                "machine and disks of {hostname}, which is not this one: run there, it says more"
+                "machine and disks of {hostname}, which is another machine: run this command there"
             ));
             return;
         }
@@ -160,7 +161,7 @@ impl Facts {
             .and_then(|datadir| Storage::of(&datadir));
         if self.data.is_none() {
             self.unread.push(format!(
-                "the disk of {}: that folder of the server's is not to be seen from here",
+                "the disk of {}: that folder is not visible from here",
                 self.server.datadir.display()
             ));
             return;

@@ -6,10 +6,10 @@
 
 mod commits;
 mod dangers;
+mod direct_path;
 mod disks;
 mod machine;
 mod settings;
-mod ways;
 
 use crate::facts::Facts;
 use crate::finding::{Finding, Weight};
@@ -18,7 +18,7 @@ use crate::gain::Gains;
 /// Everything there is to say, what matters most first.
 pub fn findings(facts: &Facts, gains: Option<&Gains>) -> Vec<Finding> {
     let mut all = dangers::found(facts);
-    all.extend(ways::found(facts));
+    all.extend(direct_path::found(facts));
     all.extend(settings::found(facts));
     all.extend(commits::found(facts));
     all.extend(disks::found(facts));

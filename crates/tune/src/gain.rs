@@ -94,7 +94,7 @@ impl Gains {
             _ => "no difference".to_owned(),
         };
         Some(format!(
-            "{so_much} here: {seconds:.2} s in place of {default_seconds:.2} s for {} lines, {}",
+            "{so_much} here: {seconds:.2} s instead of {default_seconds:.2} s for {} lines, {}",
             self.lines, self.server
         ))
     }

@@ -1,8 +1,8 @@
 //! Who on other machines, or under other accounts of this one, sets variables of the same server.
 //!
 //! Their journals are not seen, and what they find set they would take for what was there before. So each
-//! user holds a lock of the server as long as it is connected, one of a few names, and one whose holder is not in
-//! the journal here is somebody else's.
+//! user holds a lock of the server as long as it is connected, one of a few names, and one whose holder is
+//! not in the journal here is somebody else's.
 
 use std::time::Duration;
 

@@ -72,8 +72,8 @@ pub struct Entry {
 
 impl Kind for Entry {
     const NAME: &'static str = "tune";
-    const REMEDY: &'static str = "put the server's variables back with the build that wrote it, or by \
-                                  hand, and remove it";
+    const REMEDY: &'static str = "restore the server's variables with the build that wrote it, or \
+                                  by hand, and remove it";
 }
 
 /// The files about one server.

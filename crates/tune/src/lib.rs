@@ -6,11 +6,10 @@
 //! ```
 //!
 //! In reading order: [`facts`] what is to be seen of a server, with [`host`] and [`storage`] below it and
-//! [`disk_speed`] measured; [`variable`] what a load wants of each variable, by [`class`] of what it gives up;
-//! [`finding`] and [`mod@findings`] what to say of all that, [`gain`] what was measured to come of it; `setting`
-//! what is set and put back, [`identity`] on which server, [`journal`] written down where, `guard` who else does so, `remnant` ends
-//! connections of killed loads,
-//! [`tuned`] all of it for the time of a load.
+//! [`disk_speed`] measured; [`variable`] what a load wants of each variable, by [`class`] of what it gives
+//! up; [`finding`] and [`mod@findings`] what to say of all that, [`gain`] what was measured to come of it;
+//! `setting` what is set and put back, [`identity`] on which server, [`journal`] written down where, `guard`
+//! who else does so, `remnant` ends connections of killed loads, [`tuned`] all of it for the time of a load.
 
 #![forbid(unsafe_code)]
 
@@ -36,5 +35,5 @@ pub use finding::{Finding, Weight};
 pub use findings::findings;
 pub use gain::Gains;
 pub use journal::{Change, Entry};
-pub use setting::Wanted;
+pub use setting::SettingPlan;
 pub use tuned::{Tuned, Wish, noted, recover, release};

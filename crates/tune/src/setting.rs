@@ -13,17 +13,17 @@ use crate::variable::{ALL, Use, Variable};
 
 /// The settings for a load by one path, and objections to them, one sentence each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Wanted {
+pub struct SettingPlan {
     /// The changes.
     pub changes: Vec<Change>,
     /// Variables that stay as they are, though a load would gain, and why.
     pub advice: Vec<String>,
 }
 
-impl Wanted {
+impl SettingPlan {
     /// Looks through all variables, for so many bytes of rows if that is known.
-    pub fn of(facts: &Facts, class: Class, path: LoadPath, bytes: Option<u64>) -> Wanted {
-        let mut wanted = Wanted::default();
+    pub fn of(facts: &Facts, class: Class, path: LoadPath, bytes: Option<u64>) -> SettingPlan {
+        let mut wanted = SettingPlan::default();
         let of_path = ALL.iter().filter(|variable| {
             variable.used != Use::Advise
                 && variable.class <= class
@@ -38,10 +38,10 @@ impl Wanted {
                 || bytes.is_some_and(|bytes| before.parse().is_ok_and(|now| bytes < now));
             if variable.takes_seconds && is_small() {
                 wanted.advice.push(format!(
-                    "{name}={set} was not set: the rows are fewer than it has room for"
+                    "{name}={set} was not set: the current value suffices for this load"
                 ));
             } else if !variable.is_settable(facts) {
-                let text = "this server takes it when it starts";
+                let text = "this server accepts it only at its start";
                 wanted.advice.push(format!("{name}={set} was not set: {text}"));
             } else if let Some(obstacle) = variable.obstacle(facts) {
                 wanted.advice.push(format!("{name}={set} was not set: {obstacle}"));
@@ -80,8 +80,8 @@ pub(crate) fn put_back(session: &mut Session, entry: &mut Entry) -> Vec<String> 
             Err(error) => {
                 let Change { variable, before, set, .. } = &change;
                 told.push(format!(
-                    "{variable} is still {set}, set for a load, and could not be put back to {before} ({error}): \
-                     the next command for this server tries again, and so does {}",
+                    "{variable} is still {set}, as set for a load: restoring {before} failed \
+                     ({error}); the next command for this server tries again, and so does {}",
                     call("tune", RESTORE)
                 ));
                 kept.push(change);
@@ -103,13 +103,13 @@ fn put_one_back(session: &mut Session, change: &Change) -> Result<Option<String>
     }
     if !is_same(&now, set) {
         return Ok(Some(format!(
-            "{name} is {now}, which somebody else has set meanwhile: it stays; it was {before} before the load"
+            "{name} stays {now}: somebody else set it during the load; it was {before} before"
         )));
     }
     session.exec(&variable.statement(before))?;
     match value(session, variable)? {
         Some(now) if !is_same(&now, before) => {
-            Err(Error::Option(format!("after its SET the server shows {now}")))
+            Err(Error::Option(format!("the server still shows {now} after SET")))
         }
         _ => Ok(None),
     }

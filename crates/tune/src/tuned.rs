@@ -24,7 +24,7 @@ use crate::guard;
 use crate::identity::{Identity, started_unix};
 use crate::journal::{self, Change, Entry, Journal, User, WAIT};
 use crate::remnant;
-use crate::setting::{self, Wanted, is_same};
+use crate::setting::{self, SettingPlan, is_same};
 use crate::variable::Variable;
 
 /// A right is missing, which the message names.
@@ -80,7 +80,7 @@ impl Tuned {
         }
         if !journal::join(&users) {
             return Err(Error::Option(
-                "the settings of this server are being put back; try again".to_owned(),
+                "another process is restoring the settings of this server; try again".to_owned(),
             ));
         }
         let started_unix = started_unix(&mut session)?;
@@ -102,15 +102,16 @@ impl Tuned {
         };
         if let Some(stranger) = taken(&mut session, &entry)? {
             tuned.notes.push(format!(
-                "nothing was set: connection {stranger} has set variables of this server for a load of its own, from \
-                 another machine or account"
+                "nothing was set: connection {stranger}, from another machine or account, has set \
+                 variables of this server for its own load"
             ));
             // Nothing is to be changed any more, and others may want to.
             tuned.locked = None;
             return Ok(tuned);
         }
         let facts = Facts::read(&mut session)?;
-        let Wanted { changes, advice } = Wanted::of(&facts, wish.class, wish.path, wish.bytes);
+        let SettingPlan { changes, advice } =
+            SettingPlan::of(&facts, wish.class, wish.path, wish.bytes);
         tuned.notes.extend(advice);
         let is_new =
             |change: &Change| !entry.changes.iter().any(|one| one.variable == change.variable);
@@ -145,7 +146,7 @@ impl Tuned {
                 Err(error) if error.errno() == Some(ER_SPECIFIC_ACCESS_DENIED) => {
                     let (name, set) = (&change.variable, &change.set);
                     self.notes.push(format!(
-                        "{name}={set} was not set: this account may not, one with {right} could: {statement}"
+                        "{name}={set} was not set: the account needs {right}: {statement}"
                     ));
                 }
                 Err(error) if error.errno().is_some() => {
@@ -198,8 +199,8 @@ impl Tuned {
         let left = self.put_back(&users);
         left.unwrap_or_else(|error| {
             vec![format!(
-                "settings of the server could not be put back ({error}): the next command for this server does it, \
-                 and so does {}",
+                "settings of the server could not be restored ({error}): the next command for \
+                 this server restores them, and so does {}",
                 call("tune", RESTORE)
             )]
         })
@@ -254,21 +255,23 @@ fn settle(session: &mut Session, journal: &Journal) -> Result<Vec<String>> {
         return Ok(match entry.changes.is_empty() {
             true => Vec::new(),
             false => vec![
-                "the server was started again since its variables were set for a load, and has its own settings"
+                "the server was restarted since its variables were set for a load, and has its \
+                 own settings again"
                     .to_owned(),
             ],
         });
     }
     if let Some(stranger) = guard::lasting_stranger(session, &entry.users)? {
         return Ok(vec![format!(
-            "settings that a load has left on the server stay for now: connection {stranger} counts on them, from \
-             another machine or account"
+            "settings of another load stay for now: its connection {stranger}, from another \
+             machine or account, needs them"
         )]);
     }
     if let Some(connection) = remnant::end_connections(session, &entry.users)? {
         return Ok(vec![format!(
-            "settings that a killed load has left on the server stay for now: its connection {connection} still \
-             executes a statement; the next command for this server puts them back when that has ended, and so does {}",
+            "settings of a killed load stay for now: its connection {connection} still executes a \
+             statement; the next command for this server restores them when that has ended, and \
+             so does {}",
             call("tune", RESTORE)
         )]);
     }
@@ -276,7 +279,7 @@ fn settle(session: &mut Session, journal: &Journal) -> Result<Vec<String>> {
     let is_noted = entry.users.iter().any(|user| user.connection == connection);
     if !is_noted && entry.changes.iter().any(|change| !change.held) {
         // A kill here may leave a statement of this connection, too.
-        let what = "putting settings back".to_owned();
+        let what = "restoring settings".to_owned();
         entry.users.push(User { pid: std::process::id(), connection, what });
         guard::take(session)?;
         journal.write(&entry)?;
@@ -319,7 +322,7 @@ pub fn recover(connect: &ConnectOptions, state_dir: &Path) -> Result<Vec<String>
     let names: Vec<&str> = put_back.map(|change| change.variable.as_str()).collect();
     if told.is_empty() && !names.is_empty() {
         told.push(format!(
-            "settings that a killed load had left were put back: {}",
+            "restored settings of a killed load: {}",
             names.join(", ")
         ));
     }

@@ -99,7 +99,7 @@ pub const ALL: &[Variable] = &[
         better: log_bytes,
         obstacle: log_obstacle,
         why: "every change goes through the redo log; when it is full, sessions wait until changed pages are written",
-        cost: "coming back from a crash takes longer, by as much as the log is larger; its room on the disk",
+        cost: "recovery after a crash takes longer, in proportion to the log; disk space",
         ..PLAIN
     },
     Variable {
@@ -110,7 +110,7 @@ pub const ALL: &[Variable] = &[
         better: redo_log_bytes,
         obstacle: room_obstacle,
         why: "every change goes through the redo log; when it is full, sessions wait until changed pages are written",
-        cost: "coming back from a crash takes longer, by as much as the log is larger; its room on the disk",
+        cost: "recovery after a crash takes longer, in proportion to the log; disk space",
         ..PLAIN
     },
     // In this order: the server raises and lowers one with the other.
@@ -121,8 +121,8 @@ pub const ALL: &[Variable] = &[
         better: |facts| {
             at_least(facts, "innodb_io_capacity_max", IO_CAPACITY_MAX).filter(|_| !rotates(facts))
         },
-        why: "so many pages a second are written at most when the redo log fills up",
-        cost: "others read and write slower while pages are written",
+        why: "this limits the pages written in a second while the redo log fills up",
+        cost: "other reads and writes are slower while pages are written",
         ..PLAIN
     },
     Variable {
@@ -132,8 +132,9 @@ pub const ALL: &[Variable] = &[
         better: |facts| {
             at_least(facts, "innodb_io_capacity", IO_CAPACITY).filter(|_| !rotates(facts))
         },
-        why: "so many pages a second are written behind a load; the default is that of a disk with a head",
-        cost: "others read and write slower while pages are written",
+        why: "this limits the pages written in a second after a load; the default is for a \
+              spinning disk",
+        cost: "other reads and writes are slower while pages are written",
         ..PLAIN
     },
     Variable {
@@ -144,7 +145,8 @@ pub const ALL: &[Variable] = &[
             let percent = facts.number("innodb_max_dirty_pages_pct")?;
             (percent < DIRTY_PERCENT_FEW).then(|| "90".to_owned())
         },
-        why: "above this part of the buffer pool changed pages are written at once, the same page again and again",
+        why: "above this share of the buffer pool, changed pages are written at once, the same \
+              page again and again",
         cost: "stopping the server takes longer",
         ..PLAIN
     },
@@ -155,7 +157,7 @@ pub const ALL: &[Variable] = &[
             let is_on = facts.is_on("innodb_flush_neighbors");
             (is_on && facts.data.as_ref()?.is_solid()).then(|| "0".to_owned())
         },
-        why: "pages beside a changed one are written with it, which spares a disk's head a way, and a disk without one nothing",
+        why: "neighbours of a changed page are written with it, which helps only spinning disks",
         cost: "none on such a disk",
         ..PLAIN
     },
@@ -163,7 +165,7 @@ pub const ALL: &[Variable] = &[
         name: "innodb_adaptive_hash_index",
         used: Use::Set,
         better: |facts| facts.is_on("innodb_adaptive_hash_index").then(|| "OFF".to_owned()),
-        why: "the hash of pages that are read often is kept up with every row that goes in",
+        why: "each inserted row updates the hash of pages that are read often",
         cost: "reads that use it are slower until it is full again",
         ..PLAIN
     },
@@ -176,7 +178,8 @@ pub const ALL: &[Variable] = &[
             let waits = matches!(facts.text("innodb_flush_log_at_trx_commit")?, "1" | "3");
             waits.then(|| "2".to_owned())
         },
-        why: "each commit waits until the disk has the redo log; with 2 that is done once a second",
+        why: "each commit waits until the redo log is on disk; with 2 the log is synced once a \
+              second",
         ..PLAIN
     },
     Variable {
@@ -187,7 +190,7 @@ pub const ALL: &[Variable] = &[
         better: |facts| {
             (facts.server.log_bin && facts.count("sync_binlog")? > 0).then(|| "0".to_owned())
         },
-        why: "commits wait until the disk has the binary log",
+        why: "commits wait until the binary log is on disk",
         ..PLAIN
     },
     Variable {
@@ -196,7 +199,7 @@ pub const ALL: &[Variable] = &[
         used: Use::SetOnly,
         mysql_takes_it: false,
         better: |facts| facts.is_on("innodb_doublewrite").then(|| "OFF".to_owned()),
-        why: "each page is written twice, so that one of the two is whole after a power cut",
+        why: "each page is written twice, so that one copy is complete after a power cut",
         ..PLAIN
     },
     Variable {
@@ -204,21 +207,22 @@ pub const ALL: &[Variable] = &[
         class: Class::Unsafe,
         used: Use::SetOnly,
         better: |facts| facts.redo_log.filter(|is_on| *is_on).map(|_| "OFF".to_owned()),
-        why: "without the redo log only pages are written, and each once",
+        why: "without the redo log, pages alone are written, once each",
         ..PLAIN
     },
     Variable {
         name: "innodb_buffer_pool_size",
         weight: Weight::Heavy,
         better: pool_bytes,
-        why: "an index that does not fit into it has a page read and one written for nearly every row",
-        cost: "its memory; made smaller again, the server waits for pages that are in use, which is why no load does it",
+        why: "an index larger than the buffer pool costs a page read and a page write for nearly \
+              every row",
+        cost: "its memory; shrinking it makes the server wait for pages in use, so no load does it",
         ..PLAIN
     },
     Variable {
         name: "innodb_log_buffer_size",
         better: |facts| at_least(facts, "innodb_log_buffer_size", LOG_BUFFER_BYTES),
-        why: "large transactions write the redo log as often as this is full",
+        why: "large transactions write the redo log each time this buffer is full",
         cost: "its memory",
         ..PLAIN
     },
@@ -226,8 +230,9 @@ pub const ALL: &[Variable] = &[
         name: "innodb_sort_buffer_size",
         mysql_takes_it: false,
         better: |facts| at_least(facts, "innodb_sort_buffer_size", SORT_BUFFER_BYTES),
-        why: "an index that is made when the rows are in is sorted with so much memory, and in passes over a file if it is not enough",
-        cost: "so much memory, three times, for each index that is being made",
+        why: "this memory sorts an index that is created after the rows; if it is too small, the \
+              sort needs passes over a file",
+        cost: "three times this memory for each index that is being created",
         ..PLAIN
     },
     Variable {
@@ -238,7 +243,7 @@ pub const ALL: &[Variable] = &[
             let on = facts.text("innodb_change_buffering")? != "none";
             (is_mariadb && on).then(|| "none".to_owned())
         },
-        why: "the change buffer has lost index entries in several versions, and MariaDB 11 has none any more",
+        why: "the change buffer lost index entries in several versions; MariaDB 11 has none",
         cost: "entries of indexes that are not in the buffer pool are slower: INSERT and LOAD DATA into such a table took 2.7 times as long without it",
         faster: Some(|| format!("merging ({}) is faster than both", MODE.with("append"))),
         ..PLAIN
@@ -247,7 +252,8 @@ pub const ALL: &[Variable] = &[
         name: "innodb_flush_method",
         mysql_takes_it: false,
         better: flush_method,
-        why: "through the page cache each page is in memory twice, and is written when the kernel likes",
+        why: "with the page cache, each page is in memory twice, and the kernel decides when it \
+              is written",
         cost: "none but on file systems that cannot",
         ..PLAIN
     },
@@ -262,7 +268,7 @@ pub const ALL: &[Variable] = &[
             (is_mariadb && !known).then(|| "full_crc32".to_owned())
         },
         why: "the direct path builds files with this checksum only",
-        cost: "none: tables that are there stay as they are, and are read",
+        cost: "none: existing tables stay as they are and readable",
         ..PLAIN
     },
     Variable {
@@ -274,7 +280,8 @@ pub const ALL: &[Variable] = &[
             (waits && by_row).then(|| "2".to_owned())
         },
         why: "LOAD DATA and INSERT .. SELECT lock a table's AUTO_INCREMENT counter to their end, so that connections wait for each other",
-        cost: "numbers of one statement are not in one row; never with a binary log of statements",
+        cost: "the numbers of one statement are not consecutive; never use it with a binary log \
+               of statements",
         ..PLAIN
     },
 ];
@@ -376,14 +383,15 @@ fn log_obstacle(facts: &Facts) -> Option<&'static str> {
     };
     if !is_sound {
         return Some(
-            "a crash of this version while the log's size is being changed can lose the log",
+            "a crash of this version during a change of the log's size can lose the log",
         );
     }
     room_obstacle(facts)
 }
 
 fn room_obstacle(facts: &Facts) -> Option<&'static str> {
-    facts.data.is_none().then_some("the disk is not to be seen from here, so its room is not known")
+    facts.data.is_none().then_some("the disk is not visible from here, so its free space is \
+                                    unknown")
 }
 
 /// A pool that holds all tables, or what of them the machine's memory does.

@@ -105,8 +105,8 @@ impl Decoder {
         matches!(self.how, How::AsItIs)
     }
 
-    /// The part of the stored bytes that is the text as it is, at least where all are ASCII; none of types whose
-    /// text is another.
+    /// The part of the stored bytes that is the text as it is, at least where all are ASCII; none of types
+    /// whose text is another.
     #[inline(always)]
     pub fn as_text<'s>(&self, stored: &'s [u8]) -> Option<AsText<'s>> {
         match &self.how {

@@ -5,7 +5,7 @@
 #[non_exhaustive]
 pub enum Error {
     /// A declaration no server makes.
-    #[error("column {column}: {declared} is no type this version knows")]
+    #[error("column {column}: type {declared} is unknown to this version")]
     BadType {
         /// Its name.
         column: String,
@@ -13,7 +13,7 @@ pub enum Error {
         declared: String,
     },
     /// A time zone that neither the system nor the built-in database has.
-    #[error("time zone {name:?} is not known: {why}")]
+    #[error("time zone {name:?} is unknown: {why}")]
     UnknownZone {
         /// As it was asked for.
         name: String,

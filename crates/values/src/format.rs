@@ -90,16 +90,17 @@ impl Format {
                 pattern if pattern.contains('%') => Form::Pattern(Pattern::parse(pattern)?),
                 word => {
                     return Err(format!(
-                        "`{word}` is no format: there are {WORDS}, and patterns as %d.%m.%Y"
+                        "`{word}` is not a format: {WORDS}, or a pattern such as %d.%m.%Y, is \
+                         expected"
                     ));
                 }
             };
             if form.replace(other).is_some() {
-                return Err("it says two things that exclude each other".to_owned());
+                return Err("two of its words exclude each other".to_owned());
             }
         }
         match (form, number) {
-            (Some(_), Some(_)) => Err("it says two things that exclude each other".to_owned()),
+            (Some(_), Some(_)) => Err("two of its words exclude each other".to_owned()),
             (Some(form), None) => Ok(Format { form }),
             (None, Some(number)) => Ok(Format { form: Form::Number(number) }),
             (None, None) => Ok(Format { form: Form::Trimmed }),

@@ -63,17 +63,17 @@ impl fmt::Display for Reason {
             Reason::SkippedTime => f.write_str("does not exist in the time zone (daylight saving)"),
             Reason::TooLong => f.write_str("is too long"),
             Reason::InvalidCharacter { offset } => {
-                write!(f, "has no character of the input's charset at byte {offset}")
+                write!(f, "has bytes that are invalid in the input's charset, at byte {offset}")
             }
             Reason::Unconvertible { offset } => {
                 write!(f, "has a character at byte {offset} that the column's charset lacks")
             }
             Reason::Malformed => f.write_str("is not a UUID or an address"),
-            Reason::NotInFormat => f.write_str("is not in the format that was given for it"),
+            Reason::NotInFormat => f.write_str("does not match the column's format"),
             Reason::ShownTwice => write!(
                 f,
-                "comes twice in the time zone (daylight saving), in which it is sent; with {} there is \
-                 no such hour",
+                "occurs twice in the session's time zone (end of daylight saving); {} has no such \
+                 hour",
                 TIME_ZONE.with("+00:00")
             ),
             Reason::NotALabel => f.write_str("is not one of its labels"),

@@ -1,10 +1,10 @@
 //! CHAR, VARCHAR, TEXT: characters of the file's charset to those of the column's.
 //!
-//! When both charsets are the same, or one is binary, bytes are copied and checked; otherwise each
-//! character is converted. ASCII is the same in all of them, so a field that is all ASCII and short
-//! enough is one check and one copy. Where it is not (ucs2, swe7) every character is converted. Source: MariaDB 10.11, sql/field.cc `Field_longstr`,
-//! `Field_string::store`; strings/ctype-latin1.c `cs_to_uni`; InnoDB's padding of CHAR:
-//! storage/innobase/row/row0mysql.cc `row_mysql_store_col_in_innobase_format`.
+//! When both charsets are the same, or one is binary, bytes are copied and checked; otherwise each character
+//! is converted. ASCII is the same in all of them, so a field that is all ASCII and short enough is one check
+//! and one copy. Where it is not (ucs2, swe7) every character is converted. Source: MariaDB 10.11,
+//! sql/field.cc `Field_longstr`, `Field_string::store`; strings/ctype-latin1.c `cs_to_uni`; InnoDB's padding
+//! of CHAR: storage/innobase/row/row0mysql.cc `row_mysql_store_col_in_innobase_format`.
 
 use crate::ctype::is_space;
 use crate::reason::Reason;

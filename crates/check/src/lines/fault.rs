@@ -62,7 +62,7 @@ pub(super) fn misfit(line: TextRow<'_>, expected: usize) -> Fault {
     }
     let seen = line.field_count();
     let fields = if seen == 1 { "field" } else { "fields" };
-    let (also, _) = of_line(format!("the line has {seen} {fields}, expected {expected}"));
+    let (also, _) = of_line(format!("the line has {seen} {fields}; {expected} expected"));
     (also, FaultKind::FieldCount { seen, expected }.class())
 }
 
@@ -75,13 +75,13 @@ pub(super) fn not_there(lookup: &Lookup, lines: &Lines, line: TextRow<'_>) -> Fa
 
 /// That there is no such row of a table.
 pub(super) fn missing(lookup: &Lookup) -> String {
-    format!("{} has no row with that {}", lookup.table, lookup.key)
+    format!("{} has no row with this {}", lookup.table, lookup.key)
 }
 
 /// A column must have the id of a row that the line does not have.
 #[cold]
 pub(super) fn no_row(table: &str, column: &str) -> Fault {
-    let reason = "NULL, but the column is NOT NULL: the line has no such row";
+    let reason = "NULL, but the column is NOT NULL: the line has no row for it";
     let column = Some(format!("{table}.{column}"));
     let also = Also { field: None, column, value: None, reason: reason.to_owned() };
     (also, reason.to_owned())
@@ -90,7 +90,7 @@ pub(super) fn no_row(table: &str, column: &str) -> Fault {
 /// It says something else of a row than the first line that has the row.
 #[cold]
 pub(super) fn says_else(table: &str) -> Fault {
-    of_line(format!("says something else of a row of {table} than the first line that has it"))
+    of_line(format!("differs from the first line with the same row of {table}"))
 }
 
 /// Something that is wrong with the line as a whole.

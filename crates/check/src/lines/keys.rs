@@ -1,6 +1,6 @@
 //! The keys that a line may have: of the entities in it, and of the rows that it refers to.
 
-use encode::mapped::{KeyOf, Keyless, LineKeys, Lines, Wanted};
+use encode::mapped::{KeyOf, Keyless, LineKeys, Lines, RowReference};
 use job::error::Error;
 use job::stop::Stop;
 use sources::TextRows;
@@ -49,10 +49,10 @@ impl<'a> Keys<'a> {
     }
 
     /// The slot of what a column wants.
-    pub(super) fn wanted(&self, wanted: &Wanted) -> Option<usize> {
+    pub(super) fn wanted(&self, wanted: &RowReference) -> Option<usize> {
         match wanted {
-            Wanted::Id(name) => self.named(name),
-            Wanted::Looked(lookup) => {
+            RowReference::Id(name) => self.named(name),
+            RowReference::Looked(lookup) => {
                 let at = self.check.lookups.iter().position(|known| known.lookup == *lookup);
                 at.map(|at| self.looked_up(at))
             }
@@ -114,8 +114,8 @@ impl<'a> Keys<'a> {
 #[cold]
 fn unordered() -> Stop {
     Error::Usage(
-        "how the collation of a key orders some of its values is not known, so that rows cannot be told \
-         apart by it"
+        "the collation of a key has an unknown order for some of its values, so the key cannot \
+         distinguish rows"
             .to_owned(),
     )
     .into()

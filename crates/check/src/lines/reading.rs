@@ -12,8 +12,8 @@ use server::Session;
 use sources::{Source, SourceExt as _};
 
 use super::candidate::{Entities, Keys};
+use super::entity_digest::takes_last;
 use super::placed::is_unique;
-use super::said::takes_last;
 use super::shared::Shared;
 use super::table::LineTable;
 use super::worker::Worker;

@@ -108,10 +108,10 @@ impl Asks {
     /// Other lines and tables are not considered.
     pub(super) fn fault(&self, value: Option<&[u8]>, other: Option<&[u8]>) -> Option<String> {
         let Some(text) = value else {
-            return matches!(self, Asks::Required).then(|| "is required, and is NULL".to_owned());
+            return matches!(self, Asks::Required).then(|| "is required, but NULL".to_owned());
         };
         match self {
-            Asks::Required => text.is_empty().then(|| "is required, and is empty".to_owned()),
+            Asks::Required => text.is_empty().then(|| "is required, but empty".to_owned()),
             Asks::Range { min, max } => out_of_range(text, *min, *max),
             Asks::Length { min, max } => {
                 let count = String::from_utf8_lossy(text).chars().count();
@@ -120,7 +120,7 @@ impl Asks {
                 (is_short || is_long).then(|| {
                     let (limit, which) =
                         if is_short { (min, "at least") } else { (max, "at most") };
-                    format!("has to have {which} {} characters", limit.unwrap_or_default())
+                    format!("must have {which} {} characters", limit.unwrap_or_default())
                 })
             }
             Asks::Matches(regex) => {
@@ -128,7 +128,7 @@ impl Asks {
             }
             Asks::OneOf(texts) => {
                 let is_one = std::str::from_utf8(text).is_ok_and(|text| texts.contains(text));
-                (!is_one).then(|| "is none of the values that there may be".to_owned())
+                (!is_one).then(|| "is not one of the allowed values".to_owned())
             }
             Asks::Compares { with, by } => {
                 let other = other?;

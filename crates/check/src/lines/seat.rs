@@ -3,16 +3,16 @@
 use std::ops::Range;
 
 use encode::mapped::{
-    Gathering, LineAt, LineOrigin, LineRow, Lines, LinesSaid, Mark, Recent, Wanted,
+    Gathering, LineAt, LineOrigin, LineRow, Lines, LinesSaid, Mark, Recent, RowReference,
 };
 use encode::rejects::Also;
 use sources::{Rows, TextRows};
 
 use super::LinesCheck;
 use super::candidate::{Entities, EntityRow};
+use super::entity_digest::{Digester, Part, fields, parts, takes_last};
 use super::fault::{Faults, no_row, not_there};
 use super::keys::Keys;
-use super::said::{Digester, Part, fields, parts, takes_last};
 use super::table::LineTable;
 use crate::judge::Judge;
 
@@ -245,9 +245,11 @@ impl<'a> Seat<'a> {
 /// The numbers of what a table's rows look up.
 fn lookups(table: &LineTable, check: &LinesCheck<'_>) -> Vec<usize> {
     let wanted = table.mapping.wanted();
-    let number = |wanted: &Wanted| match wanted {
-        Wanted::Looked(lookup) => check.lookups.iter().position(|known| known.lookup == *lookup),
-        Wanted::Id(_) => None,
+    let number = |wanted: &RowReference| match wanted {
+        RowReference::Looked(lookup) => {
+            check.lookups.iter().position(|known| known.lookup == *lookup)
+        }
+        RowReference::Id(_) => None,
     };
     wanted.iter().filter_map(number).collect()
 }

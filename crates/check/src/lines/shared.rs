@@ -44,8 +44,8 @@ impl Shared<'_> {
             return Ok(());
         }
         Err(Error::Usage(format!(
-            "the distinct keys of entities, and values that are to be unique, take more than {} MB, a quarter of the memory: it takes more \
-             {MEMORY}",
+            "distinct keys of entities, and values of unique rules, take more than {} MB, a \
+             quarter of the memory: use more {MEMORY}",
             most >> 20
         ))
         .into())

@@ -54,7 +54,7 @@ impl LineTable {
         let table = match catalog::read(session, &name) {
             Err(server::Error::NoTable(name)) => {
                 return Err(Error::Usage(format!(
-                    "table {name} does not exist: make it first, by {} too",
+                    "table {name} does not exist: create it first, for instance with {}",
                     DDL.with("FILE")
                 )));
             }
@@ -177,7 +177,7 @@ fn named(
 
 fn unordered(table: &Table, names: &[String]) -> Error {
     Error::Usage(format!(
-        "{}: which values of {} are the same, only the server knows, so that rows cannot be told apart by it",
+        "{}: only the server can compare values of {}, so the key cannot distinguish rows",
         table.name,
         names.join(", ")
     ))
@@ -208,7 +208,7 @@ pub fn key_of_lookup(
     let Lookup { table, key, field, take } = lookup;
     let table = catalog::read(session, table).map_err(|error| match error {
         server::Error::NoTable(name) => Error::Usage(format!(
-            "table {name} does not exist, in which {field} is to be looked up"
+            "table {name}, in which {field} is looked up, does not exist"
         )),
         error => error.into(),
     })?;

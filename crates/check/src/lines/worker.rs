@@ -10,11 +10,11 @@ use sources::{Chunk, Row as _, Rows, TextRow, TextRows};
 
 use super::BadLine;
 use super::candidate::{Candidate, EntityRow};
+use super::entity_digest::{Digester, place_digest};
 use super::fault::{Faults, misfit, missing, of_line, says_else};
 use super::keys::Keys;
 use super::placed::{PlacedRule, bytes, is_unique, placed};
 use super::rule::Asks;
-use super::said::{Digester, place_digest};
 use super::seat::{BLOCK_LINES, Seat};
 use super::shared::Shared;
 use crate::fault;
@@ -206,7 +206,7 @@ impl<'a> Worker<'a> {
                     let Some(value) = bytes(line, *field, &mut scratch) else { continue };
                     let first = firsts.get(number).and_then(|of| of.get(value));
                     let is_other = first.is_some_and(|first| *first != place_digest(place));
-                    is_other.then(|| "is to be unique, and a line before has it".to_owned())
+                    is_other.then(|| "must be unique, but an earlier line has it".to_owned())
                 }
             };
             if let Some(reason) = reason {
@@ -272,7 +272,7 @@ impl Sink for Worker<'_> {
     fn take<R: Rows>(&mut self, chunk: &Chunk, rows: R) -> Result<(), Stop> {
         match rows.lines() {
             Some(rows) => self.take_lines(chunk, rows),
-            None => Err(Error::Internal("lines are no text".to_owned()).into()),
+            None => Err(Error::Internal("lines are not text".to_owned()).into()),
         }
     }
 

@@ -57,8 +57,8 @@ pub(crate) struct ExportArgs {
     pub(crate) time_zone: String,
     /// Address of a server that has partitions of a Spider table.
     ///
-    /// NAME is the server's name in the table. The option is needed once for each server whose address the account
-    /// may not read, or does not reach.
+    /// NAME is the server's name in the table. The option is needed once for each server whose address the
+    /// account may not read, or does not reach.
     #[arg(long, value_name = "NAME=HOST:PORT", value_parser = written::shard)]
     pub(crate) shard: Vec<(String, String)>,
     /// Seconds to wait for others that hold the table.

@@ -110,7 +110,7 @@ fn class(option: &str, class: Option<ClassArg>) -> Result<Option<Class>, Failure
     let is_typed = std::env::args_os().any(|argument| argument == *typed);
     if class == Some(ClassArg::Unsafe) && !is_typed {
         return Err(Failure::usage(format!(
-            "{typed} counts only where it is typed on the command line: {}",
+            "{typed} works on the command line only: {}",
             Class::Unsafe.risk()
         )));
     }

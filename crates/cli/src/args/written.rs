@@ -7,9 +7,9 @@ use clap::Args;
 pub(crate) struct WrittenArgs {
     /// Format of a column's values; may be repeated.
     ///
-    /// Formats are words joined by +: trim, decimal-comma, decimal-point, percent (a % behind the number is dropped),
-    /// yes-no, iso (2026-12-31T10:00:00Z), or a pattern of STR_TO_DATE such as %d.%m.%Y. This option overrides those
-    /// for all columns. With --into DB also TABLE.COLUMN=FORMAT.
+    /// Formats are words joined by +: trim, decimal-comma, decimal-point, percent (a % behind the number is
+    /// dropped), yes-no, iso (2026-12-31T10:00:00Z), or a pattern of STR_TO_DATE such as %d.%m.%Y. This
+    /// option overrides those for all columns. With --into DB also TABLE.COLUMN=FORMAT.
     #[arg(long, value_name = "COLUMN=FORMAT", value_parser = pair)]
     pub(crate) format_of: Vec<(String, String)>,
     /// Read numbers with a decimal comma: 1.234,50.
@@ -48,7 +48,7 @@ pub(crate) struct WrittenArgs {
 pub(super) fn pair(typed: &str) -> Result<(String, String), String> {
     match typed.split_once('=') {
         Some((column, text)) if !column.is_empty() => Ok((column.to_owned(), text.to_owned())),
-        _ => Err("a column and, behind =, what is said of it".to_owned()),
+        _ => Err("COLUMN=VALUE".to_owned()),
     }
 }
 
@@ -58,6 +58,6 @@ pub(super) fn shard(typed: &str) -> Result<(String, String), String> {
         Some((name, address)) if !name.is_empty() && !address.is_empty() => {
             Ok((name.to_owned(), address.to_owned()))
         }
-        _ => Err("the name of a server and, behind =, where it is".to_owned()),
+        _ => Err("SERVER=ADDRESS".to_owned()),
     }
 }

@@ -96,7 +96,7 @@ pub(crate) fn with_job(typed: Vec<OsString>) -> Result<Vec<OsString>, Failure> {
         if files.is_empty() {
             return Err(file.wrong(
                 1,
-                "there are no files: name them in files = [..] of [input], or type them",
+                "no files are named: use files = [..] of [input], or the command line",
             ));
         }
         let folder = path.parent().unwrap_or(Path::new("")).to_owned();

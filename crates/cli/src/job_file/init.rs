@@ -39,7 +39,7 @@ pub(crate) fn text(args: &JobInitArgs) -> Result<String, Failure> {
         let names = sniffed.columns.iter().map(|column| quoted(&column.name));
         let _ = writeln!(text, "columns = [{}]", names.collect::<Vec<_>>().join(", "));
     }
-    let _ = writeln!(text, "\n# One of these for each table that lines have rows of.\n[[table]]");
+    let _ = writeln!(text, "\n# One of these for each table with rows in the lines.\n[[table]]");
     let _ = writeln!(text, "name = {}", quoted(&table));
     let first = sniffed.columns.first().map_or("", |column| column.name.as_str());
     for (name, example) in EXAMPLES {
@@ -69,8 +69,8 @@ fn head(text: &mut String, args: &JobInitArgs, summary: &str, notes: &[String]) 
         let _ = writeln!(text, "# {}", line.replace(['\n', '\r'], " "));
     }
     text.push_str(
-        "# inrush plan -c THIS says what it would do, inrush load -c THIS does it; inrush job schema prints all \
-         keys.\n",
+        "# inrush plan -c THIS shows the plan, inrush load -c THIS loads; inrush job schema \
+         prints all keys.\n",
     );
 }
 

@@ -44,13 +44,14 @@ pub(crate) const ROOT: &[Key] = &[
     key(
         "input",
         Kind::Section(INPUT),
-        "The files and how they are read: every option of `inrush load` by its name, besides these keys",
+        "The files and their format: these keys, and every option of `inrush load` by its name",
     ),
-    key("table", Kind::List(&Kind::Section(TABLE)), "A table, and what of each line goes to it"),
+    key("table", Kind::List(&Kind::Section(TABLE)), "A table, and the part of each line that goes \
+                                                     to it"),
     key(
         "rule",
         Kind::List(&Kind::Section(RULE)),
-        "What each line has to be; one that is not is bad",
+        "A rule for lines; lines that break it are bad",
     ),
 ];
 
@@ -59,12 +60,12 @@ pub(crate) const INPUT: &[Key] = &[
     key(
         "files",
         Kind::Either(&[Kind::Text, Kind::List(&Kind::Text)]),
-        "Files and patterns, by their paths from the folder of the job file",
+        "Files and patterns, with paths relative to the folder of the job file",
     ),
     key(
         "columns",
         Kind::List(&Kind::Text),
-        "Names of the fields of a line in order, without a header",
+        "Names of the fields of a line, in order; for files without a header",
     ),
 ];
 
@@ -79,29 +80,29 @@ pub(crate) const TABLE: &[Key] = &[
     key(
         "mode",
         Kind::Choice(&["insert", "append", "replace"]),
-        "What becomes of rows that are there, as by --mode",
+        "The treatment of existing rows, as --mode",
     ),
     key(
         "on_duplicate",
         Kind::Choice(&["fail", "skip", "replace"]),
-        "What becomes of rows with one key, as by --on-duplicate",
+        "The treatment of rows with the same key, as --on-duplicate",
     ),
     key(
         "when",
         Kind::Either(&[WHEN, Kind::List(&WHEN)]),
-        "A line goes to the table if all of these tests of its fields pass, or all of one table of a list; \
-         without it each line does",
+        "A line goes to the table if all these tests of its fields pass, or all tests of one \
+         table of a list; without it, every line does",
     ),
     key(
         "columns",
         Kind::Named(&Kind::Either(&[Kind::Text, Kind::Section(COLUMN)])),
-        "Columns of the table with the field that each gets, or what else; without it each field goes to the \
-         column of its name",
+        "Columns of the table with their field or other source; without it, each field goes to \
+         the column of its name",
     ),
     key(
         "entity",
         Kind::Section(ENTITY),
-        "That rows are the distinct values of some of their columns",
+        "Rows are the distinct values of key columns",
     ),
 ];
 
@@ -111,39 +112,39 @@ const WHEN: Kind =
 /// Keys of a test of a field.
 pub(crate) const TEST: &[Key] = &[
     key("is", Kind::Scalar, "The value, byte for byte"),
-    key("not", Kind::Scalar, "Any other value, but NULL"),
+    key("not", Kind::Scalar, "Any other value except NULL"),
     key("in", Kind::List(&Kind::Scalar), "One of these values"),
     key("not_in", Kind::List(&Kind::Scalar), "None of these values, nor NULL"),
     key("null", Kind::Switch, "true: NULL; false: anything else"),
-    key("like", Kind::Text, "A pattern as of LIKE: % for any characters, _ for one"),
-    key("not_like", Kind::Text, "A pattern that it is unlike"),
-    key("min", Kind::Number, "The least number"),
-    key("max", Kind::Number, "The greatest number"),
+    key("like", Kind::Text, "A pattern as in LIKE: % for any characters, _ for one"),
+    key("not_like", Kind::Text, "A pattern that must not match"),
+    key("min", Kind::Number, "The smallest number"),
+    key("max", Kind::Number, "The largest number"),
 ];
 
 /// Keys of what a column gets.
 pub(crate) const COLUMN: &[Key] = &[
-    key("from", Kind::Text, "A field of the line; with lookup the field that says which row"),
-    key("format", Kind::Text, "How the field is written, as by --format-of"),
+    key("from", Kind::Text, "A field of the line; with lookup, the field with the key"),
+    key("format", Kind::Text, "The format of the field, as --format-of"),
     key("value", Kind::Scalar, "The same value in all rows"),
     key(
         "sql",
         Kind::Text,
-        "The same value in all rows: that of an SQL expression, as NOW(), asked of the server once",
+        "The same value in all rows: an SQL expression such as NOW(), evaluated by the server once",
     ),
     key(
         "concat",
         Kind::List(&Kind::Either(&[Kind::Text, Kind::Section(PIECE)])),
-        "Fields, and texts as { value = \"-\" }, one behind the other; NULL if a field is",
+        "Fields, and texts as { value = \"-\" }, joined; NULL if a field is NULL",
     ),
     key(
         "id_of",
         Kind::Text,
         "The id of the line's row of this table of the file, which has an entity",
     ),
-    key("lookup", Kind::Text, "DB.TABLE of which a row is looked up by key, and take taken"),
-    key("key", Kind::Text, "With lookup: the column that tells its rows apart"),
-    key("take", Kind::Text, "With lookup: the column that is taken"),
+    key("lookup", Kind::Text, "DB.TABLE in which a row is looked up by key"),
+    key("key", Kind::Text, "With lookup: the column that identifies its rows"),
+    key("take", Kind::Text, "With lookup: the column whose value is used"),
     key("file_name", Kind::Switch, "true: the name of the line's file, without folders"),
     key("line", Kind::Switch, "true: the number of the line in its file, from 1"),
 ];
@@ -153,46 +154,46 @@ pub(crate) const PIECE: &[Key] = &[key("value", Kind::Scalar, "A text of all row
 
 /// Keys of `[table.entity]`.
 pub(crate) const ENTITY: &[Key] = &[
-    key("key", Kind::List(&Kind::Text), "The columns that tell rows apart"),
+    key("key", Kind::List(&Kind::Text), "The columns that identify rows"),
     key(
         "id",
         Kind::Text,
-        "The column that gets a number: that of the row which the table has, else the next of AUTO_INCREMENT",
+        "The column that gets an id: that of the existing row, else the next of AUTO_INCREMENT",
     ),
     key(
         "on_conflict",
         Kind::Choice(&["fail", "first", "last", "reject"]),
-        "What becomes of lines with one key and other values: fail is the default",
+        "The treatment of lines with the same key and different values; the default is fail",
     ),
 ];
 
 /// Keys of a `[[rule]]`: values are looked at as they stand in the line.
 pub(crate) const RULE: &[Key] = &[
-    key("name", Kind::Text, "What faults are counted by; else by what is wrong"),
-    key("field", Kind::Text, "The field that it is about"),
+    key("name", Kind::Text, "The name of its faults in reports; without it, the fault itself"),
+    key("field", Kind::Text, "The field of the rule"),
     key(
         "when",
         Kind::Either(&[WHEN, Kind::List(&WHEN)]),
-        "The lines that it holds for, as of a table",
+        "The lines of the rule, as for a table",
     ),
     key(
         "required",
         Kind::Switch,
-        "true: the field is neither NULL nor empty; all other rules pass NULL",
+        "true: the field is neither NULL nor empty; all other rules accept NULL",
     ),
-    key("min", Kind::Number, "The least number"),
-    key("max", Kind::Number, "The greatest number"),
-    key("min_length", Kind::Number, "The least number of characters"),
-    key("max_length", Kind::Number, "The greatest number of characters"),
-    key("regex", Kind::Text, "A regular expression that is found in it; ^ and $ are its ends"),
-    key("one_of", Kind::List(&Kind::Scalar), "The values that there may be"),
-    key("unique", Kind::Switch, "true: no line before has the same value, byte for byte"),
-    key("references", Kind::Text, "DB.TABLE.COLUMN that has the value"),
+    key("min", Kind::Number, "The smallest number"),
+    key("max", Kind::Number, "The largest number"),
+    key("min_length", Kind::Number, "The smallest number of characters"),
+    key("max_length", Kind::Number, "The largest number of characters"),
+    key("regex", Kind::Text, "A regular expression that matches a part of it; ^ and $ are its ends"),
+    key("one_of", Kind::List(&Kind::Scalar), "The allowed values"),
+    key("unique", Kind::Switch, "true: no earlier line has the same value, byte for byte"),
+    key("references", Kind::Text, "DB.TABLE.COLUMN that contains the value"),
     key(
         "compare",
         Kind::Text,
-        "Two fields with < <= = != >= > between, as \"ordered <= shipped\": as numbers if both are, else byte \
-         for byte",
+        "Two fields with < <= = != >= > between, as \"ordered <= shipped\": compared as numbers \
+         if both are numbers, else byte for byte",
     ),
 ];
 
@@ -205,7 +206,7 @@ impl Kind {
             Kind::Switch => "true or false".to_owned(),
             Kind::Scalar => "a text, a number, true or false".to_owned(),
             Kind::Choice(words) => format!("one of {}", words.join(", ")),
-            Kind::List(kind) => format!("a list of which each is {}", kind.words()),
+            Kind::List(kind) => format!("a list, each item {}", kind.words()),
             Kind::Section(keys) => {
                 let names: Vec<&str> = keys.iter().map(|key| key.name).collect();
                 format!("a table of {}", names.join(", "))
@@ -243,7 +244,7 @@ impl Kind {
     ) -> Result<(), (usize, String)> {
         if !self.fits(node) {
             let (seen, expected) = (node.kind(), self.words());
-            return Err((node.line, format!("{name} is {seen}, and should be {expected}")));
+            return Err((node.line, format!("{name} is {seen}; {expected} is expected")));
         }
         match self {
             Kind::List(kind) => {
@@ -281,7 +282,7 @@ fn check_section(
         let of_each = ["mode", "on_duplicate", "on-duplicate"];
         if name == "input" && of_each.contains(&entry.key.as_str()) {
             let what = format!(
-                "{of} has no key {0}: it is one of each [[table]], or typed as --{1}",
+                "{of} has no key {0}: set it in each [[table]], or as --{1} on the command line",
                 entry.key,
                 entry.key.replace('_', "-")
             );
@@ -300,7 +301,7 @@ pub(crate) fn nearest(typed: &str, names: &[&str]) -> String {
     let distance = |name: &&&str| distance(typed, name);
     match names.iter().min_by_key(distance) {
         Some(near) if distance(&near) * 2 <= typed.len().max(2) => {
-            format!("; {near} is the nearest that it has")
+            format!("; did you mean {near}?")
         }
         _ => format!("; it has {}", names.join(", ")),
     }

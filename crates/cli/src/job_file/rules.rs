@@ -20,7 +20,7 @@ impl JobFile {
             let name = node.get("name").and_then(Node::text);
             let asked = self.asked(node)?;
             if asked.is_empty() {
-                return Err(self.wrong(node.line, "a [[rule]] asks for nothing"));
+                return Err(self.wrong(node.line, "a [[rule]] has no condition"));
             }
             rules.extend(asked.into_iter().map(|(field, asks)| Rule {
                 name: name.clone(),
@@ -48,7 +48,7 @@ impl JobFile {
         match field {
             Some(field) => asked.extend(of_field.into_iter().map(|asks| (field.clone(), asks))),
             None if of_field.is_empty() => {}
-            None => return Err(self.wrong(node.line, "a [[rule]] has no field that it is about")),
+            None => return Err(self.wrong(node.line, "a [[rule]] has no field")),
         }
         Ok(asked)
     }
@@ -58,14 +58,14 @@ impl JobFile {
             let Some(found) = node.get(key) else { return Ok(None) };
             let number = found.text().and_then(|text| text.parse::<f64>().ok());
             let wrong =
-                || self.wrong(found.line, format!("{key} is no number that can be compared"));
+                || self.wrong(found.line, format!("{key} is not a number that can be compared"));
             number.ok_or_else(wrong).map(Some)
         };
         let length = |key: &str| {
             let Some(found) = node.get(key) else { return Ok(None) };
             let length = found.text().and_then(|text| text.parse::<usize>().ok());
             length
-                .ok_or_else(|| self.wrong(found.line, format!("{key} is no whole number")))
+                .ok_or_else(|| self.wrong(found.line, format!("{key} is not an integer")))
                 .map(Some)
         };
         let mut asked = Vec::new();
@@ -79,7 +79,7 @@ impl JobFile {
                 let words: Vec<String> =
                     error.to_string().lines().map(|l| l.trim().to_owned()).collect();
                 let last = words.last().cloned().unwrap_or_default();
-                self.wrong(found.line, format!("regex is no regular expression: {last}"))
+                self.wrong(found.line, format!("regex is not a regular expression: {last}"))
             })?;
             asked.push(Asks::Matches(regex));
         }
@@ -98,7 +98,7 @@ impl JobFile {
         let mut names = said.splitn(3, '.');
         let (Some(database), Some(table), Some(key)) = (names.next(), names.next(), names.next())
         else {
-            return Err(self.wrong(node.line, format!("{said} should be DB.TABLE.COLUMN")));
+            return Err(self.wrong(node.line, format!("{said}: DB.TABLE.COLUMN is expected")));
         };
         Ok(Asks::References(Lookup {
             table: TableName::new(database, table),
@@ -117,7 +117,7 @@ impl JobFile {
         let Some((at, sign, by)) = found.min_by_key(|(at, ..)| *at) else {
             let signs: Vec<&str> = Comparison::SIGNS.iter().map(|(sign, _)| *sign).collect();
             let what =
-                format!("{said} compares nothing; two fields and one of {}", signs.join(" "));
+                format!("{said} is not a comparison; two fields and one of {} are expected", signs.join(" "));
             return Err(self.wrong(node.line, what));
         };
         let (field, with) = (said[..at].trim(), said[at + sign.len()..].trim());

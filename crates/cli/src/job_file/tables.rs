@@ -57,7 +57,7 @@ impl JobFile {
         let nodes = self.root.get("table").map(Node::members).unwrap_or_default();
         if nodes.is_empty() {
             return Err(
-                self.wrong(1, "there is no [[table]]: what of each line goes where is not said")
+                self.wrong(1, "there is no [[table]], so lines have no table")
             );
         }
         let tables = nodes.iter().map(|node| self.table(node, fields.clone()));
@@ -103,8 +103,8 @@ impl JobFile {
             return Err(self.wrong(
                 line,
                 format!(
-                    "on_duplicate of {}: its rows get ids that others refer to, so that none may be left out; \
-                     what becomes of lines with one key is on_conflict",
+                    "on_duplicate of {}: other rows refer to its ids, so no row may be skipped; \
+                     use on_conflict for lines with the same key",
                     table.name
                 ),
             ));
@@ -118,7 +118,7 @@ impl JobFile {
             let mut push = |test| all.push(Condition { field: key.clone(), test });
             match &node.held {
                 Held::Table(entries) if entries.is_empty() => {
-                    return Err(self.wrong(node.line, format!("nothing is said of {key}")));
+                    return Err(self.wrong(node.line, format!("{key} has no condition")));
                 }
                 Held::Table(entries) => {
                     for entry in entries {
@@ -136,7 +136,7 @@ impl JobFile {
         let number = || {
             let number = text().parse();
             number
-                .map_err(|_| self.wrong(*line, format!("{key} is no number that can be compared")))
+                .map_err(|_| self.wrong(*line, format!("{key} is not a number that can be compared")))
         };
         Ok(match key.as_str() {
             "is" | "in" => Test::In(node.texts()),
@@ -171,12 +171,12 @@ impl JobFile {
             kind => key == kind,
         };
         if let Some(other) = node.entries().iter().find(|entry| !goes_with(&entry.key)) {
-            return wrong(format!("gets {kind}, with which {} says nothing", other.key));
+            return wrong(format!("gets {kind}, which excludes {}", other.key));
         }
         let format = said("format").filter(|_| kind == "from");
         if said("format").is_some() && format.is_none() {
             return wrong(
-                "is joined, and only of a field it can be said how it is written".to_owned(),
+                "is joined, but only a single field can have a format".to_owned(),
             );
         }
         table.formats.extend(format.map(|format| (column.clone(), format)));
@@ -185,7 +185,7 @@ impl JobFile {
                 Some(field) => From::Field(field),
                 None => {
                     return wrong(
-                        "is not said what it gets: from, value, sql, concat, id_of or lookup"
+                        "has no source: from, value, sql, concat, id_of or lookup"
                             .to_owned(),
                     );
                 }
@@ -207,16 +207,16 @@ impl JobFile {
                 let (Some(key), Some(take), Some(field)) =
                     (said("key"), said("take"), said("from"))
                 else {
-                    return wrong("is looked up, which wants key, take and from".to_owned());
+                    return wrong("is looked up, which needs key, take and from".to_owned());
                 };
                 let name = said("lookup").unwrap_or_default();
                 let Some((database, of)) = name.split_once('.') else {
-                    return wrong(format!("is looked up in {name}, which should be DB.TABLE"));
+                    return wrong(format!("is looked up in {name}; DB.TABLE is expected"));
                 };
                 From::Lookup(Lookup { table: TableName::new(database, of), key, field, take })
             }
             _ if !node.get(kind).is_some_and(Node::is_on) => {
-                return wrong(format!("says {kind} = false; leave it out"));
+                return wrong(format!("has {kind} = false; remove it"));
             }
             "file_name" => From::FileName,
             _ => From::Line,
@@ -228,13 +228,13 @@ impl JobFile {
         let key = node.get("key").map(Node::texts).unwrap_or_default();
         if key.is_empty() {
             return Err(
-                self.wrong(node.line, "an entity has no key: the columns that tell its rows apart")
+                self.wrong(node.line, "an entity has no key: the columns that identify its rows")
             );
         }
         let id = node.get("id").and_then(Node::text);
         let Some(columns) = &mapping.columns else {
             return Err(
-                self.wrong(node.line, "the columns of a table with an entity have to be said")
+                self.wrong(node.line, "a table with an entity needs its columns")
             );
         };
         for name in &key {
@@ -242,19 +242,20 @@ impl JobFile {
                 Some((_, From::Field(_) | From::Joined(_))) => {}
                 Some(_) => {
                     let what =
-                        format!("key column {name} gets no field of the line, nor some joined");
+                        format!("key column {name} gets neither a field of the line nor joined \
+                                 fields");
                     return Err(self.wrong(node.line, what));
                 }
                 None => {
                     let what =
-                        format!("key column {name} is none of the columns that get something");
+                        format!("key column {name} is not among the columns");
                     return Err(self.wrong(node.line, what));
                 }
             }
         }
         if let Some(id) = id.as_ref().filter(|id| columns.iter().any(|(column, _)| column == *id)) {
             return Err(
-                self.wrong(node.line, format!("column {id} gets an id, and something else too"))
+                self.wrong(node.line, format!("column {id} gets both an id and another value"))
             );
         }
         let on_conflict = choice(node, "on_conflict", &OnConflict::NAMES).unwrap_or_default();
@@ -270,11 +271,11 @@ impl JobFile {
             let id = entity.map(|other| other.mapping.entity.as_ref().and_then(|e| e.id.as_ref()));
             let what = match id {
                 Some(Some(_)) if *of != table.name => continue,
-                Some(Some(_)) => "is its own table".to_owned(),
+                Some(Some(_)) => "is the table itself".to_owned(),
                 Some(None) => "has no [table.entity] with an id".to_owned(),
                 None => {
                     let names: Vec<&str> = all.iter().map(|other| other.name.as_str()).collect();
-                    format!("is no [[table]] of the file{}", keys::nearest(of, &names))
+                    format!("is not a [[table]] of the file{}", keys::nearest(of, &names))
                 }
             };
             return Err(self.wrong(line, format!("column {column} of {}: {of} {what}", table.name)));

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use crate::support::{Desk, Home, run, tables};
 
-/// Everything here is refused with the table as it was, before a shadow is made.
+/// Everything here is refused with the table as it was, before a staging table is made.
 #[test]
 fn every_mistake_is_one_sentence_before_anything_is_done() {
     let Some(mut desk) = Desk::new() else { return };

@@ -28,7 +28,7 @@ fn connections_and_batches_that_are_fixed_are_used_and_told() {
     // Tests beside this one ask the server, too.
     let is_others = |held: &Value| held["cause"] == "other statements on the server";
     assert!(held.iter().all(is_others), "{json}");
-    assert!(of("portions") > Some(1) && json["logical"]["redo_log_max"].is_number(), "{json}");
+    assert!(of("chunks") > Some(1) && json["logical"]["redo_log_max"].is_number(), "{json}");
     assert_eq!(desk.rows("SELECT COUNT(*) FROM t"), ["20000"]);
 }
 
@@ -39,7 +39,7 @@ fn a_rate_is_not_exceeded() {
     let bytes = lines(40_000).len();
     let began = Instant::now();
     load(&desk, 40_000, &["--max-rate", &(bytes / 3).to_string()]).done();
-    // The first portions need not wait.
+    // The first chunks need not wait.
     assert!(began.elapsed().as_secs_f64() > 2.5, "{:?}", began.elapsed());
 }
 

@@ -4,7 +4,7 @@ mod cookbook;
 mod crashes;
 mod entities;
 mod lines;
+mod methods;
 mod oracle;
 mod shop;
 mod typed;
-mod ways;

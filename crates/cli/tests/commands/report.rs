@@ -33,7 +33,7 @@ fn a_load_reports_what_it_did() {
     // Progress, and nothing else, is on stderr.
     let lines = outcome.err.lines().map(|line| line.split_once(" s  ").unwrap().1);
     let stages: Vec<&str> = lines.map(|line| line.split(", about ").next().unwrap()).collect();
-    assert!(stages.starts_with(&["inspect", "shadow"]) && stages.ends_with(&["publish"]));
+    assert!(stages.starts_with(&["inspect", "staging"]) && stages.ends_with(&["publish"]));
     assert_eq!(contents(&mut desk.session, "t"), expected);
 }
 
@@ -88,7 +88,7 @@ fn the_json_report_has_every_field() {
     let stages: Vec<&str> =
         report["stages"].as_array().unwrap().iter().map(|s| s["name"].as_str().unwrap()).collect();
     let expected =
-        ["inspect", "shadow", "rows", "indexes", "verify", "import", "compare", "publish"];
+        ["inspect", "staging", "rows", "indexes", "verify", "import", "compare", "publish"];
     assert_eq!(stages, expected);
     let index = &report["indexes"][1];
     assert_eq!((&index["name"], &index["records"]), (&"b".into(), &2.into()));

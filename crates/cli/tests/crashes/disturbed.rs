@@ -18,8 +18,8 @@ use crate::support::{Outcome, PATIENCE, finish, resume, run, start, wait_paused}
 /// Places at which nothing is asked of the server for long, or could be.
 const PLACES: [&str; 10] = [
     "inspect.end",
-    "shadow.created",
-    "shadow.discarded",
+    "staging.created",
+    "staging.discarded",
     "rows.begin",
     "verify.end",
     "import.placed",
@@ -29,7 +29,7 @@ const PLACES: [&str; 10] = [
     "publish.swapped",
 ];
 /// From here on a lost connection is made again and the load goes on.
-const GOES_ON: &str = "shadow.discarded";
+const GOES_ON: &str = "staging.discarded";
 
 /// A server of one test alone, as it is when nobody uses it.
 struct Calm {
@@ -135,7 +135,7 @@ fn a_server_that_crashes_and_comes_back_is_waited_for() {
     let durable = TestServerOptions { durable: true, ..TestServerOptions::default() };
     let Some(calm) = Calm::start(&durable) else { return };
     let mut scene = Scene::new(&calm.server, Mode::Replace, 3_000);
-    for place in ["shadow.discarded", "import.placed", "publish.begin"] {
+    for place in ["staging.discarded", "import.placed", "publish.begin"] {
         let mut load = scene.load_with(&format!("{place}=pause"));
         let mut child = start(load.env("INRUSH_RECONNECT_MS", "60000"));
         wait_paused(&mut child);
@@ -166,7 +166,7 @@ fn a_server_that_crashes_and_comes_back_is_waited_for() {
 fn a_server_that_turns_read_only_keeps_its_table() {
     let Some(calm) = Calm::start(&TestServerOptions::default()) else { return };
     let mut scene = Scene::new(&calm.server, Mode::Replace, 1_000);
-    for place in ["shadow.begin", "rows.begin", "import.placed", "publish.begin"] {
+    for place in ["staging.begin", "rows.begin", "import.placed", "publish.begin"] {
         let outcome = disturbed(&mut scene, place, |scene| {
             scene.session.exec("SET GLOBAL read_only=1").unwrap();
         });

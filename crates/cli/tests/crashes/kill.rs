@@ -62,7 +62,7 @@ fn the_journal_has_every_step_in_order() {
     let Some(server) = TestServer::shared() else { return };
     let mut scene = Scene::new(server, Mode::Insert, 1_000);
     run(&mut scene.command()).done();
-    let steps = ["inspect", "shadow", "rows", "indexes", "verify", "import", "compare", "publish"];
+    let steps = ["inspect", "staging", "rows", "indexes", "verify", "import", "compare", "publish"];
     let inner = steps.iter().flat_map(|step| [format!("{step}.begin"), format!("{step}.end")]);
     let expected: Vec<String> = std::iter::once("job.begin".to_owned())
         .chain(inner)
@@ -156,7 +156,7 @@ fn kill_server_at(server: &TestServer, mode: Mode, place: &str) -> Outcome {
 #[test]
 fn a_server_killed_at_any_step_comes_back_with_the_old_table_or_the_new_one() {
     let Some(server) = durable() else { return };
-    let before = ["shadow.discarded", "verify.end", "import.begin", "import.placed", "import.end"];
+    let before = ["staging.discarded", "verify.end", "import.begin", "import.placed", "import.end"];
     for (place, mode) in before.into_iter().zip([Mode::Insert, Mode::Replace].into_iter().cycle()) {
         let outcome = kill_server_at(&server, mode, place);
         outcome.refused(1, &[]);
@@ -258,7 +258,7 @@ fn files_that_a_killed_drop_left_are_removed() {
         let mut scene = Scene::new(server, mode, 1_000);
         let names = Names::of(&TableName::new(scene.database.clone(), "t"));
         let folder = server.datadir().join(&scene.database);
-        for name in [&names.shadow, &names.replaced, &names.emptied] {
+        for name in [&names.staging, &names.replaced, &names.emptied] {
             std::fs::write(folder.join(format!("{}.ibd", name.table)), "left").unwrap();
         }
         run(&mut scene.command()).done();
@@ -280,7 +280,7 @@ fn meanwhile(scene: &mut Scene<'_>, place: &str, sql: &str) -> Outcome {
 fn rows_that_others_insert_meanwhile_are_kept_and_the_load_fails() {
     let Some(server) = TestServer::shared() else { return };
     let mut scene = Scene::new(server, Mode::Insert, 1_000);
-    for place in ["shadow.begin", "verify.begin", "publish.begin"] {
+    for place in ["staging.begin", "verify.begin", "publish.begin"] {
         scene.reset();
         let insert = format!("INSERT INTO {} VALUES (1, 2, 'mine', 'too')", scene.table);
         let outcome = meanwhile(&mut scene, place, &insert);

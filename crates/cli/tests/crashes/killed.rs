@@ -316,8 +316,8 @@ fn is_thorough() -> bool {
     std::env::var("INRUSH_TEST_KILLS").is_ok_and(|kills| kills == "all")
 }
 
-/// Every system call of the thread that conducts the load, from the one before it publishes to the exit: minutes,
-/// so only with `INRUSH_TEST_KILLS=all`. strace does the killing.
+/// Every system call of the thread that conducts the load, from the one before it publishes to the exit:
+/// minutes, so only with `INRUSH_TEST_KILLS=all`. strace does the killing.
 #[test]
 fn a_load_killed_at_any_system_call_behind_its_publish_has_its_rows_once() {
     if !is_thorough() {

@@ -90,7 +90,7 @@ impl Scene {
     }
 }
 
-/// The ways of a replay's rows: lanes, one statement after the other.
+/// The ways of a replay's rows: connections, one statement after the other.
 const REPLAYS: [&[&str]; 2] = [&["--as", "statements", "--small", "1"], &["--small", "1M"]];
 
 #[test]

@@ -2,14 +2,15 @@
 //! status 1 and does not hang, and what it says of the rows is so. Nothing is beside the table, and
 //! the same command then works. Threads that only look on take nothing with them: the load ends well.
 //!
-//! `"thread.shard"`, `"thread.route"`, `"thread.prepare"`, `"thread.staged"` and `"thread.commit"` are tried where there are shards (`shards.rs`). The threads are those of the product, each with its place `thread.<its work>`; that none is
-//! missing here is a test of the house (`crates/testkit/tests/house`).
+//! `"thread.shard"`, `"thread.route"`, `"thread.prepare"`, `"thread.staged"` and `"thread.commit"` are tried
+//! where there are shards (`shards.rs`). The threads are those of the product, each with its place
+//! `thread.<its work>`; that none is missing here is a test of the house (`crates/testkit/tests/house`).
 
 mod scene;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use self::scene::{Scene, Way};
+use self::scene::{LoadKind, Scene};
 use crate::support::{Desk, names, run};
 
 /// The end of a load that meets a panic.
@@ -38,93 +39,93 @@ const PUBLISHED: End = IsIn("nevertheless: do not load them again");
 const REPLAYED: End = IsIn("the failpoint replay.");
 
 /// Every thread, on a way that has it.
-const THREADS: [(&str, Way, End); 43] = [
-    ("thread.rows", Way::Direct, ITSELF),
-    ("batch.0", Way::Direct, ITSELF),
-    ("thread.indexes", Way::Direct, ITSELF),
-    ("thread.verify", Way::Direct, ITSELF),
-    ("thread.adopted", Way::Direct, ITSELF),
-    ("thread.checkpoint", Way::Direct, FailsAlone("the checkpoint's thread ended")),
-    ("thread.mover", Way::Direct, Fails("the thread that renames has ended")),
-    ("thread.connect", Way::Direct, Fails("connecting to")),
-    ("thread.told", Way::Direct, Goes),
-    ("thread.waiting", Way::Direct, Goes),
-    ("thread.interrupt", Way::Direct, Goes),
-    ("thread.signals", Way::Direct, Goes),
-    ("thread.behind", Way::Keys, Fails("the thread that waits for a table has ended")),
-    ("thread.carrier", Way::Keys, Fails("the thread that waits for a table has ended")),
-    ("thread.shadow", Way::Several, ITSELF),
-    ("thread.import", Way::Several, ITSELF),
-    ("thread.verify", Way::Several, ITSELF),
-    ("thread.mover", Way::Several, Fails("the thread that renames has ended")),
-    ("thread.read-ahead", Way::Packed, Fails("the thread that reads ahead has ended")),
-    ("thread.rows", Way::Skipping, ITSELF),
-    ("thread.collect", Way::Skipping, ITSELF),
-    ("thread.groups", Way::Skipping, ITSELF),
-    ("thread.lane", Way::Stream, ITSELF),
-    ("batch.0", Way::Stream, ITSELF),
-    ("thread.mover", Way::Stream, Fails("the thread that renames has ended")),
-    ("thread.controller", Way::Stream, Goes),
-    ("thread.gauge", Way::Stream, Goes),
-    ("thread.sort", Way::Sorted, ITSELF),
-    ("thread.merge", Way::Sorted, Fails("the thread that merges them has ended")),
-    ("thread.lane", Way::Sorted, ITSELF),
-    ("thread.lane", Way::Insert, ITSELF),
-    ("batch.0", Way::Insert, ITSELF),
-    ("thread.gauge", Way::Insert, Goes),
-    ("thread.run", Way::Rows, ITSELF),
-    ("thread.rows", Way::Rows, Goes),
-    ("thread.verify", Way::Rows, Goes),
-    ("thread.run", Way::Lanes, ITSELF),
-    ("thread.lane", Way::Lanes, ITSELF),
-    ("lane.0", Way::Lanes, ITSELF),
-    ("thread.controller", Way::Lanes, Goes),
-    ("thread.progress", Way::Lanes, Goes),
-    ("batch.0", Way::Serial, ITSELF),
-    ("thread.progress", Way::Serial, Goes),
+const THREADS: [(&str, LoadKind, End); 43] = [
+    ("thread.rows", LoadKind::Direct, ITSELF),
+    ("batch.0", LoadKind::Direct, ITSELF),
+    ("thread.indexes", LoadKind::Direct, ITSELF),
+    ("thread.verify", LoadKind::Direct, ITSELF),
+    ("thread.adopted", LoadKind::Direct, ITSELF),
+    ("thread.checkpoint", LoadKind::Direct, FailsAlone("the checkpoint's thread ended")),
+    ("thread.mover", LoadKind::Direct, Fails("the thread that renames has ended")),
+    ("thread.connect", LoadKind::Direct, Fails("connecting to")),
+    ("thread.told", LoadKind::Direct, Goes),
+    ("thread.waiting", LoadKind::Direct, Goes),
+    ("thread.interrupt", LoadKind::Direct, Goes),
+    ("thread.signals", LoadKind::Direct, Goes),
+    ("thread.behind", LoadKind::Keys, Fails("the thread that waits for a table has ended")),
+    ("thread.carrier", LoadKind::Keys, Fails("the thread that waits for a table has ended")),
+    ("thread.staging", LoadKind::Several, ITSELF),
+    ("thread.import", LoadKind::Several, ITSELF),
+    ("thread.verify", LoadKind::Several, ITSELF),
+    ("thread.mover", LoadKind::Several, Fails("the thread that renames has ended")),
+    ("thread.read-ahead", LoadKind::Packed, Fails("the thread that reads ahead has ended")),
+    ("thread.rows", LoadKind::Skipping, ITSELF),
+    ("thread.collect", LoadKind::Skipping, ITSELF),
+    ("thread.groups", LoadKind::Skipping, ITSELF),
+    ("thread.lane", LoadKind::Stream, ITSELF),
+    ("batch.0", LoadKind::Stream, ITSELF),
+    ("thread.mover", LoadKind::Stream, Fails("the thread that renames has ended")),
+    ("thread.controller", LoadKind::Stream, Goes),
+    ("thread.gauge", LoadKind::Stream, Goes),
+    ("thread.sort", LoadKind::Sorted, ITSELF),
+    ("thread.merge", LoadKind::Sorted, Fails("the thread that merges them has ended")),
+    ("thread.lane", LoadKind::Sorted, ITSELF),
+    ("thread.lane", LoadKind::Insert, ITSELF),
+    ("batch.0", LoadKind::Insert, ITSELF),
+    ("thread.gauge", LoadKind::Insert, Goes),
+    ("thread.run", LoadKind::Rows, ITSELF),
+    ("thread.rows", LoadKind::Rows, Goes),
+    ("thread.verify", LoadKind::Rows, Goes),
+    ("thread.run", LoadKind::Lanes, ITSELF),
+    ("thread.lane", LoadKind::Lanes, ITSELF),
+    ("lane.0", LoadKind::Lanes, ITSELF),
+    ("thread.controller", LoadKind::Lanes, Goes),
+    ("thread.progress", LoadKind::Lanes, Goes),
+    ("batch.0", LoadKind::Serial, ITSELF),
+    ("thread.progress", LoadKind::Serial, Goes),
 ];
 
 /// Where a load or a replay is conducted from, on a way that comes there.
-const CONDUCTED: [(&str, Way, End); 39] = [
-    ("inspect.end", Way::Made, ITSELF),
-    ("shadow.discarded", Way::Made, ITSELF),
-    ("shadow.discarded", Way::Direct, ITSELF),
-    ("verify.begin", Way::Direct, ITSELF),
-    ("import.placed", Way::Direct, ITSELF),
-    ("publish.queued", Way::Direct, ITSELF),
-    ("publish.begin", Way::Direct, ITSELF),
-    ("publish.moved", Way::Direct, PUBLISHED),
-    ("publish.swapped", Way::Direct, Warns),
-    ("publish.end", Way::Direct, Warns),
-    ("job.end", Way::Direct, Goes),
-    ("publish.prepared", Way::Keys, ITSELF),
-    ("shadow.discarded", Way::Several, ITSELF),
-    ("import.placed", Way::Several, ITSELF),
-    ("publish.begin", Way::Several, ITSELF),
-    ("publish.moved", Way::Several, PUBLISHED),
-    ("publish.swapped", Way::Several, Warns),
-    ("inspect.begin", Way::Stream, ITSELF),
-    ("shadow.begin", Way::Stream, ITSELF),
-    ("ledger.created", Way::Stream, ITSELF),
-    ("ledger.opened", Way::Stream, ITSELF),
-    ("rows.begin", Way::Insert, ITSELF),
-    ("rows.end", Way::Insert, ITSELF),
-    ("publish.queued", Way::Stream, ITSELF),
-    ("publish.moved", Way::Insert, PUBLISHED),
-    ("publish.swapped", Way::Stream, Warns),
-    ("ledger.done", Way::Stream, Warns),
-    ("ledger.opened", Way::Added, ITSELF),
-    ("rows.begin", Way::Added, ITSELF),
-    ("rows.end", Way::Added, ADDED),
-    ("ledger.done", Way::Added, Warns),
-    ("rows.begin", Way::Whole, ITSELF),
-    ("publish.commit", Way::Whole, ITSELF),
-    ("publish.committed", Way::Whole, PUBLISHED),
-    ("replay.created", Way::Rows, ITSELF),
-    ("replay.rename", Way::Rows, ITSELF),
-    ("replay.renamed", Way::Rows, REPLAYED),
-    ("replay.dropped", Way::Rows, REPLAYED),
-    ("replay.journal", Way::Serial, ITSELF),
+const CONDUCTED: [(&str, LoadKind, End); 39] = [
+    ("inspect.end", LoadKind::Made, ITSELF),
+    ("staging.discarded", LoadKind::Made, ITSELF),
+    ("staging.discarded", LoadKind::Direct, ITSELF),
+    ("verify.begin", LoadKind::Direct, ITSELF),
+    ("import.placed", LoadKind::Direct, ITSELF),
+    ("publish.queued", LoadKind::Direct, ITSELF),
+    ("publish.begin", LoadKind::Direct, ITSELF),
+    ("publish.moved", LoadKind::Direct, PUBLISHED),
+    ("publish.swapped", LoadKind::Direct, Warns),
+    ("publish.end", LoadKind::Direct, Warns),
+    ("job.end", LoadKind::Direct, Goes),
+    ("publish.prepared", LoadKind::Keys, ITSELF),
+    ("staging.discarded", LoadKind::Several, ITSELF),
+    ("import.placed", LoadKind::Several, ITSELF),
+    ("publish.begin", LoadKind::Several, ITSELF),
+    ("publish.moved", LoadKind::Several, PUBLISHED),
+    ("publish.swapped", LoadKind::Several, Warns),
+    ("inspect.begin", LoadKind::Stream, ITSELF),
+    ("staging.begin", LoadKind::Stream, ITSELF),
+    ("ledger.created", LoadKind::Stream, ITSELF),
+    ("ledger.opened", LoadKind::Stream, ITSELF),
+    ("rows.begin", LoadKind::Insert, ITSELF),
+    ("rows.end", LoadKind::Insert, ITSELF),
+    ("publish.queued", LoadKind::Stream, ITSELF),
+    ("publish.moved", LoadKind::Insert, PUBLISHED),
+    ("publish.swapped", LoadKind::Stream, Warns),
+    ("ledger.done", LoadKind::Stream, Warns),
+    ("ledger.opened", LoadKind::Added, ITSELF),
+    ("rows.begin", LoadKind::Added, ITSELF),
+    ("rows.end", LoadKind::Added, ADDED),
+    ("ledger.done", LoadKind::Added, Warns),
+    ("rows.begin", LoadKind::Whole, ITSELF),
+    ("publish.commit", LoadKind::Whole, ITSELF),
+    ("publish.committed", LoadKind::Whole, PUBLISHED),
+    ("replay.created", LoadKind::Rows, ITSELF),
+    ("replay.rename", LoadKind::Rows, ITSELF),
+    ("replay.renamed", LoadKind::Rows, REPLAYED),
+    ("replay.dropped", LoadKind::Rows, REPLAYED),
+    ("replay.journal", LoadKind::Serial, ITSELF),
 ];
 
 impl Scene {
@@ -154,7 +155,7 @@ impl Scene {
             }
         }
         // What is added when all are in is added once more.
-        if (self.way, end) != (Way::Added, Warns) {
+        if (self.way, end) != (LoadKind::Added, Warns) {
             let again = self.again();
             self.is_new(&again, &what);
         }
@@ -162,7 +163,7 @@ impl Scene {
 }
 
 #[track_caller]
-fn all_of(cases: &[(&'static str, Way, End)], ways: &[Way]) {
+fn all_of(cases: &[(&'static str, LoadKind, End)], ways: &[LoadKind]) {
     let mut failed = Vec::new();
     for &(point, way, end) in cases.iter().filter(|(_, way, _)| ways.contains(way)) {
         let Some(mut scene) = Scene::new(way) else { return };
@@ -175,12 +176,21 @@ fn all_of(cases: &[(&'static str, Way, End)], ways: &[Way]) {
 
 #[test]
 fn a_panic_in_a_thread_of_a_build_ends_it_or_nothing() {
-    all_of(&THREADS, &[Way::Direct, Way::Keys, Way::Several, Way::Packed, Way::Skipping]);
+    all_of(
+        &THREADS,
+        &[
+            LoadKind::Direct,
+            LoadKind::Keys,
+            LoadKind::Several,
+            LoadKind::Packed,
+            LoadKind::Skipping,
+        ],
+    );
 }
 
 #[test]
 fn a_panic_in_a_thread_of_a_check_ends_it() {
-    let Some(mut scene) = Scene::new(Way::Direct) else { return };
+    let Some(mut scene) = Scene::new(LoadKind::Direct) else { return };
     let outcome = scene.run_with("thread.judge", &["--dry-run"]);
     outcome.refused(1, &["an internal error", "the failpoint thread.judge"]);
     assert_eq!(scene.seen(), scene.before);
@@ -215,27 +225,27 @@ fn a_panic_in_a_thread_of_an_export_leaves_no_file() {
 
 #[test]
 fn a_panic_in_a_thread_that_sends_rows_ends_the_load_or_nothing() {
-    all_of(&THREADS, &[Way::Stream, Way::Sorted, Way::Insert]);
+    all_of(&THREADS, &[LoadKind::Stream, LoadKind::Sorted, LoadKind::Insert]);
 }
 
 #[test]
 fn a_panic_in_a_thread_of_a_replay_ends_it_or_nothing() {
-    all_of(&THREADS, &[Way::Rows, Way::Lanes, Way::Serial]);
+    all_of(&THREADS, &[LoadKind::Rows, LoadKind::Lanes, LoadKind::Serial]);
 }
 
 #[test]
 fn a_panic_of_who_conducts_a_build_says_what_is_in() {
-    all_of(&CONDUCTED, &[Way::Direct, Way::Keys, Way::Several, Way::Made]);
+    all_of(&CONDUCTED, &[LoadKind::Direct, LoadKind::Keys, LoadKind::Several, LoadKind::Made]);
 }
 
 #[test]
 fn a_panic_of_who_conducts_a_sending_says_what_is_in() {
-    all_of(&CONDUCTED, &[Way::Stream, Way::Insert, Way::Added, Way::Whole]);
+    all_of(&CONDUCTED, &[LoadKind::Stream, LoadKind::Insert, LoadKind::Added, LoadKind::Whole]);
 }
 
 #[test]
 fn a_panic_of_who_conducts_a_replay_leaves_old_tables_or_new_ones() {
-    all_of(&CONDUCTED, &[Way::Rows, Way::Serial]);
+    all_of(&CONDUCTED, &[LoadKind::Rows, LoadKind::Serial]);
 }
 
 #[test]

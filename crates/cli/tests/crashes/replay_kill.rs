@@ -269,7 +269,7 @@ fn big() -> String {
 fn a_replay_killed_while_many_rows_go_in_leaves_nothing_behind() {
     let Some(server) = TestServer::shared() else { return };
     let mut scene = Scene::new(server, &["--as", "rows"], &big());
-    let places = ["shadow.discarded", "rows.end", "import.placed", "publish.swapped", "job.end"];
+    let places = ["staging.discarded", "rows.end", "import.placed", "publish.swapped", "job.end"];
     for (step, place) in places.into_iter().enumerate() {
         scene.reset();
         let mut command = scene.command();

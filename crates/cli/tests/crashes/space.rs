@@ -10,17 +10,17 @@ use crate::scene::{Mode, Scene};
 use crate::support::{Desk, Home, finish, lines, names, resume, run, start, wait_paused};
 
 /// A small file system in memory over a folder, for as long as it lives.
-struct Small {
+struct SmallDisk {
     folder: PathBuf,
 }
 
-impl Small {
+impl SmallDisk {
     /// None, with a line, where mounting is not permitted.
-    fn over(folder: &Path, size: &str) -> Option<Small> {
+    fn over(folder: &Path, size: &str) -> Option<SmallDisk> {
         let mut mount = Command::new("mount");
         mount.args(["-t", "tmpfs", "-o", &format!("size={size},mode=0777"), "inrush-test"]);
         match mount.arg(folder).output() {
-            Ok(output) if output.status.success() => Some(Small { folder: folder.to_owned() }),
+            Ok(output) if output.status.success() => Some(SmallDisk { folder: folder.to_owned() }),
             _ => {
                 println!("skipped: no file system can be mounted here");
                 None
@@ -29,7 +29,7 @@ impl Small {
     }
 }
 
-impl Drop for Small {
+impl Drop for SmallDisk {
     fn drop(&mut self) {
         let _ = Command::new("umount").arg("-l").arg(&self.folder).output();
     }
@@ -39,7 +39,7 @@ impl Drop for Small {
 fn a_temporary_folder_that_fills_up_fails_the_load() {
     let Some(server) = TestServer::shared() else { return };
     let mut scene = Scene::new(server, Mode::Replace, 60_000);
-    let Some(small) = Small::over(&scene.home.temp_dir(), "512k") else { return };
+    let Some(small) = SmallDisk::over(&scene.home.temp_dir(), "512k") else { return };
     let outcome = run(&mut scene.command());
     let said = ["writing spill run", "tmp: No space left on device", "; free some space there"];
     outcome.refused(1, &said);
@@ -56,7 +56,7 @@ fn a_datadir_that_fills_up_fails_the_load() {
     let mut scene = Scene::new(server, Mode::Insert, 30_000);
     let folder = server.datadir().join(&scene.database);
     scene.session.exec(&format!("DROP TABLE {}", scene.table)).unwrap();
-    let Some(_small) = Small::over(&folder, "20M") else { return };
+    let Some(_small) = SmallDisk::over(&folder, "20M") else { return };
     scene.reset();
     for filler in [8 << 20, 17 << 20, 19 << 20] {
         let mut child = start(&mut scene.load_with("rows.begin=pause"));
@@ -86,7 +86,7 @@ fn a_load_that_cannot_fit_is_refused_before_anything_is_done() {
     let mut scene = Scene::new(server, Mode::Insert, 60_000);
     let folder = server.datadir().join(&scene.database);
     scene.session.exec(&format!("DROP TABLE {}", scene.table)).unwrap();
-    let Some(_small) = Small::over(&folder, "6M") else { return };
+    let Some(_small) = SmallDisk::over(&folder, "6M") else { return };
     scene.reset();
     let said = ["MB free, the load needs about ", " for the table, 0 B for sorted runs): free"];
     run(&mut scene.command()).refused(2, &said);
@@ -107,10 +107,10 @@ fn a_temporary_folder_that_is_too_small_is_told_beforehand() {
     let rows = |ids: &dyn Fn(u32) -> u32| (0..200_000).map(|at| row(ids(at))).collect::<String>();
     desk.exec("CREATE TABLE t (id INT PRIMARY KEY, t VARCHAR(300))");
     let file = desk.home.file("rows", rows(&|at| at * 7_919 % 200_000));
-    let Some(_small) = Small::over(&desk.home.temp_dir(), "12M") else { return };
+    let Some(_small) = SmallDisk::over(&desk.home.temp_dir(), "12M") else { return };
     let outcome = desk.load("t", &file, &[]);
     outcome.refused(2, &["tmp has 12.6 MB free, the load needs about ", " (0 B for the table, "]);
-    assert!(!desk.home.journal().iter().any(|step| step.starts_with("shadow")), "{outcome:?}");
+    assert!(!desk.home.journal().iter().any(|step| step.starts_with("staging")), "{outcome:?}");
     let load = desk.home.load(desk.server, &desk.table("t"), &file);
     let arguments: Vec<_> = load.get_args().skip(1).map(ToOwned::to_owned).collect();
     let planned = run(desk.home.inrush(["plan"]).args(arguments));

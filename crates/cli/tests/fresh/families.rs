@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use testkit::TestServer;
 use testkit::tables::server::{Db, Server};
 
-use super::ways::Way;
+use super::loaded_tables::LoadedTable;
 use crate::support::{Home, run};
 
 /// Rows of a file: more than the server's counter of hidden numbers is ahead when it starts.
@@ -242,7 +242,7 @@ impl Families {
     }
 }
 
-impl Way for Families {
+impl LoadedTable for Families {
     fn name(&self) -> String {
         format!("{} and others like it", self.families[0].table)
     }

@@ -51,7 +51,7 @@ fn remove(path: &Path) {
 struct Place<'a> {
     scene: Scene<'a>,
     folder: PathBuf,
-    shadow: String,
+    staging: String,
     /// On the file system of the data directory.
     victim: PathBuf,
 }
@@ -63,11 +63,11 @@ impl<'a> Place<'a> {
         let names = Names::of(&TableName::new(scene.database.clone(), "t"));
         let victim = server.dir().join(format!("victim-{}", scene.database));
         fs::write(&victim, PRECIOUS).unwrap();
-        Place { scene, folder, shadow: names.shadow.table, victim }
+        Place { scene, folder, staging: names.staging.table, victim }
     }
 
     fn path(&self, extension: &str) -> PathBuf {
-        self.folder.join(format!("{}.{extension}", self.shadow))
+        self.folder.join(format!("{}.{extension}", self.staging))
     }
 
     #[track_caller]
@@ -140,14 +140,14 @@ fn a_foreign_file_that_comes_meanwhile_stops_a_load() {
 fn a_table_of_ours_that_somebody_drops_is_missed() {
     let Some(server) = TestServer::shared() else { return };
     let mut place = Place::new(server);
-    for stop in ["shadow.created", "rows.begin", "import.placed", "publish.begin"] {
+    for stop in ["staging.created", "rows.begin", "import.placed", "publish.begin"] {
         let mut child = start(&mut place.scene.load_with(&format!("{stop}=pause")));
         wait_paused(&mut child);
-        let drop = format!("DROP TABLE {}.{}", place.scene.database, place.shadow);
+        let drop = format!("DROP TABLE {}.{}", place.scene.database, place.staging);
         place.scene.session.exec(&drop).unwrap();
         resume(&child);
         let outcome = finish(child);
-        outcome.refused(1, &["the load's own table, ", &place.shadow, " was dropped"]);
+        outcome.refused(1, &["the load's own table, ", &place.staging, " was dropped"]);
         place.scene.clean(stop);
         place.scene.again(stop);
         place.scene.reset();

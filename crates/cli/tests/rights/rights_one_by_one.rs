@@ -8,7 +8,7 @@ use std::process::Command;
 use server::Session;
 use testkit::TestServer;
 
-use crate::seen::Seen;
+use crate::snapshot::Snapshot;
 use crate::support::{Home, Outcome, check_table, run};
 
 const PASSWORD: &str = "sw0rdfish-1177";
@@ -35,7 +35,7 @@ const NONE: [&str; 3] = ["USAGE", "PROXY", "GRANT OPTION"];
 
 /// How rows get in, and what is there before.
 #[derive(Clone, Copy, Debug)]
-struct Way {
+struct RightsCase {
     name: &'static str,
     /// Arguments of `inrush`; FILE, DB and TABLE, a statement's file, are replaced.
     command: &'static str,
@@ -67,114 +67,120 @@ const DUMP: &str = "DROP TABLE IF EXISTS `t`;\n\
     CREATE TRIGGER `g` BEFORE INSERT ON `t` FOR EACH ROW SET NEW.b = NEW.b;\n\
     DROP VIEW IF EXISTS `v`;\nCREATE VIEW `v` AS SELECT a FROM t;\n";
 
-const WAYS: [Way; 17] = [
-    Way {
+const WAYS: [RightsCase; 17] = [
+    RightsCase {
         name: "direct",
         command: "LOAD --path direct --mode replace",
         before: &[KEYS, OLD],
         text: ROWS,
         after: &NEW,
     },
-    Way {
+    RightsCase {
         name: "direct, empty",
         command: "LOAD --path direct",
         before: &[KEYS],
         text: ROWS,
         after: &NEW,
     },
-    Way {
+    RightsCase {
         name: "direct, made",
         command: "LOAD --path direct --create --header",
         before: &[],
         text: "a\tb\n2\t2\n3\t3\n",
         after: &NEW,
     },
-    Way {
+    RightsCase {
         name: "direct, made by a statement",
         command: "LOAD --path direct --ddl TABLE",
         before: &[],
         text: ROWS,
         after: &NEW,
     },
-    Way {
+    RightsCase {
         name: "stream, made by a statement",
         command: "LOAD --path stream --ddl TABLE",
         before: &[],
         text: ROWS,
         after: &NEW,
     },
-    Way {
+    RightsCase {
         name: "stream",
         command: "LOAD --path stream --mode replace",
         before: &[KEYS, OLD],
         text: ROWS,
         after: &NEW,
     },
-    Way {
+    RightsCase {
         name: "stream, some left out",
         command: "LOAD --path stream --mode replace --on-duplicate skip",
         before: &[KEYS, OLD],
         text: "2\t2\n2\t9\n3\t3\n",
         after: &NEW,
     },
-    Way {
+    RightsCase {
         name: "one of several",
         command: "load FILE --into DB --map input=t --mode replace",
         before: &[KEYS, OLD],
         text: ROWS,
         after: &NEW,
     },
-    Way {
+    RightsCase {
         name: "one of several, sent",
         command: "load FILE --into DB --map input=t --mode replace --path stream",
         before: &[KEYS, OLD],
         text: ROWS,
         after: &NEW,
     },
-    Way {
+    RightsCase {
         name: "stream, added",
         command: "LOAD --path stream --mode append",
         before: &PARENT,
         text: ROWS,
         after: &BOTH,
     },
-    Way {
+    RightsCase {
         name: "stream, instead of some",
         command: "LOAD --path stream --mode append --on-duplicate replace",
         before: &[KEYS, OLD],
         text: "1\t5\n2\t2\n",
         after: &["1 5", "2 2"],
     },
-    Way {
+    RightsCase {
         name: "insert",
         command: "LOAD --path insert --mode replace",
         before: &TRIGGER,
         text: ROWS,
         after: &NEW,
     },
-    Way {
+    RightsCase {
         name: "insert, with a foreign key",
         command: "LOAD --path insert --mode replace",
         before: &PARENT,
         text: ROWS,
         after: &NEW,
     },
-    Way {
+    RightsCase {
         name: "as it can",
         command: "LOAD --mode replace",
         before: &PARENT,
         text: ROWS,
         after: &NEW,
     },
-    Way {
+    RightsCase {
         name: "insert, changed",
         command: "LOAD --path insert --mode append --on-duplicate update",
         before: &[KEYS, OLD],
         text: "1\t5\n2\t2\n",
         after: &["1 5", "2 2"],
     },
-    Way { name: "replay", command: "replay FILE --into DB", before: &[], text: DUMP, after: &NEW },
-    Way {
+    RightsCase {
+        name: "replay",
+        command: "replay FILE --into DB",
+        before: &[],
+        text: DUMP,
+        after: &NEW,
+    },
+    RightsCase {
         name: "replay, whole",
         command: "replay FILE --into DB --atomic",
         before: &[KEYS, OLD],
@@ -208,7 +214,7 @@ fn mending(outcome: &Outcome, missing: &str) -> Result<Vec<String>, String> {
     }
 }
 
-fn expected(way: Way) -> Vec<String> {
+fn expected(way: RightsCase) -> Vec<String> {
     way.after.iter().map(|&row| row.to_owned()).collect()
 }
 
@@ -239,7 +245,7 @@ impl Scene {
         self.root.exec(&format!("GRANT {} ON *.* TO one@localhost", rights.join(", "))).map(drop)
     }
 
-    fn command(&self, way: Way, database: &str) -> Command {
+    fn command(&self, way: RightsCase, database: &str) -> Command {
         let file: PathBuf = self.home.file("input", way.text);
         let words = way.command.replace("LOAD", LOAD);
         let words = words.split(' ').map(|word| match word {
@@ -253,12 +259,12 @@ impl Scene {
         command
     }
 
-    fn seen(&mut self, database: &str) -> Seen {
-        Seen::of(&mut self.root, &self.server, database)
+    fn seen(&mut self, database: &str) -> Snapshot {
+        Snapshot::of(&mut self.root, &self.server, database)
     }
 
     /// Without one of the rights: whether that works; or what was wrong with it, in words.
-    fn without(&mut self, way: Way, all: &[String], missing: &str) -> Result<bool, String> {
+    fn without(&mut self, way: RightsCase, all: &[String], missing: &str) -> Result<bool, String> {
         let database = self.server.database().unwrap();
         self.root.exec(&format!("USE {database}")).unwrap();
         way.before.iter().for_each(|sql| drop(self.root.exec(sql).unwrap()));
@@ -300,7 +306,7 @@ impl Scene {
         }
     }
 
-    fn is_new(&mut self, way: Way, database: &str, outcome: &Outcome) -> bool {
+    fn is_new(&mut self, way: RightsCase, database: &str, outcome: &Outcome) -> bool {
         let seen = self.seen(database);
         let is_sound = !outcome.err.contains("panicked");
         check_table(&mut self.root, &format!("{database}.t"));

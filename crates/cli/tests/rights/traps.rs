@@ -1,5 +1,5 @@
-//! Views of others under names that a command takes for tables: whoever may create a view in one database never has a
-//! function run with the rights of the account that loads.
+//! Views of others under names that a command takes for tables: whoever may create a view in one database
+//! never has a function run with the rights of the account that loads.
 
 use std::fs;
 use std::sync::Arc;
@@ -59,8 +59,8 @@ const COMMANDS: [(&str, &str); 15] = [
     (KEYED, "replay PLAIN --into DB"),
 ];
 
-/// A database whose owner, mallory, may do anything there and nothing elsewhere. Her function leaves a row in a table
-/// of another database when it runs with the rights of root.
+/// A database whose owner, mallory, may do anything there and nothing elsewhere. Her function leaves a row in
+/// a table of another database when it runs with the rights of root.
 struct Trap {
     server: &'static TestServer,
     root: Session,
@@ -163,7 +163,7 @@ fn foreseeable(database: &str) -> Vec<String> {
         names.extended,
         names.emptied,
         names.replaced,
-        names.shadow,
+        names.staging,
         names.row_ids,
         names.appends,
     ];
@@ -224,7 +224,7 @@ fn a_table_that_turns_into_a_view_meanwhile_is_neither_read_nor_written_to() {
         (
             UNKEYED,
             "load FILE --into DB.t --mode replace --path direct",
-            &["inspect.end", "shadow.created", "import.end", "publish.begin", "publish.swapped"],
+            &["inspect.end", "staging.created", "import.end", "publish.begin", "publish.swapped"],
         ),
         (
             KEYED,

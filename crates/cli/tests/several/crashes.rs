@@ -17,11 +17,11 @@ const PLACES: [&str; 24] = [
     "job.begin",
     "inspect.begin",
     "inspect.end",
-    "b.shadow.begin",
-    "shadow.created",
-    "shadow.discarded",
-    "a.shadow.begin",
-    "a.shadow.end",
+    "b.staging.begin",
+    "staging.created",
+    "staging.discarded",
+    "a.staging.begin",
+    "a.staging.end",
     "b.rows.begin",
     "b.verify.end",
     "thread.import",
@@ -71,7 +71,7 @@ fn several_loads_that_send_rows_killed_at_any_step_leave_all_old_tables_or_all_n
     let Some(server) = TestServer::shared() else { return };
     let mut yard = Yard::new(server, Mode::Replace);
     for (place, is_new) in [
-        ("b.shadow.end", false),
+        ("b.staging.end", false),
         ("b.rows.begin", false),
         ("c.indexes.begin", false),
         ("a.indexes.end", false),
@@ -92,7 +92,7 @@ fn a_server_killed_while_several_tables_are_loaded_has_all_old_ones_or_all_new_o
     let options = TestServerOptions { durable: true, ..TestServerOptions::default() };
     let Some(server) = TestServer::start_with(&options) else { return };
     for (place, mode, is_new) in [
-        ("a.shadow.end", Mode::Insert, false),
+        ("a.staging.end", Mode::Insert, false),
         ("b.import.begin", Mode::Replace, false),
         ("c.rows.begin", Mode::Insert, false),
         ("a.import.end", Mode::Insert, false),

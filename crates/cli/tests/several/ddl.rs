@@ -139,7 +139,7 @@ fn a_load_that_fails_takes_back_what_it_made() {
 fn a_load_that_is_killed_is_made_good_by_the_same_command() {
     let Some(server) = TestServer::shared() else { return };
     let mut empty = Empty::new(server);
-    for place in ["shadow.created", "publish.moved"] {
+    for place in ["staging.created", "publish.moved"] {
         let mut load = empty.command(&["--path", "direct", "--mode", "replace"]);
         let killed = run(load.env("INRUSH_FAILPOINT", format!("{place}=kill")));
         assert_eq!(killed.status.signal(), Some(9), "{place}: {killed:?}");

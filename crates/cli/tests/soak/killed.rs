@@ -19,7 +19,7 @@ use testkit::tables::case::Case;
 use testkit::tables::compare::{Exported, same_rows};
 use testkit::tables::run::{Input, Run};
 use testkit::tables::server::{Db, Server};
-use testkit::tables::twins;
+use testkit::tables::table_pair;
 
 /// Loads of one table that are killed.
 const KILLS: usize = 5;
@@ -113,7 +113,7 @@ impl<'a> Killed<'a> {
         let folder = server.folder(&db.name);
         let case = Case::random(random, &mut db);
         say(&format!("seed {seed}: {}", case.table.sql(&db.name, true, "")));
-        let sorted = twins::rows(random, &mut db, &case, &folder);
+        let sorted = table_pair::rows(random, &mut db, &case, &folder);
         let input = Input::write(random, &case, &folder, &sorted.good, &sorted.bad);
         let run = Run { server: &server, case: &case, folder: &folder };
         run.load_data(random, &mut db, &sorted.good);

@@ -24,8 +24,8 @@ mod things;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::process::ExitCode;
 
-use testkit::tables::twins::Twins;
-use testkit::tables::{left_out, twins};
+use testkit::tables::table_pair::TablePair;
+use testkit::tables::{left_out, table_pair};
 use testkit::{Random, say};
 
 use crate::hosts::Host;
@@ -85,7 +85,7 @@ fn batch(
         progress.case(number, seed);
         let outcome = catch_unwind(AssertUnwindSafe(|| case(host, number, seed, progress)));
         match outcome {
-            Ok(twins) => loaded.extend(twins.map(|twins| (seed, twins))),
+            Ok(table_pair) => loaded.extend(table_pair.map(|table_pair| (seed, table_pair))),
             Err(_) => {
                 progress.failed(host, seed, settings);
                 host.revive();
@@ -94,9 +94,9 @@ fn batch(
         progress.case_done(number);
     }
     host.end_and_start(Random::new(first).chance(2));
-    for (seed, twins) in loaded {
+    for (seed, table_pair) in loaded {
         say(&format!("seed {seed} after the restart"));
-        let again = || twins.compare_again(&host.server());
+        let again = || table_pair.compare_again(&host.server());
         if catch_unwind(AssertUnwindSafe(again)).is_err() {
             progress.failed(host, seed, settings);
         }
@@ -109,7 +109,7 @@ fn is_sent(seed: u64) -> bool {
 }
 
 /// One case; a table that is to be looked at after a restart.
-fn case(host: &Host, number: usize, seed: u64, progress: &Progress) -> Option<Twins> {
+fn case(host: &Host, number: usize, seed: u64, progress: &Progress) -> Option<TablePair> {
     if is_sent(seed) {
         let rows = sent::one(host, seed, |kind| progress.kill(number, kind));
         progress.rows(number, rows);
@@ -127,10 +127,10 @@ fn case(host: &Host, number: usize, seed: u64, progress: &Progress) -> Option<Tw
             None
         }
         _ => {
-            let mut totals = twins::Totals::default();
-            let twins = twins::one(&host.server(), seed, &mut totals);
+            let mut totals = table_pair::Totals::default();
+            let table_pair = table_pair::one(&host.server(), seed, &mut totals);
             progress.rows(number, totals.rows);
-            Some(twins)
+            Some(table_pair)
         }
     }
 }

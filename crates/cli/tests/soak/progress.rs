@@ -31,7 +31,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 /// The counts of one server.
 #[derive(Clone, Debug, Default)]
-struct Seen {
+struct ServerTally {
     version: String,
     tables: u64,
     rows: u64,
@@ -39,7 +39,7 @@ struct Seen {
     failed: Vec<u64>,
 }
 
-impl Seen {
+impl ServerTally {
     fn line(&self) -> String {
         let kills: u64 = self.kills.values().sum();
         let failed = self.failed.len();
@@ -53,14 +53,14 @@ impl Seen {
 pub(crate) struct Progress {
     begun: Instant,
     first_seed: u64,
-    seen: Arc<Mutex<Vec<Seen>>>,
+    seen: Arc<Mutex<Vec<ServerTally>>>,
 }
 
 impl Progress {
     pub(crate) fn begin(settings: &Settings, hosts: &[Host]) -> Progress {
         testkit::keep_what_is_said(note);
         std::panic::set_hook(Box::new(|panic| say(&format!("{panic}\n{}", Backtrace::capture()))));
-        let seen = |host: &Host| Seen { version: host.version(), ..Seen::default() };
+        let seen = |host: &Host| ServerTally { version: host.version(), ..ServerTally::default() };
         let seen = Arc::new(Mutex::new(hosts.iter().map(seen).collect::<Vec<_>>()));
         let begun = Instant::now();
         println!("soak: seed {}", settings.seed);
@@ -69,7 +69,7 @@ impl Progress {
             std::thread::spawn(move || {
                 loop {
                     std::thread::sleep(LINE_EVERY);
-                    let lines: Vec<String> = lock(&seen).iter().map(Seen::line).collect();
+                    let lines: Vec<String> = lock(&seen).iter().map(ServerTally::line).collect();
                     println!("{:>5} s  {}", begun.elapsed().as_secs(), lines.join(" | "));
                 }
             });
@@ -77,7 +77,7 @@ impl Progress {
         Progress { begun, first_seed: settings.seed, seen }
     }
 
-    fn note(&self, host: usize, change: impl FnOnce(&mut Seen)) {
+    fn note(&self, host: usize, change: impl FnOnce(&mut ServerTally)) {
         change(&mut lock(&self.seen)[host]);
     }
 

@@ -10,8 +10,8 @@ use testkit::Random;
 /// Places where such a load can be stopped.
 const PLACES: [&str; 19] = [
     "inspect.end",
-    "shadow.begin",
-    "shadow.end",
+    "staging.begin",
+    "staging.end",
     "ledger.created",
     "ledger.opened",
     "rows.begin",

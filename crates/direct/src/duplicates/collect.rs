@@ -9,7 +9,7 @@ use encode::encoder::{Encoder, RowNumbers};
 use encode::entries::Entries;
 use encode::explicit::Explicit;
 use encode::left_out::LeftOut;
-use encode::long_records::Large;
+use encode::long_records::LongRecords;
 use encode::numbering::Numbering;
 use encode::reading::{Reading, Sink};
 use encode::sequence::Sequence;
@@ -87,7 +87,7 @@ pub(crate) struct CollectStage<'a, 'l> {
     pub(crate) memory: &'a Memory,
     pub(crate) reading: Reading<'a>,
     /// For chunks that are one record, too long for a worker's share.
-    pub(crate) large: Large,
+    pub(crate) large: LongRecords,
     pub(crate) gate: RowGate<'l>,
     pub(crate) on_duplicate: OnDuplicate,
     pub(crate) sequence: Sequence,

@@ -170,7 +170,7 @@ impl LoserStream<'_> {
                 file.read_exact_at(&mut self.buffer, start).map_err(failed())?;
                 self.crc = crc32c::crc32c_append(self.crc, &self.buffer);
                 if count == self.left && self.crc != self.losers.crc {
-                    let damaged = "it does not hold what was written to it";
+                    let damaged = "its contents differ from those that were written";
                     return Err(failed()(std::io::Error::other(damaged)));
                 }
             }

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
-use encode::long_records::Large;
+use encode::long_records::LongRecords;
 use job::error::Error;
 use job::options::OnDuplicate;
 use job::pool;
@@ -73,7 +73,7 @@ impl Build<'_> {
             template: self.template(),
             memory: self.memory,
             reading: self.reading(Stage::Duplicates),
-            large: Large::new(self.memory),
+            large: LongRecords::new(self.memory),
             gate: RowGate::new(before)?,
             on_duplicate: self.options.rows.on_duplicate,
             sequence: self.sequence(self.may_refuse()),

@@ -9,7 +9,7 @@ use innodb::ids::{FIL_NULL, PAGE_SIZE, PageNo};
 use innodb::instant::OldLayout;
 use innodb::template::Template;
 use job::error::Error;
-use job::memory::Least;
+use job::memory::MinMemory;
 use job::progress::Progress;
 use targets::export::ExportedFile;
 use values::Collation;
@@ -66,13 +66,13 @@ impl OldFile {
         let is_altered = innodb::instant::is_altered(&space, root).map_err(unreadable)?;
         let places = cfg.indexes_of_like(&old, is_altered).ok_or_else(|| {
             Error::NotMerged(
-                "they are stored otherwise than those of a table that is made like it, until ALTER \
-                 TABLE .. FORCE writes them anew"
+                "they are stored in another form than in a new table; ALTER TABLE .. FORCE \
+                 rewrites them"
                     .to_owned(),
             )
         })?;
         let file_bytes = space.size()?;
-        Least::of_verifying(file_bytes).check(bounds.memory_bytes_max)?;
+        MinMemory::of_verifying(file_bytes).check(bounds.memory_bytes_max)?;
         // Rows that were altered are written otherwise than they are.
         let digester = (digests && !is_altered).then(|| Digester::new(template));
         let digester = digester.as_ref();

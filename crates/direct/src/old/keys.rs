@@ -111,7 +111,7 @@ impl<'a> OldKeys<'a> {
         for (at, part) in self.clustered.iter().enumerate() {
             let field = row_fields.get(at).and_then(|field| self.spans.get(*field));
             let field = field.ok_or_else(|| {
-                Error::NotMerged("an index does not say which row an entry is of".to_owned())
+                Error::NotMerged("an index does not identify the row of an entry".to_owned())
             })?;
             part.push(field.of(page), &mut key.bytes).map_err(unordered)?;
         }
@@ -160,7 +160,7 @@ fn row_fields(binding: &Binding, secondary: &SecondaryBinding) -> Vec<usize> {
 }
 
 fn unordered(reason: impl std::fmt::Display) -> Error {
-    Error::NotMerged(format!("one cannot be put into order: {reason}"))
+    Error::NotMerged(format!("a key has no fixed order: {reason}"))
 }
 
 pub(super) fn unreadable(error: innodb::source::ReadError) -> Error {

@@ -41,7 +41,7 @@ impl Replacing {
         if found.bytes > self.bytes_max {
             let (rows, bytes) = (found.keys.len(), disk::size::show(self.bytes_max as u64));
             return Err(Error::NotMerged(format!(
-                "more than {rows} of them are replaced, and the keys of these have to fit {bytes} of {MEMORY}"
+                "more than {rows} of them are replaced, and their keys exceed {bytes} of {MEMORY}"
             )));
         }
         found.keys.insert(key.into());

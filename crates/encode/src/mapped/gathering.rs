@@ -38,7 +38,7 @@ impl LineAt {
 
 /// The values that lines give one entity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Said {
+pub struct EntityValues {
     /// The first that has it.
     pub first: LineAt,
     /// Digest of what that says.
@@ -59,7 +59,7 @@ pub struct Gathering {
 struct Part {
     keys: KeyTable,
     /// One a key.
-    said: Vec<Said>,
+    said: Vec<EntityValues>,
     /// The last line of each, where that counts.
     last: Vec<LineAt>,
     others: Others,
@@ -124,7 +124,7 @@ impl Gathering {
     fn take_in(&self, part: &mut Part, hash: u64, key: &[u8], at: LineAt, digest: u64) {
         let Part { keys, said, last, others } = part;
         let (number, is_new) = keys.insert(hash, key);
-        let mut this = Said { first: at, digest };
+        let mut this = EntityValues { first: at, digest };
         if is_new {
             self.bytes.fetch_add(key.len() as u64 + ROW_BYTES, Ordering::Relaxed);
             said.push(this);
@@ -163,7 +163,7 @@ impl Gathering {
         }
         let mut order = Vec::with_capacity(parts.iter().map(|part| part.said.len()).sum());
         for (part, of) in parts.iter().enumerate() {
-            let place = |(at, said): (usize, &Said)| Ordered::new(said.first, part, at);
+            let place = |(at, said): (usize, &EntityValues)| Ordered::new(said.first, part, at);
             order.extend(of.said.iter().enumerate().map(place));
         }
         order.sort_unstable();
@@ -242,7 +242,7 @@ impl LinesSaid {
 /// The values for some of the entities, one number for each of these.
 #[derive(Debug)]
 struct PartSaid {
-    said: Vec<Said>,
+    said: Vec<EntityValues>,
     /// The last line of each, where that counts.
     last: Vec<LineAt>,
     others: Others,
@@ -284,7 +284,7 @@ impl Entities {
     }
 
     /// Their numbers, below [`Entities::len`], with what is said of each; in the order of the first lines.
-    pub fn iter(&self) -> impl Iterator<Item = (usize, &Said)> {
+    pub fn iter(&self) -> impl Iterator<Item = (usize, &EntityValues)> {
         self.order.iter().map(|of| {
             let (part, at) = (of.part as usize, of.at as usize);
             (self.keys.number(part, at), &self.parts[part].said[at])
@@ -299,7 +299,7 @@ impl Entities {
 
     /// Those that lines say different things of, with the first line that says something else than the very
     /// first; in any order.
-    pub fn contradicted(&self) -> impl Iterator<Item = (usize, &Said, LineAt)> {
+    pub fn contradicted(&self) -> impl Iterator<Item = (usize, &EntityValues, LineAt)> {
         self.parts.iter().enumerate().flat_map(move |(part, of)| {
             let one = move |(&at, &other)| (self.keys.number(part, at), &of.said[at], other);
             of.others.iter().map(one)
@@ -330,7 +330,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
-    use super::super::known::Taken;
+    use super::super::known::KnownValue;
     use super::*;
 
     fn at(line: u64) -> LineAt {
@@ -353,7 +353,7 @@ mod tests {
             gathering.take_all(&mut together);
             assert_eq!(together.bytes(), 0);
             let all = gathering.finish();
-            let seen = |(number, said): (usize, &Said)| {
+            let seen = |(number, said): (usize, &EntityValues)| {
                 let key = String::from_utf8_lossy(all.key(number)).into_owned();
                 (key, said.first.line, all.last(number).map(|last| last.line), said.digest)
             };
@@ -361,7 +361,7 @@ mod tests {
             assert_eq!(seen, [("a".to_owned(), 1, Some(5), 7), ("b".to_owned(), 2, Some(4), 1)]);
             let others: Vec<_> = all.contradicted().collect();
             let b = all.find(b"b").unwrap();
-            assert_eq!(others, [(b, &Said { first: at(2), digest: 1 }, at(4))]);
+            assert_eq!(others, [(b, &EntityValues { first: at(2), digest: 1 }, at(4))]);
         }
     }
 
@@ -389,7 +389,7 @@ mod tests {
         for (key, id) in keys.iter().zip(1..) {
             assert_eq!(
                 known.find(key.as_bytes()).and_then(|row| known.taken(row)),
-                Some(Taken::Id(id))
+                Some(KnownValue::Id(id))
             );
         }
         assert_eq!(known.find(b"none"), None);

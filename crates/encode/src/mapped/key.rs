@@ -9,10 +9,10 @@ use sources::{
     Formats, PickShape, Picked, PickedField, PickedRow, PickedRows, Row, Rows, TextRows, Value,
 };
 
-use super::known::Taken;
-use super::made::{self, OfRow};
+use super::known::KnownValue;
+use super::line_values::{self, OfRow};
 use super::mapping::Mapping;
-use super::resolved::{Lines, Made, Resolved};
+use super::resolved::{LineColumn, Lines, Resolved};
 use crate::binding::BoundColumn;
 use crate::column_source::Input;
 use crate::inspected::Collations;
@@ -100,20 +100,23 @@ impl LineRow {
         let mut resolved = Resolved::new(mapping, lines)?;
         for field in &mut resolved.fields {
             if let PickedField::Made(made) = *field
-                && matches!(resolved.made[made], Made::Id(_) | Made::Looked(_) | Made::OwnId)
+                && matches!(
+                    resolved.made[made],
+                    LineColumn::Id(_) | LineColumn::Looked(_) | LineColumn::OwnId
+                )
             {
                 *field = PickedField::Nothing;
             }
         }
         let shape = PickShape { fields: resolved.fields.clone(), formats: Arc::clone(formats) };
-        let made = resolved.made.iter().map(made::column).collect();
+        let made = resolved.made.iter().map(line_values::column).collect();
         let picked = Picked { shape: Arc::new(shape), rows: Vec::new(), made };
         Ok(LineRow { resolved, picked, scratch: Vec::new() })
     }
 
     /// True if the number of the line is part of its row.
     pub fn has_line_number(&self) -> bool {
-        self.resolved.made.iter().any(|made| matches!(made, Made::Line))
+        self.resolved.made.iter().any(|made| matches!(made, LineColumn::Line))
     }
 
     /// The row that a line is; none if it is none of the table's.
@@ -129,17 +132,17 @@ impl LineRow {
         if !resolved.when.is_met(line, scratch) {
             return None;
         }
-        made::clear(picked);
+        line_values::clear(picked);
         picked.rows.push(index as u32);
         for (made, column) in resolved.made.iter().zip(&mut picked.made) {
-            made::push(made, column, line, &origin, scratch);
+            line_values::push(made, column, line, &origin, scratch);
         }
         Some(PickedRows::new(lines, picked).row(0))
     }
 }
 
 impl OfRow for LineOrigin<'_> {
-    fn known(&self, _number: usize) -> Option<Taken<'_>> {
+    fn known(&self, _number: usize) -> Option<KnownValue<'_>> {
         None
     }
 

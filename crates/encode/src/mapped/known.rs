@@ -111,7 +111,7 @@ pub struct Known {
 
 /// The value that a column takes from a known row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Taken<'a> {
+pub enum KnownValue<'a> {
     /// Its id.
     Id(u64),
     /// The value of a lookup.
@@ -143,10 +143,10 @@ impl Known {
 
     /// The value from the row of a number that was found; none is NULL.
     #[inline]
-    pub fn taken(&self, number: usize) -> Option<Taken<'_>> {
+    pub fn taken(&self, number: usize) -> Option<KnownValue<'_>> {
         match &self.texts {
-            None => self.ids.get(number).copied().map(Taken::Id),
-            Some(texts) => texts.get(number)?.as_deref().map(Taken::Text),
+            None => self.ids.get(number).copied().map(KnownValue::Id),
+            Some(texts) => texts.get(number)?.as_deref().map(KnownValue::Text),
         }
     }
 
@@ -199,7 +199,7 @@ mod tests {
         assert!(rows.push(b"a", Some(b"one")) && rows.push(b"b", None) && !rows.push(b"a", None));
         let known = rows.finish();
         let taken = |key: &[u8]| known.find(key).map(|row| known.taken(row));
-        assert_eq!(taken(b"a"), Some(Some(Taken::Text(b"one"))));
+        assert_eq!(taken(b"a"), Some(Some(KnownValue::Text(b"one"))));
         assert_eq!((taken(b"b"), taken(b"c")), (Some(None), None));
     }
 

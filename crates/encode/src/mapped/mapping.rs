@@ -94,7 +94,7 @@ impl OnConflict {
 
 /// The value that a column takes from rows that are known by their keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Wanted {
+pub enum RowReference {
     /// The id of a row of this entity.
     Id(String),
     /// The result of a lookup.
@@ -103,12 +103,12 @@ pub enum Wanted {
 
 impl Mapping {
     /// All that its columns take from other rows, each once.
-    pub fn wanted(&self) -> Vec<Wanted> {
+    pub fn wanted(&self) -> Vec<RowReference> {
         let mut wanted = Vec::new();
         for (_, from) in self.columns.iter().flatten() {
             let one = match from {
-                From::IdOf(table) => Wanted::Id(table.clone()),
-                From::Lookup(lookup) => Wanted::Looked(lookup.clone()),
+                From::IdOf(table) => RowReference::Id(table.clone()),
+                From::Lookup(lookup) => RowReference::Looked(lookup.clone()),
                 From::Field(_) | From::Joined(_) | From::FileName | From::Line => continue,
             };
             if !wanted.contains(&one) {

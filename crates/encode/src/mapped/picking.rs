@@ -8,11 +8,11 @@ use job::position::PositionCursor;
 use sources::{Chunk, Formats, PickShape, Picked, Position, Row, Rows, TextRow, TextRows};
 
 use super::key::{KeyOf, Keyless, LineKeys};
-use super::known::{KeyBlock, Known, Taken};
-use super::made::{self, OfRow};
+use super::known::{KeyBlock, Known, KnownValue};
+use super::line_values::{self, OfRow};
 use super::own::Cursor;
 use super::recent::{Mark, Recent};
-use super::resolved::{Lines, Made, Resolved};
+use super::resolved::{LineColumn, Lines, Resolved};
 use super::{LinePlace, Share};
 
 /// Lines whose keys are hashed before the first of them is found: so many waits for memory at once.
@@ -51,7 +51,7 @@ impl Picker {
         let room = share.room_bytes / share.known.len().max(1);
         let finder = |(of, known): &(_, Arc<Known>)| Finder::new(of, known, lines, room);
         let shape = PickShape { fields: resolved.fields.clone(), formats: Arc::clone(formats) };
-        let has_lines = resolved.made.iter().any(|made| matches!(made, Made::Line));
+        let has_lines = resolved.made.iter().any(|made| matches!(made, LineColumn::Line));
         Ok(Picker {
             lines: Arc::clone(lines),
             resolved: Arc::clone(resolved),
@@ -80,9 +80,9 @@ impl Picker {
     ) -> sources::Result<()> {
         if !Arc::ptr_eq(&picked.shape, &self.shape) {
             picked.shape = Arc::clone(&self.shape);
-            picked.made = self.resolved.made.iter().map(made::column).collect();
+            picked.made = self.resolved.made.iter().map(line_values::column).collect();
         }
-        made::clear(picked);
+        line_values::clear(picked);
         self.choose(chunk, rows, &mut picked.rows)?;
         if !picked.made.is_empty() {
             for finder in &mut self.known {
@@ -158,7 +158,7 @@ impl Picker {
             for (at, &index) in picked.rows.iter().enumerate() {
                 (of.at, of.own_id) = (at, self.ids[at]);
                 of.line = self.numbers.get(at).copied().unwrap_or_default();
-                made::push(made, column, rows.row(index as usize), &of, &mut self.scratch);
+                line_values::push(made, column, rows.row(index as usize), &of, &mut self.scratch);
             }
         }
     }
@@ -185,9 +185,9 @@ struct OfLine<'a> {
 }
 
 impl OfRow for OfLine<'_> {
-    fn known(&self, number: usize) -> Option<Taken<'_>> {
+    fn known(&self, number: usize) -> Option<KnownValue<'_>> {
         if !self.is_known {
-            return Some(Taken::Id(self.own_id));
+            return Some(KnownValue::Id(self.own_id));
         }
         let Finder { known, found, .. } = self.known.get(number)?;
         known.taken((*found.get(self.at)?)?)
@@ -304,7 +304,7 @@ impl Finder {
 #[cold]
 fn changed(chunk: &Chunk, line: TextRow<'_>, files: &[(PathBuf, Vec<u8>)]) -> sources::Error {
     let at = position(chunk, line.start(), files);
-    let what = format!("is not what it was a moment ago, at line {}", at.line);
+    let what = format!("changed while it was read, at line {}", at.line);
     sources::Error::Changed { path: at.file, what }
 }
 

@@ -4,7 +4,7 @@ use sources::{FieldKind, PickedField, Row, Source, SourceExt as _, TextRow};
 use sql::Literals;
 
 use super::condition::{self, Condition, Placed};
-use super::mapping::{From, Mapping, Piece, Wanted};
+use super::mapping::{From, Mapping, Piece, RowReference};
 
 /// The fields of a line.
 #[derive(Clone, Debug)]
@@ -26,8 +26,8 @@ impl Lines {
         };
         if names.is_empty() {
             return Err(wrong(
-                "a job file names the fields of a line: header = true takes the names from the first \
-                 line of each file, columns = [..] says them",
+                "a job file needs the names of a line's fields: header = true takes them from the \
+                 first line of each file, columns = [..] lists them",
             ));
         }
         let is_twice = |at: &usize| names[..*at].contains(&names[*at]);
@@ -57,7 +57,7 @@ impl Lines {
             found.or_else(|| self.names.iter().position(|known| known.eq_ignore_ascii_case(name)));
         found.ok_or_else(|| {
             let names = self.names.join(", ");
-            wrong(&format!("the lines have no field {name}, only {names}"))
+            wrong(&format!("the lines have no field {name}; they have {names}"))
         })
     }
 
@@ -109,7 +109,7 @@ impl When {
 
 /// How one column of what is made comes about.
 #[derive(Clone, Debug)]
-pub(super) enum Made {
+pub(super) enum LineColumn {
     Joined(Vec<PlacedPiece>),
     /// The id of a row, from the rows of this number among those that are wanted.
     Id(usize),
@@ -133,7 +133,7 @@ pub(super) struct Resolved {
     pub(super) when: When,
     /// The fields of a row, in the order of [`Mapping::column_names`].
     pub(super) fields: Vec<PickedField>,
-    pub(super) made: Vec<Made>,
+    pub(super) made: Vec<LineColumn>,
 }
 
 impl Resolved {
@@ -151,13 +151,13 @@ impl Resolved {
             resolved.fields.push(field);
         }
         if mapping.entity.as_ref().is_some_and(|entity| entity.id.is_some()) {
-            let field = resolved.make(Made::OwnId);
+            let field = resolved.make(LineColumn::OwnId);
             resolved.fields.push(field);
         }
         Ok(resolved)
     }
 
-    fn make(&mut self, made: Made) -> PickedField {
+    fn make(&mut self, made: LineColumn) -> PickedField {
         self.made.push(made);
         PickedField::Made(self.made.len() - 1)
     }
@@ -166,9 +166,9 @@ impl Resolved {
         &mut self,
         from: &From,
         lines: &Lines,
-        wanted: &[Wanted],
+        wanted: &[RowReference],
     ) -> sources::Result<PickedField> {
-        let known = |one: Wanted| {
+        let known = |one: RowReference| {
             let at = wanted.iter().position(|known| *known == one);
             at.ok_or_else(|| wrong("what a column takes is not among what is known"))
         };
@@ -181,15 +181,15 @@ impl Resolved {
                         Piece::Text(text) => PlacedPiece::Text(text.clone().into_bytes()),
                     })
                 };
-                Made::Joined(pieces.iter().map(piece).collect::<sources::Result<_>>()?)
+                LineColumn::Joined(pieces.iter().map(piece).collect::<sources::Result<_>>()?)
             }
-            From::IdOf(table) => Made::Id(known(Wanted::Id(table.clone()))?),
+            From::IdOf(table) => LineColumn::Id(known(RowReference::Id(table.clone()))?),
             From::Lookup(lookup) => {
                 lines.find(&lookup.field)?;
-                Made::Looked(known(Wanted::Looked(lookup.clone()))?)
+                LineColumn::Looked(known(RowReference::Looked(lookup.clone()))?)
             }
-            From::FileName => Made::FileName,
-            From::Line => Made::Line,
+            From::FileName => LineColumn::FileName,
+            From::Line => LineColumn::Line,
         };
         Ok(self.make(made))
     }

@@ -38,8 +38,8 @@ impl MappedSource {
     pub(super) fn new(mut input: Box<dyn Source>, share: &Share) -> Result<MappedSource> {
         if input.facts().layout != Layout::Separated {
             return Err(Error::Dialect(
-                "fields as wide as their columns are those of one table: a job file wants lines whose \
-                 fields something separates"
+                "a job file needs lines with separated fields; fields as wide as their columns \
+                 belong to one table"
                     .to_owned(),
             ));
         }
@@ -80,7 +80,7 @@ impl MappedSource {
             // Now and then who reads is to be asked whether to go on.
             if skipped < SKIPPED_MAX && own.leave_in(chunk).is_err() {
                 let (path, _) = self.files.get(chunk.file as usize).cloned().unwrap_or_default();
-                let what = "is not what it was a moment ago".to_owned();
+                let what = "changed while it was read".to_owned();
                 return Err(Error::Changed { path, what });
             }
             if chunk.bytes.is_empty() {
@@ -143,14 +143,14 @@ impl Reader for MappedReader {
         let picker = match &mut self.picker {
             Ok(picker) => picker,
             Err(error) => {
-                let again = || Error::Dialect("the fields of lines are not known".to_owned());
+                let again = || Error::Dialect("the fields of lines are unknown".to_owned());
                 return Err(error.take().unwrap_or_else(again));
             }
         };
         let mut picked = batch.unpick().unwrap_or_default();
         self.input.read(chunk, batch)?;
         let Some(rows) = batch.text_rows(chunk) else {
-            return Err(Error::Dialect("only of delimited text are rows picked".to_owned()));
+            return Err(Error::Dialect("job files read delimited text only".to_owned()));
         };
         picker.pick(chunk, rows, &mut picked)?;
         batch.pick(picked);
@@ -174,9 +174,9 @@ mod tests {
     const LINE_BYTES: u64 = 10;
 
     /// Line, byte and id of each row of a chunk.
-    struct Seen<'c>(&'c Chunk);
+    struct ChunkView<'c>(&'c Chunk);
 
-    impl Visit for Seen<'_> {
+    impl Visit for ChunkView<'_> {
         type Output = Vec<(u64, u64, String)>;
 
         fn rows<R: Rows>(self, rows: R) -> Self::Output {
@@ -233,7 +233,7 @@ mod tests {
                 assert_eq!((chunk.ordinal, chunk.bytes.is_empty()), (count, false));
                 count += 1;
                 reader.read(&chunk, &mut batch).unwrap();
-                seen.extend(batch.visit(&chunk, Seen(&chunk)));
+                seen.extend(batch.visit(&chunk, ChunkView(&chunk)));
             }
         }
         (seen, count)

@@ -173,7 +173,7 @@ impl<'t> Reader<'t, '_> {
         let inner = self.atom()?;
         match is_negative {
             false => Ok(inner),
-            true if inner.unsigned => Err("a sign before what has none".to_owned()),
+            true if inner.unsigned => Err("a sign before an operand without one".to_owned()),
             true => Ok(Expression { node: Node::Sign(Box::new(inner)), unsigned: false }),
         }
     }
@@ -269,7 +269,7 @@ fn pair(operator: Operator, a: Expression, b: Expression) -> Result<Expression, 
             return Err("a difference of unsigned numbers".to_owned());
         }
         Operator::Div | Operator::Mod if !is_constant(&b) => {
-            return Err("a divisor that is no number".to_owned());
+            return Err("a divisor that is not a number".to_owned());
         }
         _ => a.unsigned || b.unsigned,
     };

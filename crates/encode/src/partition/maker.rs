@@ -40,7 +40,7 @@ impl<'a> Maker<'a> {
 
     fn rule(&mut self, by: &Partitioning) -> Result<Rule, String> {
         if by.partitions.is_empty() {
-            return Err("what the server does not tell".to_owned());
+            return Err("unknown values".to_owned());
         }
         match (by.method, by.by_columns) {
             (Some(PartitionMethod::Range), false) => {
@@ -79,7 +79,7 @@ impl<'a> Maker<'a> {
                 Ok(Rule::ListColumns(parts, listed))
             }
             (Some(PartitionMethod::SystemTime) | None, _) => {
-                Err(by.unfit().unwrap_or("what is not known here").to_owned())
+                Err(by.unfit().unwrap_or("an unsupported expression").to_owned())
             }
         }
     }
@@ -95,7 +95,7 @@ impl<'a> Maker<'a> {
             });
             Ok((at, column.sql_type.clone()))
         });
-        expression.map_err(|what| format!("{}, of which {what} is not known here", by.expression))
+        expression.map_err(|what| format!("{}, with {what}, which is unsupported", by.expression))
     }
 
     /// The columns of a list of names.
@@ -139,7 +139,7 @@ impl<'a> Maker<'a> {
             let collation = match column.sql_type.collation() {
                 None => None,
                 Some(name) => Some(self.collations.get(name).cloned().ok_or_else(|| {
-                    format!("column `{}`, whose collation {name} is not known", column.name)
+                    format!("column `{}`, whose collation {name} is unknown", column.name)
                 })?),
             };
             Ok(KeyPart::new(&column.sql_type, collation, true, false))
@@ -214,7 +214,7 @@ fn find<'t>(table: &'t Table, name: &str) -> Result<(usize, &'t Column), String>
     let position = table.columns.iter().position(|column| is_it(&column));
     position
         .map(|at| (at, &table.columns[at]))
-        .ok_or_else(|| format!("`{name}`, which is no column"))
+        .ok_or_else(|| format!("`{name}`, which is not a column"))
 }
 
 /// Below what a range's partition takes rows; None is MAXVALUE.

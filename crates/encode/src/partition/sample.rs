@@ -86,7 +86,7 @@ fn compare(
         };
         let values: Vec<String> = row.iter().map(show).collect();
         format!(
-            "the server puts a row with ({}) = ({}) into {}, which would be put into {} here",
+            "the server puts a row with ({}) = ({}) into {}; Inrush would put it into {}",
             names.join(", "),
             values.join(", "),
             named(*servers),

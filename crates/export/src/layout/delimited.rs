@@ -138,7 +138,7 @@ impl Delimited {
             (None, _) => {
                 let null = self.null.as_ref().ok_or_else(|| {
                     format!(
-                        "it is NULL, and the dialect has none: {NULL_TOKEN} says what stands for it"
+                        "it is NULL, which the dialect cannot write; {NULL_TOKEN} sets its text"
                     )
                 })?;
                 out.extend_from_slice(null);
@@ -217,7 +217,7 @@ impl Delimited {
             }
             (None, Some(escape)) => {
                 if self.token.as_deref() == Some(value) {
-                    return Err(format!("it is what {NULL_TOKEN} says stands for NULL").into());
+                    return Err(format!("it equals the text that {NULL_TOKEN} sets for NULL").into());
                 }
                 let has_mark = MARKS.iter().any(|mark| value.starts_with(mark));
                 for (at, &byte) in value.iter().enumerate() {
@@ -229,8 +229,8 @@ impl Delimited {
                 Ok(())
             }
             (None, None) => Err(format!(
-                "it has a separator, the end of a line or what stands for NULL, and the dialect has neither \
-                 quotes nor escapes: {} has",
+                "it contains a separator, a line end or the text for NULL, and the dialect has \
+                 neither quotes nor escapes; use {}",
                 DIALECT.with_any(&["csv", "mysql"])
             )
             .into()),
@@ -270,23 +270,23 @@ fn check(dialect: &Dialect) -> Result<(), Error> {
     let (fields, lines) = (&dialect.fields_terminated_by, &dialect.lines_terminated_by);
     if fields.is_empty() || lines.is_empty() || fields == lines {
         return refuse(&format!(
-            "an export needs something between fields and something else behind lines: \
-             {FIELDS_TERMINATED_BY} and {LINES_TERMINATED_BY}"
+            "an export needs different separators for fields and lines: {FIELDS_TERMINATED_BY} \
+             and {LINES_TERMINATED_BY}"
         ));
     }
     let firsts = [fields[0], lines[0]];
     let own = firsts.iter().chain(&dialect.enclosed_by).chain(&dialect.escaped_by);
     if dialect.escaped_by.is_some() && own.clone().any(|byte| ESCAPED.contains(byte)) {
         return refuse(
-            "a separator, quote or escape character that is one of 0 b n r t Z N means something else \
-             behind an escape character",
+            "separator, quote and escape character cannot be one of 0 b n r t Z N, which have a \
+             meaning after an escape character",
         );
     }
     let mut special = own.copied().collect::<Vec<_>>();
     special.sort_unstable();
     if special.windows(2).any(|two| two[0] == two[1]) {
         return refuse(
-            "what separates fields, ends lines, quotes and escapes has to begin with four different bytes",
+            "field separator, line end, quote and escape must begin with four different bytes",
         );
     }
     Ok(())

@@ -49,8 +49,8 @@ impl Special {
         self.bytes[usize::from(byte)]
     }
 
-    /// Appends `text`; false if it has a special byte, or one beyond ASCII that is not to be there: then what was
-    /// appended is of no use.
+    /// Appends `text`; false if it has a special byte, or one beyond ASCII that is not to be there: then what
+    /// was appended is of no use.
     #[inline(always)]
     pub(crate) fn push_plain(&self, text: &[u8], only_ascii: bool, out: &mut Vec<u8>) -> bool {
         let high = if only_ascii { 0x80 } else { 0 };

@@ -11,7 +11,7 @@ use crate::ids::{FIL_NULL, PAGE_SIZE, PageNo};
 use crate::page::{PageBytes, fil_header};
 use crate::page_kind::PageKind;
 use crate::source::{PageSource, ReadError, page_buffer, read_page};
-use crate::verify::records::Scratch;
+use crate::verify::records::RecordBuffers;
 use crate::verify::rules::TableRules;
 use crate::verify::summary::PageSummary;
 use crate::verify::worker::Findings;
@@ -26,7 +26,7 @@ pub struct Early {
 /// One thread's share of the pages.
 pub struct EarlyWorker {
     rules: Arc<TableRules>,
-    scratch: Scratch,
+    scratch: RecordBuffers,
     found: Findings,
     /// Edges of the pages verified since [`Edges::take`].
     edges: Vec<Edge>,
@@ -71,7 +71,7 @@ impl Early {
 
     /// Memory for one thread's pages.
     pub fn worker(&self) -> EarlyWorker {
-        let (scratch, found) = (Scratch::new(), Findings::default());
+        let (scratch, found) = (RecordBuffers::new(), Findings::default());
         EarlyWorker { rules: Arc::clone(&self.rules), scratch, found, edges: Vec::new() }
     }
 

@@ -9,7 +9,7 @@ use crate::page_kind::PageKind;
 use crate::space_format::WrongChecksum;
 use crate::space_map::{Half, IndexRoot, Role};
 use crate::verify::corrupt::{Corrupt, Rule};
-use crate::verify::records::{self, Chain, Scratch};
+use crate::verify::records::{self, Chain, RecordBuffers};
 use crate::verify::rules::TableRules;
 use crate::verify::summary::PageSummary;
 use crate::verify::{Verifier, Writer, off_page};
@@ -40,7 +40,7 @@ pub(crate) fn check(
     verifier: &Verifier<'_>,
     page_no: u32,
     page: &PageBytes,
-    scratch: &mut Scratch,
+    scratch: &mut RecordBuffers,
 ) -> Result<Checked, Corrupt> {
     let is_free = verifier.map.is_free(page_no);
     if is_zero(page) {
@@ -91,7 +91,7 @@ pub(crate) fn check_unowned(
     rules: &TableRules,
     page_no: u32,
     page: &PageBytes,
-    scratch: &mut Scratch,
+    scratch: &mut RecordBuffers,
 ) -> Result<Option<Checked>, Corrupt> {
     if is_zero(page) {
         return Ok(None);
@@ -314,7 +314,7 @@ fn check_index(
     page_no: u32,
     page: &PageBytes,
     kind: PageKind,
-    scratch: &mut Scratch,
+    scratch: &mut RecordBuffers,
 ) -> Result<Checked, Corrupt> {
     let fil = fil_header(page);
     let header = index_header(page);

@@ -34,7 +34,7 @@ mod status {
 const OWNED_MAX: usize = 8;
 
 /// Memory of a worker, reused from page to page.
-pub(crate) struct Scratch {
+pub(crate) struct RecordBuffers {
     /// Heap numbers seen: a number has 13 bits.
     heap_numbers: [u64; 8192 / 64],
     /// Bytes of the page that belong to a record.
@@ -45,9 +45,9 @@ pub(crate) struct Scratch {
     pub references: Vec<Reference>,
 }
 
-impl Scratch {
-    pub(crate) fn new() -> Scratch {
-        Scratch {
+impl RecordBuffers {
+    pub(crate) fn new() -> RecordBuffers {
+        RecordBuffers {
             heap_numbers: [0; 128],
             bytes: [0; 256],
             spans: Vec::new(),
@@ -85,7 +85,7 @@ pub(crate) fn check(
     page: &PageBytes,
     rules: &IndexRules,
     writer: Writer,
-    scratch: &mut Scratch,
+    scratch: &mut RecordBuffers,
 ) -> Result<Chain, Corrupt> {
     let mut walk = Walk::new(page_no, page, rules, writer, scratch)?;
     let plan = walk.plan;
@@ -109,7 +109,7 @@ struct Walk<'a> {
     rules: &'a IndexRules,
     writer: Writer,
     plan: Option<&'a RecordPlan>,
-    scratch: &'a mut Scratch,
+    scratch: &'a mut RecordBuffers,
     is_leaf: bool,
     is_leftmost: bool,
     heap_top: usize,
@@ -135,7 +135,7 @@ impl<'a> Walk<'a> {
         page: &'a PageBytes,
         rules: &'a IndexRules,
         writer: Writer,
-        scratch: &'a mut Scratch,
+        scratch: &'a mut RecordBuffers,
     ) -> Result<Walk<'a>, Corrupt> {
         let header = index_header(page);
         let is_leaf = header.level.get() == 0;

@@ -3,7 +3,7 @@
 use crate::index_page::index_header;
 use crate::page::{PageBytes, fil_header, page_type};
 use crate::verify::corrupt::Corrupt;
-use crate::verify::records::Scratch;
+use crate::verify::records::RecordBuffers;
 use crate::verify::rules::TableRules;
 use crate::verify::tree::Origins;
 
@@ -11,7 +11,7 @@ use crate::verify::tree::Origins;
 /// names as its right sibling. One that is none is reported with the links.
 pub(crate) fn compare(
     rules: &TableRules,
-    scratch: &mut Scratch,
+    scratch: &mut RecordBuffers,
     (page_no, page, last): (u32, &PageBytes, usize),
     right: &PageBytes,
 ) -> Option<Corrupt> {

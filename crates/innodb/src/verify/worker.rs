@@ -8,14 +8,14 @@ use crate::verify::Verifier;
 use crate::verify::corrupt::Violations;
 use crate::verify::off_page::Reference;
 use crate::verify::page;
-use crate::verify::records::{Chain, Scratch};
+use crate::verify::records::{Chain, RecordBuffers};
 use crate::verify::siblings;
 use crate::verify::summary::PageSummary;
 
 /// One thread's share of the pages.
 pub struct Worker<'a> {
     verifier: &'a Verifier<'a>,
-    scratch: Scratch,
+    scratch: RecordBuffers,
     next_page: Box<PageBytes>,
     found: Findings,
 }
@@ -32,7 +32,7 @@ pub struct Findings {
 impl<'a> Worker<'a> {
     pub(super) fn new(verifier: &'a Verifier<'a>) -> Worker<'a> {
         let (next_page, found) = (page_buffer(), Findings::default());
-        Worker { verifier, scratch: Scratch::new(), next_page, found }
+        Worker { verifier, scratch: RecordBuffers::new(), next_page, found }
     }
 
     /// Checks consecutive pages, the first of which is `first`, and sums them up.

@@ -45,7 +45,7 @@ pub enum RowRules {
     LoadData,
     /// Those of INSERTs with a list of rows. NULL is refused for a TIMESTAMP that is NOT NULL, which
     /// LOAD DATA gives the time, and so are values for generated columns; generated AUTO_INCREMENT
-    /// values are not reserved in portions. Where they depend on which statement a row is in, the
+    /// values are not reserved in chunks. Where they depend on which statement a row is in, the
     /// load fails: [`is_not_plain`](crate::Error::is_not_plain).
     Insert,
 }

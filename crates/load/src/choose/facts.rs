@@ -4,7 +4,7 @@ use job::options::LoadPath;
 use schema::Method;
 
 use super::refused::Refused;
-use crate::adding::Old;
+use crate::append::Old;
 use crate::estimate::Estimate;
 use crate::partitioned::Scope;
 

@@ -7,17 +7,17 @@ use schema::Method;
 use super::facts::{Facts, Input, RowsThere};
 use super::refused::Refused;
 use crate::partitioned::Scope;
-use crate::small;
+use crate::single_transaction;
 
 /// Why the direct path is taken, when it is.
 const WHY_DIRECT: &str =
-    "the server's files are reachable and the table has nothing the direct path cannot build";
+    "the server's files are accessible and the direct path supports the table";
 /// Why tables are not built whose rows go into themselves.
-const TOGETHER: &str = "a table of the command keeps rows that it has, or no other can take its place, so that \
-                        the rows of all go in by one transaction";
+const TOGETHER: &str = "a table of the command keeps its rows, or no staging table can replace \
+                        it, so one transaction loads the rows of all tables";
 /// The reason not to add rows that may be in the table already.
-const WAS_EXTENDED: &str = "a load that was killed at its very end had added all its rows; the same \
-                            command adds this input's now";
+const WAS_EXTENDED: &str = "an earlier load had added all its rows before it was killed; the same \
+                            command adds the rows of this input now";
 
 /// The paths that were asked for, and reasons against them.
 pub(super) struct Objections {
@@ -87,21 +87,21 @@ impl Objections {
         }
         match options.with_others {
             WithOthers::Alone | WithOthers::Swap => {}
-            WithOthers::Small => self.refuse(LoadPath::Direct, small::REASON),
+            WithOthers::Small => self.refuse(LoadPath::Direct, single_transaction::REASON),
             WithOthers::Transaction => self.refuse(LoadPath::Direct, TOGETHER),
         }
         if options.server.unlogged && facts.is_logged {
             self.refuse_sending(&format!(
-                "{UNLOGGED} is for the direct path: rows that are sent are in the binary log"
+                "{UNLOGGED} is for the direct path: sent rows are in the binary log"
             ));
         }
         if options.rows.on_duplicate == OnDuplicate::Update {
             let update = ON_DUPLICATE.with("update");
-            self.refuse(LoadPath::Stream, format!("{update} is only had by INSERT"));
+            self.refuse(LoadPath::Stream, format!("only INSERT supports {update}"));
         }
         if options.rows.duplicates.is_some() {
             self.refuse_sending(&format!(
-                "{}: a server that skips or replaces rows does not say which",
+                "{}: a server does not report the rows that it skips or replaces",
                 DUPLICATES.with("FILE")
             ));
         }
@@ -111,17 +111,17 @@ impl Objections {
         if !facts.local_infile {
             self.refuse(
                 LoadPath::Stream,
-                "local_infile is off on the server: it takes no LOAD DATA LOCAL",
+                "local_infile is off, so the server refuses LOAD DATA LOCAL",
             );
         }
         if options.server.no_triggers && facts.has_triggers {
             self.refuse_sending(&format!(
-                "{NO_TRIGGERS} is for the direct path: rows that are sent run the triggers"
+                "{NO_TRIGGERS} is for the direct path: sent rows run the triggers"
             ));
             if !options.server.replicas.named.is_empty() {
                 self.refuse(
                     LoadPath::Direct,
-                    format!("{NO_TRIGGERS} leaves the triggers of one server's table alone, and {REPLICA} names others"),
+                    format!("{NO_TRIGGERS} works for one server; {REPLICA} names more"),
                 );
             }
         }
@@ -167,8 +167,8 @@ impl Objections {
         if is_open && input.is_read_once && facts.partitions.is_some() && facts.extends(options) {
             self.refuse(
                 LoadPath::Direct,
-                "the table is not empty and has partitions, and an input that can be read only once \
-                 does not tell beforehand which of these get rows",
+                "the table is not empty and has partitions, and an input that can be read only \
+                 once does not show in advance which partitions get rows",
             );
         }
     }
@@ -191,7 +191,7 @@ pub(super) fn why(
 ) -> String {
     if path != LoadPath::Direct {
         return match options.path == path {
-            true => format!("{} asks for it", PATH.with(path.name())),
+            true => format!("{} requests it", PATH.with(path.name())),
             false => Refused::sentences(refused).join("; "),
         };
     }
@@ -199,17 +199,17 @@ pub(super) fn why(
     match (facts.partitions, scope) {
         (None, _) => WHY_DIRECT.to_owned(),
         (Some(_), Some(Scope::One(..))) => format!(
-            "{WHY_DIRECT}: the partition that gets rows is built anew with those that it has, and \
-             exchanged with ALTER TABLE .. EXCHANGE PARTITION, which reads all rows; the others stay \
-             as they are"
+            "{WHY_DIRECT}: the partition with new rows is rebuilt with its old rows, and \
+             exchanged with ALTER TABLE .. EXCHANGE PARTITION, which reads all rows; the other \
+             partitions stay"
         ),
         (Some(parts), Some(_)) => format!(
-            "{WHY_DIRECT}: rows go to several of its {parts} partitions, so that all of them are built \
-             anew with those that they have, and exchanged into a new table with ALTER TABLE .. \
+            "{WHY_DIRECT}: rows go to several of its {parts} partitions, so these are rebuilt \
+             with their old rows, and all are exchanged into a new table with ALTER TABLE .. \
              EXCHANGE PARTITION, which reads all rows"
         ),
         (Some(parts), None) => format!(
-            "{WHY_DIRECT}: each of its {parts} partitions that gets rows is built as a table, and \
+            "{WHY_DIRECT}: each of its {parts} partitions with rows is built as a table, and \
              exchanged into a new one with ALTER TABLE .. EXCHANGE PARTITION, which reads all rows"
         ),
     }
@@ -220,25 +220,24 @@ fn against_merging(facts: &Facts, options: &LoadOptions, rows: &RowsThere) -> Op
     let rule = ON_DUPLICATE.with(options.rows.on_duplicate.name());
     if facts.partitions.is_some() && options.rows.on_duplicate != OnDuplicate::Fail {
         return Some(format!(
-            "the table is not empty, and has partitions: {rule} looks for rows that lose \
-             before it is known which of these get rows"
+            "the table is not empty and has partitions: {rule} has to resolve duplicates before \
+             the partitions with new rows are known"
         ));
     }
     if options.with_others != WithOthers::Alone {
         return Some(
-            "the table is not empty, and rows are added to one table of a command only".to_owned(),
+            "the table is not empty, and a command can add rows to one table only".to_owned(),
         );
     }
     if options.rows.on_duplicate.replaces() && facts.is_referred_to {
         return Some(format!(
-            "the table is not empty, {rule} takes rows out of it, and others may refer to \
-             these"
+            "the table is not empty, and {rule} removes rows that other tables may refer to"
         ));
     }
     rows.ledger.as_ref().map(|ledger| {
         format!(
-            "a load by statements was interrupted, and {ledger} says which of its rows are in: the same \
-             command goes on with the others"
+            "a load by statements was interrupted, and {ledger} lists its loaded rows: the same \
+             command continues with the others"
         )
     })
 }
@@ -249,13 +248,13 @@ fn against_replacing_whole_rows(facts: &Facts, input: &Input) -> Option<String> 
     let update = ON_DUPLICATE.with("update");
     if let Some(name) = &input.lacks {
         return Some(format!(
-            "{update} keeps {name} of rows that are there, since the input has no field for \
-             it: only INSERT does that"
+            "{update} keeps {name} of existing rows, because the input has no field for it: only \
+             INSERT can do that"
         ));
     }
     let unique = facts.unique_keys;
     (unique > 1)
-        .then(|| format!("{update} of a table with {unique} unique keys is only had by INSERT"))
+        .then(|| format!("only INSERT supports {update} of a table with {unique} unique keys"))
 }
 
 /// The sentence for a table that has rows already; `was_swapped` if they are those of a load that
@@ -264,13 +263,13 @@ pub fn not_empty(was_swapped: bool) -> String {
     let replace = MODE.with("replace");
     if was_swapped {
         format!(
-            "a load that was killed at its very end had put all its rows in; {replace} would put this \
-             input's in their place"
+            "an earlier load had loaded all its rows before it was killed; {replace} would \
+             replace them with the rows of this input"
         )
     } else {
         format!(
-            "the table is not empty; {} adds the input's rows to those there, {replace} puts \
-             them in their place",
+            "the table is not empty; {} adds the rows of the input, {replace} replaces the \
+             table's rows",
             MODE.with("append")
         )
     }

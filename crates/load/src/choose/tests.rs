@@ -10,7 +10,7 @@ use schema::Method;
 
 use super::facts::{Choice, Facts, Input, RowsThere};
 use super::{Costs, choose};
-use crate::adding::{Disk, Old};
+use crate::append::{Disk, Old};
 use crate::estimate::Estimate;
 use crate::partitioned::Scope;
 use crate::speeds::Speeds;

@@ -22,8 +22,8 @@ pub(super) fn adds<'t>(
     let replaced = tables.iter().find(|options| options.mode == Mode::Replace);
     match (kept, replaced) {
         (Some(kept), Some(LoadOptions { table, .. })) => Err(Error::Usage(format!(
-            "{kept} keeps the rows that it has, which takes one transaction, and {table} is to be replaced, \
-             which takes a swap: one command does one of these"
+            "{kept} keeps its rows, which needs one transaction, but replacing {table} needs a \
+             swap: one command can do only one of these"
         ))),
         (kept, _) => Ok(kept.is_some()),
     }

@@ -6,10 +6,10 @@ use job::error::Error;
 use job::options::LoadOptions;
 use job::progress::Progress;
 use schema::{Table, TableName};
-use server::catalog::Asked;
+use server::catalog::CatalogCache;
 use server::{ConnectOptions, Session, catalog};
 
-use super::look::spelled;
+use super::inspection::spelled;
 use super::order::{Waiting, order};
 use super::{SeveralReport, check_several};
 use crate::places::Places;
@@ -49,7 +49,7 @@ pub fn load_each(
 /// The tables as the server describes them; none where `--ddl` is still to make one.
 fn described(session: &mut Session, tables: &[LoadOptions]) -> Result<Vec<Option<Table>>, Error> {
     let names = spelled(session, tables)?;
-    let mut asked = Asked::default();
+    let mut asked = CatalogCache::default();
     for name in &names {
         // Of one that is still to be made, and of others that cannot be told, it is asked below.
         let _ = asked.define(session, name);

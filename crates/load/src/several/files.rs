@@ -143,7 +143,7 @@ fn named(path: &Path, name: &str, database: &str) -> Result<(String, Number), Er
     let wrong = |what: &str| {
         let path = path.display();
         Err(Error::Usage(format!(
-            "{path}: {what}; {} names the table of such files, {} leaves them out",
+            "{path}: {what}; {} names the table of such files, {} skips them",
             MAP.with("PATTERN=TABLE"),
             MAP.with("PATTERN=")
         )))
@@ -165,13 +165,14 @@ fn named(path: &Path, name: &str, database: &str) -> Result<(String, Number), Er
         take_number(&mut words, &mut number);
     }
     match words.as_slice() {
-        [table] | [_, table] if table.is_empty() => wrong("its name holds no table's"),
+        [table] | [_, table] if table.is_empty() => wrong("its name contains no table name"),
         [table] => Ok(((*table).to_owned(), number)),
         [of, table] if *of == database => Ok(((*table).to_owned(), number)),
         [of, table] => wrong(&format!(
-            "its name says {of}.{table}, and all tables of one command are in one database, here {database}"
+            "its name is that of {of}.{table}, but all tables of one command must be in one \
+             database, here {database}"
         )),
-        _ => wrong("its name does not tell its table"),
+        _ => wrong("its name does not identify its table"),
     }
 }
 
@@ -194,8 +195,8 @@ fn in_order(table: &str, mut parts: Vec<Part>) -> Result<Vec<PathBuf>, Error> {
     });
     match wrong.filter(|_| !is_mapped) {
         Some(two) => Err(Error::Usage(format!(
-            "{} and {} are both named after table {table}: parts of a table are numbered, as in \
-             {table}.1.csv, and {} takes files of any name",
+            "{} and {} are both named after table {table}: number the parts of a table, as in \
+             {table}.1.csv, or use {} for files of any name",
             two[0].path.display(),
             two[1].path.display(),
             MAP.with(format!("PATTERN={table}"))

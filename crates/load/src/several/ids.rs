@@ -91,14 +91,14 @@ fn find_there(
     match (twice, odd) {
         (false, None) => Ok(()),
         (false, Some(id)) => Err(Error::Usage(format!(
-            "{} has a row with a key of the lines whose {} is {}: only rows with whole numbers from 0 on can be \
-             referred to",
+            "{} has a row with a key of the lines whose {} is {}: only rows with integers from 0 \
+             on can be referred to",
             table.table.name,
             id_name.unwrap_or_default(),
             id.map_or("NULL".into(), |id| String::from_utf8_lossy(&id).into_owned()),
         ))),
         (true, _) => Err(Error::Usage(format!(
-            "{} has several rows with one key, so that which is meant cannot be told by it",
+            "{} has several rows with one key, so the key does not identify a row",
             table.table.name
         ))),
     }
@@ -143,7 +143,7 @@ impl Ids {
     fn take(&mut self, table: &TableName) -> Result<u64, Error> {
         let id = self.next;
         let next = id.checked_add(self.step);
-        self.next = next.ok_or_else(|| Error::Usage(format!("{table} has no ids left to give")))?;
+        self.next = next.ok_or_else(|| Error::Usage(format!("{table} has no ids left")))?;
         Ok(id)
     }
 }

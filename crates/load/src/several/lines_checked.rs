@@ -12,7 +12,7 @@ use job::options::{LoadOptions, RowOptions};
 use job::progress::Progress;
 use server::ConnectOptions;
 
-use super::lines_read::{Asked, LinesOf, Parts};
+use super::lines_read::{LineInputs, LinesOf, Parts};
 
 /// Bad lines behind which no more are looked for.
 const BAD_LINES_MAX: u64 = 100_000;
@@ -27,7 +27,8 @@ pub fn check_lines(
     progress: &dyn Progress,
 ) -> Result<CheckReport, Error> {
     let begun = Instant::now();
-    let Asked { mut session, looked, lookups, options, .. } = Asked::of(connect, tables, of)?;
+    let LineInputs { mut session, looked, lookups, options, .. } =
+        LineInputs::of(connect, tables, of)?;
     let options =
         LoadOptions { rows: RowOptions { rejects_max: BAD_LINES_MAX, ..options.rows }, ..options };
     let (memory, mut source) = input::open_files(&options)?;
@@ -69,13 +70,13 @@ pub fn check_lines(
 
 fn not_judged(bad: u64) -> Vec<String> {
     let mut what = vec![
-        "keys that rows of tables without an entity share, and foreign keys but for ids and lookups: rules \
-         `unique` and `references` do that"
+        "duplicate keys in tables without an entity, and foreign keys except ids and lookups: the \
+         rules `unique` and `references` check these"
             .to_owned(),
         "CHECK constraints, and partitions that no row may go to".to_owned(),
     ];
     if bad > BAD_LINES_MAX {
-        what.push(format!("lines behind the first {BAD_LINES_MAX} bad ones"));
+        what.push(format!("lines after the first {BAD_LINES_MAX} bad lines"));
     }
     what
 }

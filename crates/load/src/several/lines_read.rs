@@ -15,7 +15,7 @@ use job::progress::Progress;
 use server::{ConnectOptions, ServerFacts, Session};
 use sources::{Source, SourceExt as _};
 
-use super::looked_up::look_up;
+use super::lookups::look_up;
 
 /// Readings after which lines that contradict each other are no longer told apart.
 const READINGS_MAX: usize = 20;
@@ -30,7 +30,7 @@ pub struct LinesOf {
 }
 
 /// Facts needed to read lines: the tables, and the columns that they and the rules look up.
-pub(super) struct Asked {
+pub(super) struct LineInputs {
     pub(super) session: Session,
     pub(super) facts: ServerFacts,
     pub(super) looked: Vec<LineTable>,
@@ -39,7 +39,7 @@ pub(super) struct Asked {
     pub(super) options: LoadOptions,
 }
 
-impl Asked {
+impl LineInputs {
     /// Asks the server.
     ///
     /// Errors: those of [`LineTable::look`]; too much to look up in.
@@ -47,7 +47,7 @@ impl Asked {
         connect: &ConnectOptions,
         tables: &[LoadOptions],
         of: &LinesOf,
-    ) -> Result<Asked, Error> {
+    ) -> Result<LineInputs, Error> {
         let mut session = Session::connect(connect)?;
         let facts = ServerFacts::read(&mut session)?;
         let look = |(options, mapping)| LineTable::look(&mut session, &facts, options, mapping);
@@ -58,7 +58,7 @@ impl Asked {
             input: InputOptions { selection: None, ..tables[0].input.clone() },
             ..tables[0].clone()
         };
-        Ok(Asked { session, facts, looked, lookups, options })
+        Ok(LineInputs { session, facts, looked, lookups, options })
     }
 }
 
@@ -141,8 +141,8 @@ impl Parts<'_> {
             restart(source)?;
         }
         Err(Error::Usage(format!(
-            "after {READINGS_MAX} readings there are still lines that say different things of one row: say by \
-             on_conflict = \"first\" or \"last\" what counts"
+            "after {READINGS_MAX} readings there are still lines with different values for one \
+             row: choose with on_conflict = \"first\" or \"last\""
         )))
     }
 

@@ -2,14 +2,14 @@
 
 use std::sync::Mutex;
 
-use direct::{Shadowed, Unplaced};
+use direct::{StagedBuild, Unplaced};
 use job::error::Error;
 use job::memory::Memory;
 use job::options::LoadOptions;
 use job::report::{Report, Stopwatch};
 use sources::Source;
 use targets::publish::FilledBy;
-use targets::shadow::Made;
+use targets::staging_table::DirectState;
 use targets::{Connections, Direct, Resting};
 
 use crate::choose::Chosen;
@@ -36,10 +36,10 @@ pub(super) struct Part {
 pub(super) enum At {
     /// Nothing of it is made.
     Inspected,
-    /// Its shadow is made, by the direct path.
-    Shadowed(Box<Shadowed>, Made),
+    /// Its staging table is made, by the direct path.
+    StagedBuild(Box<StagedBuild>, DirectState),
     /// Its file is built.
-    Built(Box<Unplaced>, Made),
+    Built(Box<Unplaced>, DirectState),
     /// The table that takes its place has all rows.
     Full(FilledBy, Box<Report>),
     /// A step is under way, or has failed and was cleaned up after.
@@ -53,7 +53,7 @@ impl Part {
     }
 
     pub(super) fn is_direct(&self) -> bool {
-        self.chosen.landing.is_none()
+        self.chosen.destination.is_none()
     }
 
     /// Takes out how far it is, for the next step.
@@ -70,7 +70,9 @@ impl Part {
         let mut lock = target.work(connections);
         let done = match self.take() {
             At::Inspected | At::Between => Ok(()),
-            At::Shadowed(_, made) | At::Built(_, made) => Direct::resume(&mut lock, made).abandon(),
+            At::StagedBuild(_, made) | At::Built(_, made) => {
+                Direct::resume(&mut lock, made).abandon()
+            }
             At::Full(..) => abandon_filled(&self.chosen, &mut lock),
         };
         let (target, connections) = lock.rest();

@@ -15,15 +15,15 @@ use targets::{Connections, Keeper, Lock, Resting};
 
 use super::adds;
 use super::check_several;
-use super::look::{can_be_whole, lock_options, spelled};
+use super::inspection::{can_be_whole, lock_options, spelled};
 use super::order::{Waiting, largest_first, order, parents_first};
 
 use crate::choose::{self, Purpose, Refused};
 use crate::copies::are_asked_for;
 use crate::estimate::Estimate;
 use crate::places::Places;
-use crate::plan::{Foreseen, Plan, planned, reached};
-use crate::small;
+use crate::plan::{Plan, Prediction, planned, reached};
+use crate::single_transaction;
 
 /// The plan of a load of several tables.
 #[derive(Clone, Debug, Serialize)]
@@ -73,7 +73,7 @@ pub fn plan_several(
     places: Option<&dyn Places>,
 ) -> Result<SeveralPlan, Error> {
     check_several(tables)?;
-    let mut looked = Looked::at(connect, tables, places)?;
+    let mut looked = PlannedTables::at(connect, tables, places)?;
     let (order, plans) = looked.plan_all(each)?;
     let plans = if each { plans } else { one_way(plans, &order, &mut looked)? };
     let mut plans: Vec<Plan> = plans.into_iter().map(|(plan, _)| plan).collect();
@@ -105,7 +105,7 @@ fn shared_notes(plans: &mut [Plan]) -> Vec<String> {
 fn one_way(
     mut plans: Vec<Planned>,
     order: &[usize],
-    looked: &mut Looked<'_>,
+    looked: &mut PlannedTables<'_>,
 ) -> Result<Vec<Planned>, Error> {
     let is_direct = |plan: &Plan| plan.path == Some(LoadPath::Direct.name());
     let other = plans.iter().find(|(plan, _)| !is_direct(plan));
@@ -117,7 +117,7 @@ fn one_way(
         if is_direct(&planned.0) {
             let sent = LoadOptions { path: LoadPath::Stream, ..looked.tables[*at].clone() };
             *planned = looked.plan(*at, LoadOptions { with_others: WithOthers::Swap, ..sent })?;
-            let reason = format!("{other}, of the same command, is not copied to the replicas");
+            let reason = format!("{other} of the same command is not copied to the replicas");
             planned.0.refused.insert(0, Refused { path: LoadPath::Direct.name(), reason });
         }
     }
@@ -126,7 +126,7 @@ fn one_way(
 
 /// The tables of a command, described at once, and planned over the same connections one after the
 /// other.
-struct Looked<'t> {
+struct PlannedTables<'t> {
     connect: &'t ConnectOptions,
     places: Option<&'t dyn Places>,
     tables: &'t [LoadOptions],
@@ -143,15 +143,15 @@ struct Looked<'t> {
     /// Asks what no table is needed for.
     session: Session,
     /// Facts for tables that do not exist yet: those of the server, and of options that all share.
-    foreseen: Option<Foreseen>,
+    foreseen: Option<Prediction>,
 }
 
-impl<'t> Looked<'t> {
+impl<'t> PlannedTables<'t> {
     fn at(
         connect: &'t ConnectOptions,
         tables: &'t [LoadOptions],
         places: Option<&'t dyn Places>,
-    ) -> Result<Looked<'t>, Error> {
+    ) -> Result<PlannedTables<'t>, Error> {
         let mut session = Session::connect(&reached(connect, &tables[0]))?;
         let names = spelled(&mut session, tables)?;
         let there = catalog::spellings(&mut session, &tables[0].database, &names)?;
@@ -167,7 +167,7 @@ impl<'t> Looked<'t> {
         };
         let mut taken = taken.into_iter();
         let targets = there.into_iter().map(|name| name.and_then(|_| taken.next()));
-        let mut looked = Looked {
+        let mut looked = PlannedTables {
             connect,
             tables,
             places,
@@ -205,7 +205,7 @@ impl<'t> Looked<'t> {
             let mut session = self.session.another()?;
             adds = adds::adds(&mut session, self.tables, there.iter().copied())?;
             let keeps_gaps = Kind::of_version(session.version()).keeps_gaps();
-            are_small = keeps_gaps && small::are_small(self.tables, there)?;
+            are_small = keeps_gaps && single_transaction::are_small(self.tables, there)?;
         }
         if adds {
             return self.planned_by(order(&waiting), WithOthers::Transaction);
@@ -213,7 +213,7 @@ impl<'t> Looked<'t> {
         if let Some(order) = parents_first(&waiting).filter(|_| are_small) {
             let (order, plans) = self.planned_by(order, WithOthers::Small)?;
             let mut inspected = plans.iter().filter_map(|(_, inspected)| inspected.as_ref());
-            if inspected.all(small::gives_numbers) {
+            if inspected.all(single_transaction::gives_numbers) {
                 return Ok((order, plans));
             }
         }
@@ -262,7 +262,7 @@ impl<'t> Looked<'t> {
     }
 
     /// Inspects the server for tables that do not exist yet.
-    fn foresee(&mut self, options: &LoadOptions) -> Result<Foreseen, Error> {
+    fn foresee(&mut self, options: &LoadOptions) -> Result<Prediction, Error> {
         let missing = self.tables.iter().zip(&self.described).filter(|(_, there)| there.is_none());
         let missing = missing.map(|(one, _)| TableName::new(&one.database, &one.table));
         let missing: Vec<TableName> = missing.collect();
@@ -291,7 +291,7 @@ impl<'t> Looked<'t> {
     ) -> Result<T, Error> {
         let (Some(target), Some(connections)) = (self.targets[at].take(), self.connections.take())
         else {
-            return Err(Error::Internal("a table was worked at twice".to_owned()));
+            return Err(Error::Internal("a table was loaded twice".to_owned()));
         };
         let mut target = target.work(connections);
         let done = work(&mut target);

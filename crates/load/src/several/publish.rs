@@ -40,7 +40,7 @@ pub(super) fn publish(
         filled: &mut all,
         copies: copies.as_deref_mut(),
         options: &options,
-        ledgers: (ledgers, Some("the next load of each table removes its")),
+        ledgers: (ledgers, Some("the next load of each table removes its leftovers")),
         swapped: None,
     };
     match job::publish::publish(steps, &mut swap) {

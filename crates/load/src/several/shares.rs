@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use encode::input;
-use encode::mapped::{Known, Mapping, OwnLines, Share, Wanted};
+use encode::mapped::{Known, Mapping, OwnLines, RowReference, Share};
 use encode::rejects::{self, Rejects};
 use job::error::Error;
 use job::failpoint;
@@ -26,7 +26,7 @@ use serde::Serialize;
 use server::ConnectOptions;
 
 use super::ids::Unnumbered;
-use super::lines_read::{Asked, LinesOf, Parts};
+use super::lines_read::{LineInputs, LinesOf, Parts};
 
 /// The report of lines that were read before the tables were loaded.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -58,7 +58,7 @@ pub(super) fn share(
     if !judges && of.rules.is_empty() && !mappings.iter().any(wants) {
         return Ok((tables, None));
     }
-    let mut asked = Asked::of(connect, &tables, of)?;
+    let mut asked = LineInputs::of(connect, &tables, of)?;
     let (lines, looked, lookups) = (&asked.options, &asked.looked, &asked.lookups);
     let (memory, mut source) = input::open_files(lines)?;
     let form = rejects::form(&mut *source)?;
@@ -99,12 +99,12 @@ pub(super) fn share(
     let held = known.iter().flatten().map(|known| known.bytes()).sum::<u64>()
         + own.iter().flatten().map(|own: &Arc<OwnLines>| own.bytes()).sum::<u64>();
     let left_out = (!read.left_out.is_empty()).then(|| Arc::new(read.left_out));
-    let find = |wanted: &Wanted| match wanted {
-        Wanted::Id(name) => {
+    let find = |wanted: &RowReference| match wanted {
+        RowReference::Id(name) => {
             let at = looked.iter().position(|table| table.name().eq_ignore_ascii_case(name))?;
             Some((looked[at].key.clone()?, known[at].clone()?))
         }
-        Wanted::Looked(lookup) => {
+        RowReference::Looked(lookup) => {
             let found = lookups.iter().find(|known| known.lookup == *lookup)?;
             Some((found.key.clone(), Arc::clone(&found.known)))
         }

@@ -1,8 +1,8 @@
-//! Three stations, shadow, build and import: a table is built while the server makes the shadows of
-//! the next ones and imports the one before.
+//! Three stations, staging table, build and import: a table is built while the server makes the staging
+//! tables of the next ones and imports the one before.
 //!
 //! ```text
-//! shadow  | a | b c .. |   the next wave ..
+//! staging table  | a | b c .. |   the next wave ..
 //! build       | a ---- | b ------- | c -- |
 //! import               | a --| wait | b ----| c -|
 //! ```
@@ -25,10 +25,10 @@ use job::steps::Steps;
 use send::Unpublished;
 use server::ConnectOptions;
 use sources::Source;
-use targets::shadow::{LogWait, Made};
+use targets::staging_table::{DirectState, LogWait};
 use targets::{Connections, Direct, Keeper, Lock};
 
-use super::look::Looked;
+use super::inspection::InspectedTables;
 use super::part::{At, Ended, Part};
 use super::watched::Watched;
 use crate::choose::Chosen;
@@ -52,12 +52,12 @@ pub(super) struct Filled {
 /// Errors: the first that was met; whatever was made is gone then, or the error says what is not.
 pub(super) fn fill(
     connect: &ConnectOptions,
-    looked: Looked,
+    looked: InspectedTables,
     copies: Option<&Mutex<Copies>>,
     steps: &Steps<'_>,
     progress: &dyn Progress,
 ) -> Result<Filled, Error> {
-    let Looked { parts, connections, keeper, .. } = looked;
+    let InspectedTables { parts, connections, keeper, .. } = looked;
     let others = [Connections::of(keeper.another()?), Connections::of(keeper.another()?)];
     let options = &parts[0].options;
     let cache_bytes = options.limits.page_cache_bytes;
@@ -146,8 +146,8 @@ impl Stations<'_> {
             let (made, to_build) = sync_channel(WAVE);
             let (built, to_import) = channel();
             scope.spawn(move || {
-                self.station(Stage::Shadow, || {
-                    failpoint::hit("thread.shadow");
+                self.station(Stage::Staging, || {
+                    failpoint::hit("thread.staging");
                     self.make_all(maker, &made);
                 });
             });
@@ -168,12 +168,12 @@ impl Stations<'_> {
         }
     }
 
-    /// Makes the shadows, wave by wave.
+    /// Makes the staging tables, wave by wave.
     fn make_all(&self, mut connections: Connections, made: &SyncSender<usize>) {
         let all: Vec<usize> = (0..self.parts.len()).collect();
         let (first, others) = all.split_at(1);
         for wave in once(first).chain(others.chunks(WAVE)) {
-            connections = self.make_shadows(wave, connections);
+            connections = self.make_stagings(wave, connections);
             // None is built before all are made: until then nobody knows what its import waits for.
             let is_wanted = |&at: &usize| !self.has_ended() && made.send(at).is_ok();
             if !wave.iter().all(is_wanted) {
@@ -200,16 +200,16 @@ impl Stations<'_> {
         connections
     }
 
-    /// Makes the shadows of a wave, and starts what all of them wait for before their imports.
-    fn make_shadows(&self, wave: &[usize], mut connections: Connections) -> Connections {
+    /// Makes the staging tables of a wave, and starts what all of them wait for before their imports.
+    fn make_stagings(&self, wave: &[usize], mut connections: Connections) -> Connections {
         let log = Arc::new(LogWait::default());
         let direct: Vec<usize> =
             wave.iter().copied().filter(|&at| lock(&self.parts[at]).is_direct()).collect();
         for (number, &at) in direct.iter().enumerate() {
             let is_last = number + 1 == direct.len();
             connections = self.work(at, connections, &(), |bench| {
-                bench.make_shadow(&log, is_last).or_else(|failed| match is_for_again(&failed) {
-                    true => bench.make_shadow(&log, is_last),
+                bench.make_staging(&log, is_last).or_else(|failed| match is_for_again(&failed) {
+                    true => bench.make_staging(&log, is_last),
                     false => Err(failed),
                 })
             });
@@ -230,7 +230,7 @@ impl Stations<'_> {
             let Some(source) = bench.source.take() else { return Ok(()) };
             bench.filling.progress.expect(std::mem::take(&mut bench.chosen.expected));
             let full = match std::mem::replace(bench.at, At::Between) {
-                At::Shadowed(shadowed, made) => {
+                At::StagedBuild(shadowed, made) => {
                     let mut direct = Direct::resume(bench.lock, made);
                     match bench.filling.build(bench.chosen, &mut direct, *shadowed, &source) {
                         Ok(unplaced) => {
@@ -353,12 +353,12 @@ fn is_for_again(failed: &(Error, server::Result<()>)) -> bool {
 }
 
 impl Bench<'_, '_, '_> {
-    /// Makes the table's shadow, which waits for `log` before its import; the last of a wave says what
+    /// Makes the table's staging table, which waits for `log` before its import; the last of a wave says what
     /// that is.
-    fn make_shadow(&mut self, log: &Arc<LogWait>, is_last: bool) -> Result<(), Failed> {
-        let mut direct = Direct::resume(self.lock, Made::with_log(log));
+    fn make_staging(&mut self, log: &Arc<LogWait>, is_last: bool) -> Result<(), Failed> {
+        let mut direct = Direct::resume(self.lock, DirectState::with_log(log));
         let made = direct.lock.reconnect().map_err(Error::from);
-        let made = made.and_then(|()| self.filling.shadow(&mut direct, false));
+        let made = made.and_then(|()| self.filling.staging(&mut direct, false));
         let made = made.and_then(|shadowed| {
             if is_last {
                 direct.lock.begin_log_wait(log)?;
@@ -367,7 +367,7 @@ impl Bench<'_, '_, '_> {
         });
         match made {
             Ok(shadowed) => {
-                *self.at = At::Shadowed(Box::new(shadowed), direct.rest());
+                *self.at = At::StagedBuild(Box::new(shadowed), direct.rest());
                 Ok(())
             }
             Err(error) => Err(self.filling.abandon(&mut direct, error)),
@@ -382,7 +382,7 @@ impl Bench<'_, '_, '_> {
                 Ok(())
             }
             _ => {
-                let error = "rows went into a table that was to be published with others";
+                let error = "rows went into a table that should be published with others";
                 Err(Box::new((Error::Internal(error.to_owned()), Ok(()))))
             }
         }

@@ -9,7 +9,7 @@ use testkit::Random;
 use testkit::stand_in::Engine;
 use testkit::stand_in::faults::faults;
 
-use super::scene::{Scene, Way};
+use super::scene::{LoadCase, Scene};
 use super::{all, folder};
 
 /// Far more than the loads of the other tests have.
@@ -20,46 +20,46 @@ const TIDB: Engine = Engine::TiDb { release: (7, 6), bytes: LARGE };
 const OLD_TIDB: Engine = Engine::TiDb { release: (7, 1), bytes: LARGE };
 const VITESS: Engine = Engine::Vitess { shards: 1 };
 
-const APPEND: Way = Way::new(LoadPath::Auto, Mode::Append, false);
-const INSERT: Way = Way::new(LoadPath::Auto, Mode::Insert, false);
-const REPLACE: Way = Way::new(LoadPath::Auto, Mode::Replace, false);
-/// No twin takes the place of a table with a trigger: all rows go in by one transaction.
-const WHOLE: Way = Way::new(LoadPath::Auto, Mode::Replace, true);
-const WHOLE_INSERT: Way = Way::new(LoadPath::Auto, Mode::Insert, true);
-const BY_INSERT: Way = Way::new(LoadPath::Insert, Mode::Append, false);
-const BY_STREAM: Way = Way::new(LoadPath::Stream, Mode::Append, false);
-const NO_KEY: Way = APPEND.into(&["n"]);
-const TWO: Way = REPLACE.into(&["t", "u"]);
-const TWO_SMALL: Way = INSERT.into(&["t", "u"]);
+const APPEND: LoadCase = LoadCase::new(LoadPath::Auto, Mode::Append, false);
+const INSERT: LoadCase = LoadCase::new(LoadPath::Auto, Mode::Insert, false);
+const REPLACE: LoadCase = LoadCase::new(LoadPath::Auto, Mode::Replace, false);
+/// No staging table takes the place of a table with a trigger: all rows go in by one transaction.
+const WHOLE: LoadCase = LoadCase::new(LoadPath::Auto, Mode::Replace, true);
+const WHOLE_INSERT: LoadCase = LoadCase::new(LoadPath::Auto, Mode::Insert, true);
+const BY_INSERT: LoadCase = LoadCase::new(LoadPath::Insert, Mode::Append, false);
+const BY_STREAM: LoadCase = LoadCase::new(LoadPath::Stream, Mode::Append, false);
+const NO_KEY: LoadCase = APPEND.into(&["n"]);
+const TWO: LoadCase = REPLACE.into(&["t", "u"]);
+const TWO_SMALL: LoadCase = INSERT.into(&["t", "u"]);
 
 /// Loads that are possible, with their path and method.
-const OPEN: [(Engine, Way, &str, &str); 22] = [
-    (GALERA, INSERT, "stream", "shadow"),
+const OPEN: [(Engine, LoadCase, &str, &str); 22] = [
+    (GALERA, INSERT, "stream", "staging"),
     (GALERA, APPEND, "stream", "append"),
-    (GALERA, WHOLE, "stream", "whole"),
+    (GALERA, WHOLE, "stream", "transaction"),
     (GALERA, BY_INSERT, "insert", "append"),
-    (GROUP, REPLACE, "stream", "shadow"),
+    (GROUP, REPLACE, "stream", "staging"),
     (GROUP, APPEND, "stream", "append"),
-    (GROUP, WHOLE_INSERT, "stream", "whole"),
+    (GROUP, WHOLE_INSERT, "stream", "transaction"),
     (GROUP, BY_INSERT, "insert", "append"),
-    (TIDB, INSERT, "stream", "shadow"),
-    (TIDB, REPLACE, "stream", "shadow"),
+    (TIDB, INSERT, "stream", "staging"),
+    (TIDB, REPLACE, "stream", "staging"),
     (TIDB, APPEND, "stream", "append"),
     (TIDB, NO_KEY, "stream", "append"),
-    (TIDB, WHOLE, "stream", "whole"),
-    (OLD_TIDB, REPLACE, "insert", "shadow"),
+    (TIDB, WHOLE, "stream", "transaction"),
+    (OLD_TIDB, REPLACE, "insert", "staging"),
     (OLD_TIDB, APPEND, "insert", "append"),
     (VITESS, APPEND, "insert", "append"),
     (VITESS, NO_KEY, "insert", "append"),
-    (VITESS, INSERT, "insert", "whole"),
-    (VITESS, REPLACE, "insert", "whole"),
+    (VITESS, INSERT, "insert", "transaction"),
+    (VITESS, REPLACE, "insert", "transaction"),
     (Engine::PolarDbX, APPEND, "insert", "append"),
     (Engine::PolarDbX, NO_KEY, "insert", "append"),
     (Engine::PolarDbX, BY_INSERT, "insert", "append"),
 ];
 
 /// Loads that are refused, with a part of the sentence.
-const REFUSED: [(Engine, Way, &str); 8] = [
+const REFUSED: [(Engine, LoadCase, &str); 8] = [
     (OLD_TIDB, BY_STREAM, "TiDB (before 7.6 LOAD DATA is not a part of the transaction"),
     (TIDB, WHOLE_INSERT, "TiDB (nothing keeps rows of others from the empty table"),
     (Engine::TiDb { release: (5, 4), bytes: LARGE }, APPEND, "6.5 or newer is needed"),
@@ -77,13 +77,13 @@ const REFUSED: [(Engine, Way, &str); 8] = [
 #[test]
 fn an_engine_is_loaded_by_the_ways_that_its_rules_leave_open() {
     let folder = folder();
-    for (at, (engine, way, path, landing)) in OPEN.into_iter().enumerate() {
+    for (at, (engine, way, path, destination)) in OPEN.into_iter().enumerate() {
         let scene = Scene::of(engine, way, &folder.path().join(format!("open{at}")));
         scene.requests();
         scene.reset();
         let report = load::load(&scene.connect, &scene.options[0], None, &()).unwrap();
         let logical = report.logical.unwrap();
-        assert_eq!((report.path, logical.landing), (path, landing), "{engine:?} {way:?}");
+        assert_eq!((report.path, logical.destination), (path, destination), "{engine:?} {way:?}");
         assert!(report.engine.is_some(), "{engine:?}");
     }
 }
@@ -127,7 +127,7 @@ fn whatever_befalls_a_request_to_an_engine_what_is_said_of_the_outcome_is_so() {
     let seed = Random::seed_of_run();
     let mut random = Random::new(seed);
     let folder = folder();
-    let mut ways: Vec<(Engine, Way)> = OPEN.map(|(engine, way, ..)| (engine, way)).to_vec();
+    let mut ways: Vec<(Engine, LoadCase)> = OPEN.map(|(engine, way, ..)| (engine, way)).to_vec();
     ways.extend([(GALERA, TWO), (GALERA, TWO_SMALL), (GROUP, TWO), (TIDB, TWO), (TIDB, TWO_SMALL)]);
     let mut work = Vec::new();
     for (at, &(engine, way)) in ways.iter().enumerate() {

@@ -13,7 +13,7 @@ use testkit::stand_in::{DATABASE, Learned, Value};
 use testkit::tables::server::{Db, Server};
 
 use super::scene::{Scene, WAYS, definition};
-use crate::modelled::{Told, told};
+use crate::modelled::{ReportedOutcome, told};
 
 /// The server that the answers are of.
 const SERIES: (u16, u16) = (10, 11);
@@ -37,7 +37,7 @@ const SCRIPTS: [(&str, Fate); 12] = [
 /// A load's message without numbers, and the rows then.
 #[derive(Debug, PartialEq, Eq)]
 struct Outcome {
-    told: Told,
+    told: ReportedOutcome,
     words: String,
     rows: Vec<String>,
 }
@@ -82,7 +82,7 @@ fn the_same_faults_come_to_the_same_with_a_stand_in_and_a_server() {
     for (at, way) in WAYS.into_iter().enumerate().filter(|(_, way)| way.tables.len() == 1) {
         let scene = Scene::new(way, &server.folder(&format!("scene{at}")));
         let mut own = scene.options[0].clone();
-        // Else it is chance which portion comes first.
+        // Else it is chance which chunk comes first.
         own.limits.batches.connections = Some(1);
         let options = LoadOptions { state_dir: server.folder("state"), ..own.clone() };
         let table = way.tables[0];

@@ -11,9 +11,9 @@ use testkit::proxy::{Fate, Request};
 use testkit::stand_in::faults::Fault;
 use testkit::stand_in::{DATABASE, Engine, StandIn};
 
-use crate::modelled::{Told, told};
+use crate::modelled::{ReportedOutcome, told};
 
-/// Rows of each file; each file is a portion.
+/// Rows of each file; each file is a chunk.
 const FILE_ROWS: u64 = 5;
 const FILES: u64 = 2;
 /// Rows of tables that are not empty.
@@ -27,7 +27,7 @@ const WITHOUT_KEY: &str = " (\n  `a` int(11) NOT NULL,\n  `b` int(11) DEFAULT NU
 
 /// A way in.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Way {
+pub(super) struct LoadCase {
     path: LoadPath,
     mode: Mode,
     pub(super) has_trigger: bool,
@@ -36,35 +36,35 @@ pub(super) struct Way {
     pub(super) tables: &'static [&'static str],
 }
 
-impl Way {
-    pub(super) const fn new(path: LoadPath, mode: Mode, has_trigger: bool) -> Way {
+impl LoadCase {
+    pub(super) const fn new(path: LoadPath, mode: Mode, has_trigger: bool) -> LoadCase {
         let has_rows = !matches!(mode, Mode::Insert);
-        Way { path, mode, has_trigger, has_rows, tables: &["t"] }
+        LoadCase { path, mode, has_trigger, has_rows, tables: &["t"] }
     }
 
     /// The same into these tables.
-    pub(super) const fn into(self, tables: &'static [&'static str]) -> Way {
-        Way { tables, ..self }
+    pub(super) const fn into(self, tables: &'static [&'static str]) -> LoadCase {
+        LoadCase { tables, ..self }
     }
 }
 
-/// Into a twin by LOAD DATA and by INSERTs; two tables by one swap, and by one transaction; into the table
-/// portion by portion, and by one transaction.
-pub(super) const WAYS: [Way; 9] = [
-    Way::new(LoadPath::Stream, Mode::Replace, false),
-    Way::new(LoadPath::Insert, Mode::Insert, false),
-    Way { tables: &["t", "u"], ..Way::new(LoadPath::Stream, Mode::Replace, false) },
-    Way { tables: &["t", "u"], ..Way::new(LoadPath::Auto, Mode::Insert, false) },
-    Way::new(LoadPath::Stream, Mode::Append, false),
-    Way::new(LoadPath::Insert, Mode::Append, false),
-    Way { tables: &["n"], ..Way::new(LoadPath::Stream, Mode::Append, false) },
-    Way::new(LoadPath::Insert, Mode::Replace, true),
-    Way::new(LoadPath::Stream, Mode::Insert, true),
+/// Into a staging table by LOAD DATA and by INSERTs; two tables by one swap, and by one transaction; into the
+/// table chunk by chunk, and by one transaction.
+pub(super) const WAYS: [LoadCase; 9] = [
+    LoadCase::new(LoadPath::Stream, Mode::Replace, false),
+    LoadCase::new(LoadPath::Insert, Mode::Insert, false),
+    LoadCase { tables: &["t", "u"], ..LoadCase::new(LoadPath::Stream, Mode::Replace, false) },
+    LoadCase { tables: &["t", "u"], ..LoadCase::new(LoadPath::Auto, Mode::Insert, false) },
+    LoadCase::new(LoadPath::Stream, Mode::Append, false),
+    LoadCase::new(LoadPath::Insert, Mode::Append, false),
+    LoadCase { tables: &["n"], ..LoadCase::new(LoadPath::Stream, Mode::Append, false) },
+    LoadCase::new(LoadPath::Insert, Mode::Replace, true),
+    LoadCase::new(LoadPath::Stream, Mode::Insert, true),
 ];
 
 /// A load that is made again and again, each time with another request that has a fate.
 pub(super) struct Scene {
-    pub(super) way: Way,
+    pub(super) way: LoadCase,
     pub(super) server: StandIn,
     pub(super) options: Vec<LoadOptions>,
     pub(super) connect: ConnectOptions,
@@ -74,12 +74,12 @@ pub(super) struct Scene {
 }
 
 impl Scene {
-    pub(super) fn new(way: Way, folder: &Path) -> Scene {
+    pub(super) fn new(way: LoadCase, folder: &Path) -> Scene {
         Scene::of(Engine::MariaDb, way, folder)
     }
 
     /// The same with an engine.
-    pub(super) fn of(engine: Engine, way: Way, folder: &Path) -> Scene {
+    pub(super) fn of(engine: Engine, way: LoadCase, folder: &Path) -> Scene {
         std::fs::create_dir_all(folder.join("runs")).unwrap();
         static SOCKETS: AtomicUsize = AtomicUsize::new(0);
         let files: Vec<PathBuf> = (0..FILES).map(|file| file_of(folder, file)).collect();
@@ -179,16 +179,23 @@ impl Scene {
         let added = seen.len().saturating_sub(self.old.len()) as u64;
         let told = told(outcome);
         match told {
-            Told::New => assert_eq!(seen, &self.new, "{what}"),
-            Told::Old { added: told } => assert!(is_old && added == told, "{what}: {seen:?}"),
-            Told::Unknown if self.way.mode == Mode::Append => {
+            ReportedOutcome::New => assert_eq!(seen, &self.new, "{what}"),
+            ReportedOutcome::Old { added: told } => {
+                assert!(is_old && added == told, "{what}: {seen:?}")
+            }
+            ReportedOutcome::Unknown if self.way.mode == Mode::Append => {
                 assert!(is_old && added.is_multiple_of(FILE_ROWS), "{what}: {seen:?}");
             }
-            Told::Unknown => assert!(*seen == self.old || *seen == self.new, "{what}: {seen:?}"),
+            ReportedOutcome::Unknown => {
+                assert!(*seen == self.old || *seen == self.new, "{what}: {seen:?}")
+            }
         }
         // Whom one thing befalls can still ask, but for what goes on without its connection.
         let may_ask = !matches!(self.engine, Engine::TiDb { .. });
-        assert!(told != Told::Unknown || !may_ask || fault.then.is_some(), "{what}: {seen:?}");
+        assert!(
+            told != ReportedOutcome::Unknown || !may_ask || fault.then.is_some(),
+            "{what}: {seen:?}"
+        );
         let Err(error) = outcome else { return };
         let is_clean = match error {
             load::Error::Step { clean, .. } => *clean,

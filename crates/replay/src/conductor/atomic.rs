@@ -41,21 +41,21 @@ impl Conductor<'_, '_> {
         if let StatementKind::DropDatabase(name) = &statement.kind {
             return self.drop_database(statement, name);
         }
-        if self.is_of_shadow(statement)? {
+        if self.is_of_staging(statement)? {
             return Ok(());
         }
         let is_known = !matches!(statement.kind, StatementKind::Other);
         if *step == Step::Barrier && !is_known {
             if self.tables.pending().next().is_none() && self.deferred.is_empty() {
                 self.report.notes.push(format!(
-                    "done at once, and not taken back if the replay fails: {}",
+                    "executed at once, and not undone if the replay fails: {}",
                     crate::place::head(&statement.text)
                 ));
                 return self.once(statement);
             }
             return Err(Error::Refused(format!(
-                "{ATOMIC} keeps all tables apart until the end of the dump, and this statement \
-                 may need them: replay without {ATOMIC}"
+                "{ATOMIC} stages all tables until the end of the dump, but this statement may \
+                 need them: replay without {ATOMIC}"
             )));
         }
         let (state, spot) = (self.state()?, self.spot);
@@ -82,8 +82,8 @@ impl Conductor<'_, '_> {
         match verb == Verb::Replace && self.tables.have_checked_keys() {
             false => Ok(()),
             true => Err(Error::Refused(format!(
-                "{ATOMIC} adds foreign keys behind all rows, and REPLACE may change more than {table} by \
-                 them: replay without {ATOMIC}"
+                "{ATOMIC} adds foreign keys after all rows, but with them REPLACE may change more \
+                 than {table}: replay without {ATOMIC}"
             ))),
         }
     }
@@ -93,15 +93,15 @@ impl Conductor<'_, '_> {
         match self.deferred.iter().any(|one| one.fires_for.as_ref() == Some(table)) {
             false => Ok(()),
             true => Err(Error::Refused(format!(
-                "{ATOMIC} makes triggers behind all rows, and these rows of {table} come behind one of \
-                 theirs: replay without {ATOMIC}"
+                "{ATOMIC} creates triggers after all rows, but these rows of {table} come after \
+                 one of its triggers: replay without {ATOMIC}"
             ))),
         }
     }
 
     /// Does what concerns one table of the dump alone, and can be done where it is now: ALTER TABLE,
     /// CREATE INDEX, DELETE, UPDATE. False for everything else.
-    fn is_of_shadow(&mut self, statement: &Statement) -> Result<bool, Error> {
+    fn is_of_staging(&mut self, statement: &Statement) -> Result<bool, Error> {
         if statement.kind != StatementKind::Other {
             return Ok(false);
         }
@@ -117,7 +117,7 @@ impl Conductor<'_, '_> {
         let (own, is_lower) = (&mut self.sessions.own, self.is_lower);
         let table =
             self.order.table(name, &mut Naming { own, charset: state.charset(), is_lower })?;
-        if self.tables.shadow(&table).is_none() || state.is_of_next() {
+        if self.tables.staging(&table).is_none() || state.is_of_next() {
             return Ok(false);
         }
         while self.crew.is_busy(&table) {
@@ -166,8 +166,8 @@ impl Conductor<'_, '_> {
         let name = Naming { own, charset: state.charset(), is_lower }.decode(name)?;
         if self.has_database(&name)? {
             return Err(Error::Refused(format!(
-                "{ATOMIC} cannot take back that the database {name} was dropped: drop it before, or \
-                 replay without {ATOMIC}"
+                "{ATOMIC} cannot undo DROP DATABASE {name}: drop the database first, or replay \
+                 without {ATOMIC}"
             )));
         }
         self.once(statement)

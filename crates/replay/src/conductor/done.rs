@@ -45,7 +45,7 @@ impl Conductor<'_, '_> {
                 true
             }
             // Where the table is being made anew, it is to go once more.
-            Step::Drop(table) if self.tables.shadow(table).is_none() => {
+            Step::Drop(table) if self.tables.staging(table).is_none() => {
                 self.journal.is_table_done(table, self.spot) || self.journal.is_done(self.spot)
             }
             Step::Drop(table) | Step::Keys(table) | Step::Rows(table) => {

@@ -10,16 +10,16 @@ use sources::dump::{RowRun, RunPlace, RunStatement, SqlReader, Statement};
 use sql::{InsertHead, ObjectName, Verb};
 
 use super::{Conductor, Filled};
+use crate::connections;
 use crate::dump::TableRows;
 use crate::error::Error;
 use crate::filling::{Filling, Sent, Stopped};
-use crate::lanes;
 use crate::naming::Naming;
 use crate::order::{Step, has_word};
 use crate::place::Place;
 use crate::route::{Input, Job};
 use crate::serial;
-use crate::table::Shadow;
+use crate::table::StagingTable;
 
 /// The state of a run so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,10 +94,10 @@ impl Conductor<'_, '_> {
             return self.temporary(&table, run).map(|()| Begun::Done);
         }
         let is_small = !run.is_longer_than(self.shared.options.small_bytes_max)?;
-        if is_small && self.tables.shadow(&table).is_some() && run.held_if_asks().is_some() {
+        if is_small && self.tables.staging(&table).is_some() && run.held_if_asks().is_some() {
             self.before_rows_that_ask(&table, &run.place())?;
         }
-        let is_ours = self.tables.shadow(&table).is_some();
+        let is_ours = self.tables.staging(&table).is_some();
         if !is_ours && self.before_rows_of_others(&table)? {
             return Ok(Begun::Done);
         }
@@ -123,7 +123,7 @@ impl Conductor<'_, '_> {
             // It has none of these rows, and is not to be taken for finished behind them.
             self.filled.insert(table.clone(), before);
             self.before_rows_that_ask(table, run)?;
-            if self.tables.shadow(table).is_none() && self.before_rows_of_others(table)? {
+            if self.tables.staging(table).is_none() && self.before_rows_of_others(table)? {
                 return Ok(());
             }
         }
@@ -201,7 +201,7 @@ impl Conductor<'_, '_> {
         while self.crew.is_busy(&table) {
             self.settle(true)?;
         }
-        if self.tables.shadow(&table).is_none() && self.before_rows_of_others(&table)? {
+        if self.tables.staging(&table).is_none() && self.before_rows_of_others(&table)? {
             return Ok(false);
         }
         self.send(table.clone(), Input::Files(Box::new(rows.clone())), place)?;
@@ -214,23 +214,23 @@ impl Conductor<'_, '_> {
         while !self.crew.has_room() {
             self.settle(true)?;
         }
-        let shadow = self.tables.shadow(&table).cloned();
+        let staging = self.tables.staging(&table).cloned();
         let is_empty = match self.filled.get(&table) {
             Some(filled) => !filled.has_rows,
             None => server::catalog::is_empty(&mut self.sessions.own, &table)?,
         };
         self.has_rows(&table);
         let state = self.state()?;
-        let job = Job { table, shadow, is_empty, state, spot: self.spot, input };
+        let job = Job { table, staging, is_empty, state, spot: self.spot, input };
         self.crew.begin(place.clone(), job);
         Ok(())
     }
 
     /// Rows that go in at once, statement by statement.
     fn here(&mut self, table: &TableName, run: RowRun) -> Result<(), Error> {
-        let shadow = self.tables.shadow(table).cloned();
-        let in_transaction = shadow.is_none() && self.transaction.is_open();
-        let played = self.play(table, shadow.as_ref(), run, in_transaction);
+        let staging = self.tables.staging(table).cloned();
+        let in_transaction = staging.is_none() && self.transaction.is_open();
+        let played = self.play(table, staging.as_ref(), run, in_transaction);
         self.has_rows(table);
         match played {
             Ok(sent) if in_transaction => {
@@ -250,7 +250,7 @@ impl Conductor<'_, '_> {
     fn play(
         &mut self,
         table: &TableName,
-        shadow: Option<&Shadow>,
+        staging: Option<&StagingTable>,
         run: RowRun,
         in_transaction: bool,
     ) -> Result<Sent, Error> {
@@ -262,8 +262,8 @@ impl Conductor<'_, '_> {
             state: &state,
             head: run_place.head(),
             table,
-            into: shadow.map_or(table, |shadow| &shadow.name),
-            is_shadow: shadow.is_some(),
+            into: staging.map_or(table, |staging| &staging.name),
+            is_staging: staging.is_some(),
             // Nobody asks that here.
             is_empty: false,
             spot: self.spot,
@@ -293,7 +293,7 @@ impl Conductor<'_, '_> {
         while self.crew.is_busy(table) {
             self.settle(true)?;
         }
-        if self.tables.shadow(table).is_some() {
+        if self.tables.staging(table).is_some() {
             let words = self.words_that_read()?;
             let rows = text.get(head.text.len()..).unwrap_or_default();
             if words.iter().any(|word| has_word(rows, word)) {
@@ -304,14 +304,14 @@ impl Conductor<'_, '_> {
             }
         }
         let state = self.state()?;
-        let shadow = self.tables.shadow(table).cloned();
-        if shadow.is_none() && self.before_rows_of_others(table)? {
+        let staging = self.tables.staging(table).cloned();
+        if staging.is_none() && self.before_rows_of_others(table)? {
             return Ok(());
         }
-        let into = shadow.as_ref().map_or(table, |shadow| &shadow.name);
-        let mut sent = lanes::head(&mut self.sessions.own, into, state.charset(), head)?;
+        let into = staging.as_ref().map_or(table, |staging| &staging.name);
+        let mut sent = connections::head(&mut self.sessions.own, into, state.charset(), head)?;
         sent.extend_from_slice(text.get(head.text.len()..).unwrap_or_default());
-        let hold = lanes::hold(&mut self.sessions.own, into, state.charset())?;
+        let hold = connections::hold(&mut self.sessions.own, into, state.charset())?;
         self.has_rows(table);
         let done = whole(&mut self.sessions.dump, &hold, &sent, self.transaction.is_open());
         if done.is_err() {
@@ -320,7 +320,7 @@ impl Conductor<'_, '_> {
         let rows = serial::count(&done?, head.verb);
         self.shared.watch.add_rows(rows);
         let sent = Sent { rows, way: "serial", notes: Vec::new() };
-        match (self.transaction.is_open(), &shadow) {
+        match (self.transaction.is_open(), &staging) {
             (true, None) => {
                 self.transaction.holds(table, self.spot, rows);
                 self.note(table, sent, 0.0);
@@ -374,7 +374,7 @@ fn behind_run(reader: SqlReader) -> Result<SqlReader, Error> {
 /// The error for statements that `--atomic` excludes.
 fn reads_under_atomic(table: &TableName) -> Error {
     Error::Refused(format!(
-        "{ATOMIC} keeps all tables apart until the end of the dump, and these rows of {table} read \
+        "{ATOMIC} stages all tables until the end of the dump, but these rows of {table} read \
          tables: replay without {ATOMIC}"
     ))
 }

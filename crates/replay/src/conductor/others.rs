@@ -6,9 +6,9 @@ use server::Session;
 use server::identifier::quote_text;
 
 use super::Conductor;
+use crate::connections::{Resolved, Together};
 use crate::error::Error;
 use crate::journal::Line;
-use crate::lanes::{Resolved, Together};
 
 impl Conductor<'_, '_> {
     /// Before rows of a table that the dump has not made: what they refer to has its place. True
@@ -18,8 +18,7 @@ impl Conductor<'_, '_> {
     pub(super) fn before_rows_of_others(&mut self, table: &TableName) -> Result<bool, Error> {
         if self.shared.options.atomic {
             return Err(Error::Refused(format!(
-                "{ATOMIC}: {table} is none of the tables that the dump makes, so that its rows \
-                 cannot be kept apart until the end"
+                "{ATOMIC}: the dump does not create {table}, so its rows cannot be staged"
             )));
         }
         self.barrier()?;
@@ -47,9 +46,9 @@ impl Conductor<'_, '_> {
             }
             self.journal.write(Line::Told(self.spot))?;
             return Err(Error::Refused(format!(
-                "the replay before this one was interrupted while these rows went into {table}, \
-                 which had others, and nothing tells whether they are in: look, take them out if \
-                 they are, and give the same command again"
+                "an earlier replay was interrupted while it loaded these rows into {table}, which \
+                 had other rows, so these rows may be loaded already: check, delete them if they \
+                 are, and run the same command again"
             )));
         }
         match is_empty && takes_rows_back(own, table)? {

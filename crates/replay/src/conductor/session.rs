@@ -9,10 +9,10 @@ use sources::dump::{SqlReader, Statement};
 use sql::StatementKind;
 
 use super::Conductor;
-use crate::asks::Asked;
 use crate::error::Error;
 use crate::order::has_word;
 use crate::reading;
+use crate::session_question::SessionQuestion;
 use crate::state::SessionState;
 
 /// Variables that change how statements are told apart.
@@ -77,8 +77,8 @@ impl Conductor<'_, '_> {
             && self.state()?.written() != self.sessions.own.options().settings
         {
             return Err(Error::Refused(format!(
-                "{ATOMIC} keeps all tables apart until the end of the dump, which sets before some \
-                 of them what is written to the binary log: replay without {ATOMIC}"
+                "{ATOMIC} stages all tables until the end of the dump, but the dump changes \
+                 settings of the binary log between tables: replay without {ATOMIC}"
             )));
         }
         Ok(())
@@ -88,8 +88,8 @@ impl Conductor<'_, '_> {
     fn before_reading_tables(&mut self) -> Result<(), Error> {
         if self.shared.options.atomic && self.tables.pending().next().is_some() {
             return Err(Error::Refused(format!(
-                "{ATOMIC} keeps all tables apart until the end of the dump, and this statement \
-                 may read them: replay without {ATOMIC}"
+                "{ATOMIC} stages all tables until the end of the dump, but this statement may \
+                 read them: replay without {ATOMIC}"
             )));
         }
         self.leave_tables();
@@ -116,16 +116,16 @@ impl Conductor<'_, '_> {
 
     /// The same of a text.
     pub(super) fn check_asked(&mut self, text: &[u8]) -> Result<(), Error> {
-        if !Asked::may_be_by(text) {
+        if !SessionQuestion::may_be_by(text) {
             return Ok(());
         }
-        let asked = Asked::by(text, self.state()?.syntax());
+        let asked = SessionQuestion::by(text, self.state()?.syntax());
         self.last_number.check(&mut self.sessions.dump, asked)
     }
 
     /// Rows go into a table, or have gone, that the dump's session knows nothing of.
     pub(super) fn went_elsewhere(&mut self, table: &TableName) -> Result<(), Error> {
-        let into = self.tables.shadow(table).map_or(table, |shadow| &shadow.name);
+        let into = self.tables.staging(table).map_or(table, |staging| &staging.name);
         let columns = self.sessions.own.query(&format!("SHOW COLUMNS FROM {}", into.quoted()));
         let numbers = match columns {
             Ok(columns) => columns.iter().any(|column| {

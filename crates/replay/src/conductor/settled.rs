@@ -4,10 +4,10 @@ use schema::TableName;
 
 use super::Conductor;
 use super::transaction::Since;
-use crate::crew::Finished;
 use crate::error::Error;
 use crate::filling::{Sent, Stopped};
 use crate::journal::Spot;
+use crate::runs::Finished;
 
 impl Conductor<'_, '_> {
     /// Rows have begun to go into a table.
@@ -77,11 +77,11 @@ impl Conductor<'_, '_> {
 
     /// Notes for the report about a table, by the name that users know.
     pub(super) fn note_all(&mut self, table: &TableName, notes: Vec<String>) {
-        let shadow = self.tables.shadow(table).map(|shadow| shadow.name.table.clone());
+        let staging = self.tables.staging(table).map(|staging| staging.name.table.clone());
         let line = self.report.table(&table.to_string());
         for note in notes {
-            let note = match &shadow {
-                Some(shadow) => note.replace(shadow, &table.table),
+            let note = match &staging {
+                Some(staging) => note.replace(staging, &table.table),
                 None => note,
             };
             if !line.notes.contains(&note) {

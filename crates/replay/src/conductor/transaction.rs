@@ -141,8 +141,8 @@ impl Conductor<'_, '_> {
         self.sessions.dump.exec("ROLLBACK")?;
         self.rolled_back()?;
         self.report.notes.push(
-            "the dump ends without the COMMIT of its last rows: they were taken back, as the server \
-             does when a client goes"
+            "the dump ends without a COMMIT of its last rows, so they were rolled back, as the \
+             server does when a client disconnects"
                 .to_owned(),
         );
         Ok(())
@@ -166,8 +166,8 @@ impl Conductor<'_, '_> {
         match self.transaction.stays.as_ref().or(partly.map(|(table, _)| table)) {
             None => Ok(()),
             Some(table) => Err(Error::Refused(format!(
-                "this takes rows of {table} back, which are in already: rows of a table that the \
-                 dump makes are in no transaction"
+                "this rolls back rows of {table}, which are loaded already: rows of a table that \
+                 the dump creates are in no transaction"
             ))),
         }
     }
@@ -183,8 +183,8 @@ impl Conductor<'_, '_> {
             while self.crew.is_busy(&table) {
                 self.settle(true)?;
             }
-            let Some(shadow) = self.tables.shadow(&table) else { continue };
-            shadow.remake(&mut self.sessions.own)?;
+            let Some(staging) = self.tables.staging(&table) else { continue };
+            staging.remake(&mut self.sessions.own)?;
             let Some(filled) = self.filled.get_mut(&table) else { continue };
             let rows = std::mem::take(&mut filled.rows);
             (filled.has_rows, filled.since) = (false, Since::Nothing);

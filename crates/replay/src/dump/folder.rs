@@ -31,7 +31,7 @@ impl Folder {
     /// Errors: it cannot be read; two files that differ by how they are compressed.
     pub(crate) fn open(path: &Path) -> Result<Folder, Error> {
         let fail = |error: std::io::Error| {
-            Error::Usage(format!("{} cannot be looked through: {error}", path.display()))
+            Error::Usage(format!("{} cannot be listed: {error}", path.display()))
         };
         let mut folder =
             Folder { path: path.to_owned(), files: BTreeMap::new(), folders: BTreeMap::new() };
@@ -47,7 +47,7 @@ impl Folder {
                 folder.folders.insert(name.to_vec(), entry.path());
             } else if let Some(other) = folder.files.insert(plain(name).to_vec(), entry.path()) {
                 return Err(Error::Usage(format!(
-                    "{} and {} would both be read; leave one of them in the folder",
+                    "{} and {} would both be read; keep one of them in the folder",
                     other.display(),
                     entry.path().display()
                 )));
@@ -80,7 +80,8 @@ pub(crate) fn text(path: &Path) -> Result<Vec<u8>, Error> {
         if is_whole {
             return Ok(text);
         }
-        let reason = "is larger than 64 MiB, where a definition is expected; it is no dump's";
+        let reason = "is larger than 64 MiB, but a definition is expected; it does not belong to \
+                      the dump";
         Err(Error::Usage(format!("{} {reason}", path.display())))
     })
 }

@@ -101,7 +101,7 @@ impl Parser<'_> {
         let skip_lines = self.ignored_lines()?;
         let columns = self.columns()?;
         if self.at < self.pieces.len() {
-            return Err(format!("{} is not expected", self.seen()));
+            return Err(format!("{} is unexpected", self.seen()));
         }
         let rows = TableRows {
             table,
@@ -202,7 +202,7 @@ impl Parser<'_> {
             Coding::Plain
         };
         self.need_symbol(b'(')?;
-        let variable = self.variable().ok_or_else(|| format!("{} is no variable", self.seen()))?;
+        let variable = self.variable().ok_or_else(|| format!("{} is not a variable", self.seen()))?;
         if coding == Coding::Plain {
             self.need("USING")?;
             self.name()?;

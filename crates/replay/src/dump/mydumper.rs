@@ -64,8 +64,8 @@ pub(super) fn open(folder: &Folder, names: &Names) -> Result<Dump, Error> {
     let mut warnings = Vec::new();
     if !metadata.is_complete {
         warnings.push(format!(
-            "{} is not complete: mydumper did not write \"Finished dump at\" into its file \
-             metadata; what is there is replayed",
+            "{} is incomplete: its file metadata lacks mydumper's \"Finished dump at\"; the \
+             existing files are replayed",
             folder.path.display()
         ));
     }

@@ -50,7 +50,8 @@ pub(super) fn open(folder: &Folder, names: &Names) -> Result<Dump, Error> {
     };
     if !plan.is_complete {
         plan.warnings.push(format!(
-            "{} is not complete: MySQL Shell did not write @.done.json; what is there is replayed",
+            "{} is incomplete: MySQL Shell's @.done.json is missing; the existing files are \
+             replayed",
             folder.path.display()
         ));
     }
@@ -203,7 +204,7 @@ impl FolderPlan<'_> {
         for base in &bases {
             let (mut found, is_all) = self.chunks(base, &extension, is_chunked);
             if !is_all {
-                let what = format!("{}.{table}: not all files of {base} are there", schema.name);
+                let what = format!("{}.{table}: some files of {base} are missing", schema.name);
                 self.lacks(&what)?;
             }
             files.append(&mut found);
@@ -229,7 +230,7 @@ impl FolderPlan<'_> {
         }
         let folder = self.folder.path.display();
         Err(Error::Usage(format!(
-            "{what}, though the dump in {folder} came to its end; copy the folder again"
+            "{what}, although the dump in {folder} is complete; copy the folder again"
         )))
     }
 

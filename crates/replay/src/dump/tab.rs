@@ -58,7 +58,7 @@ pub(super) fn is_dir(folder: &Folder) -> bool {
 pub(super) fn open_tab(folder: &Folder, names: &Names) -> Result<Dump, Error> {
     if names.into().is_none() {
         return Err(Error::Usage(format!(
-            "{} is {}, which does not say its database; give {}",
+            "{} is {}, whose database is unknown; add {}",
             folder.path.display(),
             Kind::Tab,
             INTO.with("DATABASE")
@@ -78,8 +78,8 @@ pub(super) fn open_dir(folder: &Folder, names: &Names) -> Result<Dump, Error> {
     for (name, path) in &folder.folders {
         let inner = Folder::open(path)?;
         let said = database_of(&inner)?.or_else(|| decoded(name)).ok_or_else(|| {
-            let why = "is the folder of a database whose name cannot be told: no file in it has \
-                       mariadb-dump's comment \"Database:\"";
+            let why = "is the folder of an unknown database: no file in it has mariadb-dump's \
+                       comment \"Database:\"";
             Error::Usage(format!("{} {why}", path.display()))
         })?;
         plan.database(&inner, Some(&said), true)?;
@@ -140,15 +140,15 @@ impl<'a> FolderPlan<'a> {
         let file = |ending: &[u8]| folder.file(&[stem, ending].concat()).cloned();
         let (sql, txt) = (file(b".sql"), file(b".txt"));
         let made = match &sql {
-            Some(path) => Made::by(path)?,
-            None => Made::Nothing,
+            Some(path) => DefinedObject::by(path)?,
+            None => DefinedObject::Nothing,
         };
         let name = match &made {
-            Made::Table { name, .. } | Made::View { name, .. } => name.clone(),
-            Made::Nothing => decoded(stem).ok_or_else(|| {
+            DefinedObject::Table { name, .. } | DefinedObject::View { name, .. } => name.clone(),
+            DefinedObject::Nothing => decoded(stem).ok_or_else(|| {
                 let file = txt.as_ref().or(sql.as_ref()).map(|path| path.display().to_string());
                 Error::Usage(format!(
-                    "{} is of a table whose name cannot be told without its CREATE TABLE",
+                    "{} belongs to a table whose name is unknown without its CREATE TABLE",
                     file.unwrap_or_default()
                 ))
             })?,
@@ -157,7 +157,7 @@ impl<'a> FolderPlan<'a> {
             return Ok(());
         }
         let columns = match &made {
-            Made::Table { columns, .. } => Some(columns.clone()),
+            DefinedObject::Table { columns, .. } => Some(columns.clone()),
             _ => None,
         };
         let rows = txt.map(|path| {
@@ -179,7 +179,9 @@ impl<'a> FolderPlan<'a> {
         };
         let database = database.map(<[u8]>::to_vec);
         match made {
-            Made::View { words, .. } => self.views.push(View { database, name, content, words }),
+            DefinedObject::View { words, .. } => {
+                self.views.push(View { database, name, content, words })
+            }
             _ => self.parts.push(Part { database, content }),
         }
         Ok(())
@@ -198,38 +200,41 @@ impl<'a> FolderPlan<'a> {
             self.parts.push(Part { database: view.database, content: view.content });
         }
         let warning = format!(
-            "sequences, routines and events are not in {kind}: mariadb-dump prints them instead"
+            "{kind} contains no sequences, routines and events: mariadb-dump prints them instead"
         );
         Dump { kind, parts: self.parts, warnings: vec![warning] }
     }
 }
 
 /// The object that a `.sql` makes.
-enum Made {
+enum DefinedObject {
     Table { name: Vec<u8>, columns: Vec<FieldColumn> },
     View { name: Vec<u8>, words: BTreeSet<Vec<u8>> },
     Nothing,
 }
 
-impl Made {
-    fn by(path: &Path) -> Result<Made, Error> {
+impl DefinedObject {
+    fn by(path: &Path) -> Result<DefinedObject, Error> {
         let mut reader = SqlReader::open(&[path.to_owned()], SqlOptions::default())?;
         while let Some(statement) = reader.next()? {
             let syntax = reader.syntax();
             let text = &statement.text;
             match statement.kind {
                 StatementKind::CreateTable { table, .. } => {
-                    return Ok(Made::Table { name: table.name, columns: columns(text, syntax) });
+                    return Ok(DefinedObject::Table {
+                        name: table.name,
+                        columns: columns(text, syntax),
+                    });
                 }
                 StatementKind::CreateView(view) => {
                     let names = Tokens::of_any_server(text, syntax).filter_map(|one| one.name());
                     let words = names.map(Cow::into_owned).collect();
-                    return Ok(Made::View { name: view.name, words });
+                    return Ok(DefinedObject::View { name: view.name, words });
                 }
                 _ => {}
             }
         }
-        Ok(Made::Nothing)
+        Ok(DefinedObject::Nothing)
     }
 }
 

@@ -63,8 +63,8 @@ impl Journal {
             self.write(Line::Resumed)?;
             let note = || {
                 format!(
-                    "the same replay failed before: it was gone on with, as the tables that it \
-                     had finished are unchanged since ({FRESH} begins anew)"
+                    "the same replay failed before; this one continued it, because its finished \
+                     tables are unchanged ({FRESH} begins anew)"
                 )
             };
             return Ok(self.goes_on().then(note));
@@ -74,16 +74,16 @@ impl Journal {
         let added = self.tables.iter().find(|(_, all)| all.iter().any(adds));
         if let Some((name, _)) = added {
             return Err(Error::Refused(format!(
-                "the replay before this one failed, after it had put rows into {name}, which the dump \
-                 does not make; {changed} was changed since, or cannot be compared, so that nothing \
-                 tells whether they are in still: take them out if they are, and give the same \
-                 command with {FRESH}, which begins anew"
+                "an earlier replay failed after it had loaded rows into {name}, which the dump \
+                 does not create; {changed} has changed since, or cannot be compared, so these \
+                 rows may still be there: delete them if they are, and run the same command with \
+                 {FRESH}, which begins anew"
             )));
         }
         self.restart()?;
         Ok(Some(format!(
-            "the same replay failed before, and {changed} was changed since, or cannot be compared: \
-             everything was replayed anew"
+            "the same replay failed before; {changed} has changed since, or cannot be compared, \
+             so everything was replayed anew"
         )))
     }
 

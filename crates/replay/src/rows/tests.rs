@@ -73,7 +73,7 @@ impl Replayed<'_> {
             match statement.kind {
                 StatementKind::CreateTable { .. } => {
                     let made = tables.create(&mut sessions, &statement.text, &table, false);
-                    assert_eq!(made.unwrap(), Created::Shadow);
+                    assert_eq!(made.unwrap(), Created::StagingTable);
                 }
                 StatementKind::Insert(_) => {
                     let set = ["time_zone".to_owned()].into();
@@ -83,7 +83,7 @@ impl Replayed<'_> {
                     let (run, handback) = reader.into_run(ReadAs::default()).unwrap();
                     let job = Job {
                         table: table.clone(),
-                        shadow: tables.shadow(&table).cloned(),
+                        staging: tables.staging(&table).cloned(),
                         is_empty: sent.is_empty(),
                         state: Arc::new(state),
                         spot: Spot::default(),
@@ -322,7 +322,7 @@ fn rows_that_may_be_in_are_not_sent_again() {
     let died = Box::new(E::Internal("a bug".to_owned()));
     let all_in = E::AllIn { error: died, target: "d.t".to_owned() };
     assert!(matches!(stopped(all_in, false), Stopped::Failed(_)));
-    // A shadow is made anew.
+    // A staging table is made anew.
     assert!(matches!(stopped(unknown(), true), Stopped::Unfit(_)));
     let not_plain = E::Step {
         step: "rows",

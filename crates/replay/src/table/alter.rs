@@ -6,12 +6,12 @@ use schema::TableName;
 use server::identifier::quote_text;
 use sql::{AlterTable, ForeignKey, TableChange};
 
-use super::{Entry, Late, Reading, Shadow, Tables};
+use super::{Entry, Late, Reading, StagingTable, Tables};
 use crate::error::Error;
 use crate::sessions::Sessions;
 
 impl Tables {
-    /// Has an ALTER TABLE done to the shadow of `name`, none of whose rows are on their way; foreign
+    /// Has an ALTER TABLE done to the staging table of `name`, none of whose rows are on their way; foreign
     /// keys are added with the others. False where it cannot be done so.
     ///
     /// Errors: the server's.
@@ -24,8 +24,8 @@ impl Tables {
         let key = self.key(&mut sessions.own, name)?;
         let reading = Reading::of(&mut sessions.dump)?;
         let Some(entry) = self.entries.get_mut(&key) else { return Ok(false) };
-        // The shadow's name is UTF-8.
-        let is_ascii = alter.is_ascii() && entry.shadow.name.quoted().is_ascii();
+        // The staging table's name is UTF-8.
+        let is_ascii = alter.is_ascii() && entry.staging.name.quoted().is_ascii();
         if !(reading.is_utf8 || is_ascii) {
             return Ok(false);
         }
@@ -38,7 +38,7 @@ impl Tables {
         if entry.late.any {
             return Ok(false);
         }
-        sessions.dump.exec_bytes(&alter.named(&entry.shadow.name.quoted()))?;
+        sessions.dump.exec_bytes(&alter.named(&entry.staging.name.quoted()))?;
         entry.read_again(sessions)?;
         Ok(true)
     }
@@ -54,7 +54,7 @@ impl Tables {
         let reading = Reading::of(&mut sessions.dump)?;
         let has_keys = self.entries.values().any(|entry| !entry.keys.is_empty());
         let Some(entry) = self.entries.get_mut(&key) else { return Ok(false) };
-        let is_ascii = change.is_ascii() && entry.shadow.name.quoted().is_ascii();
+        let is_ascii = change.is_ascii() && entry.staging.name.quoted().is_ascii();
         // Rows that others refer to, or that a foreign key changes with them, are not there yet.
         let is_tied = match change.is_index {
             true => entry.late.any && !entry.are_served(sessions, &change.columns)?,
@@ -63,7 +63,7 @@ impl Tables {
         if is_tied || !(reading.is_utf8 || is_ascii) {
             return Ok(false);
         }
-        sessions.dump.exec_bytes(&change.named(&entry.shadow.name.quoted()))?;
+        sessions.dump.exec_bytes(&change.named(&entry.staging.name.quoted()))?;
         if change.is_index {
             entry.read_again(sessions)?;
         }
@@ -78,8 +78,8 @@ impl Entry {
         let sql = format!(
             "SELECT INDEX_NAME, COLUMN_NAME FROM information_schema.STATISTICS WHERE SUB_PART IS NULL \
              AND TABLE_SCHEMA={} AND TABLE_NAME={} ORDER BY INDEX_NAME, SEQ_IN_INDEX",
-            quote_text(&self.shadow.name.database),
-            quote_text(&self.shadow.name.table)
+            quote_text(&self.staging.name.database),
+            quote_text(&self.staging.name.table)
         );
         let mut indexes: BTreeMap<String, Vec<Vec<u8>>> = BTreeMap::new();
         for row in sessions.own.query(&sql)? {
@@ -91,8 +91,8 @@ impl Entry {
     }
 
     fn read_again(&mut self, sessions: &mut Sessions) -> Result<(), Error> {
-        let (table, shadow) = (self.shadow.table.clone(), self.shadow.name.clone());
-        (self.shadow, _) = Shadow::read(&mut sessions.own, table, shadow)?;
+        let (table, staging) = (self.staging.table.clone(), self.staging.name.clone());
+        (self.staging, _) = StagingTable::read(&mut sessions.own, table, staging)?;
         Ok(())
     }
 }

@@ -2,11 +2,11 @@
 //!
 //! | found | it was killed | what is done |
 //! | --- | --- | --- |
-//! | a shadow | before its RENAME | it goes, with what a load into it left |
+//! | a staging table | before its RENAME | it goes, with what a load into it left |
 //! | a table aside, and the table | after the RENAME | the old one goes, foreign keys are rebound |
 //! | a table aside alone | never; somebody dropped the new table | it stays |
 //!
-//! A shadow whose table's named lock somebody holds belongs to a replay that runs.
+//! A staging table whose table's named lock somebody holds belongs to a replay that runs.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -17,7 +17,7 @@ use server::{Session, privileges};
 use targets::names::suffix;
 use targets::{Lock, LockOptions};
 
-use super::shadow::{ASIDE, SHADOW};
+use super::staging_table::{ASIDE, STAGING};
 use super::{Tables, swap};
 use crate::error::Error;
 
@@ -37,8 +37,8 @@ impl Tables {
         let of: BTreeMap<String, &TableName> =
             names.iter().map(|name| (suffix(name), name)).collect();
         for name in &names {
-            if let Some(suffix) = name.table.strip_prefix(SHADOW) {
-                drop_shadow(own, name, suffix)?;
+            if let Some(suffix) = name.table.strip_prefix(STAGING) {
+                drop_staging(own, name, suffix)?;
             } else if let Some(table) = name.table.strip_prefix(ASIDE).and_then(|s| of.get(s)) {
                 own.set_lock_wait(self.lock_wait)?;
                 swap::finish(own, &[((*table).clone(), name.clone())], self.lock_wait)?;
@@ -48,8 +48,8 @@ impl Tables {
     }
 }
 
-/// Drops a shadow, unless its replay runs.
-fn drop_shadow(own: &mut Session, name: &TableName, suffix: &str) -> Result<(), Error> {
+/// Drops a staging table, unless its replay runs.
+fn drop_staging(own: &mut Session, name: &TableName, suffix: &str) -> Result<(), Error> {
     let digest = suffix.get(..16).unwrap_or(suffix);
     let lock = format!("inrush_{digest}");
     if !own.lock_name(&lock, Duration::ZERO)? {

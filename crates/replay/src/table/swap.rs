@@ -1,4 +1,4 @@
-//! Shadows become the tables they are for.
+//! Staging tables become the tables they are for.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use targets::foreign_keys::unchecked;
 use targets::lock::LOCK_WAIT;
 use targets::swap::{Before, Pair, Swap};
 
-use super::shadow::{Shadow, aside_of};
+use super::staging_table::{StagingTable, aside_of};
 use crate::keys;
 
 /// Publishes tables, all or none. `replaces` says for each whether a table has its name, which
@@ -20,22 +20,22 @@ use crate::keys;
 pub(super) fn swap(
     own: &mut Session,
     lock_wait: Duration,
-    shadows: &[&Shadow],
+    stagings: &[&StagingTable],
     replaces: &[bool],
 ) -> server::Result<()> {
-    if shadows.is_empty() {
+    if stagings.is_empty() {
         return Ok(());
     }
     let mut old = Vec::new();
-    let pair = |(shadow, &replaces): (&&Shadow, &bool)| {
-        let aside = aside_of(&shadow.table);
+    let pair = |(staging, &replaces): (&&StagingTable, &bool)| {
+        let aside = aside_of(&staging.table);
         if replaces {
-            old.push((shadow.table.clone(), aside.clone()));
+            old.push((staging.table.clone(), aside.clone()));
         }
         let before = if replaces { Before::Whatever { aside } } else { Before::Nothing };
-        Pair { table: shadow.table.clone(), replacement: shadow.name.clone(), before }
+        Pair { table: staging.table.clone(), replacement: staging.name.clone(), before }
     };
-    let swap = Swap::new(shadows.iter().zip(replaces).map(pair).collect());
+    let swap = Swap::new(stagings.iter().zip(replaces).map(pair).collect());
     let _shield = own.options().interrupt.shield();
     load::failpoint::step("replay.rename");
     swap.run(own, lock_wait)?;
@@ -45,11 +45,11 @@ pub(super) fn swap(
 }
 
 /// As [`finish`], of a table whose RENAME was done or not: a panic has kept that from being heard.
-pub(super) fn finish_renamed(own: &mut Session, shadow: &Shadow) -> server::Result<()> {
-    if catalog::exists(own, &shadow.name)? || !catalog::exists(own, &shadow.table)? {
+pub(super) fn finish_renamed(own: &mut Session, staging: &StagingTable) -> server::Result<()> {
+    if catalog::exists(own, &staging.name)? || !catalog::exists(own, &staging.table)? {
         return Ok(());
     }
-    finish(own, &[(shadow.table.clone(), aside_of(&shadow.table))], LOCK_WAIT)
+    finish(own, &[(staging.table.clone(), aside_of(&staging.table))], LOCK_WAIT)
 }
 
 /// Drops old tables that were put aside, and gives the foreign keys that refer to them to the

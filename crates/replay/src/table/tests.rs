@@ -39,18 +39,18 @@ fn options(atomic: bool) -> ReplayOptions {
 }
 
 /// A table of a dump: its name, what CREATE TABLE says after it, its rows.
-type Made<'a> = (&'a str, &'a str, &'a str);
+type TableCase<'a> = (&'a str, &'a str, &'a str);
 
 /// Replays a dump of these tables as a conductor does.
-fn replay(tables: &mut Tables, sessions: &mut Sessions, database: &str, dump: &[Made<'_>]) {
+fn replay(tables: &mut Tables, sessions: &mut Sessions, database: &str, dump: &[TableCase<'_>]) {
     for (name, body, rows) in dump {
         let table = TableName::new(database, *name);
         assert!(tables.hold_drop(sessions, &table, true).unwrap(), "{name}");
         let create = format!("CREATE TABLE {} {body}", quote_name(name));
         let created = tables.create(sessions, create.as_bytes(), &table, false).unwrap();
-        assert_eq!(created, Created::Shadow, "{create}");
-        let shadow = tables.shadow(&table).unwrap().clone();
-        insert(sessions, &shadow.name, rows);
+        assert_eq!(created, Created::StagingTable, "{create}");
+        let staging = tables.staging(&table).unwrap().clone();
+        insert(sessions, &staging.name, rows);
         tables.publish(sessions, &[table]).unwrap();
     }
 }
@@ -78,7 +78,7 @@ fn contents(own: &mut Session, database: &str) -> Vec<String> {
 }
 
 /// The same statements one after the other, as a client runs them.
-fn serial(server: &TestServer, before: &str, dump: &[Made<'_>]) -> Vec<String> {
+fn serial(server: &TestServer, before: &str, dump: &[TableCase<'_>]) -> Vec<String> {
     let database = server.database().unwrap();
     let mut sessions = sessions(server, &database);
     script(&mut sessions.dump, before);
@@ -97,13 +97,13 @@ fn script(session: &mut Session, sql: &str) {
 }
 
 /// Replays a dump into a database where `before` was run, and compares with [`serial`].
-fn made(before: &str, dump: &[Made<'_>]) {
+fn made(before: &str, dump: &[TableCase<'_>]) {
     if let Some(server) = TestServer::shared() {
         made_on(server, before, dump);
     }
 }
 
-fn made_on(server: &TestServer, before: &str, dump: &[Made<'_>]) {
+fn made_on(server: &TestServer, before: &str, dump: &[TableCase<'_>]) {
     let expected = serial(server, before, dump);
     for atomic in [false, true] {
         let database = server.database().unwrap();
@@ -117,8 +117,8 @@ fn made_on(server: &TestServer, before: &str, dump: &[Made<'_>]) {
     }
 }
 
-const PARENT: Made<'_> = ("p", "(`id` int PRIMARY KEY, `x` int) ENGINE=InnoDB", "(1,1),(2,2)");
-const CHILD: Made<'_> = (
+const PARENT: TableCase<'_> = ("p", "(`id` int PRIMARY KEY, `x` int) ENGINE=InnoDB", "(1,1),(2,2)");
+const CHILD: TableCase<'_> = (
     "c",
     "(`id` int PRIMARY KEY, `a` int, KEY `k` (`a`), CONSTRAINT `f` FOREIGN KEY (`a`) REFERENCES `p` \
      (`id`) ON DELETE CASCADE) ENGINE=InnoDB",
@@ -225,7 +225,7 @@ fn what_has_the_name_already_decides() {
     assert!(matches!(create("s", false), Created::AsItIs(_)));
     assert!(matches!(create("t", false), Created::AsItIs(_)));
     assert_eq!(create("t", true), Created::Exists);
-    assert_eq!(create("fresh", true), Created::Shadow);
+    assert_eq!(create("fresh", true), Created::StagingTable);
     for name in ["v", "s"] {
         assert!(!tables.hold_drop(&mut sessions, &named(name), true).unwrap(), "{name}");
     }
@@ -256,7 +256,7 @@ fn a_wrong_create_costs_no_table() {
 }
 
 #[test]
-fn a_shadow_is_made_anew_as_it_was() {
+fn a_staging_is_made_anew_as_it_was() {
     let Some(server) = TestServer::shared() else { return };
     let database = server.database().unwrap();
     let mut sessions = sessions(server, &database);
@@ -265,14 +265,14 @@ fn a_shadow_is_made_anew_as_it_was() {
     let text = "CREATE TABLE t (a int AUTO_INCREMENT KEY, b blob DEFAULT x'ff00', \
         d date DEFAULT '0000-00-00', KEY (d)) ENGINE=InnoDB AUTO_INCREMENT=9";
     tables.create(&mut sessions, text.as_bytes(), &table, false).unwrap();
-    let shadow = tables.shadow(&table).unwrap().clone();
+    let staging = tables.staging(&table).unwrap().clone();
     let before = contents(&mut sessions.own, &database);
-    let name = shadow.name.quoted();
+    let name = staging.name.quoted();
     script(
         &mut sessions.own,
         &format!("INSERT INTO {name} (b) VALUES (1); ALTER TABLE {name} DROP KEY d"),
     );
-    shadow.remake(&mut sessions.own).unwrap();
+    staging.remake(&mut sessions.own).unwrap();
     assert_eq!(contents(&mut sessions.own, &database), before);
     tables.abandon(&mut sessions.own);
     assert!(contents(&mut sessions.own, &database).is_empty());
@@ -299,8 +299,8 @@ fn what_a_killed_replay_left_goes_but_not_what_one_that_runs_made() {
         let rename = format!(
             "RENAME TABLE {} TO {}, {} TO {}",
             table.quoted(),
-            shadow::aside_of(&table).quoted(),
-            shadow::name_of(&table).quoted(),
+            staging_table::aside_of(&table).quoted(),
+            staging_table::name_of(&table).quoted(),
             table.quoted()
         );
         killed.own.exec(&rename).unwrap();
@@ -308,7 +308,7 @@ fn what_a_killed_replay_left_goes_but_not_what_one_that_runs_made() {
         let mut other = sessions(server, &database);
         let mut next = Tables::new(&options(false));
         next.clean(&mut other.own, &database).unwrap();
-        let left = shadow::name_of(&unmade);
+        let left = staging_table::name_of(&unmade);
         assert_eq!(kind(&mut other.own, &left, false).unwrap(), Kind::Table);
     }
     let mut sessions = sessions(server, &database);
@@ -326,7 +326,7 @@ fn what_a_killed_replay_left_goes_but_not_what_one_that_runs_made() {
     assert_eq!(names, [TableName::new(&*database, "other"), table.clone()]);
     let own = &mut sessions.own;
     assert!(has_children(own, &table).unwrap());
-    assert!(!has_children(own, &shadow::aside_of(&table)).unwrap());
+    assert!(!has_children(own, &staging_table::aside_of(&table)).unwrap());
 }
 
 #[test]

@@ -175,7 +175,7 @@ fn whatever_befalls_a_request_of_a_replay_what_it_says_is_so() {
 
 /// It was left once, without a word, beside the table that was then made in its own place.
 #[test]
-fn a_shadow_goes_that_was_made_by_a_statement_that_was_killed() {
+fn a_staging_goes_that_was_made_by_a_statement_that_was_killed() {
     let folder = tempfile::tempdir().unwrap();
     let replayed = Replayed::new(WAYS[1], folder.path());
     replayed.reset();

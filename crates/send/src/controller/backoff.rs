@@ -30,7 +30,7 @@ const FLOW_CONTROL_MAX: f64 = 0.1;
 /// Statements of others that may come to run beside the load: pt-online-schema-change's limit.
 const BUSY_MAX: u64 = 25;
 
-/// Why a portion has to be loaded again.
+/// Why a chunk has to be loaded again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Trouble {
     /// Error 1213.
@@ -109,7 +109,7 @@ impl Backoff {
         self.holds.values().fold(f64::INFINITY, |least, hold| least.min(hold.cap)) as usize
     }
 
-    /// A portion has to be loaded again; the search wants `wanted` connections.
+    /// A chunk has to be loaded again; the search wants `wanted` connections.
     pub(super) fn troubled(&mut self, trouble: Trouble, wanted: usize, now: Duration) {
         self.count(wanted, now);
         let hold = self.hold(trouble.into());
@@ -117,7 +117,7 @@ impl Backoff {
         hold.shrink(wanted, now);
     }
 
-    /// A portion is loaded.
+    /// A chunk is loaded.
     pub(super) fn done(&mut self, wanted: usize, now: Duration) {
         self.count(wanted, now);
         for cause in [Cause::Deadlock, Cause::LockWait, Cause::Lost] {
@@ -127,7 +127,7 @@ impl Backoff {
         }
     }
 
-    /// The server was looked at, while `active` lanes were at work.
+    /// The server was looked at, while `active` connections were at work.
     pub(super) fn observe(
         &mut self,
         pressure: &Pressure,
@@ -138,17 +138,17 @@ impl Backoff {
         self.count(wanted, now);
         // What is not known any more holds nothing back: nobody would ever let go.
         let share = pressure.flow_control.unwrap_or(0.0);
-        let worst = format!("it stopped writes for {:.0} % of a second", share * 100.0);
+        let worst = format!("writes were stopped for {:.0} % of a second", share * 100.0);
         self.weigh(Cause::FlowControl, share / FLOW_CONTROL_MAX, worst, wanted, now);
         let queue = pressure.group_queue.unwrap_or(0.0);
-        let worst = format!("a member had {:.0} % of what may wait there", queue * 100.0);
+        let worst = format!("a member's queue was {:.0} % full", queue * 100.0);
         self.weigh(Cause::GroupQueue, queue, worst, wanted, now);
         // The one that asks is among them.
         let others = pressure.threads_running.map(|n| n.saturating_sub(active as u64 + 1));
         self.others = self.others.or(others);
         let others = others.unwrap_or(0);
         let more = others.saturating_sub(self.others.unwrap_or(0)) as f64 / BUSY_MAX as f64;
-        self.weigh(Cause::Busy, more, format!("{others} were running"), wanted, now);
+        self.weigh(Cause::Busy, more, format!("{others} ran at once"), wanted, now);
         match &pressure.lag {
             Some(lag) => self.follow(lag, wanted, now),
             None => self.weigh(Cause::Lag, 0.0, String::new(), wanted, now),
@@ -160,7 +160,7 @@ impl Backoff {
         let least = self.holds.iter().min_by(|a, b| a.1.cap.total_cmp(&b.1.cap));
         let (cause, hold) = least.filter(|(_, hold)| hold.cap.is_finite())?;
         let how = match hold.cap as usize {
-            0 => "nothing is loaded".to_owned(),
+            0 => "loading is paused".to_owned(),
             1 => "only 1 connection loads".to_owned(),
             n => format!("only {n} connections load"),
         };
@@ -246,7 +246,7 @@ impl Hold {
     }
 
     fn shrink(&mut self, wanted: usize, now: Duration) {
-        // Several lanes meet the same trouble at once: it counts once.
+        // Several connections meet the same trouble at once: it counts once.
         if self.cap.is_finite() && now.saturating_sub(self.moved_at) < CALM {
             return;
         }

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 /// Bytes that may still be taken.
 ///
-/// A portion takes the size of those before it when it begins, and the difference to its own when
-/// it is done: so lanes that begin together do not all find the bucket full.
+/// A chunk takes the size of those before it when it begins, and the difference to its own when
+/// it is done: so connections that begin together do not all find the bucket full.
 #[derive(Debug)]
 pub(super) struct Rate {
     bytes_per_second: f64,
@@ -17,7 +17,7 @@ pub(super) struct Rate {
 }
 
 impl Rate {
-    /// A bucket that has room for one portion, and holds none.
+    /// A bucket that has room for one chunk, and holds none.
     pub(super) fn new(bytes_per_second: u64, portion_bytes: usize) -> Rate {
         Rate {
             bytes_per_second: bytes_per_second.max(1) as f64,
@@ -27,7 +27,7 @@ impl Rate {
         }
     }
 
-    /// How long until a portion may begin.
+    /// How long until a chunk may begin.
     pub(super) fn wait(&self, now: Duration) -> Duration {
         let level = self.level_at(now);
         if level >= 0.0 {
@@ -39,14 +39,14 @@ impl Rate {
             .saturating_add(Duration::from_millis(1))
     }
 
-    /// A portion begins. Gives what it took, for [`Rate::settle`].
+    /// A chunk begins. Gives what it took, for [`Rate::settle`].
     pub(super) fn take(&mut self, now: Duration) -> f64 {
         self.level = self.level_at(now) - self.portion_bytes;
         self.filled_at = now;
         self.portion_bytes
     }
 
-    /// A portion that took `taken` is of `bytes`.
+    /// A chunk that took `taken` is of `bytes`.
     pub(super) fn settle(&mut self, taken: f64, bytes: u64) {
         self.level += taken - bytes as f64;
         self.portion_bytes = (bytes as f64).max(1.0);

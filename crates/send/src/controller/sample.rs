@@ -1,16 +1,16 @@
-//! Measured portions, and what a few of them are worth.
+//! Measured chunks, and what a few of them are worth.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
-/// One portion that was loaded.
+/// One chunk that was loaded.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sample {
     /// Bytes of input.
     pub(super) bytes: f64,
     /// From the permit to the commit.
     pub(super) seconds: f64,
-    /// Lanes at work meanwhile, on average, this one included.
+    /// ConnectionSet at work meanwhile, on average, this one included.
     pub(super) beside: f64,
 }
 
@@ -25,11 +25,11 @@ impl Sample {
     }
 }
 
-/// Portions that were loaded under the same settings.
+/// Chunks that were loaded under the same settings.
 ///
-/// By Little's law the bytes a second of all lanes are the lanes times the bytes a second of one,
-/// so that every portion tells of the whole, however few there are: no window of time has to pass
-/// whose ends cut portions in two.
+/// By Little's law the bytes a second of all connections are the connections times the bytes a second of one,
+/// so that every chunk tells of the whole, however few there are: no window of time has to pass
+/// whose ends cut chunks in two.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Samples {
     samples: VecDeque<Sample>,
@@ -60,7 +60,7 @@ impl Samples {
         self.samples.drain(..drop);
     }
 
-    /// Bytes a second of all lanes together; 0 without samples.
+    /// Bytes a second of all connections together; 0 without samples.
     pub(super) fn rate(&self) -> f64 {
         let (mut bytes, mut seconds) = (0.0, 0.0);
         for sample in &self.samples {
@@ -70,7 +70,7 @@ impl Samples {
         if seconds > 0.0 { bytes / seconds } else { 0.0 }
     }
 
-    /// Seconds a byte of one lane; 0 without samples.
+    /// Seconds a byte of one connection; 0 without samples.
     pub(super) fn cost(&self) -> f64 {
         let bytes: f64 = self.samples.iter().map(|sample| sample.bytes).sum();
         let seconds: f64 = self.samples.iter().map(|sample| sample.seconds).sum();
@@ -82,8 +82,8 @@ impl Samples {
         self.samples.iter().map(|sample| sample.seconds).sum()
     }
 
-    /// Standard deviation of the cost of one portion, as a share of the average; at least a tenth,
-    /// for a few portions may agree by chance.
+    /// Standard deviation of the cost of one chunk, as a share of the average; at least a tenth,
+    /// for a few chunks may agree by chance.
     fn spread(&self) -> f64 {
         const SPREAD_MIN: f64 = 0.1;
         let count = self.samples.len() as f64;

@@ -24,7 +24,7 @@ const LOSS_EXPECTED: f64 = 0.05;
 const RAMP_GAIN: f64 = 0.10;
 /// Where it gains as much as this, the top is so far away that the next step is twice a doubling.
 const RAMP_GAIN_FULL: f64 = 0.8;
-/// Rounds of all lanes that a doubling takes at most, when it is in doubt what it gains.
+/// Rounds of all connections that a doubling takes at most, when it is in doubt what it gains.
 const RAMP_ROUNDS_MAX: usize = 3;
 
 /// Gain of a probe that is kept: a smaller one is not worth the connections.
@@ -36,7 +36,7 @@ const PRESSED_LOSS: f64 = 0.005;
 /// Standard errors that a gain must be away from what decides, to decide before the last round.
 const SURE: f64 = 1.5;
 
-/// Fewest portions that decide anything.
+/// Fewest chunks that decide anything.
 const PORTIONS_MIN: usize = 4;
 
 /// Most rounds of all connections in a probe, or this share of all chunks so far if that is more.
@@ -44,7 +44,7 @@ const PORTIONS_MIN: usize = 4;
 const PROBE_ROUNDS_MAX: usize = 4;
 const PROBE_SHARE: usize = 25;
 
-/// Portions loaded by what has proved best, for each one of the probe before, until the next.
+/// Chunks loaded by what has proved best, for each one of the probe before, until the next.
 const REST_MIN: usize = 3;
 const REST_MAX: usize = 48;
 
@@ -54,7 +54,7 @@ pub(super) struct Search {
     most: usize,
     /// The best number so far.
     best: usize,
-    /// Portions at `best`, lately.
+    /// Chunks at `best`, lately.
     base: Samples,
     phase: Phase,
     /// True if the next probe has more connections.
@@ -65,7 +65,7 @@ pub(super) struct Search {
     climbed: bool,
     /// Probes in a row that were not kept.
     failures: usize,
-    /// Portions so far.
+    /// Chunks so far.
     portions: usize,
     /// Seconds that probes cost, against what the best would have done meanwhile.
     lost_seconds: f64,
@@ -79,7 +79,7 @@ enum Phase {
     Cold { left: usize, near: bool },
     /// Changes the connections in large steps; `before` is what the number before did.
     Ramp { before: Option<(usize, Samples)> },
-    /// `left` portions before the next probe.
+    /// `left` chunks before the next probe.
     Rest { left: usize },
     /// Loads with `to` connections to see what they do.
     Probe { to: usize, samples: Samples },
@@ -134,7 +134,7 @@ impl Search {
         }
     }
 
-    /// Forgets what was measured: portions are loaded in another way from now on.
+    /// Forgets what was measured: chunks are loaded in another way from now on.
     pub(super) fn forget(&mut self) {
         self.base.clear();
         match &mut self.phase {
@@ -149,10 +149,10 @@ impl Search {
         self.pressed = pressed;
     }
 
-    /// A portion was loaded; the load began `now` ago.
+    /// A chunk was loaded; the load began `now` ago.
     pub(super) fn push(&mut self, sample: Sample, now: Duration) {
         self.portions += 1;
-        // Begun or ended beside another number of lanes, it tells of neither.
+        // Begun or ended beside another number of connections, it tells of neither.
         let connections = self.connections() as f64;
         let is_full = (sample.beside - connections).abs() <= 0.1 * connections;
         let enough = |samples: &Samples| samples.len() >= self.best.max(PORTIONS_MIN);
@@ -250,7 +250,7 @@ impl Search {
         }
     }
 
-    /// Keeps what is tried, gives it up, or waits for more portions.
+    /// Keeps what is tried, gives it up, or waits for more chunks.
     fn judge(&mut self) {
         let Phase::Probe { to, samples } = &self.phase else { return };
         let round = (*to).max(PORTIONS_MIN);
@@ -287,7 +287,7 @@ impl Search {
         }
     }
 
-    /// Portions that decide at most about `connections`.
+    /// Chunks that decide at most about `connections`.
     fn probe_portions_max(&self, connections: usize) -> usize {
         (PROBE_ROUNDS_MAX * connections.max(PORTIONS_MIN)).max(self.portions / PROBE_SHARE)
     }

@@ -1,6 +1,6 @@
 //! Servers that do not exist, and what the controller makes of them.
 //!
-//! Lanes share a server whose speed is a curve over their number; portions take as long as their
+//! ConnectionSet share a server whose speed is a curve over their number; chunks take as long as their
 //! share of it says, more or less by chance. Compared with the same load at every fixed number of
 //! connections, on the same server.
 
@@ -20,17 +20,17 @@ const SECOND: u64 = 1_000_000_000;
 
 /// The capacity of a server.
 struct Server {
-    /// Portions a second over connections.
+    /// Chunks a second over connections.
     curve: fn(f64) -> f64,
     /// The cost of a statement's size, 1 at best.
     statement: fn(f64) -> f64,
-    /// Standard deviation of a portion's work, as a share.
+    /// Standard deviation of a chunk's work, as a share.
     noise: f64,
     /// How far the whole server's speed wanders, as a share.
     weather: f64,
     /// The curve after half of the load, where it changes.
     later: Option<fn(f64) -> f64>,
-    /// Portions in a thousand that meet a deadlock, for each other lane.
+    /// Chunks in a thousand that meet a deadlock, for each other connection.
     deadlocks: f64,
 }
 
@@ -91,9 +91,9 @@ impl Dice {
     }
 }
 
-struct Lane {
+struct SimulatedConnection {
     begun: Begun,
-    /// Portions left of its own.
+    /// Chunks left of its own.
     left: f64,
     troubled: bool,
 }
@@ -113,7 +113,8 @@ fn run_observed(
 ) -> (f64, Settled) {
     let mut tuner = Tuner::new(limits);
     let mut dice = Dice(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
-    let mut lanes: Vec<Option<Lane>> = (0..limits.connections_max).map(|_| None).collect();
+    let mut lanes: Vec<Option<SimulatedConnection>> =
+        (0..limits.connections_max).map(|_| None).collect();
     let (mut now, mut taken, mut done, mut weather) = (0.0, 0, 0, 0.0f64);
     let mut looked_at = 0.0;
     let time = |now: f64| Duration::from_nanos((now * SECOND as f64) as u64);
@@ -125,7 +126,7 @@ fn run_observed(
                 let left = statement * (1.0 + server.noise * dice.normal()).max(0.2);
                 let troubled = dice.uniform()
                     < server.deadlocks / 1000.0 * lanes.iter().flatten().count() as f64;
-                lanes[lane] = Some(Lane { begun, left, troubled });
+                lanes[lane] = Some(SimulatedConnection { begun, left, troubled });
                 taken += 1;
             }
         }
@@ -137,7 +138,7 @@ fn run_observed(
         let curve = server.later.filter(|_| 2 * done > portions).unwrap_or(server.curve);
         let speed = curve(active.max(1.0)) / active.max(1.0) * weather.exp();
         let ends_at = first.map_or(f64::INFINITY, |(_, left)| now + left / speed);
-        // A lane that waits for the rate wakes by itself.
+        // A connection that waits for the rate wakes by itself.
         let free = (0..lanes.len()).filter(|&lane| lanes[lane].is_none() && taken < portions);
         let waits = free.map(|lane| tuner.wait(lane, time(now))).min().unwrap_or(Duration::MAX);
         let until = ends_at.min(next_look).min(now + waits.as_secs_f64());
@@ -293,7 +294,7 @@ fn deadlocks_take_connections_away_for_a_time() {
     let held = &settled.held_back[0];
     assert_eq!((held.cause, settled.held_back.len()), ("deadlocks", 1));
     assert!(held.times > 10 && held.seconds > 10.0 && held.paused_seconds == 0.0, "{held:?}");
-    // Every other portion again if all meet: alone none is, and that is faster.
+    // Every other chunk again if all meet: alone none is, and that is faster.
     let curse = Server { deadlocks: 300.0, ..QUIET };
     let alone = Limits { connections: Some(1), ..limits(Some(2)) };
     let seconds = |limits: &Limits| run(&curse, limits, 400, 1).0;
@@ -304,7 +305,7 @@ fn deadlocks_take_connections_away_for_a_time() {
 #[test]
 fn a_replica_that_applies_half_as_fast_is_never_far_behind() {
     let mut worst = 0.0f64;
-    // It applies 5 portions a second of the 10 that are loaded.
+    // It applies 5 chunks a second of the 10 that are loaded.
     let applied = std::cell::Cell::new(0.0f64);
     let look = |_now: f64, done: f64| {
         applied.set((applied.get() + 5.0).min(done));
@@ -362,7 +363,7 @@ fn a_rate_is_kept_from_the_first_second_to_the_last() {
         };
         let (seconds, settled) = run_observed(&QUIET, &slow, 400, 1, look);
         assert!((97.0..103.0).contains(&seconds), "{seconds}");
-        assert!(early <= 2.0, "{early} portions too early");
+        assert!(early <= 2.0, "{early} chunks too early");
         assert!(settled.held_back.is_empty());
     }
 }

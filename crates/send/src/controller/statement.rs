@@ -1,8 +1,8 @@
 //! How many rows a statement: two sizes load side by side, the faster one stays.
 //!
-//! Portions take turns, so both sizes meet the same server at the same moment and even a small
-//! difference shows after a few portions, whatever else goes on. The slower size costs only what
-//! it is slower, for half of the portions.
+//! Chunks take turns, so both sizes meet the same server at the same moment and even a small
+//! difference shows after a few chunks, whatever else goes on. The slower size costs only what
+//! it is slower, for half of the chunks.
 
 use super::sample::{Sample, Samples};
 
@@ -12,11 +12,11 @@ const GAIN: f64 = 0.02;
 /// Where it gains as much as this, the best size is so far away that the next step is longer.
 const GAIN_LARGE: f64 = 0.15;
 
-/// Portions of each size that decide at least and at most.
+/// Chunks of each size that decide at least and at most.
 const PORTIONS_MIN: usize = 6;
 const PORTIONS_MAX: usize = 24;
 
-/// Portions between two comparisons once both neighbours have lost.
+/// Chunks between two comparisons once both neighbours have lost.
 const REST: usize = 200;
 const REST_MAX: usize = 20_000;
 
@@ -27,7 +27,7 @@ pub(super) struct Statement {
     most: usize,
     /// The size it is compared with, and what both did.
     rival: Option<Rival>,
-    /// Portions until the next comparison.
+    /// Chunks until the next comparison.
     rest: usize,
     /// Comparisons lost in a row.
     losses: u32,
@@ -64,17 +64,17 @@ impl Statement {
         self.rows
     }
 
-    /// Rows of a statement of the next portion.
+    /// Rows of a statement of the next chunk.
     pub(super) fn next(&mut self) -> usize {
         self.turn = self.turn.wrapping_add(1);
         match &self.rival {
-            // A B B A: no lane keeps meeting the same one.
+            // A B B A: no connection keeps meeting the same one.
             Some(rival) if matches!(self.turn % 4, 1 | 2) => rival.rows,
             _ => self.rows,
         }
     }
 
-    /// A portion of `portion_rows` was loaded by statements of `rows`, at most `rows_max` of which
+    /// A chunk of `portion_rows` was loaded by statements of `rows`, at most `rows_max` of which
     /// fit one for their bytes.
     pub(super) fn push(
         &mut self,

@@ -13,7 +13,7 @@ use super::search::Search;
 use super::statement::Statement;
 use super::{Batch, Limits};
 
-/// Sleep of a lane that has no turn; it is woken when it gets one.
+/// Sleep of a connection that has no turn; it is woken when it gets one.
 const IDLE: Duration = Duration::from_secs(3600);
 
 /// Connections to begin with where the server's processors are not known.
@@ -35,12 +35,12 @@ const ROWS_MAX: usize = 10_000;
 #[derive(Debug)]
 pub(super) struct Tuner {
     search: Search,
-    /// None: a statement takes all of a portion.
+    /// None: a statement takes all of a chunk.
     statement: Option<Statement>,
     batch_bytes_max: usize,
     backoff: Backoff,
     rate: Option<Rate>,
-    /// Lanes at work, and the seconds that all lanes worked until `counted_at`.
+    /// ConnectionSet at work, and the seconds that all connections worked until `counted_at`.
     active: usize,
     active_max: usize,
     lane_seconds: f64,
@@ -50,7 +50,7 @@ pub(super) struct Tuner {
     checkpoint_max: f64,
 }
 
-/// A portion at work.
+/// A chunk at work.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Begun {
     pub(super) batch: Batch,
@@ -90,7 +90,7 @@ impl Tuner {
         }
     }
 
-    /// How long lane `lane` has to wait at least; zero if it may go.
+    /// How long connection `lane` has to wait at least; zero if it may go.
     pub(super) fn wait(&self, lane: usize, now: Duration) -> Duration {
         if lane >= self.connections() {
             return IDLE;
@@ -98,12 +98,12 @@ impl Tuner {
         self.rate.as_ref().map_or(Duration::ZERO, |rate| rate.wait(now))
     }
 
-    /// Lanes that may be at work now.
+    /// ConnectionSet that may be at work now.
     pub(super) fn connections(&self) -> usize {
         self.search.connections().min(self.backoff.allowed())
     }
 
-    /// A lane begins a portion.
+    /// A connection begins a chunk.
     pub(super) fn begin(&mut self, now: Duration) -> Begun {
         self.count(now);
         self.active += 1;
@@ -114,7 +114,7 @@ impl Tuner {
         Begun { batch, at: now, lane_seconds: self.lane_seconds, taken }
     }
 
-    /// The portion is committed.
+    /// The chunk is committed.
     pub(super) fn done(&mut self, begun: &Begun, rows: u64, bytes: u64, now: Duration) {
         self.count(now);
         self.rows += rows;
@@ -147,13 +147,13 @@ impl Tuner {
         }
     }
 
-    /// A lane has no portion any more.
+    /// A connection has no chunk any more.
     pub(super) fn leave(&mut self, now: Duration) {
         self.count(now);
         self.active -= 1;
     }
 
-    /// The portion has to be loaded again.
+    /// The chunk has to be loaded again.
     pub(super) fn troubled(&mut self, trouble: Trouble, now: Duration) {
         self.backoff.troubled(trouble, self.search.connections(), now);
     }
@@ -186,7 +186,7 @@ impl Tuner {
         }
     }
 
-    /// Adds up the lanes' time until `now`.
+    /// Adds up the connections' time until `now`.
     fn count(&mut self, now: Duration) {
         self.lane_seconds += self.active as f64 * now.saturating_sub(self.counted_at).as_secs_f64();
         self.counted_at = now;

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use job::stop::Stop;
 
-use crate::order::PortionKeys;
+use crate::order::ChunkKeys;
 use crate::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-/// Lets portions through, in input order where they share keys.
+/// Lets chunks through, in input order where they share keys.
 #[derive(Debug, Default)]
 pub(crate) struct OrderGate {
     inner: Mutex<Inner>,
@@ -17,17 +17,17 @@ pub(crate) struct OrderGate {
 
 #[derive(Debug, Default)]
 struct Inner {
-    /// All portions before this one have arrived.
+    /// All chunks before this one have arrived.
     frontier: u64,
     /// Those that have arrived from there on: some before them have not.
     early: BTreeSet<u64>,
-    /// The keys of portions that are not done.
-    present: BTreeMap<u64, Arc<PortionKeys>>,
+    /// The keys of chunks that are not done.
+    present: BTreeMap<u64, Arc<ChunkKeys>>,
     closed: bool,
 }
 
-/// The right to load a portion. Dropping it without [`Pass::done`] keeps those that share keys with
-/// the portion waiting.
+/// The right to load a chunk. Dropping it without [`Pass::done`] keeps those that share keys with
+/// the chunk waiting.
 #[derive(Debug)]
 #[must_use]
 pub(crate) struct Pass<'a> {
@@ -36,25 +36,25 @@ pub(crate) struct Pass<'a> {
 }
 
 impl OrderGate {
-    /// A gate that portion 0 has yet to reach.
+    /// A gate that chunk 0 has yet to reach.
     pub(crate) fn new() -> OrderGate {
         OrderGate::default()
     }
 
-    /// Waits until no earlier portion that is not done may share a key with this one. Each ordinal
+    /// Waits until no earlier chunk that is not done may share a key with this one. Each ordinal
     /// must come once, here or to [`OrderGate::pass_over`].
     ///
     /// Errors: [`Stop::Abandoned`] if the gate was closed.
-    pub(crate) fn enter(&self, ordinal: u64, keys: PortionKeys) -> Result<Pass<'_>, Stop> {
+    pub(crate) fn enter(&self, ordinal: u64, keys: ChunkKeys) -> Result<Pass<'_>, Stop> {
         let keys = Arc::new(keys);
         let mut inner = self.lock();
         inner.present.insert(ordinal, Arc::clone(&keys));
         self.arrive(&mut inner, ordinal);
-        // From here on a return without a pass leaves a portion that is never done.
+        // From here on a return without a pass leaves a chunk that is never done.
         while inner.frontier < ordinal && !inner.closed {
             inner = self.wait(inner);
         }
-        let earlier: Vec<(u64, Arc<PortionKeys>)> =
+        let earlier: Vec<(u64, Arc<ChunkKeys>)> =
             inner.present.range(..ordinal).map(|(&at, keys)| (at, Arc::clone(keys))).collect();
         drop(inner);
         // No more can come before this one, and comparing takes a while.
@@ -70,7 +70,7 @@ impl OrderGate {
         Ok(Pass { gate: self, ordinal })
     }
 
-    /// Tells that a portion has nothing to load: all its rows were refused, or an earlier run of
+    /// Tells that a chunk has nothing to load: all its rows were refused, or an earlier run of
     /// the load has committed it. Does not wait.
     pub(crate) fn pass_over(&self, ordinal: u64) {
         let mut inner = self.lock();
@@ -102,7 +102,7 @@ impl OrderGate {
 }
 
 impl Pass<'_> {
-    /// The portion is committed.
+    /// The chunk is committed.
     pub(crate) fn done(self) {
         self.gate.lock().present.remove(&self.ordinal);
         self.gate.moved.notify_all();

@@ -1,8 +1,8 @@
-//! The keys that the rows of a portion have, as far as two portions must be told apart.
+//! The keys that the rows of a chunk have, as far as two chunks must be told apart.
 //!
-//! Rows of two portions meet if they share a key of any unique index. Mostly the least and the
+//! Rows of two chunks meet if they share a key of any unique index. Mostly the least and the
 //! greatest key of each tell that they do not: input in key order. Else hashes of all keys do. Two
-//! keys of one hash make portions wait for each other that need not, nothing worse.
+//! keys of one hash make chunks wait for each other that need not, nothing worse.
 
 use std::cmp::Ordering;
 use std::hash::{DefaultHasher, Hasher};
@@ -10,9 +10,9 @@ use std::hash::{DefaultHasher, Hasher};
 /// Bytes of the least and the greatest key that are kept.
 const BOUND_BYTES: usize = 64;
 
-/// The keys of a portion: an element a unique index of the table, in an order all portions share.
+/// The keys of a chunk: an element a unique index of the table, in an order all chunks share.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct PortionKeys {
+pub(crate) struct ChunkKeys {
     indexes: Vec<IndexKeys>,
 }
 
@@ -35,20 +35,20 @@ pub(crate) struct KeySet {
     hashes: Vec<u64>,
 }
 
-impl PortionKeys {
-    /// No key at all: a portion that meets nobody.
+impl ChunkKeys {
+    /// No key at all: a chunk that meets nobody.
     #[cfg(test)]
-    pub(crate) fn none() -> PortionKeys {
-        PortionKeys::default()
+    pub(crate) fn none() -> ChunkKeys {
+        ChunkKeys::default()
     }
 
     /// Those of the indexes, in order.
-    pub(crate) fn of(indexes: Vec<IndexKeys>) -> PortionKeys {
-        PortionKeys { indexes }
+    pub(crate) fn of(indexes: Vec<IndexKeys>) -> ChunkKeys {
+        ChunkKeys { indexes }
     }
 
     /// True if rows of the two may share a key.
-    pub(crate) fn may_meet(&self, other: &PortionKeys) -> bool {
+    pub(crate) fn may_meet(&self, other: &ChunkKeys) -> bool {
         self.indexes.iter().zip(&other.indexes).any(|(a, b)| a.may_meet(b))
     }
 }
@@ -118,19 +118,19 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn these(keys: &[Vec<u8>]) -> PortionKeys {
+    fn these(keys: &[Vec<u8>]) -> ChunkKeys {
         let mut set = KeySet::default();
         keys.iter().for_each(|key| set.push(key));
-        PortionKeys::of(vec![IndexKeys::These(set.finish())])
+        ChunkKeys::of(vec![IndexKeys::These(set.finish())])
     }
 
     #[test]
     fn keys_not_known_meet_all_but_none() {
-        let any = PortionKeys::of(vec![IndexKeys::Any]);
+        let any = ChunkKeys::of(vec![IndexKeys::Any]);
         assert!(any.may_meet(&any));
         assert!(any.may_meet(&these(&[vec![1]])) && these(&[vec![1]]).may_meet(&any));
         assert!(!any.may_meet(&these(&[])) && !these(&[]).may_meet(&any));
-        assert!(!any.may_meet(&PortionKeys::none()) && !PortionKeys::none().may_meet(&any));
+        assert!(!any.may_meet(&ChunkKeys::none()) && !ChunkKeys::none().may_meet(&any));
     }
 
     #[test]
@@ -141,7 +141,7 @@ mod tests {
                 set.push(&[key]);
                 IndexKeys::These(set.finish())
             };
-            PortionKeys::of(vec![set(a), set(b)])
+            ChunkKeys::of(vec![set(a), set(b)])
         };
         assert!(!both(1, 2).may_meet(&both(2, 1)));
         assert!(both(1, 2).may_meet(&both(3, 2)));

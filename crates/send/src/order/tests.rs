@@ -1,4 +1,4 @@
-//! The gate against a model: whatever lanes do, rows of one key are loaded in input order.
+//! The gate against a model: whatever connections do, rows of one key are loaded in input order.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -9,10 +9,10 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Keys of a portion in each of two indexes; none if they are not known.
+/// Keys of a chunk in each of two indexes; none if they are not known.
 type Keys = [Option<Vec<u8>>; 2];
 
-fn portion_keys(keys: &Keys) -> PortionKeys {
+fn portion_keys(keys: &Keys) -> ChunkKeys {
     let index = |keys: &Option<Vec<u8>>| match keys {
         None => IndexKeys::Any,
         Some(keys) => {
@@ -21,11 +21,11 @@ fn portion_keys(keys: &Keys) -> PortionKeys {
             IndexKeys::These(set.finish())
         }
     };
-    PortionKeys::of(keys.iter().map(index).collect())
+    ChunkKeys::of(keys.iter().map(index).collect())
 }
 
-/// Loads the portions in so many lanes, and gives who came to each key, in the order they came.
-/// Key 256 is touched by portions whose keys are not known.
+/// Loads the chunks in so many connections, and gives who came to each key, in the order they came.
+/// Key 256 is touched by chunks whose keys are not known.
 fn load(portions: &[Keys], lanes: usize) -> HashMap<(usize, u16), Vec<u64>> {
     let gate = OrderGate::new();
     let next = AtomicU64::new(0);
@@ -118,7 +118,7 @@ fn whoever_waits_for_a_portion_that_fails_is_turned_away_by_the_closed_gate() {
     let of = |key: u8| portion_keys(&[Some(vec![key]), None]);
     let first = gate.enter(0, of(1)).unwrap();
     std::thread::scope(|scope| {
-        // One waits for the first, one for a portion that never comes.
+        // One waits for the first, one for a chunk that never comes.
         let waiting = scope.spawn(|| gate.enter(1, of(1)).is_err());
         let early = scope.spawn(|| gate.enter(3, of(9)).is_err());
         drop(first);

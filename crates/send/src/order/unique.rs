@@ -1,4 +1,4 @@
-//! Which keys a portion has: those of its rows in every unique index of the table.
+//! Which keys a chunk has: those of its rows in every unique index of the table.
 
 use encode::binding::BoundColumn;
 use encode::inspected::Inspected;
@@ -9,7 +9,7 @@ use sources::{Rows, Visit};
 use targets::Lock;
 use values::Family;
 
-use crate::order::{IndexKeys, KeySet, PortionKeys};
+use crate::order::{ChunkKeys, IndexKeys, KeySet};
 
 /// Facts besides the text of rows that decide in which order they may be loaded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -84,23 +84,23 @@ impl UniqueKeys {
                 Some("a key WITHOUT OVERLAPS compares periods".to_owned())
             }
             Some((_, index)) => {
-                Some(format!("keys of index `{}` cannot be compared here", index.name))
+                Some(format!("keys of index `{}` cannot be compared by Inrush", index.name))
             }
             // A row that is changed may lose a key that another row is waiting for.
             None if updates && unique.len() > 1 => {
-                Some("an update that meets one unique key may change another".to_owned())
+                Some("an update for one unique key may change another key".to_owned())
             }
             None => None,
         };
         UniqueKeys { plan, serial, is_mysql: row_order.is_mysql }
     }
 
-    /// Why portions are loaded one after the other, if they are.
+    /// Why chunks are loaded one after the other, if they are.
     pub(crate) fn serial(&self) -> Option<&str> {
         self.serial.as_deref()
     }
 
-    /// Collects the keys of portions, for one worker.
+    /// Collects the keys of chunks, for one worker.
     pub(crate) fn collector(&self) -> KeyCollector {
         KeyCollector {
             reader: KeyReader::new(self.plan.clone()),
@@ -122,7 +122,7 @@ fn is_the_same_in_mysql(bound: &BoundColumn) -> bool {
     }
 }
 
-/// Collects the keys of portions.
+/// Collects the keys of chunks.
 #[derive(Clone, Debug)]
 pub(crate) struct KeyCollector {
     reader: KeyReader,
@@ -134,9 +134,9 @@ pub(crate) struct KeyCollector {
 
 impl KeyCollector {
     /// The keys of these rows. Takes 8 bytes a row and index.
-    fn collect<R: Rows>(&mut self, rows: R) -> PortionKeys {
+    fn collect<R: Rows>(&mut self, rows: R) -> ChunkKeys {
         if self.is_serial {
-            return PortionKeys::of(vec![IndexKeys::Any]);
+            return ChunkKeys::of(vec![IndexKeys::Any]);
         }
         let mut indexes = vec![IndexKeys::These(KeySet::default()); self.indexes];
         for row in rows.iter() {
@@ -145,14 +145,14 @@ impl KeyCollector {
                 self.push(&mut indexes);
             } else if self.is_mysql {
                 // It may take what we would refuse.
-                return PortionKeys::of(vec![IndexKeys::Any; self.indexes]);
+                return ChunkKeys::of(vec![IndexKeys::Any; self.indexes]);
             }
         }
         let finish = |keys| match keys {
             IndexKeys::These(keys) => IndexKeys::These(keys.finish()),
             IndexKeys::Any => IndexKeys::Any,
         };
-        PortionKeys::of(indexes.into_iter().map(finish).collect())
+        ChunkKeys::of(indexes.into_iter().map(finish).collect())
     }
 
     /// Adds the keys of the row at hand.
@@ -170,11 +170,11 @@ impl KeyCollector {
     }
 }
 
-/// The keys of a portion's rows.
+/// The keys of a chunk's rows.
 impl Visit for &mut KeyCollector {
-    type Output = PortionKeys;
+    type Output = ChunkKeys;
 
-    fn rows<R: Rows>(self, rows: R) -> PortionKeys {
+    fn rows<R: Rows>(self, rows: R) -> ChunkKeys {
         self.collect(rows)
     }
 }

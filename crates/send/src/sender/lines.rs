@@ -8,15 +8,19 @@ use server::session::{Done, Session, Warning};
 
 use super::trouble::Trouble;
 use super::{ER_DUP_ENTRY, Sender, Sent, WARNINGS_MAX, again_or_failed, internal, no_session};
-use crate::portion::Portion;
 use crate::retry::{Class, classify};
+use crate::sent_chunk::SentChunk;
 
 /// The same, of INSERT IGNORE as a warning.
 const ER_DUP_ENTRY_WITH_KEY_NAME: u16 = 1586;
 
 impl Sender {
-    /// LOAD DATA LOCAL of a whole portion; false when a row was skipped or a value changed.
-    pub(super) fn load(&mut self, portion: &mut Portion, sent: &mut Sent) -> Result<bool, Trouble> {
+    /// LOAD DATA LOCAL of a whole chunk; false when a row was skipped or a value changed.
+    pub(super) fn load(
+        &mut self,
+        portion: &mut SentChunk,
+        sent: &mut Sent,
+    ) -> Result<bool, Trouble> {
         let rows = portion.rows.len() as u64;
         if rows == 0 {
             return Ok(true);
@@ -44,7 +48,7 @@ impl Sender {
             }
             let info = done.info;
             return Err(internal(&format!(
-                "the server read another number of lines than {rows}: {info}"
+                "the server did not read {rows} lines: {info}"
             ))
             .into());
         }

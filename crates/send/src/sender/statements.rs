@@ -14,11 +14,11 @@ const ROW_ALIAS: &str = "inrush_new";
 /// Where rows go, and how they are named there.
 #[derive(Clone, Debug)]
 pub(crate) struct Place {
-    /// The table that gets the rows: the target, or its shadow.
+    /// The table that gets the rows: the target, or its staging table.
     pub(crate) table: TableName,
     /// The table as the user knows it, for messages.
     pub(crate) target: TableName,
-    /// Character set of [`crate::portion::Form::Lines`].
+    /// Character set of [`crate::sent_chunk::Form::Lines`].
     pub(crate) charset: String,
     /// Their escape character: not always a backslash.
     pub(crate) escape: u8,
@@ -86,7 +86,7 @@ impl Statements {
         format!("{insert}({marks}){}", self.tail)
     }
 
-    /// A message of the server's without what is ours: the shadow's name, the row's place in a
+    /// A message of the server's without what is ours: the staging table's name, the row's place in a
     /// statement that nobody has seen.
     pub(crate) fn clean(&self, message: &str) -> String {
         let Place { table, target, .. } = &self.place;

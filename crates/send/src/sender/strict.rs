@@ -13,8 +13,8 @@ use super::{
     Batch, Commit, Sender, Sent, again_or_failed, internal, merged, no_session, parameters,
 };
 use crate::ledger::Refused;
-use crate::portion::{Form, Portion};
 use crate::retry::{Class, classify};
+use crate::sent_chunk::{Form, SentChunk};
 
 /// Server error of a packet that is larger than `max_allowed_packet`.
 const ER_PACKET_TOO_LARGE: u16 = 1153;
@@ -33,11 +33,11 @@ enum Outcome {
 }
 
 impl Sender {
-    /// Inserts a portion's tuples. Without `is_strict`, duplicates are skipped by INSERT IGNORE
+    /// Inserts a chunk's tuples. Without `is_strict`, duplicates are skipped by INSERT IGNORE
     /// where that is the rule, and the result is false when that did anything else as well.
     pub(super) fn insert(
         &mut self,
-        portion: &Portion,
+        portion: &SentChunk,
         batch: Batch,
         is_strict: bool,
         sent: &mut Sent,
@@ -58,7 +58,7 @@ impl Sender {
 
     fn insert_all(
         &mut self,
-        portion: &Portion,
+        portion: &SentChunk,
         batch: Batch,
         is_strict: bool,
         sent: &mut Sent,
@@ -77,7 +77,7 @@ impl Sender {
     }
 
     /// The rows of the next statement.
-    fn next_batch(&self, portion: &Portion, at: usize, batch: Batch) -> Range<usize> {
+    fn next_batch(&self, portion: &SentChunk, at: usize, batch: Batch) -> Range<usize> {
         let begin = at.checked_sub(1).map_or(0, |before| portion.rows[before].end);
         let bytes = batch.bytes.min(self.packet_bytes);
         let mut rows = batch.rows;
@@ -93,7 +93,7 @@ impl Sender {
     /// find which.
     fn insert_rows(
         &mut self,
-        portion: &Portion,
+        portion: &SentChunk,
         rows: Range<usize>,
         is_strict: bool,
         sent: &mut Sent,
@@ -126,7 +126,7 @@ impl Sender {
     /// it can be sent again.
     fn refused_for_good(
         &self,
-        portion: &Portion,
+        portion: &SentChunk,
         rows: Range<usize>,
         errno: u16,
         message: String,
@@ -142,7 +142,7 @@ impl Sender {
         let raw = portion.rows[row].raw.clone();
         let message = match named {
             Some(_) => message,
-            None => format!("{message}, in this row or one of the {} behind it", rows.len() - 1),
+            None => format!("{message}, in this row or one of the next {}", rows.len() - 1),
         };
         let refused = Refused { begin: raw.start, end: raw.end, errno, message };
         Trouble::Rejected(merged(portion, &[refused], &self.options.files))
@@ -151,7 +151,7 @@ impl Sender {
     /// Takes down a single row that was refused.
     fn refuse(
         &self,
-        portion: &Portion,
+        portion: &SentChunk,
         row: usize,
         errno: u16,
         message: &str,
@@ -180,7 +180,7 @@ impl Sender {
     /// One statement with some rows.
     fn ask(
         &mut self,
-        portion: &Portion,
+        portion: &SentChunk,
         rows: Range<usize>,
         is_strict: bool,
     ) -> Result<Outcome, Trouble> {
@@ -190,8 +190,8 @@ impl Sender {
             return Ok(Outcome::Refused {
                 errno: ER_PACKET_TOO_LARGE,
                 message: format!(
-                    "the row takes {} bytes in a statement, and max_allowed_packet of the server \
-                     leaves room for {}",
+                    "the row takes {} bytes in a statement; the server's max_allowed_packet \
+                     allows {}",
                     text.len(),
                     self.packet_bytes
                 ),
@@ -214,7 +214,7 @@ impl Sender {
         is_strict: bool,
     ) -> Result<server::Result<Done>, Trouble> {
         let text = std::str::from_utf8(text)
-            .map_err(|e| internal(&format!("tuples that are no UTF-8: {e}")))?;
+            .map_err(|e| internal(&format!("tuples are not UTF-8: {e}")))?;
         let statements = &self.statements;
         let insert = if is_strict { &statements.insert_strict } else { &statements.insert };
         self.sql.clear();
@@ -233,7 +233,7 @@ impl Sender {
         let session = self.session.as_mut().ok_or_else(no_session)?;
         let prepared = self.prepared[usize::from(is_strict)]
             .as_ref()
-            .ok_or_else(|| internal("values are sent before their statement was prepared"))?;
+            .ok_or_else(|| internal("values were sent before their statement was prepared"))?;
         let rows = parameters::rows(text, self.statements.place.insert_columns.len());
         Ok(session.exec_bulk(prepared, rows, &self.statements.insert_label))
     }
@@ -271,7 +271,7 @@ impl Sender {
             }
             OnDuplicate::Fail | OnDuplicate::Skip if affected >= count => whole(count, 0),
             OnDuplicate::Fail | OnDuplicate::Skip => Err(internal(&format!(
-                "the server inserted {affected} of {count} rows and refused none: {}",
+                "the server inserted {affected} of {count} rows but reported no error: {}",
                 done.info
             ))
             .into()),

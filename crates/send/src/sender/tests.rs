@@ -1,4 +1,4 @@
-//! Portions made by hand, sent to a real server.
+//! Chunks made by hand, sent to a real server.
 
 #![allow(clippy::unwrap_used)]
 
@@ -19,31 +19,31 @@ use testkit::TestServer;
 use super::lines::numbers;
 use super::*;
 use crate::ledger::Job;
-use crate::portion::PortionRow;
 use crate::retry::Cause;
+use crate::sent_chunk::SentRow;
 
-/// Statements of two rows, so that small portions need several.
+/// Statements of two rows, so that small chunks need several.
 const BATCH: Batch = Batch { rows: 2, bytes: 1 << 20 };
 /// As many rows as there are.
 const ONE_BATCH: Batch = Batch { rows: 10_000, bytes: 1 << 20 };
 
-/// A portion of lines with tab-separated fields.
-pub(super) fn portion(ordinal: u64, form: Form, lines: &[&str]) -> Portion {
+/// A chunk of lines with tab-separated fields.
+pub(super) fn portion(ordinal: u64, form: Form, lines: &[&str]) -> SentChunk {
     let bytes: Vec<u8> = lines.iter().flat_map(|line| format!("{line}\n").into_bytes()).collect();
-    let mut portion = Portion {
+    let mut portion = SentChunk {
         ordinal,
         form: Form::Lines,
         text: Vec::new(),
         rows: Vec::new(),
         chunk: Chunk { ordinal, first_line: 1 + 100 * ordinal, bytes, ..Chunk::default() },
-        ..Portion::default()
+        ..SentChunk::default()
     };
     write(&mut portion, form);
     portion
 }
 
-/// Writes the rows of a portion's chunk as the encoder would.
-fn write(portion: &mut Portion, form: Form) {
+/// Writes the rows of a chunk's chunk as the encoder would.
+fn write(portion: &mut SentChunk, form: Form) {
     let (mut text, mut rows, mut begin) = (Vec::new(), Vec::new(), 0);
     for line in portion.chunk.bytes.split_inclusive(|&b| b == b'\n') {
         match form {
@@ -63,7 +63,7 @@ fn write(portion: &mut Portion, form: Form) {
                 text.extend_from_slice(format!("({}),", fields.join(",")).as_bytes());
             }
         }
-        rows.push(PortionRow { end: text.len(), raw: begin..begin + line.len() });
+        rows.push(SentRow { end: text.len(), raw: begin..begin + line.len() });
         begin += line.len();
     }
     (portion.form, portion.text, portion.rows) = (form, text, rows);
@@ -79,7 +79,7 @@ pub(super) struct Notes {
 }
 
 impl Caller for Notes {
-    fn tuples(&mut self, portion: &mut Portion) -> Result<(), Error> {
+    fn tuples(&mut self, portion: &mut SentChunk) -> Result<(), Error> {
         self.was_asked_for_tuples = true;
         write(portion, Form::Tuples);
         Ok(())

@@ -8,11 +8,11 @@ use job::position::Position;
 
 use crate::retry::Cause;
 
-/// Why a portion did not go in.
+/// Why a chunk did not go in.
 #[derive(Debug)]
 pub(crate) enum Trouble {
     /// It can be sent again. [`super::Sender::send`] does so itself and does not give this, except
-    /// where all portions are one transaction, which is lost: the load can only begin anew.
+    /// where all chunks are one transaction, which is lost: the load can only begin anew.
     Again(Again),
     /// A row has the key of another one, and that is to fail the load.
     Duplicate {
@@ -21,7 +21,7 @@ pub(crate) enum Trouble {
         /// The server's words: which key of which index.
         message: String,
     },
-    /// The portion alone has more rows that are refused than may be; these are the first ones, in
+    /// The chunk alone has more rows that are refused than may be; these are the first ones, in
     /// order. Nothing of it is in.
     Rejected(Vec<Reject>),
     /// Anything else that ends the load.
@@ -29,7 +29,7 @@ pub(crate) enum Trouble {
 }
 
 impl Trouble {
-    /// As the error that ends the load, or the rows of the portion that were refused.
+    /// As the error that ends the load, or the rows of the chunk that were refused.
     pub(crate) fn into_error(self) -> Result<Error, Vec<Reject>> {
         match self {
             Trouble::Again(again) => Ok(again.error.into()),
@@ -53,7 +53,7 @@ impl From<Error> for Trouble {
 pub(crate) struct Again {
     /// Its kind.
     pub(crate) cause: Cause,
-    /// Tries of this portion that failed so far, from 1.
+    /// Tries of this chunk that failed so far, from 1.
     pub(crate) tries: u32,
     /// Time until the next one.
     pub(crate) pause: Duration,

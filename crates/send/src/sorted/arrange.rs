@@ -3,7 +3,7 @@
 use encode::prepared::Prepared;
 use face::option::TEMP_DIR;
 use job::error::Error;
-use job::memory::LaneShares;
+use job::memory::ConnectionShares;
 use job::memory::Memory;
 use job::progress::Stage;
 use job::space;
@@ -51,11 +51,12 @@ impl InputOrder {
     pub(crate) fn note(&self) -> Option<String> {
         match (self.is_sorted, self.is_in_order) {
             (true, _) => {
-                Some("rows came out of primary key order and were sorted first".to_owned())
+                Some("rows were not in primary key order; they were sorted first".to_owned())
             }
             (false, false) => Some(format!(
-                "rows came out of primary key order and were sent so: memory or {TEMP_DIR} has no \
-                 room to sort them, or some get AUTO_INCREMENT values by their order"
+                "rows were not in primary key order and were sent as they came: memory or \
+                 {TEMP_DIR} has no room to sort them, or they get AUTO_INCREMENT values by their \
+                 order"
             )),
             (false, true) => None,
         }
@@ -102,12 +103,12 @@ impl Arrangement {
         self.store_bytes
     }
 
-    /// The input as it is to be loaded, in chunks of the lanes'.
+    /// The input as it is to be loaded, in chunks of the connections'.
     pub(crate) fn apply(
         &self,
         prepared: &Prepared<'_>,
         source: Box<dyn Source>,
-        shares: &LaneShares,
+        shares: &ConnectionShares,
         steps: &mut Steps<'_>,
     ) -> Result<(Box<dyn Source>, InputOrder), Error> {
         let is_in_order = self.is_in_order;

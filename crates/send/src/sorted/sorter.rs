@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use encode::entries::Entries;
-use encode::long_records::Large;
+use encode::long_records::LongRecords;
 use encode::reading::{Reading, Sink};
 use encode::row_keys::{KeyReader, NoKey};
 use job::error::Error;
@@ -44,7 +44,7 @@ pub(super) fn sort(sorting: &Sorting<'_>, mut source: Box<dyn Source>) -> Result
     let stage = SortStage {
         sorting,
         reading: Reading::new(&source, Stage::Sort, sorting.progress, sorting.interrupt),
-        large: Large::new(sorting.memory),
+        large: LongRecords::new(sorting.memory),
         shape,
         key_len,
         stores: [RunStore::with_options(shape, options)?],
@@ -97,7 +97,7 @@ pub(super) fn memory_bytes_min(sorting: &Sorting<'_>) -> usize {
 struct SortStage<'a> {
     sorting: &'a Sorting<'a>,
     reading: Reading<'a>,
-    large: Large,
+    large: LongRecords,
     shape: EntryShape,
     key_len: Option<usize>,
     stores: [RunStore; 1],

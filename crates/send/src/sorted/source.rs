@@ -14,7 +14,7 @@ use super::row_origin::{Origin, RowHead, RowPlace};
 
 /// Bytes that the place of a row takes in a chunk.
 const PLACE_BYTES: usize = size_of::<RecordPlace>();
-/// Chunks that may wait for a lane.
+/// Chunks that may wait for a connection.
 const CHUNKS_AHEAD: usize = 1;
 
 /// All rows of the input, sorted.
@@ -29,7 +29,7 @@ pub(super) struct SortedRows {
     pub(super) spilled_bytes: u64,
 }
 
-/// The rows in key order. A thread of its own merges them, a chunk ahead of the lanes.
+/// The rows in key order. A thread of its own merges them, a chunk ahead of the connections.
 pub(crate) struct SortedSource {
     rows: Arc<SortedRows>,
     /// The input as it was, which knows how its rows are read.
@@ -97,7 +97,7 @@ impl SortedSource {
                 };
                 let thread = std::thread::Builder::new().name("merge".to_owned()).spawn(work);
                 let thread = thread.map_err(|error| {
-                    sources::Error::Sorted(format!("no thread for it: {error}"))
+                    sources::Error::Sorted(format!("starting a thread: {error}"))
                 })?;
                 Merging { filled: Some(filled), thread: Some(thread) }
             }
@@ -149,7 +149,7 @@ impl Source for SortedSource {
             }
             Some(Err(reason)) => Err(sources::Error::Sorted(reason)),
             None if self.handed_out == self.bytes => Ok(false),
-            None => Err(sources::Error::Sorted("the thread that merges them has ended".to_owned())),
+            None => Err(sources::Error::Sorted("the merging thread has ended".to_owned())),
         }
     }
 
@@ -211,7 +211,7 @@ impl SortedRows {
 
     fn origin(&self, place: RowPlace) -> Result<&Origin, String> {
         let origin = self.origins.get(place.chunk as usize);
-        origin.ok_or_else(|| "an entry is of a chunk that there was not".to_owned())
+        origin.ok_or_else(|| "an entry belongs to an unknown chunk".to_owned())
     }
 
     /// True if a row is the last one of its file: it may lack its terminator, so none may follow it

@@ -39,11 +39,11 @@ struct Input {
 }
 
 /// A row's key, bytes of its text, lines in its text. A key below 0 does not convert.
-type Given = (i32, usize, usize);
+type InputRow = (i32, usize, usize);
 
 impl Input {
     /// The last row of each file lacks its line end.
-    fn new(files: &[Vec<Given>]) -> Input {
+    fn new(files: &[Vec<InputRow>]) -> Input {
         let folder = tempfile::tempdir().unwrap();
         let (mut paths, mut all) = (Vec::new(), Vec::new());
         for (number, given) in files.iter().enumerate() {
@@ -140,7 +140,7 @@ fn chunks(source: &mut dyn Source) -> Vec<Chunk> {
     chunks
 }
 
-/// The rows of a chunk as a lane finds them.
+/// The rows of a chunk as a connection finds them.
 fn rows_of(chunk: &Chunk) -> Vec<Row> {
     let index = Dialect::mysql().index(&chunk.bytes);
     let row = |row: TextRow<'_>| {

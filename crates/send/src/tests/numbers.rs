@@ -3,7 +3,7 @@
 use std::sync::Mutex;
 
 use super::{Bench, Ready, Row, row};
-use crate::portion::{Form, Portion};
+use crate::sent_chunk::{Form, SentChunk};
 
 /// Values that are given and values that are not, and rows that are refused.
 fn rows() -> Vec<Row> {
@@ -25,7 +25,7 @@ fn rows() -> Vec<Row> {
 
 /// Encodes all chunks; their texts in order.
 fn texts(ready: &Ready) -> Vec<Vec<u8>> {
-    let (mut encoder, mut portion) = (ready.encoder(), Portion::default());
+    let (mut encoder, mut portion) = (ready.encoder(), SentChunk::default());
     let text = |chunk| {
         portion.chunk = chunk;
         encoder.encode(&mut portion, Form::Tuples).unwrap();
@@ -78,7 +78,7 @@ fn chunks_that_are_encoded_side_by_side_are_numbered_in_order() {
     std::thread::scope(|scope| {
         for _ in 0..3 {
             scope.spawn(|| {
-                let (mut encoder, mut portion) = (ready.encoder(), Portion::default());
+                let (mut encoder, mut portion) = (ready.encoder(), SentChunk::default());
                 loop {
                     let Some(at) = next.lock().unwrap().next() else { return };
                     portion.chunk = ready.chunks[at].clone();

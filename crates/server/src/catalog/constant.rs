@@ -46,7 +46,7 @@ pub(super) fn variable_part(expression: &str) -> Option<String> {
                 None => return Some("an unfinished string".to_owned()),
             },
             '`' => return Some(format!("{} (another column)", quoted_name(rest))),
-            '@' | '"' | '#' => return Some(format!("{first} (a variable or the like)")),
+            '@' | '"' | '#' => return Some(format!("{first} (a variable or similar)")),
             first if first.is_alphabetic() || first == '_' => {
                 let word = |c: char| !(c.is_alphanumeric() || c == '_' || c == '$');
                 let (name, after) = rest.split_at(rest.find(word).unwrap_or(rest.len()));

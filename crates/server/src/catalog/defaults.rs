@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::identifier::quote_name;
 use crate::session::Session;
 
-/// Name of the temporary twin. Temporary tables are visible to their session alone.
+/// Name of the temporary staging table. Temporary tables are visible to their session alone.
 const TWIN: &str = "_inrush_twin";
 
 /// Digits a FLOAT is worded in.
@@ -100,7 +100,7 @@ fn literal(text: &str) -> Literal {
 ///
 /// The server words a FLOAT in 6 digits, and CREATE TABLE .. LIKE makes the copy's default from
 /// that wording (sql/field.cc, `Column_definition`; seen on 10.11.19): `DEFAULT 16777216` becomes
-/// 16777200. The shadow would have another default than the target, and so would a twin.
+/// 16777200. The staging table would have another default than the target, and so would a staging table.
 ///
 /// The exact default of a NOT NULL column cannot be asked for without a row: there a wording of
 /// all 6 digits is taken for rounded, and one of fewer digits believed.
@@ -158,7 +158,7 @@ fn lost_labels(sql_type: &SqlType) -> bool {
     }
 }
 
-/// Reads the defaults of columns `constants`, and lost labels, from a temporary twin.
+/// Reads the defaults of columns `constants`, and lost labels, from a temporary staging table.
 fn ask_twin(session: &mut Session, table: &mut Table, constants: &[usize]) -> Result<()> {
     let twin = TableName::new(table.name.database.clone(), TWIN).quoted();
     session.exec(&format!("DROP TEMPORARY TABLE IF EXISTS {twin}"))?;

@@ -1,6 +1,6 @@
 //! DEFAULT expressions as the values that one statement gives all rows.
 //!
-//! The server evaluates them itself: a row is put into a temporary twin of the table, at the
+//! The server evaluates them itself: a row is put into a temporary staging table of the table, at the
 //! moment that counts for the whole load, and read back.
 
 use schema::{Column, DefaultValue, Table, TableName};
@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::identifier::quote_name;
 use crate::session::Session;
 
-/// Name of the temporary twin. Temporary tables are visible to their session alone.
+/// Name of the temporary staging table. Temporary tables are visible to their session alone.
 const TWIN: &str = "_inrush_defaults";
 /// The mode in which errors of strict mode are warnings.
 const LENIENT_MODE: &str = "ERROR_FOR_DIVISION_BY_ZERO";

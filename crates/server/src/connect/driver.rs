@@ -61,7 +61,7 @@ impl Driver {
     ) -> mysql::Result<T> {
         let Some(conn) = &mut self.conn else { return Err(given_up()) };
         let outcome = inside(|| work(conn)).unwrap_or_else(|panic| {
-            Err(nonsense(&format!("the driver came upon: {}", words(&*panic))))
+            Err(nonsense(&format!("the driver failed: {}", words(&*panic))))
         });
         if !matches!(outcome, Ok(_) | Err(mysql::Error::MySqlError(_))) {
             self.give_up();
@@ -119,12 +119,12 @@ pub(super) fn nonsense(words: &str) -> mysql::Error {
 }
 
 fn given_up() -> mysql::Error {
-    let text = "it was given up after an answer before";
+    let text = "it was closed after an earlier answer";
     mysql::Error::IoError(io::Error::new(io::ErrorKind::NotConnected, text))
 }
 
 fn words(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| panic.downcast_ref::<&str>().copied());
-    text.unwrap_or("a panic without words").to_owned()
+    text.unwrap_or("a panic without a message").to_owned()
 }

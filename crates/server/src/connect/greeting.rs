@@ -30,7 +30,7 @@ pub(super) struct Greeting {
 impl Greeting {
     /// Errors, in words: what is no greeting, and what offers less than a log-in with a proof needs.
     pub(super) fn parse(bytes: &[u8]) -> Result<Greeting, &'static str> {
-        const NONE: &str = "its first packet is no greeting";
+        const NONE: &str = "its first packet is not a greeting";
         let Some((&PROTOCOL, rest)) = bytes.split_first() else { return Err(NONE) };
         let end = rest.iter().position(|byte| *byte == 0).ok_or(NONE)?;
         let version = String::from_utf8_lossy(&rest[..end]).into_owned();
@@ -39,13 +39,13 @@ impl Greeting {
         let rest = rest.get(end + 1..).filter(|rest| rest.len() >= 44).ok_or(NONE)?;
         let abilities = u32::from_le_bytes([rest[13], rest[14], rest[18], rest[19]]);
         if abilities & NEEDED != NEEDED {
-            return Err("it offers no encryption, or no log-in by plugins");
+            return Err("it offers no encryption, or no log-in with plugins");
         }
         let mut scramble = [0; SCRAMBLE_BYTES];
         scramble[..8].copy_from_slice(&rest[4..12]);
         scramble[8..].copy_from_slice(&rest[31..43]);
         if rest[43] != 0 || usize::from(rest[20]) != SCRAMBLE_BYTES + 1 {
-            return Err("its greeting is not one of the plugins that are spoken");
+            return Err("its greeting names no supported plugin");
         }
         Ok(Greeting { version, scramble })
     }

@@ -53,7 +53,7 @@ pub(crate) fn connect(options: &ConnectOptions) -> Result<Conn> {
             // Nobody may be waiting any more: then the connection is dropped.
             let _ = give.send(running.run());
         })
-        .map_err(|e| attempt.failed(format!("no thread can be started: {e}"), None))?;
+        .map_err(|e| attempt.failed(format!("starting a thread: {e}"), None))?;
     let start = Instant::now();
     loop {
         let left = limit.saturating_sub(start.elapsed());
@@ -74,10 +74,11 @@ pub(crate) fn connect(options: &ConnectOptions) -> Result<Conn> {
             // parsec if it is given no password.
             Err(RecvTimeoutError::Disconnected) => {
                 let message = match options.has_password() {
-                    true => "the server's answers make no sense".to_owned(),
+                    true => "the server's answers are invalid".to_owned(),
                     false => {
                         format!(
-                            "the log-in broke off: the account may need a password ({PASSWORD})"
+                            "the server ended the log-in: the account may need a password \
+                             ({PASSWORD})"
                         )
                     }
                 };
@@ -176,7 +177,7 @@ impl Attempt {
             if let Some(error) = refused.take() {
                 let proven = match proofs < PROOFS_MAX {
                     true => prove(&self.options),
-                    false => Err(Unproven::Because("it shows another one each time".to_owned())),
+                    false => Err(Unproven::Because("it shows a different one each time".to_owned())),
                 };
                 let proven = proven.map_err(|why| Fault::Unproven(error, why))?;
                 known.note_proven(account.clone(), proven);
@@ -232,10 +233,9 @@ impl Attempt {
 
     fn withheld_words(&self) -> String {
         format!(
-            "the server asks for the account's password itself (caching_sha2_password), and its \
-             certificate is not verified, so it can be anybody: name its authority ({}; of \
-             MySQL's own certificates with {}), or have the password sent to whoever \
-             answers ({GET_SERVER_PUBLIC_KEY})",
+            "the server asks for the password itself (caching_sha2_password), but its certificate \
+             is not verified: name its authority ({}; for MySQL's own certificates with {}), or \
+             send the password to any server that answers ({GET_SERVER_PUBLIC_KEY})",
             SSL_CA.with("FILE"),
             SSL_MODE.with("VERIFY_CA")
         )
@@ -248,10 +248,9 @@ impl Attempt {
                 if e.kind() == std::io::ErrorKind::NotFound && self.options.keeps_keys_away() =>
             {
                 format!(
-                    "the account's password would have to be sent to this server (caching_sha2_password), \
-                     and the connection is not encrypted: use TLS ({SSL}, {}), or name the \
-                     server's key ({}), or take it from whoever answers \
-                     ({GET_SERVER_PUBLIC_KEY})",
+                    "this server needs the password itself (caching_sha2_password), but the \
+                     connection is not encrypted: use TLS ({SSL}, {}), or name the server's key \
+                     ({}), or accept any server's key ({GET_SERVER_PUBLIC_KEY})",
                     SSL_CA.with("FILE"),
                     SERVER_PUBLIC_KEY_PATH.with("FILE")
                 )
@@ -314,7 +313,7 @@ fn public_key(options: &ConnectOptions) -> Result<Option<PathBuf>> {
     if !text.contains("-----BEGIN PUBLIC KEY-----")
         && !text.contains("-----BEGIN RSA PUBLIC KEY-----")
     {
-        return Err(named(", which holds no public key".to_owned()));
+        return Err(named(", which contains no public key".to_owned()));
     }
     Ok(Some(path.clone()))
 }
@@ -330,15 +329,15 @@ fn is_this_host(host: &str) -> bool {
 fn unspoken(plugin: &str) -> String {
     let whose = match plugin {
         "auth_gssapi_client" => " (Kerberos)",
-        "dialog" | "mysql_clear_password" => " (PAM, LDAP or the like)",
+        "dialog" | "mysql_clear_password" => " (PAM, LDAP or similar)",
         "auth_named_pipe" => " (Windows)",
         "sha256_password" => " (deprecated by MySQL)",
-        "mysql_old_password" => " (of before MySQL 4.1)",
+        "mysql_old_password" => " (from before MySQL 4.1)",
         _ => "",
     };
     format!(
-        "the account uses the authentication plugin {plugin}{whose}, which Inrush does not speak: \
-         load with an account of {SPOKEN}"
+        "the account uses the authentication plugin {plugin}{whose}, which Inrush does not \
+         support: use an account with {SPOKEN}"
     )
 }
 

@@ -103,7 +103,7 @@ pub struct ConnectOptions {
 
 /// Settings from option files and the environment.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct ConfiguredOptions {
     /// The options.
     pub options: ConnectOptions,
     /// The first place that names a server, or an account of one: `the variable MYSQL_HOST`.
@@ -158,7 +158,7 @@ impl ConnectOptions {
     }
 
     /// As [`ConnectOptions::from_files`], and whether anything there names a server.
-    pub fn find(files: &OptionFiles, warnings: &mut Vec<String>) -> Result<Found> {
+    pub fn find(files: &OptionFiles, warnings: &mut Vec<String>) -> Result<ConfiguredOptions> {
         let get = |name: &str| std::env::var(name).ok();
         let mut options = ConnectOptions::from_environment(get)?;
         let is_set = |name: &&&str| get(name).is_some_and(|value| !value.is_empty());
@@ -169,7 +169,7 @@ impl ConnectOptions {
                 named_by = Some(setting.place());
             }
         }
-        Ok(Found { options, named_by })
+        Ok(ConfiguredOptions { options, named_by })
     }
 
     /// Options of the environment alone.
@@ -260,8 +260,8 @@ impl ConnectOptions {
                 .map_err(|e| Error::Option(format!("{}: {e}", setting.place())))?,
             name @ ("ssl-capath" | "ssl-crl" | "ssl-crlpath" | "ssl-fp" | "ssl-fplist") => {
                 return Err(Error::Option(format!(
-                    "{}: {name} is not heeded by Inrush, which verifies certificates by {SSL_CA}; \
-                     take it out, or leave the file out by {DEFAULTS_FILE}",
+                    "{}: Inrush does not support {name}; it verifies certificates with {SSL_CA}: \
+                     remove the option, or select another file with {DEFAULTS_FILE}",
                     setting.place()
                 )));
             }

@@ -64,7 +64,7 @@ pub(super) fn prove(options: &ConnectOptions) -> Result<Fingerprint, Unproven> {
     match is_same(&seen, &hash.proof(&scramble, shown)) {
         true => Ok(shown),
         false => Err(because(
-            "its proof is that of another certificate or another password, so somebody may be in \
+            "its proof belongs to a different certificate or password, so an attacker may be in \
              between",
         )),
     }
@@ -115,7 +115,7 @@ fn check_version(greeting: &Greeting) -> Result<(), Unproven> {
         }
         _ => {
             let seen = greeting.version.escape_debug().take(80).collect::<String>();
-            Err(because(format!("servers do since MariaDB 11.4, and it says that it is {seen}")))
+            Err(because(format!("servers can since MariaDB 11.4, but its version is {seen}")))
         }
     }
 }
@@ -134,7 +134,7 @@ fn switched(bytes: &[u8]) -> Result<Option<[u8; SCRAMBLE_BYTES]>, Unproven> {
             let plugin = plugin.escape_ascii().to_string();
             let plugin = if plugin.is_empty() { "an old one" } else { &plugin };
             Err(because(format!(
-                "the account's plugin is {plugin}, and a proof can be had by {NATIVE} only"
+                "the account's plugin is {plugin}, but only {NATIVE} gives a proof"
             )))
         }
     }
@@ -146,7 +146,7 @@ fn proof_in(bytes: &[u8]) -> Result<[u8; DIGEST_BYTES], Unproven> {
         [0, rest @ ..] => info(rest)
             .and_then(|info| info.strip_prefix(&[PROOF]))
             .and_then(digits)
-            .ok_or_else(|| because("what it answered to the log-in holds no proof")),
+            .ok_or_else(|| because("its answer to the log-in contains no proof")),
         [0xff, low, high, rest @ ..] => {
             let text = String::from_utf8_lossy(rest);
             // A state of five characters comes before the text.

@@ -158,7 +158,7 @@ impl Session {
     pub fn query_row(&mut self, sql: &str) -> Result<Row> {
         self.query(sql)?.into_iter().next().ok_or_else(|| Error::Answer {
             column: 0,
-            seen: "of no row".to_owned(),
+            seen: "for no row".to_owned(),
             expected: "a row",
             statement: shorten(sql),
         })
@@ -264,7 +264,7 @@ impl Session {
             };
             let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
             let copied = seen.1.run(|| copy(&mut source, out));
-            let copied = copied.unwrap_or_else(|| Err(std::io::Error::other("a bug of ours")));
+            let copied = copied.unwrap_or_else(|| Err(std::io::Error::other("a bug in Inrush")));
             copied.inspect_err(|e| seen.0 = Some(e.to_string()))
         });
         self.driver.set_local_infile_handler(Some(handler));

@@ -58,12 +58,12 @@ impl Stranger<Timed> {
         let connection = ClientConnection::new(Arc::new(config), name).map_err(unfit)?;
         let mut stream = StreamOwned::new(connection, self.stream);
         let no_encryption =
-            |e: io::Error| because(format!("no connection by TLS 1.3 came about: {e}"));
+            |e: io::Error| because(format!("the connection with TLS 1.3 failed: {e}"));
         while stream.conn.is_handshaking() {
             stream.conn.complete_io(&mut stream.sock).map_err(no_encryption)?;
         }
         let shown = *shown.lock().unwrap_or_else(PoisonError::into_inner);
-        let shown = shown.ok_or_else(|| because("it has shown no certificate"))?;
+        let shown = shown.ok_or_else(|| because("it showed no certificate"))?;
         Ok((Stranger { stream }, shown))
     }
 }
@@ -195,14 +195,14 @@ fn bare_host(options: &ConnectOptions) -> &str {
 }
 
 fn unfit(error: impl std::fmt::Display) -> Unproven {
-    because(format!("no connection by TLS 1.3 can be made: {error}"))
+    because(format!("TLS 1.3 is unavailable: {error}"))
 }
 
 fn broken(error: &io::Error) -> Unproven {
     match error.kind() {
         io::ErrorKind::TimedOut | io::ErrorKind::WouldBlock => {
-            because("the log-in that asks for the proof was not answered in time")
+            because("the log-in for the proof timed out")
         }
-        _ => because(format!("the log-in that asks for the proof broke off: {error}")),
+        _ => because(format!("the log-in for the proof ended: {error}")),
     }
 }

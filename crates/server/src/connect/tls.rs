@@ -113,8 +113,8 @@ impl TlsOptions {
             "VERIFY_IDENTITY" => (Encryption::Required, Verify::HostName),
             _ => {
                 return Err(Error::Option(format!(
-                    "ssl-mode {mode:?} is none of DISABLED, PREFERRED, REQUIRED, VERIFY_CA, \
-                     VERIFY_IDENTITY"
+                    "ssl-mode {mode:?} is unknown; DISABLED, PREFERRED, REQUIRED, VERIFY_CA or \
+                     VERIFY_IDENTITY is expected"
                 )));
             }
         };
@@ -164,8 +164,8 @@ impl TlsOptions {
                 read(cert, SSL_CERT, "certificate")?;
                 if read(key, SSL_KEY, "private key")?.contains("ENCRYPTED") {
                     let message = format!(
-                        "{SSL_KEY} names {}, which is encrypted: give one that is not \
-                         (openssl pkey -in FILE -out NEW)",
+                        "{SSL_KEY} names {}, which is encrypted: use an unencrypted key (openssl \
+                         pkey -in FILE -out NEW)",
                         key.display()
                     );
                     return Err(Error::Option(message));
@@ -173,7 +173,7 @@ impl TlsOptions {
                 Some(ClientIdentity::new(cert.clone(), key.clone()))
             }
             (None, None) => None,
-            _ => return Err(Error::Option(format!("{SSL_CERT} and {SSL_KEY} go together"))),
+            _ => return Err(Error::Option(format!("{SSL_CERT} and {SSL_KEY} must be used together"))),
         };
         let verify = self.verified(trust);
         Ok(Some(Tls {
@@ -205,14 +205,14 @@ impl TlsOptions {
         }
         let unproven = match unproven {
             Some(why) => format!(
-                ", and the server did not prove by the account's password that it is its own: {why}"
+                ", and the server did not prove its identity with the account's password: {why}"
             ),
             None => String::new(),
         };
         format!(
-            "{words}{unproven}; a password goes to another host only over a connection that is \
-             verified: name its authority by {} (of a certificate that nobody else has \
-             signed, itself), or take whoever answers for it by {SKIP_SSL_VERIFY_SERVER_CERT}",
+            "{words}{unproven}; a password is sent to another host only over a verified \
+             connection: name its authority with {} (a self-signed certificate itself), or accept \
+             any server with {SKIP_SSL_VERIFY_SERVER_CERT}",
             SSL_CA.with("FILE")
         )
     }
@@ -221,8 +221,8 @@ impl TlsOptions {
     pub(crate) fn failure(&self, error: &mysql::Error, host: &str) -> Option<String> {
         if let mysql::Error::DriverError(mysql::DriverError::TlsNotSupported) = error {
             return Some(format!(
-                "the server offers no encryption (TLS), and it was asked for; without it, \
-                 {SKIP_SSL}, everything sent can be read and changed on the way"
+                "the server offers no encryption (TLS), which was requested; without it \
+                 ({SKIP_SSL}), everything sent can be read and changed on the way"
             ));
         }
         let (fault, text) = fault_of(error)?;
@@ -235,7 +235,7 @@ impl TlsOptions {
             None => format!("a public authority; {} names another one", SSL_CA.with("FILE")),
         };
         let Some(rustls::Error::InvalidCertificate(fault)) = error else {
-            return format!("no encrypted connection (TLS) came about: {text}");
+            return format!("the encrypted connection (TLS) failed: {text}");
         };
         match fault {
             CertificateError::UnknownIssuer | CertificateError::BadSignature => {
@@ -245,10 +245,10 @@ impl TlsOptions {
                 "the server's certificate has expired: it needs a new one".to_owned()
             }
             CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
-                "the server's certificate is not valid yet: is the clock right here?".to_owned()
+                "the server's certificate is not valid yet: check the clock of this machine".to_owned()
             }
             CertificateError::NotValidForName => {
-                format!("the server's certificate is not made out to {host}")
+                format!("the server's certificate is not for {host}")
             }
             CertificateError::NotValidForNameContext { presented, .. } => {
                 let names = match presented.len() {
@@ -258,14 +258,14 @@ impl TlsOptions {
                     }
                 };
                 format!(
-                    "the server's certificate is not made out to {host} but to {names}: connect by \
-                     a name it is made out to, or leave the name unverified by {}",
+                    "the server's certificate is for {names}, not for {host}: connect with one of \
+                     these names, or skip the check of the name with {}",
                     SSL_MODE.with("VERIFY_CA")
                 )
             }
             other if is_an_authority(other) => format!(
-                "the server's certificate is that of an authority, signed by itself, and not one \
-                 signed by {whom}"
+                "the server's certificate is a self-signed one of an authority, and not signed by \
+                 {whom}"
             ),
             other => format!("the server's certificate is not accepted: {other}"),
         }
@@ -316,8 +316,8 @@ fn plain_name(name: &str) -> &str {
 
 fn off_and_verified() -> Error {
     Error::Option(format!(
-        "a connection in clear ({SKIP_SSL}) has no certificate that could be verified \
-         ({SSL_VERIFY_SERVER_CERT}): take back one of them"
+        "an unencrypted connection ({SKIP_SSL}) has no certificate to verify \
+         ({SSL_VERIFY_SERVER_CERT}): remove one of these options"
     ))
 }
 
@@ -332,7 +332,7 @@ fn read(path: &Path, option: OptionName, what: &str) -> Result<String> {
     if is_der || has(&format!("{}-----", what.to_ascii_uppercase())) {
         return Ok(text);
     }
-    Err(Error::Option(format!("{option} names {}, which holds no {what}", path.display())))
+    Err(Error::Option(format!("{option} names {}, which contains no {what}", path.display())))
 }
 
 #[cfg(test)]

@@ -76,7 +76,7 @@ impl Withheld {
     /// that has not shown what it had to.
     pub(crate) fn connect(self: &Arc<Self>, options: OptsBuilder) -> mysql::Result<mysql::Conn> {
         if !is_installed() {
-            return Err(denied("the ciphers of this process let nobody see what they encrypt"));
+            return Err(denied("the ciphers of this process cannot be inspected"));
         }
         WITHHELD.set(Some(Arc::clone(self)));
         let connected = match &self.pin {
@@ -85,13 +85,13 @@ impl Withheld {
         };
         WITHHELD.set(None);
         if self.is_other() {
-            return Err(denied("the server has shown another certificate than it has proved"));
+            return Err(denied("the server showed a different certificate than the proven one"));
         }
         if self.was_asked() {
             return Err(denied("the server asked for the password itself"));
         }
         if connected.is_ok() && !self.is_free() {
-            return Err(denied("the server has shown no certificate by TLS 1.3"));
+            return Err(denied("the server showed no certificate with TLS 1.3"));
         }
         self.is_over.store(true, Ordering::Release);
         connected

@@ -13,7 +13,7 @@ const ENTRY_BYTES: u64 = 64;
 const CERTIFIED_BYTES: u64 = 24;
 /// The most bytes of a byte of text in the engine: in another character set.
 const BYTE_BYTES: u64 = 4;
-/// Least that a portion is.
+/// Least that a chunk is.
 const PORTION_BYTES_MIN: u64 = 1 << 10;
 /// Text of which an engine never makes less than a byte: `1234567890` is an INT of four.
 const TEXT_PER_BYTE: u64 = 4;
@@ -95,8 +95,8 @@ impl Rules {
                  are of one shard"
             )),
             shards => Some(format!(
-                "{database} has {shards} shards, and Vitess commits them one after the other: a load could be \
-                 left half in"
+                "{database} has {shards} shards, which Vitess commits one after the other: a load \
+                 could end half done"
             )),
         }
     }
@@ -109,7 +109,7 @@ impl Rules {
         let taken = self.load_data_charsets?;
         (!taken.contains(&charset)).then(|| {
             format!(
-                "{} reads every LOAD DATA as {}, and the input is in {charset}",
+                "{} reads every LOAD DATA as {}, but the input is in {charset}",
                 self.kind, taken[0]
             )
         })
@@ -140,8 +140,8 @@ impl Rules {
     pub fn refuses_whole(&self, text_bytes: u64) -> Option<String> {
         let limit = self.transaction.filter(|limit| text_bytes / TEXT_PER_BYTE > limit.bytes)?;
         Some(format!(
-            "all rows go in by one transaction, and {} takes {} bytes in one ({}), far less than the input's \
-             {text_bytes}",
+            "one transaction loads all rows, but {} allows {} bytes in a transaction ({}); the \
+             input has {text_bytes}",
             self.kind, limit.bytes, limit.from
         ))
     }
@@ -149,7 +149,7 @@ impl Rules {
     /// The rules that bind, a sentence each.
     pub fn sentences(&self) -> Vec<String> {
         let mut sentences = Vec::new();
-        sentences.extend(self.refused.iter().map(|why| format!("no rows are sent: {why}")));
+        sentences.extend(self.refused.iter().map(|why| format!("rows cannot be sent: {why}")));
         sentences.extend(self.transaction.map(|limit| {
             format!("a transaction has at most {} bytes ({})", limit.bytes, limit.from)
         }));
@@ -164,14 +164,15 @@ impl Rules {
         sentences.extend(match self.swap {
             Swap::Locked => None,
             Swap::Unlocked => Some(
-                "a filled table takes the other's place without LOCK TABLES: rows that others write in that \
-                 moment are kept aside, and told"
+                "the swap works without LOCK TABLES: rows that others insert at that moment are \
+                 kept in the old table and reported"
                     .to_owned(),
             ),
-            Swap::Never(why) => Some(format!("no table takes another's place: {why}")),
+            Swap::Never(why) => Some(format!("tables cannot be swapped: {why}")),
         });
         sentences
-            .extend(self.no_whole.as_ref().map(|why| format!("no transaction of all rows: {why}")));
+            .extend(self.no_whole.as_ref().map(|why| format!("one transaction cannot load all \
+                                                              rows: {why}")));
         sentences.extend(self.notes.iter().cloned());
         sentences
     }

@@ -212,15 +212,15 @@ impl ServerFacts {
         let folder = match Folder::open_linked(&path) {
             Ok(folder) => folder,
             Err(e) if e.kind() == ErrorKind::NotADirectory => {
-                return refuse(format!("{} is no folder", path.display()));
+                return refuse(format!("{} is not a folder", path.display()));
             }
             Err(e) => {
                 let how = match e.kind() {
                     ErrorKind::PermissionDenied => "run as root or as the server's user",
-                    _ => "run where the server's files are",
+                    _ => "run on the server's machine",
                 };
                 return refuse(format!(
-                    "{} of the server on {} is not reachable from here: {e}; {how}",
+                    "{} of the server on {} is inaccessible from here: {e}; {how}",
                     path.display(),
                     self.hostname
                 ));
@@ -238,7 +238,7 @@ impl ServerFacts {
         let user = rustix::process::geteuid();
         if !user.is_root() && user.as_raw() != owner {
             return refuse(format!(
-                "{} belongs to user {owner}, and files there have to: run as root or as that user",
+                "{} belongs to user {owner}, and its files must, too: run as root or as that user",
                 path.display()
             ));
         }
@@ -247,7 +247,8 @@ impl ServerFacts {
         let server = std::fs::metadata(datadir).map_err(|e| Error::io("reading", datadir, e))?;
         if owner != server.uid() {
             return refuse(format!(
-                "{} belongs to user {owner}, {} to user {}: both have to be the server's",
+                "{} belongs to user {owner}, but {} to user {}: both must belong to the server's \
+                 user",
                 path.display(),
                 datadir.display(),
                 server.uid()

@@ -7,7 +7,7 @@ pub use crate::grant::grant;
 use crate::identifier::{TableName, quoted_name};
 use crate::session::Session;
 
-/// Rights the direct path needs on the target's database: create, fill and swap the shadow.
+/// Rights the direct path needs on the target's database: create, fill and swap the staging table.
 const DATABASE: [&str; 6] = ["SELECT", "INSERT", "CREATE", "ALTER", "DROP", "LOCK TABLES"];
 /// Rights it needs on databases of its own: a table waits there with its foreign keys.
 const SCRATCH: [&str; 5] = ["SELECT", "INSERT", "CREATE", "ALTER", "DROP"];
@@ -16,7 +16,7 @@ const BESIDE: [&str; 2] = ["SELECT", "LOCK TABLES"];
 /// Rights it needs on the server: FLUSH TABLES .. FOR EXPORT, and a checkpoint.
 const SERVER: [&str; 2] = ["RELOAD", "SUPER"];
 
-/// Rights a twin needs on the target's database: it is made, altered, filled and swapped in.
+/// Rights a staging table needs on the target's database: it is made, altered, filled and swapped in.
 const TWIN: [&str; 6] = DATABASE;
 
 /// Rights that whoever makes a table for rows needs, to fill it or to take it back: a right on a table
@@ -140,7 +140,7 @@ impl Privileges {
         own.into_iter().chain(others.iter().filter_map(other)).collect()
     }
 
-    /// The rights that a twin needs and that are missing, as `GRANT .. TO account` gives them.
+    /// The rights that a staging table needs and that are missing, as `GRANT .. TO account` gives them.
     pub fn missing_for_twin(&self, database: &str, account: &str) -> Vec<String> {
         self.missing(&TWIN, database, account).into_iter().collect()
     }

@@ -70,7 +70,7 @@ pub(super) fn read(session: &mut Session, has_wsrep: bool) -> Result<Rules> {
         return Ok(Rules {
             kind: Kind::TiDb,
             refused: Some(format!(
-                "it calls itself {}: without TiDB in `server-version` it is not treated as one",
+                "its version is {}: without TiDB in `server-version` it is not recognised as TiDB",
                 session.version()
             )),
             ..Rules::default()
@@ -85,13 +85,14 @@ fn tidb(session: &mut Session) -> Result<Rules> {
     let refused = match release {
         Some(release) if release >= TIDB_MIN => None,
         Some(_) => Some(format!(
-            "{text}: 6.5 or newer is needed, which has the named locks that keep two loads of a table apart"
+            "{text}: 6.5 or newer is needed, for the named locks that prevent two loads of one \
+             table"
         )),
-        None => Some(format!("{text} does not say which release it is")),
+        None => Some(format!("{text} does not show its release")),
     };
     let in_transaction = release.is_some_and(|release| release >= TIDB_LOADS_IN_TRANSACTION);
     let no_load_data = (!in_transaction).then(|| {
-        "before 7.6 LOAD DATA is not a part of the transaction it is in, and not undone with it"
+        "before 7.6 LOAD DATA is not part of its transaction, and is not rolled back with it"
             .to_owned()
     });
     Ok(Rules {
@@ -152,18 +153,18 @@ fn tidb_transaction(session: &mut Session) -> Result<Limit> {
 fn vitess(shards: Vec<String>) -> Rules {
     Rules {
         kind: Kind::Vitess,
-        no_load_data: Some("vtgate takes no LOAD DATA LOCAL".to_owned()),
+        no_load_data: Some("vtgate does not support LOAD DATA LOCAL".to_owned()),
         statement: Some(Limit {
             bytes: VITESS_STATEMENT_BYTES,
-            from: "a gRPC message has 16 MiB, and a value several bytes more there",
+            from: "a gRPC message has 16 MiB, and each value needs some further bytes",
         }),
         connections_max: Some(VITESS_CONNECTIONS),
-        swap: Swap::Never("vtgate ignores LOCK TABLES, and routes by names that it knows"),
+        swap: Swap::Never("vtgate ignores LOCK TABLES, and routes only known table names"),
         no_deferred_indexes: true,
         shards,
         notes: vec![
-            "tablets end transactions that last longer than queryserver-config-transaction-timeout, 30 s by \
-             default: one of all rows too"
+            "tablets end transactions, also that of a load, after \
+             queryserver-config-transaction-timeout, 30 s by default"
                 .to_owned(),
         ],
         ..Rules::default()
@@ -176,14 +177,15 @@ fn polardb_x() -> Rules {
         no_load_data: Some("LOAD DATA is no transaction there".to_owned()),
         statement: Some(Limit {
             bytes: POLARDB_X_STATEMENT_BYTES,
-            from: "MAX_BATCH_INSERT_SQL_LENGTH, above which an INSERT is cut up",
+            from: "MAX_BATCH_INSERT_SQL_LENGTH, above which an INSERT is split",
         }),
         swap: Swap::Never(
-            "it has no CREATE TABLE .. LIKE of partitioned tables, and not every version renames several tables at once",
+            "it has no CREATE TABLE .. LIKE for partitioned tables, and not every version renames \
+             several tables at once",
         ),
         no_whole: Some(format!(
-            "that one of all rows, with savepoints, holds there was not confirmed; {} adds rows \
-             exactly once, in portions",
+            "one transaction of all rows, with savepoints, is not confirmed to work there; {} \
+             adds rows exactly once, in chunks",
             MODE.with("append")
         )),
         no_deferred_indexes: true,
@@ -201,7 +203,8 @@ fn galera(variables: &HashMap<String, String>) -> Rules {
         // An ALTER is done by all nodes at the same point, and everything behind it waits.
         no_deferred_indexes: true,
         notes: vec![
-            "a load's named locks are this node's: start no other load of the table by another node".to_owned(),
+            "a load's named locks exist on this node only: do not load the table through another \
+             node at the same time".to_owned(),
         ],
         ..Rules::default()
     }
@@ -224,7 +227,8 @@ fn group(session: &mut Session, variables: &HashMap<String, String>) -> Result<R
     }
     let limit = |bytes| Limit { bytes, from: "group_replication_transaction_size_limit" };
     let mut notes = vec![
-        "a load's named locks are this member's: start no other load of the table by another member".to_owned(),
+        "a load's named locks exist on this member only: do not load the table through another \
+         member at the same time".to_owned(),
     ];
     let primaries = members.iter().filter(|row| row.text_lossy(2) == "PRIMARY");
     let primaries: Vec<String> =
@@ -232,8 +236,8 @@ fn group(session: &mut Session, variables: &HashMap<String, String>) -> Result<R
     let mode = variables.get("group_replication_single_primary_mode");
     match mode.map(String::as_str) {
         Some("OFF") => notes.push(
-            "the group has several primaries: change nothing of the table by another one meanwhile, a RENAME \
-             and rows of different members are not kept apart"
+            "the group has several primaries: do not change the table through another one during \
+             the load, because a RENAME and rows of different members can conflict"
                 .to_owned(),
         ),
         _ if !primaries.is_empty() => notes.push(format!("its primary is {}", primaries.join(", "))),

@@ -208,7 +208,7 @@ fn self_test(session: &mut Session, charset: Charset, data: &CharsetData) -> Res
             [recode(there, charset, Charset::Utf8mb4), recode(here, Charset::Utf8mb4, charset)];
         if row.bytes(2 * i) != Some(&ours[0]) || row.bytes(2 * i + 1) != Some(&ours[1]) {
             let why = format!(
-                "the server converts 0x{} or, from utf8mb4, 0x{} otherwise than we do",
+                "the server converts 0x{} or, from utf8mb4, 0x{} differently from Inrush",
                 hex(there),
                 hex(here)
             );

@@ -68,7 +68,7 @@ fn check_weights(
         };
         if ours.as_deref() != row.bytes(i) && !row.bytes(i).is_some_and(cut) {
             let text = hex(text);
-            return Ok(Some(format!("the server weighs the string 0x{text} otherwise than we do")));
+            return Ok(Some(format!("the server weighs the string 0x{text} differently from Inrush")));
         }
     }
     Ok(None)
@@ -99,7 +99,7 @@ fn check_order(
                 Ordering::Greater => "after",
             };
             let (a, b) = (hex(a), hex(b));
-            return Ok(Some(format!("the server has 0x{a} {words} 0x{b}, and we do not")));
+            return Ok(Some(format!("the server has 0x{a} {words} 0x{b}, but Inrush does not")));
         }
     }
     Ok(None)

@@ -52,7 +52,7 @@ impl Replica {
         let mut replica = Replica::new(address, reached(address, options)?, true);
         let following = replica.ask().map_err(|error| {
             Error::Option(format!(
-                "the replica {address} does not say how far it is behind: {error}"
+                "the replica {address} does not report its lag: {error}"
             ))
         })?;
         if following.is_none() {
@@ -171,9 +171,8 @@ pub fn find(session: &mut Session, named: &[Replica], remarks: &mut Vec<String>)
         if replica.options.has_password() {
             let name = replica.name();
             remarks.push(format!(
-                "the replica {name} is not waited for: the server names it, and whoever replicates \
-                 says what it is called, so a password does not go there; {} has the \
-                 load wait for it",
+                "the load does not wait for the replica {name}: replicas choose their own names, \
+                 so no password is sent there; {} makes the load wait for it",
                 REPLICA.with(name)
             ));
             continue;
@@ -186,8 +185,8 @@ pub fn find(session: &mut Session, named: &[Replica], remarks: &mut Vec<String>)
             Ok(Some(_)) => {
                 let name = replica.name().to_owned();
                 remarks.push(format!(
-                    "the replica {name} has stopped to replicate: the load does not wait for it \
-                     unless it starts again; {} would",
+                    "the replica {name} has stopped replicating: the load waits for it only if it \
+                     starts again; {} would wait",
                     REPLICA.with(&name)
                 ));
                 found.push(replica);
@@ -195,7 +194,7 @@ pub fn find(session: &mut Session, named: &[Replica], remarks: &mut Vec<String>)
             // Another server that is reached by that address.
             Ok(None) => {}
             Err(error) => remarks.push(format!(
-                "the replica {} is not waited for, because it does not say how far it is behind: \
+                "the load does not wait for the replica {}, because it does not report its lag: \
                  {error}",
                 replica.name()
             )),
@@ -272,13 +271,13 @@ fn over_tcp(host: &str, port: u16, options: &ConnectOptions) -> ConnectOptions {
 fn split(address: &str) -> Result<(&str, u16)> {
     let wrong = |what: &str| {
         let replica = REPLICA.with(address);
-        Error::Option(format!("{replica}: {what}, expected HOST:PORT or a socket's path"))
+        Error::Option(format!("{replica}: {what}; HOST:PORT or a socket's path is expected"))
     };
     let bracketed = address.strip_prefix('[').and_then(|rest| rest.split_once(']'));
     let (host, port) = match bracketed {
         Some((host, "")) => (host, None),
         Some((host, rest)) => {
-            (host, Some(rest.strip_prefix(':').ok_or_else(|| wrong("no port follows"))?))
+            (host, Some(rest.strip_prefix(':').ok_or_else(|| wrong("the port is missing"))?))
         }
         // More than one colon is an address of version 6.
         None if address.matches(':').count() == 1 => {
@@ -287,9 +286,9 @@ fn split(address: &str) -> Result<(&str, u16)> {
         None => (address, None),
     };
     if host.is_empty() {
-        return Err(wrong("no host is named"));
+        return Err(wrong("the host is missing"));
     }
-    let port = port.map(|port| port.parse().map_err(|_| wrong("the port is no port number")));
+    let port = port.map(|port| port.parse().map_err(|_| wrong("the port is not a port number")));
     Ok((host, port.transpose()?.unwrap_or(PORT)))
 }
 

@@ -52,7 +52,7 @@ pub fn of_replicas(names: &[String], primary: &ConnectOptions, arrival: Arrival)
     let note = |name: &String| {
         let words = match words_of_replica(name, primary, arrival) {
             Ok(words) => words,
-            Err(error) => vec![format!("it cannot be asked: {error}")],
+            Err(error) => vec![format!("it is unreachable: {error}")],
         };
         (!words.is_empty()).then(|| format!("the replica {name}: {}", words.join("; ")))
     };
@@ -70,14 +70,14 @@ fn words_of_replica(name: &str, primary: &ConnectOptions, arrival: Arrival) -> R
                 Arrival::Built => "publishes the table",
             };
             words.push(format!(
-                "it is told to stay {delay} s behind (MASTER_DELAY), and {what} that much later"
+                "MASTER_DELAY keeps it {delay} s behind, so it {what} later"
             ));
         }
         let runs = |names: &[&str]| word(&channel, names) == Some("Yes");
         let is_whole = runs(&["slave_io_running", "replica_io_running"])
             && runs(&["slave_sql_running", "replica_sql_running"]);
         if !is_whole && arrival == Arrival::Sent {
-            words.push("it has stopped to replicate, and gets nothing until it starts".to_owned());
+            words.push("it has stopped replicating, and gets nothing until it starts again".to_owned());
         }
     }
     let appliers = Settings::read(&mut session)?;
@@ -88,7 +88,8 @@ fn words_of_replica(name: &str, primary: &ConnectOptions, arrival: Arrival) -> R
         && arrival == Arrival::Sent
     {
         words.push(format!(
-            "one thread applies what several connections send ({name} is {value}), so it may fall behind"
+            "one thread applies the rows of several connections ({name} is {value}), so it may \
+             fall behind"
         ));
     }
     Ok(words)
@@ -132,8 +133,8 @@ fn logged(session: &mut Session, settings: &Settings, database: &str) -> String 
         // Else it goes by the session's database.
         let verb = if format == "ROW" { "are" } else { "may be" };
         return format!(
-            "{rule}: rows of {database} {verb} left out of the binary log, and replicas and point-in-time \
-             recovery lack them"
+            "{rule}: rows of {database} {verb} omitted from the binary log, so replicas and \
+             point-in-time recovery lack them"
         );
     }
     let names = registered(session);
@@ -141,13 +142,13 @@ fn logged(session: &mut Session, settings: &Settings, database: &str) -> String 
     let format =
         if format.is_empty() { String::new() } else { format!(" (binlog_format={format})") };
     match count {
-        0 => format!("the rows are in the binary log too{format}"),
+        0 => format!("the rows are also written to the binary log{format}"),
         1 => format!(
-            "the rows are in the binary log too{format}, and a replica gets them{}",
+            "the rows are also written to the binary log{format}, and a replica gets them{}",
             named(&names)
         ),
         _ => format!(
-            "the rows are in the binary log too{format}, and {count} replicas get them{}",
+            "the rows are also written to the binary log{format}, and {count} replicas get them{}",
             named(&names)
         ),
     }
@@ -221,8 +222,8 @@ fn upstream(session: &mut Session) -> Option<String> {
     let from: Vec<String> = channels(session).ok()?.iter().filter_map(from).collect();
     (!from.is_empty()).then(|| {
         format!(
-            "this server replicates from {}, which does not get the rows: a change to one of them from there \
-             may stop the replication",
+            "this server replicates from {}, which does not get the rows: a change of one of them \
+             there may stop the replication",
             from.join(" and ")
         )
     })

@@ -77,7 +77,7 @@ impl ShardSandbox {
         };
         let servers: Option<Vec<ShardServer>> = text.lines().map(server).collect();
         servers.ok_or_else(|| {
-            Error::Option(format!("{} is no list of servers; remove its folder", path.display()))
+            Error::Option(format!("{} is not a list of servers; remove its folder", path.display()))
         })
     }
 
@@ -97,7 +97,8 @@ impl ShardSandbox {
         }
         if servers.len() != count + 1 {
             return Err(Error::Option(format!(
-                "the sandbox in {} has {} shards: stop it and remove that folder to have {count}",
+                "the sandbox in {} has {} shards: for {count} shards, stop it and remove that \
+                 folder",
                 self.dir.display(),
                 servers.len() - 1
             )));
@@ -130,7 +131,7 @@ impl ShardSandbox {
         let free = |_| TcpListener::bind("127.0.0.1:0");
         // All held until all are known: none is chosen twice.
         let listeners: std::io::Result<Vec<TcpListener>> = (0..=count).map(free).collect();
-        let looking = |e| Error::io("looking for free ports for", &self.dir, e);
+        let looking = |e| Error::io("finding free ports for", &self.dir, e);
         let mut text = String::new();
         for (at, listener) in listeners.map_err(looking)?.iter().enumerate() {
             let name = if at == 0 { HEAD.to_owned() } else { format!("s{at}") };
@@ -163,8 +164,8 @@ impl ShardSandbox {
         let ask = "SELECT SUPPORT FROM information_schema.ENGINES WHERE ENGINE='SPIDER'";
         if session.query_text(ask)?.is_none() {
             return Err(Error::Option(format!(
-                "the server has no storage engine Spider: apt install mariadb-plugin-spider, or name the \
-                 folder of ha_spider.so by {PLUGIN_VARIABLE}"
+                "the server has no storage engine Spider: apt install mariadb-plugin-spider, or \
+                 name the folder of ha_spider.so with {PLUGIN_VARIABLE}"
             )));
         }
         for (at, shard) in shards.iter().enumerate() {

@@ -161,7 +161,7 @@ impl Ahead {
         Error::Io {
             action: "reading",
             path: self.path.clone(),
-            source: std::io::Error::other("the thread that reads ahead has ended"),
+            source: std::io::Error::other("the read-ahead thread has ended"),
         }
     }
 }

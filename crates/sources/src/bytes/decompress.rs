@@ -121,7 +121,7 @@ impl Decompressor {
             if !step.ended && self.feed.consumed == consumed {
                 return Err(match self.feed.is_at_end() {
                     true => Problem::CutShort,
-                    false => Problem::Corrupt("makes no sense".to_owned()),
+                    false => Problem::Corrupt("is invalid".to_owned()),
                 });
             }
         }
@@ -143,8 +143,7 @@ impl Decompressor {
                 return Err(match self.feed.is_cut_magic(self.compression) {
                     true => Problem::CutShort,
                     false => Problem::Corrupt(
-                        "followed by bytes that are no part of it (an unfinished copy, or \
-                         something appended?)"
+                        "followed by other bytes (an unfinished copy, or appended data?)"
                             .to_owned(),
                     ),
                 });
@@ -168,7 +167,7 @@ fn codec(compression: Compression, memory_bytes_max: usize) -> Result<Box<dyn Co
         Compression::Bzip2 => Ok(Box::new(bzip2::Bzip2::new())),
         #[cfg(feature = "xz")]
         Compression::Xz => Ok(Box::new(xz::Xz::new(memory_bytes_max)?)),
-        _ => Err(Problem::Corrupt("of a kind that this program was built without".to_owned())),
+        _ => Err(Problem::Corrupt("of a kind that this build does not support".to_owned())),
     }
 }
 
@@ -246,8 +245,8 @@ impl Feed {
         }
         let (path, offset) = (self.raw.path().to_owned(), self.consumed);
         let problem = match problem {
-            Problem::CutShort => "cut short; the rest is missing, get the whole file".to_owned(),
-            Problem::Corrupt(what) => format!("damaged: it is {what}; get the file again"),
+            Problem::CutShort => "cut short; get the complete file".to_owned(),
+            Problem::Corrupt(what) => format!("damaged ({what}); get the file again"),
             Problem::Memory(what) => what,
             Problem::Read(_) => String::new(),
         };

@@ -214,7 +214,7 @@ impl Transcoder {
             None => value,
         };
         let Some(character) = char::from_u32(code) else {
-            return Err(format!("{code:04X} is no character"));
+            return Err(format!("{code:04X} is not a character"));
         };
         text.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
         Ok(())

@@ -45,7 +45,7 @@ fn matches(name: &Path) -> Result<Vec<PathBuf>> {
         .collect::<Result<Vec<PathBuf>, _>>()
         .map_err(|error| wrong(format!("looking for files: {error}")))?;
     if paths.is_empty() {
-        return Err(wrong("no file has this name, and none matches it as a pattern".to_owned()));
+        return Err(wrong("no file has this name or matches it as a pattern".to_owned()));
     }
     paths.sort_by(|a, b| a.as_os_str().as_bytes().cmp(b.as_os_str().as_bytes()));
     Ok(paths)

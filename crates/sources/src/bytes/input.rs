@@ -142,7 +142,7 @@ impl Identity {
     fn difference(&self, now: &Identity) -> Option<String> {
         let (before, after) = (self.bytes, now.bytes);
         if (self.device, self.inode) != (now.device, now.inode) {
-            Some("is another file than it was when the load began".to_owned())
+            Some("was replaced by another file during the load".to_owned())
         } else if after < before {
             Some(format!("shrank from {before} to {after} bytes while it was read"))
         } else if after > before {

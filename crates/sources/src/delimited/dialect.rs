@@ -176,15 +176,15 @@ impl Dialect {
         if self.trailing_separator && (self.is_fixed() || self.is_counted()) {
             return refuse(
                 "the dialect has a separator at the end of each line, so fields-terminated-by and \
-                 lines-terminated-by cannot be empty or the same",
+                 lines-terminated-by must be different and not empty",
             );
         }
         let both = self.escaped_by.filter(|_| self.escaped_by == self.enclosed_by);
         let mut terminators = self.fields_terminated_by.iter().chain(&self.lines_terminated_by);
         if terminators.any(|&byte| Some(byte) == both) {
             return refuse(
-                "the character that is quote and escape at once cannot be part of \
-                 fields-terminated-by or lines-terminated-by too",
+                "a character that is both quote and escape cannot also be part of \
+                 fields-terminated-by or lines-terminated-by",
             );
         }
         if self.is_fixed() && !self.fields.is_empty() {

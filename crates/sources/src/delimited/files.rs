@@ -111,8 +111,8 @@ impl FileSource {
         dialect.check()?;
         if options.header && (dialect.is_fixed() || dialect.is_counted()) {
             return Err(Error::Dialect(
-                "a header needs lines that end: without a terminator of its own, a record is told \
-                 by the table's columns, whose names the header should say"
+                "a header needs lines with a terminator: without one, the table's columns divide \
+                 the records, and the header should name these"
                     .to_owned(),
             ));
         }
@@ -338,8 +338,8 @@ fn check_header(path: &Path, first: &[Vec<u8>], names: &[Vec<u8>]) -> Result<()>
         path: path.to_owned(),
         seen: format!("names ({})", list(names)),
         expected: format!(
-            "({}) as in the first file; load files with other columns, or in another order, by \
-             themselves",
+            "({}) as in the first file; load files with other columns, or another order, \
+             separately",
             list(first)
         ),
     })

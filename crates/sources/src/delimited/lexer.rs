@@ -5,12 +5,12 @@
 //! The SIMD path does whole blocks of well-behaved input, and hands this one the rest: the last
 //! bytes of a chunk, blocks with quotes in odd places, dialects with long separators.
 
-mod fixed;
+mod fixed_width;
 
 use simd::Block;
 use values::MultiByte;
 
-use self::fixed::Fixed;
+use self::fixed_width::FixedWidth;
 use crate::batch::text::{DECODE, QUOTED};
 use crate::delimited::dialect::Dialect;
 
@@ -27,7 +27,7 @@ pub(crate) struct Lexer {
     pub(crate) escape: Option<u8>,
     pub(crate) any_newline: bool,
     /// Rows of fixed size; nothing of the above but prefix, terminator and escape counts then.
-    pub(crate) fixed: Option<Fixed>,
+    pub(crate) fixed: Option<FixedWidth>,
     /// Fields that make a record where nothing ends it; 0 where something does.
     pub(crate) counted: u32,
     /// For each field of a record, whether it is read by characters; empty where that is the same.
@@ -145,7 +145,7 @@ impl Lexer {
             quote: dialect.enclosed_by,
             escape: dialect.escaped_by,
             any_newline: dialect.any_newline,
-            fixed: dialect.is_fixed().then(|| Fixed::new(&dialect.fields)),
+            fixed: dialect.is_fixed().then(|| FixedWidth::new(&dialect.fields)),
             counted: if is_counted { fields.max(1) } else { 0 },
             by_character,
             ghost,

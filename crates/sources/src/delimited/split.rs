@@ -128,8 +128,8 @@ fn rfind(bytes: &[u8], needle: &[u8]) -> Option<usize> {
 }
 
 impl Lexer {
-    /// True if a line terminator can be told from the few bytes around it: there are no quotes and
-    /// no prefix, records are not counted, terminators cannot overlap each other or a separator, and the escape is in
+    /// True if a line terminator can be told from the few bytes around it: there are no quotes and no prefix,
+    /// records are not counted, terminators cannot overlap each other or a separator, and the escape is in
     /// neither.
     fn ends_are_local(&self) -> bool {
         let (separator, terminator) = (&self.separator, &self.terminator);

@@ -10,7 +10,7 @@ use std::sync::atomic::AtomicU64;
 use simd::Isa;
 use sql::command::{CLIENT_COMMANDS, LINE_BYTES_MAX, delimiter, first_word, line_size};
 use sql::insert::{self, Head, InsertHead};
-use sql::{Found, Lexer, Problem, Session, StatementKind, Syntax, classify};
+use sql::{Boundary, Lexer, Problem, Session, StatementKind, Syntax, classify};
 
 pub use self::options::SqlOptions;
 use super::blank::skip_blank;
@@ -109,7 +109,7 @@ impl SqlReader {
     /// passed over.
     ///
     /// Errors: reading; [`Error::Sql`], after which the next call goes on behind that statement.
-    #[allow(clippy::should_implement_trait, reason = "an iterator would not lend itself")]
+    #[allow(clippy::should_implement_trait, reason = "an iterator was not returned")]
     pub fn next(&mut self) -> Result<Option<Statement>> {
         if !matches!(self.pending, Pending::Nothing) {
             self.lead = None;
@@ -160,19 +160,19 @@ impl SqlReader {
         let mut opened = None;
         loop {
             match lexer.run(window.bytes(), window.is_last()) {
-                Found::End { next, .. } => {
+                Boundary::End { next, .. } => {
                     window.take(next);
                     return Ok(());
                 }
-                Found::More => {
+                Boundary::More => {
                     opened = lexer.opened().map(|at| window.position(at)).or(opened);
                     let seen = lexer.seen().min(window.bytes().len());
                     lexer.forget(seen);
                     window.take(seen);
                     window.fill()?;
                 }
-                Found::Command(at) => lexer.step_over(at),
-                Found::Open(inside) => {
+                Boundary::Command(at) => lexer.step_over(at),
+                Boundary::Open(inside) => {
                     let here = lexer.opened().map(|at| window.position(at));
                     let at = here.or(opened).unwrap_or_else(|| window.position(0));
                     let statement = begin(&head, b"");
@@ -305,7 +305,7 @@ impl SqlReader {
             // Bytes that are part of the statement for certain: their number does not depend on how many
             // were read.
             let size = match found {
-                Found::End { text, .. } => text,
+                Boundary::End { text, .. } => text,
                 _ => lexer.seen(),
             };
             let (at, problem_) = match found {
@@ -313,25 +313,25 @@ impl SqlReader {
                     lexer.restart();
                     (0, Problem::TooLong { bytes_max: self.options.statement_bytes_max })
                 }
-                Found::End { text, next } => return Ok((text, next)),
-                Found::More => {
+                Boundary::End { text, next } => return Ok((text, next)),
+                Boundary::More => {
                     window.fill()?;
                     continue;
                 }
-                Found::Command(at) => {
+                Boundary::Command(at) => {
                     let shown = &window.bytes()[at..window.bytes().len().min(at + 2)];
                     let command = shown.escape_ascii().to_string();
                     lexer.step_over(at);
                     (at, Problem::ClientCommand { command })
                 }
-                Found::Open(inside) => {
+                Boundary::Open(inside) => {
                     (lexer.opened().unwrap_or_default(), Problem::of_open(inside))
                 }
             };
             window.need(SHOWN_BYTES)?;
             let error = problem(window, at, problem_, head);
             match found {
-                Found::Open(..) if size <= bytes_max => window.take(window.bytes().len()),
+                Boundary::Open(..) if size <= bytes_max => window.take(window.bytes().len()),
                 _ => self.pending = Pending::Rest(Box::new(lexer)),
             }
             return Err(error);

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use simd::{Block, Isa, POSITION_MAX};
-use sql::walk::{Cursor, DECODE, Found, QUOTED, Stop, TupleSink, Walk};
+use sql::walk::{BlockMasks, Cursor, DECODE, QUOTED, Stop, TupleSink, Walk};
 use sql::{Next, StringRules, Tuples};
 
 use crate::batch::text::{Mark, Meaning, Shape};
@@ -172,7 +172,7 @@ impl TupleSink for TupleRows<'_> {
     }
 
     #[inline(always)]
-    fn block<B: Block>(&mut self, found: &Found) {
+    fn block<B: Block>(&mut self, found: &BlockMasks) {
         self.rows.reserve_block();
         let before = self.rows.fields;
         if let Some(out) = self.rows.ends[before..].first_chunk_mut::<64>() {

@@ -66,7 +66,7 @@ impl Placer {
         let mut batch = std::mem::take(&mut self.batch);
         self.reader.read(chunk, &mut batch)?;
         if !batch.is_text() {
-            return Err(Error::Dialect("only rows of text are taken apart".to_owned()));
+            return Err(Error::Dialect("only rows of text can be divided".to_owned()));
         }
         self.rows.clear();
         let placed = batch.visit(chunk, Placing { placer: self, chunk });
@@ -99,12 +99,12 @@ impl Placer {
 #[cold]
 fn unplaced(why: Unplaced) -> String {
     match why {
-        Unplaced::NoPartition(Some(value)) => format!("goes to no partition, with {value}"),
-        Unplaced::NoPartition(None) => "goes to no partition".to_owned(),
-        Unplaced::OutOfRange => "goes to no partition: the number is beyond 64 bits".to_owned(),
+        Unplaced::NoPartition(Some(value)) => format!("belongs to no partition, with {value}"),
+        Unplaced::NoPartition(None) => "belongs to no partition".to_owned(),
+        Unplaced::OutOfRange => "belongs to no partition: the number exceeds 64 bits".to_owned(),
         Unplaced::Unknown(_) => {
             let sent = PATH.with("coordinator");
-            format!("may go to any partition, which only the server knows: {sent} has it tell")
+            format!("has a partition that only the server can tell; {sent} lets it choose")
         }
     }
 }

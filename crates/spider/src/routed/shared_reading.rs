@@ -94,7 +94,7 @@ impl SharedReading {
     /// Errors: an input of which there can be but one reading.
     pub(crate) fn rows_of(&self, partition: usize) -> Result<Box<dyn Source>> {
         let input = self.lock().again().ok_or_else(|| {
-            Error::Dialect("rows are only taken apart of what can be read again".to_owned())
+            Error::Dialect("only input that can be read again can be divided".to_owned())
         })?;
         let router = Arc::clone(&self.router);
         let rows = RowsOfPartition { router, partition, shares: self.shares };

@@ -20,7 +20,7 @@ use super::queue::{Next, Queue};
 use super::*;
 
 /// A row and its position: file, line, byte, and the row itself.
-type Seen = (u32, u64, u64, Vec<u8>);
+type PlacedRowText = (u32, u64, u64, Vec<u8>);
 
 fn shares(piece_bytes: usize, kept_bytes: usize) -> Shares {
     Shares { piece_bytes, queue_bytes: 2 * piece_bytes, kept_bytes, held_bytes: 0 }
@@ -83,7 +83,7 @@ fn source(paths: &[PathBuf], chunk_bytes: usize) -> Box<dyn Source> {
 }
 
 /// The expected rows of each partition.
-fn expected(rows: &[Vec<(i32, String)>], count: usize) -> Vec<Vec<Seen>> {
+fn expected(rows: &[Vec<(i32, String)>], count: usize) -> Vec<Vec<PlacedRowText>> {
     let mut all = vec![Vec::new(); count];
     for (file, rows) in rows.iter().enumerate() {
         let (mut line, mut offset) = (1, 0);
@@ -98,12 +98,12 @@ fn expected(rows: &[Vec<(i32, String)>], count: usize) -> Vec<Vec<Seen>> {
     all
 }
 
-struct Look<'c>(&'c Chunk);
+struct ChunkView<'c>(&'c Chunk);
 
-impl Visit for Look<'_> {
-    type Output = Vec<Seen>;
+impl Visit for ChunkView<'_> {
+    type Output = Vec<PlacedRowText>;
 
-    fn rows<R: Rows>(self, rows: R) -> Vec<Seen> {
+    fn rows<R: Rows>(self, rows: R) -> Vec<PlacedRowText> {
         let chunk = self.0;
         let see = |row: R::Row| {
             let at = row.start();
@@ -114,7 +114,7 @@ impl Visit for Look<'_> {
 }
 
 /// Reads a source to its end, or up to so many chunks.
-fn read(source: &mut dyn Source, chunks_max: u64) -> Vec<Seen> {
+fn read(source: &mut dyn Source, chunks_max: u64) -> Vec<PlacedRowText> {
     let (mut reader, mut chunk, mut batch) = (source.reader(), Chunk::default(), Batch::new());
     let (mut seen, mut ordinal) = (Vec::new(), 0);
     while ordinal < chunks_max && source.next_chunk(&mut chunk).unwrap() {
@@ -122,7 +122,7 @@ fn read(source: &mut dyn Source, chunks_max: u64) -> Vec<Seen> {
         assert!(!chunk.bytes.is_empty());
         ordinal += 1;
         reader.read(&chunk, &mut batch).unwrap();
-        let rows = batch.visit(&chunk, Look(&chunk));
+        let rows = batch.visit(&chunk, ChunkView(&chunk));
         assert!(rows.iter().all(|row| row.0 == chunk.file));
         seen.extend(rows);
     }

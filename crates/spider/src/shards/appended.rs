@@ -25,7 +25,7 @@ use sources::Source;
 
 use super::cleaned::Cleaner;
 use super::filled::{Filled, Loads};
-use super::looked::Looked;
+use super::inspection::Inspection;
 use super::opened::{Branches, OpenBranch};
 use super::published::{Decision, left};
 use super::tables::Tables;
@@ -43,7 +43,11 @@ pub(super) enum Rows<'t> {
 
 impl Sharded<'_, '_> {
     /// Adds the rows to all shards, or to none.
-    pub(super) fn append(&mut self, looked: &mut Looked, rows: Rows<'_>) -> Result<Report, Error> {
+    pub(super) fn append(
+        &mut self,
+        looked: &mut Inspection,
+        rows: Rows<'_>,
+    ) -> Result<Report, Error> {
         let decisions = Decisions::of(&looked.target.names);
         if let Some(before) = looked.before.take() {
             return self.were_in(looked, &decisions, &before);
@@ -59,7 +63,7 @@ impl Sharded<'_, '_> {
         };
         let connect = self.connect;
         let prepared = pool::catch(|| {
-            self.steps.step(Stage::Shadow, || {
+            self.steps.step(Stage::Staging, || {
                 if matches!(rows, Rows::Of(_)) {
                     let tables = Tables::new(connect, self.options, looked, false);
                     tables.sweep(&mut looked.target.session)?;
@@ -121,8 +125,8 @@ impl Sharded<'_, '_> {
             (Ok(warnings), _) => {
                 let mut report = self.report(looked, filled, warnings);
                 report.notes.push(format!(
-                    "the commits of all shards took {:.1} ms, within which readers could see the new rows of \
-                     some and not yet of others",
+                    "the commits of all shards took {:.1} ms; meanwhile readers could see the new \
+                     rows of some shards only",
                     seen.as_secs_f64() * 1000.0
                 ));
                 Ok(report)
@@ -139,7 +143,7 @@ impl Sharded<'_, '_> {
     /// The rows are in already, of this very command.
     fn were_in(
         &mut self,
-        looked: &mut Looked,
+        looked: &mut Inspection,
         decisions: &Decisions,
         before: &Append,
     ) -> Result<Report, Error> {
@@ -157,7 +161,7 @@ impl Sharded<'_, '_> {
         let mut report = self.report(looked, Filled::default(), warnings);
         (report.rows, report.duplicates) = (before.rows, before.duplicates);
         report.notes.push(format!(
-            "{} rows were in already, of a load of this input that was interrupted",
+            "an interrupted load of this input had loaded {} rows already",
             before.rows
         ));
         Ok(report)
@@ -166,7 +170,7 @@ impl Sharded<'_, '_> {
     /// Rolls all branches back, of which none was decided on.
     fn give_up(
         &self,
-        looked: &mut Looked,
+        looked: &mut Inspection,
         decisions: &Decisions,
         branches: Branches,
         append: &Append,

@@ -45,7 +45,7 @@ pub(super) fn refuse_begun(target: &mut Lock) -> Result<(), Error> {
     match is_begun(target)? {
         true => Err(Error::Pending {
             target: target.table.name.to_string(),
-            what: "shards cannot be reached from here".to_owned(),
+            what: "shards are unreachable from here".to_owned(),
         }),
         false => Ok(()),
     }
@@ -216,8 +216,8 @@ impl Cleaner<'_> {
         let address = address.cloned().ok_or_else(|| Error::Pending {
             target: self.target(),
             what: format!(
-                "{server}, which has some of them, is none of the table's servers any more: {} \
-                 tells where it is",
+                "{server}, which has some of them, is no longer one of the table's servers: name \
+                 its address with {}",
                 SHARD.with(format!("{server}=HOST:PORT"))
             ),
         })?;

@@ -20,7 +20,7 @@ use server::ConnectOptions;
 use sources::{Source, SourceExt as _};
 
 use super::LoadOne;
-use super::looked::{self, Looked};
+use super::inspection::{self, Inspection};
 use super::shares::Split;
 use crate::map::{Shard, ShardMap};
 use crate::routed::{RowRouter, RowsOfPartition, SharedReading};
@@ -61,7 +61,7 @@ impl<'l> Loads<'l> {
         connect: &'l ConnectOptions,
         options: &LoadOptions,
         load_one: &'l LoadOne<'l>,
-        looked: &Looked,
+        looked: &Inspection,
         next: &'l ShardMap,
         source: &dyn Source,
     ) -> Result<Loads<'l>, Error> {
@@ -87,7 +87,7 @@ impl<'l> Loads<'l> {
             server: ServerOptions { shard_addresses: Vec::new(), ..options.server.clone() },
             ..options.clone()
         };
-        let lacking = || Error::Internal("nothing tells which shard takes a row".to_owned());
+        let lacking = || Error::Internal("the shard of a row is unknown".to_owned());
         let router = looked.router.clone().ok_or_else(lacking)?;
         let stop = AtomicBool::new(false);
         Ok(Loads { connect, options, split, router, next, load_one, stop })
@@ -104,7 +104,7 @@ impl<'l> Loads<'l> {
         let state_dir = &self.options.state_dir;
         std::fs::create_dir_all(state_dir).map_err(Error::io("making", state_dir))?;
         let count = self.next.shards.len();
-        let told = Told { progress, parts: Mutex::new(vec![None; count]) };
+        let told = ShardProgress { progress, parts: Mutex::new(vec![None; count]) };
         let Split { at_once, rows, readers, chunk_bytes, record_bytes_max, .. } = self.split;
         let (mut reports, mut bytes) = (Vec::new(), 0);
         for first in (0..count).step_by(at_once) {
@@ -125,7 +125,7 @@ impl<'l> Loads<'l> {
         &self,
         reading: &SharedReading,
         group: Range<usize>,
-        told: &Told<'_>,
+        told: &ShardProgress<'_>,
     ) -> Result<Vec<(Report, Duration)>, Error> {
         let reports = Mutex::new(vec![None; group.len()]);
         let turn = AtomicUsize::new(group.start);
@@ -151,7 +151,7 @@ impl<'l> Loads<'l> {
         })?;
         let reports = reports.into_inner().unwrap_or_else(PoisonError::into_inner);
         let all: Option<Vec<(Report, Duration)>> = reports.into_iter().collect();
-        all.ok_or_else(|| Error::Internal("a shard has not told what it got".to_owned()))
+        all.ok_or_else(|| Error::Internal("a shard did not report its rows".to_owned()))
     }
 
     fn load(
@@ -161,7 +161,7 @@ impl<'l> Loads<'l> {
         reading: &SharedReading,
         progress: &Part<'_>,
     ) -> Result<Report, Error> {
-        let connect = looked::reached(shard, self.connect)?;
+        let connect = inspection::reached(shard, self.connect)?;
         let (router, shares) = (Arc::clone(&self.router), self.split.rows);
         let mut options = self.options.clone();
         options.database.clone_from(&shard.table.database);
@@ -185,7 +185,7 @@ impl<'l> Loads<'l> {
         match self.stop.load(Ordering::Relaxed) {
             true => Ended(None),
             false if matches!(error, Error::Shard { .. }) => Ended(Some(error)),
-            false => Ended(Some(looked::of(shard, error))),
+            false => Ended(Some(inspection::of(shard, error))),
         }
     }
 }
@@ -217,14 +217,14 @@ impl Reason for Ended {
 }
 
 /// How far all shards are, for whoever watches.
-struct Told<'p> {
+struct ShardProgress<'p> {
     progress: &'p dyn Progress,
     parts: Mutex<Vec<Option<Snapshot>>>,
 }
 
 /// How far one is.
 struct Part<'t> {
-    told: &'t Told<'t>,
+    told: &'t ShardProgress<'t>,
     at: usize,
 }
 

@@ -18,7 +18,7 @@ use server::{ConnectOptions, Session};
 use sources::{Source, SourceExt as _};
 use targets::{Lock, Transaction};
 
-use super::looked::{self, Looked};
+use super::inspection::{self, Inspection};
 use crate::branches::{self, Branch};
 
 /// A branch that has its rows.
@@ -39,7 +39,7 @@ pub(super) struct Branches {
 }
 
 impl Branches {
-    pub(super) fn of(looked: &mut Looked) -> Result<Branches, Error> {
+    pub(super) fn of(looked: &mut Inspection) -> Result<Branches, Error> {
         let Lock { session, table, .. } = &mut looked.target;
         let home = branches::home(session, &table.name)?;
         let job = branches::job_name(&home, session.id());
@@ -56,8 +56,8 @@ impl Branches {
 
     pub(super) fn make_marks(&self, connect: &ConnectOptions) -> Result<(), Error> {
         for branch in &self.all {
-            let mut session = looked::session(&branch.shard, connect)?;
-            branch.make_mark(&mut session).map_err(|error| looked::of(&branch.shard, error))?;
+            let mut session = inspection::session(&branch.shard, connect)?;
+            branch.make_mark(&mut session).map_err(|error| inspection::of(&branch.shard, error))?;
             failpoint::hit(&format!("branches.marked.{}", branch.number));
         }
         Ok(())
@@ -98,8 +98,8 @@ impl Branches {
         let mut lock = parts::lock(Session::connect(connect)?, options, None)?;
         let chosen = choose_for_place(&mut lock, options, &memory, &mut *source)?;
         source.restart()?;
-        let lacking = || Error::Internal("rows of a branch are to be built".to_owned());
-        let landing = chosen.landing.clone().ok_or_else(lacking)?;
+        let lacking = || Error::Internal("rows of a branch would be built".to_owned());
+        let destination = chosen.destination.clone().ok_or_else(lacking)?;
         let mut session = branch.begin(&mut lock)?;
         Transaction::include(&mut lock, &mut session, Mode::Append)?;
         let prepared = Prepared {
@@ -112,8 +112,9 @@ impl Branches {
             why: &chosen.why,
             one_partition: None,
         };
-        let sent = send::run_within(&prepared, connect, landing, &mut lock, source, steps, session)
-            .map_err(|error| held(error, &mut lock))?;
+        let sent =
+            send::run_within(&prepared, connect, destination, &mut lock, source, steps, session)
+                .map_err(|error| held(error, &mut lock))?;
         let (mut report, mut session) = (sent.report, sent.session);
         failpoint::hit(&format!("branches.sent.{at}"));
         branch.end_rows(&mut session, report.rows)?;
@@ -132,7 +133,7 @@ impl Branches {
             failpoint::hit(place);
             let lacking = || Error::Internal("a branch has no connection".to_owned());
             let open = open.as_mut().ok_or_else(lacking)?;
-            work(branch, open).map_err(|error| looked::of(&branch.shard, error))
+            work(branch, open).map_err(|error| inspection::of(&branch.shard, error))
         })
         .map(drop)
     }

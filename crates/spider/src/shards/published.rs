@@ -13,7 +13,7 @@ use targets::Lock;
 use targets::swap::{Before, Pair, Swap};
 
 use super::cleaned::{self, Cleaner};
-use super::looked::{self, Looked};
+use super::inspection::{self, Inspection};
 use super::opened::Branches;
 use super::tables::Tables;
 use crate::decisions::{Append, Decisions, State};
@@ -21,7 +21,7 @@ use crate::decisions::{Append, Decisions, State};
 /// A new table of the head, whose shards have all rows, takes the place of the one that is there.
 pub(super) struct HeadSwap<'s> {
     pub(super) options: &'s LoadOptions,
-    pub(super) looked: &'s mut Looked,
+    pub(super) looked: &'s mut Inspection,
     pub(super) tables: &'s Tables<'s>,
 }
 
@@ -40,7 +40,7 @@ impl Publish for HeadSwap<'_> {
 
     fn publish(&mut self) -> Result<(), Error> {
         failpoint::hit("shards.swap");
-        looked::check_map(self.looked, &self.options.server)?;
+        inspection::check_map(self.looked, &self.options.server)?;
         let Lock { table, names, .. } = &self.looked.target;
         let mode = match self.options.mode {
             Mode::Replace => Mode::Replace,
@@ -53,7 +53,7 @@ impl Publish for HeadSwap<'_> {
             mode,
             triggers: None,
         };
-        let pair = Pair { table: table.name.clone(), replacement: names.shadow.clone(), before };
+        let pair = Pair { table: table.name.clone(), replacement: names.staging.clone(), before };
         let wait = Duration::from_secs(u64::from(self.options.server.lock_wait_seconds));
         let swapped = Swap::new(vec![pair]).run(&mut self.looked.target.session, wait);
         swapped.map_err(|error| match error {
@@ -91,7 +91,7 @@ impl Publish for HeadSwap<'_> {
 pub(super) struct Decision<'d> {
     pub(super) connect: &'d ConnectOptions,
     pub(super) options: &'d LoadOptions,
-    pub(super) looked: &'d mut Looked,
+    pub(super) looked: &'d mut Inspection,
     pub(super) decisions: &'d Decisions,
     pub(super) append: &'d mut Append,
     /// None once it is decided.
@@ -122,7 +122,7 @@ impl Publish for Decision<'_> {
 
     fn publish(&mut self) -> Result<(), Error> {
         failpoint::hit("branches.decide");
-        looked::check_map(self.looked, &self.options.server)?;
+        inspection::check_map(self.looked, &self.options.server)?;
         decide(&mut self.looked.target, self.decisions, self.append)?;
         self.append.state = State::Decided;
         let _shield = self.options.interrupt.shield();
@@ -165,7 +165,7 @@ fn decide(target: &mut Lock, decisions: &Decisions, append: &Append) -> Result<(
     let overtaken = || server::Error::Overtaken(name.clone()).into();
     let pending = |error: server::Error| Error::Pending {
         target: name.clone(),
-        what: format!("the head does not say whether they are to be ({error})"),
+        what: format!("the Spider server does not tell if they should be ({error})"),
     };
     let error = match decisions.decide(&mut target.session, append) {
         Ok(State::Begun | State::GivenUp) => return Err(overtaken()),
@@ -187,8 +187,9 @@ fn decide(target: &mut Lock, decisions: &Decisions, append: &Append) -> Result<(
 
 pub(super) fn left(error: &Error, decisions: &Decisions) -> String {
     format!(
-        "all rows are in, but what says so could not be removed ({error}): the next load does it, and the same \
-         command would add nothing before; DROP TABLE {} has it add them once more",
+        "all rows are loaded, but the record of it could not be removed ({error}): the next load \
+         removes it; until then the same command adds nothing, unless DROP TABLE {}, which makes \
+         it add them once more",
         decisions.table().quoted()
     )
 }

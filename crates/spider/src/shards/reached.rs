@@ -37,7 +37,7 @@ pub(super) fn asks_by_head(session: &mut Session, map: &ShardMap) -> Result<(), 
 pub(super) fn by_head(session: &mut Session, shard: &Shard, sql: &str) -> Result<(), Error> {
     let database = &shard.table.database;
     if database.contains(['"', '\'', '\\']) {
-        let what = format!("the head cannot be asked to go to a database of this name: {database}");
+        let what = format!("the Spider server cannot use a database of this name: {database}");
         return Err(Error::Usage(what));
     }
     let server = format!("srv \"{}\", database \"{database}\"", shard.server);
@@ -45,6 +45,6 @@ pub(super) fn by_head(session: &mut Session, shard: &Shard, sql: &str) -> Result
     let done = session.query_text(&ask).map_err(|error| of(shard, error))?;
     match done.as_deref() {
         Some("1") => Ok(()),
-        _ => Err(of(shard, Error::Usage(format!("the head could not run there: {sql}")))),
+        _ => Err(of(shard, Error::Usage(format!("the Spider server could not run this there: {sql}")))),
     }
 }

@@ -25,7 +25,7 @@ use targets::Transaction;
 
 use super::appended::Rows;
 use super::filled::Filled;
-use super::looked::{self, Looked};
+use super::inspection::{self, Inspection};
 use super::opened::{Open, held};
 use super::tables::Tables;
 use super::{Sharded, left_staged, through_head};
@@ -39,7 +39,7 @@ impl Sharded<'_, '_> {
     /// Adds to all shards, or to none, the rows that go through the head.
     pub(super) fn append_through_head(
         &mut self,
-        mut looked: Looked,
+        mut looked: Inspection,
         source: Box<dyn Source>,
     ) -> Result<Report, Error> {
         if looked.before.is_some() {
@@ -72,14 +72,14 @@ impl Sharded<'_, '_> {
     /// Has the rows put into the next tables, counted and looked at.
     fn stage(
         &mut self,
-        looked: &mut Looked,
+        looked: &mut Inspection,
         tables: &Tables<'_>,
         source: Box<dyn Source>,
     ) -> Result<Filled, Error> {
-        let lacking = || Error::Internal("rows are not known to go through the head".to_owned());
+        let lacking = || Error::Internal("rows may not go through the Spider server".to_owned());
         let (connect, options, progress) = (self.connect, self.options, self.progress);
         let session = &mut looked.target.session;
-        self.steps.step(Stage::Shadow, || tables.create(session))?;
+        self.steps.step(Stage::Staging, || tables.create(session))?;
         let way = looked.head.as_ref().ok_or_else(lacking)?;
         let (head, shards) = (tables.head(), looked.map.shards.len());
         let fill = || through_head::fill(connect, options, head, way, shards, source, progress);
@@ -103,13 +103,13 @@ fn open(
     names: &str,
 ) -> Result<(Open, u64), Error> {
     let shard = &branch.shard;
-    let of = |error: server::Error| looked::of(shard, error);
+    let of = |error: server::Error| inspection::of(shard, error);
     let options = LoadOptions {
         database: shard.table.database.clone(),
         table: shard.table.table.clone(),
         ..options.clone()
     };
-    let mut lock = parts::lock(looked::session(shard, connect)?, &options, None)?;
+    let mut lock = parts::lock(inspection::session(shard, connect)?, &options, None)?;
     let mut session = branch.begin(&mut lock).map_err(of)?;
     Transaction::include(&mut lock, &mut session, Mode::Append).map_err(of)?;
     session.set(&[("sql_mode", SQL_MODE)]).map_err(of)?;
@@ -117,7 +117,7 @@ fn open(
     let (into, base) = (shard.table.quoted(), from.table.base());
     let taken = session.exec(&format!("INSERT INTO {into} ({names}) SELECT {names} FROM {base}"));
     let rows =
-        taken.map_err(|error| looked::of(shard, held(error.into(), &mut lock)))?.affected_rows;
+        taken.map_err(|error| inspection::of(shard, held(error.into(), &mut lock)))?.affected_rows;
     failpoint::hit(&format!("branches.sent.{}", branch.number));
     branch.end_rows(&mut session, rows).map_err(of)?;
     Ok((Open { lock, session }, rows))

@@ -10,7 +10,7 @@ use schema::TableName;
 use server::{ConnectOptions, Session, catalog};
 use targets::{Lock, LockOptions};
 
-use super::looked::Looked;
+use super::inspection::Inspection;
 use super::reached::{self, by_head};
 use crate::map::{self, Shard, ShardMap};
 
@@ -37,7 +37,7 @@ impl<'l> Tables<'l> {
     pub(super) fn new(
         connect: &'l ConnectOptions,
         options: &'l LoadOptions,
-        looked: &Looked,
+        looked: &Inspection,
         by_head: bool,
     ) -> Tables<'l> {
         let (before, Lock { session, table, names, .. }) = (&looked.map, &looked.target);
@@ -45,7 +45,7 @@ impl<'l> Tables<'l> {
             connect,
             options,
             target: table.name.clone(),
-            head: names.shadow.clone(),
+            head: names.staging.clone(),
             asides: [names.replaced.clone(), names.emptied.clone()],
             definition: table.definition.clone(),
             before: before.clone(),
@@ -102,7 +102,7 @@ impl<'l> Tables<'l> {
     ) -> Result<(), Error> {
         let (target, head) = (self.target.to_string(), self.head.quoted());
         if !map::is_divided_like(session, &self.head, &self.definition)? {
-            let what = "its table for them is divided otherwise".to_owned();
+            let what = "its staging table is partitioned differently".to_owned();
             return Err(Error::Shards { target, what });
         }
         let count = format!("SELECT COUNT(*) FROM {base}", base = self.head.base());
@@ -110,7 +110,7 @@ impl<'l> Tables<'l> {
         if found != expected {
             return Err(Error::Shards {
                 target,
-                what: format!("{found} rows, {expected} were read"),
+                what: format!("{found} rows, but {expected} were read"),
             });
         }
         if !verifies {
@@ -237,7 +237,7 @@ impl<'l> Tables<'l> {
     ) -> Result<Vec<String>, Error> {
         if *aside == self.asides[1] && !is_empty(session, aside)? {
             return Ok(vec![format!(
-                "rows came into {} at the last moment and are in {aside} now",
+                "rows were inserted into {} at the last moment and are in {aside} now",
                 self.target
             )]);
         }
@@ -245,7 +245,8 @@ impl<'l> Tables<'l> {
         for shard in &map.shards {
             if live.has(shard) || self.is_linked(session, shard, aside)? {
                 left.push(format!(
-                    "another table of the head may have the rows of {} on {}, which stays there",
+                    "another table of the Spider server may use the rows of {} on {}, so that \
+                     table stays",
                     shard.table, shard.server
                 ));
             } else {

@@ -21,7 +21,7 @@ use job::report::Report;
 use job::steps::Steps;
 use load::parts;
 use schema::{Column, Method, Table, TableName};
-use send::{Ask, Landing};
+use send::{Ask, Destination};
 use server::{ConnectOptions, Session};
 use sources::Source;
 use values::SqlType;
@@ -54,34 +54,37 @@ pub(super) fn against(table: &Table, options: &LoadOptions, is_reached: bool) ->
         (
             appends && !is_reached,
             format!(
-                "rows are not added through the head to shards that are not reached, where a server that goes down \
-                 would leave a part of them: {replace} with all rows puts a new table in its place"
+                "rows cannot be added through the Spider server to unreachable shards, where a \
+                 crash of a server would leave some of them: {replace} with all rows swaps in a \
+                 new table"
             ),
         ),
         (
             appends && table.columns.iter().any(|column| column.auto_increment),
             format!(
-                "rows that go through the head are added from a new table, which would give other AUTO_INCREMENT \
-                 numbers: {replace} with all rows puts a new table in its place"
+                "rows sent through the Spider server are added from a staging table, which would \
+                 generate other AUTO_INCREMENT numbers: {replace} with all rows swaps in a new \
+                 table"
             ),
         ),
         (
             table.columns.iter().any(is_float),
-            "the head gives FLOAT values to its shards by a function to_float, which they lack, and which keeps \
-             six digits behind the point: DOUBLE goes as it is"
+            "the Spider server sends FLOAT values with a function to_float, which its shards lack \
+             and which keeps six digits after the point; DOUBLE works"
                 .to_owned(),
         ),
         (
             !matches!(options.path, LoadPath::Auto | LoadPath::Insert),
             format!(
-                "rows go through the head by INSERT only: {}",
+                "only INSERT sends rows through the Spider server: {}",
                 PATH.with_any(&["auto", "insert"])
             ),
         ),
         (
             options.rows.on_duplicate != OnDuplicate::Fail,
             format!(
-                "through the head it cannot be told which rows were left out for others with their keys: {}",
+                "the Spider server does not report rows that were skipped for others with their \
+                 keys: {}",
                 ON_DUPLICATE.with("fail")
             ),
         ),
@@ -92,20 +95,22 @@ pub(super) fn against(table: &Table, options: &LoadOptions, is_reached: bool) ->
 /// Why rows go there, in a sentence.
 pub(super) fn why(reasons: &[String]) -> String {
     format!(
-        "rows go through the head, which gives them to its shards one after the other: {}",
+        "rows are sent through the Spider server, which passes them to its shards one after the \
+         other: {}",
         reasons.join("; ")
     )
 }
 
 /// Where they go there, and from there.
-pub(super) fn landing(mode: Mode) -> &'static str {
+pub(super) fn destination(mode: Mode) -> &'static str {
     match mode {
         Mode::Append => {
-            "rows go through the head into a new table, and from there, by a branch of one transaction on each \
-             shard, into the tables that are there"
+            "rows are sent through the Spider server into a staging table, and from there into \
+             the existing tables, by a branch of one transaction on each shard"
         }
         Mode::Insert | Mode::Replace => {
-            "rows go through the head, into a new table that then takes the old one's place"
+            "rows are sent through the Spider server into a staging table, which then replaces \
+             the old table"
         }
     }
 }
@@ -164,7 +169,7 @@ fn send(
     let mut session_of_rows = session.another()?;
     let mut lock = parts::lock(session, options, None)?;
     let why = why(&way.reasons);
-    let landing = Landing::into_own(&mut lock, Ask::of(options), why.clone())?;
+    let destination = Destination::into_own(&mut lock, Ask::of(options), why.clone())?;
     session_of_rows.exec("START TRANSACTION")?;
     let prepared = Prepared {
         options,
@@ -176,8 +181,15 @@ fn send(
         why: &why,
         one_partition: None,
     };
-    let within =
-        send::run_within(&prepared, connect, landing, &mut lock, source, steps, session_of_rows)?;
+    let within = send::run_within(
+        &prepared,
+        connect,
+        destination,
+        &mut lock,
+        source,
+        steps,
+        session_of_rows,
+    )?;
     let (mut report, mut session) = (within.report, within.session);
     failpoint::hit("head.sent");
     session.exec("COMMIT")?;

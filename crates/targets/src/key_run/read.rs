@@ -58,7 +58,8 @@ impl KeyRows {
         Ok(columns.map(|columns| KeyRows { columns, stored: Vec::new() }))
     }
 
-    /// All of them, in order. Nobody writes to the table, nor has begun to: it is held ([`Guard`](super::guard)).
+    /// All of them, in order. Nobody writes to the table, nor has begun to: it is held
+    /// ([`Guard`](super::guard)).
     pub fn statement(&self, parent: &TableName) -> String {
         let join = |one: fn(&Shown) -> &str| {
             self.columns.iter().map(one).collect::<Vec<&str>>().join(", ")

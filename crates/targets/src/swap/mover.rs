@@ -244,7 +244,7 @@ impl Mover<'_> {
         behind: &mut Queued,
     ) -> (Option<Error>, Result<()>) {
         let died = Error::Lost {
-            message: "the thread that renames has ended".to_owned(),
+            message: "the renaming thread has ended".to_owned(),
             statement: self.swap.statement(),
         };
         let (mover, wait) = (self.session.mark().clone(), self.patience.wait);

@@ -144,7 +144,7 @@ struct Maker<'a> {
 
 /// A row's value for a column.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Given {
+enum RowValue {
     Value,
     /// The server counts.
     Counted,
@@ -154,9 +154,9 @@ enum Given {
 
 impl Maker<'_> {
     fn make(&self, random: &mut Random, db: &mut Db) -> TableRows {
-        let given: Vec<Given> =
+        let given: Vec<RowValue> =
             self.table.columns.iter().map(|column| self.given(random, column)).collect();
-        let is_given = |at: &usize| given[*at] != Given::Nothing;
+        let is_given = |at: &usize| given[*at] != RowValue::Nothing;
         let positions: Vec<usize> = (0..given.len()).filter(is_given).collect();
         let columns: Vec<String> =
             positions.iter().map(|&at| self.table.columns[at].name.clone()).collect();
@@ -183,7 +183,7 @@ impl Maker<'_> {
         made
     }
 
-    fn given(&self, random: &mut Random, column: &ColumnShape) -> Given {
+    fn given(&self, random: &mut Random, column: &ColumnShape) -> RowValue {
         let name = &column.name;
         let is_own = |key: &ForeignKeyShape| {
             key.columns.iter().any(|&at| self.table.columns[at].name == *name)
@@ -192,10 +192,14 @@ impl Maker<'_> {
         let is_needed =
             column.is_in_key || is_referenced || self.table.foreign_keys.iter().any(is_own);
         match () {
-            () if column.is_generated => Given::Nothing,
-            () if column.is_auto_increment && !is_referenced && random.chance(2) => Given::Counted,
-            () if !is_needed && column.has_constant_default && random.chance(4) => Given::Nothing,
-            () => Given::Value,
+            () if column.is_generated => RowValue::Nothing,
+            () if column.is_auto_increment && !is_referenced && random.chance(2) => {
+                RowValue::Counted
+            }
+            () if !is_needed && column.has_constant_default && random.chance(4) => {
+                RowValue::Nothing
+            }
+            () => RowValue::Value,
         }
     }
 
@@ -203,7 +207,7 @@ impl Maker<'_> {
     fn row(
         &self,
         random: &mut Random,
-        given: &[Given],
+        given: &[RowValue],
         made: &TableRows,
         number: usize,
     ) -> Option<Vec<Field>> {
@@ -234,7 +238,8 @@ impl Maker<'_> {
                 _ => return None,
             }
         }
-        for (at, column) in columns.iter().enumerate().filter(|(at, _)| given[*at] == Given::Value)
+        for (at, column) in
+            columns.iter().enumerate().filter(|(at, _)| given[*at] == RowValue::Value)
         {
             let is_null = column.nullable && (column.kind == "point" || random.chance(7));
             if !is_set[at] && !is_null {

@@ -65,8 +65,8 @@ fn is_question(request: &Request) -> bool {
         .any(|words| request.begins(words))
 }
 
-/// All requests of a run to which nothing happens, each with its fates, some with a second one behind it; in any order. Where
-/// `is_whole`, each with each: else questions have some of theirs.
+/// All requests of a run to which nothing happens, each with its fates, some with a second one behind it; in
+/// any order. Where `is_whole`, each with each: else questions have some of theirs.
 pub fn faults(requests: &[Request], is_whole: bool, random: &mut Random) -> Vec<Fault> {
     let last = requests.last().into_iter().cycle().take(MORE_REQUESTS);
     let mut faults = Vec::new();

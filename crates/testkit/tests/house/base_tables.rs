@@ -1,4 +1,5 @@
-//! Statements name tables so that no view can take a table's place: see `crates/server/src/connect/session/held.rs`.
+//! Statements name tables so that no view can take a table's place: see
+//! `crates/server/src/connect/session/held.rs`.
 
 use super::{LAYERS, sources};
 
@@ -13,7 +14,8 @@ const READ: [(&str, &str); 5] = [
     ("targets/waiting.rs", "from}"),
     ("tune/identity.rs", "schema}"),
 ];
-/// Files whose tables others hold (`send/sender.rs`, `Transaction::include`), are temporary, or are words of an export.
+/// Files whose tables others hold (`send/sender.rs`, `Transaction::include`), are temporary, or are words of
+/// an export.
 const WRITTEN: [&str; 5] = [
     "send/sender/statements.rs",
     "spider/shards/staged.rs",

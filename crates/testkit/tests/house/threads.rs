@@ -26,7 +26,7 @@ const POOLS: [(&str, &[&str]); 10] = [
     ("crates/direct/src/duplicates/rounds.rs", &["thread.collect"]),
     ("crates/load/src/several/lines_read.rs", &["thread.entities"]),
     ("crates/load/src/several/shares.rs", &["thread.ids"]),
-    ("crates/send/src/lanes.rs", &["thread.lane"]),
+    ("crates/send/src/connections.rs", &["thread.lane"]),
     ("crates/send/src/sorted/sorter.rs", &["thread.sort"]),
     ("crates/spider/src/shards/filled.rs", &["thread.shard"]),
 ];

@@ -9,7 +9,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use job::memory::{LaneShares, Memory};
+use job::memory::{ConnectionShares, Memory};
 use job::options::LoadPath;
 use loom::sync::Arc;
 use loom::thread;
@@ -24,10 +24,10 @@ mod sync {
 /// Keys of a portion, instead of the product's: those with a bit in common may meet.
 mod order {
     #[derive(Debug)]
-    pub(crate) struct PortionKeys(pub(crate) u8);
+    pub(crate) struct ChunkKeys(pub(crate) u8);
 
-    impl PortionKeys {
-        pub(crate) fn may_meet(&self, other: &PortionKeys) -> bool {
+    impl ChunkKeys {
+        pub(crate) fn may_meet(&self, other: &ChunkKeys) -> bool {
             self.0 & other.0 != 0
         }
     }
@@ -42,7 +42,7 @@ mod long_records;
 #[path = "../../../job/src/turn.rs"]
 mod turn;
 
-use order::PortionKeys;
+use order::ChunkKeys;
 
 const MODELS: [(&str, fn()); 7] = [
     ("tickets pass in order", tickets_pass_in_order),
@@ -109,7 +109,7 @@ fn a_closed_turnstile_turns_all_away() {
 fn portions_of_one_key_go_in_order() {
     let all = Arc::new((gate::OrderGate::new(), sync::Mutex::new(Vec::new())));
     threads(&all, vec![(1, 0b01), (2, 0b10), (0, 0b01)], |(gate, done), (ordinal, keys)| {
-        let pass = gate.enter(ordinal, PortionKeys(keys)).unwrap();
+        let pass = gate.enter(ordinal, ChunkKeys(keys)).unwrap();
         done.lock().unwrap().push(ordinal);
         pass.done();
     });
@@ -122,7 +122,7 @@ fn a_portion_passed_over_holds_up_nobody() {
     let gate = Arc::new(gate::OrderGate::new());
     threads(&gate, vec![2, 1, 0], |gate, ordinal| match ordinal {
         1 => gate.pass_over(1),
-        _ => gate.enter(ordinal, PortionKeys(1)).unwrap().done(),
+        _ => gate.enter(ordinal, ChunkKeys(1)).unwrap().done(),
     });
 }
 
@@ -131,19 +131,19 @@ fn a_closed_gate_turns_all_away() {
     let gate = Arc::new(gate::OrderGate::new());
     threads(&gate, vec![0, 1, 3], |gate, ordinal| match ordinal {
         0 => {
-            let pass = gate.enter(0, PortionKeys(1));
+            let pass = gate.enter(0, ChunkKeys(1));
             drop(pass);
             gate.close();
         }
         // One of the same key, one behind a portion that never comes.
-        _ => assert!(gate.enter(ordinal, PortionKeys(1)).is_err()),
+        _ => assert!(gate.enter(ordinal, ChunkKeys(1)).is_err()),
     });
 }
 
 /// A long record and two short ones, which are read by one lane at a time.
 fn lanes_keep_to_their_budget() {
-    let shares = LaneShares::of(64 << 20, 0, LoadPath::Stream, None, None).unwrap();
-    let budget = budget::Budget::new(&LaneShares { bytes: 10, copies: 2, ..shares });
+    let shares = ConnectionShares::of(64 << 20, 0, LoadPath::Stream, None, None).unwrap();
+    let budget = budget::Budget::new(&ConnectionShares { bytes: 10, copies: 2, ..shares });
     let all = Arc::new((budget, sync::Mutex::new(()), sync::Mutex::new(0)));
     threads(&all, vec![2, 100, 3], |(budget, reading, used), chunk_bytes| {
         let turn = reading.lock().unwrap();
@@ -163,7 +163,7 @@ fn lanes_keep_to_their_budget() {
 fn long_records_keep_to_theirs() {
     let memory = Memory::split(64 << 20, 2).unwrap();
     let memory = Memory { chunk_bytes: 1, record_bytes_max: 100, ..memory };
-    let all = Arc::new((long_records::Large::new(&memory), sync::Mutex::new(0)));
+    let all = Arc::new((long_records::LongRecords::new(&memory), sync::Mutex::new(0)));
     threads(&all, vec![40, 120, 60], |(large, used), bytes| {
         let pass = large.enter_if_large(bytes).unwrap();
         let mut inside = used.lock().unwrap();

@@ -15,8 +15,8 @@ pub(super) fn found(facts: &Facts) -> Vec<Finding> {
 
 fn galera(facts: &Facts) -> Option<Finding> {
     facts.server.galera.then(|| {
-        let why = "each transaction is sent to all nodes when it commits, and waits until they can take it; one \
-                   larger than wsrep_max_ws_size is refused";
+        let why = "each COMMIT sends the transaction to all nodes and waits for them; \
+                   transactions larger than wsrep_max_ws_size are refused";
         Finding::new(Weight::Heavy, "Galera", "wsrep_on", why)
             .how(format!("inrush load sends rows in transactions of some megabytes there; {MAX_RATE} leaves room for others"))
     })
@@ -24,12 +24,14 @@ fn galera(facts: &Facts) -> Option<Finding> {
 
 fn semi_sync(facts: &Facts) -> Option<Finding> {
     let what = SEMI_SYNC.into_iter().find(|name| facts.is_on(name))?;
-    let why = "each commit waits until a replica has it: small transactions wait longest";
+    let why = "each commit waits for a replica: small transactions lose most time";
     Some(
         Finding::new(Weight::Heavy, what, "ON", why)
-            .risk("without it a primary that is lost takes with it what replicas have not got yet")
+            .risk("without it, the loss of the primary loses commits that replicas have not \
+                   received")
             .how(format!(
-                "larger transactions: {BATCH_ROWS}, {BATCH_BYTES}; off only where nobody counts on it"
+                "larger transactions: {BATCH_ROWS}, {BATCH_BYTES}; turn it off only if nobody \
+                 relies on it"
             )),
     )
 }
@@ -37,10 +39,12 @@ fn semi_sync(facts: &Facts) -> Option<Finding> {
 fn replicas(facts: &Facts) -> Option<Finding> {
     let names = &facts.server.replicas;
     (!names.is_empty()).then(|| {
-        let why = "they apply what a load commits once more, mostly one after the other, and come behind";
+        let why = "replicas repeat the transactions of a load, mostly one after the other, and \
+                   fall behind";
         Finding::new(Weight::Medium, "replicas", names.join(", "), why)
             .how(format!(
-                "inrush load waits for replicas that are behind: {MAX_LAG}; {REPLICA} has them build the file too"
+                "inrush load waits for replicas that lag: {MAX_LAG}; {REPLICA} gives them the \
+                 built file"
             ))
     })
 }
@@ -49,8 +53,8 @@ fn binary_log(facts: &Facts) -> Option<Finding> {
     facts.server.log_bin.then(|| {
         let text = |name: &str| facts.text(name).unwrap_or_default().to_owned();
         let (format, image) = (text("binlog_format"), text("binlog_row_image"));
-        let why = "all rows that are sent are written once more into the binary log; binlog_row_image changes nothing \
-                   of that, since an INSERT has no row before";
+        let why = "sent rows are written a second time, into the binary log; binlog_row_image \
+                   does not change that";
         Finding::new(Weight::Note, "log_bin", format!("ON, {format}, row image {image}"), why)
     })
 }

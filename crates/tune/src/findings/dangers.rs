@@ -20,28 +20,32 @@ fn doublewrite(facts: &Facts) -> Option<Finding> {
     let writes_whole = data.is_some_and(|data| data.writes_pages_whole());
     match (facts.is_on(WHAT), writes_whole) {
         (true, true) => {
-            let why = "the file system writes pages whole or not at all, so each is written twice for nothing";
+            let why = "the file system writes pages atomically, so writing each page twice is \
+                       needless";
             Some(
                 Finding::new(Weight::Medium, WHAT, now, why)
                     .better("OFF")
-                    .risk("none, if blocks (recordsize) are no smaller than the server's pages")
+                    .risk("none, if blocks (recordsize) are at least as large as the server's \
+                           pages")
                     .how("in [mysqld] of my.cnf: skip-innodb-doublewrite; then restart the server"),
             )
         }
         (false, false) => {
             let why = match data {
                 Some(data) => {
-                    format!("{} does not write pages whole{}", data.file_system, beside(data))
+                    format!("{} does not write pages atomically{}", data.file_system, beside(data))
                 }
                 None => {
-                    "unless the file system of the data directory writes pages whole, as ZFS does"
+                    "off only if the file system of the data directory writes pages atomically, \
+                     as ZFS does"
                         .to_owned()
                 }
             };
             Some(
                 Finding::new(Weight::Danger, WHAT, now, &why)
                     .better("ON")
-                    .risk("a power cut leaves pages of which half is new and half old, and their rows are lost")
+                    .risk("a power cut leaves pages that are half new and half old, and their \
+                           rows are lost")
                     .how("in [mysqld] of my.cnf: innodb_doublewrite=ON; then restart the server"),
             )
         }
@@ -54,11 +58,12 @@ fn beside(data: &crate::storage::Storage) -> String {
     let atomic = data.device.as_ref().map_or(0, |device| device.atomic_write_bytes);
     match data.file_system.as_str() {
         "ext4" | "ext3" if data.has_option("data=journal") => {
-            ": its journal, also with data=journal, may end between two blocks of a page".to_owned()
+            ": its journal, even with data=journal, may end between two blocks of a page".to_owned()
         }
-        "ext4" | "ext3" => ": its journal is of blocks, and of file names and sizes".to_owned(),
+        "ext4" | "ext3" => ": its journal covers blocks, file names and sizes".to_owned(),
         _ if atomic > 0 => format!(
-            "; {atomic} bytes that the device could write at once take a server that asks the kernel for it"
+            "; the device could write {atomic} bytes atomically, but only for a server that asks \
+             the kernel for it"
         ),
         _ => String::new(),
     }
@@ -82,10 +87,10 @@ fn commit(facts: &Facts) -> Option<Finding> {
     const WHAT: &str = "innodb_flush_log_at_trx_commit";
     let now = facts.text(WHAT).filter(|now| matches!(*now, "0" | "2"))?;
     let why =
-        "commits are answered before the disk has them: fast for loads, and for all others too";
+        "commits return before they are on disk: fast for loads and for everybody else";
     let risk = match now {
-        "0" => "a crash of the server alone loses what was committed in the last second",
-        _ => "a power cut, or a crash of the system, loses what was committed in the last second",
+        "0" => "a crash of the server alone loses the commits of the last second",
+        _ => "a power cut, or a crash of the system, loses the commits of the last second",
     };
     Some(
         Finding::new(Weight::Danger, WHAT, now, why)
@@ -103,11 +108,11 @@ fn flush_method(facts: &Facts) -> Option<Finding> {
     let now = facts.text(WHAT)?;
     let never = ["nosync", "littlesync", "O_DIRECT_NO_FSYNC"];
     never.iter().find(|word| word.eq_ignore_ascii_case(now))?;
-    let why = "the server does not ask the disk whether pages have come there";
+    let why = "the server does not wait until pages are on the disk";
     Some(
         Finding::new(Weight::Danger, WHAT, now, why)
             .better("O_DIRECT")
-            .risk("a power cut loses pages that the redo log does not have any more")
+            .risk("a power cut loses pages that the redo log no longer contains")
             .how("in [mysqld] of my.cnf: innodb_flush_method=O_DIRECT; then restart the server"),
     )
 }
@@ -116,8 +121,8 @@ fn checksum(facts: &Facts) -> Option<Finding> {
     const WHAT: &str = "innodb_checksum_algorithm";
     let now = facts.text(WHAT).filter(|now| *now == "none")?;
     Some(
-        Finding::new(Weight::Danger, WHAT, now, "nobody notices a page that the disk has damaged")
+        Finding::new(Weight::Danger, WHAT, now, "damaged pages are not detected")
             .better(if facts.is_mysql() { "crc32" } else { "full_crc32" })
-            .risk("damage is found when it has come into the backups"),
+            .risk("damage reaches the backups before it is found"),
     )
 }

@@ -30,11 +30,12 @@ fn speed(facts: &Facts) -> Option<Finding> {
     let is_slow = speed.sync_ms > SYNC_MS_MANY || speed.write_bytes_per_second < WRITE_BYTES_FEW;
     let weight = if is_slow { Weight::Medium } else { Weight::Note };
     let now = format!(
-        "{:.2} ms until a small write is there, {}/s of a large one",
+        "{:.2} ms for a small synced write, {}/s for a large one",
         speed.sync_ms,
         show(speed.write_bytes_per_second as u64)
     );
-    let why = "a commit waits for the first, and no load is faster than the second; both measured just now";
+    let why = "each commit takes the first, and the second limits every load; both were measured \
+               just now";
     let finding = Finding::new(weight, "disk of the data directory", now, why);
     Some(if is_slow {
         finding.how(format!(
@@ -63,10 +64,10 @@ fn room(facts: &Facts, data: &Storage) -> Option<Finding> {
     let largest = facts.tables.map_or(0, |tables| tables.largest_bytes);
     (data.free_bytes < largest).then(|| {
         let why =
-            "a load into a table that has rows writes it anew, and both are there for a while";
+            "a load into a table with rows writes a second copy, and both exist for a while";
         Finding::new(
             Weight::Heavy,
-            "room for the data directory",
+            "free space of the data directory",
             format!("{} free", show(data.free_bytes)),
             why,
         )
@@ -78,7 +79,7 @@ fn scheduler(data: &Storage) -> Option<Finding> {
     let device = data.device.as_ref()?;
     let now = device.scheduler.as_deref().filter(|now| matches!(*now, "bfq" | "cfq"))?;
     data.is_solid().then(|| {
-        let why = "it shares the disk fairly among programs, and a server is one program";
+        let why = "this scheduler shares the disk among programs, and the server is one program";
         let file = format!("/sys/block/{}/queue/scheduler", device.name);
         Finding::new(Weight::Medium, "I/O scheduler", format!("{now} of {}", device.name), why)
             .better("none or mq-deadline")
@@ -92,8 +93,8 @@ fn atomic(facts: &Facts, data: &Storage) -> Option<Finding> {
     let bytes = data.device.as_ref().map_or(0, |device| device.atomic_write_bytes);
     let is_of_use = bytes >= facts.server.page_bytes && facts.server.page_bytes > 0;
     (is_of_use && facts.is_on("innodb_doublewrite") && !data.writes_pages_whole()).then(|| {
-        let why = "the device would write a page whole if the server asked the kernel for that, which none does yet: \
-                   leave doublewrite on";
+        let why = "the device could write pages atomically if the server asked the kernel for it; \
+                   no server does yet: leave doublewrite on";
         Finding::new(Weight::Note, "atomic writes", format!("up to {bytes} bytes"), why)
     })
 }
@@ -106,17 +107,17 @@ fn mount_options(data: &Storage) -> Vec<Finding> {
             found.push(Finding::new(weight, what, option, why).better(better).risk(risk));
         }
     };
-    let lost = "a power cut loses what the server was told was on the disk, and damages its files";
-    let no_barrier = "the disk's cache is not told to write out what was synced";
+    let lost = "a power cut loses synced writes and damages the server's files";
+    let no_barrier = "synced writes may stay in the disk's cache";
     for option in ["nobarrier", "barrier=0", "barrier=none"] {
         add(option, Weight::Danger, "barrier (the default)", no_barrier, lost);
     }
-    let sync = "each write is waited for, also those that the server syncs by itself later";
+    let sync = "each write waits for the disk, also writes that the server syncs later";
     add("sync", Weight::Heavy, "async (the default)", sync, "");
     let journal =
-        "everything is written twice, and a page is not whole for that: doublewrite stays needed";
+        "everything is written twice, and pages are still not atomic: doublewrite stays necessary";
     add("data=journal", Weight::Medium, "data=ordered (the default)", journal, "");
-    let time = "each read changes the file's times";
+    let time = "each read updates the file's times";
     add("strictatime", Weight::Light, "relatime or noatime", time, "");
     found
 }

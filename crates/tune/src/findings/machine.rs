@@ -22,8 +22,8 @@ fn pool(facts: &Facts, host: &Host) -> Option<Finding> {
     let most = host.memory_bytes / 100 * POOL_PERCENT_MANY;
     (host.memory_bytes > 0 && pool > most).then(|| {
         let now = format!("{} of {}", show(pool), show(host.memory_bytes));
-        let why = "with connections, sorts and the system beside it there is not enough memory for it: it is swapped \
-                   out, or the kernel ends the server";
+        let why = "connections, sorts and the system leave too little memory for it: it is \
+                   swapped out, or the kernel kills the server";
         Finding::new(Weight::Heavy, "innodb_buffer_pool_size", now, why)
             .better(format!("at most {}", show(most)))
             .how("SET GLOBAL innodb_buffer_pool_size, and the same in my.cnf")
@@ -34,16 +34,18 @@ fn swap(host: &Host) -> Option<Finding> {
     (host.swapped_bytes > SWAPPED_BYTES_MANY).then(|| {
         let swappiness = host.swappiness.map_or_else(String::new, |s| format!(", vm.swappiness {s}"));
         let now = format!("{} swapped out{swappiness}", show(host.swapped_bytes));
-        let why = "what a load reads and writes drives memory of the server out, which is then read back page by page";
+        let why = "the file cache of a load pushes the server's memory into swap, from which it \
+                   comes back page by page";
         Finding::new(Weight::Medium, "swap", now, why)
-            .better("vm.swappiness 1, and room in memory")
+            .better("vm.swappiness 1, and free memory")
             .how("sysctl vm.swappiness=1, and a line in /etc/sysctl.d")
     })
 }
 
 fn huge_pages(host: &Host) -> Option<Finding> {
     (host.huge_pages.as_deref() == Some("always")).then(|| {
-        let why = "the kernel joins pages of memory while the server waits, and a server's memory grows by what it joins";
+        let why = "the kernel merges pages of memory while the server waits, and the server's \
+                   memory grows";
         let file = "/sys/kernel/mm/transparent_hugepage/enabled";
         Finding::new(Weight::Light, "transparent huge pages", "always", why)
             .better("madvise")
@@ -56,7 +58,7 @@ fn governor(host: &Host) -> Option<Finding> {
         .governor
         .as_deref()
         .filter(|now| matches!(*now, "powersave" | "ondemand" | "conservative"))?;
-    let why = "the processor's clock rises only when it has been busy for a while, and a server mostly waits";
+    let why = "the processor's clock rises only after some busy time, and a server mostly waits";
     Some(
         Finding::new(Weight::Light, "processor governor", now, why)
             .better("performance")

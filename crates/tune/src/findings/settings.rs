@@ -41,20 +41,20 @@ fn how(finding: Finding, variable: &Variable, facts: &Facts) -> Finding {
     let finding = match (variable.used, variable.class) {
         (Use::Advise, _) => finding,
         (_, class) => finding.how(format!(
-            "{} sets it for the load, and puts it back",
+            "{} sets it for the load and restores it",
             call("load", TUNE.with(class))
         )),
     };
     let finding = match facts.may_set() {
         true => finding,
         false => {
-            finding.how(format!("by an account with {}; this one may not", facts.right_to_set()))
+            finding.how(format!("with an account that has {}; this account lacks it", facts.right_to_set()))
         }
     };
     match variable.used {
         Use::SetOnly => {
             let back = variable.now(facts).map(|now| variable.statement(&now)).unwrap_or_default();
-            finding.how(format!("{}; behind the load {back}", variable.statement(&value)))
+            finding.how(format!("{}; after the load {back}", variable.statement(&value)))
         }
         Use::Set | Use::Advise => finding.how(variable.statement(&value)),
     }

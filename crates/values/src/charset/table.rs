@@ -166,7 +166,7 @@ impl CharsetTable {
         let known =
             |&(point, code): &(u32, u32)| point <= 0x10_ffff && to_unicode.get(code) != NONE;
         if !data.stored.iter().all(known) {
-            return Err("a code point becomes what is no character");
+            return Err("a code point maps to no character");
         }
         let mut spaces = [false; 256];
         data.spaces.iter().for_each(|&byte| spaces[usize::from(byte)] = true);

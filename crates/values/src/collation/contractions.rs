@@ -41,7 +41,7 @@ struct Entry {
 }
 
 /// The contraction at a head character.
-pub(crate) enum Found<'a> {
+pub(crate) enum ContractionMatch<'a> {
     /// No contraction: the head counts alone.
     None,
     /// One of these units, whose characters after the head take `bytes`.
@@ -98,12 +98,14 @@ impl Contractions {
     }
 
     /// The longest contraction of `head` and the characters at the start of `rest`.
-    pub(crate) fn find(&self, charset: Charset, head: u32, rest: &[u8]) -> Found<'_> {
+    pub(crate) fn find(&self, charset: Charset, head: u32, rest: &[u8]) -> ContractionMatch<'_> {
         let is_no_second = |&byte: &u8| self.ascii_second.get(usize::from(byte)) == Some(&false);
         if charset.char_bytes_min() == 1 && rest.first().is_none_or(is_no_second) {
-            return Found::None;
+            return ContractionMatch::None;
         }
-        let Some((second, second_bytes)) = charset.next_char(rest) else { return Found::None };
+        let Some((second, second_bytes)) = charset.next_char(rest) else {
+            return ContractionMatch::None;
+        };
         let first_two = [head, second];
         let begin = self.entries.partition_point(|entry| entry.first_two < first_two);
         let alike = self.entries[begin..].iter().take_while(|entry| entry.first_two == first_two);
@@ -113,13 +115,14 @@ impl Contractions {
             };
             let bytes = second_bytes + bytes;
             return match entry.units {
-                Some((at, n)) => {
-                    Found::Units { units: &self.pool[at as usize..(at + n) as usize], bytes }
-                }
-                None => Found::Unknown,
+                Some((at, n)) => ContractionMatch::Units {
+                    units: &self.pool[at as usize..(at + n) as usize],
+                    bytes,
+                },
+                None => ContractionMatch::Unknown,
             };
         }
-        Found::None
+        ContractionMatch::None
     }
 }
 

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use super::CollationError;
-use super::contractions::{Contractions, Found};
+use super::contractions::{ContractionMatch, Contractions};
 use super::data::CollationData;
 use super::key_writer::{self, KeyWriter, Rule};
 use super::weights::{Units, Weights};
@@ -195,9 +195,11 @@ impl Learned {
             return Ok((units, bytes));
         }
         match self.contractions.find(self.charset, code, &rest[bytes..]) {
-            Found::None => Ok((units, bytes)),
-            Found::Units { units, bytes: tail } => Ok((Units::Many(units), bytes + tail)),
-            Found::Unknown => Err(Unkeyed::Contraction),
+            ContractionMatch::None => Ok((units, bytes)),
+            ContractionMatch::Units { units, bytes: tail } => {
+                Ok((Units::Many(units), bytes + tail))
+            }
+            ContractionMatch::Unknown => Err(Unkeyed::Contraction),
         }
     }
 

@@ -103,8 +103,8 @@ pub(super) fn push_number(number: u64, out: &mut Vec<u8>) {
     }
 }
 
-/// Appends a number below [`EIGHT_END`]. In a function of its own, in which the compiler sees how many bytes are
-/// written.
+/// Appends a number below [`EIGHT_END`]. In a function of its own, in which the compiler sees how many bytes
+/// are written.
 #[inline(never)]
 fn push_short(number: u64, out: &mut Vec<u8>) {
     let digits = digits_of(number);

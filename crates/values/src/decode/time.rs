@@ -25,7 +25,8 @@ pub(super) fn push_year(stored: u8, out: &mut Vec<u8>) -> bool {
     push_padded(year, 4, out)
 }
 
-/// Appends a day, the month << 5 | day of which are of two digits each. False of a year that has more than four.
+/// Appends a day, the month << 5 | day of which are of two digits each. False of a year that has more than
+/// four.
 #[inline(always)]
 fn push_day(year: u64, month_day: u64, out: &mut Vec<u8>) -> bool {
     let Some(&[a, b]) = PAIRS.get(year as usize / 100) else { return false };

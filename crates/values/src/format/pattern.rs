@@ -69,15 +69,16 @@ impl Pattern {
                 Some(b'%') => Part::Byte(b'%'),
                 _ => {
                     return Err(format!(
-                        "pattern {text} has another part than %Y %y %m %c %b %M %d %e %H %k %i %s %S %f, \
-                         which mean what they mean to STR_TO_DATE"
+                        "pattern {text} has an unknown part: %Y %y %m %c %b %M %d %e %H %k %i %s \
+                         %S %f are known, as in STR_TO_DATE"
                     ));
                 }
             });
         }
         Pattern::of(parts).ok_or_else(|| {
             format!(
-                "pattern {text} is not of a whole date, a time from its hours on, or both, each part once"
+                "pattern {text} must have a complete date, a time with hours, or both, each part \
+                 once"
             )
         })
     }

@@ -96,7 +96,7 @@ fn batch(args: &BatchArgs) -> Result<u8, Failure> {
 /// The same against a head and its shards.
 fn batch_shards(args: &BatchArgs, shards: &[usize]) -> Result<u8, Failure> {
     if given_server(&args.host.connect)?.is_some() {
-        let only = "--shards starts a head and its shards by itself: without options of a server";
+        let only = "--shards starts its own Spider server and shards: omit options of a server";
         return Err(Failure::usage(only));
     }
     if args.chart.is_some() || args.load_rows.is_some() || args.host.log_size.is_some() {

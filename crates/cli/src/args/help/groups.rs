@@ -62,7 +62,8 @@ pub(super) const GROUPS: [Group; 12] = [
     },
 ];
 
-/// Options of `load` that another command accepts, since the same command line then serves both, and does not show.
+/// Options of `load` that another command accepts, since the same command line then serves both, and does not
+/// show.
 pub(super) const HIDDEN: [(&str, &str); 3] = [
     (
         "plan",

@@ -41,7 +41,7 @@ fn a_job_killed_at_any_step_leaves_all_tables_empty_or_all_full() {
         ("inspect.begin", false),
         ("thread.lines", false),
         ("inspect.end", false),
-        ("customers.shadow.begin", false),
+        ("customers.staging.begin", false),
         ("orders.rows.begin", false),
         ("order_lines.verify.end", false),
         ("products.import.begin", false),

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use crate::seen::Seen;
+use crate::snapshot::Snapshot;
 use crate::support::{Desk, Outcome, check_table, run};
 
 const ROWS: u32 = 4000;
@@ -14,7 +14,7 @@ const OLD: u32 = 7;
 
 /// How rows get in.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Way {
+pub(super) enum LoadKind {
     Direct,
     /// By the direct path, into a table with foreign keys in both directions.
     Keys,
@@ -42,16 +42,16 @@ pub(super) enum Way {
     Serial,
 }
 
-impl Way {
+impl LoadKind {
     pub(super) fn is_replay(self) -> bool {
-        matches!(self, Way::Rows | Way::Lanes | Way::Serial)
+        matches!(self, LoadKind::Rows | LoadKind::Lanes | LoadKind::Serial)
     }
 }
 
 pub(super) struct Scene {
     pub(super) desk: Desk,
-    pub(super) way: Way,
-    pub(super) before: Seen,
+    pub(super) way: LoadKind,
+    pub(super) before: Snapshot,
     /// Rows that are to be there at the end.
     new: Vec<String>,
     /// The file that the program reads.
@@ -59,13 +59,13 @@ pub(super) struct Scene {
 }
 
 impl Scene {
-    pub(super) fn new(way: Way) -> Option<Scene> {
+    pub(super) fn new(way: LoadKind) -> Option<Scene> {
         let mut desk = Desk::new()?;
-        if way != Way::Made {
+        if way != LoadKind::Made {
             desk.exec(TABLE);
             desk.exec(&format!("INSERT INTO t VALUES ({OLD}, 'old')"));
         }
-        if way == Way::Keys {
+        if way == LoadKind::Keys {
             let (name, table) = (format!("`{}-kin`", desk.database), desk.table("t"));
             desk.exec(&format!("CREATE DATABASE {name}"));
             desk.exec(&format!("CREATE TABLE {name}.p (b VARCHAR(20) PRIMARY KEY) ENGINE=InnoDB"));
@@ -77,20 +77,22 @@ impl Scene {
             ));
             desk.exec(&format!("INSERT INTO {name}.c VALUES ({OLD})"));
         }
-        if way == Way::Whole {
+        if way == LoadKind::Whole {
             desk.exec("CREATE TRIGGER g BEFORE INSERT ON t FOR EACH ROW SET NEW.b = NEW.b");
         }
-        let is_kept = |row: &u32| way == Way::Added && *row == OLD;
+        let is_kept = |row: &u32| way == LoadKind::Added && *row == OLD;
         let order = (0..ROWS).map(|row| row * 1237 % ROWS).filter(|row| !is_kept(row));
-        let again = if way == Way::Skipping { 0..50 } else { 0..0 };
+        let again = if way == LoadKind::Skipping { 0..50 } else { 0..0 };
         let lines: String = order.chain(again).map(|row| format!("{row}\tnew\n")).collect();
         let new = (0..ROWS).map(|row| match is_kept(&row) {
             true => format!("{row} old"),
             false => format!("{row} new"),
         });
         let file = match way {
-            Way::Rows | Way::Lanes | Way::Serial => desk.home.file("dump.sql", dump(&desk)),
-            Way::Packed => {
+            LoadKind::Rows | LoadKind::Lanes | LoadKind::Serial => {
+                desk.home.file("dump.sql", dump(&desk))
+            }
+            LoadKind::Packed => {
                 let fast = flate2::Compression::fast();
                 let mut archive = flate2::write::GzEncoder::new(Vec::new(), fast);
                 archive.write_all(lines.as_bytes()).unwrap();
@@ -98,40 +100,46 @@ impl Scene {
             }
             _ => desk.home.file("rows.txt", lines),
         };
-        let before = Seen::of(&mut desk.session, desk.server, &desk.database);
+        let before = Snapshot::of(&mut desk.session, desk.server, &desk.database);
         Some(Scene { desk, way, before, new: new.collect(), file })
     }
 
-    pub(super) fn seen(&mut self) -> Seen {
-        Seen::of(&mut self.desk.session, self.desk.server, &self.desk.database)
+    pub(super) fn seen(&mut self) -> Snapshot {
+        Snapshot::of(&mut self.desk.session, self.desk.server, &self.desk.database)
     }
 
     fn command(&self) -> Command {
         match self.way {
-            Way::Direct | Way::Packed | Way::Keys => self.load(&["direct", "--mode", "replace"]),
-            Way::Several => {
+            LoadKind::Direct | LoadKind::Packed | LoadKind::Keys => {
+                self.load(&["direct", "--mode", "replace"])
+            }
+            LoadKind::Several => {
                 let database = self.desk.database.clone();
                 let several = ["--into", &database, "--map", "rows*=t"];
                 self.load(&[&["direct", "--mode", "replace"], several.as_slice()].concat())
             }
-            Way::Skipping => self.load(&["direct", "--mode", "replace", "--on-duplicate", "skip"]),
-            Way::Made => {
+            LoadKind::Skipping => {
+                self.load(&["direct", "--mode", "replace", "--on-duplicate", "skip"])
+            }
+            LoadKind::Made => {
                 let ddl = self.desk.home.file("table.sql", TABLE);
                 let mut load = self.load(&["direct", "--mode", "replace", "--ddl"]);
                 load.arg(ddl);
                 load
             }
-            Way::Stream | Way::Sorted | Way::Whole => self.load(&["stream", "--mode", "replace"]),
-            Way::Insert => self.load(&["insert", "--mode", "replace"]),
-            Way::Added => self.load(&["stream", "--mode", "append"]),
-            Way::Rows => self.replay(&["--small", "1"]),
-            Way::Lanes => self.replay(&["--as", "statements", "--small", "1"]),
-            Way::Serial => self.replay(&["--small", "1M"]),
+            LoadKind::Stream | LoadKind::Sorted | LoadKind::Whole => {
+                self.load(&["stream", "--mode", "replace"])
+            }
+            LoadKind::Insert => self.load(&["insert", "--mode", "replace"]),
+            LoadKind::Added => self.load(&["stream", "--mode", "append"]),
+            LoadKind::Rows => self.replay(&["--small", "1"]),
+            LoadKind::Lanes => self.replay(&["--as", "statements", "--small", "1"]),
+            LoadKind::Serial => self.replay(&["--small", "1M"]),
         }
     }
 
     fn load(&self, path_and_more: &[&str]) -> Command {
-        let is_piped = self.way == Way::Sorted;
+        let is_piped = self.way == LoadKind::Sorted;
         let input = if is_piped { "-".into() } else { self.file.clone() };
         let mut load = self.desk.home.load(self.desk.server, &self.desk.table("t"), &input);
         load.arg("--path").args(path_and_more);

@@ -2,7 +2,7 @@
 
 use core::cmp::Ordering;
 
-use super::{Scratch, Walk, is_minimum};
+use super::{RecordBuffers, Walk, is_minimum};
 use crate::ids::PAGE_SIZE;
 use crate::index_page::HEAP;
 use crate::page::{PageBytes, fil_header, u32_at};
@@ -208,7 +208,7 @@ fn compare_fixed(page: &PageBytes, a: usize, b: usize, len: usize) -> Ordering {
     page[a..a + len].cmp(&page[b..b + len])
 }
 
-impl Scratch {
+impl RecordBuffers {
     /// Compares a record with one of another page that must come after it; gives the rule broken
     /// and in which way.
     pub(crate) fn compare_across(

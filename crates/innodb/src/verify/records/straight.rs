@@ -106,7 +106,8 @@ impl Walk<'_> {
         Some((u64::from_be_bytes(*before), u128::from_be_bytes(*number)))
     }
 
-    /// Where the record at `origin` ends, if it begins at `start`, and has nothing in it that takes a closer look.
+    /// Where the record at `origin` ends, if it begins at `start`, and has nothing in it that takes a closer
+    /// look.
     #[inline(always)]
     fn end_of_next(&self, plan: &RecordPlan, origin: usize, start: usize) -> Option<usize> {
         let extent = match plan.fixed_record_bytes() {
@@ -156,7 +157,7 @@ fn rest_ascends(page: &PageBytes, bytes: usize, a: usize, b: usize) -> bool {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::{Chain, Scratch, check};
+    use super::super::{Chain, RecordBuffers, check};
     use super::*;
     use crate::ids::{FIL_NULL, IndexId, SpaceId};
     use crate::index_page::DIRECTORY_END;
@@ -271,18 +272,18 @@ mod tests {
 
     /// The result of the walk alone for a page.
     fn walked(rules: &IndexRules, page: &PageBytes) -> Result<Option<(usize, usize)>, Corrupt> {
-        Walk::new(PAGE_NO, page, rules, Writer::Loader, &mut Scratch::new())?.go()
+        Walk::new(PAGE_NO, page, rules, Writer::Loader, &mut RecordBuffers::new())?.go()
     }
 
     fn checked(rules: &IndexRules, page: &PageBytes) -> Result<Option<(usize, usize)>, Corrupt> {
-        let chain = check(PAGE_NO, page, rules, Writer::Loader, &mut Scratch::new())?;
+        let chain = check(PAGE_NO, page, rules, Writer::Loader, &mut RecordBuffers::new())?;
         let Chain { ends, deleted, .. } = chain;
         assert_eq!(deleted, 0);
         Ok(ends)
     }
 
     fn is_straight(rules: &IndexRules, page: &PageBytes) -> bool {
-        let mut scratch = Scratch::new();
+        let mut scratch = RecordBuffers::new();
         let walk = Walk::new(PAGE_NO, page, rules, Writer::Loader, &mut scratch).unwrap();
         walk.plan.and_then(|plan| walk.straight(plan)).is_some()
     }

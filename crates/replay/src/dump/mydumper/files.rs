@@ -79,7 +79,7 @@ pub(super) fn sort(
         if let Some(stem) = name.strip_suffix(b".sql") {
             take_rows(&mut databases, folder, stem, path);
         } else if !DELIMITED.iter().any(|ending| name.ends_with(ending)) {
-            warnings.push(format!("{} is not mydumper's, and is left out", path.display()));
+            warnings.push(format!("{} is not a file of mydumper, and is skipped", path.display()));
         }
     }
     find_names(&mut databases, metadata)?;
@@ -171,13 +171,13 @@ fn last_number(name: &[u8]) -> Option<(&[u8], u64)> {
 }
 
 /// The object that a definition makes.
-struct Made {
+struct DefinedObject {
     name: Vec<u8>,
     is_sequence: bool,
 }
 
 /// The object that the first CREATE of a text makes; None if it begins with rows.
-fn made_by(text: &[u8]) -> Option<Made> {
+fn made_by(text: &[u8]) -> Option<DefinedObject> {
     let mut pieces = tokens(text);
     pieces
         .find(|one| ["CREATE", "INSERT", "REPLACE", "LOAD"].iter().any(|word| one.is(word)))
@@ -186,7 +186,7 @@ fn made_by(text: &[u8]) -> Option<Made> {
     let name = pieces.find(|one| !words.iter().any(|word| one.is(word)))?;
     let name = name_of(text, &name);
     let is_sequence = pieces.any(|one| one.is("SEQUENCE"));
-    Some(Made { name, is_sequence })
+    Some(DefinedObject { name, is_sequence })
 }
 
 fn tokens(text: &[u8]) -> Tokens<'_> {

@@ -253,7 +253,7 @@ fn statements_keep_within_what_the_server_takes() {
     assert_eq!(sent.rejects[0].position.line, 6);
 }
 
-/// A table that keeps what a transaction has put into it cannot be loaded a portion at a time.
+/// A table that keeps what a transaction has put into it cannot be loaded a chunk at a time.
 #[test]
 fn rows_that_cannot_be_undone_end_the_load() {
     let Some(server) = TestServer::shared() else { return };
@@ -264,7 +264,7 @@ fn rows_that_cannot_be_undone_end_the_load() {
     assert!(matches!(trouble, Err(Trouble::Failed(Error::NotRolledBack { .. }))), "{trouble:?}");
 }
 
-/// In a transaction of others, a portion alone is undone and sent again.
+/// In a transaction of others, a chunk alone is undone and sent again.
 #[test]
 fn a_savepoint_undoes_a_portion_alone() {
     let Some(server) = TestServer::shared() else { return };

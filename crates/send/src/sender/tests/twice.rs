@@ -1,4 +1,4 @@
-//! Portions that are sent again: after deadlocks, lost connections, restarts. Each is in once.
+//! Chunks that are sent again: after deadlocks, lost connections, restarts. Each is in once.
 
 use testkit::TestServerOptions;
 use testkit::proxy::{Cut, Proxy};
@@ -7,7 +7,7 @@ use super::*;
 use crate::ledger::Totals;
 use crate::retry::TRIES_MIN;
 
-/// A second sender, as of a second run, finds the portion in the ledger.
+/// A second sender, as of a second run, finds the chunk in the ledger.
 #[test]
 fn a_portion_that_is_in_is_not_loaded_again() {
     let Some(server) = TestServer::shared() else { return };
@@ -28,7 +28,7 @@ fn a_portion_that_is_in_is_not_loaded_again() {
     assert!(matches!(other, Err(Trouble::Failed(Error::InputChanged))), "{other:?}");
 }
 
-/// Sends two portions and has the connection cut, or whatever `proxy` does, at packet `nth` of
+/// Sends two chunks and has the connection cut, or whatever `proxy` does, at packet `nth` of
 /// the second; false once there are not so many.
 fn send_through(
     scene: &mut Scene,
@@ -66,7 +66,7 @@ fn expect_once(scene: &mut Scene, at: &str) {
 const KEYLESS: &str = "a INT NOT NULL, b VARCHAR(10)";
 
 /// Cuts before each packet, after it, and after it without the server's knowledge: whatever
-/// statement it belongs to, the rows of a portion are in once.
+/// statement it belongs to, the rows of a chunk are in once.
 #[test]
 fn rows_are_in_once_wherever_the_connection_is_cut() {
     let Some(server) = TestServer::shared() else { return };
@@ -192,7 +192,7 @@ fn the_loser_of_a_deadlock_is_sent_again() {
     assert_eq!(scene.entries().len(), 1);
 }
 
-/// In one transaction of all portions, a deadlock has undone those before.
+/// In one transaction of all chunks, a deadlock has undone those before.
 #[test]
 fn a_whole_transaction_that_is_lost_is_not_gone_on_with() {
     let Some(server) = TestServer::shared() else { return };
@@ -243,7 +243,7 @@ fn portions_that_a_crash_took_are_missed() {
     scene.session.exec(&lose).unwrap();
     let lost = scene.ledger.require(&mut scene.session, sent);
     assert!(
-        matches!(lost, Err(Error::LostCommits { sent_rows: 4, kept_rows: 2, portions: 1 })),
+        matches!(lost, Err(Error::LostCommits { sent_rows: 4, kept_rows: 2, chunks: 1 })),
         "{lost:?}"
     );
 }

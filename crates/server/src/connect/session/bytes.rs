@@ -64,16 +64,16 @@ impl Session {
         });
         let done = done.map_err(|e| match e.errno() {
             Some(ER_UNSUPPORTED_PS) if str::from_utf8(sql).is_err() => Error::Option(format!(
-                "this server takes a statement of this kind in UTF-8 only: convert the dump (iconv), \
-                 and its SET NAMES; statement: {}",
+                "this server accepts such a statement in UTF-8 only: convert the dump (iconv) and \
+                 its SET NAMES; statement: {}",
                 label(sql)
             )),
             _ => self.with_grant(e),
         })?;
         match asked.load(Ordering::SeqCst) {
             true => Err(Error::Option(format!(
-                "a LOAD DATA LOCAL is only sent with its data, and its file is not read from \
-                 within a dump; statement: {}",
+                "LOAD DATA LOCAL within a dump is not supported, because its file is not read; \
+                 statement: {}",
                 label(sql)
             ))),
             false => Ok(done),

@@ -51,7 +51,7 @@ impl Session {
             return Ok(rows.remove(0));
         }
         self.driver.give_up();
-        let message = "another answer came than that to what was asked".to_owned();
+        let message = "the answer belongs to another question".to_owned();
         Err(Error::Nonsense { message, statement: shorten(&sql) })
     }
 }

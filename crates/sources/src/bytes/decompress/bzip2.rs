@@ -30,7 +30,7 @@ impl Codec for Bzip2 {
         match status {
             Ok(Status::MemNeeded) => Err(Problem::Memory("too little memory for it".to_owned())),
             Ok(status) => Ok(Step { made, ended: status == Status::StreamEnd }),
-            Err(_) => Err(Problem::Corrupt("not what its checksum or format says".to_owned())),
+            Err(_) => Err(Problem::Corrupt("different from its checksum or format".to_owned())),
         }
     }
 }

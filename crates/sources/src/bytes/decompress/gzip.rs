@@ -34,8 +34,8 @@ impl Codec for Gzip {
         match status {
             Ok(status) => Ok(Step { made, ended: status == Status::StreamEnd }),
             Err(error) => Err(Problem::Corrupt(match error.message() {
-                Some(message) => format!("not what its checksum or format says ({message})"),
-                None => "not what its checksum or format says".to_owned(),
+                Some(message) => format!("different from its checksum or format ({message})"),
+                None => "different from its checksum or format".to_owned(),
             })),
         }
     }

@@ -72,7 +72,7 @@ impl Lz4 {
             return Err(corrupt("of an unknown version"));
         }
         if flags & 1 != 0 {
-            return Err(corrupt("made with a dictionary, which is not at hand"));
+            return Err(corrupt("compressed with a dictionary that is missing"));
         }
         if flags & 8 != 0 {
             take(feed, 8, &mut header)?;
@@ -80,7 +80,7 @@ impl Lz4 {
         let mut checksum = Vec::new();
         take(feed, 1, &mut checksum)?;
         if (hash(&header) >> 8) as u8 != checksum[0] {
-            return Err(corrupt("not what its header's checksum says"));
+            return Err(corrupt("different from its header's checksum"));
         }
         let content = header.get(2..10).and_then(|bytes| bytes.try_into().ok());
         let block_bytes_max = BLOCK_BYTES[usize::from(block >> 4)];
@@ -112,7 +112,7 @@ impl Lz4 {
         self.packed.clear();
         take(feed, bytes, &mut self.packed)?;
         if self.frame.block_checksums && take_u32(feed)? != hash(&self.packed) {
-            return Err(corrupt("not what a block's checksum says"));
+            return Err(corrupt("different from a block's checksum"));
         }
         self.slide();
         let (window, block) = self.text.split_at_mut(WINDOW_BYTES);
@@ -123,7 +123,7 @@ impl Lz4 {
             let window = &window[WINDOW_BYTES - self.window..];
             let block = &mut block[..self.frame.block_bytes_max];
             decompress_into_with_dict(&self.packed, block, window)
-                .map_err(|error| Problem::Corrupt(format!("no valid block ({error})")))?
+                .map_err(|error| Problem::Corrupt(format!("an invalid block ({error})")))?
         };
         self.given = 0;
         self.frame.made += self.filled as u64;
@@ -147,11 +147,11 @@ impl Lz4 {
 
     fn end(&mut self, feed: &mut Feed) -> Result<(), Problem> {
         if self.frame.content_checksum && take_u32(feed)? != self.hasher.finish() as u32 {
-            return Err(corrupt("not what its checksum says"));
+            return Err(corrupt("different from its checksum"));
         }
         match self.frame.content_bytes {
             Some(bytes) if bytes != self.frame.made => {
-                Err(corrupt("not of the size that its header says"))
+                Err(corrupt("different from the size in its header"))
             }
             _ => Ok(()),
         }

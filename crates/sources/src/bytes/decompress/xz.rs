@@ -19,12 +19,12 @@ impl Xz {
     fn problem(&self, error: Error) -> Problem {
         match error {
             Error::MemLimit => Problem::Memory(format!(
-                "made so that unpacking takes more than {} bytes of memory; give more {MEMORY}, \
-                 or unpack it first",
+                "compressed with a setting that needs more than {} bytes of memory; use more \
+                 {MEMORY}, or unpack it first",
                 self.memory_bytes_max
             )),
             Error::Mem => Problem::Memory("too little memory for it".to_owned()),
-            error => Problem::Corrupt(format!("not what its checksum or format says ({error})")),
+            error => Problem::Corrupt(format!("different from its checksum or format ({error})")),
         }
     }
 }

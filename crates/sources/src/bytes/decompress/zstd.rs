@@ -38,12 +38,12 @@ impl Codec for Zstd {
             // The library's own words: ZSTD_error_frameParameter_windowTooLarge.
             if text.contains("too much memory") {
                 return Problem::Memory(format!(
-                    "made with a window of more than {} bytes (zstd --long or --ultra does that); \
-                     give more {MEMORY}, or unpack it first",
+                    "compressed with a window of more than {} bytes (zstd --long or --ultra); use \
+                     more {MEMORY}, or unpack it first",
                     self.window_bytes_max
                 ));
             }
-            Problem::Corrupt(format!("not what its checksum or format says ({text})"))
+            Problem::Corrupt(format!("different from its checksum or format ({text})"))
         })?;
         feed.consume(status.bytes_read);
         Ok(Step { made: status.bytes_written, ended: status.remaining == 0 })

@@ -58,7 +58,7 @@ impl OpenFile {
     fn no_rows(&self, dialect: &Dialect, options: &SourceOptions) -> Option<String> {
         if self.has_text {
             let prefix = dialect.lines_starting_by.escape_ascii();
-            return Some(format!("no line has the text of {LINES_STARTING_BY}, {prefix}"));
+            return Some(format!("no line contains {prefix}, the text of {LINES_STARTING_BY}"));
         }
         if let Some(seen) = other_line_end(&self.preamble, dialect) {
             return Some(match dialect.any_newline {
@@ -73,10 +73,10 @@ impl OpenFile {
         let noun = if lines == 1 { "line" } else { "lines" };
         match (options.header, skipped) {
             _ if lines < skipped => {
-                Some(format!("the file has {lines} {noun}, and {SKIP_LINES} leaves out {skipped}"))
+                Some(format!("the file has {lines} {noun}, and {SKIP_LINES} skips {skipped}"))
             }
             (true, _) | (false, 1) => None,
-            (false, _) => Some(format!("{SKIP_LINES} leaves out all {lines} {noun} of the file")),
+            (false, _) => Some(format!("{SKIP_LINES} skips all {lines} {noun} of the file")),
         }
     }
 }

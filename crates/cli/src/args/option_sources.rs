@@ -1,0 +1,170 @@
+//! Options that were not typed: those of group `[inrush]` in option files, and of the environment.
+//!
+//! `memory = 4G` in a file and `INRUSH_MEMORY=4G` are `--memory 4G`, for every command that has the option.
+//! Typed options count first, then a job file, then the environment, then files. A name that no command has
+//! is an error, since it was meant for something.
+
+use std::ffi::{OsStr, OsString};
+use std::path::PathBuf;
+
+use clap::{Args as _, CommandFactory as _};
+use server::OptionFiles;
+use terminal::connect::ConnectArgs;
+use terminal::failure::Failure;
+
+use super::Cli;
+
+const PREFIX: &str = "INRUSH_";
+const GROUP: &str = "inrush";
+/// Variables that are no options: of tests, of the sandbox's server, and of one that is waited for.
+const NO_OPTIONS: [&str; 6] =
+    ["FAILPOINT", "FAULT", "FAULT_LOG", "MARIADBD", "PLUGIN_DIR", "RECONNECT_MS"];
+/// Options that are only ever typed.
+const TYPED_ONLY: [&str; 3] = ["help", "help-all", "version"];
+
+/// An option that was not typed.
+struct OptionSetting {
+    /// As it is typed, without the dashes.
+    name: String,
+    value: Option<OsString>,
+    /// `/etc/my.cnf, line 3`, or the variable.
+    place: String,
+}
+
+/// The arguments with those that were not typed, and the places these are from.
+///
+/// Errors: a name that no command has, a switch that is neither on nor off.
+pub(super) fn with_given(typed: Vec<OsString>) -> Result<(Vec<OsString>, Vec<String>), Failure> {
+    let all = Cli::command();
+    let command = typed.get(1).and_then(|word| all.find_subcommand(word));
+    let mut added: Vec<(String, OsString, String)> = Vec::new();
+    for given in of_files(&typed).into_iter().chain(of_environment()?) {
+        let is_of_any = |name: &str| all.get_subcommands().any(|command| has(command, name));
+        if TYPED_ONLY.contains(&given.name.as_str()) || !is_of_any(&given.name) {
+            let OptionSetting { name, place, .. } = given;
+            return Err(Failure::usage(format!("{place}: there is no option --{name}")));
+        }
+        let Some(command) = command.filter(|command| has(command, &given.name)) else { continue };
+        if is_typed(&typed, &given.name) {
+            continue;
+        }
+        added.retain(|(name, ..)| *name != given.name);
+        if let Some(argument) = argument(command, &given)? {
+            added.push((given.name, argument, given.place));
+        }
+    }
+    let places = added.iter().map(|(name, _, place)| format!("--{name} ({place})")).collect();
+    let mut arguments = typed;
+    let behind_command = arguments.len().min(2);
+    arguments
+        .splice(behind_command..behind_command, added.into_iter().map(|(_, argument, _)| argument));
+    Ok((arguments, places))
+}
+
+fn has(command: &clap::Command, name: &str) -> bool {
+    command.get_arguments().any(|argument| argument.get_long() == Some(name))
+}
+
+/// As it would be typed; None of a switch that is off.
+fn argument(command: &clap::Command, given: &OptionSetting) -> Result<Option<OsString>, Failure> {
+    let known = command.get_arguments().find(|argument| argument.get_long() == Some(&given.name));
+    let takes_value = known.is_some_and(|argument| argument.get_action().takes_values());
+    let mut typed = OsString::from(format!("--{}", given.name));
+    match (&given.value, takes_value) {
+        (Some(value), true) => {
+            typed.push("=");
+            typed.push(value);
+            Ok(Some(typed))
+        }
+        (None, true) => {
+            Err(Failure::usage(format!("{}: --{} needs a value", given.place, given.name)))
+        }
+        (None, false) => Ok(Some(typed)),
+        (Some(value), false) => match value.to_str().map(str::to_ascii_lowercase).as_deref() {
+            Some("1" | "on" | "true" | "yes") => Ok(Some(typed)),
+            Some("0" | "off" | "false" | "no" | "") => Ok(None),
+            _ => Err(Failure::usage(format!(
+                "{}: --{} is a switch; 1 or 0 is expected, not {}",
+                given.place,
+                given.name,
+                value.display()
+            ))),
+        },
+    }
+}
+
+/// Options of the group `[inrush]`, except those that name a server: they are read with the options
+/// of `[client]`.
+fn of_files(typed: &[OsString]) -> Vec<OptionSetting> {
+    let path = |name: &str| value_of(typed, name).map(PathBuf::from);
+    let files = OptionFiles {
+        only: path("defaults-file"),
+        extra: path("defaults-extra-file"),
+        ..OptionFiles::default()
+    };
+    let connection = ConnectArgs::augment_args(clap::Command::new(GROUP));
+    // Files that cannot be read are told of by who connects, who reads them too.
+    let settings = files.read(&mut Vec::new()).unwrap_or_default();
+    let ours = settings.into_iter().filter(|setting| setting.group == GROUP);
+    ours.filter(|setting| !has(&connection, &setting.name))
+        .map(|setting| OptionSetting {
+            place: setting.place(),
+            value: setting.value.map(OsString::from),
+            name: setting.name,
+        })
+        .collect()
+}
+
+fn of_environment() -> Result<Vec<OptionSetting>, Failure> {
+    let mut given = Vec::new();
+    for (variable, value) in std::env::vars_os() {
+        let Some(name) = variable.to_str().and_then(|name| name.strip_prefix(PREFIX)) else {
+            continue;
+        };
+        if NO_OPTIONS.contains(&name) {
+            continue;
+        }
+        let place = format!("{PREFIX}{name}");
+        if name == "PASSWORD" {
+            return Err(Failure::usage(format!(
+                "{place}: passwords come from the prompt, an option file or the variable \
+                 MYSQL_PWD only"
+            )));
+        }
+        given.push(OptionSetting {
+            name: name.to_ascii_lowercase().replace('_', "-"),
+            value: Some(value),
+            place,
+        });
+    }
+    given.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(given)
+}
+
+/// True if an option is among the arguments.
+pub(crate) fn is_typed(typed: &[OsString], name: &str) -> bool {
+    let (alone, joined) = (format!("--{name}"), format!("--{name}="));
+    options(typed).any(|argument| {
+        *argument == *alone || argument.as_encoded_bytes().starts_with(joined.as_bytes())
+    })
+}
+
+/// The value of an option among the arguments.
+fn value_of(typed: &[OsString], name: &str) -> Option<String> {
+    let (alone, joined) = (format!("--{name}"), format!("--{name}="));
+    let mut arguments = options(typed);
+    while let Some(argument) = arguments.next() {
+        let argument = argument.to_str().unwrap_or_default();
+        if argument == alone {
+            return arguments.next().and_then(|value| value.to_str()).map(str::to_owned);
+        }
+        if let Some(value) = argument.strip_prefix(&joined) {
+            return Some(value.to_owned());
+        }
+    }
+    None
+}
+
+fn options(typed: &[OsString]) -> impl Iterator<Item = &OsStr> {
+    typed.iter().map(OsString::as_os_str).take_while(|argument| *argument != "--")
+}

@@ -1,0 +1,354 @@
+//! A look at server, table and input, and what comes of it.
+
+use encode::inspected::Inspected;
+use face::option::PATH;
+use job::error::Error;
+use job::memory::{Memory, MinMemory};
+use job::options::{LoadOptions, LoadPath, Mode, ResourceLimits};
+use schema::{Method, Table, quote_name};
+use send::{Ask, Destination};
+use server::engine::Rules;
+use server::{ServerFacts, Session, Unsupported, catalog};
+use sources::{Source, SourceExt as _};
+use targets::{Direct, Lock};
+
+use super::facts::{Choice, Facts, Input, RowsThere};
+use super::objections::Objections;
+use super::refused::Refused;
+use super::{Costs, choose};
+use crate::append::Old;
+use crate::estimate::Estimate;
+use crate::forecast::Expected;
+use crate::min_memory;
+use crate::partitioned::Scope;
+use crate::space;
+use crate::speeds::Speeds;
+
+/// A method, and everything that it begins with.
+pub struct Chosen {
+    /// Never [`LoadPath::Auto`].
+    pub path: LoadPath,
+    /// The method on that path.
+    pub method: Method,
+    /// Why that path.
+    pub why: String,
+    /// Facts about the table, by server and input.
+    pub inspected: Inspected,
+    /// The table that rows are sent to; None on the direct path.
+    pub destination: Option<Destination>,
+    /// Why rows are merged with one partition only, if so.
+    pub(crate) one_partition: Option<String>,
+    /// Seconds of the stages, where that can be told.
+    pub(crate) expected: Vec<Expected>,
+    /// All of them.
+    pub(crate) expected_seconds: Option<f64>,
+}
+
+/// The result of an inspection.
+pub(crate) struct Decision {
+    /// None where every path is refused.
+    pub(crate) chosen: Option<Chosen>,
+    pub(crate) refused: Vec<Refused>,
+    /// The estimated time and room of the load, if known.
+    pub(crate) estimate: Option<Estimate>,
+    /// The least memory that it needs; none where it is not known.
+    pub(crate) least: Option<MinMemory>,
+    /// Sentences on what was weighed.
+    pub(crate) notes: Vec<String>,
+}
+
+/// The use of a decision.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// Nothing may change.
+    Plan,
+    /// A load: leftovers of a killed load are removed first.
+    Load,
+}
+
+/// Decides by what options, server, account, table and input allow.
+///
+/// Errors: options that do not fit the table; a disk that is too small. That all paths are refused
+/// is no error here.
+pub(crate) fn decide(
+    target: &mut Lock,
+    options: &LoadOptions,
+    memory: &Memory,
+    source: &mut dyn Source,
+    purpose: Purpose,
+) -> Result<Decision, Error> {
+    if options.server.through_head {
+        let name = &target.table.name;
+        return Err(Error::Usage(format!(
+            "{} is for tables with partitions on other servers; {name} is none",
+            PATH.with("coordinator")
+        )));
+    }
+    let facts = Facts::of(target, options)?;
+    Survey::new(facts, target, options, memory).decide(source, purpose)
+}
+
+/// The same for a load whose rows the direct path could not build, for this `reason`.
+pub(crate) fn decide_without_building(
+    target: &mut Lock,
+    options: &LoadOptions,
+    memory: &Memory,
+    source: &mut dyn Source,
+    reason: String,
+) -> Result<Decision, Error> {
+    source.restart()?;
+    let mut facts = Facts::of(target, options)?;
+    facts.against_direct.push(reason);
+    Survey::new(facts, target, options, memory).decide(source, Purpose::Load)
+}
+
+/// The path by which a table would be loaded that is still to be made, as far as that hangs on the
+/// server, the account and the options; and what is against faster ones.
+pub(crate) fn foresee(
+    session: &mut Session,
+    options: &LoadOptions,
+) -> Result<(Option<LoadPath>, Vec<Refused>), Error> {
+    let found = ServerFacts::read(session)?;
+    let mut against = found.unsupported(&options.database);
+    // The folder of its database may be missing still: it will be beside that of the server's own.
+    against.extend(found.database_dir(session, "mysql", None)?.err());
+    let mut facts = Facts::of_server(session, &against, &found.engine, options)?;
+    let refusal = found.engine.refuses(&options.database);
+    facts.against_all = refusal.map(|why| format!("{} ({why})", found.engine.kind));
+    let against = Objections::of(&facts, options);
+    Ok((against.first(), against.refused))
+}
+
+impl Facts {
+    /// Facts that a table gives before its rows are looked at.
+    fn of(target: &mut Lock, options: &LoadOptions) -> Result<Facts, Error> {
+        let Lock { session, unsupported, facts, table, .. } = target;
+        let found = Facts::of_server(session, unsupported, &facts.engine, options)?;
+        Ok(Facts {
+            has_triggers: !table.triggers.is_empty(),
+            partitions: table.partitioning.as_ref().map(|by| by.partitions.len()),
+            is_referred_to: table.is_referred_to(),
+            indexes: table.indexes.len(),
+            unique_keys: table.indexes.iter().filter(|index| index.unique).count(),
+            ..found
+        })
+    }
+
+    fn of_server(
+        session: &mut Session,
+        against_direct: &[Unsupported],
+        engine: &Rules,
+        options: &LoadOptions,
+    ) -> Result<Facts, Error> {
+        let logs = |session: &mut Session| session.query_text("SELECT @@GLOBAL.log_bin");
+        let refusal = engine.refuses_load_data(&options.input.charset);
+        let allowed = session.query_once("SELECT @@GLOBAL.local_infile")?;
+        Ok(Facts {
+            against_direct: against_direct.iter().map(ToString::to_string).collect(),
+            local_infile: allowed.first().map(|row| row.text_lossy(0)).as_deref() == Some("1"),
+            against_load_data: refusal.map(|why| format!("{} ({why})", engine.kind)),
+            is_logged: options.server.unlogged && logs(session)?.as_deref() == Some("1"),
+            ..Facts::default()
+        })
+    }
+}
+
+/// A target that is being looked at.
+struct Survey<'l> {
+    facts: Facts,
+    target: &'l mut Lock,
+    options: &'l LoadOptions,
+    memory: &'l Memory,
+    speeds: Speeds,
+    destination: Option<Destination>,
+}
+
+impl<'l> Survey<'l> {
+    fn new(
+        facts: Facts,
+        target: &'l mut Lock,
+        options: &'l LoadOptions,
+        memory: &'l Memory,
+    ) -> Survey<'l> {
+        let speeds = Speeds::of(&options.state_dir);
+        Survey { facts, target, options, memory, speeds, destination: None }
+    }
+
+    fn decide(mut self, source: &mut dyn Source, purpose: Purpose) -> Result<Decision, Error> {
+        let choice = self.choose()?;
+        let Some(path) = choice.path else { return Ok(Decision::refusing(choice)) };
+        self.facts.rows = Some(self.rows(path, purpose)?);
+        let choice = self.choose()?;
+        if choice.path.is_none() {
+            return Ok(Decision::refusing(choice));
+        }
+        let numbers = &mut self.target.table.auto_increment;
+        if self.options.restarts_numbers() && numbers.is_some() {
+            *numbers = Some(1);
+        }
+        let inspected = Inspected::new(self.target, self.options, source)?;
+        self.input(&inspected, source)?;
+        let choice = self.choose()?;
+        let Some(path) = choice.path else { return Ok(Decision::refusing(choice)) };
+        let (table, estimate) = (&self.target.table, choice.estimate.as_ref());
+        let least =
+            min_memory::least(path, table, self.options, source.facts().held_bytes, estimate);
+        let decision = Decision::of(choice, inspected, self.destination, least);
+        if purpose == Purpose::Load {
+            decision.check_room(path, self.target, &self.options.limits)?;
+        }
+        Ok(decision)
+    }
+
+    /// Chooses by what is known, and looks where rows would go if they are to be sent.
+    fn choose(&mut self) -> Result<Choice, Error> {
+        loop {
+            let costs = Costs { speeds: &self.speeds, memory: self.memory };
+            let choice = choose(&self.facts, self.options, &costs);
+            if !choice.path.is_some_and(LoadPath::sends) || self.facts.sending.is_some() {
+                return Ok(choice);
+            }
+            let destination = Destination::choose(self.target, Ask::of(self.options))?;
+            self.facts.sending = Some(match destination {
+                Ok(destination) => Ok(self.destination.insert(destination).method),
+                Err(reasons) => Err(reasons),
+            });
+        }
+    }
+
+    /// Removes what a killed load left, if it is to be, and looks at the rows that are there.
+    fn rows(&mut self, path: LoadPath, purpose: Purpose) -> Result<RowsThere, Error> {
+        let target = &mut *self.target;
+        let sweeps = purpose == Purpose::Load && !target.is_swept();
+        let removed = match path {
+            _ if !sweeps => Vec::new(),
+            LoadPath::Direct => Direct::new(target).cleanup()?,
+            _ => target.cleanup_tables()?,
+        };
+        if sweeps {
+            // Where this account cannot look, it has left nothing.
+            let _ = send::sweep(target);
+        }
+        let has_removed = |table: &dyn std::fmt::Display| {
+            let named = format!("table {table}");
+            removed.contains(&named)
+        };
+        let mut rows = RowsThere {
+            is_empty: target.is_empty()?,
+            was_swapped: has_removed(&target.names.emptied),
+            was_extended: has_removed(&target.names.extended),
+            ledger: None,
+        };
+        if self.options.mode == Mode::Append && !rows.is_empty {
+            let ledger = target.names.ledger.clone();
+            let is_there = catalog::exists(&mut target.session, &ledger)?;
+            rows.ledger = is_there.then(|| ledger.to_string());
+        }
+        Ok(rows)
+    }
+
+    /// Looks at the input, and at files of the table that it may be merged with.
+    fn input(&mut self, inspected: &Inspected, source: &mut dyn Source) -> Result<(), Error> {
+        let Survey { options, memory, speeds, .. } = *self;
+        let bytes = source.facts().bytes_total;
+        let (table, engine) = (&self.target.table, &self.target.facts.engine);
+        let input = Input {
+            bytes,
+            is_read_once: source.files().iter().any(|file| file.bytes.is_none()),
+            unfit: inspected.unfit.clone(),
+            lacks: lacks(table, inspected),
+            against_whole: bytes.and_then(|bytes| engine.refuses_whole(bytes)),
+            built: Estimate::of(source, table, inspected, options, memory, &speeds)?,
+            ..Input::default()
+        };
+        self.facts.input = Some(input);
+        let is_direct = self.choose()?.path == Some(LoadPath::Direct);
+        if !(is_direct && self.facts.extends(options)) {
+            return Ok(());
+        }
+        let scope = Scope::of(&self.target.table, inspected, source)?;
+        let wider = scope.widened();
+        let is_weighed = self.facts.input.as_ref().is_some_and(|input| input.built.is_some());
+        let mut look = |scope: &Scope| Old::look(self.target, scope);
+        let old = is_weighed.then(|| look(&scope)).transpose()?;
+        let all = wider.filter(|_| is_weighed).map(|wider| look(&wider)).transpose()?;
+        if let Some(input) = &mut self.facts.input {
+            *input = Input { scope: Some(scope), old, all, ..std::mem::take(input) };
+        }
+        Ok(())
+    }
+}
+
+/// A column of a table, quoted, that an input has no field for.
+fn lacks(table: &Table, inspected: &Inspected) -> Option<String> {
+    let has_field = |column: usize| inspected.fields.columns.contains(&Some(column));
+    let column = (0..table.columns.len()).find(|column| !has_field(*column))?;
+    Some(quote_name(&table.columns[column].name))
+}
+
+impl Decision {
+    fn refusing(choice: Choice) -> Decision {
+        let Choice { refused, .. } = choice;
+        Decision { chosen: None, refused, estimate: None, least: None, notes: Vec::new() }
+    }
+
+    fn of(
+        choice: Choice,
+        inspected: Inspected,
+        destination: Option<Destination>,
+        least: MinMemory,
+    ) -> Decision {
+        let Choice { path, method, why, refused, estimate, notes, .. } = choice;
+        let is_staged = !method.is_some_and(Method::sends_in_place);
+        let expected = estimate.as_ref().map(|estimate| estimate.expected(is_staged));
+        let chosen = path.zip(method).map(|(path, method)| Chosen {
+            path,
+            method,
+            why,
+            inspected,
+            destination: destination.filter(|_| path.sends()),
+            one_partition: choice.one_partition,
+            expected: expected.unwrap_or_default(),
+            expected_seconds: choice.expected_seconds,
+        });
+        Decision { chosen, refused, estimate, least: Some(least), notes }
+    }
+
+    /// Refuses what will not fit memory or disks by a path.
+    pub(crate) fn check_room(
+        &self,
+        path: LoadPath,
+        target: &Lock,
+        options: &ResourceLimits,
+    ) -> Result<(), Error> {
+        // A test that hands out shares has its own idea of them.
+        if let (Some(least), None) = (&self.least, options.shares) {
+            least.clone().check(options.memory_bytes_max)?;
+        }
+        match path {
+            LoadPath::Direct => {
+                let build_path = target.build_path()?;
+                space::check(&build_path, &options.temp_dir, self.estimate.as_ref())
+            }
+            LoadPath::Auto | LoadPath::Stream | LoadPath::Insert => Ok(()),
+        }
+    }
+
+    /// The method, or an error with all that is against each path.
+    pub(crate) fn require(self, target: &Lock, options: &LoadOptions) -> Result<Chosen, Error> {
+        let Decision { chosen, mut refused, .. } = self;
+        chosen.ok_or_else(|| {
+            let path = (options.path != LoadPath::Auto).then(|| options.path.name());
+            let first = refused.first().map(|no| no.reason.clone()).unwrap_or_default();
+            let is_same = refused.iter().all(|no| no.reason == first);
+            if is_same {
+                refused.truncate(1);
+            }
+            let reasons = match path.is_some() || is_same {
+                true => refused.into_iter().map(|no| no.reason).collect(),
+                false => Refused::sentences(&refused),
+            };
+            Error::Unfit { target: target.table.name.to_string(), path, reasons }
+        })
+    }
+}

@@ -1,0 +1,387 @@
+//! All tables, looked at before anything is done to one of them.
+
+use face::option::{DDL, MAP};
+use sources::SourceExt as _;
+use std::collections::HashSet;
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use encode::input;
+use job::error::Error;
+use job::failpoint;
+use job::options::{LoadOptions, LoadPath, Mode, WithOthers};
+use job::report::Stopwatch;
+use schema::{Table, TableName};
+use server::engine::Kind;
+use server::{ConnectOptions, Session, Unsupported, catalog};
+use targets::{Connections, Keeper, LockOptions, Resting};
+
+use super::adds;
+use super::order::{self, Waiting, largest_first, parents_first};
+use super::part::{At, Part};
+
+use crate::choose::{self, Purpose};
+use crate::copies::{self, Copies, CopyRequest, Original};
+use crate::estimate::Estimate;
+use crate::published::{self, Settled};
+use crate::single_transaction;
+use crate::space;
+
+/// The tables of a command in the order in which they are loaded, taken.
+pub(super) struct InspectedTables {
+    pub(super) parts: Vec<Part>,
+    /// Work at the first of them.
+    pub(super) connections: Connections,
+    /// Holds them all.
+    pub(super) keeper: Arc<Keeper>,
+    /// True if all rows are loaded by one transaction.
+    pub(super) is_whole: bool,
+    /// Replicas that get the same files.
+    pub(super) copies: Option<Copies>,
+}
+
+/// The result of inspecting the tables of a command.
+pub(super) enum Inspection {
+    /// They are to be loaded.
+    Tables(Box<InspectedTables>, Box<Settled>),
+    /// All rows are in already, of a killed job of the same command. The keeper holds the tables.
+    In(Vec<Resting>, Arc<Keeper>, Box<Settled>),
+}
+
+/// Takes all tables, finds the way into each, and removes what a killed load left.
+///
+/// Errors: whatever keeps one of them from being loaded with the others.
+pub(super) fn look(
+    connect: &ConnectOptions,
+    tables: Vec<LoadOptions>,
+    told: &Sender<String>,
+    text: &str,
+) -> Result<Inspection, Error> {
+    let against = match tables.iter().all(copies::are_asked_for) {
+        true => match look_with_copies(connect, &tables, told, text)? {
+            Ok(found) => return Ok(found),
+            Err(against) => against,
+        },
+        false => Vec::new(),
+    };
+    let mut session = Session::connect(connect)?;
+    let names = spelled(&mut session, &tables)?;
+    let lock_options = lock_options(&tables[0], Some(told));
+    let (keeper, targets) = Keeper::take(session, &names, &lock_options)?;
+    let (mut targets, settled) =
+        published::settle_all(targets, &keeper, connect, &tables[0], text)?;
+    if settled.is_in {
+        return Ok(Inspection::In(targets, keeper, Box::new(settled)));
+    }
+    for target in &mut targets {
+        target.unsupported.extend(against.iter().cloned().map(Unsupported::NamedReplica));
+    }
+    let mut session = keeper.another()?;
+    let described: Vec<&Table> = targets.iter().map(|target| &target.table).collect();
+    let adds = adds::adds(&mut session, &tables, described.iter().copied())?;
+    let waiting = Waiting::all(&tables, described.iter().copied().map(Some));
+    let keeps_gaps = Kind::of_version(session.version()).keeps_gaps();
+    let together = match adds {
+        true => Some(order::order(&waiting)),
+        false if keeps_gaps && single_transaction::are_small(&tables, described)? => {
+            parents_first(&waiting)
+        }
+        false => None,
+    };
+    let mut by = match (adds, &together) {
+        (true, _) => WithOthers::Transaction,
+        (false, Some(_)) => WithOthers::Small,
+        (false, None) => WithOthers::Swap,
+    };
+    let mut order = together.unwrap_or_else(|| largest_first(&waiting));
+    let can_be_whole = can_be_whole(&tables);
+    let connections = Connections::of(session);
+    let tables: Vec<(LoadOptions, Resting)> = tables.into_iter().zip(targets).collect();
+    let mut looked = look_at_all(tables, connections, by)?;
+    let gives_numbers = |part: &Part| single_transaction::gives_numbers(&part.chosen.inspected);
+    if by == WithOthers::Small
+        && let Ok(TablesWithMethods { parts, .. }) = &looked
+        && !parts.iter().all(gives_numbers)
+    {
+        by = WithOthers::Swap;
+        order = largest_first(&waiting);
+        looked = looked.map_err(|shut| shut.error)?.again(by)?;
+    }
+    let looked = match looked {
+        // No other table can take the place of one, so that its rows go into itself.
+        Err(shut) if by == WithOthers::Swap && can_be_whole => {
+            by = WithOthers::Transaction;
+            order = order::order(&waiting);
+            look_at_all(shut.tables, shut.connections, by)?
+        }
+        looked => looked,
+    };
+    let looked = looked.map_err(|shut| shut.error)?;
+    let looked = looked.finish(keeper, &order, by.is_transaction(), None)?;
+    Ok(Inspection::Tables(Box::new(looked), Box::new(settled)))
+}
+
+/// True if one transaction may hold the rows of all tables where a swap cannot publish them. Files
+/// of one table each can be loaded by `--each` instead; lines with rows of several tables cannot.
+pub(super) fn can_be_whole(tables: &[LoadOptions]) -> bool {
+    tables.iter().all(|options| {
+        options.input.selection.is_some()
+            && options.mode != Mode::Replace
+            && options.path != LoadPath::Direct
+    })
+}
+
+/// The same with the tables taken on the replicas that are named, too.
+///
+/// Errors: the inner one is what keeps the files from one of them, a sentence each; none where a table
+/// is not built at all.
+fn look_with_copies(
+    connect: &ConnectOptions,
+    tables: &[LoadOptions],
+    told: &Sender<String>,
+    text: &str,
+) -> Result<Result<Inspection, Vec<String>>, Error> {
+    let logged = connect;
+    let connect = copies::primary_options(connect);
+    let mut session = match Session::connect(&connect) {
+        Ok(session) => session,
+        Err(error) => return Ok(Err(vec![error.to_string()])),
+    };
+    let names = spelled(&mut session, tables)?;
+    let (keeper, targets) = Keeper::take(session, &names, &lock_options(&tables[0], Some(told)))?;
+    let (targets, settled) = published::settle_all(targets, &keeper, logged, &tables[0], text)?;
+    if settled.is_in {
+        return Ok(Ok(Inspection::In(targets, keeper, Box::new(settled))));
+    }
+    let mut session = keeper.another()?;
+    let originals: Vec<Original<'_>> = targets.iter().map(Original::of).collect();
+    let wanted =
+        CopyRequest { connect: &connect, options: &tables[0], told: Some(told), cleans: true };
+    let copies = match Copies::look(&mut session, &originals, wanted)? {
+        Ok(copies) => copies,
+        Err(against) => return Ok(Err(against)),
+    };
+    let described = targets.iter().map(|target| Some(&target.table));
+    let order = largest_first(&Waiting::all(tables, described));
+    let direct = |options: &LoadOptions| LoadOptions { path: LoadPath::Direct, ..options.clone() };
+    let direct: Vec<_> = tables.iter().map(direct).zip(targets).collect();
+    let mut looked = match look_at_all(direct, Connections::of(session), WithOthers::Swap)? {
+        Err(_) if tables[0].path == LoadPath::Auto => return Ok(Err(Vec::new())),
+        looked => looked.map_err(|shut| shut.error)?,
+    };
+    for part in &mut looked.parts {
+        part.chosen.why = copies.why();
+    }
+    let looked = looked.finish(keeper, &order, false, Some(copies))?;
+    Ok(Ok(Inspection::Tables(Box::new(looked), Box::new(settled))))
+}
+
+impl TablesWithMethods {
+    /// All of them in their order, if there is room.
+    fn finish(
+        self,
+        keeper: Arc<Keeper>,
+        order: &[usize],
+        is_whole: bool,
+        copies: Option<Copies>,
+    ) -> Result<InspectedTables, Error> {
+        let TablesWithMethods { mut parts, estimates, mut connections } = self;
+        check_room(&parts, &estimates)?;
+        for part in &mut parts {
+            let Some(target) = part.target.take() else { continue };
+            let mut lock = target.work(connections);
+            let read = lock.reread_keys();
+            let (target, back) = lock.rest();
+            (part.target, connections) = (Some(target), back);
+            read?;
+        }
+        expect_children(&mut parts);
+        let mut parts: Vec<Option<Part>> = parts.into_iter().map(Some).collect();
+        let parts = order.iter().filter_map(|&at| parts[at].take()).collect();
+        Ok(InspectedTables { parts, connections, keeper, is_whole, copies })
+    }
+}
+
+/// The inspection of all tables, if each has a method.
+struct TablesWithMethods {
+    parts: Vec<Part>,
+    /// Estimates of the tables that are built.
+    estimates: Vec<Estimate>,
+    connections: Connections,
+}
+
+/// All tables, where one of them cannot be loaded with the others in the way that was meant.
+struct Shut {
+    /// Which, and why.
+    error: Error,
+    tables: Vec<(LoadOptions, Resting)>,
+    connections: Connections,
+}
+
+impl TablesWithMethods {
+    /// Looks at them once more, for another way.
+    fn again(self, with_others: WithOthers) -> Result<Result<TablesWithMethods, Shut>, Error> {
+        let tables = self.parts.into_iter().filter_map(|part| Some((part.options, part.target?)));
+        look_at_all(tables.collect(), self.connections, with_others)
+    }
+}
+
+/// Finds the way into each table, by which all get their rows at once.
+fn look_at_all(
+    tables: Vec<(LoadOptions, Resting)>,
+    mut connections: Connections,
+    with_others: WithOthers,
+) -> Result<Result<TablesWithMethods, Shut>, Error> {
+    let (mut parts, mut estimates) = (Vec::new(), Vec::new());
+    let mut tables = tables.into_iter();
+    while let Some((options, target)) = tables.next() {
+        let options = LoadOptions { with_others, ..options };
+        match look_at(options, target, connections)? {
+            Ok(looked) => {
+                connections = looked.2;
+                parts.push(looked.0);
+                estimates.extend(looked.1);
+            }
+            Err(mut shut) => {
+                let before = parts.into_iter();
+                let before = before.filter_map(|part: Part| Some((part.options, part.target?)));
+                shut.tables = before.chain(shut.tables).chain(tables).collect();
+                return Ok(Err(shut));
+            }
+        }
+    }
+    Ok(Ok(TablesWithMethods { parts, estimates, connections }))
+}
+
+/// The names as the server spells them, or as they were typed where `--ddl` is to make a table.
+///
+/// Errors: other tables that are missing, all of them; two names that are one table's.
+pub(super) fn spelled(
+    session: &mut Session,
+    tables: &[LoadOptions],
+) -> Result<Vec<TableName>, Error> {
+    let typed = |options: &LoadOptions| TableName::new(&options.database, &options.table);
+    let wanted: Vec<TableName> = tables.iter().map(typed).collect();
+    let (mut names, mut missing) = (Vec::new(), Vec::new());
+    let mut seen = HashSet::new();
+    let mut spellings = catalog::spellings(session, &tables[0].database, &wanted)?;
+    let is_unseen = |(name, spelled): (&TableName, &Option<TableName>)| {
+        spelled.is_none() && is_there(session, name)
+    };
+    // While the server renames tables, those of a load that was killed, its catalog lacks some.
+    if wanted.iter().zip(&spellings).any(is_unseen) {
+        spellings = catalog::spellings(session, &tables[0].database, &wanted)?;
+    }
+    for ((options, name), spelled) in tables.iter().zip(wanted).zip(spellings) {
+        match spelled {
+            Some(spelled) if !seen.insert(spelled.clone()) => {
+                return Err(Error::Usage(format!(
+                    "table {spelled} is named twice, once as {name}"
+                )));
+            }
+            Some(spelled) => names.push(spelled),
+            None if options.ddl.is_some() => names.push(name),
+            None => {
+                targets::refuse_put_aside(session, &name)?;
+                let file = options.input.files.first().map(|file| file.display().to_string());
+                missing.push(format!("{name} (for {})", file.unwrap_or_default()));
+            }
+        }
+    }
+    match missing.as_slice() {
+        [] => Ok(names),
+        missing => Err(Error::Usage(format!(
+            "{} not exist: {}; create them first, for instance with {}; {} sets the table of a \
+             file, and {} excludes files",
+            if missing.len() == 1 { "a table does" } else { "tables do" },
+            missing.join(", "),
+            DDL.with("FILE"),
+            MAP.with("PATTERN=TABLE"),
+            MAP.with("PATTERN=")
+        ))),
+    }
+}
+
+/// True if a table is there once nobody changes it.
+fn is_there(session: &mut Session, name: &TableName) -> bool {
+    session.query(&format!("SELECT 1 FROM {base} LIMIT 0", base = name.base())).is_ok()
+}
+
+pub(super) fn lock_options(options: &LoadOptions, told: Option<&Sender<String>>) -> LockOptions {
+    LockOptions {
+        lock_wait: Duration::from_secs(u64::from(options.server.lock_wait_seconds)),
+        reconnect_wait: failpoint::reconnect_wait(targets::RECONNECT_WAIT),
+        told: told.cloned(),
+        datadir: None,
+        no_triggers: options.server.no_triggers,
+        proof: options.proof(),
+    }
+}
+
+/// A table, what it will take, and the connections that looked at it.
+type LookedAtOne = (Part, Option<Estimate>, Connections);
+
+/// The way into one of them, and what it will take; else why there is none.
+fn look_at(
+    options: LoadOptions,
+    target: Resting,
+    connections: Connections,
+) -> Result<Result<LookedAtOne, Shut>, Error> {
+    let (memory, mut source) = input::open_files(&options)?;
+    let mut lock = target.work(connections);
+    let mut decision = choose::decide(&mut lock, &options, &memory, &mut *source, Purpose::Load)?;
+    let estimate = decision.estimate.take();
+    let chosen = match decision.require(&lock, &options) {
+        Ok(chosen) => chosen,
+        Err(error) => {
+            let (target, connections) = lock.rest();
+            return Ok(Err(Shut { error, tables: vec![(options, target)], connections }));
+        }
+    };
+    let estimate = estimate.filter(|_| chosen.path == LoadPath::Direct);
+    // The files are opened again when their turn comes.
+    source.restart()?;
+    let build_seconds = estimate.as_ref().map_or(0.0, Estimate::build_seconds);
+    let (target, connections) = lock.rest();
+    let part = Part {
+        options,
+        memory,
+        chosen,
+        source: Some(Mutex::new(source)),
+        target: Some(target),
+        at: At::Inspected,
+        stopwatch: Stopwatch::start(),
+        next_number: None,
+        build_seconds,
+    };
+    Ok(Ok((part, estimate, connections)))
+}
+
+/// Has tables keep the keys that others of the command refer to.
+fn expect_children(parts: &mut [Part]) {
+    let tables = parts.iter().filter_map(|part| Some(&part.target.as_ref()?.table));
+    let references: Vec<_> = tables.flat_map(|table| table.references.clone()).collect();
+    for part in parts.iter_mut().filter(|part| !part.options.server.unchecked_keys) {
+        let Some(name) = part.target.as_ref().map(|target| target.table.name.clone()) else {
+            continue;
+        };
+        let wanted = references.iter().filter(|reference| reference.parent == name);
+        let keys = &mut part.chosen.inspected.foreign_keys;
+        keys.extend(wanted.map(|reference| reference.parent_columns.clone()));
+        keys.sort();
+        keys.dedup();
+    }
+}
+
+/// Refuses tables that fit the disk one by one and not all together.
+fn check_room(parts: &[Part], estimates: &[Estimate]) -> Result<(), Error> {
+    let mut direct = parts.iter().filter(|part| part.is_direct());
+    let path = direct.find_map(|part| part.target.as_ref()?.build_path());
+    match (path, Estimate::of_all(estimates)) {
+        (Some(path), Some(all)) => {
+            space::check(&path, &parts[0].options.limits.temp_dir, Some(&all))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,196 @@
+//! All rows of several tables in one transaction.
+//!
+//! ```text
+//! begin -> rows of a -> rows of b -> ..  -> COMMIT        over one connection
+//! ```
+//!
+//! Nobody sees a row before COMMIT, and a connection that breaks takes all of them back. Each table
+//! is held as it was described, and empty if it keeps no rows, from its first row on.
+
+use std::sync::PoisonError;
+
+use encode::prepared::Prepared;
+use job::error::Error;
+use job::options::Mode;
+use job::pool;
+use job::progress::{Progress, Stage};
+use job::publish::publish;
+use job::report::Report;
+use job::steps::Steps;
+use send::Uncommitted;
+use server::{ConnectOptions, Session};
+use targets::{Connections, Lock, Transaction};
+
+use super::inspection::InspectedTables;
+use super::part::{Ended, Part};
+use super::publish::finish;
+use super::stations::give_up;
+use crate::forecast::Forecast;
+use crate::publish::RowCommit;
+
+/// The transaction, and the connection that it is on.
+type Open = (Transaction, Session);
+
+/// Loads all tables; gives their reports, and what did not work after that.
+///
+/// Errors: all are as they were. [`server::Error::CommitUnknown`]: all have their rows, or none.
+pub(super) fn load(
+    connect: &ConnectOptions,
+    looked: InspectedTables,
+    told: &str,
+    steps: &mut Steps<'_>,
+    progress: &dyn Progress,
+) -> Result<(Vec<Report>, Vec<String>), Error> {
+    let InspectedTables { mut parts, mut connections, keeper, .. } = looked;
+    let (mut reports, mut open) = (Vec::new(), None);
+    for at in 0..parts.len() {
+        progress.table(&parts[at].name(), at + 1, parts.len());
+        let (back, filled) = fill(connect, &mut parts[at], connections, open, steps, progress);
+        connections = back;
+        match filled {
+            Ok((report, now_open)) => {
+                reports.push(report);
+                open = Some(now_open);
+            }
+            Err(ended) => return Err(undone(parts, connections, ended)),
+        }
+    }
+    let Some((transaction, session)) = open else {
+        return Err(Error::Internal("there is no table to load".to_owned()));
+    };
+    steps.stage = Stage::Rows;
+    let (connections, committed) =
+        commit(&mut parts, connections, (transaction, session), told, steps);
+    match committed {
+        Ok(warnings) => {
+            number(&mut parts, connections);
+            drop(keeper);
+            finish(&mut parts, &mut reports);
+            Ok((reports, warnings))
+        }
+        Err(error) => {
+            let is_told = error.is_told();
+            let ended = Ended::plainly(told.to_owned(), Stage::Publish.name(), error);
+            Err(match undone(parts, connections, ended) {
+                // They say by themselves what the tables are.
+                Error::Several { error, .. } if is_told => *error,
+                error => error,
+            })
+        }
+    }
+}
+
+/// Has one table filled, and gives the connections back.
+fn fill(
+    connect: &ConnectOptions,
+    part: &mut Part,
+    connections: Connections,
+    open: Option<Open>,
+    steps: &Steps<'_>,
+    progress: &dyn Progress,
+) -> (Connections, Result<(Report, Open), Ended>) {
+    let name = part.name();
+    let Some(target) = part.target.take() else {
+        let error = Error::Internal(format!("{name} was not locked"));
+        return (connections, Err(Ended::plainly(name, Stage::Rows.name(), error)));
+    };
+    let mut lock = target.work(connections);
+    let forecast = Forecast::new(progress);
+    let mut steps = steps.of_table(&part.options.database, &part.options.table, &forecast);
+    steps.stage = Stage::Rows;
+    std::mem::swap(&mut steps.stopwatch, &mut part.stopwatch);
+    let filled = pool::catch(|| rows(connect, part, &mut lock, open, &mut steps, &forecast));
+    steps.stopwatch.stop();
+    std::mem::swap(&mut steps.stopwatch, &mut part.stopwatch);
+    let (target, connections) = lock.rest();
+    part.target = Some(target);
+    let filled = filled.and_then(|filled| filled);
+    (connections, filled.map_err(|error| Ended::plainly(name, steps.stage.name(), error)))
+}
+
+/// Has the rows of one table go in with those before.
+fn rows(
+    connect: &ConnectOptions,
+    part: &mut Part,
+    lock: &mut Lock,
+    open: Option<Open>,
+    steps: &mut Steps<'_>,
+    forecast: &Forecast<'_>,
+) -> Result<(Report, Open), Error> {
+    let lacks = |what: &str| Error::Internal(format!("{} has no {what}", lock.table.name));
+    let destination = part.chosen.destination.clone().ok_or_else(|| lacks("destination"))?;
+    let source = part.source.take().ok_or_else(|| lacks("source"))?;
+    lock.reconnect()?;
+    let (transaction, mut session) = match open {
+        Some(open) => open,
+        None => Transaction::begin(lock, Mode::Append)?,
+    };
+    Transaction::include(lock, &mut session, part.options.mode)?;
+    forecast.expect(std::mem::take(&mut part.chosen.expected));
+    let Part { options, memory, chosen, .. } = part;
+    let prepared = Prepared {
+        one_partition: None,
+        options,
+        progress: forecast,
+        memory,
+        inspected: &chosen.inspected,
+        path: chosen.path,
+        method: chosen.method,
+        why: &chosen.why,
+    };
+    let source = source.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let sent = send::run_within(&prepared, connect, destination, lock, source, steps, session)?;
+    part.next_number = sent.next_number;
+    Ok((sent.report, (transaction, sent.session)))
+}
+
+/// Has the rows of all stay; gives what did not work after that.
+fn commit(
+    parts: &mut [Part],
+    connections: Connections,
+    (transaction, session): Open,
+    told: &str,
+    steps: &mut Steps<'_>,
+) -> (Connections, Result<Vec<String>, Error>) {
+    let Some(target) = parts[0].target.take() else {
+        let error = Error::Internal(format!("{} was not locked", parts[0].name()));
+        return (connections, Err(error));
+    };
+    let mut lock = target.work(connections);
+    // Those of each table go on behind it.
+    let (next_number, restarts_numbers) = (None, false);
+    let rows = Uncommitted { transaction, session: Some(session), next_number, restarts_numbers };
+    let mut commit = RowCommit { target: told.to_owned(), lock: &mut lock, rows };
+    let mut committed = publish(steps, &mut commit);
+    if let Ok(warnings) = &mut committed {
+        warnings.append(&mut lock.remarks);
+    }
+    let (target, connections) = lock.rest();
+    parts[0].target = Some(target);
+    (connections, committed)
+}
+
+/// Has numbers go on where LOAD DATA would have left them. Where that cannot be done they go on without
+/// a gap, which is not worth a word.
+fn number(parts: &mut [Part], mut connections: Connections) {
+    for part in parts {
+        let (Some(next), Some(target)) = (part.next_number, part.target.take()) else { continue };
+        let mut lock = target.work(connections);
+        let _ = targets::transaction::number(&mut lock, next);
+        connections = lock.rest().1;
+    }
+}
+
+/// Removes what is left of a transaction whose connection is gone, and gives the error with what came
+/// of that.
+fn undone(mut parts: Vec<Part>, mut connections: Connections, mut ended: Ended) -> Error {
+    if let Some(target) = parts[0].target.take() {
+        let _shield = parts[0].options.interrupt.shield();
+        let mut lock = target.work(connections);
+        ended.failed.1 = lock.abandon();
+        let (target, back) = lock.rest();
+        parts[0].target = Some(target);
+        connections = back;
+    }
+    give_up(parts, connections, ended)
+}

@@ -1,0 +1,326 @@
+//! A connection that encodes: chunks in, transactions out.
+//!
+//! It takes a chunk under the source's lock, writes its rows out, has them loaded, and tells the
+//! collector. Nothing queues: what a connection holds is its chunk.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use encode::prepared::Prepared;
+use encode::reading::Reading;
+use encode::rejects::{Reject, Rejects};
+use job::error::Error;
+use job::failpoint;
+use job::memory::ConnectionShares;
+use job::options::OnDuplicate;
+use job::progress::Stage;
+use job::settled::Settled;
+use job::stop::Stop;
+use server::Session;
+use sources::{Source, SourceExt as _};
+
+use super::budget::{Budget, Loan};
+use super::collector::{Collected, Collector, WentIn};
+use super::encoder::{Encoder, Shared};
+use super::order::{KeyCollector, OrderGate, UniqueKeys};
+use super::resume::Resume;
+use super::sender::trouble::{Again, Trouble};
+use super::sender::{Batch, Caller, Commit, Sender, SenderOptions, Sent};
+use super::sent_chunk::{Form, SentChunk};
+use super::watch::Watch;
+use crate::connections::{ConnectionSet, ConnectionWork};
+use crate::controller::{Limits, Permit};
+
+/// The settings of connections.
+pub(crate) struct ConnectionSetup<'a> {
+    pub(crate) prepared: &'a Prepared<'a>,
+    pub(crate) limits: Limits,
+    pub(crate) shares: ConnectionShares,
+    pub(crate) encoder: Shared<'a>,
+    pub(crate) sender: Arc<SenderOptions>,
+    /// Chunks that an earlier run has loaded; none if all is one transaction.
+    pub(crate) resume: Option<&'a Resume>,
+    /// True if rows are in another order than the input's.
+    pub(crate) is_sorted: bool,
+    /// The keys by which chunks may not overtake each other; none where they always may.
+    pub(crate) keys: Option<&'a UniqueKeys>,
+    /// The connection of the one connection, in the transaction that holds all rows.
+    pub(crate) session: Option<Session>,
+}
+
+/// State shared by the connections.
+pub(crate) struct SharedChunks<'a> {
+    plan: ConnectionSetup<'a>,
+    source: &'a Mutex<Box<dyn Source>>,
+    reading: Reading<'a>,
+    lanes: ConnectionSet<'a>,
+    budget: Budget,
+    order: Option<OrderGate>,
+    collector: Collector,
+    session: Mutex<Option<Session>>,
+}
+
+/// The result of all connections.
+pub(crate) struct Loaded {
+    pub(crate) collected: Collected,
+    pub(crate) settled: Settled,
+    /// Tries to send a chunk that failed and were made again.
+    pub(crate) retries: usize,
+    pub(crate) bytes_read: u64,
+    /// Rows that were found in it, those of an earlier run included.
+    pub(crate) rows_read: u64,
+    /// The connection that was given, its transaction still open.
+    pub(crate) session: Option<Session>,
+}
+
+impl<'a> SharedChunks<'a> {
+    pub(crate) fn new(
+        mut plan: ConnectionSetup<'a>,
+        source: &'a Mutex<Box<dyn Source>>,
+    ) -> Result<SharedChunks<'a>, Error> {
+        let options = plan.prepared.options;
+        let form = encode::rejects::form(&mut **lock(source))?;
+        let rejects =
+            Rejects::create(options.rows.rejects.as_deref(), options.rows.rejects_max, &form)?;
+        let collector = match plan.is_sorted {
+            true => Collector::new(rejects).of_sorted(&options.input.files),
+            false => Collector::new(rejects),
+        };
+        let session = plan.session.take();
+        if session.is_some() {
+            plan.limits.connections = Some(1);
+        }
+        let reading = Reading::new(source, Stage::Rows, plan.prepared.progress, &options.interrupt);
+        Ok(SharedChunks {
+            source,
+            lanes: ConnectionSet::new(plan.limits.clone(), reading.given_up(), &options.interrupt),
+            reading,
+            budget: Budget::new(&plan.shares),
+            order: plan.keys.map(|_| OrderGate::new()),
+            collector,
+            session: Mutex::new(session),
+            plan,
+        })
+    }
+
+    /// Runs the connections to the end of the input.
+    pub(crate) fn run(self, watch: &mut Watch) -> Result<Loaded, Error> {
+        let progress = self.plan.prepared.progress;
+        let ended =
+            self.lanes.run(watch, progress, || ChunkConnection::new(&self), || self.close());
+        ended.map_err(explain)?;
+        self.reading.tally().check()?;
+        let bytes_read = lock(self.source).bytes_read();
+        Ok(Loaded {
+            settled: self.lanes.settled(),
+            collected: self.collector.finish()?,
+            retries: self.lanes.tries_failed(),
+            bytes_read,
+            rows_read: self.reading.tally().rows_read(),
+            session: self.session.into_inner().unwrap_or_else(PoisonError::into_inner),
+        })
+    }
+
+    /// Takes the next chunk; none at the end of the input, or if there is no need to go on.
+    fn next_chunk(&self, portion: &mut SentChunk) -> Result<Option<Loan<'_>>, Stop> {
+        let is_enough = || {
+            self.reading.set_rows(self.collector.rows());
+            self.collector.is_full()
+        };
+        self.reading.next_chunk(&mut portion.chunk, is_enough, |bytes| self.budget.borrow(bytes))
+    }
+
+    /// Rows of the input that went in or were left out. Those that replaced or changed others are
+    /// counted once, as rows that are in.
+    fn rows_of(&self, went_in: WentIn) -> u64 {
+        match self.plan.prepared.options.rows.on_duplicate {
+            OnDuplicate::Skip => went_in.rows + went_in.duplicates,
+            OnDuplicate::Fail | OnDuplicate::Replace | OnDuplicate::Update => went_in.rows,
+        }
+    }
+
+    /// A chunk is through, with so many rows.
+    fn end_chunk(&self, rows: u64) {
+        self.reading.tally().done(rows);
+        self.reading.tally().end_chunk();
+    }
+
+    /// Lets no connection wait any more.
+    fn close(&self) {
+        self.reading.close();
+        if let Some(numbers) = self.plan.encoder.numbers {
+            numbers.close();
+        }
+        if let Some(order) = &self.order {
+            order.close();
+        }
+        self.collector.close();
+    }
+}
+
+/// The source; a thread that panicked with it leaves it where it was.
+fn lock<'s>(source: &'s Mutex<Box<dyn Source>>) -> MutexGuard<'s, Box<dyn Source>> {
+    source.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn explain(stop: Stop) -> Error {
+    match stop {
+        Stop::Failed(error) => error,
+        _ => Error::Internal("connections stopped without a reason".to_owned()),
+    }
+}
+
+/// A connection, and what writes its rows.
+struct ChunkConnection<'l, 'a> {
+    portions: &'l SharedChunks<'a>,
+    encoder: Encoder<'a>,
+    portion: SentChunk,
+    keys: Option<KeyCollector>,
+    /// None before the first chunk.
+    sender: Option<Sender>,
+}
+
+impl<'l, 'a> ChunkConnection<'l, 'a> {
+    fn new(portions: &'l SharedChunks<'a>) -> ChunkConnection<'l, 'a> {
+        ChunkConnection {
+            portions,
+            encoder: Encoder::new(portions.plan.encoder, portions.reading.reader()),
+            portion: SentChunk::default(),
+            keys: portions.plan.keys.map(UniqueKeys::collector),
+            sender: None,
+        }
+    }
+
+    fn send(&mut self, permit: &Permit<'_>) -> Result<Sent, Stop> {
+        let portions = self.portions;
+        let options = &portions.plan.sender;
+        let sender = match &mut self.sender {
+            Some(sender) => sender,
+            none => {
+                let given = portions.session.lock().unwrap_or_else(PoisonError::into_inner).take();
+                none.insert(match given {
+                    Some(session) => Sender::with(session, options)?,
+                    None => Sender::connect(options)?,
+                })
+            }
+        };
+        let batch = permit.batch();
+        let batch = Batch { rows: batch.rows, bytes: batch.bytes };
+        let mut caller =
+            ConnectionCaller { lanes: &portions.lanes, encoder: &mut self.encoder, permit };
+        let sent = sender.send(&mut self.portion, batch, &mut caller);
+        sent.or_else(|trouble| match trouble.into_error() {
+            Ok(error) => Err(error.into()),
+            Err(rejects) => Ok(not_loaded(rejects)),
+        })
+    }
+}
+
+impl ConnectionWork for ChunkConnection<'_, '_> {
+    type Stop = Stop;
+
+    fn take(&mut self, permit: Permit<'_>) -> Result<bool, Stop> {
+        let portions = self.portions;
+        let Some(loan) = portions.next_chunk(&mut self.portion)? else { return Ok(false) };
+        let chunk = &self.portion.chunk;
+        let (ordinal, bytes) = (chunk.ordinal, chunk.bytes.len());
+        let before = portions.plan.resume.map_or(Ok(None), |resume| resume.loaded(chunk))?;
+        if let Some(before) = before.filter(|before| !before.has_rejects) {
+            drop((loan, permit));
+            if let Some(order) = &portions.order {
+                order.pass_over(ordinal);
+            }
+            let went_in = WentIn { rows: before.rows, duplicates: before.duplicates };
+            let rows = portions.rows_of(went_in);
+            portions.reading.tally().read(rows);
+            portions.end_chunk(rows);
+            portions.collector.take(ordinal, went_in, Vec::new())?;
+            return Ok(true);
+        }
+        failpoint::hit(&format!("portion.{ordinal}.read"));
+        self.encoder.encode(&mut self.portion, portions.plan.sender.form)?;
+        portions.reading.tally().read(self.portion.batch.len() as u64);
+        if failpoint::drops_batch(ordinal) {
+            self.portion.rows.clear();
+            self.portion.text.clear();
+        }
+        let pass = match (&portions.order, &mut self.keys) {
+            (Some(order), Some(keys)) => {
+                let keys = self.portion.batch.visit(&self.portion.chunk, keys);
+                Some(order.enter(ordinal, keys)?)
+            }
+            _ => None,
+        };
+        let rejects_max = portions.plan.prepared.options.rows.rejects_max;
+        let sent = match self.portion.rejects.len() as u64 > rejects_max {
+            // The encoder has left the rest of the chunk out: it must not be written down as in.
+            true => not_loaded(std::mem::take(&mut self.portion.rejects)),
+            false => self.send(&permit)?,
+        };
+        failpoint::hit(&format!("portion.{ordinal}.loaded"));
+        // With more refused rows than are tolerated it is not loaded: nobody may overtake it.
+        let is_in = sent.rejects.len() as u64 <= rejects_max;
+        if let Some(pass) = pass.filter(|_| is_in) {
+            pass.done();
+        }
+        if bytes > 2 * portions.plan.shares.chunk_bytes {
+            // Its buffers have grown with the record: give them back before the loan.
+            let is_in_packet = self.portion.form != Form::Lines;
+            self.portion = SentChunk::default();
+            self.encoder.begin_anew();
+            if is_in_packet && matches!(portions.plan.sender.commit, Commit::Portions(_)) {
+                // A connection keeps room for the longest packet that it has sent. Lines go in short ones, and
+                // of the one in the transaction of all rows there is no other.
+                self.sender = None;
+            }
+        }
+        drop(loan);
+        let Sent { entry, rejects, was_loaded, .. } = sent;
+        match was_loaded {
+            true => drop(permit),
+            false => permit.done(entry.rows, bytes as u64),
+        }
+        let went_in = WentIn { rows: entry.rows, duplicates: entry.duplicates };
+        portions.end_chunk(portions.rows_of(went_in) + rejects.len() as u64);
+        portions.collector.take(ordinal, went_in, rejects)?;
+        Ok(true)
+    }
+
+    fn end(self) {
+        let Some(session) = self.sender.and_then(Sender::into_session) else { return };
+        // Only the one that was given is wanted.
+        let mut given = self.portions.session.lock().unwrap_or_else(PoisonError::into_inner);
+        given.get_or_insert(session);
+    }
+}
+
+/// The result of a chunk with more rejected rows than are tolerated: the collector reports it when
+/// it has those before them.
+fn not_loaded(rejects: Vec<Reject>) -> Sent {
+    Sent { rejects, was_loaded: true, ..Sent::default() }
+}
+
+/// The requests of a sender to its connection.
+struct ConnectionCaller<'c, 'l, 'a> {
+    lanes: &'l ConnectionSet<'a>,
+    encoder: &'c mut Encoder<'a>,
+    permit: &'c Permit<'c>,
+}
+
+impl Caller for ConnectionCaller<'_, '_, '_> {
+    fn tuples(&mut self, portion: &mut SentChunk) -> Result<(), Error> {
+        self.encoder.encode_as(portion, Form::Tuples)
+    }
+
+    fn again(&mut self, again: &Again) -> Result<(), Error> {
+        self.lanes.again(self.permit, again.cause)
+    }
+}
+
+impl From<Trouble> for Stop {
+    fn from(trouble: Trouble) -> Stop {
+        match trouble.into_error() {
+            Ok(error) => Stop::Failed(error),
+            Err(_) => Stop::Abandoned,
+        }
+    }
+}

@@ -1,0 +1,270 @@
+//! Where rows go on the logical path, and why there.
+//!
+//! ```text
+//! choose -> prepare -> (connections send rows to `table`) -> StagingCopy::finish -> publish
+//! ```
+
+use face::option::{ATOMIC, EACH, MODE, REJECTS_MAX};
+use job::error::Error;
+use job::options::{LoadOptions, Mode, OnDuplicate, WithOthers};
+use schema::{Method, TableName};
+use server::privileges::{self, InPlace};
+use server::{Error as ServerError, Unsupported};
+use targets::identity::Identity;
+use targets::secondary::Defer;
+use targets::{Lock, StagingCopy};
+
+/// Tables that a reason names.
+const NAMED_MAX: usize = 3;
+
+/// Why a transaction does not load a table that has to be empty.
+fn rows_between() -> String {
+    format!(
+        "others can insert into the empty table until one transaction has loaded all rows; {} \
+         adds rows to the table",
+        MODE.with("append")
+    )
+}
+
+/// The options that decide where rows go.
+#[derive(Clone, Copy, Debug)]
+pub struct Ask {
+    /// The treatment of the target's rows.
+    pub mode: Mode,
+    /// All rows or none also where they are added: `--atomic`, or a part of the rows as `--rejects-max`.
+    pub atomic: bool,
+    /// True if rows of the target can be deleted, as under `--on-duplicate replace`.
+    pub deletes: bool,
+    /// True if they can be changed, as under `--on-duplicate update`.
+    pub updates: bool,
+    /// True if rows of the input can be left out, so that the ledger's counts are corrected.
+    pub leaves_out: bool,
+    /// The way in which the table gets its rows together with others.
+    pub with_others: WithOthers,
+    /// True if its rows come from lines that hold those of other tables, too.
+    pub is_of_lines: bool,
+}
+
+/// Where the rows of one load go.
+#[derive(Clone, Debug)]
+pub struct Destination {
+    /// How they get there.
+    pub method: Method,
+    /// Why, in words for plan and report.
+    pub why: String,
+    /// True if the target's engine has no transactions, so that the staging table is one of InnoDB
+    /// first.
+    staged: bool,
+    ask: Ask,
+    identity: Identity,
+}
+
+impl Ask {
+    /// Takes it from the options.
+    pub fn of(options: &LoadOptions) -> Ask {
+        Ask {
+            mode: options.mode,
+            // What is judged at the end must not be in before.
+            atomic: options.atomic || options.rows.rejects_max_percent.is_some(),
+            deletes: options.rows.on_duplicate == OnDuplicate::Replace,
+            updates: options.rows.on_duplicate == OnDuplicate::Update,
+            leaves_out: options.rows.on_duplicate != OnDuplicate::Fail
+                || options.rows.rejects_max > 0,
+            with_others: options.with_others,
+            is_of_lines: options.input.selection.is_some(),
+        }
+    }
+}
+
+impl Destination {
+    /// Looks at the target. Changes nothing.
+    ///
+    /// Errors: the inner one is the sentences of what keeps every way from the target.
+    pub fn choose(target: &mut Lock, ask: Ask) -> Result<Result<Destination, Vec<String>>, Error> {
+        let mut identity = target.identity()?;
+        identity.ties.extend(ledger_ties(target, ask));
+        let mut destination = Destination {
+            method: Method::Stage,
+            why: "rows are loaded into a staging table, which replaces the table when it is \
+                  complete".to_owned(),
+            staged: identity.is_unsafe,
+            ask,
+            identity,
+        };
+        if ask.with_others.is_transaction() {
+            destination.method = Method::Transaction;
+            destination.why = "all tables are loaded in one transaction".to_owned();
+        } else if ask.mode == Mode::Append {
+            destination.append();
+        } else if !destination.identity.ties.is_empty() {
+            destination.transaction(list(&destination.identity.ties));
+        }
+        let refused = destination.refused(target)?;
+        Ok(if refused.is_empty() { Ok(destination) } else { Err(refused) })
+    }
+
+    /// For a table that only this load knows, and removes if it fails: whatever its engine, rows go in by one
+    /// transaction, and `why` says for whom.
+    ///
+    /// Errors: the server's.
+    pub fn into_own(target: &mut Lock, ask: Ask, why: String) -> Result<Destination, Error> {
+        let identity = target.identity()?;
+        Ok(Destination { method: Method::Transaction, why, staged: false, ask, identity })
+    }
+
+    fn append(&mut self) {
+        if self.ask.atomic {
+            self.method = Method::Transaction;
+            self.why = format!(
+                "rows are loaded in one transaction, because {ATOMIC}, or {REJECTS_MAX} in \
+                 percent, requires all rows or none"
+            );
+        } else {
+            self.method = Method::Append;
+            self.why =
+                "rows are added to the table, in one transaction for each chunk of the input".to_owned();
+        }
+    }
+
+    fn transaction(&mut self, ties: String) {
+        self.method = Method::Transaction;
+        self.why = format!(
+            "rows are loaded in one transaction, because no staging table can replace the table: \
+             {ties}"
+        );
+    }
+
+    fn refused(&self, target: &mut Lock) -> Result<Vec<String>, Error> {
+        let mut refused: Vec<String> =
+            self.identity.refused.iter().map(ToString::to_string).collect();
+        if !refused.is_empty() || self.method == Method::Stage {
+            return Ok(refused);
+        }
+        if self.ask.with_others == WithOthers::Swap {
+            let or = match (self.ask.is_of_lines, self.ask.mode) {
+                (false, _) => format!("; {EACH} loads the tables one after the other, \
+                                       independently"),
+                (true, Mode::Replace) => format!(
+                    "; empty it first and omit {}: one transaction then loads the rows of all \
+                     tables",
+                    MODE.with("replace")
+                ),
+                (true, _) => String::new(),
+            };
+            let why = &self.why;
+            refused.push(format!("{why}, so it cannot be published together with others{or}"));
+            return Ok(refused);
+        }
+        let rules = &target.facts.engine;
+        if self.method == Method::Transaction {
+            let is_between = !rules.kind.keeps_gaps() && self.ask.mode == Mode::Insert;
+            let why = rules.no_whole.clone().or_else(|| is_between.then(rows_between));
+            refused.extend(why.map(|why| format!("{} ({why})", rules.kind)));
+        }
+        let engine = &target.table.engine;
+        if self.identity.is_unsafe {
+            let ties = list(&self.identity.ties);
+            refused.push(match self.ask.mode {
+                Mode::Append => format!(
+                    "storage engine ({engine} has no transactions: added rows could not be rolled \
+                     back)"
+                ),
+                _ => format!(
+                    "storage engine ({engine} has no transactions, and no staging table can \
+                     replace it: {ties})"
+                ),
+            });
+        }
+        if self.ask.mode == Mode::Replace {
+            let cascades = target.cascades()?;
+            if !cascades.is_empty() {
+                refused.push(format!(
+                    "foreign key (deleting the table's rows would delete or change rows of {})",
+                    first_of(&cascades)
+                ));
+            }
+        }
+        let facts = &target.facts;
+        let missing = |ledger| {
+            let need = InPlace {
+                deletes: self.ask.deletes || self.ask.mode == Mode::Replace,
+                updates: self.ask.updates,
+                ledger,
+                corrects: ledger && self.ask.leaves_out,
+            };
+            facts.privileges.missing_in_place(&target.table.name, need, &facts.account)
+        };
+        let missed = missing(self.method == Method::Append).join("; ");
+        if !missed.is_empty() {
+            let or = match self.method == Method::Append && missing(false).is_empty() {
+                true => format!(", or {ATOMIC}, which needs no second table"),
+                false => String::new(),
+            };
+            refused.push(format!("privileges (the account lacks: {missed}{or})"));
+        }
+        Ok(refused)
+    }
+
+    /// Makes the staging table that rows are sent to, if they are. One that the server does not make like
+    /// the target turns the destination into [`Method::Transaction`], which `why` then says.
+    pub(crate) fn prepare(
+        &mut self,
+        target: &mut Lock,
+        defer: Defer,
+    ) -> Result<Option<StagingCopy>, Error> {
+        if self.method == Method::Stage {
+            match StagingCopy::create(target, defer, self.staged) {
+                Err(ServerError::NoStagingTable { reasons, .. }) if !self.staged => {
+                    self.transaction(list(&reasons));
+                    let refused = self.refused(target)?;
+                    if !refused.is_empty() {
+                        let target = target.table.name.to_string();
+                        return Err(Error::Unfit { target, path: None, reasons: refused });
+                    }
+                }
+                made => return Ok(Some(made?)),
+            }
+        }
+        Ok(None)
+    }
+
+    /// The table rows are sent to.
+    pub(crate) fn table<'a>(&self, target: &'a Lock) -> &'a TableName {
+        if self.method == Method::Stage { &target.names.staging } else { &target.table.name }
+    }
+}
+
+/// Privileges that the account lacks for the ledger of a staging table, beyond those for the
+/// staging table.
+fn ledger_ties(target: &Lock, ask: Ask) -> Option<Unsupported> {
+    let (database, facts) = (&target.table.name.database, &target.facts);
+    let is_needed = ask.mode != Mode::Append && ask.leaves_out;
+    if !is_needed || facts.privileges.on_database("UPDATE", database) {
+        return None;
+    }
+    let grant = privileges::grant(&["UPDATE"], database, &facts.account);
+    Some(Unsupported::StagingPrivileges(vec![grant]))
+}
+
+fn list(reasons: &[server::Unsupported]) -> String {
+    reasons.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}
+
+/// The first few, and how many others there are.
+fn first_of(names: &[String]) -> String {
+    let (named, rest) = names.split_at(names.len().min(NAMED_MAX));
+    let more = if rest.is_empty() { String::new() } else { format!(", and {} more", rest.len()) };
+    format!("{}{more}", named.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_many_tables_some_are_named() {
+        let names = ["a", "b", "c", "d", "e"].map(str::to_owned);
+        assert_eq!(first_of(&names), "a, b, c, and 2 more");
+        assert_eq!(first_of(&names[..3]), "a, b, c");
+    }
+}

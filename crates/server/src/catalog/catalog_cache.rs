@@ -1,0 +1,147 @@
+//! Rows of information_schema about many tables, queried at once.
+//!
+//! ```text
+//! definition of a, of b, ..  ->  each view, about some tables at a time  ->  a as described, b, ..
+//! ```
+//!
+//! A question about one table costs the server nearly as much as one about sixty. An answer counts if the
+//! definition is the same afterwards as it was before: see [`read_among`](super::read_among).
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use schema::{ForeignKey, TableName};
+
+use super::constraints::{KeysOfTables, foreign_keys_of};
+use super::create_table::definition;
+use super::{About, columns, constraints, indexes, is_listed_only};
+use crate::error::Result;
+use crate::session::{Row, Session};
+use crate::version::Flavor;
+
+/// Tables that a question names at most.
+const TABLES_MAX: usize = 64;
+
+/// A view of information_schema.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum View {
+    Tables,
+    Columns,
+    Indexes,
+    Triggers,
+    Checks,
+}
+
+/// Tables that were asked about, and the answers.
+#[derive(Debug, Default)]
+pub struct CatalogCache {
+    /// As they were before anything else was asked.
+    definitions: BTreeMap<TableName, String>,
+    rows: HashMap<(View, TableName), Vec<Row>>,
+    keys: KeysOfTables,
+}
+
+impl CatalogCache {
+    /// Takes a table's definition, which has to come before all that [`CatalogCache::ask`] asks of it.
+    ///
+    /// Errors: the server's; the table is then asked about alone when it is read.
+    pub fn define(&mut self, session: &mut Session, name: &TableName) -> Result<()> {
+        let definition = definition(session, name)?;
+        self.definitions.insert(name.clone(), definition);
+        Ok(())
+    }
+
+    /// Asks about all tables whose definitions were taken.
+    pub fn ask(&mut self, session: &mut Session) -> Result<()> {
+        let mut by_database: BTreeMap<&str, Vec<&TableName>> = BTreeMap::new();
+        for name in self.definitions.keys() {
+            by_database.entry(&name.database).or_default().push(name);
+        }
+        let mut answers = HashMap::new();
+        for (database, names) in by_database {
+            for some in names.chunks(TABLES_MAX) {
+                ask_some(session, database, some, &mut answers)?;
+            }
+        }
+        self.rows = answers;
+        let names: Vec<TableName> = self.definitions.keys().cloned().collect();
+        self.keys = foreign_keys_of(session, &names)?;
+        Ok(())
+    }
+
+    /// The definition that was taken before, of a table that was asked about.
+    pub(super) fn definition(&self, name: &TableName) -> Option<&String> {
+        self.definitions.get(name)
+    }
+
+    /// The foreign keys of a table that was asked about.
+    pub(super) fn foreign_keys(&self, name: &TableName) -> Option<&Vec<ForeignKey>> {
+        self.keys.get(name)
+    }
+
+    /// A table as it is listed, if it was asked about and is.
+    pub(super) fn listed(&self, session: &mut Session, name: &TableName) -> Result<Option<Row>> {
+        let is_asked = self.definitions.contains_key(name);
+        let rows = if is_asked { self.rows(session, View::Tables, name)? } else { Vec::new() };
+        match rows.into_iter().next() {
+            Some(row) if !is_listed_only(&row)? => Ok(Some(row)),
+            _ => Ok(None),
+        }
+    }
+
+    /// The rows of a view about a table, queried now if they were not before.
+    pub(super) fn rows(
+        &self,
+        session: &mut Session,
+        view: View,
+        name: &TableName,
+    ) -> Result<Vec<Row>> {
+        match self.definitions.contains_key(name) {
+            true => Ok(self.rows.get(&(view, name.clone())).cloned().unwrap_or_default()),
+            false => session.query(&view.sql(session.version().flavor, &name.database, &[name])),
+        }
+    }
+}
+
+fn ask_some(
+    session: &mut Session,
+    database: &str,
+    names: &[&TableName],
+    answers: &mut HashMap<(View, TableName), Vec<Row>>,
+) -> Result<()> {
+    let wanted: HashSet<&str> = names.iter().map(|name| name.table.as_str()).collect();
+    let flavor = session.version().flavor;
+    for view in [View::Tables, View::Columns, View::Indexes, View::Triggers, View::Checks] {
+        for row in session.query(&view.sql(flavor, database, names))? {
+            let table = match names {
+                [one] => one.table.clone(),
+                _ => row.text(row.len() - 1)?,
+            };
+            // Names that differ in case alone are the same to information_schema.
+            if wanted.contains(table.as_str()) {
+                let name = TableName::new(database, table);
+                answers.entry((view, name)).or_default().push(row);
+            }
+        }
+    }
+    Ok(())
+}
+
+impl View {
+    /// The question about tables of a database; about several, the name of its table is the last column
+    /// of each row.
+    fn sql(self, flavor: Flavor, database: &str, names: &[&TableName]) -> String {
+        let (schema, table) = match self {
+            View::Triggers => ("EVENT_OBJECT_SCHEMA", "EVENT_OBJECT_TABLE"),
+            View::Checks if flavor == Flavor::MariaDb => ("CONSTRAINT_SCHEMA", "TABLE_NAME"),
+            _ => ("TABLE_SCHEMA", "TABLE_NAME"),
+        };
+        let about = About::of(schema, table, database, names);
+        match self {
+            View::Tables => super::sql(&about),
+            View::Columns => columns::sql(flavor, &about),
+            View::Indexes => indexes::sql(flavor, &about),
+            View::Triggers => constraints::triggers_sql(&about),
+            View::Checks => constraints::checks_sql(flavor, &about),
+        }
+    }
+}
