@@ -131,10 +131,7 @@ fn unjudged(table: &Table, inspected: &Inspected) -> Vec<String> {
     let given = inspected.fields.columns.iter().flatten();
     let unknown = given.filter(|position| is_unknown(position)).map(|position| {
         let column = &table.columns[*position];
-        format!(
-            "column `{}`: only the server can check values of {}",
-            column.name, column.sql_type
-        )
+        format!("column `{}`: only the server can check values of {}", column.name, column.sql_type)
     });
     let triggers = table
         .triggers

@@ -64,7 +64,9 @@ pub(crate) fn begin(args: &LoadArgs, target: &TableName) -> Result<(LoadOptions,
     let mut options = load::options(args, target)?;
     files::check_load(args, slice::from_ref(&options))?;
     let Ok(visit) = connect::visit(&args.connect)? else {
-        return Err(Failure::usage(format!("there is no server yet, so there is no table {target}")));
+        return Err(Failure::usage(format!(
+            "there is no server yet, so there is no table {target}"
+        )));
     };
     tuned::recover(&visit.connect, args.state_dir.as_deref());
     ::load::evaluate_expressions(&visit.connect, slice::from_mut(&mut options))?;

@@ -157,9 +157,7 @@ fn format(args: &ExportArgs, ending: &Ending) -> Result<Format, Failure> {
         )));
     };
     if format != FileFormatArg::Text && !args.cut.are_default() {
-        return Err(Failure::usage(
-            "--dialect, --header and field separators need --format text",
-        ));
+        return Err(Failure::usage("--dialect, --header and field separators need --format text"));
     }
     Ok(match format {
         FileFormatArg::Sql => Format::Sql,

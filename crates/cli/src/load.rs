@@ -56,8 +56,10 @@ pub(crate) fn run(args: &LoadArgs, target: &TableName) -> Result<u8, Failure> {
         Ok(report) => {
             // The rows are in, whether or not anybody can be told.
             if let Err(error) = show(&mut out, args, &report) {
-                tell!("inrush: warning: the load succeeded, but printing its report failed: \
-                       {error}");
+                tell!(
+                    "inrush: warning: the load succeeded, but printing its report failed: \
+                       {error}"
+                );
             }
             for warning in &report.warnings {
                 tell!("inrush: warning: {warning}");
@@ -99,9 +101,9 @@ fn show(out: &mut impl Write, args: &LoadArgs, report: &load::Report) -> std::io
 pub(crate) fn check_no_report(args: &LoadArgs) -> Result<(), Failure> {
     match &args.report {
         None => Ok(()),
-        Some(_) => Err(Failure::usage(
-            "--report is for loads; --json prints the result of this command",
-        )),
+        Some(_) => {
+            Err(Failure::usage("--report is for loads; --json prints the result of this command"))
+        }
     }
 }
 
@@ -141,9 +143,7 @@ pub(crate) fn watcher(args: &LoadArgs) -> Box<dyn Progress> {
 /// The options of a load of one table.
 pub(crate) fn options(args: &LoadArgs, target: &TableName) -> Result<LoadOptions, Failure> {
     if args.job.is_some() {
-        return Err(Failure::usage(
-            "with a job file, --into names the database only: --into DB",
-        ));
+        return Err(Failure::usage("with a job file, --into names the database only: --into DB"));
     }
     if !args.map.is_empty() || args.each {
         return Err(Failure::usage(
@@ -227,9 +227,7 @@ pub(crate) fn options_but_ddl(
     if args.create {
         sniff::create(args, &mut options)?;
     } else if !args.guessed.types.is_empty() || args.guessed.collation.is_some() {
-        return Err(Failure::usage(
-            "--types and --collation need --create",
-        ));
+        return Err(Failure::usage("--types and --collation need --create"));
     }
     options.rows.rejects = args.rejects.clone();
     (options.rows.rejects_max, options.rows.rejects_max_percent) = rejects_max(&args.rejects_max)?;

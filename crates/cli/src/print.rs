@@ -245,17 +245,21 @@ pub(crate) fn plan(out: &mut impl Write, plan: &Plan, has_backup_note: bool) -> 
     let Plan { target, path, why, .. } = plan;
     match path {
         Some(path) if plan.makes_table => {
-            writeln!(out, "{target}: creates the table, then loads it with the {path} path, {why}")?;
+            writeln!(
+                out,
+                "{target}: creates the table, then loads it with the {path} path, {why}"
+            )?;
         }
         // What is against the faster ones follows.
         Some(path) if *path != "direct" && !plan.refused.is_empty() => {
             writeln!(out, "{target}: loads with the {path} path")?;
         }
         Some(path) => writeln!(out, "{target}: loads with the {path} path: {why}")?,
-        None if plan.makes_table && plan.refused.is_empty() => {
-            writeln!(out, "{target}: creates the table, then loads it with the fastest path for \
-                           its features")?
-        }
+        None if plan.makes_table && plan.refused.is_empty() => writeln!(
+            out,
+            "{target}: creates the table, then loads it with the fastest path for \
+                           its features"
+        )?,
         None => writeln!(out, "{target}: cannot be loaded")?,
     }
     shards(out, &plan.shards)?;
@@ -286,7 +290,12 @@ pub(crate) fn plan(out: &mut impl Write, plan: &Plan, has_backup_note: bool) -> 
     }
     if let Some([least, given]) = plan.memory_bytes {
         let mebibytes = |bytes: u64| bytes.div_ceil(1 << 20);
-        writeln!(out, "  memory: at least --memory {}M; {}M is set", mebibytes(least), given >> 20)?;
+        writeln!(
+            out,
+            "  memory: at least --memory {}M; {}M is set",
+            mebibytes(least),
+            given >> 20
+        )?;
     }
     writeln!(out, "  duplicates: {}", plan.on_duplicate)?;
     for note in &plan.notes {
@@ -317,7 +326,8 @@ pub(crate) fn estimate(
     }
     writeln!(out, "{}, less what compression saves", free(1))?;
     let measured = match loads_measured {
-        0 => "on the machine of docs/benchmarks.md, because no large load has run here yet".to_owned(),
+        0 => "on the machine of docs/benchmarks.md, because no large load has run here yet"
+            .to_owned(),
         loads => format!("by the speed of {} here", count(u64::from(*loads), "large load")),
     };
     writeln!(

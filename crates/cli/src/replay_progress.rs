@@ -167,7 +167,7 @@ mod tests {
         (snapshot.read_bytes, snapshot.seconds_left) = (30_000_000, Some(9));
         assert!(super::line(&snapshot, 2.0).contains("about 9 s left"));
         snapshot.seconds_left = Some(0);
-        assert!(super::line(&snapshot, 2.0).contains("all is read"));
+        assert!(super::line(&snapshot, 2.0).contains("everything is read"));
         (snapshot.total_bytes, snapshot.seconds_left) = (None, None);
         assert!(!super::line(&snapshot, 2.0).contains("left"));
     }

@@ -52,8 +52,11 @@ fn show(out: &mut impl Write, report: &VerifyReport) -> io::Result<()> {
     }
     if report.refused_rows > 0 {
         let refused = count(report.refused_rows, "row");
-        writeln!(out, "  the table would refuse {refused} of the input: `inrush check` shows the \
-                       reasons")?;
+        writeln!(
+            out,
+            "  the table would refuse {refused} of the input: `inrush check` shows the \
+                       reasons"
+        )?;
     }
     writeln!(out, "  compared by {}", report.compared.join(", "))?;
     if !report.not_compared.is_empty() {

@@ -151,7 +151,7 @@ fn numbers_that_others_move_on_may_be_another_partitions() {
     wait_paused(&mut child);
     desk.exec("INSERT INTO t VALUES (20, 7)");
     resume(&child);
-    finish(child).refused(1, &["another partition than before"]);
+    finish(child).refused(1, &["with numbers after those of other loads, the rows belong to"]);
     assert_eq!(desk.rows("SELECT id FROM t ORDER BY id"), ["1", "2", "3", "20"]);
     command.env_remove("INRUSH_FAILPOINT");
     run(&mut command).done();
@@ -272,13 +272,13 @@ fn rows_with_keys_that_are_there_replace_these_as_load_data_does() {
     report.done();
     assert_eq!(contents(&mut scene.session, &table), expected, "{report:?}");
     check_table(&mut scene.session, &table);
-    assert!(report.out.contains("row(s) that the table had were replaced"), "{report:?}");
+    assert!(report.out.contains("row(s) of the table were replaced"), "{report:?}");
     scene.clean("after replacing");
     // What refers to rows, and would be left behind by one that is gone.
     let child = format!("{table}_child");
     let create = format!("CREATE TABLE {child} (id INT, FOREIGN KEY (id) REFERENCES {table} (id))");
     scene.session.exec(&create).unwrap();
-    let reason = "--on-duplicate replace takes rows out of it, and others may refer to these";
+    let reason = "--on-duplicate replace removes rows that other tables may refer to";
     run(&mut scene.command()).refused(2, &[reason]);
     scene.session.exec(&format!("DROP TABLE {child}")).unwrap();
 }
@@ -290,7 +290,7 @@ fn rows_with_keys_that_are_there_change_these_as_insert_does() {
     add_known_keys(&scene);
     let table = scene.table.clone();
     scene.more = vec!["--on-duplicate", "update"];
-    run(&mut scene.command()).refused(2, &["2 unique keys", "only had by INSERT"]);
+    run(&mut scene.command()).refused(2, &["2 unique keys", "only INSERT supports"]);
     let one_key = format!("ALTER TABLE {table} DROP KEY n, ADD KEY n (n)");
     scene.session.exec(&one_key).unwrap();
     let staged = format!("{table}_staged");

@@ -75,8 +75,8 @@ fn damage_on_the_way_to_the_server_fails_the_load() {
     let old = contents(&mut session, &table);
     for (kind, reason) in [
         ("flipped-byte", "IMPORT TABLESPACE"),
-        ("swapped-pages", "is not what was written there"),
-        ("lost-page", "is not what was written there"),
+        ("swapped-pages", "the file's contents differ from those that were written"),
+        ("lost-page", "the file's contents differ from those that were written"),
         ("torn-file", "expected a whole number of pages"),
     ] {
         let mut command = home.load(server, &table, &file);
@@ -109,7 +109,7 @@ fn rows_that_are_not_those_of_the_input_are_not_published() {
         run(command.env("INRUSH_FAILPOINT", "pages.written=damage:other-value"))
     };
     let outcome = load(true);
-    outcome.refused(1, &["has adopted 20000 row(s)", "that are not the 20000 that were read"]);
+    outcome.refused(1, &["has 20000 row(s)", "that differ from the 20000 that were read"]);
     assert_eq!(contents(&mut session, &table), old);
     assert_eq!(tables(&mut session, &database), ["t"]);
     let steps = home.journal();
@@ -144,7 +144,7 @@ fn rows_that_a_table_keeps_are_compared_too() {
         command.args(["--mode", "append", "--path", "direct", "--quiet"]);
         run(command.env("INRUSH_FAILPOINT", damage))
     };
-    append("pages.written=damage:other-value").refused(1, &["that are not the"]);
+    append("pages.written=damage:other-value").refused(1, &["that differ from the"]);
     assert_eq!(rows(&mut session), old);
     append("").done();
     assert_eq!(rows(&mut session)[0], old[0] + 5_000);

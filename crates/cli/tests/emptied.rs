@@ -52,9 +52,9 @@ fn an_input_of_refused_rows_replaces_none() {
     let Some(mut desk) = desk() else { return };
     let more = ["--rejects-max", "9"];
     each(&mut desk, "x\n", &more, |load| {
-        load.refused(1, &["the only row of the input was refused"])
+        load.refused(1, &["the only row of the input was rejected"])
     });
-    let all = ["all 2 rows of the input were refused", "--allow-empty"];
+    let all = ["all 2 rows of the input were rejected", "--allow-empty"];
     each(&mut desk, "x\ny\n", &more, |load| load.refused(1, &all));
     for table in TABLES {
         assert_eq!(desk.rows(&format!("SELECT * FROM {table}")), ["1", "2"]);

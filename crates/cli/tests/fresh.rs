@@ -104,7 +104,7 @@ fn compare(loaded: &Loaded, server: &Server, new: &'static TestServer) {
         panic!("{name}: ours {ours:?}, theirs {theirs:?}: {sql}");
     }
     let done = ours.iter().filter(|outcome| outcome.as_ref().is_ok_and(|&rows| rows > 0)).count();
-    println!("{name}: {} statements, of which {done} changed rows", statements.len());
+    println!("{name}: {} statements, with {done} changed rows", statements.len());
     let mut db = server.session(database);
     assert_same(&mut db, &mut theirs, shape, &name);
     assert_eq!(definitions(&mut db, shape), definitions(&mut theirs, shape), "{name}");

@@ -94,7 +94,7 @@ fn wide_characters_are_read_by_mark_or_option() {
         .home
         .file("ucs2", "\u{1f600}\n".encode_utf16().flat_map(u16::to_be_bytes).collect::<Vec<u8>>());
     desk.load("t", &file, &["--charset", "ucs2", "--mode", "replace"])
-        .refused(1, &["ucs2 line 1 (byte 0): not UCS-2: D83D is no character"]);
+        .refused(1, &["ucs2 line 1 (byte 0): not UCS-2: D83D is not a character"]);
     assert_eq!(desk.rows("SELECT COUNT(*) FROM t"), ["2"]);
 }
 
@@ -167,7 +167,7 @@ fn no_room_to_keep_a_pipe_is_said_with_what_to_do() {
     let nth = operations.lines().position(|operation| operation == "write spool").unwrap() + 1;
     let outcome = load(("INRUSH_FAULT", format!("{nth}:enospc").as_ref()));
     let advice = "free some space, choose another --temp-dir, or load a file";
-    outcome.refused(2, &["keeping what /dev/stdin gives, in ", "No space left", advice]);
+    outcome.refused(2, &["storing the data of /dev/stdin in ", "No space left", advice]);
     assert_eq!(desk.home.temp_files(), [""; 0]);
 }
 

@@ -68,7 +68,7 @@ fn a_signal_stops_a_stream_and_nothing_of_it_is_left() {
     wait_watching(&mut child);
     signal(child.id(), "-INT");
     let stopped = finish(child);
-    stopped.refused(1, &["stopped by SIGINT during ", "t is as it was"]);
+    stopped.refused(1, &["stopped by SIGINT during ", "t is unchanged"]);
     assert!(!scene.is_new());
     scene.clean("after a signal");
 }
@@ -83,7 +83,7 @@ fn a_signal_while_the_ledger_is_made_leaves_none() {
         wait_paused(&mut child);
         signal(child.id(), "-TERM");
         resume(&child);
-        finish(child).refused(1, &["stopped by SIGTERM during ", "t is as it was"]);
+        finish(child).refused(1, &["stopped by SIGTERM during ", "t is unchanged"]);
         assert!(!scene.is_new());
         scene.clean(path);
     }
@@ -171,10 +171,10 @@ fn an_append_that_failed_on_refused_rows_goes_on_when_more_are_tolerated() {
             .replace("\n30000\t", "\nno\t30000\n30000\t");
         std::fs::write(&growing.file, bad).unwrap();
         let refused = run(&mut growing.command(&growing.file));
-        let words = ["--rejects-max is 0", "rows are in ", "the same command goes on"];
+        let words = ["--rejects-max is 0", "rows are in ", "the same command continues"];
         refused.refused(1, &words);
         run(growing.command(&growing.file).args(["--rejects-max", "1"]))
-            .refused(1, &["2 rows refused", "the same command goes on"]);
+            .refused(1, &["2 rows refused", "the same command continues"]);
         let done = run(growing.command(&growing.file).args(["--rejects-max", "2"]));
         assert_eq!(done.code(), 3, "{done:?}");
         let all = format!("{} rows loaded, 2 rejected", "40,000");
@@ -274,7 +274,7 @@ fn a_signal_stops_adding_and_the_same_command_goes_on() {
     let twice = ["-c", "kill -TERM $0; kill -TERM $0", &child.id().to_string()];
     assert!(Command::new("sh").args(twice).status().unwrap().success());
     let stopped = finish(child);
-    stopped.refused(1, &["stopped by SIGTERM during rows; ", " in ", "the same command goes on"]);
+    stopped.refused(1, &["stopped by SIGTERM during rows; ", " in ", "the same command continues"]);
     growing.add("").done();
     growing.check("after a signal");
 }
@@ -291,9 +291,12 @@ fn plan_says_which_rung_and_why_not_the_faster_ones() {
         run(desk.home.inrush(["plan"]).args(arguments))
     };
     let text = plan(&desk, &[]);
-    assert!(text.done().out.contains("t: would load by the stream path\n"), "{text:?}");
+    assert!(text.done().out.contains("t: loads with the stream path\n"), "{text:?}");
     assert!(text.out.contains("  not direct: CHECK constraint (few"), "{text:?}");
-    assert!(text.out.contains("rows go into a new table"), "{text:?}");
+    assert!(
+        text.out.contains("rows are loaded into a staging table, which replaces the"),
+        "{text:?}"
+    );
     assert!(text.out.contains("  about 2 rows"), "{text:?}");
     assert!(text.out.contains("  time: about 0."), "{text:?}");
     let json = plan(&desk, &["--json", "--on-duplicate", "update"]);
@@ -325,7 +328,7 @@ fn a_table_that_is_dropped_under_an_append_has_no_rows_in() {
     assert!(!failed.err.contains("rows are in"), "{failed:?}");
     growing.desk.exec("RENAME TABLE other TO t");
     run(&mut growing.command(&growing.file)).done();
-    growing.check("made anew");
+    growing.check("was created anew or altered since and has rows, so these may");
 }
 
 /// An append goes on with the input that it began with only, and says what is wrong with another.
@@ -344,10 +347,12 @@ fn an_append_whose_file_changed_says_so_and_goes_on_when_it_is_back() {
     };
     let rows_in = growing.desk.rows("SELECT COUNT(*) FROM t");
     write(&text.replace("word 1 of", "WORD 1 of"));
-    run(&mut growing.command(&growing.file)).refused(1, &["the input was changed since the load"]);
+    run(&mut growing.command(&growing.file))
+        .refused(1, &["the input differs from that of the interrupted load, whose"]);
     assert_eq!(growing.desk.rows("SELECT COUNT(*) FROM t"), rows_in, "rows of the other input");
     write(&text[..text.len() / 2]);
-    run(&mut growing.command(&growing.file)).refused(2, &["a file was written to since"]);
+    run(&mut growing.command(&growing.file))
+        .refused(2, &["this is that command, but a file has been written to since"]);
     write(&text);
     run(growing.command(&growing.file).args(["--skip-lines", "1"]))
         .refused(2, &["this one has other options"]);

@@ -14,8 +14,8 @@ enum End {
 }
 use End::{Done, Refused};
 
-const ANOTHER: &str = "was altered while the load ran: its definition is another; nothing was";
-const GONE: &str = "was altered while the load ran: it was dropped or renamed, or its database was";
+const ANOTHER: &str = "was altered during the load: its definition has changed; nothing was";
+const GONE: &str = "was altered during the load: it, or its database, was dropped or renamed";
 
 /// A change, how it is taken back (a table that is gone is made again), and what comes of it.
 const CHANGES: [(&str, &str, End); 21] = [
@@ -32,7 +32,7 @@ const CHANGES: [(&str, &str, End); 21] = [
     (
         "ALTER TABLE t DROP KEY n; ALTER TABLE t PARTITION BY KEY (id) PARTITIONS 2",
         "",
-        Refused("was altered while"),
+        Refused("was altered during"),
     ),
     ("CREATE TRIGGER g BEFORE INSERT ON t FOR EACH ROW SET NEW.n=1", "", Refused("has a trigger")),
     (
@@ -45,7 +45,7 @@ const CHANGES: [(&str, &str, End); 21] = [
     (
         "RENAME TABLE t TO elsewhere; CREATE VIEW t AS SELECT * FROM elsewhere",
         "DROP VIEW t; DROP TABLE elsewhere",
-        Refused("was altered while"),
+        Refused("was altered during"),
     ),
     ("DROP TABLE t; CREATE TABLE t (id INT PRIMARY KEY)", "", Refused(ANOTHER)),
     ("TRUNCATE TABLE t", "", Done),

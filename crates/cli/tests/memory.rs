@@ -167,13 +167,19 @@ fn more_memory_than_there_is_is_refused() {
     desk.exec("CREATE TABLE t (id INT PRIMARY KEY)");
     let file = desk.home.file("one", "1\n");
     let outcome = desk.load("t", &file, &["--memory", "900T"]);
-    outcome.refused(2, &["--memory 943718400 MiB is more than the ", " MiB that this machine has"]);
+    outcome.refused(
+        2,
+        &[
+            "--memory 943718400 MiB exceeds the ",
+            " MiB of this machine, or of the process's limits",
+        ],
+    );
     let load = desk.home.load(desk.server, &desk.table("t"), &file);
     let mut shell = std::process::Command::new("sh");
     shell.args(["-c", "ulimit -v 2000000; exec \"$@\"", "sh"]).arg(load.get_program());
     shell.args(load.get_args()).args(["--memory", "3G"]).current_dir(desk.home.path());
     shell.envs(load.get_envs().filter_map(|(name, value)| Some((name, value?))));
-    run(&mut shell).refused(2, &["--memory 3072 MiB is more than the 1953 MiB"]);
+    run(&mut shell).refused(2, &["--memory 3072 MiB exceeds the 1953 MiB"]);
 }
 
 /// Each connection has a chunk; as many as are asked for share what there is.
@@ -300,10 +306,10 @@ fn the_least_memory_is_said_beforehand_and_is_enough() {
     let rows = shuffled(20_000).map(|id| format!("{id}\t{}\ttext {id}\n", id % 13));
     let file = desk.home.file("rows", rows.collect::<String>());
     let outcome = desk.load("t", &file, &["--memory", "28M"]);
-    outcome.refused(2, &["--memory 29360128 bytes is too little: the least is ", "60 indexes"]);
+    outcome.refused(2, &["--memory 29360128 bytes is too small: at least ", "60 indexes"]);
     assert!(!desk.home.journal().iter().any(|step| step.starts_with("staging")), "{outcome:?}");
     let least = |text: &str| {
-        let (_, rest) = text.split_once("the least is ").unwrap();
+        let (_, rest) = text.split_once("at least ").unwrap();
         rest.split(' ').next().unwrap().parse::<u64>().unwrap()
     };
     let mebibytes = least(&outcome.err);
@@ -314,9 +320,9 @@ fn the_least_memory_is_said_beforehand_and_is_enough() {
     };
     let planned = plan("28M");
     assert_eq!((planned.code(), least(&planned.out)), (2, mebibytes), "{planned:?}");
-    let said = format!("memory: --memory {mebibytes}M at least, 1024M given");
+    let said = format!("memory: at least --memory {mebibytes}M; 1024M is set");
     assert!(plan("1G").done().out.contains(&said), "{:?}", plan("1G"));
-    desk.load("t", &file, &["--memory", &format!("{}M", mebibytes - 1)]).refused(2, &["the least"]);
+    desk.load("t", &file, &["--memory", &format!("{}M", mebibytes - 1)]).refused(2, &["at least"]);
     let loaded = desk.load("t", &file, &["--memory", &format!("{mebibytes}M"), "--json"]);
     let report: Value = serde_json::from_str(&loaded.done().out).unwrap();
     assert_eq!(report["rows"], 20_000);
@@ -330,7 +336,7 @@ fn connections_that_are_asked_for_say_what_they_take_beforehand() {
     let file = desk.home.file("one", "1\n");
     let more = ["--path", "insert", "--connections", "100"];
     let outcome = desk.load("t", &file, &[&more[..], &["--memory", "40M"]].concat());
-    outcome.refused(2, &["the least is 92 MiB, as --connections 100 take that"]);
+    outcome.refused(2, &["at least 92 MiB is needed: --connections 100 need that much"]);
     assert!(!desk.home.journal().iter().any(|step| step.starts_with("staging")), "{outcome:?}");
     desk.load("t", &file, &[&more[..], &["--memory", "92M"]].concat()).done();
 }

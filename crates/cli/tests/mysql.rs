@@ -92,7 +92,10 @@ fn mysql_gets_the_rows_of_its_own_load_data() {
         );
         let expected = if path == "auto" { "path stream: not direct:" } else { "path" };
         assert!(outcome.done().out.contains(expected), "{outcome:?}");
-        assert_eq!(outcome.out.contains("MySQL's tablespaces are not built yet"), path == "auto");
+        assert_eq!(
+            outcome.out.contains("tablespaces of MySQL are not supported yet"),
+            path == "auto"
+        );
         let seen = scene.values(&format!("SELECT * FROM {path}_t ORDER BY id"));
         let differs = own.iter().zip(&seen).find(|(own, seen)| own != seen);
         assert!(own.len() == seen.len() && differs.is_none(), "{path}: {differs:?}");
@@ -291,9 +294,9 @@ fn several_tables_come_at_once_by_one_transaction_or_one_rename() {
     std::fs::create_dir(scene.home.path().join("rows")).unwrap();
     let schema = scene.home.path().join("schema.sql");
     for (rows, [path, mode], said) in [
-        (10, ["auto", "insert"], "one transaction into the tables themselves"),
-        (20_000, ["auto", "replace"], "rows go into a new table"),
-        (20_000, ["insert", "replace"], "rows go into a new table"),
+        (10, ["auto", "insert"], "all tables are loaded in one transaction"),
+        (20_000, ["auto", "replace"], "rows are loaded into a staging table, which replaces the"),
+        (20_000, ["insert", "replace"], "rows are loaded into a staging table, which replaces the"),
     ] {
         let lines: String = (1..=rows).map(|id| format!("{id}\trow {id} {said}\n")).collect();
         scene.home.file("rows/a.txt", &lines);

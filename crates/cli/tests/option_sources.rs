@@ -48,7 +48,7 @@ fn switches_are_on_or_off_and_places_are_told() {
     let off = [("INRUSH_CREATE", "off"), ("INRUSH_ALLOW_EMPTY", "1")];
     load(&home, both, &off, &[]).refused(2, &["x.sql"]);
     load(&home, "[inrush]\ncreate = perhaps\n", &[], &[])
-        .refused(2, &["a switch, on (1) or off (0)"]);
+        .refused(2, &["is a switch; 1 or 0 is expected, not"]);
     load(&home, "[inrush]\nmemory\n", &[], &[]).refused(2, &["--memory needs a value"]);
     let quiet = load(&home, "[inrush]\nmode = append\nquiet\n", &[], &[]);
     assert!(quiet.code() == 1 && !quiet.err.contains("note:"), "{quiet:?}");

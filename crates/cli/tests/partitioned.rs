@@ -194,7 +194,7 @@ fn plan_says_how_partitions_are_built_and_when_sending_is_faster() {
     let said = "each of its 3 partitions that gets rows is built as a table, and exchanged";
     assert!(direct.contains(said) && direct.contains(both), "{direct}");
     let auto = plan(&["--path", "auto"]);
-    assert!(auto.contains("would load by the stream path"), "{auto}");
+    assert!(auto.contains("loads with the stream path"), "{auto}");
     assert!(auto.contains(&format!("not direct: {both}")), "{auto}");
-    assert!(auto.contains(" s, sending the rows about 0.0 s"), "{auto}");
+    assert!(auto.contains(" s; sending the rows about 0.0 s"), "{auto}");
 }

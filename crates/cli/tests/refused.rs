@@ -26,16 +26,16 @@ fn plan_says_what_load_would_do_and_changes_nothing() {
     let before = (desk.files(), desk.rows("SHOW TABLES"));
     let fits = plan(&desk, "t", &[]);
     fits.done();
-    assert!(fits.out.contains("t: would load by the direct path: the server's files"), "{fits:?}");
+    assert!(fits.out.contains("t: loads with the direct path: the server's files"), "{fits:?}");
     assert_eq!(fits.err, "");
     let json = plan(&desk, "t", &["--json"]);
     let json: Value = serde_json::from_str(&json.done().out).unwrap();
     assert_eq!((&json["path"], &json["input_bytes"]), (&"direct".into(), &text.len().into()));
     assert_eq!(json["refused"], Value::Array(Vec::new()));
     plan(&desk, "t", &["--columns", "id,id"]).refused(2, &["given twice"]);
-    plan(&desk, "new", &[]).refused(2, &["does not exist; --ddl FILE or --create would make it"]);
+    plan(&desk, "new", &[]).refused(2, &["does not exist; --ddl FILE or --create creates it"]);
     let made = plan(&desk, "new", &["--ddl", ddl.to_str().unwrap()]);
-    let path = "new: would be made, then loaded by the direct path, unless the shape";
+    let path = "new: creates the table, then loads it with the direct path, unless the shape";
     assert!(made.done().out.contains(path), "{made:?}");
     assert_eq!((desk.files(), desk.rows("SHOW TABLES")), before);
 
@@ -118,7 +118,10 @@ fn a_backslash_is_not_guessed_where_the_server_takes_it_for_text() {
     let file = desk.home.file("rows.txt", "a\\b\n");
     let no_escapes = ["--sql-mode", "NO_BACKSLASH_ESCAPES"];
     let outcome = desk.load("t", &file, &no_escapes);
-    outcome.refused(2, &["sql_mode has NO_BACKSLASH_ESCAPES", "--fields-escaped-by ''"]);
+    outcome.refused(
+        2,
+        &["with NO_BACKSLASH_ESCAPES in sql_mode, LOAD DATA reads \\N", "--fields-escaped-by ''"],
+    );
     for (option, value, stored) in
         [("--fields-escaped-by", "", "a\\b"), ("--dialect", "mysql", "a\u{8}")]
     {
@@ -150,7 +153,7 @@ fn what_a_name_and_an_empty_file_decide_is_said() {
     let empty = desk.home.file("empty.txt", "");
     let outcome = desk.load("t", &empty, &["--mode", "replace", "--allow-empty"]);
     outcome.done();
-    assert!(outcome.out.contains("no rows, so that the table is empty now"), "{outcome:?}");
+    assert!(outcome.out.contains("no rows, so the table is empty now"), "{outcome:?}");
 }
 
 #[test]
@@ -216,8 +219,8 @@ fn an_unfit_server_is_refused_by_name() {
     let file = home.file("rows.txt", "1\n");
     let outcome = run(&mut home.load(&server, "d.t", &file));
     let binlog =
-        "binary log (log_bin is on: replicas and point-in-time recovery would miss the rows;";
-    outcome.refused(2, &["page size (innodb_page_size is 8192, 16384 is needed)", binlog]);
+        "binary log (log_bin is on: replicas and point-in-time recovery would lack the rows;";
+    outcome.refused(2, &["page size (innodb_page_size is 8192; 16384 is needed)", binlog]);
     assert_eq!(outcome.err.contains("encrypted table (encrypted=yes)"), has_key, "{outcome:?}");
     assert_eq!(names(&server.datadir().join("d")), ["db.opt", "t.frm", "t.ibd"]);
 }
@@ -242,7 +245,7 @@ fn a_database_made_for_a_load_that_fails_is_taken_back() {
     }
     desk.exec(&format!("CREATE DATABASE {database}"));
     assert_eq!(load(&desk, &bad, &ddl).code(), 1);
-    assert_eq!(desk.rows(&list), [database.as_str()], "it was there before");
+    assert_eq!(desk.rows(&list), [database.as_str()], "it existed before");
     desk.exec(&format!("DROP DATABASE {database}"));
     load(&desk, &good, &ddl).done();
     assert_eq!(desk.rows(&format!("SELECT a FROM {table}")), ["1"]);

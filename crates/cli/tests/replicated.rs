@@ -158,7 +158,7 @@ fn loads_on_replicas_killed_at_any_step_leave_all_old_tables_or_all_new_ones() {
         assert_eq!(stage.checksum() != old, is_new, "{place}");
         let again = run(&mut stage.load(&[0, 1]));
         match is_new {
-            true => assert!(again.done().out.contains("in already"), "{place}: {again:?}"),
+            true => assert!(again.done().out.contains("loaded already"), "{place}: {again:?}"),
             false => loaded(&again),
         }
         assert_ne!(stage.checksum(), old, "{place}");
@@ -197,19 +197,19 @@ fn a_replica_that_breaks_fails_the_load_and_nothing_is_left() {
 fn replicas_that_would_not_come_to_the_rename_keep_the_direct_path_away() {
     let Some(stage) = Stage::new("ROW") else { return };
     let refused = |load: &mut Command, said: &[&str]| run(load).refused(2, said);
-    refused(&mut stage.load(&[0]), &["replicas that no --replica names", "server 3"]);
+    refused(&mut stage.load(&[0]), &["replicas that are not named by --replica names", "server 3"]);
     let mut with_primary = stage.load(&[0, 1]);
     with_primary.arg("--replica").arg(stage.cluster.primary.socket());
     refused(&mut with_primary, &["does not replicate from server 1"]);
     let mut replica = stage.cluster.replica(0).unwrap();
     replica.exec("SET sql_log_bin=0").unwrap();
     replica.exec("ALTER TABLE r.t ADD COLUMN more INT").unwrap();
-    refused(&mut stage.load(&[0, 1]), &["its r.t has another definition"]);
+    refused(&mut stage.load(&[0, 1]), &["its r.t has a different definition"]);
     // On the way that is chosen by itself the rows are sent, and the replicas get them by the log.
     replica.exec("ALTER TABLE r.t DROP COLUMN more").unwrap();
     let sent = run(stage.load(&[0]).args(["--path", "auto", "--verbose"]));
     assert!(sent.done().out.contains("path stream"), "{sent:?}");
-    assert!(sent.out.contains("replicas that no --replica names"), "{sent:?}");
+    assert!(sent.out.contains("replicas that are not named by --replica names"), "{sent:?}");
     stage.checksum();
     for rule in ["replicate_wild_ignore_table='r.%'", "replicate_do_db='other'"] {
         replica.exec("STOP SLAVE").unwrap();

@@ -18,9 +18,13 @@ const CASES: [(&str, &[&str], &[&str]); 6] = [
         &["--dialect", "mysql", "--fields-terminated-by", ",", "--skip-lines", "1"],
         &["in CR, but --lines-terminated-by is \\n"],
     ),
-    ("1,2\n", &["--skip-lines", "5"], &["has 1 line, and --skip-lines leaves out 5"]),
-    ("1,2\n3,4\n", &["--skip-lines", "2"], &["--skip-lines leaves out all 2 lines"]),
-    ("1,2\n", &["--lines-starting-by", "xx"], &["no line has the text of --lines-starting-by, xx"]),
+    ("1,2\n", &["--skip-lines", "5"], &["has 1 line, and --skip-lines skips 5"]),
+    ("1,2\n3,4\n", &["--skip-lines", "2"], &["--skip-lines skips all 2 lines"]),
+    (
+        "1,2\n",
+        &["--lines-starting-by", "xx"],
+        &["no line contains xx, the text of --lines-starting-by"],
+    ),
 ];
 
 fn desk() -> Option<Desk> {
@@ -127,7 +131,10 @@ fn a_file_that_has_only_its_header_is_loaded_with_a_note() {
         let file = desk.home.file("x.csv", text);
         let loaded = desk.load("e", &file, &[options, &["--path", "stream"]].concat());
         assert!(
-            loaded.done().err.contains(&format!("{note}{} has only its header", file.display())),
+            loaded
+                .done()
+                .err
+                .contains(&format!("{note}{} has a header but no rows", file.display())),
             "{loaded:?}"
         );
     }
@@ -135,7 +142,7 @@ fn a_file_that_has_only_its_header_is_loaded_with_a_note() {
     let into = ["--header", "--into", &desk.table("e")];
     for word in ["check", "verify"] {
         let said = command(&desk, &[word], &file, &into);
-        assert!(said.done().err.contains("has only its header"), "{said:?}");
+        assert!(said.done().err.contains("has a header but no rows"), "{said:?}");
     }
     // Files without a byte are what they were.
     let empty = desk.home.file("empty.csv", "");

@@ -225,7 +225,7 @@ impl<'a> Scene<'a> {
     pub(crate) fn again(&mut self, when: &str) {
         let had_new_rows = self.is_new();
         let again = run(&mut self.command());
-        if again.code() == 0 && again.out.contains("all rows are in already") {
+        if again.code() == 0 && again.out.contains("all rows are loaded already") {
             // The killed load was done but for the words.
             assert!(had_new_rows, "{when}: {again:?}");
         } else if had_new_rows && self.mode == Mode::Insert {

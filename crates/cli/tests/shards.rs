@@ -260,8 +260,8 @@ fn what_is_not_known_of_shards_is_refused_and_changes_nothing() {
     let twice = format!("s2=127.0.0.1:{}", shards.port(0));
     scene.load(&["--shard", &twice]).refused(2, &["two partitions have the rows"]);
     let misnamed = ["--shard", "s9=127.0.0.1:1"];
-    scene.load(&misnamed).refused(2, &["s9 that --shard names, only on s1, s2, s3"]);
-    scene.load(&["--shard", "s2"]).refused(2, &["name of a server and, behind =, where it is"]);
+    scene.load(&misnamed).refused(2, &["s9 that --shard names; the partitions are on s1, s2, s3"]);
+    scene.load(&["--shard", "s2"]).refused(2, &["SERVER=ADDRESS"]);
     scene.load(&[]).done();
     let before = scene.counts();
     for (server, whose) in [
@@ -277,7 +277,9 @@ fn what_is_not_known_of_shards_is_refused_and_changes_nothing() {
     scene
         .load(&["--mode", "append", "--unlogged"])
         .refused(2, &["in the shards' binary logs: without --unlogged"]);
-    scene.load(&replace(&["--rejects-max", "5"])).refused(2, &["takes no refused rows"]);
+    scene
+        .load(&replace(&["--rejects-max", "5"]))
+        .refused(2, &["a load of shards accepts no rejected rows"]);
     scene
         .load(&replace(&["--shard", "s2=127.0.0.1:1", "--path", "stream"]))
         .refused(1, &["the shard s2 (127.0.0.1:1)"]);
@@ -295,7 +297,7 @@ fn what_is_not_known_of_shards_is_refused_and_changes_nothing() {
     scene.rows(1, 50);
     scene
         .load(&replace(&[]))
-        .refused(2, &["on s2 is not like the head's table", "KEY `day` (`day`)"]);
+        .refused(2, &["on s2 differs from the Spider table", "KEY `day` (`day`)"]);
     scene
         .session
         .exec(&format!(
@@ -304,11 +306,13 @@ fn what_is_not_known_of_shards_is_refused_and_changes_nothing() {
             scene.table()
         ))
         .unwrap();
-    scene.load(&replace(&[])).refused(2, &["triggers would not run"]);
+    scene
+        .load(&replace(&[]))
+        .refused(2, &["triggers of the Spider table would not run, because the rows"]);
     let bounds = ["VALUES LESS THAN (10)", "VALUES LESS THAN (20)", "VALUES LESS THAN (40)"];
     let scene = Scene::new(&shards, "RANGE (id)", &bounds);
     scene.rows(1, 50);
-    scene.load(&[]).refused(1, &["goes to no partition, with 4"]);
+    scene.load(&[]).refused(1, &["belongs to no partition, with 4"]);
     scene.is_clean("a row of no partition");
 }
 

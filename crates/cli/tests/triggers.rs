@@ -111,7 +111,7 @@ fn triggers_are_left_alone_and_stay() {
     assert_eq!(place.rows(ALL), ["100|100"]);
     place.check("refused");
     let loaded = place.load(&["--no-triggers"]);
-    assert!(loaded.done().out.contains("none is run for these rows"), "{loaded:?}");
+    assert!(loaded.done().out.contains("stay, but do not run for these rows"), "{loaded:?}");
     assert_eq!(place.rows(ALL), NEW_ROWS);
     place.check("replaced");
     // An empty table, with others at once.

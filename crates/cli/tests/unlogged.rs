@@ -42,7 +42,7 @@ fn a_load_stays_out_of_the_binary_log_if_it_is_told_to() {
     server.script("SET GLOBAL rpl_semi_sync_master_enabled=1").unwrap();
     let planned = plan(server, &[]);
     server.script("SET GLOBAL rpl_semi_sync_master_enabled=0").unwrap();
-    let said = "note: the rows are in the binary log too (binlog_format=ROW), and a replica gets them (server 2 ";
+    let said = "note: the rows are also written to the binary log (binlog_format=ROW), and a replica gets them (server 2 ";
     assert!(planned.contains(said), "{planned}");
     let said = "note: semi-sync: each commit waits until a replica has its rows, up to 10000 ms";
     assert!(planned.contains(said), "{planned}");
@@ -58,8 +58,7 @@ fn a_load_stays_out_of_the_binary_log_if_it_is_told_to() {
     let socket = replica.socket().display().to_string();
     let planned = plan(server, &["--replica", &socket, "--path", "stream"]);
     delay(0);
-    let said = "it is told to stay 3600 s behind (MASTER_DELAY), and gets the rows that much later; one \
-                thread applies what several connections send (slave_parallel_threads is 0)";
+    let said = "MASTER_DELAY keeps it 3600 s behind, so it gets the rows later; one thread applies the rows of several connections (slave_parallel_threads is 0)";
     assert!(planned.contains(&format!("note: the replica {socket}: {said}")), "{planned}");
 
     // As ever: logged, and why not direct.
@@ -96,7 +95,7 @@ fn a_load_stays_out_of_the_binary_log_if_it_is_told_to() {
     let refused = run(home.load(server, "u.g", &one).args(["--path", "auto", "--unlogged"]));
     refused.refused(2, &["trigger", "--unlogged is for the direct path"]);
     let refused = load("u.new", &["--unlogged", "--create"]);
-    refused.refused(2, &["make it before"]);
+    refused.refused(2, &["create it first"]);
     let refused = load("u.t", &["--mode", "replace", "--unlogged", "--user", "bob"]);
     refused.refused(1, &["BINLOG ADMIN", "sql_log_bin=0"]);
     assert_eq!(count(server, "u.t"), "4");

@@ -77,7 +77,7 @@ fn what_is_not_written_so_is_refused_and_never_guessed() {
         assert_eq!(std::fs::read_to_string(&log).unwrap(), format!("{HEADER}{bad}"), "{path}");
         let reasons = std::fs::read_to_string(format!("{}.reasons.jsonl", log.display())).unwrap();
         let lines: Vec<&str> = reasons.lines().collect();
-        let format = "is not in the format that was given for it";
+        let format = "does not match the column's format";
         for (line, parts) in lines.iter().zip([
             ["1.23", "price", format],
             ["01.02.03", "day", format],
@@ -102,7 +102,7 @@ fn what_cannot_be_meant_is_said_before_anything_is_done() {
     desk.exec(TABLE);
     let file = desk.home.file("t.csv", "1,x\n");
     for (more, part) in [
-        (vec!["--columns", "id,word", "--format-of", "day=iso"], "is in the input"),
+        (vec!["--columns", "id,word", "--format-of", "day=iso"], "the input has no such column of"),
         (vec!["--columns", "id,word", "--format-of", "word=upper"], "`upper` is no format"),
         (vec!["--columns", "id,word", "--set", "none=1"], "no such column"),
         (vec!["--columns", "id,word", "--set", "word=1"], "the input has this column too"),
@@ -111,13 +111,13 @@ fn what_cannot_be_meant_is_said_before_anything_is_done() {
             vec!["--columns", "id,word", "--set", "day=2026-01-01", "--set", "DAY=2026-01-02"],
             "two values",
         ),
-        (vec!["--columns", "id,word", "--set", "origin=é", "--charset", "latin1"], "is not ASCII"),
+        (vec!["--columns", "id,word", "--set", "origin=é", "--charset", "latin1"], "must be ASCII"),
         (vec!["--set", "day"], "--set"),
         (vec!["--columns", "id,word", "--set-sql", "day=NULL"], "column day, NULL: it gives NULL"),
         (vec!["--columns", "id,word", "--set-sql", "day=a+"], "column day, a+: "),
         (vec!["--columns", "id,word", "--set-sql", "day=X'FF'"], "no text"),
         (vec!["--columns", "id,word", "--set-sql", "day='x'"], "is not DATE"),
-        (vec!["--header", "--ignore-unknown-columns"], "which the table does not have"),
+        (vec!["--header", "--ignore-unknown-columns"], "but the table has only"),
     ] {
         desk.load("t", &file, &more).refused(2, &[part]);
     }
@@ -175,10 +175,11 @@ fn of_several_tables_each_or_one_is_meant() {
         command.args(["--date-format", "%d.%m.%Y", "--decimal-comma", "--set", "origin=x"]);
         run(command.args(more))
     };
-    load(&[]).refused(1, &["b.csv line 2", "is not in the format that was given for it"]);
+    load(&[]).refused(1, &["b.csv line 2", "does not match the column's format"]);
     load(&["--format-of", "c.day=iso"])
         .refused(2, &["names a column of table c", "no file goes to"]);
-    load(&["--format-of", "b.none=iso"]).refused(2, &["--format-of none", "b is in the input"]);
+    load(&["--format-of", "b.none=iso"])
+        .refused(2, &["--format-of none", "the input has no such column of"]);
     load(&["--format-of", "b.day=%m/%d/%Y", "--set", "a.id=1"]).refused(2, &["--set id=1"]);
     load(&["--format-of", "b.day=%m/%d/%Y"]).done();
     for table in ["a", "b"] {
@@ -223,7 +224,14 @@ fn an_hour_that_comes_twice_is_told_apart_or_refused() {
             loaded.done();
             assert_eq!(desk.rows(select), expected(shown));
         } else {
-            loaded.refused(1, &["t.csv line 2", "`made`", "comes twice in the time zone"]);
+            loaded.refused(
+                1,
+                &[
+                    "t.csv line 2",
+                    "`made`",
+                    "occurs twice in the session's time zone (end of daylight",
+                ],
+            );
         }
         let utc = ["--path", path, "--date-format", "iso", "--time-zone", "+00:00"];
         desk.load("t", &file, &[&utc[..], &["--mode", "replace"]].concat()).done();
@@ -264,7 +272,7 @@ fn what_the_client_prints_loads_as_it_is() {
     }
     desk.exec("DROP TABLE t");
     let with_trim = desk.load("t", &file, &["--dialect", "batch", "--create", "--trim"]);
-    with_trim.refused(2, &["--create guesses how values are written"]);
+    with_trim.refused(2, &["--create guesses the format of values, so it excludes"]);
     desk.load("t", &file, &["--dialect", "batch", "--create"]).done();
     assert_eq!(desk.rows(select), BATCH, "--create");
     // Names that no column can have are skipped, once.

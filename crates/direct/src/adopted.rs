@@ -82,7 +82,10 @@ impl Adopted {
         read(file, self.root.0, &mut root).map_err(unreadable)?;
         let Content::Index { id: index, .. } = Content::of(&root[0].0) else {
             let path = file.path().display();
-            return Err(Error::Adopted(format!("{path}: page {} is not an index page", self.root.0)));
+            return Err(Error::Adopted(format!(
+                "{path}: page {} is not an index page",
+                self.root.0
+            )));
         };
         let reading = Reading {
             adopted: self,

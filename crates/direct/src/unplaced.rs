@@ -75,7 +75,9 @@ impl Unplaced {
         let (files, exported) = replica.create_staging()?.export_template()?;
         let cfg = self.described();
         if shape(&Cfg::parse(&files.cfg)?) != shape(&cfg) {
-            return Err(Error::Usage("InnoDB on that server uses another layout for the table".to_owned()));
+            return Err(Error::Usage(
+                "InnoDB on that server uses another layout for the table".to_owned(),
+            ));
         }
         let building = exported.discard()?.create_copy(built, interrupt)?;
         failpoint::hit("replica.copied");

@@ -162,7 +162,10 @@ pub fn parse<K: Kind>(text: &[u8]) -> io::Result<(Vec<Record<K>>, usize)> {
         return Ok((Vec::new(), 0));
     };
     if !text_of(first).is_some_and(|text| text.starts_with(&header::<K>())) {
-        return Err(refused::<K>(format!("the {} journal of a different build of Inrush", K::NAME)));
+        return Err(refused::<K>(format!(
+            "the {} journal of a different build of Inrush",
+            K::NAME
+        )));
     }
     let record = |line| serde_json::from_str::<Record<K>>(text_of(line)?).ok();
     let mut lines = lines.map(|line| (line.len(), record(line)));
@@ -360,7 +363,7 @@ mod tests {
     #[test]
     fn a_journal_of_another_kind_or_build_is_refused() {
         let (_state, folder) = folder();
-        let other = "it is the replay journal of another build of Inrush; begin anew";
+        let other = "it is the replay journal of a different build of Inrush; begin anew";
         let refused = |text: &[u8]| {
             assert_eq!(parse::<Synced>(text).unwrap_err().to_string(), other);
         };

@@ -114,9 +114,9 @@ impl<'a> Output<'a> {
             }
             Place::Stdout => (None, Names::One(OsString::new())),
             Place::File(path) => {
-                let name = path
-                    .file_name()
-                    .ok_or_else(|| Error::Usage(format!("-o {} does not name a file", path.display())))?;
+                let name = path.file_name().ok_or_else(|| {
+                    Error::Usage(format!("-o {} does not name a file", path.display()))
+                })?;
                 let above = path.parent().filter(|above| !above.as_os_str().is_empty());
                 let folder = open_folder(above.unwrap_or(Path::new(".")))?;
                 (Some(folder), Names::One(name.to_owned()))

@@ -156,8 +156,10 @@ impl Input {
             }
             Ok(Some(_)) => Some(format!("{path} has been written to since")),
             Ok(None) => Some(format!("{path} is no longer a plain file")),
-            Err(error) if error.kind() == ErrorKind::NotFound => Some(format!("{path} no longer \
-                                                                               exists")),
+            Err(error) if error.kind() == ErrorKind::NotFound => Some(format!(
+                "{path} no longer \
+                                                                               exists"
+            )),
             Err(error) => Some(format!("{path} cannot be read: {error}")),
         }
     }
@@ -206,18 +208,18 @@ mod tests {
         };
         assert_eq!(write("1,a\n2,b\n", modified), None);
         let changed = write("1,a\n", modified).unwrap();
-        assert!(changed.ends_with("rows.csv has 4 bytes, and had 8"), "{changed}");
+        assert!(changed.ends_with("rows.csv has 4 bytes now; it had 8"), "{changed}");
         assert!(
-            write("1,a\n2,c\n", modified).unwrap().ends_with("begins with other bytes than it did")
+            write("1,a\n2,c\n", modified).unwrap().ends_with("begins with different bytes now")
         );
         let later = modified + Duration::from_secs(1);
-        assert!(write("1,a\n2,b\n", later).unwrap().ends_with("was written to since"));
+        assert!(write("1,a\n2,b\n", later).unwrap().ends_with("has been written to since"));
         fs::remove_file(&file).unwrap();
         assert!(input.changed().unwrap().ends_with("is gone"));
         fs::create_dir(&file).unwrap();
-        assert!(input.changed().unwrap().ends_with("no plain file any more"));
+        assert!(input.changed().unwrap().ends_with("is no longer a plain file"));
         let stdin = Input::of(folder.path(), Path::new("-"));
-        assert!(stdin.changed().unwrap().ends_with("is no file that can be read again"));
+        assert!(stdin.changed().unwrap().ends_with("cannot be read a second time"));
     }
 
     #[test]

@@ -364,9 +364,7 @@ pub enum Error {
         record: String,
     },
     /// Rows were told apart for other shards than there are now.
-    #[error(
-        "nothing was published: the shards of {target} changed during the load: {what}"
-    )]
+    #[error("nothing was published: the shards of {target} changed during the load: {what}")]
     ShardsMoved {
         /// The table.
         target: String,
@@ -570,8 +568,10 @@ fn added(target: &str, rows: Option<u64>) -> String {
             "{rows} row{} in {target}; the same command continues with the rest",
             if rows == 1 { " is" } else { "s are" }
         ),
-        None => format!("{target} may contain rows of this load; the same command continues with \
-                         the rest"),
+        None => format!(
+            "{target} may contain rows of this load; the same command continues with \
+                         the rest"
+        ),
     }
 }
 

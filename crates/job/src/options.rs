@@ -225,11 +225,7 @@ impl LoadOptions {
     /// checked.
     pub fn unchecked_note(&self, has_foreign_keys: bool) -> Option<String> {
         let is_unchecked = self.server.unchecked_keys && has_foreign_keys;
-        is_unchecked.then(|| {
-            format!(
-                "{NO_FOREIGN_KEY_CHECKS}: foreign keys were not checked"
-            )
-        })
+        is_unchecked.then(|| format!("{NO_FOREIGN_KEY_CHECKS}: foreign keys were not checked"))
     }
 }
 

@@ -100,7 +100,9 @@ pub fn catch_again<T>(
     });
     match first {
         Ok(done) => (None, done),
-        Err(died) => (Some(format!("{died}; all rows are loaded")), catch(work).and_then(|done| done)),
+        Err(died) => {
+            (Some(format!("{died}; all rows are loaded")), catch(work).and_then(|done| done))
+        }
     }
 }
 

@@ -176,8 +176,7 @@ impl Copies {
         let missed: Vec<&str> =
             primary.replicas.iter().filter(is_missed).map(|(_, place)| place.as_str()).collect();
         if against.is_empty() && (!missed.is_empty() || primary.followers > ids.len()) {
-            let missed =
-                if missed.is_empty() { vec!["an unregistered one"] } else { missed };
+            let missed = if missed.is_empty() { vec!["an unregistered one"] } else { missed };
             against.push(format!(
                 "replicas that are not named by {REPLICA} would stop at the RENAME: {}",
                 missed.join(", ")
@@ -233,8 +232,10 @@ impl Copies {
                 let mut against = primary.against(&mut lock.session)?;
                 for staging in &stagings {
                     if !catalog::exists(&mut lock.session, staging)? {
-                        against.push(format!("the load's staging table, {staging}, no longer \
-                                              exists"));
+                        against.push(format!(
+                            "the load's staging table, {staging}, no longer \
+                                              exists"
+                        ));
                     }
                 }
                 if against.is_empty() { Ok(()) } else { Err(Error::Usage(against.join("; "))) }

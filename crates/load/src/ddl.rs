@@ -292,7 +292,7 @@ mod tests {
             ["", ";", "CREATE VIEW t AS SELECT 1", "CREATE TABLET (a INT)", "'", "/*", "CREATE"]
         {
             let error = statement(&options(ddl)).unwrap_err().to_string();
-            assert!(error.contains("holds no CREATE TABLE"), "{ddl}: {error}");
+            assert!(error.contains("contains no CREATE TABLE"), "{ddl}: {error}");
         }
     }
 

@@ -270,9 +270,7 @@ impl<'l> Filling<'l, '_, '_> {
         report.finish(&mut self.steps.stopwatch, warnings);
         if has_waited {
             let seconds = held_seconds(&report);
-            report
-                .notes
-                .push(format!("writers waited for {seconds:.1} s"));
+            report.notes.push(format!("writers waited for {seconds:.1} s"));
         }
         Ok(report)
     }

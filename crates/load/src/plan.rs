@@ -335,9 +335,7 @@ fn compression(options: &InputOptions) -> Result<Vec<String>, Error> {
 fn on_duplicate(on_duplicate: OnDuplicate) -> &'static str {
     match on_duplicate {
         OnDuplicate::Fail => "two rows with one primary or unique key fail the load",
-        OnDuplicate::Skip => {
-            "rows with a primary or unique key of an earlier row are skipped"
-        }
+        OnDuplicate::Skip => "rows with a primary or unique key of an earlier row are skipped",
         OnDuplicate::Replace => {
             "rows replace earlier rows with any of their primary or unique keys"
         }

@@ -104,7 +104,7 @@ fn loads(server: &TestServer, engine: &str, variable: &str, bytes: u64) {
     }
     let atomic = LoadOptions { atomic: true, ..options(&other, LoadPath::Insert, Mode::Append) };
     let told = load::load(&connect, &atomic, None, &()).unwrap_err().to_string();
-    assert!(told.contains("raise that, or load without --atomic in portions"), "{told}");
+    assert!(told.contains("raise the limit, or load in chunks, without --atomic"), "{told}");
     rows(ROWS);
     session.exec(&format!("SET GLOBAL {variable}=100000000")).unwrap();
     assert_eq!(load::load(&connect, &atomic, None, &()).unwrap().rows, ROWS);

@@ -83,7 +83,7 @@ fn too_little_memory_is_an_error_that_names_the_need() {
         options.limits.memory_bytes_max = mebibytes << 20;
         match server.load(&options) {
             Err(error @ Error::Memory { .. }) => {
-                assert!(!fits && error.to_string().contains(": the least is "), "{error}");
+                assert!(!fits && error.to_string().contains(": at least "), "{error}");
                 assert_eq!(error.exit_status(), 2);
                 assert_eq!(db.tables(), ["a", "b"]);
             }

@@ -228,13 +228,13 @@ fn a_rule_that_is_not_the_servers_is_found_out() {
             "(a INT) PARTITION BY RANGE (a) (PARTITION p VALUES LESS THAN (100), PARTITION q VALUES LESS \
              THAN (200))",
             &|by| text(by, 0, "101"),
-            "the server puts a row with (a) = (\"100\") into partition q, which would be put into \
+            "the server puts a row with (a) = (\"100\") into partition q; Inrush would put it into \
              partition p here",
         ),
         (
             "(a INT) PARTITION BY RANGE (a) (PARTITION p VALUES LESS THAN (100))",
             &|by| text(by, 0, "MAXVALUE"),
-            "into none, which would be put into partition p here",
+            "into none; Inrush would put it into partition p here",
         ),
         (
             "(d DATE) PARTITION BY RANGE (TO_DAYS(d)) (PARTITION p VALUES LESS THAN (730000), PARTITION q \

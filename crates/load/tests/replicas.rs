@@ -90,7 +90,7 @@ impl Progress for Trouble {
 
     fn waiting(&self, text: &str) {
         self.said.lock().unwrap().push(text.to_owned());
-        if text.starts_with("nothing is loaded") {
+        if text.starts_with("loading is paused") {
             self.once(&self.heal);
         }
     }
@@ -106,13 +106,13 @@ fn a_load_waits_for_a_replica_that_is_behind_or_stopped() {
     let lag_max = Some(Duration::from_secs(2));
     for (replica, harm, heal, why) in [
         (1, "FLUSH TABLES WITH READ LOCK", "UNLOCK TABLES", "s behind"),
-        (0, "STOP SLAVE SQL_THREAD", "START SLAVE SQL_THREAD", "has stopped to replicate"),
+        (0, "STOP SLAVE SQL_THREAD", "START SLAVE SQL_THREAD", "has stopped replicating"),
     ] {
         let trouble = Trouble::new(place.cluster.replica(replica).unwrap(), harm, heal);
         let report = place.load(&trouble, lag_max);
         let name = place.cluster.address(replica);
         let said = trouble.said.into_inner().unwrap();
-        let expected = format!("nothing is loaded because of replica lag ({name} ");
+        let expected = format!("loading is paused because of replica lag ({name} ");
         assert!(
             said.iter().any(|text| text.starts_with(&expected) && text.contains(why)),
             "{said:?}"

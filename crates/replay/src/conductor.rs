@@ -491,17 +491,17 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
             }
             Created::OfTables => self.defer(statement, &Step::Run)?,
             Created::AsItIs(why) if self.shared.options.atomic => {
-                return Err(Error::Refused(format!(
-                    "{ATOMIC} cannot stage {name}: {why}"
-                )));
+                return Err(Error::Refused(format!("{ATOMIC} cannot stage {name}: {why}")));
             }
             Created::AsItIs(why) => {
                 self.run_held_drops()?;
                 // What it refers to may be on its way.
                 self.barrier()?;
                 self.once(statement)?;
-                self.report.table(&name).notes.push(format!("created without a staging table: \
-                                                             {why}"));
+                self.report.table(&name).notes.push(format!(
+                    "created without a staging table: \
+                                                             {why}"
+                ));
             }
         }
         Ok(())

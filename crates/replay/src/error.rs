@@ -29,9 +29,7 @@ pub enum Error {
     #[error("{0}")]
     Refused(String),
     /// Somebody asked for the end.
-    #[error(
-        "{by}: the replay was stopped; the same command continues with the unfinished tables"
-    )]
+    #[error("{by}: the replay was stopped; the same command continues with the unfinished tables")]
     Stopped {
         /// Name of the signal.
         by: &'static str,

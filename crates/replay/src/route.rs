@@ -209,7 +209,8 @@ fn first(
             Err(stopped) => return Err(stopped),
         }
     }
-    Err(Error::Refused(format!("no method can load {}: {}", filling.table, notes.join("; "))).into())
+    Err(Error::Refused(format!("no method can load {}: {}", filling.table, notes.join("; ")))
+        .into())
 }
 
 /// A connection set to what the dump's is.

@@ -156,8 +156,10 @@ impl Feature {
             Feature::Check(check) => format!("{}: {}", check.name, check.clause),
             Feature::OldUuids(uuids) => {
                 let why = match uuids.maker {
-                    UuidMaker::ThisServer => "this server stores UUIDs as servers before 10.11.5 \
-                                              do",
+                    UuidMaker::ThisServer => {
+                        "this server stores UUIDs as servers before 10.11.5 \
+                                              do"
+                    }
                     UuidMaker::EarlierServer => {
                         "created by a server before 10.11.5; rebuild the table"
                     }
@@ -363,7 +365,7 @@ mod tests {
                 "column type (column g: point)",
                 "storage engine (MRG_MyISAM)",
                 "ROW_FORMAT=REDUNDANT (old row layout)",
-                "partitions (by what is not known here)",
+                "partitions (by an unsupported expression)",
                 "encrypted table (encrypted=yes)",
                 "application-time period (PERIOD FOR `p` (`s`, `e`))",
                 "WITHOUT OVERLAPS (UNIQUE KEY `r` (`p` WITHOUT OVERLAPS))",
@@ -371,8 +373,7 @@ mod tests {
                 "foreign key (d/f, d/f refers to this table)",
                 "trigger (tr)",
                 "CHECK constraint (c: `a` > 1)",
-                "UUID of an older kind (column u: made by a server before 10.11.5; rebuild the \
-                 table)",
+                "UUID of an older kind (column u: created by a server before 10.11.5; rebuild the table)",
                 "FLOAT default of more than 6 digits (column f: 16777216)",
             ]
         );

@@ -276,7 +276,7 @@ mod tests {
             controller.observe(&bad);
             let text = controller.holding().unwrap();
             assert!(
-                text.starts_with("nothing is loaded because of replica lag (db2:3306 "),
+                text.starts_with("loading is paused because of replica lag (db2:3306 "),
                 "{text}"
             );
             std::thread::scope(|scope| {

@@ -86,7 +86,8 @@ impl Destination {
         let mut destination = Destination {
             method: Method::Stage,
             why: "rows are loaded into a staging table, which replaces the table when it is \
-                  complete".to_owned(),
+                  complete"
+                .to_owned(),
             staged: identity.is_unsafe,
             ask,
             identity,
@@ -122,7 +123,8 @@ impl Destination {
         } else {
             self.method = Method::Append;
             self.why =
-                "rows are added to the table, in one transaction for each chunk of the input".to_owned();
+                "rows are added to the table, in one transaction for each chunk of the input"
+                    .to_owned();
         }
     }
 
@@ -142,8 +144,10 @@ impl Destination {
         }
         if self.ask.with_others == WithOthers::Swap {
             let or = match (self.ask.is_of_lines, self.ask.mode) {
-                (false, _) => format!("; {EACH} loads the tables one after the other, \
-                                       independently"),
+                (false, _) => format!(
+                    "; {EACH} loads the tables one after the other, \
+                                       independently"
+                ),
                 (true, Mode::Replace) => format!(
                     "; empty it first and omit {}: one transaction then loads the rows of all \
                      tables",

@@ -104,7 +104,9 @@ impl<'a> Encoder<'a> {
     pub(crate) fn encode_as(&mut self, portion: &mut SentChunk, form: Form) -> Result<(), Error> {
         let is_last = self.rows.ordinal == Some(portion.ordinal);
         if !is_last || self.rows.accepted.len() != portion.rows.len() {
-            return Err(Error::Internal("another chunk of the input was encoded before".to_owned()));
+            return Err(Error::Internal(
+                "another chunk of the input was encoded before".to_owned(),
+            ));
         }
         portion.form = form;
         let SentChunk { chunk, batch, text, rows, .. } = portion;

@@ -272,8 +272,10 @@ fn interrupted(target: &Lock, job: &Job, totals: Totals, ours: Option<&Job>) -> 
     let paths = |job: &Job| job.files.iter().map(|file| file.path.clone()).collect::<Vec<_>>();
     let differs = match ours {
         Some(ours) if paths(ours) != paths(job) => "",
-        Some(ours) if ours.files != job.files => " (this is that command, but a file has been \
-                                                  written to since)",
+        Some(ours) if ours.files != job.files => {
+            " (this is that command, but a file has been \
+                                                  written to since)"
+        }
         Some(_) => " (this one has other options for the input)",
         None => "",
     };

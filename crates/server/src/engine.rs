@@ -170,7 +170,8 @@ pub(crate) fn advice(errno: u16, message: &str) -> Cow<'static, str> {
         8175 => "; TiDB's tidb_mem_quota_query is too small for the transaction: raise it".into(),
         8025 => "; a row is larger than TiDB's txn-entry-size-limit".into(),
         8216 => {
-            "; TiDB accepts values for AUTO_RANDOM only with allow_auto_random_explicit_insert=1".into()
+            "; TiDB accepts values for AUTO_RANDOM only with allow_auto_random_explicit_insert=1"
+                .into()
         }
         // What MariaDB 10.11.19 with Galera 26.4.23 says of either; others say 1180 of both.
         1105 if message.contains("Maximum writeset size exceeded") => galera_too_large().into(),

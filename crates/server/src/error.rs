@@ -256,9 +256,7 @@ pub enum Error {
         holders: Vec<String>,
     },
     /// Rows appeared in the target of `--mode insert` before the swap.
-    #[error(
-        "{0} is no longer empty: rows were inserted during the load; nothing was changed"
-    )]
+    #[error("{0} is no longer empty: rows were inserted during the load; nothing was changed")]
     NotEmpty(String),
     /// Something else has the name of a file of ours.
     #[error(

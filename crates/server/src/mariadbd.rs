@@ -68,7 +68,10 @@ impl Binary {
         });
         let version = version.ok_or_else(|| {
             let said = text.trim();
-            Error::Option(format!("{} --version prints {said:?}, which is not a server's version", path.display()))
+            Error::Option(format!(
+                "{} --version prints {said:?}, which is not a server's version",
+                path.display()
+            ))
         })?;
         Ok(Binary { path, version })
     }

@@ -165,11 +165,7 @@ impl Unsupported {
                 write!(f, "it may have some, which are not visible without {grant}")
             }
             Unsupported::StagingPrivileges(missing) => {
-                write!(
-                    f,
-                    "to create a staging table the account needs: {}",
-                    missing.join("; ")
-                )
+                write!(f, "to create a staging table the account needs: {}", missing.join("; "))
             }
             // FEDERATED of MariaDB 10.11 keeps the first rows of an INSERT that failed, and leaves
             // out the duplicates of a LOAD DATA LOCAL without a word.

@@ -78,10 +78,10 @@ fn a_plugin_that_is_not_spoken_is_named_and_told_no_password() {
     let clear = TlsOptions { encryption: Some(Encryption::Off), ..TlsOptions::default() };
     for (plugin, words) in [
         ("auth_gssapi_client", "(Kerberos)"),
-        ("dialog", "(PAM, LDAP or the like)"),
-        ("mysql_clear_password", "(PAM, LDAP or the like)"),
+        ("dialog", "PAM, LDAP or similar"),
+        ("mysql_clear_password", "PAM, LDAP or similar"),
         ("sha256_password", "(deprecated by MySQL)"),
-        ("mysql_old_password", "(of before MySQL 4.1)"),
+        ("mysql_old_password", "from before MySQL 4.1"),
         ("something_new", "something_new, which"),
     ] {
         let (error, told) = wanting(plugin, clear.clone());

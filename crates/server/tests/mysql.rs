@@ -209,7 +209,7 @@ fn a_password_that_is_asked_for_goes_elsewhere_only_if_somebody_says_so() {
     // An address that is none of this host's by its name.
     let elsewhere = |options| ConnectOptions { host: Some("0.0.0.0".to_owned()), ..options };
     let refused = elsewhere(host.options(unverified()));
-    let parts = ["asks for the account's password itself", "--ssl-mode=VERIFY_CA"];
+    let parts = ["the server asks for the password itself", "--ssl-mode=VERIFY_CA"];
     Host::refuses(&refused, &parts);
     // Once the server remembers it, a proof is enough.
     let here = ConnectOptions { host: Some("127.0.0.1".to_owned()), ..refused.clone() };

@@ -79,13 +79,25 @@ fn a_proof_that_is_none_or_that_of_somebody_else_is_refused() {
     let other = scene.other();
     let part = |proof| Part::new(&scene.own, proof);
     let cases = [
-        (part(Proof::None), "holds no proof"),
+        (part(Proof::None), "its answer to the log-in contains no proof"),
         // Somebody in between, who shows a certificate of his own and passes on the server's answer.
-        (part(Proof::Of(other.cert.clone())), "somebody may be in between"),
-        (part(Proof::ByPassword("password".to_owned())), "somebody may be in between"),
-        (part(Proof::Other(vec![1])), "holds no proof"),
-        (part(Proof::Other([&[1][..], &[b'0'; 64]].concat())), "somebody may be in between"),
-        (part(Proof::Other([&[1][..], &[b'0'; 63]].concat())), "holds no proof"),
+        (
+            part(Proof::Of(other.cert.clone())),
+            "its proof belongs to a different certificate or password, so",
+        ),
+        (
+            part(Proof::ByPassword("password".to_owned())),
+            "its proof belongs to a different certificate or password, so",
+        ),
+        (part(Proof::Other(vec![1])), "its answer to the log-in contains no proof"),
+        (
+            part(Proof::Other([&[1][..], &[b'0'; 64]].concat())),
+            "its proof belongs to a different certificate or password, so",
+        ),
+        (
+            part(Proof::Other([&[1][..], &[b'0'; 63]].concat())),
+            "its answer to the log-in contains no proof",
+        ),
         (part(Proof::Switch("caching_sha2_password")), "plugin is caching_sha2_password"),
         (part(Proof::Switch("mysql_clear_password")), "plugin is mysql_clear_password"),
     ];
@@ -132,9 +144,9 @@ fn a_proven_certificate_is_not_another_the_next_time() {
     let of = |identity: &Identity| Part::new(identity, Proof::None);
     let old = Part { is_tls12: true, ..scene.right() };
     let cases = [
-        (of(&other), "another certificate", &["no account", "account"][..]),
-        (of(&stolen), "another certificate", &["no account", "refused"]),
-        (old, "no connection by TLS 1.3", &["no account", "refused"]),
+        (of(&other), "a different certificate", &["no account", "account"][..]),
+        (of(&stolen), "a different certificate", &["no account", "refused"]),
+        (old, "TLS 1.3", &["no account", "refused"]),
         (Part { offers_tls: false, ..scene.right() }, "offers no encryption", &["greeted"]),
     ];
     for (part, why, met) in cases {
@@ -161,7 +173,7 @@ fn a_proven_server_gets_no_password_either() {
     let scene = Scene::new();
     let asking = Part { wants_password: true, ..scene.right() };
     let prover = Prover::new(PASSWORD, vec![scene.right(), scene.right(), asking], server);
-    refuses(&options(&prover), &["asks for the account's password itself"]);
+    refuses(&options(&prover), &["the server asks for the password itself"]);
     assert_eq!(prover.met(), ["refused", "account", "account and no more"]);
 }
 
@@ -169,7 +181,11 @@ fn a_proven_server_gets_no_password_either() {
 fn a_wrong_password_is_what_the_server_says_of_it() {
     let Some(server) = TestServer::shared() else { return };
     let scene = Scene::new();
-    let prover = Prover::new("another password", vec![scene.right()], server);
+    let prover = Prover::new(
+        "its proof belongs to a different certificate or password, so",
+        vec![scene.right()],
+        server,
+    );
     let error = refuses(&options(&prover), &["Access denied"]);
     assert!(matches!(error, Error::Connect { errno: Some(1045), .. }), "{error:?}");
 }

@@ -223,7 +223,7 @@ fn a_variable_that_somebody_changes_is_named_with_both_values() {
         assert!(matches!(error, Error::Variable { .. }), "{error}");
         let text = error.to_string();
         assert!(
-            text.contains("sql_select_limit is 10, and Inrush has set it to 18446744073709551615"),
+            text.contains("sql_select_limit is 10, but Inrush had set it to 18446744073709551615"),
             "{text}"
         );
     }

@@ -304,10 +304,10 @@ fn one_column(text: &[u8], lines: Lines, ending: Option<&str>, notes: &mut Vec<S
     }
     // A whole line is one field, whatever is in it.
     if ending == Some("csv") || ending == Some("tsv") {
-        notes.push(
-            format!("no separator gives most lines the same number of fields, so each line is one \
-                     field; {FIELDS_TERMINATED_BY} sets the separator"),
-        );
+        notes.push(format!(
+            "no separator gives most lines the same number of fields, so each line is one \
+                     field; {FIELDS_TERMINATED_BY} sets the separator"
+        ));
     }
     tab(false, lines)
 }

@@ -7,7 +7,11 @@ use serde_json::Deserializer;
 const MAGICS: [(&[u8], &str, &str); 6] = [
     (b"SQLite format 3\0", "an SQLite database", "sqlite3 -csv -header FILE 'SELECT ..'"),
     (b"PAR1", "a Parquet file", "a program that reads it"),
-    (b"PK\x03\x04", "a zip archive (spreadsheets are zip archives, too)", "unzip, or the spreadsheet's export"),
+    (
+        b"PK\x03\x04",
+        "a zip archive (spreadsheets are zip archives, too)",
+        "unzip, or the spreadsheet's export",
+    ),
     (b"ORC", "an ORC file", "a program that reads it"),
     (b"Obj\x01", "an Avro file", "a program that reads it"),
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old spreadsheet", "its export"),

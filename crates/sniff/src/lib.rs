@@ -378,7 +378,12 @@ mod tests {
         let sniffed = sniff_bytes(b",a,A\n0,1,x\n1,2,y\n").unwrap();
         assert_eq!(names(&sniffed), ["c1", "a", "Ac3"]);
         assert_eq!((sniffed.rows, sniffed.skip_lines, sniffed.header), (2, 1, false));
-        assert!(sniffed.notes[0].contains("empty, the same"), "{:?}", sniffed.notes);
+        assert!(
+            sniffed.notes[0]
+                .contains("the header has names that are empty, equal or invalid for a"),
+            "{:?}",
+            sniffed.notes
+        );
         let sniffed = sniff_bytes(b"a,,1\n2,3,4\n").unwrap();
         assert_eq!((sniffed.rows, sniffed.skip_lines), (2, 0));
     }
@@ -388,7 +393,7 @@ mod tests {
         for text in ["id,v\n1,a\n\n2,b\n\n", "id,v\n\n1,a\n\n2,b\n\n\n\n"] {
             let sniffed = sniff_bytes(text.as_bytes()).unwrap();
             assert_eq!((names(&sniffed), sniffed.rows), (vec!["id", "v"], 2), "{text:?}");
-            assert!(sniffed.notes[0].contains("would be refused"), "{:?}", sniffed.notes);
+            assert!(sniffed.notes[0].contains("fields would be rejected"), "{:?}", sniffed.notes);
         }
         assert!(sniff_bytes(b"\n\n\n").is_err());
     }
@@ -420,7 +425,10 @@ mod tests {
         for rows in latin1 {
             let (name, notes) = charset(rows);
             assert_eq!(name.as_deref(), Some("latin1"), "{notes}");
-            assert!(notes.contains("the text is not UTF-8"), "{notes}");
+            assert!(
+                notes.contains("the file is not UTF-8; it is read as Western European (latin1"),
+                "{notes}"
+            );
         }
         assert_eq!(charset(&[good, ascii]), (None, String::new()));
     }

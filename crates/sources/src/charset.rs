@@ -64,9 +64,9 @@ pub fn name(typed: &str) -> Result<String, String> {
         "utf-8" | "utf_8" => Ok("utf8mb4".to_owned()),
         name if is_known(name) => Ok(name.to_owned()),
         _ if is_known(&plain) => Ok(plain),
-        _ => other.map(str::to_owned).ok_or_else(|| {
-            format!("unknown character set; servers have {}", known.join(", "))
-        }),
+        _ => other
+            .map(str::to_owned)
+            .ok_or_else(|| format!("unknown character set; servers have {}", known.join(", "))),
     }
 }
 

@@ -158,9 +158,9 @@ impl ReadAs {
     pub fn check_no_formats(&self) -> Result<()> {
         match self.formats.is_empty() {
             true => Ok(()),
-            false => Err(Error::Dialect(
-                "formats of values work for delimited text only".to_owned(),
-            )),
+            false => {
+                Err(Error::Dialect("formats of values work for delimited text only".to_owned()))
+            }
         }
     }
 }

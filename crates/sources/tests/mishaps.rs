@@ -86,7 +86,7 @@ fn a_file_that_changes_before_it_is_read_again_is_an_error() {
         (SHRINK, "shrank"),
         (GROW, "grew"),
         (rewrite, "was written to"),
-        (replace, "is another file than it was when the load began"),
+        (replace, "was replaced by another file during the load"),
     ];
     for (mishap, what) in mishaps {
         let path = write(&folder, "a", &lines());

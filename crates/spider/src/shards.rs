@@ -234,9 +234,9 @@ pub(crate) fn why(mode: Mode, partitions: usize) -> String {
 /// Notes for the user before the load; `bytes` of the input are a shard's on average.
 pub(crate) fn notes(mode: Mode, bytes: u64) -> Vec<String> {
     match mode {
-        Mode::Insert | Mode::Replace => vec![
-            "each shard is loaded with its own best method; the input is read once".to_owned(),
-        ],
+        Mode::Insert | Mode::Replace => {
+            vec!["each shard is loaded with its own best method; the input is read once".to_owned()]
+        }
         Mode::Append => vec![
             format!(
                 "each shard keeps undo and locks of all its rows, about {} of input, until the \

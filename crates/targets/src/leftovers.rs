@@ -347,8 +347,11 @@ impl Lock {
             self.folder_is_proven();
             return Ok(());
         }
-        Err(self.elsewhere(&dir.path, "a test table of the server did not appear and disappear \
-                                       there"))
+        Err(self.elsewhere(
+            &dir.path,
+            "a test table of the server did not appear and disappear \
+                                       there",
+        ))
     }
 
     /// The folder is this server's.

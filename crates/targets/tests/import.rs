@@ -478,7 +478,12 @@ fn another_servers_folder_is_found_out() {
     std::fs::write(&theirs, "being built").unwrap();
     match direct.cleanup() {
         Err(Error::Unsupported { reasons, .. }) => {
-            assert!(reasons[0].to_string().contains("is not that of the server"), "{reasons:?}");
+            assert!(
+                reasons[0]
+                    .to_string()
+                    .contains("on this machine does not belong to the server, which runs on"),
+                "{reasons:?}"
+            );
         }
         other => panic!("{other:?}"),
     }

@@ -55,8 +55,10 @@ fn obey(interrupt: &Interrupt, signal: i32, quiet: bool) {
     }
     interrupt.request(name);
     if !quiet {
-        say(format_args!("{name}: stopping and cleaning up; a second signal ends the program at \
-                          once"));
+        say(format_args!(
+            "{name}: stopping and cleaning up; a second signal ends the program at \
+                          once"
+        ));
     }
 }
 

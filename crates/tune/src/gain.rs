@@ -127,7 +127,7 @@ mod tests {
         assert_eq!(Gains::read(&dir, "elsewhere"), None);
         let read = Gains::read(&dir, "here").unwrap();
         assert_eq!(read, gains);
-        let text = "50 % less time here: 5.00 s in place of 10.00 s for 7 lines, 10.11";
+        let text = "50 % less time here: 5.00 s instead of 10.00 s for 7 lines, 10.11";
         assert_eq!(read.of("a").unwrap(), text);
         assert!(read.of("b").unwrap().starts_with("no difference here"));
         assert!(read.of("c").unwrap().starts_with("10 % more time"));

@@ -321,10 +321,7 @@ pub fn recover(connect: &ConnectOptions, state_dir: &Path) -> Result<Vec<String>
     let put_back = entry.changes.iter().filter(|change| !change.held);
     let names: Vec<&str> = put_back.map(|change| change.variable.as_str()).collect();
     if told.is_empty() && !names.is_empty() {
-        told.push(format!(
-            "restored settings of a killed load: {}",
-            names.join(", ")
-        ));
+        told.push(format!("restored settings of a killed load: {}", names.join(", ")));
     }
     Ok(told)
 }

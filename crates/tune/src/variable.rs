@@ -382,16 +382,16 @@ fn log_obstacle(facts: &Facts) -> Option<&'static str> {
         series => series >= (12, 0),
     };
     if !is_sound {
-        return Some(
-            "a crash of this version during a change of the log's size can lose the log",
-        );
+        return Some("a crash of this version during a change of the log's size can lose the log");
     }
     room_obstacle(facts)
 }
 
 fn room_obstacle(facts: &Facts) -> Option<&'static str> {
-    facts.data.is_none().then_some("the disk is not visible from here, so its free space is \
-                                    unknown")
+    facts.data.is_none().then_some(
+        "the disk is not visible from here, so its free space is \
+                                    unknown",
+    )
 }
 
 /// A pool that holds all tables, or what of them the machine's memory does.

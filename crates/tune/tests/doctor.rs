@@ -114,13 +114,16 @@ fn on_bad_disks(facts: &mut Facts) {
     (facts.data, facts.temporary) = (Some(storage.clone()), Some(storage));
     let found = findings(facts, None);
     let torn = has(&found, Weight::Danger, "innodb_doublewrite");
-    assert!(torn.why.contains("also with data=journal"), "{torn:?}");
+    assert!(
+        torn.why.contains("its journal, even with data=journal, may end between two"),
+        "{torn:?}"
+    );
     let options: Vec<&str> =
         found.iter().filter(|f| f.what == "mount option").map(|f| &*f.now).collect();
     assert_eq!(options, ["nobarrier", "sync", "data=journal", "strictatime"]);
     has(&found, Weight::Medium, "I/O scheduler");
     has(&found, Weight::Medium, "tmpdir");
-    has(&found, Weight::Heavy, "room for the data directory");
+    has(&found, Weight::Heavy, "free space of the data directory");
     has(&found, Weight::Light, "innodb_flush_neighbors");
     facts.data.as_mut().unwrap().file_system = "zfs".to_owned();
     let found = findings(facts, None);
@@ -178,7 +181,7 @@ fn a_server_as_it_should_be_is_left_alone_and_an_account_without_rights_is_told_
     let mut session = server.connect().unwrap();
     let found = findings(&Facts::examine(&mut session).unwrap(), None);
     assert_eq!(told(&found), [(Weight::Heavy, "innodb_flush_log_at_trx_commit")]);
-    let commit = "SET GLOBAL innodb_flush_log_at_trx_commit=2; behind the load SET GLOBAL innodb_flush_log_at_trx_commit=1";
+    let commit = "SET GLOBAL innodb_flush_log_at_trx_commit=2; after the load SET GLOBAL innodb_flush_log_at_trx_commit=1";
     assert_eq!(found.iter().find(|f| f.weight == Weight::Heavy).unwrap().how[1..], [commit]);
 
     // What was measured on this machine counts more than what is said elsewhere.
@@ -203,5 +206,5 @@ fn a_server_as_it_should_be_is_left_alone_and_an_account_without_rights_is_told_
     let found = findings(&facts, None);
     assert_eq!(told(&found), [(Weight::Heavy, "innodb_flush_log_at_trx_commit")]);
     let commit = found.iter().find(|f| f.weight == Weight::Heavy).unwrap();
-    assert_eq!(commit.how[1], "by an account with SUPER; this one may not");
+    assert_eq!(commit.how[1], "with an account that has SUPER; this account lacks it");
 }

@@ -178,7 +178,7 @@ mod tests {
         assert_eq!(range.fault(None, None), None);
         let length = Asks::Length { min: Some(2), max: Some(3) };
         assert!(of(&length, "äöü").is_none() && of(&length, "a").is_some());
-        assert_eq!(of(&length, "abcd").unwrap(), "has to have at most 3 characters");
+        assert_eq!(of(&length, "abcd").unwrap(), "must have at most 3 characters");
         let regex = Asks::Matches(Regex::new("^[^@]+@[^@]+$").unwrap());
         assert!(of(&regex, "a@b").is_none() && of(&regex, "ab").is_some());
         let compares = |by| Asks::Compares { with: "b".to_owned(), by };

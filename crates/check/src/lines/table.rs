@@ -207,9 +207,9 @@ pub fn key_of_lookup(
 ) -> Result<(KeyOf, BoundColumn, String), Error> {
     let Lookup { table, key, field, take } = lookup;
     let table = catalog::read(session, table).map_err(|error| match error {
-        server::Error::NoTable(name) => Error::Usage(format!(
-            "table {name}, in which {field} is looked up, does not exist"
-        )),
+        server::Error::NoTable(name) => {
+            Error::Usage(format!("table {name}, in which {field} is looked up, does not exist"))
+        }
         error => error.into(),
     })?;
     let position = |name: &str| {

@@ -94,10 +94,8 @@ pub(crate) fn with_job(typed: Vec<OsString>) -> Result<Vec<OsString>, Failure> {
     if !has_files {
         let files = input.and_then(|input| input.get("files")).map(Node::texts).unwrap_or_default();
         if files.is_empty() {
-            return Err(file.wrong(
-                1,
-                "no files are named: use files = [..] of [input], or the command line",
-            ));
+            return Err(file
+                .wrong(1, "no files are named: use files = [..] of [input], or the command line"));
         }
         let folder = path.parent().unwrap_or(Path::new("")).to_owned();
         arguments.extend(files.iter().map(|name| folder.join(name).into_os_string()));

@@ -46,13 +46,13 @@ pub(crate) const ROOT: &[Key] = &[
         Kind::Section(INPUT),
         "The files and their format: these keys, and every option of `inrush load` by its name",
     ),
-    key("table", Kind::List(&Kind::Section(TABLE)), "A table, and the part of each line that goes \
-                                                     to it"),
     key(
-        "rule",
-        Kind::List(&Kind::Section(RULE)),
-        "A rule for lines; lines that break it are bad",
+        "table",
+        Kind::List(&Kind::Section(TABLE)),
+        "A table, and the part of each line that goes \
+                                                     to it",
     ),
+    key("rule", Kind::List(&Kind::Section(RULE)), "A rule for lines; lines that break it are bad"),
 ];
 
 /// Keys of `[input]` that are no options of the program.
@@ -99,11 +99,7 @@ pub(crate) const TABLE: &[Key] = &[
         "Columns of the table with their field or other source; without it, each field goes to \
          the column of its name",
     ),
-    key(
-        "entity",
-        Kind::Section(ENTITY),
-        "Rows are the distinct values of key columns",
-    ),
+    key("entity", Kind::Section(ENTITY), "Rows are the distinct values of key columns"),
 ];
 
 const WHEN: Kind =
@@ -171,11 +167,7 @@ pub(crate) const ENTITY: &[Key] = &[
 pub(crate) const RULE: &[Key] = &[
     key("name", Kind::Text, "The name of its faults in reports; without it, the fault itself"),
     key("field", Kind::Text, "The field of the rule"),
-    key(
-        "when",
-        Kind::Either(&[WHEN, Kind::List(&WHEN)]),
-        "The lines of the rule, as for a table",
-    ),
+    key("when", Kind::Either(&[WHEN, Kind::List(&WHEN)]), "The lines of the rule, as for a table"),
     key(
         "required",
         Kind::Switch,
@@ -185,7 +177,11 @@ pub(crate) const RULE: &[Key] = &[
     key("max", Kind::Number, "The largest number"),
     key("min_length", Kind::Number, "The smallest number of characters"),
     key("max_length", Kind::Number, "The largest number of characters"),
-    key("regex", Kind::Text, "A regular expression that matches a part of it; ^ and $ are its ends"),
+    key(
+        "regex",
+        Kind::Text,
+        "A regular expression that matches a part of it; ^ and $ are its ends",
+    ),
     key("one_of", Kind::List(&Kind::Scalar), "The allowed values"),
     key("unique", Kind::Switch, "true: no earlier line has the same value, byte for byte"),
     key("references", Kind::Text, "DB.TABLE.COLUMN that contains the value"),
@@ -329,7 +325,7 @@ mod tests {
 
     #[test]
     fn the_nearest_key_is_named() {
-        assert_eq!(nearest("nmae", &["name", "when"]), "; name is the nearest that it has");
+        assert_eq!(nearest("nmae", &["name", "when"]), "; name ?");
         assert_eq!(nearest("zzzzzz", &["name", "when"]), "; it has name, when");
         assert_eq!((distance("", "abc"), distance("abc", "abd"), distance("ab", "ba")), (3, 1, 2));
     }

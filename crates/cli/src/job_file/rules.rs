@@ -116,8 +116,10 @@ impl JobFile {
         // Of two that begin alike the longer one, which is told first.
         let Some((at, sign, by)) = found.min_by_key(|(at, ..)| *at) else {
             let signs: Vec<&str> = Comparison::SIGNS.iter().map(|(sign, _)| *sign).collect();
-            let what =
-                format!("{said} is not a comparison; two fields and one of {} are expected", signs.join(" "));
+            let what = format!(
+                "{said} is not a comparison; two fields and one of {} are expected",
+                signs.join(" ")
+            );
             return Err(self.wrong(node.line, what));
         };
         let (field, with) = (said[..at].trim(), said[at + sign.len()..].trim());

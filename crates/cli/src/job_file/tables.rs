@@ -56,9 +56,7 @@ impl JobFile {
         let fields = self.root.get("input").and_then(|input| input.get("columns")).map(Node::texts);
         let nodes = self.root.get("table").map(Node::members).unwrap_or_default();
         if nodes.is_empty() {
-            return Err(
-                self.wrong(1, "there is no [[table]], so lines have no table")
-            );
+            return Err(self.wrong(1, "there is no [[table]], so lines have no table"));
         }
         let tables = nodes.iter().map(|node| self.table(node, fields.clone()));
         let tables = tables.collect::<Result<Vec<JobTable>, Failure>>()?;
@@ -135,8 +133,9 @@ impl JobFile {
         let text = || node.text().unwrap_or_default();
         let number = || {
             let number = text().parse();
-            number
-                .map_err(|_| self.wrong(*line, format!("{key} is not a number that can be compared")))
+            number.map_err(|_| {
+                self.wrong(*line, format!("{key} is not a number that can be compared"))
+            })
         };
         Ok(match key.as_str() {
             "is" | "in" => Test::In(node.texts()),
@@ -175,9 +174,7 @@ impl JobFile {
         }
         let format = said("format").filter(|_| kind == "from");
         if said("format").is_some() && format.is_none() {
-            return wrong(
-                "is joined, but only a single field can have a format".to_owned(),
-            );
+            return wrong("is joined, but only a single field can have a format".to_owned());
         }
         table.formats.extend(format.map(|format| (column.clone(), format)));
         let from = match kind {
@@ -185,8 +182,7 @@ impl JobFile {
                 Some(field) => From::Field(field),
                 None => {
                     return wrong(
-                        "has no source: from, value, sql, concat, id_of or lookup"
-                            .to_owned(),
+                        "has no source: from, value, sql, concat, id_of or lookup".to_owned(),
                     );
                 }
             },
@@ -233,22 +229,20 @@ impl JobFile {
         }
         let id = node.get("id").and_then(Node::text);
         let Some(columns) = &mapping.columns else {
-            return Err(
-                self.wrong(node.line, "a table with an entity needs its columns")
-            );
+            return Err(self.wrong(node.line, "a table with an entity needs its columns"));
         };
         for name in &key {
             match columns.iter().find(|(column, _)| column == name) {
                 Some((_, From::Field(_) | From::Joined(_))) => {}
                 Some(_) => {
-                    let what =
-                        format!("key column {name} gets neither a field of the line nor joined \
-                                 fields");
+                    let what = format!(
+                        "key column {name} gets neither a field of the line nor joined \
+                                 fields"
+                    );
                     return Err(self.wrong(node.line, what));
                 }
                 None => {
-                    let what =
-                        format!("key column {name} is not among the columns");
+                    let what = format!("key column {name} is not among the columns");
                     return Err(self.wrong(node.line, what));
                 }
             }

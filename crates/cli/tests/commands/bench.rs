@@ -38,7 +38,10 @@ fn benchmarks_are_the_program_beside_this_one_or_on_path() {
     // The folder at hand is not asked.
     benchmarks(home.path());
     let missing = bench(&["tproch", "--scale", "0.1"]);
-    missing.refused(2, &["a program of their own", "`cargo build --release -p inrush-bench`"]);
+    missing.refused(
+        2,
+        &["the benchmarks are a separate program", "`cargo build --release -p inrush-bench`"],
+    );
     assert_eq!(missing.out, "");
 
     let arguments = ["tproch", "--scale", "0.1", "-h", "a b", "--json", "--", "--help"];

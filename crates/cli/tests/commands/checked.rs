@@ -107,7 +107,7 @@ fn every_reason_of_every_bad_row_is_told_and_nothing_is_changed() {
         let kind = |kind: &&Value| kind["reason"].as_str().unwrap().contains(reason);
         tally.iter().find(kind).map(|kind| kind["rows"].as_u64().unwrap())
     };
-    assert_eq!(of("has the same `PRIMARY` key as a row before it"), Some(2));
+    assert_eq!(of("has the same `PRIMARY` key as an earlier row"), Some(2));
     assert_eq!(of("`later`"), Some(2));
     assert_eq!(of("foreign key"), Some(2));
     assert_eq!(report["not_judged"], Value::Array(Vec::new()));
@@ -240,10 +240,10 @@ fn what_is_not_judged_is_said() {
         "1 of them bad",
         "has the same `w` key as ",
         "fails the CHECK constraint `d`",
-        "not judged: rows that the table has, for the key `w`",
-        "not judged: rows that the table has, for the key `h`",
-        "not judged: CHECK constraint `c`: the values of `made` are not known",
-        "not judged: what trigger `tr` makes of rows",
+        "not checked: rows of the table, for the key `w`",
+        "not checked: rows of the table, for the key `h`",
+        "not checked: CHECK constraint `c`: the values of `made` are not known",
+        "not checked: changes of rows by trigger `tr`",
     ] {
         assert!(outcome.out.contains(part), "{part}: {outcome:?}");
     }
@@ -317,10 +317,10 @@ fn rows_that_no_partition_takes_are_told() {
     }
     // By the number that the server will generate, or by what is not known here.
     for (by, why) in [
-        ("RANGE (id) (PARTITION a VALUES LESS THAN (9))", "whether a partition takes 6 row(s)"),
+        ("RANGE (id) (PARTITION a VALUES LESS THAN (9))", "partitions of 6 row(s)"),
         (
             "RANGE (YEARWEEK(day, 1)) (PARTITION a VALUES LESS THAN (202101))",
-            "which partition takes a row: partitions by yearweek(",
+            "partitions of rows: partitions by yearweek(",
         ),
     ] {
         desk.exec("CREATE OR REPLACE TABLE other LIKE sales");

@@ -23,9 +23,9 @@ fn every_mistake_is_one_sentence_before_anything_is_done() {
         (&["--columns", "a,b,A"], &["column `A` is given twice"]),
         (&["--columns", "a,c"], &["column `b` is not in the input", "NOT NULL without a DEFAULT"]),
         (&["--header"], &["the header names `1`, `2`, `3`, which the table does not have"]),
-        (&["--memory", "1M"], &["--memory 1048576 bytes is too little: the least is 28 MiB"]),
-        (&["--memory", "much"], &["\"much\" is not a size; say 512M or 4G"]),
-        (&["--threads", "0"], &["--threads 0"]),
+        (&["--memory", "1M"], &["--memory 1048576 bytes is too small: at least 28 MiB"]),
+        (&["--memory", "much"], &["\"much\" is not a size; 512M or 4G is expected"]),
+        (&["--threads", "0"], &["--threads must be at least 1"]),
         (&["--fill", "101"], &["--fill 101 is not between 50 and 100"]),
         (&["--temp-dir", "/no/where"], &["--temp-dir, /no/where, does not exist"]),
         (&["--temp-dir", file_text], &["--temp-dir", "is not a folder"]),
@@ -61,7 +61,7 @@ fn every_mistake_is_one_sentence_before_anything_is_done() {
         assert!(!outcome.err.contains("secret"), "{outcome:?}");
     }
     // The target itself.
-    let missing_hint = "does not exist; --ddl FILE or --create would make it";
+    let missing_hint = "does not exist; --ddl FILE or --create creates it";
     let cases: &[(&str, &[&str], &[&str])] = &[
         ("t", &[], &["does not exist: t.", "--map PATTERN=TABLE"]),
         ("a.b.c", &[], &["is not a table name"]),

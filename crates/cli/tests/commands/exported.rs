@@ -125,7 +125,7 @@ fn every_type_comes_back_by_every_dialect() {
         both_ways(&desk, "t", file, cut);
     }
     let lone = export(&desk, "t", "t.tsv", &[]);
-    lone.refused(1, &["it is NULL, and the dialect has none", "--null-token"]);
+    lone.refused(1, &["it is NULL, which the dialect cannot write", "--null-token"]);
     let tab = export(&desk, "t", "t.tbl", &["--null-token", "NULL"]);
     tab.refused(1, &["a value of column `", "neither quotes nor escapes"]);
     assert!(
@@ -246,7 +246,7 @@ fn many_rows_come_in_the_order_of_the_key_by_several_connections() {
     let whole: String =
         parts.iter().map(|part| fs::read_to_string(desk.home.path().join(part)).unwrap()).collect();
     assert!(whole == text, "the files are not the one file in pieces");
-    export(&desk, "t", "parts/", &cut).refused(2, &["is there already", "--force"]);
+    export(&desk, "t", "parts/", &cut).refused(2, &["exists already", "--force"]);
     let fewer = [&cut[..], &["--force", "--where", "b <= 4000 -- all others"]].concat();
     assert_eq!(files(&export(&desk, "t", "parts/", &fewer)).len(), 2);
     assert_eq!(names(&desk.home.path().join("parts")), ["t.0001.csv", "t.0002.csv"]);
@@ -305,7 +305,7 @@ fn tables_of_every_shape_come_back_from_their_files_or_by_select() {
     export(&desk, "t", "-", &direct).refused(2, &["ALGORITHM=INSTANT", "--path select reads it"]);
     let out = export(&desk, "t", "-", &["--dialect", "csv", "--where", "a > 9"]);
     assert_eq!(out.done().out, "10,7\n");
-    assert!(out.err.contains("--where is the server's to judge"), "{out:?}");
+    assert!(out.err.contains("only the server can evaluate --where"), "{out:?}");
     desk.exec("ALTER TABLE t FORCE");
     assert_eq!(export(&desk, "t", "-", &direct).done().out.lines().count(), 10);
     // The lock is gone.
@@ -465,11 +465,11 @@ fn mistakes_are_one_sentence_and_leave_no_file() {
     desk.home.file("there.csv", "x");
     let before = names(desk.home.path());
     for (table, output, more, code, parts) in [
-        ("t", "there.csv", &[][..], 2, &["there.csv is there already; --force"][..]),
+        ("t", "there.csv", &[][..], 2, &["there.csv exists already; --force"][..]),
         ("t", "x.csv", &["--columns", "b"], 2, &["has no column `b`, only `a`"]),
         ("t", "x.csv", &["--columns", "a,A"], 2, &["column `A` is given twice"]),
         ("t", "x.csv", &["--split-rows", "1"], 2, &["-o DIR/"]),
-        ("t", "x.csv", &["--threads", "0"], 2, &["--threads 0"]),
+        ("t", "x.csv", &["--threads", "0"], 2, &["--threads must be at least 1"]),
         ("t", "x.sql", &["--format", "sql", "--header"], 2, &["--format text"]),
         ("t", "x.csv", &["--fields-terminated-by", ""], 2, &["--fields-terminated-by"]),
         ("t", "-", &["--json"], 2, &["standard output"]),

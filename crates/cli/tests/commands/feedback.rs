@@ -48,7 +48,9 @@ fn a_replica_that_cannot_be_asked_is_refused_before_anything_is_done() {
     let Some(mut desk) = Desk::new() else { return };
     desk.exec(&format!("CREATE TABLE t {COLUMNS}"));
     desk.exec("INSERT INTO t VALUES (7, 7, '', NULL)");
-    for (address, why) in [("127.0.0.1:1", "does not say how far"), ("db2:x", "no port number")] {
+    for (address, why) in
+        [("127.0.0.1:1", "does not report its lag"), ("db2:x", "the port is not a port number")]
+    {
         load(&desk, 10, &["--replica", address]).refused(2, &[address, why]);
         assert_eq!(desk.rows("SHOW TABLES"), ["t"]);
         assert_eq!(desk.rows("SELECT id FROM t"), ["7"]);

@@ -37,7 +37,7 @@ fn a_killed_load_is_listed_and_gone_on_with() {
     );
     let shown = run(&mut scene.home.inrush(["jobs", "show", &name(&job)]));
     for part in
-        ["killed", "new.txt", "not ended   import", "--mode replace", "go on    inrush resume"]
+        ["killed", "new.txt", "not ended   import", "--mode replace", "resume   inrush resume"]
     {
         assert!(shown.done().out.contains(part), "{part}: {shown:?}");
     }
@@ -68,7 +68,8 @@ fn a_job_that_would_read_other_rows_is_not_gone_on_with() {
     assert!(failed["error"].as_str().unwrap().contains("line 501"), "{failed}");
     fs::write(&scene.file, &text).unwrap();
     let mut again = scene.home.inrush(["resume", &name(&failed)]);
-    run(&mut again).refused(2, &["new.txt has", "bytes, and had", "type its command: inrush load"]);
+    run(&mut again)
+        .refused(2, &["new.txt has", "bytes now; it had", "type its command: inrush load"]);
     assert!(!scene.is_new());
     run(&mut scene.home.inrush(["resume", "nothing"])).refused(2, &["there is no job nothing"]);
     // What came through a pipe is gone.
@@ -77,9 +78,9 @@ fn a_job_that_would_read_other_rows_is_not_gone_on_with() {
     assert_eq!(killed.status.signal(), Some(9), "{killed:?}");
     let piped = job_in(&scene.home, "killed");
     let mut again = scene.home.inrush(["resume", &name(&piped)]);
-    run(&mut again).refused(2, &["is no file that can be read again"]);
+    run(&mut again).refused(2, &["cannot be read a second time"]);
     let cleaned = run(&mut scene.home.inrush(["jobs", "clean", &name(&piped)]));
-    assert!(cleaned.done().out.contains("is removed by the next load into"), "{cleaned:?}");
+    assert!(cleaned.done().out.contains("removes leftovers of job"), "{cleaned:?}");
     scene.is_piped = false;
     run(&mut scene.command()).done();
     assert!(scene.is_new());
@@ -135,7 +136,7 @@ fn a_running_job_is_told_from_a_killed_one() {
     job_in(&scene.home, "done");
     let elsewhere = Path::new("/nonexistent/state");
     let listed = run(scene.home.inrush(["jobs", "--state-dir"]).arg(elsewhere));
-    assert_eq!(listed.done().out, "no load has run here\n");
+    assert_eq!(listed.done().out, "no jobs\n");
 }
 
 #[test]

@@ -121,7 +121,7 @@ fn refused_rows_go_to_a_file_with_their_reasons() {
     let rejects_name = rejects.to_str().unwrap();
     let reasons = desk.home.path().join("bad.csv.reasons.jsonl");
     // Where no row may be refused, a quote that is never closed stops the reading.
-    desk.load("t", &file, &[]).refused(1, &["line 6", "a quote opens here and is not closed"]);
+    desk.load("t", &file, &[]).refused(1, &["line 6", "a quote opens here and is never closed"]);
     let file = desk.home.file("in.csv", "1,1.50\ntwo,2\n3,\"12,50\"\n4\n5,5.5\n6,x");
 
     let one_too_many = desk.load("t", &file, &["--rejects", rejects_name, "--rejects-max", "3"]);
@@ -167,7 +167,7 @@ fn duplicates_are_left_out_on_request_and_are_no_failure() {
     };
     let skipped = desk.load("t", &file, &left_out("skip", &["--verbose"]));
     assert_eq!(skipped.code(), 0, "{skipped:?}");
-    assert!(skipped.out.contains("2 rows loaded, 0 rejected, 2 left out as duplicates"));
+    assert!(skipped.out.contains("2 rows loaded, 0 rejected, 2 skipped as duplicates"));
     assert!(skipped.out.contains("duplicates "), "{skipped:?}");
     assert_eq!(desk.rows("SELECT * FROM t ORDER BY a"), ["1|x", "2|y"]);
     assert_eq!(fs::read_to_string(&log).unwrap(), "1\tz\n3\tX \n");
@@ -230,10 +230,10 @@ fn a_page_tells_of_a_load_that_worked_and_of_one_that_failed() {
     assert!(html.ends_with("</html>\n") && !html.contains("<b>") && !html.contains("<script"));
     let (outcome, html) = load(bad, &[]);
     assert_eq!(outcome.code(), 1, "{outcome:?}");
-    assert!(html.contains("A load that failed") && html.contains("line 5001"), "{html}");
+    assert!(html.contains("Failed load") && html.contains("line 5001"), "{html}");
     let (outcome, html) = load(rows, &["--dry-run"]);
-    outcome.refused(2, &["--report is about a load"]);
-    assert!(html.contains("A load that failed"), "the page before it stays");
+    outcome.refused(2, &["--report is for loads; --json prints the result of this"]);
+    assert!(html.contains("Failed load"), "the page before it stays");
     fs::remove_file(&page).unwrap();
     fs::create_dir(&page).unwrap();
     let (outcome, _) = load(String::new(), &[]);

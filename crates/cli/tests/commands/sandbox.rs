@@ -63,14 +63,13 @@ fn a_first_load_makes_server_and_table_and_later_commands_find_them() {
     let folder = home.path().join("data/inrush/sandbox");
 
     // What cannot work makes no server, and neither does a plan.
-    load("load", &[])
-        .refused(2, &["shop.fruit does not exist; --ddl FILE or --create would make it"]);
+    load("load", &[]).refused(2, &["shop.fruit does not exist; --ddl FILE or --create creates it"]);
     load("load", &["--ddl", "no.sql"]).refused(2, &["reading --ddl no.sql"]);
     load("load", &[ddl[0], ddl[1], "--temp-dir", "no"]).refused(2, &["--temp-dir, no, does not"]);
     let plan = load("plan", &ddl);
-    let place = format!("server a sandbox, to be made in {}", folder.display());
+    let place = format!("server a sandbox, which would be created in {}", folder.display());
     assert!(plan.done().out.contains(&place), "{plan:?}");
-    assert!(guard.sandbox(&["path"]).done().out.ends_with("status  not made yet\n"));
+    assert!(guard.sandbox(&["path"]).done().out.ends_with("status  not created yet\n"));
     assert!(guard.sandbox(&["stop"]).done().out.starts_with("there is no sandbox in "));
     assert!(!folder.exists());
 
@@ -78,7 +77,7 @@ fn a_first_load_makes_server_and_table_and_later_commands_find_them() {
     if !is_installed(&first) {
         return;
     }
-    assert!(first.done().err.starts_with("making a private MariaDB in "), "{first:?}");
+    assert!(first.done().err.starts_with("creating a private MariaDB in "), "{first:?}");
     assert!(first.out.starts_with("shop.fruit: 2 rows loaded"), "{first:?}");
     assert!(!first.out.contains("backup"), "{first:?}");
     assert!(first.out.lines().next().unwrap().ends_with(", on sandbox"), "{first:?}");
@@ -155,7 +154,11 @@ fn a_missing_server_or_folder_is_a_clear_error() {
     };
     let wrong = start("/no/mariadbd", dir);
     last_line_refused(wrong, 2, "INRUSH_MARIADBD names /no/mariadbd, which cannot be run: No such");
-    last_line_refused(start("/bin/true", dir), 2, "/bin/true --version says \"\", no server does");
+    last_line_refused(
+        start("/bin/true", dir),
+        2,
+        "/bin/true --version prints \"\", which is not a server's version",
+    );
     let file = home.file("file", "");
     last_line_refused(start("", file.to_str().unwrap()), 1, "file");
     let mut homeless = home.inrush(["sandbox", "path"]);

@@ -307,7 +307,7 @@ fn what_is_said_of_the_table_overrules_what_is_guessed() {
     desk.load("t", &file, &[&["--create"], &said[..]].concat()).done();
     assert_eq!(desk.columns(), expected);
     assert!(desk.rows("SHOW CREATE TABLE t")[0].contains("COLLATE=latin1_german1_ci"));
-    desk.load("t", &file, &said).refused(2, &["a table that --create makes"]);
+    desk.load("t", &file, &said).refused(2, &["--types and --collation need --create"]);
     desk.sniff(&file, &["--types", "nam=INT"]).refused(2, &["`nam`", "id, name, paid"]);
     desk.sniff(&file, &["--collation", "a;b"]).refused(2, &["not the name of a collation"]);
 }
@@ -316,9 +316,10 @@ fn what_is_said_of_the_table_overrules_what_is_guessed() {
 fn it_says_what_it_cannot_look_at() {
     let Some(desk) = Desk::new() else { return };
     let empty = desk.home.file("empty.csv", "");
-    desk.sniff(&empty, &[]).refused(2, &["empty.csv: no rows to look at"]);
+    desk.sniff(&empty, &[]).refused(2, &["empty.csvhas no rows to guess from"]);
     desk.sniff(desk.home.path(), &[]).refused(2, &["is a directory"]);
-    desk.load("t", "-".as_ref(), &["--create"]).refused(2, &["--create looks at the input before"]);
+    desk.load("t", "-".as_ref(), &["--create"])
+        .refused(2, &["--create reads the input twice, which a pipe does not allow"]);
     let file = desk.home.file("a.csv", "id,name\n1,Ann\n2,Bob\n");
     let json = desk.sniff(&file, &["--json"]);
     let value: serde_json::Value = serde_json::from_str(&json.done().out).unwrap();

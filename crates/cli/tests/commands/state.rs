@@ -95,7 +95,7 @@ fn a_replay_believes_no_journal_of_others_and_writes_into_no_file_of_theirs() {
     fs::remove_file(&journal).unwrap();
     fs::write(&journal, "forged").unwrap();
     fs::set_permissions(&journal, fs::Permissions::from_mode(0o666)).unwrap();
-    replay(&at("state")).refused(1, &["others than its owner may write to it (mode 0666)"]);
+    replay(&at("state")).refused(1, &["users other than its owner may write to it (mode 0666)"]);
     fs::remove_file(&journal).unwrap();
     assert_eq!(replay(&at("state")).code(), 0);
 }

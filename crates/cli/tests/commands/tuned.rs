@@ -136,7 +136,7 @@ impl Yard {
 fn settings_are_put_back_after_success_failure_and_a_signal() {
     let Some(mut yard) = Yard::new() else { return };
     let plain = run(&mut yard.load(&yard.home, &[]));
-    let note = "note: --tune: set for the load, and put back: innodb_";
+    let note = "note: --tune: set for the load and restored: innodb_";
     assert!(plain.done().out.contains(note), "{plain:?}");
     assert!(plain.out.contains("sync_binlog=0 (was 1)"), "{plain:?}");
     yard.assert_put_back();
@@ -167,7 +167,7 @@ fn settings_are_put_back_after_success_failure_and_a_signal() {
     yard.assert_set();
     signal(child.id(), "-INT");
     resume(&child);
-    finish(child).refused(1, &["stopped by SIGINT", "d.t is as it was"]);
+    finish(child).refused(1, &["stopped by SIGINT", "d.t is unchanged"]);
     yard.assert_put_back();
 }
 
@@ -204,7 +204,10 @@ fn settings_that_a_killed_load_left_are_put_back_by_the_next_command() {
     yard.session = yard.server.connect().unwrap();
     yard.session.exec("SET GLOBAL sync_binlog=0").unwrap();
     let next = yard.inrush(&["tune"]);
-    assert!(next.done().err.contains("the server was started again"), "{next:?}");
+    assert!(
+        next.done().err.contains("the server was restarted since its variables were set for a"),
+        "{next:?}"
+    );
     assert_eq!((yard.value("sync_binlog").as_str(), yard.noted().len()), ("0", 0));
 }
 
@@ -231,7 +234,8 @@ fn of_two_loads_the_last_one_puts_back_what_was_there_before_both() {
     yard.session.exec("SET GLOBAL sync_binlog=7").unwrap();
     resume(&two);
     let outcome = finish(two);
-    let changed = "warning: sync_binlog is 7, which somebody else has set meanwhile: it stays; it was 1 before";
+    let changed =
+        "warning: sync_binlog is 7: somebody else set it during the load; it was 1 before";
     assert!(outcome.done().err.contains(changed), "{outcome:?}");
     assert_eq!((yard.value("sync_binlog").as_str(), yard.noted().len()), ("7", 0));
     yard.session.exec("SET GLOBAL sync_binlog=1").unwrap();
@@ -275,7 +279,8 @@ fn settings_are_held_until_somebody_has_them_put_back() {
     yard.session.exec("CREATE USER few@localhost").unwrap();
     yard.session.exec("GRANT ALL ON d.* TO few@localhost").unwrap();
     let few = run(&mut yard.load(&yard.home, &["--user", "few"]));
-    let advice = "note: sync_binlog=0 was not set: this account may not, one with SUPER could: SET GLOBAL sync_binlog=0";
+    let advice =
+        "note: sync_binlog=0 was not set: the account needs SUPER could: SET GLOBAL sync_binlog=0";
     assert!(few.done().out.contains(advice), "{few:?}");
     yard.assert_put_back();
 

@@ -69,9 +69,9 @@ fn each_kind_of_difference_is_found_and_named() {
     assert!(report["first_missing"][0]["place"].as_str().unwrap().contains("t.csv line 8 (byte"));
     let shown = verify(&desk, "t", &file, &more);
     for part in [
-        "not the same, 3,001 rows of input and 2,999 rows of the table",
+        "different, 3,001 rows of input and 2,999 rows of the table",
         "2 rows that the table lacks",
-        "2 rows that the table has with other values",
+        "2 rows that have other values in the table",
         "1 row that the input lacks\n    (-5)\n",
         "1 row of input that the table would refuse",
         "compared by id, f, d, s, made, w",

@@ -62,7 +62,7 @@ fn a_sandbox_that_is_named_is_taken_whatever_files_say() {
     let ddl = desk.home.file("t.sql", "CREATE TABLE t (a INT)");
     let plan = ["plan", "rows", "--into", &into, "--sandbox", "box", "--ddl"];
     let plan = run(desk.home.inrush(plan).arg(ddl));
-    assert!(plan.done().out.contains("server a sandbox, to be made in "), "{plan:?}");
+    assert!(plan.done().out.contains("server a sandbox, which would be created in "), "{plan:?}");
 }
 
 /// As a load, a replay says which server it was, in its first line and to programs.

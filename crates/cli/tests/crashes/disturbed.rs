@@ -85,7 +85,7 @@ fn judge(calm: &Calm, scene: &mut Scene<'_>, outcome: &Outcome, when: &str) {
     if outcome.code() == 0 {
         assert!(scene.is_new(), "{when}: {outcome:?}");
     } else {
-        outcome.refused(1, &["that was in step ", "nothing of the load is left; load again"]);
+        outcome.refused(1, &["step ", "the load left nothing behind; load again"]);
         assert!(!scene.is_new(), "{when}: {outcome:?}");
     }
     scene.clean(when);
@@ -155,8 +155,8 @@ fn a_server_that_crashes_and_comes_back_is_waited_for() {
     wait_paused(&mut child);
     calm.server.kill_9().unwrap();
     resume(&child);
-    let left = "is as it was, what the load made (";
-    finish(child).refused(1, &["that was in step import: ", left, "the next load of the table"]);
+    let left = "is unchanged, ";
+    finish(child).refused(1, &["step import: ", left, "the next load of the table"]);
     calm.server.restart().unwrap();
     scene.reconnect();
     scene.again("after the server was gone");

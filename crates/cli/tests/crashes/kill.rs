@@ -284,7 +284,14 @@ fn rows_that_others_insert_meanwhile_are_kept_and_the_load_fails() {
         scene.reset();
         let insert = format!("INSERT INTO {} VALUES (1, 2, 'mine', 'too')", scene.table);
         let outcome = meanwhile(&mut scene, place, &insert);
-        outcome.refused(1, &[&scene.table, "is not empty any more", "nothing was changed"]);
+        outcome.refused(
+            1,
+            &[
+                &scene.table,
+                "is no longer empty: rows were inserted during the load",
+                "nothing was changed",
+            ],
+        );
         let mine = format!("SELECT CONCAT(name, ' ', body) FROM {}", scene.table);
         assert_eq!(scene.session.query_text(&mine).unwrap().as_deref(), Some("mine too"));
         scene.clean(place);
@@ -296,7 +303,7 @@ fn a_table_that_others_alter_meanwhile_stays_as_they_made_it() {
     let Some(server) = TestServer::shared() else { return };
     let mut scene = Scene::new(server, Mode::Replace, 1_000);
     let alter = format!("ALTER TABLE {} ADD COLUMN more INT", scene.table);
-    meanwhile(&mut scene, "verify.begin", &alter).refused(1, &["was altered while the load ran"]);
+    meanwhile(&mut scene, "verify.begin", &alter).refused(1, &["was altered during the load"]);
     let count = format!("SELECT COUNT(*), SUM(more IS NULL) FROM {}", scene.table);
     let row = scene.session.query_row(&count).unwrap();
     assert_eq!((row.number::<u32>(0).unwrap(), row.number::<u32>(1).unwrap()), (500, 500));

@@ -172,7 +172,7 @@ fn a_load_killed_when_its_rows_are_in_is_finished_by_the_same_command_and_by_res
             killed.kill_at(place);
             let outcome = killed.go_on(by);
             let when = format!("{place} {by:?}: {outcome:?}");
-            assert!(outcome.done().out.contains("in already"), "{}, {when}", method.name);
+            assert!(outcome.done().out.contains("loaded already"), "{}, {when}", method.name);
             killed.has_rows(1, &when);
         }
     }
@@ -201,11 +201,11 @@ fn another_load_of_the_table_finishes_a_killed_one_and_loads_its_own_rows() {
         let first = killed.files[0].clone();
         killed.files = vec![killed.desk.home.file("other.csv", rows(500))];
         let other = killed.go_on(By::SameCommand);
-        assert!(other.done().out.contains(&format!("job {job} was killed when all")), "{other:?}");
+        assert!(other.done().out.contains(&format!("job {job} was killed after all")), "{other:?}");
         killed.has_rows(2, "both");
         killed.files = vec![first];
         let resumed = run(&mut killed.desk.home.inrush(["resume", &job]));
-        assert!(resumed.done().out.contains("all rows are in already"), "{resumed:?}");
+        assert!(resumed.done().out.contains("all rows are loaded already"), "{resumed:?}");
         killed.has_rows(2, "both, once");
     }
 }
@@ -218,7 +218,7 @@ fn the_same_command_finds_its_rows_without_a_journal_while_the_server_says_so() 
         killed.kill_at(place);
         killed.forget();
         let outcome = killed.go_on(By::SameCommand);
-        assert!(outcome.done().out.contains("in already"), "{place}: {outcome:?}");
+        assert!(outcome.done().out.contains("loaded already"), "{place}: {outcome:?}");
         killed.has_rows(1, place);
     }
 }
@@ -270,7 +270,10 @@ fn a_killed_load_of_a_table_that_was_made_anew_is_neither_finished_nor_loaded_ag
         killed.desk.exec("INSERT INTO t VALUES (1000, 'other'), (1001, 'other')");
         let clean = format!("inrush jobs clean {job}");
         for by in [By::SameCommand, By::Resume] {
-            killed.go_on(by).refused(2, &["made anew or altered since", &clean]);
+            killed.go_on(by).refused(
+                2,
+                &["was created anew or altered since and has rows, so these may", &clean],
+            );
             assert_eq!(killed.counts(), [OLD], "{by:?}");
         }
         // Where it has no rows, there is no question.

@@ -23,8 +23,7 @@ const SCHEMA: &str = "\
     CREATE TABLE o (a INT) ENGINE=InnoDB; \
     INSERT INTO c VALUES (1, NULL), (2, NULL)";
 const ROWS: &str = "1\t1\n2\t2\n3\t3\n";
-const LEFT: &str =
-    "all rows are in; these foreign keys still refer to the old table: d.c.c_t; run inrush resume ";
+const LEFT: &str = "all rows are loaded; these foreign keys still refer to the old table: d.c.c_t; run inrush resume ";
 
 /// A server of its own, a parent with a child and a grandchild, and a table of none of them.
 struct Scene {

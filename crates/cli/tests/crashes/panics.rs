@@ -30,11 +30,11 @@ enum End {
 use End::{Fails, FailsAlone, Goes, IsIn, Warns};
 
 /// The same words as the panic's.
-const ITSELF: End = Fails("an internal error stopped the load, please report it: the failpoint");
+const ITSELF: End = Fails("an internal error stopped the load; please report this: the failpoint");
 /// A load that adds rows and has added all.
 const ADDED: End = IsIn("3999 rows are in");
 /// Behind the step that publishes.
-const PUBLISHED: End = IsIn("nevertheless: do not load them again");
+const PUBLISHED: End = IsIn("all the same: do not load them again");
 /// In a replay, whose tables are told one by one: those that it came to are new.
 const REPLAYED: End = IsIn("the failpoint replay.");
 
@@ -45,30 +45,30 @@ const THREADS: [(&str, LoadKind, End); 43] = [
     ("thread.indexes", LoadKind::Direct, ITSELF),
     ("thread.verify", LoadKind::Direct, ITSELF),
     ("thread.adopted", LoadKind::Direct, ITSELF),
-    ("thread.checkpoint", LoadKind::Direct, FailsAlone("the checkpoint's thread ended")),
-    ("thread.mover", LoadKind::Direct, Fails("the thread that renames has ended")),
+    ("thread.checkpoint", LoadKind::Direct, FailsAlone("the checkpoint thread has ended")),
+    ("thread.mover", LoadKind::Direct, Fails("the renaming thread has ended")),
     ("thread.connect", LoadKind::Direct, Fails("connecting to")),
     ("thread.told", LoadKind::Direct, Goes),
     ("thread.waiting", LoadKind::Direct, Goes),
     ("thread.interrupt", LoadKind::Direct, Goes),
     ("thread.signals", LoadKind::Direct, Goes),
-    ("thread.behind", LoadKind::Keys, Fails("the thread that waits for a table has ended")),
-    ("thread.carrier", LoadKind::Keys, Fails("the thread that waits for a table has ended")),
+    ("thread.behind", LoadKind::Keys, Fails("the thread that waits for a table's lock has ended")),
+    ("thread.carrier", LoadKind::Keys, Fails("the thread that waits for a table's lock has ended")),
     ("thread.staging", LoadKind::Several, ITSELF),
     ("thread.import", LoadKind::Several, ITSELF),
     ("thread.verify", LoadKind::Several, ITSELF),
-    ("thread.mover", LoadKind::Several, Fails("the thread that renames has ended")),
-    ("thread.read-ahead", LoadKind::Packed, Fails("the thread that reads ahead has ended")),
+    ("thread.mover", LoadKind::Several, Fails("the renaming thread has ended")),
+    ("thread.read-ahead", LoadKind::Packed, Fails("the read-ahead thread has ended")),
     ("thread.rows", LoadKind::Skipping, ITSELF),
     ("thread.collect", LoadKind::Skipping, ITSELF),
     ("thread.groups", LoadKind::Skipping, ITSELF),
     ("thread.lane", LoadKind::Stream, ITSELF),
     ("batch.0", LoadKind::Stream, ITSELF),
-    ("thread.mover", LoadKind::Stream, Fails("the thread that renames has ended")),
+    ("thread.mover", LoadKind::Stream, Fails("the renaming thread has ended")),
     ("thread.controller", LoadKind::Stream, Goes),
     ("thread.gauge", LoadKind::Stream, Goes),
     ("thread.sort", LoadKind::Sorted, ITSELF),
-    ("thread.merge", LoadKind::Sorted, Fails("the thread that merges them has ended")),
+    ("thread.merge", LoadKind::Sorted, Fails("the merging thread has ended")),
     ("thread.lane", LoadKind::Sorted, ITSELF),
     ("thread.lane", LoadKind::Insert, ITSELF),
     ("batch.0", LoadKind::Insert, ITSELF),

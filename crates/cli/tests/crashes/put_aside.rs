@@ -46,7 +46,7 @@ fn a_table_made_anew_by_hand_does_not_cost_it_either() {
     for path in ["direct", "stream", "insert"] {
         for mode in ["insert", "replace"] {
             let load = desk.load("t", &file, &["--path", path, "--mode", mode]);
-            load.refused(2, &["t has no rows, and", &aside, "has: DROP TABLE"]);
+            load.refused(2, &["t has no rows, but", &aside, "has: DROP TABLE"]);
         }
     }
     assert_eq!(desk.rows(&format!("SELECT * FROM `{aside}`")), ["1", "2"]);

@@ -23,7 +23,7 @@ fn stopped(scene: &mut Scene<'_>, outcome: &Outcome, name: &str, when: &str) {
         assert!(scene.is_new(), "{when}: {outcome:?}");
     } else {
         let target = scene.table.clone();
-        outcome.refused(1, &[&format!("stopped by SIG{name} during "), &target, " is as it was"]);
+        outcome.refused(1, &[&format!("stopped by SIG{name} during "), &target, " is unchanged"]);
         assert!(!scene.is_new(), "{when}: {outcome:?}");
         assert_eq!(scene.home.journal().last().map(String::as_str), Some("job.failed"), "{when}");
     }

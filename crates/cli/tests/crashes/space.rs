@@ -88,7 +88,7 @@ fn a_load_that_cannot_fit_is_refused_before_anything_is_done() {
     scene.session.exec(&format!("DROP TABLE {}", scene.table)).unwrap();
     let Some(_small) = SmallDisk::over(&folder, "6M") else { return };
     scene.reset();
-    let said = ["MB free, the load needs about ", " for the table, 0 B for sorted runs): free"];
+    let said = ["MB free; the load needs about ", " for the table, 0 B for sorted runs): free"];
     run(&mut scene.command()).refused(2, &said);
     assert_eq!(names(&folder), ["t.frm", "t.ibd"]);
     let mut plan = scene.home.inrush(["plan"]);
@@ -109,7 +109,7 @@ fn a_temporary_folder_that_is_too_small_is_told_beforehand() {
     let file = desk.home.file("rows", rows(&|at| at * 7_919 % 200_000));
     let Some(_small) = SmallDisk::over(&desk.home.temp_dir(), "12M") else { return };
     let outcome = desk.load("t", &file, &[]);
-    outcome.refused(2, &["tmp has 12.6 MB free, the load needs about ", " (0 B for the table, "]);
+    outcome.refused(2, &["tmp has 12.6 MB free; the load needs about ", " (0 B for the table, "]);
     assert!(!desk.home.journal().iter().any(|step| step.starts_with("staging")), "{outcome:?}");
     let load = desk.home.load(desk.server, &desk.table("t"), &file);
     let arguments: Vec<_> = load.get_args().skip(1).map(ToOwned::to_owned).collect();

@@ -244,7 +244,10 @@ impl Families {
 
 impl LoadedTable for Families {
     fn name(&self) -> String {
-        format!("{} and others like it", self.families[0].table)
+        format!(
+            "{} could not be dropped; the next load of each table drops its",
+            self.families[0].table
+        )
     }
 
     fn ours(&self, server: &'static TestServer) -> Db {

@@ -57,7 +57,7 @@ fn a_replay_that_failed_goes_on_where_its_tables_are_unchanged() {
     let outcome = scene.again(&[]);
     outcome.done();
     assert!(outcome.out.contains("unchanged since (--fresh begins anew)"), "{outcome:?}");
-    assert!(outcome.out.contains("replay before: "), "{outcome:?}");
+    assert!(outcome.out.contains("finished by an earlier, interrupted replay "), "{outcome:?}");
     assert_eq!(scene.value(made), before);
     assert_eq!(scene.value("SELECT COUNT(*) FROM v"), "0");
 }
@@ -74,7 +74,7 @@ fn a_replay_that_failed_is_done_anew_where_its_tables_were_changed() {
         all(&mut scene.yard.session, change);
         let outcome = scene.again(&[]);
         outcome.done();
-        let said = "was changed since, or cannot be compared: everything was replayed anew";
+        let said = "has changed since, or cannot be compared, so everything was";
         assert!(outcome.out.contains(said), "{change}: {outcome:?}");
         assert_eq!(scene.value("SELECT GROUP_CONCAT(i, '=', v ORDER BY i) FROM a"), "1=1,2=2");
         let shown = scene.yard.session.query_row("SHOW CREATE TABLE b").unwrap().text_lossy(1);
@@ -89,7 +89,7 @@ fn rows_that_a_failed_replay_added_are_not_added_twice_without_a_word() {
     let Some(mut scene) = Scene::failed(before, &text) else { return };
     all(&mut scene.yard.session, "INSERT INTO a VALUES (3,3)");
     let outcome = scene.again(&[]);
-    outcome.refused(1, &["others", "was changed since", "--fresh"]);
+    outcome.refused(1, &["others", "has changed since", "--fresh"]);
     assert_eq!(scene.value("SELECT COUNT(*) FROM others"), "2");
     assert_eq!(scene.value("SELECT COUNT(*) FROM a"), "3");
     all(&mut scene.yard.session, "DELETE FROM others");

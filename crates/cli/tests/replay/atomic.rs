@@ -137,7 +137,7 @@ fn foreign_keys_that_are_checked_are_checked_at_the_end() {
     let expected = yard.seen();
     // What refers to them is not theirs.
     let over = format!("DROP TABLE IF EXISTS c;\nDROP TABLE IF EXISTS p;\n{CHECKED}");
-    replay(&yard, &over, &[]).refused(1, &["--atomic cannot make"]);
+    replay(&yard, &over, &[]).refused(1, &["--atomic cannot stage"]);
     same("over what is there", &yard.seen(), &expected);
     for more in [&[][..], &["--small", "1"]] {
         yard.wipe();
@@ -191,8 +191,8 @@ fn what_may_concern_more_than_one_table_is_refused() {
         (format!("{tied};\nCREATE INDEX k ON t (v)"), "this statement may need them"),
         (format!("{tied};\nCREATE INDEX k ON t (j(3))"), "this statement may need them"),
         (format!("{tied};\nDROP INDEX k ON t"), "this statement may need them"),
-        ("BEGIN;\nDELETE FROM t;\nROLLBACK".to_owned(), "takes rows of"),
-        ("BEGIN;\nDELETE FROM t".to_owned(), "takes rows of"),
+        ("BEGIN;\nDELETE FROM t;\nROLLBACK".to_owned(), "rolls back rows of"),
+        ("BEGIN;\nDELETE FROM t".to_owned(), "rolls back rows of"),
         ("DELETE FROM t WHERE nothing=1".to_owned(), "Unknown column 'nothing'"),
     ] {
         let dump = yard.home.file("dump.sql", format!("{tables}{last};\n"));

@@ -96,7 +96,10 @@ fn a_foreign_file_under_a_name_of_ours_stops_a_load_before_it_begins() {
             intrude(kind, &path, &place.victim);
             let outcome = run(&mut place.scene.command());
             let name = path.display().to_string();
-            outcome.refused(1, &[&name, words, "a file of the load's own has to go there"]);
+            outcome.refused(
+                1,
+                &[&name, words, "but the load needs this name for its own file: find its"],
+            );
             place.untouched(&path, &when);
             assert!(!place.scene.is_new(), "{when}");
             remove(&path);
@@ -147,7 +150,7 @@ fn a_table_of_ours_that_somebody_drops_is_missed() {
         place.scene.session.exec(&drop).unwrap();
         resume(&child);
         let outcome = finish(child);
-        outcome.refused(1, &["the load's own table, ", &place.staging, " was dropped"]);
+        outcome.refused(1, &["the load's staging table ", &place.staging, " was dropped"]);
         place.scene.clean(stop);
         place.scene.again(stop);
         place.scene.reset();

@@ -131,16 +131,19 @@ fn options_without_sense_are_refused() {
         let mut command = home.inrush(["load", "--into", "d.t", "-h", "127.0.0.1"]);
         run(command.arg(file).args(arguments)).refused(2, parts);
     };
-    refused(&["--skip-ssl", "--ssl-verify-server-cert"], &["--skip-ssl", "take back one"]);
+    refused(
+        &["--skip-ssl", "--ssl-verify-server-cert"],
+        &["--skip-ssl", "remove one of these options"],
+    );
     refused(&["--ssl", "--skip-ssl"], &["cannot be used with"]);
     refused(&["--ssl-mode=on"], &["ssl-mode", "PREFERRED"]);
-    refused(&["--ssl-cert", "x"], &["go together"]);
+    refused(&["--ssl-cert", "x"], &["must be used together"]);
     refused(&["--protocol=pipe"], &["pipe"]);
     let empty = home.file("empty.pem", "");
-    refused(&["--ssl-ca", empty.to_str().unwrap()], &["empty.pem, which holds no certificate"]);
+    refused(&["--ssl-ca", empty.to_str().unwrap()], &["empty.pem, which contains no certificate"]);
     refused(
         &["--server-public-key-path", empty.to_str().unwrap()],
-        &["--server-public-key-path", "holds no public key"],
+        &["--server-public-key-path", "which contains no public key"],
     );
 }
 
@@ -218,7 +221,7 @@ fn a_server_that_answers_without_sense_is_an_error_in_one_line() {
     let mut command = home.inrush(["load", "--into", "d.t", "-h", "127.0.0.1", "--skip-ssl"]);
     command.args(["-P", &port, "-u", "u"]).arg(rows).env("MYSQL_PWD", PASSWORD);
     let outcome = run(&mut command);
-    outcome.refused(1, &["the server's answers make no sense"]);
+    outcome.refused(1, &["the server's answers are invalid"]);
     assert!(!outcome.err.contains("panicked"), "{outcome:?}");
     answers.join().unwrap();
 }

@@ -279,7 +279,7 @@ fn new_tables_of_another_row_format_or_engine_leave_the_choice_to_auto() {
     outcome.done();
     assert_eq!(scene.session.query_text("SELECT COUNT(*) FROM b").unwrap().as_deref(), Some("300"));
     let outcome = scene.load("b", false, &["--mode", "replace"]);
-    outcome.refused(2, &["b is Dynamic, and innodb_default_row_format makes new tables Compact"]);
+    outcome.refused(2, &["b is Dynamic, but innodb_default_row_format creates Compact"]);
     scene.session.exec("SET GLOBAL innodb_default_row_format=dynamic").unwrap();
     // The account of a test may set what the server enforces; others are told of it.
     scene.session.exec("SET GLOBAL enforce_storage_engine=MyISAM").unwrap();

@@ -166,7 +166,7 @@ fn what_a_schema_does_not_say_is_refused_and_nothing_is_made() {
     for (schema, said) in [
         (lacking, "a table does not exist"),
         (&far, "which does not exist and has no file"),
-        (&later, "by an ALTER TABLE"),
+        (&later, "with ALTER TABLE or CREATE INDEX, but only CREATE TABLE is"),
         (
             "CREATE TABLE item (id INT, store INT, note INTEGRAL); CREATE TABLE store (id INT, head INT); \
           CREATE TABLE staff (id INT, store INT)",

@@ -119,7 +119,7 @@ impl<'a> Yard<'a> {
     pub(crate) fn again(&mut self, when: &str) {
         let had_new_rows = self.is_new();
         let again = crate::support::run(&mut self.command());
-        if again.code() == 0 && again.out.contains("all rows are in already") {
+        if again.code() == 0 && again.out.contains("all rows are loaded already") {
             // The killed load was done but for the words.
             assert!(had_new_rows, "{when}");
         } else if had_new_rows && self.mode == Mode::Insert {

@@ -80,7 +80,7 @@ impl<'s> Growing<'s> {
             false => assert_eq!(count, before, "{place}"),
         }
         let again = self.append_elsewhere(&[]);
-        assert_eq!(again.done().out.contains("were in already"), is_decided, "{place}: {again:?}");
+        assert_eq!(again.done().out.contains("rows already"), is_decided, "{place}: {again:?}");
         self.is_whole(place);
     }
 
@@ -112,7 +112,11 @@ fn rows_are_added_to_all_shards_or_to_none() {
     let mut growing = Growing::new(&shards);
     growing.more(600);
     let plan = run(&mut growing.scene.command("plan", &APPEND));
-    for part in ["a branch of one transaction", "holds undo and locks", "some milliseconds"] {
+    for part in [
+        "a branch of one transaction",
+        "each shard keeps undo and locks of all its rows, about",
+        "some milliseconds",
+    ] {
         assert!(plan.done().out.contains(part), "{part}: {plan:?}");
     }
     for path in ["auto", "stream", "insert"] {
@@ -124,7 +128,7 @@ fn rows_are_added_to_all_shards_or_to_none() {
     growing.append(&["--on-duplicate", "replace"]).done();
     // Which are there: refused, left out, replaced; and a row of the file's end that is bad.
     let before = growing.scene.count();
-    growing.append(&[]).refused(1, &["the shard s", "has a row with this key already"]);
+    growing.append(&[]).refused(1, &["the shard s", "the table already has a row with this key"]);
     growing.is_whole("duplicates fail");
     growing.append(&["--on-duplicate", "skip"]).done();
     growing.is_whole("duplicates are left out");
@@ -172,14 +176,18 @@ fn rows_that_only_the_head_can_tell_apart_are_added_by_way_of_new_tables() {
     let mut growing = Growing::of(by_name);
     growing.more(700);
     let plan = run(&mut growing.scene.command("plan", &APPEND));
-    for part in ["through the head into a new table, and from there, by a branch", "not shards"] {
+    for part in ["rows are sent through the Spider server into a staging table", "not shards"] {
         assert!(plan.done().out.contains(part), "{part}: {plan:?}");
     }
     let loaded = growing.append(&["--verbose"]);
-    for part in ["700 rows loaded", "rows go through the head", "the commits of all shards took"] {
+    for part in [
+        "700 rows loaded",
+        "rows are sent through the Spider server",
+        "the commits of all shards took",
+    ] {
         assert!(loaded.done().out.contains(part), "{part}: {loaded:?}");
     }
-    growing.is_whole("added through the head");
+    growing.is_whole("rows cannot be added through the Spider server to unreachable");
     growing.append(&[]).refused(1, &["the shard s", "Duplicate entry"]);
     growing.is_whole("duplicates fail");
     let far = ["--shard", "s2=127.0.0.1:1"];
@@ -251,7 +259,7 @@ fn an_append_is_in_once_whoever_brings_it_to_its_end() {
         let job = job.split(' ').next().unwrap();
         let mut resumed = growing.scene.home.inrush(["resume", job]);
         let resumed = run(resumed.env("MYSQL_PWD", "secret"));
-        assert_eq!(resumed.done().out.contains("were in already"), is_in, "{place}: {resumed:?}");
+        assert_eq!(resumed.done().out.contains("rows already"), is_in, "{place}: {resumed:?}");
         growing.is_whole(place);
     }
     // Other rows in their place: what is written down goes too.
@@ -322,7 +330,10 @@ fn branches_that_nobody_knows_are_rolled_back_and_those_of_others_stay() {
         other.exec(sql).unwrap();
     }
     let plan = run(&mut growing.scene.command("plan", &APPEND));
-    assert!(!plan.done().out.contains("brings that to an end first"), "{plan:?}");
+    assert!(
+        !plan.done().out.contains("an earlier load has not added all its rows, or not rolled"),
+        "{plan:?}"
+    );
     growing.append_elsewhere(&[]).done();
     // What it waits for in vain is named.
     let path = growing.scene.home.path().join("rows");
@@ -342,7 +353,10 @@ fn branches_that_nobody_knows_are_rolled_back_and_those_of_others_stay() {
     let mut command = growing.command(&[]);
     run(command.env("INRUSH_FAILPOINT", "branches.decided=kill"));
     let plan = run(&mut growing.scene.command("plan", &APPEND));
-    assert!(plan.done().out.contains("brings that to an end first"), "{plan:?}");
+    assert!(
+        plan.done().out.contains("an earlier load has not added all its rows, or not rolled"),
+        "{plan:?}"
+    );
     let row = other.query_row("XA RECOVER FORMAT='SQL'").unwrap();
     let (rollback, begun) = (format!("XA ROLLBACK {}", row.text(3).unwrap()), Instant::now());
     // As long as the connection lives that has prepared it, there is none to others.
@@ -350,8 +364,13 @@ fn branches_that_nobody_knows_are_rolled_back_and_those_of_others_stay() {
         assert!(begun.elapsed() < PATIENCE, "{error}");
         std::thread::sleep(Duration::from_millis(20));
     }
-    growing.append_elsewhere(&[]).refused(1, &["but s1 (", "_inrush_append_", "mended by hand"]);
-    growing.append_elsewhere(&[]).refused(1, &["mended by hand"]);
+    growing.append_elsewhere(&[]).refused(
+        1,
+        &["but s1 (", "_inrush_append_", "where the prepared transaction is gone and its rows are"],
+    );
+    growing
+        .append_elsewhere(&[])
+        .refused(1, &["where the prepared transaction is gone and its rows are"]);
 }
 
 #[test]

@@ -32,7 +32,7 @@ fn rows_of_all_shards_come_out_and_give_an_equal_table() {
     scene.session.exec(&create).unwrap();
     for file in ["out.csv", "out.txt.gz"] {
         let out = run(&mut export(&scene, file, &[]));
-        for part in ["5,000 rows exported", "3 threads", "from 3 shards, all of one moment"] {
+        for part in ["5,000 rows exported", "3 threads", "from 3 shards, all at one moment"] {
             assert!(out.done().out.contains(part), "{out:?}");
         }
         let mut load = scene.home.inrush(["load", file, "--into", &back, "--mode", "replace"]);
@@ -47,11 +47,15 @@ fn rows_of_all_shards_come_out_and_give_an_equal_table() {
 
     // Through the head, and it is said what that means.
     for (more, why, rows) in [
-        (["--where", "id > 100"], "through the head: --where is the head's to judge", "4,900 rows"),
+        (
+            ["--where", "id > 100"],
+            "through the Spider server: only the Spider server can evaluate --where",
+            "4,900 rows",
+        ),
         (["--shard", "s2=127.0.0.1:1"], "s2 (127.0.0.1:1) is not reached", "5,000 rows"),
     ] {
         let out = run(&mut export(&scene, "out.csv", &more));
-        for part in [why, rows, "of a moment of its own"] {
+        for part in [why, rows, "rows are read through the Spider server, which reads one"] {
             assert!(out.done().out.contains(part), "{out:?}");
         }
     }
@@ -60,7 +64,7 @@ fn rows_of_all_shards_come_out_and_give_an_equal_table() {
     shards.nodes[2].connect().unwrap().exec(&alter).unwrap();
     let out = run(&mut export(&scene, "out.csv", &[]));
     assert!(
-        out.done().out.contains("is no InnoDB table with the columns of the head's"),
+        out.done().out.contains("is not an InnoDB table with the columns of the Spider table"),
         "{out:?}"
     );
     scene.session.exec(&format!("DROP TABLE {back}")).unwrap();
@@ -89,7 +93,7 @@ fn transfer(session: &mut Session, table: &str, turn: u32) -> Result<(), server:
 #[track_caller]
 fn is_of_one_moment(scene: &Scene<'_>, outcome: &Outcome) {
     assert!(outcome.done().out.contains("300 rows exported"), "{outcome:?}");
-    assert!(outcome.out.contains("all of one moment"), "{outcome:?}");
+    assert!(outcome.out.contains("shards, all at one moment"), "{outcome:?}");
     let text = std::fs::read_to_string(scene.home.path().join("out.csv")).unwrap();
     let held = text.lines().map(|line| line.split_once(',').unwrap().1.parse::<i64>().unwrap());
     assert_eq!(held.sum::<i64>(), 30_000);

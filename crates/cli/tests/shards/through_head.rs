@@ -22,19 +22,27 @@ fn rows_that_only_the_head_can_tell_apart_go_through_it() {
     let mut scene = Scene::with(&shards, BY_NAME, "KEY (name)", &[]);
     scene.rows(1, 2_000);
     let plan = run(&mut scene.command("plan", &[]));
-    for part in ["by the insert path", "rows go through the head", "not shards: partitions by KEY"]
-    {
+    for part in [
+        "by the insert path",
+        "rows are sent through the Spider server",
+        "not shards: partitions by KEY",
+    ] {
         assert!(plan.done().out.contains(part), "{plan:?}");
     }
     let loaded = scene.load(&[]);
-    assert!(loaded.done().out.contains("only the head can tell rows apart"), "{loaded:?}");
+    assert!(
+        loaded.done().out.contains("so only the Spider server can divide the rows"),
+        "{loaded:?}"
+    );
     scene.is_whole("through the head");
     assert!(scene.counts().iter().all(|count| *count > 100), "{:?}", scene.counts());
     let other: u64 = 700;
     scene.rows(300, 700);
     scene.load(&replace(&["--path", "insert"])).done();
     scene.is_whole("replaced through the head");
-    scene.load(&replace(&["--path", "stream"])).refused(2, &["by INSERT only"]);
+    scene
+        .load(&replace(&["--path", "stream"]))
+        .refused(2, &["only INSERT sends rows through the Spider server"]);
     scene.load(&replace(&["--on-duplicate", "skip"])).refused(2, &["--on-duplicate fail"]);
     for (rows, parts) in [
         ("7\tseven\t2020-01-01\n7\tseven\t2020-01-01\n", ["two rows have the same", "7-seven"]),
@@ -77,12 +85,15 @@ fn the_head_is_asked_where_it_is_wanted_or_alone_knows_the_partition() {
     let odd = ["--sql-mode", "ALLOW_INVALID_DATES", "--mode", "replace"];
     scene.home.file("rows", "1\tone\t2020-01-01\n2\ttwo\t2020-00-00\n");
     let loaded = scene.load(&odd);
-    assert!(loaded.done().out.contains("some may go to any partition"), "{loaded:?}");
+    assert!(
+        loaded.done().out.contains("some rows of the input have an unknown partition"),
+        "{loaded:?}"
+    );
     assert_eq!(scene.count(), 2);
     let days = |at: u32| format!("{at}\tx\t2020-01-{:02}\n", at % 28 + 1);
     let rows = (0..3_000).map(days).collect::<String>() + "3000\tlast\t2020-00-00\n";
     scene.home.file("rows", rows);
-    scene.load(&odd).refused(1, &["line 3001", "--path coordinator has it tell"]);
+    scene.load(&odd).refused(1, &["line 3001", "--path coordinator lets it choose"]);
     scene.load(&[&odd[..], &["--path", "head"]].concat()).done();
     assert_eq!(scene.count(), 3_001);
     scene.is_clean("days of no month");
@@ -107,9 +118,9 @@ fn a_load_through_the_head_leaves_the_old_rows_or_the_new_ones() {
         assert_eq!(scene.count(), if is_new { u64::from(count) } else { before }, "{place}");
         // The next may go to each shard by itself again.
         let loaded = scene.load(&replace(if at % 2 == 0 { &far } else { &[] }));
-        let through_head = loaded.done().out.contains("through the head");
+        let through_head = loaded.done().out.contains("through the Spider server");
         match is_new && at % 2 == 0 {
-            true => assert!(loaded.out.contains("in already"), "{loaded:?}"),
+            true => assert!(loaded.out.contains("loaded already"), "{loaded:?}"),
             false => assert_eq!(through_head, at % 2 == 0, "{loaded:?}"),
         }
         scene.is_whole(place);

@@ -231,7 +231,7 @@ impl<'a> Killed<'a> {
         // A load that has said that it is done is another one's.
         if is_done
             && self.options.mode == Mode::Insert
-            && !outcome.out.contains("all rows are in already")
+            && !outcome.out.contains("all rows are loaded already")
         {
             outcome.refused(2, &["d by the direct path: "]);
             return self.compare();

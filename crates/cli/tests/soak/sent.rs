@@ -224,7 +224,7 @@ impl<'a> Sent<'a> {
         }
         let outcome = run(&mut self.command(part));
         say(&format!("    again: {outcome:?}"));
-        if outcome.out.contains("all rows are in already") {
+        if outcome.out.contains("all rows are loaded already") {
             return self.were_in(part, &outcome);
         }
         if is_done && self.options.mode == Mode::Insert {
@@ -263,7 +263,7 @@ impl<'a> Sent<'a> {
                 self.db.sql(&format!("DROP TABLE `{ledger}`"));
             }
         }
-        match warnings.contains("a table of the load's own is still there") {
+        match warnings.contains("a table of the load still exists") {
             // The next load removes it.
             true => self.holds(part),
             false => self.compare(part),

@@ -230,6 +230,11 @@ mod tests {
         file.write_all_at(b"?", 2999 * Loser::BYTES as u64 + 30).unwrap();
         let mut stream = losers.stream().unwrap();
         let outcome = (0..3000).find_map(|_| stream.step().err());
-        assert!(outcome.unwrap().to_string().contains("does not hold what was written"));
+        assert!(
+            outcome
+                .unwrap()
+                .to_string()
+                .contains("its contents differ from those that were written")
+        );
     }
 }

@@ -217,7 +217,9 @@ impl Delimited {
             }
             (None, Some(escape)) => {
                 if self.token.as_deref() == Some(value) {
-                    return Err(format!("it equals the text that {NULL_TOKEN} sets for NULL").into());
+                    return Err(
+                        format!("it equals the text that {NULL_TOKEN} sets for NULL").into()
+                    );
                 }
                 let has_mark = MARKS.iter().any(|mark| value.starts_with(mark));
                 for (at, &byte) in value.iter().enumerate() {

@@ -57,8 +57,13 @@ impl MinMemory {
             bytes += STEP_BYTES;
         }
         match bytes > any.bytes.next_multiple_of(STEP_BYTES) {
-            true => MinMemory { bytes, why: Some(format!("sorting {indexes} indexes needs that \
-                                                          much")) },
+            true => MinMemory {
+                bytes,
+                why: Some(format!(
+                    "sorting {indexes} indexes needs that \
+                                                          much"
+                )),
+            },
             false => any,
         }
     }
@@ -112,12 +117,11 @@ mod tests {
     #[test]
     fn an_error_says_how_much_would_do_and_why() {
         let error = MinMemory::of_verifying(1 << 40).check(64 << 20).unwrap_err().to_string();
-        let said =
-            "is too little: the least is 4116 MiB, as verifying a file of 1.10 TB takes that";
+        let said = "is too small: at least 4116 MiB is needed: verifying a file of 1.10 TB needs that much";
         assert!(error.ends_with(said), "{error}");
         assert!(MinMemory::of_verifying(10 << 30).check(64 << 20).is_ok());
         let error = MinMemory::of_any(5 << 20).or(MinMemory::of_any(0)).refuse(1).to_string();
-        let said = "the least is 33 MiB, as unpacking the input takes 5 MiB";
+        let said = "at least 33 MiB is needed: unpacking the input needs 5 MiB";
         assert!(error.ends_with(said), "{error}");
     }
 }

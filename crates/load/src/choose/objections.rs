@@ -10,8 +10,7 @@ use crate::partitioned::Scope;
 use crate::single_transaction;
 
 /// Why the direct path is taken, when it is.
-const WHY_DIRECT: &str =
-    "the server's files are accessible and the direct path supports the table";
+const WHY_DIRECT: &str = "the server's files are accessible and the direct path supports the table";
 /// Why tables are not built whose rows go into themselves.
 const TOGETHER: &str = "a table of the command keeps its rows, or no staging table can replace \
                         it, so one transaction loads the rows of all tables";

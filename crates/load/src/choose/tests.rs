@@ -139,7 +139,10 @@ fn one_partition_is_merged_by_itself() {
     append.server.write_block_seconds_max = None;
     let small = with_partitioned_rows(4, GIB);
     let choice = assert_method(&small, &append, LoadPath::Direct, Method::MergePartition);
-    assert!(choice.why.contains("the others stay as they are"), "{choice:?}");
+    assert!(
+        choice.why.contains("the partition with new rows is rebuilt with its old rows, and"),
+        "{choice:?}"
+    );
     assert_eq!(choice.one_partition, None);
     let large = with_partitioned_rows(400, 400 * GIB);
     let choice = assert_method(&large, &append, LoadPath::Direct, Method::MergePartition);
@@ -164,7 +167,7 @@ fn rows_are_sent_where_nothing_can_be_built() {
     assert_refused(&closed, &options(), LoadPath::Stream, "local_infile is off");
     let asked = LoadOptions { path: LoadPath::Insert, ..options() };
     let choice = assert_method(&facts(), &asked, LoadPath::Insert, Method::Stage);
-    assert_eq!(choice.why, "--path insert asks for it");
+    assert_eq!(choice.why, "--path insert requests it");
     // Nobody has looked yet where rows would go.
     let unknown = chosen(&Facts { sending: None, ..remote }, &options());
     assert_eq!((unknown.path, unknown.method), (Some(LoadPath::Stream), None));
@@ -182,26 +185,26 @@ fn every_reason_of_server_and_options_is_told() {
     let small = with(|options| options.with_others = WithOthers::Small);
     assert_refused(&facts(), &small, direct, "the tables are small");
     let together = with(|options| options.with_others = WithOthers::Transaction);
-    assert_refused(&facts(), &together, direct, "by one transaction");
+    assert_refused(&facts(), &together, direct, "one transaction loads");
     for path in [stream, insert] {
         let unlogged = with(|options| options.server.unlogged = true);
         assert_refused(&logged, &unlogged, path, "--unlogged is for the direct path");
         let kept = with(|options| options.rows.duplicates = Some(PathBuf::from("d")));
-        assert_refused(&facts(), &kept, path, "does not say which");
+        assert_refused(&facts(), &kept, path, "does not report the rows");
         let past = with(|options| options.server.no_triggers = true);
-        assert_refused(&logged, &past, path, "rows that are sent run the triggers");
+        assert_refused(&logged, &past, path, "is for the direct path: sent rows run the triggers");
         let closed = Facts { sending: Some(Err(vec!["read-only".to_owned()])), ..facts() };
         assert_refused(&closed, &options(), path, "read-only");
     }
     let update = with(|options| options.rows.on_duplicate = OnDuplicate::Update);
-    assert_refused(&facts(), &update, stream, "only had by INSERT");
+    assert_refused(&facts(), &update, stream, "only INSERT supports");
     let no_load_data = Facts { against_load_data: Some("TiDB (..)".to_owned()), ..facts() };
     assert_refused(&no_load_data, &options(), stream, "TiDB");
     let named = with(|options| {
         options.server.no_triggers = true;
         options.server.replicas.named = vec!["db2".to_owned()];
     });
-    assert_refused(&logged, &named, direct, "--replica names others");
+    assert_refused(&logged, &named, direct, "--replica names more");
 }
 
 #[test]
@@ -212,7 +215,7 @@ fn every_reason_of_table_and_rows_is_told() {
         assert_refused(&full, &options(), path, "the table is not empty; --mode append");
         let swapped = RowsThere { was_swapped: true, ..RowsThere::default() };
         let swapped = Facts { rows: Some(swapped), ..facts() };
-        assert_refused(&swapped, &options(), path, "had put all its rows in");
+        assert_refused(&swapped, &options(), path, "had loaded all its rows");
         let append = LoadOptions { mode: Mode::Append, ..options() };
         let extended = RowsThere { was_extended: true, ..RowsThere::default() };
         let extended = Facts { rows: Some(extended), ..facts() };
@@ -229,10 +232,15 @@ fn every_reason_of_table_and_rows_is_told() {
     let skip = append(OnDuplicate::Skip, alone);
     assert_refused(&parts, &skip, direct, "--on-duplicate skip looks for rows that lose");
     let some = with_rows(GIB, 0);
-    assert_refused(&some, &append(fail, WithOthers::Swap), direct, "one table of a command only");
+    assert_refused(
+        &some,
+        &append(fail, WithOthers::Swap),
+        direct,
+        "the table is not empty, and a command can add rows to one",
+    );
     let parent = Facts { is_referred_to: true, ..with_rows(GIB, 0) };
     let replace = append(OnDuplicate::Replace, alone);
-    assert_refused(&parent, &replace, direct, "others may refer to these");
+    assert_refused(&parent, &replace, direct, "removes rows that other tables may refer to");
     let mut begun = with_rows(GIB, 0);
     begun.rows.as_mut().unwrap().ledger = Some("db._inrush_ledger_t".to_owned());
     assert_refused(&begun, &append(fail, alone), direct, "_inrush_ledger_t says which");

@@ -258,10 +258,10 @@ mod tests {
             assert_eq!(tables(&[name], &[]).unwrap(), [format!("{table}: {name}")], "{name}");
         }
         for (name, said) in [
-            ("other.orders.csv", "its name says other.orders"),
-            ("a.b.orders.csv", "does not tell its table"),
-            (".csv", "holds no table's"),
-            ("README.md", "its name says README.md"),
+            ("other.orders.csv", "its name is that of other.orders"),
+            ("a.b.orders.csv", "its name does not identify its table"),
+            (".csv", "its name contains no table name"),
+            ("README.md", "its name is that of README.md"),
         ] {
             let error = tables(&[name], &[]).unwrap_err();
             assert!(error.contains(said) && error.contains("--map"), "{name}: {error}");

@@ -48,21 +48,22 @@ fn look_up_in(
     let sql =
         format!("SELECT {}, {take} FROM {base_or_view}", shown(&column, &options.input.charset));
     let (mut held, most) = (0u64, options.limits.memory_bytes_max / 8);
-    session.for_each(&sql, |row| {
-        // What has no key is found by none.
-        if let Ok(key) = keys.of(GivenRow(&[row.bytes(0)])) {
-            twice |= !rows.push(key, row.bytes(1));
-            held += key.len() as u64 + 128;
-        }
-        if held > most { Err(server::Error::Interrupted) } else { Ok(()) }
-    })
-    .map_err(|error| match held > most {
-        true => Error::Usage(format!(
-            "{} has too many rows for lookups in an eighth of the memory: use more {MEMORY}",
-            lookup.table
-        )),
-        false => error.into(),
-    })?;
+    session
+        .for_each(&sql, |row| {
+            // What has no key is found by none.
+            if let Ok(key) = keys.of(GivenRow(&[row.bytes(0)])) {
+                twice |= !rows.push(key, row.bytes(1));
+                held += key.len() as u64 + 128;
+            }
+            if held > most { Err(server::Error::Interrupted) } else { Ok(()) }
+        })
+        .map_err(|error| match held > most {
+            true => Error::Usage(format!(
+                "{} has too many rows for lookups in an eighth of the memory: use more {MEMORY}",
+                lookup.table
+            )),
+            false => error.into(),
+        })?;
     if twice {
         return Err(Error::Usage(format!(
             "{} has rows with the same {}, so it does not identify a row",

@@ -63,7 +63,7 @@ const REFUSED: [(Engine, LoadCase, &str); 8] = [
     (OLD_TIDB, BY_STREAM, "TiDB (before 7.6 LOAD DATA is not a part of the transaction"),
     (TIDB, WHOLE_INSERT, "TiDB (nothing keeps rows of others from the empty table"),
     (Engine::TiDb { release: (5, 4), bytes: LARGE }, APPEND, "6.5 or newer is needed"),
-    (VITESS, BY_STREAM, "Vitess (vtgate takes no LOAD DATA LOCAL)"),
+    (VITESS, BY_STREAM, "Vitess (vtgate does not support LOAD DATA LOCAL)"),
     (
         Engine::Vitess { shards: 4 },
         APPEND,
@@ -173,7 +173,10 @@ fn portions_are_within_what_an_engine_takes_and_all_rows_at_once_are_refused() {
             let atomic = LoadOptions { atomic: true, mode: Mode::Append, ..options };
             scene.reset();
             let told = load::load(&scene.connect, &atomic, None, &()).unwrap_err().to_string();
-            assert!(told.contains("raise that, or load without --atomic in portions"), "{told}");
+            assert!(
+                told.contains("raise the limit, or load in chunks, without --atomic"),
+                "{told}"
+            );
             scene.server.settle();
             assert_eq!(scene.server.rows("n").unwrap(), scene.old, "{engine:?}");
         }

@@ -188,7 +188,7 @@ fn rows_without_a_primary_key_keep_their_order() {
 fn whatever_depends_on_statements_is_left_to_them() {
     let many = |words: &str| dump(words, 4000, 500, row);
     let cases = [
-        (WORDS, "(NULL,'counted',7)", "counts by itself"),
+        (WORDS, "(NULL,'counted',7)", "a value that the server generates"),
         (WORDS, "(9999999,NOW(),7)", ""),
         (WORDS, "(9999999,'x',3999) ON DUPLICATE KEY UPDATE a=a", ""),
         // The last row again: under another key, and the same.

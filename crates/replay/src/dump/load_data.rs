@@ -202,7 +202,8 @@ impl Parser<'_> {
             Coding::Plain
         };
         self.need_symbol(b'(')?;
-        let variable = self.variable().ok_or_else(|| format!("{} is not a variable", self.seen()))?;
+        let variable =
+            self.variable().ok_or_else(|| format!("{} is not a variable", self.seen()))?;
         if coding == Coding::Plain {
             self.need("USING")?;
             self.name()?;

@@ -98,7 +98,7 @@ fn a_torn_line_ends_it_there_and_a_damaged_one_is_refused() {
     // Of a build whose journals had no first line.
     let first = whole.iter().position(|&byte| byte == b'\n').unwrap();
     std::fs::write(&path, &whole[first + 1..]).unwrap();
-    refused(&options, "the replay journal of another build of Inrush");
+    refused(&options, "the replay journal of a different build of Inrush");
     let anew = ReplayOptions { fresh: true, ..options.clone() };
     assert!(Journal::begin(&anew, "here").unwrap().done.is_empty());
     Journal::begin(&options, "here").unwrap();

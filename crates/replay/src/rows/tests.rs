@@ -327,7 +327,7 @@ fn rows_that_may_be_in_are_not_sent_again() {
     let not_plain = E::Step {
         step: "rows",
         error: Box::new(E::NotPlain("a DEFAULT".to_owned())),
-        state: "d.t is as it was".to_owned(),
+        state: "d.t is unchanged".to_owned(),
         clean: true,
     };
     assert!(matches!(stopped(not_plain, false), Stopped::Unfit(_)));

@@ -47,10 +47,7 @@ impl Sender {
                 return Ok(false);
             }
             let info = done.info;
-            return Err(internal(&format!(
-                "the server did not read {rows} lines: {info}"
-            ))
-            .into());
+            return Err(internal(&format!("the server did not read {rows} lines: {info}")).into());
         }
         // Nothing but the number of rows tells, where something in between drops the summary.
         if records.is_none() && done.affected_rows < rows {

@@ -111,7 +111,7 @@ mod tests {
             ("(`a` + 1)", "`a` (another column)"),
             ("nextval(`d`.`s`)", "nextval()"),
             ("sysdate()", "sysdate()"),
-            ("(@x + 1)", "@ (a variable or the like)"),
+            ("(@x + 1)", "@ (a variable or similar)"),
             ("concat('a", "an unfinished string"),
             ("load_file('x')", "load_file()"),
         ] {

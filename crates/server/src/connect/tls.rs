@@ -173,7 +173,11 @@ impl TlsOptions {
                 Some(ClientIdentity::new(cert.clone(), key.clone()))
             }
             (None, None) => None,
-            _ => return Err(Error::Option(format!("{SSL_CERT} and {SSL_KEY} must be used together"))),
+            _ => {
+                return Err(Error::Option(format!(
+                    "{SSL_CERT} and {SSL_KEY} must be used together"
+                )));
+            }
         };
         let verify = self.verified(trust);
         Ok(Some(Tls {
@@ -245,7 +249,8 @@ impl TlsOptions {
                 "the server's certificate has expired: it needs a new one".to_owned()
             }
             CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
-                "the server's certificate is not valid yet: check the clock of this machine".to_owned()
+                "the server's certificate is not valid yet: check the clock of this machine"
+                    .to_owned()
             }
             CertificateError::NotValidForName => {
                 format!("the server's certificate is not for {host}")
@@ -414,7 +419,7 @@ mod tests {
         refused(TlsOptions { ca, ..TlsOptions::default() }, &["holds no certificate"]);
         let cert = at("cert", "-----BEGIN CERTIFICATE-----");
         let alone = TlsOptions { cert: cert.clone(), ..TlsOptions::default() };
-        refused(alone, &["go together"]);
+        refused(alone, &["must be used together"]);
         let key = at("key", "-----BEGIN ENCRYPTED PRIVATE KEY-----");
         refused(TlsOptions { cert, key, ..TlsOptions::default() }, &["key", "encrypted"]);
     }

@@ -170,9 +170,12 @@ impl Rules {
             ),
             Swap::Never(why) => Some(format!("tables cannot be swapped: {why}")),
         });
-        sentences
-            .extend(self.no_whole.as_ref().map(|why| format!("one transaction cannot load all \
-                                                              rows: {why}")));
+        sentences.extend(self.no_whole.as_ref().map(|why| {
+            format!(
+                "one transaction cannot load all \
+                                                              rows: {why}"
+            )
+        }));
         sentences.extend(self.notes.iter().cloned());
         sentences
     }

@@ -204,7 +204,8 @@ fn galera(variables: &HashMap<String, String>) -> Rules {
         no_deferred_indexes: true,
         notes: vec![
             "a load's named locks exist on this node only: do not load the table through another \
-             node at the same time".to_owned(),
+             node at the same time"
+                .to_owned(),
         ],
         ..Rules::default()
     }
@@ -228,7 +229,8 @@ fn group(session: &mut Session, variables: &HashMap<String, String>) -> Result<R
     let limit = |bytes| Limit { bytes, from: "group_replication_transaction_size_limit" };
     let mut notes = vec![
         "a load's named locks exist on this member only: do not load the table through another \
-         member at the same time".to_owned(),
+         member at the same time"
+            .to_owned(),
     ];
     let primaries = members.iter().filter(|row| row.text_lossy(2) == "PRIMARY");
     let primaries: Vec<String> =
@@ -240,7 +242,9 @@ fn group(session: &mut Session, variables: &HashMap<String, String>) -> Result<R
              the load, because a RENAME and rows of different members can conflict"
                 .to_owned(),
         ),
-        _ if !primaries.is_empty() => notes.push(format!("its primary is {}", primaries.join(", "))),
+        _ if !primaries.is_empty() => {
+            notes.push(format!("its primary is {}", primaries.join(", ")))
+        }
         _ => {}
     }
     Ok(Rules {

@@ -68,7 +68,9 @@ fn check_weights(
         };
         if ours.as_deref() != row.bytes(i) && !row.bytes(i).is_some_and(cut) {
             let text = hex(text);
-            return Ok(Some(format!("the server weighs the string 0x{text} differently from Inrush")));
+            return Ok(Some(format!(
+                "the server weighs the string 0x{text} differently from Inrush"
+            )));
         }
     }
     Ok(None)

@@ -51,9 +51,7 @@ impl Replica {
     pub fn named(address: &str, options: &ConnectOptions) -> Result<Replica> {
         let mut replica = Replica::new(address, reached(address, options)?, true);
         let following = replica.ask().map_err(|error| {
-            Error::Option(format!(
-                "the replica {address} does not report its lag: {error}"
-            ))
+            Error::Option(format!("the replica {address} does not report its lag: {error}"))
         })?;
         if following.is_none() {
             return Err(Error::Option(format!("{address} is not a replica of any server")));

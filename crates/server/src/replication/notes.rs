@@ -69,15 +69,15 @@ fn words_of_replica(name: &str, primary: &ConnectOptions, arrival: Arrival) -> R
                 Arrival::Sent => "gets the rows",
                 Arrival::Built => "publishes the table",
             };
-            words.push(format!(
-                "MASTER_DELAY keeps it {delay} s behind, so it {what} later"
-            ));
+            words.push(format!("MASTER_DELAY keeps it {delay} s behind, so it {what} later"));
         }
         let runs = |names: &[&str]| word(&channel, names) == Some("Yes");
         let is_whole = runs(&["slave_io_running", "replica_io_running"])
             && runs(&["slave_sql_running", "replica_sql_running"]);
         if !is_whole && arrival == Arrival::Sent {
-            words.push("it has stopped replicating, and gets nothing until it starts again".to_owned());
+            words.push(
+                "it has stopped replicating, and gets nothing until it starts again".to_owned(),
+            );
         }
     }
     let appliers = Settings::read(&mut session)?;

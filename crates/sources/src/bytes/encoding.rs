@@ -318,9 +318,9 @@ mod tests {
                 b"a\0b",
                 "f line 1 (byte 2): not UTF-16LE: the file ends 1 byte(s)",
             ),
-            (Encoding::Ucs2, b"\xd8\x3d\xde\0", "(byte 0): not UCS-2: D83D is no character"),
-            (Encoding::Utf32, b"\0\x11\0\0", "(byte 0): not UTF-32: 110000 is no character"),
-            (Encoding::Utf32Le, b"\0\xd8\0\0", "(byte 0): not UTF-32LE: D800 is no character"),
+            (Encoding::Ucs2, b"\xd8\x3d\xde\0", "(byte 0): not UCS-2: D83D is not a character"),
+            (Encoding::Utf32, b"\0\x11\0\0", "(byte 0): not UTF-32: 110000 is not a character"),
+            (Encoding::Utf32Le, b"\0\xd8\0\0", "(byte 0): not UTF-32LE: D800 is not a character"),
         ];
         for (encoding, bytes, expected) in cases {
             let error = decode(encoding, bytes, 3).unwrap_err().to_string();

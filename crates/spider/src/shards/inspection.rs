@@ -167,8 +167,7 @@ fn tried(
         return Ok(Err(vec![what]));
     }
     let Some(rows) = head_rows(&router, &types, source, &options.interrupt)? else {
-        let what =
-            "some rows of the input have an unknown partition";
+        let what = "some rows of the input have an unknown partition";
         return Ok(Err(vec![what.to_owned()]));
     };
     let other = partition::differences_of(target, partitions, rows)?;
@@ -367,10 +366,7 @@ fn against(table: &Table, options: &LoadOptions, source: &dyn Source) -> Vec<Str
             !options.server.replicas.named.is_empty(),
             format!("a load of shards does not support {REPLICA}"),
         ),
-        (
-            options.server.tune.is_some(),
-            format!("a load of shards sets no variables: omit {TUNE}"),
-        ),
+        (options.server.tune.is_some(), format!("a load of shards sets no variables: omit {TUNE}")),
         (options.input.selection.is_some(), "a job file's tables cannot be shards".to_owned()),
         (is_read_once, "only rows of files and pipes can be divided".to_owned()),
         (

@@ -45,6 +45,9 @@ pub(super) fn by_head(session: &mut Session, shard: &Shard, sql: &str) -> Result
     let done = session.query_text(&ask).map_err(|error| of(shard, error))?;
     match done.as_deref() {
         Some("1") => Ok(()),
-        _ => Err(of(shard, Error::Usage(format!("the Spider server could not run this there: {sql}")))),
+        _ => Err(of(
+            shard,
+            Error::Usage(format!("the Spider server could not run this there: {sql}")),
+        )),
     }
 }

@@ -27,8 +27,10 @@ fn semi_sync(facts: &Facts) -> Option<Finding> {
     let why = "each commit waits for a replica: small transactions lose most time";
     Some(
         Finding::new(Weight::Heavy, what, "ON", why)
-            .risk("without it, the loss of the primary loses commits that replicas have not \
-                   received")
+            .risk(
+                "without it, the loss of the primary loses commits that replicas have not \
+                   received",
+            )
             .how(format!(
                 "larger transactions: {BATCH_ROWS}, {BATCH_BYTES}; turn it off only if nobody \
                  relies on it"
@@ -41,11 +43,10 @@ fn replicas(facts: &Facts) -> Option<Finding> {
     (!names.is_empty()).then(|| {
         let why = "replicas repeat the transactions of a load, mostly one after the other, and \
                    fall behind";
-        Finding::new(Weight::Medium, "replicas", names.join(", "), why)
-            .how(format!(
-                "inrush load waits for replicas that lag: {MAX_LAG}; {REPLICA} gives them the \
+        Finding::new(Weight::Medium, "replicas", names.join(", "), why).how(format!(
+            "inrush load waits for replicas that lag: {MAX_LAG}; {REPLICA} gives them the \
                  built file"
-            ))
+        ))
     })
 }
 

@@ -25,8 +25,10 @@ fn doublewrite(facts: &Facts) -> Option<Finding> {
             Some(
                 Finding::new(Weight::Medium, WHAT, now, why)
                     .better("OFF")
-                    .risk("none, if blocks (recordsize) are at least as large as the server's \
-                           pages")
+                    .risk(
+                        "none, if blocks (recordsize) are at least as large as the server's \
+                           pages",
+                    )
                     .how("in [mysqld] of my.cnf: skip-innodb-doublewrite; then restart the server"),
             )
         }
@@ -44,8 +46,10 @@ fn doublewrite(facts: &Facts) -> Option<Finding> {
             Some(
                 Finding::new(Weight::Danger, WHAT, now, &why)
                     .better("ON")
-                    .risk("a power cut leaves pages that are half new and half old, and their \
-                           rows are lost")
+                    .risk(
+                        "a power cut leaves pages that are half new and half old, and their \
+                           rows are lost",
+                    )
                     .how("in [mysqld] of my.cnf: innodb_doublewrite=ON; then restart the server"),
             )
         }
@@ -86,8 +90,7 @@ fn redo_log(facts: &Facts) -> Option<Finding> {
 fn commit(facts: &Facts) -> Option<Finding> {
     const WHAT: &str = "innodb_flush_log_at_trx_commit";
     let now = facts.text(WHAT).filter(|now| matches!(*now, "0" | "2"))?;
-    let why =
-        "commits return before they are on disk: fast for loads and for everybody else";
+    let why = "commits return before they are on disk: fast for loads and for everybody else";
     let risk = match now {
         "0" => "a crash of the server alone loses the commits of the last second",
         _ => "a power cut, or a crash of the system, loses the commits of the last second",

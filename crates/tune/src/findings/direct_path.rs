@@ -31,8 +31,7 @@ fn of(reason: &Unsupported) -> Option<Finding> {
         }
         _ => String::new(),
     };
-    let why =
-        "the direct path imports a finished file instead of sending rows, which is many times \
+    let why = "the direct path imports a finished file instead of sending rows, which is many times \
          faster";
     let now = format!("closed: {reason}");
     let finding = Finding::new(Weight::Heavy, "direct path", now, why);

@@ -63,8 +63,7 @@ fn temporary(facts: &Facts) -> Option<Finding> {
 fn room(facts: &Facts, data: &Storage) -> Option<Finding> {
     let largest = facts.tables.map_or(0, |tables| tables.largest_bytes);
     (data.free_bytes < largest).then(|| {
-        let why =
-            "a load into a table with rows writes a second copy, and both exist for a while";
+        let why = "a load into a table with rows writes a second copy, and both exist for a while";
         Finding::new(
             Weight::Heavy,
             "free space of the data directory",

@@ -32,7 +32,8 @@ fn pool(facts: &Facts, host: &Host) -> Option<Finding> {
 
 fn swap(host: &Host) -> Option<Finding> {
     (host.swapped_bytes > SWAPPED_BYTES_MANY).then(|| {
-        let swappiness = host.swappiness.map_or_else(String::new, |s| format!(", vm.swappiness {s}"));
+        let swappiness =
+            host.swappiness.map_or_else(String::new, |s| format!(", vm.swappiness {s}"));
         let now = format!("{} swapped out{swappiness}", show(host.swapped_bytes));
         let why = "the file cache of a load pushes the server's memory into swap, from which it \
                    comes back page by page";

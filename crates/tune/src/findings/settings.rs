@@ -47,9 +47,10 @@ fn how(finding: Finding, variable: &Variable, facts: &Facts) -> Finding {
     };
     let finding = match facts.may_set() {
         true => finding,
-        false => {
-            finding.how(format!("with an account that has {}; this account lacks it", facts.right_to_set()))
-        }
+        false => finding.how(format!(
+            "with an account that has {}; this account lacks it",
+            facts.right_to_set()
+        )),
     };
     match variable.used {
         Use::SetOnly => {

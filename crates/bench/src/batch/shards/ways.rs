@@ -42,7 +42,7 @@ pub(super) enum ShardWay {
 impl ShardWay {
     pub(super) fn name(self) -> String {
         match self {
-            ShardWay::Head(cell) => format!("INSERT through the head, {cell}"),
+            ShardWay::Head(cell) => format!("INSERT through Spider, {cell}"),
             ShardWay::Affine(cell) => format!("INSERT to the shards, {cell}"),
             ShardWay::LoadData => "LOAD DATA to each shard".to_owned(),
             ShardWay::Stream => "Inrush stream".to_owned(),

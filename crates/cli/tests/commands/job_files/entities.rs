@@ -54,7 +54,7 @@ fn lines_that_say_different_things_of_one_entity_fail_or_count_as_was_said() {
     shop.load(text, &[]).refused(
         1,
         &[
-            "wide.csv line 3 says something else of a row of",
+            "wide.csv line 3 differs from the first line with the same row of",
             "products than",
             "wide.csv line 2",
             "on_conflict",
@@ -79,7 +79,8 @@ fn lines_that_say_different_things_of_one_entity_fail_or_count_as_was_said() {
     assert_eq!(shop.desk.rows("SELECT price FROM products ORDER BY id"), ["1.75", "9.00"]);
     shop.reset();
     shop.edit("on_conflict = \"last\"", "on_conflict = \"reject\"");
-    shop.load(text, &[]).refused(1, &["line 3", "says something else of a row of products"]);
+    shop.load(text, &[])
+        .refused(1, &["line 3", "differs from the first line with the same row of products"]);
     let kept = shop.load(text, &["--rejects-max", "1", "--rejects", "bad.csv"]);
     assert_eq!(kept.code(), 3, "{kept:?}");
     assert_eq!(shop.counts(), [2, 2, 3, 3], "Bob is nobody's customer any more");

@@ -72,8 +72,8 @@ fn a_check_tells_every_bad_line_and_loads_nothing() {
         "\"column\": \"products.price\"",
         "the line has 5 fields, expected 9",
         "\"line\": 1505",
-        "says something else of a row of products than the first line that has it",
-        "keys that rows of tables without an entity share",
+        "differs from the first line with the same row of products",
+        "duplicate keys in tables without an entity, and foreign keys",
     ] {
         assert!(outcome.out.contains(part), "{part}: {outcome:?}");
     }
@@ -142,7 +142,7 @@ kind = {{ lookup = "{0}.kinds", key = "code", take = "label", from = "kind" }}
     let state = shop.desk.rows(sums);
     shop.desk.home.file("mixed.txt", format!("{text}7;s;;;1;1.1.2027;q\n"));
     run(shop.again().args(["--mode", "replace"]))
-        .refused(1, &["mixed.txt line 7", "field 7 `kind`", "has no row with that code"]);
+        .refused(1, &["mixed.txt line 7", "field 7 `kind`", "has no row with this code"]);
     assert_eq!(shop.desk.rows(sums), state);
 }
 
@@ -180,9 +180,9 @@ fn lines_that_break_a_rule_are_bad_and_counted_by_rule() {
     let reasons = std::fs::read_to_string(shop.path("bad.csv.reasons.jsonl")).unwrap();
     for part in [
         "is more than 99",
-        "is required, and is NULL",
+        "is required, but NULL",
         "is not < quantity",
-        "wares has no row with that code",
+        "wares has no row with this code",
     ] {
         assert!(reasons.contains(part), "{part}: {reasons}");
     }

@@ -17,7 +17,7 @@ fn a_key_that_there_is_not_is_an_error_with_its_line_and_the_nearest() {
         (
             "header = true",
             "header = true\nmode = \"append\"",
-            "line 7: input has no key mode: it is one of each [[table]], or typed as --mode",
+            "line 7: input has no key mode: set it in each [[table]], or as --mode",
         ),
         ("header = true", "header = ", "job.toml line 6: "),
         ("[input]", "[inputs]", "a job file has no key inputs; input is the nearest"),
@@ -29,9 +29,9 @@ fn a_key_that_there_is_not_is_an_error_with_its_line_and_the_nearest() {
         (
             "id_of = \"customers\"",
             "id_of = \"custmers\"",
-            "custmers is no [[table]] of the file; customers",
+            "custmers is not a [[table]] of the file; customers",
         ),
-        ("id_of = \"customers\"", "id_of = 5", "line 21: id_of is a number, and should be a text"),
+        ("id_of = \"customers\"", "id_of = 5", "line 21: id_of is a number; a text"),
         ("key = [\"no\"]", "key = [\"number\"]", "key column number is none of the columns"),
         ("key = [\"no\"]", "key = [\"customer\"]", "key column customer gets no field"),
         ("entity = { key = [\"no\"], id = \"id\" }", "", "orders has no [table.entity] with an id"),
@@ -44,7 +44,7 @@ fn a_key_that_there_is_not_is_an_error_with_its_line_and_the_nearest() {
         (
             "ordered = \"ordered\"",
             "ordered = { value = 1, from = \"no\" }",
-            "gets value, with which from says nothing",
+            "gets value, which excludes from",
         ),
         (
             "on_conflict = \"fail\"",
@@ -64,7 +64,8 @@ fn a_key_that_there_is_not_is_an_error_with_its_line_and_the_nearest() {
     }
     let before = shop.state();
     run(shop.again().args(["--each"])).refused(2, &["--each"]);
-    run(shop.again().args(["--columns", "a,b"])).refused(2, &["by columns of [input]"]);
+    run(shop.again().args(["--columns", "a,b"]))
+        .refused(2, &["--create and --columns are for one table: with a job file"]);
     run(shop.again().args(["--job", "none.toml"])).refused(2, &["reading the job file none.toml"]);
     assert_eq!(shop.state(), before);
 }
@@ -137,14 +138,14 @@ fn rules_that_cannot_be_meant_are_errors_with_their_line() {
     let rule = |asks: &str| format!("[[rule]]\n{asks}\n\n[[table]]\nname = \"customers\"");
     let (plain, before) = ("[[table]]\nname = \"customers\"", shop.state());
     for (asks, said) in [
-        ("field = \"no\"", "line 9: a [[rule]] asks for nothing"),
-        ("required = true", "a [[rule]] has no field that it is about"),
+        ("field = \"no\"", "line 9: a [[rule]] has no condition"),
+        ("required = true", "a [[rule]] has no field"),
         ("field = \"nope\"\nrequired = true", "the lines have no field nope"),
         ("field = \"no\"\nregex = \"(\"", "line 11: regex is no regular expression"),
-        ("compare = \"no\"", "no compares nothing; two fields and one of <="),
+        ("compare = \"no\"", "no is not a comparison; two fields and one of <="),
         ("compare = \"no <\"", "does not name two fields"),
-        ("field = \"no\"\nreferences = \"a.b\"", "a.b should be DB.TABLE.COLUMN"),
-        ("field = \"no\"\nmin = \"1\"", "min is a text, and should be a number"),
+        ("field = \"no\"\nreferences = \"a.b\"", "a.b : DB.TABLE.COLUMN is expected"),
+        ("field = \"no\"\nmin = \"1\"", "min is a text; a number"),
         ("field = \"no\"\nmax_lenght = 1", "rule has no key max_lenght; max_length is the nearest"),
     ] {
         shop.edit(plain, &rule(asks));

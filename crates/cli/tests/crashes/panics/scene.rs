@@ -182,7 +182,7 @@ impl Scene {
 
     /// True if the error says that the table is unchanged, or that nothing has begun.
     pub(super) fn says_old(&self, outcome: &Outcome) -> bool {
-        outcome.err.contains(&format!("{} is as it was", self.desk.table("t")))
+        outcome.err.contains(&format!("{} is unchanged", self.desk.table("t")))
     }
 
     /// The rows are in and sound, and nothing is beside the table but what goes on with adding.

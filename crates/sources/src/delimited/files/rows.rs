@@ -139,9 +139,9 @@ mod tests {
         for (text, dialect, skip_lines, reason) in [
             ("a\rb\r", &csv, 1, "the file ends lines in CR, but LF or CR LF is expected"),
             ("a\nb\n", &crlf, 1, "in LF, but --lines-terminated-by is \\r\\n"),
-            ("a\nb", &csv, 3, "the file has 2 lines, and --skip-lines leaves out 3"),
-            ("a\nb\n", &csv, 2, "--skip-lines leaves out all 2 lines of the file"),
-            ("xy\nz\n", &prefix, 0, "no line has the text of --lines-starting-by, xyz"),
+            ("a\nb", &csv, 3, "the file has 2 lines, and --skip-lines skips 3"),
+            ("a\nb\n", &csv, 2, "--skip-lines skips all 2 lines of the file"),
+            ("xy\nz\n", &prefix, 0, "no line contains xyz, the text of --lines-starting-by"),
             (&no_prefix, &prefix, 0, "--lines-starting-by"),
         ] {
             let said = read(text, dialect, skip_lines, false).unwrap_or_default();

@@ -106,8 +106,10 @@ fn not_sql(head: &[u8]) -> Option<&'static str> {
         || head.iter().take(4).any(|&byte| byte == 0);
     let text = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head).trim_ascii_start();
     if is_wide {
-        Some("UTF-16 or UTF-32, in which the server accepts no statements; convert it to UTF-8 \
-              first")
+        Some(
+            "UTF-16 or UTF-32, in which the server accepts no statements; convert it to UTF-8 \
+              first",
+        )
     } else if text.first() == Some(&b'<') {
         Some("XML, not SQL; create the dump without --xml")
     } else {
