@@ -44,7 +44,7 @@ pub(crate) fn with_input<T>(
     })
 }
 
-/// KeyLookups at the table. Takes no lock.
+/// Inspects the table. Takes no lock.
 ///
 /// Errors: no table, a view, another server than MariaDB; the server's.
 pub(crate) fn open(

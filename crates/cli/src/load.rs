@@ -118,10 +118,12 @@ pub(crate) fn plan(args: &LoadArgs, target: &TableName) -> Result<u8, Failure> {
             ::load::evaluate_expressions(&visit.connect, slice::from_mut(&mut options))?;
             spider::plan(Some(&visit.connect), &options)?
         }
-        Err(sandbox) => load::Plan {
-            server: format!("a sandbox, which would be created in {}", sandbox.dir().display()),
-            ..spider::plan(None, &options)?
-        },
+        Err(sandbox) => {
+            let mut plan = spider::plan(None, &options)?;
+            plan.server =
+                format!("a sandbox, which would be created in {}", sandbox.dir().display());
+            plan
+        }
     };
     let mut out = std::io::stdout().lock();
     if args.json {

@@ -306,7 +306,7 @@ fn rows_with_keys_that_are_there_change_these_as_insert_does() {
     scene.reset();
     scene.session.exec(&one_key).unwrap();
     scene.more = vec!["--on-duplicate", "update", "--columns", "id,n,name,@body"];
-    run(&mut scene.command()).refused(2, &["keeps `body` of rows that are there"]);
+    run(&mut scene.command()).refused(2, &["keeps `body` of existing rows"]);
     scene.more = vec!["--on-duplicate", "update"];
     let report = run(&mut scene.command());
     report.done();

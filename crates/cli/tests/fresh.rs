@@ -1,6 +1,6 @@
 //! Every way in, on one new data directory where no counter has gone up yet: what the program has made
 //! is killed with its server before anything else is done to it, the server is ended and started once
-//! more, and only then changed. TablePair that the server fills itself afterwards have to come to the same
+//! more, and only then changed. Tables that the server fills itself afterwards have to come to the same
 //! by the same statements.
 //!
 //! `crates/load/tests/fresh.rs` has types, collations and kinds of keys; this has what is done with them:

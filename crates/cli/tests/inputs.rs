@@ -26,7 +26,7 @@ fn a_pipe_can_be_sorted_and_its_duplicates_have_lines() {
     assert_eq!(desk.rows("SELECT * FROM t"), [""; 0]);
     assert_eq!(desk.home.temp_files(), [""; 0]);
     let twice = desk.pipe("t", b"1,a\n", &["-"]);
-    twice.refused(2, &["/dev/stdin is a pipe and is given twice"]);
+    twice.refused(2, &["/dev/stdin is a pipe and is named twice"]);
 }
 
 /// `inrush load - < FILE`, after others have read a part of it.
@@ -59,7 +59,7 @@ fn patterns_stand_for_files_in_order() {
     assert_eq!(desk.rows("SELECT a FROM t ORDER BY n"), ["1", "10", "2", "7"]);
     load(&desk, "p-[x].csv").done();
     assert_eq!(desk.rows("SELECT a FROM t"), ["7"]);
-    load(&desk, "q-*.csv").refused(2, &["q-*.csv: no file has this name, and none matches"]);
+    load(&desk, "q-*.csv").refused(2, &["q-*.csv: no file has this name or matches it"]);
     load(&desk, "p-[").refused(2, &["p-["]);
     fs::create_dir(desk.home.path().join("p-dir")).unwrap();
     load(&desk, "p-*").refused(2, &["p-dir is a directory; name the files in it"]);

@@ -217,7 +217,7 @@ fn a_load_that_adds_rows_says_how_many_are_in_and_how_to_go_on() {
     // Another load does not pretend to be that one.
     let other = growing.desk.home.file("other.txt", "-1000\tword\n");
     let refused = run(&mut growing.command(&other));
-    refused.refused(2, &["more.txt", &format!("when {rows} rows were in"), "DROP TABLE"]);
+    refused.refused(2, &["more.txt", &format!("after {rows} rows"), "DROP TABLE"]);
     growing.desk.exec("DELETE FROM t WHERE word = 'in the way'");
     growing.add("").done();
     growing.check("after the row in the way went");

@@ -191,7 +191,7 @@ fn plan_says_how_partitions_are_built_and_when_sending_is_faster() {
     };
     let both = "building its 3 partitions, a file each, would take about ";
     let direct = plan(&[]);
-    let said = "each of its 3 partitions that gets rows is built as a table, and exchanged";
+    let said = "each of its 3 partitions with rows is built as a table, and exchanged";
     assert!(direct.contains(said) && direct.contains(both), "{direct}");
     let auto = plan(&["--path", "auto"]);
     assert!(auto.contains("loads with the stream path"), "{auto}");

@@ -35,7 +35,7 @@ fn plan_says_what_load_would_do_and_changes_nothing() {
     plan(&desk, "t", &["--columns", "id,id"]).refused(2, &["given twice"]);
     plan(&desk, "new", &[]).refused(2, &["does not exist; --ddl FILE or --create creates it"]);
     let made = plan(&desk, "new", &["--ddl", ddl.to_str().unwrap()]);
-    let path = "new: creates the table, then loads it with the direct path, unless the shape";
+    let path = "new: creates the table, then loads it with the direct path, unless the table has";
     assert!(made.done().out.contains(path), "{made:?}");
     assert_eq!((desk.files(), desk.rows("SHOW TABLES")), before);
 
@@ -104,7 +104,7 @@ fn flags_of_sql_mode_are_those_of_the_server() {
     desk.exec("CREATE TABLE t (d DATE)");
     let file = desk.home.file("rows.txt", "0000-00-00\n");
     let outcome = desk.load("t", &file, &["--sql-mode", "NO_ZERO_DAET"]);
-    outcome.refused(2, &["--sql-mode NO_ZERO_DAET holds what is no flag"]);
+    outcome.refused(2, &["--sql-mode NO_ZERO_DAET contains a flag"]);
     for flags in ["no_zero_date", "TRADITIONAL", "ANSI_QUOTES, NO_ZERO_DATE"] {
         desk.load("t", &file, &["--sql-mode", flags]).refused(1, &["rows.txt line 1"]);
     }
@@ -138,7 +138,7 @@ fn a_null_token_that_no_field_can_be_is_refused() {
     let file = desk.home.file("rows.txt", "a\n");
     let token = ["--null-token", "n\u{e9}ant"];
     let outcome = desk.load("t", &file, &[&token[..], &["--charset", "latin1"]].concat());
-    outcome.refused(2, &["--null-token n\u{e9}ant is not ASCII", "latin1"]);
+    outcome.refused(2, &["--null-token n\u{e9}ant must be ASCII", "latin1"]);
     desk.load("t", &file, &token).done();
 }
 

@@ -103,7 +103,7 @@ fn what_cannot_be_meant_is_said_before_anything_is_done() {
     let file = desk.home.file("t.csv", "1,x\n");
     for (more, part) in [
         (vec!["--columns", "id,word", "--format-of", "day=iso"], "the input has no such column of"),
-        (vec!["--columns", "id,word", "--format-of", "word=upper"], "`upper` is no format"),
+        (vec!["--columns", "id,word", "--format-of", "word=upper"], "`upper` is not a format"),
         (vec!["--columns", "id,word", "--set", "none=1"], "no such column"),
         (vec!["--columns", "id,word", "--set", "word=1"], "the input has this column too"),
         (vec!["--columns", "id,word", "--set", "day=32"], "is not DATE"),
@@ -113,9 +113,12 @@ fn what_cannot_be_meant_is_said_before_anything_is_done() {
         ),
         (vec!["--columns", "id,word", "--set", "origin=é", "--charset", "latin1"], "must be ASCII"),
         (vec!["--set", "day"], "--set"),
-        (vec!["--columns", "id,word", "--set-sql", "day=NULL"], "column day, NULL: it gives NULL"),
+        (
+            vec!["--columns", "id,word", "--set-sql", "day=NULL"],
+            "column day, NULL: its value is NULL",
+        ),
         (vec!["--columns", "id,word", "--set-sql", "day=a+"], "column day, a+: "),
-        (vec!["--columns", "id,word", "--set-sql", "day=X'FF'"], "no text"),
+        (vec!["--columns", "id,word", "--set-sql", "day=X'FF'"], "is not text"),
         (vec!["--columns", "id,word", "--set-sql", "day='x'"], "is not DATE"),
         (vec!["--header", "--ignore-unknown-columns"], "but the table has only"),
     ] {
@@ -177,7 +180,7 @@ fn of_several_tables_each_or_one_is_meant() {
     };
     load(&[]).refused(1, &["b.csv line 2", "does not match the column's format"]);
     load(&["--format-of", "c.day=iso"])
-        .refused(2, &["names a column of table c", "no file goes to"]);
+        .refused(2, &["names a column of table c, which has no file"]);
     load(&["--format-of", "b.none=iso"])
         .refused(2, &["--format-of none", "the input has no such column of"]);
     load(&["--format-of", "b.day=%m/%d/%Y", "--set", "a.id=1"]).refused(2, &["--set id=1"]);

@@ -61,5 +61,5 @@ fn an_error_of_a_load_names_options_as_its_caller_does() {
     assert!(error.starts_with("1 row refused and rejects_max= is 0; the last one: "), "{error}");
     session.exec("INSERT INTO d.t VALUES (7)").unwrap();
     let error = load(&connect, &options, &()).unwrap_err().to_string();
-    assert!(error.contains("; mode=\"append\" adds the input's rows to those there"), "{error}");
+    assert!(error.contains("; mode=\"append\" adds the rows of the input"), "{error}");
 }

@@ -156,10 +156,9 @@ impl Input {
             }
             Ok(Some(_)) => Some(format!("{path} has been written to since")),
             Ok(None) => Some(format!("{path} is no longer a plain file")),
-            Err(error) if error.kind() == ErrorKind::NotFound => Some(format!(
-                "{path} no longer \
-                                                                               exists"
-            )),
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                Some(format!("{path} no longer exists"))
+            }
             Err(error) => Some(format!("{path} cannot be read: {error}")),
         }
     }
@@ -215,7 +214,7 @@ mod tests {
         let later = modified + Duration::from_secs(1);
         assert!(write("1,a\n2,b\n", later).unwrap().ends_with("has been written to since"));
         fs::remove_file(&file).unwrap();
-        assert!(input.changed().unwrap().ends_with("is gone"));
+        assert!(input.changed().unwrap().ends_with("no longer exists"));
         fs::create_dir(&file).unwrap();
         assert!(input.changed().unwrap().ends_with("is no longer a plain file"));
         let stdin = Input::of(folder.path(), Path::new("-"));

@@ -26,7 +26,7 @@ use crate::machine;
 
 /// Code, stacks, collations, the connection: what every load has.
 pub const PROGRAM_BYTES: u64 = 20 << 20;
-/// MinMemory share of a worker: below this, chunks are too small to be worth a thread.
+/// The least share of a worker: below this, chunks are too small to be worth a thread.
 const WORKER_BYTES_MIN: u64 = 4 << 20;
 /// Share of a worker beyond which nothing gets faster.
 const WORKER_BYTES_MAX: u64 = 96 << 20;
@@ -42,7 +42,7 @@ pub const COPIES_OF_A_RECORD: f64 = 3.5;
 const RECORD_SHARE: u64 = 8;
 /// Bytes that verification keeps for a page: its summary, and a reference if a value begins there.
 const VERIFY_PAGE_BYTES: u64 = 64;
-/// MinMemory memory for runs.
+/// The least memory for runs.
 const RUN_BYTES_MIN: u64 = 4 << 20;
 /// Below this there is no room for one worker.
 const LEAST_BYTES: u64 = PROGRAM_BYTES + WORKER_BYTES_MIN + RUN_BYTES_MIN;

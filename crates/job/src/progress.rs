@@ -1,7 +1,10 @@
-//! How far a load is, for whoever watches.
+//! The progress of a load.
+
+use serde::{Deserialize, Serialize};
 
 /// The stages of a direct load, in order. Report, progress and journal use these names.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Stage {
     /// Server, table, privileges and files are looked at; leftovers of a killed load removed.
     Inspect,

@@ -19,6 +19,7 @@ use innodb::page::AlignedPage;
 use job::error::Error;
 use job::options::{OnDuplicate, RowOptions};
 use schema::Method;
+use serde::{Deserialize, Serialize};
 use server::catalog;
 use targets::Lock;
 
@@ -48,7 +49,7 @@ pub(crate) struct Ways<'e> {
 }
 
 /// Rows that are there, of a table or of the part of it that is built anew.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Old {
     /// Bytes of the files with these rows.
     pub(crate) bytes: u64,
@@ -82,7 +83,7 @@ pub(crate) struct AppendTimes {
 }
 
 /// How fast the disk of a table is.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Disk {
     /// Seconds for a page anywhere.
     pub(crate) page_seconds: f64,

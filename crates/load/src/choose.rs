@@ -12,16 +12,19 @@
 mod facts;
 mod inspection;
 mod objections;
+mod order;
 mod refused;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests;
+mod together;
 
 use job::memory::Memory;
 use job::options::{LoadOptions, LoadPath, Mode, ServerOptions};
 use schema::Method;
 
-use self::facts::{Choice, Facts, Input};
+use self::facts::{Choice, Input};
+pub(crate) use self::facts::{CommandFacts, CommandTable, Facts};
 use self::objections::{Objections, why};
 use crate::append::{AppendTimes, Old, Ways};
 use crate::estimate::Estimate;
@@ -31,7 +34,9 @@ use crate::speeds::Speeds;
 pub use self::inspection::Chosen;
 pub(crate) use self::inspection::{Decision, Purpose, decide, decide_without_building, foresee};
 pub use self::objections::not_empty;
+pub(crate) use self::order::largest_first;
 pub use self::refused::Refused;
+pub(crate) use self::together::{Methods, Together};
 
 /// Measured speeds of this machine, and the memory that a load may use.
 pub(crate) struct Costs<'a> {

@@ -310,9 +310,15 @@ mod tests {
         let names = parents(&some[0]).iter().map(ToString::to_string).collect::<Vec<_>>();
         assert_eq!(names, ["d.u", "e.x"]);
         for (script, said) in [
-            ("CREATE TABLE w (a INT)", "for any of the tables of d"),
-            ("CREATE TABLE t (a INT); ALTER TABLE t ADD PRIMARY KEY (a)", "d.t by an ALTER"),
-            ("CREATE TABLE t (a INT); CREATE INDEX i ON d.t (a)", "d.t by an ALTER"),
+            ("CREATE TABLE w (a INT)", "for the tables of the files in d"),
+            (
+                "CREATE TABLE t (a INT); ALTER TABLE t ADD PRIMARY KEY (a)",
+                "--ddl changes d.t with ALTER TABLE",
+            ),
+            (
+                "CREATE TABLE t (a INT); CREATE INDEX i ON d.t (a)",
+                "--ddl changes d.t with ALTER TABLE",
+            ),
         ] {
             let error = give_statements(script, &mut tables()).unwrap_err().to_string();
             assert!(error.contains(said), "{error}");

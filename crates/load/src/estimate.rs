@@ -16,7 +16,7 @@ use job::memory::Memory;
 use job::options::{LoadOptions, LoadPath, ResourceLimits};
 use job::progress::Stage;
 use schema::{Column, Index, Method, Table};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use sources::{Batch, Chunk, Rows, Source, Visit};
 use values::key::fixed_width;
 
@@ -59,7 +59,7 @@ const ENTRY_SECONDS: f64 = 1.7e-6;
 const CONSTANT_SECONDS_FURTHER: f64 = 0.02;
 
 /// A rough estimate of a load. `inrush plan` shows it; a disk without that room is refused.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Estimate {
     /// Rows of the input.
     pub rows: u64,
@@ -79,15 +79,12 @@ pub struct Estimate {
     pub seconds_unordered: f64,
     /// True if the first rows do not come in that order.
     pub is_unordered: bool,
-    /// MinMemory room that sorted runs take in the temporary folder, as far as the first rows tell their
+    /// The least room that sorted runs take in the temporary folder, as far as the first rows tell their
     /// order, if they compress as well as any do.
-    #[serde(skip)]
     pub(crate) spilled_bytes_min: u64,
     /// Seconds of all, what does not depend on size.
-    #[serde(skip)]
     pub(crate) fixed_seconds: f64,
     /// Times of the stages that take long, the rows in the order of the first ones.
-    #[serde(skip)]
     pub(crate) stages: [Expected; STAGES],
 }
 

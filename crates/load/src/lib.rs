@@ -1,17 +1,20 @@
-//! A load from its beginning to its end: what conducts the stages, and chooses the way.
+//! A load from its beginning to its end: the method, and the stages one after the other.
 //!
-//! In reading order: `run` the load as a whole, `journaled` from the first line of its journal to the last,
-//! its target `taken` for it alone, `published` what loads have left that were killed when their rows were
-//! in, `fill` a table's part of it, `publish` what has its rows appear; before it `expressions` that columns
-//! get the values of, `choose` the method and the reasons against others, `adding` the time of a merge beside
-//! that of sending, `plan` the choice without a load, `ddl` the table made, `small` when several tables are
-//! not worth a swap, [`places`] tables whose rows are on other servers, `copies` replicas that get the same
-//! file, `estimate` how large and how long it will be by the rows of the `first_chunk`, by the `speeds` of
-//! loads before and the `key_order` of its first rows, `foreseen` the same of a table that is not there yet,
-//! `space` whether there is room, `least` how much memory it takes, `left_keys` what earlier loads have left,
-//! `partitioned` whether files of partitions are worth their while; meanwhile `forecast` how long it still
-//! takes; `sniff` what a file is that nothing is known of. What is asked, used and told is of crate `job`,
-//! the ways in are `direct` and `send`.
+//! | module | contents |
+//! | --- | --- |
+//! | `run`, `journaled`, `lock_target`, `fill`, `publish` | the load of one table, in this order |
+//! | `several` | the load of several tables |
+//! | `choose` | the method of a table and the publish of all tables, by facts |
+//! | `append`, `partitioned`, `estimate`, `first_chunk`, `key_order`, `overhead`, `speeds` | times and sizes |
+//! | `predicted_table`, `ddl` | tables that do not exist yet |
+//! | `plan`, `space`, `min_memory`, `forecast` | the plan without a load, room, memory, the time left |
+//! | `published`, `left_keys` | leftovers of killed loads whose rows are in |
+//! | `copies` | replicas that get the same file |
+//! | [`places`] | tables whose rows are on other servers |
+//! | `expressions` | values of columns by expressions |
+//!
+//! Options, limits, progress and reports are in crate `job`; the methods are in `direct` and `send`; `sniff`
+//! guesses unknown files.
 
 mod append;
 mod choose;
@@ -36,7 +39,6 @@ mod publish;
 mod published;
 mod run;
 pub mod several;
-mod single_transaction;
 mod space;
 mod speeds;
 

@@ -11,6 +11,7 @@ use encode::inspected::Inspected;
 use encode::partition::Router;
 use job::error::Error;
 use schema::{Index, IndexColumn, Table};
+use serde::{Deserialize, Serialize};
 use sources::{Batch, Chunk, Rows, Source, Visit};
 
 use crate::estimate::{Estimate, SAMPLE_ROWS};
@@ -53,7 +54,8 @@ impl fmt::Display for Partitioned {
 }
 
 /// The parts of a table with rows that are built anew, with the new ones.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum Scope {
     /// All of it: it has no partitions.
     Table,

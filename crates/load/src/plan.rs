@@ -16,7 +16,7 @@ use server::{ConnectOptions, Session, Unsupported, catalog};
 use sources::{FileSource, Source, SourceExt as _};
 use targets::Lock;
 
-use crate::choose::{self, Decision, Purpose, Refused};
+use crate::choose::{self, Decision, Facts, Purpose, Refused};
 use crate::copies;
 use crate::ddl;
 use crate::estimate::Estimate;
@@ -61,6 +61,9 @@ pub struct Plan {
     pub free_bytes: Option<[u64; 2]>,
     /// The least memory that the load needs, and what it is given; none where no way is open.
     pub memory_bytes: Option<[u64; 2]>,
+    /// The facts that the method follows from; none without a table or a server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) facts: Option<Facts>,
     /// The treatment of rows that share keys.
     pub on_duplicate: String,
     /// How the input is compressed: each kind once.
@@ -195,6 +198,7 @@ impl Plan {
             estimate: None,
             free_bytes: None,
             memory_bytes: None,
+            facts: None,
             on_duplicate: on_duplicate(options.rows.on_duplicate).to_owned(),
             compression: compression(&options.input)?,
             shards: Vec::new(),
@@ -217,6 +221,7 @@ impl Plan {
         is_loaded: impl Fn(&TableName) -> bool,
     ) -> Result<(Plan, Option<Inspected>), Error> {
         self.refused.clone_from(&decision.refused);
+        self.facts = Some(decision.facts.clone());
         self.engine = EngineReport::of(&target.facts.engine);
         let Some(path) = decision.chosen.as_ref().map(|chosen| chosen.path) else {
             return Ok((self, None));

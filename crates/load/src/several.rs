@@ -16,15 +16,14 @@
 
 pub mod files;
 
-mod adds;
 mod each;
+mod facts;
 mod ids;
 mod inspection;
 mod lines_checked;
 mod lines_read;
 mod lookups;
 mod one_transaction;
-mod order;
 mod part;
 mod plan;
 mod publish;

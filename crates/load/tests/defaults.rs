@@ -127,7 +127,10 @@ fn an_expression_whose_value_nobody_asked_for_is_refused() {
     options.input.columns = Some(vec!["id".to_owned()]);
     options.rows.expressions = vec![("v".to_owned(), "CONCAT('a', 'b')".to_owned())];
     let error = server.load(&options).unwrap_err();
-    assert!(error.to_string().contains("column v: the server was not asked"), "{error}");
+    assert!(
+        error.to_string().contains("column v: the value of CONCAT('a', 'b') was not evaluated"),
+        "{error}"
+    );
 
     let connect = server.connect_options();
     load::evaluate_expressions(&connect, std::slice::from_mut(&mut options)).unwrap();

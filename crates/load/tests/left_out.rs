@@ -201,7 +201,7 @@ fn too_many_losers_for_the_memory_are_an_error() {
         run_bytes: 400 << 10,
     });
     match server.load(&options) {
-        Err(Error::Memory { reason, .. }) => assert!(reason.contains("to sort"), "{reason}"),
+        Err(Error::Memory { reason, .. }) => assert!(reason.contains("one sort needs"), "{reason}"),
         other => panic!("{other:?}"),
     }
     assert_eq!(db.tables(), ["b"]);

@@ -246,7 +246,10 @@ fn generated_numbers_under_replace_are_those_of_load_data() {
             options.rows.on_duplicate = rule;
             options.input.columns = Some(["u", "c"].map(str::to_owned).to_vec());
             let report = server.load(&options).unwrap();
-            let is_noted = report.notes.iter().any(|note| note.contains("used up"));
+            let is_noted = report
+                .notes
+                .iter()
+                .any(|note| note.contains("skipped rows used AUTO_INCREMENT values"));
             assert_eq!(is_noted, rule == OnDuplicate::Skip, "{:?}", report.notes);
             let file = server.file(&db, "theirs", &text);
             let word = if rule == OnDuplicate::Skip { "IGNORE" } else { "REPLACE" };

@@ -229,12 +229,12 @@ fn a_rule_that_is_not_the_servers_is_found_out() {
              THAN (200))",
             &|by| text(by, 0, "101"),
             "the server puts a row with (a) = (\"100\") into partition q; Inrush would put it into \
-             partition p here",
+             partition p",
         ),
         (
             "(a INT) PARTITION BY RANGE (a) (PARTITION p VALUES LESS THAN (100))",
             &|by| text(by, 0, "MAXVALUE"),
-            "into none; Inrush would put it into partition p here",
+            "into none; Inrush would put it into partition p",
         ),
         (
             "(d DATE) PARTITION BY RANGE (TO_DAYS(d)) (PARTITION p VALUES LESS THAN (730000), PARTITION q \

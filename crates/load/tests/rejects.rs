@@ -40,9 +40,9 @@ fn expected() -> Vec<(u64, Value, Value, Value, &'static str)> {
         (8, json!(3), json!("day of"), none.clone(), "NOT NULL"),
         (9, json!(4), json!("note"), json!("\u{4e2d}"), "charset"),
         (10, json!(4), json!("note"), json!("more than ten"), "VARCHAR(10)"),
-        (11, none.clone(), json!("note"), none.clone(), "3 fields, expected 5"),
+        (11, none.clone(), json!("note"), none.clone(), "3 fields; 5 expected"),
         (12, json!(5), json!("j"), json!("{]"), "JSON"),
-        (14, none.clone(), none.clone(), none, "6 fields, expected 5"),
+        (14, none.clone(), none.clone(), none, "6 fields; 5 expected"),
     ]
 }
 

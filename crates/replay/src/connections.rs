@@ -60,7 +60,7 @@ const CHUNK_BYTES_MIN: usize = 64 << 10;
 /// Runs of at least so many bytes have their secondary indexes built at the end. Less is not worth
 /// the ALTER TABLEs.
 const DEFER_BYTES: usize = 8 << 20;
-/// ConnectionSet for which there should be room, where nothing is said of them.
+/// Connections for which there should be room, if none are requested.
 const LANES_WANTED: usize = 16;
 /// Most connections, where nothing is said of them or their transactions stay together.
 const LANES_MAX: usize = 64;

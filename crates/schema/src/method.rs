@@ -1,5 +1,7 @@
 //! Methods by which rows get into a table, and the fate of rows that are in it.
 
+use serde::{Deserialize, Serialize};
+
 /// The fate of rows that are in a table before a load.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
@@ -48,7 +50,8 @@ impl LoadPath {
 }
 
 /// A method by which rows get into a table.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Method {
     /// A tablespace is built, and takes the place of the table's.
     Build,

@@ -253,7 +253,7 @@ mod tests {
         Pressure { lag, ..Pressure::default() }
     }
 
-    /// ConnectionWork 0 asks once; what it got.
+    /// Connection 0 asks once; what it got.
     fn ask<'s>(
         scope: &'s std::thread::Scope<'s, '_>,
         controller: &'s Controller,

@@ -19,7 +19,7 @@ const CONNECTIONS_MAX: usize = 64;
 const STATEMENT_BYTES_MAX: u64 = 8 << 20;
 /// Bytes of a statement besides its rows.
 const STATEMENT_BYTES: u64 = 64 << 10;
-/// MinMemory that is left for rows where packets are small.
+/// The least that is left for rows where packets are small.
 const ROWS_BYTES_MIN: u64 = 1 << 10;
 
 /// The most that a chunk is of input, so that its transaction is within what the engine takes.

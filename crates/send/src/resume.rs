@@ -273,8 +273,7 @@ fn interrupted(target: &Lock, job: &Job, totals: Totals, ours: Option<&Job>) -> 
     let differs = match ours {
         Some(ours) if paths(ours) != paths(job) => "",
         Some(ours) if ours.files != job.files => {
-            " (this is that command, but a file has been \
-                                                  written to since)"
+            " (this is that command, but a file has been written to since)"
         }
         Some(_) => " (this one has other options for the input)",
         None => "",

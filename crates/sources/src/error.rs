@@ -55,7 +55,7 @@ pub enum Error {
         quote: Option<Box<Position>>,
     },
     /// `--header` was given and a file has none, or another one than the first file.
-    #[error("{}: the header line {seen}; {expected} expected", path.display())]
+    #[error("{}: the header line {seen}; expected {expected}", path.display())]
     Header {
         /// The file.
         path: PathBuf,

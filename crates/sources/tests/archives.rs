@@ -237,7 +237,7 @@ fn windows_beyond_the_memory_are_refused_with_a_hint() {
         assert!(read(&path, options(1 << 20)).is_ok(), "{name}");
         let limited = SourceOptions { unpack_bytes_max: 9 << 20, ..options(1 << 20) };
         let error = read(&path, limited).unwrap_err().to_string();
-        assert!(error.contains("give more --memory"), "{error}");
+        assert!(error.contains("use more --memory"), "{error}");
     }
 }
 

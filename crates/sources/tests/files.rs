@@ -107,7 +107,7 @@ fn headers_that_differ_are_an_error() {
     let options = SourceOptions { header: true, ..SourceOptions::default() };
     let mut source = FileSource::new(&paths, &Dialect::csv(), options.clone()).unwrap();
     let error = chunks(&mut source).unwrap_err().to_string();
-    assert!(error.contains("/b: the header line names (name, id), expected (id, name)"), "{error}");
+    assert!(error.contains("/b: the header line names (name, id); expected (id, name)"), "{error}");
     let empty = write(&folder, "empty", b"");
     let mut source = FileSource::new(&[empty], &Dialect::csv(), options).unwrap();
     assert!(matches!(source.header(), Err(Error::Header { .. })));

@@ -161,7 +161,7 @@ fn a_pipe_is_read_as_often_as_wanted_and_leaves_nothing() {
     write.join().unwrap();
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     let error = FileSource::new(&[path.clone(), path], &Dialect::mysql(), options).unwrap_err();
-    assert!(error.to_string().contains("is given twice"), "{error}");
+    assert!(error.to_string().contains("is named twice"), "{error}");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The server's steps of a direct load before its file is built: an empty table like the target.
 //!
 //! ```text
-//! Direct::create_shadow -> StagingTable::export_template -> Exported::discard -> Discarded
+//! Direct::create_staging -> StagingTable::export_template -> Exported::discard -> Discarded
 //!     -> (build) -> place -> import -> publish: see [`import`](super::import)
 //! ```
 //!

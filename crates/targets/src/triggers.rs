@@ -109,11 +109,8 @@ impl Lock {
         self.exec(&format!("FLUSH LOCAL TABLES {}", table.quoted()))?;
         match has_triggers(&mut self.session, table)? {
             false => Ok(()),
-            true => Err(self.elsewhere(
-                &dir.path,
-                "the triggers stayed although their file was \
-                                                   removed there",
-            )),
+            true => Err(self
+                .elsewhere(&dir.path, "the triggers stayed although their file was removed there")),
         }
     }
 }

@@ -193,7 +193,7 @@ mod tests {
         assert_eq!(journal.read().unwrap(), None);
         std::fs::write(&path, "{\n  \"changes\": []\n}\n").unwrap();
         let error = journal.read().unwrap_err().to_string();
-        let refused = ": it is the tune journal of a different build of Inrush; put the server's variables back";
+        let refused = ": it is the tune journal of a different build of Inrush; restore the server's variables";
         assert!(error.starts_with(&format!("reading {}", path.display())), "{error}");
         assert!(error.contains(refused), "{error}");
         journal.remove().unwrap();

@@ -60,7 +60,7 @@ fn bad_settings_are_found_and_dangerous_ones_called_so() {
         assert!(!finding.risk.is_empty() && !finding.better.is_empty(), "{finding:?}");
     }
     let torn = has(&found, Weight::Danger, "innodb_doublewrite");
-    assert!(torn.risk.contains("half old") && torn.why.contains("whole"), "{torn:?}");
+    assert!(torn.risk.contains("half old") && torn.why.contains("atomically"), "{torn:?}");
     for (weight, what) in [
         (Weight::Heavy, "direct path"),
         (Weight::Heavy, "innodb_checksum_algorithm"),

@@ -49,8 +49,7 @@ pub(crate) const ROOT: &[Key] = &[
     key(
         "table",
         Kind::List(&Kind::Section(TABLE)),
-        "A table, and the part of each line that goes \
-                                                     to it",
+        "A table, and the part of each line that goes to it",
     ),
     key("rule", Kind::List(&Kind::Section(RULE)), "A rule for lines; lines that break it are bad"),
 ];
@@ -239,7 +238,11 @@ impl Kind {
         more: More<'_>,
     ) -> Result<(), (usize, String)> {
         if !self.fits(node) {
-            let (seen, expected) = (node.kind(), self.words());
+            let seen = match (self, &node.held) {
+                (Kind::Choice(_), Held::Text(text)) => format!("{text:?}"),
+                _ => node.kind().to_owned(),
+            };
+            let expected = self.words();
             return Err((node.line, format!("{name} is {seen}; {expected} is expected")));
         }
         match self {
@@ -325,7 +328,7 @@ mod tests {
 
     #[test]
     fn the_nearest_key_is_named() {
-        assert_eq!(nearest("nmae", &["name", "when"]), "; name ?");
+        assert_eq!(nearest("nmae", &["name", "when"]), "; did you mean name?");
         assert_eq!(nearest("zzzzzz", &["name", "when"]), "; it has name, when");
         assert_eq!((distance("", "abc"), distance("abc", "abd"), distance("ab", "ba")), (3, 1, 2));
     }

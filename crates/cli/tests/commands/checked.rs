@@ -242,7 +242,7 @@ fn what_is_not_judged_is_said() {
         "fails the CHECK constraint `d`",
         "not checked: rows of the table, for the key `w`",
         "not checked: rows of the table, for the key `h`",
-        "not checked: CHECK constraint `c`: the values of `made` are not known",
+        "not checked: CHECK constraint `c`: the values of `made` are unknown",
         "not checked: changes of rows by trigger `tr`",
     ] {
         assert!(outcome.out.contains(part), "{part}: {outcome:?}");

@@ -22,7 +22,7 @@ fn every_mistake_is_one_sentence_before_anything_is_done() {
         (&["--columns", "a,b,d"], &["the table has no column `d`, only `a`, `b`, `c`"]),
         (&["--columns", "a,b,A"], &["column `A` is given twice"]),
         (&["--columns", "a,c"], &["column `b` is not in the input", "NOT NULL without a DEFAULT"]),
-        (&["--header"], &["the header names `1`, `2`, `3`, which the table does not have"]),
+        (&["--header"], &["the header names `1`, `2`, `3`, but the table has only"]),
         (&["--memory", "1M"], &["--memory 1048576 bytes is too small: at least 28 MiB"]),
         (&["--memory", "much"], &["\"much\" is not a size; 512M or 4G is expected"]),
         (&["--threads", "0"], &["--threads must be at least 1"]),
@@ -67,8 +67,8 @@ fn every_mistake_is_one_sentence_before_anything_is_done() {
         ("a.b.c", &[], &["is not a table name"]),
         (&missing, &[], &["missing", missing_hint]),
         ("nodb.t", &[], &["nodb.t", missing_hint]),
-        (&missing, &["--ddl", ddl], &["--ddl makes", ".other, not", ".missing"]),
-        (&missing, &["--ddl", no_sql], &["--ddl holds no CREATE TABLE"]),
+        (&missing, &["--ddl", ddl], &["--ddl creates", ".other, not", ".missing"]),
+        (&missing, &["--ddl", no_sql], &["--ddl contains no CREATE TABLE"]),
         (&new, &["--ddl", bad_sql], &["--ddl: server error ", "INTT"]),
     ];
     for (into, more, parts) in cases {

@@ -474,9 +474,27 @@ fn mistakes_are_one_sentence_and_leave_no_file() {
         ("t", "x.csv", &["--fields-terminated-by", ""], 2, &["--fields-terminated-by"]),
         ("t", "-", &["--json"], 2, &["standard output"]),
         ("t", "/no/where/x.csv", &[], 1, &["/no/where"]),
-        ("t", "x.csv", &["--where", "b ="], 2, &["--where is no condition", "error in your SQL"]),
-        ("t", "x.csv", &["--where", "a=1) OR (a=2"], 2, &["--where is no condition"]),
-        ("t", "/dev/null", &["--force"], 2, &["/dev/null is no file", "-o -"]),
+        (
+            "t",
+            "x.csv",
+            &["--where", "b ="],
+            2,
+            &["the server refused the condition of --where", "error in your SQL"],
+        ),
+        (
+            "t",
+            "x.csv",
+            &["--where", "a=1) OR (a=2"],
+            2,
+            &["the server refused the condition of --where"],
+        ),
+        (
+            "t",
+            "/dev/null",
+            &["--force"],
+            2,
+            &["/dev/null is not a file that can be overwritten", "-o -"],
+        ),
         ("missing", "x.csv", &[], 2, &["missing"]),
     ] {
         export(&desk, table, output, more).refused(code, parts);

@@ -37,7 +37,7 @@ fn a_killed_load_is_listed_and_gone_on_with() {
     );
     let shown = run(&mut scene.home.inrush(["jobs", "show", &name(&job)]));
     for part in
-        ["killed", "new.txt", "not ended   import", "--mode replace", "resume   inrush resume"]
+        ["killed", "new.txt", "unfinished  import", "--mode replace", "resume   inrush resume"]
     {
         assert!(shown.done().out.contains(part), "{part}: {shown:?}");
     }
@@ -113,12 +113,12 @@ fn refused_rows_that_nobody_named_a_file_for_are_kept_until_they_are_cleaned() {
     assert_eq!(rejects().len(), 4);
     let cleaned = run(&mut desk.home.inrush(["jobs", "clean"]));
     assert!(
-        cleaned.done().out.contains("refused rows of 2 jobs kept: inrush jobs clean --rejects"),
+        cleaned.done().out.contains("rejected rows of 2 jobs kept: inrush jobs clean --rejects"),
         "{cleaned:?}"
     );
     assert_eq!(rejects().len(), 4);
     let cleaned = run(&mut desk.home.inrush(["jobs", "clean", "--rejects"]));
-    assert!(cleaned.done().out.contains("refused rows of 2 jobs removed"), "{cleaned:?}");
+    assert!(cleaned.done().out.contains("rejected rows of 2 jobs removed"), "{cleaned:?}");
     assert_eq!(names(&folder), [""; 0]);
 }
 

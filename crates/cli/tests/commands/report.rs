@@ -186,7 +186,7 @@ fn duplicates_are_left_out_on_request_and_are_no_failure() {
     let file = desk.home.file("rows.txt", "1\tx\nbad\tx\n1\ty\n");
     let both = desk.load("t", &file, &left_out("skip", &["--rejects-max", "1"]));
     assert_eq!(both.code(), 3, "{both:?}");
-    assert!(both.out.contains("1 row loaded, 1 rejected, 1 left out"), "{both:?}");
+    assert!(both.out.contains("1 row loaded, 1 rejected, 1 skipped"), "{both:?}");
 }
 
 #[test]

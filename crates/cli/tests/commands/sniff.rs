@@ -231,10 +231,13 @@ fn a_table_that_was_made_is_taken_back_when_the_load_fails() {
     let file = desk.home.file("late.csv", text);
     let outcome = desk.load("t", &file, &["--create"]);
     outcome.refused(1, &["late.csv line 2000002", "`n`: \"x\" is not INT"]);
-    assert!(outcome.err.contains("note: only parts of the input were looked at"), "{outcome:?}");
+    assert!(outcome.err.contains("note: only parts of the input were read"), "{outcome:?}");
     assert_eq!(desk.rows("SHOW TABLES"), [""; 0]);
     let sniffed = desk.sniff(&file, &[]);
-    assert!(sniffed.done().out.contains("`id` is unique in what was seen"), "{sniffed:?}");
+    assert!(
+        sniffed.done().out.contains("`id` is unique in the rows that were read"),
+        "{sniffed:?}"
+    );
     assert!(!sniffed.out.contains("PRIMARY KEY ("), "{sniffed:?}");
     // What is said is not guessed.
     let file = desk.home.file("said.csv", "a,b\n1;2,3\n");
@@ -265,7 +268,7 @@ fn text_that_is_not_utf_8_is_said_to_be_a_guess() {
     let Some(mut desk) = Desk::new() else { return };
     let file = desk.home.file("sjis.csv", b"id,name\n1,\x93\xfa\x96\x7b\n");
     let created = desk.load("t", &file, &["--create"]);
-    assert!(created.done().err.contains("note: the text is not UTF-8"), "{created:?}");
+    assert!(created.done().err.contains("note: the file is not UTF-8"), "{created:?}");
     desk.exec("DROP TABLE t");
     let created = desk.load("t", &file, &["--create", "--charset", "sjis"]);
     assert!(!created.done().err.contains("not UTF-8"), "{created:?}");
@@ -316,7 +319,7 @@ fn what_is_said_of_the_table_overrules_what_is_guessed() {
 fn it_says_what_it_cannot_look_at() {
     let Some(desk) = Desk::new() else { return };
     let empty = desk.home.file("empty.csv", "");
-    desk.sniff(&empty, &[]).refused(2, &["empty.csvhas no rows to guess from"]);
+    desk.sniff(&empty, &[]).refused(2, &["empty.csv has no rows to guess from"]);
     desk.sniff(desk.home.path(), &[]).refused(2, &["is a directory"]);
     desk.load("t", "-".as_ref(), &["--create"])
         .refused(2, &["--create reads the input twice, which a pipe does not allow"]);

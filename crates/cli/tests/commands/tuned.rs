@@ -191,7 +191,7 @@ fn settings_that_a_killed_load_left_are_put_back_by_the_next_command() {
             _ => yard.inrush(&["tune", "--show"]),
         };
         assert_eq!(next.code(), 0, "{place}: {next:?}");
-        let told = next.err.contains("note: settings that a killed load had left were put back");
+        let told = next.err.contains("note: restored settings of a killed load");
         assert!(told, "{place}: {next:?}");
         yard.assert_put_back();
     }
@@ -235,7 +235,7 @@ fn of_two_loads_the_last_one_puts_back_what_was_there_before_both() {
     resume(&two);
     let outcome = finish(two);
     let changed =
-        "warning: sync_binlog is 7: somebody else set it during the load; it was 1 before";
+        "warning: sync_binlog stays 7: somebody else set it during the load; it was 1 before";
     assert!(outcome.done().err.contains(changed), "{outcome:?}");
     assert_eq!((yard.value("sync_binlog").as_str(), yard.noted().len()), ("7", 0));
     yard.session.exec("SET GLOBAL sync_binlog=1").unwrap();
@@ -280,7 +280,7 @@ fn settings_are_held_until_somebody_has_them_put_back() {
     yard.session.exec("GRANT ALL ON d.* TO few@localhost").unwrap();
     let few = run(&mut yard.load(&yard.home, &["--user", "few"]));
     let advice =
-        "note: sync_binlog=0 was not set: the account needs SUPER could: SET GLOBAL sync_binlog=0";
+        "note: sync_binlog=0 was not set: the account needs SUPER: SET GLOBAL sync_binlog=0";
     assert!(few.done().out.contains(advice), "{few:?}");
     yard.assert_put_back();
 
@@ -289,7 +289,7 @@ fn settings_are_held_until_somebody_has_them_put_back() {
     inherited.done();
     let mut plain = yard.home.load(&yard.server, "d.t", &yard.file);
     let refused = run(plain.env("INRUSH_TUNE", "unsafe"));
-    refused.refused(2, &["--tune=unsafe counts only where it is typed", "does not start again"]);
+    refused.refused(2, &["--tune=unsafe works on the command line only", "may not start again"]);
     run(&mut yard.load(&yard.home, &["--tune=unsafe"])).done();
     yard.assert_put_back();
 

@@ -107,7 +107,8 @@ fn a_load_whose_connections_an_administrator_ends_goes_on_or_leaves_nothing() {
             }
         });
         assert_eq!(outcome.code() == 0, goes_on, "{place}: {outcome:?}");
-        let told = outcome.err.contains("warning: the connection to the server was lost and made");
+        let told =
+            outcome.err.contains("warning: the connection to the server was lost and opened");
         assert_eq!(told, goes_on && place != "publish.swapped", "{place}: {outcome:?}");
         judge(&calm, &mut scene, &outcome, place);
     }
@@ -171,7 +172,7 @@ fn a_server_that_turns_read_only_keeps_its_table() {
             scene.session.exec("SET GLOBAL read_only=1").unwrap();
         });
         scene.session.exec("SET GLOBAL read_only=0").unwrap();
-        outcome.refused(1, &["the server became read-only", "(read_only is set now)"]);
+        outcome.refused(1, &["the server became read-only", "(read_only is set)"]);
         assert!(!scene.is_new());
         scene.clean(place);
         calm.again(&mut scene, place);

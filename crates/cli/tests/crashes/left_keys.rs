@@ -110,12 +110,11 @@ fn keys_that_somebody_keeps_from_being_carried_over_are_named_and_the_next_load_
         assert!(steps.ends_with(&["keys.failed", "job.failed"].map(str::to_owned)), "{steps:?}");
         // Whoever loads something else is not kept from it.
         let other = scene.load_other();
-        let warned =
-            "warning: an earlier load has left foreign keys at the old table of d.t: d.c.c_t (";
+        let warned = "warning: foreign keys still refer to the old table of d.t, after an earlier load: d.c.c_t (";
         assert!(other.done().err.contains(warned), "{place}: {other:?}");
         writer.exec("COMMIT").unwrap();
         let other = scene.load_other();
-        assert!(other.done().err.contains("they refer to d.t now: d.c.c_t"), "{place}: {other:?}");
+        assert!(other.done().err.contains("refer to d.t now: d.c.c_t"), "{place}: {other:?}");
         scene.check(3);
         assert!(!scene.load_other().done().err.contains("foreign keys"));
     }
@@ -133,7 +132,7 @@ fn resume_carries_keys_over_and_loads_nothing_again() {
     assert!(again.err.contains("these foreign keys still refer to the old table: d.c.c_t"));
     writer.exec("COMMIT").unwrap();
     let done = scene.inrush(&["resume", &job]);
-    assert!(done.done().err.contains("all rows are in"), "{done:?}");
+    assert!(done.done().err.contains("all rows are loaded"), "{done:?}");
     scene.check(4);
     scene.inrush(&["resume", &job]).refused(2, &["it is done"]);
 }
@@ -146,7 +145,7 @@ fn keys_that_a_killed_load_has_left_are_carried_over_by_a_load_of_another_table(
         assert_eq!(killed.code(), -1, "{place}: {killed:?}");
         assert!(scene.refers_to().contains("_inrush_old_"), "{place}");
         let other = scene.load_other();
-        assert!(other.done().err.contains("they refer to d.t now: d.c.c_t"), "{place}: {other:?}");
+        assert!(other.done().err.contains("refer to d.t now: d.c.c_t"), "{place}: {other:?}");
         scene.check(3);
     }
 }
@@ -179,7 +178,7 @@ fn a_table_that_nobody_can_open_is_mended_with_all_its_rows() {
     assert_eq!(broken.err().and_then(|error| error.errno()), Some(1932));
     writer.exec("COMMIT").unwrap();
     let other = scene.load_other();
-    assert!(other.done().err.contains("they refer to d.t now: d.c.c_t"), "{other:?}");
+    assert!(other.done().err.contains("refer to d.t now: d.c.c_t"), "{other:?}");
     scene.check(2);
 }
 

@@ -30,8 +30,8 @@ fn power_cut(scene: &mut Scene<'_>, nth: usize, loss: &str, operations: &[String
     scene.again(&when);
 }
 
-/// The operations before which the state differs from that before their predecessor: numbers from
-/// 1. Reads change nothing, and a line of the journal changes nothing but the report of the load;
+/// The operations, numbered from 1, before which the state differs from that before their
+/// predecessor. Reads change nothing; a line of the journal changes the report of the load alone;
 /// the server is asked between two such lines.
 fn prefixes(operations: &[String]) -> Vec<usize> {
     let changes =

@@ -56,8 +56,8 @@ fn a_replay_that_failed_goes_on_where_its_tables_are_unchanged() {
     std::thread::sleep(std::time::Duration::from_millis(1100));
     let outcome = scene.again(&[]);
     outcome.done();
-    assert!(outcome.out.contains("unchanged since (--fresh begins anew)"), "{outcome:?}");
-    assert!(outcome.out.contains("finished by an earlier, interrupted replay "), "{outcome:?}");
+    assert!(outcome.out.contains("are unchanged (--fresh begins anew)"), "{outcome:?}");
+    assert!(outcome.out.contains("finished by an earlier, interrupted replay: "), "{outcome:?}");
     assert_eq!(scene.value(made), before);
     assert_eq!(scene.value("SELECT COUNT(*) FROM v"), "0");
 }

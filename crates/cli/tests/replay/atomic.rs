@@ -164,7 +164,7 @@ fn rows_behind_a_trigger_are_refused() {
             let outcome = run(yard.replay(&dump, &["--atomic", "--into", &database]).args(more));
             outcome.refused(
                 1,
-                &["line 6", "--atomic makes triggers behind all rows", "replay without"],
+                &["line 6", "--atomic creates triggers after all rows", "replay without"],
             );
             same(last, &yard.seen(), &before);
         }

@@ -27,7 +27,7 @@ fn a_dump_that_was_cut_between_two_statements_is_told() {
             assert_eq!(outcome.code(), code, "{what}");
             let said = [outcome.out.as_str(), &outcome.err].concat();
             assert_eq!(said.contains("warning: "), code == 3, "{what}");
-            assert_eq!(said.contains("cut.sql does not end"), *file == cut, "{what}");
+            assert_eq!(said.contains("cut.sql lacks its last line"), *file == cut, "{what}");
             if dry.is_empty() {
                 super::yard::same(&what, &yard.seen(), &expected);
             }

@@ -150,7 +150,7 @@ fn a_table_of_ours_that_somebody_drops_is_missed() {
         place.scene.session.exec(&drop).unwrap();
         resume(&child);
         let outcome = finish(child);
-        outcome.refused(1, &["the load's staging table ", &place.staging, " was dropped"]);
+        outcome.refused(1, &["the load's staging table, ", &place.staging, " was dropped"]);
         place.scene.clean(stop);
         place.scene.again(stop);
         place.scene.reset();

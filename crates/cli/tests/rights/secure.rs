@@ -93,7 +93,7 @@ fn the_certificate_decides_who_is_loaded_into() {
     scene.run(&["--ssl-ca", other]).refused(1, &not_signed);
     scene.run(&["--ssl-verify-server-cert"]).refused(1, &["not signed by a public authority"]);
     let localhost = ["--ssl-ca", ca, "-h", "localhost", "--protocol", "tcp"];
-    scene.run(&localhost).refused(1, &["not made out to localhost but to 127.0.0.1"]);
+    scene.run(&localhost).refused(1, &["is for 127.0.0.1, not for localhost"]);
     scene.run(&["--skip-ssl"]).refused(1, &["Access denied", "(server error 1045)"]);
     scene.run(&["--ssl=0"]).refused(1, &["(server error 1045)"]);
     // The last one went into the table, and nothing of the refused ones stays.

@@ -38,9 +38,11 @@ fn files_go_to_the_tables_that_they_are_named_after() {
     ];
     let map = ["--map", "cust-*=customer"];
     let plan = inrush(&desk, "plan", &files, &map);
-    for said in
-        ["3 tables from", "all published at once, or none", &format!("{database}.orders: by the ")]
-    {
+    for said in [
+        "3 tables from",
+        "all published at once, or none",
+        &format!("{database}.orders: stream path"),
+    ] {
         assert!(plan.done().out.contains(said), "{said}: {plan:?}");
     }
     assert_eq!(desk.rows("SELECT * FROM orders"), [""; 0]);
@@ -94,7 +96,11 @@ fn what_cannot_be_meant_is_refused_before_anything_is_done() {
             &["--create"],
             &["--create guesses one table", "TABLE; --ddl FILE creates several tables"],
         ),
-        (&["t.csv"], &["--ddl", "t.csv"], &["--ddl holds no CREATE TABLE for any of"]),
+        (
+            &["t.csv"],
+            &["--ddl", "t.csv"],
+            &["--ddl contains no CREATE TABLE for the tables of the files"],
+        ),
         (&["t.csv", "g.csv", "u.csv"], &[], &["g", "trigger", "--each"]),
     ];
     for (files, more, parts) in cases {

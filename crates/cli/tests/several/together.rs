@@ -134,7 +134,7 @@ fn rows_that_come_into_one_table_meanwhile_stop_the_load_of_all() {
     let insert = format!("INSERT INTO {}.c VALUES (1, 2, 'mine', 'too')", yard.database);
     yard.session.exec(&insert).unwrap();
     resume(&child);
-    let said = format!("{}.c is not empty any more", yard.database);
+    let said = format!("{}.c is no longer empty", yard.database);
     finish(child).refused(1, &[&said, "none of the 3 tables was changed"]);
     let count = format!("SELECT COUNT(*) FROM {}.c", yard.database);
     assert_eq!(yard.session.query_text(&count).unwrap().as_deref(), Some("1"));

@@ -12,7 +12,7 @@ const CHUNK_BYTES_MIN: usize = 64 << 10;
 const CHUNK_BYTES_LEAST: usize = 16 << 10;
 /// Beyond this nothing gets faster, and what is rolled back gets long.
 const CHUNK_BYTES_MAX: usize = 4 << 20;
-/// ConnectionSet for which there should be room before chunks get larger.
+/// Connections for which there should be room before chunks get larger.
 const LANES_WANTED: usize = 16;
 /// Chunks that a connection should get at least, so that all connections end at about the same time.
 const CHUNKS_PER_LANE: u64 = 8;

@@ -57,13 +57,9 @@ impl MinMemory {
             bytes += STEP_BYTES;
         }
         match bytes > any.bytes.next_multiple_of(STEP_BYTES) {
-            true => MinMemory {
-                bytes,
-                why: Some(format!(
-                    "sorting {indexes} indexes needs that \
-                                                          much"
-                )),
-            },
+            true => {
+                MinMemory { bytes, why: Some(format!("sorting {indexes} indexes needs that much")) }
+            }
             false => any,
         }
     }

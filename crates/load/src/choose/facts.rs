@@ -1,15 +1,17 @@
-//! Facts of one table that decide its method.
+//! Facts of a table that decide its method, and of all tables of a command that decide their publish.
 
 use job::options::LoadPath;
-use schema::Method;
+use schema::{Method, TableName};
+use serde::{Deserialize, Serialize};
 
 use super::refused::Refused;
 use crate::append::Old;
 use crate::estimate::Estimate;
 use crate::partitioned::Scope;
 
-/// Facts of server, table and input, as one look finds them. A part that was not looked at decides nothing.
-#[derive(Clone, Debug, Default, PartialEq)]
+/// Facts of server, table and input, by one inspection. A part that was not inspected decides nothing. They can be
+/// written down and read back: `inrush plan --json` has them.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Facts {
     /// Reasons of server, account and table against the direct path.
     pub(crate) against_direct: Vec<String>,
@@ -40,7 +42,7 @@ pub(crate) struct Facts {
 }
 
 /// Rows of a table before a load.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct RowsThere {
     /// True if there are none.
     pub(crate) is_empty: bool,
@@ -53,7 +55,7 @@ pub(crate) struct RowsThere {
 }
 
 /// An input, as its first rows and its files tell.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Input {
     /// Bytes of all files, where that is known.
     pub(crate) bytes: Option<u64>,
@@ -93,4 +95,44 @@ pub(crate) struct Choice {
     pub(crate) notes: Vec<String>,
     /// Why rows are merged with one partition only, if so.
     pub(crate) one_partition: Option<String>,
+}
+
+/// Facts about all tables of a command.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct CommandFacts {
+    /// The tables, in the order of the command.
+    pub(crate) tables: Vec<CommandTable>,
+    /// A table of the command whose rows are replaced.
+    pub(crate) replaced: Option<TableName>,
+    /// True if one transaction may hold the rows of all tables where a swap cannot publish them.
+    pub(crate) can_be_whole: bool,
+    /// The size class that all tables are taken for, if set: true for small ones.
+    pub(crate) are_small: Option<bool>,
+}
+
+/// Facts about one table of a command.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct CommandTable {
+    /// Its name.
+    pub(crate) name: TableName,
+    /// Bytes of its input.
+    pub(crate) bytes: u64,
+    /// The tables that its rows refer to, also those of other commands.
+    pub(crate) parents: Vec<TableName>,
+    /// True if it has rows, which it keeps.
+    pub(crate) keeps_rows: bool,
+    /// Bytes of the text of its input, if its rows may go into the table itself for being few.
+    pub(crate) small_bytes: Option<u64>,
+}
+
+impl Default for CommandTable {
+    fn default() -> CommandTable {
+        CommandTable {
+            name: TableName::new("", ""),
+            bytes: 0,
+            parents: Vec::new(),
+            keeps_rows: false,
+            small_bytes: None,
+        }
+    }
 }

@@ -55,6 +55,8 @@ pub(crate) struct Decision {
     pub(crate) least: Option<MinMemory>,
     /// Sentences on what was weighed.
     pub(crate) notes: Vec<String>,
+    /// The facts that it follows from.
+    pub(crate) facts: Facts,
 }
 
 /// The use of a decision.
@@ -175,6 +177,12 @@ impl<'l> Survey<'l> {
     }
 
     fn decide(mut self, source: &mut dyn Source, purpose: Purpose) -> Result<Decision, Error> {
+        let decision = self.decided(source, purpose)?;
+        Ok(Decision { facts: self.facts, ..decision })
+    }
+
+    /// The decision, without its facts.
+    fn decided(&mut self, source: &mut dyn Source, purpose: Purpose) -> Result<Decision, Error> {
         let choice = self.choose()?;
         let Some(path) = choice.path else { return Ok(Decision::refusing(choice)) };
         self.facts.rows = Some(self.rows(path, purpose)?);
@@ -193,7 +201,7 @@ impl<'l> Survey<'l> {
         let (table, estimate) = (&self.target.table, choice.estimate.as_ref());
         let least =
             min_memory::least(path, table, self.options, source.facts().held_bytes, estimate);
-        let decision = Decision::of(choice, inspected, self.destination, least);
+        let decision = Decision::of(choice, inspected, self.destination.take(), least);
         if purpose == Purpose::Load {
             decision.check_room(path, self.target, &self.options.limits)?;
         }
@@ -289,7 +297,14 @@ fn lacks(table: &Table, inspected: &Inspected) -> Option<String> {
 impl Decision {
     fn refusing(choice: Choice) -> Decision {
         let Choice { refused, .. } = choice;
-        Decision { chosen: None, refused, estimate: None, least: None, notes: Vec::new() }
+        Decision {
+            chosen: None,
+            refused,
+            estimate: None,
+            least: None,
+            notes: Vec::new(),
+            facts: Facts::default(),
+        }
     }
 
     fn of(
@@ -311,7 +326,7 @@ impl Decision {
             expected: expected.unwrap_or_default(),
             expected_seconds: choice.expected_seconds,
         });
-        Decision { chosen, refused, estimate, least: Some(least), notes }
+        Decision { chosen, refused, estimate, least: Some(least), notes, facts: Facts::default() }
     }
 
     /// Refuses what will not fit memory or disks by a path.

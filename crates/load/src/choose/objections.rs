@@ -6,8 +6,8 @@ use schema::Method;
 
 use super::facts::{Facts, Input, RowsThere};
 use super::refused::Refused;
+use super::together::SMALL;
 use crate::partitioned::Scope;
-use crate::single_transaction;
 
 /// Why the direct path is taken, when it is.
 const WHY_DIRECT: &str = "the server's files are accessible and the direct path supports the table";
@@ -86,7 +86,7 @@ impl Objections {
         }
         match options.with_others {
             WithOthers::Alone | WithOthers::Swap => {}
-            WithOthers::Small => self.refuse(LoadPath::Direct, single_transaction::REASON),
+            WithOthers::Small => self.refuse(LoadPath::Direct, SMALL),
             WithOthers::Transaction => self.refuse(LoadPath::Direct, TOGETHER),
         }
         if options.server.unlogged && facts.is_logged {

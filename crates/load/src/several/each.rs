@@ -9,9 +9,10 @@ use schema::{Table, TableName};
 use server::catalog::CatalogCache;
 use server::{ConnectOptions, Session, catalog};
 
+use super::facts::waiting;
 use super::inspection::spelled;
-use super::order::{Waiting, order};
 use super::{SeveralReport, check_several};
+use crate::choose::Together;
 use crate::places::Places;
 use crate::run;
 
@@ -29,7 +30,7 @@ pub fn load_each(
     let begun = Instant::now();
     let mut session = Session::connect(connect)?;
     let described = described(&mut session, tables)?;
-    let order = order(&Waiting::all(tables, described.iter().map(Option::as_ref)));
+    let order = Together::each(&waiting(tables, described.iter().map(Option::as_ref))).order;
     drop(session);
     let mut reports = Vec::new();
     for (number, options) in order.iter().map(|&at| &tables[at]).enumerate() {

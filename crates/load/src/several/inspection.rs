@@ -10,22 +10,19 @@ use std::time::Duration;
 use encode::input;
 use job::error::Error;
 use job::failpoint;
-use job::options::{LoadOptions, LoadPath, Mode, WithOthers};
+use job::options::{LoadOptions, LoadPath, WithOthers};
 use job::report::Stopwatch;
 use schema::{Table, TableName};
-use server::engine::Kind;
 use server::{ConnectOptions, Session, Unsupported, catalog};
 use targets::{Connections, Keeper, LockOptions, Resting};
 
-use super::adds;
-use super::order::{self, Waiting, largest_first, parents_first};
+use super::facts::{self, waiting};
 use super::part::{At, Part};
 
-use crate::choose::{self, Purpose};
+use crate::choose::{self, CommandFacts, Methods, Purpose, Together, largest_first};
 use crate::copies::{self, Copies, CopyRequest, Original};
 use crate::estimate::Estimate;
 use crate::published::{self, Settled};
-use crate::single_transaction;
 use crate::space;
 
 /// The tables of a command in the order in which they are loaded, taken.
@@ -78,58 +75,29 @@ pub(super) fn look(
         target.unsupported.extend(against.iter().cloned().map(Unsupported::NamedReplica));
     }
     let mut session = keeper.another()?;
-    let described: Vec<&Table> = targets.iter().map(|target| &target.table).collect();
-    let adds = adds::adds(&mut session, &tables, described.iter().copied())?;
-    let waiting = Waiting::all(&tables, described.iter().copied().map(Some));
-    let keeps_gaps = Kind::of_version(session.version()).keeps_gaps();
-    let together = match adds {
-        true => Some(order::order(&waiting)),
-        false if keeps_gaps && single_transaction::are_small(&tables, described)? => {
-            parents_first(&waiting)
+    let described: Vec<Option<&Table>> = targets.iter().map(|one| Some(&one.table)).collect();
+    let facts = CommandFacts::of(&mut session, &tables, &described)?;
+    let mut together = Together::choose(&facts)?;
+    let mut connections = Connections::of(session);
+    let mut tables: Vec<(LoadOptions, Resting)> = tables.into_iter().zip(targets).collect();
+    let looked = loop {
+        let looked = look_at_all(tables, connections, together.with_others)?;
+        let methods = match &looked {
+            Ok(looked) => Methods::Open { gives_numbers: looked.give_numbers() },
+            Err(_) => Methods::Shut,
+        };
+        match together.after(methods, &facts) {
+            None => break looked.map_err(|shut| shut.error)?,
+            Some(next) => together = next,
         }
-        false => None,
+        (tables, connections) = match looked {
+            Ok(looked) => looked.back(),
+            Err(shut) => (shut.tables, shut.connections),
+        };
     };
-    let mut by = match (adds, &together) {
-        (true, _) => WithOthers::Transaction,
-        (false, Some(_)) => WithOthers::Small,
-        (false, None) => WithOthers::Swap,
-    };
-    let mut order = together.unwrap_or_else(|| largest_first(&waiting));
-    let can_be_whole = can_be_whole(&tables);
-    let connections = Connections::of(session);
-    let tables: Vec<(LoadOptions, Resting)> = tables.into_iter().zip(targets).collect();
-    let mut looked = look_at_all(tables, connections, by)?;
-    let gives_numbers = |part: &Part| single_transaction::gives_numbers(&part.chosen.inspected);
-    if by == WithOthers::Small
-        && let Ok(TablesWithMethods { parts, .. }) = &looked
-        && !parts.iter().all(gives_numbers)
-    {
-        by = WithOthers::Swap;
-        order = largest_first(&waiting);
-        looked = looked.map_err(|shut| shut.error)?.again(by)?;
-    }
-    let looked = match looked {
-        // No other table can take the place of one, so that its rows go into itself.
-        Err(shut) if by == WithOthers::Swap && can_be_whole => {
-            by = WithOthers::Transaction;
-            order = order::order(&waiting);
-            look_at_all(shut.tables, shut.connections, by)?
-        }
-        looked => looked,
-    };
-    let looked = looked.map_err(|shut| shut.error)?;
-    let looked = looked.finish(keeper, &order, by.is_transaction(), None)?;
+    let Together { with_others, order } = together;
+    let looked = looked.finish(keeper, &order, with_others.is_transaction(), None)?;
     Ok(Inspection::Tables(Box::new(looked), Box::new(settled)))
-}
-
-/// True if one transaction may hold the rows of all tables where a swap cannot publish them. Files
-/// of one table each can be loaded by `--each` instead; lines with rows of several tables cannot.
-pub(super) fn can_be_whole(tables: &[LoadOptions]) -> bool {
-    tables.iter().all(|options| {
-        options.input.selection.is_some()
-            && options.mode != Mode::Replace
-            && options.path != LoadPath::Direct
-    })
 }
 
 /// The same with the tables taken on the replicas that are named, too.
@@ -163,7 +131,7 @@ fn look_with_copies(
         Err(against) => return Ok(Err(against)),
     };
     let described = targets.iter().map(|target| Some(&target.table));
-    let order = largest_first(&Waiting::all(tables, described));
+    let order = largest_first(&waiting(tables, described));
     let direct = |options: &LoadOptions| LoadOptions { path: LoadPath::Direct, ..options.clone() };
     let direct: Vec<_> = tables.iter().map(direct).zip(targets).collect();
     let mut looked = match look_at_all(direct, Connections::of(session), WithOthers::Swap)? {
@@ -220,10 +188,15 @@ struct Shut {
 }
 
 impl TablesWithMethods {
-    /// Looks at them once more, for another way.
-    fn again(self, with_others: WithOthers) -> Result<Result<TablesWithMethods, Shut>, Error> {
+    /// True if the inputs give each AUTO_INCREMENT value.
+    fn give_numbers(&self) -> bool {
+        self.parts.iter().all(|part| facts::gives_numbers(&part.chosen.inspected))
+    }
+
+    /// The tables without their methods.
+    fn back(self) -> (Vec<(LoadOptions, Resting)>, Connections) {
         let tables = self.parts.into_iter().filter_map(|part| Some((part.options, part.target?)));
-        look_at_all(tables.collect(), self.connections, with_others)
+        (tables.collect(), self.connections)
     }
 }
 

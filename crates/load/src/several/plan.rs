@@ -9,21 +9,18 @@ use job::error::Error;
 use job::options::{LoadOptions, LoadPath, WithOthers};
 use schema::{Table, TableName};
 use serde::Serialize;
-use server::engine::Kind;
 use server::{ConnectOptions, Session, catalog};
 use targets::{Connections, Keeper, Lock, Resting};
 
-use super::adds;
 use super::check_several;
-use super::inspection::{can_be_whole, lock_options, spelled};
-use super::order::{Waiting, largest_first, order, parents_first};
+use super::facts::{self, waiting};
+use super::inspection::{lock_options, spelled};
 
-use crate::choose::{self, Purpose, Refused};
+use crate::choose::{self, CommandFacts, Methods, Purpose, Refused, Together};
 use crate::copies::are_asked_for;
 use crate::estimate::Estimate;
 use crate::places::Places;
 use crate::plan::{Plan, Prediction, planned, reached};
-use crate::single_transaction;
 
 /// The plan of a load of several tables.
 #[derive(Clone, Debug, Serialize)]
@@ -193,49 +190,38 @@ impl<'t> PlannedTables<'t> {
 
     /// All tables in the order in which they would be loaded, by the way that they would take together.
     fn plan_all(&mut self, each: bool) -> Result<(Vec<usize>, Vec<Planned>), Error> {
-        let waiting = Waiting::all(self.tables, self.described());
         if each {
-            return self.planned_by(order(&waiting), WithOthers::Alone);
+            let Together { order, with_others } =
+                Together::each(&waiting(self.tables, self.described()));
+            return Ok((order.clone(), self.planned_by(&order, with_others)?));
         }
-        // Of tables that are still to be made, nobody knows yet.
-        let there: Option<Vec<&Table>> = self.described().collect();
-        let can_be_whole = there.is_some() && can_be_whole(self.tables);
-        let (mut adds, mut are_small) = (false, false);
-        if let Some(there) = there {
-            let mut session = self.session.another()?;
-            adds = adds::adds(&mut session, self.tables, there.iter().copied())?;
-            let keeps_gaps = Kind::of_version(session.version()).keeps_gaps();
-            are_small = keeps_gaps && single_transaction::are_small(self.tables, there)?;
-        }
-        if adds {
-            return self.planned_by(order(&waiting), WithOthers::Transaction);
-        }
-        if let Some(order) = parents_first(&waiting).filter(|_| are_small) {
-            let (order, plans) = self.planned_by(order, WithOthers::Small)?;
+        let mut session = self.session.another()?;
+        let described: Vec<Option<&Table>> = self.described().collect();
+        let facts = CommandFacts::of(&mut session, self.tables, &described)?;
+        let mut together = Together::choose(&facts)?;
+        loop {
+            let plans = self.planned_by(&together.order, together.with_others)?;
             let mut inspected = plans.iter().filter_map(|(_, inspected)| inspected.as_ref());
-            if inspected.all(single_transaction::gives_numbers) {
-                return Ok((order, plans));
+            let methods = match plans.iter().all(|(plan, _)| plan.path.is_some()) {
+                true => Methods::Open { gives_numbers: inspected.all(facts::gives_numbers) },
+                false => Methods::Shut,
+            };
+            match together.after(methods, &facts) {
+                Some(next) => together = next,
+                None => return Ok((together.order, plans)),
             }
         }
-        let swapped = self.planned_by(largest_first(&waiting), WithOthers::Swap)?;
-        let are_open =
-            |(_, plans): &(_, Vec<Planned>)| plans.iter().all(|(plan, _)| plan.path.is_some());
-        if can_be_whole && !are_open(&swapped) {
-            return self.planned_by(order(&waiting), WithOthers::Transaction);
-        }
-        Ok(swapped)
     }
 
     /// All of them in this order.
     fn planned_by(
         &mut self,
-        order: Vec<usize>,
+        order: &[usize],
         with_others: WithOthers,
-    ) -> Result<(Vec<usize>, Vec<Planned>), Error> {
+    ) -> Result<Vec<Planned>, Error> {
         let tables = self.tables;
         let plan = |&at: &usize| self.plan(at, LoadOptions { with_others, ..tables[at].clone() });
-        let plans: Result<Vec<Planned>, Error> = order.iter().map(plan).collect();
-        plans.map(|plans| (order, plans))
+        order.iter().map(plan).collect()
     }
 
     /// One of them, by these options.

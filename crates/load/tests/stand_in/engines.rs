@@ -60,17 +60,17 @@ const OPEN: [(Engine, LoadCase, &str, &str); 22] = [
 
 /// Loads that are refused, with a part of the sentence.
 const REFUSED: [(Engine, LoadCase, &str); 8] = [
-    (OLD_TIDB, BY_STREAM, "TiDB (before 7.6 LOAD DATA is not a part of the transaction"),
-    (TIDB, WHOLE_INSERT, "TiDB (nothing keeps rows of others from the empty table"),
+    (OLD_TIDB, BY_STREAM, "TiDB (before 7.6 LOAD DATA is not part of its transaction"),
+    (TIDB, WHOLE_INSERT, "TiDB (others can insert into the empty table"),
     (Engine::TiDb { release: (5, 4), bytes: LARGE }, APPEND, "6.5 or newer is needed"),
     (VITESS, BY_STREAM, "Vitess (vtgate does not support LOAD DATA LOCAL)"),
     (
         Engine::Vitess { shards: 4 },
         APPEND,
-        "model has 4 shards, and Vitess commits them one after the other",
+        "model has 4 shards, which Vitess commits one after the other",
     ),
     (Engine::PolarDbX, BY_STREAM, "PolarDB-X (LOAD DATA is no transaction there)"),
-    (Engine::PolarDbX, INSERT, "PolarDB-X (that one of all rows"),
+    (Engine::PolarDbX, INSERT, "PolarDB-X (one transaction of all rows"),
     (Engine::PolarDbX, REPLACE, "--mode append adds rows"),
 ];
 
@@ -107,7 +107,7 @@ fn what_an_engine_would_not_keep_is_refused_before_anything_is_done() {
     atomic.reset();
     let options = LoadOptions { atomic: true, ..atomic.options[0].clone() };
     let told = load::load(&atomic.connect, &options, None, &()).unwrap_err().to_string();
-    assert!(told.contains("PolarDB-X (that one of all rows"), "{told}");
+    assert!(told.contains("PolarDB-X (one transaction of all rows"), "{told}");
     // TiDB reads a file as it likes.
     let latin1 = Scene::of(TIDB, APPEND, &folder.path().join("latin1"));
     latin1.reset();

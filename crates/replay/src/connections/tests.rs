@@ -1,4 +1,4 @@
-//! ConnectionSet against a server, and against the same statements one after the other.
+//! Connections against a server, and against the same statements one after the other.
 
 use sources::ReadAs;
 use std::collections::BTreeSet;

@@ -10,7 +10,7 @@ pub(super) struct Sample {
     pub(super) bytes: f64,
     /// From the permit to the commit.
     pub(super) seconds: f64,
-    /// ConnectionSet at work meanwhile, on average, this one included.
+    /// Connections at work meanwhile, on average, this one included.
     pub(super) beside: f64,
 }
 

@@ -1,6 +1,6 @@
 //! Servers that do not exist, and what the controller makes of them.
 //!
-//! ConnectionSet share a server whose speed is a curve over their number; chunks take as long as their
+//! Connections share a server whose speed is a curve over their number; chunks take as long as their
 //! share of it says, more or less by chance. Compared with the same load at every fixed number of
 //! connections, on the same server.
 

@@ -40,7 +40,7 @@ pub(super) struct Tuner {
     batch_bytes_max: usize,
     backoff: Backoff,
     rate: Option<Rate>,
-    /// ConnectionSet at work, and the seconds that all connections worked until `counted_at`.
+    /// Connections at work, and the seconds that all connections worked until `counted_at`.
     active: usize,
     active_max: usize,
     lane_seconds: f64,
@@ -98,7 +98,7 @@ impl Tuner {
         self.rate.as_ref().map_or(Duration::ZERO, |rate| rate.wait(now))
     }
 
-    /// ConnectionSet that may be at work now.
+    /// Connections that may be at work now.
     pub(super) fn connections(&self) -> usize {
         self.search.connections().min(self.backoff.allowed())
     }

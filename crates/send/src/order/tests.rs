@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Keys of a chunk in each of two indexes; none if they are not known.
+/// Keys of a chunk in each of two indexes; none if they are unknown.
 type Keys = [Option<Vec<u8>>; 2];
 
 fn portion_keys(keys: &Keys) -> ChunkKeys {
@@ -25,7 +25,7 @@ fn portion_keys(keys: &Keys) -> ChunkKeys {
 }
 
 /// Loads the chunks in so many connections, and gives who came to each key, in the order they came.
-/// Key 256 is touched by chunks whose keys are not known.
+/// Key 256 is touched by chunks whose keys are unknown.
 fn load(portions: &[Keys], lanes: usize) -> HashMap<(usize, u16), Vec<u64>> {
     let gate = OrderGate::new();
     let next = AtomicU64::new(0);

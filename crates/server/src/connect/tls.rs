@@ -416,7 +416,7 @@ mod tests {
         let ca = Some(dir.path().join("none"));
         refused(TlsOptions { ca, ..TlsOptions::default() }, &["--ssl-ca", "none", "No such"]);
         let ca = at("ca", "hello");
-        refused(TlsOptions { ca, ..TlsOptions::default() }, &["holds no certificate"]);
+        refused(TlsOptions { ca, ..TlsOptions::default() }, &["contains no certificate"]);
         let cert = at("cert", "-----BEGIN CERTIFICATE-----");
         let alone = TlsOptions { cert: cert.clone(), ..TlsOptions::default() };
         refused(alone, &["must be used together"]);

@@ -170,12 +170,11 @@ impl Rules {
             ),
             Swap::Never(why) => Some(format!("tables cannot be swapped: {why}")),
         });
-        sentences.extend(self.no_whole.as_ref().map(|why| {
-            format!(
-                "one transaction cannot load all \
-                                                              rows: {why}"
-            )
-        }));
+        sentences.extend(
+            self.no_whole
+                .as_ref()
+                .map(|why| format!("one transaction cannot load all rows: {why}")),
+        );
         sentences.extend(self.notes.iter().cloned());
         sentences
     }
@@ -211,7 +210,7 @@ mod tests {
     fn what_surely_does_not_fit_one_transaction_is_refused_before() {
         assert_eq!(limited(1000).refuses_whole(4003), None);
         let told = limited(1000).refuses_whole(4004).unwrap_or_default();
-        assert!(told.contains("TiDB takes 1000 bytes"), "{told}");
+        assert!(told.contains("TiDB allows 1000 bytes"), "{told}");
         assert_eq!(Rules::default().refuses_whole(u64::MAX), None);
     }
 

@@ -59,15 +59,14 @@ fn literals(text: &str) -> Vec<String> {
         let (before, from) = rest.split_at(at);
         rest = if from.starts_with("//") {
             from.split_once('\n').map_or("", |(_, next)| next)
-        } else if from.starts_with('"') {
+        } else if let Some(quoted) = from.strip_prefix('"') {
             let hashes = before.len() - before.trim_end_matches('#').len();
             let is_raw = before.trim_end_matches('#').ends_with('r');
-            let (literal, next) =
-                if is_raw { raw(&from[1..], hashes) } else { escaped(&from[1..]) };
+            let (literal, next) = if is_raw { raw(quoted, hashes) } else { escaped(quoted) };
             found.push(literal);
             next
-        } else if from.starts_with("'\"'") {
-            &from[3..]
+        } else if let Some(next) = from.strip_prefix("'\"'") {
+            next
         } else if from.starts_with("'\\") {
             from[3..].split_once('\'').map_or("", |(_, next)| next)
         } else {

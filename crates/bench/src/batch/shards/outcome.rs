@@ -61,7 +61,7 @@ impl ShardsOutcome {
         let mut text = self.head.text("servers") + "\n";
         let heading =
             format!("{} rows, or those of {} s", grouped(self.rows as f64), self.seconds_max);
-        let heads = ["shards", "rows/s", "head", "shards", "client", "x first", "each shard, s"];
+        let heads = ["shards", "rows/s", "Spider", "shards", "client", "x first", "each shard, s"];
         let mut table = TextTable::new([heading].into_iter().chain(heads.map(str::to_owned)));
         let mut names: Vec<&str> = Vec::new();
         for way in &self.ways {
@@ -90,12 +90,12 @@ impl ShardsOutcome {
         }
         let _ = write!(text, "{table}");
         text.push_str(
-            "\nhead, shards, client: microseconds of processors a row. x first: their sum, by that of the first \
-             number of shards.\nAll servers share the processors of this machine, so it is this that has to stay \
-             the same for rows/s to grow with\nmachines, and shards have to be done at the same time. each shard: when it had all its rows, in \
-             the last run; of Inrush,\nwhat of that it waited for rows of the input. INSERT: rows of a statement x \
-             clients; to the shards: each client has one.\nRows of every run are counted, and CHECK TABLE on the \
-             head sees that each is where it belongs.\n",
+            "\nSpider, shards, client: processor microseconds per row. x first: the sum of the three, relative \
+             to the first number of shards.\nAll servers share the processors of this machine. Rows/s grow with \
+             machines if this sum stays the same\nand all shards finish at the same time. each shard: the time at \
+             which it had all its rows, in the last run;\nfor Inrush, also how long it waited for rows of the \
+             input. INSERT: rows of a statement x clients; to the\nshards: one client each. Rows of every run \
+             are counted, and CHECK TABLE on the Spider server proves that\neach row is in its shard.\n",
         );
         text
     }

@@ -54,9 +54,9 @@ fn lines_that_say_different_things_of_one_entity_fail_or_count_as_was_said() {
     shop.load(text, &[]).refused(
         1,
         &[
-            "wide.csv line 3 differs from the first line with the same row of",
-            "products than",
-            "wide.csv line 2",
+            "wide.csv line 3 and wide.csv line 2 have the same key but different values",
+            "for a row of",
+            "products: ",
             "on_conflict",
         ],
     );

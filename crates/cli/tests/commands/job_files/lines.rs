@@ -9,7 +9,7 @@ fn a_bad_last_line_leaves_every_table_untouched() {
     let good = lines(3_000);
     for (bad, said) in [
         ("X,2026-01-01,a@x,Ann,1,S1,Product 1,1.50,many\n", "\"many\" is not INT"),
-        ("X,2026-01-01,a@x,Ann,1,S1,Product 1,1.50\n", "the line has 8 fields, expected 9"),
+        ("X,2026-01-01,a@x,Ann,1,S1,Product 1,1.50\n", "the line has 8 fields; 9 expected"),
         ("X,2026-01-01,,Ann,1,S1,Product 1,1.50,1\n", "NULL, but the column is NOT NULL"),
         (
             "N0,2026-03-01,c0@example.org,Customer 0,1,S31,Product 31,31.50,1\n",
@@ -46,7 +46,7 @@ fn a_bad_line_goes_to_no_table_and_all_its_faults_are_told() {
     {
         assert!(first.contains(part), "{part}: {first}");
     }
-    assert!(reasons.contains("the line has 5 fields, expected 9"), "{reasons}");
+    assert!(reasons.contains("the line has 5 fields; 9 expected"), "{reasons}");
     // Mended, they are added by the same command.
     let mended = "Y1,2026-12-01,only@bad,Nobody,1,S999,None,1.00,1\n";
     shop.load(mended, &["--mode", "append"]).done();
@@ -70,7 +70,7 @@ fn a_check_tells_every_bad_line_and_loads_nothing() {
         "\"bad_rows\": 3",
         "\"line\": 1502",
         "\"column\": \"products.price\"",
-        "the line has 5 fields, expected 9",
+        "the line has 5 fields; 9 expected",
         "\"line\": 1505",
         "differs from the first line with the same row of products",
         "duplicate keys in tables without an entity, and foreign keys",
@@ -194,7 +194,7 @@ fn lines_that_break_a_rule_are_bad_and_counted_by_rule() {
                  U2,2026-01-01,a@x,Ann,1,S1,Nail,1.50,2\n\
                  U3,2026-01-01,a@x,Ann,1,S1,Nail,1.50,2\n\
                  U4,2026-01-01,a@x,Ann,1,S1,Nail,1.50,2\n";
-    shop.load(lines, &[]).refused(1, &["wide.csv line 3", "`product`: is to be unique"]);
+    shop.load(lines, &[]).refused(1, &["wide.csv line 3", "`product`: must be unique"]);
     shop.load(lines, &["--rejects-max", "2"]);
     assert_eq!(shop.desk.rows("SELECT no FROM orders ORDER BY no"), ["U1", "U4"]);
 }

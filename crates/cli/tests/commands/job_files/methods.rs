@@ -18,7 +18,7 @@ fn tables_that_no_other_can_stand_in_for_get_their_rows_by_one_transaction() {
         assert_eq!(shop.joined(), shown(&text), "{path}");
         // Neither are all replaced so, nor is it said that --each would.
         let refused = shop.load(&text, &["--path", path, "--mode", "replace"]);
-        refused.refused(2, &["leave out --mode replace"]);
+        refused.refused(2, &["omit --mode replace"]);
         assert!(!refused.err.contains("--each"), "{refused:?}");
         shop.reset();
         shop.load(&text, &["--path", path, "--mode", "append"]).done();

@@ -11,7 +11,7 @@ fn a_key_that_there_is_not_is_an_error_with_its_line_and_the_nearest() {
         (
             "header = true",
             "haeder = true",
-            "job.toml line 6: input has no key haeder; header is the nearest",
+            "job.toml line 6: input has no key haeder; did you mean header?",
         ),
         ("header = true", "header = \"yes\"", "line 6: header is true or false"),
         (
@@ -20,25 +20,25 @@ fn a_key_that_there_is_not_is_an_error_with_its_line_and_the_nearest() {
             "line 7: input has no key mode: set it in each [[table]], or as --mode",
         ),
         ("header = true", "header = ", "job.toml line 6: "),
-        ("[input]", "[inputs]", "a job file has no key inputs; input is the nearest"),
+        ("[input]", "[inputs]", "a job file has no key inputs; did you mean input?"),
         (
             "name = \"orders\"",
             "nmae = \"orders\"",
-            "line 20: table has no key nmae; name is the nearest",
+            "line 20: table has no key nmae; did you mean name?",
         ),
         (
             "id_of = \"customers\"",
             "id_of = \"custmers\"",
-            "custmers is not a [[table]] of the file; customers",
+            "custmers is not a [[table]] of the file; did you mean customers?",
         ),
         ("id_of = \"customers\"", "id_of = 5", "line 21: id_of is a number; a text"),
-        ("key = [\"no\"]", "key = [\"number\"]", "key column number is none of the columns"),
-        ("key = [\"no\"]", "key = [\"customer\"]", "key column customer gets no field"),
+        ("key = [\"no\"]", "key = [\"number\"]", "key column number is not among the columns"),
+        ("key = [\"no\"]", "key = [\"customer\"]", "key column customer gets neither a field"),
         ("entity = { key = [\"no\"], id = \"id\" }", "", "orders has no [table.entity] with an id"),
         (
             "ordered = \"ordered\"",
             "ordered = \"orderd\"",
-            "the lines have no field orderd, only no, ordered",
+            "the lines have no field orderd; they have no, ordered",
         ),
         ("ordered = \"ordered\"", "orderd = \"ordered\"", "has no column `orderd`"),
         (
@@ -49,10 +49,10 @@ fn a_key_that_there_is_not_is_an_error_with_its_line_and_the_nearest() {
         (
             "on_conflict = \"fail\"",
             "on_conflict = \"never\"",
-            "should be one of fail, first, last, reject",
+            "on_conflict is \"never\"; one of fail, first, last, reject is expected",
         ),
-        ("files = [\"wide.csv\"]", "", "there are no files"),
-        ("into = ", "onto = ", "a job file has no key onto; into is the nearest"),
+        ("files = [\"wide.csv\"]", "", "no files are named"),
+        ("into = ", "onto = ", "a job file has no key onto; did you mean into?"),
     ] {
         shop.edit(from, to);
         shop.load(&lines(5), &[]).refused(2, &[said]);
@@ -90,7 +90,7 @@ fn a_plan_says_how_all_get_their_rows_and_changes_nothing() {
         told.out.contains("4 tables from") && told.out.contains("all published at once"),
         "{told:?}"
     );
-    assert!(told.out.contains("orders each line is counted as a row"), "{told:?}");
+    assert!(told.out.contains("estimates count one row of"), "{told:?}");
     assert_eq!(shop.state(), before);
     shop.load(&text, &[]).done();
     let before = shop.state();
@@ -141,12 +141,12 @@ fn rules_that_cannot_be_meant_are_errors_with_their_line() {
         ("field = \"no\"", "line 9: a [[rule]] has no condition"),
         ("required = true", "a [[rule]] has no field"),
         ("field = \"nope\"\nrequired = true", "the lines have no field nope"),
-        ("field = \"no\"\nregex = \"(\"", "line 11: regex is no regular expression"),
+        ("field = \"no\"\nregex = \"(\"", "line 11: regex is not a regular expression"),
         ("compare = \"no\"", "no is not a comparison; two fields and one of <="),
         ("compare = \"no <\"", "does not name two fields"),
-        ("field = \"no\"\nreferences = \"a.b\"", "a.b : DB.TABLE.COLUMN is expected"),
+        ("field = \"no\"\nreferences = \"a.b\"", "a.b: DB.TABLE.COLUMN is expected"),
         ("field = \"no\"\nmin = \"1\"", "min is a text; a number"),
-        ("field = \"no\"\nmax_lenght = 1", "rule has no key max_lenght; max_length is the nearest"),
+        ("field = \"no\"\nmax_lenght = 1", "rule has no key max_lenght; did you mean max_length?"),
     ] {
         shop.edit(plain, &rule(asks));
         shop.load(&lines(3), &[]).refused(2, &[said]);

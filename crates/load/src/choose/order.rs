@@ -7,53 +7,13 @@
 //! transaction, parents come before children, whose rows are only right then.
 
 use std::collections::{HashMap, HashSet};
-use std::path::PathBuf;
 
-use job::options::{InputOptions, LoadOptions};
-use schema::{Table, TableName};
+use schema::TableName;
 
-use crate::ddl;
-
-/// A table that waits for its turn.
-#[derive(Clone, Debug)]
-pub(crate) struct Waiting {
-    pub(crate) name: TableName,
-    /// Bytes of its input.
-    pub(crate) bytes: u64,
-    /// The tables that its rows refer to, those among them that are not of this command too.
-    pub(crate) parents: Vec<TableName>,
-}
-
-impl Waiting {
-    /// The tables of a command; of one that `--ddl` is to make, what the file says.
-    pub(crate) fn all<'t>(
-        options: &[LoadOptions],
-        described: impl IntoIterator<Item = Option<&'t Table>>,
-    ) -> Vec<Waiting> {
-        let waiting = |(options, table): (&LoadOptions, Option<&Table>)| {
-            let (name, parents) = match table {
-                Some(table) => {
-                    let references = table.references.iter();
-                    let parents = references.map(|reference| reference.parent.clone()).collect();
-                    (table.name.clone(), parents)
-                }
-                None => (TableName::new(&options.database, &options.table), ddl::parents(options)),
-            };
-            Waiting { name, bytes: input_bytes(&options.input), parents }
-        };
-        options.iter().zip(described).map(waiting).collect()
-    }
-}
-
-/// Bytes of a table's input: of lines that hold rows of several tables, of those that have its own.
-pub(crate) fn input_bytes(options: &InputOptions) -> u64 {
-    let size = |file: &PathBuf| std::fs::metadata(file).map_or(0, |meta| meta.len());
-    let of_lines = options.selection.as_ref().and_then(|selection| selection.line_bytes());
-    of_lines.unwrap_or_else(|| options.files.iter().map(size).sum())
-}
+use super::facts::CommandTable;
 
 /// The order in which tables are filled that are published together, as positions in `tables`.
-pub(crate) fn largest_first(tables: &[Waiting]) -> Vec<usize> {
+pub(crate) fn largest_first(tables: &[CommandTable]) -> Vec<usize> {
     let mut order: Vec<usize> = (0..tables.len()).collect();
     order.sort_by_key(|&at| std::cmp::Reverse(tables[at].bytes));
     order
@@ -61,7 +21,7 @@ pub(crate) fn largest_first(tables: &[Waiting]) -> Vec<usize> {
 
 /// The order of those that are published one by one, as positions in `tables`. Tables that refer to
 /// each other in a circle come in the order of their sizes, before those that refer to them.
-pub(crate) fn order(tables: &[Waiting]) -> Vec<usize> {
+pub(crate) fn order(tables: &[CommandTable]) -> Vec<usize> {
     let at: HashMap<&TableName, usize> =
         tables.iter().enumerate().map(|(at, table)| (&table.name, at)).collect();
     let parents: Vec<Vec<usize>> = tables
@@ -89,7 +49,7 @@ pub(crate) fn order(tables: &[Waiting]) -> Vec<usize> {
 
 /// The same where each row of all tables refers to rows that were there before it, if the tables' keys alone
 /// tell so: none has a key to itself, and none stand in a circle.
-pub(crate) fn parents_first(tables: &[Waiting]) -> Option<Vec<usize>> {
+pub(crate) fn parents_first(tables: &[CommandTable]) -> Option<Vec<usize>> {
     let order = order(tables);
     let mut left: HashSet<&TableName> = tables.iter().map(|table| &table.name).collect();
     for &at in &order {
@@ -121,12 +81,13 @@ fn awaited(at: usize, parents: &[Vec<usize>], is_done: &[bool]) -> HashSet<usize
 mod tests {
     use super::*;
 
-    fn waiting(tables: &[(&str, u64, &[&str])]) -> Vec<Waiting> {
+    fn waiting(tables: &[(&str, u64, &[&str])]) -> Vec<CommandTable> {
         let name = |table: &str| TableName::new("d", table);
-        let waiting = |&(table, bytes, parents): &(&str, u64, &[&str])| Waiting {
+        let waiting = |&(table, bytes, parents): &(&str, u64, &[&str])| CommandTable {
             name: name(table),
             bytes,
             parents: parents.iter().map(|parent| name(parent)).collect(),
+            ..CommandTable::default()
         };
         tables.iter().map(waiting).collect()
     }
