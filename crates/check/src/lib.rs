@@ -12,11 +12,15 @@
 //! A check does not use the stages of the direct path: they need the file that a server has made for the
 //! table, and a check makes none. It uses the same converters, keys, readings and sorts.
 //!
-//! In reading order: `run` all of it, `subject` what rows are judged by and `looks` at which keys, `pass` the
-//! reading, `rows` what a worker finds, with `judge` of one row and `partitions` whether one takes it,
-//! `place` where it is, `findings` what is wrong with it and `fault` in words, `keys` and `conditions`,
-//! `told`, and [`report`]; [`lines`] those that hold rows of several tables. `verify` is the other question:
-//! whether the table holds just these rows.
+//! | module | content |
+//! | --- | --- |
+//! | `run`, `table`, `subject` | the whole check; the table; the rules for its rows |
+//! | `pass`, `rows`, `judge`, `partitions` | one reading of the input, the rows of a worker, one row, its partition |
+//! | `place`, `findings`, `fault` | the place of a row; its faults; their words |
+//! | `keys`, `key_lookups`, `conditions` | unique and foreign keys; keys of the table and its parents; CHECK constraints |
+//! | `fault_report`, [`report`] | faults in the order of the input; the result |
+//! | [`lines`] | lines with rows of several tables |
+//! | `verify` | a table compared with its input |
 
 #![forbid(unsafe_code)]
 

@@ -8,10 +8,12 @@
 //! A line has no row of an entity whose key is NULL. Among lines with one key, one has the row: faults of the
 //! row in other lines do not count, for nothing is made from them.
 //!
-//! In reading order: `table` a table and how its rows are judged, `rule` what else is asked of lines and
-//! `placed` of which fields, `reading` the lines by many workers, `worker` what one of them finds: by `keys`
-//! those that a line has, by a `seat` a table its row of the line, of `said` what lines are to say the same
-//! of, by `candidate` which lines with a fault in a row of an entity are bad, of `fault` the words.
+//! | module | content |
+//! | --- | --- |
+//! | `table`, `rule`, `placed` | a table and the rules for its rows; rules for lines; their fields |
+//! | `reading`, `worker` | the lines, read by many workers |
+//! | `keys`, `seat`, `shared`, `entity_digest` | keys of a line; the row of a line in a table; values that lines of one entity share |
+//! | `candidate`, `fault` | bad lines among those of one entity; the words |
 
 mod candidate;
 mod entity_digest;

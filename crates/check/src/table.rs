@@ -62,7 +62,8 @@ pub(crate) fn open(
     let table = match catalog::read(&mut session, &name) {
         Err(server::Error::NoTable(name)) => {
             return Err(Error::Usage(format!(
-                "table {name} does not exist; rows are checked against an existing table"
+                "table {name} does not exist, and rows are checked against an existing table: create it \
+                 first; inrush sniff prints a CREATE TABLE for a file"
             )));
         }
         table => table?,

@@ -30,12 +30,13 @@ pub(crate) fn run(args: &LoadArgs, target: &TableName) -> Result<u8, Failure> {
     // No server is made or started for what cannot be loaded.
     let server = connect::meant(&args.connect)?;
     match server.is_made() {
-        true => load::check(&options)?,
+        true => load::check(&options).map_err(Failure::of_load)?,
         false => drop(spider::plan(None, &options)?),
     }
     let server = server.resolve(args.quiet)?;
     left_keys::carry_over(&server, args.state_dir.as_deref());
     ::load::evaluate_expressions(&server, slice::from_mut(&mut options))?;
+    ::load::check_types(&server, &options, &args.guessed.types)?;
     if args.is_verbose() && args.format.dialect.is_none() && !args.create {
         tell_dialect(&options.input.files[0]);
     }
@@ -67,7 +68,7 @@ pub(crate) fn run(args: &LoadArgs, target: &TableName) -> Result<u8, Failure> {
             let rejects = if report.rejects > 0 { REJECTS } else { 0 };
             Ok(left_keys::tell(&report.job, [&report]).unwrap_or(rejects))
         }
-        Err(error) => Err(error.into()),
+        Err(error) => Err(Failure::of_load(error)),
     }
 }
 
@@ -116,6 +117,7 @@ pub(crate) fn plan(args: &LoadArgs, target: &TableName) -> Result<u8, Failure> {
         Ok(visit) => {
             tuned::recover(&visit.connect, args.state_dir.as_deref());
             ::load::evaluate_expressions(&visit.connect, slice::from_mut(&mut options))?;
+            ::load::check_types(&visit.connect, &options, &args.guessed.types)?;
             spider::plan(Some(&visit.connect), &options)?
         }
         Err(sandbox) => {

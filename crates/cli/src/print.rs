@@ -103,6 +103,24 @@ fn method(report: &Report) -> String {
     format!("{} {method}", report.path)
 }
 
+/// The methods of several tables: `2 direct build, 1 stream staging`, or one that all have.
+pub(crate) fn methods(reports: &[Report]) -> String {
+    let mut counts: Vec<(String, usize)> = Vec::new();
+    for method in reports.iter().map(method) {
+        match counts.iter_mut().find(|(known, _)| *known == method) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((method, 1)),
+        }
+    }
+    match &counts[..] {
+        [(method, _)] => method.clone(),
+        _ => {
+            let each = counts.iter().map(|(method, count)| format!("{count} {method}"));
+            each.collect::<Vec<_>>().join(", ")
+        }
+    }
+}
+
 /// Speed, stages, indexes, and the reason of the method.
 fn details(out: &mut impl Write, report: &Report) -> io::Result<()> {
     let Report { path, why, server, server_address, .. } = report;
@@ -200,6 +218,7 @@ pub(crate) fn rejected(out: &mut impl Write, report: &Report) -> io::Result<()> 
 
 /// Prints the controller's settings, and the reasons for holding a load back.
 fn logical(out: &mut impl Write, report: &LogicalReport) -> io::Result<()> {
+    writeln!(out, "  {}", report.destination_reason)?;
     let Settled { connections, connections_max, batch_rows, batch_bytes, redo_log_max, held_back } =
         &report.settled;
     write!(out, "  {}", count(*connections as u64, "connection"))?;
@@ -324,15 +343,16 @@ pub(crate) fn estimate(
     if most > least {
         write!(out, ", {} if the rows are not in primary key order", show(most))?;
     }
-    writeln!(out, "{}, less what compression saves", free(1))?;
+    let compressed = if most > 0 { ", before compression" } else { "" };
+    writeln!(out, "{}{compressed}", free(1))?;
     let measured = match loads_measured {
-        0 => "on the machine of docs/benchmarks.md, because no large load has run here yet"
-            .to_owned(),
+        0 => "no large load was measured here yet".to_owned(),
         loads => format!("by the speed of {} here", count(u64::from(*loads), "large load")),
     };
-    writeln!(
-        out,
-        "  time: about {seconds:.1} s, {seconds_unordered:.1} s if the rows are not in that \
-         order, {measured}"
-    )
+    let (ordered, unordered) = (format!("{seconds:.1} s"), format!("{seconds_unordered:.1} s"));
+    let unordered = match ordered == unordered {
+        true => String::new(),
+        false => format!(", {unordered} if the rows are not in primary key order"),
+    };
+    writeln!(out, "  time: about {ordered}{unordered} ({measured})")
 }

@@ -46,13 +46,13 @@ pub(crate) fn run(args: &LoadArgs, database: &str) -> Result<u8, Failure> {
         None => load::load_several(&server, &tables, progress),
     };
     let report = match &args.report {
-        None => load(&*watcher(args))?,
+        None => load(&*watcher(args)).map_err(Failure::of_load)?,
         Some(path) => {
             let file = ReportFile::create(path, &tables[0])?;
             let recorder = Recorder::new(watcher(args));
             let outcome = load(&recorder);
             file.write(&recorder, outcome.as_ref().map(LoadReport::Several));
-            outcome?
+            outcome.map_err(Failure::of_load)?
         }
     };
     // The rows are in, whether or not anybody can be told.
@@ -293,11 +293,12 @@ fn show_report(out: &mut impl Write, args: &LoadArgs, report: &SeveralReport) ->
     let SeveralReport { database, rows, rejects, bytes, seconds, tables, .. } = report;
     writeln!(
         out,
-        "{database}: {} loaded into {}{}, {} rejected, {seconds:.2} s",
+        "{database}: {} loaded into {}{}, {} rejected, {seconds:.2} s, {}",
         count(*rows, "row"),
         count(tables.len() as u64, "table"),
         if report.atomic { " at once" } else { "" },
-        group(*rejects)
+        group(*rejects),
+        print::methods(tables)
     )?;
     let detail = detail(args, tables);
     if let Some(lines) = &report.lines {

@@ -61,7 +61,7 @@ pub(crate) fn create(args: &LoadArgs, options: &mut LoadOptions) -> Result<(), F
     let (files, temp_dir) = (&options.input.files, &options.limits.temp_dir);
     let sniffed = sniff(files, &options.table, &args.format, &args.guessed, temp_dir, memory)?;
     if !args.quiet {
-        tell!("note: guessed {}", summary(&sniffed));
+        tell!("note: {}", summary(&sniffed));
         for note in &sniffed.notes {
             tell!("note: {note}");
         }
@@ -303,22 +303,26 @@ fn quote(word: &str) -> String {
     }
 }
 
-/// A description of the files, in a line.
+/// A description of the guess, in a line.
 pub(crate) fn summary(sniffed: &Sniffed) -> String {
     let mut what = Vec::new();
     what.extend(sniffed.compression.map(|kind| kind.to_string()));
     what.push(count(sniffed.columns.len() as u64, "column"));
     let is_skipped = sniffed.skip_lines > 0 && sniffed.names.is_some();
     let header = match (sniffed.header, is_skipped) {
-        (true, _) => "a header",
-        (false, true) => "lines skipped",
-        (false, false) => "no header",
+        (true, _) => format!("header in line {}", sniffed.skip_lines + 1),
+        (false, true) => count(sniffed.skip_lines, "line") + " skipped",
+        (false, false) => "no header".to_owned(),
     };
-    what.push(header.to_owned());
+    what.push(header);
     what.extend(sniffed.charset.clone());
-    let all = if sniffed.is_whole { "all rows" } else { "the first rows" };
     let rows = count(sniffed.rows, "row");
-    format!("{}; {rows}, {all}", what.join(", "))
+    let rows = match sniffed.is_whole {
+        true if sniffed.rows > 1 => format!("all {rows}"),
+        true => rows,
+        false => format!("{rows} of the input"),
+    };
+    format!("guessed from {rows}: {}", what.join(", "))
 }
 
 fn script(

@@ -33,6 +33,14 @@ fn show(out: &mut impl Write, report: &VerifyReport) -> io::Result<()> {
         out,
         "{target}: {found}, {rows} of input and {table_rows} of the table, on {server} ({server_address})"
     )?;
+    if report.refused_rows > 0 {
+        let refused = count(report.refused_rows, "row");
+        writeln!(
+            out,
+            "  {refused} of the input not compared, because the table would reject them: inrush \
+             check --mode replace lists the reasons"
+        )?;
+    }
     let at_least = if report.are_all_told { "" } else { "at least " };
     for (number, what, first) in [
         (report.missing_rows, "the table lacks", &report.first_missing),
@@ -49,14 +57,6 @@ fn show(out: &mut impl Write, report: &VerifyReport) -> io::Result<()> {
         if rest > 0 {
             writeln!(out, "    and {} more", group(rest))?;
         }
-    }
-    if report.refused_rows > 0 {
-        let refused = count(report.refused_rows, "row");
-        writeln!(
-            out,
-            "  the table would refuse {refused} of the input: `inrush check` shows the \
-                       reasons"
-        )?;
     }
     writeln!(out, "  compared by {}", report.compared.join(", "))?;
     if !report.not_compared.is_empty() {

@@ -350,7 +350,7 @@ fn rows_that_cannot_be_merged_are_sent() {
     scene.session.exec(&drop).unwrap();
     assert!(!scene.is_new());
     scene.more = vec!["--max-write-block", "0"];
-    run(&mut scene.command()).refused(2, &["--max-write-block allows 0 s", "merging with its"]);
+    run(&mut scene.command()).refused(2, &["--max-write-block allows 0 s", "merging with the "]);
     scene.more.clear();
     run(&mut scene.command()).done();
     assert!(scene.is_new());

@@ -171,10 +171,11 @@ fn an_append_that_failed_on_refused_rows_goes_on_when_more_are_tolerated() {
             .replace("\n30000\t", "\nno\t30000\n30000\t");
         std::fs::write(&growing.file, bad).unwrap();
         let refused = run(&mut growing.command(&growing.file));
-        let words = ["--rejects-max is 0", "rows are in ", "the same command continues"];
+        let words =
+            ["--rejects-max is 0", "rows are in ", "run the same command again to load the rest"];
         refused.refused(1, &words);
         run(growing.command(&growing.file).args(["--rejects-max", "1"]))
-            .refused(1, &["2 rows refused", "the same command continues"]);
+            .refused(1, &["2 rows rejected", "run the same command again to load the rest"]);
         let done = run(growing.command(&growing.file).args(["--rejects-max", "2"]));
         assert_eq!(done.code(), 3, "{done:?}");
         let all = format!("{} rows loaded, 2 rejected", "40,000");
@@ -274,7 +275,14 @@ fn a_signal_stops_adding_and_the_same_command_goes_on() {
     let twice = ["-c", "kill -TERM $0; kill -TERM $0", &child.id().to_string()];
     assert!(Command::new("sh").args(twice).status().unwrap().success());
     let stopped = finish(child);
-    stopped.refused(1, &["stopped by SIGTERM during rows; ", " in ", "the same command continues"]);
+    stopped.refused(
+        1,
+        &[
+            "stopped by SIGTERM during rows; ",
+            " in ",
+            "run the same command again to load the rest",
+        ],
+    );
     growing.add("").done();
     growing.check("after a signal");
 }
@@ -348,7 +356,7 @@ fn an_append_whose_file_changed_says_so_and_goes_on_when_it_is_back() {
     let rows_in = growing.desk.rows("SELECT COUNT(*) FROM t");
     write(&text.replace("word 1 of", "WORD 1 of"));
     run(&mut growing.command(&growing.file))
-        .refused(1, &["the input differs from that of the interrupted load, whose"]);
+        .refused(1, &["the input differs from the input of the interrupted load"]);
     assert_eq!(growing.desk.rows("SELECT COUNT(*) FROM t"), rows_in, "rows of the other input");
     write(&text[..text.len() / 2]);
     run(&mut growing.command(&growing.file))

@@ -14,8 +14,8 @@ enum End {
 }
 use End::{Done, Refused};
 
-const ANOTHER: &str = "was altered during the load: its definition has changed; nothing was";
-const GONE: &str = "was altered during the load: it, or its database, was dropped or renamed";
+const ANOTHER: &str = "was not loaded: the table's definition changed during the load; nothing was";
+const GONE: &str = "was not loaded: the table, or its database, was dropped or renamed";
 
 /// A change, how it is taken back (a table that is gone is made again), and what comes of it.
 const CHANGES: [(&str, &str, End); 21] = [
@@ -32,20 +32,24 @@ const CHANGES: [(&str, &str, End); 21] = [
     (
         "ALTER TABLE t DROP KEY n; ALTER TABLE t PARTITION BY KEY (id) PARTITIONS 2",
         "",
-        Refused("was altered during"),
+        Refused("t was not loaded: "),
     ),
-    ("CREATE TRIGGER g BEFORE INSERT ON t FOR EACH ROW SET NEW.n=1", "", Refused("has a trigger")),
+    (
+        "CREATE TRIGGER g BEFORE INSERT ON t FOR EACH ROW SET NEW.n=1",
+        "",
+        Refused("the table got a trigger during the load"),
+    ),
     (
         "CREATE TABLE child (a INT, FOREIGN KEY (a) REFERENCES t (id))",
         "DROP TABLE child",
-        Refused("it has a foreign key now"),
+        Refused("the table got a foreign key during the load"),
     ),
     ("DROP TABLE t", "", Refused(GONE)),
     ("RENAME TABLE t TO elsewhere", "DROP TABLE elsewhere", Refused(GONE)),
     (
         "RENAME TABLE t TO elsewhere; CREATE VIEW t AS SELECT * FROM elsewhere",
         "DROP VIEW t; DROP TABLE elsewhere",
-        Refused("was altered during"),
+        Refused("t was not loaded: "),
     ),
     ("DROP TABLE t; CREATE TABLE t (id INT PRIMARY KEY)", "", Refused(ANOTHER)),
     ("TRUNCATE TABLE t", "", Done),

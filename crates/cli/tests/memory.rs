@@ -336,7 +336,7 @@ fn connections_that_are_asked_for_say_what_they_take_beforehand() {
     let file = desk.home.file("one", "1\n");
     let more = ["--path", "insert", "--connections", "100"];
     let outcome = desk.load("t", &file, &[&more[..], &["--memory", "40M"]].concat());
-    outcome.refused(2, &["at least 92 MiB is needed: --connections 100 need that much"]);
+    outcome.refused(2, &["at least 92 MiB is needed: --connections 100 needs that much"]);
     assert!(!desk.home.journal().iter().any(|step| step.starts_with("staging")), "{outcome:?}");
     desk.load("t", &file, &[&more[..], &["--memory", "92M"]].concat()).done();
 }

@@ -99,7 +99,7 @@ fn refused_rows_that_are_tolerated_are_kept_without_being_asked_for() {
         assert_eq!((rows.as_str(), reasons.len()), ("x\n\ny\n", 3));
         let many =
             desk.load("t", &file, &["--mode", "replace", "--path", path, "--rejects-max", "1"]);
-        many.refused(1, &["2 rows refused", " "]);
+        many.refused(1, &["2 rows rejected", " "]);
         assert_eq!(named(&many.err).0, "x\n\n");
         let good = desk.home.file("good", "7\n");
         let jobs = desk.home.path().join("state/inrush/jobs");
@@ -149,7 +149,7 @@ fn errors_are_json_too_with_their_place() {
     let json = |out: &str| -> Value { serde_json::from_str(out).unwrap() };
     let file = desk.home.file("in.csv", "1,2024-01-01\n2,soon\n");
     let failed = desk.load("t", &file, &["--json"]);
-    failed.refused(1, &["1 row refused"]);
+    failed.refused(1, &["1 row rejected"]);
     let error = json(&failed.out);
     assert_eq!(error["file"], file.to_str().unwrap());
     assert_eq!(
@@ -186,7 +186,7 @@ fn a_part_of_the_rows_may_be_refused_and_with_more_nothing_is_published() {
                 desk.load("t", &file, &["--path", path, "--mode", mode, "--rejects-max", part])
             };
             let more = load("1.9%");
-            more.refused(1, &["4 of 200 rows refused (2.00 %), and --rejects-max is 1.9%"]);
+            more.refused(1, &["4 of 200 rows (2.00 %) were rejected, and --rejects-max is 1.9%"]);
             let before = desk.session.query_text("SELECT GROUP_CONCAT(id) FROM t").unwrap();
             assert_eq!(before.as_deref(), Some("1000"), "{path} {mode}");
             let loaded =

@@ -47,7 +47,7 @@ fn a_file_of_which_no_row_is_read_fails_every_command() {
     let table = desk.table("t");
     for (at, (text, options, parts)) in CASES.into_iter().enumerate() {
         let file = desk.home.file("x.csv", text);
-        let parts = [&["nothing was loaded from ", "x.csv", "--allow-empty"], parts].concat();
+        let parts = [&["no row was read from ", "x.csv", "--allow-empty"], parts].concat();
         // Each case by another way, each way with each mode somewhere.
         let path = ["direct", "stream", "insert"][at % 3];
         let modes: &[&str] = if path == "direct" { &["replace"] } else { &["append", "replace"] };
@@ -85,7 +85,8 @@ fn one_file_of_several_without_rows_fails_all_before_any_row_is_sent() {
     {
         let more = [options, "--skip-lines", "1", "--path", "insert", "--mode", "append"];
         let files = [&more[..], &[bad.to_str().unwrap()]].concat();
-        desk.load("e", &good, &files).refused(1, &["nothing was loaded", "ends lines in"]);
+        desk.load("e", &good, &files)
+            .refused(1, &["nothing was loaded: no row was read", "ends lines in"]);
         assert_eq!(desk.rows("SELECT * FROM e"), [""; 0]);
     }
     // A pipe is judged when it was read.
@@ -106,7 +107,7 @@ fn one_file_of_several_without_rows_fails_all_before_any_row_is_sent() {
     let job = desk.home.file("job.toml", job);
     for word in ["load", "check"] {
         let said = command(&desk, &[word, "-c"], &job, &into[..2]);
-        said.refused(1, &["nothing was loaded", "e.csv", "ends lines in CR"]);
+        said.refused(1, &["no row was read", "e.csv", "ends lines in CR"]);
     }
     assert_eq!(desk.rows("SELECT * FROM t"), ["7|7"]);
     assert_eq!(desk.rows("SELECT * FROM e"), [""; 0]);

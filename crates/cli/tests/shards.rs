@@ -260,7 +260,10 @@ fn what_is_not_known_of_shards_is_refused_and_changes_nothing() {
     let twice = format!("s2=127.0.0.1:{}", shards.port(0));
     scene.load(&["--shard", &twice]).refused(2, &["two partitions have the rows"]);
     let misnamed = ["--shard", "s9=127.0.0.1:1"];
-    scene.load(&misnamed).refused(2, &["s9 that --shard names; the partitions are on s1, s2, s3"]);
+    scene.load(&misnamed).refused(
+        2,
+        &["no partition is on server s9, which --shard names; the partitions are on s1, s2, s3"],
+    );
     scene.load(&["--shard", "s2"]).refused(2, &["SERVER=ADDRESS"]);
     scene.load(&[]).done();
     let before = scene.counts();
@@ -276,7 +279,7 @@ fn what_is_not_known_of_shards_is_refused_and_changes_nothing() {
     }
     scene
         .load(&["--mode", "append", "--unlogged"])
-        .refused(2, &["in the shards' binary logs: without --unlogged"]);
+        .refused(2, &["in the shards' binary logs: omit --unlogged"]);
     scene
         .load(&replace(&["--rejects-max", "5"]))
         .refused(2, &["a load of shards accepts no rejected rows"]);

@@ -5,13 +5,19 @@
 //!   rows                      sort           indexes                           verify    server
 //! ```
 //!
-//! In reading order: `load` the steps, `shadowed` what the server has before them and `unplaced` behind,
-//! `build` what its stages share, `attempt` how they are joined, `rows` the first and `indexes` the second,
-//! in some `order`, by `key_ranges`; `old` rows that the table has already and `hold` from when on they stay
-//! as they are, `off_page` long values, `pages` and `space_file` where pages go, `early_pass` what is
-//! verified of them on the way, `unique_part` of an entry, `verify` the finished file, `adopted` what the
-//! server has of it, by a `digest` that a `digester` takes; `least` what memory all that takes; `locate`
-//! which rows have a key, `duplicates` those that lose. `damage` is the tests' own.
+//! | module | content |
+//! | --- | --- |
+//! | `load` | the steps |
+//! | `staged_build`, `unplaced` | the staging table before the build; rows without a place in the key order |
+//! | `build`, `attempt` | the shared parts of all stages, and their order |
+//! | `rows`, `order`, `key_ranges`, `key_taps`, `indexes` | rows to sorted runs, runs to indexes, a key range for each worker |
+//! | `old`, `hold` | rows of the table that are merged, and the lock that keeps them as they are |
+//! | `off_page`, `pages`, `space_file` | long values; pages; their file |
+//! | `early_pass`, `verify`, `unique_part` | pages verified while they are written, and the finished file; unique keys of an entity |
+//! | `adopted`, `digest`, `digester` | the imported rows compared with the built ones |
+//! | `min_memory` | the smallest memory of a build |
+//! | `duplicates`, `locate` | rows with equal keys, and their lines |
+//! | `damage` | faults for tests |
 
 #![forbid(unsafe_code)]
 

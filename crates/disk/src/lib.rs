@@ -50,13 +50,11 @@ pub fn advice(error: &io::Error) -> &'static str {
     use io::ErrorKind as Kind;
     match error.kind() {
         Kind::StorageFull | Kind::QuotaExceeded => "; free some space there, then load again",
-        Kind::FileTooLarge => {
-            "; the limit of file sizes (ulimit -f) or the file system is too small"
-        }
+        Kind::FileTooLarge => "; the file is larger than ulimit -f or the file system allows",
         Kind::ReadOnlyFilesystem => "; the file system is mounted read-only",
         Kind::PermissionDenied => "; run as root or as the owner of the folder",
         _ if error.raw_os_error() == Some(rustix::io::Errno::IO.raw_os_error()) => {
-            "; the disk fails: the kernel's log says more"
+            "; the disk fails: see the kernel's log (dmesg)"
         }
         _ => "",
     }

@@ -10,11 +10,14 @@
 //! There are no files between: a row is a view of its line, so that its place, and what a reject is, are
 //! those of the line, and all that loads do with rows they do with these.
 //!
-//! In reading order: [`mapping`] what is declared, `condition` of which lines, `resolved` where that is in a
-//! line, `made` what is made of it, `key` the keys of lines, `key_table` many of them, `gathering` the
-//! entities that lines have, `known` rows by their keys, `own` the lines that stand for them, `recent` what
-//! was found for lines that said the same, `picking` the rows of a batch, and `source` that looks like one of
-//! the table's rows alone.
+//! | module | content |
+//! | --- | --- |
+//! | [`mapping`], `resolved` | the declared columns of a table, and their fields in a line |
+//! | `condition` | the lines of a table |
+//! | `line_values` | values made of fields |
+//! | `key`, `key_table`, `gathering`, `known` | keys of lines; tables of keys; the entities of all lines; rows found by key |
+//! | `own`, `recent` | the line that stands for an entity; results of equal lines before it |
+//! | `picking`, `source` | the rows of a batch; the rows of one table as a source |
 
 mod condition;
 mod gathering;

@@ -257,7 +257,7 @@ impl Rejects {
         Ok(())
     }
 
-    /// Hands everything to the system.
+    /// Writes everything to the disk, and waits for it.
     pub fn flush(&mut self) -> Result<(), Error> {
         match &mut self.files {
             Some(files) => files.flush(),

@@ -5,11 +5,14 @@
 //!       -> select: ranges, connections        ->
 //! ```
 //!
-//! In reading order: [`options`] is what is asked for, `columns` what of the table is written, `layout` how,
-//! `definition` the CREATE TABLE of SQL files; `text` rows in that layout; `direct` rows from the table's
-//! file, `held` by a lock, `select` rows by SELECT with its `ranges` or from other `places`; `ordered`
-//! threads that make text, which a `packer` compresses, and the one that writes it, `output` its files, each
-//! a `part_file`, and whoever watches is `told`; [`report`] is what came of it, [`error`] what did not.
+//! | module | content |
+//! | --- | --- |
+//! | [`options`], `columns` | the request; the exported columns |
+//! | `layout`, `text`, `definition` | the format; rows in that format; the CREATE TABLE of SQL files |
+//! | `direct`, `held` | rows from the table's file, held by a lock |
+//! | `select`, `ranges`, `places` | rows by SELECT, in ranges, also from other servers |
+//! | `ordered`, `packer`, `output`, `part_file` | threads that write text in order; compression; files |
+//! | `progress`, [`report`], [`error`] | results |
 
 #![forbid(unsafe_code)]
 

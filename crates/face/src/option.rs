@@ -28,6 +28,7 @@ options! {
     Flag {
         ALLOW_EMPTY "allow-empty", ATOMIC "atomic", CREATE "create", EACH "each", FORCE "force",
         FRESH "fresh", GET_SERVER_PUBLIC_KEY "get-server-public-key",
+        HEADER "header",
         IGNORE_UNKNOWN_COLUMNS "ignore-unknown-columns", JSON "json",
         NO_FOREIGN_KEY_CHECKS "no-foreign-key-checks", NO_TRIGGERS "no-triggers", PARTIAL "partial",
         QUIET "quiet", RESTORE "restore", SKIP_SSL "skip-ssl",

@@ -79,7 +79,7 @@ impl FieldFinder {
         }
         if self.measure(page, record).is_none() {
             let seen = origin as u64;
-            return Err(corrupt(FIL_NULL, origin, "record", seen, "one of this page"));
+            return Err(corrupt(FIL_NULL, origin, "record", seen, "a record of this page"));
         }
         for place in &self.wanted {
             let before = self.varying[place.varying];

@@ -74,7 +74,13 @@ impl<'a> Rewriter<'a> {
                 break;
             }
             if origin < HEAP || self.rest == 0 {
-                return Err(corrupt(page_no, origin, "record", origin as u64, "one on the page"));
+                return Err(corrupt(
+                    page_no,
+                    origin,
+                    "record",
+                    origin as u64,
+                    "a record on the page",
+                ));
             }
             let info = leaf[origin - RECORD_HEADER];
             if info & (DELETED | MIN_RECORD) == 0 {
@@ -118,7 +124,14 @@ impl<'a> Rewriter<'a> {
                 (None, Missing::Value(value)) => (Some(value.as_slice()), false),
                 (None, Missing::Never) => {
                     let seen = self.spans.len() as u64;
-                    return Err(corrupt(page_no, origin, "fields", seen, "those of every record"));
+                    return Err(corrupt(
+                        page_no,
+                        origin,
+                        "fields",
+                        seen,
+                        "the fields that every \
+                                                                         record has",
+                    ));
                 }
             };
             let shape = &self.writer.shape().fields[field];

@@ -109,7 +109,7 @@ impl LeafBatch {
     pub fn push_page(&mut self, page: &PageBytes, first: LiveRecord) -> Result<()> {
         let (record, origin) = (first.bytes(page), first.origin());
         debug_assert!(self.is_after_last(record, origin), "pages are pushed in order of key");
-        assert!(!self.is_appended, "what was appended is sealed before the next page begins");
+        assert!(!self.is_appended, "appended pages are sealed before the next page begins");
         self.keys.push(&self.shape, record, origin)?;
         self.close_page();
         if self.count == self.pages.len() {
@@ -127,7 +127,7 @@ impl LeafBatch {
         if record.len() > RECORD_BYTES_MAX {
             return Err(Error::RecordTooLarge { bytes: record.len(), bytes_max: RECORD_BYTES_MAX });
         }
-        assert!(!self.is_appended, "what was appended is sealed before the next page begins");
+        assert!(!self.is_appended, "appended pages are sealed before the next page begins");
         self.keys.push(&self.shape, record, origin)?;
         self.close_page();
         if self.count == self.pages.len() {

@@ -336,7 +336,13 @@ impl LeafRecords {
             }
             let extent = self.plan.extent(page, origin).filter(|_| origin > SUPREMUM && rest > 0);
             let Some(extent) = extent else {
-                return Err(corrupt(page_no, origin, "record", origin as u64, "one on the page"));
+                return Err(corrupt(
+                    page_no,
+                    origin,
+                    "record",
+                    origin as u64,
+                    "a record on the page",
+                ));
             };
             rest -= 1;
             let kind = page[origin - RECORD_HEADER + 2] & 7;

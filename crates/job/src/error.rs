@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use disk::size::show;
 use face::option::{
-    ALLOW_EMPTY, MEMORY, MODE, ON_DUPLICATE, PATH, REJECTS_MAX, REPLICA, STATE_DIR, TEMP_DIR,
+    ALLOW_EMPTY, MEMORY, MODE, ON_DUPLICATE, PATH, REJECTS, REJECTS_MAX, REPLICA, STATE_DIR,
+    TEMP_DIR,
 };
 use targets::Lock;
 
@@ -42,7 +43,13 @@ pub enum Error {
         other: String,
     },
     /// More rows were refused than allowed.
-    #[error("{rejects} row{} refused and {REJECTS_MAX} is {rejects_max}; the last one: {last}{}", if *rejects == 1 { "" } else { "s" }, kept_in(.kept.as_deref()))]
+    #[error(
+        "{last}; {} rejected, and {REJECTS_MAX} is {rejects_max}: later rows were not checked, \
+         {check} lists all bad rows{}",
+        if *rejects == 1 { "1 row".to_owned() } else { format!("{rejects} rows") },
+        kept_in(.kept.as_deref()),
+        check = face::call("check", REJECTS.with("FILE"))
+    )]
     Rejected {
         /// Rows refused so far, in input order.
         rejects: u64,
@@ -56,15 +63,15 @@ pub enum Error {
     /// A line whose rows are of several tables was refused by one of them, when it could no longer be left out
     /// of the others.
     #[error(
-        "{row}; this fault shows only while rows are loaded, and {REJECTS_MAX} skips lines before \
-         that: correct the line, or add a [[rule]] that finds such lines"
+        "{row}; {REJECTS_MAX} cannot skip this line, because the fault shows only while rows are \
+         loaded: correct the line, or add a [[rule]] that finds such lines"
     )]
     RefusedLine {
         /// Where, and why.
         row: Box<RefusedRow>,
     },
     /// A larger part of the rows was refused than allowed.
-    #[error("{rejects} of {rows} rows refused ({:.2} %), and {REJECTS_MAX} is {percent_max}%{}", *rejects as f64 * 100.0 / (*rows).max(1) as f64, kept_in(.kept.as_deref()))]
+    #[error("{rejects} of {rows} rows ({:.2} %) were rejected, and {REJECTS_MAX} is {percent_max}%{}", *rejects as f64 * 100.0 / (*rows).max(1) as f64, kept_in(.kept.as_deref()))]
     RejectedPart {
         /// Rows refused.
         rejects: u64,
@@ -164,9 +171,9 @@ pub enum Error {
     },
     /// The server crashed and came up without transactions that it had committed.
     #[error(
-        "the server lost the last {chunks} committed chunks ({kept_rows} of {sent_rows} rows \
-         are left): it stopped during the load, and innodb_flush_log_at_trx_commit is not 1; run \
-         the same command again"
+        "the server lost the last {chunks} committed chunks ({kept_rows} of {sent_rows} rows are \
+         left): the server stopped during the load, and innodb_flush_log_at_trx_commit is not 1; \
+         run the same command again"
     )]
     LostCommits {
         /// Rows that were committed.
@@ -195,8 +202,8 @@ pub enum Error {
     InputChanged,
     /// The input is not that of the interrupted load that this one would go on with.
     #[error(
-        "the input differs from that of the interrupted load, whose first rows are loaded; that \
-         load can only continue with the same input"
+        "the input differs from the input of the interrupted load, which has loaded its first \
+         rows; the load can only continue with the same input"
     )]
     InputChangedSince,
     /// Rows of INSERTs of which only the server knows what becomes.
@@ -270,7 +277,7 @@ pub enum Error {
         reason: String,
     },
     /// A mistake of ours when the new table had its place already, or the transaction was committed.
-    #[error("{error}; all rows are in {target} all the same: do not load them again")]
+    #[error("{error}; but all rows are in {target}: do not load them again")]
     AllIn {
         /// The cause.
         error: Box<Error>,
@@ -337,9 +344,9 @@ pub enum Error {
     },
     /// Rows that were to be added to shards are prepared there, and some not committed yet.
     #[error(
-        "the rows for {target} are prepared on its shards, and not all are committed: {what}; the \
-         same command, or the next load of the table from any machine, finishes the load: all \
-         rows once, or none"
+        "the rows for {target} are prepared on its shards, but not committed on all of them: \
+         {what}; run the same command again, or load the table from any machine, to finish this \
+         load (all rows once, or none)"
     )]
     Pending {
         /// `database.table`.
@@ -349,10 +356,10 @@ pub enum Error {
     },
     /// Shards do not have what they had prepared, though it was decided that it is to be.
     #[error(
-        "rows were added to {target} on all shards except {}, where the prepared transaction is \
-         gone and its rows are missing: it was rolled back there, or the server was restored from \
-         an older copy. Add those rows by hand: {record} describes them, and loads continue after \
-         that table is dropped",
+        "rows were added to {target} on all shards except {}: the prepared transaction and its \
+         rows are missing there, because the transaction was rolled back or the server was \
+         restored from an older copy. Add the missing rows by hand: table {record} describes \
+         them. Then drop that table, so that loads can continue",
         .shards.join(" and ")
     )]
     LostBranches {
@@ -419,9 +426,9 @@ pub enum Error {
     BadFile(String),
     /// The server has other rows than were read.
     #[error(
-        "nothing was published: the imported table for {target} has {found} row(s) that differ \
-         from the {expected} that were read, because of faulty memory, a faulty disk or a bug; \
-         load again, and report this if it fails again"
+        "nothing was published: the imported table for {target} has {found} row(s), but not the \
+         same {expected} row(s) that were read, because of faulty memory, a faulty disk or a bug; \
+         load again, and report this if the load fails again"
     )]
     OtherRows {
         /// `database.table`.
@@ -505,6 +512,25 @@ impl Error {
         }
     }
 
+    /// True of a fault of the input's rows, which ends a load before any row is published. A load whose rows are
+    /// in the table in part says so by [`Error::Appended`].
+    pub fn leaves_table_unchanged(&self) -> bool {
+        matches!(
+            self,
+            Error::Rejected { .. }
+                | Error::RejectedPart { .. }
+                | Error::NothingToLoad { .. }
+                | Error::NoOrder(_)
+                | Error::Duplicate { .. }
+                | Error::UnknownDuplicate { .. }
+                | Error::DuplicateRow { .. }
+                | Error::KeyTaken { .. }
+                | Error::NotMerged(_)
+                | Error::NotRouted(_)
+                | Error::Source(_)
+        )
+    }
+
     /// True if only the server can load the rows of an INSERT, as statements: `load::load_from`
     /// gives up at the first such row, and the target is unchanged.
     pub fn is_not_plain(&self) -> bool {
@@ -541,7 +567,7 @@ impl Error {
             ) | Error::Internal(_)
         );
         let name = &target.table.name;
-        let now = if self.is_told() { String::new() } else { format!("{name} is unchanged, ") };
+        let now = if self.is_told() { String::new() } else { format!("{name} is unchanged; ") };
         let clean = cleaned.is_ok();
         let state = match cleaned {
             Ok(()) if plain => return self,
@@ -565,12 +591,11 @@ impl Error {
 fn added(target: &str, rows: Option<u64>) -> String {
     match rows {
         Some(rows) => format!(
-            "{rows} row{} in {target}; the same command continues with the rest",
+            "{rows} row{} in {target}; run the same command again to load the rest",
             if rows == 1 { " is" } else { "s are" }
         ),
         None => format!(
-            "{target} may contain rows of this load; the same command continues with \
-                         the rest"
+            "{target} may contain rows of this load; run the same command again to load the rest"
         ),
     }
 }
@@ -592,14 +617,14 @@ fn none(table: &str, tables: usize, left: Option<&str>) -> String {
 fn before(done: &[String]) -> String {
     match done {
         [] => "no table was loaded".to_owned(),
-        done => format!("loaded before it: {}", done.join(", ")),
+        done => format!("already loaded: {}", done.join(", ")),
     }
 }
 
 fn kept_in(path: Option<&Path>) -> String {
     path.map_or(String::new(), |path| {
         let path = path.display();
-        format!("; {path} has all of them, {path}.reasons.jsonl their reasons")
+        format!("; {path} has the rejected rows, {path}.reasons.jsonl their reasons")
     })
 }
 

@@ -75,8 +75,9 @@ impl Event {
 
 impl Kind for StepEvent {
     const NAME: &'static str = "load";
-    const REMEDY: &'static str = "finish its load with the build that wrote it, or check if its \
-                                  rows are in the table; then remove the journal";
+    const REMEDY: &'static str = "finish the load with the build of Inrush that wrote the \
+                                  journal, or check if the rows are in the table; then remove the \
+                                  journal";
     const SYNCS_ALL: bool = false;
 
     fn is_synced(&self) -> bool {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use face::option::HEADER;
 use serde::Serialize;
 pub use sources::{Position, PositionCursor};
 
@@ -29,7 +30,15 @@ impl fmt::Display for RefusedRow {
         if let Some(column) = &self.column {
             write!(f, " `{column}`")?;
         }
-        write!(f, ": {}", self.reason)
+        write!(f, ": {}", self.reason)?;
+        // A field of line 1 that is its column's name is most likely a header's.
+        let is_name = |value: &String| {
+            Some(value.to_lowercase()) == self.column.as_ref().map(|c| c.to_lowercase())
+        };
+        if self.position.line == 1 && self.value.as_ref().is_some_and(is_name) {
+            write!(f, "; line 1 has column names: use {HEADER}")?;
+        }
+        Ok(())
     }
 }
 

@@ -55,7 +55,7 @@ pub fn publish(steps: &mut Steps<'_>, rows: &mut dyn Publish) -> Result<Vec<Stri
         (Ok(()), _) => match pool::catch(|| rows.clean_up()) {
             Ok(left) => warnings.extend(left),
             Err(died) => warnings.push(format!(
-                "{died}; all rows are loaded, and the next load removes what this one left behind"
+                "{died}; all rows are loaded, and the next load removes the leftovers of this load"
             )),
         },
         (Err(error), Some(proof)) => warnings.push(unwritten(&proof, &error)),
@@ -76,7 +76,7 @@ fn after_panic(rows: &mut dyn Publish, died: Error) -> Error {
 /// The warning about a journal that could not be written to after the rows were published.
 pub fn unwritten(proof: &TableName, error: &Error) -> String {
     format!(
-        "all rows are loaded, but the journal could not be written ({error}): {proof} stays, and \
-         tells the same command that its rows are loaded"
+        "all rows are loaded, but the journal could not be written ({error}): table {proof} \
+         stays, so that the same command does not load the rows again"
     )
 }

@@ -54,6 +54,8 @@ pub struct LogicalReport {
     /// Where rows went: `staging`, a staging table that was swapped in; `transaction`, the table itself in one
     /// transaction; `append`, the table itself in many.
     pub destination: &'static str,
+    /// The reason for it, a sentence.
+    pub destination_reason: String,
     /// Pieces of input, a transaction each unless all is one.
     pub chunks: u64,
     /// True if the rows were sorted by primary key before they were sent.

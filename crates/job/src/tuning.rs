@@ -59,7 +59,10 @@ impl Tuning {
         let mut notes: Vec<String> = std::mem::take(&mut tuned.notes);
         if !tuned.changes.is_empty() {
             let all: Vec<String> = tuned.changes.iter().map(in_words).collect();
-            notes.insert(0, format!("{TUNE}: set for the load and restored: {}", all.join(", ")));
+            notes.insert(
+                0,
+                format!("{TUNE}: set until the last load that uses them ends: {}", all.join(", ")),
+            );
         }
         TuningReport { notes, warnings: tuned.end() }
     }
@@ -75,7 +78,10 @@ pub fn recover(connect: &ConnectOptions, state_dir: &Path) -> Vec<String> {
         Ok(told) => told.into_iter().map(|text| format!("note: {text}")).collect(),
         // The command itself says so.
         Err(server::Error::Connect { .. }) => Vec::new(),
-        Err(error) => vec![format!("warning: restoring settings of a killed load: {error}")],
+        Err(error) => vec![format!(
+            "warning: settings of a killed load could not be restored: \
+                                    {error}"
+        )],
     }
 }
 

@@ -101,7 +101,7 @@ impl Default for Disk {
 
 impl Old {
     /// Looks at the files of a table that is built anew in this scope.
-    pub(crate) fn look(target: &mut Lock, scope: &Scope) -> Result<Old, Error> {
+    pub(crate) fn inspect(target: &mut Lock, scope: &Scope) -> Result<Old, Error> {
         let pool = target.session.query_text("SELECT @@GLOBAL.innodb_buffer_pool_size")?;
         let (bytes, share, (file, file_bytes)) = files_of(target, scope)?;
         Ok(Old {
@@ -181,22 +181,23 @@ impl AppendTimes {
     /// Why rows are not to be merged: they may be sent, and that is faster; writers would wait too long.
     pub(crate) fn against(&self, may_send: bool, block_seconds_max: Option<u32>) -> Option<String> {
         if may_send && self.merge_seconds > self.send_seconds {
-            return Some(format!("the table is not empty; {self}"));
+            return Some(self.to_string());
         }
         let max = f64::from(block_seconds_max?);
-        (self.block_seconds > max).then(|| {
-            format!("the table is not empty, and {self}; {MAX_WRITE_BLOCK} allows {max} s")
-        })
+        (self.block_seconds > max).then(|| format!("{self}; {MAX_WRITE_BLOCK} allows {max} s"))
     }
 }
 
 impl fmt::Display for AppendTimes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let AppendTimes { merge_seconds, send_seconds, rebuild_seconds, block_seconds, .. } = self;
+        let digits = |seconds: f64| if seconds < 10.0 { 2 } else { 1 };
+        let (merge_digits, send_digits) = (digits(*merge_seconds), digits(*send_seconds));
         write!(
             f,
-            "merging with its {}{} would take about {merge_seconds:.1} s, with writers blocked \
-             for {block_seconds:.1} s; sending about {send_seconds:.1} s (buffer pool {}, ",
+            "merging with the table's {}{} would take about {merge_seconds:.merge_digits$} s, \
+             with writers blocked for {block_seconds:.1} s, and sending about \
+             {send_seconds:.send_digits$} s (buffer pool {}, ",
             disk::size::show(self.table_bytes),
             self.partitions.map_or_else(String::new, |count| format!(" in {count} partitions")),
             disk::size::show(self.pool_bytes)

@@ -1,13 +1,12 @@
 //! The method by which a load gets rows into a table, and why not a faster one.
 //!
 //! ```text
-//! look -> Facts -> choose(&Facts, &LoadOptions, &Costs) -> Choice
+//! inspection -> Facts -> choose(&Facts, &LoadOptions, &Costs) -> Choice
 //! ```
 //!
-//! [`facts`] are plain data; [`choose()`] asks nobody. [`look`] asks server and input, in the order in which
-//! an answer may make the next question needless, and removes what a killed load left. Each path is refused
-//! by name and with every reason ([`objections`]), so that whoever wonders why a load is slow reads it in the
-//! report.
+//! [`facts`] are plain data; [`choose()`] is a pure function. [`inspection`] asks server and input, in the order
+//! in which an answer may make the next question needless, and removes leftovers of killed loads. Each path is
+//! refused by name and with every reason ([`objections`]), which plan and report print.
 
 mod facts;
 mod inspection;

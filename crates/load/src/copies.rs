@@ -68,19 +68,19 @@ pub(crate) fn are_asked_for(options: &LoadOptions) -> bool {
         && options.ddl.is_none()
 }
 
-/// How the primary is reached for that.
+/// Connection options of the primary for a load with copies: only the RENAME and the DROP are logged.
 pub(crate) fn primary_options(connect: &ConnectOptions) -> ConnectOptions {
     ConnectOptions { unlogged: true, logs_publishing: true, ..connect.clone() }
 }
 
-/// A target that is to be built for replicas too, what was seen of it, and them.
+/// A target that is built for replicas too, its inspection, and the replicas.
 pub(crate) type Reached = (Lock, Decision, Copies);
 
-/// Takes the target, by `lock`, and the same table on the replicas that are named, and sees whether
-/// the direct path is open on all.
+/// Locks the target, by `lock`, and the same table on each named replica, and decides for the direct path if all
+/// of them support it.
 ///
-/// Errors: the inner one is what keeps the file from one of them, a sentence each; none where the
-/// direct path is not asked for on them, or not open on the primary itself.
+/// Errors: the inner error lists the reasons of replicas that cannot get the file. It is empty if no replica is
+/// named, or the primary has no direct path.
 pub(crate) fn decide(
     connect: &ConnectOptions,
     options: &LoadOptions,
@@ -103,7 +103,7 @@ pub(crate) fn decide(
     let Lock { session, table, facts, .. } = &mut target;
     let originals = [Original { table, facts }];
     let wanted = CopyRequest { connect: &connect, options, told, cleans };
-    let copies = match Copies::look(session, &originals, wanted)? {
+    let copies = match Copies::inspect(session, &originals, wanted)? {
         Ok(copies) => copies,
         Err(against) => return Ok(Err(against)),
     };
@@ -133,7 +133,7 @@ impl Copies {
     /// Changes nothing else. `session` is one of the primary's.
     ///
     /// Errors: the inner one is what keeps the files from one of them, a sentence each.
-    pub(crate) fn look(
+    pub(crate) fn inspect(
         session: &mut Session,
         originals: &[Original<'_>],
         wanted: CopyRequest<'_>,
@@ -161,7 +161,7 @@ impl Copies {
         let (mut all, mut ids) = (Vec::new(), Vec::new());
         for name in &wanted.options.server.replicas.named {
             let place = Place { name, wanted, position: &position };
-            match place.look(originals, &primary) {
+            match place.inspect(originals, &primary) {
                 Ok(Ok((copy, id))) => {
                     all.push(copy);
                     ids.push(id);
@@ -303,7 +303,7 @@ struct Place<'a> {
 
 impl Place<'_> {
     /// Takes the tables; the number of their server with them.
-    fn look(
+    fn inspect(
         &self,
         originals: &[Original<'_>],
         primary: &Primary,

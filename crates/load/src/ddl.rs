@@ -4,14 +4,17 @@
 //! tables in them. Only the targets' CREATE TABLE are run.
 
 use std::collections::HashMap;
+use std::mem::discriminant;
 
-use face::option::DDL;
+use face::option::{DDL, TYPES};
 use job::error::Error;
 use job::options::LoadOptions;
 use job::pool;
-use schema::TableName;
+use schema::{Column, Table, TableName};
 use server::{ConnectOptions, Session, catalog, identifier, privileges};
 use sql::{Comments, CreateTable, Syntax, TableChange};
+
+use crate::predicted_table;
 
 /// Tables and databases that a load made before it began.
 #[derive(Debug, Default)]
@@ -70,6 +73,43 @@ pub(crate) fn make_table(
         return Ok(CreatedTables::default());
     }
     make(session, vec![(name, options)], |_, _| Ok(()))
+}
+
+/// Compares a target that exists with the types that a user chose for its creation, which its creation alone
+/// could give it.
+///
+/// Errors: a column of another kind of type, such as text in place of a number.
+pub fn check_types(
+    connect: &ConnectOptions,
+    options: &LoadOptions,
+    types: &[(String, String)],
+) -> Result<(), Error> {
+    if types.is_empty() {
+        return Ok(());
+    }
+    let name = TableName::new(&options.database, &options.table);
+    let expected = predicted_table::table(&name, statement(options)?);
+    let Some(expected) = expected else { return Ok(()) };
+    let mut session = Session::connect(connect)?;
+    if !catalog::exists(&mut session, &name)? {
+        return Ok(());
+    }
+    let table = catalog::read(&mut session, &name)?;
+    for (column, sql_type) in types {
+        let of = |table: &Table| {
+            let named = |known: &&Column| known.name.eq_ignore_ascii_case(column);
+            table.columns.iter().find(named).map(|column| column.sql_type.clone())
+        };
+        if let (Some(there), Some(expected)) = (of(&table), of(&expected))
+            && discriminant(&there) != discriminant(&expected)
+        {
+            return Err(Error::Usage(format!(
+                "{name} exists, and its column `{column}` is {there}, not {sql_type}: {TYPES} does \
+                 not change a table; drop the table first, or leave out {TYPES}"
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// Makes those of several tables of one database that are missing and have a `--ddl`, in any order of

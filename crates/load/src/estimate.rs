@@ -234,9 +234,9 @@ impl Estimate {
 
     /// Times of the stages; indexes are a stage of their own if a staging table gets the rows
     /// first.
-    pub(crate) fn expected(&self, has_twin: bool) -> Vec<Expected> {
+    pub(crate) fn expected(&self, has_staging_table: bool) -> Vec<Expected> {
         let stage_of = |stage| match stage {
-            Stage::Indexes if !has_twin => Stage::Rows,
+            Stage::Indexes if !has_staging_table => Stage::Rows,
             stage => stage,
         };
         self.stages.iter().map(|&(stage, seconds)| (stage_of(stage), seconds)).collect()

@@ -28,6 +28,9 @@ use crate::copies::Copies;
 use crate::forecast::Forecast;
 use crate::publish::{RowCommit, TableSwap};
 
+/// Waits of writers that a report names, in seconds.
+const WAIT_SECONDS_MIN: f64 = 0.05;
+
 /// The parts that every method needs.
 pub(crate) struct Filling<'l, 's, 'p> {
     pub(crate) connect: &'l ConnectOptions,
@@ -42,7 +45,7 @@ pub(crate) struct Filling<'l, 's, 'p> {
 /// A filled table and its report; the first is None without rows to add.
 pub(crate) type Full = (Option<Unpublished>, Report);
 
-/// Why there is none, and what came of cleaning up.
+/// The error of a table that could not be filled, and the result of removing its staging table.
 pub(crate) type Failed = Box<(Error, server::Result<()>)>;
 
 /// True if a build failed and was cleaned up, for a reason that does not concern sending.
@@ -51,8 +54,7 @@ fn is_for_sending(failed: &(Error, server::Result<()>)) -> bool {
 }
 
 impl<'l> Filling<'l, '_, '_> {
-    /// Has the table filled by the way that was chosen, or by the next, where that turns out not to
-    /// be one.
+    /// Fills the table by the chosen method. Sends the rows if a build turns out to be impossible.
     pub(crate) fn fill(
         &mut self,
         chosen: &mut Chosen,
@@ -77,8 +79,8 @@ impl<'l> Filling<'l, '_, '_> {
         source: &Mutex<Box<dyn Source>>,
     ) -> Result<Full, Failed> {
         let mut direct = Direct::new(target);
-        let filled = self.staging(&mut direct, true).and_then(|shadowed| {
-            let unplaced = self.build(chosen, &mut direct, shadowed, source)?;
+        let filled = self.staging(&mut direct, true).and_then(|staged| {
+            let unplaced = self.build(chosen, &mut direct, staged, source)?;
             if unplaced.adds_nothing() {
                 return self.leave(chosen, &mut direct, unplaced.into_built());
             }
@@ -121,8 +123,8 @@ impl<'l> Filling<'l, '_, '_> {
         self.send_instead(chosen, target, source, &failed.0)
     }
 
-    /// Makes the staging table of the direct path. `begins_wait` is for one that does not share what has to
-    /// pass before the import.
+    /// Creates the staging table of the direct path. `begins_wait`: true if this table alone waits for the
+    /// checkpoint before its import.
     pub(crate) fn staging(
         &mut self,
         direct: &mut Direct<'_>,
@@ -136,11 +138,11 @@ impl<'l> Filling<'l, '_, '_> {
         &mut self,
         chosen: &Chosen,
         direct: &mut Direct<'_>,
-        shadowed: StagedBuild,
+        staged: StagedBuild,
         source: &Mutex<Box<dyn Source>>,
     ) -> Result<Unplaced, Error> {
         let prepared = self.prepared(chosen);
-        caught(|| direct::build(&prepared, direct, shadowed, source, self.steps))
+        caught(|| direct::build(&prepared, direct, staged, source, self.steps))
     }
 
     /// Has replicas adopt copies of it.
@@ -270,7 +272,9 @@ impl<'l> Filling<'l, '_, '_> {
         report.finish(&mut self.steps.stopwatch, warnings);
         if has_waited {
             let seconds = held_seconds(&report);
-            report.notes.push(format!("writers waited for {seconds:.1} s"));
+            if seconds >= WAIT_SECONDS_MIN {
+                report.notes.push(format!("writers waited for {seconds:.1} s"));
+            }
         }
         Ok(report)
     }

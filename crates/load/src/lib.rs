@@ -8,7 +8,7 @@
 //! | `append`, `partitioned`, `estimate`, `first_chunk`, `key_order`, `overhead`, `speeds` | times and sizes |
 //! | `predicted_table`, `ddl` | tables that do not exist yet |
 //! | `plan`, `space`, `min_memory`, `forecast` | the plan without a load, room, memory, the time left |
-//! | `published`, `left_keys` | leftovers of killed loads whose rows are in |
+//! | `killed_loads`, `left_keys` | leftovers of killed loads whose rows are in |
 //! | `copies` | replicas that get the same file |
 //! | [`places`] | tables whose rows are on other servers |
 //! | `expressions` | values of columns by expressions |
@@ -27,6 +27,7 @@ mod first_chunk;
 mod forecast;
 mod journaled;
 mod key_order;
+mod killed_loads;
 mod left_keys;
 mod lock_target;
 mod min_memory;
@@ -36,7 +37,6 @@ pub mod places;
 mod plan;
 mod predicted_table;
 mod publish;
-mod published;
 mod run;
 pub mod several;
 mod space;
@@ -65,6 +65,7 @@ pub use sources::charset;
 pub use sniff;
 
 pub use choose::Refused;
+pub use ddl::check_types;
 pub use estimate::Estimate;
 pub use expressions::evaluate_expressions;
 pub use left_keys::{LeftKeys, carry_keys_over};

@@ -11,6 +11,9 @@ use schema::TableName;
 use server::Session;
 use targets::{Lock, LockOptions};
 
+/// ER_DBACCESS_DENIED_ERROR, ER_TABLEACCESS_DENIED_ERROR.
+const ER_DENIED: [u16; 2] = [1044, 1142];
+
 /// Takes the target for this load alone; `told` hears of locks that are waited for.
 pub fn lock(
     session: Session,
@@ -30,6 +33,10 @@ pub fn lock(
     };
     Lock::take(session, &name, &lock_options).map_err(|error| match error {
         server::Error::NoTable(name) if options.ddl.is_none() => no_table(&name),
+        // A table that the account cannot see looks like a missing one.
+        error if error.errno().is_some_and(|errno| ER_DENIED.contains(&errno)) => {
+            Error::Usage(error.to_string())
+        }
         error => error.into(),
     })
 }

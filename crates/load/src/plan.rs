@@ -42,7 +42,7 @@ pub struct Plan {
     pub makes_table: bool,
     /// Where rows would go, and why there; none on the direct path.
     pub destination: Option<String>,
-    /// Methods that are excluded, with reasons; all of them if none is open.
+    /// Paths that are excluded, with reasons; all paths if none is open.
     pub refused: Vec<Refused>,
     /// Version of the server.
     pub server: String,
@@ -150,7 +150,8 @@ pub(crate) fn reached(connect: &ConnectOptions, options: &LoadOptions) -> Connec
 /// The path by which a table would be loaded that is still to be made, and what is against faster ones.
 pub(crate) type Prediction = (Option<LoadPath>, Vec<Refused>);
 
-/// Whom a load makes wait by foreign keys; none where it has none, or loads these too.
+/// The note about tables whose writers wait because of foreign keys. None if there are no such tables, or the
+/// command loads them.
 fn keys_note(
     table: &Table,
     options: &ServerOptions,
@@ -168,13 +169,12 @@ fn keys_note(
     let named: Vec<&str> = others.iter().take(KEYS_NAMED).map(String::as_str).collect();
     let more = others.len().saturating_sub(named.len());
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    let looked = if options.unchecked_keys { "" } else { ": rows are looked at then" };
-    (!others.is_empty()).then(|| {
-        format!(
-            "nobody writes to {}{more}, with which foreign keys join it, while it is published{looked}",
-            named.join(", ")
-        )
-    })
+    let cause = match options.unchecked_keys {
+        true => "the table is published",
+        false => "foreign keys are checked",
+    };
+    (!others.is_empty())
+        .then(|| format!("writes to {}{more} wait for a moment while {cause}", named.join(", ")))
 }
 
 impl Plan {

@@ -23,9 +23,9 @@ use crate::ddl::{self, CreatedTables};
 use crate::fill::Filling;
 use crate::forecast::Forecast;
 use crate::journaled::job;
+use crate::killed_loads::{self, KilledLoads};
 use crate::lock_target::lock;
 use crate::places::{Inspection, LoadPlaces, Places};
-use crate::published::{self, Settled};
 use crate::speeds::Speeds;
 
 /// Loads files into a table: all of it, or nothing. `places` loads the tables that it claims.
@@ -215,7 +215,7 @@ struct Inspected {
     /// Replicas that get the same file.
     copies: Option<Copies>,
     /// Findings about killed loads.
-    settled: Settled,
+    settled: KilledLoads,
 }
 
 /// The target of a load, inspected.
@@ -223,7 +223,7 @@ enum Target<'r> {
     /// A table that has its rows itself.
     Table(Box<Inspected>),
     /// A table that a killed load of this command has loaded already.
-    Loaded(Box<Lock>, Box<Settled>),
+    Loaded(Box<Lock>, Box<KilledLoads>),
     /// A table whose rows are in other places, with what loads these.
     Places(LoadPlaces<'r>),
 }
@@ -238,10 +238,10 @@ fn inspect<'r>(
     told: &Sender<String>,
     text: &str,
 ) -> Result<Target<'r>, Error> {
-    let (mut against, mut settled) = (Vec::new(), Settled::default());
+    let (mut against, mut settled) = (Vec::new(), KilledLoads::default());
     if copies::are_asked_for(options) {
         let mut target = lock(Session::connect(connect)?, options, Some(told))?;
-        settled = published::settle(&mut target, options, text)?;
+        settled = killed_loads::finish_of(&mut target, options, text)?;
         if settled.is_in {
             return Ok(Target::Loaded(Box::new(target), Box::new(settled)));
         }
@@ -276,7 +276,7 @@ fn inspect<'r>(
     };
     if let Some(places) = places.filter(|places| places.claims(&target.table)) {
         let settle = &mut |target: &mut Lock| {
-            settled = published::settle_places(target, options, text)?;
+            settled = killed_loads::finish_places(target, options, text)?;
             Ok(settled.is_in)
         };
         return Ok(match places.inspect(target, connect, options, source, settle)? {
@@ -286,7 +286,7 @@ fn inspect<'r>(
     }
     target.unsupported.extend(against.into_iter().map(Unsupported::NamedReplica));
     let chosen = pool::catch(|| {
-        let mut now = published::settle(&mut target, options, text)?;
+        let mut now = killed_loads::finish_of(&mut target, options, text)?;
         now.notes.splice(0..0, settled.notes.drain(..));
         settled = now;
         if settled.is_in {

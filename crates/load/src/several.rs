@@ -1,18 +1,21 @@
 //! Several tables in one command: all of them, or none.
 //!
 //! ```text
-//! files -> tables -> look at all -> order -> | build a, b, c ..    |  -> one RENAME -> drop the old
+//! files -> tables -> inspect all -> order -> | build a, b, c ..    |  -> one RENAME -> drop the old
 //!                    (refuse here)           |       import a, b ..|
 //!                                         -> | rows of a, b, c ..  |  -> one COMMIT
 //! ```
 //!
-//! In reading order: [`files`] which file goes to which table, `look` all tables looked at before anything is
-//! done, `order` which comes first, `part` one table between two stations, `stations` where a table is built
-//! while the one before is imported, `publish` all of them at once, `whole` one transaction for all instead,
-//! where they are small or, as `adds` tells, one keeps its rows, `shares` which lines are whose, where lines
-//! hold rows of several tables, with the `ids` of entities and what is `looked_up`, by `lines_read` before,
-//! which `lines_checked` does alone, `plan` what would be done, `each` the same without doing it at once;
-//! `watched` what is told of all that.
+//! | module | content |
+//! | --- | --- |
+//! | [`files`] | the table of each file |
+//! | `facts`, `inspection` | all tables inspected before anything is done, and the facts for `choose::Together` |
+//! | `part`, `pipeline` | one table between two stages; a table is built while the one before is imported |
+//! | `publish`, `one_transaction` | one RENAME for all tables; one COMMIT |
+//! | `each` | tables that are published one by one |
+//! | `shares`, `ids`, `lookups` | lines with rows of several tables, ids of their entities, values of other tables |
+//! | `lines_read`, `lines_checked` | such lines read before a load, and checked alone |
+//! | `plan`, `watched` | the plan of all tables; their progress |
 
 pub mod files;
 
@@ -25,10 +28,10 @@ mod lines_read;
 mod lookups;
 mod one_transaction;
 mod part;
+mod pipeline;
 mod plan;
 mod publish;
 mod shares;
-mod stations;
 mod watched;
 
 use face::option::INTO;
@@ -173,8 +176,8 @@ fn load_all_of(
     })
 }
 
-/// Bad lines were left out before: of one that a table refuses in spite of that, it is not said how many may
-/// be.
+/// The error about a line that passed the check and was refused by a table. It does not repeat the limit of
+/// rejects.
 fn refused_line(error: Error) -> Error {
     match error {
         Error::Several { table, step, error, tables, left } => {
@@ -199,16 +202,17 @@ fn load_all(
 ) -> Result<(Vec<Report>, Vec<String>), Error> {
     let interrupt = tables[0].interrupt.clone();
     let asked = tables.clone();
-    let looked = steps.step(Stage::Inspect, || inspection::look(connect, tables, told_by, told))?;
-    let (looked, settled) = match looked {
-        Inspection::Tables(looked, settled) => (*looked, settled),
+    let inspected =
+        steps.step(Stage::Inspect, || inspection::inspect(connect, tables, told_by, told))?;
+    let (inspected, settled) = match inspected {
+        Inspection::Tables(inspected, settled) => (*inspected, settled),
         Inspection::In(targets, _keeper, settled) => {
             return Ok(settled.finish_own_all(targets, connect, &asked, steps));
         }
     };
-    let sent = looked.parts.iter().find(|part| part.chosen.path != LoadPath::Direct);
+    let sent = inspected.parts.iter().find(|part| part.chosen.path != LoadPath::Direct);
     let all =
-        looked.parts.iter().flat_map(|part| part.options.input.files.iter().cloned()).collect();
+        inspected.parts.iter().flat_map(|part| part.options.input.files.iter().cloned()).collect();
     let tuning = sent.map_or_else(Tuning::default, |part| {
         let options = LoadOptions {
             input: InputOptions { files: all, ..part.options.input.clone() },
@@ -216,7 +220,7 @@ fn load_all(
         };
         Tuning::begin(connect, &options, part.chosen.path, &run::load_into(&options))
     });
-    let loaded = load_looked(connect, looked, told, &mut *steps, progress, &interrupt);
+    let loaded = load_inspected(connect, inspected, told, &mut *steps, progress, &interrupt);
     let _shield = interrupt.shield();
     let tuned = tuning.end();
     match loaded {
@@ -235,9 +239,9 @@ fn load_all(
 }
 
 /// Loads tables whose ways in are known.
-fn load_looked(
+fn load_inspected(
     connect: &ConnectOptions,
-    mut looked: InspectedTables,
+    mut inspected: InspectedTables,
     told: &str,
     steps: &mut Steps<'_>,
     progress: &dyn Progress,
@@ -245,11 +249,11 @@ fn load_looked(
 ) -> Result<(Vec<Report>, Vec<String>), Error> {
     // From here on something may be made.
     steps.stage = Stage::Staging;
-    if looked.is_whole {
-        return one_transaction::load(connect, looked, told, steps, progress);
+    if inspected.is_whole {
+        return one_transaction::load(connect, inspected, told, steps, progress);
     }
-    let copies = looked.copies.take().map(Mutex::new);
-    let filled = stations::fill(connect, looked, copies.as_ref(), steps, progress);
+    let copies = inspected.copies.take().map(Mutex::new);
+    let filled = pipeline::fill(connect, inspected, copies.as_ref(), steps, progress);
     let loaded = filled.and_then(|filled| publish::publish(filled, copies.as_ref(), told, steps));
     match (loaded, copies) {
         // Where the RENAME may be in the log, they may be about to publish.

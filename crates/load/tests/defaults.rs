@@ -231,5 +231,5 @@ fn a_time_zone_can_be_given() {
     let mut options = server.options(&db, "b", vec![path]);
     options.rows.time_zone = Some("Europe/Atlantis".to_owned());
     let error = server.load(&options).unwrap_err().to_string();
-    assert!(error.contains("does not know the time zone Europe/Atlantis; "), "{error}");
+    assert!(error.contains("does not know the time zone Europe/Atlantis: "), "{error}");
 }

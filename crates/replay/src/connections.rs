@@ -14,8 +14,11 @@
 //! by one transaction, or by one of each connection, which are prepared before the first is committed. Other
 //! rows are [`Stopped::Unfit`], and for [`crate::serial`], which plays the statements as they stand.
 //!
-//! In reading order: `tuples` the rows of a chunk, `gate` what may be done with them, `feed` the
-//! chunks, `lane` a connection at work, `together` transactions of several.
+//! | module | content |
+//! | --- | --- |
+//! | `tuples`, `gate` | the rows of a chunk; the statements that may carry them |
+//! | `feed`, `connection` | the chunks; a connection that sends them |
+//! | `together` | transactions of several connections |
 
 mod connection;
 mod feed;

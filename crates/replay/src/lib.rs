@@ -5,15 +5,18 @@
 //!         rows of a table ---------> rows (load) or connections (statements), while the conductor goes on
 //! ```
 //!
-//! In reading order: [`options`] what is asked for; [`dump`] the files of a dump, [`names`] what of it and
-//! into which database, `naming` its names as text, `reading` its statements; `order` which statement may run
-//! when, `conductor` that done, by two `sessions`, `state` what one was set to, `asks` what one is asked
-//! about the statement before; `table` a table from its CREATE to the moment it takes its place, with `keys`,
-//! its foreign keys; `filling` rows on their way into a table, `route` the ways they may take, `crew` those
-//! under way: `rows` by the load engine, `lanes` as statements over several connections, `serial` as they
-//! stand, `delimited` those in files of their own; `journal` what is done, for the same command after a
-//! crash; `dry` a replay that is only looked at; [`report`], [`progress`] with `under_way`, `place` and
-//! `error`.
+//! | module | content |
+//! | --- | --- |
+//! | [`options`], [`dump`] | the request; the files of a dump |
+//! | [`names`], `naming` | the selected tables and their new database; names in statements |
+//! | `reading`, `order` | statements, and the statements that each waits for |
+//! | `conductor`, `sessions`, `state`, `session_question` | statements in order over two sessions, with the variables that they set |
+//! | `table`, `keys` | a table from its CREATE to its publish, and its foreign keys |
+//! | `filling`, `route`, `runs` | rows of a table, the ways to load them, and the loads at work |
+//! | `rows`, `connections`, `serial`, `delimited` | rows by the load engine, as statements over several connections, as they stand, from files |
+//! | `journal` | finished statements, for the same command after a crash |
+//! | `dry` | a replay without changes |
+//! | [`report`], [`progress`], `under_way`, `place`, `error` | results and progress |
 
 mod conductor;
 mod connections;

@@ -33,8 +33,7 @@ impl Work<'_> {
         let Prepared { options, inspected, .. } = *self.prepared;
         let Done { loaded, order, .. } = done;
         let Loaded { collected, settled, retries, bytes_read, .. } = loaded;
-        let mut notes = vec![self.destination.why.clone()];
-        notes.extend(order.note());
+        let mut notes = Vec::from_iter(order.note());
         notes.extend(self.notes.iter().cloned());
         notes.extend(options.unchecked_note(!target.table.foreign_keys.is_empty()));
         notes.extend(options.emptied_note(collected.rows, collected.rejects));
@@ -67,6 +66,7 @@ impl Work<'_> {
             threads: settled.connections_max,
             logical: Some(LogicalReport {
                 destination: self.destination.method.destination().unwrap_or_default(),
+                destination_reason: self.destination.why.clone(),
                 settled,
                 chunks: collected.portions,
                 sorted: order.is_sorted,

@@ -199,7 +199,7 @@ impl Ledger {
              rejects BIGINT UNSIGNED NOT NULL, \
              note LONGTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NULL, \
              PRIMARY KEY (job, ordinal)\
-             ) ENGINE=InnoDB COMMENT='portions that a load by inrush has committed'",
+             ) ENGINE=InnoDB COMMENT='chunks that a load by inrush has committed'",
             table.quoted()
         ))?;
         failpoint::hit("ledger.created");

@@ -5,13 +5,18 @@
 //!           encoder    one a connection, as many as `controller` allows
 //! ```
 //!
-//! In reading order: `destination` where rows go, `columns` what is sent for each column, `encode::text` how,
-//! `encoder` rows to text, `portion` what one transaction loads, `sender` how, `ledger` that it is
-//! loaded once, `resume` what an earlier load left, `order` which chunks may overtake others by
-//! their `encode::row_keys`, `sorted` rows in key order, [`lanes`] connections at work, whatever they send,
-//! `lane` one that sends chunks, [`controller`] and `limits` how many, [`retry`] what they try
-//! again, [`watch`] the server meanwhile, `budget` the memory of all, `collector` what they tell, in
-//! input order, `unpublished` what they are in then, `ended` what is told of all at the end.
+//! | module | content |
+//! | --- | --- |
+//! | `destination` | staging table, one transaction or appended chunks, and the reason |
+//! | `columns`, `encoder` | the columns that are sent; rows to text |
+//! | `sent_chunk`, `sender` | the part of the input that one transaction loads, by LOAD DATA or INSERT |
+//! | `ledger`, `resume` | committed chunks, so that each is loaded once; continuing an interrupted load |
+//! | `order`, `sorted` | chunks that may overtake others; rows sorted by key |
+//! | [`connections`], `chunk_connection` | connections at work, and one that sends chunks |
+//! | [`controller`], `limits` | the number of connections and the size of statements |
+//! | [`retry`], [`watch`] | errors that are tried again; the server during the load |
+//! | `budget` | memory of all connections |
+//! | `collector`, `unpublished`, `ended` | results in input order; filled and unpublished rows; the report |
 
 mod budget;
 mod chunk_connection;

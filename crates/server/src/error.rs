@@ -25,18 +25,18 @@ const ENDED: [u16; 3] = [1317, 1969, 3024];
 /// Rows that refer to rows which are not there, or would not be.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "{} {child} refer with foreign key `{constraint}` ({columns}) to missing rows of {} {parent}: \
-     {keys}; nothing was changed: {}",
+    "nothing was changed: {} {child} refer with foreign key `{constraint}` ({columns}) to missing \
+     rows of {} {parent}: {keys}; {}",
     if *.is_new { "rows for" } else { "rows of" },
     if *.is_new { "table" } else { "the new" },
     if *.is_new {
         format!(
-            "load the rows of that table first, or together, or reject such rows one by one with \
-             {}",
+            "load the rows of that table first or in the same command, or reject rows without a \
+             parent row one by one with {}",
             PATH.with("stream")
         )
     } else {
-        "add them to the input, or first delete the rows that refer to them".to_owned()
+        "add the missing rows to the input, or first delete the rows that refer to them".to_owned()
     }
 )]
 pub struct Orphans {
@@ -96,8 +96,8 @@ pub enum Error {
     /// An answer that is none, behind which the connection was given up; the server may or may not
     /// have done the statement.
     #[error(
-        "the server's answer is invalid ({message}): it is not MariaDB or MySQL, or something \
-         between changes its answers; statement: {statement}"
+        "the server's answer is invalid ({message}): the server is not MariaDB or MySQL, or a \
+         proxy on the way changes its answers; statement: {statement}"
     )]
     Nonsense {
         /// The driver's message.
@@ -110,8 +110,8 @@ pub enum Error {
     Unanswered(String),
     /// COMMIT was asked for and the connection broke; whether it was done cannot be told.
     #[error(
-        "the connection to the server broke while it committed the rows of {0}; the outcome is \
-         unknown"
+        "the connection broke while the server committed the rows of {0}, so the outcome is \
+         unknown: check whether the table contains the rows before you load again"
     )]
     CommitUnknown(String),
     /// A session variable has another value than it was set to.
@@ -127,12 +127,12 @@ pub enum Error {
         reason: String,
     },
     /// Somebody asked for the end of the load before this statement; it was not sent.
-    #[error("stopped before the server was asked")]
+    #[error("stopped before the statement was sent")]
     Interrupted,
     /// A DEFAULT expression that a load cannot take the value of.
     #[error(
-        "column `{column}` is not in the input, and its DEFAULT {expression} has different \
-         values: {reason}"
+        "column `{column}` is not in the input, and its DEFAULT {expression} has no single value \
+         for all rows: {reason}"
     )]
     Default {
         /// The column.
@@ -218,7 +218,8 @@ pub enum Error {
     Collation(#[from] values::collation::CollationError),
     /// Another load holds the target.
     #[error(
-        "another load into {target} is running (connection {holder} holds its lock: {who}); wait for it, or end it"
+        "another load into {target} is running (connection {holder} holds the lock: {who}); wait \
+         until that load ends, or stop it"
     )]
     Busy {
         /// `db.table`.
@@ -231,8 +232,8 @@ pub enum Error {
     /// The counter of hidden row ids is not where it has to be for the rows to stay.
     #[error(
         "the server's hidden row ids are at {reached}, but must be well above {imported}, the \
-         largest of the new table: rows inserted later would overwrite its rows; load it again \
-         with {}, or give the table a primary key",
+         largest id of the new table: rows inserted later would overwrite the loaded rows; load \
+         the table again with {}, or give the table a primary key",
         PATH.with("stream")
     )]
     RowIds {
@@ -243,8 +244,8 @@ pub enum Error {
     },
     /// A metadata lock did not come in time.
     #[error(
-        "no lock on {target} within {seconds} s; {}; end it, or wait longer with {LOCK_WAIT}, and \
-         load again",
+        "no lock on {target} within {seconds} s; {}; end the holder of the lock, or wait longer \
+         with {LOCK_WAIT}, then load again",
         holders_text(.holders)
     )]
     LockWait {
@@ -260,8 +261,8 @@ pub enum Error {
     NotEmpty(String),
     /// Something else has the name of a file of ours.
     #[error(
-        "{} is {seen}, but the load needs this name for its own file: find its owner, and remove \
-         it",
+        "{} is {seen}, but the load needs this name for its own file: find out who created it, \
+         then remove it",
         path.display()
     )]
     InTheWay {
@@ -291,7 +292,7 @@ pub enum Error {
     #[error(transparent)]
     Orphans(Box<Orphans>),
     /// The target's definition changed between staging table and swap.
-    #[error("{target} was altered during the load: {detail}; nothing was changed")]
+    #[error("{target} was not loaded: {detail}; nothing was changed")]
     Altered {
         /// `db.table`.
         target: String,
@@ -469,9 +470,9 @@ fn holds_secret(sql: &str) -> bool {
 /// `it may be held by ..`, for messages.
 pub fn holders_text(holders: &[String]) -> String {
     if holders.is_empty() {
-        return "its holder is not visible to this account".to_owned();
+        return "the holder of the lock is not visible to this account".to_owned();
     }
-    format!("{} may hold it", holders.join("; "))
+    format!("the lock may be held by {}", holders.join("; "))
 }
 
 /// A statement fit for an error text: one line, cut, hidden when it may hold a password.

@@ -174,9 +174,9 @@ impl ServerFacts {
     pub fn unlogged_note(&self) -> Option<String> {
         if self.logs_publishing {
             return Some(format!(
-                "{REPLICA}: the replicas have the same file and publish it at the RENAME in the \
-                 binary log, which has nothing else of this load; point-in-time recovery from an \
-                 earlier backup would stop there, so take a full backup"
+                "{REPLICA}: the replicas have the same file and publish the table at the RENAME \
+                 in the binary log, which contains nothing else of this load; point-in-time \
+                 recovery from an earlier backup would stop at that RENAME, so take a full backup"
             ));
         }
         let missing = match self.replicas.as_slice() {
@@ -186,9 +186,9 @@ impl ServerFacts {
         self.unlogged.then(|| {
             format!(
                 "{UNLOGGED}: the binary log does not contain this load, so {missing} and \
-                 point-in-time recovery lack these rows, and a replica stops at the first logged \
-                 change of one of them: load the replica the same way, with {UNLOGGED}, before \
-                 such changes, and take a full backup"
+                 point-in-time recovery lack these rows. A replica stops at the first logged \
+                 change of such a row: before any change, load the rows into each replica with \
+                 {UNLOGGED}, and take a full backup"
             )
         })
     }

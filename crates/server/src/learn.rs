@@ -99,7 +99,7 @@ fn learn_of(
     match target.find_levels(session)? {
         Some(levels) => target.levels = levels,
         None => {
-            let why = "its weights are not the concatenation of its levels (several passes)";
+            let why = "its sort weights are not its levels one after the other (several passes)";
             return Ok(refused(data, why.to_owned()));
         }
     }

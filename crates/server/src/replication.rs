@@ -68,7 +68,7 @@ impl Primary {
         let id = self.id.to_string();
         let ours = |channel: &&HashMap<_, _>| set(channel, "master_server_id") == Some(id.as_str());
         let Some(channel) = channels.iter().find(ours) else {
-            return Ok(vec![format!("it does not replicate from server {id}")]);
+            return Ok(vec![format!("the replica does not replicate from server {id}")]);
         };
         let mut against = Vec::new();
         for thread in ["slave_io_running", "slave_sql_running"] {

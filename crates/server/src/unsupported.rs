@@ -115,7 +115,11 @@ impl Unsupported {
             Unsupported::PageSize(bytes) => {
                 write!(f, "innodb_page_size is {bytes}; 16384 is needed")
             }
-            Unsupported::Checksum(name) => write!(f, "innodb_checksum_algorithm is {name}"),
+            Unsupported::Checksum(name) => write!(
+                f,
+                "innodb_checksum_algorithm is {name}; \
+                                                      full_crc32 or strict_full_crc32 is needed"
+            ),
             Unsupported::Galera => f.write_str("wsrep_on is set"),
             Unsupported::BinaryLog => write!(
                 f,
@@ -128,8 +132,15 @@ impl Unsupported {
             Unsupported::SharedTablespace => f.write_str(
                 "innodb_file_per_table is off: new tables are created in the shared tablespace",
             ),
-            Unsupported::EncryptedTables(how) => write!(f, "innodb_encrypt_tables is {how}"),
-            Unsupported::CompressedTables => f.write_str("innodb_compression_default is on"),
+            Unsupported::EncryptedTables(how) => write!(
+                f,
+                "innodb_encrypt_tables is {how}; OFF \
+                                                            is needed"
+            ),
+            Unsupported::CompressedTables => f.write_str(
+                "innodb_compression_default is ON; OFF \
+                                                          is needed",
+            ),
             Unsupported::NoCheckpoint => f.write_str(
                 "this version has no innodb_log_checkpoint_now: a crash soon after the load could \
                  empty the table",
@@ -144,25 +155,30 @@ impl Unsupported {
             }
             Unsupported::AutoIncrementStep { increment, offset } => write!(
                 f,
-                "auto_increment_offset is {offset}, more than auto_increment_increment, {increment}"
+                "auto_increment_offset ({offset}) must not be greater than \
+                 auto_increment_increment ({increment})"
             ),
             Unsupported::DataDirectory(seen)
             | Unsupported::RowFormat(seen)
             | Unsupported::Engine(_, seen) => f.write_str(seen),
             Unsupported::CopyDiffers => {
-                f.write_str("CREATE TABLE .. LIKE makes another table than it")
+                f.write_str("CREATE TABLE .. LIKE creates a different table")
             }
             Unsupported::StagedDiffers => {
                 f.write_str("conversion to InnoDB and back changes the table")
             }
-            Unsupported::History => f.write_str("it keeps deleted rows"),
+            Unsupported::History => f.write_str("the table keeps deleted rows"),
             Unsupported::UnseenForeignKeys(account) => write!(
                 f,
-                "references from other databases are not visible without GRANT PROCESS ON *.* TO \
-                 {account}"
+                "foreign keys of other databases that refer to the table are not visible without \
+                 GRANT PROCESS ON *.* TO {account}"
             ),
             Unsupported::UnseenTriggers(grant) => {
-                write!(f, "it may have some, which are not visible without {grant}")
+                write!(
+                    f,
+                    "the table may have triggers, which this account cannot see without \
+                           {grant}"
+                )
             }
             Unsupported::StagingPrivileges(missing) => {
                 write!(f, "to create a staging table the account needs: {}", missing.join("; "))
@@ -174,8 +190,8 @@ impl Unsupported {
             }
             Unsupported::ForeignRows(engine) => write!(
                 f,
-                "rows of a {engine} table are on another server, and single statements cannot be \
-                 undone"
+                "rows of a {engine} table may be on another server, where single statements \
+                 cannot be undone"
             ),
         }
     }

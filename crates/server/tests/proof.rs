@@ -119,7 +119,10 @@ fn nothing_of_the_account_is_sent_where_no_proof_can_come() {
     for version in ["10.11.19-MariaDB", "11.3.2-MariaDB", "9.7.1"] {
         let part = Part { version, ..scene.right() };
         let prover = Prover::new(PASSWORD, vec![part], server);
-        refuses(&options(&prover), &["not signed by a public", "since MariaDB 11.4", version]);
+        refuses(
+            &options(&prover),
+            &["not signed by a public", "only MariaDB 11.4 and newer can", version],
+        );
         assert_eq!(prover.met(), ["refused", "greeted"], "{version}");
     }
     let named = TlsOptions { ca: Some(authority.ca), ..TlsOptions::default() };

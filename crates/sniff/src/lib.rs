@@ -16,6 +16,7 @@ mod format;
 mod habits;
 mod header;
 mod kind;
+mod mixture;
 mod records;
 mod statistics;
 
@@ -28,7 +29,7 @@ use header::Header;
 use job::error::Error;
 use records::Records;
 use sources::{Compression, Dialect, Encoding, Preset, Sample};
-use statistics::ColumnStatistics;
+use statistics::{ColumnStatistics, MixedColumn};
 
 /// The files, and the facts about them that are known already.
 #[derive(Clone, Debug)]
@@ -178,7 +179,7 @@ pub fn sniff(options: &SniffOptions) -> Result<Sniffed, Error> {
     seen.columns(&mut sniffed);
     overrule(&mut sniffed, &options.wanted)?;
     sniffed.notes.extend(charset.note(&options.files));
-    add_notes(&mut sniffed, &sample, &records, &seen);
+    add_notes(&mut sniffed, &sample, &records, &seen, &options.wanted);
     sniffed.ddl = ddl::create_table(&options.table, &sniffed, options.wanted.collation.as_deref());
     Ok(sniffed)
 }
@@ -290,6 +291,7 @@ fn add_notes(
     sample: &Sample,
     records: &Records<'_>,
     seen: &ColumnStatistics,
+    wanted: &TableSettings,
 ) {
     let notes = &mut sniffed.notes;
     if !sample.is_whole {
@@ -334,12 +336,34 @@ fn add_notes(
             TYPES.with(format!("{name}=DATE"))
         ));
     }
+    let has_type =
+        |name: &str| wanted.types.iter().any(|(typed, _)| typed.eq_ignore_ascii_case(name));
+    let mixed = seen.mixed.iter().filter(|mixed| !has_type(&mixed.name));
+    notes.extend(mixed.map(|mixed| mixed_note(mixed, records)));
     if seen.decimal_commas {
         notes.push(
             "columns that mix numbers with a decimal comma and other texts are loaded as text"
                 .to_owned(),
         );
     }
+}
+
+/// The values that make a column text, and the type by which such rows would be rejected.
+fn mixed_note(mixed: &MixedColumn, records: &Records<'_>) -> String {
+    let MixedColumn { name, sql_type, values, others, first, .. } = mixed;
+    let kind = if mixed.are_numbers { "number" } else { "date" };
+    let are = match others {
+        1 => format!("is not a {kind}"),
+        _ => format!("are not {kind}s"),
+    };
+    let line = first.row.and_then(|row| records.line_of(row));
+    let place = line.map_or(String::new(), |(_, line)| format!(", line {line}"));
+    format!(
+        "`{name}` is text, because {others} of {values} values {are} ({:?}{place}); {} rejects \
+         such rows",
+        first.text,
+        TYPES.with(format!("{name}='{sql_type}'"))
+    )
 }
 
 #[cfg(test)]
@@ -386,6 +410,26 @@ mod tests {
         );
         let sniffed = sniff_bytes(b"a,,1\n2,3,4\n").unwrap();
         assert_eq!((sniffed.rows, sniffed.skip_lines), (2, 0));
+    }
+
+    #[test]
+    fn values_that_make_a_column_text_are_named() {
+        let mut text = String::from("id,amount,day,zip,word\n");
+        for row in 0..1000 {
+            let amount = if row == 316 { "12.5O".to_owned() } else { format!("{row}.50") };
+            let day = if row == 741 { "2026-02-30" } else { "2026-02-28" };
+            text += &format!("{row},{amount},{day},{:05},{}\n", row * 90, ["a", "7"][row % 2]);
+        }
+        let notes = sniff_bytes(text.as_bytes()).unwrap().notes;
+        assert_eq!(
+            notes,
+            [
+                "`amount` is text, because 1 of 1000 values is not a number (\"12.5O\", line 318); \
+                 --types amount='DECIMAL(7,2)' rejects such rows",
+                "`day` is text, because 1 of 1000 values is not a date (\"2026-02-30\", line 743); \
+                 --types day='DATE' rejects such rows",
+            ]
+        );
     }
 
     #[test]

@@ -143,6 +143,15 @@ impl<'a> Records<'a> {
             }
         }
     }
+
+    /// Number of the file, and line in it, of a row that [`Records::each`] gave, by its number from 0.
+    pub(super) fn line_of(&self, row: u64) -> Option<(usize, u64)> {
+        let fits = |row: &TextRow<'_>| row.has_fields_for(self.fields, self.fields);
+        let rows = self.parts.iter().flat_map(|part| part.rows().map(move |row| (part, row)));
+        let mut rows = rows.filter(|(_, row)| fits(row));
+        let (part, row) = rows.nth(usize::try_from(row).ok()?)?;
+        Some((part.file, part.line_at(row.start())?))
+    }
 }
 
 impl<'a> Scanned<'a> {

@@ -2,6 +2,7 @@
 
 use super::habits::{Habit, HabitFormat, Habits};
 use super::kind::{self, Forms};
+use super::mixture::{Majority, Mixture, OddValue};
 use super::records::RawValue;
 use super::{Sniffed, SniffedColumn};
 
@@ -26,7 +27,23 @@ pub(super) struct ColumnStatistics {
     pub(super) decimal_commas: bool,
     /// Names of columns whose days may be read in two ways.
     pub(super) ambiguous: Vec<String>,
+    /// Columns that a few values make text.
+    pub(super) mixed: Vec<MixedColumn>,
     habits: Habits,
+}
+
+/// A column that a few values make text.
+pub(super) struct MixedColumn {
+    pub(super) name: String,
+    /// The type of the other values.
+    pub(super) sql_type: String,
+    /// True if the other values are numbers; else they are dates.
+    pub(super) are_numbers: bool,
+    /// All its values, and those that make it text.
+    pub(super) values: u64,
+    pub(super) others: u64,
+    /// The first of these.
+    pub(super) first: OddValue,
 }
 
 /// One column.
@@ -53,6 +70,7 @@ struct Column {
     decimal_commas: u64,
     /// How people may have written its values.
     habit: Habit,
+    mixture: Mixture,
 }
 
 impl ColumnStatistics {
@@ -64,16 +82,17 @@ impl ColumnStatistics {
             rows: 0,
             decimal_commas: false,
             ambiguous: Vec::new(),
+            mixed: Vec::new(),
             habits: Habits::new(),
         }
     }
 
     /// A row.
     pub(super) fn row(&mut self, values: &[RawValue<'_>]) {
-        self.rows += 1;
         for (column, given) in self.columns.iter_mut().zip(values) {
-            column.take(*given, &mut self.habits);
+            column.take(self.rows, *given, &mut self.habits);
         }
+        self.rows += 1;
         let first = values.first().and_then(|given| kind::integer(given.value?));
         match (&mut self.first, first.and_then(|value| i64::try_from(value).ok())) {
             (Some(numbers), Some(number)) => numbers.push(number),
@@ -100,6 +119,7 @@ impl ColumnStatistics {
             if column.values > 0 && column.is_text() && column.habit.is_ambiguous() {
                 self.ambiguous.push(sniffed_column.name.clone());
             }
+            self.mixed.extend(column.mixed(&sniffed_column.name, sniffed.is_whole));
             sniffed_column.format = column.found().map(|found| found.format);
             let width = column.width(sniffed.is_whole);
             widths.push(width);
@@ -141,7 +161,7 @@ impl ColumnStatistics {
 }
 
 impl Column {
-    fn take(&mut self, given: RawValue<'_>, habits: &mut Habits) {
+    fn take(&mut self, row: u64, given: RawValue<'_>, habits: &mut Habits) {
         let Some(value) = given.value else {
             self.nulls += 1;
             return;
@@ -158,10 +178,11 @@ impl Column {
         }
         self.values += 1;
         self.habit.take(value, habits);
-        if self.is_text() {
+        if self.is_text() && !self.mixture.is_open() {
             return;
         }
         let forms = Forms::of(value);
+        self.mixture.take(row, value, &forms);
         self.not_integer |= !forms.integer;
         self.not_decimal |= forms.decimal.is_none();
         self.not_double |= !forms.double;
@@ -195,6 +216,30 @@ impl Column {
         !self.is_text()
     }
 
+    /// The values that make a column of numbers or dates text, if they are few.
+    fn mixed(&self, name: &str, is_whole: bool) -> Option<MixedColumn> {
+        let is_known = !self.is_text() || self.found().is_some() || self.habit.is_ambiguous();
+        if is_known || self.decimal_commas > 0 {
+            return None;
+        }
+        let (majority, others, first) = self.mixture.majority()?;
+        let sql_type = match majority {
+            Majority::Integers => self.integer_type(is_whole),
+            Majority::Decimals => self.decimal_type(is_whole),
+            Majority::Doubles => "DOUBLE".to_owned(),
+            Majority::Dates => "DATE".to_owned(),
+            Majority::Datetimes => seconds("DATETIME", self.datetime_digits, is_whole),
+        };
+        Some(MixedColumn {
+            name: name.to_owned(),
+            sql_type,
+            are_numbers: !matches!(majority, Majority::Dates | Majority::Datetimes),
+            values: self.mixture.values(),
+            others,
+            first: first.clone(),
+        })
+    }
+
     /// How all values are written, where they are text to SQL.
     fn found(&self) -> Option<HabitFormat> {
         self.habit.found().filter(|_| self.values > 0 && self.is_text())
@@ -213,6 +258,7 @@ impl Column {
                 count if Some(index) == token => self.nulls += count,
                 count => {
                     self.values += count;
+                    self.mixture.take_token(count, TOKENS[index]);
                     self.habit = Habit::none();
                     self.not_integer = true;
                     self.not_decimal = true;
@@ -235,11 +281,6 @@ impl Column {
     }
 
     fn sql_type(&self, is_whole: bool, width: Option<usize>) -> String {
-        let seconds = |name: &str, digits: usize| match (is_whole, digits) {
-            (true, 0) => name.to_owned(),
-            (true, digits) => format!("{name}({digits})"),
-            (false, _) => format!("{name}(6)"),
-        };
         match width {
             _ if self.values == 0 => "VARCHAR(255)".to_owned(),
             Some(width) => format!("VARCHAR({width})"),
@@ -251,8 +292,8 @@ impl Column {
             None if !self.not_decimal => self.decimal_type(is_whole),
             None if !self.not_double => "DOUBLE".to_owned(),
             None if !self.not_date => "DATE".to_owned(),
-            None if !self.not_datetime => seconds("DATETIME", self.datetime_digits),
-            None => seconds("TIME", self.time_digits),
+            None if !self.not_datetime => seconds("DATETIME", self.datetime_digits, is_whole),
+            None => seconds("TIME", self.time_digits, is_whole),
         }
     }
 
@@ -296,6 +337,15 @@ impl Column {
             0x1_0000..=0xff_ffff => "MEDIUMTEXT",
             _ => "LONGTEXT",
         }
+    }
+}
+
+/// A type with so many digits behind the seconds, or with as many as can be if not all rows were read.
+fn seconds(name: &str, digits: usize, is_whole: bool) -> String {
+    match (is_whole, digits) {
+        (true, 0) => name.to_owned(),
+        (true, digits) => format!("{name}({digits})"),
+        (false, _) => format!("{name}(6)"),
     }
 }
 

@@ -82,7 +82,7 @@ pub enum Error {
         ordinal: u64,
     },
     /// The budget cannot hold even the buffers of the smallest merge.
-    #[error("sorting needs at least {needed} bytes of memory here, {given} were given")]
+    #[error("sorting needs at least {needed} bytes of memory, but the limit is {given} bytes")]
     BudgetTooSmall {
         /// Bytes given.
         given: usize,

@@ -348,7 +348,7 @@ impl RunStore {
         while let Some((ordinal, key, payload)) = merge.next_with_ordinal()? {
             // Looked at by the block: entries are many.
             if writer.push(ordinal, key, payload)? && self.stop.load(Ordering::Relaxed) {
-                return Err(Error::Stopped { first: "its end was asked for".to_owned() });
+                return Err(Error::Stopped { first: "a stop was requested".to_owned() });
             }
         }
         writer.finish()
@@ -383,7 +383,7 @@ impl Loan<'_> {
 impl Drop for Loan<'_> {
     fn drop(&mut self) {
         let mut state = self.store.lock();
-        debug_assert!(state.used >= self.bytes, "what is given back was lent");
+        debug_assert!(state.used >= self.bytes, "only borrowed memory is returned");
         state.used -= self.bytes;
         drop(state);
         self.store.changed.notify_all();

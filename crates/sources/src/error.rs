@@ -66,7 +66,7 @@ pub enum Error {
     },
     /// A file that has text, and no row.
     #[error(
-        "nothing was loaded from {}: {reason}; {ALLOW_EMPTY} treats it as an empty file", path.display()
+        "no row was read from {}: {reason}; {ALLOW_EMPTY} treats it as an empty file", path.display()
     )]
     NoRows {
         /// The file.
@@ -156,7 +156,7 @@ pub enum Error {
         what: &'static str,
     },
     /// A line that holds rows of several tables, and not the fields that it should.
-    #[error("{at}: the line has {seen} field(s), but {expected} are named")]
+    #[error("{at}: the line has {seen} field(s), but the header or the job file names {expected}")]
     FieldCount {
         /// Where it is.
         at: Position,

@@ -132,7 +132,7 @@ fn a_read_error_is_named() {
     assert!(matches!(error, Error::Io { action: "reading", .. }), "{error}");
     let text = error.to_string();
     assert!(text.contains("reading /proc/self/mem: Input/output error"), "{text}");
-    assert!(text.contains("the kernel's log says more"), "{text}");
+    assert!(text.contains("see the kernel's log"), "{text}");
 }
 
 #[test]

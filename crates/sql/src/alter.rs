@@ -39,7 +39,7 @@ impl AlterTable {
         if !(at.word("ALTER") && at.word("TABLE")) || all.iter().any(|token| token.is_versioned) {
             return Err(Unread("it is not a plain ALTER TABLE"));
         }
-        let start = at.here().ok_or(Unread("it has no name"))?.place.start;
+        let start = at.here().ok_or(Unread("the statement contains no table name"))?.place.start;
         let (database, name) = at.qualified()?;
         let end = at.before();
         let (mut keys, mut others) = (Vec::new(), 0);

@@ -51,16 +51,16 @@ impl CreateTable {
         let all = closed(Tokens::new(text, syntax, comments))?;
         let mut at = Cursor { tokens: &all, next: 0 };
         while !at.word("TABLE") {
-            at.step().ok_or(Unread("it is not a CREATE TABLE"))?;
+            at.step().ok_or(Unread("the statement is not a CREATE TABLE"))?;
         }
         if at.word("IF") && !(at.word("NOT") && at.word("EXISTS")) {
             return Err(Unread("IF is not followed by NOT EXISTS"));
         }
-        let start = at.here().ok_or(Unread("it has no name"))?.place.start;
+        let start = at.here().ok_or(Unread("the statement contains no table name"))?.place.start;
         let (database, _) = at.qualified()?;
         let end = at.before();
         if !at.sign(b'(') {
-            return Err(Unread("its columns are not listed"));
+            return Err(Unread("the statement does not list the table's columns"));
         }
         let elements = at.elements()?;
         let engine = engine(&mut at);
@@ -130,13 +130,16 @@ fn without_keys(
         let is_covered = indexed.iter().any(|columns| key.key.is_served_by(columns));
         if is_covered {
             // With the comma before it.
-            let before = index.checked_sub(1).ok_or(Unread("it begins with a foreign key"))?;
+            let before = index.checked_sub(1).ok_or(Unread(
+                "the definition begins with a foreign \
+                                                            key",
+            ))?;
             out.extend_from_slice(&text[copied..elements[before].end]);
             copied = last;
         } else {
             let columns = &key.key.columns;
             if made.iter().any(|other| other.first() == columns.first()) {
-                return Err(Unread("two foreign keys without an index begin with one column"));
+                return Err(Unread("two foreign keys without an index begin with the same column"));
             }
             made.push(columns.clone());
             out.extend_from_slice(&text[copied..first]);
@@ -212,7 +215,7 @@ fn refuse_hidden_key(element: &[Token<'_>]) -> Result<(), Unread> {
     let hides =
         |token: &Token<'_>| token.is("REFERENCES") || token.is("FOREIGN") && token.is_versioned;
     match element.iter().any(hides) {
-        true => Err(Unread("a foreign key is written at its column")),
+        true => Err(Unread("a foreign key is defined inside a column's definition")),
         false => Ok(()),
     }
 }
@@ -363,7 +366,10 @@ impl<'a> Cursor<'a> {
             let is_end = depth == 0;
             if is_end || token.is_sign(b',') && depth == 1 {
                 if token.is_versioned != all_versioned {
-                    return Err(Unread("a version comment crosses the end of a column"));
+                    return Err(Unread(
+                        "a version comment (/*!) extends beyond a column's \
+                                       definition",
+                    ));
                 }
                 elements.push(Element { tokens: &self.tokens[first..at], end: token.place.start });
                 first = self.next;

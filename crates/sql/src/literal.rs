@@ -288,17 +288,16 @@ impl Literals {
     fn takes(self, literal: Literal<'_>) -> Result<(), &'static str> {
         let (taken, what) = match literal {
             Literal::Null | Literal::Text { has_introducer: false, .. } => (true, ""),
-            Literal::Number(text) => (
-                self.takes_any_number(text),
-                "a number that the server reads differently in a file",
-            ),
+            Literal::Number(text) => {
+                (self.takes_any_number(text), "a number that LOAD DATA reads differently")
+            }
             Literal::Truth(_) => (
                 !matches!(self, Literals::Binary | Literals::Year | Literals::Strings),
-                "TRUE or FALSE in a column that takes no numbers",
+                "TRUE or FALSE in a column that is not a number",
             ),
             Literal::Text { body, .. } => (
                 self.takes_bytes() || (self == Literals::Text && body.is_ascii()),
-                "a string in a character set of its own",
+                "a string with its own character set (an introducer such as _latin1)",
             ),
             Literal::Hex(digits) => (
                 self.takes_bytes() || (self == Literals::Text && is_ascii_hex(digits)),

@@ -58,10 +58,11 @@ impl Outline {
         let all = tokens(text, syntax)?;
         let mut at = Cursor::new(&all);
         while !at.word("TABLE") {
-            at.step().ok_or(Unread("it is not a CREATE TABLE"))?;
+            at.step().ok_or(Unread("the statement is not a CREATE TABLE"))?;
         }
         while !at.sign(b'(') {
-            let token = at.step().ok_or(Unread("its columns are not listed"))?;
+            let token =
+                at.step().ok_or(Unread("the statement does not list the table's columns"))?;
             if token.is("LIKE") || token.is("SELECT") {
                 return Err(Unread("its columns are those of another table"));
             }
@@ -71,7 +72,7 @@ impl Outline {
             outline.element(tokens);
         }
         match outline.columns.is_empty() {
-            true => Err(Unread("its columns are not listed")),
+            true => Err(Unread("the statement does not list the table's columns")),
             false => Ok(outline),
         }
     }

@@ -33,7 +33,7 @@ pub enum Problem {
         command: String,
     },
     /// DELIMITER with nothing behind it, or a backslash.
-    #[error("DELIMITER needs what is to end a statement, without a backslash")]
+    #[error("DELIMITER needs the text that ends a statement, without a backslash")]
     Delimiter,
 }
 

@@ -59,8 +59,8 @@ impl Lock {
             if is_news && waited >= QUIET {
                 told = Some(Instant::now());
                 self.patience.say(
-                    "waiting for the end of a backup, which would otherwise lack the table, or of \
-                     DDL that waits for locks",
+                    "waiting until a backup ends, because the backup would lack the table, or \
+                     until DDL that waits for locks ends",
                 );
             }
             sleep(POLL);

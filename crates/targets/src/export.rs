@@ -58,7 +58,7 @@ impl Direct<'_> {
             Err(Error::Altered { target: table.to_string(), detail: detail.to_owned() })
         };
         if definition(&mut lock.session, &table)? != lock.table.definition {
-            return altered("its definition has changed");
+            return altered("the table's definition changed during the load");
         }
         if undecided::is_any(&mut lock.session)? {
             return altered(

@@ -91,7 +91,7 @@ impl KeyWriter {
 
     fn write(&mut self) -> Result<()> {
         let done = self.file.write_all_at(&self.held, self.written);
-        done.map_err(|e| Error::io("writing", "the captured keys of foreign keys", e))?;
+        done.map_err(|e| Error::io("writing", "the file of captured foreign-key values", e))?;
         self.written += self.held.len() as u64;
         self.held.clear();
         Ok(())
@@ -139,7 +139,7 @@ impl KeyReader<'_> {
         let begun = self.held.len();
         self.held.resize(begun + block as usize, 0);
         let read = self.run.file.read_exact_at(&mut self.held[begun..], self.read);
-        read.map_err(|e| Error::io("reading", "the captured keys of foreign keys", e))?;
+        read.map_err(|e| Error::io("reading", "the file of captured foreign-key values", e))?;
         self.read += block;
         Ok(block > 0)
     }

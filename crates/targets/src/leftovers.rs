@@ -262,8 +262,9 @@ impl Lock {
             return Ok(());
         }
         Err(Error::Leftover(format!(
-            "{target} has no rows, but {aside}, to which a load renamed the old table, has: DROP \
-             TABLE {} discards them; to restore them, DROP TABLE {}, then RENAME TABLE {} TO {}",
+            "{target} has no rows, but {aside}, the old table that a load renamed, has rows: DROP \
+             TABLE {} discards these rows; to restore the old table, DROP TABLE {}, then RENAME \
+             TABLE {} TO {}",
             aside.quoted(),
             target.quoted(),
             aside.quoted(),
@@ -349,8 +350,7 @@ impl Lock {
         }
         Err(self.elsewhere(
             &dir.path,
-            "a test table of the server did not appear and disappear \
-                                       there",
+            "a test table that the server created and dropped did not appear and disappear there",
         ))
     }
 

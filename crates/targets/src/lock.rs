@@ -128,7 +128,7 @@ impl Lock {
         let target = self.table.name.clone();
         let detail = match catalog::exists(&mut self.session, &target) {
             Ok(true) => format!("the load's staging table, {}, was dropped", self.names.staging),
-            _ => "it, or its database, was dropped or renamed".to_owned(),
+            _ => "the table, or its database, was dropped or renamed during the load".to_owned(),
         };
         Error::Altered { target: target.to_string(), detail }
     }

@@ -146,8 +146,8 @@ impl Lock {
         self.exec(&format!("RENAME TABLE {} TO {}", table.quoted(), kept.quoted()))?;
         self.remarks.push(format!(
             "the connection that blocked writers of {} was lost at the last moment: {kept} has \
-             the old rows of partition {partition}; copy rows that the partition lacks, then drop \
-             it",
+             the old rows of partition {partition}; copy the rows that the partition lacks from \
+             there, then drop the table with the old rows",
             self.table.name
         ));
         Ok(())
@@ -197,7 +197,9 @@ fn exchange_held(
         drop(holder);
         let done = match seen {
             Ok(Some(early)) => early,
-            _ => result.recv().unwrap_or_else(|_| Err(lost("its thread has ended", sql))),
+            _ => result
+                .recv()
+                .unwrap_or_else(|_| Err(lost("the thread of the connection has ended", sql))),
         };
         let _ = moving.join();
         (was_held, done)

@@ -130,7 +130,7 @@ impl Direct<'_> {
         }
         let Lock { session, table, names, .. } = &mut *self.lock;
         if definition(session, &names.staging)? != table.definition {
-            let detail = "its partitions define a different table".to_owned();
+            let detail = "the partitions of the staging table define a different table".to_owned();
             return Err(Error::Altered { target: table.name.to_string(), detail });
         }
         Ok(Filled::built(self.lock, last.file, dir, row_id_max))

@@ -243,7 +243,7 @@ impl<'l> Filled<'l> {
             let (target, staging) = (&target.table.name, &target.names.staging);
             let gone = [target, staging].map(|name| catalog::exists(&mut self.lock.session, name));
             let detail = match gone {
-                [Ok(false), _] => "it was dropped or renamed".to_owned(),
+                [Ok(false), _] => "the table was dropped or renamed during the load".to_owned(),
                 [_, Ok(false)] => format!("the load's staging table, {staging}, was dropped"),
                 _ => continue,
             };
@@ -318,7 +318,7 @@ fn check_staging(session: &mut Session, table: &Table, names: &Names) -> Result<
     if definition(session, staging)? == table.definition {
         return Ok(());
     }
-    let detail = format!("the load's staging table, {staging}, differs from it");
+    let detail = format!("the load's staging table, {staging}, differs from the table");
     Err(Error::Altered { target: table.name.to_string(), detail })
 }
 
@@ -327,7 +327,7 @@ fn check_staging(session: &mut Session, table: &Table, names: &Names) -> Result<
 fn unlocked(session: &mut Session, targets: &[(Table, Names)], mode: Mode) -> Result<Vec<Pair>> {
     for (table, _) in targets {
         if definition(session, &table.name)? != table.definition {
-            let detail = "its definition has changed".to_owned();
+            let detail = "the table's definition changed during the load".to_owned();
             return Err(Error::Altered { target: table.name.to_string(), detail });
         }
         if mode == Mode::Insert && !catalog::is_empty(session, &table.name)? {

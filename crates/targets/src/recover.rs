@@ -56,8 +56,10 @@ impl Lock {
             return Err(Error::Overtaken(self.table.name.to_string()));
         }
         let id = self.session.id();
-        self.remarks
-            .push(format!("the connection to the server was lost and opened again (now {id})"));
+        self.remarks.push(format!(
+            "the connection to the server was lost and opened again (new connection \
+                           id: {id})"
+        ));
         Ok(true)
     }
 

@@ -187,7 +187,11 @@ fn copy_target(lock: &mut Lock) -> Result<()> {
     // Where the table does not say, the server's setting of today does.
     let (made, expected) = (row_format_of(&mut lock.session, &staging)?, lock.table.row_format);
     if made != expected && expected != RowFormat::Other {
-        let detail = format!("the server creates {made:?} tables now; this is {expected:?}");
+        let detail = format!(
+            "the server creates {made:?} tables now, but this table is \
+                              {expected:?}: set innodb_default_row_format, or give the table a \
+                              ROW_FORMAT"
+        );
         return Err(no_twin(lock, Unsupported::RowFormat(detail)));
     }
     Ok(())

@@ -150,8 +150,8 @@ fn drop_database(session: &mut Session, database: &str) -> Result<()> {
     );
     if let Some(table) = session.query_text(&tables)? {
         return Err(Error::Leftover(format!(
-            "table {table} is in database {database}, which belongs to a load: find its owner, \
-             and remove it"
+            "table {table} is in database {database}, which belongs to a load: find out who \
+             created the table, then remove the table"
         )));
     }
     session.exec(&format!("DROP DATABASE IF EXISTS {}", quote_name(database))).map(drop)

@@ -155,7 +155,7 @@ impl<'l> Direct<'l> {
         }
         let (staging, target) = (lock.names.staging.clone(), lock.table.name.clone());
         if !lock.copy_target()? {
-            let detail = "CREATE TABLE .. LIKE made another table than it".to_owned();
+            let detail = "CREATE TABLE .. LIKE created a different table".to_owned();
             return Err(Error::Altered { target: target.to_string(), detail });
         }
         // Where the table does not say, the server's setting of today does.

@@ -279,10 +279,10 @@ impl Pair {
             Err(Error::Altered { target: name.to_string(), detail: detail.to_owned() })
         };
         if definition(holder, name)? != *before {
-            return altered("its definition has changed");
+            return altered("the table's definition changed during the load");
         }
         if triggers.is_none() && has_triggers(holder, name)? {
-            return altered("it has a trigger now");
+            return altered("the table got a trigger during the load");
         }
         // That of a child table is not in the target's definition.
         let keys = match keys.get(name) {
@@ -290,10 +290,10 @@ impl Pair {
             None => foreign_keys(holder, name)?,
         };
         if let Some(key) = keys.iter().find(|key| !known.contains(key)) {
-            return altered(&format!("it has a foreign key now: {key}"));
+            return altered(&format!("the table got a foreign key during the load: {key}"));
         }
         if let Some(key) = known.iter().find(|key| !keys.contains(key)) {
-            return altered(&format!("it has lost a foreign key: {key}"));
+            return altered(&format!("the table lost a foreign key during the load: {key}"));
         }
         let any = format!("SELECT 1 FROM {base} LIMIT 1", base = name.base());
         if *mode == Mode::Insert && !holder.query(&any)?.is_empty() {

@@ -214,7 +214,7 @@ impl Swapped {
         if may_be_altered && plain(&definition(session, aside)?) != plain(&target.definition) {
             return Err(Error::Leftover(format!(
                 "{aside}, the old {}, was altered during the swap: check if the new table needs \
-                 the same change, then drop it",
+                 the same change, then drop the old table",
                 target.name
             )));
         }
@@ -232,7 +232,7 @@ pub(super) fn check_emptied(
         return Ok(());
     }
     Err(Error::Leftover(format!(
-        "{aside} has rows that were inserted into {target} during the swap: copy them, then drop \
-         it"
+        "{aside} has rows that were inserted into {target} during the swap: copy these rows into \
+         the new table, then drop the old table"
     )))
 }

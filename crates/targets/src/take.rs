@@ -17,6 +17,9 @@ use server::facts::ServerFacts;
 use server::identifier::TableName;
 use server::session::Session;
 
+/// ER_DBACCESS_DENIED_ERROR, ER_TABLEACCESS_DENIED_ERROR.
+const ER_DENIED: [u16; 2] = [1044, 1142];
+
 impl Lock {
     /// Takes the target and describes it: table, server, folder.
     ///
@@ -126,9 +129,16 @@ fn patience(name: &TableName, options: &LockOptions) -> Patience {
     Patience { target: name.clone(), wait, told }
 }
 
-/// Why the target is missing: never there, or put aside by a swap that was not atomic.
+/// The reason for a missing target: renamed by a swap that was not atomic, invisible to the account, or never
+/// created. information_schema omits tables on which the account has no right; DESCRIBE is denied.
 fn missing_target(session: &mut Session, name: &TableName, missing: String) -> Error {
-    refuse_put_aside(session, name).err().unwrap_or(Error::NoTable(missing))
+    if let Err(error) = refuse_put_aside(session, name) {
+        return error;
+    }
+    match session.query(&format!("DESCRIBE {}", name.quoted())) {
+        Err(error) if error.errno().is_some_and(|errno| ER_DENIED.contains(&errno)) => error,
+        _ => Error::NoTable(missing),
+    }
 }
 
 /// Refuses a table that is missing because a swap has put it aside: one made under its name would
@@ -148,8 +158,8 @@ pub fn refuse_any_put_aside(session: &mut Session, names: &[TableName]) -> Resul
     let Some(at) = there.iter().position(Option::is_some) else { return Ok(()) };
     let (aside, name) = (&asides[at], &names[at * names.len() / asides.len()]);
     Err(Error::Leftover(format!(
-        "table {name} does not exist, but {aside}, to which a load renamed it, does: RENAME TABLE \
-         {} TO {} restores it, DROP TABLE discards it",
+        "table {name} does not exist, because a load renamed it to {aside}: RENAME TABLE {} TO {} \
+         restores the table; DROP TABLE of the renamed table discards its rows",
         aside.quoted(),
         name.quoted()
     )))

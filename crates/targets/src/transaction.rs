@@ -110,7 +110,7 @@ impl Transaction {
         if definition(session, &name)? == lock.table.definition {
             return Ok(());
         }
-        let detail = "its definition has changed".to_owned();
+        let detail = "the table's definition changed during the load".to_owned();
         Err(Error::Altered { target: name.to_string(), detail })
     }
 
@@ -156,7 +156,12 @@ impl Transaction {
     pub fn forget(&self, lock: &mut Lock) -> Option<String> {
         let _shield = lock.session.options().interrupt.shield();
         let dropped = self.drop_mark(lock).err();
-        dropped.map(|error| format!("a table of the load still exists: {error}"))
+        dropped.map(|error| {
+            format!(
+                "a table of the load could not be dropped; the next load \
+                                     drops it ({error})"
+            )
+        })
     }
 
     /// The table whose row proves that all rows are in, where there is one.

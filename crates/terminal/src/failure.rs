@@ -35,6 +35,16 @@ impl Failure {
         Failure { status: USAGE, text: text.into(), place: None }
     }
 
+    /// A load failed; a fault of its rows says first that nothing was loaded.
+    pub fn of_load(error: job::Error) -> Failure {
+        let is_unchanged = error.leaves_table_unchanged();
+        let failure = Failure::from(error);
+        match is_unchanged {
+            true => Failure { text: format!("nothing was loaded: {}", failure.text), ..failure },
+            false => failure,
+        }
+    }
+
     /// Something failed on the way.
     pub fn failed(error: impl fmt::Display) -> Failure {
         Failure { status: FAILED, text: error.to_string(), place: None }

@@ -48,8 +48,9 @@ fn obey(interrupt: &Interrupt, signal: i32, quiet: bool) {
     let name = ENDINGS.iter().find(|(known, _)| *known == signal).map_or("a signal", |(_, n)| n);
     if interrupt.is_requested() {
         say(format_args!(
-            "inrush: ended at once by a second signal, {name}: the table is either the complete \
-             old one or the complete new one, and the next load of it cleans up"
+            "inrush: ended at once by a second signal, {name}: a table that was being replaced is \
+             complete, either the old or the new one; a table that rows were being added to may \
+             have some of them; the next load of the table cleans up"
         ));
         signal_hook::low_level::exit(i32::from(FAILED));
     }

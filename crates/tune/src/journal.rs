@@ -72,8 +72,8 @@ pub struct Entry {
 
 impl Kind for Entry {
     const NAME: &'static str = "tune";
-    const REMEDY: &'static str = "restore the server's variables with the build that wrote it, or \
-                                  by hand, and remove it";
+    const REMEDY: &'static str = "restore the server's variables with the build of Inrush that \
+                                  wrote the journal, or by hand, then remove the journal";
 }
 
 /// The files about one server.

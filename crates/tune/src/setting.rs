@@ -41,7 +41,7 @@ impl SettingPlan {
                     "{name}={set} was not set: the current value suffices for this load"
                 ));
             } else if !variable.is_settable(facts) {
-                let text = "this server accepts it only at its start";
+                let text = "this server accepts the variable only at its start";
                 wanted.advice.push(format!("{name}={set} was not set: {text}"));
             } else if let Some(obstacle) = variable.obstacle(facts) {
                 wanted.advice.push(format!("{name}={set} was not set: {obstacle}"));

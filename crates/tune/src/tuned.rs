@@ -270,8 +270,8 @@ fn settle(session: &mut Session, journal: &Journal) -> Result<Vec<String>> {
     if let Some(connection) = remnant::end_connections(session, &entry.users)? {
         return Ok(vec![format!(
             "settings of a killed load stay for now: its connection {connection} still executes a \
-             statement; the next command for this server restores them when that has ended, and \
-             so does {}",
+             statement; after that statement, the next command for this server restores the \
+             settings, and so does {}",
             call("tune", RESTORE)
         )]);
     }

@@ -121,7 +121,7 @@ pub const ALL: &[Variable] = &[
         better: |facts| {
             at_least(facts, "innodb_io_capacity_max", IO_CAPACITY_MAX).filter(|_| !rotates(facts))
         },
-        why: "this limits the pages written in a second while the redo log fills up",
+        why: "the variable limits the pages written per second while the redo log fills up",
         cost: "other reads and writes are slower while pages are written",
         ..PLAIN
     },
@@ -132,7 +132,7 @@ pub const ALL: &[Variable] = &[
         better: |facts| {
             at_least(facts, "innodb_io_capacity", IO_CAPACITY).filter(|_| !rotates(facts))
         },
-        why: "this limits the pages written in a second after a load; the default is for a \
+        why: "the variable limits the pages written per second after a load; the default is for a \
               spinning disk",
         cost: "other reads and writes are slower while pages are written",
         ..PLAIN
@@ -158,7 +158,7 @@ pub const ALL: &[Variable] = &[
             (is_on && facts.data.as_ref()?.is_solid()).then(|| "0".to_owned())
         },
         why: "neighbours of a changed page are written with it, which helps only spinning disks",
-        cost: "none on such a disk",
+        cost: "none on a solid-state disk",
         ..PLAIN
     },
     Variable {
@@ -166,7 +166,7 @@ pub const ALL: &[Variable] = &[
         used: Use::Set,
         better: |facts| facts.is_on("innodb_adaptive_hash_index").then(|| "OFF".to_owned()),
         why: "each inserted row updates the hash of pages that are read often",
-        cost: "reads that use it are slower until it is full again",
+        cost: "reads that use the hash index are slower until the index is full again",
         ..PLAIN
     },
     Variable {
@@ -207,7 +207,7 @@ pub const ALL: &[Variable] = &[
         class: Class::Unsafe,
         used: Use::SetOnly,
         better: |facts| facts.redo_log.filter(|is_on| *is_on).map(|_| "OFF".to_owned()),
-        why: "without the redo log, pages alone are written, once each",
+        why: "without the redo log, only pages are written, each page once",
         ..PLAIN
     },
     Variable {
@@ -216,7 +216,8 @@ pub const ALL: &[Variable] = &[
         better: pool_bytes,
         why: "an index larger than the buffer pool costs a page read and a page write for nearly \
               every row",
-        cost: "its memory; shrinking it makes the server wait for pages in use, so no load does it",
+        cost: "the memory of the pool; shrinking the pool makes the server wait for pages in use, \
+               so no load shrinks it",
         ..PLAIN
     },
     Variable {
@@ -230,8 +231,8 @@ pub const ALL: &[Variable] = &[
         name: "innodb_sort_buffer_size",
         mysql_takes_it: false,
         better: |facts| at_least(facts, "innodb_sort_buffer_size", SORT_BUFFER_BYTES),
-        why: "this memory sorts an index that is created after the rows; if it is too small, the \
-              sort needs passes over a file",
+        why: "the server sorts indexes that are created after the rows in this buffer; if the \
+              buffer is too small, the sort needs passes over a file",
         cost: "three times this memory for each index that is being created",
         ..PLAIN
     },
@@ -243,8 +244,10 @@ pub const ALL: &[Variable] = &[
             let on = facts.text("innodb_change_buffering")? != "none";
             (is_mariadb && on).then(|| "none".to_owned())
         },
-        why: "the change buffer lost index entries in several versions; MariaDB 11 has none",
-        cost: "entries of indexes that are not in the buffer pool are slower: INSERT and LOAD DATA into such a table took 2.7 times as long without it",
+        why: "the change buffer lost index entries in several versions; MariaDB 11 has no change \
+              buffer",
+        cost: "inserts into indexes that are not in the buffer pool are slower: INSERT and LOAD \
+               DATA into such a table took 2.7 times as long without the change buffer",
         faster: Some(|| format!("merging ({}) is faster than both", MODE.with("append"))),
         ..PLAIN
     },
@@ -254,7 +257,7 @@ pub const ALL: &[Variable] = &[
         better: flush_method,
         why: "with the page cache, each page is in memory twice, and the kernel decides when it \
               is written",
-        cost: "none but on file systems that cannot",
+        cost: "none, except on file systems that do not support O_DIRECT",
         ..PLAIN
     },
     Variable {
@@ -279,9 +282,10 @@ pub const ALL: &[Variable] = &[
             let by_row = !facts.server.log_bin || facts.text("binlog_format") == Some("ROW");
             (waits && by_row).then(|| "2".to_owned())
         },
-        why: "LOAD DATA and INSERT .. SELECT lock a table's AUTO_INCREMENT counter to their end, so that connections wait for each other",
-        cost: "the numbers of one statement are not consecutive; never use it with a binary log \
-               of statements",
+        why: "LOAD DATA and INSERT .. SELECT lock a table's AUTO_INCREMENT counter until they \
+              end, so connections wait for each other",
+        cost: "the AUTO_INCREMENT values of one statement are not consecutive; never use this \
+               mode with binlog_format=STATEMENT",
         ..PLAIN
     },
 ];

@@ -35,7 +35,7 @@ pub enum Error {
 #[non_exhaustive]
 pub enum CollationError {
     /// The self-test found another order than the server's, or learning found it impossible.
-    #[error("collation {name} cannot be ordered exactly as the server does: {why}")]
+    #[error("keys in collation {name} cannot be sorted exactly as the server sorts them: {why}")]
     Refused {
         /// Full name.
         name: String,

@@ -96,11 +96,11 @@ impl Format {
                 }
             };
             if form.replace(other).is_some() {
-                return Err("two of its words exclude each other".to_owned());
+                return Err("two words of the format exclude each other".to_owned());
             }
         }
         match (form, number) {
-            (Some(_), Some(_)) => Err("two of its words exclude each other".to_owned()),
+            (Some(_), Some(_)) => Err("two words of the format exclude each other".to_owned()),
             (Some(form), None) => Ok(Format { form }),
             (None, Some(number)) => Ok(Format { form: Form::Number(number) }),
             (None, None) => Ok(Format { form: Form::Trimmed }),

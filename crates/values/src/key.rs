@@ -197,7 +197,10 @@ impl KeyPart {
     /// Bytes of the part at the start of `key`, which [`KeyPart::push`] of a part in ascending order
     /// wrote, the null marker included.
     pub fn len_in(&self, key: &[u8]) -> usize {
-        assert!(!self.descending, "where a key ends is told by its bytes, and these are inverted");
+        assert!(
+            !self.descending,
+            "the end of a key is only known from bytes that are not inverted"
+        );
         if let Some(bytes) = self.fixed_len(None) {
             return bytes;
         }

@@ -76,9 +76,9 @@ impl fmt::Display for Reason {
                  hour",
                 TIME_ZONE.with("+00:00")
             ),
-            Reason::NotALabel => f.write_str("is not one of its labels"),
+            Reason::NotALabel => f.write_str("is not a label of the ENUM or SET column"),
             Reason::NotJson => f.write_str("is not valid JSON"),
-            Reason::NoSortWeight => f.write_str("has no known place in the key's collation"),
+            Reason::NoSortWeight => f.write_str("has no known sort order in the key's collation"),
         }
     }
 }

@@ -105,7 +105,7 @@ fn the_json_report_has_every_field() {
     assert!(report["notes"].is_array() && report["warnings"].is_array());
 
     let failed = desk.load("t", &file, &["--json", "--mode", "replace"]);
-    failed.refused(1, &["1 row refused"]);
+    failed.refused(1, &["1 row rejected"]);
     let error: Value = serde_json::from_str(&failed.out).unwrap();
     assert_eq!(error["status"], 1);
     assert!(failed.err.contains(error["error"].as_str().unwrap()));
@@ -125,7 +125,10 @@ fn refused_rows_go_to_a_file_with_their_reasons() {
     let file = desk.home.file("in.csv", "1,1.50\ntwo,2\n3,\"12,50\"\n4\n5,5.5\n6,x");
 
     let one_too_many = desk.load("t", &file, &["--rejects", rejects_name, "--rejects-max", "3"]);
-    one_too_many.refused(1, &["4 rows refused and --rejects-max is 3", "in.csv line 6"]);
+    one_too_many.refused(
+        1,
+        &["nothing was loaded: ", "in.csv line 6", "4 rows rejected, and --rejects-max is 3"],
+    );
     assert_eq!(desk.rows("SELECT COUNT(*) FROM t"), ["0"]);
 
     let loaded = desk.load("t", &file, &["--rejects", rejects_name, "--rejects-max", "4"]);

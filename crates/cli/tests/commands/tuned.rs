@@ -136,7 +136,7 @@ impl Yard {
 fn settings_are_put_back_after_success_failure_and_a_signal() {
     let Some(mut yard) = Yard::new() else { return };
     let plain = run(&mut yard.load(&yard.home, &[]));
-    let note = "note: --tune: set for the load and restored: innodb_";
+    let note = "note: --tune: set until the last load that uses them ends: innodb_";
     assert!(plain.done().out.contains(note), "{plain:?}");
     assert!(plain.out.contains("sync_binlog=0 (was 1)"), "{plain:?}");
     yard.assert_put_back();

@@ -73,7 +73,7 @@ fn each_kind_of_difference_is_found_and_named() {
         "2 rows that the table lacks",
         "2 rows that have other values in the table",
         "1 row that the input lacks\n    (-5)\n",
-        "the table would refuse 1 row of the input",
+        "1 row of the input not compared, because the table would reject",
         "compared by id, f, d, s, made, w",
     ] {
         assert!(shown.out.contains(part), "{part}: {shown:?}");

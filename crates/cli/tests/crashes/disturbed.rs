@@ -156,7 +156,7 @@ fn a_server_that_crashes_and_comes_back_is_waited_for() {
     wait_paused(&mut child);
     calm.server.kill_9().unwrap();
     resume(&child);
-    let left = "is unchanged, ";
+    let left = "is unchanged; ";
     finish(child).refused(1, &["step import: ", left, "the next load of the table"]);
     calm.server.restart().unwrap();
     scene.reconnect();

@@ -55,7 +55,11 @@ fn rows_that_others_write_before_the_exchange_are_kept() {
     let kept: Vec<String> = tables(&mut scene.session, &scene.database);
     let kept: Vec<&String> = kept.iter().filter(|name| *name != "t").collect();
     assert!(kept.len() == 1 && kept[0].starts_with("_inrush_kept_"), "{kept:?}, {done:?}");
-    assert!(done.err.contains(kept[0].as_str()) && done.err.contains("copy rows"), "{done:?}");
+    assert!(
+        done.err.contains(kept[0].as_str())
+            && done.err.contains("copy the rows that the partition"),
+        "{done:?}"
+    );
     assert!(scene.is_new(), "the partition is the new one");
     // The next load lets it be.
     let kept = format!("{}.{}", scene.database, kept[0]);

@@ -160,7 +160,7 @@ fn a_server_killed_at_any_step_comes_back_with_the_old_table_or_the_new_one() {
     for (place, mode) in before.into_iter().zip([Mode::Insert, Mode::Replace].into_iter().cycle()) {
         let outcome = kill_server_at(&server, mode, place);
         outcome.refused(1, &[]);
-        let said = ["the connection to the server broke", "connecting to"];
+        let said = ["the connection ", "connecting to"];
         assert!(said.iter().any(|text| outcome.err.contains(text)), "{outcome:?}");
     }
     for mode in [Mode::Insert, Mode::Replace] {
@@ -210,7 +210,7 @@ fn a_server_killed_while_it_imports_comes_back_with_the_old_table() {
             let outcome = finish(child);
             let is_in_time = outcome.err.contains("IMPORT TABLESPACE");
             if is_in_time {
-                outcome.refused(1, &["the connection to the server broke"]);
+                outcome.refused(1, &["the connection "]);
                 scene.server.restart().unwrap();
                 scene.reconnect();
                 assert!(!scene.is_new());
@@ -303,7 +303,7 @@ fn a_table_that_others_alter_meanwhile_stays_as_they_made_it() {
     let Some(server) = TestServer::shared() else { return };
     let mut scene = Scene::new(server, Mode::Replace, 1_000);
     let alter = format!("ALTER TABLE {} ADD COLUMN more INT", scene.table);
-    meanwhile(&mut scene, "verify.begin", &alter).refused(1, &["was altered during the load"]);
+    meanwhile(&mut scene, "verify.begin", &alter).refused(1, &["was not loaded: "]);
     let count = format!("SELECT COUNT(*), SUM(more IS NULL) FROM {}", scene.table);
     let row = scene.session.query_row(&count).unwrap();
     assert_eq!((row.number::<u32>(0).unwrap(), row.number::<u32>(1).unwrap()), (500, 500));

@@ -34,7 +34,7 @@ const ITSELF: End = Fails("an internal error stopped the load; please report thi
 /// A load that adds rows and has added all.
 const ADDED: End = IsIn("3999 rows are in");
 /// Behind the step that publishes.
-const PUBLISHED: End = IsIn("all the same: do not load them again");
+const PUBLISHED: End = IsIn(": do not load them again");
 /// In a replay, whose tables are told one by one: those that it came to are new.
 const REPLAYED: End = IsIn("the failpoint replay.");
 

@@ -25,7 +25,10 @@ fn a_table_that_is_to_be_made_does_not_cost_the_one_put_aside() {
     for path in ["direct", "stream", "insert"] {
         for more in [&ddl[..], &["--create"]] {
             let load = desk.load("t", &file, &[more, &["--path", path]].concat());
-            load.refused(2, &["t does not exist, but", &aside, "RENAME TABLE"]);
+            load.refused(
+                2,
+                &["t does not exist, because a load renamed it", &aside, "RENAME TABLE"],
+            );
             let into = desk.table("t");
             let plan = ["plan", file.to_str().unwrap(), "--into", &into, "--path", path];
             let mut plan = desk.home.inrush(plan);
@@ -46,7 +49,7 @@ fn a_table_made_anew_by_hand_does_not_cost_it_either() {
     for path in ["direct", "stream", "insert"] {
         for mode in ["insert", "replace"] {
             let load = desk.load("t", &file, &["--path", path, "--mode", mode]);
-            load.refused(2, &["t has no rows, but", &aside, "has: DROP TABLE"]);
+            load.refused(2, &["t has no rows, but", &aside, "has rows: DROP TABLE"]);
         }
     }
     assert_eq!(desk.rows(&format!("SELECT * FROM `{aside}`")), ["1", "2"]);

@@ -47,7 +47,7 @@ fn missing_privileges_are_named_as_the_grant_that_gives_them() {
         .unwrap();
     let database = scene.database.clone();
     let no_table = run(&mut by(&scene, user));
-    no_table.refused(2, &["does not exist"]);
+    no_table.refused(2, &["command denied", "the account needs: GRANT SELECT ON"]);
     scene.session.exec(&format!("GRANT SELECT ON {database}.* TO {user}@localhost")).unwrap();
     let outcome = run(&mut by(&scene, user));
     let on_server = "GRANT RELOAD, SUPER, PROCESS ON *.* TO `modest`@`localhost`";

@@ -98,7 +98,7 @@ fn a_foreign_file_under_a_name_of_ours_stops_a_load_before_it_begins() {
             let name = path.display().to_string();
             outcome.refused(
                 1,
-                &[&name, words, "but the load needs this name for its own file: find its"],
+                &[&name, words, "but the load needs this name for its own file: find out"],
             );
             place.untouched(&path, &when);
             assert!(!place.scene.is_new(), "{when}");

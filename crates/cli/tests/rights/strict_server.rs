@@ -65,7 +65,7 @@ fn a_value_without_a_place_of_its_own_is_sent() {
         let sql = "LOAD DATA LOCAL INFILE 'x' INTO TABLE theirs CHARACTER SET utf8mb4";
         desk.session.load_local(sql, fs::File::open(&file).unwrap()).unwrap();
         let direct = desk.load("t", &file, &[]);
-        direct.refused(1, &["rows line 3", "`c`", "has no known place in", "--path stream"]);
+        direct.refused(1, &["rows line 3", "`c`", "has no known sort order in", "--path stream"]);
         assert_eq!(desk.rows("SELECT * FROM t"), [""; 0]);
         let auto = desk.load("t", &file, &["--verbose", "--path", "auto", "--rejects-max", "1"]);
         assert!(auto.done().out.contains("path stream: not direct: "), "{auto:?}");

@@ -52,7 +52,7 @@ fn rows_of_all_shards_come_out_and_give_an_equal_table() {
             "through the Spider server: only the Spider server can evaluate --where",
             "4,900 rows",
         ),
-        (["--shard", "s2=127.0.0.1:1"], "s2 (127.0.0.1:1) is not reached", "5,000 rows"),
+        (["--shard", "s2=127.0.0.1:1"], "s2 (127.0.0.1:1) is unreachable", "5,000 rows"),
     ] {
         let out = run(&mut export(&scene, "out.csv", &more));
         for part in [why, rows, "rows are read through the Spider server, which reads one"] {

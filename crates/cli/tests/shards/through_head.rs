@@ -23,7 +23,7 @@ fn rows_that_only_the_head_can_tell_apart_go_through_it() {
     scene.rows(1, 2_000);
     let plan = run(&mut scene.command("plan", &[]));
     for part in [
-        "by the insert path",
+        "loads with the insert path",
         "rows are sent through the Spider server",
         "not shards: partitions by KEY",
     ] {
@@ -61,14 +61,15 @@ fn the_head_is_asked_where_it_is_wanted_or_alone_knows_the_partition() {
     let mut scene = Scene::new(&shards, "HASH (id)", &[]);
     scene.rows(1, 400);
     let loaded = scene.load(&["--path", "coordinator"]);
-    assert!(loaded.done().out.contains("--path coordinator was asked for"), "{loaded:?}");
+    assert!(loaded.done().out.contains("--path coordinator was requested"), "{loaded:?}");
     scene.is_whole("--path head");
     scene.load(&[]).refused(2, &["the table is not empty; --mode append"]);
     scene.session.exec(&format!("CREATE TABLE {}.own (a INT)", scene.database)).unwrap();
     for verb in ["load", "plan"] {
         let mut command = scene.command(verb, &["--path", "head"]);
         command.args(["--into", &format!("{}.own", scene.database)]);
-        run(&mut command).refused(2, &["--path coordinator is for tables whose partitions"]);
+        run(&mut command)
+            .refused(2, &["--path coordinator is for tables with partitions on other servers"]);
     }
     scene.session.exec(&format!("DROP TABLE {}.own", scene.database)).unwrap();
 

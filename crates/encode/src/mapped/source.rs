@@ -38,8 +38,8 @@ impl MappedSource {
     pub(super) fn new(mut input: Box<dyn Source>, share: &Share) -> Result<MappedSource> {
         if input.facts().layout != Layout::Separated {
             return Err(Error::Dialect(
-                "a job file needs lines with separated fields; fields as wide as their columns \
-                 belong to one table"
+                "a job file needs lines with separated fields; a file with fixed-width fields can \
+                 only be loaded into one table"
                     .to_owned(),
             ));
         }

@@ -39,7 +39,7 @@ impl Literal {
 pub(super) fn read(text: &str) -> Result<Vec<Vec<Literal>>, String> {
     let tokens = Tokens::of_any_server(text.as_bytes(), Syntax::default());
     let mut reader = Reader { tokens: tokens.peekable() };
-    reader.values().ok_or_else(|| format!("a partition's values {text}"))
+    reader.values().ok_or_else(|| format!("unsupported partition values {text}"))
 }
 
 struct Reader<'t> {

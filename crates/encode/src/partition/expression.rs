@@ -173,7 +173,7 @@ impl<'t> Reader<'t, '_> {
         let inner = self.atom()?;
         match is_negative {
             false => Ok(inner),
-            true if inner.unsigned => Err("a sign before an operand without one".to_owned()),
+            true if inner.unsigned => Err("a minus sign before an unsigned operand".to_owned()),
             true => Ok(Expression { node: Node::Sign(Box::new(inner)), unsigned: false }),
         }
     }

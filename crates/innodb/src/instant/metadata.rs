@@ -63,11 +63,11 @@ pub(super) fn read(
         is_read = Some(start) == reference_at;
     }
     if !is_read || spans.len() != layout.fields.len() {
-        return Err(wrong("fields of the metadata", spans.len(), "all of the index"));
+        return Err(wrong("fields of the metadata", spans.len(), "all fields of the index"));
     }
     for (at, span) in spans.iter().enumerate().skip(layout.core) {
         layout.fields[at].missing = missing(&page, *span)
-            .ok_or_else(|| wrong("value of an added column", at, "one that is on the page"))?;
+            .ok_or_else(|| wrong("value of an added column", at, "a value on the page"))?;
     }
     Ok(())
 }
@@ -102,7 +102,7 @@ fn description(
     let wrong = |what, seen: usize, expected| corrupt(page_no, offset, what, seen as u64, expected);
     let is_blob = fil_header(&page).page_type.get() == page_type::BLOB && offset == BODY;
     if !is_blob {
-        return Err(wrong("page", offset, "one of an off-page value"));
+        return Err(wrong("page", offset, "a page of an off-page value"));
     }
     let len = view::<BlobHeader>(&page, BODY).part_len.get() as usize;
     let part = page[BLOB_DATA..].get(..len).and_then(|part| part.split_first_chunk());

@@ -55,7 +55,7 @@ impl OldLayout {
         let mut layout = OldLayout { fields: Vec::new(), core, places: Vec::new() };
         metadata::read(source, first, fields, first_column, &mut layout)?;
         layout.places = places(index, (new, shape)).ok_or_else(|| {
-            corrupt(index.root, 0, "columns", 0, "those of the table as it is now")
+            corrupt(index.root, 0, "columns", 0, "the columns of the current table definition")
         })?;
         Ok(Some(layout))
     }
@@ -93,7 +93,7 @@ fn node_shape(
     let most = known + all.min(dropped(&fields[..core]));
     let has_lengths = shape.fields[..shape.key_fields].iter().any(|field| field.fixed_len == 0);
     if has_lengths && least.div_ceil(8) != most.div_ceil(8) {
-        let expected = "dropped columns of which it is known whether they could be NULL";
+        let expected = "dropped columns that are known to be nullable or not";
         return Err(corrupt(index.root, 0, "nullable columns", most as u64, expected));
     }
     Ok(RecordShape { null_bytes: most.div_ceil(8), ..shape.to_node() })

@@ -108,14 +108,23 @@ impl Allocation<'_> {
         }
         let past_end = first.max(self.map.header.size_pages.get())..first + PAGES_PER_EXTENT;
         if past_end.clone().any(|page| !extent.is_free(page - first)) {
-            return bad("has used pages past FSP_SIZE".into(), "free bits for pages not there");
+            return bad(
+                "has used pages past FSP_SIZE".into(),
+                "free bits for all pages past \
+                                                               FSP_SIZE",
+            );
         }
         let is_single = matches!(extent.state.get(), state::FREE_FRAG | state::FULL_FRAG);
         if first.is_multiple_of(PAGES_PER_XDES)
             && (!is_single || extent.is_free(0) || extent.is_free(1))
         {
-            let seen = format!("has state {}, or its first two pages free", extent.state.get());
-            return bad(seen, "state 2 or 3 and both used, as descriptors and bitmap are there");
+            let seen =
+                format!("has state {}, or one of its first two pages is free", extent.state.get());
+            return bad(
+                seen,
+                "state 2 or 3, and both pages used for descriptors and change buffer \
+                              bitmap",
+            );
         }
         let used = used_pages(extent);
         match extent.state.get() {
@@ -125,7 +134,8 @@ impl Allocation<'_> {
             state::SEGMENT => Ok(()),
             other => bad(
                 format!("has state {other} and {used} used pages"),
-                "1 with none, 2 with some, 3 with all, or 4 for a segment's",
+                "state 1 with no used page, 2 with some, 3 with all, or 4 for an extent of a \
+                 segment",
             ),
         }
     }

@@ -155,7 +155,7 @@ pub(crate) fn summarise(verifier: &Verifier<'_>, page_no: u32, page: &PageBytes)
 fn free_page(verifier: &Verifier<'_>, page_no: u32) -> Result<Checked, Corrupt> {
     if verifier.rules.writer == Writer::Loader {
         let seen = "page is free but not zero";
-        return Err(Corrupt::page(page_no, Rule::FreePage, seen, "zeros where nothing is"));
+        return Err(Corrupt::page(page_no, Rule::FreePage, seen, "zeros in a free page"));
     }
     Ok(PageSummary { kind: PageKind::Free, ..PageSummary::default() }.into())
 }
@@ -179,7 +179,7 @@ fn check_frame(rules: &TableRules, page_no: u32, page: &PageBytes) -> Result<(),
         return Err(Corrupt::at(page_no, offset, Rule::Checksum, seen, expected));
     }
     if fil.page_no.get() != page_no {
-        let seen = format!("page says it is page {}", fil.page_no.get());
+        let seen = format!("page number in the header is {}", fil.page_no.get());
         return Err(Corrupt::at(page_no, 4, Rule::PageNumber, seen, page_no.to_string()));
     }
     let space_id = rules.space_id;

@@ -147,14 +147,15 @@ impl<'a> Tree<'a> {
             return Ok(true);
         }
         if !self.take(child) {
-            let seen = format!("node pointer leads to page {child}, as one before it does");
+            let seen = format!("a second node pointer leads to page {child}");
             self.bad(pointer, Rule::NodePointer, seen, "one node pointer for each page");
             return Ok(true);
         }
         if summary.prev != prev_child && !self.is_corrupt(prev_child) {
             let seen = format!("page {child} has left sibling {}", link(summary.prev));
             let expected = format!(
-                "{}, the child of the node pointer before that at byte {origin} of page {page_no}",
+                "{}, the child of the node pointer before the one at byte {origin} of page \
+                 {page_no}",
                 link(prev_child)
             );
             let corrupt = Corrupt::at(child, 8, Rule::Sibling, seen, expected);
@@ -170,7 +171,7 @@ impl<'a> Tree<'a> {
         };
         if summary.next != FIL_NULL {
             let seen = format!("page {last} has right sibling {}", summary.next);
-            let expected = "none, as no node pointer follows its own";
+            let expected = "none, because the page's node pointer is the last one";
             self.violations.push(Corrupt::at(last, 12, Rule::Sibling, seen, expected));
         }
     }
@@ -222,7 +223,7 @@ impl<'a> Tree<'a> {
         if !fits {
             let seen =
                 format!("key of the node pointer is not the first of page {}", pointer.child);
-            let expected = "that key, or one between it and the page before";
+            let expected = "that first key, or a key between the page before and that first key";
             self.bad(pointer, Rule::NodePointer, seen, expected);
         }
         Ok(())
@@ -287,7 +288,7 @@ pub(crate) fn check_links(
         check_sibling(page_no, summary, summary.prev, summaries, violations, Side::Left);
         let end = &mut left_ends[usize::from(summary.index)][usize::from(summary.level)];
         if summary.prev == FIL_NULL && core::mem::replace(end, page_no) != FIL_NULL {
-            let seen = format!("level {} has a second left end", summary.level);
+            let seen = format!("level {} has a second leftmost page", summary.level);
             violations.push(Corrupt::at(page_no, 8, Rule::Sibling, seen, "one"));
         }
     }

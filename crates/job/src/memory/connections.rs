@@ -87,7 +87,7 @@ impl ConnectionShares {
         let one = lanes(1, CHUNK_BYTES_MIN, "one connection needs that much".to_owned());
         match connections {
             Some(count) => {
-                let why = format!("{} need that much", CONNECTIONS.with(count));
+                let why = format!("{} needs that much", CONNECTIONS.with(count));
                 one.or(lanes(count, CHUNK_BYTES_LEAST, why))
             }
             None => one,

@@ -277,7 +277,7 @@ impl<'l> Survey<'l> {
         let scope = Scope::of(&self.target.table, inspected, source)?;
         let wider = scope.widened();
         let is_weighed = self.facts.input.as_ref().is_some_and(|input| input.built.is_some());
-        let mut look = |scope: &Scope| Old::look(self.target, scope);
+        let mut look = |scope: &Scope| Old::inspect(self.target, scope);
         let old = is_weighed.then(|| look(&scope)).transpose()?;
         let all = wider.filter(|_| is_weighed).map(|wider| look(&wider)).transpose()?;
         if let Some(input) = &mut self.facts.input {

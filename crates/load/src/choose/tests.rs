@@ -99,11 +99,14 @@ fn an_empty_table_is_built() {
 fn many_rows_are_merged_with_some_and_few_are_sent() {
     let append = LoadOptions { mode: Mode::Append, ..options() };
     let choice = assert_method(&with_rows(GIB, 0), &append, LoadPath::Direct, Method::Merge);
-    assert!(choice.notes[0].starts_with("merging with its 1.07 GB would take about"), "{choice:?}");
+    assert!(choice.notes[0].starts_with("merging with the table's 1.07 GB would"), "{choice:?}");
     let mut few = with_rows(64 * GIB, 0);
     few.input.as_mut().unwrap().built = Some(Estimate { rows: 10, ..Estimate::taking(0.1) });
     let choice = assert_method(&few, &append, LoadPath::Stream, Method::Append);
-    assert!(choice.why.starts_with("not direct: the table is not empty; merging"), "{choice:?}");
+    assert!(
+        choice.why.starts_with("not direct: merging with the table's 68.7 GB would"),
+        "{choice:?}"
+    );
     // A slower method is better than none.
     few.sending = Some(Err(vec!["storage engine".to_owned()]));
     let patient = LoadOptions {

@@ -33,9 +33,9 @@ pub(crate) struct Together {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Methods {
     /// Each table has one. `gives_numbers` is true if the inputs give each AUTO_INCREMENT value.
-    Open { gives_numbers: bool },
+    All { gives_numbers: bool },
     /// A table has none.
-    Shut,
+    Missing,
 }
 
 impl Together {
@@ -63,10 +63,10 @@ impl Together {
     /// values than it generates, so a table that gets its rows itself would go on at another number.
     pub(crate) fn after(&self, methods: Methods, facts: &CommandFacts) -> Option<Together> {
         match (self.with_others, methods) {
-            (WithOthers::Small, Methods::Open { gives_numbers: false }) => {
+            (WithOthers::Small, Methods::All { gives_numbers: false }) => {
                 Some(Together::swap(facts))
             }
-            (WithOthers::Swap, Methods::Shut) if facts.can_be_whole => {
+            (WithOthers::Swap, Methods::Missing) if facts.can_be_whole => {
                 Some(Together::of(WithOthers::Transaction, order(&facts.tables)))
             }
             _ => None,
@@ -104,8 +104,8 @@ impl CommandFacts {
 mod tests {
     use super::*;
 
-    const OPEN: Methods = Methods::Open { gives_numbers: true };
-    const COUNTED: Methods = Methods::Open { gives_numbers: false };
+    const OPEN: Methods = Methods::All { gives_numbers: true };
+    const COUNTED: Methods = Methods::All { gives_numbers: false };
 
     /// Tables `t0`, `t1`, .. with so many bytes of text.
     fn facts(bytes: impl IntoIterator<Item = u64>) -> CommandFacts {
@@ -183,14 +183,14 @@ mod tests {
         let tables = CommandFacts { can_be_whole: true, ..facts([1, 2]) };
         let small = Together::choose(&tables).unwrap();
         assert_eq!(small.after(OPEN, &tables), None);
-        assert_eq!(small.after(Methods::Shut, &tables), None);
+        assert_eq!(small.after(Methods::Missing, &tables), None);
         let swap = small.after(COUNTED, &tables).unwrap();
         assert_eq!((swap.with_others, &swap.order[..]), (WithOthers::Swap, &[1, 0][..]));
         assert_eq!(swap.after(COUNTED, &tables), None);
-        let whole = swap.after(Methods::Shut, &tables).unwrap();
+        let whole = swap.after(Methods::Missing, &tables).unwrap();
         assert_eq!(whole.with_others, WithOthers::Transaction);
-        assert_eq!(whole.after(Methods::Shut, &tables), None);
+        assert_eq!(whole.after(Methods::Missing, &tables), None);
         let parted = CommandFacts { can_be_whole: false, ..tables };
-        assert_eq!(swap.after(Methods::Shut, &parted), None);
+        assert_eq!(swap.after(Methods::Missing, &parted), None);
     }
 }

@@ -1,4 +1,4 @@
-//! All tables, looked at before anything is done to one of them.
+//! All tables, inspected at before anything is done to one of them.
 
 use face::option::{DDL, MAP};
 use sources::SourceExt as _;
@@ -22,7 +22,7 @@ use super::part::{At, Part};
 use crate::choose::{self, CommandFacts, Methods, Purpose, Together, largest_first};
 use crate::copies::{self, Copies, CopyRequest, Original};
 use crate::estimate::Estimate;
-use crate::published::{self, Settled};
+use crate::killed_loads::{self, KilledLoads};
 use crate::space;
 
 /// The tables of a command in the order in which they are loaded, taken.
@@ -41,15 +41,15 @@ pub(super) struct InspectedTables {
 /// The result of inspecting the tables of a command.
 pub(super) enum Inspection {
     /// They are to be loaded.
-    Tables(Box<InspectedTables>, Box<Settled>),
+    Tables(Box<InspectedTables>, Box<KilledLoads>),
     /// All rows are in already, of a killed job of the same command. The keeper holds the tables.
-    In(Vec<Resting>, Arc<Keeper>, Box<Settled>),
+    In(Vec<Resting>, Arc<Keeper>, Box<KilledLoads>),
 }
 
 /// Takes all tables, finds the way into each, and removes what a killed load left.
 ///
 /// Errors: whatever keeps one of them from being loaded with the others.
-pub(super) fn look(
+pub(super) fn inspect(
     connect: &ConnectOptions,
     tables: Vec<LoadOptions>,
     told: &Sender<String>,
@@ -67,7 +67,7 @@ pub(super) fn look(
     let lock_options = lock_options(&tables[0], Some(told));
     let (keeper, targets) = Keeper::take(session, &names, &lock_options)?;
     let (mut targets, settled) =
-        published::settle_all(targets, &keeper, connect, &tables[0], text)?;
+        killed_loads::finish_all(targets, &keeper, connect, &tables[0], text)?;
     if settled.is_in {
         return Ok(Inspection::In(targets, keeper, Box::new(settled)));
     }
@@ -80,24 +80,24 @@ pub(super) fn look(
     let mut together = Together::choose(&facts)?;
     let mut connections = Connections::of(session);
     let mut tables: Vec<(LoadOptions, Resting)> = tables.into_iter().zip(targets).collect();
-    let looked = loop {
-        let looked = look_at_all(tables, connections, together.with_others)?;
-        let methods = match &looked {
-            Ok(looked) => Methods::Open { gives_numbers: looked.give_numbers() },
-            Err(_) => Methods::Shut,
+    let inspected = loop {
+        let inspected = inspect_all(tables, connections, together.with_others)?;
+        let methods = match &inspected {
+            Ok(inspected) => Methods::All { gives_numbers: inspected.give_numbers() },
+            Err(_) => Methods::Missing,
         };
         match together.after(methods, &facts) {
-            None => break looked.map_err(|shut| shut.error)?,
+            None => break inspected.map_err(|shut| shut.error)?,
             Some(next) => together = next,
         }
-        (tables, connections) = match looked {
-            Ok(looked) => looked.back(),
+        (tables, connections) = match inspected {
+            Ok(inspected) => inspected.back(),
             Err(shut) => (shut.tables, shut.connections),
         };
     };
     let Together { with_others, order } = together;
-    let looked = looked.finish(keeper, &order, with_others.is_transaction(), None)?;
-    Ok(Inspection::Tables(Box::new(looked), Box::new(settled)))
+    let inspected = inspected.finish(keeper, &order, with_others.is_transaction(), None)?;
+    Ok(Inspection::Tables(Box::new(inspected), Box::new(settled)))
 }
 
 /// The same with the tables taken on the replicas that are named, too.
@@ -118,7 +118,7 @@ fn look_with_copies(
     };
     let names = spelled(&mut session, tables)?;
     let (keeper, targets) = Keeper::take(session, &names, &lock_options(&tables[0], Some(told)))?;
-    let (targets, settled) = published::settle_all(targets, &keeper, logged, &tables[0], text)?;
+    let (targets, settled) = killed_loads::finish_all(targets, &keeper, logged, &tables[0], text)?;
     if settled.is_in {
         return Ok(Ok(Inspection::In(targets, keeper, Box::new(settled))));
     }
@@ -126,7 +126,7 @@ fn look_with_copies(
     let originals: Vec<Original<'_>> = targets.iter().map(Original::of).collect();
     let wanted =
         CopyRequest { connect: &connect, options: &tables[0], told: Some(told), cleans: true };
-    let copies = match Copies::look(&mut session, &originals, wanted)? {
+    let copies = match Copies::inspect(&mut session, &originals, wanted)? {
         Ok(copies) => copies,
         Err(against) => return Ok(Err(against)),
     };
@@ -134,15 +134,15 @@ fn look_with_copies(
     let order = largest_first(&waiting(tables, described));
     let direct = |options: &LoadOptions| LoadOptions { path: LoadPath::Direct, ..options.clone() };
     let direct: Vec<_> = tables.iter().map(direct).zip(targets).collect();
-    let mut looked = match look_at_all(direct, Connections::of(session), WithOthers::Swap)? {
+    let mut inspected = match inspect_all(direct, Connections::of(session), WithOthers::Swap)? {
         Err(_) if tables[0].path == LoadPath::Auto => return Ok(Err(Vec::new())),
-        looked => looked.map_err(|shut| shut.error)?,
+        inspected => inspected.map_err(|shut| shut.error)?,
     };
-    for part in &mut looked.parts {
+    for part in &mut inspected.parts {
         part.chosen.why = copies.why();
     }
-    let looked = looked.finish(keeper, &order, false, Some(copies))?;
-    Ok(Ok(Inspection::Tables(Box::new(looked), Box::new(settled))))
+    let inspected = inspected.finish(keeper, &order, false, Some(copies))?;
+    Ok(Ok(Inspection::Tables(Box::new(inspected), Box::new(settled))))
 }
 
 impl TablesWithMethods {
@@ -179,8 +179,8 @@ struct TablesWithMethods {
     connections: Connections,
 }
 
-/// All tables, where one of them cannot be loaded with the others in the way that was meant.
-struct Shut {
+/// The tables of a command, if one of them excludes the intended publish.
+struct NoMethod {
     /// Which, and why.
     error: Error,
     tables: Vec<(LoadOptions, Resting)>,
@@ -201,20 +201,20 @@ impl TablesWithMethods {
 }
 
 /// Finds the way into each table, by which all get their rows at once.
-fn look_at_all(
+fn inspect_all(
     tables: Vec<(LoadOptions, Resting)>,
     mut connections: Connections,
     with_others: WithOthers,
-) -> Result<Result<TablesWithMethods, Shut>, Error> {
+) -> Result<Result<TablesWithMethods, NoMethod>, Error> {
     let (mut parts, mut estimates) = (Vec::new(), Vec::new());
     let mut tables = tables.into_iter();
     while let Some((options, target)) = tables.next() {
         let options = LoadOptions { with_others, ..options };
-        match look_at(options, target, connections)? {
-            Ok(looked) => {
-                connections = looked.2;
-                parts.push(looked.0);
-                estimates.extend(looked.1);
+        match inspect_one(options, target, connections)? {
+            Ok(inspected) => {
+                connections = inspected.2;
+                parts.push(inspected.0);
+                estimates.extend(inspected.1);
             }
             Err(mut shut) => {
                 let before = parts.into_iter();
@@ -292,15 +292,15 @@ pub(super) fn lock_options(options: &LoadOptions, told: Option<&Sender<String>>)
     }
 }
 
-/// A table, what it will take, and the connections that looked at it.
-type LookedAtOne = (Part, Option<Estimate>, Connections);
+/// A table, what it will take, and the connections that inspected at it.
+type InspectedTable = (Part, Option<Estimate>, Connections);
 
 /// The way into one of them, and what it will take; else why there is none.
-fn look_at(
+fn inspect_one(
     options: LoadOptions,
     target: Resting,
     connections: Connections,
-) -> Result<Result<LookedAtOne, Shut>, Error> {
+) -> Result<Result<InspectedTable, NoMethod>, Error> {
     let (memory, mut source) = input::open_files(&options)?;
     let mut lock = target.work(connections);
     let mut decision = choose::decide(&mut lock, &options, &memory, &mut *source, Purpose::Load)?;
@@ -309,7 +309,7 @@ fn look_at(
         Ok(chosen) => chosen,
         Err(error) => {
             let (target, connections) = lock.rest();
-            return Ok(Err(Shut { error, tables: vec![(options, target)], connections }));
+            return Ok(Err(NoMethod { error, tables: vec![(options, target)], connections }));
         }
     };
     let estimate = estimate.filter(|_| chosen.path == LoadPath::Direct);

@@ -73,7 +73,7 @@ fn not_judged(bad: u64) -> Vec<String> {
         "duplicate keys in tables without an entity, and foreign keys except ids and lookups: the \
          rules `unique` and `references` check these"
             .to_owned(),
-        "CHECK constraints, and partitions that no row may go to".to_owned(),
+        "CHECK constraints, and rows without a partition".to_owned(),
     ];
     if bad > BAD_LINES_MAX {
         what.push(format!("lines after the first {BAD_LINES_MAX} bad lines"));

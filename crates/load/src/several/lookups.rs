@@ -9,14 +9,14 @@ use job::error::Error;
 use job::options::LoadOptions;
 use server::Session;
 
-/// The rows of all tables that something is looked up in.
+/// The rows of all tables that lines look something up in.
 pub(super) fn look_up(
     session: &mut Session,
-    looked: &[LineTable],
+    line_tables: &[LineTable],
     rules: &[Rule],
     tables: &[LoadOptions],
 ) -> Result<Vec<LookedUp>, Error> {
-    let of_tables = looked.iter().flat_map(|table| table.mapping.wanted());
+    let of_tables = line_tables.iter().flat_map(|table| table.mapping.wanted());
     let of_tables = of_tables.filter_map(|wanted| match wanted {
         RowReference::Looked(lookup) => Some(lookup),
         RowReference::Id(_) => None,
@@ -28,7 +28,7 @@ pub(super) fn look_up(
     let mut found: Vec<LookedUp> = Vec::new();
     for lookup in of_tables.chain(of_rules) {
         if found.iter().all(|known| known.lookup != lookup) {
-            found.push(look_up_in(session, lookup, &looked[0], &tables[0])?);
+            found.push(look_up_in(session, lookup, &line_tables[0], &tables[0])?);
         }
     }
     Ok(found)

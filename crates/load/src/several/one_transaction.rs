@@ -23,8 +23,8 @@ use targets::{Connections, Lock, Transaction};
 
 use super::inspection::InspectedTables;
 use super::part::{Ended, Part};
+use super::pipeline::give_up;
 use super::publish::finish;
-use super::stations::give_up;
 use crate::forecast::Forecast;
 use crate::publish::RowCommit;
 
@@ -36,12 +36,12 @@ type Open = (Transaction, Session);
 /// Errors: all are as they were. [`server::Error::CommitUnknown`]: all have their rows, or none.
 pub(super) fn load(
     connect: &ConnectOptions,
-    looked: InspectedTables,
+    inspected: InspectedTables,
     told: &str,
     steps: &mut Steps<'_>,
     progress: &dyn Progress,
 ) -> Result<(Vec<Report>, Vec<String>), Error> {
-    let InspectedTables { mut parts, mut connections, keeper, .. } = looked;
+    let InspectedTables { mut parts, mut connections, keeper, .. } = inspected;
     let (mut reports, mut open) = (Vec::new(), None);
     for at in 0..parts.len() {
         progress.table(&parts[at].name(), at + 1, parts.len());

@@ -203,8 +203,8 @@ impl<'t> PlannedTables<'t> {
             let plans = self.planned_by(&together.order, together.with_others)?;
             let mut inspected = plans.iter().filter_map(|(_, inspected)| inspected.as_ref());
             let methods = match plans.iter().all(|(plan, _)| plan.path.is_some()) {
-                true => Methods::Open { gives_numbers: inspected.all(facts::gives_numbers) },
-                false => Methods::Shut,
+                true => Methods::All { gives_numbers: inspected.all(facts::gives_numbers) },
+                false => Methods::Missing,
             };
             match together.after(methods, &facts) {
                 Some(next) => together = next,

@@ -11,7 +11,7 @@ use targets::Connections;
 use targets::publish::{Filled as Published, Ready};
 
 use super::part::{At, Ended, Part};
-use super::stations::{Filled, give_up};
+use super::pipeline::{Filled, give_up};
 use crate::copies::Copies;
 use crate::publish::TableSwap;
 use crate::speeds::Speeds;

@@ -60,7 +60,7 @@ const OPEN: [(Engine, LoadCase, &str, &str); 22] = [
 
 /// Loads that are refused, with a part of the sentence.
 const REFUSED: [(Engine, LoadCase, &str); 8] = [
-    (OLD_TIDB, BY_STREAM, "TiDB (before 7.6 LOAD DATA is not part of its transaction"),
+    (OLD_TIDB, BY_STREAM, "TiDB (before TiDB 7.6, LOAD DATA is not part of the transaction"),
     (TIDB, WHOLE_INSERT, "TiDB (others can insert into the empty table"),
     (Engine::TiDb { release: (5, 4), bytes: LARGE }, APPEND, "6.5 or newer is needed"),
     (VITESS, BY_STREAM, "Vitess (vtgate does not support LOAD DATA LOCAL)"),
@@ -69,8 +69,8 @@ const REFUSED: [(Engine, LoadCase, &str); 8] = [
         APPEND,
         "model has 4 shards, which Vitess commits one after the other",
     ),
-    (Engine::PolarDbX, BY_STREAM, "PolarDB-X (LOAD DATA is no transaction there)"),
-    (Engine::PolarDbX, INSERT, "PolarDB-X (one transaction of all rows"),
+    (Engine::PolarDbX, BY_STREAM, "PolarDB-X (LOAD DATA is not a transaction on PolarDB-X)"),
+    (Engine::PolarDbX, INSERT, "PolarDB-X (savepoints in such a transaction"),
     (Engine::PolarDbX, REPLACE, "--mode append adds rows"),
 ];
 
@@ -107,7 +107,7 @@ fn what_an_engine_would_not_keep_is_refused_before_anything_is_done() {
     atomic.reset();
     let options = LoadOptions { atomic: true, ..atomic.options[0].clone() };
     let told = load::load(&atomic.connect, &options, None, &()).unwrap_err().to_string();
-    assert!(told.contains("PolarDB-X (one transaction of all rows"), "{told}");
+    assert!(told.contains("PolarDB-X (savepoints in such a transaction"), "{told}");
     // TiDB reads a file as it likes.
     let latin1 = Scene::of(TIDB, APPEND, &folder.path().join("latin1"));
     latin1.reset();

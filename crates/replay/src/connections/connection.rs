@@ -235,7 +235,10 @@ impl Connection {
                 return Err(unfit("rows with the same key replace each other"));
             }
             if spans.has_single && done.warnings > 0 && self.has_null(done.warnings)? {
-                return Err(unfit("NULL in a NOT NULL column, which single rows may not have"));
+                return Err(unfit(
+                    "NULL in a NOT NULL column, which the server refuses in an \
+                                  INSERT of one row",
+                ));
             }
         }
         if gate.commit == Commit::Chunks {

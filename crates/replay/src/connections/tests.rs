@@ -196,7 +196,7 @@ fn whatever_depends_on_statements_is_left_to_them() {
         ("INSERT IGNORE INTO t VALUES", "(9999999,'x',3999)", "place"),
         (WORDS, "(9999999,'x',3999)", "error 1062"),
         // An error in one row, a warning in many.
-        (WORDS, "(9999999,NULL,9999999)", "single rows"),
+        (WORDS, "(9999999,NULL,9999999)", "INSERT of one row"),
     ];
     // Other warnings say the same of one row as of many.
     if let Some(mut scene) = Scene::new(SHAPE) {

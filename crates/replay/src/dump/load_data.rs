@@ -184,7 +184,7 @@ impl Parser<'_> {
             let (coding, variable) = self.decoded()?;
             let field = fields.iter_mut().find(|(name, _)| *name == variable);
             let Some((_, field)) = field else {
-                return Err("SET takes a variable that is no field".to_owned());
+                return Err("SET uses a variable that is not a field".to_owned());
             };
             *field = FieldColumn { name: column, coding };
         }

@@ -177,9 +177,9 @@ impl Attempt {
             if let Some(error) = refused.take() {
                 let proven = match proofs < PROOFS_MAX {
                     true => prove(&self.options),
-                    false => {
-                        Err(Unproven::Because("it shows a different one each time".to_owned()))
-                    }
+                    false => Err(Unproven::Because(
+                        "it shows a different certificate at each connection".to_owned(),
+                    )),
                 };
                 let proven = proven.map_err(|why| Fault::Unproven(error, why))?;
                 known.note_proven(account.clone(), proven);

@@ -172,14 +172,26 @@ impl Reader<'_> {
             return Ok(());
         }
         if let Some(directive) = line.strip_prefix('!') {
-            return self.include(directive, depth, wrong("neither !include nor !includedir"));
+            return self.include(
+                directive,
+                depth,
+                wrong(
+                    "the line begins with ! but is neither \
+                                                         !include nor !includedir",
+                ),
+            );
         }
         if let Some(rest) = line.strip_prefix('[') {
             let name = rest.split_once(']').ok_or_else(|| wrong("group without ]"))?.0;
             *group = Some(name.trim().to_owned());
             return Ok(());
         }
-        let group = group.as_deref().ok_or_else(|| wrong("an option before the first group"))?;
+        let group = group.as_deref().ok_or_else(|| {
+            wrong(
+                "an option stands before the first \
+                                                          [group]",
+            )
+        })?;
         if !self.files.wants(group) {
             return Ok(());
         }

@@ -378,7 +378,7 @@ pub(crate) fn usual_socket() -> Option<PathBuf> {
 }
 
 fn not_a_number(setting: &Setting) -> Error {
-    Error::Option(format!("{}: {} is not a number", setting.place(), setting.name))
+    Error::Option(format!("{}: the value of {} is not a number", setting.place(), setting.name))
 }
 
 fn path_text(path: &Path) -> Result<String> {

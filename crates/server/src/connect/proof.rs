@@ -115,7 +115,7 @@ fn check_version(greeting: &Greeting) -> Result<(), Unproven> {
         }
         _ => {
             let seen = greeting.version.escape_debug().take(80).collect::<String>();
-            Err(because(format!("servers can since MariaDB 11.4, but its version is {seen}")))
+            Err(because(format!("only MariaDB 11.4 and newer can, but its version is {seen}")))
         }
     }
 }
@@ -156,7 +156,7 @@ fn proof_in(bytes: &[u8]) -> Result<[u8; DIGEST_BYTES], Unproven> {
             };
             Err(Unproven::Denied { errno: u16::from_le_bytes([*low, *high]), message })
         }
-        _ => Err(because("its answer to the log-in is neither yes nor no")),
+        _ => Err(because("its answer to the log-in is neither OK nor an error")),
     }
 }
 

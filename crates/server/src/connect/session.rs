@@ -158,7 +158,7 @@ impl Session {
     pub fn query_row(&mut self, sql: &str) -> Result<Row> {
         self.query(sql)?.into_iter().next().ok_or_else(|| Error::Answer {
             column: 0,
-            seen: "for no row".to_owned(),
+            seen: "is missing, because the answer has no row".to_owned(),
             expected: "a row",
             statement: shorten(sql),
         })

@@ -76,7 +76,7 @@ impl<S: Read + Write> Stranger<S> {
         let [low, middle, high, number] = header;
         let size = u32::from_le_bytes([low, middle, high, 0]) as usize;
         if size > PACKET_BYTES_MAX {
-            return Err(because(format!("a packet of its log-in has {size} bytes")));
+            return Err(because(format!("a packet of its log-in is too long ({size} bytes)")));
         }
         let mut bytes = vec![0; size];
         self.stream.read_exact(&mut bytes).map_err(|e| broken(&e))?;

@@ -215,8 +215,9 @@ impl TlsOptions {
         };
         format!(
             "{words}{unproven}; a password is sent to another host only over a verified \
-             connection: name its authority with {} (a self-signed certificate itself), or accept \
-             any server with {SKIP_SSL_VERIFY_SERVER_CERT}",
+             connection: use {} with the certificate of the server's authority (or with the \
+             server's self-signed certificate), or accept any server with \
+             {SKIP_SSL_VERIFY_SERVER_CERT}",
             SSL_CA.with("FILE")
         )
     }
@@ -225,8 +226,9 @@ impl TlsOptions {
     pub(crate) fn failure(&self, error: &mysql::Error, host: &str) -> Option<String> {
         if let mysql::Error::DriverError(mysql::DriverError::TlsNotSupported) = error {
             return Some(format!(
-                "the server offers no encryption (TLS), which was requested; without it \
-                 ({SKIP_SSL}), everything sent can be read and changed on the way"
+                "the server offers no encryption (TLS), but encryption was requested; {SKIP_SSL} \
+                 connects without encryption, but then others can read and change everything on \
+                 the way"
             ));
         }
         let (fault, text) = fault_of(error)?;
@@ -236,7 +238,7 @@ impl TlsOptions {
     fn words(&self, error: Option<&rustls::Error>, text: &str, host: &str) -> String {
         let whom = match &self.ca {
             Some(ca) => format!("the authority in {} or a public one", ca.display()),
-            None => format!("a public authority; {} names another one", SSL_CA.with("FILE")),
+            None => format!("a public authority ({} names another authority)", SSL_CA.with("FILE")),
         };
         let Some(rustls::Error::InvalidCertificate(fault)) = error else {
             return format!("the encrypted connection (TLS) failed: {text}");
@@ -269,8 +271,8 @@ impl TlsOptions {
                 )
             }
             other if is_an_authority(other) => format!(
-                "the server's certificate is a self-signed one of an authority, and not signed by \
-                 {whom}"
+                "the server's certificate is the self-signed certificate of an authority, not \
+                 signed by {whom}"
             ),
             other => format!("the server's certificate is not accepted: {other}"),
         }

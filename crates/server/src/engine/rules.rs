@@ -91,8 +91,8 @@ impl Rules {
         match own.count() {
             1 => None,
             0 => Some(format!(
-                "SHOW VITESS_SHARDS lists no shard of {database}, so that nothing tells whether its transactions \
-                 are of one shard"
+                "SHOW VITESS_SHARDS lists no shard of {database}, so a transaction may include \
+                 several shards"
             )),
             shards => Some(format!(
                 "{database} has {shards} shards, which Vitess commits one after the other: a load \
@@ -141,7 +141,7 @@ impl Rules {
         let limit = self.transaction.filter(|limit| text_bytes / TEXT_PER_BYTE > limit.bytes)?;
         Some(format!(
             "one transaction loads all rows, but {} allows {} bytes in a transaction ({}); the \
-             input has {text_bytes}",
+             input has {text_bytes} bytes",
             self.kind, limit.bytes, limit.from
         ))
     }

@@ -134,10 +134,10 @@ impl DatabaseDir {
             // Only root may give files away; a server run by us owns its folder as we do.
             let (uid, gid) = (Uid::from_raw(self.uid), Gid::from_raw(self.gid));
             rustix::fs::fchown(file, Some(uid), Some(gid))
-                .map_err(|e| Error::io("giving the server", path, e.into()))?;
+                .map_err(|e| Error::io("changing the owner of", path, e.into()))?;
         }
         file.set_permissions(fs::Permissions::from_mode(SERVER_MODE))
-            .map_err(|e| Error::io("opening to the server", path, e))
+            .map_err(|e| Error::io("changing the permissions of", path, e))
     }
 
     /// Makes a file durable that the server has adopted: its owner and mode, and its contents, which the

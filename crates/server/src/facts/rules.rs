@@ -70,7 +70,8 @@ pub(super) fn read(session: &mut Session, has_wsrep: bool) -> Result<Rules> {
         return Ok(Rules {
             kind: Kind::TiDb,
             refused: Some(format!(
-                "its version is {}: without TiDB in `server-version` it is not recognised as TiDB",
+                "version {} does not contain TiDB, so the server is not recognised as TiDB: add \
+                 TiDB to `server-version`",
                 session.version()
             )),
             ..Rules::default()
@@ -85,14 +86,14 @@ fn tidb(session: &mut Session) -> Result<Rules> {
     let refused = match release {
         Some(release) if release >= TIDB_MIN => None,
         Some(_) => Some(format!(
-            "{text}: 6.5 or newer is needed, for the named locks that prevent two loads of one \
-             table"
+            "version {text} is too old: TiDB 6.5 or newer is needed, for the named locks that \
+             prevent two loads of one table"
         )),
-        None => Some(format!("{text} does not show its release")),
+        None => Some(format!("version {text} contains no TiDB release")),
     };
     let in_transaction = release.is_some_and(|release| release >= TIDB_LOADS_IN_TRANSACTION);
     let no_load_data = (!in_transaction).then(|| {
-        "before 7.6 LOAD DATA is not part of its transaction, and is not rolled back with it"
+        "before TiDB 7.6, LOAD DATA is not part of the transaction and cannot be rolled back"
             .to_owned()
     });
     Ok(Rules {
@@ -174,18 +175,18 @@ fn vitess(shards: Vec<String>) -> Rules {
 fn polardb_x() -> Rules {
     Rules {
         kind: Kind::PolarDbX,
-        no_load_data: Some("LOAD DATA is no transaction there".to_owned()),
+        no_load_data: Some("LOAD DATA is not a transaction on PolarDB-X".to_owned()),
         statement: Some(Limit {
             bytes: POLARDB_X_STATEMENT_BYTES,
             from: "MAX_BATCH_INSERT_SQL_LENGTH, above which an INSERT is split",
         }),
         swap: Swap::Never(
-            "it has no CREATE TABLE .. LIKE for partitioned tables, and not every version renames \
-             several tables at once",
+            "PolarDB-X has no CREATE TABLE .. LIKE for partitioned tables, and some versions \
+             cannot rename several tables at once",
         ),
         no_whole: Some(format!(
-            "one transaction of all rows, with savepoints, is not confirmed to work there; {} \
-             adds rows exactly once, in chunks",
+            "savepoints in such a transaction are not confirmed to work on PolarDB-X; {} adds \
+             rows exactly once, in chunks",
             MODE.with("append")
         )),
         no_deferred_indexes: true,
@@ -243,7 +244,7 @@ fn group(session: &mut Session, variables: &HashMap<String, String>) -> Result<R
                 .to_owned(),
         ),
         _ if !primaries.is_empty() => {
-            notes.push(format!("its primary is {}", primaries.join(", ")))
+            notes.push(format!("the primary of the group is {}", primaries.join(", ")))
         }
         _ => {}
     }

@@ -101,7 +101,7 @@ fn check_order(
                 Ordering::Greater => "after",
             };
             let (a, b) = (hex(a), hex(b));
-            return Ok(Some(format!("the server has 0x{a} {words} 0x{b}, but Inrush does not")));
+            return Ok(Some(format!("the server sorts 0x{a} {words} 0x{b}, but Inrush does not")));
         }
     }
     Ok(None)

@@ -183,8 +183,8 @@ pub fn find(session: &mut Session, named: &[Replica], remarks: &mut Vec<String>)
             Ok(Some(_)) => {
                 let name = replica.name().to_owned();
                 remarks.push(format!(
-                    "the replica {name} has stopped replicating: the load waits for it only if it \
-                     starts again; {} would wait",
+                    "the replica {name} has stopped replicating: the load waits for the replica \
+                     only if replication starts again; {} makes the load wait in any case",
                     REPLICA.with(&name)
                 ));
                 found.push(replica);

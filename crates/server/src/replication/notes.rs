@@ -52,7 +52,7 @@ pub fn of_replicas(names: &[String], primary: &ConnectOptions, arrival: Arrival)
     let note = |name: &String| {
         let words = match words_of_replica(name, primary, arrival) {
             Ok(words) => words,
-            Err(error) => vec![format!("it is unreachable: {error}")],
+            Err(error) => vec![format!("its state is unknown: {error}")],
         };
         (!words.is_empty()).then(|| format!("the replica {name}: {}", words.join("; ")))
     };
@@ -69,14 +69,16 @@ fn words_of_replica(name: &str, primary: &ConnectOptions, arrival: Arrival) -> R
                 Arrival::Sent => "gets the rows",
                 Arrival::Built => "publishes the table",
             };
-            words.push(format!("MASTER_DELAY keeps it {delay} s behind, so it {what} later"));
+            words.push(format!("MASTER_DELAY is {delay} s, so the replica {what} later"));
         }
         let runs = |names: &[&str]| word(&channel, names) == Some("Yes");
         let is_whole = runs(&["slave_io_running", "replica_io_running"])
             && runs(&["slave_sql_running", "replica_sql_running"]);
         if !is_whole && arrival == Arrival::Sent {
             words.push(
-                "it has stopped replicating, and gets nothing until it starts again".to_owned(),
+                "replication has stopped, and the replica gets no rows until replication starts \
+                 again"
+                    .to_owned(),
             );
         }
     }
@@ -88,8 +90,8 @@ fn words_of_replica(name: &str, primary: &ConnectOptions, arrival: Arrival) -> R
         && arrival == Arrival::Sent
     {
         words.push(format!(
-            "one thread applies the rows of several connections ({name} is {value}), so it may \
-             fall behind"
+            "a single thread applies the rows of all connections ({name} is {value}), so the \
+             replica may fall behind"
         ));
     }
     Ok(words)
@@ -222,8 +224,8 @@ fn upstream(session: &mut Session) -> Option<String> {
     let from: Vec<String> = channels(session).ok()?.iter().filter_map(from).collect();
     (!from.is_empty()).then(|| {
         format!(
-            "this server replicates from {}, which does not get the rows: a change of one of them \
-             there may stop the replication",
+            "this server replicates from {}, which does not get the rows of this load: a change \
+             of one of these rows on that server may stop the replication",
             from.join(" and ")
         )
     })

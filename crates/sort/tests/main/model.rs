@@ -202,7 +202,7 @@ fn a_hopeless_budget_is_refused() {
     let options =
         StoreOptions { memory_bytes_max: 10_000, temp_dir, threads: 1, stop: Default::default() };
     let refused = RunStore::with_options(shape(Some(8), false), options);
-    assert!(refused.unwrap_err().to_string().contains("10000 were given"));
+    assert!(refused.unwrap_err().to_string().contains("the limit is 10000 bytes"));
 }
 
 /// Keys that are nearly as long as a block, and the same but for their ends: what a spilled run keeps

@@ -248,5 +248,5 @@ fn memory_for_ordered_runs_is_counted() {
     store.add_ordered(Box::new(large()), 0);
     store.add_ordered(Box::new(large()), 1);
     let error = store.finish().err().map(|error| error.to_string()).unwrap_or_default();
-    assert!(error.contains("bytes of memory here, 131072 were given"), "{error}");
+    assert!(error.contains("bytes of memory, but the limit is 131072 bytes"), "{error}");
 }

@@ -125,7 +125,7 @@ impl TypedColumns {
         for column in &columns {
             assert_eq!(column.cells.len(), rows, "a value a row");
             let told = column.is_valid.len();
-            assert!(told == 0 || told == rows, "validity is told of every row or of none");
+            assert!(told == 0 || told == rows, "validity is given for every row or for none");
         }
         self.rows = rows;
         std::mem::replace(&mut self.columns, columns)

@@ -51,12 +51,8 @@ pub(crate) enum Problem {
     Corrupt(String),
     /// The input ends in a member.
     CutShort,
-    /// More memory than there may be.
-    #[cfg_attr(
-        not(any(feature = "zstd", feature = "bzip2", feature = "xz")),
-        expect(dead_code, reason = "the others take little")
-    )]
-    Memory(String),
+    /// Sound data that this build, or the memory, cannot unpack; in the words of the codec.
+    Unsupported(String),
     /// Reading failed.
     Read(Error),
 }
@@ -167,7 +163,9 @@ fn codec(compression: Compression, memory_bytes_max: usize) -> Result<Box<dyn Co
         Compression::Bzip2 => Ok(Box::new(bzip2::Bzip2::new())),
         #[cfg(feature = "xz")]
         Compression::Xz => Ok(Box::new(xz::Xz::new(memory_bytes_max)?)),
-        _ => Err(Problem::Corrupt("of a kind that this build does not support".to_owned())),
+        _ => Err(Problem::Unsupported(
+            "of a kind that this build does not support; unpack the file first".to_owned(),
+        )),
     }
 }
 
@@ -247,7 +245,7 @@ impl Feed {
         let problem = match problem {
             Problem::CutShort => "cut short; get the complete file".to_owned(),
             Problem::Corrupt(what) => format!("damaged ({what}); get the file again"),
-            Problem::Memory(what) => what,
+            Problem::Unsupported(what) => what,
             Problem::Read(_) => String::new(),
         };
         Error::Archive { path, compression: compression.name(), offset, problem }

@@ -202,14 +202,20 @@ impl Transcoder {
             Some(high) if is_low => 0x10000 + ((u32::from(high) - 0xd800) << 10) + (value - 0xdc00),
             Some(high) => {
                 self.offset -= 2;
-                return Err(format!("the first half of a pair, {high:04X}, stands alone"));
+                return Err(format!(
+                    "the first half of a surrogate pair, {high:04X}, has no second \
+                                    half"
+                ));
             }
             None if pairs && is_high => {
                 self.high = Some(value as u16);
                 return Ok(());
             }
             None if pairs && is_low => {
-                return Err(format!("the second half of a pair, {value:04X}, stands alone"));
+                return Err(format!(
+                    "the second half of a surrogate pair, {value:04X}, has no \
+                                    first half"
+                ));
             }
             None => value,
         };
@@ -227,7 +233,7 @@ impl Transcoder {
         match (self.high, self.left.len()) {
             (Some(high), _) => {
                 self.offset -= 2;
-                Err(format!("the file ends after the first half of a pair, {high:04X}"))
+                Err(format!("the file ends after the first half of a surrogate pair, {high:04X}"))
             }
             (None, 0) => Ok(()),
             (None, left) => Err(format!("the file ends {left} byte(s) into a character")),

@@ -190,7 +190,7 @@ impl Dialect {
         if self.is_fixed() && !self.fields.is_empty() {
             let row_bytes: u64 = self.fields.iter().map(|field| u64::from(field.row_bytes)).sum();
             if row_bytes == 0 {
-                return refuse("rows of fixed size would have no bytes");
+                return refuse("the columns have no width, so rows of fixed width would be empty");
             }
         }
         if self.any_newline {

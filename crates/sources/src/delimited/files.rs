@@ -111,8 +111,8 @@ impl FileSource {
         dialect.check()?;
         if options.header && (dialect.is_fixed() || dialect.is_counted()) {
             return Err(Error::Dialect(
-                "a header needs lines with a terminator: without one, the table's columns divide \
-                 the records, and the header should name these"
+                "a header needs separated fields and a line terminator; other files are divided \
+                 by the number and width of the table's columns, so a header cannot name them"
                     .to_owned(),
             ));
         }

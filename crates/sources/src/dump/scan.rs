@@ -97,7 +97,7 @@ impl TupleReader {
                 b"," | b",\n" => {}
                 b"" if is_first => {}
                 _ if self.tuples.is_gap(between, is_first) => {}
-                _ => return not_plain(end, "something else between two rows"),
+                _ => return not_plain(end, "unexpected text between two rows"),
             }
             let ends = &rows.ends[fields..mark.fields as usize];
             if !self.fields.is_empty() && ends.len() != self.fields.len() {
@@ -111,7 +111,7 @@ impl TupleReader {
         }
         match sql::is_nothing(&chunk[end..]) {
             true => None,
-            false => not_plain(end, "something else after the rows"),
+            false => not_plain(end, "unexpected text after the last row"),
         }
     }
 

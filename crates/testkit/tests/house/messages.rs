@@ -14,6 +14,8 @@ const SILENT: [&str; 1] = ["fuzz"];
 const WORDS_MIN: usize = 3;
 /// First words of clauses that stand in place of a noun.
 const CLAUSES: [&str; 4] = ["What", "Whether", "Of", "Whoever"];
+/// Words of a sentence that begins as SQL does.
+const ENGLISH: [&str; 5] = [" the ", " is ", " a ", " that ", " than "];
 /// Words that users do not know, and those that replaced them.
 const RETIRED: [(&str, &str); 12] = [
     ("shadow", "staging table"),
@@ -48,7 +50,8 @@ fn is_sentence(literal: &str) -> bool {
     let first = literal.split_whitespace().next().unwrap_or_default();
     let is_sql =
         first.len() > 1 && first.chars().all(|c| c.is_ascii_uppercase() || "_(;".contains(c));
-    words >= WORDS_MIN && !is_sql
+    let is_english = ENGLISH.iter().any(|word| literal.contains(word));
+    words >= WORDS_MIN && (!is_sql || is_english)
 }
 
 /// The string literals of a Rust text, as one line each.

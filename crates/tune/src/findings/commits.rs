@@ -17,8 +17,10 @@ fn galera(facts: &Facts) -> Option<Finding> {
     facts.server.galera.then(|| {
         let why = "each COMMIT sends the transaction to all nodes and waits for them; \
                    transactions larger than wsrep_max_ws_size are refused";
-        Finding::new(Weight::Heavy, "Galera", "wsrep_on", why)
-            .how(format!("inrush load sends rows in transactions of some megabytes there; {MAX_RATE} leaves room for others"))
+        Finding::new(Weight::Heavy, "Galera", "wsrep_on", why).how(format!(
+            "on Galera, inrush load sends rows in transactions of some megabytes; \
+                          {MAX_RATE} leaves capacity for other clients"
+        ))
     })
 }
 
@@ -28,12 +30,12 @@ fn semi_sync(facts: &Facts) -> Option<Finding> {
     Some(
         Finding::new(Weight::Heavy, what, "ON", why)
             .risk(
-                "without it, the loss of the primary loses commits that replicas have not \
-                   received",
+                "without semi-sync, the loss of the primary also loses commits that replicas have \
+                 not received",
             )
             .how(format!(
-                "larger transactions: {BATCH_ROWS}, {BATCH_BYTES}; turn it off only if nobody \
-                 relies on it"
+                "larger transactions: {BATCH_ROWS}, {BATCH_BYTES}; turn semi-sync off only if \
+                 nobody relies on it"
             )),
     )
 }

@@ -38,8 +38,8 @@ fn doublewrite(facts: &Facts) -> Option<Finding> {
                     format!("{} does not write pages atomically{}", data.file_system, beside(data))
                 }
                 None => {
-                    "off only if the file system of the data directory writes pages atomically, \
-                     as ZFS does"
+                    "doublewrite may be off only if the file system of the data directory writes \
+                     pages atomically, as ZFS does"
                         .to_owned()
                 }
             };
@@ -62,9 +62,12 @@ fn beside(data: &crate::storage::Storage) -> String {
     let atomic = data.device.as_ref().map_or(0, |device| device.atomic_write_bytes);
     match data.file_system.as_str() {
         "ext4" | "ext3" if data.has_option("data=journal") => {
-            ": its journal, even with data=journal, may end between two blocks of a page".to_owned()
+            ": even with data=journal, a power cut may leave a page of several blocks half written"
+                .to_owned()
         }
-        "ext4" | "ext3" => ": its journal covers blocks, file names and sizes".to_owned(),
+        "ext4" | "ext3" => ": its journal protects blocks, file names and sizes, not database \
+                            pages"
+            .to_owned(),
         _ if atomic > 0 => format!(
             "; the device could write {atomic} bytes atomically, but only for a server that asks \
              the kernel for it"
@@ -97,7 +100,7 @@ fn commit(facts: &Facts) -> Option<Finding> {
     };
     Some(
         Finding::new(Weight::Danger, WHAT, now, why)
-            .better("1, and 2 while a load runs")
+            .better("1 (2 only while a load runs)")
             .risk(risk)
             .how(format!(
                 "SET GLOBAL {WHAT}=1, and the same in my.cnf; {} for loads",

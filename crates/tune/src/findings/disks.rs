@@ -34,8 +34,8 @@ fn speed(facts: &Facts) -> Option<Finding> {
         speed.sync_ms,
         show(speed.write_bytes_per_second as u64)
     );
-    let why = "each commit takes the first, and the second limits every load; both were measured \
-               just now";
+    let why = "each commit takes one small synced write, and the speed of large writes limits \
+               every load; both were measured just now";
     let finding = Finding::new(weight, "disk of the data directory", now, why);
     Some(if is_slow {
         finding.how(format!(
@@ -53,7 +53,8 @@ fn temporary(facts: &Facts) -> Option<Finding> {
     let few = temporary.free_bytes < TEMPORARY_BYTES_FEW.max(largest);
     few.then(|| {
         let now = format!("{} free in {}", show(temporary.free_bytes), temporary.path.display());
-        let why = "ALTER TABLE and indexes that are made behind a load sort in files there, as large as the index";
+        let why = "ALTER TABLE and indexes that are created after a load sort in files of this \
+                   folder, as large as the index";
         Finding::new(Weight::Medium, "tmpdir", now, why)
             .better(show(TEMPORARY_BYTES_FEW.max(largest)))
             .how("tmpdir or innodb_tmpdir in [mysqld] of my.cnf: a folder with room; then restart the server")

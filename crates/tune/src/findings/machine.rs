@@ -22,8 +22,8 @@ fn pool(facts: &Facts, host: &Host) -> Option<Finding> {
     let most = host.memory_bytes / 100 * POOL_PERCENT_MANY;
     (host.memory_bytes > 0 && pool > most).then(|| {
         let now = format!("{} of {}", show(pool), show(host.memory_bytes));
-        let why = "connections, sorts and the system leave too little memory for it: it is \
-                   swapped out, or the kernel kills the server";
+        let why = "connections, sorts and the system leave too little memory for the buffer pool: \
+                   the pool is swapped out, or the kernel kills the server";
         Finding::new(Weight::Heavy, "innodb_buffer_pool_size", now, why)
             .better(format!("at most {}", show(most)))
             .how("SET GLOBAL innodb_buffer_pool_size, and the same in my.cnf")

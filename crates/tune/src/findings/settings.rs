@@ -36,12 +36,15 @@ fn how(finding: Finding, variable: &Variable, facts: &Facts) -> Finding {
         return restart(finding, variable, &value);
     }
     if let Some(obstacle) = variable.obstacle(facts) {
-        return restart(finding, variable, &value).how(format!("not while it runs: {obstacle}"));
+        return restart(finding, variable, &value).how(format!(
+            "not while the server runs: \
+                                                               {obstacle}"
+        ));
     }
     let finding = match (variable.used, variable.class) {
         (Use::Advise, _) => finding,
         (_, class) => finding.how(format!(
-            "{} sets it for the load and restores it",
+            "{} sets the variable for the load and restores it",
             call("load", TUNE.with(class))
         )),
     };

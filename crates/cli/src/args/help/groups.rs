@@ -91,7 +91,7 @@ pub(super) const HIDDEN: [(&str, &str); 3] = [
 pub(super) const COMMON: [(&str, &str); 6] = [
     (
         "load",
-        "into mode create ddl job dialect header charset columns rejects rejects-max \
+        "into mode create types ddl job dialect header charset columns rejects rejects-max \
          on-duplicate dry-run quiet verbose json host port socket user password help \
          help-all",
     ),
@@ -129,21 +129,21 @@ pub(super) const EXAMPLES: [(&str, &[(&str, &str)]); 8] = [
         &[
             ("Load a CSV file into a new table:", "orders.csv --into shop.orders --create"),
             (
-                "Add rows, and skip up to 100 bad rows:",
-                "new.csv --into shop.orders --mode append --rejects-max 100",
+                "Add rows, and skip up to 99 bad rows:",
+                "new.csv --into shop.orders --header --mode append --rejects-max 99",
             ),
             ("Load a folder, a file for each table:", "dump/ --into shop --mode replace"),
         ],
     ),
-    ("plan", &[("Show how a load would run:", "orders.csv --into shop.orders")]),
+    ("plan", &[("Show how a load would run:", "orders.csv --into shop.orders --header")]),
     (
         "check",
         &[(
             "Find all bad rows, and write them to a file:",
-            "orders.csv --into shop.orders --rejects bad.csv",
+            "orders.csv --into shop.orders --header --rejects bad.csv",
         )],
     ),
-    ("verify", &[("Compare a table with its file:", "orders.csv --into shop.orders")]),
+    ("verify", &[("Compare a table with its file:", "orders.csv --into shop.orders --header")]),
     ("replay", &[("Load a dump into a database:", "dump.sql.gz --into shop")]),
     ("export", &[("Write a table to a compressed CSV file:", "shop.orders -o orders.csv.gz")]),
     ("sniff", &[("Guess the columns of a file:", "orders.csv --into shop.orders")]),

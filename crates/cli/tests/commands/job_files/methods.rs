@@ -38,7 +38,7 @@ fn a_line_that_only_the_server_refuses_is_named_as_such() {
         1,
         &[
             "wide.csv line 302",
-            "skips lines before that: correct the line, or add a [[rule]]",
+            "cannot skip this line, because the fault shows only while rows are loaded: correct",
             "none of the 4 tables",
         ],
     );

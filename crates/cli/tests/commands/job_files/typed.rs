@@ -113,7 +113,7 @@ fn a_job_file_to_begin_with_loads_what_was_looked_at() {
     let init = run(&mut shop.desk.home.inrush(["job", "init", "things.csv", "--into", &database]));
     init.done();
     for part in [
-        "# things.csv: 3 columns, a header",
+        "# things.csv: guessed from ",
         "fields_terminated_by = \";\"",
         "# [[rule]]",
         "# entity = {",

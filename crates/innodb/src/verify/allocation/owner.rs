@@ -112,7 +112,14 @@ impl Allocation<'_> {
             let Segment { page_no, offset, inode, role } = of;
             if role.is_none() && !self.map.is_dictionary(segment) {
                 let seen = format!("segment {} belongs to no index", inode.segment_id.get());
-                self.bad(page_no, offset, Rule::Segment, seen, "a root that names it");
+                self.bad(
+                    page_no,
+                    offset,
+                    Rule::Segment,
+                    seen,
+                    "an index root that names the \
+                                                                segment",
+                );
             }
         }
         if self.writer == Writer::Loader && self.map.indexes.is_empty() {

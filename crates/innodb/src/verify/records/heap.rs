@@ -18,7 +18,13 @@ impl Walk<'_> {
             let word = &mut self.scratch.bytes[at / 64];
             if *word & mask != 0 {
                 let seen = format!("record at bytes {start} to {end} lies on another record");
-                return Err(self.corrupt(start, Rule::RecordBounds, seen, "bytes of its own"));
+                return Err(self.corrupt(
+                    start,
+                    Rule::RecordBounds,
+                    seen,
+                    "bytes that no other \
+                                                                          record uses",
+                ));
             }
             *word |= mask;
             at += in_word;
@@ -49,7 +55,8 @@ impl Walk<'_> {
         }
         if self.records + freed + 2 != self.heap_records {
             let seen = format!("PAGE_N_HEAP counts {} records", self.heap_records);
-            let expected = format!("{} records, {freed} deleted, and 2", self.records);
+            let expected =
+                format!("{} records, {freed} deleted records, infimum and supremum", self.records);
             return Err(self.corrupt(at::HEAP_RECORDS, Rule::FreeList, seen, expected));
         }
         let garbage = usize::from(header.garbage.get());

@@ -64,8 +64,8 @@ impl Session {
         });
         let done = done.map_err(|e| match e.errno() {
             Some(ER_UNSUPPORTED_PS) if str::from_utf8(sql).is_err() => Error::Option(format!(
-                "this server accepts such a statement in UTF-8 only: convert the dump (iconv) and \
-                 its SET NAMES; statement: {}",
+                "this server accepts the statement in UTF-8 only: convert the dump to UTF-8 \
+                 (iconv), and change its SET NAMES; statement: {}",
                 label(sql)
             )),
             _ => self.with_grant(e),

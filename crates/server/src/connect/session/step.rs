@@ -51,7 +51,7 @@ impl Session {
             return Ok(rows.remove(0));
         }
         self.driver.give_up();
-        let message = "the answer belongs to another question".to_owned();
+        let message = "the answer belongs to another statement".to_owned();
         Err(Error::Nonsense { message, statement: shorten(&sql) })
     }
 }

@@ -16,8 +16,8 @@ const ER_SPECIFIC_ACCESS_DENIED: u16 = 1227;
 /// Lets a SELECT have all its rows.
 const SELECT_LIMIT: &str = "sql_select_limit=18446744073709551615";
 /// Why a variable has changed, where the server has not refused to set it.
-const CHANGED: &str = "the server, a proxy or a trigger has changed it; connect without the \
-                       proxy, or make it keep session variables";
+const CHANGED: &str = "the server, a proxy or a trigger has changed the variable; connect without \
+                       the proxy, or make the proxy keep session variables";
 
 /// How much of what other transactions do a transaction sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -280,9 +280,9 @@ fn changed(name: &str, set: &str, read: &str, refused: Option<&str>) -> Error {
 fn explain(error: Error, options: &ConnectOptions) -> Error {
     match &options.time_zone {
         Some(zone) if error.errno() == Some(ER_UNKNOWN_TIME_ZONE) => Error::Option(format!(
-            "the server does not know the time zone {zone}; names need its time zone tables, \
-             which mariadb-tzinfo-to-sql (MySQL: mysql_tzinfo_to_sql) fills; offsets such as \
-             +02:00 work without"
+            "the server does not know the time zone {zone}: fill the server's time zone tables \
+             with mariadb-tzinfo-to-sql (MySQL: mysql_tzinfo_to_sql), or use an offset such as \
+             +02:00"
         )),
         _ => error,
     }

@@ -28,7 +28,9 @@ impl Codec for Bzip2 {
         feed.consume((self.decoder.total_in() - read) as usize);
         let made = (self.decoder.total_out() - made) as usize;
         match status {
-            Ok(Status::MemNeeded) => Err(Problem::Memory("too little memory for it".to_owned())),
+            Ok(Status::MemNeeded) => {
+                Err(Problem::Unsupported("too large for the available memory".to_owned()))
+            }
             Ok(status) => Ok(Step { made, ended: status == Status::StreamEnd }),
             Err(_) => Err(Problem::Corrupt("different from its checksum or format".to_owned())),
         }

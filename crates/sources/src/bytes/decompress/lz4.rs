@@ -69,10 +69,12 @@ impl Lz4 {
         take(feed, 2, &mut header)?;
         let (flags, block) = (header[0], header[1]);
         if flags >> 6 != 1 || flags & 2 != 0 || block & 0x8f != 0 {
-            return Err(corrupt("of an unknown version"));
+            return Err(unsupported("of an unknown version; unpack the file first"));
         }
         if flags & 1 != 0 {
-            return Err(corrupt("compressed with a dictionary that is missing"));
+            return Err(unsupported(
+                "compressed with a dictionary, which is not supported; unpack the file first",
+            ));
         }
         if flags & 8 != 0 {
             take(feed, 8, &mut header)?;
@@ -186,6 +188,10 @@ impl Codec for Lz4 {
 
 fn corrupt(what: &str) -> Problem {
     Problem::Corrupt(what.to_owned())
+}
+
+fn unsupported(what: &str) -> Problem {
+    Problem::Unsupported(what.to_owned())
 }
 
 fn hash(bytes: &[u8]) -> u32 {

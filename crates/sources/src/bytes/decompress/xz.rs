@@ -18,12 +18,12 @@ impl Xz {
 
     fn problem(&self, error: Error) -> Problem {
         match error {
-            Error::MemLimit => Problem::Memory(format!(
+            Error::MemLimit => Problem::Unsupported(format!(
                 "compressed with a setting that needs more than {} bytes of memory; use more \
                  {MEMORY}, or unpack it first",
                 self.memory_bytes_max
             )),
-            Error::Mem => Problem::Memory("too little memory for it".to_owned()),
+            Error::Mem => Problem::Unsupported("too large for the available memory".to_owned()),
             error => Problem::Corrupt(format!("different from its checksum or format ({error})")),
         }
     }
@@ -31,7 +31,7 @@ impl Xz {
 
 fn new_stream(memory_bytes_max: u64) -> Result<Stream, Problem> {
     Stream::new_stream_decoder(memory_bytes_max, 0)
-        .map_err(|error| Problem::Memory(error.to_string()))
+        .map_err(|error| Problem::Unsupported(format!("impossible to unpack ({error})")))
 }
 
 impl Codec for Xz {

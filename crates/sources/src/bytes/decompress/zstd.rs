@@ -22,7 +22,8 @@ impl Zstd {
             decoder.set_parameter(DParameter::WindowLogMax(log))?;
             Ok(decoder)
         });
-        let decoder = decoder.map_err(|error| Problem::Memory(error.to_string()))?;
+        let decoder = decoder
+            .map_err(|error| Problem::Unsupported(format!("impossible to unpack ({error})")))?;
         Ok(Zstd { decoder, window_bytes_max })
     }
 }
@@ -37,7 +38,7 @@ impl Codec for Zstd {
             let text = error.to_string();
             // The library's own words: ZSTD_error_frameParameter_windowTooLarge.
             if text.contains("too much memory") {
-                return Problem::Memory(format!(
+                return Problem::Unsupported(format!(
                     "compressed with a window of more than {} bytes (zstd --long or --ultra); use \
                      more {MEMORY}, or unpack it first",
                     self.window_bytes_max

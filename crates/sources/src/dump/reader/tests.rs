@@ -111,7 +111,7 @@ fn statements_end_where_the_server_and_its_client_say() {
         (
             "DELIMITER\nx;",
             &[
-                "DELIMITER needs what is to end a statement, without a backslash (statement: DELIMITER)",
+                "DELIMITER needs the text that ends a statement, without a backslash (statement: DELIMITER)",
                 "x",
             ],
         ),

@@ -1,4 +1,4 @@
-//! Three stations, staging table, build and import: a table is built while the server makes the staging
+//! A pipeline of three stages, staging table, build and import: a table is built while the server makes the staging
 //! tables of the next ones and imports the one before.
 //!
 //! ```text
@@ -38,7 +38,7 @@ use crate::forecast::Forecast;
 
 /// Number of tables whose staging tables are made together; as many may wait for their build. The
 /// server's description of each is held until then, some 100 KB.
-const WAVE: usize = 16;
+const STAGED_AT_ONCE: usize = 16;
 
 /// Tables that have all rows, and connections to publish them by.
 pub(super) struct Filled {
@@ -63,7 +63,7 @@ pub(super) fn fill(
     let cache_bytes = options.limits.page_cache_bytes;
     let cache_bytes =
         cache_bytes.unwrap_or_else(|| machine::page_cache_bytes(options.limits.memory_bytes_max));
-    let stations = Stations {
+    let pipeline = Pipeline {
         connect,
         copies,
         steps,
@@ -73,13 +73,13 @@ pub(super) fn fill(
         ended: Mutex::new(None),
         backlog: Backlog { bytes: Mutex::new(0), changed: Condvar::new(), bytes_max: cache_bytes },
     };
-    let connections = stations.run(connections, others);
-    let parts: Vec<Part> = stations
+    let connections = pipeline.run(connections, others);
+    let parts: Vec<Part> = pipeline
         .parts
         .into_iter()
         .map(|part| part.into_inner().unwrap_or_else(PoisonError::into_inner))
         .collect();
-    match stations.ended.into_inner().unwrap_or_else(PoisonError::into_inner) {
+    match pipeline.ended.into_inner().unwrap_or_else(PoisonError::into_inner) {
         None => Ok(Filled { parts, connections, keeper }),
         Some(ended) => Err(give_up(parts, connections, ended)),
     }
@@ -108,8 +108,8 @@ fn is_gone(error: &server::Error) -> bool {
     error.is_cut() || matches!(error, server::Error::Connect { .. })
 }
 
-/// The stations, and what goes from one to the other.
-struct Stations<'a> {
+/// The pipeline: its tables, and the state that its stages share.
+struct Pipeline<'a> {
     connect: &'a ConnectOptions,
     /// Replicas that get the same files.
     copies: Option<&'a Mutex<Copies>>,
@@ -130,8 +130,8 @@ struct Backlog {
     bytes_max: u64,
 }
 
-/// A table, and who works at it.
-struct Bench<'b, 's, 'p> {
+/// A table, and the parts that work at it.
+struct TableAtWork<'b, 's, 'p> {
     chosen: &'b mut Chosen,
     source: &'b mut Option<Mutex<Box<dyn Source>>>,
     at: &'b mut At,
@@ -139,11 +139,11 @@ struct Bench<'b, 's, 'p> {
     filling: Filling<'b, 's, 'p>,
 }
 
-impl Stations<'_> {
+impl Pipeline<'_> {
     /// Runs all to their ends; gives a station's connections back.
     fn run(&self, builder: Connections, [maker, importer]: [Connections; 2]) -> Connections {
         std::thread::scope(|scope| {
-            let (made, to_build) = sync_channel(WAVE);
+            let (made, to_build) = sync_channel(STAGED_AT_ONCE);
             let (built, to_import) = channel();
             scope.spawn(move || {
                 self.station(Stage::Staging, || {
@@ -172,7 +172,7 @@ impl Stations<'_> {
     fn make_all(&self, mut connections: Connections, made: &SyncSender<usize>) {
         let all: Vec<usize> = (0..self.parts.len()).collect();
         let (first, others) = all.split_at(1);
-        for wave in once(first).chain(others.chunks(WAVE)) {
+        for wave in once(first).chain(others.chunks(STAGED_AT_ONCE)) {
             connections = self.make_stagings(wave, connections);
             // None is built before all are made: until then nobody knows what its import waits for.
             let is_wanted = |&at: &usize| !self.has_ended() && made.send(at).is_ok();
@@ -207,10 +207,12 @@ impl Stations<'_> {
             wave.iter().copied().filter(|&at| lock(&self.parts[at]).is_direct()).collect();
         for (number, &at) in direct.iter().enumerate() {
             let is_last = number + 1 == direct.len();
-            connections = self.work(at, connections, &(), |bench| {
-                bench.make_staging(&log, is_last).or_else(|failed| match is_for_again(&failed) {
-                    true => bench.make_staging(&log, is_last),
-                    false => Err(failed),
+            connections = self.work(at, connections, &(), |work_table| {
+                work_table.make_staging(&log, is_last).or_else(|failed| {
+                    match is_for_again(&failed) {
+                        true => work_table.make_staging(&log, is_last),
+                        false => Err(failed),
+                    }
                 })
             });
             if self.has_ended() {
@@ -226,31 +228,37 @@ impl Stations<'_> {
         let watched = Watched { progress: self.progress, later_seconds: later };
         self.progress.table(&self.name(at), at + 1, self.parts.len());
         lock(&self.parts[at]).options.limits.page_cache_bytes = Some(self.backlog.room());
-        let connections = self.work(at, connections, &watched, |bench| {
-            let Some(source) = bench.source.take() else { return Ok(()) };
-            bench.filling.progress.expect(std::mem::take(&mut bench.chosen.expected));
-            let full = match std::mem::replace(bench.at, At::Between) {
-                At::StagedBuild(shadowed, made) => {
-                    let mut direct = Direct::resume(bench.lock, made);
-                    match bench.filling.build(bench.chosen, &mut direct, *shadowed, &source) {
+        let connections = self.work(at, connections, &watched, |work_table| {
+            let Some(source) = work_table.source.take() else { return Ok(()) };
+            work_table.filling.progress.expect(std::mem::take(&mut work_table.chosen.expected));
+            let full = match std::mem::replace(work_table.at, At::Between) {
+                At::StagedBuild(staged, made) => {
+                    let mut direct = Direct::resume(work_table.lock, made);
+                    match work_table.filling.build(work_table.chosen, &mut direct, *staged, &source)
+                    {
                         Ok(unplaced) => {
-                            *bench.at = At::Built(Box::new(unplaced), direct.rest());
+                            *work_table.at = At::Built(Box::new(unplaced), direct.rest());
                             return Ok(());
                         }
                         Err(error) => {
-                            let failed = bench.filling.abandon(&mut direct, error);
-                            bench.filling.failed(bench.chosen, bench.lock, source, failed)
+                            let failed = work_table.filling.abandon(&mut direct, error);
+                            work_table.filling.failed(
+                                work_table.chosen,
+                                work_table.lock,
+                                source,
+                                failed,
+                            )
                         }
                     }
                 }
                 _ => {
-                    let alive = bench.lock.reconnect();
+                    let alive = work_table.lock.reconnect();
                     alive.map_err(|error| Box::new((error.into(), Ok(()))))?;
                     let source = source.into_inner().unwrap_or_else(PoisonError::into_inner);
-                    bench.filling.fill(bench.chosen, bench.lock, source)
+                    work_table.filling.fill(work_table.chosen, work_table.lock, source)
                 }
             };
-            bench.full(full)
+            work_table.full(full)
         });
         self.backlog.add(cached_bytes(&lock(&self.parts[at])));
         connections
@@ -264,20 +272,24 @@ impl Stations<'_> {
             }
             let bytes = cached_bytes(&lock(&self.parts[at]));
             if !self.has_ended() {
-                connections = self.work(at, connections, &(), |bench| {
-                    let At::Built(unplaced, made) = std::mem::replace(bench.at, At::Between) else {
+                connections = self.work(at, connections, &(), |work_table| {
+                    let At::Built(unplaced, made) = std::mem::replace(work_table.at, At::Between)
+                    else {
                         return Ok(());
                     };
-                    let mut direct = Direct::resume(bench.lock, made);
+                    let mut direct = Direct::resume(work_table.lock, made);
                     let copied = match self.copies {
                         // Before the import, which changes the file.
-                        Some(copies) => bench.filling.copy(&mut lock(copies), &direct, &unplaced),
+                        Some(copies) => {
+                            work_table.filling.copy(&mut lock(copies), &direct, &unplaced)
+                        }
                         None => Ok(()),
                     };
-                    let full = copied
-                        .and_then(|()| bench.filling.import(bench.chosen, &mut direct, *unplaced));
-                    let full = full.map_err(|error| bench.filling.abandon(&mut direct, error));
-                    bench.full(full)
+                    let full = copied.and_then(|()| {
+                        work_table.filling.import(work_table.chosen, &mut direct, *unplaced)
+                    });
+                    let full = full.map_err(|error| work_table.filling.abandon(&mut direct, error));
+                    work_table.full(full)
                 });
             }
             self.backlog.remove(bytes);
@@ -290,7 +302,7 @@ impl Stations<'_> {
         at: usize,
         connections: Connections,
         progress: &dyn Progress,
-        work: impl FnOnce(&mut Bench<'_, '_, '_>) -> Result<(), Failed>,
+        work: impl FnOnce(&mut TableAtWork<'_, '_, '_>) -> Result<(), Failed>,
     ) -> Connections {
         let mut part = lock(&self.parts[at]);
         let Part { options, memory, chosen, source, target, at, stopwatch, .. } = &mut *part;
@@ -307,7 +319,7 @@ impl Stations<'_> {
             steps: &mut steps,
             copies: None,
         };
-        let done = work(&mut Bench { chosen, source, at, lock: &mut locked, filling });
+        let done = work(&mut TableAtWork { chosen, source, at, lock: &mut locked, filling });
         steps.stopwatch.stop();
         std::mem::swap(&mut steps.stopwatch, stopwatch);
         let (taken, connections) = locked.rest();
@@ -352,22 +364,22 @@ fn is_for_again(failed: &(Error, server::Result<()>)) -> bool {
     matches!(failed, (Error::Server(error), Ok(())) if error.is_cut())
 }
 
-impl Bench<'_, '_, '_> {
-    /// Makes the table's staging table, which waits for `log` before its import; the last of a wave says what
-    /// that is.
+impl TableAtWork<'_, '_, '_> {
+    /// Creates the staging table. `log` is the wait before the import that all tables of a wave share; the last
+    /// table of the wave starts it.
     fn make_staging(&mut self, log: &Arc<LogWait>, is_last: bool) -> Result<(), Failed> {
         let mut direct = Direct::resume(self.lock, DirectState::with_log(log));
         let made = direct.lock.reconnect().map_err(Error::from);
         let made = made.and_then(|()| self.filling.staging(&mut direct, false));
-        let made = made.and_then(|shadowed| {
+        let made = made.and_then(|staged| {
             if is_last {
                 direct.lock.begin_log_wait(log)?;
             }
-            Ok(shadowed)
+            Ok(staged)
         });
         match made {
-            Ok(shadowed) => {
-                *self.at = At::StagedBuild(Box::new(shadowed), direct.rest());
+            Ok(staged) => {
+                *self.at = At::StagedBuild(Box::new(staged), direct.rest());
                 Ok(())
             }
             Err(error) => Err(self.filling.abandon(&mut direct, error)),

@@ -20,13 +20,12 @@ use server::identifier::quote_text;
 use server::{ConnectOptions, Session, catalog};
 use targets::{Connections, Keeper, Lock, Proof, Resting};
 
-/// Between the end of a job in its journal and what it does to its table behind that. The server's clock counts
-/// seconds.
+/// Time by which a table may be newer than the job's end in the journal. The server's clock counts seconds.
 const TOLERANCE_MS: u64 = 5_000;
 
 /// Findings about killed loads.
 #[derive(Default)]
-pub(crate) struct Settled {
+pub(crate) struct KilledLoads {
     /// True if the rows of this very command are in: nothing is to be loaded.
     pub(crate) is_in: bool,
     /// The killed job of this command, if its journal is here.
@@ -46,14 +45,14 @@ pub(crate) struct Settled {
 /// Looks for killed loads of a target, and finishes those of other commands.
 ///
 /// Errors: the server's; journals that cannot be read or written to.
-pub(crate) fn settle(
+pub(crate) fn finish_of(
     target: &mut Lock,
     options: &LoadOptions,
     text: &str,
-) -> Result<Settled, Error> {
+) -> Result<KilledLoads, Error> {
     let mut settled = match proofs(target, options)? {
         Some(proofs) => judge(options, text, &proofs, || Ok(!target.is_empty()?))?,
-        None => return Ok(Settled::default()),
+        None => return Ok(KilledLoads::default()),
     };
     settled.check_tables(&mut target.session, [&target.table.name])?;
     if !settled.is_in {
@@ -63,30 +62,30 @@ pub(crate) fn settle(
 }
 
 /// The same of a target whose rows are in other places, where the caller removes what killed loads have left.
-pub(crate) fn settle_places(
+pub(crate) fn finish_places(
     target: &mut Lock,
     options: &LoadOptions,
     text: &str,
-) -> Result<Settled, Error> {
+) -> Result<KilledLoads, Error> {
     let proofs = match options.mode {
         Mode::Append => Vec::new(),
         Mode::Insert | Mode::Replace => target.proofs()?,
     };
     let settled = judge(options, text, &proofs, || Ok(!target.is_empty()?))?;
     settled.check_tables(&mut target.session, [&target.table.name])?;
-    Ok(Settled { clears: false, ..settled })
+    Ok(KilledLoads { clears: false, ..settled })
 }
 
 /// The same of all targets of a command.
-pub(crate) fn settle_all(
+pub(crate) fn finish_all(
     targets: Vec<Resting>,
     keeper: &Keeper,
     connect: &ConnectOptions,
     options: &LoadOptions,
     text: &str,
-) -> Result<(Vec<Resting>, Settled), Error> {
+) -> Result<(Vec<Resting>, KilledLoads), Error> {
     if options.proof().is_none() {
-        return Ok((targets, Settled::default()));
+        return Ok((targets, KilledLoads::default()));
     }
     let mut found = Vec::new();
     let mut targets = targets;
@@ -157,12 +156,12 @@ fn judge(
     text: &str,
     proofs: &[Proof],
     has_rows: impl FnOnce() -> Result<bool, Error>,
-) -> Result<Settled, Error> {
+) -> Result<KilledLoads, Error> {
     let Some(own) = options.command.as_ref().and_then(|command| command.proof.as_ref()) else {
-        return Ok(Settled::default());
+        return Ok(KilledLoads::default());
     };
     let known = Known::read(options, text, own)?;
-    let mut settled = Settled { clears: !proofs.is_empty(), ..Settled::default() };
+    let mut settled = KilledLoads { clears: !proofs.is_empty(), ..KilledLoads::default() };
     let is_noted = known.last.as_ref().is_some_and(Job::is_unfinished);
     for proof in proofs {
         let owner = match &proof.of {
@@ -192,8 +191,8 @@ fn judge(
     Ok(settled)
 }
 
-/// Writes into the journal of another command's job that its rows are in, before what proves that goes. Gives
-/// a note.
+/// Marks another command's killed job as loaded in its journal, before the proof on the server is removed.
+/// Returns a note for the report.
 fn finish(options: &LoadOptions, job: Option<&Job>, text: &str) -> Result<Option<String>, Error> {
     let Some(job) = job else {
         return Ok(Some(format!(
@@ -258,8 +257,8 @@ fn is_told(job: &Job) -> bool {
         || job.entries.last().is_some_and(|last| last.what.event == Event::Closed)
 }
 
-impl Settled {
-    /// Refuses to take a journal's word for rows of a table that was made anew behind it: they may be gone.
+impl KilledLoads {
+    /// Refuses if only the journal says that the rows are in, and the table was created or altered later.
     ///
     /// Errors: [`Error::Usage`], with the way out; the server's.
     fn check_tables<'t>(
@@ -354,7 +353,7 @@ impl Settled {
     fn take_over(
         &mut self,
         steps: &mut Steps<'_>,
-        clear: impl FnOnce(&mut Settled) -> Result<(), Error>,
+        clear: impl FnOnce(&mut KilledLoads) -> Result<(), Error>,
     ) -> Vec<String> {
         let cleared = steps.rows_are_in().and_then(|()| clear(self));
         if let Some(job) = self.job.clone() {
