@@ -135,7 +135,7 @@ fn check(options: &BatchOptions) -> Result<(), Error> {
     let wrong = |text: &str| Err(Error::Option(text.to_owned()));
     let numbers = [&options.batches[..], &options.threads, &[options.at.batch, options.at.threads]];
     if numbers.concat().contains(&0) || options.repeat == 0 {
-        return wrong("batch sizes, threads and --repeat count from 1");
+        return wrong("batch sizes, threads and --repeat must be at least 1");
     }
     if options.batches.is_empty() || options.threads.is_empty() {
         return wrong("a grid has at least one batch size and one number of threads");
@@ -149,7 +149,8 @@ fn check(options: &BatchOptions) -> Result<(), Error> {
     let fits = options.at.batch as u64 * (options.at.threads as u64 - 1) < options.rows;
     if !fits {
         return Err(Error::Option(format!(
-            "{} rows are not a statement of {} rows for each of {} threads: more --rows are needed",
+            "{} rows are too few for a statement of {} rows for each of {} threads: choose more \
+             --rows",
             options.rows, options.at.batch, options.at.threads
         )));
     }

@@ -68,7 +68,7 @@ impl Default for ExportOptions {
 /// Errors: no space, no server, a way that fails, and one whose rows are not those of the table.
 pub fn run(options: &ExportOptions, say: &mut dyn FnMut(&str)) -> Result<ExportOutcome, Error> {
     if options.repeat == 0 {
-        return Err(Error::Option("--repeat counts from 1".to_owned()));
+        return Err(Error::Option("--repeat must be at least 1".to_owned()));
     }
     let data_dir = options.host.data_dir()?;
     let text = (Table::LineItem.text_bytes_at_scale_1() as f64 * options.scale) as u64;
@@ -163,7 +163,7 @@ impl<'a> Yard<'a> {
         ways.dedup();
         let mut outcomes = Vec::new();
         for way in &ways {
-            say(&format!("{}: what it writes is loaded again", way.name()));
+            say(&format!("{}: loading the export again", way.name()));
             let (bytes, is_verified) = self.verify(*way, (rows, checksum))?;
             outcomes.push(WayOutcome { way: *way, bytes, is_verified, runs: Runs::default() });
         }

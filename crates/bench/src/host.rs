@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rustix::fs::FlockOperation;
-use server::sandbox::Status;
-use server::{ConnectOptions, Interrupt, Sandbox, SandboxOptions, Session};
+use sandbox::{Sandbox, SandboxOptions, Status};
+use server::{ConnectOptions, Interrupt, Session};
 
 use crate::error::Error;
 use crate::machine;

@@ -185,7 +185,9 @@ fn check(options: &InsertOptions) -> Result<(), Error> {
         return wrong("--seconds and --interval are more than 0".to_owned());
     }
     if options.pool_bytes.is_some_and(|bytes| bytes < POOL_BYTES_MIN) {
-        return wrong("--pool is 8M or more, the least that servers run with".to_owned());
+        return wrong(
+            "--pool must be at least 8M, the smallest buffer pool of a server".to_owned(),
+        );
     }
     Ok(())
 }
@@ -247,8 +249,8 @@ impl Benchmark<'_> {
         let part = self.options.pool_bytes.unwrap_or(table_bytes / 8 / MIB * MIB);
         if part < POOL_BYTES_MIN {
             outcome.notes.push(format!(
-                "{}: the table of {:.1} MB is less than eight times the least pool that servers run \
-                 with: more --rows are needed for a pool an eighth of it",
+                "{}: the table of {:.1} MB is less than eight times the smallest buffer pool of a \
+                 server: choose more --rows for a pool of an eighth of the table",
                 self.version,
                 table_bytes as f64 / 1e6
             ));

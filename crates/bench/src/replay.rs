@@ -76,7 +76,7 @@ impl Default for ReplayOptions {
 /// `mariadb` or `mariadb-dump`, a replay that fails, and one that leaves other tables.
 pub fn run(options: &ReplayOptions, say: &mut dyn FnMut(&str)) -> Result<ReplayOutcome, Error> {
     if options.repeat == 0 {
-        return Err(Error::Option("--repeat counts from 1".to_owned()));
+        return Err(Error::Option("--repeat must be at least 1".to_owned()));
     }
     let data_dir = options.host.data_dir()?;
     host::check_space(&data_dir, needed_bytes(options))?;

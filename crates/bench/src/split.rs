@@ -63,7 +63,7 @@ impl Default for SplitOptions {
 /// Errors: no space, no server, no Python, a way that fails, and one that leaves other rows.
 pub fn run(options: &SplitOptions, say: &mut dyn FnMut(&str)) -> Result<SplitOutcome, Error> {
     if options.repeat == 0 || options.lines == 0 {
-        return Err(Error::Option("--repeat and --lines count from 1".to_owned()));
+        return Err(Error::Option("--repeat and --lines must be at least 1".to_owned()));
     }
     let data_dir = options.host.data_dir()?;
     let tables_bytes = options.lines * ROWS_BYTES;

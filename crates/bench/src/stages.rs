@@ -28,8 +28,9 @@ use innodb::page_fill::Fill;
 use innodb::template::Template;
 use innodb::tree::{Appended, FinishedPage, IndexBuilder};
 use innodb::verify::{Context, Writer, verify_space};
+use sandbox::{Sandbox, SandboxOptions};
 use schema::TableName;
-use server::{Sandbox, SandboxOptions, Session, catalog};
+use server::{Session, catalog};
 use sort::{EntryShape, RunStore, SortBuffer, StoreOptions};
 use sources::{Batch, Chunk, Dialect, FileSource, Source, SourceOptions};
 

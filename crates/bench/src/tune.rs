@@ -15,8 +15,9 @@ mod setting;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use sandbox::{Sandbox, SandboxOptions};
 use server::identifier::quote_text;
-use server::{Interrupt, Sandbox, SandboxOptions, Session};
+use server::{Interrupt, Session};
 use tune::gain::{Gain, Gains};
 
 pub use self::outcome::{SettingOutcome, TuneOutcome};
@@ -74,7 +75,7 @@ impl Default for TuneOptions {
 /// Errors: no space, no server, a setting that the server does not start with, one that leaves other rows.
 pub fn run(options: &TuneOptions, say: &mut dyn FnMut(&str)) -> Result<TuneOutcome, Error> {
     if options.repeat == 0 || options.files == 0 || options.lines < options.files {
-        let text = "--repeat and --files count from 1, and each file has a line";
+        let text = "--repeat and --files must be at least 1, and --lines at least 1 for each file";
         return Err(Error::Option(text.to_owned()));
     }
     let data_dir = &options.data_dir;
@@ -97,7 +98,7 @@ pub fn run(options: &TuneOptions, say: &mut dyn FnMut(&str)) -> Result<TuneOutco
         let gains = gains(&outcome);
         let before = Gains::read(state_dir, &gains.host);
         let gains = gains.beside(before);
-        gains.write(state_dir).map_err(Error::io("writing what was measured to", state_dir))?;
+        gains.write(state_dir).map_err(Error::io("writing the measurements to", state_dir))?;
     }
     Ok(outcome)
 }

@@ -132,7 +132,7 @@ pub fn run(folder: &Path, options: &WritesOptions) -> Result<WritesOutcome, Erro
     let path = folder.join(format!("{FILE_NAME}-{}", std::process::id()));
     let blocks = options.file_bytes / BLOCK_BYTES as u64;
     if blocks == 0 || options.threads == 0 || options.repeat == 0 {
-        let said = "a file of a megabyte at least, a thread and a run are needed";
+        let said = "the file must have at least a megabyte; threads and runs must be at least 1";
         return Err(Error::Option(said.to_owned()));
     }
     let job = Job { path: &path, blocks, threads: options.threads };

@@ -236,7 +236,7 @@ fn a_grid_that_cannot_be_measured_is_refused() {
     let cases = [
         (BatchOptions { rows: 200, ..batch_options(&folder.0) }, "more --rows"),
         (BatchOptions { load_rows: 500, ..batch_options(&folder.0) }, "--load-rows"),
-        (BatchOptions { threads: vec![0], ..batch_options(&folder.0) }, "count from 1"),
+        (BatchOptions { threads: vec![0], ..batch_options(&folder.0) }, "must be at least 1"),
         (BatchOptions { batches: vec![], ..batch_options(&folder.0) }, "at least one"),
     ];
     for (options, expected) in cases {
@@ -348,7 +348,7 @@ fn the_insert_benchmark_adds_the_same_rows_in_every_way() {
     assert!(tenths.loads.len() == 5 && tenths.loads.iter().all(|load| load.path == "stand-in"));
     let text = outcome.text();
     assert!(text.contains("innodb_flush_method=O_DIRECT"), "{text}");
-    assert!(text.contains("more --rows are needed"), "{text}");
+    assert!(text.contains("choose more --rows"), "{text}");
     assert!(insert::chart::draw(&outcome).contains("Inrush, 50 % (stand-in)"));
     let left: Vec<_> = fs::read_dir(&folder.0).unwrap().map(|it| it.unwrap().file_name()).collect();
     assert!(left.iter().all(|name| name == "lock" || name == "stand-in"), "{left:?}");
@@ -407,5 +407,5 @@ fn settings_are_measured_on_the_same_rows_and_told_on_this_machine() {
     assert!(gains.of("innodb_flush_log_at_trx_commit").is_some() && gains.gains.len() == 1);
     assert!(!folder.0.join("server").exists() && !said.is_empty());
     let nothing = tune::run(&TuneOptions { files: 0, ..options }, &mut |_| {});
-    assert!(nothing.unwrap_err().to_string().contains("count from 1"));
+    assert!(nothing.unwrap_err().to_string().contains("must be at least 1"));
 }

@@ -157,8 +157,8 @@ impl Check<'_> {
         let Some(rest) = run_bytes.checked_sub(needed) else {
             let given_bytes = self.options.limits.memory_bytes_max;
             let reason = format!(
-                "sorting {} keys on {threads} thread(s) needs {needed} bytes; {run_bytes} are \
-                 left for it",
+                "sorting {} keys on {threads} thread(s) needs {needed} bytes, but only {run_bytes} \
+                 are left",
                 looks.len()
             );
             return Err(Error::Memory { given_bytes, reason });

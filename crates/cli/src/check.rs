@@ -50,7 +50,10 @@ fn lines_of_job(args: &LoadArgs, database: &str) -> Result<CheckReport, Failure>
     };
     files::check_load(args, &tables)?;
     let Ok(visit) = connect::visit(&args.connect)? else {
-        return Err(Failure::usage("there is no server yet, so there are no tables"));
+        return Err(Failure::usage(
+            "no server is named, and there is no sandbox yet, so there are \
+                                   no tables: name a server with -S SOCKET or -h HOST",
+        ));
     };
     ::load::evaluate_expressions(&visit.connect, &mut tables)?;
     files::tell_headers(args, &tables)?;
@@ -65,7 +68,8 @@ pub(crate) fn begin(args: &LoadArgs, target: &TableName) -> Result<(LoadOptions,
     files::check_load(args, slice::from_ref(&options))?;
     let Ok(visit) = connect::visit(&args.connect)? else {
         return Err(Failure::usage(format!(
-            "there is no server yet, so there is no table {target}"
+            "no server is named, and there is no sandbox yet, so there is no table {target}: name \
+             a server with -S SOCKET or -h HOST"
         )));
     };
     tuned::recover(&visit.connect, args.state_dir.as_deref());

@@ -1,8 +1,8 @@
 //! Which server is meant, from what was typed.
 
+use sandbox::{Sandbox, SandboxOptions, Status};
 use schema::TableName;
-use server::sandbox::Status;
-use server::{ConnectOptions, Sandbox, SandboxOptions};
+use server::ConnectOptions;
 use terminal::connect::{ConnectArgs, NamedServer};
 use terminal::failure::Failure;
 

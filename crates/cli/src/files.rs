@@ -43,7 +43,7 @@ pub(crate) fn tell_headers(args: &LoadArgs, tables: &[LoadOptions]) -> Result<()
     let tables_with_files = if args.job.is_some() { 1 } else { tables.len() };
     for options in &tables[..tables_with_files] {
         for file in encode::input::only_headers(options)? {
-            tell!("note: {} has a header but no rows", file.display());
+            tell!("note: {} has no rows behind its first line", file.display());
         }
     }
     Ok(())

@@ -241,12 +241,12 @@ fn logical(out: &mut impl Write, report: &LogicalReport) -> io::Result<()> {
     if *redo_log_max >= 0.9 {
         writeln!(
             out,
-            "  the redo log was {:.0} % full, so writers waited; a larger log loads faster",
+            "  the redo log was {:.0} % full, so writers may have waited; a larger log loads faster",
             redo_log_max * 100.0
         )?;
     }
     for held in held_back {
-        write!(out, "  held back {:.1} s", held.seconds)?;
+        write!(out, "  the load was held back for {:.1} s", held.seconds)?;
         if held.paused_seconds > 0.0 {
             write!(out, ", {:.1} s of it paused,", held.paused_seconds)?;
         }

@@ -50,6 +50,10 @@ fn show(out: &mut impl Write, args: &ReplayArgs, report: &Report) -> std::io::Re
     if !args.quiet {
         return replay_print::report(out, report);
     }
+    let tables = report.tables.iter().flat_map(|table| table.changes.lines(&table.table));
+    for line in tables.chain(report.changes.lines("other statements")) {
+        tell!("inrush: warning: {line}");
+    }
     for warning in &report.warnings {
         tell!("inrush: warning: {warning}");
     }
@@ -81,6 +85,8 @@ fn options(args: &ReplayArgs) -> Result<ReplayOptions, Failure> {
     options.atomic = args.atomic;
     options.force = args.force;
     options.partial = args.partial;
+    options.strict = args.strict;
+    options.show_changes = args.show_changes;
     options.fresh = args.fresh;
     for (option, count) in [("--threads", args.threads), ("--connections", args.connections)] {
         if count == Some(0) {

@@ -43,6 +43,9 @@ pub(crate) fn report(out: &mut impl Write, report: &Report) -> io::Result<()> {
         let number = count(report.barriers, "statement");
         writeln!(out, "  {number} waited for all earlier tables")?;
     }
+    for line in report.changes.lines("other statements") {
+        writeln!(out, "  {line}")?;
+    }
     for note in &report.notes {
         writeln!(out, "  note: {note}")?;
     }
@@ -70,7 +73,8 @@ fn table(out: &mut impl Write, table: &TableReport) -> io::Result<()> {
         write!(out, ", {:.2} s", table.seconds)?;
     }
     writeln!(out)?;
-    table.notes.iter().try_for_each(|note| writeln!(out, "    {note}"))
+    let changes = table.changes.lines(&table.table);
+    changes.iter().chain(&table.notes).try_for_each(|note| writeln!(out, "    {note}"))
 }
 
 fn dry_run(out: &mut impl Write, report: &Report) -> io::Result<()> {

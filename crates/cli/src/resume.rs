@@ -47,7 +47,7 @@ pub(crate) fn run(args: &ResumeArgs) -> Result<u8, Failure> {
         return refused("its command was not recorded; type it again".to_owned());
     };
     if let Some(changed) = command.changed() {
-        let again = "it would be a different load: to begin anew, type its command";
+        let again = "the job cannot be resumed; to start a new load, run";
         return refused(format!("{changed}; {again}: {command}"));
     }
     if job.state == State::Killed && !job.is_in() {
@@ -57,7 +57,10 @@ pub(crate) fn run(args: &ResumeArgs) -> Result<u8, Failure> {
     let program = std::env::current_exe().map_err(Failure::failed)?;
     let error =
         process::Command::new(program).args(&command.arguments).current_dir(&command.folder).exec();
-    Err(Failure::failed(format!("running it in {}: {error}", command.folder.display())))
+    Err(Failure::failed(format!(
+        "running the job's command in {}: {error}",
+        command.folder.display()
+    )))
 }
 
 /// Has the foreign keys that a job has left at an old table refer to the new one. Its rows are in.

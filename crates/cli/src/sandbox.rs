@@ -2,8 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-use server::sandbox::Status;
-use server::{Sandbox, ShardSandbox};
+use ::sandbox::{Sandbox, ShardSandbox, Status};
 use terminal::failure::{FAILED, Failure};
 
 use crate::args::{SandboxAction, SandboxArgs};

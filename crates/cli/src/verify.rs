@@ -37,14 +37,14 @@ fn show(out: &mut impl Write, report: &VerifyReport) -> io::Result<()> {
         let refused = count(report.refused_rows, "row");
         writeln!(
             out,
-            "  {refused} of the input not compared, because the table would reject them: inrush \
-             check --mode replace lists the reasons"
+            "  {refused} of the input not compared, because the table would reject such rows: \
+             inrush check --mode replace lists the reasons"
         )?;
     }
     let at_least = if report.are_all_told { "" } else { "at least " };
     for (number, what, first) in [
         (report.missing_rows, "the table lacks", &report.first_missing),
-        (report.changed_rows, "have other values in the table", &report.first_changed),
+        (report.changed_rows, "the table has with other values", &report.first_changed),
         (report.extra_rows, "the input lacks", &report.first_extra),
     ] {
         if number == 0 {

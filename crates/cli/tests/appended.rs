@@ -151,7 +151,7 @@ fn numbers_that_others_move_on_may_be_another_partitions() {
     wait_paused(&mut child);
     desk.exec("INSERT INTO t VALUES (20, 7)");
     resume(&child);
-    finish(child).refused(1, &["with numbers after those of other loads, the rows belong to"]);
+    finish(child).refused(1, &["with the next numbers the rows belong to other partitions"]);
     assert_eq!(desk.rows("SELECT id FROM t ORDER BY id"), ["1", "2", "3", "20"]);
     command.env_remove("INRUSH_FAILPOINT");
     run(&mut command).done();

@@ -360,10 +360,10 @@ fn an_append_whose_file_changed_says_so_and_goes_on_when_it_is_back() {
     assert_eq!(growing.desk.rows("SELECT COUNT(*) FROM t"), rows_in, "rows of the other input");
     write(&text[..text.len() / 2]);
     run(&mut growing.command(&growing.file))
-        .refused(2, &["this is that command, but a file has been written to since"]);
+        .refused(2, &["this command has the same files, but one of them has changed since"]);
     write(&text);
     run(growing.command(&growing.file).args(["--skip-lines", "1"]))
-        .refused(2, &["this one has other options"]);
+        .refused(2, &["this command has other options"]);
     run(&mut growing.command(&growing.file)).done();
     growing.check("the file as it was");
 }

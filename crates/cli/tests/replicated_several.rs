@@ -117,7 +117,7 @@ fn several_tables_are_published_on_all_servers_by_one_rename() {
     resume(&child);
     let loaded = finish(child);
     assert!(loaded.done().out.contains("6,000 rows loaded into 3 tables at once"), "{loaded:?}");
-    assert!(loaded.out.contains("2 of the replicas get the same file"), "{loaded:?}");
+    assert!(loaded.out.contains("2 replica(s) get a copy of the built file"), "{loaded:?}");
     stage.sql("INSERT INTO r.b VALUES (8002, 'after'); UPDATE r.c SET name='u' WHERE id < 40");
     stage.checksums();
     stage.clean("loaded");

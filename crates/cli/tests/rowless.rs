@@ -135,7 +135,7 @@ fn a_file_that_has_only_its_header_is_loaded_with_a_note() {
             loaded
                 .done()
                 .err
-                .contains(&format!("{note}{} has a header but no rows", file.display())),
+                .contains(&format!("{note}{} has no rows behind its first line", file.display())),
             "{loaded:?}"
         );
     }
@@ -143,7 +143,7 @@ fn a_file_that_has_only_its_header_is_loaded_with_a_note() {
     let into = ["--header", "--into", &desk.table("e")];
     for word in ["check", "verify"] {
         let said = command(&desk, &[word], &file, &into);
-        assert!(said.done().err.contains("has a header but no rows"), "{said:?}");
+        assert!(said.done().err.contains("has no rows behind its first line"), "{said:?}");
     }
     // Files without a byte are what they were.
     let empty = desk.home.file("empty.csv", "");

@@ -119,9 +119,9 @@ impl RowsBuilt<'_> {
     pub(crate) fn only_partition(&self) -> Result<Option<usize>, Error> {
         let mut filled = self.partition_rows.iter().enumerate().filter(|(_, rows)| **rows > 0);
         match (filled.next(), filled.next()) {
-            (None, _) if !self.partition_rows.is_empty() => {
-                Err(Error::NotMerged("no row shows the partition of the rows".to_owned()))
-            }
+            (None, _) if !self.partition_rows.is_empty() => Err(Error::NotMerged(
+                "there are no rows that show the partition to merge with".to_owned(),
+            )),
             (first, None) => Ok(first.map(|(partition, _)| partition)),
             (_, Some(_)) => Ok(None),
         }

@@ -209,7 +209,8 @@ fn rows<'b>(
         (&tried, build.old().and_then(|old| old.partition))
         && rows.only_partition()? != Some(partition)
     {
-        let reason = "with numbers after those of other loads, the rows belong to other partitions";
+        let reason = "other loads took AUTO_INCREMENT numbers meanwhile, and with the next numbers \
+                      the rows belong to other partitions";
         return Err(Error::NotMerged(reason.to_owned()));
     }
     Ok(tried)

@@ -186,10 +186,15 @@ pub fn parse<K: Kind>(text: &[u8]) -> io::Result<(Vec<Record<K>>, usize)> {
 }
 
 /// True if the process that has locked a journal lives.
-pub fn is_being_written(folder: &Folder, name: &OsStr) -> bool {
-    let Ok(file) = folder.read_from(name, WHAT) else { return false };
+///
+/// Errors: a journal that cannot be opened.
+pub fn is_being_written(folder: &Folder, name: &OsStr) -> io::Result<bool> {
+    let file = match folder.read_from(name, WHAT) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+        opened => opened?,
+    };
     let locked = rustix::fs::flock(&file, FlockOperation::NonBlockingLockShared);
-    locked == Err(rustix::io::Errno::WOULDBLOCK)
+    Ok(locked == Err(rustix::io::Errno::WOULDBLOCK))
 }
 
 /// Takes a file for this process alone, and waits for others at most so long.
@@ -399,9 +404,9 @@ mod tests {
         let (_state, folder) = folder();
         let name = OsStr::new("7.jsonl");
         let writer = Writer::create(&folder, name).unwrap();
-        assert!(!is_being_written(&folder, name));
+        assert!(!is_being_written(&folder, name).unwrap());
         writer.lock(Duration::ZERO).unwrap();
-        assert!(is_being_written(&folder, name));
+        assert!(is_being_written(&folder, name).unwrap());
         let other = Writer::open(&folder, name).unwrap();
         let error = other.lock(Duration::from_millis(30)).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::WouldBlock);

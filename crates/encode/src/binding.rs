@@ -276,7 +276,8 @@ fn columns_by_cfg(parts: &Parts<'_>) -> Result<Vec<Option<usize>>, Error> {
     let found: Vec<_> = parts.cfg.columns.iter().map(|column| by_name(&column.name)).collect();
     if user != columns.len() || found[..user].iter().any(Option::is_none) {
         return Err(Error::Usage(
-            "the table changed during its inspection: catalog and exported .cfg differ".to_owned(),
+            "the table changed during its inspection: catalog and exported .cfg differ; load again"
+                .to_owned(),
         ));
     }
     Ok(found)

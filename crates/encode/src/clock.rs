@@ -42,8 +42,8 @@ pub fn zone(
         let whole = theirs.split('.').next().unwrap_or_default();
         if ours.is_err() || whole.parse() != Ok(seconds) {
             return Err(Error::Usage(format!(
-                "the server's time zone {} differs from this machine's: {text} is {theirs} s \
-                 there and {seconds} s here; set time_zone to a named zone or an offset",
+                "the server's time zone {} differs from this machine's: {text} is Unix time \
+                 {theirs} there and {seconds} here; set time_zone to a named zone or an offset",
                 facts.time_zone
             )));
         }

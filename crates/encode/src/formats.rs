@@ -149,7 +149,9 @@ pub(crate) fn with_constants(
         if !text.is_ascii() && !matches!(convert.file_charset, Charset::Utf8mb4 | Charset::Utf8mb3)
         {
             let charset = convert.file_charset.name();
-            return Err(Error::Usage(format!("{said} must be ASCII in {charset}")));
+            return Err(Error::Usage(format!(
+                "{said} must be ASCII, because the file is in {charset}"
+            )));
         }
         let Column { name, sql_type, .. } = &*column_of;
         let mut converter = Converter::new(name, sql_type, convert)?;

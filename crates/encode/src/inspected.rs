@@ -249,7 +249,7 @@ fn sql_mode(
     let flags: Vec<&str> = typed.split(',').map(str::trim).collect();
     match tried(session, &flags.join(",")) {
         Err(error) if error.errno() == Some(ER_WRONG_VALUE_FOR_VAR) => Err(Error::Usage(format!(
-            "{} contains a flag that the server's sql_mode lacks",
+            "{} contains a flag that this server does not know",
             SQL_MODE.with(typed)
         ))),
         flags => {
@@ -307,7 +307,7 @@ fn check_null_token(file: Charset, options: &InputOptions) -> Result<(), Error> 
     let is_utf8 = matches!(file, Charset::Utf8mb4 | Charset::Utf8mb3 | Charset::Binary);
     match &options.dialect.null_token {
         Some(token) if !is_utf8 && !token.is_ascii() => Err(Error::Usage(format!(
-            "{} must be ASCII in a file in {}",
+            "{} must be ASCII, because the file is in {}",
             NULL_TOKEN.with(String::from_utf8_lossy(token)),
             file.name()
         ))),

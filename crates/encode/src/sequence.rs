@@ -204,8 +204,8 @@ impl Sequence {
         }
         if !self.may_generate() {
             return Err(Stop::Failed(Error::NotPlain(
-                "generated AUTO_INCREMENT values beside given ones, or with duplicates that are \
-                 no error"
+                "AUTO_INCREMENT values are generated for some rows and given for others, or \
+                 generated while duplicates are not errors"
                     .to_owned(),
             )));
         }

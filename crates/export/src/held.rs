@@ -104,8 +104,10 @@ fn reasons(
             // The table's features name most of them.
             reasons.push(format!("column `{}` is of type {}", column.name, column.sql_type));
         } else if column.sql_type.family() == Family::Moment && options.time_zone != UTC {
-            reasons
-                .push(format!("only the server can apply {}", TIME_ZONE.with(&options.time_zone)));
+            reasons.push(format!(
+                "only the server can convert TIMESTAMP values with {}",
+                TIME_ZONE.with(&options.time_zone)
+            ));
         }
     }
     reasons.dedup();

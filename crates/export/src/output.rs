@@ -154,7 +154,8 @@ impl<'a> Output<'a> {
         {
             // A device, say, whose place a file would take.
             return Err(Error::Usage(format!(
-                "{} is not a file that can be overwritten; {} is standard output",
+                "{} is not a regular file, so it cannot be overwritten; {} writes to standard \
+                 output",
                 path.display(),
                 OUTPUT.with("-")
             )));

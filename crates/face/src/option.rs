@@ -31,9 +31,9 @@ options! {
         HEADER "header",
         IGNORE_UNKNOWN_COLUMNS "ignore-unknown-columns", JSON "json",
         NO_FOREIGN_KEY_CHECKS "no-foreign-key-checks", NO_TRIGGERS "no-triggers", PARTIAL "partial",
-        QUIET "quiet", RESTORE "restore", SKIP_SSL "skip-ssl",
+        QUIET "quiet", RESTORE "restore", SHOW_CHANGES "show-changes", SKIP_SSL "skip-ssl",
         SKIP_SSL_VERIFY_SERVER_CERT "skip-ssl-verify-server-cert", SSL "ssl",
-        SSL_VERIFY_SERVER_CERT "ssl-verify-server-cert", UNLOGGED "unlogged", VERBOSE "verbose",
+        SSL_VERIFY_SERVER_CERT "ssl-verify-server-cert", STRICT "strict", UNLOGGED "unlogged", VERBOSE "verbose",
     }
     Value {
         BATCH_BYTES "batch-bytes", BATCH_ROWS "batch-rows", CHARSET "charset",

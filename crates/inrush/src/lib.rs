@@ -31,10 +31,8 @@ pub use load::{
     SeveralReport, Snapshot, Stage, carry_keys_over, charset, check, check_lines,
     default_state_dir, evaluate_expressions, jobs, load_lines, load_several,
 };
-pub use server::sandbox::Status;
-pub use server::{
-    ConnectOptions, Encryption, OptionFiles, Sandbox, SandboxOptions, TlsOptions, Verify,
-};
+pub use sandbox::{Sandbox, SandboxOptions, Status};
+pub use server::{ConnectOptions, Encryption, OptionFiles, TlsOptions, Verify};
 pub use sources::{Dialect, Encoding, Preset, expand};
 pub use spider::{load, load_each, load_from, plan, plan_several};
 

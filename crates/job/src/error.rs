@@ -84,7 +84,7 @@ pub enum Error {
     },
     /// A row that the server takes and the direct path cannot put in order.
     #[error(
-        "{0}: this value has no fixed order in the index, so the direct path cannot place it; \
+        "{0}: the server accepts this row, but the direct path cannot find its place in the table; \
          {sent} loads it",
         sent = PATH.with_any(&["stream", "insert"])
     )]
@@ -135,7 +135,9 @@ pub enum Error {
         key: String,
     },
     /// Two rows have the same key, and the input cannot tell any more which.
-    #[error("two rows have the same {index} key; the rows are unknown: {reason}")]
+    #[error(
+        "two rows have the same {index} key, but Inrush could not find out which rows: {reason}"
+    )]
     UnknownDuplicate {
         /// The index, quoted.
         index: String,
@@ -439,12 +441,15 @@ pub enum Error {
         expected: u64,
     },
     /// A file that the server has adopted cannot be understood.
-    #[error("the imported file differs from the built one; please report this: {0}")]
+    #[error(
+        "nothing was published: the imported file differs from the built one; please report \
+             this: {0}"
+    )]
     Adopted(String),
     /// Rows that were read are not accounted for: a mistake of ours, or of a server's answers.
     #[error(
-        "nothing was published: only {done} of the {read} rows that were read are accounted \
-         for{}; please report this, and load again",
+        "only {done} of the {read} rows that were read are accounted for{}, so nothing more was \
+         published; please report this, and load again",
         unfinished(*lost)
     )]
     Miscounted {

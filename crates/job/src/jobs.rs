@@ -255,10 +255,8 @@ fn read(
             Ok(text) if !is_selected(&file.to_string_lossy(), &text) => continue,
             text => text.and_then(|text| disk::journal::parse(&text)),
         };
-        let job = match parsed {
-            Ok((entries, _)) => Job::of(&folder, &file, entries).map(Ok),
-            Err(error) => Some(Err(Error::io("reading the journal", &path)(error))),
-        };
+        let job = parsed.and_then(|(entries, _)| Job::of(&folder, &file, entries));
+        let job = job.map_err(Error::io("reading the journal", &path)).transpose();
         jobs.extend(job.map(|job| ((begun_ms, file), job)));
     }
     jobs.sort_by(|(a, _), (b, _)| b.cmp(a));
@@ -299,17 +297,17 @@ fn state_error(state_dir: &Path) -> impl FnOnce(io::Error) -> Error {
 
 impl Job {
     /// A job by the lines of its journal; None of one without a whole line.
-    fn of(folder: &Folder, file: &OsStr, entries: Vec<Entry>) -> Option<Job> {
-        let last = &entries.last()?.what;
-        let state = match last.event {
-            Event::Failed if last.step == journal::JOB => State::Failed,
+    fn of(folder: &Folder, file: &OsStr, entries: Vec<Entry>) -> io::Result<Option<Job>> {
+        let name = file.to_str().and_then(|name| name.strip_suffix(".jsonl"));
+        let (Some(name), Some(last)) = (name, entries.last()) else { return Ok(None) };
+        let state = match last.what.event {
+            Event::Failed if last.what.step == journal::JOB => State::Failed,
             _ if journal::is_over(&entries) => State::Done,
-            _ if disk::journal::is_being_written(folder, file) => State::Running,
+            _ if disk::journal::is_being_written(folder, file)? => State::Running,
             _ => State::Killed,
         };
         let path = folder.path().join(file);
-        let name = file.to_str()?.strip_suffix(".jsonl")?.to_owned();
-        Some(Job { name, path, state, entries })
+        Ok(Some(Job { name: name.to_owned(), path, state, entries }))
     }
 }
 

@@ -176,7 +176,7 @@ impl LoadOptions {
             && !(0.0..=100.0).contains(&percent)
         {
             return Err(Error::Usage(format!(
-                "{} is no percentage of rows: 0% to 100% is expected",
+                "{} is not a percentage of rows: 0% to 100% is expected",
                 REJECTS_MAX.with(format!("{percent}%"))
             )));
         }

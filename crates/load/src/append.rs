@@ -203,9 +203,9 @@ impl fmt::Display for AppendTimes {
             disk::size::show(self.pool_bytes)
         )?;
         let Disk { page_seconds, run_bytes, is_measured } = self.disk;
-        let how = if is_measured { "reads" } else { "is taken to read" };
+        let how = if is_measured { "reads" } else { "is assumed to read" };
         let (milliseconds, rate) = (page_seconds * 1000.0, disk::size::show(run_bytes as u64));
-        write!(f, "the disk {how} a page in {milliseconds:.2} ms, {rate}/s in a row)")?;
+        write!(f, "the disk {how} a page in {milliseconds:.2} ms, {rate}/s sequentially)")?;
         rebuild_seconds.map_or(Ok(()), |seconds| {
             write!(
                 f,

@@ -195,7 +195,7 @@ impl Copies {
 
     /// Why the direct path is taken.
     pub(crate) fn why(&self) -> String {
-        format!("{} of the replicas get the same file: {REPLICA}", self.all.len())
+        format!("{} replica(s) get a copy of the built file: {REPLICA}", self.all.len())
     }
 
     /// Has each replica adopt a copy of a built file, which lies at `built` and which the primary has
@@ -320,7 +320,7 @@ impl Place<'_> {
         let mut against = primary.against(&mut session)?;
         let (ours, its) = (&originals[0].facts.version, session.version());
         if (ours.flavor, ours.number.0, ours.number.1) != (its.flavor, its.number.0, its.number.1) {
-            against.push(format!("it is {}, but the primary is {}", its.text, ours.text));
+            against.push(format!("it runs {}, but the primary runs {}", its.text, ours.text));
         }
         if !against.is_empty() {
             return Ok(Err(against));
@@ -348,13 +348,16 @@ impl Place<'_> {
         for (resting, original) in tables.iter().zip(originals) {
             against.extend(resting.unsupported.iter().map(ToString::to_string));
             if resting.table.definition != original.table.definition {
-                against.push(format!("its {} has a different definition", original.table.name));
+                against.push(format!(
+                    "its definition of {} differs from the primary's",
+                    original.table.name
+                ));
             }
         }
         against.dedup();
         let facts = Arc::clone(&tables[0].facts);
         if !facts.replicas.is_empty() {
-            against.push(format!("replicas of its own ({})", facts.replicas.join(", ")));
+            against.push(format!("it has replicas of its own ({})", facts.replicas.join(", ")));
         }
         let mut session = keeper.another()?;
         against.extend(against_writing(&mut session, &facts)?);

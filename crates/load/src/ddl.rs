@@ -234,7 +234,7 @@ pub fn give_statements(script: &str, tables: &mut [LoadOptions]) -> Result<(), E
     match is_any {
         true => Ok(()),
         false => Err(Error::Usage(format!(
-            "{DDL} contains no CREATE TABLE for the tables of the files in {database}"
+            "{DDL} contains no CREATE TABLE for any table in {database} that the files belong to"
         ))),
     }
 }
@@ -350,7 +350,7 @@ mod tests {
         let names = parents(&some[0]).iter().map(ToString::to_string).collect::<Vec<_>>();
         assert_eq!(names, ["d.u", "e.x"]);
         for (script, said) in [
-            ("CREATE TABLE w (a INT)", "for the tables of the files in d"),
+            ("CREATE TABLE w (a INT)", "for any table in d that the files belong to"),
             (
                 "CREATE TABLE t (a INT); ALTER TABLE t ADD PRIMARY KEY (a)",
                 "--ddl changes d.t with ALTER TABLE",

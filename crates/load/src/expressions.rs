@@ -35,6 +35,6 @@ fn value_of(session: &mut Session, expression: &str) -> Result<String, String> {
     let row = session.query_row(&sql).map_err(|error| error.to_string())?;
     let is_binary = row.bytes(0) == Some(b"1");
     let bytes = row.bytes(if is_binary { 1 } else { 2 });
-    let bytes = bytes.ok_or("its value is NULL, which expressions cannot give")?;
+    let bytes = bytes.ok_or("its value is NULL, but an expression must give a value")?;
     String::from_utf8(bytes.to_vec()).map_err(|_| "its value is not text".to_owned())
 }

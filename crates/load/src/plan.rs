@@ -339,10 +339,11 @@ fn compression(options: &InputOptions) -> Result<Vec<String>, Error> {
 
 fn on_duplicate(on_duplicate: OnDuplicate) -> &'static str {
     match on_duplicate {
-        OnDuplicate::Fail => "two rows with one primary or unique key fail the load",
+        OnDuplicate::Fail => "the load fails if two rows have the same primary or unique key",
         OnDuplicate::Skip => "rows with a primary or unique key of an earlier row are skipped",
         OnDuplicate::Replace => {
-            "rows replace earlier rows with any of their primary or unique keys"
+            "rows replace earlier rows that have the same primary key or any of the same unique \
+             keys"
         }
         OnDuplicate::Update => {
             "rows with a primary or unique key of an earlier row update that row, by INSERT .. ON \

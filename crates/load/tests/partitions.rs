@@ -140,7 +140,7 @@ const KNOWN: &[(&str, &str)] = &[
 const UNKNOWN: &[(&str, &str, &str)] = &[
     ("s VARCHAR(9)", "KEY (s) PARTITIONS 2", "KEY of column `s`, which is VARCHAR(9)"),
     ("d DATE", "HASH (YEARWEEK(d, 1)) PARTITIONS 2", "yearweek"),
-    ("n DECIMAL(9,2)", "HASH (CEILING(n)) PARTITIONS 2", "column `n` is DECIMAL(9,2)"),
+    ("n DECIMAL(9,2)", "HASH (CEILING(n)) PARTITIONS 2", "column `n` of type DECIMAL(9,2)"),
     (
         "a BIGINT UNSIGNED",
         "RANGE (a) (PARTITION p VALUES LESS THAN (18446744073709551610))",

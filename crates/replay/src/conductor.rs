@@ -127,7 +127,7 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
         crew: Runs<'scope, 'env>,
         order: Order,
     ) -> Result<Self, Error> {
-        let mut sessions = Sessions::connect(shared.connect)?;
+        let mut sessions = Sessions::connect(shared.connect, shared.options)?;
         refuse_engine(&sessions)?;
         let transaction = Transaction::of(&mut sessions.dump)?;
         let mut report = Report {
@@ -472,7 +472,11 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
         let name = table.to_string();
         self.check_written()?;
         let created = match self.state()?.is_of_next() {
-            true => Created::AsItIs("the dump sets its number in the log".to_owned()),
+            true => Created::AsItIs(
+                "the dump sets gtid_next, gtid_seq_no or insert_id for this \
+                                     statement"
+                    .to_owned(),
+            ),
             false => self.tables.create(&mut self.sessions, &text, table, *if_not_exists)?,
         };
         match created {

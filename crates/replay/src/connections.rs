@@ -45,6 +45,7 @@ use sources::{Source, SourceExt as _};
 use sql::Verb;
 use targets::secondary::{Defer, Secondary};
 
+use crate::changes::Changes;
 use crate::error::Error;
 use crate::filling::{Filling, Sent, Stopped};
 use crate::progress::Watch;
@@ -93,12 +94,13 @@ pub(crate) fn send(filling: &Filling<'_>, mut run: impl Source) -> Result<Sent, 
     let is_deferred = secondary.take_from(&mut session, &gate.table)?;
     let limits = limits(filling, &gate, &mut session, &feed, chunk_bytes)?;
     let is_several = limits.connections_max > 1;
-    let rows = rows(filling, &gate, feed, limits, &mut session)?;
+    let (rows, changes) = rows(filling, &gate, feed, limits, &mut session)?;
     if is_deferred && !secondary.build(&mut session, &gate.table)? {
         let into = filling.into;
         return Err(Error::Usage(format!("somebody else changed {into} during the replay")).into());
     }
-    Ok(Sent { rows, way: "parallel", notes: notes(&mut session, &gate, is_several)? })
+    let notes = notes(&mut session, &gate, is_several)?;
+    Ok(Sent { rows, way: "parallel", notes, changes })
 }
 
 /// How many rows of a statement there are in `tuples`, what follows its head; None where they are no
@@ -131,7 +133,7 @@ fn rows(
     feed: Feed<impl Source>,
     limits: Limits,
     session: &mut Session,
-) -> Result<u64, Stopped> {
+) -> Result<(u64, Changes), Stopped> {
     if let Commit::Together(together) = &gate.commit {
         // Rows that somebody has left half in, or half out, would be waited for.
         together.resolve(session)?;
@@ -142,13 +144,14 @@ fn rows(
     let mut server_watch = ServerWatch::of_server(filling.connect);
     let told = EngineProgress { watch: filling.watch };
     let ended = lanes.run(&mut server_watch, &told, || StatementConnection::new(&chunks), || ());
-    let Chunks { rows, open, tally, .. } = chunks;
+    let Chunks { rows, changes, open, tally, .. } = chunks;
+    let changes = changes.into_inner().unwrap_or_else(PoisonError::into_inner);
     let rows = rows.into_inner();
     let open = open.into_inner().unwrap_or_else(PoisonError::into_inner);
     let _shield = interrupt.shield();
     let ended = ended.and_then(|()| Ok(tally.check()?));
     match ended.and_then(|()| interrupt.check().map_err(Stopped::from)) {
-        Ok(()) => stay(filling, gate, session, open).map(|()| rows),
+        Ok(()) => stay(filling, gate, session, open).map(|()| (rows, changes)),
         Err(stopped) => {
             filling.watch.take_rows(rows);
             go(gate, open);

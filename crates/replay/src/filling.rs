@@ -5,6 +5,7 @@ use schema::TableName;
 use server::{ConnectOptions, Session};
 use sql::InsertHead;
 
+use crate::changes::Changes;
 use crate::error::Error;
 use crate::journal::Spot;
 use crate::options::ReplayOptions;
@@ -66,6 +67,8 @@ pub(crate) struct Sent {
     pub(crate) way: &'static str,
     /// Notes, a sentence each.
     pub(crate) notes: Vec<String>,
+    /// Values that the server changed.
+    pub(crate) changes: Changes,
 }
 
 /// Why a way does not have the rows in.

@@ -152,7 +152,7 @@ impl Journal {
         };
         let (writer, records) = open().map_err(|source: io::Error| match source.kind() {
             ErrorKind::WouldBlock => Error::Usage(format!(
-                "the same replay is running with {}; wait for it, or end it",
+                "the same replay is already running, with the journal {}; wait for it, or end it",
                 journal.path.display()
             )),
             ErrorKind::InvalidData => {

@@ -16,8 +16,10 @@
 //! | `rows`, `connections`, `serial`, `delimited` | rows by the load engine, as statements over several connections, as they stand, from files |
 //! | `journal` | finished statements, for the same command after a crash |
 //! | `dry` | a replay without changes |
+//! | [`changes`] | values that the server changed |
 //! | [`report`], [`progress`], `under_way`, `place`, `error` | results and progress |
 
+pub mod changes;
 mod conductor;
 mod connections;
 mod delimited;

@@ -70,7 +70,7 @@ impl Names {
         }
         Err(Error::Usage(format!(
             "nothing was replayed: the dump has no table or view that {TABLES} names ({}); names \
-             are compared with their case",
+             are case-sensitive",
             found.join(", ")
         )))
     }

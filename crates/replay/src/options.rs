@@ -41,6 +41,10 @@ pub struct ReplayOptions {
     pub force: bool,
     /// True if a dump that was cut between two statements is acceptable.
     pub partial: bool,
+    /// True if a value that the server changes is an error.
+    pub strict: bool,
+    /// True to tell of each value that the server changes, not of the first one of a table alone.
+    pub show_changes: bool,
     /// True to begin anew instead of going on with an earlier replay of the same dump.
     pub fresh: bool,
     /// Connections for rows as statements. Default: twice as many as cores, at most 16.
@@ -76,6 +80,8 @@ impl ReplayOptions {
             atomic: false,
             force: false,
             partial: false,
+            strict: false,
+            show_changes: false,
             fresh: false,
             connections: None,
             threads: load.limits.threads,

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use face::option::{PARTIAL, TABLES};
 use serde::Serialize;
 
+use crate::changes::Changes;
 use crate::error::Error;
 use crate::place::Place;
 
@@ -21,6 +22,8 @@ pub struct TableReport {
     pub way: String,
     /// Seconds that its rows took, while others were worked on too.
     pub seconds: f64,
+    /// Values that the server changed.
+    pub changes: Changes,
     /// Why not a faster way, and what else is to be said.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
@@ -73,6 +76,8 @@ pub struct Report {
     pub megabytes_per_second: f64,
     /// Highest resident memory of the process.
     pub memory_peak_bytes: u64,
+    /// Values that the server changed in statements that are not INSERTs of rows.
+    pub changes: Changes,
     /// Tables that were finished by an interrupted replay of the same dump before.
     pub tables_before: Vec<String>,
     /// Statements that failed, with `--force`.

@@ -171,7 +171,7 @@ impl<'a> Counted<'a> {
             Ok(report) => {
                 self.reach(report.rows);
                 let notes = [report.notes, report.warnings].concat();
-                Ok(Sent { rows: report.rows, way: report.path, notes })
+                Ok(Sent { rows: report.rows, way: report.path, notes, ..Sent::default() })
             }
             Err(error) => {
                 self.take_back();

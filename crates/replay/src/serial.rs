@@ -8,6 +8,7 @@ use sources::SourceExt as _;
 use sources::dump::{RowRun, RunStatement};
 use sql::Verb;
 
+use crate::changes::Changes;
 use crate::connections;
 use crate::filling::{Filling, Sent, Stopped};
 use crate::place::{self, Place};
@@ -58,7 +59,8 @@ pub(crate) fn send(
             set_back?;
         }
     }
-    Ok(Sent { rows: done?, way: "serial", notes: Vec::new() })
+    let (rows, changes) = done?;
+    Ok(Sent { rows, way: "serial", changes, ..Sent::default() })
 }
 
 /// The statements; `parts`: the transaction may be committed now and then, and the next one begins with `hold`.
@@ -69,10 +71,11 @@ fn statements(
     parts: bool,
     hold: &[u8],
     last_number: &LastNumber,
-) -> Result<u64, Stopped> {
+) -> Result<(u64, Changes), Stopped> {
     let head = connections::head(session, filling.into, filling.state.charset(), filling.head)?;
     let (mut statement, mut text, mut rows) = (RunStatement::default(), Vec::new(), 0);
     let (mut open_bytes, mut ordinal, tally) = (0, 0_u64, Tally::new());
+    let (mut changes, options) = (Changes::default(), filling.options);
     while run.next_statement(&mut statement)? {
         let tuples = statement.text.get(filling.head.text.len()..).unwrap_or_default();
         // Where they are literals; else only the server knows.
@@ -107,6 +110,7 @@ fn statements(
                 return Err(error.at(place).into());
             }
         };
+        changes.take(session, &done, statement.line, options)?;
         let count = count(&done, filling.head.verb);
         rows += count;
         tally.done(known.map_or(0, |known| connections::taken(&done, filling.head.verb, known)));
@@ -120,7 +124,7 @@ fn statements(
         }
     }
     tally.check()?;
-    Ok(rows)
+    Ok((rows, changes))
 }
 
 /// Rows of a statement: `Records: 3  Duplicates: 0  Warnings: 0`, which the server says of more

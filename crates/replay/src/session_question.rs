@@ -112,16 +112,18 @@ impl LastNumber {
         let Some(asked) = asked else { return Ok(()) };
         if asked == SessionQuestion::LastStatement {
             return Err(Error::Refused(
-                "it reads results of the statement before it (ROW_COUNT() and the like), but a \
-                 replay has run other statements since: use the mariadb client for this dump"
+                "this statement reads results of the statement before it (ROW_COUNT() and the \
+                 like), but the replay has run other statements since: use the mariadb client for \
+                 this dump"
                     .to_owned(),
             ));
         }
         let Some(table) = &self.elsewhere else { return Ok(()) };
         match dump.query_text("SELECT LAST_INSERT_ID()")?.as_deref() {
             Some("0") | None => Err(Error::Refused(format!(
-                "it reads a row's generated number (LAST_INSERT_ID() and the like), but other \
-                 connections loaded the rows of {table}: use the mariadb client for this dump"
+                "this statement reads a row's generated number (LAST_INSERT_ID() and the like), \
+                 but other connections loaded the rows of {table}: use the mariadb client for \
+                 this dump"
             ))),
             Some(_) => Ok(()),
         }

@@ -542,7 +542,7 @@ fn make(
             if may(&engine.to_ascii_lowercase()) {
                 return Ok(Ok(staging));
             }
-            Ok(format!("it is a table of {engine}"))
+            Ok(format!("its engine is {engine}"))
         }
         Err(error) => Err(error),
     };

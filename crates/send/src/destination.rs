@@ -20,8 +20,8 @@ const NAMED_MAX: usize = 3;
 /// Why a transaction does not load a table that has to be empty.
 fn rows_between() -> String {
     format!(
-        "others can insert into the empty table until one transaction has loaded all rows; {} \
-         adds rows to the table",
+        "other clients could insert into the empty table before the transaction has loaded all \
+         rows; {} adds rows to the table",
         MODE.with("append")
     )
 }
@@ -117,8 +117,8 @@ impl Destination {
         if self.ask.atomic {
             self.method = Method::Transaction;
             self.why = format!(
-                "rows are loaded in one transaction, because {ATOMIC}, or {REJECTS_MAX} in \
-                 percent, requires all rows or none"
+                "rows are loaded in one transaction, because {ATOMIC}, or a percentage in \
+                 {REJECTS_MAX}, requires all rows or none"
             );
         } else {
             self.method = Method::Append;
@@ -149,14 +149,17 @@ impl Destination {
                                        independently"
                 ),
                 (true, Mode::Replace) => format!(
-                    "; empty it first and omit {}: one transaction then loads the rows of all \
-                     tables",
+                    "; empty the table first and omit {}: one transaction then loads the rows of \
+                     all tables",
                     MODE.with("replace")
                 ),
                 (true, _) => String::new(),
             };
             let why = &self.why;
-            refused.push(format!("{why}, so it cannot be published together with others{or}"));
+            refused.push(format!(
+                "{why}, so the table cannot be published together with the other \
+                                  tables{or}"
+            ));
             return Ok(refused);
         }
         let rules = &target.facts.engine;

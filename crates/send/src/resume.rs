@@ -273,14 +273,15 @@ fn interrupted(target: &Lock, job: &Job, totals: Totals, ours: Option<&Job>) -> 
     let differs = match ours {
         Some(ours) if paths(ours) != paths(job) => "",
         Some(ours) if ours.files != job.files => {
-            " (this is that command, but a file has been written to since)"
+            " (this command has the same files, but one of them has changed since)"
         }
-        Some(_) => " (this one has other options for the input)",
+        Some(_) => " (this command has other options for the input)",
         None => "",
     };
     Error::Usage(format!(
-        "a load of {} into {name} was interrupted after {rows} rows; its own command continues \
-         with the rest{differs}; to keep these rows without the rest: DROP TABLE {}",
+        "a load of {} into {name} was interrupted after {rows} rows; the command of that load \
+         continues with the rest{differs}; to keep the loaded rows without the rest, drop the \
+         record of that load: DROP TABLE {}",
         paths(job).join(", "),
         target.names.ledger.quoted()
     ))

@@ -3,9 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use job::error::Error;
 use server::identifier::digest;
-use server::{ConnectOptions, Interrupt, Session};
 
 use crate::controller;
 
@@ -14,12 +12,6 @@ const PAUSE_MIN: Duration = Duration::from_millis(5);
 const PAUSE_MAX: Duration = Duration::from_secs(2);
 /// Tries that are made however long they take.
 pub(crate) const TRIES_MIN: u32 = 10;
-/// Between two tries to connect, doubled up to the second.
-const CONNECT_PAUSE_MIN: Duration = Duration::from_millis(50);
-const CONNECT_PAUSE_MAX: Duration = Duration::from_secs(1);
-/// A connection was refused for a reason that passes: the server is full, or going down.
-const ER_CONNECT_PASSES: [u16; 6] = [1040, 1203, 1226, 1053, 1047, 1129];
-
 /// Reasons that pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Cause {
@@ -174,35 +166,6 @@ fn pause(tries: u32, connection: Option<u64>) -> Duration {
     // Between a half and the whole.
     let share = 512 + (digest(seed.as_bytes()) >> 32) % 512;
     longest * u32::try_from(share).unwrap_or(1024) / 1024
-}
-
-/// Connects to a server that may be restarting, or full.
-pub fn reach(connect: &ConnectOptions, wait: Duration) -> Result<Session, Error> {
-    let passes = |e: &server::Error| match e {
-        server::Error::Connect { errno: None, .. }
-        | server::Error::Lost { .. }
-        | server::Error::Nonsense { .. } => true,
-        e => e.errno().is_some_and(|n| ER_CONNECT_PASSES.contains(&n)),
-    };
-    let (begun, mut pause) = (Instant::now(), CONNECT_PAUSE_MIN);
-    loop {
-        match Session::connect(connect) {
-            Err(error) if passes(&error) && begun.elapsed() < wait => {
-                sleep(pause, &connect.interrupt);
-                pause = (pause * 2).min(CONNECT_PAUSE_MAX);
-            }
-            session => return Ok(session?),
-        }
-    }
-}
-
-/// Sleeps, but not when somebody has asked for the end.
-pub fn sleep(pause: Duration, interrupt: &Interrupt) {
-    const SLICE: Duration = Duration::from_millis(50);
-    let begun = Instant::now();
-    while begun.elapsed() < pause && !interrupt.is_requested() {
-        std::thread::sleep(SLICE.min(pause.saturating_sub(begun.elapsed())));
-    }
 }
 
 #[cfg(test)]

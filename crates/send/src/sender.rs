@@ -33,6 +33,7 @@ use job::error::Error;
 use job::position::Position;
 use schema::TableName;
 use server::ConnectOptions;
+use server::reach::{reach, sleep};
 use server::session::{Prepared, Session};
 use server::version::Flavor;
 use statements::{Place, Statements};
@@ -40,7 +41,7 @@ use trouble::{Again, Trouble};
 
 use crate::columns::Columns;
 use crate::ledger::{Entry, Ledger, Refused};
-use crate::retry::{Class, Tries, classify, reach, sleep};
+use crate::retry::{Class, Tries, classify};
 use crate::sent_chunk::{Form, SentChunk};
 
 /// Warnings that a session keeps, all that the server can.

@@ -136,7 +136,8 @@ impl Publish for LastChunk<'_> {
         // With all its chunks in, it cannot be told from one of a load that was interrupted: no journal
         // says that the user of this one knows.
         let dropped = format!(
-            "it blocks other inputs until DROP TABLE {}; the same command would add nothing",
+            "loads of other inputs are blocked until you run DROP TABLE {}; the same command would \
+             add nothing",
             ledger.quoted()
         );
         let then = if self.is_known { NEXT_LOAD } else { &dropped };

@@ -7,7 +7,7 @@
 //!
 //! `proof` is a log-in of our own, by which a server proves that a certificate is its own, `pin` what
 //! holds the driver's connections to that certificate.
-//! `mark` tells a connection of ours from others; [`interrupt`] is the wish to stop that a session
+//! `reach` waits for a server that is restarting; `mark` tells a connection of ours from others; [`interrupt`] is the wish to stop that a session
 //! heeds, `watcher` ends the statements that do not.
 
 mod driver;
@@ -20,6 +20,7 @@ pub mod options;
 mod pin;
 mod proof;
 mod proven;
+pub mod reach;
 pub mod session;
 mod stranger;
 pub mod tls;

@@ -1,14 +1,13 @@
-//! The connection to a server: sessions, catalog, collations, sandbox.
+//! The connection to a server: sessions, catalog, collations.
 //!
 //! ```text
 //! connect -> facts, catalog: what is there and may it be loaded      learn: collations
 //!                                                                    pressure: meanwhile
-//! mariadbd: the installed server   sandbox: a private one
 //! ```
 //!
 //! In reading order: [`connect`] is how to reach a server and talk to it, [`facts`] and [`catalog`]
 //! describe it and a table of it, [`learn`] its collations, [`pressure`] is what it and its replicas
-//! suffer meanwhile, [`replication`] who replicates from whom, [`sandbox`] runs a server of our own.
+//! suffer meanwhile, [`replication`] who replicates from whom.
 
 #![forbid(unsafe_code)]
 
@@ -22,15 +21,13 @@ pub mod filename;
 mod grant;
 pub mod identifier;
 pub mod learn;
-pub mod mariadbd;
 pub mod pressure;
 pub mod replication;
-pub mod sandbox;
 mod unsupported;
 pub mod version;
 
 pub use connect::{
-    CONNECT_THREAD, Mark, interrupt, is_in_driver, option_file, options, session, tls,
+    CONNECT_THREAD, Mark, interrupt, is_in_driver, option_file, options, reach, session, tls,
 };
 pub use error::{Error, Result};
 pub use facts::habits::habits;
@@ -39,7 +36,6 @@ pub use interrupt::Interrupt;
 pub use option_file::OptionFiles;
 pub use options::ConnectOptions;
 pub use pressure::replicas;
-pub use sandbox::{Sandbox, SandboxOptions, ShardSandbox};
 pub use session::{Row, Session};
 pub use tls::{Encryption, TlsOptions, Verify};
 pub use unsupported::Unsupported;

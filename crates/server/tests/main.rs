@@ -13,6 +13,5 @@ mod option_files;
 mod proof;
 mod prover;
 mod replicas;
-mod sandbox;
 mod session;
 mod variables;

@@ -136,7 +136,8 @@ pub fn sniff(options: &SniffOptions) -> Result<Sniffed, Error> {
     guess.dialect.check().map_err(usage)?;
     if guess.dialect.needs_fields() {
         return Err(Error::Usage(
-            "rows of fixed size need the columns of a table, so no table can be guessed from them"
+            "rows of fixed size can only be read with the columns of an existing table, so no \
+             table can be guessed from them"
                 .to_owned(),
         ));
     }
@@ -241,7 +242,7 @@ fn no_header(files: &[PathBuf], other: usize) -> Error {
     let name =
         |file: usize| files.get(file).map_or(String::new(), |path| path.display().to_string());
     Error::Usage(format!(
-        "{} does not begin with the header of {}, so the headers of the files are unknown: load \
+        "{} does not begin with the header of {}, so it is unknown which files have a header: load \
          files with a header and files without one separately",
         name(other),
         name(0)
@@ -274,8 +275,8 @@ fn name_columns(
             sniffed.skip_lines += 1;
             sniffed.names = Some(names.clone());
             sniffed.notes.push(format!(
-                "the header has names that are empty, equal or invalid for a column, so it is \
-                 skipped; {COLUMNS} names the columns"
+                "the header has names that are empty, equal or invalid for a column: these names \
+                 are changed, and the line is skipped; {COLUMNS} sets the names"
             ));
             names
         }
@@ -310,8 +311,8 @@ fn add_notes(
     }
     if records.odd_rows > 0 {
         notes.push(format!(
-            "of {} rows that were read, rows without {} fields would be rejected, {} so far \
-             ({REJECTS_MAX} skips some)",
+            "of {} rows that were read ({} fields expected), {} would be rejected for their number \
+             of fields ({REJECTS_MAX} skips some)",
             records.odd_rows + sniffed.rows,
             records.fields,
             records.odd_rows
@@ -331,8 +332,8 @@ fn add_notes(
     }
     for name in &seen.ambiguous {
         notes.push(format!(
-            "`{name}` has dates with the month either first or second, and is loaded as text: {} \
-             and {FORMAT_OF} choose",
+            "`{name}` is loaded as text, because its dates do not show whether day or month comes \
+             first; {} and {FORMAT_OF} set the format",
             TYPES.with(format!("{name}=DATE"))
         ));
     }
@@ -359,7 +360,7 @@ fn mixed_note(mixed: &MixedColumn, records: &Records<'_>) -> String {
     let line = first.row.and_then(|row| records.line_of(row));
     let place = line.map_or(String::new(), |(_, line)| format!(", line {line}"));
     format!(
-        "`{name}` is text, because {others} of {values} values {are} ({:?}{place}); {} rejects \
+        "`{name}` is text in a new table, because {others} of {values} values {are} ({:?}{place}); {} rejects \
          such rows",
         first.text,
         TYPES.with(format!("{name}='{sql_type}'"))
@@ -424,9 +425,9 @@ mod tests {
         assert_eq!(
             notes,
             [
-                "`amount` is text, because 1 of 1000 values is not a number (\"12.5O\", line 318); \
+                "`amount` is text in a new table, because 1 of 1000 values is not a number (\"12.5O\", line 318); \
                  --types amount='DECIMAL(7,2)' rejects such rows",
-                "`day` is text, because 1 of 1000 values is not a date (\"2026-02-30\", line 743); \
+                "`day` is text in a new table, because 1 of 1000 values is not a date (\"2026-02-30\", line 743); \
                  --types day='DATE' rejects such rows",
             ]
         );
@@ -437,7 +438,11 @@ mod tests {
         for text in ["id,v\n1,a\n\n2,b\n\n", "id,v\n\n1,a\n\n2,b\n\n\n\n"] {
             let sniffed = sniff_bytes(text.as_bytes()).unwrap();
             assert_eq!((names(&sniffed), sniffed.rows), (vec!["id", "v"], 2), "{text:?}");
-            assert!(sniffed.notes[0].contains("fields would be rejected"), "{:?}", sniffed.notes);
+            assert!(
+                sniffed.notes[0].contains("rejected for their number of fields"),
+                "{:?}",
+                sniffed.notes
+            );
         }
         assert!(sniff_bytes(b"\n\n\n").is_err());
     }

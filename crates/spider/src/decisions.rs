@@ -142,7 +142,7 @@ impl Decisions {
     }
 
     fn strange(&self, job: &str) -> Error {
-        Error::Leftover(format!("{} says something of {job} that no load writes", self.table))
+        Error::Leftover(format!("{} has an entry for {job} that no load writes", self.table))
     }
 
     /// Writes an append down, before anything of it is on a shard.

@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use server::mariadbd::find_program;
+use sandbox::mariadbd::find_program;
 
 use crate::test_server::TestServer;
 

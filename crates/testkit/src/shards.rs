@@ -1,8 +1,8 @@
 //! A head with the storage engine Spider and servers that have its partitions, for tests.
 
+use sandbox::spelled;
 use server::error::Result;
 use server::options::{ConnectOptions, Protocol};
-use server::sandbox::spelled;
 use server::session::Session;
 
 use crate::port::free_port;

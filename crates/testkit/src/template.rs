@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::Mutex;
 
+use sandbox::mariadbd::Binary;
 use server::error::{Error, Result};
 use server::identifier::digest;
-use server::mariadbd::Binary;
 use server::version::Flavor;
 
 /// Arguments of every server of a test; the template is made with them too.

@@ -11,9 +11,9 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
+use sandbox::mariadbd::{Binary, Place, Wrapper, child_end};
 use server::error::{Error, Result};
 use server::identifier::quote_name;
-use server::mariadbd::{Binary, Place, Wrapper, child_end};
 use server::version::Version;
 use server::{ConnectOptions, Session};
 
@@ -134,7 +134,7 @@ impl TestServer {
         let binary = match (&options.binary, std::env::var_os(BINARY_VARIABLE)) {
             (Some(path), _) => Binary::at(path.clone(), "the test's server")?,
             (None, Some(_)) => Binary::find(BINARY_VARIABLE)?,
-            (None, None) => Binary::find(server::sandbox::BINARY_VARIABLE)?,
+            (None, None) => Binary::find(sandbox::BINARY_VARIABLE)?,
         };
         remove_dead_dirs();
         let mut arguments = template::common(&binary);

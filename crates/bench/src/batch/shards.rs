@@ -92,7 +92,7 @@ pub fn run(options: &ShardsOptions, say: &mut dyn FnMut(&str)) -> Result<ShardsO
     host::check_space(&options.data_dir, needed_bytes + (1 << 30))?;
     let data_dir =
         std::path::absolute(&options.data_dir).map_err(Error::io("finding", &options.data_dir))?;
-    say(&format!("making {} rows, and a head with {most} shards", options.rows));
+    say(&format!("making {} rows, and a Spider server with {most} shards", options.rows));
     let file = sbtest::file(options.rows, &data_dir)?;
     let tuples = Tuples::new(options.rows);
     let cluster = Cluster::start(&data_dir, most, options.keep)?;
@@ -155,7 +155,7 @@ fn check(options: &ShardsOptions) -> Result<(), Error> {
         &[options.at.batch, options.at.threads, options.repeat],
     ];
     if numbers.concat().contains(&0) || options.shards.is_empty() {
-        let wrong = "shards, batch sizes, threads and --repeat count from 1";
+        let wrong = "shards, batch sizes, threads and --repeat must be at least 1";
         return Err(Error::Option(wrong.to_owned()));
     }
     if !(1..=sbtest::ROWS_MAX).contains(&options.rows) {

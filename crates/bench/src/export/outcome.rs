@@ -125,7 +125,7 @@ impl ExportOutcome {
             ways.map(|way| way.way.short()).collect::<Vec<_>>().join(", ")
         };
         let mut text = format!(
-            "Loaded again, what they wrote gave an equal table (CHECKSUM TABLE): {}",
+            "Exports that gave an equal table when loaded again (CHECKSUM TABLE): {}",
             of(true)
         );
         let others = of(false);

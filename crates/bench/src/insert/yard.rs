@@ -8,8 +8,8 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 use rustix::fs::Advice;
-use server::sandbox::Status;
-use server::{ConnectOptions, Interrupt, Sandbox, SandboxOptions, Session};
+use sandbox::{Sandbox, SandboxOptions, Status};
+use server::{ConnectOptions, Interrupt, Session};
 
 use super::way::Buffering;
 use crate::error::Error;

@@ -83,7 +83,7 @@ impl SplitOutcome {
         let _ = writeln!(text, "{}", self.head.machine.line());
         write_notes(&mut text, &self.notes);
         if !self.client.is_empty() {
-            let _ = writeln!(text, "the script spoke with the server by {}", self.client);
+            let _ = writeln!(text, "the script connected to the server with {}", self.client);
         }
         for file in &self.files {
             let bad = match file.has_bad {

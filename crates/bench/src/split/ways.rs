@@ -114,7 +114,7 @@ pub(super) fn script(
     let path = folder.join("split.py");
     std::fs::write(&path, include_str!("script.py")).map_err(Error::io("writing", &path))?;
     let socket = connect.socket.clone().ok_or_else(|| {
-        failed("it connects by a Unix socket, and the server was given without".to_owned())
+        failed("it connects by a Unix socket only: name the server with -S SOCKET".to_owned())
     })?;
     let mut command = Command::new(python);
     command.arg(&path).arg(socket).arg(connect.user_name()).arg(DATABASE).arg(file);

@@ -81,7 +81,7 @@ pub(super) fn missing(lookup: &Lookup) -> String {
 /// A column must have the id of a row that the line does not have.
 #[cold]
 pub(super) fn no_row(table: &str, column: &str) -> Fault {
-    let reason = "NULL, but the column is NOT NULL: the line has no row for it";
+    let reason = "NULL, but the column is NOT NULL: the line has no row whose id the column needs";
     let column = Some(format!("{table}.{column}"));
     let also = Also { field: None, column, value: None, reason: reason.to_owned() };
     (also, reason.to_owned())

@@ -41,6 +41,12 @@ pub(crate) struct ReplayArgs {
     /// Accept a dump that lacks its last line (exit status 0, not 3).
     #[arg(long)]
     pub(crate) partial: bool,
+    /// Fail when the server changes a value (cut text, a clamped number), whatever the dump's sql_mode allows.
+    #[arg(long, conflicts_with = "force")]
+    pub(crate) strict: bool,
+    /// List all values that the server changed, not the first one per table.
+    #[arg(long)]
+    pub(crate) show_changes: bool,
     /// Start again, whatever an earlier replay of the dump has done.
     #[arg(long)]
     pub(crate) fresh: bool,

@@ -20,7 +20,7 @@ pub(super) fn print_page(out: &mut impl Write, view: &PageView) -> io::Result<()
     for field in &view.fields {
         let note = match field.value {
             FieldValue::Checksum(stored) if stored != view.checksum => {
-                format!(", but the bytes have {:#010x}", view.checksum)
+                format!(", but the bytes of the page give {:#010x}", view.checksum)
             }
             _ => String::new(),
         };

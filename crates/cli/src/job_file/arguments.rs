@@ -130,7 +130,7 @@ impl JobFile {
                 );
             }
             (_, false) => {
-                return Err(self.wrong(entry.line, format!("{} is true or false", entry.key)));
+                return Err(self.wrong(entry.line, format!("{} must be true or false", entry.key)));
             }
             (_, true) => {
                 added.extend(

@@ -89,8 +89,8 @@ pub(crate) const TABLE: &[Key] = &[
     key(
         "when",
         Kind::Either(&[WHEN, Kind::List(&WHEN)]),
-        "A line goes to the table if all these tests of its fields pass, or all tests of one \
-         table of a list; without it, every line does",
+        "A line goes to the table if its fields pass all these tests, or all tests of one item of \
+         a list; without this key, every line goes to it",
     ),
     key(
         "columns",
@@ -135,7 +135,7 @@ pub(crate) const COLUMN: &[Key] = &[
     key(
         "id_of",
         Kind::Text,
-        "The id of the line's row of this table of the file, which has an entity",
+        "The id of the line's row in this [[table]], which must have an entity with an id",
     ),
     key("lookup", Kind::Text, "DB.TABLE in which a row is looked up by key"),
     key("key", Kind::Text, "With lookup: the column that identifies its rows"),
@@ -145,7 +145,7 @@ pub(crate) const COLUMN: &[Key] = &[
 ];
 
 /// Keys of a piece of a text.
-pub(crate) const PIECE: &[Key] = &[key("value", Kind::Scalar, "A text of all rows")];
+pub(crate) const PIECE: &[Key] = &[key("value", Kind::Scalar, "The same text in all rows")];
 
 /// Keys of `[table.entity]`.
 pub(crate) const ENTITY: &[Key] = &[
@@ -153,7 +153,7 @@ pub(crate) const ENTITY: &[Key] = &[
     key(
         "id",
         Kind::Text,
-        "The column that gets an id: that of the existing row, else the next of AUTO_INCREMENT",
+        "The column that gets an id: the id of the existing row, else the next AUTO_INCREMENT value",
     ),
     key(
         "on_conflict",
@@ -164,9 +164,19 @@ pub(crate) const ENTITY: &[Key] = &[
 
 /// Keys of a `[[rule]]`: values are looked at as they stand in the line.
 pub(crate) const RULE: &[Key] = &[
-    key("name", Kind::Text, "The name of its faults in reports; without it, the fault itself"),
+    key(
+        "name",
+        Kind::Text,
+        "The name of its faults in reports; without this key, reports show the \
+                             fault itself",
+    ),
     key("field", Kind::Text, "The field of the rule"),
-    key("when", Kind::Either(&[WHEN, Kind::List(&WHEN)]), "The lines of the rule, as for a table"),
+    key(
+        "when",
+        Kind::Either(&[WHEN, Kind::List(&WHEN)]),
+        "The lines that the rule checks, as \
+                                                           `when` of a [[table]]",
+    ),
     key(
         "required",
         Kind::Switch,
@@ -201,10 +211,10 @@ impl Kind {
             Kind::Switch => "true or false".to_owned(),
             Kind::Scalar => "a text, a number, true or false".to_owned(),
             Kind::Choice(words) => format!("one of {}", words.join(", ")),
-            Kind::List(kind) => format!("a list, each item {}", kind.words()),
+            Kind::List(kind) => format!("a list in which each item is {}", kind.words()),
             Kind::Section(keys) => {
                 let names: Vec<&str> = keys.iter().map(|key| key.name).collect();
-                format!("a table of {}", names.join(", "))
+                format!("a TOML table with the keys {}", names.join(", "))
             }
             Kind::Named(_) => "a table".to_owned(),
             Kind::Either(kinds) => {

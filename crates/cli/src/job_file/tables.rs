@@ -56,7 +56,11 @@ impl JobFile {
         let fields = self.root.get("input").and_then(|input| input.get("columns")).map(Node::texts);
         let nodes = self.root.get("table").map(Node::members).unwrap_or_default();
         if nodes.is_empty() {
-            return Err(self.wrong(1, "there is no [[table]], so lines have no table"));
+            return Err(self.wrong(
+                1,
+                "the file has no [[table]]: add one for each table that gets \
+                                      rows",
+            ));
         }
         let tables = nodes.iter().map(|node| self.table(node, fields.clone()));
         let tables = tables.collect::<Result<Vec<JobTable>, Failure>>()?;
@@ -101,8 +105,8 @@ impl JobFile {
             return Err(self.wrong(
                 line,
                 format!(
-                    "on_duplicate of {}: other rows refer to its ids, so no row may be skipped; \
-                     use on_conflict for lines with the same key",
+                    "on_duplicate of {}: other rows refer to its ids, so no row may be skipped or \
+                     replaced; use on_conflict for lines with the same key",
                     table.name
                 ),
             ));
@@ -203,7 +207,7 @@ impl JobFile {
                 let (Some(key), Some(take), Some(field)) =
                     (said("key"), said("take"), said("from"))
                 else {
-                    return wrong("is looked up, which needs key, take and from".to_owned());
+                    return wrong("has a lookup, which needs key, take and from".to_owned());
                 };
                 let name = said("lookup").unwrap_or_default();
                 let Some((database, of)) = name.split_once('.') else {
@@ -265,7 +269,7 @@ impl JobFile {
             let id = entity.map(|other| other.mapping.entity.as_ref().and_then(|e| e.id.as_ref()));
             let what = match id {
                 Some(Some(_)) if *of != table.name => continue,
-                Some(Some(_)) => "is the table itself".to_owned(),
+                Some(Some(_)) => "is this table itself; name another [[table]]".to_owned(),
                 Some(None) => "has no [table.entity] with an id".to_owned(),
                 None => {
                     let names: Vec<&str> = all.iter().map(|other| other.name.as_str()).collect();

@@ -488,13 +488,7 @@ fn mistakes_are_one_sentence_and_leave_no_file() {
             2,
             &["the server refused the condition of --where"],
         ),
-        (
-            "t",
-            "/dev/null",
-            &["--force"],
-            2,
-            &["/dev/null is not a file that can be overwritten", "-o -"],
-        ),
+        ("t", "/dev/null", &["--force"], 2, &["/dev/null is not a regular file", "-o -"]),
         ("missing", "x.csv", &[], 2, &["missing"]),
     ] {
         export(&desk, table, output, more).refused(code, parts);

@@ -69,7 +69,7 @@ fn a_job_that_would_read_other_rows_is_not_gone_on_with() {
     fs::write(&scene.file, &text).unwrap();
     let mut again = scene.home.inrush(["resume", &name(&failed)]);
     run(&mut again)
-        .refused(2, &["new.txt has", "bytes now; it had", "type its command: inrush load"]);
+        .refused(2, &["new.txt has", "bytes now; it had", "to start a new load, run: inrush load"]);
     assert!(!scene.is_new());
     run(&mut scene.home.inrush(["resume", "nothing"])).refused(2, &["there is no job nothing"]);
     // What came through a pipe is gone.

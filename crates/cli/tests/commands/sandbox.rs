@@ -50,6 +50,30 @@ fn is_installed(outcome: &Outcome) -> bool {
 }
 
 #[test]
+fn the_sandbox_holds_no_file_of_who_started_it() {
+    let home = Home::new();
+    let guard = Guard { home: &home, dir: None };
+    let lock = home.path().join("lock");
+    let program = guard.command(&["start"]);
+    let mut shell = Command::new("bash");
+    shell.args(["-c", "exec 9>\"$0\" 200>\"$0\"; exec \"$@\""]).arg(&lock);
+    shell.arg(program.get_program()).args(program.get_args());
+    for (name, value) in program.get_envs() {
+        match value {
+            Some(value) => shell.env(name, value),
+            None => shell.env_remove(name),
+        };
+    }
+    if !is_installed(&run(&mut shell)) {
+        return;
+    }
+    let pid = guard.pid().unwrap();
+    let files = fs::read_dir(format!("/proc/{pid}/fd")).unwrap();
+    let held = files.filter_map(|file| fs::read_link(file.unwrap().path()).ok());
+    assert!(!held.into_iter().any(|path| path == lock), "the server has {}", lock.display());
+}
+
+#[test]
 fn a_first_load_makes_server_and_table_and_later_commands_find_them() {
     let home = Home::new();
     let guard = Guard { home: &home, dir: None };

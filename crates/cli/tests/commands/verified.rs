@@ -71,7 +71,7 @@ fn each_kind_of_difference_is_found_and_named() {
     for part in [
         "different, 3,001 rows of input and 2,999 rows of the table",
         "2 rows that the table lacks",
-        "2 rows that have other values in the table",
+        "2 rows that the table has with other values",
         "1 row that the input lacks\n    (-5)\n",
         "1 row of the input not compared, because the table would reject",
         "compared by id, f, d, s, made, w",

@@ -98,7 +98,7 @@ fn a_batch_that_gets_lost_fails_a_load_on_every_path() {
     for path in ["direct", "stream", "insert"] {
         let Some(mut scene) = Scene::new() else { return };
         let outcome = run(scene.load(path).env("INRUSH_FAILPOINT", "batch.0=drop"));
-        outcome.refused(1, &["of the 3000 rows that were read", "nothing was published"]);
+        outcome.refused(1, &["of the 3000 rows that were read", "nothing more was published"]);
         scene.is_as_before(path);
         let outcome = run(&mut scene.load(path));
         scene.is_new(&outcome);
@@ -110,7 +110,8 @@ fn a_batch_that_gets_lost_fails_a_replay_on_every_way() {
     for arguments in REPLAYS {
         let Some(mut scene) = Scene::new() else { return };
         let outcome = run(scene.replay(arguments).env("INRUSH_FAILPOINT", "batch.0=drop"));
-        let said = ["dump.sql, line 4", "of the 3000 rows that were read", "nothing was published"];
+        let said =
+            ["dump.sql, line 4", "of the 3000 rows that were read", "nothing more was published"];
         outcome.refused(1, &said);
         scene.is_as_before(&format!("{arguments:?}"));
         let outcome = run(&mut scene.replay(arguments));

@@ -204,7 +204,7 @@ fn what_asks_about_the_statement_before_it_is_refused() {
         let outcome = run(&mut yard.replay(&dump, &["--into", &database]));
         outcome.refused(
             1,
-            &["line 5", "it reads results of the statement before it (ROW_COUNT() and"],
+            &["line 5", "this statement reads results of the statement before it (ROW_COUNT() and"],
         );
         let seen = yard.seen();
         assert!(String::from_utf8_lossy(&seen).contains("(1,'b')"), "{asks}");
@@ -232,7 +232,7 @@ fn rows_that_ask_about_the_statement_before_them_are_refused() {
         let outcome = run(command.args(more));
         outcome.refused(
             1,
-            &["line 4", "it reads results of the statement before it (ROW_COUNT() and"],
+            &["line 4", "this statement reads results of the statement before it (ROW_COUNT() and"],
         );
         let seen = String::from_utf8_lossy(&yard.seen()).into_owned();
         assert!(!seen.contains("-1") && !seen.contains("(2,"), "{asks}: {seen}");
@@ -257,7 +257,7 @@ fn the_number_of_rows_that_others_put_in_is_not_told() {
             outcome.refused(
                 1,
                 &[
-                    "it reads a row's generated number (LAST_INSERT_ID() and the",
+                    "this statement reads a row's generated number (LAST_INSERT_ID() and the",
                     "rows of",
                     "use the mariadb client for this dump",
                 ],

@@ -96,11 +96,7 @@ fn what_cannot_be_meant_is_refused_before_anything_is_done() {
             &["--create"],
             &["--create guesses one table", "TABLE; --ddl FILE creates several tables"],
         ),
-        (
-            &["t.csv"],
-            &["--ddl", "t.csv"],
-            &["--ddl contains no CREATE TABLE for the tables of the files"],
-        ),
+        (&["t.csv"], &["--ddl", "t.csv"], &["--ddl contains no CREATE TABLE for any table in"]),
         (&["t.csv", "g.csv", "u.csv"], &[], &["g", "trigger", "--each"]),
     ];
     for (files, more, parts) in cases {

@@ -187,7 +187,8 @@ fn rows_that_only_the_head_can_tell_apart_are_added_by_way_of_new_tables() {
     ] {
         assert!(loaded.done().out.contains(part), "{part}: {loaded:?}");
     }
-    growing.is_whole("rows cannot be added through the Spider server to unreachable");
+    growing
+        .is_whole("rows cannot be added through the Spider server to shards that are unreachable");
     growing.append(&[]).refused(1, &["the shard s", "Duplicate entry"]);
     growing.is_whole("duplicates fail");
     let far = ["--shard", "s2=127.0.0.1:1"];
@@ -331,7 +332,7 @@ fn branches_that_nobody_knows_are_rolled_back_and_those_of_others_stay() {
     }
     let plan = run(&mut growing.scene.command("plan", &APPEND));
     assert!(
-        !plan.done().out.contains("an earlier load has not added all its rows, or not rolled"),
+        !plan.done().out.contains("an earlier load has neither added all its rows nor rolled"),
         "{plan:?}"
     );
     growing.append_elsewhere(&[]).done();
@@ -354,7 +355,7 @@ fn branches_that_nobody_knows_are_rolled_back_and_those_of_others_stay() {
     run(command.env("INRUSH_FAILPOINT", "branches.decided=kill"));
     let plan = run(&mut growing.scene.command("plan", &APPEND));
     assert!(
-        plan.done().out.contains("an earlier load has not added all its rows, or not rolled"),
+        plan.done().out.contains("an earlier load has neither added all its rows nor rolled"),
         "{plan:?}"
     );
     let row = other.query_row("XA RECOVER FORMAT='SQL'").unwrap();

@@ -66,8 +66,8 @@ impl OldFile {
         let is_altered = innodb::instant::is_altered(&space, root).map_err(unreadable)?;
         let places = cfg.indexes_of_like(&old, is_altered).ok_or_else(|| {
             Error::NotMerged(
-                "they are stored in another form than in a new table; ALTER TABLE .. FORCE \
-                 rewrites them"
+                "the table stores its rows in another form than a new table; ALTER TABLE .. FORCE \
+                 rewrites its rows"
                     .to_owned(),
             )
         })?;

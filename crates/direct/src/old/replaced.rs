@@ -41,7 +41,8 @@ impl Replacing {
         if found.bytes > self.bytes_max {
             let (rows, bytes) = (found.keys.len(), disk::size::show(self.bytes_max as u64));
             return Err(Error::NotMerged(format!(
-                "more than {rows} of them are replaced, and their keys exceed {bytes} of {MEMORY}"
+                "more than {rows} rows of the table are replaced, and their keys need more than \
+                 the {bytes} that {MEMORY} has for them"
             )));
         }
         found.keys.insert(key.into());
@@ -84,7 +85,7 @@ mod tests {
             replacing.add(key).unwrap();
         }
         let error = replacing.add(b"c").unwrap_err().to_string();
-        assert!(error.contains("more than 2 of them are replaced"), "{error}");
+        assert!(error.contains("more than 2 rows of the table are replaced"), "{error}");
         let replaced = replacing.finish();
         assert_eq!(replaced.count(), 2);
         assert!(replaced.has(b"a") && !replaced.has(b"c"));

@@ -170,7 +170,7 @@ impl Resolved {
     ) -> sources::Result<PickedField> {
         let known = |one: RowReference| {
             let at = wanted.iter().position(|known| *known == one);
-            at.ok_or_else(|| wrong("what a column takes is not among what is known"))
+            at.ok_or_else(|| wrong("the row that a column refers to was not resolved"))
         };
         let made = match from {
             From::Field(name) => return Ok(PickedField::Field(lines.find(name)?)),

@@ -207,7 +207,7 @@ impl<'t> Reader<'t, '_> {
         let unsigned = match sql_type {
             SqlType::Integer { unsigned, .. } => unsigned,
             SqlType::Year => true,
-            other => return Err(format!("column `{name}` is {other}")),
+            other => return Err(format!("column `{name}` of type {other}")),
         };
         Ok(Expression { node: Node::Column(at, sql_type), unsigned })
     }
@@ -269,7 +269,7 @@ fn pair(operator: Operator, a: Expression, b: Expression) -> Result<Expression, 
             return Err("a difference of unsigned numbers".to_owned());
         }
         Operator::Div | Operator::Mod if !is_constant(&b) => {
-            return Err("a divisor that is not a number".to_owned());
+            return Err("a divisor that is not a constant other than 0".to_owned());
         }
         _ => a.unsigned || b.unsigned,
     };
@@ -337,14 +337,14 @@ mod tests {
     fn what_is_not_known_is_refused_by_name() {
         for (text, reason) in [
             ("`x`", "no column x"),
-            ("`d`", "column `d` is DATE"),
+            ("`d`", "column `d` of type DATE"),
             ("yearweek(`d`)", "yearweek"),
             ("unix_timestamp(`d`)", "unix_timestamp of DATE"),
             ("year(`t`)", "year of TIMESTAMP"),
             ("`u` - 1", "a difference of unsigned numbers"),
             ("`a` + `u`", "signed and unsigned numbers together"),
-            ("7 DIV `a`", "a divisor that is not a number"),
-            ("`a` MOD 0", "a divisor that is not a number"),
+            ("7 DIV `a`", "a divisor that is not a constant other than 0"),
+            ("`a` MOD 0", "a divisor that is not a constant other than 0"),
             ("`a` / 2", "/"),
             ("(`a`", "its end"),
             ("extract(year_month from `d`)", "extract"),

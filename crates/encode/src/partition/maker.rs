@@ -117,7 +117,11 @@ impl<'a> Maker<'a> {
         let primary = self.table.index("PRIMARY");
         let list = match (by.expression.is_empty(), primary) {
             (false, _) => by.expression.clone(),
-            (true, None) => return Err("KEY () of a table without PRIMARY KEY".to_owned()),
+            (true, None) => {
+                return Err(
+                    "KEY () of a table without PRIMARY KEY, which is unsupported".to_owned()
+                );
+            }
             (true, Some(index)) => {
                 let names = index.columns.iter().map(|column| schema::quote_name(&column.name));
                 names.collect::<Vec<_>>().join(",")
@@ -126,7 +130,10 @@ impl<'a> Maker<'a> {
         let columns = self.named(&list)?;
         let form = |column: &Column| {
             KeyForm::of(&column.sql_type).ok_or_else(|| {
-                format!("KEY of column `{}`, which is {}", column.name, column.sql_type)
+                format!(
+                    "KEY of column `{}`, which is {}, an unsupported type",
+                    column.name, column.sql_type
+                )
             })
         };
         let forms = columns.iter().map(form).collect::<Result<_, _>>()?;

@@ -69,7 +69,7 @@ fn compare(
     let trial = Trial { columns: &names, is_bytes: &is_bytes, by: partitioning, rows };
     let seen = match lock.try_rows(&trial) {
         Err(error) if error.errno().is_some() => {
-            return Ok(Some(format!("the server does not try it: {error}")));
+            return Ok(Some(format!("the server refused to test the partitions: {error}")));
         }
         seen => seen?,
     };

@@ -31,9 +31,10 @@ impl Batches {
             (MAX_RATE, self.bytes_per_second_max),
         ];
         match given.iter().find(|(_, value)| *value == Some(0)) {
-            Some((option, _)) => {
-                Err(Error::Usage(format!("{} would load nothing", option.with(0))))
-            }
+            Some((option, _)) => Err(Error::Usage(format!(
+                "{} would load nothing; at least 1 is expected",
+                option.with(0)
+            ))),
             None => Ok(()),
         }
     }

@@ -1,7 +1,7 @@
 //! Reasons against each path, by facts and options.
 
 use face::option::{DUPLICATES, MODE, NO_TRIGGERS, ON_DUPLICATE, PATH, REPLICA, UNLOGGED};
-use job::options::{LoadOptions, LoadPath, Mode, OnDuplicate, WithOthers};
+use job::options::{LoadOptions, LoadPath, Mode, OnDuplicate, RowRules, WithOthers};
 use schema::Method;
 
 use super::facts::{Facts, Input, RowsThere};
@@ -15,8 +15,9 @@ const WHY_DIRECT: &str = "the server's files are accessible and the direct path 
 const TOGETHER: &str = "a table of the command keeps its rows, or no staging table can replace \
                         it, so one transaction loads the rows of all tables";
 /// The reason not to add rows that may be in the table already.
-const WAS_EXTENDED: &str = "an earlier load had added all its rows before it was killed; the same \
-                            command adds the rows of this input now";
+const WAS_EXTENDED: &str = "an earlier load had added all its rows before it was killed, and may \
+                            have added these rows; to add the rows of this input, run the same \
+                            command again";
 
 /// The paths that were asked for, and reasons against them.
 pub(super) struct Objections {
@@ -36,6 +37,9 @@ impl Objections {
         against.sending(facts);
         if let Some(rows) = &facts.rows {
             against.rows(facts, options, rows);
+        }
+        if let Some(why) = against_a_rule_without_keys(facts, options) {
+            against.all(&why);
         }
         if let Some(why) = &facts.against_all {
             against.all(why);
@@ -166,8 +170,8 @@ impl Objections {
         if is_open && input.is_read_once && facts.partitions.is_some() && facts.extends(options) {
             self.refuse(
                 LoadPath::Direct,
-                "the table is not empty and has partitions, and an input that can be read only \
-                 once does not show in advance which partitions get rows",
+                "the table is not empty and has partitions, and the input can be read only once, \
+                 so it is unknown in advance which partitions get rows",
             );
         }
     }
@@ -214,6 +218,20 @@ pub(super) fn why(
     }
 }
 
+/// Why a rule for duplicates cannot keep rows from being in the table twice. A dump's INSERT IGNORE means what
+/// the server makes of it.
+fn against_a_rule_without_keys(facts: &Facts, options: &LoadOptions) -> Option<String> {
+    let on_duplicate = options.rows.on_duplicate;
+    let is_rule = on_duplicate != OnDuplicate::Fail && options.rows.rules == RowRules::LoadData;
+    (is_rule && options.mode == Mode::Append && facts.unique_keys == 0).then(|| {
+        format!(
+            "{} needs a primary or unique key, but the table has none: a second load of the same \
+             rows would add them again",
+            ON_DUPLICATE.with(on_duplicate.name())
+        )
+    })
+}
+
 /// Why rows cannot be added to those there by building the table anew.
 fn against_merging(facts: &Facts, options: &LoadOptions, rows: &RowsThere) -> Option<String> {
     let rule = ON_DUPLICATE.with(options.rows.on_duplicate.name());
@@ -235,8 +253,8 @@ fn against_merging(facts: &Facts, options: &LoadOptions, rows: &RowsThere) -> Op
     }
     rows.ledger.as_ref().map(|ledger| {
         format!(
-            "a load by statements was interrupted, and {ledger} lists its loaded rows: the same \
-             command continues with the others"
+            "a load with INSERT or LOAD DATA was interrupted, and {ledger} lists its loaded rows: \
+             the command of that load continues with the others"
         )
     })
 }
@@ -262,8 +280,8 @@ pub fn not_empty(was_swapped: bool) -> String {
     let replace = MODE.with("replace");
     if was_swapped {
         format!(
-            "an earlier load had loaded all its rows before it was killed; {replace} would \
-             replace them with the rows of this input"
+            "the table is not empty: an earlier load had loaded all its rows before it was killed; \
+             {replace} replaces them with the rows of this input"
         )
     } else {
         format!(

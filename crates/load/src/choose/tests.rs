@@ -152,7 +152,7 @@ fn one_partition_is_merged_by_itself() {
     assert_method(&all, &append, LoadPath::Direct, Method::Merge);
     let mut pipe = with_partitioned_rows(4, GIB);
     *pipe.input.as_mut().unwrap() = Input { is_read_once: true, ..Input::default() };
-    assert_refused(&pipe, &append, LoadPath::Direct, "an input that can be read only once");
+    assert_refused(&pipe, &append, LoadPath::Direct, "the input can be read only once");
 }
 
 #[test]

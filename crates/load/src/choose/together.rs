@@ -47,8 +47,8 @@ impl Together {
         let kept = tables.iter().find(|table| table.keeps_rows).map(|table| &table.name);
         match (kept, &facts.replaced) {
             (Some(kept), Some(replaced)) => Err(Error::Usage(format!(
-                "{kept} keeps its rows, which needs one transaction, but replacing {replaced} needs \
-                 a swap: one command can do only one of these"
+                "the rows of {kept} stay, which needs one transaction, but replacing {replaced} \
+                 needs a swap of tables: one command can do only one of these"
             ))),
             (Some(_), None) => Ok(Together::of(WithOthers::Transaction, order(tables))),
             (None, _) => {
@@ -171,7 +171,7 @@ mod tests {
         tables.replaced = Some(tables.tables[0].name.clone());
         let error = Together::choose(&tables).unwrap_err().to_string();
         assert!(
-            error.contains("d.t1 keeps its rows") && error.contains("replacing d.t0"),
+            error.contains("the rows of d.t1 stay") && error.contains("replacing d.t0"),
             "{error}"
         );
         tables.tables[1].keeps_rows = false;

@@ -91,8 +91,8 @@ fn find_there(
     match (twice, odd) {
         (false, None) => Ok(()),
         (false, Some(id)) => Err(Error::Usage(format!(
-            "{} has a row with a key of the lines whose {} is {}: only rows with integers from 0 \
-             on can be referred to",
+            "{} already has a row that lines of the input name, but its {} is {}: only rows with \
+             integers from 0 on can be referred to",
             table.table.name,
             id_name.unwrap_or_default(),
             id.map_or("NULL".into(), |id| String::from_utf8_lossy(&id).into_owned()),

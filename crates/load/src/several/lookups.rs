@@ -59,7 +59,8 @@ fn look_up_in(
         })
         .map_err(|error| match held > most {
             true => Error::Usage(format!(
-                "{} has too many rows for lookups in an eighth of the memory: use more {MEMORY}",
+                "{} has too many rows for lookups, which may use an eighth of the memory: set a \
+                 larger {MEMORY}",
                 lookup.table
             )),
             false => error.into(),

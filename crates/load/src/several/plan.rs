@@ -114,7 +114,10 @@ fn one_way(
         if is_direct(&planned.0) {
             let sent = LoadOptions { path: LoadPath::Stream, ..looked.tables[*at].clone() };
             *planned = looked.plan(*at, LoadOptions { with_others: WithOthers::Swap, ..sent })?;
-            let reason = format!("{other} of the same command is not copied to the replicas");
+            let reason = format!(
+                "{other}, which the same command loads, is not copied to the \
+                                  replicas"
+            );
             planned.0.refused.insert(0, Refused { path: LoadPath::Direct.name(), reason });
         }
     }

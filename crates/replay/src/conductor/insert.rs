@@ -10,6 +10,7 @@ use sources::dump::{RowRun, RunPlace, RunStatement, SqlReader, Statement};
 use sql::{InsertHead, ObjectName, Verb};
 
 use super::{Conductor, Filled};
+use crate::changes::Changes;
 use crate::connections;
 use crate::dump::TableRows;
 use crate::error::Error;
@@ -54,7 +55,7 @@ impl Conductor<'_, '_> {
             let done = reader
                 .whole()
                 .map_err(Error::from)
-                .and_then(|text| self.whole(&table, head, &text));
+                .and_then(|text| self.whole(&table, head, &text, place.line));
             return (done, Ok(reader));
         }
         let (run, handback) = match reader.into_run(ReadAs::default()) {
@@ -283,8 +284,14 @@ impl Conductor<'_, '_> {
     }
 
     /// An INSERT that cannot be taken apart: `text`, of which the first `head_size` bytes are the
-    /// words before its rows.
-    fn whole(&mut self, table: &TableName, head: &InsertHead, text: &[u8]) -> Result<(), Error> {
+    /// words before its rows. It begins on a line.
+    fn whole(
+        &mut self,
+        table: &TableName,
+        head: &InsertHead,
+        text: &[u8],
+        line: u64,
+    ) -> Result<(), Error> {
         if !self.shared.options.atomic {
             self.run_held_drops()?;
         }
@@ -313,13 +320,19 @@ impl Conductor<'_, '_> {
         sent.extend_from_slice(text.get(head.text.len()..).unwrap_or_default());
         let hold = connections::hold(&mut self.sessions.own, into, state.charset())?;
         self.has_rows(table);
-        let done = whole(&mut self.sessions.dump, &hold, &sent, self.transaction.is_open());
+        let mut changes = Changes::default();
+        let in_transaction = self.transaction.is_open();
+        let options = self.shared.options;
+        let done =
+            whole(&mut self.sessions.dump, (&hold, &sent), in_transaction, |session, done| {
+                changes.take(session, done, line, options)
+            });
         if done.is_err() {
             self.fail(table);
         }
         let rows = serial::count(&done?, head.verb);
         self.shared.watch.add_rows(rows);
-        let sent = Sent { rows, way: "serial", notes: Vec::new() };
+        let sent = Sent { rows, way: "serial", changes, ..Sent::default() };
         match (self.transaction.is_open(), &staging) {
             (true, None) => {
                 self.transaction.holds(table, self.spot, rows);
@@ -334,19 +347,20 @@ impl Conductor<'_, '_> {
     }
 }
 
-/// Runs an INSERT in a transaction that holds its table.
+/// Runs an INSERT in a transaction that holds its table; `judge` sees the answer before the COMMIT.
 fn whole(
     session: &mut Session,
-    hold: &[u8],
-    sent: &[u8],
+    (hold, sent): (&[u8], &[u8]),
     in_transaction: bool,
-) -> server::Result<Done> {
+    judge: impl FnOnce(&mut Session, &Done) -> Result<(), Error>,
+) -> Result<Done, Error> {
     if !in_transaction {
         session.exec("START TRANSACTION")?;
     }
     let done = session.exec_bytes(hold).and_then(|_| session.exec_bytes(sent));
+    let done = done.map_err(Error::from).and_then(|done| judge(session, &done).map(|()| done));
     match done {
-        Ok(done) if !in_transaction => session.exec("COMMIT").map(|_| done),
+        Ok(done) if !in_transaction => Ok(session.exec("COMMIT").map(|_| done)?),
         Err(error) if !in_transaction => {
             // The error of the INSERT says more.
             let _ = session.exec("ROLLBACK");

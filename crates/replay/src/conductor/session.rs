@@ -18,6 +18,9 @@ use crate::state::SessionState;
 /// Variables that change how statements are told apart.
 const READING: [&str; 4] = ["sql_mode", "names", "charset", "character_set_client"];
 
+/// Words that begin statements which change rows, besides INSERTs of rows.
+const CHANGING: [&[u8]; 5] = [b"insert", b"replace", b"update", b"load", b"with"];
+
 /// The variable that says whether foreign keys are checked.
 pub(super) const CHECKS: &str = "foreign_key_checks";
 
@@ -142,7 +145,11 @@ impl Conductor<'_, '_> {
     pub(super) fn exec(&mut self, statement: &Statement) -> Result<(), Error> {
         let text = self.order.names().text(&statement.text, &self.order.databases()).into_owned();
         self.sessions.check_in_step()?;
-        self.sessions.dump.exec_bytes(&text)?;
+        let done = self.sessions.dump.exec_bytes(&text)?;
+        if CHANGING.iter().any(|word| sql::command::first_word(&text).eq_ignore_ascii_case(word)) {
+            let (dump, options) = (&mut self.sessions.dump, self.shared.options);
+            self.report.changes.take(dump, &done, statement.line, options)?;
+        }
         // A procedure may set variables too.
         let may_set = [&b"set"[..], b"call"].iter().any(|word| has_word(&text, word));
         match statement.kind {

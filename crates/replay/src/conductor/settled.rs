@@ -72,6 +72,13 @@ impl Conductor<'_, '_> {
             }
             line.way.push_str(sent.way);
         }
+        let mut changes = sent.changes;
+        if let Some(staging) = self.tables.staging(table) {
+            for change in &mut changes.told {
+                change.message = change.message.replace(&staging.name.table, &table.table);
+            }
+        }
+        line.changes.join(changes, self.shared.options);
         self.note_all(table, sent.notes);
     }
 

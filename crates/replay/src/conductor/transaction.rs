@@ -166,8 +166,8 @@ impl Conductor<'_, '_> {
         match self.transaction.stays.as_ref().or(partly.map(|(table, _)| table)) {
             None => Ok(()),
             Some(table) => Err(Error::Refused(format!(
-                "this rolls back rows of {table}, which are loaded already: rows of a table that \
-                 the dump creates are in no transaction"
+                "the dump rolls back rows of {table}, but these rows are already loaded and cannot \
+                 be rolled back: a replay loads tables that the dump creates without a transaction"
             ))),
         }
     }

@@ -9,7 +9,7 @@ use job::tally::Tally;
 use load::failpoint;
 use send::connections::{ConnectionSet, ConnectionWork};
 use send::controller::Permit;
-use send::retry::{self, Class, Tries, classify};
+use send::retry::{Class, Tries, classify};
 use server::Session;
 use sources::{Chunk, Source};
 use targets::RECONNECT_WAIT;
@@ -18,6 +18,7 @@ use super::feed::Feed;
 use super::gate::{Commit, Gate, unfit};
 use super::taken;
 use super::tuples::{Span, Spans};
+use crate::changes::{self, Changes};
 use crate::filling::{Filling, Stopped};
 
 /// Size of a statement if the server tells no limit: the protocol's first packet.
@@ -41,6 +42,8 @@ pub(super) struct Chunks<'a, S> {
     pub(super) tally: Tally,
     /// Rows that are in, or in a transaction.
     pub(super) rows: AtomicU64,
+    /// Values that the server changed in them.
+    pub(super) changes: Mutex<Changes>,
     /// Connections whose transactions are to be ended when all connections have, by their numbers.
     pub(super) open: Mutex<BTreeMap<usize, Session>>,
     /// The next of these numbers.
@@ -61,8 +64,16 @@ impl<'a, S: Source> Chunks<'a, S> {
             feed: Mutex::new(feed),
             tally: Tally::new(),
             rows: AtomicU64::new(0),
+            changes: Mutex::default(),
             open: Mutex::new(BTreeMap::new()),
             next_number: AtomicUsize::new(0),
+        }
+    }
+
+    fn note(&self, changes: Changes) {
+        if changes.count > 0 {
+            let mut all = self.changes.lock().unwrap_or_else(PoisonError::into_inner);
+            all.join(changes, self.filling.options);
         }
     }
 
@@ -107,7 +118,8 @@ impl<S: Source> ConnectionWork for StatementConnection<'_, '_, S> {
             return Ok(false);
         }
         failpoint::hit(&format!("lane.{}", chunk.ordinal));
-        let rows = self.send(&chunk, &permit)?;
+        let (rows, changes) = self.send(&chunk, &permit)?;
+        chunks.note(changes);
         chunks.tally.done(rows);
         chunks.tally.end_chunk();
         permit.done(rows, chunk.bytes.len() as u64);
@@ -132,11 +144,12 @@ impl<'l, 'a, S: Source> StatementConnection<'l, 'a, S> {
         StatementConnection { chunks, chunk: Chunk::default(), connection: None }
     }
 
-    /// Sends the rows of a chunk, all or none; gives their number as the server told it.
+    /// Sends the rows of a chunk, all or none; gives their number as the server told it, and the values that
+    /// it changed.
     ///
     /// Errors: [`Stopped::Unfit`] for whatever the dump's own statements, one after the other, may
     /// yet do otherwise.
-    fn send(&mut self, chunk: &Chunk, permit: &Permit<'_>) -> Result<u64, Stopped> {
+    fn send(&mut self, chunk: &Chunk, permit: &Permit<'_>) -> Result<(u64, Changes), Stopped> {
         let Chunks { filling, gate, lanes, .. } = *self.chunks;
         let interrupt = &filling.options.interrupt;
         let lock_wait = Duration::from_secs(u64::from(filling.options.lock_wait_seconds));
@@ -156,8 +169,9 @@ impl<'l, 'a, S: Source> StatementConnection<'l, 'a, S> {
                     spans
                 }
             };
-            let error = match connection.transaction(gate, chunk, spans, statement_bytes_max) {
-                Ok(rows) => return Ok(rows),
+            let sent = connection.transaction(filling, (gate, chunk), spans, statement_bytes_max);
+            let error = match sent {
+                Ok(sent) => return Ok(sent),
                 Err(Stopped::Failed(crate::Error::Server(error))) => error,
                 Err(stopped) => return Err(stopped),
             };
@@ -171,7 +185,7 @@ impl<'l, 'a, S: Source> StatementConnection<'l, 'a, S> {
                 return Err(refused(error));
             }
             lanes.again(permit, cause)?;
-            retry::sleep(pause, interrupt);
+            server::reach::sleep(pause, interrupt);
             if connection.session.exec("ROLLBACK").is_err() {
                 self.connection = None;
             }
@@ -183,11 +197,12 @@ impl Connection {
     fn make<S>(chunks: &Chunks<'_, S>) -> Result<Connection, Stopped> {
         let Chunks { filling, gate, .. } = *chunks;
         let wait = failpoint::reconnect_wait(RECONNECT_WAIT);
-        let mut session = retry::reach(filling.connect, wait)?;
+        let mut session = server::reach::reach(filling.connect, wait)?;
         filling.state.apply(&mut session)?;
         // Without the check MariaDB locks an empty table as a whole and fills it in bulk: two
         // transactions that do so wait for each other, and no statement can be taken back.
         session.set(&[("unique_checks", "1"), ("sql_notes", "0")])?;
+        changes::keep(&mut session, filling.options)?;
         let packet = session.query_row("SELECT @@SESSION.max_allowed_packet")?;
         let packet = packet.number::<usize>(0).unwrap_or(PACKET_BYTES_DEFAULT);
         let number = match &gate.commit {
@@ -207,19 +222,19 @@ impl Connection {
     }
 
     /// Sends the rows of a chunk, and commits them where they are a transaction of their own; gives
-    /// their number as the server told it.
+    /// their number as the server told it, and the values that it changed.
     fn transaction(
         &mut self,
-        gate: &Gate,
-        chunk: &Chunk,
+        filling: &Filling<'_>,
+        (gate, chunk): (&Gate, &Chunk),
         spans: &Spans,
         statement_bytes_max: usize,
-    ) -> Result<u64, Stopped> {
+    ) -> Result<(u64, Changes), Stopped> {
         if gate.commit == Commit::Chunks {
             self.session.exec("START TRANSACTION")?;
             self.session.exec_bytes(&gate.hold)?;
         }
-        let mut sent = 0;
+        let (mut sent, mut changes) = (0, Changes::default());
         let mut rest = spans.spans.as_slice();
         if failpoint::drops_batch(chunk.ordinal) {
             rest = &[];
@@ -240,11 +255,15 @@ impl Connection {
                                   INSERT of one row",
                 ));
             }
+            if done.warnings > 0 {
+                let line = now.first().map_or(0, |span| chunk.line_at(span.bytes.start));
+                changes.take(&mut self.session, &done, line, filling.options)?;
+            }
         }
         if gate.commit == Commit::Chunks {
             self.commit()?;
         }
-        Ok(sent)
+        Ok((sent, changes))
     }
 
     /// Errors: not one to try again after where the server did not answer: the rows may be in.

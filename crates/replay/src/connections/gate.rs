@@ -59,7 +59,10 @@ impl Gate {
         if let Some(feature) =
             table.features().iter().rfind(|feature| feature.support().adds_by_order)
         {
-            return Err(unfit(format!("the table has a {}", feature.name())));
+            return Err(unfit(format!(
+                "the table has a feature that depends on the order of rows: {}",
+                feature.name()
+            )));
         }
         let rules = Rules { counted: counted(&table, filling.head)?, ..rules };
         in_order_by_default(&table, filling.head)?;
@@ -135,7 +138,7 @@ fn counted(table: &Table, head: &InsertHead) -> Result<Option<usize>, Stopped> {
     };
     match field {
         Some(field) => Ok(Some(field)),
-        None => Err(unfit(format!("the server generates {}", column.name))),
+        None => Err(unfit(format!("the server generates the values of {}", column.name))),
     }
 }
 

@@ -26,7 +26,6 @@ use std::time::{Duration, Instant};
 
 use load::failpoint;
 use schema::TableName;
-use send::retry;
 use server::identifier::{digest, quote_text};
 use server::{ConnectOptions, Interrupt, Session};
 use targets::RECONNECT_WAIT;
@@ -188,7 +187,7 @@ impl Together {
         // As long as it is there, no other connection may end its transaction.
         drop(lane);
         let unknown = || server::Error::CommitUnknown(self.table.clone());
-        let mut other = retry::reach(&connect, RECONNECT_WAIT).map_err(|_| unknown())?;
+        let mut other = server::reach::reach(&connect, RECONNECT_WAIT).map_err(|_| unknown())?;
         let asked = Instant::now();
         loop {
             match other.exec(&sql) {

@@ -110,7 +110,7 @@ fn two_of_one_dump_do_not_run_at_once() {
     let options = options(folder.path());
     let first = Journal::begin(&options, "here").unwrap();
     let error = Journal::begin(&options, "here").unwrap_err().to_string();
-    assert!(error.contains("is running"), "{error}");
+    assert!(error.contains("is already running"), "{error}");
     drop(first);
     Journal::begin(&options, "here").unwrap();
 }

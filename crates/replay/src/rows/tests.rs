@@ -32,6 +32,8 @@ fn options(dump: &Path) -> ReplayOptions {
         atomic: false,
         force: false,
         partial: false,
+        strict: false,
+        show_changes: false,
         fresh: false,
         connections: Some(2),
         threads: 2,

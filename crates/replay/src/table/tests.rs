@@ -26,6 +26,8 @@ fn options(atomic: bool) -> ReplayOptions {
         atomic,
         force: false,
         partial: false,
+        strict: false,
+        show_changes: false,
         fresh: false,
         connections: None,
         threads: 1,

@@ -9,7 +9,6 @@ use server::session::{Done, Isolation, Session};
 
 use super::trouble::Trouble;
 use super::{Commit, PACKET_BYTES_DEFAULT, Sender, WARNINGS_MAX, again_or_failed, no_session};
-use crate::retry::reach;
 
 /// Seconds without a packet of ours after which the server takes the connection for lost. Rows
 /// are in memory when they are sent.
@@ -70,7 +69,8 @@ impl Sender {
             }
         }
         self.is_open = false;
-        let session = reach(&self.options.connect, self.options.reconnect_wait)?;
+        let wait = self.options.reconnect_wait;
+        let session = server::reach::reach(&self.options.connect, wait).map_err(Error::from)?;
         match self.adopt(session) {
             Err(Error::Server(e)) => Err(again_or_failed(e)),
             adopted => Ok(adopted?),

@@ -397,7 +397,7 @@ pub(crate) fn system_user() -> String {
 }
 
 /// The name /etc/passwd has for our effective user id.
-pub(crate) fn passwd_user() -> Option<String> {
+pub fn passwd_user() -> Option<String> {
     let uid = rustix::process::geteuid().as_raw().to_string();
     let text = std::fs::read_to_string("/etc/passwd").ok()?;
     text.lines().find_map(|line| {

@@ -192,7 +192,8 @@ impl Cleaner<'_> {
         let wait = if is_decided { wait } else { wait.min(GIVEN_UP_WAIT) };
         let begun = Instant::now();
         loop {
-            let reached = send::retry::reach(&connect, wait.saturating_sub(begun.elapsed()));
+            let left = wait.saturating_sub(begun.elapsed());
+            let reached = server::reach::reach(&connect, left).map_err(Error::from);
             let done = reached.and_then(|mut session| Ok(work(&mut session)?));
             match done {
                 Err(Error::Server(error)) if error.is_cut() && begun.elapsed() < wait => {}

@@ -110,7 +110,7 @@ pub(crate) fn planned(
     let mut notes = Vec::new();
     if cleaned::is_begun(target)? {
         notes.push(
-            "an earlier load has not added all its rows, or not rolled them back: this one \
+            "an earlier load has neither added all its rows nor rolled them back: this load \
              finishes that load first"
                 .to_owned(),
         );
@@ -276,7 +276,7 @@ fn found(
 fn router(table: &Table, inspected: &Inspected) -> Result<RowRouter, Vec<String>> {
     let Some(partitions) = &inspected.router else {
         let by = table.partitioning.as_ref().and_then(|by| by.unfit());
-        let by = by.map(|what| format!("partitions by {what}"));
+        let by = by.map(|what| format!("the partitions are unsupported ({what})"));
         let reasons = inspected.unfit.iter().cloned().chain(by);
         return Err(reasons
             .map(|why| format!("{why}, so only the Spider server can divide the rows"))
@@ -367,12 +367,15 @@ fn against(table: &Table, options: &LoadOptions, source: &dyn Source) -> Vec<Str
             format!("a load of shards does not support {REPLICA}"),
         ),
         (options.server.tune.is_some(), format!("a load of shards sets no variables: omit {TUNE}")),
-        (options.input.selection.is_some(), "a job file's tables cannot be shards".to_owned()),
-        (is_read_once, "only rows of files and pipes can be divided".to_owned()),
+        (
+            options.input.selection.is_some(),
+            "a job file cannot load a table with shards".to_owned(),
+        ),
+        (is_read_once, "only rows of files and pipes can be divided among shards".to_owned()),
         (
             appends && is_pipe,
-            "rows are added to shards exactly once by the identity of their files, which a pipe \
-             lacks: write it to a file"
+            "rows are added to shards exactly once, because a repeated load recognizes its files; \
+             a pipe cannot be recognized: write the input to a file"
                 .to_owned(),
         ),
         (
@@ -399,7 +402,9 @@ fn difference(head: &Table, shard: &Table) -> Option<String> {
         return Some(format!("is not a plain InnoDB table ({})", shard.engine));
     }
     if !shard.triggers.is_empty() || !shard.foreign_keys.is_empty() {
-        return Some("has triggers or foreign keys, which a new table would lack".to_owned());
+        return Some(
+            "has triggers or foreign keys, which a load into shards does not support".to_owned(),
+        );
     }
     let (ours, theirs) = (shape(&head.definition), shape(&shard.definition));
     if ours == theirs {
@@ -408,9 +413,13 @@ fn difference(head: &Table, shard: &Table) -> Option<String> {
     let other = ours.iter().zip(&theirs).find(|(a, b)| a != b);
     Some(match other {
         Some((a, b)) => {
-            format!("differs from the Spider table: {} there, {} here", b.trim(), a.trim())
+            format!(
+                "differs from the Spider table: {} on the shard, {} on the Spider server",
+                b.trim(),
+                a.trim()
+            )
         }
-        None => "differs from the Spider table: it has more or fewer columns and keys".to_owned(),
+        None => "differs from the Spider table: it has more or fewer columns or keys".to_owned(),
     })
 }
 

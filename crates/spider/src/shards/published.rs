@@ -165,7 +165,7 @@ fn decide(target: &mut Lock, decisions: &Decisions, append: &Append) -> Result<(
     let overtaken = || server::Error::Overtaken(name.clone()).into();
     let pending = |error: server::Error| Error::Pending {
         target: name.clone(),
-        what: format!("the Spider server does not tell if they should be ({error})"),
+        what: format!("the Spider server does not tell whether they should be committed ({error})"),
     };
     let error = match decisions.decide(&mut target.session, append) {
         Ok(State::Begun | State::GivenUp) => return Err(overtaken()),
@@ -187,9 +187,9 @@ fn decide(target: &mut Lock, decisions: &Decisions, append: &Append) -> Result<(
 
 pub(super) fn left(error: &Error, decisions: &Decisions) -> String {
     format!(
-        "all rows are loaded, but the record of it could not be removed ({error}): the next load \
-         removes it; until then the same command adds nothing, unless DROP TABLE {}, which makes \
-         it add them once more",
+        "all rows are loaded, but the record of the load could not be removed ({error}): the next \
+         load removes the record; until then the same command adds nothing; after DROP TABLE {} \
+         the same command adds all rows once more",
         decisions.table().quoted()
     )
 }

@@ -245,8 +245,8 @@ impl<'l> Tables<'l> {
         for shard in &map.shards {
             if live.has(shard) || self.is_linked(session, shard, aside)? {
                 left.push(format!(
-                    "another table of the Spider server may use the rows of {} on {}, so that \
-                     table stays",
+                    "the table {} on {} is kept, because a table of the Spider server may still \
+                     use its rows",
                     shard.table, shard.server
                 ));
             } else {

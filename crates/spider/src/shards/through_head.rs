@@ -54,9 +54,9 @@ pub(super) fn against(table: &Table, options: &LoadOptions, is_reached: bool) ->
         (
             appends && !is_reached,
             format!(
-                "rows cannot be added through the Spider server to unreachable shards, where a \
-                 crash of a server would leave some of them: {replace} with all rows swaps in a \
-                 new table"
+                "rows cannot be added through the Spider server to shards that are unreachable \
+                 from here, because a crash could leave only some of the rows: {replace} with all \
+                 rows swaps in a new table"
             ),
         ),
         (
@@ -83,8 +83,8 @@ pub(super) fn against(table: &Table, options: &LoadOptions, is_reached: bool) ->
         (
             options.rows.on_duplicate != OnDuplicate::Fail,
             format!(
-                "the Spider server does not report rows that were skipped for others with their \
-                 keys: {}",
+                "the Spider server does not report rows that were not loaded because of duplicate \
+                 keys: use {}",
                 ON_DUPLICATE.with("fail")
             ),
         ),

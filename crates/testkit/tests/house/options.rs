@@ -5,7 +5,7 @@ use super::{LAYERS, sources};
 /// Whose words are those of a command line, and the list itself.
 const COMMAND_LINES: [&str; 5] = ["face", "terminal", "bench", "cli", "fuzz"];
 /// Files that start programs of the server's, whose arguments these are.
-const STARTED: [&str; 3] = ["server/mariadbd.rs", "server/sandbox.rs", "server/sandbox/shards.rs"];
+const STARTED: [&str; 3] = ["sandbox/mariadbd.rs", "sandbox/lib.rs", "sandbox/shards.rs"];
 /// Options of other programs that a message names.
 const OTHERS: [(&str, &str); 5] = [
     ("replay/dump.rs", "--tab"),

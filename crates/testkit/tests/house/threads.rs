@@ -8,7 +8,7 @@ use super::{LAYERS, root, sources};
 /// Calls that begin something and are no thread of a load's.
 const OTHERS: [(&str, usize); 4] = [
     // The server is a process.
-    ("crates/server/src/sandbox.rs", 1),
+    ("crates/sandbox/src/lib.rs", 1),
     // The end of the process that a test asks for.
     ("crates/disk/src/faults.rs", 1),
     // A test.

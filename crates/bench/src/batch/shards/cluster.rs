@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use sandbox::{Sandbox, ShardSandbox, ShardServer, Status};
 use server::options::Protocol;
-use server::sandbox::{Sandbox, ShardSandbox, ShardServer, Status};
 use server::{ConnectOptions, Session};
 
 use crate::error::Error;

@@ -332,9 +332,10 @@ impl<'a> Ways<'a> {
         let checked = self.head.query_row("CHECK TABLE sbtest1")?.text(3)?;
         match checked == "OK" {
             true => Ok(()),
-            false => {
-                Err(different(format!("a table of which CHECK says {checked:?}"), "OK".into()))
-            }
+            false => Err(different(
+                format!("a table for which CHECK TABLE reports {checked:?}"),
+                "OK".into(),
+            )),
         }
     }
 }

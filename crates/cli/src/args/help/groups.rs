@@ -25,7 +25,7 @@ pub(super) const GROUPS: [Group; 12] = [
     },
     Group {
         heading: "Bad and duplicate rows",
-        options: "rejects rejects-max on-duplicate duplicates dry-run",
+        options: "rejects rejects-max on-duplicate duplicates dry-run strict show-changes",
     },
     Group {
         heading: "Output files",

@@ -115,7 +115,8 @@ fn ids_that_lines_cannot_refer_to_are_named() {
     shop.desk.exec("ALTER TABLE customers MODIFY id INT AUTO_INCREMENT");
     shop.desk.exec("INSERT INTO customers VALUES (-5, 'a@x', 'Ann'), (-6, 'z@x', 'Zoe')");
     let text = "A,2026-01-01,a@x,Ann,1,S1,Nail,1.50,2\n";
-    shop.load(text, &["--mode", "append"]).refused(2, &["customers has a row", "whose id is -5"]);
+    shop.load(text, &["--mode", "append"])
+        .refused(2, &["customers already has a row", "but its id is -5"]);
     shop.load(&text.replace("a@x", "b@x"), &["--mode", "append"]).done();
     assert_eq!(shop.desk.rows("SELECT customer FROM orders"), ["1"]);
 }

@@ -13,7 +13,7 @@ fn a_key_that_there_is_not_is_an_error_with_its_line_and_the_nearest() {
             "haeder = true",
             "job.toml line 6: input has no key haeder; did you mean header?",
         ),
-        ("header = true", "header = \"yes\"", "line 6: header is true or false"),
+        ("header = true", "header = \"yes\"", "line 6: header must be true or false"),
         (
             "header = true",
             "header = true\nmode = \"append\"",

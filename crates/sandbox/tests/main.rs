@@ -1,10 +1,12 @@
 //! The sandbox: starts, survives, recovers, stays private.
 
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-use server::sandbox::{Sandbox, SandboxOptions, Status};
+use sandbox::{Sandbox, SandboxOptions, Status};
 use server::{Error, Session};
 
 /// Stops the sandbox when a test ends, however it ends.

@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, PidfdFlags, Signal};
 
-use crate::error::{Error, Result};
-use crate::options::{ConnectOptions, passwd_user};
-use crate::session::Session;
-use crate::version::{Flavor, Version};
+use server::error::{Error, Result};
+use server::options::{ConnectOptions, passwd_user};
+use server::session::Session;
+use server::version::{Flavor, Version};
 
 /// Folders beside PATH where servers are installed.
 const FOLDERS: [&str; 6] = [
@@ -24,6 +24,8 @@ const FOLDERS: [&str; 6] = [
     "/usr/local/mysql/bin",
     "/usr/libexec",
 ];
+/// The last of the files that a process has from its start by custom.
+const STDERR: i32 = 2;
 /// Lines of the error log shown when a start fails.
 const LOG_LINES: usize = 15;
 const POLL_FIRST: Duration = Duration::from_millis(10);
@@ -147,7 +149,7 @@ impl Binary {
         match passwd_user() {
             Some(user) if user == "root" => drop(command.arg("--user=root")),
             Some(user) => {
-                let account = format!("{}@localhost", crate::identifier::quote_text(&user));
+                let account = format!("{}@localhost", server::identifier::quote_text(&user));
                 let sql = work.join("accounts.sql");
                 // One statement a line.
                 let text = format!(
@@ -191,9 +193,11 @@ impl Binary {
             command.arg(path_arg("--basedir=", &base));
         }
         command.args(extra).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        if place.wrapper != Wrapper::Session {
+        match place.wrapper {
+            // It would hold the files that our caller has open, and the locks on them, for good.
+            Wrapper::Session => close_fds::set_fds_cloexec_threadsafe(STDERR + 1, &[]),
             // A Ctrl-C for the foreground program is not for its server.
-            command.process_group(0);
+            Wrapper::DiesWithUs => drop(command.process_group(0)),
         }
         command
     }

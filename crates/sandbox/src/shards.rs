@@ -19,9 +19,9 @@ use std::path::{Path, PathBuf};
 use face::option::SHARDS;
 
 use super::{MIB, Sandbox, SandboxOptions, Status, default_buffer_pool, make_private_dir};
-use crate::error::{Error, Result};
-use crate::identifier::quote_text;
-use crate::session::Session;
+use server::error::{Error, Result};
+use server::identifier::quote_text;
+use server::session::Session;
 
 /// Environment variable that names the folder of `ha_spider.so`, where it is not the server's own.
 pub const PLUGIN_VARIABLE: &str = "INRUSH_PLUGIN_DIR";

@@ -13,6 +13,9 @@
 //! `shards` is one of several servers. It listens on the socket alone, reads no option file and outlives the
 //! command that started it. It holds the user's data, so it runs with durable settings.
 
+#![forbid(unsafe_code)]
+
+pub mod mariadbd;
 mod shards;
 
 use std::fs::{self, File, OpenOptions};
@@ -25,10 +28,10 @@ use face::option::SANDBOX;
 use rustix::fs::{FlockOperation, Mode};
 use rustix::process::Signal;
 
-use crate::error::{Error, Result};
 use crate::mariadbd::{Binary, Place, Wrapper, child_end, find_program};
-use crate::options::ConnectOptions;
-use crate::version::Version;
+use server::error::{Error, Result};
+use server::options::ConnectOptions;
+use server::version::Version;
 
 pub use shards::{PLUGIN_VARIABLE, ShardSandbox, ShardServer, spelled};
 
@@ -335,7 +338,7 @@ fn socket_path(dir: &Path) -> PathBuf {
         return path;
     }
     let name =
-        format!("inrush-{:016x}.sock", crate::identifier::digest(dir.as_os_str().as_bytes()));
+        format!("inrush-{:016x}.sock", server::identifier::digest(dir.as_os_str().as_bytes()));
     let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(|run| Path::new(&run).join(&name));
     match runtime {
         Some(path) if path.is_absolute() && path.as_os_str().len() <= SOCKET_BYTES_MAX => path,

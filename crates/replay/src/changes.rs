@@ -1,0 +1,129 @@
+//! Values that the server changed on their way into a table, as it does without strict mode: text that was cut,
+//! numbers that were clamped, defaults in place of NULL. Each is a warning of its statement.
+
+use std::fmt;
+
+use face::option::{SHOW_CHANGES, STRICT};
+use serde::Serialize;
+use server::Session;
+use server::session::{Done, Warning};
+
+use crate::error::Error;
+use crate::options::ReplayOptions;
+
+/// Warnings of a statement that the server keeps at most.
+const KEPT_MAX: u32 = 65_535;
+
+/// Warnings that are about no changed value: rows that IGNORE leaves out (duplicates, foreign keys, partitions,
+/// CHECK), words that will go out of use, statements that replicas may run otherwise.
+const NO_CHANGE: [u16; 13] =
+    [1022, 1062, 1216, 1287, 1452, 1526, 1586, 1592, 1681, 1748, 3719, 3819, 4025];
+
+/// The changes in a table, or in some of its rows.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Changes {
+    /// Changed values, by the server's count of warnings.
+    pub count: u64,
+    /// The first one; with [`show_changes`](ReplayOptions::show_changes) all that the server told.
+    pub told: Vec<Change>,
+}
+
+/// A changed value.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Change {
+    /// Line of the dump, from 1, on which the rows of its statement begin.
+    pub line: u64,
+    /// The server's words.
+    pub message: String,
+    /// Number of the server's warning.
+    pub errno: u16,
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Change { line, message, errno } = self;
+        write!(f, "in the rows from line {line}: {message} (warning {errno})")
+    }
+}
+
+impl Changes {
+    /// Adds those of a statement that has just run over a session, whose rows begin on a line.
+    ///
+    /// Errors: a change under [`strict`](ReplayOptions::strict).
+    pub(crate) fn take(
+        &mut self,
+        session: &mut Session,
+        done: &Done,
+        line: u64,
+        options: &ReplayOptions,
+    ) -> Result<(), Error> {
+        if done.warnings == 0 {
+            return Ok(());
+        }
+        let warnings = session.warnings()?;
+        let unseen = usize::from(done.warnings).saturating_sub(warnings.len());
+        let told = warnings.into_iter().filter(is_change);
+        let told = told.map(|Warning { message, errno, .. }| Change { line, message, errno });
+        let told: Vec<Change> = told.collect();
+        let taken = Changes { count: (told.len() + unseen) as u64, told };
+        if options.strict && taken.count > 0 {
+            let first = taken.told.first().map_or_else(String::new, |first| format!(": {first}"));
+            let count = values(taken.count);
+            return Err(Error::Refused(format!(
+                "{STRICT}: the server would change {count}{first}"
+            )));
+        }
+        self.join(taken, options);
+        Ok(())
+    }
+
+    /// Adds those of other rows.
+    pub(crate) fn join(&mut self, other: Changes, options: &ReplayOptions) {
+        self.count += other.count;
+        self.told.extend(other.told);
+        self.told.sort_by_key(|change| change.line);
+        if !options.show_changes {
+            self.told.truncate(1);
+        }
+    }
+
+    /// A sentence for each; none where nothing was changed. They are about a table, or about what `place` says.
+    pub fn lines(&self, place: &str) -> Vec<String> {
+        if self.count == 0 {
+            return Vec::new();
+        }
+        let count = values(self.count);
+        let mut lines = vec![format!(
+            "the server changed {count} in {place}, as sql_mode or IGNORE in the dump allows"
+        )];
+        lines.extend(self.told.iter().map(Change::to_string));
+        let hidden = self.count.saturating_sub(self.told.len() as u64);
+        match (hidden, self.told.len()) {
+            (0, _) => {}
+            (_, 0 | 1) => lines.push(format!(
+                "and {hidden} more; {SHOW_CHANGES} shows all, {STRICT} fails instead"
+            )),
+            _ => lines.push(format!("and {hidden} more, of which the server keeps no text")),
+        }
+        lines
+    }
+}
+
+/// Has the server keep all warnings of a statement, where they are to be shown.
+pub(crate) fn keep(session: &mut Session, options: &ReplayOptions) -> Result<(), Error> {
+    if options.show_changes {
+        session.set_if_allowed("max_error_count", &KEPT_MAX.to_string())?;
+    }
+    Ok(())
+}
+
+fn is_change(warning: &Warning) -> bool {
+    warning.level != "Note" && !NO_CHANGE.contains(&warning.errno)
+}
+
+fn values(count: u64) -> String {
+    match count {
+        1 => "1 value".to_owned(),
+        count => format!("{count} values"),
+    }
+}
