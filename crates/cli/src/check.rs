@@ -56,7 +56,7 @@ fn lines_of_job(args: &LoadArgs, database: &str) -> Result<CheckReport, Failure>
         ));
     };
     ::load::evaluate_expressions(&visit.connect, &mut tables)?;
-    files::tell_headers(args, &tables)?;
+    files::tell_notes(args, &tables)?;
     signals::watch(&tables[0].interrupt, args.quiet)?;
     Ok(::load::check_lines(&visit.connect, &tables, &lines, &*load::watcher(args))?)
 }
@@ -77,7 +77,7 @@ pub(crate) fn begin(args: &LoadArgs, target: &TableName) -> Result<(LoadOptions,
     if args.is_verbose() && args.format.dialect.is_none() && !args.create {
         load::tell_dialect(&options.input.files[0]);
     }
-    files::tell_headers(args, slice::from_ref(&options))?;
+    files::tell_notes(args, slice::from_ref(&options))?;
     signals::watch(&options.interrupt, args.quiet)?;
     Ok((options, visit))
 }

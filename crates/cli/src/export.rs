@@ -4,19 +4,29 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use ::export::{Compression, ExportOptions, ExportPath, ExportReport, Format, Place, Split};
+use schema::TableName;
 use sources::Preset;
 use terminal::failure::Failure;
 use terminal::signals;
 use terminal::size::{self, count, group, show};
 
 use crate::args::{CompressionArg, ExportArgs, FileFormatArg, WayArg};
+use crate::connect::{self, Into};
 use crate::dialect::dialect;
 use crate::input;
-use crate::{connect, files, print, progress};
+use crate::{files, print, progress};
 
 /// Exports, and prints the report.
 pub(crate) fn run(args: &ExportArgs) -> Result<u8, Failure> {
-    let options = options(args)?;
+    let (table, is_database) = match connect::into(&args.table)? {
+        Into::Table(table) => (table, false),
+        // Options are judged before any server is asked for the names of tables.
+        Into::Database(database) => (TableName::new(&database, "any"), true),
+    };
+    let options = options(args, table)?;
+    if is_database {
+        check_database(args, &options.place)?;
+    }
     files::check_export(&options, &args.connect)?;
     let Ok(visit) = connect::visit(&args.connect)? else {
         return Err(Failure::usage(
@@ -25,20 +35,56 @@ pub(crate) fn run(args: &ExportArgs) -> Result<u8, Failure> {
         ));
     };
     signals::watch(&options.interrupt, args.quiet)?;
-    let watcher = progress::watcher(args.quiet, false);
-    let report = spider::export(&visit.connect, &options, &*watcher).map_err(failure)?;
-    // A bar that is still there would stand in the report.
-    drop(watcher);
+    let export = |options: &ExportOptions| {
+        // A bar that is still there would stand in the report.
+        let watcher = progress::watcher(args.quiet, false);
+        spider::export(&visit.connect, options, &*watcher)
+    };
+    if !is_database {
+        let report = export(&options).map_err(failure)?;
+        if args.json {
+            print::json(&mut io::stdout().lock(), &report)?;
+        } else if args.quiet {
+        } else if options.place == Place::Stdout {
+            print(&mut io::stderr().lock(), &report)?;
+        } else {
+            print(&mut io::stdout().lock(), &report)?;
+        }
+        return Ok(0);
+    }
+    let database = &options.table.database;
+    let tables = ::export::tables(&visit.connect, database).map_err(failure)?;
+    let mut reports = Vec::new();
+    for table in tables {
+        let of_table = ExportOptions { table, ..options.clone() };
+        let report = export(&of_table).map_err(|error| {
+            let failure = failure(error);
+            let done = count(reports.len() as u64, "table");
+            let text = format!("{}: {}; {done} exported before it", of_table.table, failure.text);
+            Failure { text, ..failure }
+        })?;
+        if !args.json && !args.quiet {
+            print(&mut io::stdout().lock(), &report)?;
+        }
+        reports.push(report);
+    }
     if args.json {
-        let mut out = io::stdout().lock();
-        print::json(&mut out, &report)?;
-    } else if args.quiet {
-    } else if options.place == Place::Stdout {
-        print(&mut io::stderr().lock(), &report)?;
-    } else {
-        print(&mut io::stdout().lock(), &report)?;
+        print::json(&mut io::stdout().lock(), &reports)?;
+    } else if !args.quiet && reports.len() > 1 {
+        tell!("note: the tables are of different moments; each has all rows of one moment");
     }
     Ok(0)
+}
+
+/// Refuses options that mean one table.
+fn check_database(args: &ExportArgs, place: &Place) -> Result<(), Failure> {
+    let wrong = match () {
+        () if !matches!(place, Place::Folder { .. }) => "-o must be a folder, which ends with /",
+        () if args.condition.is_some() => "--where is for one table: DB.TABLE",
+        () if args.columns.is_some() => "--columns is for one table: DB.TABLE",
+        () => return Ok(()),
+    };
+    Err(Failure::usage(format!("{} is a database: {wrong}", args.table)))
 }
 
 fn failure(error: ::export::Error) -> Failure {
@@ -49,9 +95,7 @@ fn failure(error: ::export::Error) -> Failure {
 }
 
 /// The typed options as those of an export.
-fn options(args: &ExportArgs) -> Result<ExportOptions, Failure> {
-    let table = schema::TableName::parse(&args.table, None)
-        .map_err(|error| Failure::usage(error.to_string()))?;
+fn options(args: &ExportArgs, table: TableName) -> Result<ExportOptions, Failure> {
     let folder = is_folder(&args.output);
     let by_ending = Ending::of(if folder { Path::new("-") } else { &args.output });
     let format = format(args, &by_ending)?;

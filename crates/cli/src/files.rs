@@ -1,10 +1,12 @@
 //! The files of a command: none that is read is written over, and none is written twice.
 
 use std::path::{Path, PathBuf};
+use std::slice;
 
 use ::export::ExportOptions;
-use load::options::files_of;
+use load::options::{InputOptions, files_of};
 use load::{CommandFiles, LoadOptions};
+use sources::{Part, Sample};
 use terminal::connect::ConnectArgs;
 use terminal::failure::Failure;
 
@@ -34,8 +36,9 @@ pub(crate) fn check_inputs(inputs: &[PathBuf], args: &ConnectArgs) -> Result<(),
     check(files, args)
 }
 
-/// Names the files that have only their header: nobody has to look for the rows.
-pub(crate) fn tell_headers(args: &LoadArgs, tables: &[LoadOptions]) -> Result<(), Failure> {
+/// Prints notes about the input: files that have only their header, and quotes that are not read as they were
+/// written.
+pub(crate) fn tell_notes(args: &LoadArgs, tables: &[LoadOptions]) -> Result<(), Failure> {
     if args.quiet {
         return Ok(());
     }
@@ -46,7 +49,36 @@ pub(crate) fn tell_headers(args: &LoadArgs, tables: &[LoadOptions]) -> Result<()
             tell!("note: {} has no rows behind its first line", file.display());
         }
     }
+    if !args.create && args.format.fields_escaped_by.is_none() {
+        tables.first().and_then(escaped_quotes).iter().for_each(|path| {
+            tell!(
+                "note: quoted fields of {} contain \\\", which is read as a backslash and a quote; \
+                 --fields-escaped-by '\\' reads it as a quote",
+                path.display()
+            );
+        });
+    }
     Ok(())
+}
+
+/// The first file, if it has quoted fields with quotes behind backslashes, which its dialect keeps.
+fn escaped_quotes(options: &LoadOptions) -> Option<&Path> {
+    /// Memory for a look at the file.
+    const LOOK_BYTES: u64 = 1 << 20;
+    let InputOptions { files, dialect, encoding, .. } = &options.input;
+    let quote = dialect.enclosed_by.filter(|_| dialect.escaped_by.is_none())?;
+    let path = files.first().filter(|path| path.is_file())?;
+    let temp_dir = &options.limits.temp_dir;
+    let sample = Sample::take(slice::from_ref(path), *encoding, temp_dir, LOOK_BYTES).ok()?;
+    // At the end of a field the backslash is a character, as in "C:\".
+    let ends = |byte: u8| {
+        byte == quote
+            || b"\r\n".contains(&byte)
+            || dialect.fields_terminated_by.first() == Some(&byte)
+    };
+    let is_escaped = |bytes: &[u8]| bytes[0] == b'\\' && bytes[1] == quote && !ends(bytes[2]);
+    let has_escape = |part: &Part| part.bytes.windows(3).any(is_escaped);
+    sample.parts.iter().any(has_escape).then_some(path)
 }
 
 fn check(mut files: CommandFiles, args: &ConnectArgs) -> Result<(), Failure> {

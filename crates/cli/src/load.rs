@@ -40,7 +40,7 @@ pub(crate) fn run(args: &LoadArgs, target: &TableName) -> Result<u8, Failure> {
     if args.is_verbose() && args.format.dialect.is_none() && !args.create {
         tell_dialect(&options.input.files[0]);
     }
-    files::tell_headers(args, slice::from_ref(&options))?;
+    files::tell_notes(args, slice::from_ref(&options))?;
     signals::watch(&options.interrupt, args.quiet)?;
     let outcome = match &args.report {
         None => spider::load(&server, &options, &*watcher(args)),
@@ -203,6 +203,8 @@ pub(crate) fn options_but_ddl(
     options.server.replicas = replicas(&args.batches);
     options.server.shard_addresses.clone_from(&args.batches.shard);
     options.input.dialect = dialect(&args.format, &options.input.files[0])?;
+    let preset = input::preset(args.format.dialect, &options.input.files[0]);
+    options.input.empty_is_null = preset.empty_is_null();
     options.input.columns = args.format.columns.clone();
     options.input.header = args.format.has_header();
     options.input.skip_lines = args.format.skip_lines;
@@ -230,8 +232,8 @@ pub(crate) fn options_but_ddl(
     }
     if args.create {
         sniff::create(args, &mut options)?;
-    } else if !args.guessed.types.is_empty() || args.guessed.collation.is_some() {
-        return Err(Failure::usage("--types and --collation need --create"));
+    } else if args.guessed.are_given() {
+        return Err(Failure::usage("--types, --collation and --one-column need --create"));
     }
     options.rows.rejects = args.rejects.clone();
     (options.rows.rejects_max, options.rows.rejects_max_percent) = rejects_max(&args.rejects_max)?;

@@ -38,7 +38,7 @@ pub(crate) fn run(args: &LoadArgs, database: &str) -> Result<u8, Failure> {
     if args.is_verbose() && args.format.dialect.is_none() {
         tell_dialects(&tables);
     }
-    files::tell_headers(args, &tables)?;
+    files::tell_notes(args, &tables)?;
     signals::watch(&tables[0].interrupt, args.quiet)?;
     let load = |progress: &dyn Progress| match &lines {
         Some(lines) => load::load_lines(&server, &tables, lines, progress),

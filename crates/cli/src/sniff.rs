@@ -70,8 +70,8 @@ pub(crate) fn create(args: &LoadArgs, options: &mut LoadOptions) -> Result<(), F
     options.input.skip_lines = sniffed.skip_lines;
     options.input.columns.clone_from(&sniffed.names);
     options.input.dialect = sniffed.dialect.clone();
-    if let Some(token) = &sniffed.null_token {
-        options.input.dialect.null_token = Some(token.clone().into_bytes());
+    if !says_dialect(&args.format) {
+        options.input.empty_is_null = sniffed.preset.empty_is_null();
     }
     if let Some(charset) = &sniffed.charset {
         input::set_charset(options, charset)?;
@@ -84,7 +84,7 @@ pub(crate) fn create(args: &LoadArgs, options: &mut LoadOptions) -> Result<(), F
 /// Columns whose values are not written as the server reads them, and how they are.
 fn formats(sniffed: &Sniffed) -> Vec<(String, String)> {
     let columns = sniffed.columns.iter();
-    columns.filter_map(|column| Some((column.name.clone(), column.format?.to_owned()))).collect()
+    columns.filter_map(|column| Some((column.name.clone(), column.format.clone()?))).collect()
 }
 
 fn sniff(
@@ -100,6 +100,8 @@ fn sniff(
         files: files.to_vec(),
         table: table.to_owned(),
         dialect: says_dialect(format).then(|| dialect::dialect(format, &files[0])).transpose()?,
+        empty_is_null: input::preset(format.dialect, &files[0]).empty_is_null(),
+        one_column: guessed.one_column,
         null_token: format.null_token.clone(),
         header: format.has_header().then_some(true),
         skip_lines: format.skip_lines,
@@ -136,9 +138,6 @@ pub(crate) fn options_of(sniffed: &Sniffed) -> Vec<(String, String)> {
 
 /// The options for files besides their dialect.
 fn file_options(sniffed: &Sniffed, option: &mut impl FnMut(&str, &str)) {
-    if let Some(token) = &sniffed.null_token {
-        option("null-token", token);
-    }
     if sniffed.skip_lines > 0 {
         option("skip-lines", &sniffed.skip_lines.to_string());
     }
@@ -350,11 +349,12 @@ fn json(sniffed: &Sniffed, command: &[String], into: &str) -> serde_json::Value 
     let columns: Vec<serde_json::Value> = sniffed
         .columns
         .iter()
-        .map(|column| {
+        .enumerate()
+        .map(|(index, column)| {
             serde_json::json!({
                 "name": column.name,
                 "type": column.sql_type,
-                "nullable": column.nullable,
+                "nullable": sniffed.primary_key != Some(index),
                 "format": column.format,
             })
         })
@@ -368,7 +368,6 @@ fn json(sniffed: &Sniffed, command: &[String], into: &str) -> serde_json::Value 
         "fields_enclosed_by": dialect.enclosed_by.map(|byte| text(&[byte])),
         "fields_escaped_by": dialect.escaped_by.map(|byte| text(&[byte])),
         "lines_terminated_by": text(&dialect.lines_terminated_by),
-        "null_token": sniffed.null_token,
         "header": sniffed.header,
         "skip_lines": sniffed.skip_lines,
         "rows_seen": sniffed.rows,

@@ -19,9 +19,16 @@ const BLOB_ROW_BYTES: u32 = 256;
 pub struct InputFields {
     /// Column of the table that each goes to; none for one that is left out.
     pub columns: Vec<Option<usize>>,
+    /// Names in the header that are no column's, and were left out.
+    pub left_out: Vec<String>,
 }
 
 impl InputFields {
+    /// Fields for these columns.
+    pub fn of(columns: Vec<Option<usize>>) -> InputFields {
+        InputFields { columns, left_out: Vec::new() }
+    }
+
     /// Takes the column list if there is one, else the header, else all visible columns.
     ///
     /// Errors are the user's: names that are no column or are given twice. All of them are said at
@@ -42,16 +49,19 @@ impl InputFields {
                 };
                 let columns = (0..table.columns.len())
                     .filter(|at| !table.columns[*at].is_invisible && !is_given(at));
-                return Ok(InputFields { columns: columns.map(Some).collect() });
+                return Ok(InputFields::of(columns.map(Some).collect()));
             }
         };
-        let mut fields = InputFields { columns: Vec::with_capacity(names.len()) };
+        let mut fields = InputFields::of(Vec::with_capacity(names.len()));
         let (mut unknown, mut twice) = (Vec::new(), Vec::new());
         for name in names {
             let column = match find(session, table, name)? {
                 Some(column) => Some(column),
                 None if name.starts_with('@') && options.rows.rules == RowRules::LoadData => None,
-                None if from_header && options.input.ignore_unknown_columns => None,
+                None if from_header && options.input.ignore_unknown_columns => {
+                    fields.left_out.push(format!("`{name}`"));
+                    None
+                }
                 None => {
                     unknown.push(format!("`{name}`"));
                     continue;
@@ -73,6 +83,28 @@ impl InputFields {
             Some(twice) => Err(Error::Usage(twice.clone())),
             None => Ok(fields),
         }
+    }
+
+    /// Notes about fields that are left out, and about columns that got only defaults because of that.
+    pub fn notes(&self, table: &Table) -> Vec<String> {
+        if self.left_out.is_empty() {
+            return Vec::new();
+        }
+        let is_empty = |(at, column): &(usize, &Column)| {
+            let has_field = self.columns.contains(&Some(*at));
+            !has_field && column.generated.is_none() && !column.auto_increment
+        };
+        let columns = table.columns.iter().enumerate().filter(is_empty);
+        let columns: Vec<String> =
+            columns.map(|(_, column)| format!("`{}`", column.name)).collect();
+        let mut notes = vec![format!(
+            "{IGNORE_UNKNOWN_COLUMNS} left out {} of the input",
+            self.left_out.join(", ")
+        )];
+        if !columns.is_empty() {
+            notes.push(format!("no field of the input goes to {}", columns.join(", ")));
+        }
+        notes
     }
 
     /// Refuses values for columns that the server computes: whether it leaves them out or refuses
@@ -106,6 +138,7 @@ impl InputFields {
         session: &mut Session,
         table: &Table,
         layout: Layout,
+        empty_is_null: bool,
     ) -> Result<Vec<FieldKind>, Error> {
         let widths = match layout {
             Layout::Fixed { has_line_ends } => self.widths(session, table, has_line_ends)?,
@@ -119,6 +152,8 @@ impl InputFields {
                 bytes_max,
                 row_bytes: if is_long { BLOB_ROW_BYTES } else { bytes_max },
                 literals: sql_type.map(literals).unwrap_or_default(),
+                empty_is_null: empty_is_null
+                    && column.is_some_and(|column| is_null_if_empty(&table.columns[column])),
             }
         };
         Ok(self.columns.iter().zip(widths).map(kind).collect())
@@ -158,6 +193,17 @@ impl InputFields {
     }
 }
 
+/// True if no empty text is a value of a column, and NULL is: numbers, dates, times, JSON.
+fn is_null_if_empty(column: &Column) -> bool {
+    let is_typed = match column.sql_type.family() {
+        Family::Integer | Family::Decimal | Family::Real | Family::Year => true,
+        Family::Temporal | Family::Moment | Family::Json(_) => true,
+        Family::Bits | Family::Labels(_) | Family::Text(_) | Family::Bytes => false,
+        Family::Formatted | Family::OpaqueText | Family::OpaqueBytes => false,
+    };
+    is_typed && column.nullable
+}
+
 /// The names in the header, if there is one. Those that are no UTF-8 the server converts from the
 /// file's character set.
 pub fn header(
@@ -186,14 +232,17 @@ pub fn header(
 fn find(session: &mut Session, table: &Table, name: &str) -> Result<Option<usize>, Error> {
     let position =
         |same: &dyn Fn(&str) -> bool| table.columns.iter().position(|column| same(&column.name));
+    // Few columns have blanks at the ends of their names, and many headers.
+    let trimmed = name.trim();
     let found = position(&|column| column == name)
-        .or_else(|| position(&|column| column.eq_ignore_ascii_case(name)));
+        .or_else(|| position(&|column| column.eq_ignore_ascii_case(name)))
+        .or_else(|| position(&|column| column.eq_ignore_ascii_case(trimmed)));
     let is_ascii = name.is_ascii() && table.columns.iter().all(|column| column.name.is_ascii());
     if found.is_some() || is_ascii || name.is_empty() {
         return Ok(found);
     }
     for (at, column) in table.columns.iter().enumerate() {
-        if session.is_same_name(&column.name, name)? {
+        if session.is_same_name(&column.name, trimmed)? {
             return Ok(Some(at));
         }
     }

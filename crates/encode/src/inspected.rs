@@ -85,7 +85,8 @@ impl Inspected {
             fields.check_generated(table)?;
         }
         let constants = formats::constants(&options.rows, table)?;
-        let kinds = fields.kinds(session, table, source.facts().layout)?;
+        let (layout, empty_is_null) = (source.facts().layout, options.input.empty_is_null);
+        let kinds = fields.kinds(session, table, layout, empty_is_null)?;
         let usage = |error: sources::Error| Error::Usage(error.to_string());
         source.change(|read_as| read_as.fields = kinds).map_err(usage)?;
         let habits = server::habits(session)?;

@@ -38,7 +38,8 @@ use std::time::Instant;
 
 use face::option::{COLUMNS, PATH, TIME_ZONE};
 use job::progress::Progress;
-use schema::Table;
+use schema::{Table, TableName};
+use server::identifier::quote_text;
 use server::{ConnectOptions, Session, catalog};
 use values::Family;
 
@@ -57,6 +58,8 @@ use crate::progress::ExportProgress;
 use crate::select::Select;
 use crate::text::Chunk;
 
+/// Begins the names of tables that loads make for a while.
+const OURS: &str = "_inrush_";
 /// Who asks for the end of what other threads do where one has failed.
 const FAILURE: &str = "a failure";
 
@@ -77,6 +80,26 @@ pub fn export(
             Err(Error::Interrupted(by))
         }
         (outcome, _) => outcome,
+    }
+}
+
+/// The tables of a database by their names: no views, sequences, and tables that a load of ours has left.
+///
+/// Errors: a database that does not exist, or has no tables that the account sees.
+pub fn tables(connect: &ConnectOptions, database: &str) -> Result<Vec<TableName>, Error> {
+    let mut session = Session::connect(connect)?;
+    let rows = session.query(&format!(
+        "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA={} AND \
+         TABLE_TYPE IN ('BASE TABLE', 'SYSTEM VERSIONED') ORDER BY TABLE_NAME",
+        quote_text(database)
+    ))?;
+    let names = rows.iter().map(|row| row.text(0)).collect::<Result<Vec<_>, _>>()?;
+    let is_users = |name: &String| !name.starts_with(OURS);
+    let tables: Vec<TableName> =
+        (names.into_iter().filter(is_users)).map(|name| TableName::new(database, &name)).collect();
+    match tables.is_empty() {
+        true => Err(Error::Usage(format!("database {database} has no tables that you can see"))),
+        false => Ok(tables),
     }
 }
 

@@ -30,7 +30,7 @@ options! {
         FRESH "fresh", GET_SERVER_PUBLIC_KEY "get-server-public-key",
         HEADER "header",
         IGNORE_UNKNOWN_COLUMNS "ignore-unknown-columns", JSON "json",
-        NO_FOREIGN_KEY_CHECKS "no-foreign-key-checks", NO_TRIGGERS "no-triggers", PARTIAL "partial",
+        NO_FOREIGN_KEY_CHECKS "no-foreign-key-checks", NO_TRIGGERS "no-triggers", ONE_COLUMN "one-column", PARTIAL "partial",
         QUIET "quiet", RESTORE "restore", SHOW_CHANGES "show-changes", SKIP_SSL "skip-ssl",
         SKIP_SSL_VERIFY_SERVER_CERT "skip-ssl-verify-server-cert", SSL "ssl",
         SSL_VERIFY_SERVER_CERT "ssl-verify-server-cert", STRICT "strict", UNLOGGED "unlogged", VERBOSE "verbose",

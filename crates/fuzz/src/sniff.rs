@@ -9,6 +9,8 @@ pub(crate) fn run(bytes: &[u8]) {
         files: vec![path],
         table: "t".to_owned(),
         dialect: None,
+        empty_is_null: false,
+        one_column: true,
         null_token: None,
         header: None,
         skip_lines: 0,

@@ -249,6 +249,7 @@ impl Plan {
         let Some(chosen) = decision.chosen else { return Ok((self, None)) };
         self.path = Some(chosen.path.name());
         self.why = chosen.why;
+        self.notes.extend(chosen.inspected.fields.notes(&target.table));
         self.destination = chosen.destination.map(|destination| destination.why);
         Ok((self, Some(chosen.inspected)))
     }

@@ -234,6 +234,9 @@ pub(crate) fn input_words(
         "{source_words} {:?} charset {} sql_mode {} zone {:?} sorted {is_sorted}",
         options.input.columns, options.input.charset, inspected.sql_mode, options.rows.time_zone
     );
+    if options.input.empty_is_null {
+        words.push_str(" empty NULL");
+    }
     if !options.rows.constants.is_empty() {
         words.push_str(&format!(" set {:?}", options.rows.constants));
     }

@@ -11,8 +11,8 @@ pub(super) fn create_table(table: &str, sniffed: &Sniffed, collation: Option<&st
         let is_key = sniffed.primary_key == Some(index);
         let null = match column.sql_type.to_ascii_uppercase().contains("NULL") {
             true => "",
-            false if column.nullable && !is_key => " NULL",
-            false => " NOT NULL",
+            false if is_key => " NOT NULL",
+            false => " NULL",
         };
         lines.push(format!("  {} {}{null}", quote_name(&column.name), column.sql_type));
     }

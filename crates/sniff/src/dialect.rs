@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use face::option::FIELDS_TERMINATED_BY;
 use sources::{Dialect, Preset, Row, Rows, Sample};
 
 /// U+FEFF in UTF-8.
@@ -20,12 +19,14 @@ pub(super) struct Guess {
     pub(super) dialect: Dialect,
     pub(super) preset: Preset,
     pub(super) is_given: bool,
+    /// No separator cuts most lines into the same number of fields, though there are some.
+    pub(super) is_uneven: bool,
 }
 
 impl Guess {
     /// A dialect that the user says.
     pub(super) fn given(dialect: Dialect) -> Guess {
-        Guess { dialect, preset: Preset::Mysql, is_given: true }
+        Guess { dialect, preset: Preset::Mysql, is_given: true, is_uneven: false }
     }
 }
 
@@ -247,7 +248,7 @@ impl Candidate {
             // Quotes may come in rows that were not seen; a single quote may be an apostrophe.
             let enclosed_by = self.quote.or(Some(b'"'));
             let dialect = Dialect { enclosed_by, optionally_enclosed: true, ..dialect };
-            return Guess { dialect, preset: Preset::Csv, is_given: false };
+            return Guess { dialect, preset: Preset::Csv, is_given: false, is_uneven: false };
         }
         if self.separator == b'\t' || self.separator == 0x01 {
             let is_mysql = self.escape
@@ -259,9 +260,14 @@ impl Candidate {
         }
         let is_tbl = self.separator == b'|' && shape.is_trailing && !self.escape;
         if is_tbl && lines != Lines::Cr {
-            return Guess { dialect: Dialect::tbl(), preset: Preset::Tbl, is_given: false };
+            return Guess {
+                dialect: Dialect::tbl(),
+                preset: Preset::Tbl,
+                is_given: false,
+                is_uneven: false,
+            };
         }
-        Guess { dialect, preset: Preset::Tsv, is_given: false }
+        Guess { dialect, preset: Preset::Tsv, is_given: false, is_uneven: false }
     }
 }
 
@@ -282,14 +288,14 @@ fn tab(is_mysql: bool, lines: Lines) -> Guess {
     if is_mysql {
         let lines_terminated_by = lines.terminator().to_vec();
         let dialect = Dialect { lines_terminated_by, ..Dialect::mysql() };
-        return Guess { dialect, preset: Preset::Mysql, is_given: false };
+        return Guess { dialect, preset: Preset::Mysql, is_given: false, is_uneven: false };
     }
     let mut dialect = Dialect::tsv();
     if lines == Lines::Cr {
         dialect.any_newline = false;
         dialect.lines_terminated_by = b"\r".to_vec();
     }
-    Guess { dialect, preset: Preset::Tsv, is_given: false }
+    Guess { dialect, preset: Preset::Tsv, is_given: false, is_uneven: false }
 }
 
 /// Lines that no separator cuts.
@@ -299,15 +305,19 @@ fn one_column(text: &[u8], lines: Lines, ending: Option<&str>, notes: &mut Vec<S
     if shape.fields == 1 && shape.share == 1.0 && shape.dirty == 0 && lines != Lines::Cr {
         let is_quoted = shape.quoted > 0 || ending == Some("csv");
         if is_quoted {
-            return Guess { dialect: Dialect::csv(), preset: Preset::Csv, is_given: false };
+            return Guess {
+                dialect: Dialect::csv(),
+                preset: Preset::Csv,
+                is_given: false,
+                is_uneven: false,
+            };
         }
     }
     // A whole line is one field, whatever is in it.
-    if ending == Some("csv") || ending == Some("tsv") {
-        notes.push(format!(
-            "no separator gives most lines the same number of fields, so each line is one \
-                     field; {FIELDS_TERMINATED_BY} sets the separator"
-        ));
+    let is_table = ending == Some("csv") || ending == Some("tsv");
+    let is_uneven = is_table && text.iter().any(|byte| b",;\t|".contains(byte));
+    if is_table && !is_uneven {
+        notes.push("the lines have no separator, so each is one field".to_owned());
     }
-    tab(false, lines)
+    Guess { is_uneven, ..tab(false, lines) }
 }

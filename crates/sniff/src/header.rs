@@ -35,7 +35,7 @@ pub(super) fn find(
     if found.is_none() {
         records.keep_headers();
     }
-    let names = found?;
+    let names: Vec<String> = found?.iter().map(|name| name.trim().to_owned()).collect();
     let can_be_matched = names.len() == records.fields && are_columns(&names);
     Some(Header { names, can_be_matched, other })
 }

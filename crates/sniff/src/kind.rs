@@ -1,5 +1,9 @@
 //! The types that one value can have, by its text.
 
+/// Significant digits that a DOUBLE keeps of any number, and that programs write of one.
+const DIGITS_KEPT: usize = 15;
+const DIGITS_WRITTEN: usize = 17;
+
 /// Forms of values; a value may have several.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Forms {
@@ -71,6 +75,24 @@ fn double(text: &[u8]) -> bool {
         && !exponent.is_empty()
         && exponent.iter().all(u8::is_ascii_digit)
         && value.is_some_and(f64::is_finite)
+}
+
+/// True if a DOUBLE shows a number again with all its digits.
+pub(super) fn is_exact_double(text: &[u8]) -> bool {
+    let mantissa = text.split(|byte| matches!(byte, b'e' | b'E')).next().unwrap_or_default();
+    let digits: Vec<u8> = mantissa.iter().copied().filter(u8::is_ascii_digit).collect();
+    let first = digits.iter().position(|&digit| digit != b'0').unwrap_or(digits.len());
+    let significant = digits.len() - first;
+    // Programs write 17, of which a DOUBLE keeps all that they mean.
+    let has_exponent = mantissa.len() < text.len();
+    if significant <= DIGITS_KEPT || (has_exponent && significant <= DIGITS_WRITTEN) {
+        return true;
+    }
+    let point = mantissa.iter().position(|&byte| byte == b'.');
+    let scale = point.map_or(0, |point| mantissa.len() - point - 1);
+    let text = std::str::from_utf8(text).unwrap_or_default();
+    let value: f64 = text.parse().unwrap_or(f64::NAN);
+    !has_exponent && format!("{value:.scale$}") == text
 }
 
 fn number(text: &[u8]) -> Option<u32> {

@@ -20,16 +20,19 @@ mod mixture;
 mod records;
 mod statistics;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use charset::Charset;
 use dialect::Guess;
-use face::option::{COLLATION, COLUMNS, FORMAT_OF, REJECTS_MAX, TYPES};
+use face::option::{
+    COLLATION, COLUMNS, FIELDS_TERMINATED_BY, FORMAT_OF, NULL_TOKEN, ONE_COLUMN, REJECTS_MAX,
+    SKIP_LINES, TYPES,
+};
 use header::Header;
 use job::error::Error;
 use records::Records;
 use sources::{Compression, Dialect, Encoding, Preset, Sample};
-use statistics::{ColumnStatistics, MixedColumn};
+use statistics::{ColumnStatistics, MixedColumn, Nulls};
 
 /// The files, and the facts about them that are known already.
 #[derive(Clone, Debug)]
@@ -40,6 +43,10 @@ pub struct SniffOptions {
     pub table: String,
     /// How fields are cut, if that is known.
     pub dialect: Option<Dialect>,
+    /// True if that dialect has empty fields NULL in columns of numbers and dates.
+    pub empty_is_null: bool,
+    /// True if lines that nothing cuts evenly are rows of one text.
+    pub one_column: bool,
     /// A field that means NULL, if one is known.
     pub null_token: Option<String>,
     /// True if there is a header, if that is known.
@@ -76,8 +83,6 @@ pub struct Sniffed {
     pub dialect: Dialect,
     /// The preset that is nearest to it.
     pub preset: Preset,
-    /// A field that means NULL, besides what the dialect says.
-    pub null_token: Option<String>,
     /// The first line names the columns, and the table has these names.
     pub header: bool,
     /// Lines to leave out: those that were asked for, and a header whose names no column can have.
@@ -109,10 +114,10 @@ pub struct SniffedColumn {
     pub name: String,
     /// Its type in SQL.
     pub sql_type: String,
-    /// True if it accepts NULL.
-    pub nullable: bool,
+    /// True if it has empty fields that are NULL.
+    pub empty_is_null: bool,
     /// How its values are written, as `--format-of` has it, where not as the server reads them.
-    pub format: Option<&'static str>,
+    pub format: Option<String>,
 }
 
 /// Looks at the input.
@@ -132,6 +137,9 @@ pub fn sniff(options: &SniffOptions) -> Result<Sniffed, Error> {
     };
     if let Some(token) = &options.null_token {
         guess.dialect.null_token = Some(token.clone().into_bytes());
+    }
+    if guess.is_uneven && !options.one_column {
+        return Err(uneven(&options.files[0]));
     }
     guess.dialect.check().map_err(usage)?;
     if guess.dialect.needs_fields() {
@@ -156,14 +164,17 @@ pub fn sniff(options: &SniffOptions) -> Result<Sniffed, Error> {
     }
     let mut seen = ColumnStatistics::new(records.fields);
     records.each(|values| seen.row(values));
-    let null_token = match guess.is_given || options.null_token.is_some() {
-        true => None,
-        false => seen.null_token(),
+    let nulls = Nulls {
+        words: !guess.is_given && options.null_token.is_none(),
+        empty: !guess.is_given || options.empty_is_null,
+        empty_is_rule: match guess.is_given {
+            true => options.empty_is_null,
+            false => guess.preset.empty_is_null(),
+        },
     };
     let mut sniffed = Sniffed {
         dialect: guess.dialect,
         preset: guess.preset,
-        null_token: null_token.map(str::to_owned),
         header: false,
         skip_lines: options.skip_lines,
         names: None,
@@ -177,7 +188,7 @@ pub fn sniff(options: &SniffOptions) -> Result<Sniffed, Error> {
         ddl: String::new(),
     };
     name_columns(&mut sniffed, found, options, records.fields);
-    seen.columns(&mut sniffed);
+    seen.columns(&mut sniffed, nulls);
     overrule(&mut sniffed, &options.wanted)?;
     sniffed.notes.extend(charset.note(&options.files));
     add_notes(&mut sniffed, &sample, &records, &seen, &options.wanted);
@@ -223,15 +234,12 @@ fn check_format(sample: &Sample, options: &SniffOptions) -> Result<(), Error> {
     for part in sample.parts.iter().filter(|part| part.is_start) {
         let other = format::other_than_text(&part.bytes);
         let other = other.or_else(|| match options.dialect {
-            None => format::json(&part.bytes),
+            None => format::other_than_rows(&part.bytes),
             Some(_) => None,
         });
-        if let Some((what, how)) = other {
-            return Err(Error::Usage(format!(
-                "{} is {what}, which is not supported yet: convert it to delimited text, with \
-                 {how}",
-                options.files[part.file].display()
-            )));
+        if let Some(what) = other {
+            let name = options.files[part.file].display();
+            return Err(Error::Usage(format!("{name} is {what}")));
         }
     }
     Ok(())
@@ -246,6 +254,16 @@ fn no_header(files: &[PathBuf], other: usize) -> Error {
          files with a header and files without one separately",
         name(other),
         name(0)
+    ))
+}
+
+/// Lines with separators that do not make columns would be rows of one long text.
+fn uneven(file: &Path) -> Error {
+    Error::Usage(format!(
+        "{}: no separator cuts most lines into the same number of fields: {} names the separator, \
+         {SKIP_LINES} skips lines above the rows, {ONE_COLUMN} loads each line as one text",
+        file.display(),
+        FIELDS_TERMINATED_BY.with("TEXT")
     ))
 }
 
@@ -283,7 +301,7 @@ fn name_columns(
         (None, None) => numbered(),
     };
     let column =
-        |name| SniffedColumn { name, sql_type: String::new(), nullable: true, format: None };
+        |name| SniffedColumn { name, sql_type: String::new(), empty_is_null: false, format: None };
     sniffed.columns = names.into_iter().map(column).collect();
 }
 
@@ -318,18 +336,25 @@ fn add_notes(
             records.odd_rows
         ));
     }
-    if let Some(token) = &sniffed.null_token {
-        notes.push(match token.as_str() {
-            "" => "empty fields are loaded as NULL, because columns of numbers or dates have some"
-                .to_owned(),
-            token => format!("{token} is loaded as NULL"),
-        });
-    }
     for column in &sniffed.columns {
-        if let Some(format) = column.format {
-            notes.push(format!("`{}` is read with {FORMAT_OF} {format}", column.name));
+        if let Some(format) = &column.format {
+            let format = FORMAT_OF.with(format!("{}={format}", column.name));
+            notes.push(format!("`{}` is read with {format}", column.name));
         }
     }
+    notes.extend(seen.codes.iter().map(|name| {
+        format!(
+            "`{name}` is text in a new table, because its numbers may be codes, which a number \
+             would change; {} makes it a number",
+            TYPES.with(format!("{name}=DOUBLE"))
+        )
+    }));
+    notes.extend(seen.words_in_text.iter().map(|(name, word)| {
+        format!(
+            "`{name}` keeps {word} as text; {} reads it as NULL in all columns",
+            NULL_TOKEN.with(word)
+        )
+    }));
     for name in &seen.ambiguous {
         notes.push(format!(
             "`{name}` is loaded as text, because its dates do not show whether day or month comes \
@@ -382,6 +407,8 @@ mod tests {
             files: vec![path],
             table: "t".to_owned(),
             dialect: None,
+            empty_is_null: false,
+            one_column: false,
             null_token: None,
             header: None,
             skip_lines: 0,
@@ -426,7 +453,7 @@ mod tests {
             notes,
             [
                 "`amount` is text in a new table, because 1 of 1000 values is not a number (\"12.5O\", line 318); \
-                 --types amount='DECIMAL(7,2)' rejects such rows",
+                 --types amount='DECIMAL(11,2)' rejects such rows",
                 "`day` is text in a new table, because 1 of 1000 values is not a date (\"2026-02-30\", line 743); \
                  --types day='DATE' rejects such rows",
             ]
@@ -547,22 +574,14 @@ mod tests {
             127,9223372036854775807,1234.5,2024-01-01 00:00:00,NULL\n\
             -128,1,0.25,2024-12-31 23:59:59,x\n";
         let sniffed = sniff_bytes(text.as_bytes()).unwrap();
-        let types: Vec<(&str, bool)> = sniffed
-            .columns
-            .iter()
-            .map(|column| (column.sql_type.as_str(), column.nullable))
-            .collect();
-        let expected = [
-            ("TINYINT", false),
-            ("BIGINT", false),
-            ("DECIMAL(8,2)", false),
-            ("DATETIME", false),
-            ("VARCHAR(10)", true),
-        ];
-        assert_eq!(types, expected);
-        let ids = sniff_bytes(b"id,order_id,paid\n1,2,3\n2,2,4\n").unwrap();
-        let types: Vec<&str> = ids.columns.iter().map(|column| column.sql_type.as_str()).collect();
-        assert_eq!(types, ["BIGINT", "BIGINT", "TINYINT"]);
+        let types = |sniffed: &Sniffed| {
+            let types = sniffed.columns.iter().map(|column| column.sql_type.clone());
+            types.collect::<Vec<_>>()
+        };
+        let expected = ["INT", "BIGINT", "DECIMAL(12,2)", "DATETIME", "VARCHAR(255)"];
+        assert_eq!(types(&sniffed), expected);
+        let ids = sniff_bytes(b"id,order_id,OrderId,paid\n1,2,3,4\n2,2,4,5\n").unwrap();
+        assert_eq!(types(&ids), ["BIGINT", "BIGINT", "BIGINT", "INT"]);
         let long = format!("a\tb\n{}\t1\n", "x".repeat(70_000));
         assert_eq!(sniff_bytes(long.as_bytes()).unwrap().columns[0].sql_type, "MEDIUMTEXT");
     }

@@ -8,11 +8,13 @@ use super::{Sniffed, SniffedColumn};
 
 /// Fields that stand for NULL in files of others.
 const TOKENS: [&str; 8] = ["", "NULL", "null", "NA", "N/A", "NaN", "None", "\\N"];
+/// The first of these.
+const EMPTY: usize = 0;
 /// Most digits of a DECIMAL, and most behind its point.
 const DIGITS_MAX: usize = 65;
 const SCALE_MAX: usize = 38;
-/// Characters of a VARCHAR; the first that leaves room for half as much again is taken.
-const WIDTHS: [usize; 12] = [10, 20, 40, 64, 100, 160, 255, 500, 1000, 2000, 4000, 8000];
+/// Characters of a VARCHAR that leaves room for half as much again; longer texts are TEXT.
+const WIDTH: usize = 255;
 /// Bytes of a row in which VARCHAR columns count in full: the server's limit less some room.
 const ROW_BYTES_MAX: usize = 60_000;
 /// Bytes of the longest UTF-8 character.
@@ -29,7 +31,22 @@ pub(super) struct ColumnStatistics {
     pub(super) ambiguous: Vec<String>,
     /// Columns that a few values make text.
     pub(super) mixed: Vec<MixedColumn>,
+    /// Columns whose numbers with an exponent, or with more digits than a DOUBLE keeps, may be codes.
+    pub(super) codes: Vec<String>,
+    /// Columns of text with a word that is NULL in another column.
+    pub(super) words_in_text: Vec<(String, &'static str)>,
     habits: Habits,
+}
+
+/// Which texts may stand for NULL.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Nulls {
+    /// Words such as NA, in columns that else hold numbers or dates.
+    pub(super) words: bool,
+    /// Empty fields, in the same columns.
+    pub(super) empty: bool,
+    /// Nobody has to say so of empty fields.
+    pub(super) empty_is_rule: bool,
 }
 
 /// A column that a few values make text.
@@ -61,6 +78,12 @@ struct Column {
     not_date: bool,
     not_datetime: bool,
     not_time: bool,
+    /// A number has an exponent.
+    has_exponent: bool,
+    /// A number has a fraction or a sign, as measurements have.
+    is_measured: bool,
+    /// A DOUBLE would change a number.
+    is_inexact: bool,
     least: i128,
     most: i128,
     whole_digits: usize,
@@ -83,6 +106,8 @@ impl ColumnStatistics {
             decimal_commas: false,
             ambiguous: Vec::new(),
             mixed: Vec::new(),
+            codes: Vec::new(),
+            words_in_text: Vec::new(),
             habits: Habits::new(),
         }
     }
@@ -100,31 +125,40 @@ impl ColumnStatistics {
         }
     }
 
-    /// The field that stands for NULL, if columns that else hold numbers or dates have one.
-    pub(super) fn null_token(&self) -> Option<&'static str> {
-        let typed = || self.columns.iter().filter(|column| column.values > 0 && column.has_form());
-        let votes = |index: usize| typed().filter(|column| column.tokens[index] > 0).count();
-        let best = (0..TOKENS.len()).max_by_key(|&index| (votes(index), TOKENS.len() - index))?;
-        (votes(best) > 0).then_some(TOKENS[best])
-    }
-
     /// Gives the columns their types, and the table its key.
-    pub(super) fn columns(&mut self, sniffed: &mut Sniffed) {
-        let token = sniffed.null_token.as_deref();
-        let token = token.and_then(|token| TOKENS.iter().position(|known| *known == token));
+    pub(super) fn columns(&mut self, sniffed: &mut Sniffed, nulls: Nulls) {
         let mut widths = Vec::new();
+        let mut words = Vec::new();
         for (column, sniffed_column) in self.columns.iter_mut().zip(&mut sniffed.columns) {
-            column.settle(token);
+            if column.settle_double() {
+                self.codes.push(sniffed_column.name.clone());
+            }
+            let format = column.null_format(nulls);
+            sniffed_column.empty_is_null = column.tokens[EMPTY] > 0 && column.is_null(EMPTY, nulls);
+            words.extend(column.settle(nulls));
             self.decimal_commas |= column.decimal_commas > 0 && !column.has_form();
             if column.values > 0 && column.is_text() && column.habit.is_ambiguous() {
                 self.ambiguous.push(sniffed_column.name.clone());
             }
             self.mixed.extend(column.mixed(&sniffed_column.name, sniffed.is_whole));
-            sniffed_column.format = column.found().map(|found| found.format);
+            let found = column.found().map(|found| found.format.to_owned());
+            sniffed_column.format = match (found, format) {
+                (Some(found), Some(nulls)) => Some(format!("{found}+{nulls}")),
+                (found, nulls) => found.or(nulls),
+            };
             let width = column.width(sniffed.is_whole);
             widths.push(width);
             sniffed_column.sql_type = column.sql_type(sniffed.is_whole, width);
-            sniffed_column.nullable = column.nulls > 0 || !sniffed.is_whole || column.values == 0;
+        }
+        words.sort_unstable();
+        words.dedup();
+        for (column, sniffed_column) in self.columns.iter().zip(&sniffed.columns) {
+            let mut kept = words.iter().filter(|&&word| column.has_word(word));
+            if column.is_text()
+                && let Some(&word) = kept.next()
+            {
+                self.words_in_text.push((sniffed_column.name.clone(), TOKENS[word]));
+            }
         }
         self.narrow(sniffed, &mut widths);
         if sniffed.is_whole && self.looks_unique(&sniffed.columns) {
@@ -186,6 +220,11 @@ impl Column {
         self.not_integer |= !forms.integer;
         self.not_decimal |= forms.decimal.is_none();
         self.not_double |= !forms.double;
+        if forms.double {
+            self.has_exponent |= forms.decimal.is_none();
+            self.is_measured |= value.iter().any(|byte| b".-+".contains(byte));
+            self.is_inexact |= !kind::is_exact_double(value);
+        }
         self.not_date |= !forms.date;
         self.not_datetime |= forms.datetime.is_none();
         self.not_time |= forms.time.is_none();
@@ -250,25 +289,71 @@ impl Column {
         self.is_typed() || self.found().is_some()
     }
 
-    /// Counts what stands for NULL: `token` does; the others are text.
-    fn settle(&mut self, token: Option<usize>) {
-        for (index, count) in self.tokens.iter().enumerate() {
-            match *count {
+    /// Makes text of numbers that only a DOUBLE holds, if they may be codes: `1E5`, or more digits than it keeps.
+    /// Gives whether that was so.
+    fn settle_double(&mut self) -> bool {
+        let fits_decimal = fits_decimal((self.whole_digits, self.scale));
+        let is_exact_type = !self.not_integer || !self.not_decimal;
+        if self.values == 0 || self.not_double || (is_exact_type && fits_decimal) {
+            return false;
+        }
+        let are_codes = self.is_inexact || (self.has_exponent && !self.is_measured);
+        if are_codes {
+            (self.not_integer, self.not_decimal, self.not_double) = (true, true, true);
+        }
+        are_codes
+    }
+
+    /// True if a word may stand for NULL in it.
+    fn is_null(&self, word: usize, nulls: Nulls) -> bool {
+        let may_be = if word == EMPTY { nulls.empty } else { nulls.words };
+        may_be && self.values > 0 && self.has_form()
+    }
+
+    /// True if it has a word that may stand for NULL, and is not empty.
+    fn has_word(&self, word: usize) -> bool {
+        word != EMPTY && self.tokens[word] > 0
+    }
+
+    /// The words of a format for the texts that stand for NULL, if anybody has to say so.
+    fn null_format(&self, nulls: Nulls) -> Option<String> {
+        let is_said = |&word: &usize| {
+            let is_rule = word == EMPTY && nulls.empty_is_rule;
+            self.tokens[word] > 0 && self.is_null(word, nulls) && !is_rule
+        };
+        let words: Vec<String> = (0..TOKENS.len())
+            .filter(is_said)
+            .map(|word| format!("null:{}", TOKENS[word]))
+            .collect();
+        (!words.is_empty()).then(|| words.join("+"))
+    }
+
+    /// Counts the texts that stand for NULL, and gives the words among them; the others are text.
+    fn settle(&mut self, nulls: Nulls) -> Vec<usize> {
+        let has_nulls: Vec<usize> = (0..TOKENS.len())
+            .filter(|&word| self.tokens[word] > 0 && self.is_null(word, nulls))
+            .collect();
+        for (word, text) in TOKENS.iter().enumerate() {
+            match self.tokens[word] {
                 0 => {}
-                count if Some(index) == token => self.nulls += count,
-                count => {
-                    self.values += count;
-                    self.mixture.take_token(count, TOKENS[index]);
-                    self.habit = Habit::none();
-                    self.not_integer = true;
-                    self.not_decimal = true;
-                    self.not_double = true;
-                    self.not_date = true;
-                    self.not_datetime = true;
-                    self.not_time = true;
-                }
+                count if has_nulls.contains(&word) => self.nulls += count,
+                count => self.take_text(count, text),
             }
         }
+        has_nulls.into_iter().filter(|&word| word != EMPTY).collect()
+    }
+
+    /// A word that could stand for NULL is text, so often.
+    fn take_text(&mut self, count: u64, word: &str) {
+        self.values += count;
+        self.mixture.take_token(count, word);
+        self.habit = Habit::none();
+        self.not_integer = true;
+        self.not_decimal = true;
+        self.not_double = true;
+        self.not_date = true;
+        self.not_datetime = true;
+        self.not_time = true;
     }
 
     /// Characters of a VARCHAR for it; None if it is none.
@@ -277,7 +362,7 @@ impl Column {
             return None;
         }
         let room = if is_whole { self.chars_max / 2 } else { self.chars_max };
-        WIDTHS.into_iter().find(|&width| width >= self.chars_max + room)
+        (self.chars_max + room <= WIDTH).then_some(WIDTH)
     }
 
     fn sql_type(&self, is_whole: bool, width: Option<usize>) -> String {
@@ -297,24 +382,21 @@ impl Column {
         }
     }
 
-    /// The smallest type for what was seen; where not all was, INT at least, with room for a
-    /// thousand times as much.
+    /// INT, or a larger type, with room for ten times as much as was seen; for a thousand times where not all
+    /// rows were.
     fn integer_type(&self, is_whole: bool) -> String {
-        let types: [(&str, i128, i128); 5] = [
-            ("TINYINT", i8::MIN as i128, i8::MAX as i128),
-            ("SMALLINT", i16::MIN as i128, i16::MAX as i128),
+        let types: [(&str, i128, i128); 3] = [
             ("INT", i32::MIN as i128, i32::MAX as i128),
             ("BIGINT", i64::MIN as i128, i64::MAX as i128),
             ("BIGINT UNSIGNED", 0, u64::MAX as i128),
         ];
-        let room = if is_whole { 1 } else { 1000 };
+        let room = if is_whole { 10 } else { 1000 };
         let fits = |(_, least, most): &&(&str, i128, i128)| {
             let most = *most / if *most > i64::MAX as i128 / 2 { 1 } else { room };
             let least = *least / if *least < i64::MIN as i128 / 2 { 1 } else { room };
             self.least >= least && self.most <= most
         };
-        let skipped = if is_whole { 0 } else { 2 };
-        match types.iter().skip(skipped).find(fits) {
+        match types.iter().find(fits) {
             Some((name, ..)) => (*name).to_owned(),
             None => self.decimal_type(is_whole),
         }
@@ -349,13 +431,17 @@ fn seconds(name: &str, digits: usize, is_whole: bool) -> String {
     }
 }
 
+/// True if a DECIMAL holds numbers of so many digits before and after the point.
+fn fits_decimal((whole_digits, scale): (usize, usize)) -> bool {
+    whole_digits + scale <= DIGITS_MAX && scale <= SCALE_MAX
+}
+
 /// A DECIMAL for numbers of so many digits before and after the point.
 fn decimal_type((whole_digits, scale_seen): (usize, usize), is_whole: bool) -> String {
-    let room = if is_whole { (2, 0) } else { (6, 4) };
+    let room = if is_whole { (6, 0) } else { (6, 4) };
     let scale = if scale_seen == 0 && is_whole { 0 } else { scale_seen + room.1 };
     let (whole, scale) = (whole_digits + room.0, scale);
-    let fits = whole_digits + scale_seen <= DIGITS_MAX && scale_seen <= SCALE_MAX;
-    if !fits {
+    if !fits_decimal((whole_digits, scale_seen)) {
         return "DOUBLE".to_owned();
     }
     let scale = scale.min(SCALE_MAX).min(DIGITS_MAX - whole_digits);
@@ -365,12 +451,17 @@ fn decimal_type((whole_digits, scale_seen): (usize, usize), is_whole: bool) -> S
 /// Numbers of things go on: a key, and what is called an id, gets the largest type.
 fn widen_ids(sniffed: &mut Sniffed) {
     for (index, column) in sniffed.columns.iter_mut().enumerate() {
-        let name = column.name.to_ascii_lowercase();
-        let is_id = name == "id" || name.ends_with("_id") || sniffed.primary_key == Some(index);
-        if is_id && ["TINYINT", "SMALLINT", "INT"].contains(&column.sql_type.as_str()) {
+        let is_id = is_id(&column.name) || sniffed.primary_key == Some(index);
+        if is_id && column.sql_type == "INT" {
             column.sql_type = "BIGINT".to_owned();
         }
     }
+}
+
+/// True for `id`, `_id`, `order_id`, `orderID`, `OrderId`, and not for `paid`.
+fn is_id(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    lower == "id" || lower.ends_with("_id") || name.ends_with("ID") || name.ends_with("Id")
 }
 
 /// Characters of a value: of UTF-8 where it is, else bytes.

@@ -14,12 +14,14 @@ pub struct FieldKind {
     pub row_bytes: u32,
     /// Which SQL literals the column takes as it takes a field of a file.
     pub literals: Literals,
+    /// An empty field without quotes is NULL, whatever the dialect says.
+    pub empty_is_null: bool,
 }
 
 impl FieldKind {
     /// A field of which nothing is known but which literals go there.
     pub fn of_literals(literals: Literals) -> FieldKind {
-        FieldKind { is_text: false, bytes_max: 0, row_bytes: 0, literals }
+        FieldKind { is_text: false, bytes_max: 0, row_bytes: 0, literals, empty_is_null: false }
     }
 }
 

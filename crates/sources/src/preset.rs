@@ -56,6 +56,11 @@ impl Preset {
         self == Preset::Batch
     }
 
+    /// True if empty fields without quotes are NULL in columns that no empty text fits.
+    pub fn empty_is_null(self) -> bool {
+        matches!(self, Preset::Csv | Preset::Tsv)
+    }
+
     /// The word for NULL, where it has one of its own.
     pub fn null_token(self) -> Option<&'static str> {
         (self == Preset::Batch).then_some("NULL")

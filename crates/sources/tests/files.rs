@@ -209,7 +209,7 @@ fn records_that_only_their_fields_tell_are_skipped_once_these_are_known() {
         is_text: true,
         bytes_max,
         row_bytes: bytes_max,
-        literals: sql::Literals::default(),
+        ..FieldKind::of_literals(sql::Literals::default())
     };
     let none = || Dialect { lines_terminated_by: Vec::new(), ..Dialect::mysql() };
     let counted = Dialect { fields_terminated_by: b",".to_vec(), ..none() };

@@ -89,7 +89,7 @@ impl Case {
                     is_text,
                     bytes_max: bytes,
                     row_bytes: bytes,
-                    literals: sql::Literals::default(),
+                    ..FieldKind::of_literals(sql::Literals::default())
                 }
             })
             .collect();

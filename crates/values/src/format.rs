@@ -13,7 +13,9 @@ use self::pattern::Pattern;
 use crate::value::Value;
 
 /// Words of formats that are not patterns.
-const WORDS: &str = "trim, decimal-comma, decimal-point, percent, yes-no, iso";
+const WORDS: &str = "trim, decimal-comma, decimal-point, percent, yes-no, iso, null:TEXT";
+/// Begins a word whose rest is a text of NULL.
+const NULL: &str = "null:";
 /// Words for yes and no.
 const YES: [&[u8]; 6] = [b"yes", b"true", b"y", b"t", b"on", b"1"];
 const NO: [&[u8]; 6] = [b"no", b"false", b"n", b"f", b"off", b"0"];
@@ -22,11 +24,15 @@ const NO: [&[u8]; 6] = [b"no", b"false", b"n", b"f", b"off", b"0"];
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Format {
     form: Form,
+    /// Texts of NULL.
+    nulls: Vec<Vec<u8>>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Form {
-    /// As the server reads them, without blanks at their ends.
+    /// As the server reads them.
+    Plain,
+    /// The same without blanks at their ends.
     Trimmed,
     Number(Number),
     /// By a pattern, as STR_TO_DATE has it.
@@ -44,6 +50,8 @@ enum Form {
 pub enum Meaning {
     /// The text in the buffer.
     Text,
+    /// NULL.
+    Null,
     /// Microseconds since 1970-01-01 00:00:00 UTC.
     Moment(i64),
     /// Nothing: the text, as it is, is in the buffer.
@@ -56,6 +64,7 @@ impl Meaning {
     pub fn value(self, text: &[u8]) -> Value<'_> {
         match self {
             Meaning::Text => Value::Bytes(text),
+            Meaning::Null => Value::Null,
             Meaning::Moment(micros) => Value::Timestamp(micros),
             Meaning::NotInFormat => Value::Malformed(text),
         }
@@ -63,16 +72,23 @@ impl Meaning {
 }
 
 impl Format {
-    /// Reads words joined by `+`: `trim`, `percent+decimal-comma`, `%d.%m.%Y`. `is_bit` says that the
-    /// column is a BIT.
+    /// Reads words joined by `+`: `trim`, `percent+decimal-comma`, `%d.%m.%Y`, `null:NA`. `is_bit` says that
+    /// the column is a BIT.
     ///
     /// Errors: what is wrong, as the end of a sentence.
     pub fn parse(text: &str, is_bit: bool) -> Result<Format, String> {
         let mut number: Option<Number> = None;
-        let mut form = None;
+        let (mut form, mut is_trimmed, mut nulls) = (None, false, Vec::new());
         for word in text.split('+') {
+            if let Some(null) = word.strip_prefix(NULL) {
+                nulls.push(null.as_bytes().to_vec());
+                continue;
+            }
             let other = match word {
-                "trim" => continue,
+                "trim" => {
+                    is_trimmed = true;
+                    continue;
+                }
                 "decimal-comma" => {
                     number.get_or_insert_default().decimal = b',';
                     continue;
@@ -99,12 +115,16 @@ impl Format {
                 return Err("two words of the format exclude each other".to_owned());
             }
         }
-        match (form, number) {
-            (Some(_), Some(_)) => Err("two words of the format exclude each other".to_owned()),
-            (Some(form), None) => Ok(Format { form }),
-            (None, Some(number)) => Ok(Format { form: Form::Number(number) }),
-            (None, None) => Ok(Format { form: Form::Trimmed }),
-        }
+        let form = match (form, number) {
+            (Some(_), Some(_)) => {
+                return Err("two words of the format exclude each other".to_owned());
+            }
+            (Some(form), None) => form,
+            (None, Some(number)) => Form::Number(number),
+            (None, None) if is_trimmed => Form::Trimmed,
+            (None, None) => Form::Plain,
+        };
+        Ok(Format { form, nulls })
     }
 
     /// True if values may be moments, and not only times of a clock.
@@ -116,7 +136,14 @@ impl Format {
     pub fn read(&self, text: &[u8], out: &mut Vec<u8>) -> Meaning {
         out.clear();
         let trimmed = text.trim_ascii();
+        if self.nulls.iter().any(|null| null == trimmed) {
+            return Meaning::Null;
+        }
         let is_known = match &self.form {
+            Form::Plain => {
+                out.extend_from_slice(text);
+                true
+            }
             _ if trimmed.is_empty() => true,
             Form::Trimmed => {
                 out.extend_from_slice(trimmed);
@@ -160,6 +187,7 @@ mod tests {
         match Format::parse(format, false).unwrap().read(text.as_bytes(), &mut out) {
             Meaning::Text => Some(String::from_utf8(out).unwrap()),
             Meaning::Moment(micros) => Some(format!("@{micros}")),
+            Meaning::Null => Some("NULL".to_owned()),
             Meaning::NotInFormat => {
                 assert_eq!(out, text.as_bytes());
                 None
@@ -172,6 +200,13 @@ mod tests {
         for (format, text, meaning) in [
             ("trim", "  a b\t", Some("a b")),
             ("trim", "   ", Some("")),
+            ("null:NA", "NA", Some("NULL")),
+            ("null:NA", " N/A ", Some(" N/A ")),
+            ("null:NA", "", Some("")),
+            ("null:", "", Some("NULL")),
+            ("null:+null:\\N+decimal-comma", "\\N", Some("NULL")),
+            ("null:+null:\\N+decimal-comma", "1,5", Some("1.5")),
+            ("trim+null:-", " - ", Some("NULL")),
             ("decimal-comma", "12,50", Some("12.50")),
             ("decimal-comma", " -1.234.567,8 ", Some("-1234567.8")),
             ("decimal-comma", "1 234", Some("1234")),

@@ -14,7 +14,7 @@ use crate::error::Error;
 
 /// How the fields of a row become those of its records.
 pub(crate) fn bind(cfg: &Cfg, table: &Table) -> Result<Binding, Error> {
-    let fields = InputFields { columns: (0..table.columns.len()).map(Some).collect() };
+    let fields = InputFields::of((0..table.columns.len()).map(Some).collect());
     let convert = ConvertOptions { file_charset: Charset::Latin1, ..ConvertOptions::default() };
     let none = HashMap::new();
     let columns = bind_columns(&table.columns, &fields, &convert, &none, None, |_| true)

@@ -218,7 +218,7 @@ pub fn key_of_lookup(
     };
     position(take)?;
     let at = position(key)?;
-    let fields = InputFields { columns: vec![Some(at)] };
+    let fields = InputFields::of(vec![Some(at)]);
     let (none, is_key) = (Default::default(), |column| column == at);
     let bound = binding::bind_columns(&table.columns, &fields, &like.convert, &none, None, is_key)?;
     let collations = learned(session, &bound)?;

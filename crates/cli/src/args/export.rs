@@ -10,8 +10,8 @@ use crate::input::DialectArg;
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ExportArgs {
-    /// Table or view.
-    #[arg(value_name = "DB.TABLE")]
+    /// Table or view; or a database, all of whose tables go into a folder.
+    #[arg(value_name = "DB.TABLE|DB")]
     pub(crate) table: String,
     /// File or folder to write; - is standard output.
     ///

@@ -8,8 +8,8 @@ pub(crate) struct WrittenArgs {
     /// Format of a column's values; may be repeated.
     ///
     /// Formats are words joined by +: trim, decimal-comma, decimal-point, percent (a % behind the number is
-    /// dropped), yes-no, iso (2026-12-31T10:00:00Z), or a pattern of STR_TO_DATE such as %d.%m.%Y. This
-    /// option overrides those for all columns. With --into DB also TABLE.COLUMN=FORMAT.
+    /// dropped), yes-no, iso (2026-12-31T10:00:00Z), null:TEXT (TEXT is NULL), or a pattern of STR_TO_DATE such as
+    /// %d.%m.%Y. This option overrides those for all columns. With --into DB also TABLE.COLUMN=FORMAT.
     #[arg(long, value_name = "COLUMN=FORMAT", value_parser = pair)]
     pub(crate) format_of: Vec<(String, String)>,
     /// Read numbers with a decimal comma: 1.234,50.

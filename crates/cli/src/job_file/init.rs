@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
+use load::sniff::SniffedColumn;
 use terminal::failure::Failure;
 
 use super::keys::{self, Key};
@@ -52,8 +53,8 @@ pub(crate) fn text(args: &JobInitArgs) -> Result<String, Failure> {
     for column in &sniffed.columns {
         let (name, sql_type) = (quoted(&column.name), &column.sql_type);
         let padding = " ".repeat((wide - name.len()) * 2);
-        let from = match column.format {
-            Some(format) => format!("{{ from = {name}, format = {} }}", quoted(format)),
+        let from = match format(column) {
+            Some(format) => format!("{{ from = {name}, format = {} }}", quoted(&format)),
             None => name.clone(),
         };
         let _ = writeln!(text, "{name} = {from}{padding}  # {sql_type}");
@@ -72,6 +73,18 @@ fn head(text: &mut String, args: &JobInitArgs, summary: &str, notes: &[String]) 
         "# inrush plan -c THIS shows the plan, inrush load -c THIS loads; inrush job schema \
          prints all keys.\n",
     );
+}
+
+/// The format of a column's field. A job file says of empty fields what a load without one knows by the dialect.
+fn format(column: &SniffedColumn) -> Option<String> {
+    const EMPTY: &str = "null:";
+    match &column.format {
+        Some(format) if !column.empty_is_null || format.split('+').any(|word| word == EMPTY) => {
+            Some(format.clone())
+        }
+        Some(format) => Some(format!("{format}+{EMPTY}")),
+        None => column.empty_is_null.then(|| EMPTY.to_owned()),
+    }
 }
 
 fn help(keys: &[Key], name: &str) -> String {

@@ -21,8 +21,8 @@ const LINES: [(&str, &[&str]); 15] = [
     ("1,1,2026-01-01,12.50,abc,x,2026-01-02", &[]),
     ("x,1,2026-13-01,12.50,abc,x1,2026-01-02", &["\"x\" is not INT", "\"2026-13-01\" is not DATE"]),
     (
-        "3,1,NULL,123456.00,abcdefgh,x2,",
-        &["NULL, but", "out of range", "too long", "\"\" is not DATE"],
+        "3,1,NULL,123456.00,abcdefgh,x2,-",
+        &["NULL, but", "out of range", "too long", "\"-\" is not DATE"],
     ),
     ("4,1", &["the line has 2 fields"]),
     ("1,2,2026-01-01,9,abc,x4,NULL", &["has the same `PRIMARY` key as orders.csv line 2"]),

@@ -615,3 +615,64 @@ fn a_signal_ends_an_export_and_leaves_no_file() {
     finish(child).refused(1, &["stopped by SIGINT", "no file is left"]);
     assert_eq!(names(&folder), [""; 0]);
 }
+
+#[test]
+fn all_tables_of_a_database_go_into_a_folder_and_load_again() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE a (id INT PRIMARY KEY, n INT, s VARCHAR(9))");
+    desk.exec("INSERT INTO a VALUES (1, NULL, ''), (2, 3, 'x,\"y')");
+    desk.exec("CREATE TABLE `b c` (id INT PRIMARY KEY)");
+    desk.exec("INSERT INTO `b c` VALUES (7)");
+    desk.exec("CREATE TABLE none (id INT PRIMARY KEY)");
+    desk.exec("CREATE VIEW v AS SELECT * FROM a");
+    desk.exec("CREATE TABLE _inrush_ledger_1_a (id INT PRIMARY KEY)");
+    let folder = desk.home.path().join("all");
+    fs::create_dir(&folder).unwrap();
+    let database = desk.database.clone();
+    let export = |more: &[&str]| {
+        let mut command = desk.home.inrush(["export", &database, "-o"]);
+        command.arg(&folder).arg("--socket").arg(desk.server.socket()).args(["--user", "root"]);
+        run(command.args(more))
+    };
+    for (dialect, more) in
+        [("csv", &["--header"][..]), ("tsv", &["--null-token", "-"]), ("mysql", &[])]
+    {
+        let exported = export(&[&["--dialect", dialect, "--force"], more].concat());
+        assert!(
+            exported.done().out.contains(&format!("{database}.a: 2 rows exported")),
+            "{exported:?}"
+        );
+        let ending = if dialect == "mysql" { "txt" } else { dialect };
+        let files = names(&folder);
+        assert_eq!(files.len(), 3, "{files:?}");
+        assert!(files.contains(&format!("a.{ending}")), "{files:?}");
+        desk.session.exec("CREATE DATABASE IF NOT EXISTS again").unwrap();
+        for table in ["a", "`b c`", "none"] {
+            desk.session.exec(&format!("DROP TABLE IF EXISTS again.{table}")).unwrap();
+            let sql = format!("CREATE TABLE again.{table} LIKE `{database}`.{table}");
+            desk.session.exec(&sql).unwrap();
+        }
+        let mut load = desk.home.inrush(["load"]);
+        load.arg(&folder).args(["--into", "again", "--allow-empty", "--memory", "40M", "--socket"]);
+        load.arg(desk.server.socket()).args(["--user", "root"]).args(more);
+        run(&mut load).done();
+        let checksums = |database: &str, session: &mut server::Session| {
+            let tables = ["a", "`b c`", "none"].map(|table| format!("`{database}`.{table}"));
+            let rows = session.query(&format!("CHECKSUM TABLE {}", tables.join(", "))).unwrap();
+            rows.iter().map(|row| row.text_lossy(1)).collect::<Vec<_>>()
+        };
+        let (before, after) =
+            (checksums(&database, &mut desk.session), checksums("again", &mut desk.session));
+        assert_eq!(before, after, "{dialect}");
+        fs::remove_dir_all(&folder).unwrap();
+        fs::create_dir(&folder).unwrap();
+    }
+    let refused = |more: &[&str]| {
+        let mut command = desk.home.inrush(["export", &database]);
+        command.arg("--socket").arg(desk.server.socket()).args(["--user", "root"]);
+        run(command.args(more))
+    };
+    refused(&["-o", "all.csv"]).refused(2, &["is a database: -o must be a folder"]);
+    refused(&["-o", "all/", "--where", "1"]).refused(2, &["--where is for one table"]);
+    refused(&["-o", "all/", "--columns", "id"]).refused(2, &["--columns is for one table"]);
+}

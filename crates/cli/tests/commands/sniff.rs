@@ -24,8 +24,12 @@ fn case(
 }
 
 fn gzip(text: &str) -> Vec<u8> {
+    gzip_bytes(text.as_bytes())
+}
+
+fn gzip_bytes(bytes: &[u8]) -> Vec<u8> {
     let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
-    packer.write_all(text.as_bytes()).unwrap();
+    packer.write_all(bytes).unwrap();
     packer.finish().unwrap()
 }
 
@@ -37,10 +41,10 @@ const PEOPLE: &str = "id,name,born,height,seen\n\
 fn cases() -> Vec<Case> {
     let people_columns: &[&str] = &[
         "id bigint(20) NO PRI",
-        "name varchar(40) YES",
-        "born date NO",
-        "height decimal(5,2) YES",
-        "seen datetime(1) NO",
+        "name varchar(255) YES",
+        "born date YES",
+        "height decimal(9,2) YES",
+        "seen datetime(1) YES",
     ];
     let people_rows: &[&str] = &[
         "1|Smith, J|1970-02-28|1.75|2024-01-01 10:00:00.0",
@@ -63,68 +67,91 @@ fn cases() -> Vec<Case> {
         case(
             "codes.tsv",
             "code\tpath\tn\n007\tC:\\temp\\new\t-5\n010\tC:\\x\t40000\n",
-            &["code varchar(10) NO", "path varchar(20) NO", "n int(11) NO"],
+            &["code varchar(255) YES", "path varchar(255) YES", "n int(11) YES"],
             &["007|C:\\temp\\new|-5", "010|C:\\x|40000"],
         ),
         case(
             "nation.tbl",
             "0|ALGERIA|0| haggle. carefully|\n1|ARGENTINA|1|al foxes|\n2|BRAZIL|1|y alongside|\n",
-            &["c1 bigint(20) NO PRI", "c2 varchar(20) NO", "c3 tinyint(4) NO", "c4 varchar(40) NO"],
+            &[
+                "c1 bigint(20) NO PRI",
+                "c2 varchar(255) YES",
+                "c3 int(11) YES",
+                "c4 varchar(255) YES",
+            ],
             &["0|ALGERIA|0| haggle. carefully", "1|ARGENTINA|1|al foxes", "2|BRAZIL|1|y alongside"],
         ),
         case(
             "umsatz.csv",
             b"Datum;Stra\xdfe;Betrag\n31.12.2023;H\xf6he 1;12,50\n01.01.2024;Am Tor;1,00\n",
-            &["Datum date NO", "Stra\u{df}e varchar(10) NO", "Betrag decimal(6,2) NO"],
+            &["Datum date YES", "Stra\u{df}e varchar(255) YES", "Betrag decimal(10,2) YES"],
             &["2023-12-31|H\u{f6}he 1|12.50", "2024-01-01|Am Tor|1.00"],
         ),
         case(
             "dump.txt",
             "1\t\\N\ttwo\\nlines\n2\t1e10\ttab\\\there\n",
-            &["c1 bigint(20) NO PRI", "c2 double YES", "c3 varchar(20) NO"],
-            &["1||two\nlines", "2|10000000000|tab\there"],
+            &["c1 bigint(20) NO PRI", "c2 varchar(255) YES", "c3 varchar(255) YES"],
+            &["1||two\nlines", "2|1e10|tab\there"],
         ),
         case(
             "marked.txt",
             "\u{feff}1\t\\N\n2\ta\\tb\n",
-            &["c1 bigint(20) NO PRI", "c2 varchar(10) YES"],
+            &["c1 bigint(20) NO PRI", "c2 varchar(255) YES"],
             &["1|", "2|a\tb"],
         ),
         case(
             "bare.csv",
             "10:30:00,x,18446744073709551615\n-01:00:00.25,y,0\n",
-            &["c1 time(2) NO", "c2 varchar(10) NO", "c3 bigint(20) unsigned NO"],
+            &["c1 time(2) YES", "c2 varchar(255) YES", "c3 bigint(20) unsigned YES"],
             &["10:30:00.00|x|18446744073709551615", "-01:00:00.25|y|0"],
         ),
         case(
             "words.txt",
             "one, two\nthree\nfour five\n",
-            &["c1 varchar(20) NO"],
+            &["c1 varchar(255) YES"],
             &["one, two", "three", "four five"],
         ),
-        case("number.csv", "n\n5\n3\n", &["n tinyint(4) NO"], &["5", "3"]),
+        case(
+            "countries.csv",
+            "id,country,people,code,big\n1,NA,2.5,1E5,12345678901234567890\n2,DE,NA,2E3,1E2\n3,,,7E1,3\n",
+            &[
+                "id bigint(20) NO PRI",
+                "country varchar(255) YES",
+                "people decimal(8,1) YES",
+                "code varchar(255) YES",
+                "big varchar(255) YES",
+            ],
+            &["1|NA|2.5|1E5|12345678901234567890", "2|DE||2E3|1E2", "3|||7E1|3"],
+        ),
+        case(
+            "measured.csv",
+            "a,b\n1.5e-3,-2E3\n2,7\n",
+            &["a double YES", "b double YES"],
+            &["0.0015|-2000", "2|7"],
+        ),
+        case("number.csv", "n\n5\n3\n", &["n int(11) YES"], &["5", "3"]),
         case(
             "empty.csv",
             "a,b,c\n1,,x\n,2.5,\"\"\n3,,\n",
-            &["a tinyint(4) YES", "b decimal(4,1) YES", "c varchar(10) YES"],
+            &["a int(11) YES", "b decimal(8,1) YES", "c varchar(255) YES"],
             &["1||x", "|2.5|", "3||"],
         ),
         case(
             "texts.csv",
             "name,town\n,Rome\nAnn,\n",
-            &["name varchar(10) NO", "town varchar(10) NO"],
+            &["name varchar(255) YES", "town varchar(255) YES"],
             &["|Rome", "Ann|"],
         ),
         case(
             "escaped.csv",
             "\"a\",\"say \\\"hi\\\"\"\n\"b\",\"x\"\n",
-            &["c1 varchar(10) NO", "c2 varchar(20) NO"],
+            &["c1 varchar(255) YES", "c2 varchar(255) YES"],
             &["a|say \"hi\"", "b|x"],
         ),
         case(
             "hive.txt",
             "1\u{1}a,b\u{1}\\N\n2\u{1}c\u{1}9\n",
-            &["c1 bigint(20) NO PRI", "c2 varchar(10) NO", "c3 tinyint(4) YES"],
+            &["c1 bigint(20) NO PRI", "c2 varchar(255) YES", "c3 int(11) YES"],
             &["1|a,b|", "2|c|9"],
         ),
         case(
@@ -132,10 +159,10 @@ fn cases() -> Vec<Case> {
             "id;betrag;plz;tag;bezahlt\n1;1.234,50;01234;31.12.2026;yes\n2;-7,5;99999;1.2.2026;No\n",
             &[
                 "id bigint(20) NO PRI",
-                "betrag decimal(8,2) NO",
-                "plz varchar(10) NO",
-                "tag date NO",
-                "bezahlt tinyint(1) NO",
+                "betrag decimal(12,2) YES",
+                "plz varchar(255) YES",
+                "tag date YES",
+                "bezahlt tinyint(1) YES",
             ],
             &["1|1234.50|01234|2026-12-31|1", "2|-7.50|99999|2026-02-01|0"],
         ),
@@ -143,11 +170,11 @@ fn cases() -> Vec<Case> {
             "odd names.csv",
             "id,id,two words,\u{1f600},a\n1,2,3,4,5\n",
             &[
-                "id bigint(20) NO",
-                "idc2 tinyint(4) NO",
-                "two words tinyint(4) NO",
-                "_ tinyint(4) NO",
-                "a tinyint(4) NO",
+                "id bigint(20) YES",
+                "idc2 int(11) YES",
+                "two words int(11) YES",
+                "_ int(11) YES",
+                "a int(11) YES",
             ],
             &["1|2|3|4|5"],
         ),
@@ -243,7 +270,7 @@ fn a_table_that_was_made_is_taken_back_when_the_load_fails() {
     let file = desk.home.file("said.csv", "a,b\n1;2,3\n");
     let more = ["--create", "--fields-terminated-by", ";", "--columns", "x,y", "--skip-lines", "1"];
     desk.load("t", &file, &more).done();
-    assert_eq!(desk.columns(), ["x tinyint(4) NO", "y decimal(4,1) NO"]);
+    assert_eq!(desk.columns(), ["x int(11) YES", "y decimal(8,1) YES"]);
 }
 
 #[test]
@@ -258,7 +285,7 @@ fn a_null_token_leaves_the_dialect_to_be_guessed() {
             None => assert_eq!(desk.shell(&sniffed.out).code(), 0),
             Some(more) => drop(desk.load("t", &file, &more).done()),
         }
-        assert_eq!(desk.columns(), ["id bigint(20) NO PRI", "n tinyint(4) YES"]);
+        assert_eq!(desk.columns(), ["id bigint(20) NO PRI", "n int(11) YES"]);
         assert_eq!(desk.rows("SELECT id FROM t WHERE n IS NULL"), ["1"]);
     }
 }
@@ -303,14 +330,15 @@ fn what_is_said_of_the_table_overrules_what_is_guessed() {
     let file = desk.home.file("a.csv", "id,name,paid\n1,Ann,1\n2,Bob,0\n");
     let said = ["--types", "NAME=CHAR(20) NOT NULL", "--types", "paid=BOOLEAN", "--collation"];
     let said = [&said[..], &["latin1_german1_ci"]].concat();
-    let expected = ["id bigint(20) NO PRI", "name char(20) NO", "paid tinyint(1) NO"];
+    let expected = ["id bigint(20) NO PRI", "name char(20) NO", "paid tinyint(1) YES"];
     assert_eq!(desk.shell(&desk.sniff(&file, &said).done().out).code(), 0);
     assert_eq!(desk.columns(), expected);
     desk.exec("DROP TABLE t");
     desk.load("t", &file, &[&["--create"], &said[..]].concat()).done();
     assert_eq!(desk.columns(), expected);
     assert!(desk.rows("SHOW CREATE TABLE t")[0].contains("COLLATE=latin1_german1_ci"));
-    desk.load("t", &file, &said).refused(2, &["--types and --collation need --create"]);
+    desk.load("t", &file, &said)
+        .refused(2, &["--types, --collation and --one-column need --create"]);
     desk.sniff(&file, &["--types", "nam=INT"]).refused(2, &["`nam`", "id, name, paid"]);
     desk.sniff(&file, &["--collation", "a;b"]).refused(2, &["not the name of a collation"]);
 }
@@ -405,5 +433,181 @@ fn a_file_that_is_not_there_is_not_taken_for_a_pipe() {
     for more in [&["--create"][..], &[]] {
         let load = desk.load("t", "https://example.org/a.csv".as_ref(), more);
         load.refused(2, &["https://example.org/a.csv", "a URL", "curl"]);
+    }
+}
+
+#[test]
+fn empty_fields_are_null_where_no_empty_text_fits() {
+    let Some(mut desk) = Desk::new() else { return };
+    let columns = "id INT PRIMARY KEY, n INT, d DECIMAL(5,2), f DOUBLE, day DATE, at TIME, word VARCHAR(9), \
+                   must INT NOT NULL DEFAULT 5";
+    let rows = ["1|||||||1", "2|1|2.50|3|2026-01-01|10:00:00|x|2", "3||||||\"|3"];
+    let text = "1,,,,,,,1\n2,1,2.5,3,2026-01-01,10:00:00,x,2\n3,,,,,,\"\"\"\",3\n";
+    let counts = "SELECT COUNT(n), COUNT(d), COUNT(f), COUNT(day), COUNT(at), COUNT(word) FROM t";
+    let file = desk.home.file("rows.csv", text);
+    for path in ["direct", "stream", "insert"] {
+        desk.exec("DROP TABLE IF EXISTS t");
+        desk.exec(&format!("CREATE TABLE t ({columns})"));
+        desk.load("t", &file, &["--path", path]).done();
+        assert_eq!(desk.rows("SELECT * FROM t ORDER BY 1"), rows, "{path}");
+        assert_eq!(desk.rows(counts), ["1|1|1|1|1|3"], "{path}");
+    }
+    let tabs = desk.home.file("rows.tsv", text.replace(',', "\t").replace("\"\"\"\"", "\""));
+    desk.load("t", &tabs, &["--mode", "replace"]).done();
+    assert_eq!(desk.rows("SELECT * FROM t ORDER BY 1"), rows);
+    assert_eq!(desk.rows(counts), ["1|1|1|1|1|3"]);
+    // Texts too, on request; and what accepts no NULL, or has quotes, takes no empty text.
+    desk.load("t", &file, &["--mode", "replace", "--null-token", ""]).done();
+    assert_eq!(desk.rows(counts), ["1|1|1|1|1|2"]);
+    for (text, column) in [("1,,,,,,,\n", "must"), ("1,\"\",,,,,,1\n", "`n`")] {
+        let file = desk.home.file("bad.csv", text);
+        desk.load("t", &file, &["--mode", "replace"]).refused(1, &["nothing was loaded", column]);
+    }
+    // LOAD DATA's own rule.
+    let text = desk.home.file("rows.txt", "1\t\t1\t1\t2026-01-01\t10:00:00\tx\t1\n");
+    desk.load("t", &text, &["--mode", "replace"]).refused(1, &["nothing was loaded", "`n`"]);
+}
+
+#[test]
+fn what_is_no_table_is_refused_by_name() {
+    let Some(desk) = Desk::new() else { return };
+    let gzipped = gzip("a,b\n1,2\n");
+    for (name, bytes, said) in [
+        ("a.csv", &b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"[..], "is a PNG image"),
+        ("b.csv", b"%PDF-1.7\n1,2\n", "is a PDF document"),
+        ("c.csv", b"ARROW1\0\0\x10\0", "is an Arrow file"),
+        ("d.html", b"\n<!DOCTYPE html>\n<html><body>1,2</body></html>\n", "is an HTML page"),
+        ("e.xml", b"<?xml version=\"1.0\"?>\n<a>1,2</a>\n", "is an XML document"),
+        (
+            "f.csv",
+            b"version https://git-lfs.github.com/spec/v1\noid sha256:1\nsize 12\n",
+            "git lfs pull fetches the file",
+        ),
+        (
+            "g.sql",
+            b"-- some comment\n\n/*!40101 SET NAMES utf8 */;\nINSERT INTO t VALUES (1,2),(3,4);\n",
+            "inrush replay loads it",
+        ),
+        ("h.csv", b"1,a\0b\n2,c\n", "is no text: byte 3 is NUL"),
+        ("i.csv.gz", &gzip_bytes(&gzipped), "compressed twice"),
+    ] {
+        let file = desk.home.file(name, bytes);
+        desk.load("t", &file, &["--create"]).refused(2, &[name, said]);
+    }
+    // Rows about such things are rows.
+    let file = desk.home.file("html.csv", "id,text\n1,<html>\n2,INSERT INTO t\n");
+    desk.load("t", &file, &["--create"]).done();
+}
+
+#[test]
+fn fields_that_are_left_out_are_named_and_blanks_around_names_do_not_count() {
+    let Some(mut desk) = Desk::new() else { return };
+    let file = desk.home.file("blanks.csv", "id, name ,extra\n1,a,9\n2,b,9\n");
+    desk.load("t", &file, &["--create"]).done();
+    assert_eq!(desk.columns()[1], "name varchar(255) YES");
+    desk.exec("DROP TABLE t");
+    desk.exec("CREATE TABLE t (id INT PRIMARY KEY, name VARCHAR(9), made INT DEFAULT 3)");
+    let more = ["--header", "--ignore-unknown-columns"];
+    let plan = run(desk.home.inrush(["plan"]).arg(&file).args(more).args([
+        "--into",
+        &desk.table("t"),
+        "--socket",
+        desk.server.socket().to_str().unwrap(),
+        "--user",
+        "root",
+    ]));
+    for path in ["direct", "stream"] {
+        let loaded =
+            desk.load("t", &file, &[&more[..], &["--mode", "replace", "--path", path]].concat());
+        for said in [
+            "note: --ignore-unknown-columns left out `extra` of the input",
+            "note: no field of the input goes to `made`",
+        ] {
+            assert!(loaded.done().out.contains(said), "{path}: {said}: {loaded:?}");
+            assert!(plan.done().out.contains(said), "{said}: {plan:?}");
+        }
+        assert_eq!(desk.rows("SELECT * FROM t"), ["1|a|3", "2|b|3"], "{path}");
+    }
+}
+
+#[test]
+fn backslashes_before_quotes_are_told_where_they_stay() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE t (a VARCHAR(9), b VARCHAR(20))");
+    let said =
+        "contain \\\", which is read as a backslash and a quote; --fields-escaped-by '\\' reads";
+    for (text, more, is_told, value) in [
+        ("x,\"say \\\"hi\\\" now\"\n", &[][..], true, "say \\\"hi\\\" now"),
+        ("x,\"say \\\"hi\\\" now\"\n", &["--fields-escaped-by", "\\"], false, "say \"hi\" now"),
+        ("x,\"C:\\dir\\\"\n", &[], false, "C:\\dir\\"),
+        ("x,\"say \"\"hi\"\"\"\n", &[], false, "say \"hi\""),
+    ] {
+        let file = desk.home.file("quotes.csv", text);
+        let loaded = desk.load("t", &file, &[&["--mode", "replace"], more].concat());
+        assert_eq!(loaded.done().err.contains(said), is_told, "{text}: {loaded:?}");
+        assert_eq!(desk.rows("SELECT b FROM t"), [value], "{text}");
+    }
+}
+
+#[test]
+fn lines_that_nothing_cuts_evenly_are_texts_only_on_request() {
+    let Some(mut desk) = Desk::new() else { return };
+    let letter =
+        desk.home.file("letter.csv", "Dear Ann, hello\nhow are you\na, b, c, and d; e\nBye\n");
+    desk.load("t", &letter, &["--create"])
+        .refused(2, &["letter.csv", "no separator cuts most lines", "--one-column"]);
+    desk.load("t", &letter, &["--create", "--one-column"]).done();
+    assert_eq!(desk.rows("SELECT COUNT(*) FROM t"), ["4"]);
+    desk.exec("DROP TABLE t");
+    let list = desk.home.file("list.tsv", "pear\napple\n");
+    let loaded = desk.load("t", &list, &["--create"]);
+    assert!(loaded.done().err.contains("note: the lines have no separator"), "{loaded:?}");
+    // The dialect that is typed has the rule for empty fields too.
+    desk.exec("DROP TABLE t");
+    let file = desk.home.file("typed.txt", "1,,x\n2,5,\n");
+    desk.load("t", &file, &["--create", "--dialect", "csv"]).done();
+    assert_eq!(desk.columns()[1], "c2 int(11) YES");
+    assert_eq!(desk.rows("SELECT c2 IS NULL, c3 IS NULL FROM t ORDER BY c1"), ["1|0", "0|0"]);
+}
+
+#[test]
+fn empty_fields_of_many_rows_are_what_load_data_makes_of_null() {
+    let Some(mut desk) = Desk::new() else { return };
+    let columns = "(id INT PRIMARY KEY, n INT, s VARCHAR(9), d DECIMAL(9,2), f DOUBLE, day DATE, KEY (n), KEY (day, s))";
+    let (mut csv, mut nulls) = (String::new(), String::new());
+    for id in 0..5_000_u64 {
+        // Some blocks of rows have no empty field, some columns of a row do.
+        let bits = if id / 300 % 3 == 0 { 0 } else { id.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 50 };
+        let values = [
+            (id * 7 % 1_000).to_string(),
+            format!("s{}", id % 97),
+            format!("{}.25", id % 500),
+            "1.5".to_owned(),
+            format!("2026-01-{:02}", id % 28 + 1),
+        ];
+        let empty = |at: usize| bits >> at & 1 == 1;
+        let field =
+            |at: usize, value: &String| if empty(at) { String::new() } else { value.clone() };
+        let fields: Vec<String> = values.iter().enumerate().map(|(at, v)| field(at, v)).collect();
+        csv += &format!("{id},{}\n", fields.join(","));
+        let fields = fields.iter().enumerate().map(|(at, text)| match empty(at) && at != 1 {
+            true => "\\N".to_owned(),
+            false => text.clone(),
+        });
+        nulls += &format!("{id}\t{}\n", fields.collect::<Vec<_>>().join("\t"));
+    }
+    let nulls = desk.home.file("nulls.txt", nulls);
+    desk.exec(&format!("CREATE TABLE expected {columns}"));
+    desk.load("expected", &nulls, &["--path", "stream"]).done();
+    for (name, text) in [("many.csv", csv.clone()), ("many.tsv", csv.replace(',', "\t"))] {
+        let file = desk.home.file(name, text);
+        for path in ["direct", "stream", "insert"] {
+            desk.exec("DROP TABLE IF EXISTS t");
+            desk.exec(&format!("CREATE TABLE t {columns}"));
+            desk.load("t", &file, &["--path", path]).done();
+            let rows = desk.rows("CHECKSUM TABLE expected, t");
+            let sums: Vec<&str> = rows.iter().map(|row| row.split('|').nth(1).unwrap()).collect();
+            assert_eq!(sums[0], sums[1], "{name} {path}");
+        }
     }
 }

@@ -38,6 +38,9 @@ pub struct InputOptions {
     pub columns: Option<Vec<String>>,
     /// True if names in the header that are no column's are left out. Default no: they are refused.
     pub ignore_unknown_columns: bool,
+    /// True if an empty field without quotes is NULL in a nullable column of numbers, dates, times or JSON.
+    /// Default no: it is empty text, as for LOAD DATA.
+    pub empty_is_null: bool,
     /// How values are written. Default: as the server reads them.
     pub written: Written,
     /// The rows of the input's lines that are the table's. Default: each line is one.
@@ -64,6 +67,7 @@ impl Default for InputOptions {
             skip_lines: 0,
             columns: None,
             ignore_unknown_columns: false,
+            empty_is_null: false,
             written: Written::default(),
             selection: None,
             charset: "utf8mb4".to_owned(),

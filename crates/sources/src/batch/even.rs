@@ -102,14 +102,15 @@ impl<'a> EvenRows<'a> {
             }
         }
         match flags <= POSITION_MAX && !shape.has_null_text {
+            true if shape.is_null_if_empty(field) => find_filled(&places[..self.len()]),
             true => u64::MAX >> (EvenRows::ROWS_MAX - self.len()),
-            false => self.find_special(&mut places[..self.len()]),
+            false => self.find_special(field, &mut places[..self.len()]),
         }
     }
 
     /// As [`EvenRows::find`], of places whose ends still have their flags.
     #[inline(never)]
-    fn find_special(self, places: &mut [(u32, u32)]) -> u64 {
+    fn find_special(self, field: usize, places: &mut [(u32, u32)]) -> u64 {
         let shape = &self.index.shape;
         let is_delimited = matches!(shape.meaning, Meaning::Delimited(_));
         let (mut are_found, mut scratch) = (0, Vec::new());
@@ -117,11 +118,12 @@ impl<'a> EvenRows<'a> {
             let (start, end) = (place.0, place.1 & POSITION_MAX);
             let found = match place.1 & !POSITION_MAX {
                 QUOTED => Some((start + 1, end - 1)),
+                0 if start == end && shape.is_null_if_empty(field) => None,
                 0 if !shape.has_null_text => Some((start, end)),
                 0 if is_delimited => {
                     // Without flags it is itself or NULL.
                     let raw = &self.text[start as usize..end as usize];
-                    let value = self.index.special(raw, 0, 0, &mut scratch);
+                    let value = self.index.special(raw, field, 0, &mut scratch);
                     value.map(|_| (start, end))
                 }
                 _ => None,
@@ -142,6 +144,12 @@ impl<'a> EvenRows<'a> {
             (None, None) => 0,
         }
     }
+}
+
+/// A bit for each place that is not empty.
+fn find_filled(places: &[(u32, u32)]) -> u64 {
+    let bits = places.iter().enumerate();
+    bits.fold(0, |are_found, (row, (start, end))| are_found | u64::from(start != end) << row)
 }
 
 /// True if a separator stands before the end of every row; false if before none; None if they

@@ -49,7 +49,17 @@ pub(crate) struct Shape {
     /// Plain text may be NULL: the bare word where there are quotes, or the token.
     pub(crate) has_null_text: bool,
     pub(crate) null_token: Option<Arc<[u8]>>,
+    /// For each field, whether it is NULL if it is empty; behind the last none is.
+    pub(crate) empty_nulls: Arc<[bool]>,
     pub(crate) meaning: Meaning,
+}
+
+impl Shape {
+    /// True if a field is NULL if it is empty.
+    #[inline]
+    pub(crate) fn is_null_if_empty(&self, field: usize) -> bool {
+        self.empty_nulls.get(field).is_some_and(|is_null| *is_null)
+    }
 }
 
 /// How fields are undone.
@@ -142,6 +152,7 @@ impl TextIndex {
         match flags {
             0 if rules.quote.is_some() && raw == b"NULL" => None,
             0 | DECODE if self.shape.null_token.as_deref() == Some(raw) => None,
+            0 if raw.is_empty() && self.shape.is_null_if_empty(field) => None,
             0 => Some(raw),
             flags => decode::decode(raw, flags & QUOTED != 0, field, rules, scratch),
         }
@@ -205,8 +216,12 @@ impl<'a> Row for TextRow<'a> {
     {
         let raw = self.raw_field(field);
         let flags = self.ends[field] & !POSITION_MAX;
-        if flags == 0 && !self.index.shape.has_null_text {
-            return Value::Bytes(raw);
+        let shape = &self.index.shape;
+        if flags == 0 && !shape.has_null_text {
+            return match raw.is_empty() && shape.is_null_if_empty(field) {
+                true => Value::Null,
+                false => Value::Bytes(raw),
+            };
         }
         match self.index.special(raw, field, flags, scratch) {
             Some(bytes) => Value::Bytes(bytes),

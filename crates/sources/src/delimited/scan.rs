@@ -34,6 +34,7 @@ impl Scanner {
             trailing_separator: dialect.trailing_separator,
             has_null_text: lexer.quote.is_some() || dialect.null_token.is_some(),
             null_token: dialect.null_token.as_deref().map(Arc::from),
+            empty_nulls: dialect.fields.iter().map(|field| field.empty_is_null).collect(),
             meaning: Meaning::Delimited(rules(&lexer)),
         };
         let fields_max = dialect.fields.len();

@@ -98,8 +98,7 @@ impl OpenFile {
 /// A header's fields are text, as many as there are.
 fn of_header(dialect: &Dialect, options: &SourceOptions) -> Dialect {
     const FIELDS_MAX: usize = 4096;
-    let text =
-        FieldKind { is_text: true, bytes_max: 0, row_bytes: 0, literals: Literals::default() };
+    let text = FieldKind { is_text: true, ..FieldKind::of_literals(Literals::default()) };
     match options.header {
         true => Dialect { fields: vec![text; FIELDS_MAX], ..dialect.clone() },
         false => dialect.clone(),
