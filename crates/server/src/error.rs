@@ -461,10 +461,41 @@ pub(crate) fn driver_text(error: &mysql::Error) -> String {
     }
 }
 
-/// True if a statement may carry a password: then neither it nor the server's echo is shown.
+/// True if a statement may carry a password, and not only the name of a column: then neither it nor the server's
+/// echo is shown.
 fn holds_secret(sql: &str) -> bool {
+    const STATEMENTS: [&str; 7] = [
+        "set password",
+        "change master",
+        "change replication source",
+        "create server",
+        "alter server",
+        "start slave",
+        "start replica",
+    ];
     let lower = sql.to_ascii_lowercase();
-    ["password", "identified", "master_", "secret"].iter().any(|word| lower.contains(word))
+    let line = lower.split_whitespace().collect::<Vec<_>>().join(" ");
+    let is_in_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let has_word = |word: &str| line.split(|c| !is_in_name(c)).any(|name| name == word);
+    let has_address = line.contains("connection") && line.contains("://");
+    let is_of_spider = line.contains("spider");
+    // PASSWORD('x'), password = 'x', password "x"; not `password` VARCHAR(20), nor INSERT INTO t (password).
+    let is_value = |rest: &str| {
+        let next = rest.trim_start();
+        let is_text = next.starts_with(['\'', '"']) && (next.len() < rest.len() || is_of_spider);
+        rest.starts_with('(') || next.starts_with('=') || is_text
+    };
+    let has_value =
+        |word: &str| line.match_indices(word).any(|(at, _)| is_value(&line[at + word.len()..]));
+    let words = ["password", "secret"];
+    // A row, or a condition, may have the value far from the column's name.
+    let is_of_table = ["create", "alter", "drop"].iter().any(|word| line.starts_with(word));
+    let has_texts = line.contains(['\'', '"']) && words.iter().any(|word| line.contains(word));
+    has_word("identified")
+        || (!is_of_table && has_texts)
+        || has_address
+        || STATEMENTS.iter().any(|statement| line.contains(statement))
+        || words.iter().any(|word| has_value(word))
 }
 
 /// `it may be held by ..`, for messages.
@@ -527,6 +558,26 @@ mod tests {
         let long = format!("SELECT '{}'", "x".repeat(500));
         assert_eq!(shorten(&long).chars().count(), STATEMENT_CHARS_MAX + 3);
         assert!(!shorten("SET PASSWORD = PASSWORD('hunter2')").contains("hunter2"));
-        assert!(!shorten("CREATE USER a IDENTIFIED BY 'hunter2'").contains("hunter2"));
+        for secret in [
+            "CREATE USER a IDENTIFIED BY 'hunter2'",
+            "GRANT ALL ON *.* TO a identified\nwith x as 'hunter2'",
+            "CHANGE MASTER TO MASTER_HOST='h', MASTER_PASSWORD='hunter2'",
+            "CREATE SERVER s FOREIGN DATA WRAPPER mysql OPTIONS (PASSWORD 'hunter2')",
+            "SELECT PASSWORD('hunter2')",
+            "INSERT INTO users (name, password) VALUES ('ann', 'hunter2')",
+            "UPDATE users SET password  =\t'hunter2'",
+            "CREATE TABLE t (a INT) ENGINE=SPIDER COMMENT='wrapper \"mysql\", password \"hunter2\"'",
+            "CREATE TABLE t (a INT) ENGINE=SPIDER COMMENT='password\"hunter2\"'",
+            "CREATE TABLE t (a INT) ENGINE=FEDERATED CONNECTION='mysql://u:hunter2@h/d/t'",
+        ] {
+            assert!(!shorten(secret).contains("hunter2"), "{secret}");
+        }
+        for plain in [
+            "CREATE TABLE users (id INT, `password` VARCHAR(64), product_master_id INT, is_identified BIT)",
+            "CREATE TABLE users (password varchar(64) NOT NULL COMMENT 'the password', KEY password (password))",
+            "INSERT INTO users (id, password, client_secret) SELECT 1, password, client_secret FROM old",
+        ] {
+            assert_eq!(shorten(plain), plain);
+        }
     }
 }
