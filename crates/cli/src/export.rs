@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use ::export::{Compression, ExportOptions, ExportPath, ExportReport, Format, Place, Split};
 use schema::TableName;
+use server::ConnectOptions;
 use sources::Preset;
 use terminal::failure::Failure;
 use terminal::signals;
@@ -35,29 +36,40 @@ pub(crate) fn run(args: &ExportArgs) -> Result<u8, Failure> {
         ));
     };
     signals::watch(&options.interrupt, args.quiet)?;
-    let export = |options: &ExportOptions| {
-        // A bar that is still there would stand in the report.
-        let watcher = progress::watcher(args.quiet, false);
-        spider::export(&visit.connect, options, &*watcher)
-    };
-    if !is_database {
-        let report = export(&options).map_err(failure)?;
-        if args.json {
-            print::json(&mut io::stdout().lock(), &report)?;
-        } else if args.quiet {
-        } else if options.place == Place::Stdout {
-            print(&mut io::stderr().lock(), &report)?;
-        } else {
-            print(&mut io::stdout().lock(), &report)?;
-        }
-        return Ok(0);
+    match is_database {
+        true => all_tables(args, &options, &visit.connect),
+        false => one_table(args, &options, &visit.connect),
     }
-    let database = &options.table.database;
-    let tables = ::export::tables(&visit.connect, database).map_err(failure)?;
+}
+
+fn one_table(
+    args: &ExportArgs,
+    options: &ExportOptions,
+    connect: &ConnectOptions,
+) -> Result<u8, Failure> {
+    let report = export(args, options, connect).map_err(failure)?;
+    if args.json {
+        print::json(&mut io::stdout().lock(), &report)?;
+    } else if args.quiet {
+    } else if options.place == Place::Stdout {
+        print(&mut io::stderr().lock(), &report)?;
+    } else {
+        print(&mut io::stdout().lock(), &report)?;
+    }
+    Ok(0)
+}
+
+/// Exports the tables of a database, one after the other; those before a failure keep their files.
+fn all_tables(
+    args: &ExportArgs,
+    options: &ExportOptions,
+    connect: &ConnectOptions,
+) -> Result<u8, Failure> {
+    let tables = ::export::tables(connect, &options.table.database).map_err(failure)?;
     let mut reports = Vec::new();
     for table in tables {
         let of_table = ExportOptions { table, ..options.clone() };
-        let report = export(&of_table).map_err(|error| {
+        let report = export(args, &of_table, connect).map_err(|error| {
             let failure = failure(error);
             let done = count(reports.len() as u64, "table");
             let text = format!("{}: {}; {done} exported before it", of_table.table, failure.text);
@@ -74,6 +86,16 @@ pub(crate) fn run(args: &ExportArgs) -> Result<u8, Failure> {
         tell!("note: the tables are of different moments; each has all rows of one moment");
     }
     Ok(0)
+}
+
+fn export(
+    args: &ExportArgs,
+    options: &ExportOptions,
+    connect: &ConnectOptions,
+) -> Result<ExportReport, ::export::Error> {
+    // A bar that is still there would stand in the report.
+    let watcher = progress::watcher(args.quiet, false);
+    spider::export(connect, options, &*watcher)
 }
 
 /// Refuses options that mean one table.

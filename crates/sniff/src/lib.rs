@@ -342,7 +342,10 @@ fn add_notes(
             notes.push(format!("`{}` is read with {format}", column.name));
         }
     }
-    notes.extend(seen.codes.iter().map(|name| {
+    let has_type =
+        |name: &str| wanted.types.iter().any(|(typed, _)| typed.eq_ignore_ascii_case(name));
+    let codes = seen.codes.iter().filter(|name| !has_type(name));
+    notes.extend(codes.map(|name| {
         format!(
             "`{name}` is text in a new table, because its numbers may be codes, which a number \
              would change; {} makes it a number",
@@ -362,8 +365,6 @@ fn add_notes(
             TYPES.with(format!("{name}=DATE"))
         ));
     }
-    let has_type =
-        |name: &str| wanted.types.iter().any(|(typed, _)| typed.eq_ignore_ascii_case(name));
     let mixed = seen.mixed.iter().filter(|mixed| !has_type(&mixed.name));
     notes.extend(mixed.map(|mixed| mixed_note(mixed, records)));
     if seen.decimal_commas {

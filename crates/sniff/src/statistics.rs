@@ -68,7 +68,6 @@ pub(super) struct MixedColumn {
 struct Column {
     /// Values, without NULL and what may stand for it.
     values: u64,
-    nulls: u64,
     tokens: [u64; TOKENS.len()],
     chars_max: usize,
     bytes_max: usize,
@@ -196,10 +195,7 @@ impl ColumnStatistics {
 
 impl Column {
     fn take(&mut self, row: u64, given: RawValue<'_>, habits: &mut Habits) {
-        let Some(value) = given.value else {
-            self.nulls += 1;
-            return;
-        };
+        let Some(value) = given.value else { return };
         self.bytes_max = self.bytes_max.max(value.len());
         if value.len() > self.chars_max {
             self.chars_max = self.chars_max.max(characters(value));
@@ -328,16 +324,14 @@ impl Column {
         (!words.is_empty()).then(|| words.join("+"))
     }
 
-    /// Counts the texts that stand for NULL, and gives the words among them; the others are text.
+    /// Takes the words that do not stand for NULL as text, and gives those that do, but for the empty field.
     fn settle(&mut self, nulls: Nulls) -> Vec<usize> {
         let has_nulls: Vec<usize> = (0..TOKENS.len())
             .filter(|&word| self.tokens[word] > 0 && self.is_null(word, nulls))
             .collect();
         for (word, text) in TOKENS.iter().enumerate() {
-            match self.tokens[word] {
-                0 => {}
-                count if has_nulls.contains(&word) => self.nulls += count,
-                count => self.take_text(count, text),
+            if self.tokens[word] > 0 && !has_nulls.contains(&word) {
+                self.take_text(self.tokens[word], text);
             }
         }
         has_nulls.into_iter().filter(|&word| word != EMPTY).collect()

@@ -611,3 +611,15 @@ fn empty_fields_of_many_rows_are_what_load_data_makes_of_null() {
         }
     }
 }
+
+#[test]
+fn a_type_that_is_typed_answers_the_note_about_codes() {
+    let Some(mut desk) = Desk::new() else { return };
+    let file = desk.home.file("codes.csv", "id,code\n1,1E5\n2,2E3\n");
+    let told = "`code` is text in a new table, because its numbers may be codes";
+    assert!(desk.load("t", &file, &["--create"]).done().err.contains(told));
+    desk.exec("DROP TABLE t");
+    let typed = desk.load("t", &file, &["--create", "--types", "code=DOUBLE"]);
+    assert!(!typed.done().err.contains("codes, which"), "{typed:?}");
+    assert_eq!(desk.rows("SELECT code FROM t ORDER BY id"), ["100000", "2000"]);
+}
