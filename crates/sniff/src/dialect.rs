@@ -4,8 +4,8 @@ use std::path::Path;
 
 use sources::{Dialect, Preset, Row, Rows, Sample};
 
-/// U+FEFF in UTF-8.
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+use super::BYTE_ORDER_MARK;
+
 /// Text that is tried on every candidate.
 const TRIED_BYTES: usize = 1 << 20;
 /// Candidates, the likelier first where two fit equally: text holds commas more often than tabs.
@@ -19,14 +19,22 @@ pub(super) struct Guess {
     pub(super) dialect: Dialect,
     pub(super) preset: Preset,
     pub(super) is_given: bool,
-    /// No separator cuts most lines into the same number of fields, though there are some.
+    /// No separator cuts most lines into the same number of fields.
+    pub(super) has_one_column: bool,
+    /// Though there are some.
     pub(super) is_uneven: bool,
 }
 
 impl Guess {
     /// A dialect that the user says.
     pub(super) fn given(dialect: Dialect) -> Guess {
-        Guess { dialect, preset: Preset::Mysql, is_given: true, is_uneven: false }
+        Guess {
+            dialect,
+            preset: Preset::Mysql,
+            is_given: true,
+            has_one_column: false,
+            is_uneven: false,
+        }
     }
 }
 
@@ -41,21 +49,25 @@ pub(super) fn ending(path: &Path) -> Option<String> {
     }
 }
 
-/// Finds the dialect of the first file.
+/// Finds the dialect of the first file; `separator` is that of its fields, if it is known.
 pub(super) fn guess(
     sample: &Sample,
     skip_lines: u64,
+    separator: Option<u8>,
     ending: Option<&str>,
     notes: &mut Vec<String>,
 ) -> Guess {
-    let Some(start) = sample.parts.first() else { return tab(false, Lines::Lf) };
+    let Some(start) = sample.parts.first() else {
+        return Guess { has_one_column: true, ..tab(false, Lines::Lf) };
+    };
     let whole = start.is_end && start.bytes.len() <= TRIED_BYTES;
     let bytes = &start.bytes[..start.bytes.len().min(TRIED_BYTES)];
     let lines = Lines::of(bytes);
     let text = skip(bytes, skip_lines, lines);
     let text = if whole { text } else { whole_lines(text, lines) };
     let mut best: Option<(Candidate, Shape)> = None;
-    for separator in SEPARATORS {
+    let candidates = separator.map_or(SEPARATORS.to_vec(), |known| vec![known]);
+    for separator in candidates {
         let Some((candidate, shape)) = Candidate::of(separator, text, lines) else { continue };
         let is_better = best.as_ref().is_none_or(|(_, best)| {
             shape.share > best.share + 1e-9
@@ -248,7 +260,13 @@ impl Candidate {
             // Quotes may come in rows that were not seen; a single quote may be an apostrophe.
             let enclosed_by = self.quote.or(Some(b'"'));
             let dialect = Dialect { enclosed_by, optionally_enclosed: true, ..dialect };
-            return Guess { dialect, preset: Preset::Csv, is_given: false, is_uneven: false };
+            return Guess {
+                dialect,
+                preset: Preset::Csv,
+                is_given: false,
+                has_one_column: false,
+                is_uneven: false,
+            };
         }
         if self.separator == b'\t' || self.separator == 0x01 {
             let is_mysql = self.escape
@@ -264,10 +282,17 @@ impl Candidate {
                 dialect: Dialect::tbl(),
                 preset: Preset::Tbl,
                 is_given: false,
+                has_one_column: false,
                 is_uneven: false,
             };
         }
-        Guess { dialect, preset: Preset::Tsv, is_given: false, is_uneven: false }
+        Guess {
+            dialect,
+            preset: Preset::Tsv,
+            is_given: false,
+            has_one_column: false,
+            is_uneven: false,
+        }
     }
 }
 
@@ -288,14 +313,20 @@ fn tab(is_mysql: bool, lines: Lines) -> Guess {
     if is_mysql {
         let lines_terminated_by = lines.terminator().to_vec();
         let dialect = Dialect { lines_terminated_by, ..Dialect::mysql() };
-        return Guess { dialect, preset: Preset::Mysql, is_given: false, is_uneven: false };
+        return Guess {
+            dialect,
+            preset: Preset::Mysql,
+            is_given: false,
+            has_one_column: false,
+            is_uneven: false,
+        };
     }
     let mut dialect = Dialect::tsv();
     if lines == Lines::Cr {
         dialect.any_newline = false;
         dialect.lines_terminated_by = b"\r".to_vec();
     }
-    Guess { dialect, preset: Preset::Tsv, is_given: false, is_uneven: false }
+    Guess { dialect, preset: Preset::Tsv, is_given: false, has_one_column: false, is_uneven: false }
 }
 
 /// Lines that no separator cuts.
@@ -309,6 +340,7 @@ fn one_column(text: &[u8], lines: Lines, ending: Option<&str>, notes: &mut Vec<S
                 dialect: Dialect::csv(),
                 preset: Preset::Csv,
                 is_given: false,
+                has_one_column: true,
                 is_uneven: false,
             };
         }
@@ -319,5 +351,5 @@ fn one_column(text: &[u8], lines: Lines, ending: Option<&str>, notes: &mut Vec<S
     if is_table && !is_uneven {
         notes.push("the lines have no separator, so each is one field".to_owned());
     }
-    Guess { is_uneven, ..tab(false, lines) }
+    Guess { has_one_column: true, is_uneven, ..tab(false, lines) }
 }

@@ -1,11 +1,14 @@
 //! Detection of a header in the first row.
 
 use super::Charset;
-use super::kind::Forms;
+use super::kind::{self, Forms};
 use super::records::Records;
 
 /// Longest name of a column, in characters.
 const NAME_CHARS_MAX: usize = 64;
+
+/// Begins the name of a field that is left out.
+pub(super) const LEFT_OUT: char = '@';
 
 /// The names in a first row.
 #[derive(Clone, Debug)]
@@ -13,6 +16,8 @@ pub(super) struct Header {
     pub(super) names: Vec<String>,
     /// Columns can have these names.
     pub(super) can_be_matched: bool,
+    /// Lines that they stand on: a quoted name may have a line break.
+    pub(super) lines: u64,
     /// Number of a file that does not begin with it.
     pub(super) other: Option<usize>,
 }
@@ -35,9 +40,16 @@ pub(super) fn find(
     if found.is_none() {
         records.keep_headers();
     }
-    let names: Vec<String> = found?.iter().map(|name| name.trim().to_owned()).collect();
-    let can_be_matched = names.len() == records.fields && are_columns(&names);
-    Some(Header { names, can_be_matched, other })
+    let mut names: Vec<String> = found?.iter().map(|name| name.trim().to_owned()).collect();
+    let bare = names.first().and_then(|name| name.strip_prefix('#')).map(str::trim);
+    let bare = bare.filter(|name| !name.is_empty()).map(str::to_owned);
+    let is_marked = bare.is_some();
+    if let (Some(bare), Some(first)) = (bare, names.first_mut()) {
+        *first = bare;
+    }
+    let can_be_matched = !is_marked && names.len() == records.fields && are_columns(&names);
+    let lines = records.header_lines();
+    Some(Header { names, can_be_matched, lines, other })
 }
 
 /// The names in the first row, which `records` are without. `is_repeated` says that it is that of
@@ -62,20 +74,63 @@ fn names(
         look_like_names(names)
             && (is_repeated && is_table && names.iter().all(|name| is_identifier(name))
                 || differ(records, names))
+            || are_series(records, names)
     };
-    names.filter(|names| names.len() == records.fields).filter(are_names)
+    let mut names = names?;
+    if names.len() < records.fields && records.are_empty_from(names.len()) {
+        names.resize(records.fields, String::new());
+    }
+    Some(names).filter(|names| names.len() == records.fields).filter(are_names)
 }
 
 fn look_like_names(names: &[String]) -> bool {
-    let is_name = |name: &String| {
-        let forms = Forms::of(name.as_bytes());
-        let is_time = forms.date || forms.datetime.is_some() || forms.time.is_some();
-        let is_value = forms.double || is_time || name.starts_with(|c: char| c.is_ascii_digit());
-        !(is_value || name.contains(['\n', '\r', '\0']))
+    // Writers of tables leave the column of row numbers without a name, and fill lines with empty fields.
+    let is_blank = |name: &&String| name.trim().is_empty();
+    let named = names.iter().rposition(|name| !is_blank(&name)).map_or(0, |last| last + 1);
+    let unnamed = names[..named].iter().filter(is_blank).count();
+    unnamed <= named / 2 && names.iter().all(|name| !is_value(name) && !name.contains('\0'))
+}
+
+/// A number, a date or a time.
+fn is_value(name: &str) -> bool {
+    let forms = Forms::of(name.as_bytes());
+    forms.double
+        || forms.decimal_comma
+        || is_date(&forms)
+        || forms.time.is_some()
+        || forms.short_time
+}
+
+fn is_date(forms: &Forms) -> bool {
+    forms.date || forms.datetime.is_some()
+}
+
+/// Years that a column may be called by.
+const YEARS: std::ops::RangeInclusive<i128> = 1000..=2999;
+
+/// True if some names are years, or dates, which no value below them is, and the others are words.
+fn are_series(records: &Records<'_>, names: &[String]) -> bool {
+    let is_year = |value: &[u8]| kind::integer(value).is_some_and(|year| YEARS.contains(&year));
+    let is_in_series = |are_dates: bool, value: &[u8]| match are_dates {
+        true => is_date(&Forms::of(value)),
+        false => is_year(value),
     };
-    // Writers of tables leave the column of row numbers without a name.
-    let unnamed = names.iter().filter(|name| name.trim().is_empty()).count();
-    unnamed <= names.len() / 2 && names.iter().all(is_name)
+    let (series, others): (Vec<usize>, Vec<usize>) =
+        (0..names.len()).partition(|&at| is_value(&names[at]));
+    let Some(&first) = series.first() else { return false };
+    let are_dates = is_date(&Forms::of(names[first].as_bytes()));
+    let is_series = series.len() > 1
+        && are_distinct(names)
+        && series.iter().all(|&at| is_in_series(are_dates, names[at].as_bytes()))
+        && others.iter().any(|&at| is_identifier(&names[at]));
+    let mut rows = 0;
+    let mut is_continued = false;
+    records.each(|values| {
+        let values = series.iter().filter_map(|&at| values[at].value);
+        is_continued |= values.clone().any(|value| is_in_series(are_dates, value));
+        rows += u64::from(values.count() > 0);
+    });
+    is_series && rows > 0 && !is_continued
 }
 
 /// The evidence of one column about the first row.
@@ -112,6 +167,7 @@ fn differ(records: &Records<'_>, names: &[String]) -> bool {
                 || forms.date
                 || forms.datetime.is_some()
                 || forms.time.is_some()
+                || forms.short_time
                 || forms.decimal_comma;
             column.repeats |= value == name.as_bytes();
             column.size = match column.values {
@@ -175,22 +231,27 @@ fn are_distinct(names: &[String]) -> bool {
     lower.len() == names.len()
 }
 
-/// Names as near to these as columns can have, and `--columns` can say.
-pub(super) fn changed(names: &[String], fields: usize) -> Vec<String> {
+/// Names as near to these as columns can have, and `--columns` can say. The last fields of a line that have neither
+/// a name nor a value get no column: `has_values` says which have any.
+pub(super) fn changed(names: &[String], has_values: &[bool]) -> Vec<String> {
+    let name_of = |at: usize| names.get(at).map_or("", |name| name.trim());
+    let last = (0..has_values.len()).rposition(|at| has_values[at] || !name_of(at).is_empty());
+    let columns = last.map_or(1, |last| last + 1);
     let mut changed: Vec<String> = Vec::new();
-    let missing = std::iter::repeat(String::new());
-    for (index, name) in names.iter().cloned().chain(missing).take(fields).enumerate() {
-        let kept: String = name
-            .trim()
+    for index in 0..has_values.len() {
+        let number = index + 1;
+        let kept: String = name_of(index)
             .trim_start_matches('@')
             .chars()
+            .map(|c| if c.is_whitespace() { ' ' } else { c })
             .map(|c| if c == ',' || c.is_control() || u32::from(c) > 0xffff { '_' } else { c })
             .take(NAME_CHARS_MAX - 6)
             .collect();
         let kept = kept.trim().to_owned();
         let is_free = |name: &str| !changed.iter().any(|c| c.to_lowercase() == name.to_lowercase());
         let name = match kept.is_empty() || !is_free(&kept) {
-            true => format!("{kept}c{}", index + 1),
+            _ if index >= columns => format!("{LEFT_OUT}c{number}"),
+            true => format!("{kept}c{number}"),
             false => kept,
         };
         changed.push(name);

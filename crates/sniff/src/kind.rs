@@ -17,6 +17,8 @@ pub(super) struct Forms {
     /// Digits behind the seconds.
     pub(super) datetime: Option<usize>,
     pub(super) time: Option<usize>,
+    /// A time of day without seconds.
+    pub(super) short_time: bool,
     /// A number with a decimal comma.
     pub(super) decimal_comma: bool,
 }
@@ -24,7 +26,7 @@ pub(super) struct Forms {
 impl Forms {
     pub(super) fn of(text: &[u8]) -> Forms {
         let Some(&first) = text.first() else { return Forms::default() };
-        if text.len() > 80 || !(first.is_ascii_digit() || first == b'-' || first == b'.') {
+        if text.len() > 80 || !(first.is_ascii_digit() || b"-+.".contains(&first)) {
             return Forms::default();
         }
         let decimal = decimal(text, b'.');
@@ -36,6 +38,7 @@ impl Forms {
             date,
             datetime,
             time: time(text),
+            short_time: is_clock(text),
             decimal_comma: decimal.is_none() && self::decimal(text, b',').is_some(),
         }
     }
@@ -49,20 +52,16 @@ pub(super) fn integer(text: &[u8]) -> Option<i128> {
     std::str::from_utf8(text).ok()?.parse().ok()
 }
 
-/// `-?(0|[1-9][0-9]*)(.[0-9]+)?`, as digits before and after the point.
+/// `[-+]?(0|[1-9][0-9]*)?(.[0-9]*)?` with at least one digit, as digits before and after the point.
 fn decimal(text: &[u8], point: u8) -> Option<(usize, usize)> {
-    let digits = text.strip_prefix(b"-").unwrap_or(text);
+    let digits = text.strip_prefix(b"-").or(text.strip_prefix(b"+")).unwrap_or(text);
     let mut parts = digits.splitn(2, |&byte| byte == point);
-    let (whole, fraction) = (parts.next()?, parts.next());
-    let all_digits = |part: &[u8]| !part.is_empty() && part.iter().all(u8::is_ascii_digit);
-    if !all_digits(whole) || (whole.len() > 1 && whole[0] == b'0') {
-        return None;
-    }
-    match fraction {
-        None => Some((whole.len(), 0)),
-        Some(fraction) if all_digits(fraction) => Some((whole.len(), fraction.len())),
-        Some(_) => None,
-    }
+    let (whole, fraction) = (parts.next()?, parts.next().unwrap_or_default());
+    let all_digits = |part: &[u8]| part.iter().all(u8::is_ascii_digit);
+    let has_zeros = whole.len() > 1 && whole[0] == b'0';
+    let has_digits = !(whole.is_empty() && fraction.is_empty());
+    (has_digits && !has_zeros && all_digits(whole) && all_digits(fraction))
+        .then_some((whole.len(), fraction.len()))
 }
 
 /// A number with an exponent.
@@ -121,23 +120,31 @@ fn date(text: &[u8]) -> bool {
     year >= 1 && (1..=days).contains(&day)
 }
 
-/// A date, a space or `T`, and a time of day.
+/// A date, a space or `T`, and a time of day, perhaps without seconds.
 fn datetime(text: &[u8]) -> Option<usize> {
     let (day, rest) = text.split_at_checked(10)?;
     let (&between, clock) = rest.split_first()?;
-    let hour = number(clock.get(..2)?)?;
-    (date(day) && matches!(between, b' ' | b'T') && clock.get(2) == Some(&b':') && hour < 24)
-        .then(|| time(clock))?
+    if !date(day) || !matches!(between, b' ' | b'T') || !is_clock(clock.get(..5)?) {
+        return None;
+    }
+    if clock.len() == 5 { Some(0) } else { time(clock) }
 }
 
-/// `HH:MM:SS`, up to 838 hours, and digits behind.
+/// `HH:MM`, of a day.
+fn is_clock(text: &[u8]) -> bool {
+    let &[_, _, b':', _, _] = text else { return false };
+    let is_below = |digits: &[u8], end: u32| number(digits).is_some_and(|value| value < end);
+    is_below(&text[..2], 24) && is_below(&text[3..], 60)
+}
+
+/// `H:MM:SS`, up to 838 hours, and digits behind.
 fn time(text: &[u8]) -> Option<usize> {
     let clock = text.strip_prefix(b"-").unwrap_or(text);
     let mut parts = clock.splitn(3, |&byte| byte == b':');
     let (hours, minutes, rest) = (parts.next()?, parts.next()?, parts.next()?);
     let mut seconds = rest.splitn(2, |&byte| byte == b'.');
     let (whole, fraction) = (seconds.next()?, seconds.next());
-    let fits = (2..=3).contains(&hours.len())
+    let fits = (1..=3).contains(&hours.len())
         && number(hours)? < 838
         && minutes.len() == 2
         && number(minutes)? < 60
@@ -164,6 +171,7 @@ mod tests {
             ("date", forms.date),
             ("datetime", forms.datetime.is_some()),
             ("time", forms.time.is_some()),
+            ("short time", forms.short_time),
         ];
         all.into_iter().filter(|(_, is)| *is).map(|(name, _)| name).collect()
     }
@@ -181,8 +189,13 @@ mod tests {
             ("-0", &fraction),
             ("1.50", &fraction),
             ("0.5", &fraction),
-            (".5", &text),
-            ("1.", &text),
+            (".5", &fraction),
+            ("-.5", &fraction),
+            ("1.", &fraction),
+            ("+3", &number),
+            (".", &text),
+            ("+", &text),
+            ("1.5.2", &text),
             ("1e5", &vec!["double"]),
             ("1.5E-3", &vec!["double"]),
             ("1e999", &text),
@@ -194,10 +207,16 @@ mod tests {
             ("2024-01-01 10:00:00", &vec!["datetime"]),
             ("2024-01-01T10:00:00.123456", &vec!["datetime"]),
             ("2024-01-01 24:00:00", &text),
+            ("2024-01-01 01:15", &vec!["datetime"]),
+            ("2024-01-01 1:15", &text),
+            ("2024-01-01 01:60", &text),
             ("2024-01-01T10:00:00Z", &text),
             ("10:30:00", &vec!["time"]),
             ("-837:59:59.5", &vec!["time"]),
-            ("10:30", &text),
+            ("1:05:09", &vec!["time"]),
+            ("10:30", &vec!["short time"]),
+            ("24:30", &text),
+            ("1:30", &text),
             ("", &text),
             ("-", &text),
             ("1 000", &text),

@@ -17,6 +17,7 @@ mod habits;
 mod header;
 mod kind;
 mod mixture;
+mod preamble;
 mod records;
 mod statistics;
 
@@ -30,9 +31,13 @@ use face::option::{
 };
 use header::Header;
 use job::error::Error;
+use preamble::Preamble;
 use records::Records;
 use sources::{Compression, Dialect, Encoding, Preset, Sample};
 use statistics::{ColumnStatistics, MixedColumn, Nulls};
+
+/// U+FEFF in UTF-8.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// The files, and the facts about them that are known already.
 #[derive(Clone, Debug)]
@@ -131,9 +136,13 @@ pub fn sniff(options: &SniffOptions) -> Result<Sniffed, Error> {
     check_format(&sample, options)?;
     let mut notes = Vec::new();
     let ending = options.files.first().and_then(|path| dialect::ending(path));
+    let mut above = match options.skip_lines {
+        0 => Preamble::of(&sample, options)?,
+        _ => Preamble::default(),
+    };
     let mut guess = match &options.dialect {
         Some(dialect) => Guess::given(dialect.clone()),
-        None => dialect::guess(&sample, options.skip_lines, ending.as_deref(), &mut notes),
+        None => above.guess(&sample, options, ending.as_deref(), &mut notes),
     };
     if let Some(token) = &options.null_token {
         guess.dialect.null_token = Some(token.clone().into_bytes());
@@ -149,7 +158,9 @@ pub fn sniff(options: &SniffOptions) -> Result<Sniffed, Error> {
                 .to_owned(),
         ));
     }
-    let mut records = Records::new(&sample, &guess.dialect, options.skip_lines);
+    let records = Records::new(&sample, &guess.dialect, options.skip_lines + above.lines);
+    let mut records = above.settle(records, &sample, &guess.dialect, options);
+    notes.extend(above.note(&sample));
     let charset = Charset::of(&sample, &records, options);
     if records.fields == 0 {
         let names = options.files.iter().map(|path| path.display().to_string());
@@ -162,7 +173,8 @@ pub fn sniff(options: &SniffOptions) -> Result<Sniffed, Error> {
     if let Some(Header { can_be_matched: false, other: Some(other), .. }) = &found {
         return Err(no_header(&options.files, *other));
     }
-    let mut seen = ColumnStatistics::new(records.fields);
+    let comma_separates = guess.dialect.fields_terminated_by == b",";
+    let mut seen = ColumnStatistics::new(records.fields, comma_separates);
     records.each(|values| seen.row(values));
     let nulls = Nulls {
         words: !guess.is_given && options.null_token.is_none(),
@@ -176,7 +188,7 @@ pub fn sniff(options: &SniffOptions) -> Result<Sniffed, Error> {
         dialect: guess.dialect,
         preset: guess.preset,
         header: false,
-        skip_lines: options.skip_lines,
+        skip_lines: options.skip_lines + above.lines,
         names: None,
         charset: charset.option(),
         compression: sample.compression,
@@ -187,11 +199,12 @@ pub fn sniff(options: &SniffOptions) -> Result<Sniffed, Error> {
         notes,
         ddl: String::new(),
     };
-    name_columns(&mut sniffed, found, options, records.fields);
+    name_columns(&mut sniffed, found, options, &records.has_values());
     seen.columns(&mut sniffed, nulls);
-    overrule(&mut sniffed, &options.wanted)?;
     sniffed.notes.extend(charset.note(&options.files));
     add_notes(&mut sniffed, &sample, &records, &seen, &options.wanted);
+    leave_out(&mut sniffed);
+    overrule(&mut sniffed, &options.wanted)?;
     sniffed.ddl = ddl::create_table(&options.table, &sniffed, options.wanted.collation.as_deref());
     Ok(sniffed)
 }
@@ -272,8 +285,9 @@ fn name_columns(
     sniffed: &mut Sniffed,
     found: Option<Header>,
     options: &SniffOptions,
-    fields: usize,
+    has_values: &[bool],
 ) {
+    let fields = has_values.len();
     let numbered = || (1..=fields).map(|number| format!("c{number}")).collect::<Vec<_>>();
     let has_header = found.is_some();
     let names = match (&options.columns, found) {
@@ -289,13 +303,10 @@ fn name_columns(
         }
         (None, Some(found)) => {
             // Names that no column can have are changed, so the header cannot say them.
-            let names = header::changed(&found.names, fields);
-            sniffed.skip_lines += 1;
+            let names = header::changed(&found.names, has_values);
+            sniffed.skip_lines += found.lines;
             sniffed.names = Some(names.clone());
-            sniffed.notes.push(format!(
-                "the header has names that are empty, equal or invalid for a column: these names \
-                 are changed, and the line is skipped; {COLUMNS} sets the names"
-            ));
+            sniffed.notes.push(changed_note(&names));
             names
         }
         (None, None) => numbered(),
@@ -327,7 +338,16 @@ fn add_notes(
             ));
         }
     }
-    if records.odd_rows > 0 {
+    if let Some((lines, text)) = records.footer() {
+        let (are, it) = match lines {
+            1 => ("the last line is no row".to_owned(), "it"),
+            lines => (format!("the last {lines} lines are no rows"), "them"),
+        };
+        notes.push(format!(
+            "{are}, {text:?}: delete {it}, or skip {it} by {}",
+            REJECTS_MAX.with(lines)
+        ));
+    } else if records.odd_rows > 0 {
         notes.push(format!(
             "of {} rows that were read ({} fields expected), {} would be rejected for their number \
              of fields ({REJECTS_MAX} skips some)",
@@ -358,11 +378,10 @@ fn add_notes(
             NULL_TOKEN.with(word)
         )
     }));
-    for name in &seen.ambiguous {
+    for (name, why) in &seen.ambiguous {
         notes.push(format!(
-            "`{name}` is loaded as text, because its dates do not show whether day or month comes \
-             first; {} and {FORMAT_OF} set the format",
-            TYPES.with(format!("{name}=DATE"))
+            "`{name}` is loaded as text, because {why}; {TYPES} and {FORMAT_OF} set its type and \
+             format"
         ));
     }
     let mixed = seen.mixed.iter().filter(|mixed| !has_type(&mixed.name));
@@ -373,6 +392,34 @@ fn add_notes(
                 .to_owned(),
         );
     }
+}
+
+/// What became of names in the header that columns cannot have.
+fn changed_note(names: &[String]) -> String {
+    let left_out = names.iter().filter(|name| name.starts_with(header::LEFT_OUT)).count();
+    let rest = match left_out {
+        0 => String::new(),
+        1 => "; the last field has neither name nor values, and is left out".to_owned(),
+        fields => {
+            format!("; the last {fields} fields have neither names nor values, and are left out")
+        }
+    };
+    format!(
+        "the header has names that are empty, equal or invalid for a column: these names are \
+         changed, and the header is skipped; {COLUMNS} sets the names{rest}"
+    )
+}
+
+/// Takes fields that no column gets out of the table.
+fn leave_out(sniffed: &mut Sniffed) {
+    let is_left_out = |column: &SniffedColumn| column.name.starts_with(header::LEFT_OUT);
+    let key = sniffed.primary_key.and_then(|at| Some(sniffed.columns.get(at)?.name.clone()));
+    if sniffed.columns.iter().all(is_left_out) {
+        return;
+    }
+    sniffed.columns.retain(|column| !is_left_out(column));
+    sniffed.primary_key =
+        sniffed.columns.iter().position(|column| Some(&column.name) == key.as_ref());
 }
 
 /// The values that make a column text, and the type by which such rows would be rejected.
@@ -404,8 +451,12 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("input");
         std::fs::write(&path, bytes).unwrap();
+        sniff_files(vec![path])
+    }
+
+    fn sniff_files(files: Vec<PathBuf>) -> Result<Sniffed, Error> {
         sniff(&SniffOptions {
-            files: vec![path],
+            files,
             table: "t".to_owned(),
             dialect: None,
             empty_is_null: false,
@@ -416,7 +467,7 @@ mod tests {
             columns: None,
             encoding: Encoding::ByMark,
             charset: None,
-            temp_dir: folder.path().to_owned(),
+            temp_dir: std::env::temp_dir(),
             memory_bytes_max: 4 << 30,
             wanted: TableSettings::default(),
         })
@@ -439,6 +490,117 @@ mod tests {
         );
         let sniffed = sniff_bytes(b"a,,1\n2,3,4\n").unwrap();
         assert_eq!((sniffed.rows, sniffed.skip_lines), (2, 0));
+    }
+
+    /// Names of columns, rows, lines to skip, and whether a header is matched by name.
+    type Found = (Vec<String>, u64, u64, bool);
+
+    fn found(text: &str) -> Found {
+        let sniffed = sniff_bytes(text.as_bytes()).unwrap();
+        let names = names(&sniffed).into_iter().map(str::to_owned).collect();
+        (names, sniffed.rows, sniffed.skip_lines, sniffed.header)
+    }
+
+    #[test]
+    fn a_header_is_found_whatever_its_names_are() {
+        let numbers = |names: &str| format!("{names}\nA,1,2\nB,3,4\n");
+        let long = "n".repeat(70);
+        for (text, names, rows, skip_lines, header) in [
+            (numbers("Country,2000,2001"), "Country|2000|2001", 2, 0, true),
+            (numbers("Country,2020-01-22,2020-01-23"), "Country|2020-01-22|2020-01-23", 2, 0, true),
+            (numbers("Country,1/22/20,1/23/20"), "Country|1/22/20|1/23/20", 2, 0, true),
+            (numbers("Country,3P%,2nd place"), "Country|3P%|2nd place", 2, 0, true),
+            ("A,2000,2001\nB,2002,1999\n".to_owned(), "c1|c2|c3", 2, 0, false),
+            ("A,1,2\nB,3,4\n".to_owned(), "c1|c2|c3", 2, 0, false),
+            (numbers(" k , v ,w"), "k|v|w", 2, 0, true),
+            (numbers("k,\"v\n(USD)\",w"), "k|v (USD)|w", 2, 2, false),
+            (numbers("k,\u{1f600},w"), "k|_|w", 2, 1, false),
+            (numbers("k,a@b,@w"), "k|a@b|w", 2, 1, false),
+            (
+                numbers(&format!("k,{long},{long}")),
+                &format!("k|{0}|{0}c3", &long[..58]),
+                2,
+                1,
+                false,
+            ),
+            ("k,v,,\nA,1,,\nB,2,,\n".to_owned(), "k|v", 2, 1, false),
+            ("k,v\nA,1,,\nB,2,,\nC,3,,\nD,4,,\n".to_owned(), "k|v", 4, 1, false),
+            ("k,,v\nA,,1\nB,,2\n".to_owned(), "k|c2|v", 2, 1, false),
+        ] {
+            let names = names.split('|').map(str::to_owned).collect();
+            assert_eq!(found(&text), (names, rows, skip_lines, header), "{text}");
+        }
+    }
+
+    #[test]
+    fn lines_above_the_rows_are_skipped_and_said() {
+        for (above, below, skip_lines, header) in [
+            ("sep=;\n", "id;v\n1;a,b\n2;c\n", 1, true),
+            ("sep=:\r\n", "id:v\r\n1:a\r\n2:c\r\n", 1, true),
+            ("# a comment, with commas\n#\n", "id,v\n1,a\n2,c\n", 2, true),
+            ("#TYPE System.Object\n", "\"id\",\"v\"\n\"1\",\"a\"\n\"2\",\"c\"\n", 1, true),
+            ("# by hand, 2026\n", "id,v\n1,a\n2,c\n", 1, true),
+            ("# one\n", "# id,v\n1,a\n2,c\n", 2, false),
+            ("", "#id\tv\n1\ta\n2\tc\n", 1, false),
+            ("Orders of September\n\n", "id;v\n1;a\n2;c\n", 2, true),
+            ("Orders of September;\n;\n", "id;v\n1;a\n2;c\n", 2, true),
+            ("\n\n", "id;v\n1;a\n2;c\n", 2, true),
+            ("# one\nA title\n", "id;v\n1;a\n2;c\n", 2, true),
+        ] {
+            let text = format!("{above}{below}");
+            let names = ["id".to_owned(), "v".to_owned()].to_vec();
+            assert_eq!(found(&text), (names, 2, skip_lines, header), "{text:?}");
+            let notes = sniff_bytes(text.as_bytes()).unwrap().notes.join("\n");
+            let is_said = above.trim().is_empty() || notes.contains("above the rows");
+            assert!(is_said, "{text:?}: {notes}");
+        }
+        // Rows that only look like comments.
+        for (text, rows) in [
+            ("#one\n#two\nthree\n", 3),
+            ("#one,1\n#two,2\nthree,3\n", 3),
+            ("#only\n", 1),
+            ("Total\nid\n1\n", 3),
+        ] {
+            let (_, seen, skip_lines, header) = found(text);
+            assert_eq!((seen + u64::from(header), skip_lines), (rows, 0), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_last_line_that_is_no_row_is_named() {
+        let rows: String = (0..20).map(|row| format!("{row},a\n")).collect();
+        for (footer, said) in [
+            (
+                "\n(20 rows affected)\n",
+                "the last 2 lines are no rows, \"(20 rows affected)\": delete them, or skip them by --rejects-max 2",
+            ),
+            (
+                "Total: 20",
+                "the last line is no row, \"Total: 20\": delete it, or skip it by --rejects-max 1",
+            ),
+            (
+                "x\n20,a\n",
+                "of 22 rows that were read (2 fields expected), 1 would be rejected for their number of fields (--rejects-max skips some)",
+            ),
+        ] {
+            let notes = sniff_bytes(format!("id,v\n{rows}{footer}").as_bytes()).unwrap().notes;
+            assert_eq!(notes, [said]);
+        }
+    }
+
+    #[test]
+    fn files_with_other_comments_are_refused_together() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            path
+        };
+        let a = write("a.csv", "# one\nid,v\n1,x\n");
+        let b = write("b.csv", "id,v\n2,y\n");
+        let said = sniff_files(vec![a.clone(), b]).unwrap_err().to_string();
+        assert!(said.contains("equally many comment lines: load them separately"), "{said}");
+        assert_eq!(sniff_files(vec![a.clone(), a]).unwrap().rows, 2);
     }
 
     #[test]
@@ -548,7 +710,9 @@ mod tests {
         ) {
             if let Ok(sniffed) = sniff_bytes(tokens.concat().as_bytes()) {
                 prop_assert!(sniffed.columns.iter().all(|column| !column.sql_type.is_empty()));
-                prop_assert!(sniffed.names.is_none_or(|names| names.len() == sniffed.columns.len()));
+                let is_column = |name: &&String| !name.starts_with(header::LEFT_OUT);
+                let named = sniffed.names.map(|names| names.iter().filter(is_column).count());
+                prop_assert!(named.is_none_or(|named| named == sniffed.columns.len()));
             }
         }
 
@@ -583,6 +747,28 @@ mod tests {
         assert_eq!(types(&sniffed), expected);
         let ids = sniff_bytes(b"id,order_id,OrderId,paid\n1,2,3,4\n2,2,4,5\n").unwrap();
         assert_eq!(types(&ids), ["BIGINT", "BIGINT", "BIGINT", "INT"]);
+        for (values, sql_type) in [
+            ([".5", "-1.", "+3"], "DECIMAL(8,1)"),
+            (["+3", "-1", "0"], "INT"),
+            (["+4930123", "+4930124", "+1"], "VARCHAR(255)"),
+            (["09:03", "23:59", "00:00"], "TIME"),
+            (["09:03", "23:59:00", "00:00"], "VARCHAR(255)"),
+            (["1:05:09", "10:00:00", "0:00:01"], "TIME"),
+            (["2014-01-01 01:15", "2014-01-01 01:15:30.25", "2014-01-01 00:00"], "DATETIME(2)"),
+            (["2012/01/01", "2012/1/2", "2012/12/31"], "DATE"),
+            (["FALSE", "FALSE", "False"], "BOOLEAN"),
+            (["t", "f", "T"], "BOOLEAN"),
+            (["f", "f", "f"], "VARCHAR(255)"),
+            (["\"1,234\"", "\"12,500\"", "7"], "DECIMAL(11,0)"),
+            (["\"1,234\"", "\"12,50\"", "7"], "DECIMAL(11,3)"),
+        ] {
+            let text = format!("id,v\na,{}\nb,{}\nc,{}\n", values[0], values[1], values[2]);
+            assert_eq!(types(&sniff_bytes(text.as_bytes()).unwrap())[1], sql_type, "{values:?}");
+        }
+        let text = "k;v\na;1,234\nb;12,500\n";
+        let ambiguous = sniff_bytes(text.as_bytes()).unwrap();
+        assert_eq!(types(&ambiguous)[1], "VARCHAR(255)");
+        assert!(ambiguous.notes[0].contains("before a fraction or between thousands"));
         let long = format!("a\tb\n{}\t1\n", "x".repeat(70_000));
         assert_eq!(sniff_bytes(long.as_bytes()).unwrap().columns[0].sql_type, "MEDIUMTEXT");
     }

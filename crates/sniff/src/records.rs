@@ -10,6 +10,12 @@ pub(super) struct RawValue<'a> {
     pub(super) is_quoted: bool,
 }
 
+/// Lines that may stand above a header.
+pub(super) const TITLES_MAX: usize = 20;
+
+/// Characters of a last line that a note shows.
+const SHOWN_CHARS: usize = 40;
+
 /// Rows of all parts.
 pub(super) struct Records<'a> {
     parts: Vec<Scanned<'a>>,
@@ -120,6 +126,68 @@ impl<'a> Records<'a> {
         self.parts.iter_mut().for_each(|part| part.first = 0);
     }
 
+    /// Lines of the first row of the first file.
+    pub(super) fn header_lines(&self) -> u64 {
+        let header = self.parts.iter().find(|part| part.is_start && part.first > 0);
+        header.map_or(1, |part| newlines(&part.bytes[part.row(0).span()]).max(1))
+    }
+
+    /// True if no row has a value from this field on.
+    pub(super) fn are_empty_from(&self, field: usize) -> bool {
+        !self.has_values().iter().skip(field).any(|has| *has)
+    }
+
+    /// Rows among these first ones of the first file that have as many fields as most, if these are several.
+    pub(super) fn rows_like_others(&self, lines: u64) -> usize {
+        (0..lines).filter(|&row| self.is_like_others(row)).count()
+    }
+
+    /// True if this row of the first file has as many fields as most, and more than one.
+    pub(super) fn is_like_others(&self, row: u64) -> bool {
+        let Some(part) = self.starts().next() else { return false };
+        let row = part.first + usize::try_from(row).unwrap_or(usize::MAX - part.first);
+        row < part.end && self.fields > 1 && part.row(row).field_count() == self.fields
+    }
+
+    /// The rows of another number of fields, if they end the only file: how many, and the first text of them.
+    pub(super) fn footer(&self) -> Option<(u64, String)> {
+        let [part] = &self.parts[..] else { return None };
+        let is_odd = |at: &usize| !part.row(*at).has_fields_for(self.fields, self.fields);
+        let footer = (part.first..part.end).rev().take_while(is_odd);
+        let is_all = self.odd_rows > 0 && footer.clone().count() as u64 == self.odd_rows;
+        let text = |at: usize| {
+            let text = String::from_utf8_lossy(&part.bytes[part.row(at).span()]).trim().to_owned();
+            (!text.is_empty()).then(|| text.chars().take(SHOWN_CHARS).collect())
+        };
+        let text = footer.filter_map(text).last().filter(|_| is_all && self.fields > 1)?;
+        Some((self.odd_rows, text))
+    }
+
+    /// Lines above the first row of the first file that has more than one value, if most rows have several fields.
+    pub(super) fn title_lines(&self) -> u64 {
+        let Some(part) = self.starts().next().filter(|_| self.fields > 1) else { return 0 };
+        let is_title = |row: &TextRow<'_>| {
+            (0..row.field_count()).filter(|&at| !row.raw_field(at).trim_ascii().is_empty()).count()
+                < 2
+        };
+        let titles = part.rows().take(TITLES_MAX).take_while(is_title).count();
+        match part.first + titles < part.end {
+            true => newlines(&part.bytes[..part.row(part.first + titles).start()]),
+            false => 0,
+        }
+    }
+
+    /// Which fields have any value that is not empty.
+    pub(super) fn has_values(&self) -> Vec<bool> {
+        let mut has_values = vec![false; self.fields];
+        self.each(|values| {
+            for (has, given) in has_values.iter_mut().zip(values) {
+                *has |= given.value.is_some_and(|value| !value.is_empty());
+            }
+        });
+        has_values
+    }
+
     /// Gives every row that has the usual number of fields to `take`.
     pub(super) fn each(&self, mut take: impl FnMut(&[RawValue<'_>])) {
         let mut scratches = vec![Vec::new(); self.fields];
@@ -192,7 +260,7 @@ impl<'a> Scanned<'a> {
         let index = dialect.index(bytes);
         // The last one may be cut.
         let end = if part.is_end { index.len() } else { index.len().saturating_sub(1) };
-        let (file, is_start) = (part.file, part.is_start);
+        let Part { file, is_start, .. } = *part;
         let before = &part.bytes[..part.bytes.len() - bytes.len()];
         let lines_before = is_start.then(|| newlines(before));
         Scanned { bytes, index, first: 0, end, file, lines_before, is_start, is_reliable: is_start }

@@ -27,8 +27,8 @@ pub(super) struct ColumnStatistics {
     first: Option<Vec<i64>>,
     pub(super) rows: u64,
     pub(super) decimal_commas: bool,
-    /// Names of columns whose days may be read in two ways.
-    pub(super) ambiguous: Vec<String>,
+    /// Columns whose values may be read in two ways, and why.
+    pub(super) ambiguous: Vec<(String, &'static str)>,
     /// Columns that a few values make text.
     pub(super) mixed: Vec<MixedColumn>,
     /// Columns whose numbers with an exponent, or with more digits than a DOUBLE keeps, may be codes.
@@ -36,6 +36,7 @@ pub(super) struct ColumnStatistics {
     /// Columns of text with a word that is NULL in another column.
     pub(super) words_in_text: Vec<(String, &'static str)>,
     habits: Habits,
+    comma_separates: bool,
 }
 
 /// Which texts may stand for NULL.
@@ -77,9 +78,12 @@ struct Column {
     not_date: bool,
     not_datetime: bool,
     not_time: bool,
+    not_short_time: bool,
+    /// A number has a plus in front.
+    has_plus: bool,
     /// A number has an exponent.
     has_exponent: bool,
-    /// A number has a fraction or a sign, as measurements have.
+    /// A number has a point or a minus, as measurements have.
     is_measured: bool,
     /// A DOUBLE would change a number.
     is_inexact: bool,
@@ -96,7 +100,8 @@ struct Column {
 }
 
 impl ColumnStatistics {
-    pub(super) fn new(fields: usize) -> ColumnStatistics {
+    /// Statistics of so many fields, which commas separate or not.
+    pub(super) fn new(fields: usize, comma_separates: bool) -> ColumnStatistics {
         let columns = vec![Column::default(); fields];
         ColumnStatistics {
             columns,
@@ -108,6 +113,7 @@ impl ColumnStatistics {
             codes: Vec::new(),
             words_in_text: Vec::new(),
             habits: Habits::new(),
+            comma_separates,
         }
     }
 
@@ -129,16 +135,17 @@ impl ColumnStatistics {
         let mut widths = Vec::new();
         let mut words = Vec::new();
         for (column, sniffed_column) in self.columns.iter_mut().zip(&mut sniffed.columns) {
-            if column.settle_double() {
+            column.habit.settle(self.comma_separates);
+            if column.settle_codes() {
                 self.codes.push(sniffed_column.name.clone());
             }
             let format = column.null_format(nulls);
             sniffed_column.empty_is_null = column.tokens[EMPTY] > 0 && column.is_null(EMPTY, nulls);
             words.extend(column.settle(nulls));
-            self.decimal_commas |= column.decimal_commas > 0 && !column.has_form();
-            if column.values > 0 && column.is_text() && column.habit.is_ambiguous() {
-                self.ambiguous.push(sniffed_column.name.clone());
-            }
+            let ambiguity = column.habit.ambiguity().filter(|_| column.is_text());
+            self.ambiguous.extend(ambiguity.map(|why| (sniffed_column.name.clone(), why)));
+            self.decimal_commas |=
+                column.decimal_commas > 0 && !column.has_form() && ambiguity.is_none();
             self.mixed.extend(column.mixed(&sniffed_column.name, sniffed.is_whole));
             let found = column.found().map(|found| found.format.to_owned());
             sniffed_column.format = match (found, format) {
@@ -218,12 +225,14 @@ impl Column {
         self.not_double |= !forms.double;
         if forms.double {
             self.has_exponent |= forms.decimal.is_none();
-            self.is_measured |= value.iter().any(|byte| b".-+".contains(byte));
+            self.has_plus |= value[0] == b'+';
+            self.is_measured |= value[0] == b'-' || value.contains(&b'.');
             self.is_inexact |= !kind::is_exact_double(value);
         }
         self.not_date |= !forms.date;
         self.not_datetime |= forms.datetime.is_none();
         self.not_time |= forms.time.is_none();
+        self.not_short_time |= !forms.short_time;
         self.decimal_commas += u64::from(forms.decimal_comma);
         if let Some(number) = kind::integer(value).filter(|_| forms.integer) {
             self.least = self.least.min(number);
@@ -245,6 +254,7 @@ impl Column {
             && self.not_date
             && self.not_datetime
             && self.not_time
+            && self.not_short_time
     }
 
     fn is_typed(&self) -> bool {
@@ -253,7 +263,8 @@ impl Column {
 
     /// The values that make a column of numbers or dates text, if they are few.
     fn mixed(&self, name: &str, is_whole: bool) -> Option<MixedColumn> {
-        let is_known = !self.is_text() || self.found().is_some() || self.habit.is_ambiguous();
+        let is_known =
+            !self.is_text() || self.found().is_some() || self.habit.ambiguity().is_some();
         if is_known || self.decimal_commas > 0 {
             return None;
         }
@@ -285,9 +296,13 @@ impl Column {
         self.is_typed() || self.found().is_some()
     }
 
-    /// Makes text of numbers that only a DOUBLE holds, if they may be codes: `1E5`, or more digits than it keeps.
-    /// Gives whether that was so.
-    fn settle_double(&mut self) -> bool {
+    /// Makes text of numbers that may be codes: `1E5`, `+4930123`, or more digits than a DOUBLE keeps where nothing
+    /// else holds them. Gives whether that was so.
+    fn settle_codes(&mut self) -> bool {
+        if self.values > 0 && !self.not_double && self.has_plus && !self.is_measured {
+            self.be_text();
+            return true;
+        }
         let fits_decimal = fits_decimal((self.whole_digits, self.scale));
         let is_exact_type = !self.not_integer || !self.not_decimal;
         if self.values == 0 || self.not_double || (is_exact_type && fits_decimal) {
@@ -295,7 +310,7 @@ impl Column {
         }
         let are_codes = self.is_inexact || (self.has_exponent && !self.is_measured);
         if are_codes {
-            (self.not_integer, self.not_decimal, self.not_double) = (true, true, true);
+            self.be_text();
         }
         are_codes
     }
@@ -341,6 +356,11 @@ impl Column {
     fn take_text(&mut self, count: u64, word: &str) {
         self.values += count;
         self.mixture.take_token(count, word);
+        self.be_text();
+    }
+
+    /// No other type than text is left.
+    fn be_text(&mut self) {
         self.habit = Habit::none();
         self.not_integer = true;
         self.not_decimal = true;
@@ -348,6 +368,7 @@ impl Column {
         self.not_date = true;
         self.not_datetime = true;
         self.not_time = true;
+        self.not_short_time = true;
     }
 
     /// Characters of a VARCHAR for it; None if it is none.
@@ -372,7 +393,8 @@ impl Column {
             None if !self.not_double => "DOUBLE".to_owned(),
             None if !self.not_date => "DATE".to_owned(),
             None if !self.not_datetime => seconds("DATETIME", self.datetime_digits, is_whole),
-            None => seconds("TIME", self.time_digits, is_whole),
+            None if !self.not_time => seconds("TIME", self.time_digits, is_whole),
+            None => "TIME".to_owned(),
         }
     }
 
@@ -402,8 +424,7 @@ impl Column {
 
     /// The type of a column that is read by a format.
     fn format_type(&self, found: HabitFormat, is_whole: bool) -> String {
-        let number = || decimal_type(self.habit.digits, is_whole);
-        self.habit.sql_type(found).unwrap_or_else(number)
+        self.habit.sql_type(found, |digits| decimal_type(digits, is_whole))
     }
 
     fn text_type(&self) -> &'static str {
