@@ -48,8 +48,7 @@ pub fn formats(
         let Some(said) = said.or_else(|| of_all(written, &column.sql_type)) else {
             return Ok(None);
         };
-        let is_bit = matches!(column.sql_type, SqlType::Bit { .. });
-        let format = Format::parse(&said, is_bit).map_err(|reason| {
+        let format = Format::of_column(&said, &column.sql_type, file).map_err(|reason| {
             Error::Usage(format!("the format {said:?} of column `{}`: {reason}", column.name))
         })?;
         Ok(Some(format))

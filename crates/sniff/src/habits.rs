@@ -6,7 +6,7 @@ use super::kind::Forms;
 
 /// Formats as `--format-of` has them, and what a column of such values is. %b reads names of months
 /// of any length.
-const FORMATS: [(&str, Kind); 29] = [
+const FORMATS: [(&str, Kind); 35] = [
     (DECIMAL_COMMA, Kind::Number),
     ("decimal-point", Kind::Number),
     ("%d.%m.%Y", Kind::Date),
@@ -23,6 +23,7 @@ const FORMATS: [(&str, Kind); 29] = [
     ("%d-%b-%y", Kind::Date),
     ("%d %b %Y", Kind::Date),
     ("%b %d, %Y", Kind::Date),
+    ("%b %d %Y", Kind::Date),
     ("%d.%m.%Y %H:%i", Kind::Datetime),
     ("%d.%m.%Y %H:%i:%s", Kind::Datetime),
     ("%d/%m/%Y %H:%i", Kind::Datetime),
@@ -35,6 +36,11 @@ const FORMATS: [(&str, Kind); 29] = [
     ("%Y-%m-%d %H:%i:%s", Kind::Datetime),
     ("%m/%d/%y %H:%i", Kind::Datetime),
     ("%d/%m/%y %H:%i", Kind::Datetime),
+    ("%d/%m/%Y %h:%i %p", Kind::Datetime),
+    ("%d/%m/%Y %h:%i:%s %p", Kind::Datetime),
+    ("%m/%d/%Y %h:%i %p", Kind::Datetime),
+    ("%m/%d/%Y %h:%i:%s %p", Kind::Datetime),
+    ("%Y-%m-%d %h:%i:%s %p", Kind::Datetime),
     ("iso", Kind::Moment),
 ];
 const DECIMAL_COMMA: &str = "decimal-comma";
@@ -89,7 +95,7 @@ pub(super) struct HabitFormat {
 
 impl Habits {
     pub(super) fn new() -> Habits {
-        let formats = FORMATS.iter().map(|(text, _)| Format::parse(text, false));
+        let formats = FORMATS.iter().map(|(text, _)| Format::parse(text));
         let formats: Result<Vec<Format>, String> = formats.collect();
         let formats = formats.unwrap_or_default();
         assert_eq!(formats.len(), FORMATS.len(), "formats of our own are formats");
@@ -267,6 +273,8 @@ mod tests {
             (&["5 May 2026"], Some("%d %b %Y")),
             (&["5 May 2026", "6 June 2026"], Some("%d %b %Y")),
             (&["January 5, 2026"], Some("%b %d, %Y")),
+            (&["6/13/2018 1:05:09 PM", "6/1/2018 12:00:00 AM"], Some("%m/%d/%Y %h:%i:%s %p")),
+            (&["6/1/2018 1:05:09 PM"], None),
             (&["6/13/2018 1:05 PM", "x"], None),
             (&["2026/1/2 3:04"], Some("%Y/%m/%d %H:%i")),
             (&["31.12.2026 10:00", "1.2.2026 9:30"], Some("%d.%m.%Y %H:%i")),

@@ -88,12 +88,13 @@ fn look_like_names(names: &[String]) -> bool {
     let is_blank = |name: &&String| name.trim().is_empty();
     let named = names.iter().rposition(|name| !is_blank(&name)).map_or(0, |last| last + 1);
     let unnamed = names[..named].iter().filter(is_blank).count();
-    unnamed <= named / 2 && names.iter().all(|name| !is_value(name) && !name.contains('\0'))
+    unnamed <= named / 2
+        && names.iter().all(|name| !is_value(name.as_bytes()) && !name.contains('\0'))
 }
 
 /// A number, a date or a time.
-fn is_value(name: &str) -> bool {
-    let forms = Forms::of(name.as_bytes());
+fn is_value(text: &[u8]) -> bool {
+    let forms = Forms::of(text);
     forms.double
         || forms.decimal_comma
         || is_date(&forms)
@@ -108,29 +109,41 @@ fn is_date(forms: &Forms) -> bool {
 /// Years that a column may be called by.
 const YEARS: std::ops::RangeInclusive<i128> = 1000..=2999;
 
-/// True if some names are years, or dates, which no value below them is, and the others are words.
+/// True if some names are years, dates or numbers from 0 on, and the others are words. Either no value below these
+/// names is like them, or a word is the name of numbers or dates.
 fn are_series(records: &Records<'_>, names: &[String]) -> bool {
     let is_year = |value: &[u8]| kind::integer(value).is_some_and(|year| YEARS.contains(&year));
-    let is_in_series = |are_dates: bool, value: &[u8]| match are_dates {
-        true => is_date(&Forms::of(value)),
-        false => is_year(value),
-    };
+    let is_day = |value: &[u8]| is_date(&Forms::of(value));
     let (series, others): (Vec<usize>, Vec<usize>) =
-        (0..names.len()).partition(|&at| is_value(&names[at]));
-    let Some(&first) = series.first() else { return false };
-    let are_dates = is_date(&Forms::of(names[first].as_bytes()));
-    let is_series = series.len() > 1
-        && are_distinct(names)
-        && series.iter().all(|&at| is_in_series(are_dates, names[at].as_bytes()))
-        && others.iter().any(|&at| is_identifier(&names[at]));
-    let mut rows = 0;
+        (0..names.len()).partition(|&at| is_value(names[at].as_bytes()));
+    let is_word = |at: &usize| is_identifier(&names[*at]);
+    if series.is_empty() || !are_distinct(names) || !others.iter().any(is_word) {
+        return false;
+    }
+    let all = |is: &dyn Fn(&[u8]) -> bool| series.iter().all(|&at| is(names[at].as_bytes()));
+    let (are_years, are_days) = (all(&is_year), all(&is_day));
+    let are_numbered =
+        series.iter().enumerate().all(|(number, &at)| names[at] == number.to_string());
     let mut is_continued = false;
+    let mut typed: Vec<bool> = vec![true; names.len()];
+    let mut values_below = vec![0; names.len()];
     records.each(|values| {
-        let values = series.iter().filter_map(|&at| values[at].value);
-        is_continued |= values.clone().any(|value| is_in_series(are_dates, value));
-        rows += u64::from(values.count() > 0);
+        for (at, value) in values.iter().enumerate() {
+            let value = value.value.unwrap_or_default().trim_ascii();
+            if !value.is_empty() {
+                typed[at] &= is_value(value);
+                values_below[at] += 1;
+                is_continued |= series.contains(&at) && (is_year(value) || is_day(value));
+            }
+        }
     });
-    is_series && rows > 0 && !is_continued
+    let is_proof = |at: &usize| is_word(at) && typed[*at] && values_below[*at] > 0;
+    let has_proof = others.iter().any(is_proof);
+    let has_values = series.iter().any(|&at| values_below[at] > 0);
+    match has_proof {
+        true => are_years || are_days || are_numbered,
+        false => series.len() > 1 && (are_years || are_days) && has_values && !is_continued,
+    }
 }
 
 /// The evidence of one column about the first row.
@@ -161,14 +174,11 @@ fn differ(records: &Records<'_>, names: &[String]) -> bool {
     let mut columns = vec![fresh; names.len()];
     records.each(|values| {
         for ((column, given), name) in columns.iter_mut().zip(values).zip(names) {
-            let Some(value) = given.value.filter(|value| !value.is_empty()) else { continue };
-            let forms = Forms::of(value);
-            column.typed &= forms.double
-                || forms.date
-                || forms.datetime.is_some()
-                || forms.time.is_some()
-                || forms.short_time
-                || forms.decimal_comma;
+            let value = given.value.unwrap_or_default().trim_ascii();
+            if value.is_empty() {
+                continue;
+            }
+            column.typed &= is_value(value);
             column.repeats |= value == name.as_bytes();
             column.size = match column.values {
                 0 => Some(value.len()),
@@ -180,6 +190,12 @@ fn differ(records: &Records<'_>, names: &[String]) -> bool {
             column.values += 1;
         }
     });
+    let is_proof = |(column, name): (&Column, &String)| {
+        column.values > 2 && column.typed && !name.trim().is_empty()
+    };
+    if columns.iter().zip(names).any(is_proof) {
+        return true;
+    }
     if columns.iter().any(|column| column.repeats) {
         return false;
     }

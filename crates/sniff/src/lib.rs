@@ -39,6 +39,14 @@ use statistics::{ColumnStatistics, MixedColumn, Nulls};
 /// U+FEFF in UTF-8.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
+/// Columns that a note names.
+const NAMES_SHOWN: usize = 5;
+
+/// Most columns of a table.
+///
+/// Source: `REC_MAX_N_USER_FIELDS` in the server's `storage/innobase/include/rem0types.h`.
+const COLUMNS_MAX: usize = 1017;
+
 /// The files, and the facts about them that are known already.
 #[derive(Clone, Debug)]
 pub struct SniffOptions {
@@ -169,6 +177,9 @@ pub fn sniff(options: &SniffOptions) -> Result<Sniffed, Error> {
             names.collect::<Vec<_>>().join(", ")
         )));
     }
+    if records.fields > COLUMNS_MAX {
+        return Err(too_wide(&options.files[0], records.fields));
+    }
     let found = header::find(&mut records, options.header, &charset);
     if let Some(Header { can_be_matched: false, other: Some(other), .. }) = &found {
         return Err(no_header(&options.files, *other));
@@ -270,6 +281,14 @@ fn no_header(files: &[PathBuf], other: usize) -> Error {
     ))
 }
 
+/// No table has so many columns.
+fn too_wide(file: &Path, fields: usize) -> Error {
+    Error::Usage(format!(
+        "{}: the lines have {fields} fields, but an InnoDB table has at most {COLUMNS_MAX} columns",
+        file.display()
+    ))
+}
+
 /// Lines with separators that do not make columns would be rows of one long text.
 fn uneven(file: &Path) -> Error {
     Error::Usage(format!(
@@ -356,12 +375,7 @@ fn add_notes(
             records.odd_rows
         ));
     }
-    for column in &sniffed.columns {
-        if let Some(format) = &column.format {
-            let format = FORMAT_OF.with(format!("{}={format}", column.name));
-            notes.push(format!("`{}` is read with {format}", column.name));
-        }
-    }
+    notes.extend(format_notes(&sniffed.columns));
     let has_type =
         |name: &str| wanted.types.iter().any(|(typed, _)| typed.eq_ignore_ascii_case(name));
     let codes = seen.codes.iter().filter(|name| !has_type(name));
@@ -392,6 +406,34 @@ fn add_notes(
                 .to_owned(),
         );
     }
+}
+
+/// The formats of columns, a note for each format.
+fn format_notes(columns: &[SniffedColumn]) -> Vec<String> {
+    let mut formats: Vec<&str> = Vec::new();
+    for format in columns.iter().filter_map(|column| column.format.as_deref()) {
+        if !formats.contains(&format) {
+            formats.push(format);
+        }
+    }
+    let note = |format: &str| {
+        let has_it = |column: &&SniffedColumn| column.format.as_deref() == Some(format);
+        let names: Vec<&str> =
+            columns.iter().filter(has_it).map(|column| column.name.as_str()).collect();
+        let first = names.iter().take(NAMES_SHOWN).map(|name| format!("`{name}`"));
+        let first = first.collect::<Vec<_>>().join(", ");
+        let rest = match names.len().saturating_sub(NAMES_SHOWN) {
+            0 => String::new(),
+            others => format!(" and {others} more"),
+        };
+        let (are, column) = match names[..] {
+            [name] => ("is", name),
+            _ => ("are", "COLUMN"),
+        };
+        let option = FORMAT_OF.with(format!("{column}={format}"));
+        format!("{first}{rest} {are} read with {option}")
+    };
+    formats.into_iter().map(note).collect()
 }
 
 /// What became of names in the header that columns cannot have.
@@ -493,9 +535,7 @@ mod tests {
     }
 
     /// Names of columns, rows, lines to skip, and whether a header is matched by name.
-    type Found = (Vec<String>, u64, u64, bool);
-
-    fn found(text: &str) -> Found {
+    fn found(text: &str) -> (Vec<String>, u64, u64, bool) {
         let sniffed = sniff_bytes(text.as_bytes()).unwrap();
         let names = names(&sniffed).into_iter().map(str::to_owned).collect();
         (names, sniffed.rows, sniffed.skip_lines, sniffed.header)
@@ -512,6 +552,10 @@ mod tests {
             (numbers("Country,3P%,2nd place"), "Country|3P%|2nd place", 2, 0, true),
             ("A,2000,2001\nB,2002,1999\n".to_owned(), "c1|c2|c3", 2, 0, false),
             ("A,1,2\nB,3,4\n".to_owned(), "c1|c2|c3", 2, 0, false),
+            ("unknown,1\n2,3\n".to_owned(), "c1|c2", 2, 0, false),
+            ("Month,0\n2026-01-01,7\n".to_owned(), "Month|0", 1, 0, true),
+            ("k,n,1999,2000\nA,7,2001,5\n".to_owned(), "k|n|1999|2000", 1, 0, true),
+            ("  Ix,   Iy\n 1.5,  20\n 1.25, 3\n".to_owned(), "Ix|Iy", 2, 0, true),
             (numbers(" k , v ,w"), "k|v|w", 2, 0, true),
             (numbers("k,\"v\n(USD)\",w"), "k|v (USD)|w", 2, 2, false),
             (numbers("k,\u{1f600},w"), "k|_|w", 2, 1, false),
@@ -736,7 +780,7 @@ mod tests {
     #[test]
     fn types_take_what_was_seen() {
         let text = "n,big,price,when,note\n\
-            127,9223372036854775807,1234.5,2024-01-01 00:00:00,NULL\n\
+            127,9223372036854775807,1234.50,2024-01-01 00:00:00,NULL\n\
             -128,1,0.25,2024-12-31 23:59:59,x\n";
         let sniffed = sniff_bytes(text.as_bytes()).unwrap();
         let types = |sniffed: &Sniffed| {
@@ -749,6 +793,8 @@ mod tests {
         assert_eq!(types(&ids), ["BIGINT", "BIGINT", "BIGINT", "INT"]);
         for (values, sql_type) in [
             ([".5", "-1.", "+3"], "DECIMAL(8,1)"),
+            (["1.50", "12.25", "3"], "DECIMAL(10,2)"),
+            (["1.5", "12.25", "3"], "DECIMAL(14,6)"),
             (["+3", "-1", "0"], "INT"),
             (["+4930123", "+4930124", "+1"], "VARCHAR(255)"),
             (["09:03", "23:59", "00:00"], "TIME"),
@@ -756,6 +802,8 @@ mod tests {
             (["1:05:09", "10:00:00", "0:00:01"], "TIME"),
             (["2014-01-01 01:15", "2014-01-01 01:15:30.25", "2014-01-01 00:00"], "DATETIME(2)"),
             (["2012/01/01", "2012/1/2", "2012/12/31"], "DATE"),
+            ([" 9.63", "12.50 ", "  "], "DECIMAL(10,2)"),
+            (["Jan 1 2000", "Dec 31 2000", " Jun 1 2000"], "DATE"),
             (["FALSE", "FALSE", "False"], "BOOLEAN"),
             (["t", "f", "T"], "BOOLEAN"),
             (["f", "f", "f"], "VARCHAR(255)"),
@@ -765,6 +813,20 @@ mod tests {
             let text = format!("id,v\na,{}\nb,{}\nc,{}\n", values[0], values[1], values[2]);
             assert_eq!(types(&sniff_bytes(text.as_bytes()).unwrap())[1], sql_type, "{values:?}");
         }
+        let padded = sniff_bytes(b"k,v,w\na, 1,x\nb,  , y\n").unwrap();
+        let formats: Vec<_> =
+            padded.columns.iter().map(|column| column.format.as_deref()).collect();
+        assert_eq!(formats, [None, Some("trim+null:"), None]);
+        assert_eq!(padded.notes, ["`v` is read with --format-of v=trim+null:"]);
+        let padded = sniff_bytes(b"a,b,c,d,e,f,g\n 1, 2, 3, 4, 5, 6, 7\n").unwrap();
+        let said = "`a`, `b`, `c`, `d`, `e` and 2 more are read with --format-of COLUMN=trim";
+        assert_eq!(padded.notes, [said]);
+        let wide = format!("{}\n", vec!["x"; 1018].join(","));
+        let said = sniff_bytes(wide.as_bytes()).unwrap_err().to_string();
+        assert!(
+            said.contains("1018 fields, but an InnoDB table has at most 1017 columns"),
+            "{said}"
+        );
         let text = "k;v\na;1,234\nb;12,500\n";
         let ambiguous = sniff_bytes(text.as_bytes()).unwrap();
         assert_eq!(types(&ambiguous)[1], "VARCHAR(255)");

@@ -13,7 +13,7 @@ const EMPTY: usize = 0;
 /// Most digits of a DECIMAL, and most behind its point.
 const DIGITS_MAX: usize = 65;
 const SCALE_MAX: usize = 38;
-/// Characters of a VARCHAR that leaves room for half as much again; longer texts are TEXT.
+/// Characters of a VARCHAR that leaves room for as much again; longer texts are TEXT.
 const WIDTH: usize = 255;
 /// Bytes of a row in which VARCHAR columns count in full: the server's limit less some room.
 const ROW_BYTES_MAX: usize = 60_000;
@@ -91,9 +91,14 @@ struct Column {
     most: i128,
     whole_digits: usize,
     scale: usize,
+    /// Fractions of other lengths than the longest were seen, so longer ones are to be expected.
+    scale_varies: bool,
     datetime_digits: usize,
     time_digits: usize,
     decimal_commas: u64,
+    /// A value has blanks at its ends, or is only blanks.
+    has_blanks: bool,
+    has_blank_values: bool,
     /// How people may have written its values.
     habit: Habit,
     mixture: Mixture,
@@ -139,7 +144,7 @@ impl ColumnStatistics {
             if column.settle_codes() {
                 self.codes.push(sniffed_column.name.clone());
             }
-            let format = column.null_format(nulls);
+            let nulls_format = column.null_format(nulls);
             sniffed_column.empty_is_null = column.tokens[EMPTY] > 0 && column.is_null(EMPTY, nulls);
             words.extend(column.settle(nulls));
             let ambiguity = column.habit.ambiguity().filter(|_| column.is_text());
@@ -147,12 +152,8 @@ impl ColumnStatistics {
             self.decimal_commas |=
                 column.decimal_commas > 0 && !column.has_form() && ambiguity.is_none();
             self.mixed.extend(column.mixed(&sniffed_column.name, sniffed.is_whole));
-            let found = column.found().map(|found| found.format.to_owned());
-            sniffed_column.format = match (found, format) {
-                (Some(found), Some(nulls)) => Some(format!("{found}+{nulls}")),
-                (found, nulls) => found.or(nulls),
-            };
-            let width = column.width(sniffed.is_whole);
+            sniffed_column.format = column.format(nulls_format);
+            let width = column.width();
             widths.push(width);
             sniffed_column.sql_type = column.sql_type(sniffed.is_whole, width);
         }
@@ -202,14 +203,18 @@ impl ColumnStatistics {
 
 impl Column {
     fn take(&mut self, row: u64, given: RawValue<'_>, habits: &mut Habits) {
-        let Some(value) = given.value else { return };
-        self.bytes_max = self.bytes_max.max(value.len());
-        if value.len() > self.chars_max {
-            self.chars_max = self.chars_max.max(characters(value));
+        let Some(whole) = given.value else { return };
+        self.bytes_max = self.bytes_max.max(whole.len());
+        if whole.len() > self.chars_max {
+            self.chars_max = self.chars_max.max(characters(whole));
         }
-        if !given.is_quoted
+        let value = whole.trim_ascii();
+        self.has_blanks |= value.len() < whole.len();
+        let is_blank = value.is_empty() && !whole.is_empty();
+        if (!given.is_quoted || is_blank)
             && let Some(token) = TOKENS.iter().position(|token| token.as_bytes() == value)
         {
+            self.has_blank_values |= is_blank;
             self.tokens[token] += 1;
             return;
         }
@@ -240,6 +245,7 @@ impl Column {
         }
         if let Some((whole, scale)) = forms.decimal {
             self.whole_digits = self.whole_digits.max(whole);
+            self.scale_varies |= scale > 0 && self.scale > 0 && scale != self.scale;
             self.scale = self.scale.max(scale);
         }
         self.datetime_digits = self.datetime_digits.max(forms.datetime.unwrap_or(0));
@@ -326,10 +332,19 @@ impl Column {
         word != EMPTY && self.tokens[word] > 0
     }
 
+    /// The words of the format of its values and its NULLs; none if they are as the server reads them.
+    fn format(&self, nulls: Option<String>) -> Option<String> {
+        let found = self.found().map(|found| found.format.to_owned());
+        let is_typed = self.values > 0 && self.is_typed();
+        let trimmed = (self.has_blanks && is_typed).then(|| "trim".to_owned());
+        let words: Vec<String> = found.or(trimmed).into_iter().chain(nulls).collect();
+        (!words.is_empty()).then(|| words.join("+"))
+    }
+
     /// The words of a format for the texts that stand for NULL, if anybody has to say so.
     fn null_format(&self, nulls: Nulls) -> Option<String> {
         let is_said = |&word: &usize| {
-            let is_rule = word == EMPTY && nulls.empty_is_rule;
+            let is_rule = word == EMPTY && nulls.empty_is_rule && !self.has_blank_values;
             self.tokens[word] > 0 && self.is_null(word, nulls) && !is_rule
         };
         let words: Vec<String> = (0..TOKENS.len())
@@ -372,12 +387,11 @@ impl Column {
     }
 
     /// Characters of a VARCHAR for it; None if it is none.
-    fn width(&self, is_whole: bool) -> Option<usize> {
+    fn width(&self) -> Option<usize> {
         if self.values > 0 && self.has_form() {
             return None;
         }
-        let room = if is_whole { self.chars_max / 2 } else { self.chars_max };
-        (self.chars_max + room <= WIDTH).then_some(WIDTH)
+        (self.chars_max * 2 <= WIDTH).then_some(WIDTH)
     }
 
     fn sql_type(&self, is_whole: bool, width: Option<usize>) -> String {
@@ -419,7 +433,7 @@ impl Column {
     }
 
     fn decimal_type(&self, is_whole: bool) -> String {
-        decimal_type((self.whole_digits, self.scale), is_whole)
+        decimal_type((self.whole_digits, self.scale), is_whole && !self.scale_varies)
     }
 
     /// The type of a column that is read by a format.
@@ -451,11 +465,11 @@ fn fits_decimal((whole_digits, scale): (usize, usize)) -> bool {
     whole_digits + scale <= DIGITS_MAX && scale <= SCALE_MAX
 }
 
-/// A DECIMAL for numbers of so many digits before and after the point.
-fn decimal_type((whole_digits, scale_seen): (usize, usize), is_whole: bool) -> String {
-    let room = if is_whole { (6, 0) } else { (6, 4) };
-    let scale = if scale_seen == 0 && is_whole { 0 } else { scale_seen + room.1 };
-    let (whole, scale) = (whole_digits + room.0, scale);
+/// A DECIMAL for numbers of so many digits before and after the point, with room for more before it, and behind it
+/// unless all have the same number there: a server rounds longer fractions without an error.
+fn decimal_type((whole_digits, scale_seen): (usize, usize), has_one_scale: bool) -> String {
+    let whole = whole_digits + 6;
+    let scale = if has_one_scale { scale_seen } else { scale_seen + 4 };
     if !fits_decimal((whole_digits, scale_seen)) {
         return "DOUBLE".to_owned();
     }

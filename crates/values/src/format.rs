@@ -4,16 +4,20 @@
 //! it is not in it. Nothing is guessed: `1.23` is no number with a decimal comma, since of three
 //! digits to a group two are missing. An empty text is left to the column.
 
+mod binary;
 mod clock;
 mod number;
 mod pattern;
 
 use self::number::Number;
 use self::pattern::Pattern;
+use crate::charset::Charset;
+use crate::sql_type::{Family, SqlType};
 use crate::value::Value;
 
 /// Words of formats that are not patterns.
-const WORDS: &str = "trim, decimal-comma, decimal-point, percent, yes-no, iso, null:TEXT";
+const WORDS: &str =
+    "trim, decimal-comma, decimal-point, percent, yes-no, iso, hex, base64, null:TEXT";
 /// Begins a word whose rest is a text of NULL.
 const NULL: &str = "null:";
 /// Words for yes and no.
@@ -43,6 +47,10 @@ enum Form {
     YesNo {
         is_bit: bool,
     },
+    /// Hexadecimal digits of bytes.
+    Hex,
+    /// Base64 of bytes.
+    Base64,
 }
 
 /// The meaning of a text, in the given buffer.
@@ -71,58 +79,90 @@ impl Meaning {
     }
 }
 
+impl Form {
+    fn of_word(word: &str) -> Result<Form, String> {
+        Ok(match word {
+            "yes-no" => Form::YesNo { is_bit: false },
+            "iso" => Form::Iso,
+            "hex" => Form::Hex,
+            "base64" => Form::Base64,
+            pattern if pattern.contains('%') => Form::Pattern(Pattern::parse(pattern)?),
+            word => {
+                return Err(format!(
+                    "`{word}` is not a format: {WORDS}, or a pattern such as %d.%m.%Y, is expected"
+                ));
+            }
+        })
+    }
+}
+
 impl Format {
-    /// Reads words joined by `+`: `trim`, `percent+decimal-comma`, `%d.%m.%Y`, `null:NA`. `is_bit` says that
-    /// the column is a BIT.
+    /// Reads words joined by `+`: `trim`, `percent+decimal-comma`, `%d.%m.%Y`, `null:NA`.
     ///
     /// Errors: what is wrong, as the end of a sentence.
-    pub fn parse(text: &str, is_bit: bool) -> Result<Format, String> {
-        let mut number: Option<Number> = None;
-        let (mut form, mut is_trimmed, mut nulls) = (None, false, Vec::new());
-        for word in text.split('+') {
-            if let Some(null) = word.strip_prefix(NULL) {
-                nulls.push(null.as_bytes().to_vec());
-                continue;
-            }
-            let other = match word {
-                "trim" => {
-                    is_trimmed = true;
-                    continue;
-                }
-                "decimal-comma" => {
-                    number.get_or_insert_default().decimal = b',';
-                    continue;
-                }
-                "decimal-point" => {
-                    number.get_or_insert_default();
-                    continue;
-                }
-                "percent" => {
-                    number.get_or_insert_default().is_percent = true;
-                    continue;
-                }
-                "yes-no" => Form::YesNo { is_bit },
-                "iso" => Form::Iso,
-                pattern if pattern.contains('%') => Form::Pattern(Pattern::parse(pattern)?),
-                word => {
+    pub fn parse(text: &str) -> Result<Format, String> {
+        Format::in_charset(text, Charset::Utf8mb4)
+    }
+
+    /// The same for a column, of a file in this character set.
+    ///
+    /// Errors: also a format that loses values of such a column, or makes others of them.
+    pub fn of_column(text: &str, sql_type: &SqlType, file: Charset) -> Result<Format, String> {
+        let file = if file == Charset::Binary { Charset::Utf8mb4 } else { file };
+        let mut format = Format::in_charset(text, file)?;
+        let family = sql_type.family();
+        match &mut format.form {
+            Form::YesNo { is_bit } => *is_bit = family == Family::Bits,
+            Form::Hex | Form::Base64 => {
+                if !matches!(family, Family::Bits | Family::Bytes | Family::OpaqueBytes) {
                     return Err(format!(
-                        "`{word}` is not a format: {WORDS}, or a pattern such as %d.%m.%Y, is \
-                         expected"
+                        "hex and base64 are formats of binary columns; the column is {sql_type}"
                     ));
                 }
-            };
-            if form.replace(other).is_some() {
-                return Err("two words of the format exclude each other".to_owned());
+            }
+            Form::Pattern(pattern) => match family {
+                Family::Temporal if matches!(sql_type, SqlType::Time { .. }) => {
+                    if pattern.has_date {
+                        return Err(format!("the pattern has a date; the column is {sql_type}"));
+                    }
+                }
+                Family::Temporal | Family::Moment if !pattern.has_date => {
+                    return Err(format!("the pattern has no date; the column is {sql_type}"));
+                }
+                _ => {}
+            },
+            Form::Plain | Form::Trimmed | Form::Number(_) | Form::Iso => {}
+        }
+        Ok(format)
+    }
+
+    fn in_charset(text: &str, file: Charset) -> Result<Format, String> {
+        let mut number: Option<Number> = None;
+        let (mut forms, mut is_trimmed, mut nulls) = (Vec::new(), false, Vec::new());
+        for word in text.split('+') {
+            match word {
+                "trim" => is_trimmed = true,
+                "decimal-comma" | "decimal-point" | "percent" => {
+                    let number = number.get_or_insert_with(|| Number::new(file));
+                    number.is_percent |= word == "percent";
+                    if word == "decimal-comma" {
+                        number.decimal = b',';
+                    }
+                }
+                word => match word.strip_prefix(NULL) {
+                    Some(null) => nulls.push(null.as_bytes().to_vec()),
+                    None => forms.push(Form::of_word(word)?),
+                },
             }
         }
-        let form = match (form, number) {
-            (Some(_), Some(_)) => {
-                return Err("two words of the format exclude each other".to_owned());
-            }
-            (Some(form), None) => form,
-            (None, Some(number)) => Form::Number(number),
-            (None, None) if is_trimmed => Form::Trimmed,
-            (None, None) => Form::Plain,
+        forms.extend(number.map(Form::Number));
+        if forms.len() > 1 {
+            return Err("two words of the format exclude each other".to_owned());
+        }
+        let form = match (forms.pop(), is_trimmed) {
+            (Some(form), _) => form,
+            (None, true) => Form::Trimmed,
+            (None, false) => Form::Plain,
         };
         Ok(Format { form, nulls })
     }
@@ -152,6 +192,8 @@ impl Format {
             Form::Number(number) => number.read(trimmed, out),
             Form::Pattern(pattern) => pattern.read(trimmed, out),
             Form::YesNo { is_bit } => yes_no(trimmed, *is_bit, out),
+            Form::Hex => binary::read_hex(trimmed, out),
+            Form::Base64 => binary::read_base64(trimmed, out),
             Form::Iso => match clock::read_iso(trimmed, out) {
                 Some(meaning) => return meaning,
                 None => false,
@@ -184,7 +226,7 @@ mod tests {
 
     fn read(format: &str, text: &str) -> Option<String> {
         let mut out = b"before".to_vec();
-        match Format::parse(format, false).unwrap().read(text.as_bytes(), &mut out) {
+        match Format::parse(format).unwrap().read(text.as_bytes(), &mut out) {
             Meaning::Text => Some(String::from_utf8(out).unwrap()),
             Meaning::Moment(micros) => Some(format!("@{micros}")),
             Meaning::Null => Some("NULL".to_owned()),
@@ -228,6 +270,13 @@ mod tests {
             ("decimal-comma", "5 %", None),
             ("decimal-point", "1,234.50", Some("1234.50")),
             ("decimal-point", "1,5", None),
+            ("decimal-point", "1,23", None),
+            ("decimal-point", "1,234,56", None),
+            ("decimal-point", "1,234 567", None),
+            ("decimal-point", "-1,234,567", Some("-1234567")),
+            ("decimal-point", "1\u{202f}234\u{202f}567.5", Some("1234567.5")),
+            ("decimal-point", "1\u{2019}234", Some("1234")),
+            ("decimal-point", ".5", Some(".5")),
             ("percent", "12.5 %", Some("12.5")),
             ("percent", "7%", Some("7")),
             ("percent", "7", Some("7")),
@@ -235,7 +284,16 @@ mod tests {
             ("percent", "%", None),
             ("yes-no", "YES", Some("1")),
             ("yes-no", "f", Some("0")),
+            ("yes-no", "FALSE", Some("0")),
+            ("yes-no", "True", Some("1")),
+            ("yes-no", "T", Some("1")),
             ("yes-no", "maybe", None),
+            ("hex", " \\x3132 ", Some("12")),
+            ("hex", "0x3a", Some(":")),
+            ("hex", "0x3", None),
+            ("base64", "Zm8=", Some("fo")),
+            ("base64+null:-", "-", Some("NULL")),
+            ("base64", "Zm8*", None),
             ("%d.%m.%Y", "31.12.2026", Some("2026-12-31")),
             ("%d.%m.%Y", "1.2.2026", Some("2026-02-01")),
             ("%d.%m.%Y", "01.02.03", None),
@@ -248,6 +306,28 @@ mod tests {
             ("%d-%b-%Y", "03-jan-2026", Some("2026-01-03")),
             ("%d-%b-%Y", "03-jän-2026", None),
             ("%H:%i:%s.%f", "10:11:12.5", Some("10:11:12.5")),
+            ("%H:%i:%s.%f", "10:11:12.", None),
+            ("%H:%i", "24:00", None),
+            ("%H:%i", "9:60", None),
+            ("%m/%d/%Y %h:%i:%s %p", "6/13/2018 1:05:09 PM", Some("2018-06-13 13:05:09")),
+            ("%m/%d/%Y %h:%i:%s %p", "6/13/2018  12:05:09 am", Some("2018-06-13 00:05:09")),
+            ("%m/%d/%Y %r", "6/13/2018 1:05:09\u{202f}PM", Some("2018-06-13 13:05:09")),
+            ("%m/%d/%Y %h:%i %p", "6/13/2018 13:05 PM", None),
+            ("%m/%d/%Y %h:%i %p", "6/13/2018 0:05 AM", None),
+            ("%m/%d/%Y %h:%i %p", "6/13/2018 1:05", None),
+            ("%m/%d/%Y %h:%i %p", "6/13/2018 1:05PM", None),
+            ("%b %e %Y %l:%i%p", "Jun  3 2018 12:05PM", Some("2018-06-03 12:05:00")),
+            ("%p %I", "PM 1", Some("13:00:00")),
+            ("%T", "9:05:07", Some("09:05:07")),
+            ("%a, %d %b %Y %T", "Fri, 27 Nov 2026 09:05:07", Some("2026-11-27 09:05:07")),
+            ("%W %e. %M %Y", "Friday 27.November 2026", None),
+            ("%D %M %Y", "1st March 2026", Some("2026-03-01")),
+            ("%D %M %Y", "1xx March 2026", None),
+            ("%Y-%j", "2024-366", Some("2024-12-31")),
+            ("%Y-%j", "2026-366", None),
+            ("%Y%j", "2026060", Some("2026-03-01")),
+            ("%Y-%m-%d", "2026-13-01", None),
+            ("%Y-%m-%d", "2026-12-32", None),
             ("iso", "2026-12-31", Some("2026-12-31")),
             ("iso", "2026-12-31T10:00:00", Some("2026-12-31 10:00:00")),
             ("iso", "2026-12-31 10:00", Some("2026-12-31 10:00:00")),
@@ -266,17 +346,70 @@ mod tests {
 
     #[test]
     fn what_is_no_format_is_said() {
-        for wrong in
-            ["", "comma", "iso+yes-no", "percent+iso", "%d.%m", "%q", "%d %Y %m %d", "%i", "%"]
-        {
-            assert!(Format::parse(wrong, false).is_err(), "{wrong}");
+        for wrong in [
+            "",
+            "comma",
+            "iso+yes-no",
+            "percent+iso",
+            "hex+base64",
+            "%d.%m",
+            "%q",
+            "%d %Y %m %d",
+            "%i",
+            "%",
+            "%h:%i",
+            "%H:%i %p",
+            "%h:%i %p %p",
+            "%j",
+            "%Y %j %m %d",
+            "%p",
+            "%T %H",
+        ] {
+            assert!(Format::parse(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_format_fits_its_column() {
+        let stamp = SqlType::Timestamp { digits: 0 };
+        let (time, day) = (SqlType::Time { digits: 0 }, SqlType::Date);
+        let blob = SqlType::Blob { bytes_max: 255 };
+        for (format, sql_type, fits) in [
+            ("%H:%i", &time, true),
+            ("%H:%i", &day, false),
+            ("%H:%i", &stamp, false),
+            ("%Y-%m-%d %H:%i", &time, false),
+            ("%Y-%m-%d %H:%i", &stamp, true),
+            ("%Y-%m-%d", &stamp, true),
+            ("hex", &blob, true),
+            ("hex", &SqlType::Bit { bits: 8 }, true),
+            ("base64", &SqlType::json(), false),
+            ("base64", &day, false),
+        ] {
+            let format_of = Format::of_column(format, sql_type, Charset::Utf8mb4);
+            assert_eq!(format_of.is_ok(), fits, "{format} of {sql_type}: {format_of:?}");
+        }
+    }
+
+    #[test]
+    fn marks_between_thousands_are_in_the_charset_of_the_file() {
+        let double = SqlType::Double { unsigned: false, digits: None };
+        let mut out = Vec::new();
+        let mut read = |file, text: &[u8]| {
+            let format = Format::of_column("decimal-comma", &double, file).unwrap();
+            (format.read(text, &mut out) == Meaning::Text).then(|| out.clone())
+        };
+        assert_eq!(read(Charset::Latin1, b"1\xa0234,5").as_deref(), Some(&b"1234.5"[..]));
+        assert_eq!(read(Charset::Latin1, b"1\x92234").as_deref(), Some(&b"1234"[..]));
+        assert_eq!(read(Charset::Utf8mb4, b"1\xa0234,5"), None);
+        assert_eq!(read(Charset::Binary, b"1\xc2\xa0234,5").as_deref(), Some(&b"1234.5"[..]));
     }
 
     #[test]
     fn bits_are_bytes() {
         let mut out = Vec::new();
-        let format = Format::parse("yes-no", true).unwrap();
+        let bit = SqlType::Bit { bits: 1 };
+        let format = Format::of_column("yes-no", &bit, Charset::Utf8mb4).unwrap();
         assert_eq!((format.read(b"no", &mut out), &out[..]), (Meaning::Text, &[0][..]));
         assert_eq!((format.read(b"yes", &mut out), &out[..]), (Meaning::Text, &[1][..]));
     }

@@ -143,8 +143,8 @@ mod tests {
         let text = b"1,\"2,50\",\"yes\"\n1,NULL, no \nx,\"a \"\"b\"\"\",,\n";
         let formats = Formats::new(vec![
             None,
-            Some(Format::parse("decimal-comma", false).unwrap()),
-            Some(Format::parse("yes-no", false).unwrap()),
+            Some(Format::parse("decimal-comma").unwrap()),
+            Some(Format::parse("yes-no").unwrap()),
         ]);
         let index = Dialect::csv().index(text);
         let rows = FormattedRows::new(index.rows(text), &formats);

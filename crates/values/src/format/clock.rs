@@ -64,9 +64,10 @@ impl Parts<'_> {
     }
 }
 
-/// Appends a number of at least so many digits.
+/// Appends a number of so many digits, at most four.
 fn push(number: u32, width: usize, out: &mut Vec<u8>) {
-    out.extend_from_slice(format!("{number:0width$}").as_bytes());
+    let digits = [1000, 100, 10, 1].map(|unit| b'0' + (number / unit % 10) as u8);
+    out.extend_from_slice(&digits[digits.len() - width..]);
 }
 
 /// Takes from `least` to `most` digits off a text.

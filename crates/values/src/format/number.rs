@@ -1,8 +1,10 @@
 //! Numbers with other marks than a decimal point.
 
-/// Marks between groups of three digits that are neither point nor comma: a blank, an apostrophe, and
-/// in UTF-8 the blanks that break no line.
-const GROUP_MARKS: [&[u8]; 4] = [b" ", b"'", b"\xc2\xa0", b"\xe2\x80\xaf"];
+use crate::charset::Charset;
+
+/// Marks between groups of three digits that are neither point nor comma: a blank, apostrophes, a thin blank
+/// and those that break no line.
+const GROUP_MARKS: [char; 6] = [' ', '\'', '\u{2019}', '\u{2009}', '\u{a0}', '\u{202f}'];
 
 /// How numbers are written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,15 +13,21 @@ pub(super) struct Number {
     pub(super) decimal: u8,
     /// True if a percent sign may follow, which counts for nothing.
     pub(super) is_percent: bool,
-}
-
-impl Default for Number {
-    fn default() -> Number {
-        Number { decimal: b'.', is_percent: false }
-    }
+    /// Other marks between thousands, in the character set of the file.
+    marks: Vec<Vec<u8>>,
 }
 
 impl Number {
+    /// With a decimal point, in a file of this character set.
+    pub(super) fn new(file: Charset) -> Number {
+        let mark = |mark: char| {
+            let mut bytes = Vec::new();
+            file.push_unicode(mark.into(), &mut bytes).then_some(bytes)
+        };
+        let marks = GROUP_MARKS.into_iter().filter_map(mark).collect();
+        Number { decimal: b'.', is_percent: false, marks }
+    }
+
     /// Writes a number as the server reads it; false if it is none.
     pub(super) fn read(&self, text: &[u8], out: &mut Vec<u8>) -> bool {
         let text = match text.strip_suffix(b"%") {
@@ -62,8 +70,8 @@ impl Number {
             return true;
         }
         let other: &[u8] = if self.decimal == b',' { b"." } else { b"," };
-        let marks = [other].into_iter().chain(GROUP_MARKS);
-        let Some(mark) = marks.into_iter().find(|mark| rest.starts_with(mark)) else {
+        let mut marks = [other].into_iter().chain(self.marks.iter().map(Vec::as_slice));
+        let Some(mark) = marks.find(|mark| rest.starts_with(mark)) else {
             return false;
         };
         if !(1..=3).contains(&first) {
