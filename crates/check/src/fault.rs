@@ -34,5 +34,6 @@ pub(crate) fn of_field<R: Row>(
 /// A field for people; none if it is NULL.
 pub(crate) fn text<R: Row>(row: R, field: usize) -> Option<String> {
     let (mut scratch, mut text) = (Vec::new(), Vec::new());
-    field::value(row, Some(field), &mut scratch).text(&mut text).map(Reject::cut)
+    let value = field::written_value(row, Some(field), &mut scratch);
+    value.text(&mut text).map(Reject::cut)
 }

@@ -27,9 +27,8 @@ pub(crate) fn dialect(format: &FormatArgs, first_file: &Path) -> Result<Dialect,
     if let Some(text) = &format.lines_starting_by {
         dialect.lines_starting_by = unescape(text);
     }
-    if let Some(token) = &format.null_token {
-        dialect.null_token = Some(token.as_bytes().to_vec());
-    }
+    dialect.null_tokens.extend(format.null_token.iter().map(|token| token.as_bytes().to_vec()));
+    dialect.null_in_quotes = format.null_in_quotes;
     Ok(dialect)
 }
 

@@ -102,7 +102,8 @@ fn sniff(
         dialect: says_dialect(format).then(|| dialect::dialect(format, &files[0])).transpose()?,
         empty_is_null: input::preset(format.dialect, &files[0]).empty_is_null(),
         one_column: guessed.one_column,
-        null_token: format.null_token.clone(),
+        null_tokens: format.null_token.clone(),
+        null_in_quotes: format.null_in_quotes,
         header: format.has_header().then_some(true),
         skip_lines: format.skip_lines,
         columns: format.columns.clone(),
@@ -221,6 +222,9 @@ fn command(
     if sniffed.header {
         words.push("--header".to_owned());
     }
+    if sniffed.dialect.null_in_quotes {
+        words.push("--null-in-quotes".to_owned());
+    }
     if args.connect.password {
         words.push("--password".to_owned());
     }
@@ -252,9 +256,7 @@ fn dialect_options(base: &Dialect, dialect: &Dialect, option: &mut impl FnMut(&s
             option(name, &escape(byte.as_slice()));
         }
     }
-    if base.null_token != dialect.null_token
-        && let Some(token) = &dialect.null_token
-    {
+    for token in dialect.null_tokens.iter().filter(|token| !base.null_tokens.contains(token)) {
         option("null-token", &String::from_utf8_lossy(token));
     }
 }

@@ -338,6 +338,13 @@ impl Desk {
         run(self.home.load(self.server, &self.table(table), file).args(more))
     }
 
+    /// `inrush verify FILE --into DB.TABLE` with `more` arguments.
+    pub(crate) fn verify(&self, table: &str, file: &Path, more: &[&str]) -> Outcome {
+        let load = self.home.load(self.server, &self.table(table), file);
+        let arguments: Vec<_> = load.get_args().skip(1).map(ToOwned::to_owned).collect();
+        run(self.home.inrush(["verify"]).args(arguments).args(more))
+    }
+
     /// Loads `text` into a fresh table and gives its rows in key order.
     pub(crate) fn load_text(&mut self, columns: &str, text: &[u8], more: &[&str]) -> Vec<String> {
         self.exec("DROP TABLE IF EXISTS t");

@@ -82,7 +82,7 @@ fn what_is_not_written_so_is_refused_and_never_guessed() {
             ["1.23", "price", format],
             ["01.02.03", "day", format],
             ["yesterday", "maybe", format],
-            ["2026-02-31", "day", "is not DATE"],
+            ["31.02.2026", "day", "is not DATE"],
         ]) {
             for part in parts {
                 assert!(line.contains(part), "{path}: {part} in {line}");
@@ -104,6 +104,9 @@ fn what_cannot_be_meant_is_said_before_anything_is_done() {
     for (more, part) in [
         (vec!["--columns", "id,word", "--format-of", "day=iso"], "the input has no such column of"),
         (vec!["--columns", "id,word", "--format-of", "word=upper"], "`upper` is not a format"),
+        (vec!["--columns", "id,seen", "--date-format", "%H:%i"], "the pattern has no date"),
+        (vec!["--columns", "id,word", "--format-of", "word=hex"], "formats of binary columns"),
+        (vec!["--columns", "id,seen", "--format-of", "seen=%Y-%m-%d %h:%i"], "%h and %p together"),
         (vec!["--columns", "id,word", "--set", "none=1"], "no such column"),
         (vec!["--columns", "id,word", "--set", "word=1"], "the input has this column too"),
         (vec!["--columns", "id,word", "--set", "day=32"], "is not DATE"),
@@ -127,6 +130,192 @@ fn what_cannot_be_meant_is_said_before_anything_is_done() {
     assert_eq!(desk.rows("SELECT * FROM t"), [""; 0]);
 }
 
+const BYTES: &str = "CREATE TABLE t (id INT PRIMARY KEY, a VARBINARY(300), b BINARY(4), c BLOB, d BIT(12), \
+     KEY (a(20)))";
+const BYTES_FORMATS: &[&str] = &[
+    "--format-of=a=hex+null:-",
+    "--format-of=b=hex",
+    "--format-of=c=base64",
+    "--format-of=d=hex",
+    "--null-token=",
+];
+
+/// Every byte there is, so that also those count that mean something where rows are sent.
+#[test]
+fn bytes_are_written_in_hex_and_base64() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec(BYTES);
+    let all: String = (0..=255).map(|byte| format!("{byte:02x}")).collect();
+    let good = format!(
+        "1,\\x{all},0x4142,\"iVBO\r\nRw0K==\",0xabc\n\
+         2,0X31,31323334,aGVsbG8,01\n\
+         3,-, \\x ,\"_-8=\",\n\
+         4,\\x,\"00ff0a09\",,0FFF\n"
+    );
+    let good = good.replace("Rw0K==", "Rw0KXA==");
+    let good = good.replace("0xabc", "0x0abc");
+    let shown = [
+        format!("1|{all}|41420000|89504e470d0a5c|2748"),
+        "2|31|31323334|68656c6c6f|1".to_owned(),
+        "3||00000000|ffef|".to_owned(),
+        "4||00ff0a09||4095".to_owned(),
+    ];
+    let bad = "\
+        11,\\x123,,,\n\
+        12,0x4g,,,\n\
+        13,,,Zg=,\n\
+        14,,0x0102030405,,\n\
+        15,,,,1000\n";
+    let select = "SELECT id, LOWER(HEX(a)), LOWER(HEX(b)), LOWER(HEX(c)), d+0 FROM t ORDER BY id";
+    let nulls = "SELECT id, a IS NULL, c IS NULL, d IS NULL FROM t WHERE id > 2 ORDER BY id";
+    let file = desk.home.file("good.csv", &good);
+    for path in PATHS {
+        let all = [BYTES_FORMATS, &["--path", path, "--mode", "replace"]].concat();
+        desk.load("t", &file, &all).done();
+        assert_eq!(desk.rows(select), shown, "{path}");
+        assert_eq!(desk.rows(nulls), ["3|1|0|1", "4|0|1|0"], "{path}");
+        let verified = desk.verify("t", &file, BYTES_FORMATS);
+        assert_eq!(verified.code(), 0, "{path}: {verified:?}");
+        let both = desk.home.file("both.csv", format!("{good}{bad}"));
+        let log = desk.home.path().join(format!("bad-{path}.csv"));
+        let rejects = ["--rejects-max", "9", "--rejects", log.to_str().unwrap()];
+        let loaded = desk.load("t", &both, &[&all[..], &rejects].concat());
+        assert_eq!(loaded.code(), 3, "{path}: {loaded:?}");
+        assert_eq!(desk.rows(select), shown, "{path}");
+        assert_eq!(std::fs::read_to_string(&log).unwrap(), bad, "{path}");
+        let reasons = std::fs::read_to_string(format!("{}.reasons.jsonl", log.display())).unwrap();
+        for (line, parts) in reasons.lines().zip([
+            [r#""value":"\\x123""#, "does not match the column's format"],
+            [r#""value":"0x4g""#, "does not match the column's format"],
+            [r#""value":"Zg=""#, "does not match the column's format"],
+            [r#""value":"0x0102030405""#, "is too long"],
+            [r#""value":"1000""#, "is too long"],
+        ]) {
+            assert!(parts.iter().all(|part| line.contains(part)), "{path}: {parts:?} in {line}");
+        }
+        let checked = desk.load("t", &both, &[&all[..], &["--dry-run"]].concat());
+        assert!(checked.out.contains("9 rows, 5 of them bad"), "{path}: {checked:?}");
+    }
+    // Rows that join others.
+    let more = desk.home.file("more.csv", "7,\\xff00,\\x41,AAA=,\n");
+    let append = [BYTES_FORMATS, &["--mode", "append"]].concat();
+    desk.load("t", &more, &append).done();
+    assert_eq!(desk.rows(select)[4], "7|ff00|41000000|0000|");
+}
+
+#[test]
+fn words_and_marks_that_people_write_are_numbers() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec(
+        "CREATE TABLE t (id INT PRIMARY KEY, ok BOOL, n INT, price DECIMAL(12,2), at TIME, day DATE, \
+         seen DATETIME)",
+    );
+    let rows = "\
+        1,FALSE,\"1,234\",.5,09:03,2012/01/01,2014-01-01 01:15\n\
+        2,t,\"-1,234,567\",\"1,234.5\",9:03 ,2012/1/2,2014/01/01 1:15\n\
+        3,\" true \",\" 7 \",\"1'234.50\",23:59:59,2012.01.03,2014-01-01\n";
+    let shown = [
+        "1|0|1234|0.50|09:03:00|2012-01-01|2014-01-01 01:15:00",
+        "2|1|-1234567|1234.50|09:03:00|2012-01-02|2014-01-01 01:15:00",
+        "3|1|7|1234.50|23:59:59|2012-01-03|2014-01-01 00:00:00",
+    ];
+    let formats = ["--yes-no", "--format-of=n=decimal-point", "--format-of=price=decimal-point"];
+    let file = desk.home.file("t.csv", rows);
+    for path in PATHS {
+        let all = [&formats[..], &["--path", path, "--mode", "replace"]].concat();
+        desk.load("t", &file, &all).done();
+        assert_eq!(desk.rows("SELECT * FROM t ORDER BY id"), shown, "{path}");
+        for (value, reason) in [
+            ("9,NULL,\"1,23\",NULL,NULL,NULL,NULL", "\\\"1,23\\\" does not match"),
+            ("9,NULL,NULL,\"1,234,5\",NULL,NULL,NULL", "\\\"1,234,5\\\" does not match"),
+            ("9,maybe,NULL,NULL,NULL,NULL,NULL", "\\\"maybe\\\" does not match"),
+            (
+                "9,NULL,\"9,999,999,999\",NULL,NULL,NULL,NULL",
+                "\\\"9,999,999,999\\\" is out of range",
+            ),
+        ] {
+            let file = desk.home.file("bad.csv", format!("{rows}{value}\n"));
+            let refused = desk.load("t", &file, &[&all[..], &["--json"]].concat());
+            assert!(refused.out.contains(reason), "{path}: {value}: {refused:?}");
+        }
+    }
+}
+
+/// The value of `v` of each row, of which NULL is told.
+const SELECT_NULLS: &str = "SELECT id, COALESCE(n, 'NULL'), COALESCE(v, 'NULL') FROM t ORDER BY id";
+
+#[test]
+fn null_may_have_several_texts_and_stand_in_quotes() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE t (id INT PRIMARY KEY, n INT, v VARCHAR(9))");
+    let rows = "\"1\",\"\",\"\"\n\"2\",\"7\",\"NA\"\n3,8,NA\n4,9,\n5,1,\" NA \"\n6,1,\"N\"\"A\"\n7,1,\" \"\n";
+    let file = desk.home.file("t.csv", rows);
+    for (more, shown) in [
+        (
+            &["--null-token", "", "--null-token", "NA", "--null-in-quotes"][..],
+            "1|NULL|NULL,2|7|NULL,3|8|NULL,4|9|NULL,5|1| NA ,6|1|N\"A,7|1| ",
+        ),
+        (
+            &["--null-token", "NA", "--null-in-quotes"],
+            "1|NULL|,2|7|NULL,3|8|NULL,4|9|,5|1| NA ,6|1|N\"A,7|1| ",
+        ),
+        (
+            &["--null-token", "NA", "--null-token", "N\"A", "--null-in-quotes", "--trim"],
+            "1|NULL|,2|7|NULL,3|8|NULL,4|9|,5|1|NULL,6|1|NULL,7|1|",
+        ),
+        (
+            &["--null-token", "", "--format-of", "n=decimal-comma", "--null-in-quotes", "--trim"],
+            "1|NULL|NULL,2|7|NA,3|8|NA,4|9|NULL,5|1|NA,6|1|N\"A,7|1|NULL",
+        ),
+        (
+            &["--format-of", "n=null:", "--null-token", "", "--null-token", "NA"],
+            "1|NULL|,2|7|NA,3|8|NULL,4|9|NULL,5|1| NA ,6|1|N\"A,7|1| ",
+        ),
+    ] {
+        let shown: Vec<&str> = shown.split(',').collect();
+        for path in PATHS {
+            let all = [more, &["--path", path, "--mode", "replace"]].concat();
+            desk.load("t", &file, &all).done();
+            assert_eq!(desk.rows(SELECT_NULLS), shown, "{path}: {more:?}");
+        }
+        assert_eq!(desk.verify("t", &file, more).code(), 0, "{more:?}");
+        let checked = desk.load("t", &file, &[more, &["--dry-run", "--mode", "replace"]].concat());
+        assert_eq!(checked.code(), 0, "{more:?}: {checked:?}");
+        if more.contains(&"--format-of") {
+            continue;
+        }
+        // The command that sniff prints reads them alike.
+        let more: Vec<&str> = more.iter().copied().filter(|word| *word != "--trim").collect();
+        let sniffed = desk.sniff(&file, &more);
+        assert_eq!(sniffed.done().out.contains("--null-in-quotes"), true, "{sniffed:?}");
+        let tokens = more.iter().filter(|word| **word == "--null-token").count();
+        assert_eq!(sniffed.out.matches("--null-token").count(), tokens, "{sniffed:?}");
+    }
+    let unquoted = ["--null-token", "NA", "--mode", "replace"];
+    desk.load("t", &file, &unquoted).refused(1, &["t.csv line 1", "`n`", "is not INT"]);
+}
+
+#[test]
+fn a_typed_text_of_null_replaces_those_of_an_option_file() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE t (id INT PRIMARY KEY, n INT, v VARCHAR(9))");
+    let file = desk.home.file("t.csv", "1,1,NA\n2,2,-\n3,3,x\n");
+    let options = "[inrush]\nnull-token = NA\nnull-token = -\nnull-in-quotes\n";
+    let options = desk.home.file("options.cnf", options);
+    let defaults = format!("--defaults-extra-file={}", options.display());
+    for (typed, shown) in [
+        (&[][..], ["1|1|NULL", "2|2|NULL", "3|3|x"]),
+        (&["--null-token", "x"], ["1|1|NA", "2|2|-", "3|3|NULL"]),
+        (&["--null-token=x", "--null-token=-"], ["1|1|NA", "2|2|NULL", "3|3|NULL"]),
+    ] {
+        let mut command = desk.home.inrush(["load"]);
+        command.arg(&defaults).arg(&file).args(["--into", &desk.table("t"), "--mode", "replace"]);
+        command.arg("--socket").arg(desk.server.socket()).args(typed);
+        run(&mut command).done();
+        assert_eq!(desk.rows(SELECT_NULLS), shown, "{typed:?}");
+    }
+}
+
 /// A pattern's result for a text equals that of STR_TO_DATE.
 #[test]
 fn patterns_mean_what_the_server_means_by_them() {
@@ -141,6 +330,10 @@ fn patterns_mean_what_the_server_means_by_them() {
         ("%Y%m%d%H%i%s", "20261231235958"),
         ("%d.%m.%Y %k:%i:%S.%f", "1.2.2026 9:05:07.1239"),
         ("%H:%i", "9:05"),
+        ("%m/%d/%Y %h:%i:%s %p", "6/13/2018 1:05:09 PM"),
+        ("%b %e %Y %l:%i%p", "Jun  3 2018 12:05AM"),
+        ("%a %D %M %y %r", "Sun 3rd june 18 11:59:59 pm"),
+        ("%Y-%j %T", "2024-366 23:59:59"),
     ];
     let columns: Vec<String> = (0..cases.len()).map(|at| format!("c{at} VARCHAR(40)")).collect();
     desk.exec(&format!("CREATE TABLE t ({})", columns.join(", ")));

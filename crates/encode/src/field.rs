@@ -14,6 +14,18 @@ pub fn value<'v, R: Row + 'v>(row: R, field: Option<usize>, scratch: &'v mut Vec
     }
 }
 
+/// A row's value in a field as its line has it, before it is read by a format; NULL if there is no such field.
+pub fn written_value<'v, R: Row + 'v>(
+    row: R,
+    field: Option<usize>,
+    scratch: &'v mut Vec<u8>,
+) -> Value<'v> {
+    match field {
+        Some(field) if field < row.field_count() => row.written_value(field, scratch),
+        _ => Value::Null,
+    }
+}
+
 /// Appends the stored form of a value to `out`; whether it is NULL. `on_null` is what that becomes
 /// in a column that is NOT NULL, if it becomes anything.
 ///

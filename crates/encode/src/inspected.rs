@@ -91,7 +91,7 @@ impl Inspected {
         source.change(|read_as| read_as.fields = kinds).map_err(usage)?;
         let habits = server::habits(session)?;
         let file_charset = file_charset(session, &options.input.charset)?;
-        check_null_token(file_charset, &options.input)?;
+        check_null_tokens(file_charset, &options.input)?;
         let sql_mode = sql_mode(session, facts, options)?;
         let written = formats::formats(&options.input.written, table, &fields, file_charset)?;
         let has_moments = written.have_moments();
@@ -304,10 +304,10 @@ fn file_charset(session: &mut Session, name: &str) -> Result<Charset, Error> {
 }
 
 /// Refuses a token that would never be met: it is typed in UTF-8 and compared byte by byte.
-fn check_null_token(file: Charset, options: &InputOptions) -> Result<(), Error> {
+fn check_null_tokens(file: Charset, options: &InputOptions) -> Result<(), Error> {
     let is_utf8 = matches!(file, Charset::Utf8mb4 | Charset::Utf8mb3 | Charset::Binary);
-    match &options.dialect.null_token {
-        Some(token) if !is_utf8 && !token.is_ascii() => Err(Error::Usage(format!(
+    match options.dialect.null_tokens.iter().find(|token| !token.is_ascii()) {
+        Some(token) if !is_utf8 => Err(Error::Usage(format!(
             "{} must be ASCII, because the file is in {}",
             NULL_TOKEN.with(String::from_utf8_lossy(token)),
             file.name()

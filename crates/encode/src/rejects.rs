@@ -57,7 +57,7 @@ impl Also {
     /// The description of `fault` of `column`.
     pub fn new<R: Row>(fault: &RowFault, row: R, column: Option<&Column>) -> Also {
         let (mut scratch, mut text) = (Vec::new(), Vec::new());
-        let value = field::value(row, fault.field, &mut scratch);
+        let value = field::written_value(row, fault.field, &mut scratch);
         let value = value.text(&mut text);
         let reason = match (&fault.kind, value, column) {
             (FaultKind::Value(reason), Some(value), Some(column)) => {

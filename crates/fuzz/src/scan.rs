@@ -38,7 +38,8 @@ pub(crate) fn dialect([preset, special, separator, end]: [u8; 4]) -> Dialect {
         dialect.lines_starting_by = starts[usize::from(end >> 3 & 3)].to_vec();
     }
     if preset & 8 != 0 {
-        dialect.null_token = Some(b"NA".to_vec());
+        dialect.null_tokens = vec![b"NA".to_vec()];
+        dialect.null_in_quotes = preset & 64 != 0;
     }
     dialect
 }

@@ -431,7 +431,7 @@ fn a_null_token_is_null_where_it_is_not_quoted() {
         db.sql("CREATE OR REPLACE TABLE b (id INT PRIMARY KEY, v VARCHAR(9))");
         let path = server.file(&db, "input", "1,\n2,\"\"\n3,-\n4,\\N\n5,NULL\n6,- \n");
         let mut options = server.options(&db, "b", vec![path]);
-        options.input.dialect = Dialect { null_token: Some(token.into()), ..Dialect::csv() };
+        options.input.dialect = Dialect { null_tokens: vec![token.into()], ..Dialect::csv() };
         server.load(&options).unwrap();
         let seen =
             db.text("SELECT GROUP_CONCAT(CONCAT(id, ':', COALESCE(v, 'NULL')) ORDER BY id) FROM b");

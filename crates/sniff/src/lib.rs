@@ -60,8 +60,10 @@ pub struct SniffOptions {
     pub empty_is_null: bool,
     /// True if lines that nothing cuts evenly are rows of one text.
     pub one_column: bool,
-    /// A field that means NULL, if one is known.
-    pub null_token: Option<String>,
+    /// Fields that mean NULL, as far as they are known.
+    pub null_tokens: Vec<String>,
+    /// True if they mean NULL in quotes, too.
+    pub null_in_quotes: bool,
     /// True if there is a header, if that is known.
     pub header: Option<bool>,
     /// Lines to leave out at the start of each file.
@@ -152,8 +154,10 @@ pub fn sniff(options: &SniffOptions) -> Result<Sniffed, Error> {
         Some(dialect) => Guess::given(dialect.clone()),
         None => above.guess(&sample, options, ending.as_deref(), &mut notes),
     };
-    if let Some(token) = &options.null_token {
-        guess.dialect.null_token = Some(token.clone().into_bytes());
+    if options.dialect.is_none() {
+        let tokens = options.null_tokens.iter().map(|token| token.clone().into_bytes());
+        guess.dialect.null_tokens.extend(tokens);
+        guess.dialect.null_in_quotes = options.null_in_quotes;
     }
     if guess.is_uneven && !options.one_column {
         return Err(uneven(&options.files[0]));
@@ -188,7 +192,7 @@ pub fn sniff(options: &SniffOptions) -> Result<Sniffed, Error> {
     let mut seen = ColumnStatistics::new(records.fields, comma_separates);
     records.each(|values| seen.row(values));
     let nulls = Nulls {
-        words: !guess.is_given && options.null_token.is_none(),
+        words: !guess.is_given && options.null_tokens.is_empty(),
         empty: !guess.is_given || options.empty_is_null,
         empty_is_rule: match guess.is_given {
             true => options.empty_is_null,
@@ -503,7 +507,8 @@ mod tests {
             dialect: None,
             empty_is_null: false,
             one_column: false,
-            null_token: None,
+            null_tokens: Vec::new(),
+            null_in_quotes: false,
             header: None,
             skip_lines: 0,
             columns: None,

@@ -103,6 +103,15 @@ pub trait Row: Copy {
     where
         Self: 'v;
 
+    /// The value of a field as the line has it, before it is read by a format.
+    #[inline]
+    fn written_value<'v>(self, field: usize, scratch: &'v mut Vec<u8>) -> Value<'v>
+    where
+        Self: 'v,
+    {
+        self.value(field, scratch)
+    }
+
     /// Where it begins in its chunk: what [`Chunk::line_at`] and the like take.
     fn start(self) -> usize;
 

@@ -74,7 +74,14 @@ impl Preset {
             Preset::Tsv => Dialect::tsv(),
             Preset::Tbl => Dialect::tbl(),
         };
-        Dialect { null_token: self.null_token().map(|word| word.as_bytes().to_vec()), ..dialect }
+        Dialect {
+            null_tokens: self
+                .null_token()
+                .map(|word| word.as_bytes().to_vec())
+                .into_iter()
+                .collect(),
+            ..dialect
+        }
     }
 }
 

@@ -79,7 +79,7 @@ fn a_column_may_be_called_what_means_null() {
     let folder = tempfile::tempdir().unwrap();
     let path = write(&folder, "a", b"NA,,NULL\n1,NA,2\n");
     for token in ["NA", ""] {
-        let dialect = Dialect { null_token: Some(token.into()), ..Dialect::csv() };
+        let dialect = Dialect { null_tokens: vec![token.into()], ..Dialect::csv() };
         let options = SourceOptions { header: true, ..SourceOptions::default() };
         let mut source = FileSource::new(std::slice::from_ref(&path), &dialect, options).unwrap();
         assert_eq!(source.header().unwrap().unwrap(), ["NA", "", "NULL"]);

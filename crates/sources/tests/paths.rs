@@ -92,15 +92,20 @@ fn any_dialect() -> impl Strategy<Value = Dialect> {
     ];
     let quote = prop_oneof![Just(None), Just(Some(b'"')), Just(Some(b'|')), Just(Some(b'\\'))];
     let escape = prop_oneof![Just(None), Just(Some(b'\\')), Just(Some(b'"')), Just(Some(b','))];
-    let token = prop_oneof![Just(None), Just(Some(b"".to_vec())), Just(Some(b"x".to_vec()))];
+    let token = prop_oneof![
+        Just(vec![]),
+        Just(vec![b"".to_vec()]),
+        Just(vec![b"x".to_vec(), b"".to_vec()])
+    ];
     (separator, terminator, quote, escape, token, any::<bool>(), any::<bool>())
-        .prop_map(|(separator, terminator, enclosed_by, escaped_by, null_token, any, trailing)| {
+        .prop_map(|(separator, terminator, enclosed_by, escaped_by, null_tokens, any, trailing)| {
             Dialect {
                 fields_terminated_by: separator.to_vec(),
                 lines_terminated_by: terminator.to_vec(),
                 enclosed_by,
                 escaped_by,
-                null_token,
+                null_tokens,
+                null_in_quotes: trailing != any,
                 any_newline: any && terminator == b"\n",
                 trailing_separator: trailing,
                 ..Dialect::mysql()

@@ -172,6 +172,11 @@ impl Format {
         self.form == Form::Iso
     }
 
+    /// True if blanks at the ends of a text count for nothing.
+    pub fn ignores_blanks(&self) -> bool {
+        self.form != Form::Plain
+    }
+
     /// Writes what a text means to `out` (overwritten).
     pub fn read(&self, text: &[u8], out: &mut Vec<u8>) -> Meaning {
         out.clear();

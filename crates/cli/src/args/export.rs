@@ -161,7 +161,7 @@ impl CutArgs {
             fields_escaped_by: cut.fields_escaped_by,
             lines_terminated_by: cut.lines_terminated_by,
             lines_starting_by: cut.lines_starting_by,
-            null_token: cut.null_token,
+            null_token: Vec::from_iter(cut.null_token),
             header: cut.header,
             ..FormatArgs::default()
         }

@@ -35,9 +35,14 @@ pub(crate) struct FormatArgs {
     /// Text before each row; this text, and all before it, is skipped.
     #[arg(long, value_name = "STRING", allow_hyphen_values = true)]
     pub(crate) lines_starting_by: Option<String>,
-    /// Text of NULL in a field without quotes; may be empty.
+    /// Text of NULL in a field without quotes; may be empty, and repeated.
     #[arg(long, value_name = "STRING", allow_hyphen_values = true)]
-    pub(crate) null_token: Option<String>,
+    pub(crate) null_token: Vec<String>,
+    /// Read --null-token as NULL in quotes, too.
+    ///
+    /// With csv and tsv, also empty quoted fields of columns of numbers and dates.
+    #[arg(long)]
+    pub(crate) null_in_quotes: bool,
     /// Read column names from the first line of each file.
     ///
     /// Columns may have any order; @x skips a field.

@@ -7,7 +7,7 @@
 use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
-use clap::{Args as _, CommandFactory as _};
+use clap::{ArgAction, Args as _, CommandFactory as _};
 use server::OptionFiles;
 use terminal::connect::ConnectArgs;
 use terminal::failure::Failure;
@@ -29,6 +29,8 @@ struct OptionSetting {
     value: Option<OsString>,
     /// `/etc/my.cnf, line 3`, or the variable.
     place: String,
+    /// The file; none of the environment.
+    file: Option<PathBuf>,
 }
 
 /// The arguments with those that were not typed, and the places these are from.
@@ -37,7 +39,7 @@ struct OptionSetting {
 pub(super) fn with_given(typed: Vec<OsString>) -> Result<(Vec<OsString>, Vec<String>), Failure> {
     let all = Cli::command();
     let command = typed.get(1).and_then(|word| all.find_subcommand(word));
-    let mut added: Vec<(String, OsString, String)> = Vec::new();
+    let mut added: Vec<(OptionSetting, OsString)> = Vec::new();
     for given in of_files(&typed).into_iter().chain(of_environment()?) {
         let is_of_any = |name: &str| all.get_subcommands().any(|command| has(command, name));
         if TYPED_ONLY.contains(&given.name.as_str()) || !is_of_any(&given.name) {
@@ -48,21 +50,31 @@ pub(super) fn with_given(typed: Vec<OsString>) -> Result<(Vec<OsString>, Vec<Str
         if is_typed(&typed, &given.name) {
             continue;
         }
-        added.retain(|(name, ..)| *name != given.name);
+        // An option that may be repeated may have several lines of one file.
+        let is_repeated = |other: &OptionSetting| {
+            other.file == given.file && may_be_repeated(command, &given.name)
+        };
+        added.retain(|(other, _)| other.name != given.name || is_repeated(other));
         if let Some(argument) = argument(command, &given)? {
-            added.push((given.name, argument, given.place));
+            added.push((given, argument));
         }
     }
-    let places = added.iter().map(|(name, _, place)| format!("--{name} ({place})")).collect();
+    let place = |(of, _): &(OptionSetting, _)| format!("--{} ({})", of.name, of.place);
+    let places = added.iter().map(place).collect();
     let mut arguments = typed;
     let behind_command = arguments.len().min(2);
     arguments
-        .splice(behind_command..behind_command, added.into_iter().map(|(_, argument, _)| argument));
+        .splice(behind_command..behind_command, added.into_iter().map(|(_, argument)| argument));
     Ok((arguments, places))
 }
 
 fn has(command: &clap::Command, name: &str) -> bool {
     command.get_arguments().any(|argument| argument.get_long() == Some(name))
+}
+
+fn may_be_repeated(command: &clap::Command, name: &str) -> bool {
+    let argument = command.get_arguments().find(|argument| argument.get_long() == Some(name));
+    argument.is_some_and(|argument| matches!(argument.get_action(), ArgAction::Append))
 }
 
 /// As it would be typed; None of a switch that is off.
@@ -109,6 +121,7 @@ fn of_files(typed: &[OsString]) -> Vec<OptionSetting> {
     ours.filter(|setting| !has(&connection, &setting.name))
         .map(|setting| OptionSetting {
             place: setting.place(),
+            file: Some(setting.file),
             value: setting.value.map(OsString::from),
             name: setting.name,
         })
@@ -135,6 +148,7 @@ fn of_environment() -> Result<Vec<OptionSetting>, Failure> {
             name: name.to_ascii_lowercase().replace('_', "-"),
             value: Some(value),
             place,
+            file: None,
         });
     }
     given.sort_by(|a, b| a.name.cmp(&b.name));

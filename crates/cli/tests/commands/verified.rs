@@ -5,12 +5,10 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::support::{Desk, Outcome, run};
+use crate::support::{Desk, Outcome};
 
 fn verify(desk: &Desk, table: &str, file: &Path, more: &[&str]) -> Outcome {
-    let load = desk.home.load(desk.server, &desk.table(table), file);
-    let arguments: Vec<_> = load.get_args().skip(1).map(ToOwned::to_owned).collect();
-    run(desk.home.inrush(["verify"]).args(arguments).args(more))
+    desk.verify(table, file, more)
 }
 
 fn told(desk: &Desk, table: &str, file: &Path, more: &[&str]) -> Value {

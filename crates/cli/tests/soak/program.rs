@@ -89,7 +89,7 @@ fn dialect(wanted: &Dialect) -> Vec<OsString> {
     set("--fields-escaped-by", &one(wanted.escaped_by), &one(preset.escaped_by));
     set("--lines-terminated-by", &wanted.lines_terminated_by, &preset.lines_terminated_by);
     set("--lines-starting-by", &wanted.lines_starting_by, &preset.lines_starting_by);
-    if let Some(token) = &wanted.null_token {
+    for token in &wanted.null_tokens {
         arguments.extend(["--null-token".into(), escaped(token)]);
     }
     arguments

@@ -33,7 +33,7 @@ pub(crate) struct Delimited {
     escape: Option<u8>,
     null: Option<Vec<u8>>,
     /// A field that is just this, not in quotes, is NULL too.
-    token: Option<Vec<u8>>,
+    tokens: Vec<Vec<u8>>,
     /// Bytes that a field cannot have as they are.
     special: Special,
     /// True if no number or time has one, nor has the text for NULL.
@@ -49,7 +49,7 @@ impl Delimited {
     ) -> Result<Delimited, Error> {
         check(dialect)?;
         let special = special(dialect);
-        let null = match (&dialect.null_token, dialect.escaped_by, dialect.enclosed_by) {
+        let null = match (dialect.null_tokens.last(), dialect.escaped_by, dialect.enclosed_by) {
             (Some(token), _, _) => Some(token.clone()),
             (None, Some(escape), _) => Some(vec![escape, b'N']),
             (None, None, Some(_)) => Some(b"NULL".to_vec()),
@@ -59,7 +59,7 @@ impl Delimited {
         if dialect.trailing_separator {
             line_end.splice(0..0, dialect.fields_terminated_by.iter().copied());
         }
-        let clocks_are_plain = dialect.null_token.is_none()
+        let clocks_are_plain = dialect.null_tokens.is_empty()
             && !b"0123456789+-.:e ".iter().any(|byte| special.has(*byte));
         let mut delimited = Delimited {
             prelude: Vec::new(),
@@ -70,7 +70,7 @@ impl Delimited {
             quote: dialect.enclosed_by,
             escape: dialect.escaped_by,
             null,
-            token: dialect.null_token.clone(),
+            tokens: dialect.null_tokens.clone(),
             special,
             clocks_are_plain,
         };
@@ -192,7 +192,7 @@ impl Delimited {
     #[inline]
     fn means_more(&self, field: usize, value: &[u8]) -> bool {
         let is_null = self.quote.is_some() && value == b"NULL";
-        let is_token = self.token.as_deref() == Some(value);
+        let is_token = self.tokens.iter().any(|token| token == value);
         let is_empty_line = value.is_empty() && self.kinds.len() == 1;
         let has_mark = field == 0 && MARKS.iter().any(|mark| value.starts_with(mark));
         is_null || is_token || has_mark || (is_empty_line && self.quote.is_some())
@@ -216,7 +216,7 @@ impl Delimited {
                 Ok(())
             }
             (None, Some(escape)) => {
-                if self.token.as_deref() == Some(value) {
+                if self.tokens.iter().any(|token| token == value) {
                     return Err(
                         format!("it equals the text that {NULL_TOKEN} sets for NULL").into()
                     );
@@ -327,9 +327,9 @@ mod tests {
         assert_eq!(line(&Dialect::tbl(), &[Some("a"), Some("b")]).unwrap(), "a|b|\n");
         assert!(line(&Dialect::tsv(), &[None]).unwrap_err().contains("--null-token"));
         assert!(line(&Dialect::tsv(), &[Some("a\tb")]).unwrap_err().contains("neither"));
-        let token = Dialect { null_token: Some(Vec::new()), ..Dialect::csv() };
+        let token = Dialect { null_tokens: vec![Vec::new()], ..Dialect::csv() };
         assert_eq!(line(&token, &[None, Some("")]).unwrap(), ",\"\"\n");
-        let token = Dialect { null_token: Some(b"-".to_vec()), ..Dialect::mysql() };
+        let token = Dialect { null_tokens: vec![b"-".to_vec()], ..Dialect::mysql() };
         assert!(line(&token, &[Some("-")]).is_err());
     }
 

@@ -117,7 +117,12 @@ impl<'a> EvenRows<'a> {
         for (row, place) in places.iter_mut().enumerate() {
             let (start, end) = (place.0, place.1 & POSITION_MAX);
             let found = match place.1 & !POSITION_MAX {
-                QUOTED => Some((start + 1, end - 1)),
+                QUOTED if !shape.null_in_quotes => Some((start + 1, end - 1)),
+                QUOTED => {
+                    let raw = &self.text[start as usize..end as usize];
+                    let value = self.index.special(raw, field, QUOTED, &mut scratch);
+                    value.map(|_| (start + 1, end - 1))
+                }
                 0 if start == end && shape.is_null_if_empty(field) => None,
                 0 if !shape.has_null_text => Some((start, end)),
                 0 if is_delimited => {

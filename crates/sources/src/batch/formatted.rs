@@ -48,6 +48,11 @@ impl Formats {
         let mut unescaped = Vec::new();
         match line.value(of_line, &mut unescaped) {
             Value::Bytes(text) => {
+                let trimmed = text.trim_ascii();
+                let is_trimmed = trimmed.len() < text.len() && format.ignores_blanks();
+                if is_trimmed && line.is_null_text(of_line, trimmed) {
+                    return Value::Null;
+                }
                 let meaning = format.read(text, scratch);
                 meaning.value(scratch)
             }
@@ -112,6 +117,14 @@ impl Row for FormattedRow<'_> {
         Self: 'v,
     {
         self.formats.value(field, (self.row, field), scratch)
+    }
+
+    #[inline]
+    fn written_value<'v>(self, field: usize, scratch: &'v mut Vec<u8>) -> Value<'v>
+    where
+        Self: 'v,
+    {
+        self.row.value(field, scratch)
     }
 
     #[inline]

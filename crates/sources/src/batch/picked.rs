@@ -111,6 +111,17 @@ impl Row for PickedRow<'_> {
     }
 
     #[inline]
+    fn written_value<'v>(self, field: usize, scratch: &'v mut Vec<u8>) -> Value<'v>
+    where
+        Self: 'v,
+    {
+        match self.picked.shape.fields[field] {
+            PickedField::Field(of_line) => self.line.value(of_line, scratch),
+            _ => self.value(field, scratch),
+        }
+    }
+
+    #[inline]
     fn line_field(self, field: usize) -> Option<usize> {
         match self.picked.shape.fields[field] {
             PickedField::Field(of_line) => Some(of_line),

@@ -46,9 +46,11 @@ pub(crate) struct Shape {
     pub(crate) separator_size: u32,
     pub(crate) prefix_size: u32,
     pub(crate) trailing_separator: bool,
-    /// Plain text may be NULL: the bare word where there are quotes, or the token.
+    /// Plain text may be NULL: the bare word where there are quotes, or a token.
     pub(crate) has_null_text: bool,
-    pub(crate) null_token: Option<Arc<[u8]>>,
+    pub(crate) null_tokens: Arc<[Vec<u8>]>,
+    /// Text in quotes may be NULL: a token, or nothing.
+    pub(crate) null_in_quotes: bool,
     /// For each field, whether it is NULL if it is empty; behind the last none is.
     pub(crate) empty_nulls: Arc<[bool]>,
     pub(crate) meaning: Meaning,
@@ -59,6 +61,18 @@ impl Shape {
     #[inline]
     pub(crate) fn is_null_if_empty(&self, field: usize) -> bool {
         self.empty_nulls.get(field).is_some_and(|is_null| *is_null)
+    }
+
+    /// True if a text without quotes is a token of NULL.
+    #[inline]
+    fn is_token(&self, text: &[u8]) -> bool {
+        self.null_tokens.iter().any(|token| token == text)
+    }
+
+    /// True if this text of a field is NULL by the options, where it is in quotes or not.
+    fn is_null(&self, field: usize, is_quoted: bool, text: &[u8]) -> bool {
+        (!is_quoted || self.null_in_quotes)
+            && (self.is_token(text) || (text.is_empty() && self.is_null_if_empty(field)))
     }
 }
 
@@ -141,7 +155,9 @@ impl TextIndex {
         scratch: &'v mut Vec<u8>,
     ) -> Option<&'v [u8]> {
         if flags == QUOTED {
-            return Some(&raw[1..raw.len() - 1]);
+            let text = &raw[1..raw.len() - 1];
+            let is_null = self.shape.null_in_quotes && self.shape.is_null(field, true, text);
+            return (!is_null).then_some(text);
         }
         let rules = match &self.shape.meaning {
             Meaning::Literals(strings) => {
@@ -151,10 +167,14 @@ impl TextIndex {
         };
         match flags {
             0 if rules.quote.is_some() && raw == b"NULL" => None,
-            0 | DECODE if self.shape.null_token.as_deref() == Some(raw) => None,
+            0 | DECODE if self.shape.is_token(raw) => None,
             0 if raw.is_empty() && self.shape.is_null_if_empty(field) => None,
             0 => Some(raw),
-            flags => decode::decode(raw, flags & QUOTED != 0, field, rules, scratch),
+            flags => {
+                let is_quoted = flags & QUOTED != 0;
+                let text = decode::decode(raw, is_quoted, field, rules, scratch);
+                text.filter(|text| !is_quoted || !self.shape.is_null(field, true, text))
+            }
         }
     }
 }
@@ -180,6 +200,12 @@ impl<'a> TextRow<'a> {
     #[inline]
     pub fn raw_fields(self, first: usize, last: usize) -> &'a [u8] {
         &self.text[self.field_start(first)..(self.ends[last] & POSITION_MAX) as usize]
+    }
+
+    /// True if a field would be NULL if its value were this text.
+    pub(super) fn is_null_text(self, field: usize, text: &[u8]) -> bool {
+        let is_quoted = self.ends[field] & QUOTED != 0;
+        self.index.shape.is_null(field, is_quoted, text)
     }
 
     #[inline]

@@ -64,9 +64,11 @@ pub struct Dialect {
     pub any_newline: bool,
     /// How the file's bytes make characters. Default: one byte each.
     pub charset: MultiByte,
-    /// A field that is just this in the file, not in quotes, is NULL, besides what the rules above
-    /// say. May be empty.
-    pub null_token: Option<Vec<u8>>,
+    /// A field that is just one of these in the file, not in quotes, is NULL, besides what the rules
+    /// above say. One may be empty.
+    pub null_tokens: Vec<Vec<u8>>,
+    /// True if a field in quotes is NULL, too, if it is one of these, or empty where that is NULL.
+    pub null_in_quotes: bool,
     /// Where the fields of a record go, in order; empty while the table is not known. See
     /// [`Dialect::needs_fields`].
     pub fields: Vec<FieldKind>,
@@ -92,7 +94,8 @@ impl Dialect {
             trailing_separator: false,
             any_newline: false,
             charset: MultiByte::None,
-            null_token: None,
+            null_tokens: Vec::new(),
+            null_in_quotes: false,
             fields: Vec::new(),
         }
     }

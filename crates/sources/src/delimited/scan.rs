@@ -1,7 +1,5 @@
 //! Scanning a chunk: where every field ends.
 
-use std::sync::Arc;
-
 use simd::{Block, Isa, POSITION_MAX};
 
 use super::blocks::{BlockRules, Blocks};
@@ -32,8 +30,9 @@ impl Scanner {
             separator_size: lexer.separator.len() as u32,
             prefix_size: lexer.prefix.len() as u32,
             trailing_separator: dialect.trailing_separator,
-            has_null_text: lexer.quote.is_some() || dialect.null_token.is_some(),
-            null_token: dialect.null_token.as_deref().map(Arc::from),
+            has_null_text: lexer.quote.is_some() || !dialect.null_tokens.is_empty(),
+            null_tokens: dialect.null_tokens.as_slice().into(),
+            null_in_quotes: dialect.null_in_quotes,
             empty_nulls: dialect.fields.iter().map(|field| field.empty_is_null).collect(),
             meaning: Meaning::Delimited(rules(&lexer)),
         };

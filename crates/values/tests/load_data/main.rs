@@ -14,6 +14,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod cases;
+mod formats;
 mod ibd;
 mod random;
 mod server;
@@ -52,7 +53,7 @@ struct Loaded {
 #[test]
 fn every_value_is_stored_or_refused_as_by_load_data() {
     let Some(server) = Server::start().unwrap() else { return };
-    let seed = std::env::var("INRUSH_SEED").ok().and_then(|s| s.parse().ok()).unwrap_or(SEED);
+    let seed = seed();
     let wanted = std::env::var("INRUSH_CASE").ok();
     let all = wanted.is_some() || std::env::var_os("INRUSH_ALL").is_some();
     println!("seed {seed}");
@@ -77,6 +78,10 @@ fn every_value_is_stored_or_refused_as_by_load_data() {
     }
     println!("{} cases, {values} stored values compared", loaded.len());
     assert_eq!(differences, 0, "values differ from the server's; seed {seed}");
+}
+
+fn seed() -> u64 {
+    std::env::var("INRUSH_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(SEED)
 }
 
 /// Loads the texts of a case; the number of rows that only one side takes.

@@ -107,7 +107,8 @@ fn of_header(dialect: &Dialect, options: &SourceOptions) -> Dialect {
 
 /// The fields of a header record. A column may be called what means NULL in the rows.
 fn names(dialect: &Dialect, record: &[u8]) -> Vec<Vec<u8>> {
-    let index = Dialect { null_token: None, ..dialect.clone() }.index(record);
+    let bare = Dialect { null_tokens: Vec::new(), null_in_quotes: false, ..dialect.clone() };
+    let index = bare.index(record);
     let mut scratch = Vec::new();
     let rows = index.rows(record);
     let fields = rows.iter().flat_map(|row| (0..row.field_count()).map(move |at| (row, at)));
