@@ -33,7 +33,5 @@ pub(crate) fn of_field<R: Row>(
 
 /// A field for people; none if it is NULL.
 pub(crate) fn text<R: Row>(row: R, field: usize) -> Option<String> {
-    let (mut scratch, mut text) = (Vec::new(), Vec::new());
-    let value = field::written_value(row, Some(field), &mut scratch);
-    value.text(&mut text).map(Reject::cut)
+    field::written(row, Some(field)).as_deref().map(Reject::cut)
 }

@@ -25,7 +25,7 @@ use terminal::failure::Failure;
 pub(crate) use self::export::{CompressionArg, ExportArgs, FileFormatArg, WayArg};
 pub(crate) use self::format::FormatArgs;
 pub(crate) use self::guessed::GuessedArgs;
-pub(crate) use self::help::HelpArgs;
+pub(crate) use self::help::{CompletionsArgs, HelpArgs};
 pub(crate) use self::job::{JobAction, JobArgs, JobInitArgs};
 pub(crate) use self::jobs::{JobsAction, JobsArgs, ResumeArgs};
 pub(crate) use self::option_sources::is_typed;
@@ -102,6 +102,8 @@ pub(crate) enum Command {
     Bench(BenchArgs),
     /// Print the full help of a command, or its man page.
     Help(HelpArgs),
+    /// Print a script by which a shell completes commands and options.
+    Completions(CompletionsArgs),
 }
 
 #[derive(Clone, Debug, Args)]

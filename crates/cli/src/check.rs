@@ -44,21 +44,27 @@ pub(crate) fn run(args: &LoadArgs, into: &connect::Into) -> Result<u8, Failure> 
 
 /// Judges the lines of a job file.
 fn lines_of_job(args: &LoadArgs, database: &str) -> Result<CheckReport, Failure> {
-    load::check_no_report(args)?;
-    let Meant { mut tables, lines: Some(lines) } = several::meant(args, database)? else {
+    let (Meant { tables, lines: Some(lines) }, visit) = begin_several(args, database)? else {
         return Err(Failure::usage("the job file already selects the tables"));
     };
-    files::check_load(args, &tables)?;
+    Ok(::load::check_lines(&visit.connect, &tables, &lines, &*load::watcher(args))?)
+}
+
+/// The same as [`begin`] for several tables.
+pub(crate) fn begin_several(args: &LoadArgs, database: &str) -> Result<(Meant, Visit), Failure> {
+    load::check_no_report(args)?;
+    let mut meant = several::meant(args, database)?;
+    files::check_load(args, &meant.tables)?;
     let Ok(visit) = connect::visit(&args.connect)? else {
         return Err(Failure::usage(
             "no server is named, and there is no sandbox yet, so there are \
                                    no tables: name a server with -S SOCKET or -h HOST",
         ));
     };
-    ::load::evaluate_expressions(&visit.connect, &mut tables)?;
-    files::tell_notes(args, &tables)?;
-    signals::watch(&tables[0].interrupt, args.quiet)?;
-    Ok(::load::check_lines(&visit.connect, &tables, &lines, &*load::watcher(args))?)
+    ::load::evaluate_expressions(&visit.connect, &mut meant.tables)?;
+    files::tell_notes(args, &meant.tables)?;
+    signals::watch(&meant.tables[0].interrupt, args.quiet)?;
+    Ok((meant, visit))
 }
 
 /// The options that rows are judged by, and the server that has the table.

@@ -47,7 +47,14 @@ fn one_table(
     options: &ExportOptions,
     connect: &ConnectOptions,
 ) -> Result<u8, Failure> {
-    let report = export(args, options, connect).map_err(failure)?;
+    let report = export(args, options, connect).map_err(|error| match &error {
+        ::export::Error::Io { source, .. }
+            if options.place == Place::Stdout && source.kind() == io::ErrorKind::BrokenPipe =>
+        {
+            Failure::hung_up()
+        }
+        _ => failure(error),
+    })?;
     if args.json {
         print::json(&mut io::stdout().lock(), &report)?;
     } else if args.quiet {

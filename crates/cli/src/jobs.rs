@@ -31,7 +31,8 @@ pub(crate) fn run(args: &JobsArgs) -> Result<u8, Failure> {
         JobsAction::Logs { job: name } => logs(&mut out, &job(name)?, args.json),
         JobsAction::Clean { jobs, rejects } => clean(&mut out, &state_dir, jobs, *rejects)?,
     };
-    printed.map(|()| 0).map_err(Failure::failed)
+    printed?;
+    Ok(0)
 }
 
 /// All jobs whose journals can be read. The others are named in warnings.

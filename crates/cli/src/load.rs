@@ -56,12 +56,7 @@ pub(crate) fn run(args: &LoadArgs, target: &TableName) -> Result<u8, Failure> {
     match outcome {
         Ok(report) => {
             // The rows are in, whether or not anybody can be told.
-            if let Err(error) = show(&mut out, args, &report) {
-                tell!(
-                    "inrush: warning: the load succeeded, but printing its report failed: \
-                       {error}"
-                );
-            }
+            print::tell_unprinted("load", show(&mut out, args, &report));
             for warning in &report.warnings {
                 tell!("inrush: warning: {warning}");
             }
@@ -92,6 +87,7 @@ fn show(out: &mut impl Write, args: &LoadArgs, report: &load::Report) -> std::io
     if args.json {
         print::json(out, report)
     } else if args.quiet {
+        print::tell_left_out(print::left_out(report));
         Ok(())
     } else {
         print::report(out, report, detail(args, slice::from_ref(report)))

@@ -86,5 +86,6 @@ fn run(command: Command) -> Result<u8, Failure> {
         Command::Sandbox(args) => sandbox::run(&args),
         Command::Bench(_) => bench::run(),
         Command::Help(args) => args.run(),
+        Command::Completions(args) => args.run(),
     }
 }

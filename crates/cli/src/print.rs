@@ -1,6 +1,7 @@
 //! Reports as text for people.
 
 use std::io::{self, Write};
+use std::path::Path;
 
 use load::report::BACKUP_NOTE;
 use load::{
@@ -192,6 +193,35 @@ fn shards(out: &mut impl Write, shards: &[ShardReport]) -> io::Result<()> {
         }
     }
     Ok(())
+}
+
+/// Warns that the report of a load or replay could not be printed, unless nobody reads it any more (`| head`).
+pub(crate) fn tell_unprinted(what: &str, printed: io::Result<()>) {
+    if let Err(error) = printed
+        && error.kind() != io::ErrorKind::BrokenPipe
+    {
+        tell!("inrush: warning: the {what} succeeded, but printing its report failed: {error}");
+    }
+}
+
+/// Rows that a load left out: its target, rejected rows, skipped duplicates, the file of rejected rows.
+pub(crate) type LeftOut<'r> = (&'r str, u64, u64, Option<&'r Path>);
+
+/// The rows that a load left out.
+pub(crate) fn left_out(report: &Report) -> LeftOut<'_> {
+    let skipped = if report.on_duplicate == "skip" { report.duplicates } else { 0 };
+    (&report.target, report.rejects, skipped, report.rejects_file.as_deref())
+}
+
+/// Names rows that are not in the table on stderr, also with `--quiet`.
+pub(crate) fn tell_left_out((target, rejects, skipped, file): LeftOut<'_>) {
+    let file = file.map_or(String::new(), |file| format!(" (in {})", file.display()));
+    let rejected = (rejects > 0).then(|| format!("{} rejected{file}", count(rejects, "row")));
+    let skipped = (skipped > 0).then(|| format!("{} skipped as duplicates", count(skipped, "row")));
+    let left_out: Vec<String> = rejected.into_iter().chain(skipped).collect();
+    if !left_out.is_empty() {
+        tell!("inrush: warning: {target}: {}", left_out.join(", "));
+    }
 }
 
 /// Kinds of refused rows that are told.

@@ -31,12 +31,7 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<u8, Failure> {
     match outcome {
         Ok(report) => {
             // The dump is in, whether or not anybody can be told.
-            if let Err(error) = show(&mut out, args, &report) {
-                tell!(
-                    "inrush: warning: the replay succeeded, but printing its report failed: \
-                       {error}"
-                );
-            }
+            print::tell_unprinted("replay", show(&mut out, args, &report));
             Ok(if report.failed.is_empty() && report.warnings.is_empty() { 0 } else { REJECTS })
         }
         Err(error) => Err(failure(error)),

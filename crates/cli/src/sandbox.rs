@@ -1,5 +1,6 @@
 //! `inrush sandbox`: the private server.
 
+use std::io::{self, Write};
 use std::process::{Command, Stdio};
 
 use ::sandbox::{Sandbox, ShardSandbox, Status};
@@ -11,10 +12,11 @@ use crate::connect;
 /// Does what was asked of the sandbox.
 pub(crate) fn run(args: &SandboxArgs) -> Result<u8, Failure> {
     let sandbox = connect::sandbox(args.sandbox.as_deref())?;
+    let mut out = io::stdout();
     match &args.action {
         SandboxAction::Start { shards: None } => {
             connect::start(&sandbox, false)?;
-            print_place(&sandbox);
+            print_place(&mut out, &sandbox)?;
             Ok(0)
         }
         SandboxAction::Start { shards: Some(count) } => {
@@ -23,7 +25,7 @@ pub(crate) fn run(args: &SandboxArgs) -> Result<u8, Failure> {
                 tell!("creating {} private MariaDBs in {}", count + 1, sandbox.dir().display());
             }
             shards.start(*count)?;
-            print_shards(&shards)
+            print_shards(&mut out, &shards)
         }
         SandboxAction::Stop => {
             let status = sandbox.status();
@@ -32,21 +34,21 @@ pub(crate) fn run(args: &SandboxArgs) -> Result<u8, Failure> {
             sandbox.stop()?;
             let servers = shards.servers()?.len();
             if servers > 0 {
-                println!("stopped the Spider server and its {} shards", servers - 1);
+                writeln!(out, "stopped the Spider server and its {} shards", servers - 1)?;
             }
             let dir = sandbox.dir().display();
             match status {
                 // Only the servers of shards were made.
                 Status::Absent if servers > 0 => {}
-                Status::Absent => println!("there is no sandbox in {dir}"),
-                Status::Stopped => println!("was not running; its data stays in {dir}"),
-                Status::Running { .. } => println!("stopped; its data stays in {dir}"),
+                Status::Absent => writeln!(out, "there is no sandbox in {dir}")?,
+                Status::Stopped => writeln!(out, "was not running; its data stays in {dir}")?,
+                Status::Running { .. } => writeln!(out, "stopped; its data stays in {dir}")?,
             }
             Ok(0)
         }
         SandboxAction::Path => {
-            print_place(&sandbox);
-            print_shards(&ShardSandbox::of(&sandbox))
+            print_place(&mut out, &sandbox)?;
+            print_shards(&mut out, &ShardSandbox::of(&sandbox))
         }
         SandboxAction::Sql { statements } => {
             connect::start(&sandbox, true)?;
@@ -55,30 +57,30 @@ pub(crate) fn run(args: &SandboxArgs) -> Result<u8, Failure> {
     }
 }
 
-fn print_place(sandbox: &Sandbox) {
-    println!("folder  {}", sandbox.dir().display());
-    println!("socket  {}", sandbox.socket().display());
-    println!("log     {}", sandbox.error_log().display());
+fn print_place(out: &mut impl Write, sandbox: &Sandbox) -> io::Result<()> {
+    writeln!(out, "folder  {}", sandbox.dir().display())?;
+    writeln!(out, "socket  {}", sandbox.socket().display())?;
+    writeln!(out, "log     {}", sandbox.error_log().display())?;
     let status = match sandbox.status() {
         Status::Running { pid } => format!("running, process {pid}"),
         Status::Stopped => "stopped".to_owned(),
         Status::Absent => "not created yet".to_owned(),
     };
-    println!("status  {status}");
+    writeln!(out, "status  {status}")
 }
 
 /// The head, its shards and how the head is reached, if there are any.
-fn print_shards(shards: &ShardSandbox) -> Result<u8, Failure> {
+fn print_shards(out: &mut impl Write, shards: &ShardSandbox) -> Result<u8, Failure> {
     let servers = shards.servers()?;
     for server in &servers {
         let status = match server.sandbox.status() {
             Status::Running { pid } => format!("running, process {pid}"),
             Status::Stopped | Status::Absent => "stopped".to_owned(),
         };
-        println!("{:<7} 127.0.0.1:{}, {status}", server.name, server.port);
+        writeln!(out, "{:<7} 127.0.0.1:{}, {status}", server.name, server.port)?;
     }
     if !servers.is_empty() {
-        println!("client  --defaults-file={}", shards.client_file().display());
+        writeln!(out, "client  --defaults-file={}", shards.client_file().display())?;
     }
     Ok(0)
 }

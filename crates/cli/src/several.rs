@@ -29,7 +29,7 @@ pub(crate) fn run(args: &LoadArgs, database: &str) -> Result<u8, Failure> {
     check_several(&tables)?;
     note_command(&mut tables, args);
     let server = connect::meant(&args.connect)?;
-    if !server.is_made() && args.ddl.is_none() {
+    if !server.is_made() && tables.iter().all(|table| table.ddl.is_none()) {
         return Err(no_tables(database));
     }
     let server = server.resolve(args.quiet)?;
@@ -56,9 +56,7 @@ pub(crate) fn run(args: &LoadArgs, database: &str) -> Result<u8, Failure> {
         }
     };
     // The rows are in, whether or not anybody can be told.
-    if let Err(error) = show_report(&mut io::stdout().lock(), args, &report) {
-        tell!("inrush: warning: the load succeeded, but printing its report failed: {error}");
-    }
+    print::tell_unprinted("load", show_report(&mut io::stdout().lock(), args, &report));
     let of_tables = report.tables.iter().flat_map(|table| &table.warnings);
     for warning in report.warnings.iter().chain(of_tables) {
         tell!("inrush: warning: {warning}");
@@ -197,6 +195,9 @@ fn tables_of_job(args: &LoadArgs, database: &str, job: &JobFile) -> Result<Meant
         options.rows.constants = said_of(&args.written.set, &table.name);
         options.rows.expressions = said_of(&args.written.set_sql, &table.name);
         table.apply(&mut options);
+        if args.ddl.is_none() {
+            job.give_statement(&table, &mut options)?;
+        }
         let mapping = Arc::clone(&table.mapping);
         options.input.selection = Some(Arc::new(Share { mapping, ..Share::default() }));
         mappings.push(table.mapping);
@@ -288,6 +289,11 @@ fn show_report(out: &mut impl Write, args: &LoadArgs, report: &SeveralReport) ->
         return print::json(out, report);
     }
     if args.quiet {
+        // With a job file lines of all tables are rejected, and the tables reject none.
+        let lines = report.lines.iter().map(|lines| {
+            (report.database.as_str(), lines.rejects, 0, lines.rejects_file.as_deref())
+        });
+        lines.chain(report.tables.iter().map(print::left_out)).for_each(print::tell_left_out);
         return Ok(());
     }
     let SeveralReport { database, rows, rejects, bytes, seconds, tables, .. } = report;

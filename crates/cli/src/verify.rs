@@ -1,18 +1,21 @@
-//! `inrush verify`: whether a table holds exactly the rows of files.
+//! `inrush verify`: whether tables hold exactly the rows of files.
 
 use std::io::{self, Write};
 
 use ::check::{OtherRow, VerifyReport};
+use serde::Serialize;
 use terminal::failure::{Failure, REJECTS};
 use terminal::size::{count, group};
 
 use crate::args::LoadArgs;
+use crate::several::Meant;
 use crate::{check, connect, load, print};
 
 /// Compares, and prints what differs.
 pub(crate) fn run(args: &LoadArgs, into: &connect::Into) -> Result<u8, Failure> {
-    let connect::Into::Table(target) = into else {
-        return Err(Failure::usage("verify needs one table: --into DB.TABLE"));
+    let target = match into {
+        connect::Into::Table(target) => target,
+        connect::Into::Database(database) => return several(args, database),
     };
     let (options, visit) = check::begin(args, target)?;
     let report = ::check::verify(&visit.connect, &options, &*load::watcher(args))?;
@@ -23,6 +26,44 @@ pub(crate) fn run(args: &LoadArgs, into: &connect::Into) -> Result<u8, Failure> 
         show(&mut out, &report)?;
     }
     Ok(if report.is_same() { 0 } else { REJECTS })
+}
+
+/// The comparison of several tables.
+#[derive(Serialize)]
+struct SeveralVerified {
+    database: String,
+    /// Lines of a job file that are in no table, because they are bad.
+    bad_lines: u64,
+    tables: Vec<VerifyReport>,
+}
+
+/// Compares the tables of a job file, or of a folder of files.
+fn several(args: &LoadArgs, database: &str) -> Result<u8, Failure> {
+    let (Meant { tables, lines }, visit) = check::begin_several(args, database)?;
+    let watcher = load::watcher(args);
+    let (tables, bad_lines) = match &lines {
+        Some(lines) => ::load::verify_lines(&visit.connect, &tables, lines, &*watcher)?,
+        None => {
+            let report = |options| ::check::verify(&visit.connect, options, &*watcher);
+            (tables.iter().map(report).collect::<Result<_, _>>()?, 0)
+        }
+    };
+    let report = SeveralVerified { database: database.to_owned(), bad_lines, tables };
+    let mut out = io::stdout().lock();
+    if args.json {
+        print::json(&mut out, &report)?;
+    } else if !args.quiet {
+        report.tables.iter().try_for_each(|table| show(&mut out, table))?;
+        if bad_lines > 0 {
+            let bad = count(bad_lines, "bad line");
+            writeln!(
+                out,
+                "{bad} not compared, because a bad line is in no table: inrush check lists the reasons"
+            )?;
+        }
+    }
+    let is_same = bad_lines == 0 && report.tables.iter().all(VerifyReport::is_same);
+    Ok(if is_same { 0 } else { REJECTS })
 }
 
 fn show(out: &mut impl Write, report: &VerifyReport) -> io::Result<()> {

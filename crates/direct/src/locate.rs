@@ -107,11 +107,7 @@ fn field_text<R: Row>(binding: &Binding, row: R, clustered_field: usize) -> Stri
     let Some(field) = bound.input.field() else {
         return format!("{} (not in the input)", bound.column.name);
     };
-    let (mut scratch, mut text) = (Vec::new(), Vec::new());
-    match field::value(row, Some(field), &mut scratch).text(&mut text) {
-        Some(text) => Reject::cut(text),
-        None => "NULL".to_owned(),
-    }
+    field::written(row, Some(field)).as_deref().map_or_else(|| "NULL".to_owned(), Reject::cut)
 }
 
 struct Search<'a> {

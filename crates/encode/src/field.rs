@@ -14,16 +14,12 @@ pub fn value<'v, R: Row + 'v>(row: R, field: Option<usize>, scratch: &'v mut Vec
     }
 }
 
-/// A row's value in a field as its line has it, before it is read by a format; NULL if there is no such field.
-pub fn written_value<'v, R: Row + 'v>(
-    row: R,
-    field: Option<usize>,
-    scratch: &'v mut Vec<u8>,
-) -> Value<'v> {
-    match field {
-        Some(field) if field < row.field_count() => row.written_value(field, scratch),
-        _ => Value::Null,
-    }
+/// The text of a field as the file has it, for messages; none where there is none, or it says NULL.
+#[cold]
+pub fn written<R: Row>(row: R, field: Option<usize>) -> Option<Vec<u8>> {
+    let field = field.filter(|field| *field < row.field_count())?;
+    let (mut scratch, mut text) = (Vec::new(), Vec::new());
+    row.written(field, &mut scratch).text(&mut text).map(<[u8]>::to_vec)
 }
 
 /// Appends the stored form of a value to `out`; whether it is NULL. `on_null` is what that becomes

@@ -10,6 +10,7 @@ use job::row_log::{LogForm, LogKind, RowLog};
 use schema::Column;
 use serde::Serialize;
 use sources::{Row, Source};
+use values::Value;
 
 use crate::binding::Binding;
 use crate::column_source::Input;
@@ -56,11 +57,18 @@ pub struct Also {
 impl Also {
     /// The description of `fault` of `column`.
     pub fn new<R: Row>(fault: &RowFault, row: R, column: Option<&Column>) -> Also {
-        let (mut scratch, mut text) = (Vec::new(), Vec::new());
-        let value = field::written_value(row, fault.field, &mut scratch);
-        let value = value.text(&mut text);
-        let reason = match (&fault.kind, value, column) {
+        let value = field::written(row, fault.field);
+        let reason = match (&fault.kind, &value, column) {
             (FaultKind::Value(reason), Some(value), Some(column)) => {
+                // The reason counts in what the format has left of the text: without blanks at its ends.
+                let mut scratch = Vec::new();
+                let blanks = match field::value(row, fault.field, &mut scratch) {
+                    Value::Bytes(read) => {
+                        value.windows(read.len().max(1)).position(|at| at == read)
+                    }
+                    _ => None,
+                };
+                let reason = reason.moved(blanks.unwrap_or(0));
                 reason.explain(value, &column.sql_type).to_string()
             }
             (kind, ..) => kind.to_string(),
@@ -68,7 +76,7 @@ impl Also {
         Also {
             field: fault.field.and_then(|field| row.line_field(field)).map(|field| field + 1),
             column: column.map(|column| column.name.clone()),
-            value: value.map(Reject::cut),
+            value: value.as_deref().map(Reject::cut),
             reason,
         }
     }

@@ -29,7 +29,7 @@ pub use load::{
     LoadOptions, LoadPath, Mode, OnDuplicate, Plan, Position, Progress, Refused, RejectTally,
     Replicas, Report, ResourceLimits, RowOptions, RowRules, ServerOptions, SeveralPlan,
     SeveralReport, Snapshot, Stage, carry_keys_over, charset, check, check_lines,
-    default_state_dir, evaluate_expressions, jobs, load_lines, load_several,
+    default_state_dir, evaluate_expressions, jobs, load_lines, load_several, verify_lines,
 };
 pub use sandbox::{Sandbox, SandboxOptions, Status};
 pub use server::{ConnectOptions, Encryption, OptionFiles, TlsOptions, Verify};

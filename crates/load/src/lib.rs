@@ -73,7 +73,7 @@ pub use plan::{Plan, check, plan};
 pub use run::{load, load_from};
 pub use several::{
     LinesOf, LinesReport, SeveralPlan, SeveralReport, check_lines, load_each, load_lines,
-    load_several, plan_several,
+    load_several, plan_several, verify_lines,
 };
 
 /// Parts of a load, for the loads of a table's [`places`].

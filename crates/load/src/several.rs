@@ -55,10 +55,10 @@ use server::{ConnectOptions, Interrupt};
 use self::inspection::{InspectedTables, Inspection};
 use crate::ddl;
 use crate::journaled;
-use crate::run::{self, remove_empty};
+use crate::run;
 
 pub use self::each::load_each;
-pub use self::lines_checked::check_lines;
+pub use self::lines_checked::{check_lines, verify_lines};
 pub use self::lines_read::LinesOf;
 pub use self::plan::{SeveralPlan, plan_several, refused};
 pub use self::shares::LinesReport;
@@ -125,7 +125,7 @@ fn load_all_of(
 ) -> Result<SeveralReport, Error> {
     check_several(tables)?;
     let begun = Instant::now();
-    let (first, mut kept) = (&tables[0], Vec::new());
+    let first = &tables[0];
     let told = told(tables);
     let mut lines = None;
     let outcome = journaled::job(connect, first, &told, progress, |connect, steps, told_by| {
@@ -139,7 +139,6 @@ fn load_all_of(
                         Some(_) => steps.rejects_path(),
                         None => journal::rejects_path_of(&steps.rejects_path(), &options.table),
                     };
-                    kept.push(path.clone());
                     options.rows.rejects = Some(path);
                 }
                 options
@@ -150,7 +149,7 @@ fn load_all_of(
         let shared = match of {
             None => Ok(tables),
             Some(of) => steps
-                .step(Stage::Inspect, || shares::share(connect, tables, of, progress))
+                .step(Stage::Inspect, || shares::share(connect, tables, of, false, progress))
                 .map(|(tables, report)| {
                     lines = report;
                     tables
@@ -168,7 +167,6 @@ fn load_all_of(
         }
         loaded
     });
-    kept.iter().for_each(|path| remove_empty(path));
     outcome.map(|(tables, warnings)| {
         let mut report = SeveralReport::of(tables, warnings, true, begun);
         report.rejects += lines.as_ref().map_or(0, |lines| lines.rejects);

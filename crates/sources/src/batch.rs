@@ -103,9 +103,8 @@ pub trait Row: Copy {
     where
         Self: 'v;
 
-    /// The value of a field as the line has it, before it is read by a format.
-    #[inline]
-    fn written_value<'v>(self, field: usize, scratch: &'v mut Vec<u8>) -> Value<'v>
+    /// The same as the file has it, and not as its format reads it: for messages.
+    fn written<'v>(self, field: usize, scratch: &'v mut Vec<u8>) -> Value<'v>
     where
         Self: 'v,
     {

@@ -18,6 +18,9 @@ pub const REJECTS: u8 = 3;
 /// 4: all rows are in, and foreign keys of other tables refer to the old table still.
 pub const KEYS_LEFT: u8 = 4;
 
+/// 141: nobody reads the output any more, as `| head` does. Programs that SIGPIPE ends have the same status.
+pub const HUNG_UP: u8 = 141;
+
 /// A sentence for people and a status for scripts.
 #[derive(Debug)]
 pub struct Failure {
@@ -52,6 +55,11 @@ impl Failure {
 }
 
 impl Failure {
+    /// Nobody reads the standard output any more, and nobody is told so.
+    pub fn hung_up() -> Failure {
+        Failure { status: HUNG_UP, text: String::new(), place: None }
+    }
+
     /// Says it on stderr, and as JSON on stdout where the command line asks for JSON; gives the exit status.
     pub fn tell(&self) -> u8 {
         if !self.text.is_empty() {
@@ -107,10 +115,7 @@ impl From<server::Error> for Failure {
 impl From<std::io::Error> for Failure {
     fn from(error: std::io::Error) -> Failure {
         match error.kind() {
-            // Whoever read the output has seen enough.
-            std::io::ErrorKind::BrokenPipe => {
-                Failure { status: FAILED, text: String::new(), place: None }
-            }
+            std::io::ErrorKind::BrokenPipe => Failure::hung_up(),
             _ => Failure::failed(error),
         }
     }

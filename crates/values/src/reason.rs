@@ -84,6 +84,18 @@ impl fmt::Display for Reason {
 }
 
 impl Reason {
+    /// The same of a text with so many bytes more before the value.
+    pub fn moved(self, bytes: usize) -> Reason {
+        let moved = |offset: u32| offset.saturating_add(u32::try_from(bytes).unwrap_or(u32::MAX));
+        match self {
+            Reason::InvalidCharacter { offset } => {
+                Reason::InvalidCharacter { offset: moved(offset) }
+            }
+            Reason::Unconvertible { offset } => Reason::Unconvertible { offset: moved(offset) },
+            other => other,
+        }
+    }
+
     /// One sentence fragment with value and type: `"12,50" is not a number for DECIMAL(10,2)`.
     /// The value is cut to 64 characters.
     pub fn explain<'a>(self, value: &'a [u8], sql_type: &'a SqlType) -> Explained<'a> {

@@ -1,4 +1,4 @@
-//! Help of commands: `--help`, `--help-all`, `inrush help COMMAND` and man pages.
+//! Help of commands: `--help`, `--help-all`, `inrush help COMMAND`, man pages, and completions of shells.
 //!
 //! ```text
 //! Cli -> clap's command -> Page -> text of 80 columns
@@ -14,6 +14,7 @@ use std::ffi::OsString;
 use std::io::Write;
 
 use clap::{Args, Command, CommandFactory as _};
+use clap_complete::Shell;
 use terminal::failure::Failure;
 
 use self::page::{Extent, Page};
@@ -36,6 +37,31 @@ impl HelpArgs {
         let page = named(&mut cli, &self.words)?;
         let text = if self.man { page.manual() } else { page.text() };
         std::io::stdout().lock().write_all(text.as_bytes())?;
+        Ok(0)
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArgs {
+    /// Shell.
+    #[arg(value_enum, value_name = "SHELL")]
+    shell: Shell,
+}
+
+impl CompletionsArgs {
+    /// Prints the script, with the options that help shows.
+    pub(crate) fn run(&self) -> Result<u8, Failure> {
+        let mut cli = Cli::command().mut_subcommands(|command| {
+            let name = command.get_name().to_owned();
+            command.mut_args(|argument| {
+                let option = argument.get_long().unwrap_or_default();
+                let is_hidden = argument.is_hide_set() || !groups::is_shown(&name, option);
+                argument.hide(is_hidden)
+            })
+        });
+        let mut script = Vec::new();
+        clap_complete::generate(self.shell, &mut cli, "inrush", &mut script);
+        std::io::stdout().lock().write_all(&script)?;
         Ok(0)
     }
 }

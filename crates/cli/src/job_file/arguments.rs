@@ -105,8 +105,9 @@ pub(crate) fn with_job(typed: Vec<OsString>) -> Result<Vec<OsString>, Failure> {
 
 /// The job file that is typed, and whether files are typed too.
 fn named(typed: &[OsString]) -> Option<(PathBuf, bool)> {
-    let command =
-        typed.get(1).filter(|word| *word == "load" || *word == "plan" || *word == "check")?;
+    let command = typed
+        .get(1)
+        .filter(|word| ["load", "plan", "check", "verify"].iter().any(|of| word == of))?;
     // What is wrong with the rest is said when all of it is read.
     let matches = Cli::command().ignore_errors(true).try_get_matches_from(typed).ok()?;
     let matches = matches.subcommand_matches(command.to_str()?)?;

@@ -15,7 +15,7 @@ const EXAMPLES: [(&str, &str); 4] = [
     ("mode", "mode = \"append\""),
     ("when", "when = { FIELD = \"a value\" }"),
     ("on_duplicate", "on_duplicate = \"skip\""),
-    ("entity", "entity = { key = [\"FIELD\"], id = \"id\" }"),
+    ("entity", "entity = { key = [FIELD], id = \"id\" }"),
 ];
 
 /// The text of a job file that loads all fields into one table.
@@ -42,11 +42,13 @@ pub(crate) fn text(args: &JobInitArgs) -> Result<String, Failure> {
     }
     let _ = writeln!(text, "\n# One of these for each table with rows in the lines.\n[[table]]");
     let _ = writeln!(text, "name = {}", quoted(&table));
-    let first = sniffed.columns.first().map_or("", |column| column.name.as_str());
+    let first = quoted(sniffed.columns.first().map_or("", |column| column.name.as_str()));
     for (name, example) in EXAMPLES {
         let _ =
-            writeln!(text, "# {}\n# {}", help(keys::TABLE, name), example.replace("FIELD", first));
+            writeln!(text, "# {}\n# {}", help(keys::TABLE, name), example.replace("FIELD", &first));
     }
+    let _ = writeln!(text, "# {}", help(keys::TABLE, "create"));
+    let _ = writeln!(text, "create = {}", lines(&sniffed.ddl));
     let _ = writeln!(text, "# {}", help(keys::TABLE, "columns"));
     text.push_str("[table.columns]\n");
     let wide = sniffed.columns.iter().map(|column| quoted(&column.name).len()).max().unwrap_or(0);
@@ -60,7 +62,7 @@ pub(crate) fn text(args: &JobInitArgs) -> Result<String, Failure> {
         let _ = writeln!(text, "{name} = {from}{padding}  # {sql_type}");
     }
     let _ = writeln!(text, "\n# {}.\n# [[rule]]", keys::ROOT[3].help);
-    let _ = writeln!(text, "# field = {}\n# required = true", quoted(first));
+    let _ = writeln!(text, "# field = {first}\n# required = true");
     Ok(text)
 }
 
@@ -71,7 +73,7 @@ fn head(text: &mut String, args: &JobInitArgs, summary: &str, notes: &[String]) 
     }
     text.push_str(
         "# inrush plan -c THIS shows the plan, inrush load -c THIS loads; inrush job schema \
-         prints all keys.\n",
+         prints all keys.\n# Paths of files are relative to the folder of this file.\n",
     );
 }
 
@@ -94,6 +96,14 @@ fn help(keys: &[Key], name: &str) -> String {
 
 fn path(file: &Path) -> String {
     PathBuf::from(file).display().to_string()
+}
+
+/// A text of several lines as TOML, which is one line where its letters allow no other form.
+fn lines(text: &str) -> String {
+    match text.contains("'''") || text.chars().any(|letter| letter.is_control() && letter != '\n') {
+        true => quoted(text),
+        false => format!("'''\n{}\n'''", text.trim_end()),
+    }
 }
 
 /// A text of TOML.

@@ -99,6 +99,7 @@ pub(crate) const TABLE: &[Key] = &[
          the column of its name",
     ),
     key("entity", Kind::Section(ENTITY), "Rows are the distinct values of key columns"),
+    key("create", Kind::Text, "The CREATE TABLE that creates the table if it is missing"),
 ];
 
 const WHEN: Kind =

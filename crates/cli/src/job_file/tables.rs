@@ -1,8 +1,10 @@
 //! The part of each line that goes to each table.
 
+use std::slice;
 use std::sync::Arc;
 
 use encode::mapped::{Condition, Entity, From, Lookup, Mapping, OnConflict, Piece, Test};
+use load::several::give_statements;
 use load::{LoadOptions, Mode, OnDuplicate};
 use schema::TableName;
 use terminal::failure::Failure;
@@ -24,6 +26,8 @@ pub(crate) struct JobTable {
     constants: Vec<(String, String)>,
     /// Columns with the value of an SQL expression for all rows.
     expressions: Vec<(String, String)>,
+    /// The CREATE TABLE of a missing table, and its line.
+    create: Option<(String, usize)>,
 }
 
 impl JobTable {
@@ -49,6 +53,21 @@ impl JobTable {
 }
 
 impl JobFile {
+    /// Has a missing table be created as the file says.
+    ///
+    /// Errors: its text is no CREATE TABLE of the table, with its line.
+    pub(crate) fn give_statement(
+        &self,
+        table: &JobTable,
+        options: &mut LoadOptions,
+    ) -> Result<(), Failure> {
+        let Some((create, line)) = &table.create else { return Ok(()) };
+        give_statements(create, slice::from_mut(options)).map_err(|_| {
+            let name = &table.name;
+            self.wrong(*line, format!("create of {name} must be one CREATE TABLE {name} (..)"))
+        })
+    }
+
     /// All tables, in the order of the file.
     ///
     /// Errors: what contradicts itself, with its line.
@@ -87,6 +106,7 @@ impl JobFile {
             formats: Vec::new(),
             constants: Vec::new(),
             expressions: Vec::new(),
+            create: node.get("create").and_then(|create| Some((create.text()?, create.line))),
         };
         let mut mapping = Mapping { fields, when: self.when(node)?, ..Mapping::default() };
         if let Some(columns) = node.get("columns") {

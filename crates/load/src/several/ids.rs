@@ -47,23 +47,25 @@ impl Unnumbered {
     }
 
     /// Gives them their ids: those of rows that the table has, else the next ones in the order of the
-    /// first lines.
+    /// first lines. Lines are those of new rows, or of all with `all_lines`.
     ///
     /// Errors: no ids are left.
-    pub(super) fn number(self) -> Result<(Known, OwnLines), Error> {
+    pub(super) fn number(self, all_lines: bool) -> Result<(Known, OwnLines), Error> {
         let Unnumbered { all, there, mut next, takes_last, table } = self;
         let mut ids = vec![0; all.len()];
         let mut own = Vec::with_capacity(all.len());
         for (number, said) in all.iter() {
-            ids[number] = match there.get(number).copied().flatten() {
-                Some(id) => id,
-                None => {
-                    let id = next.as_mut().map(|next| next.take(&table)).transpose()?.unwrap_or(0);
-                    let last = if takes_last { all.last(number) } else { None };
-                    own.push((last.unwrap_or(said.first), id));
-                    id
-                }
+            let known = there.get(number).copied().flatten();
+            let id = match (known, &mut next) {
+                (Some(id), _) => id,
+                (None, Some(next)) => next.take(&table)?,
+                (None, None) => 0,
             };
+            ids[number] = id;
+            if known.is_none() || all_lines {
+                let last = if takes_last { all.last(number) } else { None };
+                own.push((last.unwrap_or(said.first), id));
+            }
         }
         Ok((all.identified(ids), OwnLines::new(own)))
     }

@@ -1,18 +1,20 @@
-//! The lines of a job judged as if they were to be loaded; nothing is.
+//! The lines of a job judged, or compared with the tables; nothing is loaded.
 
 use sources::SourceExt as _;
 use std::sync::Mutex;
 use std::time::Instant;
 
+use check::VerifyReport;
 use check::report::{BadRow, CheckReport};
 use encode::input;
 use encode::rejects::{self, Rejects};
 use job::error::Error;
-use job::options::{LoadOptions, RowOptions};
+use job::options::{LoadOptions, Mode, RowOptions};
 use job::progress::Progress;
 use server::ConnectOptions;
 
 use super::lines_read::{LineInputs, LinesOf, Parts};
+use super::shares;
 
 /// Bad lines behind which no more are looked for.
 const BAD_LINES_MAX: u64 = 100_000;
@@ -66,6 +68,26 @@ pub fn check_lines(
     };
     report.seconds = begun.elapsed().as_secs_f64();
     Ok(report)
+}
+
+/// Compares each table with its rows of the lines, and counts the bad lines, which are in no table. Rows of
+/// entities are found by their keys, and have the ids that the table has.
+///
+/// Errors: those of [`check::verify()`]; lines that contradict each other.
+pub fn verify_lines(
+    connect: &ConnectOptions,
+    tables: &[LoadOptions],
+    of: &LinesOf,
+    progress: &dyn Progress,
+) -> Result<(Vec<VerifyReport>, u64), Error> {
+    let compared = tables.iter().map(|options| LoadOptions {
+        mode: Mode::Append,
+        rows: RowOptions { rejects: None, rejects_max: u64::MAX, ..options.rows.clone() },
+        ..options.clone()
+    });
+    let (tables, lines) = shares::share(connect, compared.collect(), of, true, progress)?;
+    let reports = tables.iter().map(|options| check::verify(connect, options, progress));
+    Ok((reports.collect::<Result<_, _>>()?, lines.map_or(0, |lines| lines.rejects)))
 }
 
 fn not_judged(bad: u64) -> Vec<String> {

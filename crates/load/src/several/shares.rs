@@ -43,11 +43,14 @@ pub struct LinesReport {
 
 /// Tells the tables which rows of the lines are theirs.
 ///
+/// For a comparison, rows of entities that a table has are shared out too, with the ids that it has.
+///
 /// Errors: more bad lines than are tolerated; lines that contradict each other; the server's.
 pub(super) fn share(
     connect: &ConnectOptions,
     tables: Vec<LoadOptions>,
     of: &LinesOf,
+    compares: bool,
     progress: &dyn Progress,
 ) -> Result<(Vec<LoadOptions>, Option<LinesReport>), Error> {
     let mappings = &of.mappings;
@@ -88,7 +91,7 @@ pub(super) fn share(
     }
     let number = |all: Option<Unnumbered>| {
         failpoint::hit("thread.ids");
-        all.map(Unnumbered::number).transpose()
+        all.map(|all| all.number(compares)).transpose()
     };
     let (mut known, mut own) = (Vec::<Option<Arc<Known>>>::new(), Vec::new());
     for numbered in pool::map(memory.threads, unnumbered, number)? {

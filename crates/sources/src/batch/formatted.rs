@@ -119,8 +119,7 @@ impl Row for FormattedRow<'_> {
         self.formats.value(field, (self.row, field), scratch)
     }
 
-    #[inline]
-    fn written_value<'v>(self, field: usize, scratch: &'v mut Vec<u8>) -> Value<'v>
+    fn written<'v>(self, field: usize, scratch: &'v mut Vec<u8>) -> Value<'v>
     where
         Self: 'v,
     {
@@ -174,6 +173,7 @@ mod tests {
             }
         }
         assert_eq!(seen, ["1", "2.50", "1", "1", "NULL", "0", "x", "!a \"b\"", ""]);
+        assert_eq!(rows.row(0).written(1, &mut scratch), Value::Bytes(b"2,50"));
         assert_eq!(rows.row(0).raw(), &b"1,\"2,50\",\"yes\"\n"[..]);
         assert!(formats != Formats::default() && Formats::default().is_empty());
     }

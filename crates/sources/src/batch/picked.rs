@@ -110,14 +110,13 @@ impl Row for PickedRow<'_> {
         }
     }
 
-    #[inline]
-    fn written_value<'v>(self, field: usize, scratch: &'v mut Vec<u8>) -> Value<'v>
+    fn written<'v>(self, field: usize, scratch: &'v mut Vec<u8>) -> Value<'v>
     where
         Self: 'v,
     {
         match self.picked.shape.fields[field] {
             PickedField::Field(of_line) => self.line.value(of_line, scratch),
-            _ => self.value(field, scratch),
+            PickedField::Made(_) | PickedField::Nothing => self.value(field, scratch),
         }
     }
 

@@ -79,7 +79,7 @@ pub(super) const HIDDEN: [(&str, &str); 3] = [
     ),
     (
         "verify",
-        "create types collation ddl job map each mode atomic keep-auto-increment \
+        "create types collation ddl each mode atomic keep-auto-increment \
          allow-empty rejects rejects-max on-duplicate duplicates dry-run report verbose \
          path unlogged no-verify no-triggers no-foreign-key-checks tune replica max-lag \
          shard batch-rows batch-bytes connections max-rate lock-wait max-write-block \
@@ -107,7 +107,7 @@ pub(super) const COMMON: [(&str, &str); 6] = [
     ),
     (
         "verify",
-        "into dialect header charset columns set date-format memory quiet json host port \
+        "into job dialect header charset columns set date-format memory quiet json host port \
          socket user password help help-all",
     ),
     (
@@ -123,7 +123,7 @@ pub(super) const COMMON: [(&str, &str); 6] = [
 ];
 
 /// Three examples a command, each with its line above.
-pub(super) const EXAMPLES: [(&str, &[(&str, &str)]); 8] = [
+pub(super) const EXAMPLES: [(&str, &[(&str, &str)]); 9] = [
     (
         "load",
         &[
@@ -148,6 +148,17 @@ pub(super) const EXAMPLES: [(&str, &[(&str, &str)]); 8] = [
     ("export", &[("Write a table to a compressed CSV file:", "shop.orders -o orders.csv.gz")]),
     ("sniff", &[("Guess the columns of a file:", "orders.csv --into shop.orders")]),
     ("help", &[("Show the man page of a command:", "load --man | man -l -")]),
+    (
+        "completions",
+        &[
+            (
+                "Bash (new shells read the file by themselves):",
+                "bash > ~/.local/share/bash-completion/completions/inrush",
+            ),
+            ("Zsh (a folder of $fpath):", "zsh > ~/.zfunc/_inrush"),
+            ("Fish:", "fish > ~/.config/fish/completions/inrush.fish"),
+        ],
+    ),
 ];
 
 /// True if the help of a command has an option.
