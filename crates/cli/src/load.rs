@@ -160,9 +160,11 @@ pub(crate) fn options_of(
     files: Vec<PathBuf>,
 ) -> Result<LoadOptions, Failure> {
     let mut options = options_but_ddl(args, target, files)?;
-    // Without a file for it, it is what --create has guessed.
     if let Some(path) = &args.ddl {
         options.ddl = Some(read_ddl(path)?);
+    }
+    if args.create {
+        sniff::create(args, slice::from_mut(&mut options))?;
     }
     Ok(options)
 }
@@ -226,9 +228,7 @@ pub(crate) fn options_but_ddl(
     if let Some(folder) = &args.temp_dir {
         options.limits.temp_dir = folder.clone();
     }
-    if args.create {
-        sniff::create(args, &mut options)?;
-    } else if args.guessed.are_given() {
+    if !args.create && args.guessed.are_given() {
         return Err(Failure::usage("--types, --collation and --one-column need --create"));
     }
     options.rows.rejects = args.rejects.clone();

@@ -20,7 +20,7 @@ use crate::job_file::JobFile;
 use crate::load::{check_no_report, detail, options_but_ddl, read_ddl, tell_dialect, watcher};
 use crate::print::Detail;
 use crate::recorder::Recorder;
-use crate::{connect, files, input, left_keys, print, tuned};
+use crate::{connect, files, input, left_keys, print, sniff, tuned};
 
 /// Loads, and prints the report.
 pub(crate) fn run(args: &LoadArgs, database: &str) -> Result<u8, Failure> {
@@ -29,7 +29,8 @@ pub(crate) fn run(args: &LoadArgs, database: &str) -> Result<u8, Failure> {
     check_several(&tables)?;
     note_command(&mut tables, args);
     let server = connect::meant(&args.connect)?;
-    if !server.is_made() && tables.iter().all(|table| table.ddl.is_none()) {
+    let has_statements = args.create || tables.iter().any(|table| table.ddl.is_some());
+    if !server.is_made() && !has_statements {
         return Err(no_tables(database));
     }
     let server = server.resolve(args.quiet)?;
@@ -103,7 +104,7 @@ fn entities_note(lines: &LinesOf, tables: &[LoadOptions]) -> Option<String> {
 fn no_tables(database: &str) -> Failure {
     Failure::usage(format!(
         "there are no tables in {database} yet: create the private server with `inrush sandbox \
-         start`, or with a load with --ddl FILE"
+         start`, or with a load with --create or --ddl FILE"
     ))
 }
 
@@ -124,12 +125,6 @@ pub(crate) fn meant(args: &LoadArgs, database: &str) -> Result<Meant, Failure> {
 
 /// The options of each table.
 fn tables(args: &LoadArgs, database: &str) -> Result<Vec<LoadOptions>, Failure> {
-    if args.create {
-        return Err(Failure::usage(format!(
-            "--create guesses one table, but --into {database} names none: use --into \
-             {database}.TABLE; --ddl FILE creates several tables"
-        )));
-    }
     if args.format.columns.is_some() {
         return Err(Failure::usage(format!(
             "--columns is for one table, but --into {database} is for several: --header takes the \
@@ -165,6 +160,9 @@ fn tables(args: &LoadArgs, database: &str) -> Result<Vec<LoadOptions>, Failure> 
     }
     if let Some(ddl) = &args.ddl {
         give_statements(&read_ddl(ddl)?, &mut all).map_err(Failure::from)?;
+    }
+    if args.create {
+        sniff::create(args, &mut all)?;
     }
     Ok(all)
 }
@@ -229,7 +227,7 @@ fn note_command(tables: &mut [LoadOptions], args: &LoadArgs) {
 }
 
 /// The options for columns of a table: `TABLE.COLUMN=..` of this one, and `COLUMN=..` of each.
-fn said_of(said: &[(String, String)], table: &str) -> Vec<(String, String)> {
+pub(crate) fn said_of(said: &[(String, String)], table: &str) -> Vec<(String, String)> {
     let of_table = |(name, text): &(String, String)| match name.split_once('.') {
         Some((of, column)) => (of == table).then(|| (column.to_owned(), text.clone())),
         None => Some((name.clone(), text.clone())),

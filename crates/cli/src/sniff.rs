@@ -1,17 +1,21 @@
 //! `inrush sniff`: what files hold, as a command that loads them; and `load --create`, which runs it.
 
+mod common_type;
+
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use load::LoadOptions;
 use load::sniff::{SniffOptions, Sniffed, TableSettings};
-use sources::{Dialect, FileSource, Preset};
+use sources::{Dialect, Preset};
 use terminal::connect::ConnectArgs;
 use terminal::failure::Failure;
 use terminal::size::{self, count};
 
-use crate::args::{FormatArgs, GuessedArgs, LoadArgs, SniffArgs};
+use crate::args::{FormatArgs, GuessedArgs, LoadArgs, SniffArgs, WrittenArgs};
 use crate::input::DialectArg;
+use crate::several::said_of;
 use crate::{connect, dialect, files, input};
 
 /// Database of a table that nobody named.
@@ -39,46 +43,125 @@ pub(crate) fn run(args: &SniffArgs) -> Result<u8, Failure> {
     Ok(0)
 }
 
-/// Fills in what `load --create` finds out and the options do not say.
-pub(crate) fn create(args: &LoadArgs, options: &mut LoadOptions) -> Result<(), Failure> {
-    let is_set = !options.rows.constants.is_empty() || !options.rows.expressions.is_empty();
-    if is_set || !options.input.written.is_plain() {
+/// Fills in what `load --create` finds out about each table and the options do not say.
+pub(crate) fn create(args: &LoadArgs, tables: &mut [LoadOptions]) -> Result<(), Failure> {
+    let WrittenArgs { decimal_comma, date_format, format_of, .. } = &args.written;
+    let is_typed = |(column, _): &(String, String)| {
+        args.guessed.types.iter().any(|(typed, _)| typed.eq_ignore_ascii_case(column))
+    };
+    if *decimal_comma || date_format.is_some() || !format_of.iter().all(is_typed) {
         return Err(Failure::usage(
-            "--create guesses the format of values, so it excludes --format-of, --decimal-comma, \
-             --date-format, --yes-no, --trim, --set and --set-sql; create the table with --ddl, \
-             from the output of inrush sniff",
+            "--create finds decimal commas and formats of dates by itself, so it excludes \
+             --decimal-comma and --date-format; --format-of COLUMN=FORMAT needs --types COLUMN=TYPE",
         ));
     }
-    if let Some(path) = options.input.files.iter().find(|path| !path.is_file()) {
-        // One that is missing, or a folder, is none either.
-        FileSource::compression(path).map_err(|error| Failure::usage(error.to_string()))?;
-        return Err(Failure::usage(
-            "--create reads the input twice, which a pipe does not allow; load a file, or create \
-             the table with --ddl",
-        ));
+    let is_one = tables.len() == 1;
+    let mut guesses: Vec<Sniffed> = Vec::new();
+    for options in tables.iter() {
+        // Of several tables it is known afterwards which have the columns.
+        let types = if is_one { args.guessed.types.clone() } else { Vec::new() };
+        let sniffed = guess_table(args, options, types)?;
+        if !args.quiet {
+            let prefix = if is_one { String::new() } else { format!("{}: ", options.table) };
+            for note in std::iter::once(&summary(&sniffed)).chain(&sniffed.notes) {
+                tell!("note: {prefix}{note}");
+            }
+        }
+        guesses.push(sniffed);
     }
-    let memory = options.limits.memory_bytes_max;
-    let (files, temp_dir) = (&options.input.files, &options.limits.temp_dir);
-    let sniffed = sniff(files, &options.table, &args.format, &args.guessed, temp_dir, memory)?;
-    if !args.quiet {
-        tell!("note: {}", summary(&sniffed));
-        for note in &sniffed.notes {
-            tell!("note: {note}");
+    if !is_one {
+        agree(args, tables, &mut guesses)?;
+    }
+    tables.iter_mut().zip(guesses).try_for_each(|(options, sniffed)| apply(args, options, sniffed))
+}
+
+/// The guess at a table, some of whose columns have these types.
+fn guess_table(
+    args: &LoadArgs,
+    options: &LoadOptions,
+    types: Vec<(String, String)>,
+) -> Result<Sniffed, Failure> {
+    let LoadOptions { input, rows, limits, .. } = options;
+    let set = rows.constants.iter().map(|(name, text)| (name.clone(), Some(text.clone())));
+    let computed = rows.expressions.iter().map(|(name, _)| (name.clone(), None));
+    let guessed = GuessedArgs { types, ..args.guessed.clone() };
+    let (temp_dir, memory) = (&limits.temp_dir, limits.memory_bytes_max);
+    let sniff_options = SniffOptions {
+        trim: args.written.trim,
+        constants: set.chain(computed).collect(),
+        ..sniff_options(&input.files, &options.table, &args.format, &guessed, temp_dir, memory)?
+    };
+    Ok(::load::sniff::sniff(&sniff_options)?)
+}
+
+/// Gives columns of one name the same type in all tables: the one that is typed, or their common one.
+fn agree(args: &LoadArgs, tables: &[LoadOptions], guesses: &mut [Sniffed]) -> Result<(), Failure> {
+    let typed = |table: &str, column: &str| {
+        let of_table = said_of(&args.guessed.types, table).into_iter();
+        of_table.rev().find(|(name, _)| name.eq_ignore_ascii_case(column)).map(|(_, typed)| typed)
+    };
+    let mut common: BTreeMap<String, String> = BTreeMap::new();
+    let mut used = Vec::new();
+    for column in guesses.iter().flat_map(|sniffed| &sniffed.columns).filter(|it| !it.is_empty) {
+        let found = common.entry(column.name.to_lowercase());
+        let found = found.or_insert_with(|| column.sql_type.clone());
+        *found = common_type::common(found, &column.sql_type);
+    }
+    for (options, sniffed) in tables.iter().zip(guesses.iter_mut()) {
+        let mut types = Vec::new();
+        for column in &sniffed.columns {
+            let of_all = common.get(&column.name.to_lowercase()).filter(|of_all| {
+                **of_all != column.sql_type && (!column.is_empty || sniffed.preset.empty_is_null())
+            });
+            let typed = typed(&options.table, &column.name);
+            used.extend(typed.is_some().then(|| column.name.to_lowercase()));
+            if typed.is_none()
+                && let Some(of_all) = of_all.filter(|_| !args.quiet && !column.is_empty)
+            {
+                tell!(
+                    "note: {}: `{}` is {of_all}, the common type of this column in all files",
+                    options.table,
+                    column.name
+                );
+            }
+            let chosen = typed.or_else(|| of_all.cloned());
+            types.extend(chosen.map(|chosen| (column.name.clone(), chosen)));
+        }
+        if !types.is_empty() {
+            *sniffed = guess_table(args, options, types)?;
         }
     }
-    options.input.header = sniffed.header;
-    options.input.skip_lines = sniffed.skip_lines;
-    options.input.columns.clone_from(&sniffed.names);
-    options.input.dialect = sniffed.dialect.clone();
+    let is_unused = |(name, _): &&(String, String)| {
+        let column = name.split_once('.').map_or(name.as_str(), |(_, column)| column);
+        !used.contains(&column.to_lowercase())
+    };
+    match args.guessed.types.iter().find(is_unused) {
+        None => Ok(()),
+        Some((name, _)) => {
+            Err(Failure::usage(format!("--types names `{name}`, which no table has as a column")))
+        }
+    }
+}
+
+/// Has a load read its files and make its table by a guess.
+fn apply(args: &LoadArgs, options: &mut LoadOptions, sniffed: Sniffed) -> Result<(), Failure> {
+    let input = &mut options.input;
+    let mut formats = formats(&sniffed);
+    // A format of a column takes the place of --trim, which is for all.
+    let trim = if input.written.trim { "trim+" } else { "" };
+    formats.iter_mut().for_each(|(_, format)| format.insert_str(0, trim));
+    // The first one counts.
+    input.written.columns.extend(formats);
+    input.header = sniffed.header;
+    input.skip_lines = sniffed.skip_lines;
+    input.columns = sniffed.names;
+    input.dialect = sniffed.dialect;
+    input.kept = sniffed.kept;
     if !says_dialect(&args.format) {
-        options.input.empty_is_null = sniffed.preset.empty_is_null();
+        input.empty_is_null = sniffed.preset.empty_is_null();
     }
-    if let Some(charset) = &sniffed.charset {
-        input::set_charset(options, charset)?;
-    }
-    options.input.written.columns = formats(&sniffed);
     options.ddl = Some(sniffed.ddl);
-    Ok(())
+    sniffed.charset.iter().try_for_each(|charset| input::set_charset(options, charset))
 }
 
 /// Columns whose values are not written as the server reads them, and how they are.
@@ -95,8 +178,20 @@ fn sniff(
     temp_dir: &Path,
     memory_bytes_max: u64,
 ) -> Result<Sniffed, Failure> {
+    let options = sniff_options(files, table, format, guessed, temp_dir, memory_bytes_max)?;
+    Ok(::load::sniff::sniff(&options)?)
+}
+
+fn sniff_options(
+    files: &[PathBuf],
+    table: &str,
+    format: &FormatArgs,
+    guessed: &GuessedArgs,
+    temp_dir: &Path,
+    memory_bytes_max: u64,
+) -> Result<SniffOptions, Failure> {
     let encoding = load::charset::of_file(format.charset.as_deref()).1;
-    let options = SniffOptions {
+    Ok(SniffOptions {
         files: files.to_vec(),
         table: table.to_owned(),
         dialect: says_dialect(format).then(|| dialect::dialect(format, &files[0])).transpose()?,
@@ -115,8 +210,9 @@ fn sniff(
             types: guessed.types.clone(),
             collation: guessed.collation.clone(),
         },
-    };
-    Ok(::load::sniff::sniff(&options)?)
+        trim: false,
+        constants: Vec::new(),
+    })
 }
 
 /// The guess at files without any options.

@@ -173,7 +173,7 @@ fn no_room_to_keep_a_pipe_is_said_with_what_to_do() {
 
 impl Desk {
     /// `inrush load -` with `bytes` at its standard input.
-    fn pipe(&self, table: &str, bytes: &[u8], more: &[&str]) -> Outcome {
+    pub(crate) fn pipe(&self, table: &str, bytes: &[u8], more: &[&str]) -> Outcome {
         let mut command = self.home.load(self.server, &self.table(table), "-".as_ref());
         let mut child = start(command.args(more).stdin(Stdio::piped()));
         let mut stdin = child.stdin.take().unwrap();
@@ -182,4 +182,47 @@ impl Desk {
         drop(stdin);
         finish(child)
     }
+}
+
+#[test]
+fn a_blank_last_line_is_no_row_and_others_are_called_blank() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE t (a INT, b VARCHAR(9))");
+    let replace = ["--mode", "replace"];
+    for path in ["direct", "stream", "insert"] {
+        let more = [&replace[..], &["--path", path]].concat();
+        for (name, text) in [
+            ("a.csv", "1,x\n2,y\n\n"),
+            ("b.csv", "1,x\r\n2,y\r\n\r\n\r\n"),
+            ("c.tsv", "1\tx\n2\ty\n\n\n\n"),
+            ("d.tbl", "1|x|\n2|y|\n\n"),
+        ] {
+            let file = desk.home.file(name, text);
+            let loaded = desk.load("t", &file, &more);
+            assert!(!loaded.done().out.contains("blank"), "{loaded:?}");
+            assert_eq!(desk.rows("SELECT * FROM t ORDER BY a"), ["1|x", "2|y"], "{name} {path}");
+        }
+    }
+    // So are those of archives and pipes.
+    let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    packer.write_all(b"7,z\n\n\n").unwrap();
+    let file = desk.home.file("e.csv.gz", packer.finish().unwrap());
+    desk.load("t", &file, &replace).done();
+    assert_eq!(desk.rows("SELECT * FROM t"), ["7|z"]);
+    desk.pipe("t", b"8,z\n\n", &[&replace[..], &["--dialect", "csv"]].concat()).done();
+    assert_eq!(desk.rows("SELECT * FROM t"), ["8|z"]);
+    let file = desk.home.file("f.csv", "1,x\n\n2,y\n");
+    desk.load("t", &file, &replace).refused(1, &["f.csv line 2", "the line is blank; 2 fields"]);
+    // LOAD DATA reads a blank line as a row.
+    let file = desk.home.file("g.txt", "1\tx\n\n");
+    desk.load("t", &file, &replace).refused(1, &["g.txt line 2", "the line is blank"]);
+    desk.exec("CREATE TABLE one (name VARCHAR(9))");
+    desk.exec("CREATE TABLE number (n INT NOT NULL)");
+    let file = desk.home.file("names.csv", "x\n\n");
+    let loaded = desk.load("one", &file, &[]);
+    let note = "note: the last line of";
+    assert!(loaded.done().out.contains(note), "{loaded:?}");
+    assert_eq!(desk.rows("SELECT COUNT(*) FROM one"), ["2"]);
+    desk.load("number", &desk.home.file("numbers.csv", "1\n\n"), &[]).done();
+    assert_eq!(desk.rows("SELECT * FROM number"), ["1"]);
 }

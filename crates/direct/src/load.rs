@@ -240,7 +240,7 @@ pub fn report(prepared: &Prepared<'_>, target: &Lock, steps: &Steps<'_>, built: 
     notes.extend(log_note(&target.facts.version, built.file_bytes));
     notes.extend(options.unchecked_note(!target.table.foreign_keys.is_empty()));
     notes.extend(options.emptied_note(built.rows, built.rejects));
-    notes.extend(prepared.inspected.fields.notes(&target.table));
+    notes.extend(prepared.inspected.fields.notes(&target.table, &options.input));
     if built.replaced > 0 {
         notes.push(format!("{} row(s) of the table were replaced", built.replaced));
     }

@@ -29,7 +29,7 @@ impl RowFault {
         if row.is_unclosed() {
             return RowFault { field: None, column: None, kind: FaultKind::Unclosed };
         }
-        let seen = row.field_count();
+        let seen = if row.is_blank() { 0 } else { row.field_count() };
         let is_missing = |field: usize| (seen..needed).contains(&field);
         let column = fields.position(|field| field.is_some_and(is_missing));
         RowFault { field: None, column, kind: FaultKind::FieldCount { seen, expected } }
@@ -77,7 +77,7 @@ pub enum FaultKind {
     NoNumber,
     /// Too few or too many fields.
     FieldCount {
-        /// Fields of the line.
+        /// Fields of the line; 0 of a blank one.
         seen: usize,
         /// Fields that are right.
         expected: usize,
@@ -110,6 +110,7 @@ impl FaultKind {
             FaultKind::Value(Reason::Unconvertible { .. }) => {
                 "has characters that the column's charset lacks".to_owned()
             }
+            FaultKind::FieldCount { seen: 0, .. } => "the line is blank".to_owned(),
             FaultKind::FieldCount { seen, expected } if seen < expected => {
                 "the line has too few fields".to_owned()
             }
@@ -128,6 +129,9 @@ impl std::fmt::Display for FaultKind {
             FaultKind::Null => write!(f, "NULL, but the column is NOT NULL"),
             FaultKind::NoNumber => {
                 write!(f, "no AUTO_INCREMENT value that the column's type can hold")
+            }
+            FaultKind::FieldCount { seen: 0, expected } => {
+                write!(f, "the line is blank; {expected} fields expected")
             }
             FaultKind::FieldCount { seen, expected } => {
                 let fields = if *seen == 1 { "field" } else { "fields" };

@@ -5,7 +5,7 @@ use job::error::Error;
 use job::options::{InputOptions, LoadOptions, RowRules};
 use schema::{Column, Table};
 use server::{Session, identifier};
-use sources::{FieldKind, Layout, Source, SourceExt as _};
+use sources::{FieldKind, FileSource, Layout, Source, SourceExt as _};
 use sql::Literals;
 use values::{Family, SqlType};
 
@@ -85,10 +85,11 @@ impl InputFields {
         }
     }
 
-    /// Notes about fields that are left out, and about columns that got only defaults because of that.
-    pub fn notes(&self, table: &Table) -> Vec<String> {
+    /// Notes about fields that are left out, about columns that got only defaults because of that, and about blank
+    /// lines that are rows.
+    pub fn notes(&self, table: &Table, input: &InputOptions) -> Vec<String> {
         if self.left_out.is_empty() {
-            return Vec::new();
+            return self.blank_note(table, input).into_iter().collect();
         }
         let is_empty = |(at, column): &(usize, &Column)| {
             let has_field = self.columns.contains(&Some(*at));
@@ -105,6 +106,20 @@ impl InputFields {
             notes.push(format!("no field of the input goes to {}", columns.join(", ")));
         }
         notes
+    }
+
+    /// The note about a blank last line, which is a row of a table with one column of text.
+    fn blank_note(&self, table: &Table, input: &InputOptions) -> Option<String> {
+        let [Some(column)] = self.columns.as_slice() else { return None };
+        let Column { name, sql_type, .. } = &table.columns[*column];
+        let mut files = input.files.iter().filter(|path| path.is_file());
+        let may_be = input.dialect.any_newline && sql_type.is_text();
+        let file = files
+            .find(|path| may_be && FileSource::ends_blank(path).is_ok_and(|is_blank| is_blank))?;
+        Some(format!(
+            "the last line of {} is blank, and is loaded as a row whose `{name}` is empty",
+            file.display()
+        ))
     }
 
     /// Refuses values for columns that the server computes: whether it leaves them out or refuses

@@ -46,7 +46,7 @@ options! {
         MAX_WRITE_BLOCK "max-write-block", MEMORY "memory", MODE "mode", NULL_TOKEN "null-token",
         ON_DUPLICATE "on-duplicate", OUTPUT "output" "-o", PASSWORD "password" "-p", PATH "path",
         REJECTS "rejects", REJECTS_MAX "rejects-max", REPLICA "replica", REPORT "report",
-        SANDBOX "sandbox", SERVER_PUBLIC_KEY_PATH "server-public-key-path", SET "set",
+        SANDBOX "sandbox", SERVER_PUBLIC_KEY_PATH "server-public-key-path", SET "set", SET_SQL "set-sql",
         SHARD "shard", SHARDS "shards", SKIP_LINES "skip-lines", SPLIT_ROWS "split-rows",
         SPLIT_SIZE "split-size", SQL_MODE "sql-mode", SSL_CA "ssl-ca", SSL_CERT "ssl-cert",
         SSL_KEY "ssl-key", STATE_DIR "state-dir", TABLES "tables", TEMP_DIR "temp-dir",

@@ -20,6 +20,8 @@ pub(crate) fn run(bytes: &[u8]) {
         charset: None,
         temp_dir: folder.path().to_owned(),
         memory_bytes_max: 1 << 30,
+        trim: false,
+        constants: Vec::new(),
         wanted: TableSettings::default(),
     };
     let _ = sniff(&options);

@@ -249,7 +249,7 @@ impl Plan {
         let Some(chosen) = decision.chosen else { return Ok((self, None)) };
         self.path = Some(chosen.path.name());
         self.why = chosen.why;
-        self.notes.extend(chosen.inspected.fields.notes(&target.table));
+        self.notes.extend(chosen.inspected.fields.notes(&target.table, &options.input));
         self.destination = chosen.destination.map(|destination| destination.why);
         Ok((self, Some(chosen.inspected)))
     }

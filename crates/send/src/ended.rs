@@ -37,7 +37,7 @@ impl Work<'_> {
         notes.extend(self.notes.iter().cloned());
         notes.extend(options.unchecked_note(!target.table.foreign_keys.is_empty()));
         notes.extend(options.emptied_note(collected.rows, collected.rejects));
-        notes.extend(inspected.fields.notes(&target.table));
+        notes.extend(inspected.fields.notes(&target.table, &options.input));
         let counts = |bound: &BoundColumn| matches!(bound.input, Input::AutoIncrement(None));
         let is_skipped = options.rows.on_duplicate == OnDuplicate::Skip && collected.duplicates > 0;
         if is_skipped && inspected.columns.iter().any(counts) {

@@ -27,13 +27,13 @@ use charset::Charset;
 use dialect::Guess;
 use face::option::{
     COLLATION, COLUMNS, FIELDS_TERMINATED_BY, FORMAT_OF, NULL_TOKEN, ONE_COLUMN, REJECTS_MAX,
-    SKIP_LINES, TYPES,
+    SET_SQL, SKIP_LINES, TYPES,
 };
 use header::Header;
 use job::error::Error;
 use preamble::Preamble;
 use records::Records;
-use sources::{Compression, Dialect, Encoding, Preset, Sample};
+use sources::{Compression, Dialect, Encoding, KeptPipes, Preset, Sample};
 use statistics::{ColumnStatistics, MixedColumn, Nulls};
 
 /// U+FEFF in UTF-8.
@@ -78,6 +78,10 @@ pub struct SniffOptions {
     pub temp_dir: PathBuf,
     /// Memory of the whole process: with little of it, less of the input is looked at.
     pub memory_bytes_max: u64,
+    /// True if blanks at the ends of values do not count.
+    pub trim: bool,
+    /// Columns that have one value in all rows, which the input lacks; of an SQL expression the value is unknown.
+    pub constants: Vec<(String, Option<String>)>,
     /// Properties of the table that are set, and not guessed.
     pub wanted: TableSettings,
 }
@@ -120,10 +124,12 @@ pub struct Sniffed {
     pub notes: Vec<String>,
     /// The statement that makes the table.
     pub ddl: String,
+    /// The pipes among the files, whose bytes were read.
+    pub kept: KeptPipes,
 }
 
 /// A column of the table.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SniffedColumn {
     /// Its name.
     pub name: String,
@@ -131,6 +137,8 @@ pub struct SniffedColumn {
     pub sql_type: String,
     /// True if it has empty fields that are NULL.
     pub empty_is_null: bool,
+    /// True if it has no values: each field is empty or NULL.
+    pub is_empty: bool,
     /// How its values are written, as `--format-of` has it, where not as the server reads them.
     pub format: Option<String>,
 }
@@ -172,6 +180,7 @@ pub fn sniff(options: &SniffOptions) -> Result<Sniffed, Error> {
     }
     let records = Records::new(&sample, &guess.dialect, options.skip_lines + above.lines);
     let mut records = above.settle(records, &sample, &guess.dialect, options);
+    records.trim = options.trim;
     notes.extend(above.note(&sample));
     let charset = Charset::of(&sample, &records, options);
     if records.fields == 0 {
@@ -213,15 +222,43 @@ pub fn sniff(options: &SniffOptions) -> Result<Sniffed, Error> {
         is_whole: sample.is_whole,
         notes,
         ddl: String::new(),
+        kept: sample.kept.clone(),
     };
     name_columns(&mut sniffed, found, options, &records.has_values());
     seen.columns(&mut sniffed, nulls);
     sniffed.notes.extend(charset.note(&options.files));
     add_notes(&mut sniffed, &sample, &records, &seen, &options.wanted);
     leave_out(&mut sniffed);
+    add_constants(&mut sniffed, options)?;
     overrule(&mut sniffed, &options.wanted)?;
+    statistics::check_row(&sniffed)?;
     sniffed.ddl = ddl::create_table(&options.table, &sniffed, options.wanted.collation.as_deref());
     Ok(sniffed)
+}
+
+/// Adds the columns whose value the options say.
+fn add_constants(sniffed: &mut Sniffed, options: &SniffOptions) -> Result<(), Error> {
+    for (name, value) in &options.constants {
+        let is_same = |known: &str| known.to_lowercase() == name.to_lowercase();
+        let is_typed = options.wanted.types.iter().any(|(typed, _)| is_same(typed));
+        if sniffed.columns.iter().any(|column| is_same(&column.name)) {
+            continue;
+        }
+        let sql_type = match value {
+            Some(value) => statistics::type_of(value),
+            None if is_typed => String::new(),
+            None => {
+                return Err(Error::Usage(format!(
+                    "{} needs the type of its column in the new table: {}",
+                    SET_SQL.with(format!("{name}=..")),
+                    TYPES.with(format!("{name}=DATETIME"))
+                )));
+            }
+        };
+        let name = name.clone();
+        sniffed.columns.push(SniffedColumn { name, sql_type, ..SniffedColumn::default() });
+    }
+    Ok(())
 }
 
 /// Parts of the names of types of texts and bytes, and of no others.
@@ -334,8 +371,7 @@ fn name_columns(
         }
         (None, None) => numbered(),
     };
-    let column =
-        |name| SniffedColumn { name, sql_type: String::new(), empty_is_null: false, format: None };
+    let column = |name| SniffedColumn { name, ..SniffedColumn::default() };
     sniffed.columns = names.into_iter().map(column).collect();
 }
 
@@ -516,6 +552,8 @@ mod tests {
             charset: None,
             temp_dir: std::env::temp_dir(),
             memory_bytes_max: 4 << 30,
+            trim: false,
+            constants: Vec::new(),
             wanted: TableSettings::default(),
         })
     }

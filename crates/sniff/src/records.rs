@@ -20,6 +20,8 @@ const SHOWN_CHARS: usize = 40;
 pub(super) struct Records<'a> {
     parts: Vec<Scanned<'a>>,
     quote: Option<u8>,
+    /// True if blanks at the ends of values do not count.
+    pub(super) trim: bool,
     /// Fields that most rows have.
     pub(super) fields: usize,
     /// Rows that have another number.
@@ -64,7 +66,8 @@ impl<'a> Records<'a> {
             }
             parts.push(scanned);
         }
-        let mut records = Records { parts, quote: dialect.enclosed_by, fields, odd_rows: 0 };
+        let mut records =
+            Records { parts, quote: dialect.enclosed_by, trim: false, fields, odd_rows: 0 };
         let odd = |part: &Scanned<'_>| {
             part.rows().filter(|row| !row.has_fields_for(fields, fields)).count() as u64
         };
@@ -202,6 +205,7 @@ impl<'a> Records<'a> {
                     let first = row.raw_field(field).first().copied();
                     let is_quoted = self.quote.is_some() && first == self.quote;
                     let value = match row.value(field, scratch) {
+                        Value::Bytes(bytes) if self.trim => Some(bytes.trim_ascii()),
                         Value::Bytes(bytes) => Some(bytes),
                         _ => None,
                     };
@@ -258,8 +262,15 @@ impl<'a> Scanned<'a> {
 
     fn scan(bytes: &'a [u8], part: &Part, dialect: &Dialect) -> Scanned<'a> {
         let index = dialect.index(bytes);
-        // The last one may be cut.
-        let end = if part.is_end { index.len() } else { index.len().saturating_sub(1) };
+        // The last one may be cut. Blank lines at the end of the file are no rows, unless all are such.
+        let end = match part.is_end && dialect.any_newline {
+            true => {
+                let rows = index.rows(bytes);
+                let last = (0..index.len()).rfind(|&at| !rows.row(at).is_blank());
+                last.filter(|&at| rows.row(at).field_count() > 1).map_or(index.len(), |at| at + 1)
+            }
+            false => index.len().saturating_sub(usize::from(!part.is_end)),
+        };
         let Part { file, is_start, .. } = *part;
         let before = &part.bytes[..part.bytes.len() - bytes.len()];
         let lines_before = is_start.then(|| newlines(before));

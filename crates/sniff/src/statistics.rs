@@ -1,5 +1,8 @@
 //! Statistics of each column, and the type that holds its values.
 
+use face::option::{COLUMNS, DDL, TYPES};
+use job::error::Error;
+
 use super::habits::{Habit, HabitFormat, Habits};
 use super::kind::{self, Forms};
 use super::mixture::{Majority, Mixture, OddValue};
@@ -16,7 +19,16 @@ const SCALE_MAX: usize = 38;
 /// Characters of a VARCHAR that leaves room for as much again; longer texts are TEXT.
 const WIDTH: usize = 255;
 /// Bytes of a row in which VARCHAR columns count in full: the server's limit less some room.
-const ROW_BYTES_MAX: usize = 60_000;
+const ROW_BYTES_MAX: usize = 65_000;
+/// Bytes that a column of any other type counts for at most: a DECIMAL of 65 digits.
+const OTHER_BYTES: usize = 30;
+/// Bytes that a TEXT counts for, and the length of a VARCHAR.
+const TEXT_BYTES: usize = 12;
+const LENGTH_BYTES: usize = 2;
+/// Bytes of a row that InnoDB keeps in its page, and those that a column of text takes of them at least: its
+/// length and the address of its value.
+const PAGE_ROW_BYTES: usize = 8126;
+const PAGE_TEXT_BYTES: usize = 21;
 /// Bytes of the longest UTF-8 character.
 const CHARACTER_BYTES: usize = 4;
 
@@ -145,6 +157,7 @@ impl ColumnStatistics {
                 self.codes.push(sniffed_column.name.clone());
             }
             let nulls_format = column.null_format(nulls);
+            sniffed_column.is_empty = column.is_empty();
             sniffed_column.empty_is_null = column.tokens[EMPTY] > 0 && column.is_null(EMPTY, nulls);
             words.extend(column.settle(nulls));
             let ambiguity = column.habit.ambiguity().filter(|_| column.is_text());
@@ -176,11 +189,17 @@ impl ColumnStatistics {
 
     /// Makes TEXT of the longest VARCHAR columns until a row fits the server's limit.
     fn narrow(&self, sniffed: &mut Sniffed, widths: &mut [Option<usize>]) {
+        let bytes = |(width, column): (&Option<usize>, &SniffedColumn)| match width {
+            Some(width) => width * CHARACTER_BYTES + LENGTH_BYTES,
+            None if is_text(&column.sql_type) => TEXT_BYTES,
+            None => OTHER_BYTES,
+        };
+        let columns = sniffed.columns.clone();
         let total =
-            |widths: &[Option<usize>]| widths.iter().flatten().sum::<usize>() * CHARACTER_BYTES;
+            |widths: &[Option<usize>]| widths.iter().zip(&columns).map(bytes).sum::<usize>();
         while total(widths) > ROW_BYTES_MAX {
             let longest = (0..widths.len()).max_by_key(|&index| widths[index]);
-            let Some(index) = longest else { return };
+            let Some(index) = longest.filter(|&index| widths[index].is_some()) else { return };
             widths[index] = None;
             sniffed.columns[index].sql_type = self.columns[index].text_type().to_owned();
         }
@@ -199,6 +218,48 @@ impl ColumnStatistics {
         sorted.sort_unstable();
         sorted.windows(2).all(|pair| pair[0] < pair[1])
     }
+}
+
+/// The type of a column that has this value in all rows.
+pub(super) fn type_of(value: &str) -> String {
+    let mut statistics = ColumnStatistics::new(1, false);
+    statistics.row(&[RawValue { value: Some(value.as_bytes()), is_quoted: false }]);
+    let column = &mut statistics.columns[0];
+    column.settle_codes();
+    match column.values > 0 && column.is_text() {
+        true if column.width().is_none() => column.text_type().to_owned(),
+        true => format!("VARCHAR({WIDTH})"),
+        false => column.sql_type(true, column.width()),
+    }
+}
+
+/// True for the types of texts that are guessed.
+fn is_text(sql_type: &str) -> bool {
+    sql_type.contains("CHAR") || sql_type.contains("TEXT")
+}
+
+/// Refuses a table whose rows do not fit into a page even if all texts are outside of it.
+pub(super) fn check_row(sniffed: &Sniffed) -> Result<(), Error> {
+    let texts = sniffed.columns.iter().filter(|column| is_text(&column.sql_type.to_uppercase()));
+    let bytes = |column: &SniffedColumn| {
+        let upper = column.sql_type.to_uppercase();
+        let width = upper.strip_prefix("VARCHAR(").and_then(|rest| rest.split(')').next());
+        let width: Option<usize> = width.and_then(|width| width.trim().parse().ok());
+        let inside = width.map(|width| width * CHARACTER_BYTES).filter(|bytes| *bytes <= 255);
+        inside.map_or(PAGE_TEXT_BYTES, |bytes| bytes + 1)
+    };
+    let (count, total) =
+        texts.fold((0, 0), |(count, total), column| (count + 1, total + bytes(column)));
+    if total <= PAGE_ROW_BYTES {
+        return Ok(());
+    }
+    Err(Error::Usage(format!(
+        "the new table would have {count} columns of text, but a row of InnoDB has room for {}: {} \
+         makes a column of short texts small enough; a table with fewer columns needs {DDL} and {}",
+        PAGE_ROW_BYTES / PAGE_TEXT_BYTES,
+        TYPES.with("COLUMN='VARCHAR(4)'"),
+        COLUMNS.with("A,@x,..")
+    )))
 }
 
 impl Column {
@@ -319,6 +380,11 @@ impl Column {
             self.be_text();
         }
         are_codes
+    }
+
+    /// True if it has no values and no words.
+    fn is_empty(&self) -> bool {
+        self.values == 0 && (0..TOKENS.len()).all(|word| !self.has_word(word))
     }
 
     /// True if a word may stand for NULL in it.

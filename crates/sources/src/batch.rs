@@ -134,6 +134,12 @@ pub trait Row: Copy {
     fn raw<'v>(self) -> Cow<'v, [u8]>
     where
         Self: 'v;
+
+    /// True for a blank line: there is nothing in the file but the end of the row.
+    #[cold]
+    fn is_blank(self) -> bool {
+        self.raw().iter().all(|byte| b"\r\n".contains(byte))
+    }
 }
 
 /// Takes the rows of a batch, however they are held.

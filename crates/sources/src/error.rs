@@ -156,11 +156,11 @@ pub enum Error {
         what: &'static str,
     },
     /// A line that holds rows of several tables, and not the fields that it should.
-    #[error("{at}: the line has {seen} field(s), but the header or the job file names {expected}")]
+    #[error("{at}: {}, but the header or the job file names {expected}", fields_of_line(*seen))]
     FieldCount {
         /// Where it is.
         at: Position,
-        /// Fields of the line.
+        /// Fields of the line; 0 of a blank one.
         seen: usize,
         /// Fields that are named.
         expected: usize,
@@ -194,6 +194,13 @@ fn open_quote(quote: &Option<Box<Position>>) -> String {
             let byte = at.offset.map_or_else(String::new, |offset| format!(" (byte {offset})"));
             format!(", and the quote that opens at line {}{byte} is never closed", at.line)
         }
+    }
+}
+
+fn fields_of_line(seen: usize) -> String {
+    match seen {
+        0 => "the line is blank".to_owned(),
+        _ => format!("the line has {seen} field(s)"),
     }
 }
 

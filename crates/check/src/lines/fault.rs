@@ -60,10 +60,13 @@ pub(super) fn misfit(line: TextRow<'_>, expected: usize) -> Fault {
     if line.is_unclosed() {
         return of_line(FaultKind::Unclosed.to_string());
     }
-    let seen = line.field_count();
+    let seen = if line.is_blank() { 0 } else { line.field_count() };
     let fields = if seen == 1 { "field" } else { "fields" };
-    let (also, _) = of_line(format!("the line has {seen} {fields}; {expected} expected"));
-    (also, FaultKind::FieldCount { seen, expected }.class())
+    let what = match seen {
+        0 => format!("the line is blank; {expected} fields expected"),
+        _ => format!("the line has {seen} {fields}; {expected} expected"),
+    };
+    (of_line(what).0, FaultKind::FieldCount { seen, expected }.class())
 }
 
 /// It refers to a row that is not there.

@@ -7,6 +7,8 @@ use super::written::pair;
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct GuessedArgs {
     /// Type of a column in place of the guess, as in CREATE TABLE; may be repeated.
+    ///
+    /// With --into DB also TABLE.COLUMN=TYPE.
     #[arg(long, value_name = "COLUMN=TYPE", value_parser = pair)]
     pub(crate) types: Vec<(String, String)>,
     /// Load each line as one text, if no separator cuts the lines evenly.

@@ -349,8 +349,7 @@ fn it_says_what_it_cannot_look_at() {
     let empty = desk.home.file("empty.csv", "");
     desk.sniff(&empty, &[]).refused(2, &["empty.csv has no rows to guess from"]);
     desk.sniff(desk.home.path(), &[]).refused(2, &["is a directory"]);
-    desk.load("t", "-".as_ref(), &["--create"])
-        .refused(2, &["--create reads the input twice, which a pipe does not allow"]);
+    desk.pipe("t", b"", &["--create"]).refused(2, &["/dev/stdin has no rows to guess from"]);
     let file = desk.home.file("a.csv", "id,name\n1,Ann\n2,Bob\n");
     let json = desk.sniff(&file, &["--json"]);
     let value: serde_json::Value = serde_json::from_str(&json.done().out).unwrap();
@@ -622,4 +621,141 @@ fn a_type_that_is_typed_answers_the_note_about_codes() {
     let typed = desk.load("t", &file, &["--create", "--types", "code=DOUBLE"]);
     assert!(!typed.done().err.contains("codes, which"), "{typed:?}");
     assert_eq!(desk.rows("SELECT code FROM t ORDER BY id"), ["100000", "2000"]);
+}
+
+#[test]
+fn a_pipe_makes_a_table() {
+    let Some(mut desk) = Desk::new() else { return };
+    let rows: String = (0..200_000).map(|id| format!("{id};{},5;NA\n", id % 9)).collect();
+    let text = ["id;price;left\n", &rows].concat();
+    for bytes in [text.clone().into_bytes(), gzip(&text)] {
+        desk.exec("DROP TABLE IF EXISTS t");
+        desk.pipe("t", &bytes, &["--create"]).done();
+        // The sample is a part of the pipe.
+        assert_eq!(desk.columns()[..2], ["id bigint(20) YES", "price decimal(12,5) YES"]);
+        let sums = desk.rows("SELECT COUNT(*), SUM(id), SUM(price) FROM t");
+        assert_eq!(sums, ["200000|19999900000|899993.00000"]);
+        assert_eq!(desk.home.temp_files(), [""; 0]);
+    }
+    // Rows out of order are read twice.
+    desk.exec("DROP TABLE t");
+    desk.pipe("t", b"id,name\n2,b\n1,a\n", &["--create", "--types", "id=INT PRIMARY KEY"]).done();
+    assert_eq!(desk.rows("SELECT * FROM t ORDER BY id"), ["1|a", "2|b"]);
+}
+
+#[test]
+fn a_new_table_has_the_columns_that_are_set() {
+    let Some(mut desk) = Desk::new() else { return };
+    let file = desk.home.file("a.csv", "id,name,paid\n1, Ann ,yes\n2,Bob, no\n");
+    let set = ["--create", "--set", "batch=7", "--set", "source=web", "--set", "day=2026-01-31"];
+    let more = ["--trim", "--yes-no", "--set-sql", "made=1+1", "--types", "made=SMALLINT"];
+    desk.load("t", &file, &[&set[..], &more].concat()).done();
+    let expected = [
+        "id bigint(20) NO PRI",
+        "name varchar(255) YES",
+        "paid tinyint(1) YES",
+        "batch int(11) YES",
+        "source varchar(255) YES",
+        "day date YES",
+        "made smallint(6) YES",
+    ];
+    assert_eq!(desk.columns(), expected);
+    let rows = ["1|Ann|1|7|web|2026-01-31|2", "2|Bob|0|7|web|2026-01-31|2"];
+    assert_eq!(desk.rows("SELECT * FROM t ORDER BY id"), rows);
+    desk.exec("DROP TABLE t");
+    desk.load("t", &file, &["--create", "--set-sql", "made=NOW()"])
+        .refused(2, &["--set-sql made=..", "--types made=DATETIME"]);
+    desk.load("t", &file, &["--create", "--decimal-comma"])
+        .refused(2, &["--create finds decimal commas"]);
+    // A file without a header has the columns before those that are set.
+    let file = desk.home.file("b.csv", "1,x\n2,NA\n3, 5\n");
+    desk.load("t", &file, &["--create", "--trim", "--set", "batch=7"]).done();
+    assert_eq!(desk.rows("SELECT * FROM t ORDER BY c1"), ["1|x|7", "2|NA|7", "3|5|7"]);
+    // Blanks do not make numbers text, and words of NULL stay such.
+    desk.exec("DROP TABLE t");
+    let file = desk.home.file("c.csv", "id,n\n1, 5\n2, NA\n");
+    desk.load("t", &file, &["--create", "--trim"]).done();
+    assert_eq!(desk.rows("SELECT * FROM t ORDER BY id"), ["1|5", "2|"]);
+}
+
+#[test]
+fn a_folder_makes_tables_whose_equal_columns_have_one_type() {
+    let Some(mut desk) = Desk::new() else { return };
+    let folder = desk.home.path().join("shop");
+    std::fs::create_dir(&folder).unwrap();
+    for (name, text) in [
+        ("orders.csv", "id,customer,code,total,note\n1,10,7,5,\n2,11,8,6,\n"),
+        ("lines.csv", "id;code;total;note\n1;A1;1,25;x\n"),
+        ("sums.tsv", "total\tday\n99.125\t2026-01-31\n"),
+    ] {
+        std::fs::write(folder.join(name), text).unwrap();
+    }
+    let load = |desk: &Desk, more: &[&str]| {
+        let mut command = desk.home.load(desk.server, &desk.database, &folder);
+        run(command.args(["--create", "--path", "auto"]).args(more))
+    };
+    let refused = load(&desk, &["--types", "nobody=INT"]);
+    refused.refused(2, &["--types names `nobody`, which no table has"]);
+    let loaded = load(&desk, &["--types", "customer=MEDIUMINT", "--types", "sums.day=DATETIME"]);
+    let note = "note: orders: `code` is VARCHAR(255), the common type of this column";
+    assert!(loaded.done().err.contains(note), "{loaded:?}");
+    let types = desk.rows(
+        "SELECT TABLE_NAME, COLUMN_NAME, COLUMN_TYPE FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = \
+         DATABASE() ORDER BY 1, ORDINAL_POSITION",
+    );
+    let expected = [
+        "lines|id|bigint(20)",
+        "lines|code|varchar(255)",
+        "lines|total|decimal(13,3)",
+        "lines|note|varchar(255)",
+        "orders|id|bigint(20)",
+        "orders|customer|mediumint(9)",
+        "orders|code|varchar(255)",
+        "orders|total|decimal(13,3)",
+        "orders|note|varchar(255)",
+        "sums|total|decimal(13,3)",
+        "sums|day|datetime",
+    ];
+    assert_eq!(types, expected);
+    assert_eq!(desk.rows("SELECT * FROM `lines`"), ["1|A1|1.250|x"]);
+    assert_eq!(desk.rows("SELECT SUM(total) FROM orders"), ["11.000"]);
+    // What fails leaves nothing.
+    for table in ["orders", "`lines`", "sums"] {
+        desk.exec(&format!("DROP TABLE {table}"));
+    }
+    std::fs::write(folder.join("sums.tsv"), "total\tday\n99.125\tx\n").unwrap();
+    load(&desk, &["--types", "day=DATE"]).refused(1, &["`day`"]);
+    assert_eq!(desk.rows("SHOW TABLES"), [""; 0]);
+}
+
+#[test]
+fn wide_tables_are_made_and_too_wide_ones_are_refused() {
+    let Some(mut desk) = Desk::new() else { return };
+    let table = |columns: usize, value: &dyn Fn(usize) -> String| {
+        let line = |value: &dyn Fn(usize) -> String| {
+            (0..columns).map(value).collect::<Vec<String>>().join(",") + "\n"
+        };
+        line(&|at| format!("col{at}")) + &line(value) + &line(value)
+    };
+    let mixed = |at: usize| match at % 4 {
+        0 => "x".repeat(200),
+        1 => "ab".to_owned(),
+        2 => "1234567".to_owned(),
+        _ => format!("{at}.25"),
+    };
+    for (columns, value) in [
+        (98, &(|_| "x".repeat(120)) as &dyn Fn(usize) -> String),
+        (126, &|_| "ab".to_owned()),
+        (380, &|_| "ab".to_owned()),
+        (700, &mixed),
+        (1000, &|at| at.to_string()),
+    ] {
+        let file = desk.home.file("wide.csv", table(columns, value));
+        desk.load("t", &file, &["--create", "--quiet", "--header"]).done();
+        assert_eq!(desk.rows("SELECT COUNT(*) FROM t"), ["2"], "{columns}");
+        desk.exec("DROP TABLE t");
+    }
+    let file = desk.home.file("wide.csv", table(400, &|_| "ab".to_owned()));
+    desk.load("t", &file, &["--create", "--quiet", "--header"])
+        .refused(2, &["400 columns of text", "room for 386", "--types COLUMN='VARCHAR(4)'"]);
 }

@@ -167,7 +167,7 @@ impl Picker {
     fn misfit(&self, chunk: &Chunk, line: TextRow<'_>) -> sources::Error {
         sources::Error::FieldCount {
             at: position(chunk, line.start(), &self.files),
-            seen: line.field_count(),
+            seen: if line.is_blank() { 0 } else { line.field_count() },
             expected: self.lines.width(),
         }
     }

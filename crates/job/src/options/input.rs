@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use sources::{Dialect, Encoding, Source};
+use sources::{Dialect, Encoding, KeptPipes, Source};
 
 use crate::written::Written;
 
@@ -56,6 +56,8 @@ pub struct InputOptions {
     /// True if a line with a quote that nothing closes is a row that may be refused, or left out. Default:
     /// if any row may.
     pub leaves_unclosed: Option<bool>,
+    /// Pipes among the files that were read for a guess. Default: none.
+    pub kept: KeptPipes,
 }
 
 impl Default for InputOptions {
@@ -74,6 +76,7 @@ impl Default for InputOptions {
             encoding: Encoding::default(),
             escape_is_assumed: false,
             leaves_unclosed: None,
+            kept: KeptPipes::default(),
         }
     }
 }

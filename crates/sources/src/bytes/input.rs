@@ -103,6 +103,27 @@ impl Input {
     }
 }
 
+/// Pipes that were read and whose bytes are kept, for who reads the same paths next.
+#[derive(Clone, Debug, Default)]
+pub struct KeptPipes(Vec<Input>);
+
+impl KeptPipes {
+    /// The input at `path`: a pipe that was read before, or [`Input::find`].
+    pub(crate) fn find(&self, path: &Path, temp_dir: &Path) -> Result<Input> {
+        match self.0.iter().find(|kept| kept.path == path) {
+            Some(kept) => Ok(kept.clone()),
+            None => Input::find(path, temp_dir),
+        }
+    }
+
+    /// Keeps an input, if it is a pipe.
+    pub(crate) fn keep(&mut self, input: &Input) {
+        if input.bytes().is_none() {
+            self.0.push(input.clone());
+        }
+    }
+}
+
 /// The first input that is a pipe and is named before already: its bytes come only once.
 ///
 /// Errors: [`Error::Twice`].

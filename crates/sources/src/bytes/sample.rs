@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::bytes::compression::Compression;
 use crate::bytes::encoding::{Encoding, Unit};
-use crate::bytes::input::{self, Input};
+use crate::bytes::input::{self, Input, KeptPipes};
 use crate::bytes::text::{self, Text, TextOptions};
 use crate::error::Result;
 
@@ -38,6 +38,8 @@ pub struct Sample {
     pub encoding: Encoding,
     /// True if the files' own byte order marks tell that they are UTF-16 or UTF-32.
     pub is_marked: bool,
+    /// The pipes among the inputs.
+    pub kept: KeptPipes,
     /// Memory that looking at more may take.
     cost_left: usize,
 }
@@ -57,7 +59,7 @@ pub struct Part {
 
 impl Sample {
     /// Reads parts of these inputs, so much that examining them takes about `memory_bytes`. The
-    /// bytes read from a pipe are gone then.
+    /// bytes read from a pipe are in `kept` then.
     ///
     /// Errors: as reading all of them.
     pub fn take(
@@ -83,6 +85,7 @@ impl Sample {
                 sample.look(&input)?;
             }
             sample.take_file(&input, file, share)?;
+            sample.kept.keep(&input);
         }
         Ok(sample)
     }

@@ -26,6 +26,9 @@
 //! - With an empty field or line terminator the server adds a NUL to each byte 0xff that is not
 //!   escaped, because it compares bytes with an end mark of that value. So do we.
 //!
+//! A dialect that ends lines with LF or CRLF has no rows in blank lines at the end of a file
+//! ([`Dialect::blank_end`]).
+//!
 //! We differ in four places: a quote that is never closed is an error (the server takes the rest of
 //! the file as one field); a record with too many fields ends where its quotes say (the server looks
 //! for the next terminator, and with IGNORE goes on in mid-field); the escaped parts of a damaged
@@ -156,6 +159,34 @@ impl Dialect {
         self.is_fixed() || self.is_counted() || self.is_read_by_character()
     }
 
+    /// Bytes of blank lines at the end of `text`, which ends where a row does: they are no rows, as for every CSV
+    /// reader. A blank line that may be the value of a table's only column is a row.
+    pub(crate) fn blank_end(&self, text: &[u8]) -> usize {
+        let may_be_value = |field: &FieldKind| field.is_text || field.empty_is_null;
+        let has_no_blank_rows = match self.fields.as_slice() {
+            [] => false,
+            [field] => !may_be_value(field),
+            _ => true,
+        };
+        if !self.any_newline || !has_no_blank_rows {
+            return 0;
+        }
+        let mut end = text.len();
+        while let Some(line) = text[..end].strip_suffix(b"\n") {
+            let line = line.strip_suffix(b"\r").unwrap_or(line);
+            let is_escaped = |before: &[u8]| {
+                let before = before.strip_suffix(b"\r").unwrap_or(before);
+                self.escaped_by.is_some() && before.last().copied() == self.escaped_by
+            };
+            let is_blank = line.strip_suffix(b"\n").map_or(line.is_empty(), |it| !is_escaped(it));
+            if !is_blank {
+                break;
+            }
+            end = line.len();
+        }
+        text.len() - end
+    }
+
     /// True if skipped lines are records: nothing ends a line.
     pub(crate) fn skips_records(&self) -> bool {
         self.lines_terminated_by.is_empty()
@@ -226,6 +257,32 @@ mod tests {
         assert!(gbk.needs_fields());
         assert!(!Dialect { escaped_by: None, ..gbk }.needs_fields());
         assert!(!Dialect { charset: MultiByte::Utf8mb4, ..Dialect::mysql() }.needs_fields());
+    }
+
+    #[test]
+    fn blank_lines_at_the_end_are_counted() {
+        let field =
+            |is_text| FieldKind { is_text, ..FieldKind::of_literals(sql::Literals::default()) };
+        let csv = Dialect { fields: vec![field(true), field(true)], ..Dialect::csv() };
+        for (text, bytes) in [
+            (&b"1,a\n\n"[..], 1),
+            (b"1,a\r\n\r\n\n", 3),
+            (b"1,a\n", 0),
+            (b"1,a", 0),
+            (b"\n\n", 2),
+            (b"", 0),
+            (b"1,\r\n", 0),
+            (b"\n1,a\n", 0),
+        ] {
+            assert_eq!(csv.blank_end(text), bytes, "{text:?}");
+        }
+        let escaped = Dialect { escaped_by: Some(b'\\'), ..csv.clone() };
+        assert_eq!(escaped.blank_end(b"1,a\\\n\n\n"), 1);
+        let only = |is_text| Dialect { fields: vec![field(is_text)], ..Dialect::csv() };
+        assert_eq!(only(true).blank_end(b"a\n\n"), 0);
+        assert_eq!(only(false).blank_end(b"1\n\n"), 1);
+        let mysql = Dialect { any_newline: false, ..csv };
+        assert_eq!(mysql.blank_end(b"1,a\n\n"), 0);
     }
 
     #[test]

@@ -17,7 +17,7 @@ use super::split::Splitter;
 use crate::bytes::ahead::Ends;
 use crate::bytes::compression::Compression;
 use crate::bytes::encoding::Encoding;
-use crate::bytes::input::{self, Input};
+use crate::bytes::input::{self, Input, KeptPipes};
 use crate::bytes::stream::Stream;
 use crate::bytes::text::{self, Text, TextOptions};
 use crate::chunk::Chunk;
@@ -57,6 +57,8 @@ pub struct SourceOptions {
     /// True if a file that has text and no row is an error. A file that has only its header is none.
     /// Default no.
     pub needs_rows: bool,
+    /// Pipes that were read before. Default: none.
+    pub kept: KeptPipes,
     /// Set by somebody who wants the end: nobody waits for a pipe then.
     pub stop: Arc<AtomicBool>,
 }
@@ -74,6 +76,7 @@ impl Default for SourceOptions {
             temp_dir: std::env::temp_dir(),
             leaves_unclosed: false,
             needs_rows: false,
+            kept: KeptPipes::default(),
             stop: Arc::default(),
         }
     }
@@ -122,7 +125,7 @@ impl FileSource {
         let read_as =
             ReadAs { fields, chunk_bytes, record_bytes_max, ..ReadAs::default() }.clamped();
         input::check_pipes(paths)?;
-        let find = |path: &PathBuf| Input::find(path, &options.temp_dir);
+        let find = |path: &PathBuf| options.kept.find(path, &options.temp_dir);
         let inputs = paths.iter().map(find).collect::<Result<Vec<_>>>()?;
         let file =
             |input: &Input| InputFile { path: input.path().to_owned(), bytes: input.bytes() };
@@ -187,6 +190,22 @@ impl FileSource {
             None => Ok(None),
             Some(_) => Ok(text::look(&input.open()?)?.0),
         }
+    }
+
+    /// True if the last line of a plain file is blank.
+    ///
+    /// Errors: opening, reading.
+    pub fn ends_blank(path: &Path) -> Result<bool> {
+        let input = Input::find(path, Path::new(""))?;
+        let Some(bytes) = input.bytes().filter(|&bytes| bytes > 1) else { return Ok(false) };
+        let mut raw = input.open()?;
+        if text::look(&raw)?.0.is_some() {
+            return Ok(false);
+        }
+        let mut end = [0; 3];
+        raw.seek(bytes.saturating_sub(end.len() as u64));
+        let size = raw.fill(&mut end)?;
+        Ok(end[..size].ends_with(b"\n\n") || end[..size].ends_with(b"\n\r\n"))
     }
 
     /// The same with the given instructions: for tests and benchmarks.
@@ -303,7 +322,7 @@ impl FileSource {
             };
             chunk.ordinal = self.ordinal;
             chunk.file = self.index as u32;
-            let filled = match open.fill(chunk, &self.options) {
+            let filled = match open.fill(chunk, &self.dialect, &self.options) {
                 Ok(false) if self.options.needs_rows => {
                     open.check_rows(&self.dialect, &self.options).map(|_| false)
                 }

@@ -7,6 +7,7 @@ use super::SourceOptions;
 use crate::bytes::encoding::Unit;
 use crate::bytes::stream::Stream;
 use crate::chunk::{Chunk, newlines};
+use crate::delimited::dialect::Dialect;
 use crate::delimited::split::Splitter;
 use crate::error::{Error, Position, Result};
 
@@ -67,7 +68,12 @@ impl OpenFile {
     }
 
     /// Fills the chunk with whole records; false if there are none left.
-    pub(super) fn fill(&mut self, chunk: &mut Chunk, options: &SourceOptions) -> Result<bool> {
+    pub(super) fn fill(
+        &mut self,
+        chunk: &mut Chunk,
+        dialect: &Dialect,
+        options: &SourceOptions,
+    ) -> Result<bool> {
         if self.is_unclosed {
             self.hand_out_unclosed(chunk);
             return Ok(true);
@@ -80,6 +86,7 @@ impl OpenFile {
         chunk.bytes.append(&mut self.rest);
         chunk.first_line = self.line;
         let mut lines = newlines(&chunk.bytes);
+        let mut blank_bytes = 0;
         let cut = loop {
             let seen = chunk.bytes.len();
             self.read(&mut chunk.bytes, PIECE_BYTES.min(options.chunk_bytes))?;
@@ -88,7 +95,9 @@ impl OpenFile {
             lines += newlines(&chunk.bytes[seen..]);
             let cut = self.splitter.advance(&chunk.bytes, self.ended);
             if !self.ended && chunk.bytes.len() >= options.chunk_bytes && cut > 0 {
-                break cut;
+                // Blank lines may be the last of the file. A chunk of nothing else is handed out.
+                let kept = cut - dialect.blank_end(&chunk.bytes[..cut]);
+                break if kept > 0 { kept } else { cut };
             }
             let is_too_long = chunk.bytes.len() - cut > options.record_bytes_max;
             if !self.ended && !is_too_long {
@@ -102,6 +111,7 @@ impl OpenFile {
                 return Err(self.too_long(chunk, cut, options.record_bytes_max));
             }
             self.check_end(chunk)?;
+            blank_bytes = dialect.blank_end(&chunk.bytes);
             break chunk.bytes.len();
         };
         self.rest.extend_from_slice(&chunk.bytes[cut..]);
@@ -115,7 +125,8 @@ impl OpenFile {
             self.hand_out_unclosed(chunk);
             return Ok(true);
         }
-        Ok(cut > 0)
+        chunk.bytes.truncate(cut - blank_bytes);
+        Ok(cut > blank_bytes)
     }
 
     /// Where a quote is open at the end of `bytes`: cuts them behind the line that it opened in, and has
