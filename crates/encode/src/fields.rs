@@ -208,13 +208,15 @@ impl InputFields {
     }
 }
 
-/// True if no empty text is a value of a column, and NULL is: numbers, dates, times, JSON.
+/// True if no empty text is a value of a column, and NULL is: numbers, dates, times, JSON, UUIDs, addresses,
+/// shapes and vectors.
 fn is_null_if_empty(column: &Column) -> bool {
     let is_typed = match column.sql_type.family() {
         Family::Integer | Family::Decimal | Family::Real | Family::Year => true,
         Family::Temporal | Family::Moment | Family::Json(_) => true,
+        Family::Formatted | Family::OpaqueBytes => true,
         Family::Bits | Family::Labels(_) | Family::Text(_) | Family::Bytes => false,
-        Family::Formatted | Family::OpaqueText | Family::OpaqueBytes => false,
+        Family::OpaqueText => false,
     };
     is_typed && column.nullable
 }

@@ -7,9 +7,10 @@ use clap::Args;
 pub(crate) struct WrittenArgs {
     /// Format of a column's values; may be repeated.
     ///
-    /// Formats are words joined by +: trim, decimal-comma, decimal-point, percent (a % behind the number is
-    /// dropped), yes-no, iso (2026-12-31T10:00:00Z), null:TEXT (TEXT is NULL), or a pattern of STR_TO_DATE such as
-    /// %d.%m.%Y. This option overrides those for all columns. With --into DB also TABLE.COLUMN=FORMAT.
+    /// Formats are words joined by +: trim, decimal-comma, decimal-point (1,234.50), percent (a % behind the number
+    /// is dropped), yes-no, iso (2026-12-31T10:00:00Z), hex and base64 (binary columns), wkt (GEOMETRY columns),
+    /// null:TEXT (TEXT is NULL), or a pattern of STR_TO_DATE such as %d.%m.%Y or %m/%d/%Y %h:%i %p. This option
+    /// overrides those for all columns. With --into DB also TABLE.COLUMN=FORMAT.
     #[arg(long, value_name = "COLUMN=FORMAT", value_parser = pair)]
     pub(crate) format_of: Vec<(String, String)>,
     /// Read numbers with a decimal comma: 1.234,50.
