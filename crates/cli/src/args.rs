@@ -163,6 +163,12 @@ pub(crate) struct LoadArgs {
     pub(crate) written: WrittenArgs,
     #[command(flatten)]
     pub(crate) guessed: GuessedArgs,
+    /// Read files as the other options say, and guess nothing.
+    ///
+    /// Without this option and those of the dialect, the first rows of a file for an existing table show a header, a
+    /// dialect, and formats of values that the table would reject.
+    #[arg(long, conflicts_with = "create")]
+    pub(crate) no_guess: bool,
     /// File for rejected rows; FILE.reasons.jsonl says why.
     ///
     /// With --into DB a folder, with a file for each table.

@@ -14,7 +14,7 @@ use terminal::size::{count, group};
 use crate::args::LoadArgs;
 use crate::connect::Visit;
 use crate::several::{self, Meant};
-use crate::{connect, files, load, print, tuned};
+use crate::{connect, files, guess, load, print, tuned};
 
 /// Kinds of faults that are told.
 const REASONS_MAX: usize = 20;
@@ -80,6 +80,7 @@ pub(crate) fn begin(args: &LoadArgs, target: &TableName) -> Result<(LoadOptions,
     };
     tuned::recover(&visit.connect, args.state_dir.as_deref());
     ::load::evaluate_expressions(&visit.connect, slice::from_mut(&mut options))?;
+    guess::guess(args, &visit.connect, slice::from_mut(&mut options));
     if args.is_verbose() && args.format.dialect.is_none() && !args.create {
         load::tell_dialect(&options.input.files[0]);
     }

@@ -16,6 +16,7 @@ mod dialect;
 mod doctor;
 mod export;
 mod files;
+mod guess;
 mod html;
 mod input;
 mod inspect;

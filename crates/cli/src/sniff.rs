@@ -224,12 +224,19 @@ pub(crate) fn with_defaults(files: &[PathBuf], table: &str) -> Result<Sniffed, F
 
 /// The options by which such files are read, but for a header and names.
 pub(crate) fn options_of(sniffed: &Sniffed) -> Vec<(String, String)> {
+    let mut options = dialect_words(sniffed);
+    let mut option = |name: &str, value: &str| options.push((name.to_owned(), value.to_owned()));
+    file_options(sniffed, &mut option);
+    options
+}
+
+/// The options for the cut of fields.
+pub(crate) fn dialect_words(sniffed: &Sniffed) -> Vec<(String, String)> {
     let mut options = Vec::new();
     let mut option = |name: &str, value: &str| options.push((name.to_owned(), value.to_owned()));
     option("dialect", sniffed.preset.name());
     let base = sniffed.preset.dialect();
     dialect_options(&base, &sniffed.dialect, &mut option);
-    file_options(sniffed, &mut option);
     options
 }
 
@@ -250,7 +257,7 @@ pub(crate) fn table_of(file: &Path) -> String {
 }
 
 /// True if any option tells how fields are cut.
-fn says_dialect(format: &FormatArgs) -> bool {
+pub(crate) fn says_dialect(format: &FormatArgs) -> bool {
     format.dialect.is_some()
         || format.fields_terminated_by.is_some()
         || format.fields_enclosed_by.is_some()
@@ -392,7 +399,7 @@ fn escape(bytes: &[u8]) -> String {
 }
 
 /// A word as a shell reads it.
-fn quote(word: &str) -> String {
+pub(crate) fn quote(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./=:,@%+".contains(c);
     match !word.is_empty() && word.chars().all(is_plain) {
         true => word.to_owned(),

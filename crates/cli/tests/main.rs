@@ -11,6 +11,7 @@ mod emptied;
 mod foreign_key_types;
 mod foreign_keys;
 mod fresh;
+mod guessed;
 mod inputs;
 mod large_file;
 mod logical;

@@ -11,6 +11,7 @@
 //! | `killed_loads`, `left_keys` | leftovers of killed loads whose rows are in |
 //! | `copies` | replicas that get the same file |
 //! | [`places`] | tables whose rows are on other servers |
+//! | `guess` | how files of a table that exists are written, where no option says it |
 //! | `expressions` | values of columns by expressions |
 //!
 //! Options, limits, progress and reports are in crate `job`; the methods are in `direct` and `send`; `sniff`
@@ -25,6 +26,7 @@ mod expressions;
 mod fill;
 mod first_chunk;
 mod forecast;
+mod guess;
 mod journaled;
 mod key_order;
 mod killed_loads;
@@ -68,6 +70,7 @@ pub use choose::Refused;
 pub use ddl::check_types;
 pub use estimate::Estimate;
 pub use expressions::evaluate_expressions;
+pub use guess::{FileGuess, guess};
 pub use left_keys::{LeftKeys, carry_keys_over};
 pub use plan::{Plan, check, plan};
 pub use run::{load, load_from};

@@ -120,6 +120,8 @@ pub struct Sniffed {
     pub rows: u64,
     /// True if these are all rows.
     pub is_whole: bool,
+    /// Names of columns whose days may be read in two ways.
+    pub ambiguous_days: Vec<String>,
     /// Notes on the reliability of the guess, a sentence each.
     pub notes: Vec<String>,
     /// The statement that makes the table.
@@ -220,12 +222,14 @@ pub fn sniff(options: &SniffOptions) -> Result<Sniffed, Error> {
         primary_key: None,
         rows: seen.rows,
         is_whole: sample.is_whole,
+        ambiguous_days: Vec::new(),
         notes,
         ddl: String::new(),
         kept: sample.kept.clone(),
     };
     name_columns(&mut sniffed, found, options, &records.has_values());
     seen.columns(&mut sniffed, nulls);
+    sniffed.ambiguous_days.clone_from(&seen.ambiguous);
     sniffed.notes.extend(charset.note(&options.files));
     add_notes(&mut sniffed, &sample, &records, &seen, &options.wanted);
     leave_out(&mut sniffed);

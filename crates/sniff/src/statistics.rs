@@ -240,26 +240,39 @@ fn is_text(sql_type: &str) -> bool {
 
 /// Refuses a table whose rows do not fit into a page even if all texts are outside of it.
 pub(super) fn check_row(sniffed: &Sniffed) -> Result<(), Error> {
-    let texts = sniffed.columns.iter().filter(|column| is_text(&column.sql_type.to_uppercase()));
-    let bytes = |column: &SniffedColumn| {
-        let upper = column.sql_type.to_uppercase();
-        let width = upper.strip_prefix("VARCHAR(").and_then(|rest| rest.split(')').next());
-        let width: Option<usize> = width.and_then(|width| width.trim().parse().ok());
-        let inside = width.map(|width| width * CHARACTER_BYTES).filter(|bytes| *bytes <= 255);
-        inside.map_or(PAGE_TEXT_BYTES, |bytes| bytes + 1)
-    };
-    let (count, total) =
-        texts.fold((0, 0), |(count, total), column| (count + 1, total + bytes(column)));
-    if total <= PAGE_ROW_BYTES {
+    let columns = &sniffed.columns;
+    let bytes: usize = columns.iter().map(|column| page_bytes(&column.sql_type)).sum();
+    if bytes <= PAGE_ROW_BYTES {
         return Ok(());
     }
+    let texts = columns.iter().filter(|column| is_text(&column.sql_type)).count();
     Err(Error::Usage(format!(
-        "the new table would have {count} columns of text, but a row of InnoDB has room for {}: {} \
-         makes a column of short texts small enough; a table with fewer columns needs {DDL} and {}",
-        PAGE_ROW_BYTES / PAGE_TEXT_BYTES,
+        "a new table of {} columns, {texts} of them text, needs {bytes} bytes of a row, and a row of InnoDB \
+         has {PAGE_ROW_BYTES}: {} makes a column of short texts smaller; {DDL} and {} load some of the columns",
+        columns.len(),
         TYPES.with("COLUMN='VARCHAR(4)'"),
         COLUMNS.with("A,@x,..")
     )))
+}
+
+/// Bytes of a value that InnoDB keeps in the page of its row at least.
+fn page_bytes(sql_type: &str) -> usize {
+    let upper = sql_type.to_uppercase();
+    let (name, size) = upper.split_once('(').unwrap_or((&upper, ""));
+    let size = size.split([')', ',']).next().and_then(|size| size.trim().parse::<usize>().ok());
+    match name {
+        "VARCHAR" => match size.map(|chars| chars * CHARACTER_BYTES) {
+            Some(bytes) if bytes <= 255 => bytes + 1,
+            _ => PAGE_TEXT_BYTES,
+        },
+        "TEXT" | "MEDIUMTEXT" | "LONGTEXT" => PAGE_TEXT_BYTES,
+        "BIGINT" | "BIGINT UNSIGNED" | "DOUBLE" => 8,
+        "DECIMAL" => size.unwrap_or(0) * 4 / 9,
+        "INT" | "TIMESTAMP" => 4,
+        "DATETIME" => 5,
+        "DATE" | "TIME" => 3,
+        _ => 1,
+    }
 }
 
 impl Column {

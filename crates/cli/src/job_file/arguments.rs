@@ -13,7 +13,7 @@ use crate::args::{Cli, is_typed};
 
 /// Options of `load` that are no keys of `[input]`: what says which server is meant or what is printed, what
 /// a job file says otherwise, and what is of one table.
-const NO_KEYS: [&str; 33] = [
+const NO_KEYS: [&str; 34] = [
     "help",
     "help-all",
     "job",
@@ -32,6 +32,7 @@ const NO_KEYS: [&str; 33] = [
     "set",
     "format-of",
     "create",
+    "no-guess",
     "types",
     "collation",
     "dry-run",

@@ -10,7 +10,7 @@ pub(super) struct Group {
 pub(super) const GROUPS: [Group; 12] = [
     Group {
         heading: "Tables",
-        options: "into mode create ddl types collation one-column job map each atomic tables exclude \
+        options: "into mode create ddl types collation one-column no-guess job map each atomic tables exclude \
          keep-auto-increment allow-empty",
     },
     Group {

@@ -1,0 +1,82 @@
+//! Files of tables that exist: options for what nobody said of how they are written.
+
+use std::path::Path;
+
+use load::{FileGuess, LoadOptions};
+use server::ConnectOptions;
+
+use crate::args::LoadArgs;
+use crate::sniff::{dialect_words, quote, says_dialect};
+
+/// Fills in the guess at each table, as if its options were typed, tells it, and has the journal note it.
+///
+/// Several tables have one dialect, and a header or none: tables whose guesses differ in that are read without.
+pub(crate) fn guess(args: &LoadArgs, server: &ConnectOptions, tables: &mut [LoadOptions]) {
+    if args.no_guess || args.create || args.job.is_some() || says_dialect(&args.format) {
+        return;
+    }
+    let is_one = tables.len() == 1;
+    let mut guesses: Vec<FileGuess> = Vec::new();
+    for options in tables.iter() {
+        let guess = load::guess(server, options);
+        let is_other = |first: &FileGuess| file_words(first) != file_words(&guess);
+        if guesses.first().is_some_and(is_other) {
+            return;
+        }
+        guesses.push(guess);
+    }
+    let mut words = guesses.first().map(file_words).unwrap_or_default();
+    for (options, guess) in tables.iter().zip(&guesses) {
+        for (column, format) in &guess.formats {
+            let table = if is_one { String::new() } else { format!("{}.", options.table) };
+            words.extend(["--format-of".to_owned(), format!("{table}{column}={format}")]);
+        }
+    }
+    if !args.quiet {
+        let file = if is_one { tables[0].input.files.first() } else { None };
+        tell_words(file.map(|file| file.as_path()), &words);
+        guesses.iter().flat_map(|guess| &guess.ambiguous_days).for_each(|column| {
+            tell!(
+                "note: the days of `{column}` may be day/month or month/day: --format-of \
+                 {column}=%d/%m/%Y or {column}=%m/%d/%Y says which"
+            );
+        });
+    }
+    if words.is_empty() {
+        return;
+    }
+    words.push("--no-guess".to_owned());
+    for (options, guess) in tables.iter_mut().zip(guesses) {
+        options.command.iter_mut().for_each(|command| command.arguments.extend(words.clone()));
+        apply(&mut options.input, guess);
+    }
+}
+
+/// The options of a guess for the cut of files.
+fn file_words(guess: &FileGuess) -> Vec<String> {
+    let options = guess.dialect.as_ref().map(dialect_words).unwrap_or_default();
+    let words = options.into_iter().flat_map(|(name, value)| [format!("--{name}"), value]);
+    words.chain(guess.header.then(|| "--header".to_owned())).collect()
+}
+
+fn tell_words(file: Option<&Path>, words: &[String]) {
+    if words.is_empty() {
+        return;
+    }
+    let what = file.map_or("the files are".to_owned(), |file| format!("{} is", file.display()));
+    let words: Vec<String> = words.iter().map(|word| quote(word)).collect();
+    tell!(
+        "note: {what} read with {}, guessed from the first rows; --no-guess turns guesses off",
+        words.join(" ")
+    );
+}
+
+fn apply(input: &mut load::InputOptions, guess: FileGuess) {
+    if let Some(sniffed) = guess.dialect {
+        input.empty_is_null = sniffed.preset.empty_is_null();
+        input.escape_is_assumed = false;
+        input.dialect = sniffed.dialect;
+    }
+    input.header |= guess.header;
+    input.written.columns.extend(guess.formats);
+}

@@ -1,0 +1,155 @@
+//! Files of tables that exist are read as they are written, and the load says so.
+
+use crate::support::{Desk, Outcome, run};
+
+const PRICES: &str = "(article VARCHAR(20), day DATE, price DECIMAL(8,2), available TINYINT, left_over INT, \
+                      code VARCHAR(9))";
+const PRICES_FILE: &str = "article;day;price;available;left_over;code\n\
+    lamp;31.12.2026;1.234,50;yes;7;NA\nchair;01.02.2026;0,5;no;NA;007\n";
+
+impl Desk {
+    fn guessed(&self, file: &str, text: &str, more: &[&str]) -> Outcome {
+        let file = self.home.file(file, text);
+        self.load("t", &file, &[&["--mode", "replace"], more].concat())
+    }
+}
+
+#[test]
+fn a_first_line_of_column_names_is_a_header() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE t (name VARCHAR(9), town VARCHAR(9) DEFAULT 'x', n INT DEFAULT 1)");
+    for (file, text, rows) in [
+        ("a.csv", "name,town,n\nAnn,Rome,2\n", "Ann|Rome|2"),
+        ("b.csv", "\"Town\", NAME \nRome,Ann\n", "Ann|Rome|1"),
+        ("c.tsv", "name\ttown\nAnn\tRome\n", "Ann|Rome|1"),
+        ("d.txt", "name\ttown\tn\nAnn\tRome\t3\n", "Ann|Rome|3"),
+        ("e.tbl", "n|name|\n4|Ann|\n", "Ann|x|4"),
+        ("f.csv", "name\nAnn\n", "Ann|x|1"),
+        // Another line is a row.
+        ("g.csv", "name,towns,1\n", "name|towns|1"),
+        ("h.csv", "name,name,1\n", "name|name|1"),
+    ] {
+        let loaded = desk.guessed(file, text, &[]);
+        assert_eq!(desk.rows("SELECT * FROM t"), [rows], "{file}: {loaded:?}");
+        let told = "is read with --header, guessed from the first rows; --no-guess turns guesses off";
+        let is_header = !text.contains("name,towns") && !text.contains("name,name");
+        assert_eq!(loaded.done().err.contains(told), is_header, "{file}: {loaded:?}");
+    }
+    // Options that say how the file is cut say all.
+    let text = "name,town,n\nAnn,Rome,2\n";
+    desk.guessed("a.csv", text, &["--no-guess"]).refused(1, &["line 1", "`n`", "\"n\" is not INT"]);
+    desk.guessed("a.csv", text, &["--dialect", "csv"]).refused(1, &["line 1"]);
+    desk.guessed("a.csv", text, &["--columns", "name,town,n"]).refused(1, &["line 1"]);
+    desk.guessed("a.csv", text, &["--fields-terminated-by", ","]).refused(1, &["line 1"]);
+    desk.guessed("a.csv", "made today\nname,n\nAnn,2\n", &["--skip-lines", "1"]).done();
+    assert_eq!(desk.rows("SELECT * FROM t"), ["Ann|x|2"]);
+}
+
+#[test]
+fn a_file_of_another_dialect_is_read_where_its_own_would_be_refused() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec(&format!("CREATE TABLE t {PRICES}"));
+    let rows = ["chair|2026-02-01|0.50|0||007", "lamp|2026-12-31|1234.50|1|7|NA"];
+    let words = "--dialect csv --fields-terminated-by ';' --header --format-of day=%d.%m.%Y --format-of \
+                 price=decimal-comma --format-of available=yes-no --format-of left_over=null:NA";
+    for file in ["a.csv", "a.txt"] {
+        let loaded = desk.guessed(file, PRICES_FILE, &[]);
+        let err = &loaded.done().err;
+        assert!(err.contains("is read with --dialect"), "{loaded:?}");
+        assert!(err.contains("--format-of left_over=null:NA"), "{loaded:?}");
+        assert_eq!(desk.rows("SELECT * FROM t ORDER BY article"), rows, "{file}");
+        if file == "a.csv" {
+            assert!(err.contains(&words.replace(" --dialect csv", "")[14..]), "{loaded:?}");
+        }
+    }
+    // What is typed is not guessed.
+    let more = ["--format-of", "day=%d.%m.%Y", "--decimal-comma"];
+    let loaded = desk.guessed("a.csv", PRICES_FILE, &more);
+    assert!(!loaded.done().err.contains("--format-of price"), "{loaded:?}");
+    assert!(!loaded.err.contains("--format-of day"), "{loaded:?}");
+    assert_eq!(desk.rows("SELECT * FROM t ORDER BY article"), rows);
+    // Without a header the fields are those of the table.
+    let (_, text) = PRICES_FILE.split_once('\n').unwrap();
+    desk.guessed("b.csv", text, &[]).done();
+    assert_eq!(desk.rows("SELECT * FROM t ORDER BY article"), rows);
+    // Checks and comparisons read as loads do.
+    for words in [&["check", "--mode", "replace"][..], &["verify"]] {
+        let mut command = desk.home.inrush(words);
+        command.arg(desk.home.path().join("a.csv")).args(["--into", &desk.table("t"), "--socket"]);
+        let outcome = run(command.arg(desk.server.socket()).args(["--user", "root"]));
+        assert!(outcome.done().err.contains("is read with --dialect"), "{outcome:?}");
+    }
+}
+
+#[test]
+fn readings_that_work_and_values_with_two_meanings_stay() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE t (day DATE, amount DECIMAL(9,3), note VARCHAR(20))");
+    let refused = desk.guessed("a.csv", "01/02/2026,1,x\n03/04/2026,2,y\n", &[]);
+    refused.refused(1, &["`day`"]);
+    let note = "note: the days of `day` may be day/month or month/day: --format-of day=%d/%m/%Y or";
+    assert!(refused.err.contains(note), "{refused:?}");
+    desk.guessed("b.txt", "2026-01-01\t1,234\tx\n", &[]).refused(1, &["`amount`"]);
+    // Texts that look like something else stay texts, and a semicolon in them is one.
+    let loaded = desk.guessed("c.csv", "2026-01-01,1,31.12.2026;NA\n2026-01-02,2,yes;NA\n", &[]);
+    assert!(!loaded.done().err.contains("is read with"), "{loaded:?}");
+    assert_eq!(desk.rows("SELECT note FROM t ORDER BY day"), ["31.12.2026;NA", "yes;NA"]);
+    // LOAD DATA's own rule.
+    desk.guessed("d.txt", "2026-01-01\t\tx\n", &[]).refused(1, &["`amount`"]);
+    // A table of one column keeps lines as they are.
+    desk.exec("CREATE TABLE one (line VARCHAR(20))");
+    let file = desk.home.file("lines.txt", "a;b\nc;d\n");
+    let loaded = desk.load("one", &file, &[]);
+    assert!(!loaded.done().err.contains("is read with"), "{loaded:?}");
+    assert_eq!(desk.rows("SELECT * FROM one ORDER BY 1"), ["a;b", "c;d"]);
+}
+
+#[test]
+fn a_killed_load_goes_on_as_it_was_guessed() {
+    let Some(mut desk) = Desk::new() else { return };
+    let rows: String = (0..200_000).map(|id| format!("{id};31.12.2026\n")).collect();
+    let file = desk.home.file("a.csv", ["id;day\n", &rows].concat());
+    for by_resume in [true, false] {
+        desk.exec("DROP TABLE IF EXISTS t");
+        desk.exec("CREATE TABLE t (id INT, day DATE)");
+        let mut command = desk.home.load(desk.server, &desk.table("t"), &file);
+        command.args(["--mode", "append", "--path", "stream", "--memory", "30M"]);
+        let killed = run(command.env("INRUSH_FAILPOINT", "portion.1.loaded=kill"));
+        assert_ne!(killed.code(), 0, "{killed:?}");
+        let jobs = load::jobs::list(&desk.home.path().join("state/inrush")).unwrap().0;
+        let arguments = &jobs[0].command().unwrap().arguments;
+        for word in ["--header", "day=%d.%m.%Y", "--no-guess"] {
+            assert!(arguments.iter().any(|known| known == word), "{word}: {arguments:?}");
+        }
+        let resumed = match by_resume {
+            true => run(&mut desk.home.inrush(["resume", &jobs[0].name])),
+            false => run(command.env_remove("INRUSH_FAILPOINT")),
+        };
+        resumed.done();
+        let sums = desk.rows("SELECT COUNT(*), SUM(id), MIN(day), MAX(day) FROM t");
+        assert_eq!(sums, ["200000|19999900000|2026-12-31|2026-12-31"]);
+        // The same command once more adds the rows once more, or says that they are there.
+        assert_eq!(desk.files().iter().filter(|name| name.contains("ledger")).count(), 0);
+    }
+}
+
+#[test]
+fn tables_of_a_folder_have_headers_together() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE a (id INT, day DATE)");
+    desk.exec("CREATE TABLE b (id INT, name VARCHAR(9))");
+    let folder = desk.home.path().join("folder");
+    std::fs::create_dir(&folder).unwrap();
+    let load = |desk: &Desk| {
+        let mut command = desk.home.load(desk.server, &desk.database, &folder);
+        run(command.args(["--mode", "replace", "--path", "auto"]))
+    };
+    std::fs::write(folder.join("a.csv"), "id,day\n1,31.12.2026\n").unwrap();
+    std::fs::write(folder.join("b.csv"), "id,name\n1,x\n").unwrap();
+    let loaded = load(&desk);
+    let told = "note: the files are read with --header --format-of a.day=%d.%m.%Y, guessed";
+    assert!(loaded.done().err.contains(told), "{loaded:?}");
+    assert_eq!(desk.rows("SELECT * FROM a, b"), ["1|2026-12-31|1|x"]);
+    std::fs::write(folder.join("b.csv"), "2,x\n").unwrap();
+    load(&desk).refused(1, &["a.csv line 1", "\"id\" is not INT"]);
+}

@@ -1,0 +1,276 @@
+//! How the files of a table that exists are written, where no option says it.
+//!
+//! A guess never takes the place of a reading that works: a header is one if each of its names is a column, another
+//! dialect is used if the first line does not fit the table without it, and a format of values if the server would
+//! refuse these values.
+
+use std::slice;
+
+use job::options::{InputOptions, LoadOptions};
+use schema::{Column, Table, TableName};
+use server::{ConnectOptions, Session, catalog};
+use sniff::{SniffOptions, Sniffed, TableSettings};
+use sources::{Dialect, FileSource, MultiByte, SourceOptions};
+use values::{Family, SqlType};
+
+/// Memory for a look at the start of a file.
+const LOOK_BYTES: u64 = 1 << 20;
+
+/// What is guessed, where it differs from the options.
+#[derive(Clone, Debug, Default)]
+pub struct FileGuess {
+    /// The guess that has the dialect; none if that of the options fits.
+    pub dialect: Option<Sniffed>,
+    /// The first line names columns of the table.
+    pub header: bool,
+    /// Columns with the formats of their values.
+    pub formats: Vec<(String, String)>,
+    /// Columns of days that may be read in two ways, which stay as they are.
+    pub ambiguous_days: Vec<String>,
+}
+
+/// The guess at the first file of a load into a table that exists. Whatever is wrong with file, table or server is told
+/// by the load.
+pub fn guess(connect: &ConnectOptions, options: &LoadOptions) -> FileGuess {
+    let table = || {
+        let mut session = Session::connect(connect).ok()?;
+        let name = TableName::new(&options.database, &options.table);
+        let exists = catalog::exists(&mut session, &name).ok()?;
+        if exists { catalog::read(&mut session, &name).ok() } else { None }
+    };
+    let is_file = options.input.files.iter().all(|file| file.is_file());
+    match is_file.then(table).flatten() {
+        Some(table) => Look { options, table: &table }.guess().unwrap_or_default(),
+        None => FileGuess::default(),
+    }
+}
+
+/// The first file of a load, and its table.
+struct Look<'a> {
+    options: &'a LoadOptions,
+    table: &'a Table,
+}
+
+impl Look<'_> {
+    fn guess(&self) -> Option<FileGuess> {
+        let input = &self.options.input;
+        let mut line = self.first_line(&input.dialect)?;
+        let mut guess = FileGuess::default();
+        let mut sniffed = None;
+        if !self.fits(&line) {
+            let found = self.sniff(input.header)?;
+            line = self.first_line(&found.dialect)?;
+            // A header with other names is none of this table's.
+            let has_names = found.header || found.skip_lines != input.skip_lines;
+            if !self.fits(&line) || (has_names && !self.is_header(&line)) {
+                return None;
+            }
+            guess.dialect = Some(found.clone());
+            sniffed = Some(found);
+        }
+        guess.header = !input.header && input.columns.is_none() && self.is_header(&line);
+        let columns = self.columns(&line, guess.header || input.header)?;
+        if columns.iter().flatten().all(|column| is_text(column)) {
+            return Some(guess);
+        }
+        let is_known = |sniffed: &Sniffed| sniffed.header || !guess.header;
+        let sniffed = match sniffed.filter(is_known) {
+            Some(sniffed) => Some(sniffed),
+            None => self.sniff(guess.header || input.header),
+        };
+        let dialect = guess.dialect.as_ref().map_or(&input.dialect, |found| &found.dialect);
+        let is_cut_alike = |sniffed: &Sniffed| {
+            sniffed.dialect.fields_terminated_by == dialect.fields_terminated_by
+                && sniffed.columns.len() == columns.len()
+        };
+        if let Some(sniffed) = sniffed.filter(is_cut_alike) {
+            guess.formats = self.formats(&sniffed, &columns, guess.dialect.is_some());
+            guess.ambiguous_days = self.ambiguous_days(&sniffed, &columns);
+        }
+        Some(guess)
+    }
+
+    /// The first line behind those that are skipped.
+    fn first_line(&self, dialect: &Dialect) -> Option<Vec<String>> {
+        let InputOptions { files, charset, encoding, skip_lines, .. } = &self.options.input;
+        let source_options = SourceOptions {
+            header: true,
+            skip_lines: *skip_lines,
+            encoding: *encoding,
+            temp_dir: self.options.limits.temp_dir.clone(),
+            ..SourceOptions::default()
+        };
+        let dialect = Dialect { charset: MultiByte::of_charset(charset), ..dialect.clone() };
+        FileSource::new(files.get(..1)?, &dialect, source_options).ok()?.header().ok()?
+    }
+
+    fn sniff(&self, header: bool) -> Option<Sniffed> {
+        let InputOptions { files, charset, encoding, skip_lines, columns, written, .. } =
+            &self.options.input;
+        let token = self.options.input.dialect.null_token.as_ref();
+        let options = SniffOptions {
+            files: files.first().map(slice::from_ref)?.to_vec(),
+            table: self.options.table.clone(),
+            dialect: None,
+            empty_is_null: false,
+            one_column: false,
+            null_token: token.map(|token| String::from_utf8_lossy(token).into_owned()),
+            header: header.then_some(true),
+            skip_lines: *skip_lines,
+            columns: columns.clone(),
+            encoding: *encoding,
+            charset: Some(charset.clone()),
+            temp_dir: self.options.limits.temp_dir.clone(),
+            memory_bytes_max: LOOK_BYTES,
+            trim: written.trim,
+            constants: Vec::new(),
+            wanted: TableSettings::default(),
+        };
+        sniff::sniff(&options).ok()
+    }
+
+    fn column(&self, name: &str) -> Option<&Column> {
+        let lower = name.trim().to_lowercase();
+        self.table.columns.iter().find(|column| column.name.to_lowercase() == lower)
+    }
+
+    /// True if each field is the name of a column, and of another one.
+    fn is_header(&self, line: &[String]) -> bool {
+        let mut names: Vec<&str> = Vec::new();
+        let is_next = |name: &String| {
+            let column = self.column(name).filter(|column| !names.contains(&column.name.as_str()));
+            names.extend(column.map(|column| column.name.as_str()));
+            column.is_some()
+        };
+        !line.is_empty() && line.iter().all(is_next)
+    }
+
+    /// True if the first line may be the first of the table's: a header or a row.
+    fn fits(&self, line: &[String]) -> bool {
+        let input = &self.options.input;
+        let is_row = |fields: usize| {
+            let is_trailing = line.len() == fields + 1 && line.last().is_some_and(String::is_empty);
+            line.len() == fields || is_trailing
+        };
+        match (&input.columns, input.header) {
+            (Some(columns), _) => is_row(columns.len()),
+            (None, true) => {
+                let leaves_out = input.ignore_unknown_columns && line.len() > 1;
+                self.is_header(line) || leaves_out
+            }
+            (None, false) => self.is_header(line) || is_row(self.by_position().count()),
+        }
+    }
+
+    /// The columns that fields go to where nothing names them.
+    fn by_position(&self) -> impl Iterator<Item = &Column> {
+        let constants = &self.options.rows.constants;
+        let is_set = move |column: &Column| {
+            let lower = column.name.to_lowercase();
+            constants.iter().any(|(name, _)| name.to_lowercase() == lower)
+        };
+        let columns = self.table.columns.iter();
+        columns.filter(move |column| !column.is_invisible && !is_set(column))
+    }
+
+    /// The column of each field.
+    fn columns(&self, line: &[String], has_header: bool) -> Option<Vec<Option<&Column>>> {
+        let names = match &self.options.input.columns {
+            Some(columns) => Some(columns.as_slice()),
+            None => has_header.then_some(line),
+        };
+        match names {
+            Some(names) => Some(names.iter().map(|name| self.column(name)).collect()),
+            None => Some(self.by_position().map(Some).collect()),
+        }
+    }
+
+    /// True if an option has the format of a column.
+    fn is_typed(&self, column: &Column) -> bool {
+        let formats = &self.options.input.written.columns;
+        formats.iter().any(|(name, _)| name.to_lowercase() == column.name.to_lowercase())
+    }
+
+    /// Columns of dates whose days may be read in two ways, if no option says how.
+    fn ambiguous_days(&self, sniffed: &Sniffed, columns: &[Option<&Column>]) -> Vec<String> {
+        let fields = columns.iter().zip(&sniffed.columns);
+        let ambiguous = fields.filter_map(|(column, sniffed_column)| {
+            let column = column.filter(|column| !self.is_typed(column))?;
+            let is_ambiguous = sniffed.ambiguous_days.contains(&sniffed_column.name);
+            let is_day = self.is_format_of("%d/%m/%Y", &column.sql_type);
+            (is_ambiguous && is_day).then(|| column.name.clone())
+        });
+        ambiguous.collect()
+    }
+
+    /// The formats of columns whose values the server would refuse.
+    fn formats(
+        &self,
+        sniffed: &Sniffed,
+        columns: &[Option<&Column>],
+        is_guessed: bool,
+    ) -> Vec<(String, String)> {
+        let trim = if self.options.input.written.trim { "trim+" } else { "" };
+        let fields = columns.iter().zip(&sniffed.columns);
+        let formats = fields.filter_map(|(column, sniffed)| {
+            let column = column.filter(|column| !self.is_typed(column))?;
+            let format = self.format(sniffed.format.as_deref()?, column, is_guessed)?;
+            Some((column.name.clone(), format!("{trim}{format}")))
+        });
+        formats.collect()
+    }
+
+    /// The words of a format that a column needs.
+    fn format(&self, format: &str, column: &Column, is_guessed: bool) -> Option<String> {
+        let is_needed = |word: &&str| match word.strip_prefix("null:") {
+            // An empty field is no NULL to LOAD DATA.
+            Some("") => is_guessed && column.nullable,
+            Some(_) => column.nullable,
+            None => self.is_format_of(word, &column.sql_type),
+        };
+        if is_text(column) {
+            return None;
+        }
+        let form = format.split('+').find(|word| !word.starts_with("null:"));
+        let words: Vec<&str> = format.split('+').filter(is_needed).collect();
+        let has_form = form.is_none_or(|form| words.contains(&form));
+        (has_form && !words.is_empty()).then(|| words.join("+"))
+    }
+
+    /// True if values in a format are those of a type, without a loss, and no option says how they are written.
+    fn is_format_of(&self, word: &str, sql_type: &SqlType) -> bool {
+        let written = &self.options.input.written;
+        match (word, sql_type.family()) {
+            ("decimal-comma", Family::Integer | Family::Decimal | Family::Real) => {
+                !written.decimal_comma
+            }
+            ("yes-no", Family::Integer) => {
+                matches!(sql_type, SqlType::Integer { bytes: 1, .. }) && !written.yes_no
+            }
+            ("yes-no", Family::Bits) => {
+                matches!(sql_type, SqlType::Bit { bits: 1 }) && !written.yes_no
+            }
+            // The clock of a DATETIME may be another than that of the file.
+            ("iso", Family::Moment) => written.dates.is_none(),
+            (pattern, Family::Temporal | Family::Moment) if pattern.contains('%') => {
+                let is_lossless = match sql_type {
+                    SqlType::Date => !pattern.contains("%H"),
+                    SqlType::Time { .. } => false,
+                    _ => true,
+                };
+                is_lossless && written.dates.is_none()
+            }
+            _ => false,
+        }
+    }
+}
+
+/// True if the text of a value is its value.
+fn is_text(column: &Column) -> bool {
+    match column.sql_type.family() {
+        Family::Integer | Family::Decimal | Family::Real | Family::Year => false,
+        Family::Temporal | Family::Moment | Family::Bits => false,
+        Family::Labels(_) | Family::Text(_) | Family::Json(_) | Family::Bytes => true,
+        Family::Formatted | Family::OpaqueText | Family::OpaqueBytes => true,
+    }
+}
