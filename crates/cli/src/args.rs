@@ -31,7 +31,7 @@ pub(crate) use self::jobs::{JobsAction, JobsArgs, ResumeArgs};
 pub(crate) use self::option_sources::is_typed;
 pub(crate) use self::replay::{AsArg, ReplayArgs};
 pub(crate) use self::tune::{DoctorArgs, TuneArg, TuneArgs};
-pub(crate) use self::written::WrittenArgs;
+pub(crate) use self::written::{WrittenArgs, said_of};
 
 /// A bulk loader for InnoDB: builds the tablespace outside the server and has it adopted.
 #[derive(Debug, Parser)]

@@ -8,7 +8,7 @@ use terminal::failure::Failure;
 use terminal::size::show;
 use terminal::state::state_dir;
 use tune::facts::Tables;
-use tune::{Facts, Finding, Gains, Weight};
+use tune::{Closed, Facts, Finding, Gains, Weight};
 
 use crate::args::DoctorArgs;
 use crate::{connect, print, tuned};
@@ -27,11 +27,13 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<u8, Failure> {
     let facts = Facts::examine(&mut session)?;
     let gains = facts.host.is_some().then(|| Gains::read(&state_dir, &facts.server.hostname));
     let findings = tune::findings(&facts, gains.flatten().as_ref());
+    let closed = tune::closed(&facts);
     let (mut out, address) = (io::stdout().lock(), visit.connect.target_text());
     if args.json {
-        let told = DoctorReport::of(&facts, &address, &findings);
+        let told = DoctorReport::of(&facts, &address, &closed, &findings);
         print::json(&mut out, &told)?;
     } else {
+        method(&mut out, &closed)?;
         print(&mut out, &facts, &address, &findings)?;
     }
     Ok(0)
@@ -55,12 +57,20 @@ struct DoctorReport<'a> {
     temporary: Option<&'a tune::storage::Storage>,
     #[serde(skip_serializing_if = "Option::is_none")]
     disk: Option<tune::disk_speed::DiskSpeed>,
+    /// `direct` or `sent`.
+    method: &'a str,
+    direct_path_closed_by: &'a [Closed],
     findings: &'a [Finding],
     not_seen: &'a [String],
 }
 
 impl<'a> DoctorReport<'a> {
-    fn of(facts: &'a Facts, address: &'a str, findings: &'a [Finding]) -> DoctorReport<'a> {
+    fn of(
+        facts: &'a Facts,
+        address: &'a str,
+        closed: &'a [Closed],
+        findings: &'a [Finding],
+    ) -> DoctorReport<'a> {
         DoctorReport {
             server: &facts.version().text,
             server_address: address,
@@ -72,10 +82,26 @@ impl<'a> DoctorReport<'a> {
             data: facts.data.as_ref(),
             temporary: facts.temporary.as_ref(),
             disk: facts.speed,
+            method: if closed.is_empty() { "direct" } else { "sent" },
+            direct_path_closed_by: closed,
             findings,
             not_seen: &facts.unread,
         }
     }
+}
+
+/// The method that the server allows, and the changes that open the direct path.
+fn method(out: &mut impl Write, closed: &[Closed]) -> io::Result<()> {
+    if closed.is_empty() {
+        return writeln!(out, "direct: tables of this server are built as files and imported");
+    }
+    let reasons: Vec<&str> = closed.iter().map(|closed| closed.reason.as_str()).collect();
+    let reasons = reasons.join("; ");
+    writeln!(out, "rows are sent, because the direct path is closed: {reasons}")?;
+    for how in closed.iter().filter_map(|closed| closed.how.as_ref()) {
+        writeln!(out, "  opened by {how}")?;
+    }
+    Ok(())
 }
 
 fn print(

@@ -301,7 +301,7 @@ pub(crate) fn plan(out: &mut impl Write, plan: &Plan, has_backup_note: bool) -> 
         }
         // What is against the faster ones follows.
         Some(path) if *path != "direct" && !plan.refused.is_empty() => {
-            writeln!(out, "{target}: loads with the {path} path")?;
+            writeln!(out, "{target}: loads with the {path} path, which sends rows")?;
         }
         Some(path) => writeln!(out, "{target}: loads with the {path} path: {why}")?,
         None if plan.makes_table && plan.refused.is_empty() => writeln!(
@@ -310,6 +310,9 @@ pub(crate) fn plan(out: &mut impl Write, plan: &Plan, has_backup_note: bool) -> 
                            its features"
         )?,
         None => writeln!(out, "{target}: cannot be loaded")?,
+    }
+    for sentence in Refused::sentences(&plan.refused) {
+        writeln!(out, "  {sentence}")?;
     }
     shards(out, &plan.shards)?;
     if let Some(destination) = &plan.destination {
@@ -321,9 +324,6 @@ pub(crate) fn plan(out: &mut impl Write, plan: &Plan, has_backup_note: bool) -> 
             "  backups: the import waits for a backup that is running; take a full backup \
              afterwards, since incremental backups do not contain the table"
         )?;
-    }
-    for sentence in Refused::sentences(&plan.refused) {
-        writeln!(out, "  {sentence}")?;
     }
     let compressed = match plan.compression.as_slice() {
         [] => String::new(),

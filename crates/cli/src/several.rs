@@ -14,7 +14,7 @@ use terminal::failure::{Failure, REJECTS, USAGE};
 use terminal::signals;
 use terminal::size::{count, group, show};
 
-use crate::args::{LoadArgs, WrittenArgs};
+use crate::args::{LoadArgs, WrittenArgs, said_of};
 use crate::html::{LoadReport, ReportFile};
 use crate::job_file::JobFile;
 use crate::load::{check_no_report, detail, options_but_ddl, read_ddl, tell_dialect, watcher};
@@ -226,15 +226,6 @@ fn note_command(tables: &mut [LoadOptions], args: &LoadArgs) {
         let files: Vec<PathBuf> = files.chain(args.job.clone()).collect();
         tables[0].command = command(&files);
     }
-}
-
-/// The options for columns of a table: `TABLE.COLUMN=..` of this one, and `COLUMN=..` of each.
-pub(crate) fn said_of(said: &[(String, String)], table: &str) -> Vec<(String, String)> {
-    let of_table = |(name, text): &(String, String)| match name.split_once('.') {
-        Some((of, column)) => (of == table).then(|| (column.to_owned(), text.clone())),
-        None => Some((name.clone(), text.clone())),
-    };
-    said.iter().filter_map(of_table).collect()
 }
 
 /// Refuses what is said of a column of a table that no file goes to.

@@ -13,9 +13,8 @@ use terminal::connect::ConnectArgs;
 use terminal::failure::Failure;
 use terminal::size::{self, count};
 
-use crate::args::{FormatArgs, GuessedArgs, LoadArgs, SniffArgs, WrittenArgs};
+use crate::args::{FormatArgs, GuessedArgs, LoadArgs, SniffArgs, WrittenArgs, said_of};
 use crate::input::DialectArg;
-use crate::several::said_of;
 use crate::{connect, dialect, files, input};
 
 /// Database of a table that nobody named.

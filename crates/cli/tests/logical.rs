@@ -299,7 +299,10 @@ fn plan_says_which_rung_and_why_not_the_faster_ones() {
         run(desk.home.inrush(["plan"]).args(arguments))
     };
     let text = plan(&desk, &[]);
-    assert!(text.done().out.contains("t: loads with the stream path\n"), "{text:?}");
+    assert!(
+        text.done().out.contains("t: loads with the stream path, which sends rows\n"),
+        "{text:?}"
+    );
     assert!(text.out.contains("  not direct: CHECK constraint (few"), "{text:?}");
     assert!(
         text.out.contains("rows are loaded into a staging table, which replaces the"),

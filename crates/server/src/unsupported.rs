@@ -126,11 +126,15 @@ impl Unsupported {
                 "log_bin is on: replicas and point-in-time recovery would lack the rows; \
                  {UNLOGGED} accepts that, {REPLICA} gives each replica the same file"
             ),
-            Unsupported::Replicas(names) => f.write_str(&names.join(", ")),
+            Unsupported::Replicas(names) => write!(
+                f,
+                "{}; {REPLICA} gives each of them the same file",
+                names.join(", ")
+            ),
             Unsupported::NamedReplica(why) => f.write_str(why),
             Unsupported::ReadOnly(variables) => write!(f, "{} is set", variables.join(" and ")),
             Unsupported::SharedTablespace => f.write_str(
-                "innodb_file_per_table is off: new tables are created in the shared tablespace",
+                "innodb_file_per_table is off: new tables are created in the shared tablespace; ON is needed",
             ),
             Unsupported::EncryptedTables(how) => write!(
                 f,

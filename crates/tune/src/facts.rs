@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 use server::error::Result;
 use server::version::Flavor;
-use server::{ServerFacts, Session, Version};
+use server::{ServerFacts, Session, Unsupported, Version};
 
 use crate::disk_speed::DiskSpeed;
 use crate::host::Host;
@@ -34,6 +34,8 @@ pub struct Facts {
     pub temporary: Option<Storage>,
     /// How fast the data directory's disk is, where it was measured.
     pub speed: Option<DiskSpeed>,
+    /// The reason why files cannot be put into the data directory, as far as it was looked for.
+    pub no_datadir: Option<Unsupported>,
     /// Facts that could not be read, and why, one sentence each.
     pub unread: Vec<String>,
 }
@@ -63,6 +65,7 @@ impl Facts {
             data: None,
             temporary: None,
             speed: None,
+            no_datadir: None,
             unread: Vec::new(),
             server,
             variables,
@@ -80,6 +83,10 @@ impl Facts {
         }
         if !facts.server.privileges.on_server("SELECT") {
             facts.unread.push("the sizes of tables that this account may not read".to_owned());
+        }
+        // The system's own database is in each data directory.
+        if !facts.is_mysql() {
+            facts.no_datadir = facts.server.database_dir(session, "mysql", None)?.err();
         }
         if let Some(data) = &facts.data {
             match DiskSpeed::measure(&data.path) {

@@ -11,6 +11,8 @@ mod disks;
 mod machine;
 mod settings;
 
+pub use self::direct_path::{Closed, closed};
+
 use crate::facts::Facts;
 use crate::finding::{Finding, Weight};
 use crate::gain::Gains;

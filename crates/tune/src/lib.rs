@@ -32,7 +32,7 @@ pub mod variable;
 pub use class::Class;
 pub use facts::Facts;
 pub use finding::{Finding, Weight};
-pub use findings::findings;
+pub use findings::{Closed, closed, findings};
 pub use gain::Gains;
 pub use journal::{Change, Entry};
 pub use setting::SettingPlan;

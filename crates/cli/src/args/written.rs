@@ -45,6 +45,15 @@ pub(crate) struct WrittenArgs {
     pub(crate) ignore_unknown_columns: bool,
 }
 
+/// The options for columns of a table: `TABLE.COLUMN=..` of this one, and `COLUMN=..` of each.
+pub(crate) fn said_of(said: &[(String, String)], table: &str) -> Vec<(String, String)> {
+    let of_table = |(name, text): &(String, String)| match name.split_once('.') {
+        Some((of, column)) => (of == table).then(|| (column.to_owned(), text.clone())),
+        None => Some((name.clone(), text.clone())),
+    };
+    said.iter().filter_map(of_table).collect()
+}
+
 /// Reads `COLUMN=TEXT`.
 pub(super) fn pair(typed: &str) -> Result<(String, String), String> {
     match typed.split_once('=') {

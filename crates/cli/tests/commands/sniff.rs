@@ -43,7 +43,7 @@ fn cases() -> Vec<Case> {
         "id bigint(20) NO PRI",
         "name varchar(255) YES",
         "born date YES",
-        "height decimal(9,2) YES",
+        "height decimal(13,6) YES",
         "seen datetime(1) YES",
     ];
     let people_rows: &[&str] = &[
