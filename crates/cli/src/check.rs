@@ -62,6 +62,7 @@ pub(crate) fn begin_several(args: &LoadArgs, database: &str) -> Result<(Meant, V
         ));
     };
     ::load::evaluate_expressions(&visit.connect, &mut meant.tables)?;
+    guess::guess(args, &visit.connect, &mut meant.tables);
     files::tell_notes(args, &meant.tables)?;
     signals::watch(&meant.tables[0].interrupt, args.quiet)?;
     Ok((meant, visit))

@@ -35,10 +35,10 @@ pub(crate) fn guess(args: &LoadArgs, server: &ConnectOptions, tables: &mut [Load
     if !args.quiet {
         let file = if is_one { tables[0].input.files.first() } else { None };
         tell_words(file.map(|file| file.as_path()), &words);
-        guesses.iter().flat_map(|guess| &guess.ambiguous_days).for_each(|column| {
+        guesses.iter().flat_map(|guess| &guess.ambiguous_days).for_each(|(column, format)| {
             tell!(
-                "note: the days of `{column}` may be day/month or month/day: --format-of \
-                 {column}=%d/%m/%Y or {column}=%m/%d/%Y says which"
+                "note: days, months and years of `{column}` may have another order: --format-of \
+                 {column}={format} sets the format"
             );
         });
     }
@@ -56,7 +56,10 @@ pub(crate) fn guess(args: &LoadArgs, server: &ConnectOptions, tables: &mut [Load
 fn file_words(guess: &FileGuess) -> Vec<String> {
     let options = guess.dialect.as_ref().map(dialect_words).unwrap_or_default();
     let words = options.into_iter().flat_map(|(name, value)| [format!("--{name}"), value]);
-    words.chain(guess.header.then(|| "--header".to_owned())).collect()
+    let skipped = guess.dialect.as_ref().map_or(0, |sniffed| sniffed.skip_lines);
+    let skipped = (skipped > 0).then(|| ["--skip-lines".to_owned(), skipped.to_string()]);
+    let header = guess.header.then(|| "--header".to_owned());
+    words.chain(skipped.into_iter().flatten()).chain(header).collect()
 }
 
 fn tell_words(file: Option<&Path>, words: &[String]) {
@@ -75,6 +78,7 @@ fn apply(input: &mut load::InputOptions, guess: FileGuess) {
     if let Some(sniffed) = guess.dialect {
         input.empty_is_null = sniffed.preset.empty_is_null();
         input.escape_is_assumed = false;
+        input.skip_lines = sniffed.skip_lines;
         input.dialect = sniffed.dialect;
     }
     input.header |= guess.header;

@@ -31,10 +31,16 @@ fn a_first_line_of_column_names_is_a_header() {
     ] {
         let loaded = desk.guessed(file, text, &[]);
         assert_eq!(desk.rows("SELECT * FROM t"), [rows], "{file}: {loaded:?}");
-        let told = "is read with --header, guessed from the first rows; --no-guess turns guesses off";
+        let told =
+            "is read with --header, guessed from the first rows; --no-guess turns guesses off";
         let is_header = !text.contains("name,towns") && !text.contains("name,name");
         assert_eq!(loaded.done().err.contains(told), is_header, "{file}: {loaded:?}");
     }
+    // Lines above a header are skipped with it.
+    let text = "Customers of 2026\n\nname;town;n\nAnn;Rome;2\nBob;Bonn;3\n";
+    let loaded = desk.guessed("i.csv", text, &[]);
+    assert!(loaded.done().err.contains("--skip-lines 2 --header, guessed"), "{loaded:?}");
+    assert_eq!(desk.rows("SELECT * FROM t ORDER BY n"), ["Ann|Rome|2", "Bob|Bonn|3"]);
     // Options that say how the file is cut say all.
     let text = "name,town,n\nAnn,Rome,2\n";
     desk.guessed("a.csv", text, &["--no-guess"]).refused(1, &["line 1", "`n`", "\"n\" is not INT"]);
@@ -87,8 +93,12 @@ fn readings_that_work_and_values_with_two_meanings_stay() {
     desk.exec("CREATE TABLE t (day DATE, amount DECIMAL(9,3), note VARCHAR(20))");
     let refused = desk.guessed("a.csv", "01/02/2026,1,x\n03/04/2026,2,y\n", &[]);
     refused.refused(1, &["`day`"]);
-    let note = "note: the days of `day` may be day/month or month/day: --format-of day=%d/%m/%Y or";
-    assert!(refused.err.contains(note), "{refused:?}");
+    let note = "note: days, months and years of `day` may have another order: --format-of day=";
+    assert!(refused.err.contains(&format!("{note}%d/%m/%Y sets")), "{refused:?}");
+    // The server reads such a date, and not as it was meant.
+    let loaded = desk.guessed("y.csv", "31.12.26,1,x\n30.11.25,2,y\n", &[]);
+    assert!(loaded.done().err.contains(&format!("{note}%d.%m.%y sets")), "{loaded:?}");
+    assert_eq!(desk.rows("SELECT day FROM t ORDER BY amount"), ["2031-12-26", "2030-11-25"]);
     desk.guessed("b.txt", "2026-01-01\t1,234\tx\n", &[]).refused(1, &["`amount`"]);
     // Texts that look like something else stay texts, and a semicolon in them is one.
     let loaded = desk.guessed("c.csv", "2026-01-01,1,31.12.2026;NA\n2026-01-02,2,yes;NA\n", &[]);

@@ -25,8 +25,8 @@ pub struct FileGuess {
     pub header: bool,
     /// Columns with the formats of their values.
     pub formats: Vec<(String, String)>,
-    /// Columns of days that may be read in two ways, which stay as they are.
-    pub ambiguous_days: Vec<String>,
+    /// Columns of days that may be read in two ways, each with a format for one. They stay as they are.
+    pub ambiguous_days: Vec<(String, String)>,
 }
 
 /// The guess at the first file of a load into a table that exists. Whatever is wrong with file, table or server is told
@@ -40,27 +40,27 @@ pub fn guess(connect: &ConnectOptions, options: &LoadOptions) -> FileGuess {
     };
     let is_file = options.input.files.iter().all(|file| file.is_file());
     match is_file.then(table).flatten() {
-        Some(table) => Look { options, table: &table }.guess().unwrap_or_default(),
+        Some(table) => FirstFile { options, table: &table }.guess().unwrap_or_default(),
         None => FileGuess::default(),
     }
 }
 
 /// The first file of a load, and its table.
-struct Look<'a> {
+struct FirstFile<'a> {
     options: &'a LoadOptions,
     table: &'a Table,
 }
 
-impl Look<'_> {
+impl FirstFile<'_> {
     fn guess(&self) -> Option<FileGuess> {
         let input = &self.options.input;
-        let mut line = self.first_line(&input.dialect)?;
+        let mut line = self.first_line(&input.dialect, input.skip_lines)?;
         let mut guess = FileGuess::default();
         let mut sniffed = None;
         if !self.fits(&line) {
             let found = self.sniff(input.header)?;
-            line = self.first_line(&found.dialect)?;
-            // A header with other names is none of this table's.
+            line = self.first_line(&found.dialect, found.skip_lines)?;
+            // A header with other names is none of this table's, and above rows there may be a row.
             let has_names = found.header || found.skip_lines != input.skip_lines;
             if !self.fits(&line) || (has_names && !self.is_header(&line)) {
                 return None;
@@ -91,11 +91,11 @@ impl Look<'_> {
     }
 
     /// The first line behind those that are skipped.
-    fn first_line(&self, dialect: &Dialect) -> Option<Vec<String>> {
-        let InputOptions { files, charset, encoding, skip_lines, .. } = &self.options.input;
+    fn first_line(&self, dialect: &Dialect, skip_lines: u64) -> Option<Vec<String>> {
+        let InputOptions { files, charset, encoding, .. } = &self.options.input;
         let source_options = SourceOptions {
             header: true,
-            skip_lines: *skip_lines,
+            skip_lines,
             encoding: *encoding,
             temp_dir: self.options.limits.temp_dir.clone(),
             ..SourceOptions::default()
@@ -107,14 +107,16 @@ impl Look<'_> {
     fn sniff(&self, header: bool) -> Option<Sniffed> {
         let InputOptions { files, charset, encoding, skip_lines, columns, written, .. } =
             &self.options.input;
-        let token = self.options.input.dialect.null_token.as_ref();
+        let Dialect { null_tokens, null_in_quotes, .. } = &self.options.input.dialect;
+        let text = |token: &Vec<u8>| String::from_utf8_lossy(token).into_owned();
         let options = SniffOptions {
             files: files.first().map(slice::from_ref)?.to_vec(),
             table: self.options.table.clone(),
             dialect: None,
             empty_is_null: false,
             one_column: false,
-            null_token: token.map(|token| String::from_utf8_lossy(token).into_owned()),
+            null_tokens: null_tokens.iter().map(text).collect(),
+            null_in_quotes: *null_in_quotes,
             header: header.then_some(true),
             skip_lines: *skip_lines,
             columns: columns.clone(),
@@ -192,13 +194,24 @@ impl Look<'_> {
     }
 
     /// Columns of dates whose days may be read in two ways, if no option says how.
-    fn ambiguous_days(&self, sniffed: &Sniffed, columns: &[Option<&Column>]) -> Vec<String> {
+    ///
+    /// Of two digits of a year the server takes the first number for the year.
+    fn ambiguous_days(
+        &self,
+        sniffed: &Sniffed,
+        columns: &[Option<&Column>],
+    ) -> Vec<(String, String)> {
         let fields = columns.iter().zip(&sniffed.columns);
         let ambiguous = fields.filter_map(|(column, sniffed_column)| {
             let column = column.filter(|column| !self.is_typed(column))?;
-            let is_ambiguous = sniffed.ambiguous_days.contains(&sniffed_column.name);
+            let found = sniffed_column.format.as_deref().and_then(form);
+            let format = match found {
+                Some(form) => form.contains("%y").then_some(form)?,
+                None if sniffed.ambiguous_days.contains(&sniffed_column.name) => "%d/%m/%Y",
+                None => return None,
+            };
             let is_day = self.is_format_of("%d/%m/%Y", &column.sql_type);
-            (is_ambiguous && is_day).then(|| column.name.clone())
+            is_day.then(|| (column.name.clone(), format.to_owned()))
         });
         ambiguous.collect()
     }
@@ -231,9 +244,8 @@ impl Look<'_> {
         if is_text(column) {
             return None;
         }
-        let form = format.split('+').find(|word| !word.starts_with("null:"));
         let words: Vec<&str> = format.split('+').filter(is_needed).collect();
-        let has_form = form.is_none_or(|form| words.contains(&form));
+        let has_form = form(format).is_none_or(|form| words.contains(&form));
         (has_form && !words.is_empty()).then(|| words.join("+"))
     }
 
@@ -241,9 +253,10 @@ impl Look<'_> {
     fn is_format_of(&self, word: &str, sql_type: &SqlType) -> bool {
         let written = &self.options.input.written;
         match (word, sql_type.family()) {
-            ("decimal-comma", Family::Integer | Family::Decimal | Family::Real) => {
-                !written.decimal_comma
-            }
+            (
+                "decimal-comma" | "decimal-point",
+                Family::Integer | Family::Decimal | Family::Real,
+            ) => !written.decimal_comma,
             ("yes-no", Family::Integer) => {
                 matches!(sql_type, SqlType::Integer { bytes: 1, .. }) && !written.yes_no
             }
@@ -253,16 +266,25 @@ impl Look<'_> {
             // The clock of a DATETIME may be another than that of the file.
             ("iso", Family::Moment) => written.dates.is_none(),
             (pattern, Family::Temporal | Family::Moment) if pattern.contains('%') => {
+                let has_time = pattern.to_lowercase().contains("%h");
+                // The server reads some dates itself that begin with a year, or have one of two digits.
+                let is_refused = !pattern.contains("%y")
+                    && (!pattern.starts_with("%Y") || pattern.contains("%p"));
                 let is_lossless = match sql_type {
-                    SqlType::Date => !pattern.contains("%H"),
+                    SqlType::Date => !has_time,
                     SqlType::Time { .. } => false,
                     _ => true,
                 };
-                is_lossless && written.dates.is_none()
+                is_refused && is_lossless && written.dates.is_none()
             }
             _ => false,
         }
     }
+}
+
+/// The word of a format that is no text of NULL.
+fn form(format: &str) -> Option<&str> {
+    format.split('+').find(|word| !word.starts_with("null:"))
 }
 
 /// True if the text of a value is its value.

@@ -229,7 +229,7 @@ pub fn sniff(options: &SniffOptions) -> Result<Sniffed, Error> {
     };
     name_columns(&mut sniffed, found, options, &records.has_values());
     seen.columns(&mut sniffed, nulls);
-    sniffed.ambiguous_days.clone_from(&seen.ambiguous);
+    sniffed.ambiguous_days = seen.ambiguous.iter().map(|(name, _)| name.clone()).collect();
     sniffed.notes.extend(charset.note(&options.files));
     add_notes(&mut sniffed, &sample, &records, &seen, &options.wanted);
     leave_out(&mut sniffed);

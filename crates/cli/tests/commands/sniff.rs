@@ -759,7 +759,10 @@ fn wide_tables_are_made_and_too_wide_ones_are_refused() {
     let more = ["--create", "--quiet", "--header"];
     desk.load("t", &file, &more).refused(
         2,
-        &["table of 400 columns, 400 of them text, needs 8400 bytes", "--types COLUMN='VARCHAR(4)'"],
+        &[
+            "table of 400 columns, 400 of them text, needs 8400 bytes",
+            "--types COLUMN='VARCHAR(4)'",
+        ],
     );
     let short = (0..40).flat_map(|at| ["--types".to_owned(), format!("col{at}=VARCHAR(4)")]);
     let short: Vec<String> = short.collect();

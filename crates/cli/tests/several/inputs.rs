@@ -93,8 +93,8 @@ fn what_cannot_be_meant_is_refused_before_anything_is_done() {
         (&["t.csv"], &["--columns", "a"], &["--columns is for one table, but --into", "--header"]),
         (
             &["t.csv"],
-            &["--create"],
-            &["--create guesses one table", "TABLE; --ddl FILE creates several tables"],
+            &["--create", "--decimal-comma"],
+            &["--create finds decimal commas", "--format-of COLUMN=FORMAT needs --types"],
         ),
         (&["t.csv"], &["--ddl", "t.csv"], &["--ddl contains no CREATE TABLE for any table in"]),
         (&["t.csv", "g.csv", "u.csv"], &[], &["g", "trigger", "--each"]),
