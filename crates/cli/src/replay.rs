@@ -73,6 +73,8 @@ fn options(args: &ReplayArgs) -> Result<ReplayOptions, Failure> {
     options.into.clone_from(&args.into);
     options.tables.clone_from(&args.tables);
     options.exclude.clone_from(&args.exclude);
+    options.map_collation =
+        args.map_collation.iter().map(|text| collations(text)).collect::<Result<_, _>>()?;
     options.rows_as = match args.rows_as {
         AsArg::Rows => As::Rows,
         AsArg::Statements => As::Statements,
@@ -108,6 +110,20 @@ fn options(args: &ReplayArgs) -> Result<ReplayOptions, Failure> {
     options.lock_wait_seconds = args.lock_wait;
     options.tune = args.tune.class()?;
     Ok(options)
+}
+
+/// The two names of `FROM=TO`.
+fn collations(text: &str) -> Result<(String, String), Failure> {
+    let is_name = |name: &str| {
+        !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_')
+    };
+    match text.split_once('=') {
+        Some((from, to)) if is_name(from) && is_name(to) => Ok((from.to_owned(), to.to_owned())),
+        _ => Err(Failure::usage(format!(
+            "--map-collation {text} does not name two collations; it needs FROM=TO, such as \
+             utf8mb4_0900_ai_ci=utf8mb4_unicode_520_ci"
+        ))),
+    }
 }
 
 fn dump(typed: &Path) -> PathBuf {

@@ -42,7 +42,7 @@ options! {
         DUPLICATES "duplicates", EXCLUDE "exclude", FIELDS_ESCAPED_BY "fields-escaped-by",
         FIELDS_TERMINATED_BY "fields-terminated-by", FORMAT_OF "format-of", INTO "into",
         LINES_STARTING_BY "lines-starting-by", LINES_TERMINATED_BY "lines-terminated-by",
-        LOCK_WAIT "lock-wait", MAP "map", MAX_LAG "max-lag", MAX_RATE "max-rate",
+        LOCK_WAIT "lock-wait", MAP "map", MAP_COLLATION "map-collation", MAX_LAG "max-lag", MAX_RATE "max-rate",
         MAX_WRITE_BLOCK "max-write-block", MEMORY "memory", MODE "mode", NULL_TOKEN "null-token",
         ON_DUPLICATE "on-duplicate", OUTPUT "output" "-o", PASSWORD "password" "-p", PATH "path",
         REJECTS "rejects", REJECTS_MAX "rejects-max", REPLICA "replica", REPORT "report",

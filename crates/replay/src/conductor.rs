@@ -19,7 +19,6 @@ mod settled;
 mod transaction;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
 use std::sync::Arc;
 
 use face::option::ATOMIC;
@@ -27,11 +26,13 @@ use job::pool;
 use schema::TableName;
 use server::engine::Kind;
 use server::identifier::quote_name;
+use server::version::Flavor;
 use sources::dump::{SqlReader, Statement};
-use sql::{StatementKind, Syntax, classify};
+use sql::{StatementKind, Syntax, classify, is_global};
 
 use self::atomic::Deferred;
 use self::transaction::{Since, Transaction};
+use crate::collations::{Collations, explain};
 use crate::dump::{Content, Dump, Part, Script, TableRows};
 use crate::error::Error;
 use crate::journal::{Journal, Line, Spot};
@@ -76,6 +77,8 @@ pub(crate) struct Conductor<'scope, 'env> {
     returned: BTreeMap<TableName, Vec<String>>,
     /// Rows of the current part that wait for their table.
     rows_of_part: Option<TableRows>,
+    /// Other names for collations.
+    collations: Collations,
     /// The last DROP TABLE, and where it was.
     dropped: Option<(TableName, Spot)>,
     /// Where those are that were held back for a CREATE.
@@ -138,7 +141,10 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
         };
         let is_lower =
             sessions.own.query_row("SELECT @@lower_case_table_names=1")?.number::<u8>(0)? == 1;
-        let journal = done::journal(shared.options, &mut sessions.own, &mut report)?;
+        let collations = Collations::new(shared.options);
+        collations.check(&mut sessions.own)?;
+        let mapped = collations.optional(&mut sessions.own)?;
+        let journal = done::journal(shared.options, mapped, &mut sessions.own, &mut report)?;
         Ok(Conductor {
             shared,
             sessions,
@@ -155,6 +161,7 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
             functions: None,
             returned: BTreeMap::new(),
             rows_of_part: None,
+            collations,
             dropped: None,
             held: BTreeMap::new(),
             journal,
@@ -173,6 +180,7 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
             Ok(()) => {
                 self.journal.forget()?;
                 self.report.failed = self.shared.watch.failed();
+                self.report.notes.extend(self.collations.notes());
                 self.report.share_notes();
                 Ok(self.report)
             }
@@ -217,7 +225,7 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
             Content::Sql { files, rows } => {
                 self.rows_of_part = rows.as_deref().cloned();
                 let options = reading::options(self.shared.options, &self.sessions.own);
-                self.statements(SqlReader::open(files, options)?)?;
+                self.statements(reading::open(files, self.shared.options, options)?)?;
                 match self.rows_of_part.take() {
                     Some(rows) => self.part_rows(&rows),
                     None => Ok(()),
@@ -263,18 +271,26 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
     }
 
     fn statements(&mut self, mut reader: SqlReader) -> Result<(), Error> {
-        let files: Vec<PathBuf> = reader.files().iter().map(|file| file.path.clone()).collect();
         self.shared.watch.follow(reader.counter());
-        let first = self.spot.part;
-        while let Some(statement) = self.next(&mut reader, &files)? {
+        let (first, mut files, mut is_first) = (self.spot.part, reader.files().len(), true);
+        loop {
+            let next = self.next(&mut reader)?;
+            if std::mem::take(&mut is_first) {
+                reading::check_first(&reader, self.shared.options, next.as_ref())?;
+            }
+            let Some(statement) = next else { break };
+            if reader.files().len() > files {
+                files = reader.files().len();
+                self.named_files(&reader)?;
+            }
             let part = first + statement.file as usize;
             self.spot = Spot { part, offset: statement.offset };
-            let file = files.get(statement.file as usize).unwrap_or(&self.shared.options.dump);
+            let file = reading::file_of(&reader, &statement, self.shared.options);
             let text = match &statement.kind {
                 StatementKind::Insert(head) => &head.text,
                 _ => &statement.text,
             };
-            let place = Place::of(file, &statement, text);
+            let place = Place::of(&file, &statement, text);
             self.shared.watch.set_doing(&place.head);
             self.settle(false)?;
             let done = match &statement.kind {
@@ -294,21 +310,30 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
         }
         self.shared.watch.pass(reader.bytes_read());
         self.report.tell_cut(reader.cut_short(), self.shared.options.partial);
+        self.report.tell_stray(reader.stray());
         self.spot.part = first;
         Ok(())
     }
 
+    /// The dump has named more files by `source`.
+    fn named_files(&mut self, reader: &SqlReader) -> Result<(), Error> {
+        self.shared.watch.set_total_bytes(reader.bytes_total().unwrap_or(0));
+        for file in reader.files().iter().filter(|file| file.path != self.shared.options.dump) {
+            self.journal.named(&file.path)?;
+        }
+        Ok(())
+    }
+
     /// The next statement; under `--force` behind those that cannot be read.
-    fn next(
-        &mut self,
-        reader: &mut SqlReader,
-        files: &[PathBuf],
-    ) -> Result<Option<Statement>, Error> {
+    fn next(&mut self, reader: &mut SqlReader) -> Result<Option<Statement>, Error> {
         loop {
             match reader.next() {
                 Err(error @ sources::Error::Sql { .. }) if self.shared.options.force => {
-                    let file = files.first().unwrap_or(&self.shared.options.dump);
-                    let place = Place { file: file.to_owned(), ..Place::default() };
+                    let file = match error.position() {
+                        Some(position) => position.file.clone(),
+                        None => self.shared.options.dump.clone(),
+                    };
+                    let place = Place { file, ..Place::default() };
                     self.pass_over(&place, &error.into());
                 }
                 next => return Ok(next?),
@@ -318,6 +343,7 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
 
     /// Judges a failed statement: the end, or under `--force` a line of the report.
     fn judge(&mut self, place: Place, done: Result<(), Error>) -> Result<(), Error> {
+        let done = done.map_err(|error| explain(error, &mut self.sessions.own));
         match done.map_err(|error| self.named(error)) {
             Err(error) if self.shared.options.force && error.is_passed_over() => {
                 self.pass_over(&place, &error);
@@ -344,7 +370,37 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
         self.shared.watch.fail(place, error);
     }
 
+    /// A statement, with the new names for collations.
     fn statement(&mut self, statement: &Statement) -> Result<(), Error> {
+        if self.is_of_mysql_alone(statement) {
+            return Ok(());
+        }
+        let mapped = match self.collations.is_empty() {
+            true => None,
+            false => {
+                let syntax = self.state()?.syntax();
+                self.collations.apply(statement, syntax)
+            }
+        };
+        self.statement_as_it_is(mapped.as_ref().unwrap_or(statement))
+    }
+
+    /// True if MariaDB has no such thing; the report says it.
+    fn is_of_mysql_alone(&mut self, statement: &Statement) -> bool {
+        let own = &self.sessions.own;
+        let is_of_mysql = own.version().flavor == Flavor::MariaDb
+            && statement.kind == StatementKind::Other
+            && is_global(&statement.text, Syntax::default(), reading::comments(own), "gtid_purged");
+        if is_of_mysql {
+            let line = statement.line;
+            self.report.notes.push(format!(
+                "line {line}, SET @@GLOBAL.GTID_PURGED, was left out: MariaDB does not know MySQL's GTIDs"
+            ));
+        }
+        is_of_mysql
+    }
+
+    fn statement_as_it_is(&mut self, statement: &Statement) -> Result<(), Error> {
         let step = self.step(statement)?;
         if let StatementKind::Transaction(bound) = statement.kind {
             return self.bound(statement, bound);

@@ -1,12 +1,13 @@
 //! A dry run: the dump is read and judged, no server is asked.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use schema::TableName;
 use sources::dump::{RowRun, SqlOptions, SqlReader, Statement};
 use sources::{Batch, Chunk, ReadAs, Source};
 use sql::{InsertHead, StatementKind, Syntax, classify};
 
+use crate::collations::Collations;
 use crate::dump::{Content, Dump, Part, Script, TableRows};
 use crate::error::Error;
 use crate::naming::Lossy;
@@ -22,6 +23,7 @@ pub(crate) struct DryRun<'a> {
     order: Order,
     /// A DROP that its CREATE may take care of.
     dropped: Option<(TableName, report::Step)>,
+    collations: Collations,
     report: Report,
 }
 
@@ -29,7 +31,7 @@ impl<'a> DryRun<'a> {
     pub(crate) fn new(options: &'a ReplayOptions, order: Order) -> DryRun<'a> {
         let dump = options.dump.display().to_string();
         let report = Report { dump, dry_run: true, ..Report::default() };
-        DryRun { options, order, dropped: None, report }
+        DryRun { options, order, dropped: None, collations: Collations::new(options), report }
     }
 
     /// All of it. Bytes read are counted in the report.
@@ -41,6 +43,7 @@ impl<'a> DryRun<'a> {
         self.settle_drop();
         let unmatched = self.order.names().unmatched()?;
         self.report.tell_unmatched(&unmatched);
+        self.report.notes.extend(self.collations.notes());
         Ok(self.report)
     }
 
@@ -50,7 +53,8 @@ impl<'a> DryRun<'a> {
         }
         match &part.content {
             Content::Sql { files, rows } => {
-                let reader = SqlReader::open(files, reading::without_server(self.options))?;
+                let options = reading::without_server(self.options);
+                let reader = reading::open(files, self.options, options)?;
                 self.statements(reader)?;
                 rows.as_ref().map_or(Ok(()), |rows| self.files(rows))
             }
@@ -60,20 +64,27 @@ impl<'a> DryRun<'a> {
     }
 
     fn statements(&mut self, mut reader: SqlReader) -> Result<(), Error> {
-        let files: Vec<PathBuf> = reader.files().iter().map(|file| file.path.clone()).collect();
         let before = self.report.bytes;
-        while let Some(statement) = reader.next()? {
+        let mut statements = 0_u64;
+        loop {
+            let next = reader.next()?;
+            if statements == 0 {
+                reading::check_first(&reader, self.options, next.as_ref())?;
+            }
+            let Some(statement) = next else { break };
+            statements += 1;
             self.options.interrupt.check()?;
-            let file = files.get(statement.file as usize).unwrap_or(&self.options.dump);
+            let file = reading::file_of(&reader, &statement, self.options);
             match &statement.kind {
                 StatementKind::Insert(head) => {
-                    reader = self.insert(&statement, head, reader, file)?;
+                    reader = self.insert(&statement, head, reader, &file)?;
                 }
-                _ => self.statement(&statement, file)?,
+                _ => self.statement(&statement, &file)?,
             }
         }
         self.report.bytes = before + reader.bytes_read();
         self.report.tell_cut(reader.cut_short(), self.options.partial);
+        self.report.tell_stray(reader.stray());
         Ok(())
     }
 
@@ -94,6 +105,7 @@ impl<'a> DryRun<'a> {
     }
 
     fn statement(&mut self, statement: &Statement, file: &Path) -> Result<(), Error> {
+        self.collations.apply(statement, Syntax::default());
         let step = self.order.step(statement, &mut Lossy);
         let step = step.map_err(|error| error.at(Place::of(file, statement, &statement.text)))?;
         let line = |what, name: String| report::Step {

@@ -7,6 +7,7 @@
 //! {"told": place}                         the user was told that such a statement may have been done
 //! {"table": name, from, to, rows}         a table that has its place, and the statements it is of
 //! {"gone": name}                          a table that the dump dropped
+//! {"named": file, digest}                 a file that the dump names by `source`
 //! {"failed"} {"seen": name, mark} ..      it failed, and left its finished tables like this
 //! {"resumed"}                             another one goes on with it
 //! ```
@@ -32,6 +33,7 @@ use std::time::Duration;
 
 use disk::journal::{self, Kind, Writer};
 use disk::private;
+use face::option::FRESH;
 use schema::TableName;
 use serde::{Deserialize, Serialize};
 use server::identifier::digest;
@@ -84,6 +86,8 @@ pub(crate) enum Line {
     Table(Finished),
     /// A table is no more that was finished.
     Gone { database: String, table: String },
+    /// A file that the dump names by `source`, and a digest of its size and times.
+    Named { file: String, digest: u64 },
     /// The replay failed.
     Failed,
     /// The state of a finished table then.
@@ -124,6 +128,8 @@ pub(crate) struct Journal {
     /// The places among these with rows for tables that had none.
     fills: BTreeSet<Spot>,
     tables: BTreeMap<TableName, Vec<Finished>>,
+    /// Digests of the files that the dump names by `source`.
+    named: BTreeMap<String, u64>,
     /// True if it ended by an error, and nobody has gone on since.
     has_failed: bool,
     /// How it left its tables then.
@@ -136,8 +142,12 @@ impl Journal {
     ///
     /// Errors: the dump or the folder of journals cannot be used; the same command is running; a journal
     /// of another build, or a damaged one.
-    pub(crate) fn begin(options: &ReplayOptions, server: &str) -> Result<Journal, Error> {
-        let identity = Identity::of(options, server)?;
+    pub(crate) fn begin(
+        options: &ReplayOptions,
+        mapped: Vec<String>,
+        server: &str,
+    ) -> Result<Journal, Error> {
+        let identity = Identity::of(options, mapped, server)?;
         let mut journal = Journal { identity, ..Journal::default() };
         let Some(identity) = &journal.identity else { return Ok(journal) };
         let name = format!("{:016x}.jsonl", digest(identity.key().as_bytes()));
@@ -167,6 +177,21 @@ impl Journal {
             false => journal.restart()?,
         }
         Ok(journal)
+    }
+
+    /// Takes notice of a file that the dump names by `source`.
+    ///
+    /// Errors: it was another one when the tables of an earlier replay were finished.
+    pub(crate) fn named(&mut self, file: &Path) -> Result<(), Error> {
+        let digest = dump::file_digest(file)?;
+        let name = file.to_string_lossy().into_owned();
+        match self.named.get(&name) {
+            Some(&before) if before == digest => Ok(()),
+            Some(_) => Err(Error::Refused(format!(
+                "{name} has changed since the replay that this one continues; {FRESH} begins anew"
+            ))),
+            None => self.write(Line::Named { file: name, digest }),
+        }
     }
 
     /// True if a statement without a table, neither SET nor USE, was done.
@@ -242,6 +267,7 @@ impl Journal {
             Line::Gone { database, table } => {
                 self.tables.remove(&TableName::new(database, table));
             }
+            Line::Named { file, digest } => _ = self.named.insert(file, digest),
             Line::Failed => {
                 self.has_failed = true;
                 self.seen.clear();

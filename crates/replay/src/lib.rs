@@ -10,6 +10,7 @@
 //! | [`options`], [`dump`] | the request; the files of a dump |
 //! | [`names`], `naming` | the selected tables and their new database; names in statements |
 //! | `reading`, `order` | statements, and the statements that each waits for |
+//! | `collations` | other names for collations that the server lacks |
 //! | `conductor`, `sessions`, `state`, `session_question` | statements in order over two sessions, with the variables that they set |
 //! | `table`, `keys` | a table from its CREATE to its publish, and its foreign keys |
 //! | `filling`, `route`, `runs` | rows of a table, the ways to load them, and the loads at work |
@@ -20,6 +21,7 @@
 //! | [`report`], [`progress`], `under_way`, `place`, `error` | results and progress |
 
 pub mod changes;
+mod collations;
 mod conductor;
 mod connections;
 mod delimited;
@@ -77,7 +79,8 @@ use crate::runs::Runs;
 pub fn check(options: &ReplayOptions) -> Result<(), Error> {
     job::state::check(&options.state_dir).map_err(|error| Error::Usage(error.to_string()))?;
     let names = Names::new(options)?;
-    Dump::open(&options.dump, &names).map(drop)
+    Dump::open(&options.dump, &names)?;
+    reading::check(options)
 }
 
 /// Replays a dump into a server.

@@ -4,6 +4,7 @@ use server::Session;
 
 use crate::error::Error;
 use crate::order::Decode;
+use crate::place::head;
 
 /// Reads names as the server would.
 pub(crate) struct Naming<'a> {
@@ -30,7 +31,7 @@ impl Naming<'_> {
             Ok(text) if is_utf8 => Ok(text.to_owned()),
             Err(_) if is_utf8 => Err(Error::Refused(format!(
                 "the name {:?} is not UTF-8, the character set of the dump",
-                String::from_utf8_lossy(name)
+                head(name)
             ))),
             // The name of a character set is letters and digits: the server said it.
             _ => {

@@ -30,6 +30,8 @@ pub struct ReplayOptions {
     pub tables: Vec<String>,
     /// Tables to leave out.
     pub exclude: Vec<String>,
+    /// Collations of the dump, and those that take their places in its definitions.
+    pub map_collation: Vec<(String, String)>,
     /// How rows go in.
     pub rows_as: As,
     /// A run of INSERTs of at most so many bytes goes in at once, over the dump's own session: more
@@ -75,6 +77,7 @@ impl ReplayOptions {
             into: None,
             tables: Vec::new(),
             exclude: Vec::new(),
+            map_collation: Vec::new(),
             small_bytes_max: SMALL_BYTES_MAX,
             rows_as: As::Rows,
             atomic: false,

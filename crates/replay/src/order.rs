@@ -17,6 +17,7 @@ use sql::{InsertHead, ObjectName, StatementKind};
 
 use crate::error::Error;
 use crate::names::Names;
+use crate::place::head;
 
 /// The treatment of a statement.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -180,17 +181,14 @@ impl Order {
             return Ok(());
         };
         match self.made.get(&name.name) {
-            Some(other) if other != database => {
-                let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-                Err(Error::Refused(format!(
-                    "{0}.{1} and {2}.{1} cannot both be loaded into {3}: omit one of them with \
+            Some(other) if other != database => Err(Error::Refused(format!(
+                "{0}.{1} and {2}.{1} cannot both be loaded into {3}: omit one of them with \
                      {EXCLUDE}",
-                    text(other),
-                    text(&name.name),
-                    text(database),
-                    text(into)
-                )))
-            }
+                head(other),
+                head(&name.name),
+                head(database),
+                head(into)
+            ))),
             _ => {
                 let (name, database) = (name.name.clone(), database.clone());
                 self.made.insert(name, database);
@@ -212,7 +210,7 @@ impl Order {
             (None, None) => {
                 return Err(Error::Refused(format!(
                     "{} has no database in the dump; name it with {INTO}",
-                    String::from_utf8_lossy(&name.name)
+                    head(&name.name)
                 )));
             }
         };

@@ -1,11 +1,16 @@
 //! A dump's statements, read as the server reads them.
 
+use std::path::{Path, PathBuf};
+
 use server::Session;
 use server::version::Flavor;
-use sources::dump::{SqlOptions, SqlReader};
-use sql::{Comments, Syntax};
+use sources::dump::{SqlOptions, SqlReader, Statement};
+use sql::command::may_be_statement;
+use sql::{Comments, StatementKind, Syntax};
 
+use crate::error::Error;
 use crate::options::ReplayOptions;
+use crate::place::head;
 use crate::state::SessionState;
 
 /// Part of the memory that one statement may take: it is held as read, and as it is sent.
@@ -31,6 +36,7 @@ pub(crate) fn without_server(options: &ReplayOptions) -> SqlOptions {
     SqlOptions {
         statement_bytes_max: usize::try_from(options.memory_bytes_max / STATEMENT_SHARE)
             .unwrap_or(usize::MAX),
+        partial: options.partial,
         temp_dir: options.temp_dir.clone(),
         stop: options.interrupt.flag(),
         ..SqlOptions::default()
@@ -44,4 +50,110 @@ pub(crate) fn follow(reader: &mut SqlReader, state: &SessionState) {
         ansi_quotes: state.has_mode("ANSI_QUOTES"),
         characters: reader.syntax().characters,
     });
+}
+
+/// Opens files of statements. A dump that is one file may name files beside it by `source`.
+///
+/// Errors: opening; a dump of another format.
+pub(crate) fn open(
+    files: &[PathBuf],
+    options: &ReplayOptions,
+    reading: SqlOptions,
+) -> Result<SqlReader, Error> {
+    let reading = SqlOptions { source_folder: source_folder(files, options), ..reading };
+    let mut reader = SqlReader::open(files, reading)?;
+    if is_dump(&reader, options) {
+        check_format(&mut reader, &options.dump)?;
+    }
+    Ok(reader)
+}
+
+/// True if the reader has all of a dump that is one file, or a pipe.
+fn is_dump(reader: &SqlReader, options: &ReplayOptions) -> bool {
+    reader.files().first().is_some_and(|file| file.path == options.dump)
+}
+
+/// The folder of a dump that is one file.
+fn source_folder(files: &[PathBuf], options: &ReplayOptions) -> Option<PathBuf> {
+    let path = files.first().filter(|&path| *path == options.dump)?;
+    if sources::is_stdin(path) || !path.is_file() {
+        return None;
+    }
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+    Some(folder.unwrap_or(Path::new(".")).to_owned())
+}
+
+/// Errors: the first bytes are those of another format, or there are none.
+fn check_format(reader: &mut SqlReader, dump: &Path) -> Result<(), Error> {
+    match reader.begin() {
+        Ok(Some(start)) => match sniff::other_than_sql(start) {
+            Some(what) => Err(Error::Usage(format!("{} is {what}", dump.display()))),
+            None => Ok(()),
+        },
+        Ok(None) => {
+            Err(Error::Usage(format!("{} is empty; create the dump again", dump.display())))
+        }
+        Err(error) => Err(unfit(error)),
+    }
+}
+
+/// Checks the first statement of a dump that is one file.
+///
+/// Errors: there is none, or its first word begins none.
+pub(crate) fn check_first(
+    reader: &SqlReader,
+    options: &ReplayOptions,
+    first: Option<&Statement>,
+) -> Result<(), Error> {
+    if !is_dump(reader, options) {
+        return Ok(());
+    }
+    let dump = options.dump.display();
+    match first {
+        None => Err(Error::Usage(format!(
+            "{dump} holds no SQL statement, only comments; create the dump again"
+        ))),
+        Some(Statement { kind: StatementKind::Other, text, line, .. })
+            if !may_be_statement(text) =>
+        {
+            Err(Error::Usage(format!(
+                "{dump} is not a SQL dump: line {line} begins with {:?}, which is no SQL statement; \
+                 inrush load loads delimited files",
+                head(&text[..text.iter().position(|&byte| byte == b'\n').unwrap_or(text.len())])
+            )))
+        }
+        Some(_) => Ok(()),
+    }
+}
+
+/// Checks a dump that is one file before a server is asked. A pipe is checked when it is read.
+pub(crate) fn check(options: &ReplayOptions) -> Result<(), Error> {
+    if !options.dump.is_file() {
+        return Ok(());
+    }
+    let mut reader = open(std::slice::from_ref(&options.dump), options, without_server(options))?;
+    match reader.next() {
+        Ok(first) => check_first(&reader, options, first.as_ref()),
+        // The replay says it, or passes over it.
+        Err(sources::Error::Sql { .. }) => Ok(()),
+        Err(error) => Err(unfit(error)),
+    }
+}
+
+/// An input that is no SQL is unfit, and no failure.
+fn unfit(error: sources::Error) -> Error {
+    match error {
+        sources::Error::NotText { .. } => Error::Usage(error.to_string()),
+        error => error.into(),
+    }
+}
+
+/// The file of a statement. It may be one that the dump names by `source`.
+pub(crate) fn file_of(
+    reader: &SqlReader,
+    statement: &Statement,
+    options: &ReplayOptions,
+) -> PathBuf {
+    let file = reader.files().get(statement.file as usize);
+    file.map_or_else(|| options.dump.clone(), |file| file.path.clone())
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use face::option::{PARTIAL, TABLES};
 use serde::Serialize;
+use sources::Position;
 
 use crate::changes::Changes;
 use crate::error::Error;
@@ -158,6 +159,18 @@ impl Report {
         };
         let told = if is_known { &mut self.notes } else { &mut self.warnings };
         told.extend(cut.iter().map(say));
+    }
+
+    /// Says that lines of the dump's program were passed over.
+    pub(crate) fn tell_stray(&mut self, stray: Option<&(u64, Position, String)>) {
+        let Some((count, at, text)) = stray else { return };
+        self.notes.push(match count {
+            1 => format!("left out a line that is no SQL, a message of the dump program: {at}, {text:?}"),
+            count => format!(
+                "left out {count} lines that are no SQL, messages of the dump program; the first one: \
+                 {at}, {text:?}"
+            ),
+        });
     }
 
     /// Says which of the tables that were asked for the dump does not have.

@@ -14,6 +14,10 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Statements in error texts are cut to this many characters.
 const STATEMENT_CHARS_MAX: usize = 200;
+/// A label may end with the mark of a cut.
+const LABEL_CHARS_MORE: usize = 16;
+/// The server's messages are cut to this many characters: those of MariaDB and MySQL have at most 512 bytes.
+const MESSAGE_CHARS_MAX: usize = 512;
 
 /// Server errors that come with the end of the connection: the server goes down, somebody has killed
 /// it, and the client's own two as what stands in between passes them on.
@@ -410,10 +414,11 @@ impl Error {
 
     /// The driver's error about the statement that `label` stands for, which has no secrets.
     pub(crate) fn from_driver_as(error: mysql::Error, label: &str) -> Error {
-        let statement = label.to_owned();
+        let statement = cut(label, STATEMENT_CHARS_MAX + LABEL_CHARS_MORE);
         match error {
             mysql::Error::MySqlError(e) => {
-                let (errno, sqlstate, message) = (e.code, e.state, e.message);
+                let (errno, sqlstate, message) =
+                    (e.code, e.state, cut(&e.message, MESSAGE_CHARS_MAX));
                 Error::Statement { errno, sqlstate, message, statement }
             }
             other if is_nonsense(&other) => {
@@ -511,11 +516,14 @@ pub fn shorten(sql: &str) -> String {
     if holds_secret(sql) {
         return "(not shown: it may contain a password)".to_owned();
     }
-    let line = sql.split_whitespace().collect::<Vec<_>>().join(" ");
-    if line.chars().count() <= STATEMENT_CHARS_MAX {
-        return line;
+    cut(&sql.split_whitespace().collect::<Vec<_>>().join(" "), STATEMENT_CHARS_MAX)
+}
+
+fn cut(text: &str, chars_max: usize) -> String {
+    match text.char_indices().nth(chars_max) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}...", &text[..end]),
     }
-    line.chars().take(STATEMENT_CHARS_MAX).chain("...".chars()).collect()
 }
 
 fn code(errno: Option<u16>) -> String {

@@ -5,7 +5,7 @@ use serde::de::IgnoredAny;
 use serde_json::Deserializer;
 
 /// How files begin that have their own ways to be read.
-const MAGICS: [(&[u8], &str, &str); 9] = [
+const MAGICS: [(&[u8], &str, &str); 10] = [
     (b"SQLite format 3\0", "an SQLite database", "sqlite3 -csv -header FILE 'SELECT ..'"),
     (b"PAR1", "a Parquet file", "a program that reads it"),
     (b"ARROW1", "an Arrow file", "a program that reads it"),
@@ -18,6 +18,7 @@ const MAGICS: [(&[u8], &str, &str); 9] = [
     (b"ORC", "an ORC file", "a program that reads it"),
     (b"Obj\x01", "an Avro file", "a program that reads it"),
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "an old spreadsheet", "its export"),
+    (b"PGDMP", "an archive of pg_dump", "psql's \\copy"),
     (b"%PDF-", "a PDF document", "a program that reads its tables"),
 ];
 /// How files begin that hold no rows, and what to do.
@@ -67,16 +68,12 @@ pub(super) fn other_than_text(start: &[u8]) -> Option<String> {
 
 /// The same where nobody has said that it is delimited text.
 pub(super) fn other_than_rows(start: &[u8]) -> Option<String> {
-    if let Some((what, how)) = json(start) {
-        return Some(unsupported(what, how));
+    if let Some(other) = notation(start) {
+        return Some(other);
     }
-    let head = &start[..start.len().min(4096)];
-    let head = String::from_utf8_lossy(head).to_ascii_lowercase();
-    let mut lines = head.lines().map(str::trim_start).filter(|line| !line.is_empty());
+    let head = lower_head(start);
+    let mut lines = lines(&head);
     let first = lines.next()?;
-    if let Some((_, what)) = MARKUP.iter().find(|(word, _)| first.starts_with(word)) {
-        return Some(unsupported(what, "a program that reads its tables"));
-    }
     // A dump may begin with any comment.
     let mut all = std::iter::once(first).chain(lines);
     let is_of_dump = |line: &&str| DUMPS.iter().any(|word| line.starts_with(word));
@@ -90,6 +87,42 @@ pub(super) fn other_than_rows(start: &[u8]) -> Option<String> {
         "no text: byte {nul} is NUL; a file in UTF-16 without a byte order mark needs {}",
         CHARSET.with("utf16le")
     ))
+}
+
+/// The reason why a file that begins so is no dump of MariaDB or MySQL: the end of a sentence that begins with
+/// its name and "is".
+pub fn other_than_sql(start: &[u8]) -> Option<String> {
+    let head = lower_head(start);
+    let is_of_postgres = |line: &str| {
+        (line.starts_with("--") && line.contains("postgresql database dump"))
+            || (line.starts_with("copy ") && line.trim_end().ends_with(" from stdin;"))
+    };
+    if lines(&head).any(is_of_postgres) {
+        let what = "a dump of PostgreSQL, whose SQL MariaDB and MySQL do not run: export its tables \
+                    with psql's \\copy .. CSV HEADER, and load these files with inrush load";
+        return Some(what.to_owned());
+    }
+    other_than_text(start).or_else(|| notation(start))
+}
+
+/// JSON, HTML or XML.
+fn notation(start: &[u8]) -> Option<String> {
+    if let Some((what, how)) = json(start) {
+        return Some(unsupported(what, how));
+    }
+    let head = lower_head(start);
+    let first = lines(&head).next()?;
+    let (_, what) = MARKUP.iter().find(|(word, _)| first.starts_with(word))?;
+    Some(unsupported(what, "a program that reads its tables"))
+}
+
+fn lower_head(start: &[u8]) -> String {
+    String::from_utf8_lossy(&start[..start.len().min(4096)]).to_ascii_lowercase()
+}
+
+/// The lines that are not blank.
+fn lines(head: &str) -> impl Iterator<Item = &str> {
+    head.lines().map(str::trim_start).filter(|line| !line.is_empty())
 }
 
 fn unsupported(what: &str, how: &str) -> String {

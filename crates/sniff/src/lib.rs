@@ -21,6 +21,8 @@ mod preamble;
 mod records;
 mod statistics;
 
+pub use format::other_than_sql;
+
 use std::path::{Path, PathBuf};
 
 use charset::Charset;

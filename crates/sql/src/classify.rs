@@ -32,6 +32,16 @@ pub fn classify(text: &[u8], syntax: Syntax, comments: Comments) -> StatementKin
     kind.unwrap_or(StatementKind::Other)
 }
 
+/// True if a statement sets only this global variable: `SET GLOBAL x=..`, `SET @@GLOBAL.x=..`.
+pub fn is_global(text: &[u8], syntax: Syntax, comments: Comments, variable: &str) -> bool {
+    let mut words = Words::new(Tokens::new(text, syntax, comments));
+    if !words.accept("SET") {
+        return false;
+    }
+    let is_dotted = words.accept_sign(b'@') && words.accept_sign(b'@');
+    words.accept("GLOBAL") && words.accept_sign(b'.') == is_dotted && words.accept(variable)
+}
+
 /// Nothing behind it: no CHAIN, no SAVEPOINT.
 fn end(words: &mut Words<'_>, bound: Bound) -> Option<StatementKind> {
     words.accept("WORK");
@@ -259,6 +269,20 @@ mod tests {
         for (text, expected) in cases {
             let found = classify(text.as_bytes(), Syntax::default(), Comments::default());
             assert_eq!(found, expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_global_variable_is_known_by_its_name() {
+        let is = |text: &str| {
+            is_global(text.as_bytes(), Syntax::default(), Comments::default(), "gtid_purged")
+        };
+        assert!(is("SET @@GLOBAL.GTID_PURGED=/*!80000 '+'*/ 'a:1-5'"));
+        assert!(is("/*!50000 SET GLOBAL gtid_purged = 'a:1' */"));
+        for text in
+            ["SET gtid_purged=1", "SET @@GLOBAL.read_only=1", "SET GLOBAL.gtid_purged=1", ""]
+        {
+            assert!(!is(text), "{text}");
         }
     }
 

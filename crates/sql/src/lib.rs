@@ -13,8 +13,9 @@
 //! `script` the statements of a text that is at hand, [`token`] the words of one, and `words` one
 //! after the other, `name` what names something, `statement` what a statement is and `classify` how
 //! that is told, `assignments` the parts of a SET, `session` what a dump sets that changes how it is
-//! read, [`command`] lines that are for the client, `problem` what cannot be read; `create` a table
-//! under another name, its `outline` and its `foreign_key`s, `alter` what is said of it behind its rows. Then
+//! read, [`command`] lines that are for the client, `stray_line` lines that are in a dump by accident, `problem`
+//! what cannot be read; `create` a table under another name, its `outline` and its `foreign_key`s, `alter` what is
+//! said of it behind its rows, `collation` other names for collations. Then
 //! rows: [`insert`] the words before them, [`walk`] what is a string and what a tuple, `tuples` what
 //! comes after a semicolon, `cut` where a run of rows may be cut and ends, `escape` what a backslash
 //! makes of a byte, `literal` what a value means and which column takes it.
@@ -38,9 +39,11 @@ mod session;
 
 pub mod command;
 mod problem;
+mod stray_line;
 
 mod alter;
 mod change;
+mod collation;
 mod create;
 mod foreign_key;
 mod outline;
@@ -56,7 +59,8 @@ mod tuples;
 
 pub use alter::AlterTable;
 pub use change::TableChange;
-pub use classify::classify;
+pub use classify::{classify, is_global};
+pub use collation::replace_collations;
 pub use create::{CreateTable, Unread};
 pub use cut::Cutter;
 pub use escape::escaped;
@@ -70,6 +74,7 @@ pub use problem::Problem;
 pub use script::{altered_table, made_table, statements};
 pub use session::Session;
 pub use statement::{Bound, StatementKind};
+pub use stray_line::StrayLine;
 pub use syntax::{Comments, Syntax};
 pub use token::{Token, TokenKind, Tokens};
 pub use tuples::{Next, Tuples, is_blank, is_nothing};

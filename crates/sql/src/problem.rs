@@ -1,6 +1,6 @@
 //! Parts of a dump that cannot be replayed.
 
-use face::option::MEMORY;
+use face::option::{MEMORY, PARTIAL};
 
 use crate::lexer::Inside;
 
@@ -31,6 +31,23 @@ pub enum Problem {
     ClientCommand {
         /// Which.
         command: String,
+    },
+    /// A message of the dump program, which gave up.
+    #[error(
+        "the dump program wrote this error into the dump, so the dump is not whole: {message}; \
+         dump again, or use {PARTIAL} to load what there is"
+    )]
+    DumpError {
+        /// Its words.
+        message: String,
+    },
+    /// A `source` line whose file is not read.
+    #[error("`source` names the file {file:?}, which {why}")]
+    Source {
+        /// The file as it is named.
+        file: String,
+        /// Why not, and what to do.
+        why: String,
     },
     /// DELIMITER with nothing behind it, or a backslash.
     #[error("DELIMITER needs the text that ends a statement, without a backslash")]

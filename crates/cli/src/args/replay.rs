@@ -26,6 +26,12 @@ pub(crate) struct ReplayArgs {
     /// Tables and views to skip.
     #[arg(long, value_name = "A,B", value_delimiter = ',')]
     pub(crate) exclude: Vec<String>,
+    /// Collation that takes the place of another one in the dump's definitions (repeatable).
+    ///
+    /// MariaDB lacks MySQL's utf8mb4_0900_ai_ci, for example. The error about an unknown collation names the closest one
+    /// of the server. The new collation must be of the same character set.
+    #[arg(long, value_name = "FROM=TO")]
+    pub(crate) map_collation: Vec<String>,
     /// Treatment of INSERT statements.
     #[arg(long = "as", value_enum, default_value_t, value_name = "WAY")]
     pub(crate) rows_as: AsArg,

@@ -19,14 +19,15 @@ const CHANGES: [&str; 5] = ["CREATE", "ALTER", "DROP", "RENAME", "TRUNCATE"];
 const SERVER: &str =
     "SELECT CONCAT_WS(' ', @@hostname, @@port, @@socket, @@datadir, CURRENT_USER())";
 
-/// Opens the journal, and says which tables it has for finished.
+/// Opens the journal of a replay with these names for collations (`FROM=TO`), and says which tables it has for finished.
 pub(super) fn journal(
     options: &ReplayOptions,
+    mapped: Vec<String>,
     own: &mut Session,
     report: &mut Report,
 ) -> Result<Journal, Error> {
     let server = own.query_row(SERVER)?.text_lossy(0);
-    let mut journal = Journal::begin(options, &server)?;
+    let mut journal = Journal::begin(options, mapped, &server)?;
     let earlier = journal.check(own)?;
     report.notes.extend(earlier.note);
     if earlier.goes_on {

@@ -6,6 +6,7 @@ use sources::Dialect;
 use sql::{Syntax, Token, TokenKind, Tokens};
 
 use crate::dump::{Coding, FieldColumn, TableRows};
+use crate::place::head;
 
 /// A file that loads another one.
 #[derive(Clone, Debug)]
@@ -286,7 +287,7 @@ impl Parser<'_> {
     fn seen(&self) -> String {
         match self.pieces.get(self.at) {
             None => "the end".to_owned(),
-            Some(one) => format!("{:?}", String::from_utf8_lossy(&self.text[one.place.clone()])),
+            Some(one) => format!("{:?}", head(&self.text[one.place.clone()])),
         }
     }
 }

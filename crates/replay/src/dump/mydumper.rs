@@ -30,6 +30,7 @@ use crate::dump::script::Script;
 use crate::dump::{Content, Dump, Kind, Part, TableRows};
 use crate::error::Error;
 use crate::names::Names;
+use crate::place::head;
 
 use files::{DatabaseFiles, Databases, TableFiles};
 use metadata::Metadata;
@@ -198,7 +199,7 @@ impl FolderPlan<'_> {
             Error::Usage(format!(
                 "{} loads {}, which is not in the folder",
                 path.display(),
-                String::from_utf8_lossy(last)
+                head(last)
             ))
         })
     }

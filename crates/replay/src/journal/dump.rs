@@ -22,13 +22,20 @@ pub(crate) struct Identity {
     tables: Vec<String>,
     exclude: Vec<String>,
     atomic: bool,
+    /// Collations with other names, which the server has too.
+    #[serde(default)]
+    mapped: Vec<String>,
 }
 
 impl Identity {
     /// The identity by `options`; None for an input that cannot be read twice.
     ///
     /// Errors: a dump that is not there.
-    pub(super) fn of(options: &ReplayOptions, server: &str) -> Result<Option<Identity>, Error> {
+    pub(super) fn of(
+        options: &ReplayOptions,
+        mapped: Vec<String>,
+        server: &str,
+    ) -> Result<Option<Identity>, Error> {
         let fail = |source| Error::Usage(format!("reading {}: {source}", options.dump.display()));
         let metadata = std::fs::metadata(&options.dump).map_err(fail)?;
         if !metadata.is_file() && !metadata.is_dir() {
@@ -46,6 +53,7 @@ impl Identity {
             tables: options.tables.clone(),
             exclude: options.exclude.clone(),
             atomic: options.atomic,
+            mapped,
         }))
     }
 
@@ -53,6 +61,14 @@ impl Identity {
     pub(super) fn key(&self) -> String {
         format!("{}\0{}\0{:?}", self.dump, self.server, self.into)
     }
+}
+
+/// A digest of the size and the times of a file.
+pub(super) fn file_digest(file: &Path) -> Result<u64, Error> {
+    let mut lines = Vec::new();
+    list(file, &mut lines)
+        .map_err(|source| Error::Usage(format!("reading {}: {source}", file.display())))?;
+    Ok(digest(lines.join("\n").as_bytes()))
 }
 
 /// A line for each file at or below `path`.

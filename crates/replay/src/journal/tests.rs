@@ -16,7 +16,7 @@ fn spot(offset: u64) -> Spot {
 
 /// A journal with one line of each kind, closed.
 fn written(options: &ReplayOptions) -> PathBuf {
-    let mut journal = Journal::begin(options, "here").unwrap();
+    let mut journal = Journal::begin(options, Vec::new(), "here").unwrap();
     let (t, u) = (TableName::new("d", "t"), TableName::new("d", "u"));
     journal.table(&t, spot(10), spot(50), 7).unwrap();
     journal.table(&u, spot(60), spot(70), 0).unwrap();
@@ -32,7 +32,7 @@ fn the_same_command_goes_on_where_the_other_ended() {
     let folder = tempfile::tempdir().unwrap();
     let options = options(folder.path());
     written(&options);
-    let mut journal = Journal::begin(&options, "here").unwrap();
+    let mut journal = Journal::begin(&options, Vec::new(), "here").unwrap();
     let (t, u) = (TableName::new("d", "t"), TableName::new("d", "u"));
     let of_t: Vec<u64> =
         (0..100).step_by(5).filter(|&at| journal.is_table_done(&t, spot(at))).collect();
@@ -54,7 +54,7 @@ fn another_dump_server_or_wish_begins_anew() {
     let folder = tempfile::tempdir().unwrap();
     let options = options(folder.path());
     let is_new = |options: &ReplayOptions, server: &str| {
-        let journal = Journal::begin(options, server).unwrap();
+        let journal = Journal::begin(options, Vec::new(), server).unwrap();
         journal.tables.is_empty() && journal.done.is_empty() && journal.begun.is_empty()
     };
     written(&options);
@@ -75,10 +75,10 @@ fn a_torn_line_ends_it_there_and_a_damaged_one_is_refused() {
     let whole = std::fs::read(&path).unwrap();
     for cut in 0..whole.len() {
         std::fs::write(&path, &whole[..cut]).unwrap();
-        let mut journal = Journal::begin(&options, "here").unwrap();
+        let mut journal = Journal::begin(&options, Vec::new(), "here").unwrap();
         journal.write(Line::Done(spot(1000))).unwrap();
         drop(journal);
-        let journal = Journal::begin(&options, "here").unwrap();
+        let journal = Journal::begin(&options, Vec::new(), "here").unwrap();
         assert!(journal.is_done(spot(1000)), "cut at {cut}");
         let lines = whole[..cut].iter().filter(|&&byte| byte == b'\n').count();
         assert_eq!(journal.is_table_done(&TableName::new("d", "t"), spot(10)), lines >= 3, "{cut}");
@@ -86,9 +86,9 @@ fn a_torn_line_ends_it_there_and_a_damaged_one_is_refused() {
     let mut bent = whole.clone();
     bent[whole.len() - 20] ^= 1;
     std::fs::write(&path, &bent).unwrap();
-    assert!(!Journal::begin(&options, "here").unwrap().is_unclear(spot(90)));
+    assert!(!Journal::begin(&options, Vec::new(), "here").unwrap().is_unclear(spot(90)));
     let refused = |options: &ReplayOptions, seen: &str| {
-        let error = Journal::begin(options, "here").unwrap_err().to_string();
+        let error = Journal::begin(options, Vec::new(), "here").unwrap_err().to_string();
         let expected = format!("reading the journal {}: it is {seen}", path.display());
         assert!(error.starts_with(&expected), "{error}");
     };
@@ -100,26 +100,26 @@ fn a_torn_line_ends_it_there_and_a_damaged_one_is_refused() {
     std::fs::write(&path, &whole[first + 1..]).unwrap();
     refused(&options, "the replay journal of a different build of Inrush");
     let anew = ReplayOptions { fresh: true, ..options.clone() };
-    assert!(Journal::begin(&anew, "here").unwrap().done.is_empty());
-    Journal::begin(&options, "here").unwrap();
+    assert!(Journal::begin(&anew, Vec::new(), "here").unwrap().done.is_empty());
+    Journal::begin(&options, Vec::new(), "here").unwrap();
 }
 
 #[test]
 fn two_of_one_dump_do_not_run_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let options = options(folder.path());
-    let first = Journal::begin(&options, "here").unwrap();
-    let error = Journal::begin(&options, "here").unwrap_err().to_string();
+    let first = Journal::begin(&options, Vec::new(), "here").unwrap();
+    let error = Journal::begin(&options, Vec::new(), "here").unwrap_err().to_string();
     assert!(error.contains("is already running"), "{error}");
     drop(first);
-    Journal::begin(&options, "here").unwrap();
+    Journal::begin(&options, Vec::new(), "here").unwrap();
 }
 
 #[test]
 fn what_cannot_be_read_twice_has_none() {
     let folder = tempfile::tempdir().unwrap();
     let options = ReplayOptions { dump: "/dev/null".into(), ..options(folder.path()) };
-    let mut journal = Journal::begin(&options, "here").unwrap();
+    let mut journal = Journal::begin(&options, Vec::new(), "here").unwrap();
     journal.write(Line::Done(spot(3))).unwrap();
     journal.forget().unwrap();
     assert!(!folder.path().join("replays").exists());
@@ -133,7 +133,7 @@ fn tables_that_are_gone_or_emptied_begin_it_anew() {
     let database = server.database().unwrap();
     let mut own = server.connect().unwrap();
     let name = TableName::new(&*database, "t");
-    let mut journal = Journal::begin(&options, "here").unwrap();
+    let mut journal = Journal::begin(&options, Vec::new(), "here").unwrap();
     assert!(!journal.check(&mut own).unwrap().goes_on);
     own.exec(&format!("CREATE TABLE {} (a INT)", name.quoted())).unwrap();
     own.exec(&format!("INSERT INTO {} VALUES (1)", name.quoted())).unwrap();
@@ -147,5 +147,5 @@ fn tables_that_are_gone_or_emptied_begin_it_anew() {
     assert!(!journal.check(&mut own).unwrap().goes_on);
     // So it says the next time too.
     drop(journal);
-    assert!(Journal::begin(&options, "here").unwrap().tables.is_empty());
+    assert!(Journal::begin(&options, Vec::new(), "here").unwrap().tables.is_empty());
 }

@@ -27,6 +27,7 @@ fn options(dump: &Path) -> ReplayOptions {
         into: None,
         tables: Vec::new(),
         exclude: Vec::new(),
+        map_collation: Vec::new(),
         rows_as: As::Rows,
         small_bytes_max: crate::options::SMALL_BYTES_MAX,
         atomic: false,

@@ -21,6 +21,7 @@ fn options(atomic: bool) -> ReplayOptions {
         into: None,
         tables: Vec::new(),
         exclude: Vec::new(),
+        map_collation: Vec::new(),
         rows_as: crate::As::Rows,
         small_bytes_max: crate::options::SMALL_BYTES_MAX,
         atomic,

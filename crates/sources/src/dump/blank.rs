@@ -1,5 +1,6 @@
 //! Text before a statement: space, comments, delimiters.
 
+use super::problem::check_line_end;
 use super::window::Window;
 use crate::error::Result;
 
@@ -7,6 +8,9 @@ use crate::error::Result;
 const MARK_BYTES: usize = 4 + VERSION_DIGITS + 2;
 /// Most digits of a version.
 const VERSION_DIGITS: usize = 6;
+
+/// Behind this mark, which mariadb-dump writes first, the client does not run `source`.
+const SANDBOX: &[u8] = b"M!999999\\-";
 
 /// Goes to the first word of a statement; false if there is none left. Empty statements, comments
 /// and the line by which mariadb-dump forbids the client its commands are passed over.
@@ -24,9 +28,13 @@ pub(super) fn skip_blank(window: &mut Window, delimiter: &[u8]) -> Result<bool> 
             // Also without space behind it: it could only be an error.
             [b'#', ..] | [b'-', b'-', ..] => {
                 window.look_at_comment()?;
+                check_line_end(window)?;
                 skip_past(window, b"\n")?;
             }
-            [b'/', b'*', behind @ ..] if !is_version(behind) => skip_past(window, b"*/")?,
+            [b'/', b'*', behind @ ..] if !is_version(behind) => {
+                window.is_sandboxed |= behind.starts_with(SANDBOX);
+                skip_past(window, b"*/")?;
+            }
             _ => return Ok(true),
         }
     }

@@ -65,7 +65,7 @@ impl Onward {
             let is_same = match &statement.kind {
                 StatementKind::Insert(found) if sets.len() == 0 => {
                     let is_same = found.text == head.text && reader.syntax() == syntax;
-                    let is_run = is_same && reader.stands_before_rows();
+                    let is_run = is_same && reader.stands_before_rows() && reader.stray().is_none();
                     reader.pending = Pending::Nothing;
                     return Ok(if is_run { reader.window } else { None });
                 }

@@ -2,29 +2,36 @@
 
 mod inputs;
 mod options;
+mod source_lines;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use simd::Isa;
-use sql::command::{CLIENT_COMMANDS, LINE_BYTES_MAX, delimiter, first_word, line_size};
+use sql::command::{
+    CLIENT_COMMANDS, LINE_BYTES_MAX, delimiter, first_word, line_size, source_line,
+};
 use sql::insert::{self, Head, InsertHead};
-use sql::{Boundary, Lexer, Problem, Session, StatementKind, Syntax, classify};
+use sql::{Boundary, Lexer, Problem, Session, StatementKind, StrayLine, Syntax, classify};
 
 pub use self::options::SqlOptions;
+use self::source_lines::Suspended;
 use super::blank::skip_blank;
 use super::lead::Lead;
-use super::problem::{SHOWN_BYTES, begin, problem};
+use super::problem::{SHOWN_BYTES, begin, check_line_end, problem};
 use super::statement::Statement;
 use super::window::Window;
 use crate::bytes::ahead::Ends;
 use crate::bytes::input::{self, Input};
-use crate::error::{Error, Result};
+use crate::error::{Error, Position, Result};
 use crate::source::InputFile;
 
 /// Longest head of an INSERT: 4,096 columns of the longest names fit.
 const HEAD_BYTES_MAX: usize = 4 << 20;
+
+/// Bytes of a stray line in messages.
+const MESSAGE_BYTES_MAX: usize = 200;
 
 /// The statements of one dump, or of several in a row, which one session plays.
 #[derive(Debug)]
@@ -42,6 +49,12 @@ pub struct SqlReader {
     pub(super) pending: Pending,
     /// Statements of the current input so far, while these are SETs alone.
     pub(super) lead: Option<Lead>,
+    /// Inputs that wait for the end of a file that they name by `source`.
+    suspended: Vec<Suspended>,
+    /// Lines that a program wrote into the dump by accident: their number, and the first one.
+    stray: Option<(u64, Position, String)>,
+    /// Number of statements so far.
+    statements: u64,
     /// Inputs that lack the last line which their first lines promise.
     cut_short: Vec<PathBuf>,
     /// Bytes of the inputs before the current one.
@@ -87,6 +100,9 @@ impl SqlReader {
             delimiter: b";".to_vec(),
             pending: Pending::Nothing,
             lead: None,
+            suspended: Vec::new(),
+            stray: None,
+            statements: 0,
             cut_short: Vec::new(),
             bytes_before: 0,
             told: Arc::default(),
@@ -118,12 +134,24 @@ impl SqlReader {
         self.tell();
         while self.open_next()? {
             if let Some(statement) = self.statement()? {
+                self.statements += 1;
                 return Ok(Some(statement));
             }
             self.judge_end();
             self.close();
         }
         Ok(None)
+    }
+
+    /// True if no statement was found so far.
+    pub fn is_empty(&self) -> bool {
+        self.statements == 0
+    }
+
+    /// Lines that a program or a terminal wrote into the dump by accident, and that were passed over: their
+    /// number, and the first one.
+    pub fn stray(&self) -> Option<&(u64, Position, String)> {
+        self.stray.as_ref()
     }
 
     /// The whole of the INSERT that was found last: its head, and its rows which are still to come.
@@ -199,11 +227,21 @@ impl SqlReader {
             if !skip_blank(window, &self.delimiter)? {
                 return Ok(None);
             }
-            window.is_completed = false;
             window.need(LINE_BYTES_MAX)?;
+            if let Some(line) = StrayLine::of(window.bytes()) {
+                self.pass_stray(line)?;
+                continue;
+            }
+            window.is_completed = false;
+            if let Some((file, size)) = source_line(window.bytes(), &self.delimiter) {
+                let file = file.to_vec();
+                self.source(&file, size)?;
+                continue;
+            }
             let word = first_word(window.bytes());
             if word.eq_ignore_ascii_case(b"DELIMITER") {
                 self.lead = None;
+                check_line_end(window)?;
                 let size = line_size(window.bytes());
                 let found = delimiter(&window.bytes()[..size]);
                 let found = found.ok_or_else(|| problem(window, 0, Problem::Delimiter, b""));
@@ -224,6 +262,26 @@ impl SqlReader {
             }
             return self.begun().map(Some);
         }
+    }
+
+    /// Passes over a line of the dump's program.
+    ///
+    /// Errors: behind it, if the program gave up.
+    fn pass_stray(&mut self, line: StrayLine) -> Result<()> {
+        let Some(window) = &mut self.window else { return Ok(()) };
+        let text = &window.bytes()[..line.size.min(MESSAGE_BYTES_MAX)];
+        let message = String::from_utf8_lossy(text).trim().to_owned();
+        let at = window.position(0);
+        window.take(line.size);
+        if line.is_error && !self.options.partial {
+            let problem = Problem::DumpError { message };
+            return Err(Error::Sql { at, problem, statement: String::new() });
+        }
+        match &mut self.stray {
+            Some((count, ..)) => *count += 1,
+            None => self.stray = Some((1, at, message)),
+        }
+        Ok(())
     }
 
     /// `USE db` on a line of its own needs no delimiter.

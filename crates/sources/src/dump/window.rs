@@ -1,6 +1,6 @@
 //! The part of an input that is being looked at.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::bytes::stream::Stream;
 use crate::chunk::newlines;
@@ -30,6 +30,8 @@ pub(crate) struct Window {
     pub(super) is_of_client: bool,
     /// True if the last comment was that line, and no statement came behind it.
     pub(super) is_completed: bool,
+    /// True if the dump forbids the client its commands.
+    pub(super) is_sandboxed: bool,
 }
 
 /// Beginnings of the first line of mariadb-dump or mysqldump, unless it was told to write none.
@@ -60,6 +62,7 @@ impl Window {
             ended,
             is_of_client,
             is_completed,
+            is_sandboxed: false,
         }
     }
 
@@ -71,6 +74,11 @@ impl Window {
         self.is_of_client |= HEADS.iter().any(|head| self.bytes().starts_with(head));
         self.is_completed |= self.bytes().starts_with(COMPLETED);
         Ok(())
+    }
+
+    /// The file, for messages.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
     }
 
     /// The bytes that were read and not taken.

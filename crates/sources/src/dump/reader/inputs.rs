@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::SqlReader;
+use crate::bytes::compression::Compression;
 use crate::bytes::encoding::Encoding;
 use crate::bytes::stream::Stream;
 use crate::bytes::text::TextOptions;
@@ -40,11 +41,35 @@ impl SqlReader {
         self.told.store(self.bytes_read(), Ordering::Relaxed);
     }
 
-    /// Opens the input whose turn it is, if there is one left.
+    /// The first bytes of the first input, unpacked, for whoever wants to know its format; opens it. None
+    /// if it is empty.
+    ///
+    /// Errors: as [`SqlReader::next`].
+    pub fn begin(&mut self) -> Result<Option<&[u8]>> {
+        self.open_next()?;
+        let Some(window) = &mut self.window else { return Ok(None) };
+        window.need(FORMAT_BYTES)?;
+        Ok(Some(window.bytes()).filter(|bytes| !bytes.is_empty()))
+    }
+
+    /// Opens the input whose turn it is, or goes on in the one that named the last, if there is one left.
     pub(super) fn open_next(&mut self) -> Result<bool> {
         if self.window.is_some() {
             return Ok(true);
         }
+        if self.resume() {
+            return Ok(true);
+        }
+        if !self.open_input()? {
+            return Ok(false);
+        }
+        self.delimiter = b";".to_vec();
+        self.lead = Some(Lead::new(self.session.syntax));
+        Ok(true)
+    }
+
+    /// Opens the input whose turn it is, if there is one left.
+    pub(super) fn open_input(&mut self) -> Result<bool> {
         let Some(input) = self.inputs.get(self.index) else { return Ok(false) };
         let options = TextOptions {
             encoding: Encoding::Bytes,
@@ -60,8 +85,6 @@ impl SqlReader {
         if window.bytes().starts_with(BYTE_ORDER_MARK) {
             window.take(BYTE_ORDER_MARK.len());
         }
-        self.delimiter = b";".to_vec();
-        self.lead = Some(Lead::new(self.session.syntax));
         self.window = Some(window);
         Ok(true)
     }
@@ -96,6 +119,9 @@ impl SqlReader {
     }
 }
 
+/// Bytes that show the format of an input.
+const FORMAT_BYTES: usize = 4 << 10;
+
 /// U+FEFF in UTF-8, which some editors put at the start of a file.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
@@ -105,14 +131,22 @@ fn not_sql(head: &[u8]) -> Option<&'static str> {
         || head.starts_with(b"\xfe\xff")
         || head.iter().take(4).any(|&byte| byte == 0);
     let text = head.strip_prefix(BYTE_ORDER_MARK).unwrap_or(head).trim_ascii_start();
-    if is_wide {
+    if Compression::of(head).is_some() {
+        Some("compressed twice: unpack it once")
+    } else if is_wide {
         Some(
             "UTF-16 or UTF-32, in which the server accepts no statements; convert it to UTF-8 \
               first",
         )
-    } else if text.first() == Some(&b'<') {
+    } else if text.first() == Some(&b'<') && !is_html(text) {
         Some("XML, not SQL; create the dump without --xml")
     } else {
         None
     }
+}
+
+fn is_html(text: &[u8]) -> bool {
+    let begins =
+        |word: &[u8]| text.get(..word.len()).is_some_and(|head| head.eq_ignore_ascii_case(word));
+    begins(b"<html") || begins(b"<!doctype")
 }

@@ -25,6 +25,10 @@ pub struct SqlOptions {
     pub ahead_bytes: usize,
     /// As `SourceOptions::unpack_bytes_max`.
     pub unpack_bytes_max: usize,
+    /// Folder of the files that `source` lines name; None refuses these lines.
+    pub source_folder: Option<PathBuf>,
+    /// True if a dump is acceptable whose program wrote an error into it.
+    pub partial: bool,
     /// Folder in which a pipe's bytes are kept. Default: the system's temporary folder.
     pub temp_dir: PathBuf,
     /// Set by somebody who wants the end: nobody waits for a pipe then.
@@ -40,6 +44,8 @@ impl Default for SqlOptions {
             piece_bytes: PIECE_BYTES,
             ahead_bytes: 8 << 20,
             unpack_bytes_max: 128 << 20,
+            source_folder: None,
+            partial: false,
             temp_dir: std::env::temp_dir(),
             stop: Arc::default(),
         }
