@@ -7,6 +7,7 @@ use job::options::LoadOptions;
 use schema::Table;
 use server::{ConnectOptions, ServerFacts, Session};
 use sources::Source;
+use values::{Family, SqlType};
 
 use crate::conditions::Conditions;
 use crate::judge::Rules;
@@ -115,12 +116,40 @@ pub(crate) fn rules(table: &Table, inspected: &Inspected) -> Result<Rules, Error
         bound.column.nullable = true;
         bound
     }));
+    columns.extend(opaque_columns(table, inspected)?);
     Ok(Rules {
         columns,
         fields_per_row: inspected.fields.columns.len(),
         fields_needed: inspected.fields.needed(),
         partitions: None,
     })
+}
+
+/// Columns whose types only the server knows. Any bytes are values of them, but NULL may not be, nor text
+/// that does not match their format.
+fn opaque_columns(table: &Table, inspected: &Inspected) -> Result<Vec<BoundColumn>, Error> {
+    let is_opaque = |position: &usize| {
+        let column = &table.columns[*position];
+        let is_given = inspected.fields.field_of(*position).is_some();
+        is_given && column.sql_type.family() == Family::OpaqueBytes && column.generated.is_none()
+    };
+    let positions: Vec<usize> = (0..table.columns.len()).filter(is_opaque).collect();
+    let mut columns = table.columns.clone();
+    for &position in &positions {
+        columns[position].sql_type = SqlType::Blob { bytes_max: u32::MAX.into() };
+    }
+    let mut bound = binding::bind_columns(
+        &columns,
+        &inspected.fields,
+        &inspected.convert,
+        &inspected.labels,
+        None,
+        |position| positions.contains(&position),
+    )?;
+    for (bound, position) in bound.iter_mut().zip(positions) {
+        bound.column.sql_type = table.columns[position].sql_type.clone();
+    }
+    Ok(bound)
 }
 
 /// Rules that only the server can judge.

@@ -204,6 +204,74 @@ fn bytes_are_written_in_hex_and_base64() {
 }
 
 #[test]
+fn shapes_are_written_in_well_known_text() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE t (id INT PRIMARY KEY, p POINT NOT NULL, g GEOMETRY, SPATIAL KEY (p))");
+    let texts = [
+        ("POINT(1.5 -2)", "LINESTRING(0 0,1 1)"),
+        ("point ( 1 2 )", "SRID=4326;POLYGON((0 0,9 0,9 9,0 0),(1 1,2 1,2 2,1 1))"),
+        ("POINT(0 0)", "GEOMETRYCOLLECTION(POINT(1 1),MULTIPOINT(2 2,3 3))"),
+    ];
+    let mut good = String::new();
+    for (id, (point, shape)) in texts.iter().enumerate() {
+        good += &format!("{id},{point},\"{shape}\"\n");
+    }
+    good += "3,POINT(7 7),NULL\n";
+    let bad = "\
+        11,POINT(1),NULL\n\
+        12,\"LINESTRING(0 0,1 1)\",NULL\n\
+        13,POINT(1 1),\"POLYGON((0 0,9 0,9 9))\"\n\
+        14,POINT(1 1),POINT(1 1) and more\n";
+    let formats = ["--format-of=p=wkt", "--format-of=g=wkt", "--mode", "replace"];
+    let file = desk.home.file("both.csv", format!("{good}{bad}"));
+    let shown: Vec<String> = (0..4)
+        .map(|id| {
+            let (point, shape) = texts.get(id).copied().unwrap_or(("POINT(7 7)", ""));
+            let (srid, shape) = match shape.split_once(';') {
+                Some((_, shape)) => (4326, shape),
+                None => (0, shape),
+            };
+            let sql = format!(
+                "SELECT {id}, HEX(ST_GeomFromText('{point}')), HEX(ST_GeomFromText('{shape}', \
+                 {srid}))"
+            );
+            desk.rows(&sql)[0].clone()
+        })
+        .collect();
+    for path in ["auto", "stream", "insert"] {
+        let log = desk.home.path().join(format!("bad-{path}.csv"));
+        let rejects = ["--path", path, "--rejects-max", "9", "--rejects", log.to_str().unwrap()];
+        let loaded = desk.load("t", &file, &[&formats[..], &rejects].concat());
+        assert_eq!(loaded.code(), 3, "{path}: {loaded:?}");
+        assert_eq!(desk.rows("SELECT id, HEX(p), HEX(g) FROM t ORDER BY id"), shown, "{path}");
+        assert_eq!(std::fs::read_to_string(&log).unwrap(), bad, "{path}");
+        let reasons = std::fs::read_to_string(format!("{}.reasons.jsonl", log.display())).unwrap();
+        for (line, value) in reasons.lines().zip([
+            r#""value":"POINT(1)""#,
+            r#""value":"LINESTRING(0 0,1 1)""#,
+            r#""value":"POLYGON((0 0,9 0,9 9))""#,
+            r#""value":"POINT(1 1) and more""#,
+        ]) {
+            assert!(line.contains(value), "{path}: {value} in {line}");
+            assert!(line.contains("does not match the column's format"), "{path}: {line}");
+        }
+    }
+    let checked = desk.load("t", &file, &[&formats[..], &["--dry-run"]].concat());
+    assert!(checked.out.contains("8 rows, 4 of them bad"), "{checked:?}");
+    let null = desk.home.file("null.csv", "1,NULL,NULL\n");
+    let checked = desk.load("t", &null, &[&formats[..], &["--dry-run"]].concat());
+    assert!(checked.out.contains("the column is NOT NULL"), "{checked:?}");
+    let file = desk.home.file("id.csv", "1,POINT(1 1),POINT(1 1)\n");
+    desk.load("t", &file, &["--format-of", "id=wkt", "--path", "stream", "--mode", "append"])
+        .refused(2, &["wkt is the format of GEOMETRY columns; the column is INT"]);
+    // As the server keeps them, in hexadecimal digits.
+    let file =
+        desk.home.file("hex.csv", "9,0x0000000001010000000000000000000000000000000000F03F,\n");
+    desk.load("t", &file, &["--format-of=p=hex", "--mode", "replace", "--path", "stream"]).done();
+    assert_eq!(desk.rows("SELECT ST_AsText(p) FROM t"), ["POINT(0 1)"]);
+}
+
+#[test]
 fn words_and_marks_that_people_write_are_numbers() {
     let Some(mut desk) = Desk::new() else { return };
     desk.exec(

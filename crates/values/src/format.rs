@@ -8,16 +8,18 @@ mod binary;
 mod clock;
 mod number;
 mod pattern;
+mod wkt;
 
 use self::number::Number;
 use self::pattern::Pattern;
+use self::wkt::Shapes;
 use crate::charset::Charset;
 use crate::sql_type::{Family, SqlType};
 use crate::value::Value;
 
 /// Words of formats that are not patterns.
 const WORDS: &str =
-    "trim, decimal-comma, decimal-point, percent, yes-no, iso, hex, base64, null:TEXT";
+    "trim, decimal-comma, decimal-point, percent, yes-no, iso, hex, base64, wkt, null:TEXT";
 /// Begins a word whose rest is a text of NULL.
 const NULL: &str = "null:";
 /// Words for yes and no.
@@ -51,6 +53,8 @@ enum Form {
     Hex,
     /// Base64 of bytes.
     Base64,
+    /// Well-known text of shapes.
+    Wkt(Shapes),
 }
 
 /// The meaning of a text, in the given buffer.
@@ -86,6 +90,7 @@ impl Form {
             "iso" => Form::Iso,
             "hex" => Form::Hex,
             "base64" => Form::Base64,
+            "wkt" => Form::Wkt(Shapes::All),
             pattern if pattern.contains('%') => Form::Pattern(Pattern::parse(pattern)?),
             word => {
                 return Err(format!(
@@ -119,6 +124,12 @@ impl Format {
                         "hex and base64 are formats of binary columns; the column is {sql_type}"
                     ));
                 }
+            }
+            Form::Wkt(shapes) => {
+                let declared = sql_type.to_string();
+                *shapes = Shapes::of_column(&declared).ok_or_else(|| {
+                    format!("wkt is the format of GEOMETRY columns; the column is {declared}")
+                })?;
             }
             Form::Pattern(pattern) => match family {
                 Family::Temporal if matches!(sql_type, SqlType::Time { .. }) => {
@@ -199,6 +210,7 @@ impl Format {
             Form::YesNo { is_bit } => yes_no(trimmed, *is_bit, out),
             Form::Hex => binary::read_hex(trimmed, out),
             Form::Base64 => binary::read_base64(trimmed, out),
+            Form::Wkt(shapes) => shapes.read(trimmed, out),
             Form::Iso => match clock::read_iso(trimmed, out) {
                 Some(meaning) => return meaning,
                 None => false,
@@ -379,6 +391,7 @@ mod tests {
         let stamp = SqlType::Timestamp { digits: 0 };
         let (time, day) = (SqlType::Time { digits: 0 }, SqlType::Date);
         let blob = SqlType::Blob { bytes_max: 255 };
+        let point = SqlType::Opaque { declared: "point".to_owned(), is_text: false };
         for (format, sql_type, fits) in [
             ("%H:%i", &time, true),
             ("%H:%i", &day, false),
@@ -390,6 +403,9 @@ mod tests {
             ("hex", &SqlType::Bit { bits: 8 }, true),
             ("base64", &SqlType::json(), false),
             ("base64", &day, false),
+            ("wkt", &point, true),
+            ("hex", &point, true),
+            ("wkt", &blob, false),
         ] {
             let format_of = Format::of_column(format, sql_type, Charset::Utf8mb4);
             assert_eq!(format_of.is_ok(), fits, "{format} of {sql_type}: {format_of:?}");

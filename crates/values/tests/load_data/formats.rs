@@ -96,7 +96,12 @@ fn patterns_mean_what_str_to_date_means() {
             continue;
         }
         read += 1;
-        let ours = of_function(std::str::from_utf8(&out).unwrap());
+        let ours = std::str::from_utf8(&out).unwrap();
+        if ours.split_once('.').is_some_and(|(_, fraction)| fraction.len() > 6) {
+            // More digits are left to the column here, and are text behind %f of the function.
+            continue;
+        }
+        let ours = of_function(ours);
         assert_eq!(ours, theirs, "{pattern}: {shown:?}; seed {seed}");
     }
     assert!(read < cases.len(), "some texts are refused");
@@ -169,5 +174,150 @@ fn cased(name: &str, random: &mut Random) -> String {
         0 => name.to_ascii_uppercase(),
         1 => name.to_ascii_lowercase(),
         _ => name.to_owned(),
+    }
+}
+
+/// What is put into the text of a shape.
+const SHAPE_PIECES: [&[u8]; 14] =
+    [b"0", b"1", b" ", b"\t", b",", b"(", b")", b".", b"-", b"+", b"e", b"E5", b"EMPTY", b"x"];
+const SHAPES: usize = 1500;
+
+#[test]
+fn shapes_are_the_bytes_of_st_geomfromtext() {
+    let Some(server) = Server::start().unwrap() else { return };
+    let seed = seed();
+    let mut random = Random::new(seed);
+    let cases: Vec<(Vec<u8>, bool)> = (0..SHAPES)
+        .map(|number| {
+            let mut text = String::new();
+            shape(random.below(7), &mut random, &mut text);
+            match number % 2 {
+                0 => (text.into_bytes(), false),
+                _ => (random.mutate(text.as_bytes(), &SHAPE_PIECES), true),
+            }
+        })
+        .collect();
+    let rows: Vec<String> = cases
+        .iter()
+        .enumerate()
+        .map(|(id, (text, _))| {
+            let hex: String = text.iter().map(|byte| format!("{byte:02x}")).collect();
+            format!("({id}, x'{hex}')")
+        })
+        .collect();
+    let report = server
+        .run(&format!(
+            "USE oracle;\nCREATE TABLE shapes (id INT PRIMARY KEY, text TEXT);\nINSERT INTO shapes \
+             VALUES {};\nSELECT COALESCE(HEX(ST_GeomFromText(text)), 'NULL') FROM shapes ORDER BY \
+             id;\n",
+            rows.join(", ")
+        ))
+        .unwrap();
+    assert_eq!(report.lines().count(), cases.len());
+    let format = Format::parse("wkt").unwrap();
+    let (mut out, mut refused) = (Vec::new(), 0);
+    for ((text, is_changed), theirs) in cases.iter().zip(report.lines()) {
+        let meaning = format.read(text, &mut out);
+        let shown = String::from_utf8_lossy(text);
+        let is_empty = text.trim_ascii().is_empty();
+        // Only here are points of a MULTIPOINT read in parentheses.
+        let spelling: String = shown.to_lowercase().split_whitespace().collect();
+        let is_wider = spelling.contains("multipoint(") && theirs == "NULL";
+        // The server also takes any byte for the first parenthesis, and drops text behind a shape.
+        match meaning {
+            Meaning::Text if is_empty || is_wider => {}
+            Meaning::Text => {
+                let ours: String = out.iter().map(|byte| format!("{byte:02X}")).collect();
+                assert_eq!(ours, theirs, "{shown:?}; seed {seed}");
+            }
+            _ => {
+                assert!(is_changed, "{shown:?} is {theirs} of the server; seed {seed}");
+                refused += 1;
+            }
+        }
+    }
+    assert!(refused > 0, "some texts are refused");
+}
+
+/// Writes a shape of a kind as people and programs do.
+fn shape(kind: usize, random: &mut Random, text: &mut String) {
+    const NAMES: [&str; 7] = [
+        "Point",
+        "LineString",
+        "Polygon",
+        "MultiPoint",
+        "MultiLineString",
+        "MultiPolygon",
+        "GeometryCollection",
+    ];
+    text.push_str(&cased(NAMES[kind], random));
+    blank(random, text);
+    match kind {
+        0 => in_parentheses(1, random, text, position),
+        1 | 3 => in_parentheses(3, random, text, position),
+        2 => in_parentheses(2, random, text, ring),
+        4 => in_parentheses(3, random, text, |random, text| {
+            in_parentheses(3, random, text, position);
+        }),
+        5 => in_parentheses(2, random, text, |random, text| in_parentheses(2, random, text, ring)),
+        _ if random.chance(4) => text.push_str(random.pick(&[" EMPTY", " empty", "()", "( )"])),
+        _ => in_parentheses(3, random, text, |random, text| {
+            shape(random.below(6), random, text);
+        }),
+    }
+}
+
+fn in_parentheses(
+    most: usize,
+    random: &mut Random,
+    text: &mut String,
+    item: impl Fn(&mut Random, &mut String),
+) {
+    text.push('(');
+    for number in 0..=random.below(most) {
+        if number > 0 {
+            text.push(',');
+        }
+        blank(random, text);
+        item(random, text);
+        blank(random, text);
+    }
+    text.push(')');
+}
+
+fn position(random: &mut Random, text: &mut String) {
+    text.push_str(&number(random));
+    text.push_str(random.pick(&[" ", "  ", "\t"]));
+    text.push_str(&number(random));
+}
+
+fn ring(random: &mut Random, text: &mut String) {
+    let mut first = String::new();
+    position(random, &mut first);
+    let mut others = String::new();
+    for _ in 0..random.below(4) {
+        position(random, &mut others);
+        others.push(',');
+    }
+    text.push_str(&format!("({first},{others}{first})"));
+}
+
+fn number(random: &mut Random) -> String {
+    let sign = random.pick(&["", "", "-", "+"]);
+    let fraction = match random.below(3) {
+        0 => String::new(),
+        1 => ".".to_owned(),
+        _ => format!(".{}", random.digits(1, 18)),
+    };
+    let exponent = match random.below(4) {
+        0 => format!("{}{}", random.pick(&["e", "E", "e-", "E+"]), random.digits(1, 2)),
+        _ => String::new(),
+    };
+    format!("{sign}{}{fraction}{exponent}", random.digits(1, 12))
+}
+
+fn blank(random: &mut Random, text: &mut String) {
+    if random.chance(6) {
+        text.push_str(random.pick(&[" ", "\t", "\r\n", "  "]));
     }
 }
