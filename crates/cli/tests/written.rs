@@ -185,9 +185,9 @@ fn bytes_are_written_in_hex_and_base64() {
         assert_eq!(std::fs::read_to_string(&log).unwrap(), bad, "{path}");
         let reasons = std::fs::read_to_string(format!("{}.reasons.jsonl", log.display())).unwrap();
         for (line, parts) in reasons.lines().zip([
-            [r#""value":"\\x123""#, "does not match the column's format"],
-            [r#""value":"0x4g""#, "does not match the column's format"],
-            [r#""value":"Zg=""#, "does not match the column's format"],
+            [r#""value":"\\x123""#, "does not match the column's format: hex+null:-"],
+            [r#""value":"0x4g""#, "does not match the column's format: hex+null:-"],
+            [r#""value":"Zg=""#, "does not match the column's format: base64"],
             [r#""value":"0x0102030405""#, "is too long"],
             [r#""value":"1000""#, "is too long"],
         ]) {

@@ -10,7 +10,7 @@ use job::row_log::{LogForm, LogKind, RowLog};
 use schema::Column;
 use serde::Serialize;
 use sources::{Row, Source};
-use values::Value;
+use values::{Reason, Value};
 
 use crate::binding::Binding;
 use crate::column_source::Input;
@@ -69,7 +69,12 @@ impl Also {
                     _ => None,
                 };
                 let reason = reason.moved(blanks.unwrap_or(0));
-                reason.explain(value, &column.sql_type).to_string()
+                let format = fault.field.and_then(|field| row.format(field));
+                let explained = reason.explain(value, &column.sql_type);
+                match format.filter(|_| reason == Reason::NotInFormat) {
+                    Some(format) => format!("{explained}: {format}"),
+                    None => explained.to_string(),
+                }
             }
             (kind, ..) => kind.to_string(),
         };

@@ -111,6 +111,15 @@ pub trait Row: Copy {
         self.value(field, scratch)
     }
 
+    /// The words of a field's format, if it has one.
+    fn format<'v>(self, field: usize) -> Option<&'v str>
+    where
+        Self: 'v,
+    {
+        let _ = field;
+        None
+    }
+
     /// Where it begins in its chunk: what [`Chunk::line_at`] and the like take.
     fn start(self) -> usize;
 

@@ -29,6 +29,8 @@ const NO: [&[u8]; 6] = [b"no", b"false", b"n", b"f", b"off", b"0"];
 /// How the texts of a field are written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Format {
+    /// Its words.
+    text: String,
     form: Form,
     /// Texts of NULL.
     nulls: Vec<Vec<u8>>,
@@ -116,6 +118,7 @@ impl Format {
         let file = if file == Charset::Binary { Charset::Utf8mb4 } else { file };
         let mut format = Format::in_charset(text, file)?;
         let family = sql_type.family();
+        let is_time = matches!(sql_type, SqlType::Time { .. });
         match &mut format.form {
             Form::YesNo { is_bit } => *is_bit = family == Family::Bits,
             Form::Hex | Form::Base64 => {
@@ -132,12 +135,10 @@ impl Format {
                 })?;
             }
             Form::Pattern(pattern) => match family {
-                Family::Temporal if matches!(sql_type, SqlType::Time { .. }) => {
-                    if pattern.has_date {
-                        return Err(format!("the pattern has a date; the column is {sql_type}"));
-                    }
+                Family::Temporal if is_time && pattern.has_date => {
+                    return Err(format!("the pattern has a date; the column is {sql_type}"));
                 }
-                Family::Temporal | Family::Moment if !pattern.has_date => {
+                Family::Temporal | Family::Moment if !is_time && !pattern.has_date => {
                     return Err(format!("the pattern has no date; the column is {sql_type}"));
                 }
                 _ => {}
@@ -175,12 +176,17 @@ impl Format {
             (None, true) => Form::Trimmed,
             (None, false) => Form::Plain,
         };
-        Ok(Format { form, nulls })
+        Ok(Format { text: text.to_owned(), form, nulls })
     }
 
     /// True if values may be moments, and not only times of a clock.
     pub fn has_moments(&self) -> bool {
         self.form == Form::Iso
+    }
+
+    /// Its words, as they were parsed.
+    pub fn text(&self) -> &str {
+        &self.text
     }
 
     /// True if blanks at the ends of a text count for nothing.

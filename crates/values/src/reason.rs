@@ -142,6 +142,8 @@ impl fmt::Display for Explained<'_> {
                 write!(f, "is not {}", self.sql_type)
             }
             Reason::NotALabel => write!(f, "is not a value of {}", self.sql_type),
+            // The format says more than the type.
+            Reason::NotInFormat => write!(f, "{}", self.reason),
             reason => write!(f, "{reason}: {}", self.sql_type),
         }
     }

@@ -33,6 +33,11 @@ impl Formats {
         self.by_field.iter().all(Option::is_none)
     }
 
+    /// The words of a field's format, if it has one.
+    pub(super) fn text(&self, field: usize) -> Option<&str> {
+        self.by_field.get(field)?.as_ref().map(Format::text)
+    }
+
     /// The value of field `of_line` of a line, written as field `field` is.
     #[inline]
     pub(super) fn value<'v>(
@@ -117,6 +122,13 @@ impl Row for FormattedRow<'_> {
         Self: 'v,
     {
         self.formats.value(field, (self.row, field), scratch)
+    }
+
+    fn format<'v>(self, field: usize) -> Option<&'v str>
+    where
+        Self: 'v,
+    {
+        self.formats.text(field)
     }
 
     fn written<'v>(self, field: usize, scratch: &'v mut Vec<u8>) -> Value<'v>

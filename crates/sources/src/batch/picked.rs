@@ -110,6 +110,13 @@ impl Row for PickedRow<'_> {
         }
     }
 
+    fn format<'v>(self, field: usize) -> Option<&'v str>
+    where
+        Self: 'v,
+    {
+        self.picked.shape.formats.text(field)
+    }
+
     fn written<'v>(self, field: usize, scratch: &'v mut Vec<u8>) -> Value<'v>
     where
         Self: 'v,
