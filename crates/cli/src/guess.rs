@@ -11,14 +11,19 @@ use crate::sniff::{dialect_words, quote, says_dialect};
 /// Fills in the guess at each table, as if its options were typed, tells it, and has the journal note it.
 ///
 /// Several tables have one dialect, and a header or none: tables whose guesses differ in that are read without.
+/// With `--create` the files are known, and only the formats that a table needs are added.
 pub(crate) fn guess(args: &LoadArgs, server: &ConnectOptions, tables: &mut [LoadOptions]) {
-    if args.no_guess || args.create || args.job.is_some() || says_dialect(&args.format) {
+    let is_known = says_dialect(&args.format) && !args.create;
+    if args.no_guess || args.job.is_some() || is_known {
         return;
     }
     let is_one = tables.len() == 1;
     let mut guesses: Vec<FileGuess> = Vec::new();
     for options in tables.iter() {
-        let guess = load::guess(server, options);
+        let mut guess = load::guess(server, options);
+        if args.create {
+            guess = FileGuess { formats: guess.formats, ..FileGuess::default() };
+        }
         let is_other = |first: &FileGuess| file_words(first) != file_words(&guess);
         if guesses.first().is_some_and(is_other) {
             return;
@@ -34,7 +39,7 @@ pub(crate) fn guess(args: &LoadArgs, server: &ConnectOptions, tables: &mut [Load
     }
     if !args.quiet {
         let file = if is_one { tables[0].input.files.first() } else { None };
-        tell_words(file.map(|file| file.as_path()), &words);
+        tell_words(file.map(|file| file.as_path()), &words, args.create);
         guesses.iter().flat_map(|guess| &guess.ambiguous_days).for_each(|(column, format)| {
             tell!(
                 "note: days, months and years of `{column}` may have another order: --format-of \
@@ -47,7 +52,10 @@ pub(crate) fn guess(args: &LoadArgs, server: &ConnectOptions, tables: &mut [Load
     }
     words.push("--no-guess".to_owned());
     for (options, guess) in tables.iter_mut().zip(guesses) {
-        options.command.iter_mut().for_each(|command| command.arguments.extend(words.clone()));
+        // The same command with --create guesses the same.
+        if !args.create {
+            options.command.iter_mut().for_each(|command| command.arguments.extend(words.clone()));
+        }
         apply(&mut options.input, guess);
     }
 }
@@ -62,16 +70,14 @@ fn file_words(guess: &FileGuess) -> Vec<String> {
     words.chain(skipped.into_iter().flatten()).chain(header).collect()
 }
 
-fn tell_words(file: Option<&Path>, words: &[String]) {
+fn tell_words(file: Option<&Path>, words: &[String], creates: bool) {
     if words.is_empty() {
         return;
     }
     let what = file.map_or("the files are".to_owned(), |file| format!("{} is", file.display()));
     let words: Vec<String> = words.iter().map(|word| quote(word)).collect();
-    tell!(
-        "note: {what} read with {}, guessed from the first rows; --no-guess turns guesses off",
-        words.join(" ")
-    );
+    let off = if creates { "" } else { "; --no-guess turns guesses off" };
+    tell!("note: {what} read with {}, guessed from the first rows{off}", words.join(" "));
 }
 
 fn apply(input: &mut load::InputOptions, guess: FileGuess) {

@@ -7,9 +7,11 @@ use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use jiff::Zoned;
 use load::{CommandLine, Report, SeveralReport};
+use server::ConnectOptions;
 use terminal::failure::Failure;
-use terminal::size::{group, show};
+use terminal::size::{count, group, show};
 
 use self::page::Page;
 use crate::recorder::{Course, Recorder};
@@ -22,17 +24,26 @@ pub(crate) struct ReportFile {
     /// The command, shown beside the report itself.
     command: Option<CommandLine>,
     memory_bytes_max: u64,
+    /// Table or database, server, and time of the load.
+    place: String,
 }
 
 impl ReportFile {
-    /// Makes the file.
-    pub(crate) fn create(path: &Path, options: &load::LoadOptions) -> Result<ReportFile, Failure> {
+    /// Makes the file of a load into `target`, a table or a database.
+    pub(crate) fn create(
+        path: &Path,
+        options: &load::LoadOptions,
+        target: &str,
+        connect: &ConnectOptions,
+    ) -> Result<ReportFile, Failure> {
         let file = File::create(path).map_err(|error| {
             Failure::usage(format!("creating --report {}: {error}", path.display()))
         })?;
         let (command, memory_bytes_max) =
             (options.command.clone(), options.limits.memory_bytes_max);
-        Ok(ReportFile { path: path.to_owned(), file, command, memory_bytes_max })
+        let place =
+            format!("{target} on {}, {}", connect.server_text(), Zoned::now().strftime("%F %R %Z"));
+        Ok(ReportFile { path: path.to_owned(), file, command, memory_bytes_max, place })
     }
 
     /// Writes the outcome of a load. A failure to write is a warning, and changes nothing.
@@ -53,8 +64,10 @@ impl ReportFile {
     }
 
     fn of_table(&self, course: &Course, report: &Report) -> Page {
-        let (rows, seconds) = (group(report.rows), report.seconds);
-        let mut page = Page::new(format!("{}: {rows} rows in {seconds:.2} s", report.target));
+        let (rows, rejects) = (count(report.rows, "row"), group(report.rejects));
+        let (place, seconds) = (&self.place, report.seconds);
+        let mut page =
+            Page::new(format!("{place}: {rows} loaded, {rejects} rejected, {seconds:.2} s"));
         page.facts("Stages", &of_one(report));
         self.course(&mut page, course);
         page.table("Rejected rows", &["rows", "column", "reason"], tallies(report));
@@ -72,24 +85,25 @@ impl ReportFile {
 
     fn of_tables(&self, course: &Course, report: &SeveralReport) -> Page {
         let rows: u64 = report.tables.iter().map(|table| table.rows).sum();
-        let (tables, seconds) = (report.tables.len(), report.seconds);
+        let (tables, seconds) = (count(report.tables.len() as u64, "table"), report.seconds);
         let mut page = Page::new(format!(
-            "{}: {} rows into {tables} tables in {seconds:.2} s",
-            report.database,
-            group(rows)
+            "{}: {} loaded into {tables}, {} rejected, {seconds:.2} s",
+            self.place,
+            count(rows, "row"),
+            group(report.rejects)
         ));
         page.facts(
             "Stages",
             &[
                 ("rows", group(rows)),
-                ("refused", group(report.rejects)),
+                ("rejected", group(report.rejects)),
                 ("input", show(report.bytes)),
                 ("seconds", format!("{seconds:.2}")),
                 ("peak memory", show(report.memory_peak_bytes)),
             ],
         );
         self.course(&mut page, course);
-        let heads = ["table", "rows", "refused", "path", "seconds of work"];
+        let heads = ["table", "rows", "rejected", "path", "seconds of work"];
         let of_table = |table: &Report| {
             let (rows, rejects) = (group(table.rows), group(table.rejects));
             let seconds = format!("{:.2}", table.seconds);
@@ -111,7 +125,11 @@ impl ReportFile {
     }
 
     fn of_failure(&self, course: &Course, error: &load::Error) -> Page {
-        let mut page = Page::new("Failed load".to_owned());
+        let state = match error.leaves_tables_as_before() {
+            true => "load failed, and everything is as before",
+            false => "load failed",
+        };
+        let mut page = Page::new(format!("{}: {state}", self.place));
         page.list("Why", &[error.to_string()]);
         self.course(&mut page, course);
         page.table("Settings", &["", ""], self.settings());
@@ -149,7 +167,7 @@ fn of_one(report: &Report) -> Vec<(&'static str, String)> {
         ("path", format!("{}: {}", report.path, report.why)),
         ("server", format!("{} ({})", report.server, report.server_address)),
         ("rows", group(report.rows)),
-        ("refused", group(report.rejects)),
+        ("rejected", group(report.rejects)),
         ("input", show(report.bytes)),
         ("seconds", format!("{:.2}{seconds}", report.seconds)),
         ("rows a second", group(report.rows_per_second as u64)),

@@ -46,7 +46,7 @@ pub(crate) fn run(args: &LoadArgs, target: &TableName) -> Result<u8, Failure> {
     let outcome = match &args.report {
         None => spider::load(&server, &options, &*watcher(args)),
         Some(path) => {
-            let file = ReportFile::create(path, &options)?;
+            let file = ReportFile::create(path, &options, &target.to_string(), &server)?;
             let recorder = Recorder::new(watcher(args));
             let outcome = spider::load(&server, &options, &recorder);
             file.write(&recorder, outcome.as_ref().map(LoadReport::One));

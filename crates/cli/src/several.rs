@@ -50,7 +50,7 @@ pub(crate) fn run(args: &LoadArgs, database: &str) -> Result<u8, Failure> {
     let report = match &args.report {
         None => load(&*watcher(args)).map_err(Failure::of_load)?,
         Some(path) => {
-            let file = ReportFile::create(path, &tables[0])?;
+            let file = ReportFile::create(path, &tables[0], database, &server)?;
             let recorder = Recorder::new(watcher(args));
             let outcome = load(&recorder);
             file.write(&recorder, outcome.as_ref().map(LoadReport::Several));

@@ -287,7 +287,7 @@ pub enum Error {
         target: String,
     },
     /// A load that adds rows ended early: some are in.
-    #[error("{error}; {}", added(target, *rows))]
+    #[error("{error}; {}", added(target, *rows, ledger))]
     Appended {
         /// The cause.
         error: Box<Error>,
@@ -295,6 +295,8 @@ pub enum Error {
         target: String,
         /// Rows that are in; none where the server could not be asked.
         rows: Option<u64>,
+        /// The table beside it that lists these rows.
+        ledger: String,
     },
     /// Somebody asked for the end of a load that adds rows.
     #[error("stopped by {by} during {stage}")]
@@ -546,6 +548,31 @@ impl Error {
         }
     }
 
+    /// True if the tables are as they were before the load, as far as is known.
+    pub fn leaves_tables_as_before(&self) -> bool {
+        use server::Error as E;
+        match self {
+            Error::Step { error, .. } | Error::Several { error, .. } => {
+                error.leaves_tables_as_before()
+            }
+            Error::AllIn { .. }
+            | Error::SwapUnknown { .. }
+            | Error::Appended { .. }
+            | Error::StoppedAdding { .. }
+            | Error::LostCommits { .. }
+            | Error::NotRolledBack { .. }
+            | Error::Prepared { .. }
+            | Error::Pending { .. }
+            | Error::LostBranches { .. }
+            | Error::Shards { .. }
+            | Error::OnReplicas { .. }
+            | Error::Each { .. }
+            | Error::Miscounted { .. }
+            | Error::Server(E::CommitUnknown(_) | E::Unanswered(_)) => false,
+            _ => true,
+        }
+    }
+
     /// True if the error itself tells the state of the tables: they have all rows, or may have
     /// them.
     pub fn is_told(&self) -> bool {
@@ -593,14 +620,16 @@ impl Error {
     }
 }
 
-fn added(target: &str, rows: Option<u64>) -> String {
+fn added(target: &str, rows: Option<u64>, ledger: &str) -> String {
     match rows {
         Some(rows) => format!(
-            "{rows} row{} in {target}; run the same command again to load the rest",
+            "{rows} row{} in {target}; run the same command again to load the rest; until then the \
+             table {ledger} lists these rows",
             if rows == 1 { " is" } else { "s are" }
         ),
         None => format!(
-            "{target} may contain rows of this load; run the same command again to load the rest"
+            "{target} may contain rows of this load; run the same command again to load the rest; \
+             until then the table {ledger} lists the rows"
         ),
     }
 }

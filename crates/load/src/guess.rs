@@ -13,6 +13,8 @@ use sniff::{SniffOptions, Sniffed, TableSettings};
 use sources::{Dialect, FileSource, MultiByte, SourceOptions};
 use values::{Family, SqlType};
 
+/// The word of a format without other changes.
+const TRIM: &str = "trim";
 /// Memory for a look at the start of a file.
 const LOOK_BYTES: u64 = 1 << 20;
 
@@ -227,7 +229,8 @@ impl FirstFile<'_> {
         let fields = columns.iter().zip(&sniffed.columns);
         let formats = fields.filter_map(|(column, sniffed)| {
             let column = column.filter(|column| !self.is_typed(column))?;
-            let format = self.format(sniffed.format.as_deref()?, column, is_guessed)?;
+            let format = sniffed.format.as_deref().or(sniffed.weak_format.as_deref())?;
+            let format = self.format(format, column, is_guessed)?;
             Some((column.name.clone(), format!("{trim}{format}")))
         });
         formats.collect()
@@ -239,6 +242,7 @@ impl FirstFile<'_> {
             // An empty field is no NULL to LOAD DATA.
             Some("") => is_guessed && column.nullable,
             Some(_) => column.nullable,
+            None if *word == TRIM => format.len() > TRIM.len(),
             None => self.is_format_of(word, &column.sql_type),
         };
         if is_text(column) {

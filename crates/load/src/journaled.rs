@@ -35,12 +35,16 @@ pub fn job<T>(
         Steps::begin(&options.state_dir, target, command, &server, progress, interrupt)?;
     let outcome = std::thread::scope(|scope| {
         let (told, waits) = channel();
-        // Ends with the target, which has the other end.
+        let (end, notices) = (told.clone(), Some(told.clone()));
+        let connect = ConnectOptions { notices, ..connect };
+        // Options of connections keep the other end, so an empty sentence ends it.
         let telling = scope.spawn(move || {
             failpoint::hit("thread.told");
-            waits.iter().for_each(|text: String| progress.waiting(&text));
+            let sentences = waits.iter().take_while(|text: &String| !text.is_empty());
+            sentences.for_each(|text| progress.waiting(&text));
         });
         let outcome = pool::catch(|| work(&connect, &mut steps, told));
+        let _ = end.send(String::new());
         // What is not told changes nothing of what was done.
         let _ = telling.join();
         outcome.and_then(|outcome| outcome)

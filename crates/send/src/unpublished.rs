@@ -74,7 +74,7 @@ impl AddedRows {
     pub fn failed(&self, target: &mut Lock, error: Error) -> (Error, server::Result<()>) {
         // Where the server cannot be asked, the next load finds the ledger.
         let totals = target.clean_up(|target| self.ledger.totals(&mut target.session));
-        let name = target.table.name.to_string();
+        let (name, ledger) = (target.table.name.to_string(), target.names.ledger.to_string());
         // Somebody may have dropped or emptied the table meanwhile, and its ledger is of no use.
         let has_rows = match target.is_empty() {
             Ok(is_empty) => !is_empty,
@@ -83,11 +83,12 @@ impl AddedRows {
         match totals {
             Ok(totals) if totals.rows > 0 && has_rows => {
                 let rows = Some(totals.rows);
-                (Error::Appended { error: Box::new(error), target: name, rows }, Ok(()))
+                (Error::Appended { error: Box::new(error), target: name, rows, ledger }, Ok(()))
             }
-            Err(_) => {
-                (Error::Appended { error: Box::new(error), target: name, rows: None }, Ok(()))
-            }
+            Err(_) => (
+                Error::Appended { error: Box::new(error), target: name, rows: None, ledger },
+                Ok(()),
+            ),
             Ok(_) => (error, self.forget(target)),
         }
     }

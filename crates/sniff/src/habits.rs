@@ -179,6 +179,11 @@ impl Habit {
         is_one.then_some(HabitFormat { format, kind: Some(kind) })
     }
 
+    /// True if all values are one word for yes or no, which may mean something else.
+    pub(super) fn has_one_word(&self) -> bool {
+        self.words.left != 0 && !self.words.are_all()
+    }
+
     /// The reason why all values may be read in two ways, if they may: the end of a sentence.
     pub(super) fn ambiguity(&self) -> Option<&'static str> {
         let are_several = self.left.count_ones() > 1;

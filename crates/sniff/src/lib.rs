@@ -145,6 +145,8 @@ pub struct SniffedColumn {
     pub is_empty: bool,
     /// How its values are written, as `--format-of` has it, where not as the server reads them.
     pub format: Option<String>,
+    /// A format that its values have, too few of them to make a type of it: `yes` alone, or words such as NA alone.
+    pub weak_format: Option<String>,
 }
 
 /// Looks at the input.

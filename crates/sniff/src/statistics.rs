@@ -159,6 +159,7 @@ impl ColumnStatistics {
             let nulls_format = column.null_format(nulls);
             sniffed_column.is_empty = column.is_empty();
             sniffed_column.empty_is_null = column.tokens[EMPTY] > 0 && column.is_null(EMPTY, nulls);
+            sniffed_column.weak_format = column.weak_format();
             words.extend(column.settle(nulls));
             let ambiguity = column.habit.ambiguity().filter(|_| column.is_text());
             self.ambiguous.extend(ambiguity.map(|why| (sniffed_column.name.clone(), why)));
@@ -398,6 +399,16 @@ impl Column {
     /// True if it has no values and no words.
     fn is_empty(&self) -> bool {
         self.values == 0 && (0..TOKENS.len()).all(|word| !self.has_word(word))
+    }
+
+    /// The format of words that say too little alone.
+    fn weak_format(&self) -> Option<String> {
+        if self.values > 0 {
+            return self.habit.has_one_word().then(|| "yes-no".to_owned());
+        }
+        let words = (0..TOKENS.len()).filter(|&word| self.has_word(word));
+        let words: Vec<String> = words.map(|word| format!("null:{}", TOKENS[word])).collect();
+        (!words.is_empty()).then(|| words.join("+"))
     }
 
     /// True if a word may stand for NULL in it.

@@ -25,6 +25,8 @@ pub struct Facts {
     pub redo_log: Option<bool>,
     /// Tables that the account sees.
     pub tables: Option<Tables>,
+    /// Tables that list the rows of loads which have not ended.
+    pub ledgers: Vec<String>,
     /// The machine, if it is this one.
     pub host: Option<Host>,
     /// The storage of the data directory, if it is here.
@@ -61,6 +63,7 @@ impl Facts {
             settable: settable(session),
             redo_log: redo_log(session),
             tables: None,
+            ledgers: Vec::new(),
             host: None,
             data: None,
             temporary: None,
@@ -84,6 +87,7 @@ impl Facts {
         if !facts.server.privileges.on_server("SELECT") {
             facts.unread.push("the sizes of tables that this account may not read".to_owned());
         }
+        facts.ledgers = ledgers(session)?;
         // The system's own database is in each data directory.
         if !facts.is_mysql() {
             facts.no_datadir = facts.server.database_dir(session, "mysql", None)?.err();
@@ -210,6 +214,15 @@ fn redo_log(session: &mut Session) -> Option<bool> {
     }
     let rows = session.query("SHOW GLOBAL STATUS LIKE 'Innodb_redo_log_enabled'").ok()?;
     Some(rows.first()?.text_lossy(1) == "ON")
+}
+
+/// Those that the account sees.
+fn ledgers(session: &mut Session) -> Result<Vec<String>> {
+    let rows = session.query(
+        "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES \
+         WHERE TABLE_NAME LIKE '\\_inrush\\_ledger\\_%' ORDER BY 1, 2",
+    )?;
+    Ok(rows.iter().map(|row| format!("{}.{}", row.text_lossy(0), row.text_lossy(1))).collect())
 }
 
 fn tables(session: &mut Session) -> Result<Tables> {

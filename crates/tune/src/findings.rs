@@ -17,10 +17,20 @@ use crate::facts::Facts;
 use crate::finding::{Finding, Weight};
 use crate::gain::Gains;
 
+/// Appends that have not ended: their tables are in view, and nobody else knows why.
+fn interrupted(facts: &Facts) -> Option<Finding> {
+    let why = "the table lists the rows of a load with --mode append that runs, or was interrupted";
+    let finding = || Finding::new(Weight::Note, "unfinished load", facts.ledgers.join(", "), why);
+    let how = "the command of that load, or inrush resume, loads the rest and drops the table; inrush \
+               jobs names the command";
+    (!facts.ledgers.is_empty()).then(|| finding().how(how))
+}
+
 /// Everything there is to say, what matters most first.
 pub fn findings(facts: &Facts, gains: Option<&Gains>) -> Vec<Finding> {
     let mut all = dangers::found(facts);
     all.extend(direct_path::found(facts));
+    all.extend(interrupted(facts));
     all.extend(settings::found(facts));
     all.extend(commits::found(facts));
     all.extend(disks::found(facts));

@@ -8,8 +8,8 @@ const STYLE: &str = "\
 @media(prefers-color-scheme:dark){:root{--back:#1b1b1a;--text:#ececea;--muted:#a3a29d;--rule:#3a3a38;--data:#6aa8ee;--other:#e0aa4a}}\
 body{background:var(--back);color:var(--text);font:15px/1.5 system-ui,sans-serif;max-width:60em;margin:2em auto;padding:0 1em}\
 h1{font-size:1.4em}h2{font-size:1.05em;margin:1.8em 0 .4em}\
-table{border-collapse:collapse}td,th{padding:.2em 1.2em .2em 0;border-bottom:1px solid var(--rule);text-align:left;vertical-align:top;overflow-wrap:anywhere}\
-th{color:var(--muted);font-weight:normal}svg{width:100%;height:auto}svg text{font:12px system-ui,sans-serif;fill:var(--muted)}";
+table{border-collapse:collapse}td,th{padding:.2em 1.2em .2em 0;border-bottom:1px solid var(--rule);text-align:left;vertical-align:top;overflow-wrap:anywhere}td:last-child,th:last-child{padding-right:0}\
+th{color:var(--muted);font-weight:normal}.wide{overflow-x:auto}svg{width:100%;min-width:40em;height:auto}svg text{font:12px system-ui,sans-serif;fill:var(--muted)}";
 
 /// A page in the making.
 pub(super) struct Page {
@@ -33,12 +33,12 @@ impl Page {
             return;
         }
         self.heading(heading);
-        self.body.push_str("<table>\n");
+        self.body.push_str("<div class=\"wide\"><table>\n");
         if heads.iter().any(|head| !head.is_empty()) {
             self.row("th", heads.iter().map(|head| (*head).to_owned()));
         }
         rows.into_iter().for_each(|row| self.row("td", row.into_iter()));
-        self.body.push_str("</table>\n");
+        self.body.push_str("</table></div>\n");
     }
 
     /// A list, unless it is empty.
@@ -58,7 +58,7 @@ impl Page {
     pub(super) fn figure(&mut self, heading: &str, svg: Option<String>) {
         if let Some(svg) = svg {
             self.heading(heading);
-            self.body.push_str(&svg);
+            let _ = writeln!(self.body, "<div class=\"wide\">{svg}</div>");
         }
     }
 
@@ -67,7 +67,7 @@ impl Page {
         let title = escaped(&self.title);
         format!(
             "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-             <meta name=\"viewport\" content=\"width=device-width\">\n\
+             <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n\
              <meta http-equiv=\"Content-Security-Policy\" \
              content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
              <title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n<h1>{title}</h1>\n{}\

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -95,6 +96,8 @@ pub struct ConnectOptions {
     pub unchecked_keys: bool,
     /// Ends the statements of the connection early. Default: nothing does.
     pub interrupt: Interrupt,
+    /// Gets a sentence about each question to the server that takes seconds.
+    pub notices: Option<Sender<String>>,
     /// A name of the server that tells more than its address. Default: none.
     pub name: Option<String>,
     /// Facts found by connections with these options, or with a clone of them. Default: none.
@@ -203,6 +206,7 @@ impl ConnectOptions {
             is_replica: self.is_replica || over.is_replica,
             unchecked_keys: self.unchecked_keys || over.unchecked_keys,
             interrupt: self.interrupt,
+            notices: over.notices.or(self.notices),
             name: over.name.or(self.name),
             known: Known::default(),
             tls: self.tls.overridden_by(over.tls),

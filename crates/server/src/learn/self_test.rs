@@ -125,56 +125,88 @@ fn hex(text: &[u8]) -> String {
 struct Generator<'a> {
     target: Target<'a>,
     random: Random,
-    /// Pieces by kind; each kind is drawn equally often.
-    kinds: Vec<Vec<Vec<u8>>>,
+    /// Pieces by kind, each of one character or more; each kind is drawn equally often.
+    kinds: Vec<Kind>,
+}
+
+/// Pieces of one kind.
+enum Kind {
+    Characters(Vec<u32>),
+    Sequences(Vec<Vec<u32>>),
+}
+
+impl Kind {
+    fn len(&self) -> usize {
+        match self {
+            Kind::Characters(codes) => codes.len(),
+            Kind::Sequences(sequences) => sequences.len(),
+        }
+    }
+
+    fn codes(&self, pick: usize) -> &[u32] {
+        match self {
+            Kind::Characters(codes) => &codes[pick..=pick],
+            Kind::Sequences(sequences) => &sequences[pick],
+        }
+    }
 }
 
 impl<'a> Generator<'a> {
     fn new(target: Target<'a>, collation: &Collation, data: &CollationData) -> Self {
-        let piece = |codes: &[u32]| {
-            let mut text = Vec::new();
-            codes.iter().for_each(|&code| target.charset.push_char(code, &mut text));
-            text
-        };
-        let weight = |text: &[u8]| collation.weight_string(text).ok();
         let unit = data.weights.unit_bytes();
-        // Nothing is what utf8mb3 and ucs2 have for U+10000.
-        let known = |text: &Vec<u8>| !text.is_empty() && weight(text).is_some();
+        let mut text = Vec::new();
+        // Bytes of its weight. Nothing is what utf8mb3 and ucs2 have for U+10000.
+        let mut weight_bytes = |code: u32| {
+            text.clear();
+            target.charset.push_char(code, &mut text);
+            if text.is_empty() {
+                return None;
+            }
+            collation.weight_string(&text).ok().map(|weight| weight.len())
+        };
         let codes: Box<dyn Iterator<Item = u32>> = match target.charset {
             Charset::Learned(table) => Box::new(table.data().characters.iter().map(|c| c.0)),
             charset if charset.is_single_byte() => Box::new(0..0x100),
             Charset::Utf8mb3 | Charset::Ucs2 => Box::new(0..0x1_0000),
             _ => Box::new(0..0x11_0000),
         };
-        let all: Vec<Vec<u8>> = codes.map(|code| piece(&[code])).filter(known).collect();
-        let of_weight = |wanted: &dyn Fn(usize) -> bool| -> Vec<_> {
-            all.iter()
-                .filter(|&text| weight(text).is_some_and(|w| wanted(w.len())))
-                .cloned()
-                .collect()
+        let (mut all, mut ignored) = (Vec::new(), Vec::new());
+        let (mut expanded, mut expanded_more) = (Vec::new(), Vec::new());
+        for code in codes {
+            let Some(bytes) = weight_bytes(code) else { continue };
+            all.push(code);
+            for (codes, is_of) in [
+                (&mut ignored, bytes == 0),
+                (&mut expanded, bytes > unit),
+                (&mut expanded_more, bytes > 2 * unit),
+            ] {
+                if is_of {
+                    codes.push(code);
+                }
+            }
+        }
+        let mut range = |codes: std::ops::Range<u32>| {
+            Kind::Characters(codes.filter(|&code| weight_bytes(code).is_some()).collect())
         };
-        let range =
-            |codes: std::ops::Range<u32>| codes.map(|c| piece(&[c])).filter(known).collect();
-        let contractions: Vec<_> = data.contractions.iter().map(|c| piece(&c.chars)).collect();
-        let parts: Vec<_> =
-            data.contractions.iter().flat_map(|c| &c.chars).map(|&c| piece(&[c])).collect();
+        let letters = |letters: &str| Kind::Characters(letters.chars().map(u32::from).collect());
+        let contractions = || data.contractions.iter().map(|contraction| &contraction.chars);
         let mut kinds = vec![
-            "aAbB ".bytes().map(|byte| piece(&[byte.into()])).collect(),
-            " \t\x01! ".bytes().map(|byte| piece(&[byte.into()])).collect(),
+            letters("aAbB "),
+            letters(" \t\x01! "),
             range(0x20..0x7f),
             range(0..0x80),
             range(0x80..0x250),
             range(0x300..0x370),
             range(0x250..0x3000),
             range(0x1_0000..0x1_2000),
-            of_weight(&|bytes| bytes == 0),
-            of_weight(&|bytes| bytes > unit),
-            of_weight(&|bytes| bytes > 2 * unit),
-            contractions,
-            parts,
-            all,
+            Kind::Characters(ignored),
+            Kind::Characters(expanded),
+            Kind::Characters(expanded_more),
+            Kind::Sequences(contractions().cloned().collect()),
+            Kind::Characters(contractions().flatten().copied().collect()),
+            Kind::Characters(all),
         ];
-        kinds.retain(|kind| !kind.is_empty());
+        kinds.retain(|kind| kind.len() > 0);
         Generator { target, random: Random(0x9e37_79b9_7f4a_7c15), kinds }
     }
 
@@ -196,7 +228,8 @@ impl<'a> Generator<'a> {
             for _ in 0..pieces {
                 let kind = kinds[self.random.below(2)];
                 let pick = self.random.below(self.kinds[kind].len());
-                text.extend_from_slice(&self.kinds[kind][pick]);
+                let codes = self.kinds[kind].codes(pick).iter();
+                codes.for_each(|&code| self.target.charset.push_char(code, &mut text));
             }
             let spaces = if self.random.below(3) == 0 { self.random.below(4) } else { 0 };
             text.extend(self.target.charset.space().repeat(spaces));

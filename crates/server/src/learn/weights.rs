@@ -30,16 +30,43 @@ pub(super) enum Align {
     Code,
 }
 
-/// Each character's weight on each level, as the server tells it. Ascending by code.
-pub(super) type Fetched = Vec<(u32, Vec<Vec<u8>>)>;
+/// Each character's weight on each level, as the server tells it. Some 12 bytes a character and its weights.
+#[derive(Default)]
+pub(super) struct Fetched {
+    /// Each character, and its place among those that were told. Ascending.
+    characters: Vec<(u32, u32)>,
+    /// The end of each weight, by the place of the character and the level.
+    ends: Vec<u32>,
+    weights: Vec<u8>,
+    levels: usize,
+}
+
+impl Fetched {
+    fn push<'w>(&mut self, code: u32, weights: impl Iterator<Item = &'w [u8]>) {
+        self.characters.push((code, self.characters.len() as u32));
+        for weight in weights {
+            self.weights.extend_from_slice(weight);
+            self.ends.push(self.weights.len() as u32);
+        }
+    }
+
+    /// Characters and their weights on a level, ascending.
+    fn of_level(&self, level: usize) -> impl Iterator<Item = (u32, &[u8])> {
+        self.characters.iter().map(move |&(code, place)| {
+            let at = place as usize * self.levels + level;
+            let begin = at.checked_sub(1).map_or(0, |before| self.ends[before]);
+            (code, &self.weights[begin as usize..self.ends[at] as usize])
+        })
+    }
+}
 
 /// Asks for the weights of all characters.
 pub(super) fn fetch(session: &mut Session, target: Target<'_>) -> Result<Fetched> {
-    let mut fetched = Fetched::new();
+    let mut fetched = Fetched { levels: target.level_count(), ..Fetched::default() };
     for first in starts(target.charset) {
         fetch_range(session, target, first, &mut fetched)?;
     }
-    fetched.sort_unstable_by_key(|(code, _)| *code);
+    fetched.characters.sort_unstable();
     Ok(fetched)
 }
 
@@ -71,15 +98,16 @@ fn fetch_range(
     };
     let weights: Vec<_> = target.weights(&format!("{character} COLLATE {}", target.name));
     let sql = format!("{} SELECT n, {} FROM s", numbers(first, count), weights.join(","));
+    let mut character = Vec::with_capacity(4);
     session.for_each(&sql, |row| {
         let code: u32 = row.number(0)?;
-        let mut character = Vec::with_capacity(4);
+        character.clear();
         charset.push_char(code, &mut character);
         // CHAR(0x4141) is two characters, and U+D800 becomes a question mark.
         let is_one = charset.next_char(&character) == Some((code, character.len()));
-        let levels = (1..=weights.len()).map(|column| row.bytes(column).map(<[u8]>::to_vec));
-        if let (true, Some(levels)) = (is_one, levels.collect::<Option<Vec<_>>>()) {
-            fetched.push((code, levels));
+        let levels = || (1..=weights.len()).map(|column| row.bytes(column));
+        if is_one && levels().all(|weight| weight.is_some()) {
+            fetched.push(code, levels().flatten());
         }
         Ok(())
     })
@@ -92,7 +120,7 @@ pub(super) fn table(
     level: usize,
     align: Align,
 ) -> std::result::Result<Weights, CollationError> {
-    let longest = fetched.iter().map(|(_, levels)| levels[level].len()).max().unwrap_or(1);
+    let longest = fetched.of_level(level).map(|(_, weight)| weight.len()).max().unwrap_or(1);
     let unit_bytes = match align {
         Align::Whole => {
             if charset.is_single_byte() {
@@ -105,10 +133,9 @@ pub(super) fn table(
     };
     let mut builder = WeightsBuilder::new(unit_bytes as u8);
     let mut unit = Vec::new();
-    for (code, levels) in fetched {
-        let mut weight = &levels[level][..];
+    for (code, mut weight) in fetched.of_level(level) {
         let bytes = code.to_be_bytes();
-        if align == Align::Code && *code > 0xff {
+        if align == Align::Code && code > 0xff {
             weight = &bytes[4 - unit_bytes..];
         }
         unit.clear();
@@ -119,7 +146,7 @@ pub(super) fn table(
         if align == Align::High && !weight.is_empty() {
             unit.resize(unit_bytes.max(weight.len()), 0);
         }
-        builder.push(*code, &unit)?;
+        builder.push(code, &unit)?;
     }
     Ok(builder.finish())
 }
