@@ -274,11 +274,11 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
         self.shared.watch.follow(reader.counter());
         let (first, mut files, mut is_first) = (self.spot.part, reader.files().len(), true);
         loop {
-            let next = self.next(&mut reader)?;
+            let mut next = self.next(&mut reader);
             if std::mem::take(&mut is_first) {
-                reading::check_first(&reader, self.shared.options, next.as_ref())?;
+                next = reading::first(&reader, self.shared.options, next);
             }
-            let Some(statement) = next else { break };
+            let Some(statement) = next? else { break };
             if reader.files().len() > files {
                 files = reader.files().len();
                 self.named_files(&reader)?;

@@ -65,14 +65,13 @@ impl<'a> DryRun<'a> {
 
     fn statements(&mut self, mut reader: SqlReader) -> Result<(), Error> {
         let before = self.report.bytes;
-        let mut statements = 0_u64;
+        let mut is_first = true;
         loop {
-            let next = reader.next()?;
-            if statements == 0 {
-                reading::check_first(&reader, self.options, next.as_ref())?;
+            let mut next = reader.next().map_err(Error::from);
+            if std::mem::take(&mut is_first) {
+                next = reading::first(&reader, self.options, next);
             }
-            let Some(statement) = next else { break };
-            statements += 1;
+            let Some(statement) = next? else { break };
             self.options.interrupt.check()?;
             let file = reading::file_of(&reader, &statement, self.options);
             match &statement.kind {

@@ -93,36 +93,37 @@ fn check_format(reader: &mut SqlReader, dump: &Path) -> Result<(), Error> {
         Ok(None) => {
             Err(Error::Usage(format!("{} is empty; create the dump again", dump.display())))
         }
-        Err(error) => Err(unfit(error)),
+        Err(error) => Err(unfit(error.into())),
     }
 }
 
-/// Checks the first statement of a dump that is one file.
+/// Checks the first statement that a dump of one file gave.
 ///
-/// Errors: there is none, or its first word begins none.
-pub(crate) fn check_first(
+/// Errors: there is none, its first word begins none, or the dump has another format.
+pub(crate) fn first(
     reader: &SqlReader,
     options: &ReplayOptions,
-    first: Option<&Statement>,
-) -> Result<(), Error> {
+    found: Result<Option<Statement>, Error>,
+) -> Result<Option<Statement>, Error> {
     if !is_dump(reader, options) {
-        return Ok(());
+        return found;
     }
     let dump = options.dump.display();
-    match first {
+    match found.map_err(unfit)? {
         None => Err(Error::Usage(format!(
             "{dump} holds no SQL statement, only comments; create the dump again"
         ))),
         Some(Statement { kind: StatementKind::Other, text, line, .. })
-            if !may_be_statement(text) =>
+            if !may_be_statement(&text) =>
         {
+            let begin = text.split(|&byte| byte == b'\n').next().unwrap_or_default();
             Err(Error::Usage(format!(
                 "{dump} is not a SQL dump: line {line} begins with {:?}, which is no SQL statement; \
                  inrush load loads delimited files",
-                head(&text[..text.iter().position(|&byte| byte == b'\n').unwrap_or(text.len())])
+                head(begin)
             )))
         }
-        Some(_) => Ok(()),
+        statement => Ok(statement),
     }
 }
 
@@ -132,19 +133,19 @@ pub(crate) fn check(options: &ReplayOptions) -> Result<(), Error> {
         return Ok(());
     }
     let mut reader = open(std::slice::from_ref(&options.dump), options, without_server(options))?;
-    match reader.next() {
-        Ok(first) => check_first(&reader, options, first.as_ref()),
+    let found = reader.next().map_err(Error::from);
+    match first(&reader, options, found) {
         // The replay says it, or passes over it.
-        Err(sources::Error::Sql { .. }) => Ok(()),
-        Err(error) => Err(unfit(error)),
+        Ok(_) | Err(Error::Source(sources::Error::Sql { .. })) => Ok(()),
+        Err(error) => Err(error),
     }
 }
 
 /// An input that is no SQL is unfit, and no failure.
-fn unfit(error: sources::Error) -> Error {
+fn unfit(error: Error) -> Error {
     match error {
-        sources::Error::NotText { .. } => Error::Usage(error.to_string()),
-        error => error.into(),
+        Error::Source(sources::Error::NotText { .. }) => Error::Usage(error.to_string()),
+        error => error,
     }
 }
 

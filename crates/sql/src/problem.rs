@@ -42,12 +42,10 @@ pub enum Problem {
         message: String,
     },
     /// A `source` line whose file is not read.
-    #[error("`source` names the file {file:?}, which {why}")]
+    #[error("`source` names the file {reason}")]
     Source {
-        /// The file as it is named.
-        file: String,
-        /// Why not, and what to do.
-        why: String,
+        /// The file as it is named, why not, and what to do.
+        reason: String,
     },
     /// DELIMITER with nothing behind it, or a backslash.
     #[error("DELIMITER needs the text that ends a statement, without a backslash")]

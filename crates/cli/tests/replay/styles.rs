@@ -158,5 +158,5 @@ fn rows_are_added_and_replaced_as_the_client_does() {
 fn xml_is_refused_by_name() {
     let Some(yard) = Yard::of(&["links"]) else { return };
     let dump = yard.dump("links.xml", &["--xml", &yard.databases[0]]);
-    run(&mut yard.replay(&dump, &[])).refused(1, &["links.xml", "XML", "--xml"]);
+    run(&mut yard.replay(&dump, &[])).refused(2, &["links.xml", "XML", "--xml"]);
 }

@@ -29,8 +29,8 @@ pub(super) fn check_line_end(window: &mut Window) -> Result<()> {
     }
 }
 
-const CR_LINES: &str = "a file whose lines end with CR alone, which ends no comment and no command; \
-                        convert it first: tr '\\r' '\\n' < FILE > NEW";
+const CR_LINES: &str = "a file whose lines end with CR alone, as on old Macs; convert it first: \
+                        tr '\\r' '\\n' < FILE > NEW";
 
 /// An error at `bytes()[at]` of a statement of which `head` was taken.
 pub(super) fn problem(window: &Window, at: usize, problem: Problem, head: &[u8]) -> Error {

@@ -53,8 +53,6 @@ pub struct SqlReader {
     suspended: Vec<Suspended>,
     /// Lines that a program wrote into the dump by accident: their number, and the first one.
     stray: Option<(u64, Position, String)>,
-    /// Number of statements so far.
-    statements: u64,
     /// Inputs that lack the last line which their first lines promise.
     cut_short: Vec<PathBuf>,
     /// Bytes of the inputs before the current one.
@@ -102,7 +100,6 @@ impl SqlReader {
             lead: None,
             suspended: Vec::new(),
             stray: None,
-            statements: 0,
             cut_short: Vec::new(),
             bytes_before: 0,
             told: Arc::default(),
@@ -134,18 +131,12 @@ impl SqlReader {
         self.tell();
         while self.open_next()? {
             if let Some(statement) = self.statement()? {
-                self.statements += 1;
                 return Ok(Some(statement));
             }
             self.judge_end();
             self.close();
         }
         Ok(None)
-    }
-
-    /// True if no statement was found so far.
-    pub fn is_empty(&self) -> bool {
-        self.statements == 0
     }
 
     /// Lines that a program or a terminal wrote into the dump by accident, and that were passed over: their

@@ -39,8 +39,10 @@ impl SqlReader {
         let named = match found {
             Ok(named) => named,
             Err(why) => {
-                let file = String::from_utf8_lossy(file).chars().take(SHOWN_CHARS).collect();
-                let (at, problem) = (window.position(0), Problem::Source { file, why });
+                let file: String =
+                    String::from_utf8_lossy(file).chars().take(SHOWN_CHARS).collect();
+                let problem = Problem::Source { reason: format!("{file:?}, which {why}") };
+                let at = window.position(0);
                 window.take(size);
                 self.window = Some(window);
                 return Err(Error::Sql { at, problem, statement: String::new() });
