@@ -3,12 +3,14 @@
 mod bench;
 mod checked;
 mod command_line;
+mod completions;
 mod documented;
 mod exported;
 mod feedback;
 mod inspect;
 mod job_files;
 mod jobs;
+mod pipes;
 mod report;
 mod same_files;
 mod sandbox;

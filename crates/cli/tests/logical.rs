@@ -283,8 +283,27 @@ fn a_signal_stops_adding_and_the_same_command_goes_on() {
             "run the same command again to load the rest",
         ],
     );
+    // The table that lists the rows is in view until they are all in, and named where people look.
+    let ledger = growing.desk.rows("SHOW TABLES LIKE '\\_inrush\\_ledger%'");
+    let table = format!("{}.{}", growing.desk.database, ledger[0]);
+    let named = format!("until then the table {table} lists these rows");
+    assert!(stopped.err.contains(&named), "{stopped:?}");
+    let told = |growing: &Growing| {
+        let desk = &growing.desk;
+        let mut doctor = desk.home.inrush(["doctor", "--user", "root", "--socket"]);
+        let doctor = run(doctor.arg(desk.server.socket()));
+        (run(&mut desk.home.inrush(["jobs"])).done().out.clone(), doctor.done().out.clone())
+    };
+    let (jobs, doctor) = told(&growing);
+    assert!(
+        jobs.contains("was interrupted while it added rows. A table _inrush_ledger_.."),
+        "{jobs}"
+    );
+    assert!(doctor.contains("unfinished load") && doctor.contains(&table), "{doctor}");
     growing.add("").done();
     growing.check("after a signal");
+    let (jobs, doctor) = told(&growing);
+    assert!(!jobs.contains("_inrush_ledger_") && !doctor.contains(&table), "{jobs}{doctor}");
 }
 
 #[test]

@@ -13,14 +13,18 @@ mod settings;
 
 pub use self::direct_path::{Closed, closed};
 
+use face::option::MODE;
+
 use crate::facts::Facts;
 use crate::finding::{Finding, Weight};
 use crate::gain::Gains;
 
 /// Appends that have not ended: their tables are in view, and nobody else knows why.
 fn interrupted(facts: &Facts) -> Option<Finding> {
-    let why = "the table lists the rows of a load with --mode append that runs, or was interrupted";
-    let finding = || Finding::new(Weight::Note, "unfinished load", facts.ledgers.join(", "), why);
+    let append = MODE.with("append");
+    let why =
+        format!("the table lists the rows of a load with {append} that runs, or was interrupted");
+    let finding = || Finding::new(Weight::Note, "unfinished load", facts.ledgers.join(", "), &why);
     let how = "the command of that load, or inrush resume, loads the rest and drops the table; inrush \
                jobs names the command";
     (!facts.ledgers.is_empty()).then(|| finding().how(how))

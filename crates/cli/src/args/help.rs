@@ -49,16 +49,9 @@ pub(crate) struct CompletionsArgs {
 }
 
 impl CompletionsArgs {
-    /// Prints the script, with the options that help shows.
+    /// Prints the script, with all options that a command accepts.
     pub(crate) fn run(&self) -> Result<u8, Failure> {
-        let mut cli = Cli::command().mut_subcommands(|command| {
-            let name = command.get_name().to_owned();
-            command.mut_args(|argument| {
-                let option = argument.get_long().unwrap_or_default();
-                let is_hidden = argument.is_hide_set() || !groups::is_shown(&name, option);
-                argument.hide(is_hidden)
-            })
-        });
+        let mut cli = Cli::command();
         let mut script = Vec::new();
         clap_complete::generate(self.shell, &mut cli, "inrush", &mut script);
         std::io::stdout().lock().write_all(&script)?;

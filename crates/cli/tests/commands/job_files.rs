@@ -8,3 +8,4 @@ mod methods;
 mod oracle;
 mod shop;
 mod typed;
+mod verified;

@@ -81,6 +81,49 @@ fn quiet_prints_nothing() {
 }
 
 #[test]
+fn rows_that_are_left_out_are_named_also_in_quiet() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE t (a INT PRIMARY KEY)");
+    let file = desk.home.file("rows.txt", "1\nx\n2\n2\n");
+    let bad = desk.home.path().join("bad.txt");
+    let more = ["--quiet", "--rejects-max", "1", "--on-duplicate", "skip", "--rejects"];
+    let outcome = desk.load("t", &file, &[&more[..], &[bad.to_str().unwrap()]].concat());
+    assert_eq!((outcome.code(), outcome.out.as_str()), (3, ""), "{outcome:?}");
+    let expected = format!(
+        "inrush: warning: {}: 1 row rejected (in {}), 1 row skipped as duplicates\n",
+        desk.table("t"),
+        bad.display()
+    );
+    assert_eq!(outcome.err, expected);
+}
+
+#[test]
+fn a_load_that_rejects_nothing_leaves_no_files_of_rejects() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE t (a INT PRIMARY KEY)");
+    let good = desk.home.file("good.txt", "1\n2\n");
+    let bad = desk.home.file("bad.txt", "1\nx\n");
+    let rejects = desk.home.path().join("rejects");
+    let reasons = desk.home.path().join("rejects.reasons.jsonl");
+    let more = ["--mode", "replace", "--rejects-max", "1", "--rejects", rejects.to_str().unwrap()];
+    for path in ["direct", "stream", "insert"] {
+        let load = |file| desk.load("t", file, &[&more[..], &["--path", path]].concat());
+        load(&good).done();
+        assert!(!rejects.exists() && !reasons.exists(), "{path}");
+        // The files of the last load are gone with its rows.
+        assert_eq!(load(&bad).code(), 3, "{path}");
+        assert_eq!(fs::read_to_string(&rejects).unwrap(), "x\n", "{path}");
+        load(&good).done();
+        assert!(!rejects.exists() && !reasons.exists(), "{path}");
+        fs::write(&rejects, "a letter").unwrap();
+        load(&good).done();
+        assert_eq!(fs::read_to_string(&rejects).unwrap(), "a letter", "{path}");
+        assert!(!reasons.exists(), "{path}");
+        fs::remove_file(&rejects).unwrap();
+    }
+}
+
+#[test]
 fn the_json_report_has_every_field() {
     let Some(mut desk) = Desk::new() else { return };
     desk.exec("CREATE TABLE t (a INT PRIMARY KEY, b INT, KEY b (b))");
@@ -229,21 +272,23 @@ fn a_page_tells_of_a_load_that_worked_and_of_one_that_failed() {
         let outcome = run(command.args(["--mode", "replace", "--report"]).arg(&page).args(more));
         (outcome, fs::read_to_string(&page).unwrap_or_default())
     };
+    let place = format!("<h1>{table} on {}, 20", server.socket().display());
+    let title = ": 5,000 rows loaded, 2 rejected, ".to_owned();
     let bad = format!("{rows}9000\t<b>\n9001\t1000\n");
     let (outcome, html) = load(bad.clone(), &["--rejects-max", "2"]);
     assert_eq!(outcome.code(), 3, "{outcome:?}");
-    for part in
-        ["5,000 rows in", "<h2>Stages</h2>", "import: ", "PRIMARY", "out of range", "inrush load"]
-    {
+    for part in [&*title, "<h2>Stages</h2>", "import: ", "PRIMARY", "out of range", "inrush load"] {
         assert!(html.contains(part), "{part}: {html}");
     }
+    assert!(html.contains(&place) && html.contains("initial-scale=1"), "{html}");
     assert!(html.ends_with("</html>\n") && !html.contains("<b>") && !html.contains("<script"));
     let (outcome, html) = load(bad, &[]);
     assert_eq!(outcome.code(), 1, "{outcome:?}");
-    assert!(html.contains("Failed load") && html.contains("line 5001"), "{html}");
+    let failed = ": load failed, and everything is as before</h1>";
+    assert!(html.contains(failed) && html.contains("line 5001"), "{html}");
     let (outcome, html) = load(rows, &["--dry-run"]);
     outcome.refused(2, &["--report is for loads; --json prints the result of this"]);
-    assert!(html.contains("Failed load"), "the page before it stays");
+    assert!(html.contains(failed), "the page before it stays");
     fs::remove_file(&page).unwrap();
     fs::create_dir(&page).unwrap();
     let (outcome, _) = load(String::new(), &[]);

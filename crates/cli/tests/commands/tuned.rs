@@ -21,11 +21,14 @@ fn doctor_says_what_is_wrong_for_people_and_for_programs() {
     };
     // Servers of tests sync nothing, which is dangerous.
     let text = doctor(&[]).done().out.clone();
+    let direct = "direct: tables of this server are built as files and imported\n";
+    assert!(text.starts_with(direct), "{text}");
     assert!(text.contains("DANGER   innodb_doublewrite\n  now    OFF\n"), "{text}");
     let json: Value = serde_json::from_str(&doctor(&["--json"]).done().out).unwrap();
     let findings = json["findings"].as_array().unwrap();
     let doublewrite = findings.iter().find(|finding| finding["what"] == "innodb_doublewrite");
     assert_eq!(doublewrite.unwrap()["weight"], "danger");
+    assert_eq!(json["method"], "direct");
     assert!(json["data"]["file_system"].is_string() && json["disk"]["sync_ms"].is_f64(), "{json}");
     // Nothing is left behind, on the server or in its folder.
     assert_eq!(desk.files(), ["db.opt"]);

@@ -121,13 +121,16 @@ fn a_job_file_to_begin_with_loads_what_was_looked_at() {
         assert!(init.out.contains(part), "{part}: {}", init.out);
     }
     shop.desk.home.file("job.toml", &init.out);
-    shop.desk
-        .exec("CREATE TABLE things (no INT PRIMARY KEY, name VARCHAR(20), price DECIMAL(8,2))");
+    // The table is missing, and the file creates it.
     run(&mut shop.again()).done();
     assert_eq!(
         shop.desk.rows("SELECT * FROM things ORDER BY no"),
         ["1|Ann; Lee|1.50", "2|Bob|2.25"]
     );
+    let other = init.out.replace("CREATE TABLE `things`", "CREATE TABLE `others`");
+    shop.desk.home.file("job.toml", other);
+    run(&mut shop.again())
+        .refused(2, &["job.toml line ", "create of things must be one CREATE TABLE things (..)"]);
     let schema = run(&mut shop.desk.home.inrush(["job", "schema"]));
     assert!(schema.done().out.contains("\"on_conflict\""), "{schema:?}");
 }

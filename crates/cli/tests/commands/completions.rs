@@ -1,0 +1,55 @@
+//! `inrush completions`: the script of each shell.
+
+use std::process::{Command, Stdio};
+
+use crate::support::{Home, run};
+
+/// The answers of bash, sourced with the script, to a line that ends in a tab.
+fn completed(home: &Home, words: &[&str]) -> Option<Vec<String>> {
+    let script = run(&mut home.inrush(["completions", "bash"])).done().out.clone();
+    let script = home.file("inrush.bash", script);
+    let [.., before, last] = words else { panic!("{words:?}") };
+    let quoted: Vec<String> = words.iter().map(|word| format!("'{word}'")).collect();
+    let text = format!(
+        ". {}; complete -p inrush; COMP_WORDS=({}); COMP_CWORD={}; _inrush inrush '{last}' '{before}'; \
+         echo \"${{COMPREPLY[@]}}\"",
+        script.display(),
+        quoted.join(" "),
+        words.len() - 1
+    );
+    let outcome = Command::new("bash").args(["-c", &text]).stdin(Stdio::null()).output();
+    let Ok(output) = outcome else {
+        println!("skipped: there is no bash");
+        return None;
+    };
+    assert!(output.status.success(), "{output:?}");
+    let text = String::from_utf8(output.stdout).unwrap();
+    let (first, answers) = text.split_once('\n').unwrap();
+    assert!(first.contains("-F _inrush") && first.ends_with(" inrush"), "{text}");
+    Some(answers.split_whitespace().map(str::to_owned).collect())
+}
+
+#[test]
+fn bash_completes_commands_options_and_their_values() {
+    let home = Home::new();
+    let Some(commands) = completed(&home, &["inrush", ""]) else { return };
+    for command in ["load", "verify", "jobs", "completions"] {
+        assert!(commands.iter().any(|known| known == command), "{command}: {commands:?}");
+    }
+    let dialects = completed(&home, &["inrush", "load", "--dialect", ""]).unwrap();
+    assert!(dialects.iter().any(|dialect| dialect == "tsv"), "{dialects:?}");
+    let modes = completed(&home, &["inrush", "load", "--mode", "re"]).unwrap();
+    assert_eq!(modes, ["replace"]);
+    let of_verify = completed(&home, &["inrush", "verify", "--"]).unwrap();
+    assert!(of_verify.iter().any(|option| option == "--job"), "{of_verify:?}");
+}
+
+#[test]
+fn each_shell_has_a_script() {
+    let home = Home::new();
+    for (shell, part) in [("zsh", "#compdef inrush"), ("fish", "complete -c inrush")] {
+        let script = run(&mut home.inrush(["completions", shell]));
+        assert!(script.done().out.contains(part), "{shell}");
+    }
+    run(&mut home.inrush(["completions", "cmd"])).refused(2, &["invalid value 'cmd'", "bash"]);
+}
