@@ -355,7 +355,7 @@ fn null_may_have_several_texts_and_stand_in_quotes() {
         // The command that sniff prints reads them alike.
         let more: Vec<&str> = more.iter().copied().filter(|word| *word != "--trim").collect();
         let sniffed = desk.sniff(&file, &more);
-        assert_eq!(sniffed.done().out.contains("--null-in-quotes"), true, "{sniffed:?}");
+        assert!(sniffed.done().out.contains("--null-in-quotes"), "{sniffed:?}");
         let tokens = more.iter().filter(|word| **word == "--null-token").count();
         assert_eq!(sniffed.out.matches("--null-token").count(), tokens, "{sniffed:?}");
     }
