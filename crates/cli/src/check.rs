@@ -33,7 +33,7 @@ pub(crate) fn run(args: &LoadArgs, into: &connect::Into) -> Result<u8, Failure> 
             ));
         }
     };
-    let mut out = io::stdout().lock();
+    let mut out = terminal::out();
     if args.json {
         print::json(&mut out, &report)?;
     } else if !args.quiet {

@@ -28,7 +28,7 @@ pub(crate) fn run(args: &DoctorArgs) -> Result<u8, Failure> {
     let gains = facts.host.is_some().then(|| Gains::read(&state_dir, &facts.server.hostname));
     let findings = tune::findings(&facts, gains.flatten().as_ref());
     let closed = tune::closed(&facts);
-    let (mut out, address) = (io::stdout().lock(), visit.connect.target_text());
+    let (mut out, address) = (terminal::out(), visit.connect.target_text());
     if args.json {
         let told = DoctorReport::of(&facts, &address, &closed, &findings);
         print::json(&mut out, &told)?;

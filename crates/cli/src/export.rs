@@ -8,6 +8,7 @@ use schema::TableName;
 use server::ConnectOptions;
 use sources::Preset;
 use terminal::failure::Failure;
+use terminal::plain::Plain;
 use terminal::signals;
 use terminal::size::{self, count, group, show};
 
@@ -56,12 +57,12 @@ fn one_table(
         _ => failure(error),
     })?;
     if args.json {
-        print::json(&mut io::stdout().lock(), &report)?;
+        print::json(&mut terminal::out(), &report)?;
     } else if args.quiet {
     } else if options.place == Place::Stdout {
-        print(&mut io::stderr().lock(), &report)?;
+        print(&mut Plain::new(io::stderr().lock()), &report)?;
     } else {
-        print(&mut io::stdout().lock(), &report)?;
+        print(&mut terminal::out(), &report)?;
     }
     Ok(0)
 }
@@ -83,12 +84,12 @@ fn all_tables(
             Failure { text, ..failure }
         })?;
         if !args.json && !args.quiet {
-            print(&mut io::stdout().lock(), &report)?;
+            print(&mut terminal::out(), &report)?;
         }
         reports.push(report);
     }
     if args.json {
-        print::json(&mut io::stdout().lock(), &reports)?;
+        print::json(&mut terminal::out(), &reports)?;
     } else if !args.quiet && reports.len() > 1 {
         tell!("note: the tables are of different moments; each has all rows of one moment");
     }

@@ -33,7 +33,7 @@ pub(crate) fn run(args: &InspectArgs) -> Result<u8, Failure> {
         return Err(Failure::usage(format!("{name} is a directory; name a tablespace in it")));
     }
     let bytes = metadata.len();
-    let mut out = io::stdout().lock();
+    let mut out = terminal::out();
     if let Some(page_no) = args.page {
         let pages = bytes / PAGE_SIZE as u64;
         if u64::from(page_no) >= pages {

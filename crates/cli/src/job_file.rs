@@ -29,7 +29,7 @@ use crate::args::{JobAction, JobArgs};
 
 /// `inrush job`: prints what helps to write one.
 pub(crate) fn run(args: &JobArgs) -> Result<u8, Failure> {
-    let mut out = std::io::stdout().lock();
+    let mut out = terminal::out();
     match &args.action {
         JobAction::Init(args) => out.write_all(init::text(args)?.as_bytes())?,
         JobAction::Schema => writeln!(out, "{:#}", schema::schema())?,

@@ -24,7 +24,7 @@ const MILLISECOND: &str = "%T%.3f";
 /// Lists jobs, shows one, or removes journals.
 pub(crate) fn run(args: &JobsArgs) -> Result<u8, Failure> {
     let state_dir = state_dir(args.state_dir.as_deref())?;
-    let mut out = io::stdout().lock();
+    let mut out = terminal::out();
     let job = |name: &str| jobs::find(&state_dir, name);
     let printed = match args.action.as_ref().unwrap_or(&JobsAction::List) {
         JobsAction::List => list(&mut out, &readable(&state_dir)?, args.json),

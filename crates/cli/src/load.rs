@@ -53,7 +53,7 @@ pub(crate) fn run(args: &LoadArgs, target: &TableName) -> Result<u8, Failure> {
             outcome
         }
     };
-    let mut out = std::io::stdout().lock();
+    let mut out = terminal::out();
     match outcome {
         Ok(report) => {
             // The rows are in, whether or not anybody can be told.
@@ -125,7 +125,7 @@ pub(crate) fn plan(args: &LoadArgs, target: &TableName) -> Result<u8, Failure> {
             plan
         }
     };
-    let mut out = std::io::stdout().lock();
+    let mut out = terminal::out();
     if args.json {
         print::json(&mut out, &plan)?;
     } else if !args.quiet {

@@ -16,7 +16,7 @@ use crate::{connect, files, left_keys, print, replay_print, replay_progress};
 pub(crate) fn run(args: &ReplayArgs) -> Result<u8, Failure> {
     let options = options(args)?;
     files::check_inputs(std::slice::from_ref(&options.dump), &args.connect)?;
-    let mut out = std::io::stdout().lock();
+    let mut out = terminal::out();
     let outcome = if args.dry_run {
         signals::watch(&options.interrupt, args.quiet)?;
         replay::dry_run(&options)

@@ -58,7 +58,7 @@ pub(crate) fn run(args: &LoadArgs, database: &str) -> Result<u8, Failure> {
         }
     };
     // The rows are in, whether or not anybody can be told.
-    print::tell_unprinted("load", show_report(&mut io::stdout().lock(), args, &report));
+    print::tell_unprinted("load", show_report(&mut terminal::out(), args, &report));
     let of_tables = report.tables.iter().flat_map(|table| &table.warnings);
     for warning in report.warnings.iter().chain(of_tables) {
         tell!("inrush: warning: {warning}");
@@ -81,7 +81,7 @@ pub(crate) fn plan(args: &LoadArgs, database: &str) -> Result<u8, Failure> {
     guess::guess(args, &visit.connect, &mut tables);
     let mut plan = spider::plan_several(&visit.connect, &tables, args.each)?;
     plan.notes.extend(lines.as_ref().and_then(|lines| entities_note(lines, &tables)));
-    let mut out = io::stdout().lock();
+    let mut out = terminal::out();
     if args.json {
         print::json(&mut out, &plan)?;
     } else if !args.quiet {

@@ -32,7 +32,7 @@ pub(crate) fn run(args: &SniffArgs) -> Result<u8, Failure> {
     let (format, guessed) = (&args.format, &args.guessed);
     let sniffed = sniff(&files, &target.table, format, guessed, &temp_dir, memory)?;
     let command = command(args, &files, &into, &sniffed)?;
-    let mut out = std::io::stdout().lock();
+    let mut out = terminal::out();
     if args.json {
         let text = json(&sniffed, &command, &into);
         writeln!(out, "{text:#}")?;

@@ -53,7 +53,8 @@ pub(crate) fn line(columns: usize, head: &str, done: Option<f64>, mut parts: Vec
         }
         _ => String::new(),
     };
-    format!("{head}{bar} {}", text(&parts)).chars().take(columns).collect()
+    let line = terminal::plain::text(&format!("{head}{bar} {}", text(&parts)));
+    line.chars().take(columns).collect()
 }
 
 /// A time as people say it, not finer than anybody can know it.

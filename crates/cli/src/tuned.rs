@@ -45,7 +45,7 @@ pub(crate) fn run(args: &TuneArgs) -> Result<u8, Failure> {
         }
     }
     let state = State::of(&mut session, &state_dir, told)?;
-    let mut out = io::stdout().lock();
+    let mut out = terminal::out();
     if args.json {
         print::json(&mut out, &state)?;
     } else {

@@ -19,7 +19,7 @@ pub(crate) fn run(args: &LoadArgs, into: &connect::Into) -> Result<u8, Failure> 
     };
     let (options, visit) = check::begin(args, target)?;
     let report = ::check::verify(&visit.connect, &options, &*load::watcher(args))?;
-    let mut out = io::stdout().lock();
+    let mut out = terminal::out();
     if args.json {
         print::json(&mut out, &report)?;
     } else if !args.quiet {
@@ -49,7 +49,7 @@ fn several(args: &LoadArgs, database: &str) -> Result<u8, Failure> {
         }
     };
     let report = SeveralVerified { database: database.to_owned(), bad_lines, tables };
-    let mut out = io::stdout().lock();
+    let mut out = terminal::out();
     if args.json {
         print::json(&mut out, &report)?;
     } else if !args.quiet {

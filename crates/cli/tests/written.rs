@@ -82,7 +82,7 @@ fn what_is_not_written_so_is_refused_and_never_guessed() {
             ["1.23", "price", format],
             ["01.02.03", "day", format],
             ["yesterday", "maybe", format],
-            ["31.02.2026", "day", "is not DATE"],
+            ["31.02.2026", "day", "\\\"31.02.2026\\\" is not DATE"],
         ]) {
             for part in parts {
                 assert!(line.contains(part), "{path}: {part} in {line}");

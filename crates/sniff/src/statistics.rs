@@ -29,6 +29,8 @@ const LENGTH_BYTES: usize = 2;
 /// length and the address of its value.
 const PAGE_ROW_BYTES: usize = 8126;
 const PAGE_TEXT_BYTES: usize = 21;
+/// Header and hidden columns of a record, besides a bit for each column that may be NULL.
+const PAGE_HEADER_BYTES: usize = 25;
 /// Bytes of the longest UTF-8 character.
 const CHARACTER_BYTES: usize = 4;
 
@@ -242,7 +244,8 @@ fn is_text(sql_type: &str) -> bool {
 /// Refuses a table whose rows do not fit into a page even if all texts are outside of it.
 pub(super) fn check_row(sniffed: &Sniffed) -> Result<(), Error> {
     let columns = &sniffed.columns;
-    let bytes: usize = columns.iter().map(|column| page_bytes(&column.sql_type)).sum();
+    let values: usize = columns.iter().map(|column| page_bytes(&column.sql_type)).sum();
+    let bytes = values + columns.len() / 8 + PAGE_HEADER_BYTES;
     if bytes <= PAGE_ROW_BYTES {
         return Ok(());
     }

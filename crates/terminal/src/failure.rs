@@ -66,7 +66,7 @@ impl Failure {
             say(format_args!("inrush: {self}"));
             if wants_json() {
                 // Who reads it has the exit status too.
-                let _ = writeln!(std::io::stdout(), "{}", self.json());
+                let _ = writeln!(crate::out(), "{}", self.json());
             }
         }
         self.status

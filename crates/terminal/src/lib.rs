@@ -11,6 +11,7 @@
 pub mod arguments;
 pub mod connect;
 pub mod failure;
+pub mod plain;
 pub mod programs;
 pub mod secure;
 pub mod signals;
@@ -18,10 +19,17 @@ pub mod size;
 pub mod state;
 
 use std::fmt::Display;
-use std::io::Write;
+use std::io::{StdoutLock, Write};
+
+use plain::Plain;
 
 /// Says a line on stderr, whoever listens: the pipe that it goes to, or the terminal, may be gone, which ends
 /// no program.
 pub fn say(line: impl Display) {
-    let _ = writeln!(std::io::stderr(), "{line}");
+    let _ = std::io::stderr().write_all(format!("{}\n", plain::text(&line.to_string())).as_bytes());
+}
+
+/// The standard output, for text and JSON.
+pub fn out() -> Plain<StdoutLock<'static>> {
+    Plain::new(std::io::stdout().lock())
 }

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::support::Desk;
+use crate::support::{Desk, run};
 
 /// Runs a command on a terminal of so many columns, and gives what it drew and printed: lines, without
 /// the codes that move the cursor. None, with a line, where there is no `script` to make a terminal.
@@ -100,4 +100,53 @@ fn a_replay_says_on_one_line_how_long_all_of_it_takes() {
         }
         desk.exec("DROP TABLE a_table_with_a_name_that_is_rather_long");
     }
+}
+
+/// True for a character that a terminal obeys.
+fn is_obeyed(c: char) -> bool {
+    (c.is_control() && !matches!(c, '\n' | '\t')) || "\u{202e}\u{2066}\u{200f}".contains(c)
+}
+
+#[test]
+fn nothing_of_a_file_or_a_server_is_obeyed() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(40), n INT, UNIQUE KEY (v))");
+    desk.exec("CREATE TABLE `u\u{202e}\u{9b}2J` (id INT PRIMARY KEY, v VARCHAR(40))");
+    let evil = "\u{1b}]0;owned\u{7}\u{9b}31m\r\u{202e}x";
+    let rows = |header: &str, values: [&str; 2]| {
+        format!("id,v,{header}\n1,\"{evil}\",{}\n2,\"{evil}\",{}\n", values[0], values[1])
+    };
+    let name = "evil\u{1b}[31m\u{202e}.csv";
+    let twice = desk.home.file("twice.csv", rows("n", ["1", "2"]));
+    let bad = desk.home.file(name, rows("n", ["1", evil]));
+    let unknown = desk.home.file("unknown.csv", rows(evil, ["1", "2"]));
+    let other = |name: &str, file: &Path, more: &[&str]| {
+        let load = desk.home.load(desk.server, &desk.table("t"), file);
+        let arguments: Vec<_> = load.get_args().skip(1).map(ToOwned::to_owned).collect();
+        run(desk.home.inrush([name]).args(arguments).args(more))
+    };
+    let mut outcomes = Vec::new();
+    for file in [&twice, &bad, &unknown] {
+        for more in [&["--header"][..], &["--header", "--json"], &["--create", "--verbose"]] {
+            outcomes.push(desk.load("t", file, more));
+        }
+        for name in ["check", "plan", "verify"] {
+            outcomes.push(other(name, file, &["--header"]));
+            outcomes.push(other(name, file, &["--header", "--json"]));
+        }
+        outcomes.push(other("sniff", file, &[]));
+        outcomes.push(other("sniff", file, &["--json"]));
+        outcomes.push(run(desk.home.inrush(["replay", "--dry-run"]).arg(file)));
+    }
+    outcomes.push(desk.load("u\u{202e}\u{9b}2J", &twice, &["--header"]));
+    for outcome in outcomes {
+        let said = [outcome.out.as_str(), &outcome.err].concat();
+        let obeyed = said.chars().find(|c| is_obeyed(*c));
+        assert_eq!(obeyed, None, "{outcome:?}");
+        assert!(outcome.out.is_empty() || !outcome.out.starts_with('{') || json(&outcome.out));
+    }
+}
+
+fn json(text: &str) -> bool {
+    serde_json::from_str::<serde_json::Value>(text).is_ok()
 }
