@@ -7,7 +7,7 @@
 //! [`sbtest`] in batches of every size over any number of connections. [`replay`] has a dump of the TPC-H
 //! tables replayed; [`insert`] is the Insert Benchmark, [`split`] one file into several tables,
 //! [`mod@export`] the way back, [`mod@tune`] what each setting of a server gains. [`stages`] measures each
-//! stage alone, [`writes`] ways of writing the file.
+//! stage alone, [`writes`] ways of writing the file, [`first_day`] how many files of a folder load by one command.
 
 pub mod error;
 pub use error::Error;
@@ -61,3 +61,5 @@ pub mod tune;
 pub mod stages;
 
 pub mod writes;
+
+pub mod first_day;

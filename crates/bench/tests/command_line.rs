@@ -5,8 +5,18 @@ use crate::support::{Home, run};
 #[test]
 fn help_explains_every_option_of_every_benchmark() {
     let home = Home::new();
-    let benchmarks =
-        ["", "tproch", "batch", "replay", "insert", "split", "export", "tune", "writes"];
+    let benchmarks = [
+        "",
+        "tproch",
+        "batch",
+        "replay",
+        "insert",
+        "split",
+        "export",
+        "tune",
+        "writes",
+        "first-day",
+    ];
     for benchmark in benchmarks {
         let help = run(&mut home.bench(&format!("{benchmark} --help")));
         assert_eq!((help.code, help.err.as_str()), (Some(0), ""), "{benchmark}");

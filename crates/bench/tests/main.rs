@@ -4,6 +4,7 @@
 
 mod command_line;
 mod export;
+mod first_day;
 mod shards;
 mod split;
 mod support;

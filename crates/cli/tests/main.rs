@@ -8,6 +8,7 @@ mod bad_file;
 mod commands;
 mod crashes;
 mod emptied;
+mod first_day;
 mod foreign_key_types;
 mod foreign_keys;
 mod fresh;

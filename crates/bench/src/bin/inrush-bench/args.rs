@@ -49,6 +49,8 @@ pub(crate) enum Command {
     Tune(TuneArgs),
     /// Ways of writing the file that the server imports, on the disk of a folder.
     Writes(WritesArgs),
+    /// How many files of a folder load by one command, in whole and in halves.
+    FirstDay(FirstDayArgs),
 }
 
 /// Options of a benchmark with one server, its own or a given one.
@@ -295,6 +297,15 @@ pub(crate) struct TuneArgs {
     /// Keep the folder of the benchmark's server.
     #[arg(long)]
     pub(crate) keep: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct FirstDayArgs {
+    /// Folder with the files; the files of its folders belong to it.
+    #[arg(value_name = "FOLDER")]
+    pub(crate) folder: PathBuf,
+    #[command(flatten)]
+    pub(crate) host: HostArgs,
 }
 
 #[derive(Debug, Args)]

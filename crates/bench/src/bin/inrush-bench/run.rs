@@ -8,6 +8,7 @@ use bench::batch::shards::{ShardsOptions, ShardsOutcome};
 use bench::batch::{self, BatchOptions, Cell};
 use bench::choice::Choice;
 use bench::export::{self, ExportOptions, ExportOutcome};
+use bench::first_day::{self, FirstDayOptions, FirstDayOutcome};
 use bench::host::{GivenServer, HostOptions};
 use bench::insert::{self, InsertOptions, InsertOutcome};
 use bench::outcome::Outcome;
@@ -24,8 +25,8 @@ use terminal::state::state_dir;
 use terminal::{signals, size};
 
 use crate::args::{
-    BatchArgs, Command, ExportArgs, HostArgs, InsertArgs, ReplayArgs, SchemaArg, SplitArgs,
-    TprochArgs, TuneArgs, WritesArgs,
+    BatchArgs, Command, ExportArgs, FirstDayArgs, HostArgs, InsertArgs, ReplayArgs, SchemaArg,
+    SplitArgs, TprochArgs, TuneArgs, WritesArgs,
 };
 
 /// Runs the one that was asked for.
@@ -39,6 +40,7 @@ pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
         Command::Export(args) => export(args),
         Command::Tune(args) => tune(args),
         Command::Writes(args) => writes(args),
+        Command::FirstDay(args) => first_day(args),
     }
 }
 
@@ -224,6 +226,18 @@ fn writes(args: &WritesArgs) -> Result<u8, Failure> {
     };
     let outcome = writes::run(&args.data_dir, &options).map_err(Failure::failed)?;
     tell(args.json, &outcome, WritesOutcome::text)
+}
+
+/// Files of a folder, by one command each.
+fn first_day(args: &FirstDayArgs) -> Result<u8, Failure> {
+    let mut options = FirstDayOptions { folder: args.folder.clone(), host: host(&args.host)? };
+    if args.host.log_size.is_none() {
+        // Small files need no large log.
+        options.host.log_file_bytes = 96 << 20;
+    }
+    signals::watch(&options.host.interrupt, false)?;
+    let outcome = first_day::run(&options, &mut say).map_err(Failure::failed)?;
+    tell(args.host.json, &outcome, FirstDayOutcome::text)
 }
 
 /// The server of a benchmark, and the program that is measured.
