@@ -169,6 +169,7 @@ impl Loader<'_> {
 
     fn drop_table(&mut self) -> Result<(), Error> {
         let table = format!("{DATABASE}.{}", quote_name(TABLE));
-        Ok(self.session.exec(&format!("DROP TABLE IF EXISTS {table}"))?)
+        self.session.exec(&format!("DROP TABLE IF EXISTS {table}"))?;
+        Ok(())
     }
 }
