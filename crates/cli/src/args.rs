@@ -165,8 +165,8 @@ pub(crate) struct LoadArgs {
     pub(crate) guessed: GuessedArgs,
     /// Read files as the other options say, and guess nothing.
     ///
-    /// Without this option and those of the dialect, the first rows of a file for an existing table show a header, a
-    /// dialect, and formats of values that the table would reject.
+    /// The first rows of a file for an existing table show a header, a dialect and formats. Options of the dialect
+    /// exclude guesses, too.
     #[arg(long, conflicts_with = "create")]
     pub(crate) no_guess: bool,
     /// File for rejected rows; FILE.reasons.jsonl says why.

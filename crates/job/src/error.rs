@@ -287,16 +287,14 @@ pub enum Error {
         target: String,
     },
     /// A load that adds rows ended early: some are in.
-    #[error("{error}; {}", added(target, *rows, ledger))]
+    #[error("{error}; {}", added(target, *rows))]
     Appended {
         /// The cause.
         error: Box<Error>,
-        /// `database.table`.
-        target: String,
+        /// `database.table`, and the table beside it that lists the rows.
+        target: Box<[String; 2]>,
         /// Rows that are in; none where the server could not be asked.
         rows: Option<u64>,
-        /// The table beside it that lists these rows.
-        ledger: String,
     },
     /// Somebody asked for the end of a load that adds rows.
     #[error("stopped by {by} during {stage}")]
@@ -620,7 +618,7 @@ impl Error {
     }
 }
 
-fn added(target: &str, rows: Option<u64>, ledger: &str) -> String {
+fn added([target, ledger]: &[String; 2], rows: Option<u64>) -> String {
     match rows {
         Some(rows) => format!(
             "{rows} row{} in {target}; run the same command again to load the rest; until then the \

@@ -221,11 +221,10 @@ impl<'a> Steps<'a> {
             | Error::Pending { .. }
             | Error::LostBranches { .. }
             | Error::Server(server::Error::CommitUnknown(_))) => error,
-            Error::Appended { target, rows, ledger, .. } => Error::Appended {
+            Error::Appended { target, rows, .. } => Error::Appended {
                 error: Box::new(Error::StoppedAdding { by, stage }),
                 target,
                 rows,
-                ledger,
             },
             Error::Several { table, step, tables, left: Some(left), .. } => {
                 let (error, left) = (Box::new(stopped), Some(left));

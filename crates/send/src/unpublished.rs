@@ -74,7 +74,7 @@ impl AddedRows {
     pub fn failed(&self, target: &mut Lock, error: Error) -> (Error, server::Result<()>) {
         // Where the server cannot be asked, the next load finds the ledger.
         let totals = target.clean_up(|target| self.ledger.totals(&mut target.session));
-        let (name, ledger) = (target.table.name.to_string(), target.names.ledger.to_string());
+        let names = Box::new([target.table.name.to_string(), target.names.ledger.to_string()]);
         // Somebody may have dropped or emptied the table meanwhile, and its ledger is of no use.
         let has_rows = match target.is_empty() {
             Ok(is_empty) => !is_empty,
@@ -83,12 +83,11 @@ impl AddedRows {
         match totals {
             Ok(totals) if totals.rows > 0 && has_rows => {
                 let rows = Some(totals.rows);
-                (Error::Appended { error: Box::new(error), target: name, rows, ledger }, Ok(()))
+                (Error::Appended { error: Box::new(error), target: names, rows }, Ok(()))
             }
-            Err(_) => (
-                Error::Appended { error: Box::new(error), target: name, rows: None, ledger },
-                Ok(()),
-            ),
+            Err(_) => {
+                (Error::Appended { error: Box::new(error), target: names, rows: None }, Ok(()))
+            }
             Ok(_) => (error, self.forget(target)),
         }
     }

@@ -54,12 +54,12 @@ impl Preamble {
     fn of_start(bytes: &[u8]) -> Preamble {
         let bytes = bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(bytes);
         let separator = separator(bytes);
-        let lines = bytes.split_inclusive(|&byte| byte == b'\n');
+        let mut lines = bytes.split_inclusive(|&byte| byte == b'\n');
         let is_comment = |line: &&[u8]| line.starts_with(b"#");
         let named = usize::from(separator.is_some());
         let comments = lines.clone().skip(named).take(COMMENTS_MAX).take_while(is_comment).count();
         // Comments alone are the rows of a list.
-        let has_rows = lines.skip(named + comments).next().is_some();
+        let has_rows = lines.nth(named + comments).is_some();
         let comments = if has_rows { comments } else { 0 };
         Preamble { lines: (named + comments) as u64, separator }
     }

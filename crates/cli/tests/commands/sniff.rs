@@ -47,8 +47,8 @@ fn cases() -> Vec<Case> {
         "seen datetime(1) YES",
     ];
     let people_rows: &[&str] = &[
-        "1|Smith, J|1970-02-28|1.75|2024-01-01 10:00:00.0",
-        "2|O\"Brien\nof Cork|1980-12-31|1.80|2024-01-02 11:30:00.5",
+        "1|Smith, J|1970-02-28|1.750000|2024-01-01 10:00:00.0",
+        "2|O\"Brien\nof Cork|1980-12-31|1.800000|2024-01-02 11:30:00.5",
         "3||1999-01-01||2024-01-03 00:00:00.0",
     ];
     let wide: Vec<u8> = PEOPLE.encode_utf16().flat_map(u16::to_le_bytes).collect();

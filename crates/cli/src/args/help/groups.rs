@@ -20,7 +20,7 @@ pub(super) const GROUPS: [Group; 12] = [
     },
     Group {
         heading: "Columns and values",
-        options: "columns where set set-sql ignore-unknown-columns format-of date-format \
+        options: "columns where set set-sql ignore-unknown-columns format-of map-collation date-format \
          decimal-comma yes-no trim sql-mode time-zone",
     },
     Group {
