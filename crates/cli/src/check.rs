@@ -62,7 +62,7 @@ pub(crate) fn begin_several(args: &LoadArgs, database: &str) -> Result<(Meant, V
         ));
     };
     ::load::evaluate_expressions(&visit.connect, &mut meant.tables)?;
-    guess::guess(args, &visit.connect, &mut meant.tables);
+    guess::guess(args, &visit.connect, &mut meant.tables)?;
     files::tell_notes(args, &meant.tables)?;
     signals::watch(&meant.tables[0].interrupt, args.quiet)?;
     Ok((meant, visit))
@@ -81,7 +81,7 @@ pub(crate) fn begin(args: &LoadArgs, target: &TableName) -> Result<(LoadOptions,
     };
     tuned::recover(&visit.connect, args.state_dir.as_deref());
     ::load::evaluate_expressions(&visit.connect, slice::from_mut(&mut options))?;
-    guess::guess(args, &visit.connect, slice::from_mut(&mut options));
+    guess::guess(args, &visit.connect, slice::from_mut(&mut options))?;
     if args.is_verbose() && args.format.dialect.is_none() && !args.create {
         load::tell_dialect(&options.input.files[0]);
     }

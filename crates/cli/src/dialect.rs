@@ -40,11 +40,21 @@ fn one_byte(option: &str, text: &str) -> Result<Option<u8>, Failure> {
     }
 }
 
-/// Backslash sequences as in a LOAD DATA string; a lone backslash stands for itself.
+/// Backslash sequences as in a LOAD DATA string, and `\x01` for a control character; a lone backslash stands for
+/// itself.
 fn unescape(text: &str) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes().peekable();
     while let Some(byte) = rest.next() {
+        let left: Vec<u8> = rest.clone().take(3).collect();
+        if byte == b'\\'
+            && let [b'x', high @ (b'0' | b'1'), low] = left[..]
+            && let Some(low) = char::from(low).to_digit(16)
+        {
+            bytes.push((high - b'0') * 16 + low as u8);
+            rest.nth(2);
+            continue;
+        }
         let escaped =
             if byte == b'\\' { rest.next_if(|next| b"0bnrtZ\\'\"".contains(next)) } else { None };
         bytes.push(match escaped {
@@ -72,5 +82,7 @@ mod tests {
         assert_eq!(unescape("\\"), b"\\");
         assert_eq!(unescape("\\\\"), b"\\");
         assert_eq!(unescape("||"), b"||");
+        assert_eq!(unescape("\\x01\\x1f"), b"\x01\x1f");
+        assert_eq!(unescape("\\x7\\x2"), b"\\x7\\x2");
     }
 }

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use load::{FileGuess, LoadOptions};
 use server::ConnectOptions;
+use terminal::failure::Failure;
 
 use crate::args::LoadArgs;
 use crate::sniff::{dialect_words, quote, says_dialect};
@@ -12,21 +13,25 @@ use crate::sniff::{dialect_words, quote, says_dialect};
 ///
 /// Several tables have one dialect, and a header or none: tables whose guesses differ in that are read without.
 /// With `--create` the files are known, and only the formats that a table needs are added.
-pub(crate) fn guess(args: &LoadArgs, server: &ConnectOptions, tables: &mut [LoadOptions]) {
+pub(crate) fn guess(
+    args: &LoadArgs,
+    server: &ConnectOptions,
+    tables: &mut [LoadOptions],
+) -> Result<(), Failure> {
     let is_known = says_dialect(&args.format) && !args.create;
     if args.no_guess || args.job.is_some() || is_known {
-        return;
+        return Ok(());
     }
     let is_one = tables.len() == 1;
     let mut guesses: Vec<FileGuess> = Vec::new();
     for options in tables.iter() {
-        let mut guess = load::guess(server, options);
+        let mut guess = load::guess(server, options)?;
         if args.create {
             guess = FileGuess { formats: guess.formats, ..FileGuess::default() };
         }
         let is_other = |first: &FileGuess| file_words(first) != file_words(&guess);
         if guesses.first().is_some_and(is_other) {
-            return;
+            return Ok(());
         }
         guesses.push(guess);
     }
@@ -48,7 +53,7 @@ pub(crate) fn guess(args: &LoadArgs, server: &ConnectOptions, tables: &mut [Load
         });
     }
     if words.is_empty() {
-        return;
+        return Ok(());
     }
     words.push("--no-guess".to_owned());
     for (options, guess) in tables.iter_mut().zip(guesses) {
@@ -58,6 +63,7 @@ pub(crate) fn guess(args: &LoadArgs, server: &ConnectOptions, tables: &mut [Load
         }
         apply(&mut options.input, guess);
     }
+    Ok(())
 }
 
 /// The options of a guess for the cut of files.

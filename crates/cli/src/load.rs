@@ -37,7 +37,7 @@ pub(crate) fn run(args: &LoadArgs, target: &TableName) -> Result<u8, Failure> {
     left_keys::carry_over(&server, args.state_dir.as_deref());
     ::load::evaluate_expressions(&server, slice::from_mut(&mut options))?;
     ::load::check_types(&server, &options, &args.guessed.types)?;
-    guess::guess(args, &server, slice::from_mut(&mut options));
+    guess::guess(args, &server, slice::from_mut(&mut options))?;
     if args.is_verbose() && args.format.dialect.is_none() && !args.create {
         tell_dialect(&options.input.files[0]);
     }
@@ -115,7 +115,7 @@ pub(crate) fn plan(args: &LoadArgs, target: &TableName) -> Result<u8, Failure> {
             tuned::recover(&visit.connect, args.state_dir.as_deref());
             ::load::evaluate_expressions(&visit.connect, slice::from_mut(&mut options))?;
             ::load::check_types(&visit.connect, &options, &args.guessed.types)?;
-            guess::guess(args, &visit.connect, slice::from_mut(&mut options));
+            guess::guess(args, &visit.connect, slice::from_mut(&mut options))?;
             spider::plan(Some(&visit.connect), &options)?
         }
         Err(sandbox) => {

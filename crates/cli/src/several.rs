@@ -36,7 +36,7 @@ pub(crate) fn run(args: &LoadArgs, database: &str) -> Result<u8, Failure> {
     let server = server.resolve(args.quiet)?;
     left_keys::carry_over(&server, args.state_dir.as_deref());
     ::load::evaluate_expressions(&server, &mut tables)?;
-    guess::guess(args, &server, &mut tables);
+    guess::guess(args, &server, &mut tables)?;
     if args.is_verbose() && args.format.dialect.is_none() {
         tell_dialects(&tables);
     }
@@ -78,7 +78,7 @@ pub(crate) fn plan(args: &LoadArgs, database: &str) -> Result<u8, Failure> {
     let Ok(visit) = connect::visit(&args.connect)? else { return Err(no_tables(database)) };
     tuned::recover(&visit.connect, args.state_dir.as_deref());
     ::load::evaluate_expressions(&visit.connect, &mut tables)?;
-    guess::guess(args, &visit.connect, &mut tables);
+    guess::guess(args, &visit.connect, &mut tables)?;
     let mut plan = spider::plan_several(&visit.connect, &tables, args.each)?;
     plan.notes.extend(lines.as_ref().and_then(|lines| entities_note(lines, &tables)));
     let mut out = terminal::out();

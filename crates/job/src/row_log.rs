@@ -1,6 +1,6 @@
 //! Rows that are not loaded: their bytes to one file, the reasons to another beside it.
 
-use std::fs::{Metadata, OpenOptions};
+use std::fs::OpenOptions;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -66,7 +66,7 @@ pub fn rows(path: &Path) -> Option<u64> {
     }
 }
 
-/// Writes rows down, byte for byte, and a JSON object for each. A log without rows leaves no files.
+/// Writes rows down, byte for byte, and a JSON object for each.
 #[derive(Debug)]
 pub struct RowLog {
     kind: LogKind,
@@ -74,21 +74,17 @@ pub struct RowLog {
     is_begun: bool,
     rows: BufWriter<File>,
     rows_path: PathBuf,
-    /// The file of rows is one of ours, and not one of somebody else with the same name.
-    is_own: bool,
     reasons: BufWriter<File>,
     reasons_path: PathBuf,
 }
 
 impl RowLog {
-    /// Opens the files at `path` and beside it. Files of an earlier load are emptied; a file without reasons
-    /// beside it was written by somebody else, and keeps its text until the first row.
+    /// Begins empty files at `path` and beside it, replacing what is there.
     pub fn create(kind: LogKind, path: &Path, form: &LogForm) -> Result<RowLog, Error> {
         let reasons_path = reasons_path(path);
-        let is_own = !path.exists() || reasons_path.exists();
-        let open = |path: &Path, empties: bool| {
+        let open = |path: &Path| {
             let mut options = OpenOptions::new();
-            options.write(true).create(true).truncate(empties).mode(0o600);
+            options.write(true).create(true).truncate(true).mode(0o600);
             disk::open(&options, path, kind.what())
                 .map(BufWriter::new)
                 .map_err(Error::io(kind.creating(), path))
@@ -97,10 +93,9 @@ impl RowLog {
             kind,
             form: form.clone(),
             is_begun: false,
-            rows: open(path, is_own)?,
+            rows: open(path)?,
             rows_path: path.to_owned(),
-            is_own,
-            reasons: open(&reasons_path, true)?,
+            reasons: open(&reasons_path)?,
             reasons_path,
         })
     }
@@ -110,10 +105,7 @@ impl RowLog {
         let failed = || Error::io(self.kind.writing(), &self.rows_path);
         let head = match std::mem::replace(&mut self.is_begun, true) {
             true => &[],
-            false => {
-                self.empty().map_err(failed())?;
-                &self.form.head[..]
-            }
+            false => &self.form.head[..],
         };
         for text in [head, raw] {
             self.rows.write_all(text).map_err(failed())?;
@@ -124,15 +116,6 @@ impl RowLog {
         let failed = || Error::io("writing the reasons file", &self.reasons_path);
         serde_json::to_writer(&mut self.reasons, reason).map_err(|e| failed()(e.into()))?;
         self.reasons.write_all(b"\n").map_err(failed())
-    }
-
-    /// Removes the text of somebody else, which a pipe or a terminal has not.
-    fn empty(&self) -> io::Result<()> {
-        let file = self.rows.get_ref();
-        match !self.is_own && file.metadata()?.is_file() {
-            true => file.set_len(0),
-            false => Ok(()),
-        }
     }
 
     /// Waits until everything is on the disk, names included: the rows are in no table, so these
@@ -148,22 +131,6 @@ impl RowLog {
                 Err(Error::io(self.kind.writing(), &self.rows_path)(error))
             }
             _ => Ok(()),
-        }
-    }
-}
-
-impl Drop for RowLog {
-    fn drop(&mut self) {
-        if self.is_begun {
-            return;
-        }
-        let own = [(&self.rows_path, self.is_own), (&self.reasons_path, true)];
-        for path in own.into_iter().filter_map(|(path, is_own)| is_own.then_some(path)) {
-            // Links and pipes stay. An empty file that cannot be removed does no harm.
-            let is_empty = |file: Metadata| file.is_file() && file.len() == 0;
-            if path.symlink_metadata().is_ok_and(is_empty) {
-                let _ = disk::remove(path, self.kind.what());
-            }
         }
     }
 }
@@ -202,37 +169,5 @@ mod tests {
         log.flush().unwrap();
         assert_eq!(std::fs::read(&path).unwrap(), b"id|a|b\n|c|");
         assert_eq!(std::fs::read_to_string(reasons_path(&path)).unwrap().lines().count(), 3);
-    }
-
-    #[test]
-    fn a_log_without_rows_leaves_no_files_and_the_text_of_others() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("rejects");
-        let log = || RowLog::create(LogKind::Rejects, &path, &LogForm::default()).unwrap();
-        let files = || std::fs::read_dir(folder.path()).unwrap().count();
-        drop(log());
-        assert_eq!(files(), 0);
-        // An earlier load's.
-        log().write(b"a\n", &"a").unwrap();
-        assert_eq!(files(), 2);
-        let mut again = log();
-        assert_eq!(rows(&path), Some(0));
-        again.flush().unwrap();
-        drop(again);
-        assert_eq!(files(), 0);
-        // Somebody else's.
-        std::fs::write(&path, "a long letter").unwrap();
-        drop(log());
-        assert_eq!(files(), 1);
-        assert_eq!(std::fs::read(&path).unwrap(), b"a long letter");
-        log().write(b"a\n", &"a").unwrap();
-        assert_eq!(std::fs::read(&path).unwrap(), b"a\n");
-        std::fs::remove_file(reasons_path(&path)).unwrap();
-        // A link is not removed, and neither is its file.
-        std::os::unix::fs::symlink(&path, folder.path().join("link")).unwrap();
-        let link = folder.path().join("link");
-        drop(RowLog::create(LogKind::Rejects, &link, &LogForm::default()).unwrap());
-        assert_eq!(std::fs::read(&path).unwrap(), b"a\n");
-        assert_eq!(files(), 2);
     }
 }

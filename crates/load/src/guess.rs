@@ -31,20 +31,19 @@ pub struct FileGuess {
     pub ambiguous_days: Vec<(String, String)>,
 }
 
-/// The guess at the first file of a load into a table that exists. Whatever is wrong with file, table or server is told
-/// by the load.
-pub fn guess(connect: &ConnectOptions, options: &LoadOptions) -> FileGuess {
-    let table = || {
-        let mut session = Session::connect(connect).ok()?;
-        let name = TableName::new(&options.database, &options.table);
-        let exists = catalog::exists(&mut session, &name).ok()?;
-        if exists { catalog::read(&mut session, &name).ok() } else { None }
-    };
-    let is_file = options.input.files.iter().all(|file| file.is_file());
-    match is_file.then(table).flatten() {
-        Some(table) => FirstFile { options, table: &table }.guess().unwrap_or_default(),
-        None => FileGuess::default(),
+/// The guess at the first file of a load into a table that exists.
+///
+/// Errors: no connection. Whatever else is wrong with file, table or server is told by the load.
+pub fn guess(connect: &ConnectOptions, options: &LoadOptions) -> Result<FileGuess, server::Error> {
+    if !options.input.files.iter().all(|file| file.is_file()) {
+        return Ok(FileGuess::default());
     }
+    let mut session = Session::connect(connect)?;
+    let name = TableName::new(&options.database, &options.table);
+    let exists = catalog::exists(&mut session, &name).unwrap_or(false);
+    let table = if exists { catalog::read(&mut session, &name).ok() } else { None };
+    let guess = table.and_then(|table| FirstFile { options, table: &table }.guess());
+    Ok(guess.unwrap_or_default())
 }
 
 /// The first file of a load, and its table.

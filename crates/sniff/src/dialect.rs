@@ -211,15 +211,17 @@ impl Candidate {
         let index = self.dialect(lines).index(text);
         let rows = index.rows(text);
         let mut shape = Shape { is_trailing: !rows.is_empty(), ..Shape::default() };
-        let mut counts: Vec<usize> = Vec::new();
+        let (mut counts, mut filled): (Vec<usize>, Vec<usize>) = (Vec::new(), Vec::new());
         for row in rows.iter() {
             let count = row.field_count();
             if count == 1 && row.raw_field(0).is_empty() {
                 // A blank line is refused, whatever separates fields.
                 continue;
             }
+            let is_trailing = count > 1 && row.raw_field(count - 1).is_empty();
             counts.push(count);
-            shape.is_trailing &= count > 1 && row.raw_field(count - 1).is_empty();
+            filled.push(count - usize::from(is_trailing));
+            shape.is_trailing &= is_trailing;
             for raw in (0..count).map(|field| row.raw_field(field)) {
                 shape.backslashes |= raw.contains(&b'\\');
                 shape.nulls += usize::from(raw == br"\N");
@@ -229,11 +231,11 @@ impl Candidate {
                 }
             }
         }
-        counts.sort_unstable();
-        let runs = counts.chunk_by(|a, b| a == b);
-        let most = runs.max_by_key(|run| run.len()).unwrap_or_default();
-        shape.fields = most.first().copied().unwrap_or(0);
-        shape.share = most.len() as f64 / counts.len().max(1) as f64;
+        (shape.fields, shape.share) = most(counts);
+        if shape.share < SHARE_MIN {
+            // Rows may end with a separator that the header has not.
+            (shape.fields, shape.share) = most(filled);
+        }
         shape
     }
 
@@ -294,6 +296,13 @@ impl Candidate {
             is_uneven: false,
         }
     }
+}
+
+/// The commonest number of fields, and the part of the lines that have it.
+fn most(mut counts: Vec<usize>) -> (usize, f64) {
+    counts.sort_unstable();
+    let most = counts.chunk_by(|a, b| a == b).max_by_key(|run| run.len()).unwrap_or_default();
+    (most.first().copied().unwrap_or(0), most.len() as f64 / counts.len().max(1) as f64)
 }
 
 /// True if backslashes stand only where LOAD DATA's writers put them.

@@ -6,7 +6,7 @@ use super::kind::Forms;
 
 /// Formats as `--format-of` has them, and what a column of such values is. %b reads names of months
 /// of any length.
-const FORMATS: [(&str, Kind); 35] = [
+const FORMATS: [(&str, Kind); 37] = [
     (DECIMAL_COMMA, Kind::Number),
     ("decimal-point", Kind::Number),
     ("%d.%m.%Y", Kind::Date),
@@ -41,6 +41,8 @@ const FORMATS: [(&str, Kind); 35] = [
     ("%m/%d/%Y %h:%i %p", Kind::Datetime),
     ("%m/%d/%Y %h:%i:%s %p", Kind::Datetime),
     ("%Y-%m-%d %h:%i:%s %p", Kind::Datetime),
+    ("%h:%i %p", Kind::Time),
+    ("%h:%i:%s %p", Kind::Time),
     ("iso", Kind::Moment),
 ];
 const DECIMAL_COMMA: &str = "decimal-comma";
@@ -55,6 +57,7 @@ enum Kind {
     Number,
     Date,
     Datetime,
+    Time,
     Moment,
 }
 
@@ -142,6 +145,7 @@ impl Habit {
                 // Of a pattern each part is a number, and together they may be no day.
                 (Meaning::Text, Kind::Date) => Forms::of(&habits.text).date,
                 (Meaning::Text, Kind::Datetime) => Forms::of(&habits.text).datetime.is_some(),
+                (Meaning::Text, Kind::Time) => Forms::of(&habits.text).time.is_some(),
             };
             if !is_in {
                 self.left &= !(1 << at);
@@ -205,6 +209,7 @@ impl Habit {
             Some(Kind::Number) => number(self.digits[usize::from(found.format != DECIMAL_COMMA)]),
             Some(Kind::Date) => "DATE".to_owned(),
             Some(Kind::Datetime) => "DATETIME".to_owned(),
+            Some(Kind::Time) => "TIME".to_owned(),
             // Else a server that gives the first TIMESTAMP a default of its own would do so.
             Some(Kind::Moment) => {
                 format!("TIMESTAMP({}) NULL DEFAULT NULL", self.seconds_digits.min(6))
@@ -280,6 +285,7 @@ mod tests {
             (&["January 5, 2026"], Some("%b %d, %Y")),
             (&["6/13/2018 1:05:09 PM", "6/1/2018 12:00:00 AM"], Some("%m/%d/%Y %h:%i:%s %p")),
             (&["6/1/2018 1:05:09 PM"], None),
+            (&["1:05 PM", "11:30 am"], Some("%h:%i %p")),
             (&["6/13/2018 1:05 PM", "x"], None),
             (&["2026/1/2 3:04"], Some("%Y/%m/%d %H:%i")),
             (&["31.12.2026 10:00", "1.2.2026 9:30"], Some("%d.%m.%Y %H:%i")),

@@ -3,6 +3,7 @@
 use super::Charset;
 use super::kind::{self, Forms};
 use super::records::Records;
+use super::statistics::is_null_word;
 
 /// Longest name of a column, in characters.
 const NAME_CHARS_MAX: usize = 64;
@@ -18,6 +19,8 @@ pub(super) struct Header {
     pub(super) can_be_matched: bool,
     /// Lines that they stand on: a quoted name may have a line break.
     pub(super) lines: u64,
+    /// A line of dashes below it belongs to it.
+    pub(super) is_underlined: bool,
     /// Number of a file that does not begin with it.
     pub(super) other: Option<usize>,
 }
@@ -36,6 +39,8 @@ pub(super) fn find(
     let other = records.begins_otherwise(&first);
     let is_repeated = records.files() > 1 && other.is_none();
     records.drop_headers(&first);
+    // Clients of servers underline the names.
+    let underlines = records.drop_underlines();
     let found = names(records, &first, known, is_repeated, charset);
     if found.is_none() {
         records.keep_headers();
@@ -47,9 +52,10 @@ pub(super) fn find(
     if let (Some(bare), Some(first)) = (bare, names.first_mut()) {
         *first = bare;
     }
-    let can_be_matched = !is_marked && names.len() == records.fields && are_columns(&names);
-    let lines = records.header_lines();
-    Some(Header { names, can_be_matched, lines, other })
+    let can_be_matched =
+        !is_marked && underlines == 0 && names.len() == records.fields && are_columns(&names);
+    let lines = records.header_lines() + underlines;
+    Some(Header { names, can_be_matched, lines, is_underlined: underlines > 0, other })
 }
 
 /// The names in the first row, which `records` are without. `is_repeated` says that it is that of
@@ -130,7 +136,7 @@ fn are_series(records: &Records<'_>, names: &[String]) -> bool {
     records.each(|values| {
         for (at, value) in values.iter().enumerate() {
             let value = value.value.unwrap_or_default().trim_ascii();
-            if !value.is_empty() {
+            if !is_null_word(value) {
                 typed[at] &= is_value(value);
                 values_below[at] += 1;
                 is_continued |= series.contains(&at) && (is_year(value) || is_day(value));
@@ -159,6 +165,8 @@ struct Column {
     all_digits: bool,
     all_spaces: bool,
     all_upper: bool,
+    /// All values begin with a digit.
+    all_numbered: bool,
 }
 
 /// True if the rows after it are of another kind than it: typed where it is text, of one length
@@ -169,13 +177,14 @@ fn differ(records: &Records<'_>, names: &[String]) -> bool {
         all_digits: true,
         all_spaces: true,
         all_upper: true,
+        all_numbered: true,
         ..Column::default()
     };
     let mut columns = vec![fresh; names.len()];
     records.each(|values| {
         for ((column, given), name) in columns.iter_mut().zip(values).zip(names) {
             let value = given.value.unwrap_or_default().trim_ascii();
-            if value.is_empty() {
+            if is_null_word(value) {
                 continue;
             }
             column.typed &= is_value(value);
@@ -186,7 +195,9 @@ fn differ(records: &Records<'_>, names: &[String]) -> bool {
             };
             column.all_digits &= value.iter().any(u8::is_ascii_digit);
             column.all_spaces &= value.contains(&b' ');
-            column.all_upper &= value.first().is_some_and(u8::is_ascii_uppercase);
+            let first = value[0];
+            column.all_upper &= first.is_ascii_uppercase();
+            column.all_numbered &= first.is_ascii_digit();
             column.values += 1;
         }
     });
@@ -204,13 +215,24 @@ fn differ(records: &Records<'_>, names: &[String]) -> bool {
         return names.len() > 1 && names.iter().all(|name| is_identifier(name));
     }
     let is_table = names.len() > 1 && are_distinct(names);
+    // Names begin with small letters where all values begin with capital ones or digits.
+    let is_smaller = |(column, name): (&Column, &String)| {
+        column.values > 0
+            && (column.all_upper || column.all_numbered)
+            && is_identifier(name)
+            && !name.contains(char::is_uppercase)
+    };
+    if is_table && columns.iter().zip(names).all(is_smaller) {
+        return true;
+    }
     // A few rows of words say nothing about the first one.
     let differs = |column: &Column, name: &str| {
-        column.values > 2
-            && (column.size.is_some_and(|size| size != name.len())
-                || (column.all_digits && !name.bytes().any(|byte| byte.is_ascii_digit()))
-                || (column.all_spaces && !name.contains(' '))
-                || (column.all_upper && name.starts_with(char::is_lowercase)))
+        (column.values > 1 && column.all_numbered && !name.contains(|c: char| c.is_ascii_digit()))
+            || column.values > 2
+                && (column.size.is_some_and(|size| size != name.len())
+                    || (column.all_digits && !name.bytes().any(|byte| byte.is_ascii_digit()))
+                    || (column.all_spaces && !name.contains(' '))
+                    || (column.all_upper && name.starts_with(char::is_lowercase)))
     };
     let is_usual = |name: &str| {
         name.contains('_') || ["id", "name"].contains(&name.to_ascii_lowercase().as_str())

@@ -19,6 +19,7 @@ mod kind;
 mod mixture;
 mod preamble;
 mod records;
+mod row_size;
 mod statistics;
 
 pub use format::other_than_sql;
@@ -239,7 +240,7 @@ pub fn sniff(options: &SniffOptions) -> Result<Sniffed, Error> {
     leave_out(&mut sniffed);
     add_constants(&mut sniffed, options)?;
     overrule(&mut sniffed, &options.wanted)?;
-    statistics::check_row(&sniffed)?;
+    row_size::check(&sniffed.columns)?;
     sniffed.ddl = ddl::create_table(&options.table, &sniffed, options.wanted.collation.as_deref());
     Ok(sniffed)
 }
@@ -374,7 +375,13 @@ fn name_columns(
             let names = header::changed(&found.names, has_values);
             sniffed.skip_lines += found.lines;
             sniffed.names = Some(names.clone());
-            sniffed.notes.push(changed_note(&names));
+            if names != found.names {
+                sniffed.notes.push(changed_note(&names));
+            }
+            if found.is_underlined {
+                let note = "the line of dashes below the header is skipped".to_owned();
+                sniffed.notes.push(note);
+            }
             names
         }
         (None, None) => numbered(),
@@ -606,6 +613,12 @@ mod tests {
             ("unknown,1\n2,3\n".to_owned(), "c1|c2", 2, 0, false),
             ("Month,0\n2026-01-01,7\n".to_owned(), "Month|0", 1, 0, true),
             ("k,n,1999,2000\nA,7,2001,5\n".to_owned(), "k|n|1999|2000", 1, 0, true),
+            ("town,river\nUlm,Danube\n".to_owned(), "town|river", 1, 0, true),
+            ("Ulm,Danube\nYork,Ouse\n".to_owned(), "c1|c2", 2, 0, false),
+            ("host,address\na,192.168.0.1\nb,10.0.0.7\n".to_owned(), "host|address", 2, 0, true),
+            ("k,n\n-,--\na,1\nb,2\n".to_owned(), "k|n", 2, 2, false),
+            ("k,n\na,1\nNA,2\nb,NA\nc,NULL\n".to_owned(), "k|n", 4, 0, true),
+            ("k,n\na,1,\nb,2,\n".to_owned(), "k|n", 2, 0, true),
             ("  Ix,   Iy\n 1.5,  20\n 1.25, 3\n".to_owned(), "Ix|Iy", 2, 0, true),
             (numbers(" k , v ,w"), "k|v|w", 2, 0, true),
             (numbers("k,\"v\n(USD)\",w"), "k|v (USD)|w", 2, 2, false),
@@ -640,10 +653,12 @@ mod tests {
             ("Orders of September\n\n", "id;v\n1;a\n2;c\n", 2, true),
             ("Orders of September;\n;\n", "id;v\n1;a\n2;c\n", 2, true),
             ("\n\n", "id;v\n1;a\n2;c\n", 2, true),
+            ("Account:;DE12\n\n", "id;v;w\n1;a;x\n2;c;x\n", 2, true),
             ("# one\nA title\n", "id;v\n1;a\n2;c\n", 2, true),
         ] {
             let text = format!("{above}{below}");
-            let names = ["id".to_owned(), "v".to_owned()].to_vec();
+            let names = ["id", "v", "w"][..2 + usize::from(below.contains('w'))].to_vec();
+            let names = names.into_iter().map(str::to_owned).collect();
             assert_eq!(found(&text), (names, 2, skip_lines, header), "{text:?}");
             let notes = sniff_bytes(text.as_bytes()).unwrap().notes.join("\n");
             let is_said = above.trim().is_empty() || notes.contains("above the rows");
@@ -855,6 +870,8 @@ mod tests {
             (["2012/01/01", "2012/1/2", "2012/12/31"], "DATE"),
             ([" 9.63", "12.50 ", "  "], "DECIMAL(10,2)"),
             (["Jan 1 2000", "Dec 31 2000", " Jun 1 2000"], "DATE"),
+            (["-0", "5", "7"], "VARCHAR(255)"),
+            (["-0", "5.5", "7"], "DECIMAL(8,1)"),
             (["FALSE", "FALSE", "False"], "BOOLEAN"),
             (["t", "f", "T"], "BOOLEAN"),
             (["f", "f", "f"], "VARCHAR(255)"),

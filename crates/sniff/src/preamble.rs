@@ -135,14 +135,16 @@ impl Preamble {
     pub(super) fn note(&self, sample: &Sample) -> Option<String> {
         let start = sample.parts.first().filter(|_| self.lines > 0)?;
         let bytes = start.bytes.strip_prefix(BYTE_ORDER_MARK).unwrap_or(&start.bytes);
-        let line = bytes.split(|&byte| byte == b'\n').find(|line| !line.trim_ascii().is_empty())?;
-        let line = line.trim_ascii();
-        let shown = String::from_utf8_lossy(&line[..line.len().min(SHOWN_BYTES)]).into_owned();
-        Some(match self.lines {
-            1 => format!("the line above the rows is skipped: {shown:?}"),
-            lines => {
+        let lines = bytes.split(|&byte| byte == b'\n').take(self.lines as usize);
+        let text = lines.map(<[u8]>::trim_ascii).find(|line| !line.is_empty());
+        let shown = text.map(|text| String::from_utf8_lossy(&text[..text.len().min(SHOWN_BYTES)]));
+        Some(match (self.lines, shown) {
+            (1, Some(shown)) => format!("the line above the rows is skipped: {shown:?}"),
+            (lines, Some(shown)) => {
                 format!("the {lines} lines above the rows are skipped, the first is {shown:?}")
             }
+            (1, None) => "the blank line above the rows is skipped".to_owned(),
+            (lines, None) => format!("the {lines} blank lines above the rows are skipped"),
         })
     }
 }

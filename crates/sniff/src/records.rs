@@ -124,6 +124,25 @@ impl<'a> Records<'a> {
         }
     }
 
+    /// Leaves out the line of dashes below the header, if all files have one; gives its number of lines.
+    pub(super) fn drop_underlines(&mut self) -> u64 {
+        let is_underline = |part: &Scanned<'a>| {
+            let is_dashes = |value: &Option<Vec<u8>>| {
+                value.as_ref().is_some_and(|text| {
+                    let dashes = text.trim_ascii();
+                    !dashes.is_empty() && dashes.iter().all(|&byte| byte == b'-')
+                })
+            };
+            part.first < part.end && part.values(part.first).iter().all(is_dashes)
+        };
+        let mut starts = self.parts.iter().filter(|part| part.is_start).peekable();
+        if starts.peek().is_none() || !starts.all(is_underline) {
+            return 0;
+        }
+        self.parts.iter_mut().filter(|part| part.is_start).for_each(|part| part.first += 1);
+        1
+    }
+
     /// Has them back.
     pub(super) fn keep_headers(&mut self) {
         self.parts.iter_mut().for_each(|part| part.first = 0);
@@ -166,12 +185,12 @@ impl<'a> Records<'a> {
         Some((self.odd_rows, text))
     }
 
-    /// Lines above the first row of the first file that has more than one value, if most rows have several fields.
+    /// Lines above the first row of the first file that has as many fields as most, and more than one value.
     pub(super) fn title_lines(&self) -> u64 {
         let Some(part) = self.starts().next().filter(|_| self.fields > 1) else { return 0 };
         let is_title = |row: &TextRow<'_>| {
-            (0..row.field_count()).filter(|&at| !row.raw_field(at).trim_ascii().is_empty()).count()
-                < 2
+            let is_value = |at: &usize| !row.raw_field(*at).trim_ascii().is_empty();
+            row.field_count() < self.fields || (0..row.field_count()).filter(is_value).count() < 2
         };
         let titles = part.rows().take(TITLES_MAX).take_while(is_title).count();
         match part.first + titles < part.end {

@@ -1,12 +1,10 @@
 //! Statistics of each column, and the type that holds its values.
 
-use face::option::{COLUMNS, DDL, TYPES};
-use job::error::Error;
-
 use super::habits::{Habit, HabitFormat, Habits};
 use super::kind::{self, Forms};
 use super::mixture::{Majority, Mixture, OddValue};
 use super::records::RawValue;
+use super::row_size;
 use super::{Sniffed, SniffedColumn};
 
 /// Fields that stand for NULL in files of others.
@@ -18,21 +16,10 @@ const DIGITS_MAX: usize = 65;
 const SCALE_MAX: usize = 38;
 /// Characters of a VARCHAR that leaves room for as much again; longer texts are TEXT.
 const WIDTH: usize = 255;
-/// Bytes of a row in which VARCHAR columns count in full: the server's limit less some room.
-const ROW_BYTES_MAX: usize = 65_000;
-/// Bytes that a column of any other type counts for at most: a DECIMAL of 65 digits.
-const OTHER_BYTES: usize = 30;
-/// Bytes that a TEXT counts for, and the length of a VARCHAR.
-const TEXT_BYTES: usize = 12;
-const LENGTH_BYTES: usize = 2;
-/// Bytes of a row that InnoDB keeps in its page, and those that a column of text takes of them at least: its
-/// length and the address of its value.
-const PAGE_ROW_BYTES: usize = 8126;
-const PAGE_TEXT_BYTES: usize = 21;
-/// Header and hidden columns of a record, besides a bit for each column that may be NULL.
-const PAGE_HEADER_BYTES: usize = 25;
-/// Bytes of the longest UTF-8 character.
-const CHARACTER_BYTES: usize = 4;
+/// True for a text that stands for NULL in files of others.
+pub(super) fn is_null_word(value: &[u8]) -> bool {
+    TOKENS.iter().any(|token| token.as_bytes() == value)
+}
 
 /// Statistics so far.
 pub(super) struct ColumnStatistics {
@@ -93,8 +80,9 @@ struct Column {
     not_datetime: bool,
     not_time: bool,
     not_short_time: bool,
-    /// A number has a plus in front.
+    /// A number has a plus in front, or is `-0`.
     has_plus: bool,
+    has_minus_zero: bool,
     /// A number has an exponent.
     has_exponent: bool,
     /// A number has a point or a minus, as measurements have.
@@ -177,7 +165,7 @@ impl ColumnStatistics {
         words.dedup();
         for (column, sniffed_column) in self.columns.iter().zip(&sniffed.columns) {
             let mut kept = words.iter().filter(|&&word| column.has_word(word));
-            if column.is_text()
+            if !column.has_form()
                 && let Some(&word) = kept.next()
             {
                 self.words_in_text.push((sniffed_column.name.clone(), TOKENS[word]));
@@ -192,15 +180,7 @@ impl ColumnStatistics {
 
     /// Makes TEXT of the longest VARCHAR columns until a row fits the server's limit.
     fn narrow(&self, sniffed: &mut Sniffed, widths: &mut [Option<usize>]) {
-        let bytes = |(width, column): (&Option<usize>, &SniffedColumn)| match width {
-            Some(width) => width * CHARACTER_BYTES + LENGTH_BYTES,
-            None if is_text(&column.sql_type) => TEXT_BYTES,
-            None => OTHER_BYTES,
-        };
-        let columns = sniffed.columns.clone();
-        let total =
-            |widths: &[Option<usize>]| widths.iter().zip(&columns).map(bytes).sum::<usize>();
-        while total(widths) > ROW_BYTES_MAX {
+        while !row_size::fits_server(&sniffed.columns, widths) {
             let longest = (0..widths.len()).max_by_key(|&index| widths[index]);
             let Some(index) = longest.filter(|&index| widths[index].is_some()) else { return };
             widths[index] = None;
@@ -236,49 +216,6 @@ pub(super) fn type_of(value: &str) -> String {
     }
 }
 
-/// True for the types of texts that are guessed.
-fn is_text(sql_type: &str) -> bool {
-    sql_type.contains("CHAR") || sql_type.contains("TEXT")
-}
-
-/// Refuses a table whose rows do not fit into a page even if all texts are outside of it.
-pub(super) fn check_row(sniffed: &Sniffed) -> Result<(), Error> {
-    let columns = &sniffed.columns;
-    let values: usize = columns.iter().map(|column| page_bytes(&column.sql_type)).sum();
-    let bytes = values + columns.len() / 8 + PAGE_HEADER_BYTES;
-    if bytes <= PAGE_ROW_BYTES {
-        return Ok(());
-    }
-    let texts = columns.iter().filter(|column| is_text(&column.sql_type)).count();
-    Err(Error::Usage(format!(
-        "a new table of {} columns, {texts} of them text, needs {bytes} bytes of a row, and a row of InnoDB \
-         has {PAGE_ROW_BYTES}: {} makes a column of short texts smaller; {DDL} and {} load some of the columns",
-        columns.len(),
-        TYPES.with("COLUMN='VARCHAR(4)'"),
-        COLUMNS.with("A,@x,..")
-    )))
-}
-
-/// Bytes of a value that InnoDB keeps in the page of its row at least.
-fn page_bytes(sql_type: &str) -> usize {
-    let upper = sql_type.to_uppercase();
-    let (name, size) = upper.split_once('(').unwrap_or((&upper, ""));
-    let size = size.split([')', ',']).next().and_then(|size| size.trim().parse::<usize>().ok());
-    match name {
-        "VARCHAR" => match size.map(|chars| chars * CHARACTER_BYTES) {
-            Some(bytes) if bytes <= 255 => bytes + 1,
-            _ => PAGE_TEXT_BYTES,
-        },
-        "TEXT" | "MEDIUMTEXT" | "LONGTEXT" => PAGE_TEXT_BYTES,
-        "BIGINT" | "BIGINT UNSIGNED" | "DOUBLE" => 8,
-        "DECIMAL" => size.unwrap_or(0) * 4 / 9,
-        "INT" | "TIMESTAMP" => 4,
-        "DATETIME" => 5,
-        "DATE" | "TIME" => 3,
-        _ => 1,
-    }
-}
-
 impl Column {
     fn take(&mut self, row: u64, given: RawValue<'_>, habits: &mut Habits) {
         let Some(whole) = given.value else { return };
@@ -309,6 +246,7 @@ impl Column {
         if forms.double {
             self.has_exponent |= forms.decimal.is_none();
             self.has_plus |= value[0] == b'+';
+            self.has_minus_zero |= value == b"-0";
             self.is_measured |= value[0] == b'-' || value.contains(&b'.');
             self.is_inexact |= !kind::is_exact_double(value);
         }
@@ -383,7 +321,9 @@ impl Column {
     /// Makes text of numbers that may be codes: `1E5`, `+4930123`, or more digits than a DOUBLE keeps where nothing
     /// else holds them. Gives whether that was so.
     fn settle_codes(&mut self) -> bool {
-        if self.values > 0 && !self.not_double && self.has_plus && !self.is_measured {
+        let is_sign_lost = self.has_minus_zero && self.scale == 0;
+        let is_phone = self.has_plus && !self.is_measured;
+        if self.values > 0 && !self.not_double && (is_sign_lost || is_phone) {
             self.be_text();
             return true;
         }

@@ -98,32 +98,6 @@ fn rows_that_are_left_out_are_named_also_in_quiet() {
 }
 
 #[test]
-fn a_load_that_rejects_nothing_leaves_no_files_of_rejects() {
-    let Some(mut desk) = Desk::new() else { return };
-    desk.exec("CREATE TABLE t (a INT PRIMARY KEY)");
-    let good = desk.home.file("good.txt", "1\n2\n");
-    let bad = desk.home.file("bad.txt", "1\nx\n");
-    let rejects = desk.home.path().join("rejects");
-    let reasons = desk.home.path().join("rejects.reasons.jsonl");
-    let more = ["--mode", "replace", "--rejects-max", "1", "--rejects", rejects.to_str().unwrap()];
-    for path in ["direct", "stream", "insert"] {
-        let load = |file| desk.load("t", file, &[&more[..], &["--path", path]].concat());
-        load(&good).done();
-        assert!(!rejects.exists() && !reasons.exists(), "{path}");
-        // The files of the last load are gone with its rows.
-        assert_eq!(load(&bad).code(), 3, "{path}");
-        assert_eq!(fs::read_to_string(&rejects).unwrap(), "x\n", "{path}");
-        load(&good).done();
-        assert!(!rejects.exists() && !reasons.exists(), "{path}");
-        fs::write(&rejects, "a letter").unwrap();
-        load(&good).done();
-        assert_eq!(fs::read_to_string(&rejects).unwrap(), "a letter", "{path}");
-        assert!(!reasons.exists(), "{path}");
-        fs::remove_file(&rejects).unwrap();
-    }
-}
-
-#[test]
 fn the_json_report_has_every_field() {
     let Some(mut desk) = Desk::new() else { return };
     desk.exec("CREATE TABLE t (a INT PRIMARY KEY, b INT, KEY b (b))");

@@ -100,6 +100,8 @@ fn messages(desk: &Desk, folder: &Path, command: &str) -> String {
 
 /// A text with another database before tables, and behind --into.
 fn with_database(text: &str, from: &str, to: &str) -> String {
+    let of_all = text.strip_prefix(from).filter(|rest| rest.starts_with(": "));
+    let text = of_all.map_or_else(|| text.to_owned(), |rest| format!("{to}{rest}"));
     text.replace(&format!("{from}."), &format!("{to}."))
         .replace(&format!("--into {from} "), &format!("--into {to} "))
         .replace(&format!("`{from}`"), &format!("`{to}`"))
