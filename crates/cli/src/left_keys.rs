@@ -20,7 +20,9 @@ pub(crate) fn carry_over(connect: &ConnectOptions, named: Option<&Path>) {
         // The command itself says so.
         Err(_) => return,
     };
-    for LeftKeys { table, keys, error } in left {
+    // Of some old tables only the table was left.
+    let told = |one: &LeftKeys| !one.keys.is_empty() || one.error.is_some();
+    for LeftKeys { table, keys, error } in left.into_iter().filter(told) {
         let keys = keys.join(", ");
         match error {
             None => tell!(

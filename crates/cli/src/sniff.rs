@@ -391,7 +391,7 @@ fn escape(bytes: &[u8]) -> String {
             b'\r' => text.push_str("\\r"),
             b'\t' => text.push_str("\\t"),
             b'\\' => text.push_str("\\\\"),
-            ..=0x1f => text.push_str(&format!("\\x{byte:02x}")),
+            byte if byte < 0x20 => text.push_str(&format!("\\x{byte:02x}")),
             byte => text.push(char::from(byte)),
         }
     }

@@ -308,11 +308,15 @@ pub(crate) struct Desk {
 
 impl Desk {
     pub(crate) fn new() -> Option<Desk> {
-        let server = TestServer::shared()?;
+        Some(Desk::on(TestServer::shared()?))
+    }
+
+    /// The same on a server of some tests alone.
+    pub(crate) fn on(server: &'static TestServer) -> Desk {
         let database = server.database().unwrap();
         let mut session = server.connect().unwrap();
         session.exec(&format!("USE {database}")).unwrap();
-        Some(Desk { server, session, home: Home::new(), database })
+        Desk { server, session, home: Home::new(), database }
     }
 
     pub(crate) fn table(&self, name: &str) -> String {

@@ -1,5 +1,6 @@
 //! A load from its beginning to its end, whichever way it takes.
 
+use std::path::Path;
 use std::sync::mpsc::Sender;
 
 use encode::input;
@@ -9,6 +10,7 @@ use job::options::{LoadOptions, LoadPath, RowOptions};
 use job::pool;
 use job::progress::{Progress, Stage};
 use job::report::Report;
+use job::row_log::reasons_path;
 use job::steps::Steps;
 use job::tuning::Tuning;
 use server::{ConnectOptions, Session, Unsupported};
@@ -81,10 +83,12 @@ fn load_input(
 ) -> Result<Report, Error> {
     let target = format!("{}.{}", options.database, options.table);
     let forecast = &Forecast::new(progress);
-    job(connect, options, &target, forecast, |connect, steps, told| {
+    let mut kept_rejects = None;
+    let outcome = job(connect, options, &target, forecast, |connect, steps, told| {
         let beside = options.rows.rejects.is_none() && options.rows.rejects_max > 0;
         let rejects =
             if beside { Some(steps.rejects_path()) } else { options.rows.rejects.clone() };
+        kept_rejects = rejects.clone().filter(|_| beside);
         let options = &LoadOptions {
             command: steps.command(),
             rows: RowOptions { rejects, ..options.rows.clone() },
@@ -114,7 +118,20 @@ fn load_input(
             report.rejects_file = options.rows.rejects.clone().filter(|_| report.rejects > 0);
         }
         Ok(report)
-    })
+    });
+    if let Some(rejects) = kept_rejects {
+        remove_empty(&rejects);
+    }
+    outcome
+}
+
+/// Removes a file of refused rows that nobody has asked for, if there are none.
+pub(crate) fn remove_empty(rejects: &Path) {
+    if std::fs::metadata(rejects).is_ok_and(|meta| meta.len() == 0) {
+        // It takes no room, and goes with the journal.
+        let _ = std::fs::remove_file(reasons_path(rejects));
+        let _ = std::fs::remove_file(rejects);
+    }
 }
 
 /// Loads a table whose rows are in itself.

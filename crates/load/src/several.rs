@@ -55,7 +55,7 @@ use server::{ConnectOptions, Interrupt};
 use self::inspection::{InspectedTables, Inspection};
 use crate::ddl;
 use crate::journaled;
-use crate::run;
+use crate::run::{self, remove_empty};
 
 pub use self::each::load_each;
 pub use self::lines_checked::{check_lines, verify_lines};
@@ -125,7 +125,7 @@ fn load_all_of(
 ) -> Result<SeveralReport, Error> {
     check_several(tables)?;
     let begun = Instant::now();
-    let first = &tables[0];
+    let (first, mut kept) = (&tables[0], Vec::new());
     let told = told(tables);
     let mut lines = None;
     let outcome = journaled::job(connect, first, &told, progress, |connect, steps, told_by| {
@@ -139,6 +139,7 @@ fn load_all_of(
                         Some(_) => steps.rejects_path(),
                         None => journal::rejects_path_of(&steps.rejects_path(), &options.table),
                     };
+                    kept.push(path.clone());
                     options.rows.rejects = Some(path);
                 }
                 options
@@ -167,6 +168,7 @@ fn load_all_of(
         }
         loaded
     });
+    kept.iter().for_each(|path| remove_empty(path));
     outcome.map(|(tables, warnings)| {
         let mut report = SeveralReport::of(tables, warnings, true, begun);
         report.rejects += lines.as_ref().map_or(0, |lines| lines.rejects);

@@ -3,9 +3,11 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
+use std::sync::OnceLock;
 
 use server::identifier::quote_name;
 use server::session::Row;
+use testkit::TestServer;
 
 use super::bytes;
 use super::cases::{Case, Step};
@@ -22,7 +24,9 @@ const CHARACTERS_MAX: usize = 80;
 
 /// Runs a case in a database of its own; gives its commands with their outcomes. None without a server.
 pub(crate) fn run(case: &Case) -> Option<Vec<Step>> {
-    let mut desk = Desk::new()?;
+    // On the server of all tests a load may speak of tables that others have left.
+    static SERVER: OnceLock<Option<TestServer>> = OnceLock::new();
+    let mut desk = Desk::on(SERVER.get_or_init(TestServer::start).as_ref()?);
     let folder = desk.home.path().join("files");
     fs::create_dir(&folder).unwrap();
     let mut names = Vec::new();
