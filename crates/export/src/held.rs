@@ -54,6 +54,8 @@ impl Held {
         };
         let mut holder = session.another()?;
         holder.set_lock_wait(Duration::from_secs(options.lock_wait_seconds.into()))?;
+        // Who may not know of them is told so behind the lock.
+        let _ = targets::undecided::await_end(session);
         match holder.exec(&format!("FLUSH TABLES {} FOR EXPORT", table.name.quoted())) {
             Ok(_) => {}
             Err(error) if error.errno().is_some_and(|errno| REFUSED.contains(&errno)) => {

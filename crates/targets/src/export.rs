@@ -52,6 +52,7 @@ impl Direct<'_> {
         let table = lock.table.name.clone();
         let mut session = lock.fresh()?;
         session.set_lock_wait(lock.patience.wait)?;
+        undecided::await_end(&mut session)?;
         let sql = format!("FLUSH TABLES {} FOR EXPORT", table.quoted());
         lock.patience.watch(&mut session, |session| session.exec(&sql))?;
         let altered = |detail: &str| {

@@ -14,7 +14,8 @@ use server::session::Session;
 /// connection.
 const NOBODYS: &str = "SELECT TRX_ID FROM information_schema.INNODB_TRX \
                        WHERE TRX_MYSQL_THREAD_ID=0 AND TRX_ROWS_MODIFIED>0";
-/// How long the server's own are waited for.
+/// How long the server's own are waited for, before a lock is taken and while one is held.
+const WAIT_BEFORE: Duration = Duration::from_secs(15);
 const WAIT: Duration = Duration::from_secs(3);
 const BETWEEN: Duration = Duration::from_millis(50);
 
@@ -22,9 +23,22 @@ const BETWEEN: Duration = Duration::from_millis(50);
 ///
 /// Errors: the server's; the right PROCESS is needed.
 pub fn is_any(session: &mut Session) -> Result<bool> {
+    is_left(session, WAIT)
+}
+
+/// Waits for the server's own, which take long on a busy disk. The lock of a table may be taken then without
+/// keeping others waiting for them.
+///
+/// Errors: as [`is_any`].
+pub fn await_end(session: &mut Session) -> Result<()> {
+    is_left(session, WAIT_BEFORE).map(|_| ())
+}
+
+/// True if one does not end within `wait`.
+fn is_left(session: &mut Session, wait: Duration) -> Result<bool> {
     let begun = Instant::now();
     let mut left = nobodys(session)?;
-    while !left.is_empty() && begun.elapsed() < WAIT {
+    while !left.is_empty() && begun.elapsed() < wait {
         thread::sleep(BETWEEN);
         let now = nobodys(session)?;
         left.retain(|transaction| now.contains(transaction));
