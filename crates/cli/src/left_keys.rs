@@ -20,7 +20,7 @@ pub(crate) fn carry_over(connect: &ConnectOptions, named: Option<&Path>) {
         // The command itself says so.
         Err(_) => return,
     };
-    // Of some old tables only the table was left.
+    // An old table may be left without keys.
     let told = |one: &LeftKeys| !one.keys.is_empty() || one.error.is_some();
     for LeftKeys { table, keys, error } in left.into_iter().filter(told) {
         let keys = keys.join(", ");

@@ -30,7 +30,8 @@ pub(crate) fn run(args: &SniffArgs) -> Result<u8, Failure> {
     let memory = memory.unwrap_or_else(::load::options::default_memory_bytes);
     let temp_dir = std::env::temp_dir();
     let (format, guessed) = (&args.format, &args.guessed);
-    let sniffed = sniff(&files, &target.table, format, guessed, &temp_dir, memory)?;
+    let options = sniff_options(&files, &target.table, format, guessed, &temp_dir, memory)?;
+    let sniffed = ::load::sniff::sniff(&options)?;
     let command = command(args, &files, &into, &sniffed)?;
     let mut out = terminal::out();
     if args.json {
@@ -57,7 +58,7 @@ pub(crate) fn create(args: &LoadArgs, tables: &mut [LoadOptions]) -> Result<(), 
     let is_one = tables.len() == 1;
     let mut guesses: Vec<Sniffed> = Vec::new();
     for options in tables.iter() {
-        // Of several tables it is known afterwards which have the columns.
+        // With several tables it is known afterwards which have the columns.
         let types = if is_one { args.guessed.types.clone() } else { Vec::new() };
         let sniffed = guess_table(args, options, types)?;
         if !args.quiet {
@@ -169,18 +170,6 @@ fn formats(sniffed: &Sniffed) -> Vec<(String, String)> {
     columns.filter_map(|column| Some((column.name.clone(), column.format.clone()?))).collect()
 }
 
-fn sniff(
-    files: &[PathBuf],
-    table: &str,
-    format: &FormatArgs,
-    guessed: &GuessedArgs,
-    temp_dir: &Path,
-    memory_bytes_max: u64,
-) -> Result<Sniffed, Failure> {
-    let options = sniff_options(files, table, format, guessed, temp_dir, memory_bytes_max)?;
-    Ok(::load::sniff::sniff(&options)?)
-}
-
 fn sniff_options(
     files: &[PathBuf],
     table: &str,
@@ -218,7 +207,9 @@ fn sniff_options(
 pub(crate) fn with_defaults(files: &[PathBuf], table: &str) -> Result<Sniffed, Failure> {
     let (format, guessed) = (FormatArgs::default(), GuessedArgs::default());
     let memory = ::load::options::default_memory_bytes();
-    sniff(files, table, &format, &guessed, &std::env::temp_dir(), memory)
+    let temp_dir = std::env::temp_dir();
+    let options = sniff_options(files, table, &format, &guessed, &temp_dir, memory)?;
+    Ok(::load::sniff::sniff(&options)?)
 }
 
 /// The options by which such files are read, but for a header and names.

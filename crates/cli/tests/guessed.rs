@@ -68,7 +68,7 @@ fn a_file_of_another_dialect_is_read_where_its_own_would_be_refused() {
             assert!(err.contains(&words.replace(" --dialect csv", "")[14..]), "{loaded:?}");
         }
     }
-    // What is typed is not guessed.
+    // Typed options are not guessed.
     let more = ["--format-of", "day=%d.%m.%Y", "--decimal-comma"];
     let loaded = desk.guessed("a.csv", PRICES_FILE, &more);
     assert!(!loaded.done().err.contains("--format-of price"), "{loaded:?}");

@@ -18,7 +18,7 @@ const TRIM: &str = "trim";
 /// Memory for a look at the start of a file.
 const LOOK_BYTES: u64 = 1 << 20;
 
-/// What is guessed, where it differs from the options.
+/// Readings that are guessed, where they differ from the options.
 #[derive(Clone, Debug, Default)]
 pub struct FileGuess {
     /// The guess that has the dialect; none if that of the options fits.
@@ -196,7 +196,7 @@ impl FirstFile<'_> {
 
     /// Columns of dates whose days may be read in two ways, if no option says how.
     ///
-    /// Of two digits of a year the server takes the first number for the year.
+    /// The server takes the first number for the year if years have two digits.
     fn ambiguous_days(
         &self,
         sniffed: &Sniffed,

@@ -216,7 +216,7 @@ fn redo_log(session: &mut Session) -> Option<bool> {
     Some(rows.first()?.text_lossy(1) == "ON")
 }
 
-/// Those that the account sees.
+/// The ones that the account sees.
 fn ledgers(session: &mut Session) -> Result<Vec<String>> {
     let rows = session.query(
         "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES \

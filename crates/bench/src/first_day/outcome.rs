@@ -25,7 +25,7 @@ pub struct FileOutcome {
     pub name: String,
     /// Columns of its table.
     pub columns: usize,
-    /// Those that are not text.
+    /// Columns that are not text.
     pub not_text: usize,
     /// The load by one command.
     pub load: Done,

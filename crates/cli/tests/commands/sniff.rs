@@ -719,7 +719,7 @@ fn a_folder_makes_tables_whose_equal_columns_have_one_type() {
     assert_eq!(types, expected);
     assert_eq!(desk.rows("SELECT * FROM `lines`"), ["1|A1|1.250|x"]);
     assert_eq!(desk.rows("SELECT SUM(total) FROM orders"), ["11.000"]);
-    // What fails leaves nothing.
+    // A failed load leaves nothing.
     for table in ["orders", "`lines`", "sums"] {
         desk.exec(&format!("DROP TABLE {table}"));
     }

@@ -10,7 +10,7 @@ const NOT_YET: &str = "not yet: ";
 
 /// A file of cases.
 pub(crate) struct CaseFile {
-    /// What it says before the first case.
+    /// The text before the first case.
     intro: String,
     pub(crate) cases: Vec<Case>,
 }

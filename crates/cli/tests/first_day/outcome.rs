@@ -63,7 +63,7 @@ fn command(head: &str, names: &[String]) -> String {
     }
 }
 
-/// What a command prints, and its status if that is not 0.
+/// Messages of a command, and its status if that is not 0.
 fn messages(desk: &Desk, folder: &Path, command: &str) -> String {
     let program = Path::new(env!("CARGO_BIN_EXE_inrush")).parent().unwrap();
     let command = with_database(command, DATABASE, &desk.database);

@@ -1,6 +1,6 @@
 //! Bytes written as text: hexadecimal digits and base64.
 
-/// What programs write before hexadecimal digits. The last one is left of `\x` where a backslash escapes.
+/// Prefixes that programs write before hexadecimal digits. The last one is left of `\x` where a backslash escapes.
 const HEX_PREFIXES: [&[u8]; 3] = [b"\\x", b"0x", b"x"];
 /// Characters of base64 that stand for three bytes.
 const GROUP: usize = 4;
