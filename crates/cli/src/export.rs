@@ -156,6 +156,9 @@ fn options(args: &ExportArgs, table: TableName) -> Result<ExportOptions, Failure
         }
         options.threads = threads;
     }
+    if let Some(memory) = &args.memory {
+        options.memory_bytes_max = size::parse(memory).map_err(Failure::usage)?;
+    }
     if args.split_rows == Some(0) {
         return Err(Failure::usage("--split-rows must be at least 1"));
     }

@@ -6,6 +6,7 @@ mod command_line;
 mod completions;
 mod documented;
 mod exported;
+mod exported_beside_writers;
 mod feedback;
 mod inspect;
 mod job_files;

@@ -377,3 +377,26 @@ fn a_record_may_be_as_long_on_every_path() {
     run(&mut replay).done();
     assert_eq!(desk.rows("SELECT id, LENGTH(b) FROM t"), [format!("9|{}", longest - 100)]);
 }
+
+/// Text that waits for its turn, plain and compressed, and rows that are longer than usual.
+#[test]
+fn exports_take_no_more_than_the_budget() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE t (a INT PRIMARY KEY, b LONGTEXT) ENGINE=InnoDB");
+    desk.exec("INSERT INTO t SELECT seq, REPEAT(MD5(seq), 20) FROM seq_1_to_50000");
+    desk.exec("INSERT INTO t SELECT seq, REPEAT(MD5(seq), 30000) FROM seq_60001_to_60040");
+    desk.exec("ANALYZE TABLE t");
+    let table = desk.table("t");
+    for path in ["direct", "select"] {
+        let mut export = desk.home.inrush(["export", &table, "-o", "t.csv.gz", "--socket"]);
+        export.arg(desk.server.socket()).args(["--json", "--quiet", "--force", "--path", path]);
+        let outcome = run(export.args(["--threads", "4", "--memory", "64M"]));
+        let report: Value = serde_json::from_str(&outcome.done().out).unwrap();
+        let peak = report["memory_peak_bytes"].as_u64().unwrap();
+        assert!(peak <= (64 << 20) * (100 + BEYOND_PERCENT) / 100, "{path}: {report}");
+        assert_eq!(report["rows"], 50_040);
+    }
+    let mut export = desk.home.inrush(["export", &table, "-o", "no.csv", "--socket"]);
+    let outcome = run(export.arg(desk.server.socket()).args(["--memory", "20M"]));
+    outcome.refused(2, &["--memory", "too small"]);
+}

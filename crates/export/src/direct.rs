@@ -24,6 +24,7 @@ use innodb::record::FieldSpan;
 use innodb::source::{PageSource, ReadError};
 use innodb::space_format::SpaceFormat;
 use innodb::value_reader::ValueReader;
+use job::progress::Progress;
 use schema::Table;
 use server::Session;
 use values::decode::{Decoder, Undecoded};
@@ -79,9 +80,9 @@ impl Direct {
         session: &mut Session,
         table: &Table,
         columns: &Columns,
-        options: &ExportOptions,
+        how: (&ExportOptions, &dyn Progress),
     ) -> Result<Result<Direct, Vec<String>>, Error> {
-        let (held, files) = match Held::take(session, table, columns, options)? {
+        let (held, files) = match Held::take(session, table, columns, how)? {
             Ok(held) => held,
             Err(reasons) => return Ok(Err(reasons)),
         };
@@ -129,7 +130,7 @@ impl Direct {
             options,
             columns,
             decoders: decoders.clone(),
-            text: RowText::new(layout, &columns.fields, options.split),
+            text: RowText::new(layout, &columns.fields, options),
             pages: vec![AlignedPage::ZERO; PART_LEAVES],
             order: Vec::new(),
             records: Vec::new(),

@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use face::option::{COLUMNS, FORCE, PATH, WHERE};
+use server::error::holders_text;
 
 /// Everything that ends an export. No file of it is left, whatever the variant.
 #[derive(Debug, thiserror::Error)]
@@ -30,6 +31,19 @@ pub enum Error {
         table: String,
         /// Each thing in the way, as a sentence.
         reasons: Vec<String>,
+    },
+    /// A table that others write to all the time, whose file was to be read.
+    #[error(
+        "the file of {table} was not locked within {seconds} s; {}; {} reads the table without \
+         that lock", holders_text(.holders), PATH.with("select")
+    )]
+    Locked {
+        /// `database.table`.
+        table: String,
+        /// How long the lock was tried for.
+        seconds: u64,
+        /// Who may hold it, one sentence each.
+        holders: Vec<String>,
     },
     /// A value that the dialect has no text for.
     #[error("a value of column `{column}` cannot be written: {why}")]

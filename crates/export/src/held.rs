@@ -1,14 +1,15 @@
 //! A check that a table's file can be read, and the lock under which it is.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use disk::File;
 use face::option::{TIME_ZONE, WHERE};
+use job::progress::Progress;
 use schema::Table;
 use server::facts::database_dir::DatabaseDir;
 use server::filename::filename;
 use server::{ServerFacts, Session, catalog};
+use targets::brief_lock;
 use values::Family;
 use values::decode::Decoder;
 
@@ -38,7 +39,7 @@ impl Held {
         session: &mut Session,
         table: &Table,
         columns: &Columns,
-        options: &ExportOptions,
+        (options, progress): (&ExportOptions, &dyn Progress),
     ) -> Result<HeldFiles, Error> {
         let mut reasons = reasons(session, table, columns, options);
         if !reasons.is_empty() {
@@ -53,11 +54,16 @@ impl Held {
             }
         };
         let mut holder = session.another()?;
-        holder.set_lock_wait(Duration::from_secs(options.lock_wait_seconds.into()))?;
         // Who may not know of them is told so behind the lock.
         let _ = targets::undecided::await_end(session);
-        match holder.exec(&format!("FLUSH TABLES {} FOR EXPORT", table.name.quoted())) {
-            Ok(_) => {}
+        let sql = format!("FLUSH TABLES {} FOR EXPORT", table.name.quoted());
+        let wait = options.lock_wait();
+        let waiting = |text: &str| progress.waiting(text);
+        match brief_lock::take(&mut holder, &table.name, &sql, wait, waiting) {
+            Ok(()) => {}
+            Err(server::Error::LockWait { target, seconds, holders }) => {
+                return Err(Error::Locked { table: target, seconds, holders });
+            }
             Err(error) if error.errno().is_some_and(|errno| REFUSED.contains(&errno)) => {
                 return Ok(Err(vec![error.to_string()]));
             }

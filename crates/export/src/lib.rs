@@ -39,8 +39,10 @@ use std::time::Instant;
 use face::option::{COLUMNS, PATH, TIME_ZONE};
 use job::progress::Progress;
 use schema::{Table, TableName};
+use server::error::holders_text;
 use server::identifier::quote_text;
 use server::{ConnectOptions, Session, catalog};
+use targets::waiting::{self, ER_LOCK_WAIT_TIMEOUT};
 use values::Family;
 
 pub use error::Error;
@@ -52,7 +54,7 @@ pub use select::{DENIED, begin_snapshot};
 use crate::columns::Columns;
 use crate::direct::Direct;
 use crate::layout::Layout;
-use crate::ordered::Turns;
+use crate::ordered::{Flow, Turns};
 use crate::output::{Finished, Output};
 use crate::progress::ExportProgress;
 use crate::select::Select;
@@ -79,8 +81,20 @@ pub fn export(
         (Err(Error::Server(_) | Error::Abandoned), Some(by)) if by != FAILURE => {
             Err(Error::Interrupted(by))
         }
+        (Err(Error::Server(error)), _) if error.errno() == Some(ER_LOCK_WAIT_TIMEOUT) => {
+            Err(locked(connect, options, error))
+        }
         (outcome, _) => outcome,
     }
+}
+
+/// The error of a table that others keep from being read; as it was where they cannot be asked for.
+fn locked(connect: &ConnectOptions, options: &ExportOptions, error: server::Error) -> Error {
+    let holders = Session::connect(connect)
+        .and_then(|mut session| waiting::lock_holders(&mut session, &options.table));
+    let Ok(holders) = holders else { return error.into() };
+    let (target, seconds) = (options.table.to_string(), options.wait().as_secs());
+    server::Error::LockWait { target, seconds, holders }.into()
 }
 
 /// The tables of a database by their names: no views, sequences, and tables that a load of ours has left.
@@ -110,6 +124,7 @@ fn run(
     progress: &dyn Progress,
     begun: Instant,
 ) -> Result<ExportReport, Error> {
+    let options = &options.within_memory()?;
     let connect = ConnectOptions {
         interrupt: options.interrupt.clone(),
         time_zone: Some(options.time_zone.clone()),
@@ -118,6 +133,7 @@ fn run(
     // Ends what the server does for us where somebody, or a thread of ours, asks for the end.
     let _watcher = options.interrupt.watch(&connect);
     let mut session = Session::connect(&connect)?;
+    session.set_lock_wait(options.wait())?;
     let table = catalog::read(&mut session, &options.table)?;
     let columns = Columns::new(&table, options.columns.as_deref())?;
     let mut notes = notes(&table, &columns, options);
@@ -153,6 +169,7 @@ fn run(
         megabytes_per_second: bytes as f64 / 1e6 / seconds,
         files,
         columns: columns.names(),
+        memory_peak_bytes: job::report::memory_peak_bytes(),
         threads,
         server,
         server_address: connect.target_text(),
@@ -176,31 +193,18 @@ fn read(
     (options, places): (&ExportOptions, Option<&dyn Places>),
     notes: &mut Vec<String>,
 ) -> Result<Read, Error> {
-    let end = || options.interrupt.request(FAILURE);
-    let reasons = match options.way {
-        ExportPath::Select => vec![format!("{} was requested", PATH.with("select"))],
+    let (reasons, is_busy) = match options.way {
+        ExportPath::Select => (vec![format!("{} was requested", PATH.with("select"))], false),
         ExportPath::Auto | ExportPath::Direct => {
-            match Direct::begin(session, table, columns, options)? {
-                Ok(direct) => {
-                    let (workers, parts) = direct.workers(table, columns, layout, options)?;
-                    let threads = workers.len();
-                    told.total_bytes = Some(direct.read_bytes());
-                    let write = |chunk: &Chunk| told.write(chunk, output);
-                    let how = (parts, Turns::Parts, options.compression);
-                    ordered::run(workers, how, write, end)?;
-                    // Whether nobody wrote to the table is known when the lock was there to the end.
-                    direct.release()?;
-                    let why = "rows are read from the table's file".to_owned();
-                    return Ok(Read { path: "direct", why, rows: told.rows, threads });
-                }
-                Err(reasons) if options.way == ExportPath::Direct => {
-                    return Err(Error::NotDirect { table: table.name.to_string(), reasons });
-                }
+            let to = (layout, &mut *output, &mut told);
+            match read_file(session, (table, columns), to, options)? {
+                Ok(read) => return Ok(read),
                 Err(reasons) => reasons,
             }
         }
     };
-    let (mut select, why) = selected(session, (table, columns), (options, places), &reasons)?;
+    let how = (options, told.progress, is_busy);
+    let (mut select, why) = selected(session, (table, columns), how, places, &reasons)?;
     notes.append(&mut select.notes);
     let watched = select.servers.iter().map(|connect| options.interrupt.watch(connect));
     let _watchers: Vec<_> = watched.collect();
@@ -208,26 +212,64 @@ fn read(
     let (workers, parts) = select.workers(table, columns, layout, options);
     let threads = workers.len();
     let write = |chunk: &Chunk| told.write(chunk, output);
-    ordered::run(workers, (parts, turns, options.compression), write, end)?;
+    let end = || options.interrupt.request(FAILURE);
+    ordered::run(workers, Flow::new(parts, turns, options), write, end)?;
     Ok(Read { path: "select", why, rows: told.rows, threads })
+}
+
+/// Reads the table's file where that can be.
+///
+/// Errors of the inner result: why not, a sentence each, and whether others write to the table all the time.
+fn read_file(
+    session: &mut Session,
+    (table, columns): (&Table, &Columns),
+    (layout, output, told): (&Layout, &mut Output<'_>, &mut ExportProgress<'_>),
+    options: &ExportOptions,
+) -> Result<Result<Read, (Vec<String>, bool)>, Error> {
+    let is_required = options.way == ExportPath::Direct;
+    let direct = match Direct::begin(session, table, columns, (options, told.progress)) {
+        Ok(Ok(direct)) => direct,
+        Ok(Err(reasons)) if is_required => {
+            return Err(Error::NotDirect { table: table.name.to_string(), reasons });
+        }
+        Ok(Err(reasons)) => return Ok(Err((reasons, false))),
+        Err(Error::Locked { seconds, holders, .. }) if !is_required => {
+            let holders = holders_text(&holders);
+            let reason = format!("the table's file was not locked within {seconds} s; {holders}");
+            return Ok(Err((vec![reason], true)));
+        }
+        Err(error) => return Err(error),
+    };
+    let (workers, parts) = direct.workers(table, columns, layout, options)?;
+    let threads = workers.len();
+    told.total_bytes = Some(direct.read_bytes());
+    let write = |chunk: &Chunk| told.write(chunk, output);
+    let end = || options.interrupt.request(FAILURE);
+    ordered::run(workers, Flow::new(parts, Turns::Parts, options), write, end)?;
+    // Whether nobody wrote to the table is known when the lock was there to the end.
+    direct.release()?;
+    let why = "rows are read from the table's file".to_owned();
+    Ok(Ok(Read { path: "direct", why, rows: told.rows, threads }))
 }
 
 /// Rows by SELECT, from each place of the table if that can be; and why so.
 fn selected(
     session: &mut Session,
     (table, columns): (&Table, &Columns),
-    (options, places): (&ExportOptions, Option<&dyn Places>),
+    how: (&ExportOptions, &dyn Progress, bool),
+    places: Option<&dyn Places>,
     reasons: &[String],
 ) -> Result<(Select, String), Error> {
+    let options = how.0;
     select::check_condition(session, table, options)?;
     let why = format!("rows are read with SELECT: {}", reasons.join("; "));
     let Some(places) = places.filter(|places| places.claims(table)) else {
-        return Ok((Select::begin(session, table, columns, options)?, why));
+        return Ok((Select::begin(session, table, columns, how)?, why));
     };
     Ok(match places.begin(session, table, options)? {
         PlacesRead::Each(readers, why) => (Select::of_places(readers, columns, options), why),
         PlacesRead::Through(why_through, note) => {
-            let mut select = Select::begin(session, table, columns, options)?;
+            let mut select = Select::begin(session, table, columns, how)?;
             select.notes.push(note);
             (select, format!("{why}; {why_through}"))
         }

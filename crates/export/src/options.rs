@@ -1,10 +1,13 @@
 //! Options of an export.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
+use job::memory::Memory;
 use schema::TableName;
 use server::Interrupt;
 
+use crate::error::Error;
 pub use crate::layout::Format;
 
 /// The way rows are read.
@@ -81,9 +84,12 @@ pub struct ExportOptions {
     pub way: ExportPath,
     /// Threads, and connections of SELECTs. Default: one a core.
     pub threads: usize,
+    /// Memory of the whole process, which may mean fewer threads. Default: a quarter of the machine.
+    pub memory_bytes_max: u64,
     /// Time zone in which a TIMESTAMP is written. Default: UTC.
     pub time_zone: String,
-    /// Seconds to wait for others who hold the table. Default: 60.
+    /// Seconds to wait for others who hold the table; ten at most for a lock that the export can do without.
+    /// Default: 60.
     pub lock_wait_seconds: u32,
     /// Addresses of servers that have partitions of the table, by their names. Default: those that the
     /// table's server knows.
@@ -91,6 +97,11 @@ pub struct ExportOptions {
     /// The signal that ends it early.
     pub interrupt: Interrupt,
 }
+
+/// Bytes of text that a thread hands on at once, where there is memory for it.
+const CHUNK_BYTES: usize = 1 << 20;
+/// How long a lock is tried for that an export can do without.
+const OPTIONAL_LOCK_WAIT: Duration = Duration::from_secs(10);
 
 /// UTC, where every moment has one text.
 pub const UTC: &str = "+00:00";
@@ -111,10 +122,39 @@ impl ExportOptions {
             condition: None,
             way: ExportPath::Auto,
             threads: std::thread::available_parallelism().map_or(1, usize::from),
+            memory_bytes_max: job::options::default_memory_bytes(),
             time_zone: UTC.to_owned(),
             lock_wait_seconds: 60,
             shard_addresses: Vec::new(),
             interrupt: Interrupt::default(),
+        }
+    }
+
+    /// Has no more threads than there is memory for.
+    ///
+    /// Errors: too little memory for one.
+    pub(crate) fn within_memory(&self) -> Result<ExportOptions, Error> {
+        let memory = Memory::of(self.memory_bytes_max, self.threads, 0);
+        let memory = memory.map_err(|error| Error::Usage(error.to_string()))?;
+        Ok(ExportOptions { threads: memory.threads, ..self.clone() })
+    }
+
+    /// Bytes of text that a thread hands on at once: it has some of these chunks, plain and compressed.
+    pub(crate) fn chunk_bytes(&self) -> usize {
+        let memory = Memory::split(self.memory_bytes_max, self.threads);
+        memory.map_or(CHUNK_BYTES, |memory| memory.chunk_bytes.min(CHUNK_BYTES))
+    }
+
+    /// How long the table is waited for.
+    pub(crate) fn wait(&self) -> Duration {
+        Duration::from_secs(self.lock_wait_seconds.into())
+    }
+
+    /// How long a lock on the table is tried for that keeps writers away.
+    pub(crate) fn lock_wait(&self) -> Duration {
+        match self.way {
+            ExportPath::Direct => self.wait(),
+            ExportPath::Auto | ExportPath::Select => self.wait().min(OPTIONAL_LOCK_WAIT),
         }
     }
 }

@@ -7,8 +7,8 @@
 //! ```
 //!
 //! Each worker has its parts in turn and a queue of its own, which holds a few chunks: whoever is ahead
-//! waits. It compresses its chunks itself. The one who writes takes a part's chunks from its worker's queue
-//! until that says that it was the last.
+//! waits, also whoever has made a chunk of a long row until it is written. It compresses its chunks itself.
+//! The one who writes takes a part's chunks from its worker's queue until that says that it was the last.
 
 use std::sync::mpsc::{Receiver, Sender, SyncSender, channel, sync_channel};
 use std::sync::{Mutex, PoisonError};
@@ -16,7 +16,7 @@ use std::sync::{Mutex, PoisonError};
 use job::pool::internal;
 
 use crate::error::Error;
-use crate::options::Compression;
+use crate::options::{Compression, ExportOptions};
 use crate::packer::Packer;
 use crate::text::Chunk;
 
@@ -33,6 +33,23 @@ pub(crate) enum Turns {
     Chunks,
 }
 
+/// What goes through, and how.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Flow {
+    pub(crate) parts: usize,
+    pub(crate) turns: Turns,
+    pub(crate) compression: Compression,
+    /// Bytes from which on a worker hands a chunk on.
+    pub(crate) chunk_bytes: usize,
+}
+
+impl Flow {
+    pub(crate) fn new(parts: usize, turns: Turns, options: &ExportOptions) -> Flow {
+        let (compression, chunk_bytes) = (options.compression, options.chunk_bytes());
+        Flow { parts, turns, compression, chunk_bytes }
+    }
+}
+
 /// A worker's result.
 struct Message {
     chunk: Chunk,
@@ -46,6 +63,9 @@ pub(crate) struct Sink {
     packer: Packer,
     /// Chunks that were written.
     spare: Receiver<Chunk>,
+    /// Chunks that are under way, and how many bytes one has that is long.
+    under_way: usize,
+    long_bytes: usize,
 }
 
 impl Sink {
@@ -60,8 +80,24 @@ impl Sink {
         if !chunk.bytes.is_empty() {
             self.packer.pack(&chunk.bytes, &mut chunk.packed).map_err(Error::packing)?;
         }
+        let is_long = chunk.bytes.len() > self.long_bytes;
         self.sender.send(Message { chunk, ends }).map_err(|_| Error::Abandoned)?;
-        Ok(self.spare.try_recv().unwrap_or_default())
+        self.under_way += 1;
+        if is_long {
+            return self.await_all();
+        }
+        let spare = self.spare.try_recv();
+        self.under_way -= usize::from(spare.is_ok());
+        Ok(spare.unwrap_or_default())
+    }
+
+    /// Waits until all chunks are written, and lets their memory go.
+    fn await_all(&mut self) -> Result<Chunk, Error> {
+        while self.under_way > 0 {
+            self.spare.recv().map_err(|_| Error::Abandoned)?;
+            self.under_way -= 1;
+        }
+        Ok(Chunk::default())
     }
 }
 
@@ -78,7 +114,7 @@ pub(crate) trait Worker: Send {
 /// ends all; `end` is then called, which may wake those who wait for others than us.
 pub(crate) fn run<W: Worker>(
     workers: Vec<W>,
-    (parts, turns, compression): (usize, Turns, Compression),
+    Flow { parts, turns, compression, chunk_bytes }: Flow,
     mut write: impl FnMut(&Chunk) -> Result<(), Error>,
     end: impl Fn(),
 ) -> Result<(), Error> {
@@ -93,7 +129,9 @@ pub(crate) fn run<W: Worker>(
             let (sender, queue) = sync_channel(AHEAD);
             let (back, spare) = channel();
             queues.push((queue, back));
-            let (mut sink, first) = (Sink { sender, packer, spare }, &first);
+            let long_bytes = 2 * chunk_bytes;
+            let sink = Sink { sender, packer, spare, under_way: 0, long_bytes };
+            let (mut sink, first) = (sink, &first);
             threads.push(scope.spawn(move || {
                 disk::failpoint::hit("thread.export");
                 // Kept before the sink goes: its end makes the others fail.
@@ -224,6 +262,10 @@ mod tests {
         fn reuse(&mut self, _: Chunk) {}
     }
 
+    fn flow(parts: usize, turns: Turns) -> Flow {
+        Flow { parts, turns, compression: Compression::None, chunk_bytes: 0 }
+    }
+
     fn outcome(workers: usize, parts: usize, fails: Option<usize>) -> Result<String, Error> {
         let mut text = Vec::new();
         let workers = (0..workers).map(|_| Numbers(fails)).collect();
@@ -231,7 +273,7 @@ mod tests {
             text.extend_from_slice(&chunk.bytes);
             Ok(())
         };
-        run(workers, (parts, Turns::Parts, Compression::None), write, || {})?;
+        run(workers, flow(parts, Turns::Parts), write, || {})?;
         Ok(String::from_utf8(text).unwrap())
     }
 
@@ -252,11 +294,11 @@ mod tests {
                 text.extend_from_slice(&chunk.bytes);
                 Ok(())
             };
-            let how = (workers, Turns::Chunks, Compression::None);
+            let how = flow(workers, Turns::Chunks);
             run((0..workers).map(|_| Numbers(None)).collect(), how, write, || {}).unwrap();
             assert_eq!(String::from_utf8(text).unwrap(), expected);
         }
-        let how = (5, Turns::Chunks, Compression::None);
+        let how = flow(5, Turns::Chunks);
         let workers = (0..5).map(|_| Numbers(Some(3))).collect();
         assert_eq!(run(workers, how, |_| Ok(()), || {}).unwrap_err().to_string(), "as asked");
     }
@@ -267,7 +309,7 @@ mod tests {
             let error = outcome(workers, 200, Some(100)).unwrap_err();
             assert_eq!(error.to_string(), "as asked");
             let workers = (0..workers).map(|_| Numbers(None)).collect();
-            let how = (200, Turns::Parts, Compression::None);
+            let how = flow(200, Turns::Parts);
             let full = |_: &Chunk| Err(Error::Usage("full".to_owned()));
             assert_eq!(run(workers, how, full, || {}).unwrap_err().to_string(), "full");
         }
@@ -295,7 +337,7 @@ mod tests {
         for _ in 0..500 {
             let ended = AtomicBool::new(false);
             let workers = [true, false].map(|fails| Ended(fails, &ended)).into();
-            let how = (2, Turns::Parts, Compression::None);
+            let how = flow(2, Turns::Parts);
             let end = || ended.store(true, Ordering::SeqCst);
             let error = run(workers, how, |_| Ok(()), end).unwrap_err();
             assert_eq!(error.to_string(), "the failure");

@@ -13,7 +13,7 @@ const SECONDS_LEAST: f64 = 1.0;
 
 /// Somebody who is told.
 pub(crate) struct ExportProgress<'a> {
-    progress: &'a dyn Progress,
+    pub(crate) progress: &'a dyn Progress,
     begun: Instant,
     /// Rows that are written.
     pub(crate) rows: u64,

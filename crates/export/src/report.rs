@@ -29,6 +29,8 @@ pub struct ExportReport {
     pub files: Vec<PathBuf>,
     /// The columns, in order.
     pub columns: Vec<String>,
+    /// The most memory that the process had.
+    pub memory_peak_bytes: u64,
     /// Threads that read.
     pub threads: usize,
     /// The server's version.

@@ -1,13 +1,18 @@
 //! Rows by SELECT: every table and view, on every server.
 //!
 //! Several connections read ranges of the primary key, and all see the rows of one moment: their
-//! transactions begin while a lock keeps the table from being written to.
+//! transactions begin while a lock keeps the table from being written to. Where others keep that lock from
+//! us, one connection reads by one snapshot, which waits for nobody.
 
 use face::option::WHERE;
+use job::progress::Progress;
 use schema::quote_name;
 use schema::{Engine, Table, TableName};
+use server::error::holders_text;
 use server::session::Isolation;
 use server::{ConnectOptions, Session};
+use targets::brief_lock;
+use targets::waiting::{ER_LOCK_WAIT_TIMEOUT, lock_holders};
 use values::SqlType;
 use values::decode::{push_double, push_float};
 
@@ -53,7 +58,7 @@ impl Select {
         session: &mut Session,
         table: &Table,
         columns: &Columns,
-        options: &ExportOptions,
+        (options, progress, is_busy): (&ExportOptions, &dyn Progress, bool),
     ) -> Result<Select, Error> {
         let mut notes = Vec::new();
         let ranges = match (&table.engine, options.threads) {
@@ -63,22 +68,32 @@ impl Select {
         if let Ranges::One(Some(why)) = &ranges {
             notes.push(format!("one connection reads: {why}"));
         }
-        let conditions = ranges.conditions();
+        let mut conditions = ranges.conditions();
+        let mut sessions = Vec::new();
         let count = options.threads.min(conditions.len());
-        let lock = if count > 1 { lock(session, table, options)? } else { Lock::Needless };
-        let (conditions, count) = match lock {
-            Lock::Refused(why) => {
-                notes.push(format!("one connection reads: {why}"));
-                (vec![None], 1)
+        if count > 1 {
+            let locked = match is_busy {
+                true => Err("others write to the table".to_owned()),
+                false => lock(session, table, (options, progress))?,
+            };
+            match locked {
+                Ok(()) => {
+                    for _ in 0..count {
+                        sessions.push(transaction(session)?);
+                    }
+                    session.exec("UNLOCK TABLES")?;
+                }
+                Err(why) => {
+                    notes.push(format!("one connection reads: {why}"));
+                    conditions = vec![None];
+                }
             }
-            _ => (conditions, count),
-        };
-        let mut sessions = Vec::with_capacity(count);
-        for _ in 0..count {
+        }
+        if sessions.is_empty() {
             sessions.push(transaction(session)?);
         }
-        if count > 1 {
-            session.exec("UNLOCK TABLES")?;
+        for reader in &mut sessions {
+            reader.set_lock_wait(options.wait())?;
         }
         let statement =
             |range: &Option<String>| statement(table, columns, options, range.as_deref());
@@ -117,10 +132,11 @@ impl Select {
         let mut places = self.places.into_iter();
         let reader = |session| Reader {
             session,
+            table: table.name.clone(),
             place: places.next(),
             statements: std::sync::Arc::clone(&statements),
             said: said.clone(),
-            text: RowText::new(layout, &columns.fields, options.split),
+            text: RowText::new(layout, &columns.fields, options),
             scratch: Vec::new(),
         };
         (self.sessions.into_iter().map(reader).collect(), parts)
@@ -142,29 +158,29 @@ pub fn begin_snapshot(session: &Session, table: &TableName) -> Result<Session, s
     Ok(reader)
 }
 
-/// The result of the attempt to lock the table.
-enum Lock {
-    Held,
-    Needless,
-    /// The account may not.
-    Refused(String),
-}
-
 /// Server errors of an account that lacks a right.
 pub const DENIED: [u16; 4] = [1044, 1045, 1142, 1227];
 
 /// Keeps the table from being written to until UNLOCK TABLES; whoever has written to it has ended by then.
-fn lock(session: &mut Session, table: &Table, options: &ExportOptions) -> Result<Lock, Error> {
-    session.set_lock_wait(std::time::Duration::from_secs(options.lock_wait_seconds.into()))?;
-    match session.exec(&format!("LOCK TABLES {} READ", table.name.quoted())) {
-        Ok(_) => Ok(Lock::Held),
-        Err(error) if error.errno().is_some_and(|errno| DENIED.contains(&errno)) => {
-            Ok(Lock::Refused(
-                "the account lacks LOCK TABLES, which several connections need to read the same \
-                 rows"
-                    .to_owned(),
-            ))
-        }
+///
+/// Errors of the inner result: why not, as a part of a sentence.
+fn lock(
+    session: &mut Session,
+    table: &Table,
+    (options, progress): (&ExportOptions, &dyn Progress),
+) -> Result<Result<(), String>, Error> {
+    let sql = format!("LOCK TABLES {} READ", table.name.quoted());
+    let waiting = |text: &str| progress.waiting(text);
+    match brief_lock::take(session, &table.name, &sql, options.lock_wait(), waiting) {
+        Ok(()) => Ok(Ok(())),
+        Err(server::Error::LockWait { seconds, holders, .. }) => Ok(Err(format!(
+            "several need a lock, which did not come within {seconds} s; {}",
+            holders_text(&holders)
+        ))),
+        Err(error) if error.errno().is_some_and(|errno| DENIED.contains(&errno)) => Ok(Err(
+            "the account lacks LOCK TABLES, which several connections need to read the same rows"
+                .to_owned(),
+        )),
         Err(error) => Err(error.into()),
     }
 }
@@ -231,6 +247,8 @@ fn said(table: &Table, place: usize) -> SelectedForm {
 /// One connection.
 pub(crate) struct Reader<'a> {
     session: Session,
+    /// The table, for messages.
+    table: TableName,
     /// Where that is, if it is not the server that was named.
     place: Option<String>,
     statements: std::sync::Arc<[String]>,
@@ -241,7 +259,7 @@ pub(crate) struct Reader<'a> {
 
 impl Worker for Reader<'_> {
     fn part(&mut self, part: usize, sink: &mut Sink) -> Result<Chunk, Error> {
-        let Reader { session, place, statements, said, text, scratch } = self;
+        let Reader { session, table, place, statements, said, text, scratch } = self;
         let mut failed = None;
         let read = session.for_each(&statements[part], |row| {
             let written = write_row(&row, said, text, scratch, sink);
@@ -254,7 +272,9 @@ impl Worker for Reader<'_> {
             Some(error) => Err(error),
             None => {
                 // Rows that a limit has cut off are not all of them.
-                read.and_then(|()| session.check_variables()).map_err(|error| match place {
+                let read = read.and_then(|()| session.check_variables());
+                let read = read.map_err(|error| named(error, session, table));
+                read.map_err(|error| match place {
                     Some(place) => Error::shard(place, error),
                     None => error.into(),
                 })?;
@@ -266,6 +286,18 @@ impl Worker for Reader<'_> {
     fn reuse(&mut self, spare: Chunk) {
         self.text.reuse(spare);
     }
+}
+
+/// The error of a table that others keep from being read, with these others: asked by the same connection, so
+/// that it is not named itself.
+fn named(error: server::Error, session: &mut Session, table: &TableName) -> server::Error {
+    if error.errno() != Some(ER_LOCK_WAIT_TIMEOUT) {
+        return error;
+    }
+    let _shield = session.options().interrupt.clone().shield();
+    let Ok(holders) = lock_holders(session, table) else { return error };
+    let waited = session.variable("lock_wait_timeout").and_then(|text| text.parse().ok());
+    server::Error::LockWait { target: table.to_string(), seconds: waited.unwrap_or(0), holders }
 }
 
 fn write_row(

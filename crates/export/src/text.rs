@@ -4,10 +4,8 @@ use values::decode::Decoder;
 
 use crate::error::Error;
 use crate::layout::{Field, Layout, Stored, Unwritable};
-use crate::options::Split;
+use crate::options::{ExportOptions, Split};
 
-/// Bytes from which on a chunk is handed on.
-pub(crate) const CHUNK_BYTES: usize = 1 << 20;
 /// Most bytes of rows in a statement, but for one that is longer by itself: servers take 16 MiB at least.
 const STATEMENT_BYTES: usize = 512 << 10;
 /// Where files are cut, so that each is nearly as long as it may be.
@@ -40,6 +38,7 @@ pub(crate) struct Cut {
 pub(crate) struct RowText<'a> {
     layout: &'a Layout,
     fields: &'a [Field],
+    chunk_bytes: usize,
     /// True if the text is cut.
     is_cut: bool,
     statement_bytes: usize,
@@ -50,7 +49,12 @@ pub(crate) struct RowText<'a> {
 }
 
 impl<'a> RowText<'a> {
-    pub(crate) fn new(layout: &'a Layout, fields: &'a [Field], split: Split) -> RowText<'a> {
+    pub(crate) fn new(
+        layout: &'a Layout,
+        fields: &'a [Field],
+        options: &ExportOptions,
+    ) -> RowText<'a> {
+        let split = options.split;
         let is_cut = split != Split::default();
         let most_rows = if is_cut { STATEMENT_ROWS } else { u64::MAX };
         let most_bytes =
@@ -58,6 +62,7 @@ impl<'a> RowText<'a> {
         RowText {
             layout,
             fields,
+            chunk_bytes: options.chunk_bytes(),
             is_cut,
             statement_bytes: STATEMENT_BYTES.min(most_bytes),
             statement_rows: split.rows.map_or(most_rows, |rows| rows.min(most_rows)),
@@ -123,7 +128,7 @@ impl<'a> RowText<'a> {
         } else if self.is_cut {
             self.chunk.cuts.push(Cut { end: self.chunk.bytes.len(), rows: 1 });
         }
-        self.chunk.bytes.len() >= CHUNK_BYTES
+        self.chunk.bytes.len() >= self.chunk_bytes
     }
 
     fn end_statement(&mut self) {

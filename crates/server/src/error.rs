@@ -249,7 +249,7 @@ pub enum Error {
     /// A metadata lock did not come in time.
     #[error(
         "no lock on {target} within {seconds} s; {}; end the holder of the lock, or wait longer \
-         with {LOCK_WAIT}, then load again",
+         with {LOCK_WAIT}, then try again",
         holders_text(.holders)
     )]
     LockWait {

@@ -17,16 +17,16 @@ use export::{DENIED, Error, ExportOptions, PlaceReader, PlacesRead, begin_snapsh
 use face::option::WHERE;
 use schema::{Engine, Table, TableKind};
 use server::{ConnectOptions, Session, catalog, replicas};
+use targets::brief_lock::ATTEMPT;
+use targets::waiting::{ER_LOCK_WAIT_TIMEOUT, lock_holders};
 
 use crate::map::{Shard, ShardMap};
 
 /// Most shards that are read at once: each takes a connection, a thread and some chunks.
 const SHARDS_MAX: usize = 64;
-/// Server error of a lock that others held for too long.
-const ER_LOCK_WAIT_TIMEOUT: u16 = 1205;
-/// Patience with one lock before all are let go, and how long they are then.
-const PATIENCE: Duration = Duration::from_secs(2);
-const PAUSE: Duration = Duration::from_millis(200);
+/// Between two attempts, while no table is locked; doubled up to the second.
+const PAUSE_MIN: Duration = Duration::from_millis(500);
+const PAUSE_MAX: Duration = Duration::from_secs(8);
 
 /// A shard that can be read like the head.
 struct Reached {
@@ -146,12 +146,11 @@ fn reach(
 ///
 /// Errors of the inner result: an account that may not.
 fn lock(shards: &mut [Reached], wait: Duration) -> Result<Result<(), String>, Error> {
-    let begun = Instant::now();
+    let (begun, mut pause) = (Instant::now(), PAUSE_MIN);
     loop {
-        let left = wait.saturating_sub(begun.elapsed());
         let mut busy = None;
         for Reached { shard, table, holder, .. } in &mut *shards {
-            holder.set_lock_wait(PATIENCE.min(left)).map_err(|error| of(shard, error))?;
+            holder.set_lock_wait(ATTEMPT).map_err(|error| of(shard, error))?;
             match holder.exec(&format!("LOCK TABLES {} READ", table.name.quoted())) {
                 Ok(_) => {}
                 Err(error) if error.errno().is_some_and(|errno| DENIED.contains(&errno)) => {
@@ -159,7 +158,9 @@ fn lock(shards: &mut [Reached], wait: Duration) -> Result<Result<(), String>, Er
                     return Ok(Err(format!("{what} {}", name(shard))));
                 }
                 Err(error) if error.errno() == Some(ER_LOCK_WAIT_TIMEOUT) => {
-                    busy = Some(of(shard, error));
+                    let holders = lock_holders(holder, &table.name).unwrap_or_default();
+                    let (target, seconds) = (table.name.to_string(), wait.as_secs());
+                    busy = Some(of(shard, server::Error::LockWait { target, seconds, holders }));
                     break;
                 }
                 Err(error) => return Err(of(shard, error)),
@@ -172,7 +173,11 @@ fn lock(shards: &mut [Reached], wait: Duration) -> Result<Result<(), String>, Er
         for Reached { shard, holder, .. } in &mut *shards {
             holder.exec("UNLOCK TABLES").map_err(|error| of(shard, error))?;
         }
-        std::thread::sleep(PAUSE);
+        let Some(first) = shards.first() else { return Ok(Ok(())) };
+        let interrupt = &first.connect.interrupt;
+        server::reach::sleep(pause.min(wait.saturating_sub(begun.elapsed())), interrupt);
+        interrupt.check()?;
+        pause = (pause * 2).min(PAUSE_MAX);
     }
 }
 

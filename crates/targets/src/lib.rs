@@ -13,13 +13,14 @@
 //! removes what a killed load left, of which `left` knows for many targets, and [`left_keys`] for all of a
 //! server; `followers` are locked with whom they refer to; [`carried_keys`] refer to the new table in place
 //! of the old one; `recover` goes on after a connection was lost; [`waiting`] is for locks of others,
-//! `backup` for backups; `triggers` stay on the target; [`identity`] says whether another may take the
-//! target's place.
+//! [`brief_lock`] for locks that writers queue behind, `backup` for backups; `triggers` stay on the target;
+//! [`identity`] says whether another may take the target's place.
 
 #![forbid(unsafe_code)]
 
 mod backup;
 mod behind;
+pub mod brief_lock;
 mod built_file;
 mod busy;
 pub mod carried_keys;

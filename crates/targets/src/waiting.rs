@@ -144,7 +144,7 @@ fn is_waiting(session: &mut Session, id: u64) -> Result<bool> {
 /// Exact with the plugin METADATA_LOCK_INFO; else every connection that is in a transaction or
 /// runs a statement that names the table; else those that are idle, since LOCK TABLES and FLUSH
 /// TABLES WITH READ LOCK leave no other trace.
-pub(crate) fn lock_holders(session: &mut Session, name: &TableName) -> Result<Vec<String>> {
+pub fn lock_holders(session: &mut Session, name: &TableName) -> Result<Vec<String>> {
     holders_but(session, name, 0)
 }
 

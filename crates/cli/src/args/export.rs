@@ -50,6 +50,11 @@ pub(crate) struct ExportArgs {
     /// Threads, and connections that read [default: one per core].
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) threads: Option<usize>,
+    /// Memory of the program, as 64M or 4G [default: a quarter of the machine].
+    ///
+    /// Little memory means fewer threads. Each thread holds a row several times.
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) memory: Option<String>,
     /// Time zone of written TIMESTAMP values: +02:00, Europe/Berlin.
     ///
     /// A load of the files needs the same --time-zone.
@@ -62,6 +67,9 @@ pub(crate) struct ExportArgs {
     #[arg(long, value_name = "NAME=HOST:PORT", value_parser = written::shard)]
     pub(crate) shard: Vec<(String, String)>,
     /// Seconds to wait for others that hold the table.
+    ///
+    /// Writers wait at most one second at a time for us. After ten seconds --path auto and select read one
+    /// snapshot instead, by one connection.
     #[arg(long, value_name = "SECONDS", default_value_t = 60, allow_negative_numbers = true)]
     pub(crate) lock_wait: u32,
     /// Print the report as JSON on standard output.

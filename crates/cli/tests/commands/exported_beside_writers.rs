@@ -1,0 +1,112 @@
+//! Exports of a table that others write to: nobody waits long for us, and each export has one moment.
+
+use std::fs;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use testkit::TestServer;
+
+use crate::support::{Home, Outcome, run};
+
+/// Seconds that a writer waits for a lock before it fails: more than an attempt of ours takes.
+const WRITER_PATIENCE: u32 = 4;
+
+fn export(
+    (server, home): (&TestServer, &Home),
+    path: &str,
+    lock_wait: &str,
+    file: &str,
+) -> Outcome {
+    let mut export = home.inrush(["export", "d.t", "-o", file, "--socket"]);
+    let export = export.arg(server.socket()).args(["--path", path, "--force"]);
+    run(export.args(["--threads", "3", "--lock-wait", lock_wait]))
+}
+
+/// The exported rows with values from `least` on, and of all rows the values of `b`.
+fn rows(home: &Home, file: &str, least: u64) -> (usize, Vec<String>) {
+    let text = fs::read_to_string(home.path().join(file)).unwrap();
+    let fields = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
+    let fields: Vec<_> = fields.collect();
+    let added = fields.iter().filter(|row| row[0].parse::<u64>().unwrap() >= least).count();
+    (added, fields.iter().map(|row| row[1].to_owned()).collect())
+}
+
+/// An open transaction has changed a row. Pairs of rows are inserted meanwhile, by a writer that is not patient.
+#[test]
+fn an_export_beside_an_open_transaction_reads_one_snapshot_and_no_writer_waits_long() {
+    // Of its own: transactions of other tests would be named too.
+    let Some(server) = TestServer::start() else { return };
+    let (home, mut session) = (Home::new(), server.connect().unwrap());
+    session.exec("CREATE DATABASE d").unwrap();
+    session
+        .exec("CREATE TABLE d.t (a INT PRIMARY KEY, b INT, w VARCHAR(600)) ENGINE=InnoDB")
+        .unwrap();
+    session.exec("INSERT INTO d.t SELECT seq, 1, REPEAT('x', 590) FROM d.seq_1_to_20000").unwrap();
+    session.exec("ANALYZE TABLE d.t").unwrap();
+    let mut open = server.connect().unwrap();
+    open.exec("BEGIN").unwrap();
+    open.exec("UPDATE d.t SET b=2 WHERE a=1").unwrap();
+    let holder = format!("connection {} of root@localhost", open.id());
+
+    let ended = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let (ended, server, home) = (&ended, &server, &home);
+        let writer = scope.spawn(move || {
+            let mut writer = server.connect().unwrap();
+            writer.exec(&format!("SET lock_wait_timeout={WRITER_PATIENCE}")).unwrap();
+            for pair in (1_000_000..).step_by(2) {
+                if ended.load(Ordering::SeqCst) {
+                    return;
+                }
+                writer.exec("BEGIN").unwrap();
+                for row in [pair, pair + 1] {
+                    writer.exec(&format!("INSERT INTO d.t VALUES ({row}, 1, 'y')")).unwrap();
+                }
+                writer.exec("COMMIT").unwrap();
+                std::thread::sleep(std::time::Duration::from_millis(5));
+            }
+        });
+        let longer = (WRITER_PATIENCE + 2).to_string();
+        let outcomes = [
+            (
+                "auto",
+                longer.as_str(),
+                "path select: rows are read with SELECT: the table's file was not locked within",
+            ),
+            ("select", "1", "several need a lock, which did not come within 1 s"),
+        ]
+        .map(|(path, wait, words)| {
+            (export((server, home), path, wait, "t.csv"), rows(home, "t.csv", 1_000_000), words)
+        });
+        let refused = export((server, home), "direct", "1", "no.csv");
+        ended.store(true, Ordering::SeqCst);
+        writer.join().unwrap();
+        for (outcome, (added, changed), words) in outcomes {
+            for part in [words, &holder, "one connection reads", "1 thread"] {
+                assert!(outcome.done().out.contains(part), "{part}: {outcome:?}");
+            }
+            assert!(added % 2 == 0 && added > 0, "{added} rows of pairs: {outcome:?}");
+            assert_eq!(changed.len(), 20_000 + added);
+            assert!(changed.iter().all(|b| b == "1"), "a row that was not committed: {outcome:?}");
+        }
+        let parts = ["was not locked within 1 s", &holder, "--path select reads the table"];
+        refused.refused(1, &parts);
+    });
+    assert!(!home.path().join("no.csv").exists());
+    open.exec("ROLLBACK").unwrap();
+}
+
+#[test]
+fn a_table_that_others_keep_from_being_read_is_named_with_their_connection() {
+    // Of its own: transactions of other tests would be named too.
+    let Some(server) = TestServer::start() else { return };
+    let (home, mut session) = (Home::new(), server.connect().unwrap());
+    session.exec("CREATE DATABASE d").unwrap();
+    session.exec("CREATE TABLE d.t (a INT PRIMARY KEY) ENGINE=InnoDB").unwrap();
+    let mut other = server.connect().unwrap();
+    other.exec("LOCK TABLES d.t WRITE").unwrap();
+    let holder = format!("connection {} of root@localhost", other.id());
+    let outcome = export((&server, &home), "auto", "1", "t.csv");
+    outcome.refused(1, &["no lock on", "within 1 s", &holder, "wait longer with --lock-wait"]);
+    other.exec("UNLOCK TABLES").unwrap();
+    export((&server, &home), "auto", "1", "t.csv").done();
+}
