@@ -221,6 +221,12 @@ pub(crate) struct LoadArgs {
     /// Reading back compares the table's rows with those of the input.
     #[arg(long)]
     pub(crate) no_verify: bool,
+    /// Have incremental backups contain a built table, in one more pass over its file.
+    ///
+    /// The pages get the server's log sequence number, by which mariadb-backup --incremental finds changed
+    /// pages. Tables that get sent rows need no stamp.
+    #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
+    pub(crate) stamp: StampArg,
     /// Load a table that has triggers directly; they do not run for these rows.
     ///
     /// The triggers stay on the table.
@@ -333,6 +339,28 @@ pub(crate) enum ModeArg {
     Append,
     /// Replace all rows of the table.
     Replace,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum StampArg {
+    /// Stamp if the server has a history of backups (mariadb-backup --history).
+    #[default]
+    Auto,
+    /// Always stamp.
+    Yes,
+    /// Never stamp; the next backup must be a full one.
+    No,
+}
+
+impl StampArg {
+    /// True or false if that was typed.
+    pub(crate) fn is_asked(self) -> Option<bool> {
+        match self {
+            StampArg::Auto => None,
+            StampArg::Yes => Some(true),
+            StampArg::No => Some(false),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

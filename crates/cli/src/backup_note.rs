@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use load::Report;
-use load::report::BACKUP_NOTE;
+use load::report::backup_note;
 
 /// File in the state folder with the addresses of servers whose users have seen the note, one a line.
 const FILE: &str = "backup-notes";
@@ -14,7 +14,8 @@ const SANDBOX: &str = "sandbox";
 
 /// True if the note is shown with these reports. If so, it is not shown again for their server.
 pub(crate) fn take(state_dir: Option<&Path>, reports: &[Report]) -> bool {
-    let has_note = |report: &&Report| report.notes.iter().any(|note| note == BACKUP_NOTE);
+    let backup_note = backup_note();
+    let has_note = |report: &&Report| report.notes.contains(&backup_note);
     let Some(report) = reports.iter().find(has_note) else { return false };
     let is_due = is_due(state_dir, &report.server_address);
     if is_due {
@@ -49,7 +50,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let report = |address: &str| Report {
             server_address: address.to_owned(),
-            notes: vec![BACKUP_NOTE.to_owned()],
+            notes: vec![backup_note()],
             ..Report::default()
         };
         let state_dir = Some(folder.path());

@@ -224,6 +224,7 @@ pub(crate) fn options_but_ddl(
     }
     options.server.unlogged = args.unlogged;
     options.server.verifies = !args.no_verify;
+    options.server.stamps = args.stamp.is_asked();
     options.server.no_triggers = args.no_triggers;
     options.server.unchecked_keys = args.no_foreign_key_checks;
     options.keep_auto_increment = args.keep_auto_increment;

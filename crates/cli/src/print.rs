@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use load::report::BACKUP_NOTE;
+use load::report::backup_note;
 use load::{
     Estimate, LogicalReport, Plan, Refused, RejectTally, Report, Settled, ShardReport, Stage,
 };
@@ -81,8 +81,9 @@ pub(crate) fn notes<'r>(
     detail: Detail,
 ) -> io::Result<()> {
     let mut shown: Vec<&str> = Vec::new();
+    let backup_note = backup_note();
     for note in reports.into_iter().flat_map(|report| &report.notes) {
-        if shown.contains(&note.as_str()) || (note == BACKUP_NOTE && !detail.has_backup_note) {
+        if shown.contains(&note.as_str()) || (*note == backup_note && !detail.has_backup_note) {
             continue;
         }
         shown.push(note);
@@ -155,6 +156,10 @@ fn details(out: &mut impl Write, report: &Report) -> io::Result<()> {
             let threads = count(report.threads as u64, "thread");
             writeln!(out, "  {order}, {spilled} spilled, peak memory {peak}, {threads}")?;
         }
+    }
+    if report.stamped_pages > 0 {
+        let pages = group(report.stamped_pages);
+        writeln!(out, "  pages stamped for incremental backups: {pages}")?;
     }
     for index in &report.indexes {
         writeln!(
@@ -318,11 +323,19 @@ pub(crate) fn plan(out: &mut impl Write, plan: &Plan, has_backup_note: bool) -> 
     if let Some(destination) = &plan.destination {
         writeln!(out, "  {destination}")?;
     }
-    if has_backup_note && path.is_some_and(|path| path == "direct") {
+    let is_direct = path.is_some_and(|path| path == "direct");
+    if is_direct && plan.stamps {
+        writeln!(
+            out,
+            "  backups: the import waits for a backup that is running; pages are stamped, so \
+             incremental backups contain the table"
+        )?;
+    } else if is_direct && has_backup_note {
         writeln!(
             out,
             "  backups: the import waits for a backup that is running; take a full backup \
-             afterwards, since incremental backups do not contain the table"
+             afterwards, since incremental backups do not contain the table (--stamp yes has \
+             them contain it)"
         )?;
     }
     let compressed = match plan.compression.as_slice() {

@@ -108,6 +108,7 @@ fn options(args: &ReplayArgs) -> Result<ReplayOptions, Failure> {
         options.state_dir.clone_from(folder);
     }
     options.lock_wait_seconds = args.lock_wait;
+    options.stamps = args.stamp.is_asked();
     options.tune = args.tune.class()?;
     Ok(options)
 }

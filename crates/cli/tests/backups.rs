@@ -13,20 +13,28 @@ use crate::support::{check_table, contents, finish, resume, start, wait_paused};
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// A backup on its way.
-struct Backup {
+pub(crate) struct Backup {
     child: Child,
     program: PathBuf,
-    dir: PathBuf,
+    pub(crate) dir: PathBuf,
     log: PathBuf,
 }
 
 impl Backup {
     /// Begins one that takes a few seconds, and comes back when it has the server's lock for it.
     fn begin(program: &Path, server: &TestServer) -> Backup {
-        let (dir, log) = (server.dir().join("backup"), server.dir().join("backup.log"));
+        let mut backup = Backup::start(program, server, "backup", &["--throttle=60"]);
+        backup.wait_for("Acquired locks for BACKUP STAGE START");
+        backup
+    }
+
+    /// Begins one into a folder of this name.
+    pub(crate) fn start(program: &Path, server: &TestServer, name: &str, more: &[&str]) -> Backup {
+        let (dir, log) = (server.dir().join(name), server.dir().join(format!("{name}.log")));
         let said = std::fs::File::create(&log).unwrap();
         let child = Command::new(program)
-            .args(["--no-defaults", "--backup", "--user=root", "--throttle=60"])
+            .args(["--no-defaults", "--backup", "--user=root"])
+            .args(more)
             .arg(format!("--socket={}", server.socket().display()))
             .arg(format!("--datadir={}", server.datadir().display()))
             .arg(format!("--target-dir={}", dir.display()))
@@ -34,13 +42,23 @@ impl Backup {
             .stderr(said)
             .spawn()
             .unwrap();
-        let mut backup = Backup { child, program: program.to_owned(), dir, log };
+        Backup { child, program: program.to_owned(), dir, log }
+    }
+
+    /// Waits until it has said so.
+    #[track_caller]
+    pub(crate) fn wait_for(&mut self, words: &str) {
         let begun = Instant::now();
-        while !backup.said("Acquired locks for BACKUP STAGE START") {
-            assert!(backup.is_running() && begun.elapsed() < PATIENCE, "{}", backup.text());
+        while !self.said(words) {
+            assert!(self.is_running() && begun.elapsed() < PATIENCE, "{}", self.text());
             std::thread::sleep(Duration::from_millis(5));
         }
-        backup
+    }
+
+    /// Waits for its end.
+    #[track_caller]
+    pub(crate) fn finish(&mut self) {
+        assert!(self.child.wait().unwrap().success(), "{}", self.text());
     }
 
     fn text(&self) -> String {
@@ -57,13 +75,23 @@ impl Backup {
 
     /// Waits for its end and makes it fit for a server.
     fn prepare(&mut self) {
-        assert!(self.child.wait().unwrap().success(), "{}", self.text());
-        let prepared = Command::new(&self.program)
-            .args(["--no-defaults", "--prepare"])
-            .arg(format!("--target-dir={}", self.dir.display()))
-            .output()
-            .unwrap();
-        assert!(prepared.status.success(), "{}", String::from_utf8_lossy(&prepared.stderr));
+        self.finish();
+        self.prepare_with(&[]);
+    }
+
+    /// Makes it fit for a server, with what these incremental ones add to it.
+    #[track_caller]
+    pub(crate) fn prepare_with(&self, incremental: &[&Backup]) {
+        let adds = incremental.iter().map(|one| format!("--incremental-dir={}", one.dir.display()));
+        for add in std::iter::once(None).chain(adds.map(Some)) {
+            let prepared = Command::new(&self.program)
+                .args(["--no-defaults", "--prepare"])
+                .arg(format!("--target-dir={}", self.dir.display()))
+                .args(add)
+                .output()
+                .unwrap();
+            assert!(prepared.status.success(), "{}", String::from_utf8_lossy(&prepared.stderr));
+        }
     }
 }
 
@@ -81,6 +109,8 @@ fn restored(place: &str) -> Option<Restored> {
     let server = TestServer::start_with(&durable)?;
     let program = TestServer::backup_program()?;
     let mut scene = Scene::new(&server, Mode::Replace, 60_000);
+    // Stamping waits for the end of a backup.
+    scene.more = vec!["--stamp", "no"];
     let mut load = start(&mut scene.load_with(&format!("{place}=pause")));
     wait_paused(&mut load);
     let mut backup = Backup::begin(&program, &server);

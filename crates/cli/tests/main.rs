@@ -13,6 +13,7 @@ mod foreign_key_types;
 mod foreign_keys;
 mod fresh;
 mod guessed;
+mod incremental_backups;
 mod inputs;
 mod large_file;
 mod logical;

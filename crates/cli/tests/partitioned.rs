@@ -58,7 +58,7 @@ const PLACES: [Place; 28] = [
 ];
 
 /// Where its server is.
-const SERVER_PLACES: [Place; 16] = [
+const SERVER_PLACES: [Place; 18] = [
     ("partition.exchanged", Mode::Append, BY_FOR_TWO),
     ("publish.moved", Mode::Append, BY_FOR_ONE),
     ("partition.exchanged", Mode::Replace, BY),
@@ -75,6 +75,8 @@ const SERVER_PLACES: [Place; 16] = [
     ("publish.begin", Mode::Append, BY_FOR_TWO),
     ("publish.moved", Mode::Append, BY_FOR_TWO),
     (SWAPPED, Mode::Append, BY_FOR_TWO),
+    ("stamp.run", Mode::Replace, BY),
+    ("stamp.run", Mode::Append, BY_FOR_ONE),
 ];
 
 #[test]

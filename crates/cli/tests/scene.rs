@@ -13,7 +13,7 @@ use crate::support::{
 };
 
 /// Every place where a load can be stopped, in order; from the marked one on the target is new.
-pub(crate) const PLACES: [&str; 25] = [
+pub(crate) const PLACES: [&str; 28] = [
     "job.begin",
     "inspect.begin",
     "inspect.end",
@@ -32,6 +32,9 @@ pub(crate) const PLACES: [&str; 25] = [
     "import.end",
     "compare.held",
     "compare.end",
+    "stamp.begin",
+    "stamp.held",
+    "stamp.run",
     "publish.begin",
     SWAPPED,
     "publish.end",
@@ -179,7 +182,9 @@ impl<'a> Scene<'a> {
             std::thread::spawn(move || cat.wait());
         }
         // So little that runs spill.
-        command.args(["--memory", if self.is_piped { "34M" } else { "30M" }]).args(&self.more);
+        command.args(["--memory", if self.is_piped { "34M" } else { "30M" }]);
+        // So that the steps of stamping are tried too.
+        command.args(["--stamp", "yes"]).args(&self.more);
         if !self.by.is_empty() && self.mode != Mode::Append {
             // So few rows would be sent.
             command.args(["--path", "direct"]);

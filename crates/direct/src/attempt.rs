@@ -31,6 +31,7 @@ use crate::old::{OldTable, Replaced};
 use crate::order::{Order, entry_shapes, partition_bytes};
 use crate::pages::PageSink;
 use crate::rows::{Commit, RowsStage};
+use crate::stamp::Stamped;
 
 /// A finished tablespace.
 #[derive(Debug)]
@@ -63,6 +64,8 @@ pub struct Built {
     pub(crate) keys: Vec<KeyRun>,
     /// True if the table stays as it is: it keeps its rows, and gets none.
     pub(crate) adds_nothing: bool,
+    /// The pages that got the server's LSN.
+    pub(crate) stamped: Stamped,
 }
 
 /// The result of the rows stage, for the indexes stage.
@@ -202,6 +205,7 @@ impl<'a> Build<'a> {
             indexes: Vec::new(),
             keys: Vec::new(),
             adds_nothing: true,
+            stamped: Stamped::No,
         }
     }
 
@@ -309,6 +313,7 @@ impl<'a> Build<'a> {
             indexes,
             keys,
             adds_nothing: false,
+            stamped: Stamped::No,
         };
         Ok((built, early))
     }

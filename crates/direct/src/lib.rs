@@ -15,6 +15,7 @@
 //! | `off_page`, `pages`, `space_file` | long values; pages; their file |
 //! | `early_pass`, `verify`, `unique_part` | pages verified while they are written, and the finished file; unique keys of an entity |
 //! | `adopted`, `digest`, `digester` | the imported rows compared with the built ones |
+//! | `stamp` | the pages of the adopted table, given the server's LSN for incremental backups |
 //! | `min_memory` | the smallest memory of a build |
 //! | `duplicates`, `locate` | rows with equal keys, and their lines |
 //! | `damage` | faults for tests |
@@ -44,6 +45,7 @@ mod pages;
 mod rows;
 mod space_file;
 mod staged_build;
+mod stamp;
 mod unique_part;
 mod unplaced;
 mod verify;

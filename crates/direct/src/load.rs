@@ -18,7 +18,7 @@ use job::machine;
 use job::memory::MinMemory;
 use job::options::{OnDuplicate, ResourceLimits};
 use job::progress::Stage;
-use job::report::{BACKUP_NOTE, Report};
+use job::report::{Report, backup_note};
 use job::steps::Steps;
 use server::version::{Flavor, Version};
 use sources::Source;
@@ -32,6 +32,7 @@ use crate::early_pass::EarlyPass;
 use crate::hold::{self, Hold};
 use crate::space_file::SpaceFile;
 use crate::staged_build::StagedBuild;
+use crate::stamp::{Stamped, Stamps};
 use crate::unplaced::{Full, Unplaced};
 use crate::verify::{self, Expected};
 
@@ -81,10 +82,19 @@ pub fn build(
     let merged = old.get().and_then(|old| old.partition);
     let read = built.rows + built.rejects + built.duplicates;
     prepared.options.check_loaded(built.rows, built.rejects, read)?;
-    if built.adds_nothing {
-        return Ok(Unplaced { cfg, spaces: Vec::new(), built, adopted: None, merged, export });
-    }
     let threads = prepared.memory.threads;
+    let stamps = Stamps { is_asked: prepared.options.server.stamps, threads };
+    if built.adds_nothing {
+        return Ok(Unplaced {
+            cfg,
+            spaces: Vec::new(),
+            built,
+            adopted: None,
+            merged,
+            export,
+            stamps,
+        });
+    }
     let adopted = built.digest.map(|digest| Adopted::new(build.template(), digest, threads));
     let spaces = steps.step(Stage::Verify, || {
         MinMemory::of_verifying(built.file_bytes)
@@ -98,7 +108,7 @@ pub fn build(
         });
         verified.collect::<Result<_, Error>>()
     })?;
-    Ok(Unplaced { cfg, spaces, built, adopted, merged, export })
+    Ok(Unplaced { cfg, spaces, built, adopted, merged, export, stamps })
 }
 
 /// Verifies one file, which is to have so many rows.
@@ -230,11 +240,24 @@ fn log_note(version: &Version, file_bytes: u64) -> Option<String> {
     })
 }
 
+/// The note about backups of a table, and its pages that have the server's LSN.
+fn stamped_notes(stamped: Stamped) -> (Vec<String>, u64) {
+    match stamped {
+        Stamped::No => (vec![backup_note()], 0),
+        Stamped::Pages(pages) => (Vec::new(), pages),
+        Stamped::BesideBackup => {
+            let note = "Take a full backup: a backup, a lock or a long checkpoint kept pages of \
+                        this table from being stamped, so incremental backups may lack them.";
+            (vec![note.to_owned()], 0)
+        }
+    }
+}
+
 /// The report of a target that has its rows; times are added when it is published.
 pub fn report(prepared: &Prepared<'_>, target: &Lock, steps: &Steps<'_>, built: Built) -> Report {
     let Prepared { options, memory, why, .. } = *prepared;
     let partitions = built.partition_rows.iter().filter(|rows| **rows > 0).count() as u64;
-    let mut notes = vec![BACKUP_NOTE.to_owned()];
+    let (mut notes, stamped_pages) = stamped_notes(built.stamped);
     notes.extend(target.facts.unlogged_note());
     notes.extend(target.triggers_note());
     notes.extend(log_note(&target.facts.version, built.file_bytes));
@@ -262,6 +285,7 @@ pub fn report(prepared: &Prepared<'_>, target: &Lock, steps: &Steps<'_>, built: 
         bytes: built.bytes_read,
         file_bytes: built.file_bytes,
         spilled_bytes: built.spilled_bytes,
+        stamped_pages,
         sorted_input: built.sorted_input,
         threads: memory.threads,
         indexes: built.indexes,

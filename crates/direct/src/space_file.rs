@@ -156,6 +156,11 @@ impl SpaceFile {
         self.file.allocate(bytes).map_err(Error::io("allocating space for", &self.path))
     }
 
+    /// Waits until its bytes are on the disk.
+    pub(crate) fn sync(&self) -> Result<(), Error> {
+        self.file.sync_data().map_err(Error::io("syncing", &self.path))
+    }
+
     /// Size of the file now.
     pub(crate) fn size(&self) -> Result<u64, Error> {
         let metadata = self.file.metadata().map_err(Error::io("looking at", &self.path))?;

@@ -20,6 +20,7 @@ use targets::publish::{Filled, FilledBy};
 use crate::adopted::Adopted;
 use crate::attempt::Built;
 use crate::space_file::SpaceFile;
+use crate::stamp::Stamps;
 
 /// A target whose files are built and verified.
 pub struct Unplaced {
@@ -34,6 +35,7 @@ pub struct Unplaced {
     pub(crate) merged: Option<usize>,
     /// Holds the target, if its rows are in the file too.
     pub(crate) export: Option<Export>,
+    pub(crate) stamps: Stamps,
 }
 
 /// A file that is built.
@@ -84,7 +86,12 @@ impl Unplaced {
         let placed = building.place(&cfg.to_bytes())?;
         failpoint::hit("replica.placed");
         let mut imported = placed.import(self.built.row_id_max)?;
-        Ok(imported.check_indexes(self.built.rows_in_all)?)
+        imported.check_indexes(self.built.rows_in_all)?;
+        let mut filled = imported.filled();
+        if self.stamps.are_wanted(&mut filled.lock.session)? {
+            self.stamps.stamp(&mut filled, None, &(), interrupt)?;
+        }
+        Ok(())
     }
 
     /// The `.cfg` for the server, for each file.
@@ -101,18 +108,18 @@ impl Unplaced {
         interrupt: &Interrupt,
     ) -> Result<(FilledBy, Built), Error> {
         let cfg = self.described();
-        let Unplaced { mut spaces, mut built, merged, export, adopted, .. } = self;
+        let Unplaced { mut spaces, mut built, merged, export, adopted, stamps, .. } = self;
+        let is_stamped = stamps.are_wanted(&mut direct.lock.session)?;
+        let partitions = direct.lock.table.partitioning.as_ref().map(|by| by.partitions.clone());
         let made = steps.step(Stage::Import, || {
             let keys = Keys { runs: std::mem::take(&mut built.keys), rows: built.rows_in_all };
-            let partitions =
-                direct.lock.table.partitioning.as_ref().map(|by| by.partitions.clone());
             let lost = || Error::Internal("a table without files was to be imported".to_owned());
             if let (Some(partitions), Some(number)) = (&partitions, merged) {
                 let (space, export) = spaces.pop().zip(export).ok_or_else(lost)?;
                 return merged_partition(direct, &cfg, (space, number, export), partitions);
             }
-            let filled = match partitions {
-                Some(partitions) => exchange_all(direct, &cfg, (spaces, &partitions), &built)?,
+            let filled = match &partitions {
+                Some(partitions) => exchange_all(direct, &cfg, (spaces, partitions), &built)?,
                 None => {
                     let space = spaces.pop();
                     let imported = space.map(|space| space.import(direct, &cfg, built.row_id_max));
@@ -122,12 +129,18 @@ impl Unplaced {
             let filled = filled.ok_or_else(lost)?;
             Ok(filled.with_keys(keys).extending(export))
         })?;
+        // Of a merged partition there is one file.
+        let partitions = partitions.filter(|_| merged.is_none());
+        let mut filled = Filled::by(direct.lock, made);
         if let Some(adopted) = adopted {
-            let mut filled = Filled::by(direct.lock, made);
             steps.step(Stage::Compare, || compare(&adopted, &mut filled, progress, interrupt))?;
-            return Ok((filled.rest(), built));
         }
-        Ok((made, built))
+        if is_stamped {
+            built.stamped = steps.step(Stage::Stamp, || {
+                stamps.stamp(&mut filled, partitions.as_deref(), progress, interrupt)
+            })?;
+        }
+        Ok((filled.rest(), built))
     }
 }
 

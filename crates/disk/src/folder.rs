@@ -93,6 +93,12 @@ impl Folder {
         self.open_file(name, OFlags::RDONLY).map(|file| File::new(file, what))
     }
 
+    /// Opens a file to read it and to change its bytes.
+    pub fn change(&self, name: &OsStr, what: &'static str) -> io::Result<File> {
+        faults::before(Operation::Open, what)?;
+        self.open_file(name, OFlags::RDWR).map(|file| File::new(file, what))
+    }
+
     /// Opens a file to read it and to write at its end; made for this user alone if it is missing.
     pub fn append_to(&self, name: &OsStr, what: &'static str) -> io::Result<std::fs::File> {
         faults::before(Operation::Create, what)?;

@@ -49,7 +49,7 @@ options! {
         SANDBOX "sandbox", SERVER_PUBLIC_KEY_PATH "server-public-key-path", SET "set", SET_SQL "set-sql",
         SHARD "shard", SHARDS "shards", SKIP_LINES "skip-lines", SPLIT_ROWS "split-rows",
         SPLIT_SIZE "split-size", SQL_MODE "sql-mode", SSL_CA "ssl-ca", SSL_CERT "ssl-cert",
-        SSL_KEY "ssl-key", STATE_DIR "state-dir", TABLES "tables", TEMP_DIR "temp-dir",
+        SSL_KEY "ssl-key", STAMP "stamp", STATE_DIR "state-dir", TABLES "tables", TEMP_DIR "temp-dir",
         THREADS "threads", TIME_ZONE "time-zone", TYPES "types", WHERE "where",
     }
     Joined {

@@ -13,7 +13,7 @@
 //! MySQL 9.7, storage/innobase/buf/checksum.cc; include/fsp0types.h, include/fil0fil.h.
 
 use core::mem::{offset_of, size_of};
-use zerocopy::byteorder::big_endian::U32;
+use zerocopy::byteorder::big_endian::{U32, U64};
 
 use crate::error::Error;
 use crate::extent::{DESCRIPTORS, DESCRIPTORS_PER_PAGE, ExtentDescriptor};
@@ -135,6 +135,31 @@ impl SpaceFormat {
     /// True if a page is as it was sealed. A page of zeros, which was never used, is not.
     pub fn is_intact(self, page: &PageBytes) -> bool {
         self.check(page).is_ok() && fil_header(page).lsn.get() as u32 == self.lsn_low(page)
+    }
+
+    /// Gives a page another LSN. A page of zeros, which was never used, stays as it is: false.
+    ///
+    /// Errors: a page whose checksum is wrong; an encrypted page. It stays as it is.
+    pub fn stamp(self, page: &mut PageBytes, lsn: u64) -> Result<bool, Error> {
+        let page_no = fil_header(page).page_no.get();
+        if let Err(WrongChecksum { offset, stored, computed }) = self.check(page) {
+            if page.iter().all(|byte| *byte == 0) {
+                return Ok(false);
+            }
+            let expected = format!("{computed:#x}, that of its contents");
+            let (what, seen) = ("checksum", stored.into());
+            return Err(Error::Corrupt { page_no, offset, what, seen, expected });
+        }
+        if self.key_version(page) != 0 {
+            let (what, seen) = ("FIL_PAGE_SPACE_OR_CHKSUM", self.key_version(page).into());
+            let expected = "0, because the table is not encrypted".to_owned();
+            return Err(Error::Corrupt { page_no, offset: 0, what, seen, expected });
+        }
+        let (at, low) = (offset_of!(FilHeader, lsn), self.lsn_low_offset());
+        page[at..at + size_of::<U64>()].copy_from_slice(&lsn.to_be_bytes());
+        page[low..low + size_of::<U32>()].copy_from_slice(&(lsn as u32).to_be_bytes());
+        self.seal(page);
+        Ok(true)
     }
 
     /// Compares every stored checksum with that of the page.
@@ -294,6 +319,40 @@ mod tests {
         assert_eq!(SpaceFormat::MySql.dictionary_root(mysql), Some(3));
         assert_eq!(SpaceFormat::MariaDb.version_stamp(mariadb), None);
         assert_eq!(SpaceFormat::MariaDb.dictionary_root(mariadb), None);
+    }
+
+    #[test]
+    fn a_stamped_page_differs_in_its_lsn_and_checksum_alone() {
+        let lsn = 0x0123_4567_89AB_CDEF;
+        for path in ["testdata/mariadb-10.11/orders.ibd", "testdata/mysql-9.7/items.ibd"] {
+            let file = std::fs::read(path).unwrap();
+            let before: &PageBytes = file.first_chunk().unwrap();
+            let format = SpaceFormat::of_first_page(before).unwrap();
+            let mut page = *before;
+            assert_eq!(format.stamp(&mut page, lsn), Ok(true));
+            assert_eq!(FilHeader::parse(&page).unwrap().lsn.get(), lsn);
+            assert_eq!(format.lsn_low(&page), 0x89AB_CDEF);
+            assert!(format.is_intact(&page));
+            let mut changed: Vec<usize> = (16..24).chain(TRAILER..PAGE_SIZE).collect();
+            changed.extend(format.checksum_offsets().iter().flat_map(|at| *at..at + 4));
+            let differs = (0..PAGE_SIZE).filter(|&at| page[at] != before[at]);
+            assert!(differs.into_iter().all(|at| changed.contains(&at)), "{path}");
+            let stamped = page;
+            page[5_000] ^= 1;
+            let damaged = page;
+            assert!(format.stamp(&mut page, 7).is_err());
+            assert_eq!(page, damaged);
+            page = stamped;
+            assert_eq!(format.stamp(&mut page, fil_header(before).lsn.get()), Ok(true));
+            assert_eq!(page, *before);
+            let mut unused = [0; PAGE_SIZE];
+            assert_eq!(format.stamp(&mut unused, lsn), Ok(false));
+            assert_eq!(unused, [0; PAGE_SIZE]);
+        }
+        let mut encrypted: PageBytes = *MARIADB.first_chunk().unwrap();
+        encrypted[3] = 1;
+        SpaceFormat::MariaDb.seal(&mut encrypted);
+        assert!(SpaceFormat::MariaDb.stamp(&mut encrypted, lsn).is_err());
     }
 
     #[test]

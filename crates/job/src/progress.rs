@@ -27,6 +27,8 @@ pub enum Stage {
     Import,
     /// The adopted file is read back, and its rows are compared with those of the input.
     Compare,
+    /// The pages of the adopted file get the server's LSN, so that incremental backups copy them.
+    Stamp,
     /// The new table takes the old one's name.
     Publish,
 }
@@ -45,6 +47,7 @@ impl Stage {
             Stage::Verify => "verify",
             Stage::Import => "import",
             Stage::Compare => "compare",
+            Stage::Stamp => "stamp",
             Stage::Publish => "publish",
         }
     }

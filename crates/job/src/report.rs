@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Instant;
 
+use face::option::STAMP;
 use serde::Serialize;
 use server::engine::Rules;
 
@@ -10,7 +11,13 @@ use crate::progress::Stage;
 use crate::settled::Settled;
 
 /// The note about backups of tables that are built.
-pub const BACKUP_NOTE: &str = "Take a full backup: incremental backups do not contain this table.";
+pub fn backup_note() -> String {
+    format!(
+        "Take a full backup: incremental backups do not contain this table ({} has them contain \
+         it).",
+        STAMP.with("yes")
+    )
+}
 
 /// Wall time of one stage.
 #[derive(Clone, Debug, Serialize)]
@@ -150,6 +157,9 @@ pub struct Report {
     pub file_bytes: u64,
     /// Bytes of sorted runs that went to the temporary folder.
     pub spilled_bytes: u64,
+    /// Pages that got the server's LSN, so that incremental backups contain the table.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub stamped_pages: u64,
     /// True if the input came in primary key order, as far as it was checked.
     pub sorted_input: bool,
     /// Wall time of the load.

@@ -46,6 +46,8 @@ pub(crate) struct Ways<'e> {
     pub(crate) sent: &'e Estimate,
     /// Sent to a table without secondary indexes.
     pub(crate) bare: &'e Estimate,
+    /// True if the pages of the built table are stamped, those with old rows too.
+    pub(crate) stamps: bool,
 }
 
 /// Rows that are there, of a table or of the part of it that is built anew.
@@ -137,7 +139,8 @@ impl AppendTimes {
             let threads = threads as f64;
             let verified = old / speeds.verify / threads;
             let merged = verified + old / MERGED_BYTES / threads + old / speeds.import;
-            merged + speeds.of_exchanging(0, exchanged)
+            let stamped = if ways.stamps { old / speeds.stamp } else { 0.0 };
+            merged + stamped + speeds.of_exchanging(0, exchanged)
         });
         let before = if reads_first { ways.built.rows_seconds() } else { 0.0 };
         let block_seconds = adding.merge_seconds - before;
@@ -147,7 +150,7 @@ impl AppendTimes {
 
     fn compute(
         table: &Old,
-        Ways { built, sent, bare }: &Ways<'_>,
+        Ways { built, sent, bare, .. }: &Ways<'_>,
         fixed_seconds: f64,
         processor_seconds: impl Fn(f64) -> f64,
     ) -> AppendTimes {
@@ -278,7 +281,7 @@ mod tests {
         let pool_bytes = (pool / POOL_SHARE) as u64;
         let (bytes, rows) = (old as u64, (old / 200.0) as u64);
         let table = Old { bytes, rows, indexes: 4, pool_bytes, disk: DISK, ..Old::default() };
-        let ways = Ways { built: &built, sent: &sent, bare: &bare };
+        let ways = Ways { built: &built, sent: &sent, bare: &bare, stamps: false };
         AppendTimes::compute(&table, &ways, 0.1, |old| old / 500e6)
     }
 

@@ -31,7 +31,9 @@ use crate::partitioned::{Partitioned, Scope};
 use crate::speeds::Speeds;
 
 pub use self::inspection::Chosen;
-pub(crate) use self::inspection::{Decision, Purpose, decide, decide_without_building, foresee};
+pub(crate) use self::inspection::{
+    Decision, Prediction, Purpose, decide, decide_without_building, foresee,
+};
 pub use self::objections::not_empty;
 pub(crate) use self::order::largest_first;
 pub use self::refused::Refused;
@@ -113,7 +115,10 @@ impl Comparison {
     fn of(facts: &Facts, input: &Input, options: &LoadOptions, costs: &Costs<'_>) -> Comparison {
         let speeds = costs.speeds;
         let mut weighed = Comparison { plain: input.built, ..Comparison::default() };
-        let Some(plain) = input.built else { return weighed };
+        let Some(mut plain) = input.built else { return weighed };
+        if facts.stamps {
+            plain = plain.stamped(speeds);
+        }
         let partitions = facts.partitions.unwrap_or(0);
         let files = input.scope.as_ref().map_or(partitions, Scope::partitions);
         weighed.built = Some(plain.in_partitions(files, speeds));
@@ -124,7 +129,7 @@ impl Comparison {
             let built = plain.in_partitions(scope.partitions(), speeds);
             let by = (LoadPath::Stream, sending(options));
             let bare = plain.sent((input.bytes.unwrap_or(0), 1), costs.memory, by, speeds);
-            let ways = Ways { built: &built, sent: &sent, bare: &bare };
+            let ways = Ways { built: &built, sent: &sent, bare: &bare, stamps: facts.stamps };
             AppendTimes::of(old, scope, &ways, &options.rows, costs.memory.threads, speeds)
         };
         if let (Some(old), Some(scope)) = (&input.old, &input.scope) {

@@ -207,6 +207,21 @@ impl Estimate {
         }
     }
 
+    /// The same of a table whose pages are stamped for incremental backups, between import and publish.
+    pub(crate) fn stamped(self, speeds: &Speeds) -> Estimate {
+        let stamped = self.table_bytes as f64 / speeds.stamp;
+        let stages = self.stages.map(|(stage, seconds)| match stage {
+            Stage::Import => (stage, seconds + stamped),
+            stage => (stage, seconds),
+        });
+        Estimate {
+            seconds: self.seconds + stamped,
+            seconds_unordered: self.seconds_unordered + stamped,
+            stages,
+            ..self
+        }
+    }
+
     /// The same of a table with so many partitions, if any, which is built as a file each: all rows are
     /// sorted, whatever order they come in, and each partition takes the server a while.
     pub(crate) fn in_partitions(self, partitions: usize, speeds: &Speeds) -> Estimate {

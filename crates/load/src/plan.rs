@@ -16,7 +16,7 @@ use server::{ConnectOptions, Session, Unsupported, catalog};
 use sources::{FileSource, Source, SourceExt as _};
 use targets::Lock;
 
-use crate::choose::{self, Decision, Facts, Purpose, Refused};
+use crate::choose::{self, Decision, Facts, Prediction, Purpose, Refused};
 use crate::copies;
 use crate::ddl;
 use crate::estimate::Estimate;
@@ -40,6 +40,8 @@ pub struct Plan {
     pub why: String,
     /// True if the table is missing and `--ddl` would make it first.
     pub makes_table: bool,
+    /// True if the direct path would stamp the table's pages, so that incremental backups contain it.
+    pub stamps: bool,
     /// Where rows would go, and why there; none on the direct path.
     pub destination: Option<String>,
     /// Paths that are excluded, with reasons; all paths if none is open.
@@ -147,9 +149,6 @@ pub(crate) fn reached(connect: &ConnectOptions, options: &LoadOptions) -> Connec
     }
 }
 
-/// The path by which a table would be loaded that is still to be made, and what is against faster ones.
-pub(crate) type Prediction = (Option<LoadPath>, Vec<Refused>);
-
 /// The note about tables whose writers wait because of foreign keys. None if there are no such tables, or the
 /// command loads them.
 fn keys_note(
@@ -189,6 +188,7 @@ impl Plan {
             path: None,
             why: String::new(),
             makes_table: false,
+            stamps: false,
             destination: None,
             refused: Vec::new(),
             server: session.map_or_else(String::new, |session| session.version().text.clone()),
@@ -230,6 +230,7 @@ impl Plan {
         let least = decision.least.as_ref();
         self.memory_bytes = least.map(|least| [least.bytes, options.limits.memory_bytes_max]);
         if path == LoadPath::Direct {
+            self.stamps = decision.facts.stamps;
             if options.rows.on_duplicate != OnDuplicate::Fail {
                 self.on_duplicate.push_str("; if there are any, the input is read twice more");
             }
@@ -290,9 +291,9 @@ impl Plan {
         }
         ddl::statement(options)?;
         self.makes_table = true;
-        if let Some((path, refused)) = foreseen {
+        if let Some(Prediction { path, refused, stamps }) = foreseen {
             self.path = path.map(LoadPath::name);
-            self.refused = refused;
+            (self.refused, self.stamps) = (refused, stamps);
             self.why = "unless the table has unsupported features".to_owned();
         }
         self.with_foreseen(name, options, memory, source)

@@ -46,6 +46,9 @@ pub(crate) struct Speeds {
     pub(crate) verify: f64,
     /// The server's import.
     pub(crate) import: f64,
+    /// Stamping its pages for incremental backups.
+    #[serde(default = "stamp_speed")]
+    pub(crate) stamp: f64,
     /// Rows sent by LOAD DATA LOCAL, indexes built afterwards: [`work_bytes`] of the whole machine,
     /// which the server has most of.
     #[serde(rename = "stream_work")]
@@ -70,6 +73,11 @@ pub(crate) fn work_bytes(input_bytes: u64, rows: u64, indexes: usize) -> f64 {
     input_bytes as f64 + rows as f64 * each
 }
 
+/// [`Speeds::stamp`] before the first such load: that of a disk that writes 500 MB/s.
+fn stamp_speed() -> f64 {
+    400e6
+}
+
 impl Default for Speeds {
     fn default() -> Speeds {
         Speeds {
@@ -78,6 +86,7 @@ impl Default for Speeds {
             sort: 400e6,
             verify: 1.1e9,
             import: 1.05e9,
+            stamp: stamp_speed(),
             stream: 70e6,
             insert: 70e6,
             partition_seconds: None,
@@ -93,7 +102,8 @@ impl Speeds {
             .and_then(|folder| private::read(&folder, OsStr::new(FILE), "speeds"))
             .unwrap_or_default();
         let read: Speeds = serde_json::from_slice(&text).unwrap_or_default();
-        let speeds = [read.build, read.sort, read.verify, read.import, read.stream, read.insert];
+        let speeds =
+            [read.build, read.sort, read.verify, read.import, read.stamp, read.stream, read.insert];
         let is_sane = |speed: &f64| (SPEED_MIN..=SPEED_MAX).contains(speed);
         if speeds.iter().all(is_sane) { read } else { Speeds::default() }
     }
@@ -178,6 +188,7 @@ impl Speeds {
                 }
                 mix(&mut self.verify, report.file_bytes, seconds(&VERIFYING) * threads);
                 mix(&mut self.import, report.file_bytes, seconds(&[Stage::Import]));
+                mix(&mut self.stamp, report.file_bytes, seconds(&[Stage::Stamp]));
             }
             LoadPath::Stream => mix(&mut self.stream, sent, building),
             LoadPath::Insert => mix(&mut self.insert, sent, building),

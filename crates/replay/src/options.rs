@@ -61,6 +61,9 @@ pub struct ReplayOptions {
     pub state_dir: PathBuf,
     /// Seconds to wait for others who hold a table. Default 60.
     pub lock_wait_seconds: u32,
+    /// True if pages of built tables get the server's LSN, so that incremental backups contain the tables.
+    /// Default: where the server has a history of backups.
+    pub stamps: Option<bool>,
     /// The safety that may be given up for server variables, which are set for the replay and
     /// restored behind it. Default: none is set.
     pub tune: Option<tune::Class>,
@@ -92,6 +95,7 @@ impl ReplayOptions {
             temp_dir: load.limits.temp_dir,
             state_dir: load.state_dir,
             lock_wait_seconds: load.server.lock_wait_seconds,
+            stamps: None,
             tune: None,
             interrupt: Interrupt::default(),
         }

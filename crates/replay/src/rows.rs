@@ -71,6 +71,7 @@ pub(crate) fn session_options(filling: &Filling<'_>) -> Result<LoadOptions, Stri
     options.limits.sort_input = Some(false);
     options.limits.temp_dir.clone_from(temp_dir);
     options.server.lock_wait_seconds = *lock_wait_seconds;
+    options.server.stamps = filling.options.stamps;
     options.state_dir.clone_from(state_dir);
     options.interrupt = interrupt.clone();
     Ok(options)

@@ -29,6 +29,8 @@ use server::session::Session;
 const TELL_EVERY: Duration = Duration::from_secs(30);
 /// Shorter waits are not worth a word.
 const QUIET: Duration = Duration::from_secs(2);
+/// Others have the lock for backups for less.
+const MOMENT: Duration = Duration::from_secs(1);
 const POLL: Duration = Duration::from_millis(50);
 
 /// The bits of open(2)'s flags that say whether a file is written to; 0 if it is not.
@@ -67,6 +69,27 @@ impl Lock {
         }
         other.set_lock_wait(self.patience.wait)?;
         self.wait_for_end_of(&readers)
+    }
+
+    /// True if a backup runs; `other` is a connection besides. Another load that looks for backups, and DDL that
+    /// waits for a lock, look like one for a moment.
+    ///
+    /// Errors: the server's.
+    pub(super) fn runs_backup(&mut self, dir: &DatabaseDir, other: &mut Session) -> Result<bool> {
+        let log = self.redo_log(dir)?;
+        let is_read = || log.as_deref().is_some_and(|log| !readers(log).is_empty());
+        other.set(&[("lock_wait_timeout", "0")])?;
+        let begun = Instant::now();
+        let mut runs = true;
+        while runs && begun.elapsed() < MOMENT {
+            self.session.options().interrupt.check()?;
+            runs = is_read() || !takes_stage(other)?;
+            if runs {
+                sleep(POLL);
+            }
+        }
+        other.set_lock_wait(self.patience.wait)?;
+        Ok(runs)
     }
 
     fn wait_for_end_of(&self, readers: &[Process]) -> Result<()> {

@@ -69,6 +69,22 @@ impl Checkpoint {
         Ok(Checkpoint { thread: Some(thread), done_at })
     }
 
+    /// Waits at most so long until the log starts after what was done before [`Checkpoint::start`]; false
+    /// if that takes longer.
+    pub(crate) fn passes_within(&self, session: &mut Session, limit: Duration) -> Result<bool> {
+        let begun = Instant::now();
+        while self.thread.as_ref().is_some_and(|thread| !thread.is_finished()) {
+            if has_passed(status(session, "Innodb_lsn_last_checkpoint")?, self.done_at) {
+                break;
+            }
+            if begun.elapsed() >= limit {
+                return Ok(false);
+            }
+            std::thread::sleep(LOOK);
+        }
+        Ok(true)
+    }
+
     /// Waits until the log starts after what was done before [`Checkpoint::start`], as `session` sees
     /// it; gives the connection back, unless the server goes on with it.
     pub(crate) fn wait(mut self, session: &mut Session) -> Result<Option<Session>> {
@@ -107,6 +123,7 @@ fn has_passed(seen: u64, done_at: u64) -> bool {
     seen >= done_at || RECORD_BYTES.contains(&(done_at - seen))
 }
 
-fn status(session: &mut Session, name: &str) -> Result<u64> {
+/// A number of the server's status.
+pub(crate) fn status(session: &mut Session, name: &str) -> Result<u64> {
     session.query_row(&format!("SHOW GLOBAL STATUS LIKE '{name}'"))?.number(1)
 }

@@ -65,6 +65,11 @@ impl MergedPartition {
         Ok(MergedPartition { partition: partition.to_owned(), table: merged, space_id })
     }
 
+    /// The table.
+    pub(super) fn table(&self) -> &TableName {
+        &self.table
+    }
+
     /// True if no other load has cleaned up.
     pub(super) fn is_still_there(&self, session: &mut Session) -> Result<bool> {
         Ok(space_id(session, &self.table)? == Some(self.space_id))

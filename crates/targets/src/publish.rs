@@ -4,7 +4,7 @@
 //! published together with it, by one statement or not at all.
 
 use disk::failpoint;
-use schema::{Mode, Table};
+use schema::{Mode, Table, TableName};
 
 use crate::built_file::BuiltFile;
 use crate::export::Export;
@@ -138,6 +138,22 @@ impl<'l> Filled<'l> {
     /// How it was filled, for when the connections go to other targets.
     pub fn rest(self) -> FilledBy {
         self.made
+    }
+
+    /// The table that is to take the target's place, or that of one of its partitions.
+    pub(super) fn table(&self) -> &TableName {
+        match &self.made.0 {
+            By::Merged { partition, .. } => partition.table(),
+            By::Built { .. } | By::Sent => &self.lock.names.staging,
+        }
+    }
+
+    /// True if writers of the target wait for its publish.
+    pub(super) fn holds_target(&self) -> bool {
+        match &self.made.0 {
+            By::Built { export, .. } | By::Merged { export, .. } => export.is_some(),
+            By::Sent => false,
+        }
     }
 
     /// How all were filled, for when they are not published after all.

@@ -8,6 +8,15 @@ use schema::Partition;
 use crate::publish::Filled;
 use server::error::{Error, Result};
 use server::filename::filename;
+use server::identifier::TableName;
+use server::session::Session;
+
+/// The use of a table's files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Access {
+    Read,
+    Write,
+}
 
 impl Filled<'_> {
     /// Has the server write out the table that is to take the target's place, and gives its files to
@@ -22,9 +31,26 @@ impl Filled<'_> {
         read: impl FnOnce(Vec<(File, PathBuf)>) -> std::result::Result<T, E>,
     ) -> std::result::Result<T, E> {
         self.ensure_session()?;
-        let table = self.lock.names.staging.quoted();
-        self.lock.exec(&format!("FLUSH TABLES {table} FOR EXPORT"))?;
-        let outcome = self.open_filled(partitions).map_err(E::from).and_then(read);
+        self.flush()?;
+        self.with_files(partitions, Access::Read, |_, files| read(files))
+    }
+
+    /// Has the server write out the table, and change nothing of it.
+    pub(super) fn flush(&mut self) -> Result<()> {
+        let sql = format!("FLUSH TABLES {} FOR EXPORT", self.table().quoted());
+        self.lock.exec(&sql)
+    }
+
+    /// Has `work` at its files done, which the server has written out, and lets the table go.
+    pub(super) fn with_files<T, E: From<Error>>(
+        &mut self,
+        partitions: Option<&[Partition]>,
+        access: Access,
+        work: impl FnOnce(&mut Session, Vec<(File, PathBuf)>) -> std::result::Result<T, E>,
+    ) -> std::result::Result<T, E> {
+        let table = self.table().clone();
+        let files = self.open_filled(&table, partitions, access).map_err(E::from);
+        let outcome = files.and_then(|files| work(&mut self.lock.session, files));
         let _shield = self.lock.session.options().interrupt.shield();
         let released = self.lock.session.exec("UNLOCK TABLES");
         let outcome = outcome?;
@@ -35,7 +61,12 @@ impl Filled<'_> {
         }
     }
 
-    fn open_filled(&mut self, partitions: Option<&[Partition]>) -> Result<Vec<(File, PathBuf)>> {
+    fn open_filled(
+        &mut self,
+        table: &TableName,
+        partitions: Option<&[Partition]>,
+        access: Access,
+    ) -> Result<Vec<(File, PathBuf)>> {
         let mut suffixes = vec![String::new()];
         if let Some(partitions) = partitions {
             let name = |partition: &Partition| {
@@ -44,14 +75,18 @@ impl Filled<'_> {
             suffixes = partitions.iter().map(name).collect::<Result<_>>()?;
         }
         let dir = self.lock.dir()?.clone();
-        let staging = &self.lock.names.staging.table;
+        let staging = &table.table;
         let open = |suffix: &String| {
             let mut path = dir.path.join(format!("{staging}{suffix}.ibd"));
             // Servers that keep names of tables in lower case keep these so too.
             if !suffix.is_empty() && !dir.is_taken(&path)? {
                 path = dir.path.join(format!("{staging}{}.ibd", suffix.to_lowercase()));
             }
-            Ok((dir.open(&path, "rows")?, path))
+            let file = match access {
+                Access::Read => dir.open(&path, "rows")?,
+                Access::Write => dir.open_to_write(&path, "space")?,
+            };
+            Ok((file, path))
         };
         suffixes.iter().map(open).collect()
     }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use terminal::connect::ConnectArgs;
 
-use super::TuneArg;
+use super::{StampArg, TuneArg};
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ReplayArgs {
@@ -77,6 +77,9 @@ pub(crate) struct ReplayArgs {
     /// Seconds to wait for others that hold a table.
     #[arg(long, value_name = "SECONDS", default_value_t = 60, allow_negative_numbers = true)]
     pub(crate) lock_wait: u32,
+    /// Have incremental backups contain built tables, in one more pass over their files.
+    #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
+    pub(crate) stamp: StampArg,
     /// Print the report as JSON on standard output.
     #[arg(long)]
     pub(crate) json: bool,

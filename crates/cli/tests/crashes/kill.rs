@@ -62,7 +62,9 @@ fn the_journal_has_every_step_in_order() {
     let Some(server) = TestServer::shared() else { return };
     let mut scene = Scene::new(server, Mode::Insert, 1_000);
     run(&mut scene.command()).done();
-    let steps = ["inspect", "staging", "rows", "indexes", "verify", "import", "compare", "publish"];
+    let steps = [
+        "inspect", "staging", "rows", "indexes", "verify", "import", "compare", "stamp", "publish",
+    ];
     let inner = steps.iter().flat_map(|step| [format!("{step}.begin"), format!("{step}.end")]);
     let expected: Vec<String> = std::iter::once("job.begin".to_owned())
         .chain(inner)
@@ -156,7 +158,15 @@ fn kill_server_at(server: &TestServer, mode: Mode, place: &str) -> Outcome {
 #[test]
 fn a_server_killed_at_any_step_comes_back_with_the_old_table_or_the_new_one() {
     let Some(server) = durable() else { return };
-    let before = ["staging.discarded", "verify.end", "import.begin", "import.placed", "import.end"];
+    let before = [
+        "staging.discarded",
+        "verify.end",
+        "import.begin",
+        "import.placed",
+        "import.end",
+        "stamp.held",
+        "stamp.run",
+    ];
     for (place, mode) in before.into_iter().zip([Mode::Insert, Mode::Replace].into_iter().cycle()) {
         let outcome = kill_server_at(&server, mode, place);
         outcome.refused(1, &[]);

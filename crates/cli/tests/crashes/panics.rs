@@ -39,12 +39,13 @@ const PUBLISHED: End = IsIn(": do not load them again");
 const REPLAYED: End = IsIn("the failpoint replay.");
 
 /// Every thread, on a way that has it.
-const THREADS: [(&str, LoadKind, End); 43] = [
+const THREADS: [(&str, LoadKind, End); 44] = [
     ("thread.rows", LoadKind::Direct, ITSELF),
     ("batch.0", LoadKind::Direct, ITSELF),
     ("thread.indexes", LoadKind::Direct, ITSELF),
     ("thread.verify", LoadKind::Direct, ITSELF),
     ("thread.adopted", LoadKind::Direct, ITSELF),
+    ("thread.stamp", LoadKind::Direct, ITSELF),
     ("thread.checkpoint", LoadKind::Direct, FailsAlone("the checkpoint thread has ended")),
     ("thread.mover", LoadKind::Direct, Fails("the renaming thread has ended")),
     ("thread.connect", LoadKind::Direct, Fails("connecting to")),

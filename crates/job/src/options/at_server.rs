@@ -32,6 +32,9 @@ pub struct ServerOptions {
     /// True if a table that is built is read back from the server before it is published, and its rows
     /// compared with those of the input. Default yes.
     pub verifies: bool,
+    /// True if the pages of a table that is built get the server's LSN before it is published, so that
+    /// incremental backups contain it. Default: where the server has a history of backups.
+    pub stamps: Option<bool>,
     /// True if a table with triggers may be built without running them; they stay on it. Default no.
     pub no_triggers: bool,
     /// True if rows are loaded without a look at their foreign keys. Default no.
@@ -59,6 +62,7 @@ impl Default for ServerOptions {
         ServerOptions {
             unlogged: false,
             verifies: true,
+            stamps: None,
             no_triggers: false,
             unchecked_keys: false,
             replicas: Replicas::default(),

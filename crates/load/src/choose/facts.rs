@@ -17,6 +17,9 @@ pub(crate) struct Facts {
     pub(crate) against_direct: Vec<String>,
     /// True if the server takes LOAD DATA LOCAL.
     pub(crate) local_infile: bool,
+    /// True if the pages of a built table are stamped for incremental backups.
+    #[serde(default)]
+    pub(crate) stamps: bool,
     /// The engine's reason against LOAD DATA.
     pub(crate) against_load_data: Option<String>,
     /// True if rows that are sent are in a binary log. Looked at for `--unlogged` only.

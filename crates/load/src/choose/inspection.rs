@@ -10,6 +10,7 @@ use send::{Ask, Destination};
 use server::engine::Rules;
 use server::{ServerFacts, Session, Unsupported, catalog};
 use sources::{Source, SourceExt as _};
+use targets::stamp::has_backup_history;
 use targets::{Direct, Lock};
 
 use super::facts::{Choice, Facts, Input, RowsThere};
@@ -59,6 +60,15 @@ pub(crate) struct Decision {
     pub(crate) facts: Facts,
 }
 
+/// The path by which a table would be loaded that is still to be made, and what is against faster ones.
+#[derive(Clone, Debug)]
+pub(crate) struct Prediction {
+    pub(crate) path: Option<LoadPath>,
+    pub(crate) refused: Vec<Refused>,
+    /// True if the pages of a built table are stamped for incremental backups.
+    pub(crate) stamps: bool,
+}
+
 /// The use of a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
@@ -106,10 +116,7 @@ pub(crate) fn decide_without_building(
 
 /// The path by which a table would be loaded that is still to be made, as far as that hangs on the
 /// server, the account and the options; and what is against faster ones.
-pub(crate) fn foresee(
-    session: &mut Session,
-    options: &LoadOptions,
-) -> Result<(Option<LoadPath>, Vec<Refused>), Error> {
+pub(crate) fn foresee(session: &mut Session, options: &LoadOptions) -> Result<Prediction, Error> {
     let found = ServerFacts::read(session)?;
     let mut against = found.unsupported(&options.database);
     // The folder of its database may be missing still: it will be beside that of the server's own.
@@ -118,7 +125,7 @@ pub(crate) fn foresee(
     let refusal = found.engine.refuses(&options.database);
     facts.against_all = refusal.map(|why| format!("{} ({why})", found.engine.kind));
     let against = Objections::of(&facts, options);
-    Ok((against.first(), against.refused))
+    Ok(Prediction { path: against.first(), refused: against.refused, stamps: facts.stamps })
 }
 
 impl Facts {
@@ -145,7 +152,13 @@ impl Facts {
         let logs = |session: &mut Session| session.query_text("SELECT @@GLOBAL.log_bin");
         let refusal = engine.refuses_load_data(&options.input.charset);
         let allowed = session.query_once("SELECT @@GLOBAL.local_infile")?;
+        let may_build = against_direct.is_empty();
+        let stamps = match options.server.stamps {
+            Some(stamps) => stamps,
+            None => may_build && has_backup_history(session)?,
+        };
         Ok(Facts {
+            stamps,
             against_direct: against_direct.iter().map(ToString::to_string).collect(),
             local_infile: allowed.first().map(|row| row.text_lossy(0)).as_deref() == Some("1"),
             against_load_data: refusal.map(|why| format!("{} ({why})", engine.kind)),

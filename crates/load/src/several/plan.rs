@@ -16,11 +16,12 @@ use super::check_several;
 use super::facts::{self, waiting};
 use super::inspection::{lock_options, spelled};
 
+use crate::choose::Prediction;
 use crate::choose::{self, CommandFacts, Methods, Purpose, Refused, Together};
 use crate::copies::are_asked_for;
 use crate::estimate::Estimate;
 use crate::places::Places;
-use crate::plan::{Plan, Prediction, planned, reached};
+use crate::plan::{Plan, planned, reached};
 
 /// The plan of a load of several tables.
 #[derive(Clone, Debug, Serialize)]

@@ -42,6 +42,7 @@ fn options(dump: &Path) -> ReplayOptions {
         temp_dir: folder.to_owned(),
         state_dir: folder.join("state"),
         lock_wait_seconds: 5,
+        stamps: None,
         tune: None,
         interrupt: server::Interrupt::default(),
     }

@@ -36,6 +36,7 @@ fn options(atomic: bool) -> ReplayOptions {
         temp_dir: std::env::temp_dir(),
         state_dir: std::env::temp_dir(),
         lock_wait_seconds: 5,
+        stamps: None,
         tune: None,
         interrupt: server::Interrupt::default(),
     }

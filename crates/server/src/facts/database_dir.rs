@@ -6,7 +6,7 @@
 
 use std::ffi::OsStr;
 use std::fs;
-use std::io::{ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -102,7 +102,16 @@ impl DatabaseDir {
 
     /// Opens a file of ours to read.
     pub fn open(&self, path: &Path, what: &'static str) -> Result<File> {
-        let file = self.folder.read_from(name(path), what).map_err(|e| match is_link(&e) {
+        self.ours(path, self.folder.read_from(name(path), what))
+    }
+
+    /// Opens a file of ours to read it and to change its bytes.
+    pub fn open_to_write(&self, path: &Path, what: &'static str) -> Result<File> {
+        self.ours(path, self.folder.change(name(path), what))
+    }
+
+    fn ours(&self, path: &Path, opened: io::Result<File>) -> Result<File> {
+        let file = opened.map_err(|e| match is_link(&e) {
             true => self.in_the_way(path),
             false => Error::io("opening", path, e),
         })?;

@@ -37,7 +37,7 @@ pub(super) const GROUPS: [Group; 12] = [
     },
     Group {
         heading: "Method",
-        options: "path as unlogged no-verify no-triggers no-foreign-key-checks tune small",
+        options: "path as unlogged no-verify stamp no-triggers no-foreign-key-checks tune small",
     },
     Group { heading: "Replicas and shards", options: "replica max-lag shard" },
     Group {
@@ -73,7 +73,7 @@ pub(super) const HIDDEN: [(&str, &str); 3] = [
     (
         "check",
         "create types collation ddl map each atomic keep-auto-increment allow-empty \
-         duplicates dry-run report verbose path unlogged no-verify no-triggers tune \
+         duplicates dry-run report verbose path unlogged no-verify stamp no-triggers tune \
          replica max-lag shard batch-rows batch-bytes connections max-rate lock-wait \
          max-write-block page-cache fill",
     ),
@@ -81,7 +81,7 @@ pub(super) const HIDDEN: [(&str, &str); 3] = [
         "verify",
         "create types collation ddl each mode atomic keep-auto-increment \
          allow-empty rejects rejects-max on-duplicate duplicates dry-run report verbose \
-         path unlogged no-verify no-triggers no-foreign-key-checks tune replica max-lag \
+         path unlogged no-verify stamp no-triggers no-foreign-key-checks tune replica max-lag \
          shard batch-rows batch-bytes connections max-rate lock-wait max-write-block \
          page-cache fill",
     ),

@@ -111,7 +111,7 @@ impl Scene {
     fn command(&self) -> Command {
         match self.way {
             LoadKind::Direct | LoadKind::Packed | LoadKind::Keys => {
-                self.load(&["direct", "--mode", "replace"])
+                self.load(&["direct", "--mode", "replace", "--stamp", "yes"])
             }
             LoadKind::Several => {
                 let database = self.desk.database.clone();
