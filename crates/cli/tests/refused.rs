@@ -251,3 +251,40 @@ fn a_database_made_for_a_load_that_fails_is_taken_back() {
     assert_eq!(desk.rows(&format!("SELECT a FROM {table}")), ["1"]);
     desk.exec(&format!("DROP DATABASE {database}"));
 }
+
+/// Databases of the server's own: refused by name, whatever the method, before a table is made.
+#[test]
+fn tables_of_the_server_are_no_targets() {
+    let Some(mut desk) = Desk::new() else { return };
+    let file = desk.home.file("rows.csv", "a,b\n1,2\n");
+    let dump = desk.home.file("dump.sql", "CREATE TABLE `q` (a INT PRIMARY KEY);\n");
+    let listed = |desk: &mut Desk| {
+        desk.rows(
+            "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES \
+             WHERE TABLE_SCHEMA IN ('mysql', 'sys') ORDER BY 1, 2",
+        )
+    };
+    let before = listed(&mut desk);
+    for table in ["mysql.new", "mysql.global_priv", "sys.new", "information_schema.TABLES"] {
+        let words = [table, "belongs to the server itself"];
+        for more in [&["--create"][..], &["--mode", "replace", "--path", "stream"]] {
+            let mut load = desk.home.load(desk.server, table, &file);
+            run(load.args(more).arg("--quiet")).refused(2, &words);
+        }
+    }
+    for database in ["mysql", "Sys", "performance_schema"] {
+        let mut replay = desk.home.inrush(["replay", dump.to_str().unwrap(), "--into", database]);
+        let outcome = run(replay.arg("--socket").arg(desk.server.socket()));
+        outcome.refused(2, &[database, "belongs to the server itself"]);
+    }
+    // A dump of all databases has such tables: its statements are run as they are.
+    let text = "USE mysql;\nCREATE TABLE q1 (a INT PRIMARY KEY);\nINSERT INTO q1 VALUES (1);\nDROP TABLE q1;\n";
+    let dump = desk.home.file("all.sql", text);
+    let mut replay = desk.home.inrush(["replay", dump.to_str().unwrap(), "--socket"]);
+    let outcome = run(replay.arg(desk.server.socket()));
+    assert!(
+        outcome.done().out.contains("serial") || outcome.out.contains("parallel"),
+        "{outcome:?}"
+    );
+    assert_eq!(listed(&mut desk), before);
+}

@@ -10,6 +10,7 @@ use server::facts::database_dir::DatabaseDir;
 use server::filename::filename;
 use server::{ServerFacts, Session, catalog};
 use targets::brief_lock;
+use targets::description::check_described;
 use values::Family;
 use values::decode::Decoder;
 
@@ -60,7 +61,7 @@ impl Held {
         let wait = options.lock_wait();
         let waiting = |text: &str| progress.waiting(text);
         match brief_lock::take(&mut holder, &table.name, &sql, wait, waiting) {
-            Ok(()) => {}
+            Ok(done) => check_described(&mut holder, &sql, &done)?,
             Err(server::Error::LockWait { target, seconds, holders }) => {
                 return Err(Error::Locked { table: target, seconds, holders });
             }

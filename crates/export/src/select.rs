@@ -172,7 +172,7 @@ fn lock(
     let sql = format!("LOCK TABLES {} READ", table.name.quoted());
     let waiting = |text: &str| progress.waiting(text);
     match brief_lock::take(session, &table.name, &sql, options.lock_wait(), waiting) {
-        Ok(()) => Ok(Ok(())),
+        Ok(_) => Ok(Ok(())),
         Err(server::Error::LockWait { seconds, holders, .. }) => Ok(Err(format!(
             "several need a lock, which did not come within {seconds} s; {}",
             holders_text(&holders)

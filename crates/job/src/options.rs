@@ -157,6 +157,12 @@ impl LoadOptions {
 
     /// Refuses what can be seen to fail, before anything is done.
     pub fn check(&self) -> Result<(), Error> {
+        if schema::is_system_schema(&self.database) {
+            return Err(Error::Usage(format!(
+                "{}.{} belongs to the server itself, so no load changes it; name another database",
+                self.database, self.table
+            )));
+        }
         state::check(&self.state_dir)?;
         check_folder(&TEMP_DIR.to_string(), &self.limits.temp_dir)?;
         if self.rows.duplicates.is_some() && self.rows.on_duplicate == OnDuplicate::Fail {

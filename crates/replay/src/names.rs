@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use face::option::TABLES;
+use face::option::{INTO, TABLES};
 
 use crate::error::Error;
 use crate::options::ReplayOptions;
@@ -33,6 +33,12 @@ impl Names {
     ///
     /// Errors: a pattern without a table's name.
     pub fn new(options: &ReplayOptions) -> Result<Names, Error> {
+        if let Some(into) = options.into.as_ref().filter(|into| schema::is_system_schema(into)) {
+            return Err(Error::Usage(format!(
+                "{}: the database belongs to the server itself; name another one",
+                INTO.with(into)
+            )));
+        }
         let patterns = |given: &[String]| -> Result<Vec<Pattern>, Error> {
             given.iter().map(|text| Pattern::parse(text)).collect()
         };

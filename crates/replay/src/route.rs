@@ -141,12 +141,15 @@ fn runs(
     mut again: impl FnMut() -> RowRun,
     anew: impl Fn() -> Result<(), Error>,
 ) -> Result<Sent, Stopped> {
+    let is_of_system = schema::is_system_schema(&filling.table.database);
     let routes: &[Route] = match filling.options.rows_as {
         // What connections have sent before they give up could not be told from the rows before.
         _ if filling.is_staging && !filling.is_empty && !is_lanes_to_the_end(filling, again()) => {
             &[Route::Serial]
         }
-        As::Rows if filling.is_empty => &[Route::Rows, Route::ConnectionSet, Route::Serial],
+        As::Rows if filling.is_empty && !is_of_system => {
+            &[Route::Rows, Route::ConnectionSet, Route::Serial]
+        }
         As::Rows | As::Statements => &[Route::ConnectionSet, Route::Serial],
     };
     first(filling, routes, anew, |route| match route {
@@ -173,7 +176,11 @@ fn files(
     rows: &TableRows,
     anew: impl Fn() -> Result<(), Error>,
 ) -> Result<Sent, Stopped> {
-    first(filling, &[Route::Rows, Route::Serial], anew, |route| match route {
+    let routes: &[Route] = match schema::is_system_schema(&filling.table.database) {
+        true => &[Route::Serial],
+        false => &[Route::Rows, Route::Serial],
+    };
+    first(filling, routes, anew, |route| match route {
         Route::Rows => delimited::load(filling, rows),
         Route::ConnectionSet | Route::Serial => {
             delimited::serial(filling, rows, &mut session(filling)?)

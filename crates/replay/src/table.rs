@@ -28,7 +28,6 @@ use job::pool;
 use schema::TableName;
 use server::Session;
 use server::identifier::quote_text;
-use server::version::Flavor;
 use sql::{Comments, CreateTable, ForeignKey, Syntax};
 use targets::Names;
 use targets::foreign_keys::{has_children, unchecked};
@@ -129,6 +128,9 @@ impl Tables {
         name: &TableName,
         if_exists: bool,
     ) -> Result<bool, Error> {
+        if schema::is_system_schema(&name.database) {
+            return Ok(false);
+        }
         let key = self.key(&mut sessions.own, name)?;
         self.bare.retain(|(table, _)| *table != key);
         if let Some(entry) = self.entries.remove(&key) {
@@ -180,6 +182,9 @@ impl Tables {
         if_not_exists: bool,
     ) -> Result<Created, Error> {
         let as_it_is = |why: &str| Ok(Created::AsItIs(why.to_owned()));
+        if schema::is_system_schema(&name.database) {
+            return as_it_is("it is a table of the server");
+        }
         let key = self.key(&mut sessions.own, name)?;
         if self.entries.contains_key(&key) {
             return as_it_is("the dump creates it a second time");
@@ -197,10 +202,6 @@ impl Tables {
             Ok(create) => create,
             Err(unread) => return as_it_is(unread.0),
         };
-        // MySQL keeps them in a tablespace where no others may be.
-        if name.database == "mysql" && sessions.own.version().flavor == Flavor::MySql {
-            return as_it_is("it is a table of the server");
-        }
         if self.atomic && create.engine.as_ref().is_some_and(|e| MERGES.contains(&e.as_str())) {
             return Ok(Created::OfTables);
         }

@@ -12,6 +12,14 @@ pub const NAME_CHARS_MAX: usize = 64;
 /// Source: MariaDB 10.11, sql/sql_view.cc, `mysql_make_view`; tried on 10.11.19 and MySQL 9.7.4.
 pub const BASE_TABLE: &str = "USE INDEX FOR GROUP BY ()";
 
+/// Databases of the server's own, in lower case.
+const SYSTEM_SCHEMAS: [&str; 4] = ["information_schema", "mysql", "performance_schema", "sys"];
+
+/// True if a database is the server's own, in any spelling: servers may not tell upper from lower case.
+pub fn is_system_schema(database: &str) -> bool {
+    SYSTEM_SCHEMAS.iter().any(|name| name.eq_ignore_ascii_case(database))
+}
+
 /// A text that is no name of a table; its text says so.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]

@@ -26,7 +26,7 @@ pub use self::catalog_cache::CatalogCache;
 pub use self::constraints::{
     KeyBetween, KeysOfTables, all_foreign_keys, foreign_keys, foreign_keys_of,
 };
-pub use self::create_table::definition;
+pub use self::create_table::{definition, lines};
 pub use self::evaluate::{Moment, default_moment_digits, evaluate_defaults};
 pub use self::references::{plain_keys, references, without_references};
 

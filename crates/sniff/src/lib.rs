@@ -29,12 +29,15 @@ use std::path::{Path, PathBuf};
 
 use charset::Charset;
 use dialect::Guess;
-use face::option::{COLLATION, FIELDS_TERMINATED_BY, ONE_COLUMN, SET_SQL, SKIP_LINES, TYPES};
+use face::option::{
+    COLLATION, DDL, FIELDS_TERMINATED_BY, LINES_TERMINATED_BY, ONE_COLUMN, SET_SQL, SKIP_LINES,
+    TYPES,
+};
 use header::Header;
 use job::error::Error;
 use preamble::Preamble;
 use records::Records;
-use sources::{Compression, Dialect, Encoding, KeptPipes, Preset, Sample};
+use sources::{Compression, Dialect, Encoding, KeptPipes, Part, Preset, Sample};
 use statistics::{ColumnStatistics, Nulls};
 
 /// U+FEFF in UTF-8.
@@ -186,11 +189,7 @@ pub fn sniff(options: &SniffOptions) -> Result<Sniffed, Error> {
     notes.extend(above.note(&sample));
     let charset = Charset::of(&sample, &records, options);
     if records.fields == 0 {
-        let names = options.files.iter().map(|path| path.display().to_string());
-        return Err(Error::Usage(format!(
-            "{} has no rows to guess from",
-            names.collect::<Vec<_>>().join(", ")
-        )));
+        return Err(rowless(&sample, options));
     }
     if records.fields > COLUMNS_MAX {
         return Err(too_wide(&options.files[0], records.fields));
@@ -324,6 +323,22 @@ fn no_header(files: &[PathBuf], other: usize) -> Error {
         name(other),
         name(0)
     ))
+}
+
+/// Files without rows; or whose first line goes on behind all that is read of it.
+fn rowless(sample: &Sample, options: &SniffOptions) -> Error {
+    let names = options.files.iter().map(|path| path.display().to_string());
+    let names = names.collect::<Vec<_>>().join(", ");
+    let is_cut = |part: &&Part| part.is_start && !part.is_end && !part.bytes.is_empty();
+    Error::Usage(match sample.parts.iter().find(is_cut) {
+        Some(part) => format!(
+            "{}: no line ends in the first {} bytes, more than a guess reads: \
+             {LINES_TERMINATED_BY} names another line end, {DDL} makes the table without a guess",
+            options.files[part.file].display(),
+            part.bytes.len()
+        ),
+        None => format!("{names} has no rows to guess from"),
+    })
 }
 
 /// No table has so many columns.

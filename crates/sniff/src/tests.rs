@@ -13,7 +13,11 @@ fn sniff_bytes(bytes: &[u8]) -> Result<Sniffed, Error> {
 }
 
 fn sniff_files(files: Vec<PathBuf>) -> Result<Sniffed, Error> {
-    sniff(&SniffOptions {
+    sniff(&options(files))
+}
+
+fn options(files: Vec<PathBuf>) -> SniffOptions {
+    SniffOptions {
         files,
         table: "t".to_owned(),
         dialect: None,
@@ -31,7 +35,7 @@ fn sniff_files(files: Vec<PathBuf>) -> Result<Sniffed, Error> {
         trim: false,
         constants: Vec::new(),
         wanted: TableSettings::default(),
-    })
+    }
 }
 
 fn names(sniffed: &Sniffed) -> Vec<&str> {
@@ -350,4 +354,18 @@ fn types_take_what_was_seen() {
     assert!(ambiguous.notes[0].contains("before a fraction or between thousands"));
     let long = format!("a\tb\n{}\t1\n", "x".repeat(70_000));
     assert_eq!(sniff_bytes(long.as_bytes()).unwrap().columns[0].sql_type, "MEDIUMTEXT");
+}
+
+#[test]
+fn a_line_that_is_longer_than_the_sample_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("input");
+    for text in ["x".repeat(2 << 20), ",".repeat(2 << 20)] {
+        std::fs::write(&path, text).unwrap();
+        let options = SniffOptions { memory_bytes_max: 4 << 20, ..options(vec![path.clone()]) };
+        let error = sniff(&options).unwrap_err().to_string();
+        assert!(error.contains("no line ends in the first "), "{error}");
+        assert!(error.contains("--lines-terminated-by") && error.contains("--ddl"), "{error}");
+    }
+    assert!(sniff_bytes(b"").unwrap_err().to_string().ends_with("has no rows to guess from"));
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use schema::TableName;
 use server::error::{Error, Result, holders_text};
-use server::session::Session;
+use server::session::{Done, Session};
 
 use crate::waiting::{ER_LOCK_WAIT_TIMEOUT, lock_holders};
 
@@ -27,13 +27,13 @@ pub fn take(
     sql: &str,
     wait: Duration,
     waiting: impl Fn(&str),
-) -> Result<()> {
+) -> Result<Done> {
     session.set_lock_wait(ATTEMPT)?;
     let (begun, mut pause) = (Instant::now(), PAUSE_MIN);
     let outcome = loop {
         match session.exec(sql) {
             Err(error) if error.errno() == Some(ER_LOCK_WAIT_TIMEOUT) => {}
-            done => break done.map(drop),
+            done => break done,
         }
         let holders = lock_holders(session, table).unwrap_or_default();
         let Some(left) = wait.checked_sub(begun.elapsed() + ATTEMPT) else {
@@ -52,5 +52,5 @@ pub fn take(
     };
     // Of no matter where the connection has gone.
     let again = session.set_lock_wait(wait);
-    outcome.and(again)
+    outcome.and_then(|done| again.map(|()| done))
 }

@@ -11,6 +11,7 @@ use std::path::PathBuf;
 
 use disk::File;
 
+use crate::description::check_described;
 use crate::lock::Lock;
 use crate::staging_table::Direct;
 use crate::undecided;
@@ -54,7 +55,8 @@ impl Direct<'_> {
         session.set_lock_wait(lock.patience.wait)?;
         undecided::await_end(&mut session)?;
         let sql = format!("FLUSH TABLES {} FOR EXPORT", table.quoted());
-        lock.patience.watch(&mut session, |session| session.exec(&sql))?;
+        let done = lock.patience.watch(&mut session, |session| session.exec(&sql))?;
+        check_described(&mut session, &sql, &done)?;
         let altered = |detail: &str| {
             Err(Error::Altered { target: table.to_string(), detail: detail.to_owned() })
         };

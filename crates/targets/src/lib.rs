@@ -13,8 +13,9 @@
 //! removes what a killed load left, of which `left` knows for many targets, and [`left_keys`] for all of a
 //! server; `followers` are locked with whom they refer to; [`carried_keys`] refer to the new table in place
 //! of the old one; `recover` goes on after a connection was lost; [`waiting`] is for locks of others,
-//! [`brief_lock`] for locks that writers queue behind, `backup` for backups, which [`stamp`] has copy imported
-//! pages; `triggers` stay on the target; [`identity`] says whether another may take the target's place.
+//! [`brief_lock`] for locks that writers queue behind, [`description`] for files that the server describes,
+//! `backup` for backups, which [`stamp`] has copy imported pages; `triggers` stay on the target; [`identity`]
+//! says whether another may take the target's place.
 
 #![forbid(unsafe_code)]
 
@@ -27,6 +28,7 @@ pub mod carried_keys;
 mod checkpoint;
 mod copy;
 mod covered;
+pub mod description;
 pub mod export;
 mod followers;
 pub mod foreign_keys;

@@ -26,7 +26,7 @@ use crate::names::part_name;
 use crate::publish::{Filled, FilledBy};
 use crate::staging_table::{Direct, Discarded, LogState, StagingTable, space_id};
 use disk::{File, failpoint};
-use server::catalog::definition;
+use server::catalog::{self, definition};
 use server::error::{Error, Result};
 use server::filename::filename;
 use server::identifier::{TableName, quote_text};
@@ -254,7 +254,7 @@ impl Lock {
 fn create(name: &str, definition: &str, trial: &Trial<'_>) -> String {
     let column = |column: &&str| {
         let begin = format!("  {} ", quote_name(column));
-        let line = definition.lines().find(|line| line.starts_with(&begin));
+        let line = catalog::lines(definition).find(|line| line.starts_with(&begin));
         let line = line.unwrap_or_default().trim_end_matches(',');
         line.replace(" AUTO_INCREMENT", "")
     };

@@ -10,7 +10,7 @@
 
 use schema::{Index, IndexKind, Table};
 
-use server::catalog::definition;
+use server::catalog::{self, definition};
 use server::error::Result;
 use server::identifier::{TableName, quote_name};
 use server::session::Session;
@@ -157,7 +157,7 @@ fn alter(session: &mut Session, table: &TableName, clauses: &[String]) -> Result
 
 /// The lines of a definition that are keys.
 fn keys(definition: &str) -> Vec<Key> {
-    definition.lines().filter_map(key).collect()
+    catalog::lines(definition).filter_map(key).collect()
 }
 
 fn key(line: &str) -> Option<Key> {

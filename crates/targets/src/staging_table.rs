@@ -19,6 +19,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use innodb::page::FilHeader;
 
 use crate::checkpoint::Checkpoint;
+use crate::description::check_described;
 use crate::lock::Lock;
 use server::Unsupported;
 use server::catalog::row_format_of;
@@ -273,9 +274,11 @@ impl Lock {
     pub(super) fn export(&mut self, dir: &DatabaseDir, table: &TableName) -> Result<Template> {
         let path = |extension: &str| dir.path.join(format!("{}.{extension}", table.table));
         let (ibd, cfg) = (path("ibd"), path("cfg"));
-        self.exec(&format!("FLUSH TABLES {} FOR EXPORT", table.quoted()))?;
+        let sql = format!("FLUSH TABLES {} FOR EXPORT", table.quoted());
+        let done = self.exec_done(&sql)?;
+        let described = check_described(&mut self.session, &sql, &done);
         let read = |path: &Path| dir.read(path, "template");
-        let files = read(&ibd).and_then(|ibd| Ok(Template { ibd, cfg: read(&cfg)? }));
+        let files = described.and_then(|()| Ok(Template { ibd: read(&ibd)?, cfg: read(&cfg)? }));
         let shield = self.session.options().interrupt.shield();
         self.session.exec("UNLOCK TABLES")?;
         drop(shield);

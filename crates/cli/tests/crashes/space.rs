@@ -223,3 +223,37 @@ fn the_estimate_is_near_what_the_load_takes() {
         assert_eq!(missing["memory_bytes"][0], plan["memory_bytes"][0]);
     }
 }
+
+/// The server writes the description of a table (.cfg) on a disk that is full, and tells it by a warning.
+#[test]
+fn a_description_that_the_server_cannot_write_is_told_as_a_full_disk() {
+    let Some(server) = TestServer::shared() else { return };
+    let mut scene = Scene::new(server, Mode::Replace, 1_000);
+    let folder = server.datadir().join(&scene.database);
+    scene.session.exec(&format!("DROP TABLE {}", scene.table)).unwrap();
+    let Some(_small) = SmallDisk::over(&folder, "8M") else { return };
+    scene.reset();
+    let filler = folder.join("filler");
+    let fill = || {
+        let mut bytes = 8 << 20;
+        while fs::write(&filler, vec![1; bytes]).is_err() {
+            bytes -= 4096;
+        }
+    };
+    let full = [".cfg", "No space left on device", "; free some space there"];
+    let mut child = start(&mut scene.load_with("staging.created=pause"));
+    wait_paused(&mut child);
+    fill();
+    resume(&child);
+    let outcome = finish(child);
+    fs::remove_file(&filler).unwrap();
+    outcome.refused(1, &full);
+    assert_eq!(names(&folder), ["t.frm", "t.ibd"], "{outcome:?}");
+    fill();
+    let mut export = scene.home.inrush(["export", &scene.table, "-o", "-", "--path", "direct"]);
+    let outcome = run(export.arg("--socket").arg(server.socket()));
+    outcome.refused(1, &full);
+    fs::remove_file(&filler).unwrap();
+    run(&mut scene.command()).done();
+    scene.session.exec(&format!("DROP DATABASE `{}`", scene.database)).ok();
+}

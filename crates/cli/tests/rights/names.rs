@@ -3,7 +3,7 @@
 use crate::support::{Desk, run};
 
 /// Tables and databases are loaded by these names.
-const NAMES: [&str; 22] = [
+const NAMES: [&str; 23] = [
     "two words",
     "do.t",
     "back`quote",
@@ -25,6 +25,7 @@ const NAMES: [&str; 22] = [
     "\u{fc}ml\u{e4}ut",
     "\u{65e5}\u{672c}\u{8a9e}",
     "tab\there",
+    "line\n``break",
     "_inrush_new_0123456789abcdef_t",
 ];
 
@@ -88,4 +89,33 @@ fn a_server_without_case_in_names_finds_its_tables() {
     let count = session.query_text("SELECT COUNT(*) FROM shop.orders").unwrap();
     assert_eq!(count.as_deref(), Some("2"));
     assert_eq!(crate::support::tables(&mut session, "shop"), ["orders"]);
+}
+
+/// Names of tables, columns, keys and parents with a line break: definitions are read by lines.
+#[test]
+fn a_line_break_in_any_name_of_a_table_is_no_change_of_it() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE `p\nq` (`i\nd` INT PRIMARY KEY)");
+    desk.exec("INSERT INTO `p\nq` VALUES (1), (2)");
+    desk.exec(
+        "CREATE TABLE `c\nd` (`a\n KEY x` INT PRIMARY KEY, b INT, `e\nf` INT, KEY `k\n) ENGINE=X` (`e\nf`), \
+         KEY l (b), CONSTRAINT `f\nk` FOREIGN KEY (b) REFERENCES `p\nq` (`i\nd`)) \
+         COMMENT 'it''s\na comment'",
+    );
+    let full = format!("{}.`c\nd`", desk.database);
+    let file = desk.home.file("rows.txt", "1\t1\t1\n2\t2\t2\n");
+    for mode in ["insert", "replace"] {
+        run(desk.home.load(desk.server, &full, &file).args(["--mode", mode])).done();
+    }
+    let more = desk.home.file("more.txt", "3\t2\t3\n");
+    run(desk.home.load(desk.server, &full, &more).args(["--mode", "append"])).done();
+    assert_eq!(desk.rows("SELECT COUNT(*) FROM `c\nd` FORCE INDEX (l)"), ["3"]);
+    let orphan = desk.home.file("orphan.txt", "4\t9\t3\n");
+    let refused = run(desk.home.load(desk.server, &full, &orphan).args(["--mode", "replace"]));
+    assert_eq!(refused.code(), 1, "{refused:?}");
+    let parent = format!("{}.`p\nq`", desk.database);
+    let rows = desk.home.file("parent.txt", "1\n2\n3\n");
+    run(desk.home.load(desk.server, &parent, &rows).args(["--mode", "replace"])).done();
+    let keys = desk.rows("SHOW CREATE TABLE `c\nd`");
+    assert!(keys[0].contains("REFERENCES `p\nq` (`i\nd`)"), "{keys:?}");
 }

@@ -349,16 +349,15 @@ impl Decision {
         target: &Lock,
         options: &ResourceLimits,
     ) -> Result<(), Error> {
-        // A test that hands out shares has its own idea of them.
-        if let (Some(least), None) = (&self.least, options.shares) {
-            least.clone().check(options.memory_bytes_max)?;
+        // First: more memory does not help where the disk lacks.
+        if path == LoadPath::Direct {
+            let build_path = target.build_path()?;
+            space::check(&build_path, &options.temp_dir, self.estimate.as_ref())?;
         }
-        match path {
-            LoadPath::Direct => {
-                let build_path = target.build_path()?;
-                space::check(&build_path, &options.temp_dir, self.estimate.as_ref())
-            }
-            LoadPath::Auto | LoadPath::Stream | LoadPath::Insert => Ok(()),
+        // A test that hands out shares has its own idea of them.
+        match (&self.least, options.shares) {
+            (Some(least), None) => least.clone().check(options.memory_bytes_max),
+            _ => Ok(()),
         }
     }
 

@@ -14,7 +14,9 @@ pub fn definition(session: &mut Session, name: &TableName) -> Result<String> {
 }
 
 fn without_name(text: &str) -> String {
-    let body = text.split_once('\n').map_or("", |(_, body)| body);
+    // The name may have line breaks.
+    let head = lines(text).next().map_or(0, str::len);
+    let body = text.get(head + 1..).unwrap_or_default();
     // The last line that starts with a parenthesis: texts in between escape their line ends.
     // The counter comes right after the engine; further on it would be part of a comment.
     let Some((columns, options)) = body.rsplit_once("\n) ENGINE=") else {
@@ -26,6 +28,27 @@ fn without_name(text: &str) -> String {
         None => options,
     };
     format!("{columns}\n) ENGINE={engine}{options}")
+}
+
+/// The lines of a definition. A line break within a name in backquotes ends none; within other texts it is escaped.
+pub fn lines(definition: &str) -> impl Iterator<Item = &str> {
+    let (mut rest, bytes) = (0, definition.as_bytes());
+    std::iter::from_fn(move || {
+        let start = rest;
+        let (mut quote, mut at) = (None, start);
+        while at < bytes.len() && (quote == Some(b'`') || bytes[at] != b'\n') {
+            match (quote, bytes[at]) {
+                (None, byte @ (b'`' | b'\'')) => quote = Some(byte),
+                (Some(b'\''), b'\\') => at += 1,
+                (Some(open), byte) if byte == open => quote = None,
+                _ => {}
+            }
+            at += 1;
+        }
+        let end = at.min(bytes.len());
+        rest = end + 1;
+        (start < bytes.len()).then(|| &definition[start..end])
+    })
 }
 
 /// The options of the table's file in CREATE_OPTIONS.
@@ -81,7 +104,7 @@ pub(super) fn keys_without_overlaps(definition: &str) -> impl Iterator<Item = (S
 
 /// The lines between the parentheses of a definition, and the others too.
 fn elements(definition: &str) -> impl Iterator<Item = &str> {
-    definition.lines().map(|line| line.trim_start().trim_end_matches(','))
+    lines(definition).map(|line| line.trim_start().trim_end_matches(','))
 }
 
 #[cfg(test)]
@@ -98,6 +121,17 @@ mod tests {
         let comment = "CREATE TABLE `b` (\n  `x` int(11)\n) ENGINE=InnoDB DEFAULT \
                        CHARSET=latin1 COMMENT=' AUTO_INCREMENT=5'";
         assert!(without_name(comment).contains(" AUTO_INCREMENT=5"));
+        let broken = b.replace("`b`", "`a\n``b\nc`");
+        assert_eq!(without_name(a), without_name(&broken));
+    }
+
+    #[test]
+    fn a_line_break_in_a_name_ends_no_line() {
+        let text = "CREATE TABLE `a\nb` (\n  `x\n'y` int DEFAULT 'it''s `\\'',\n\n) ENGINE=`";
+        let expected =
+            ["CREATE TABLE `a\nb` (", "  `x\n'y` int DEFAULT 'it''s `\\'',", "", ") ENGINE=`"];
+        assert_eq!(lines(text).collect::<Vec<_>>(), expected);
+        assert_eq!(lines("").count(), 0);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use schema::{Partition, PartitionBound, PartitionMethod, Partitioning, TableName, quote_name};
 
-use super::create_table::is_partitioned;
+use super::create_table::{is_partitioned, lines};
 use super::only;
 use crate::error::Result;
 use crate::session::{Row, Session};
@@ -80,7 +80,7 @@ struct Lines<'d>(&'d str);
 
 impl Lines<'_> {
     fn partitions(&self) -> impl Iterator<Item = &str> {
-        let lines = self.0.lines().map(|line| line.trim_start_matches([' ', '(']));
+        let lines = lines(self.0).map(|line| line.trim_start_matches([' ', '(']));
         lines.filter(|line| line.starts_with("PARTITION "))
     }
 

@@ -11,35 +11,36 @@
 
 use schema::{Reference, TableName};
 
+use super::create_table::lines;
 use crate::identifier::quoted_name;
 
 /// The foreign keys of a table of `database`, in the order in which they are shown.
 pub fn references(definition: &str, database: &str) -> Vec<Reference> {
-    definition.lines().filter_map(|line| reference(line, database)).collect()
+    lines(definition).filter_map(|line| reference(line, database)).collect()
 }
 
 /// A definition without its foreign keys: that of a copy, which CREATE TABLE .. LIKE leaves them out of.
 pub fn without_references(definition: &str) -> String {
-    let mut lines: Vec<String> = Vec::new();
-    for line in definition.lines() {
+    let mut kept: Vec<String> = Vec::new();
+    for line in lines(definition) {
         if reference(line, "").is_some() {
             continue;
         }
         // The last of the elements has no comma.
         if line.starts_with(") ENGINE=")
-            && let Some(last) = lines.last_mut()
+            && let Some(last) = kept.last_mut()
             && last.ends_with(',')
         {
             last.pop();
         }
-        lines.push(line.to_owned());
+        kept.push(line.to_owned());
     }
-    lines.join("\n")
+    kept.join("\n")
 }
 
 /// Names and lines of the indexes that are not unique, in order.
 pub fn plain_keys(definition: &str) -> Vec<(String, &str)> {
-    let keys = definition.lines().filter_map(|line| {
+    let keys = lines(definition).filter_map(|line| {
         let line = line.strip_prefix("  ")?.trim_end_matches(',');
         let (name, _) = quoted_name(line.strip_prefix("KEY ")?)?;
         Some((name, line))
@@ -82,7 +83,7 @@ mod tests {
     use super::*;
 
     const DEFINITION: &str = "  `a` int(11) COMMENT 'CONSTRAINT `x` FOREIGN KEY (`a`) REFERENCES `p` (`i`)',\n  \
-        `CONSTRAINT ``c`` int(11),\n  KEY `f` (`a`,`b,)`),\n  \
+        `CONSTRAINT ``c``` int(11),\n  KEY `f` (`a`,`b,)`),\n  \
         CONSTRAINT `f``1` FOREIGN KEY (`a`, `b,)`) REFERENCES `d-2`.`p.q` (`x`, `y`) ON DELETE CASCADE,\n  \
         CONSTRAINT `self` FOREIGN KEY (`a`) REFERENCES `t` (`i`)\n\
         ) ENGINE=InnoDB DEFAULT CHARSET=latin1";
