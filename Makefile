@@ -103,9 +103,9 @@ soak:
 		-p inrush-load -p inrush-replay -p inrush-server --lib --test main -- \
 		modelled stand_in fresh aged hostile nonsense --nocapture
 	INRUSH_SEED=$$(date +%s) INRUSH_FRESH=$$(( ($(MINUTES) + 4) / 5 )) INRUSH_TEST_FAULTS=all INRUSH_LINES=$(MINUTES) \
-		INRUSH_TEST_KILLS=all INRUSH_VARIABLES=$$(( $(MINUTES) * 20 )) \
+		INRUSH_TEST_KILLS=all INRUSH_VARIABLES=$$(( $(MINUTES) * 20 )) INRUSH_TEST_CUTS=$$(( $(MINUTES) * 50 )) \
 		$(CARGO) test --locked -q -p inrush --test main -- \
-		fresh:: power:: oracle:: killed:: variables:: --nocapture
+		fresh:: power:: power_cuts:: oracle:: killed:: variables:: --nocapture
 	scripts/sanitized.sh $$(( ($(MINUTES) + 9) / 10 ))
 
 # On stable; for libFuzzer see CONTRIBUTING.md.

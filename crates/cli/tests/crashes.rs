@@ -9,6 +9,7 @@ mod left_keys;
 mod lost_rows;
 mod panics;
 mod power;
+mod power_cuts;
 mod put_aside;
 mod replay_kill;
 mod signals;

@@ -15,6 +15,7 @@ use schema::TableName;
 use serde::{Deserialize, Serialize};
 use server::identifier::{digest, quote_text};
 use server::session::{Row, Session};
+use targets::torn::rows_if_there;
 
 use crate::sent_chunk::SentChunk;
 
@@ -22,7 +23,6 @@ use crate::sent_chunk::SentChunk;
 const JOB_ROW: i64 = -1;
 /// The row that says that all chunks of the job are in, and by what its command is known.
 const COMPLETE_ROW: i64 = -2;
-const ER_NO_SUCH_TABLE: u16 = 1146;
 
 /// The identity of two equal loads: the second may go on where the first ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -221,14 +221,11 @@ impl Ledger {
         session: &mut Session,
         table: &TableName,
     ) -> Result<Vec<(Job, Ledger, Totals)>, Error> {
-        let jobs = session.query(&format!(
+        let sql = format!(
             "SELECT job, note FROM {base} WHERE ordinal={JOB_ROW} ORDER BY job",
             base = table.base()
-        ));
-        let jobs = match jobs {
-            Err(e) if e.errno() == Some(ER_NO_SUCH_TABLE) => return Ok(Vec::new()),
-            jobs => jobs?,
-        };
+        );
+        let jobs = rows_if_there(session, table, |session| session.query(&sql))?;
         let mut found = Vec::with_capacity(jobs.len());
         for row in jobs {
             let ledger = Ledger { table: table.clone(), job: row.text(0)? };
@@ -305,10 +302,7 @@ impl Ledger {
     ) -> Result<Vec<(Ledger, Option<String>)>, Error> {
         let base = table.base();
         let sql = format!("SELECT job, note FROM {base} WHERE ordinal={COMPLETE_ROW}");
-        let rows = match session.query(&sql) {
-            Err(e) if e.errno() == Some(ER_NO_SUCH_TABLE) => return Ok(Vec::new()),
-            rows => rows?,
-        };
+        let rows = rows_if_there(session, table, |session| session.query(&sql))?;
         let job = |row: &Row| {
             let proof = Some(row.text_lossy(1)).filter(|proof| !proof.is_empty());
             Ok((Ledger { table: table.clone(), job: row.text(0)? }, proof))
@@ -370,33 +364,27 @@ impl Ledger {
     pub(crate) fn remove(&self, session: &mut Session) -> Result<(), Error> {
         let (table, base) = (self.table.quoted(), self.table.base());
         let job = quote_text(&self.job);
-        let others = session.query_text(&format!(
-            "SELECT COUNT(*) FROM {base} WHERE ordinal={JOB_ROW} AND job<>{job}"
-        ));
-        let others = match others {
-            Err(e) if e.errno() == Some(ER_NO_SUCH_TABLE) => return Ok(()),
-            others => others?,
-        };
-        if others.as_deref() == Some("0") {
-            session.exec(&format!("DROP TABLE IF EXISTS {table}"))?;
-        } else {
-            let delete = format!("DELETE FROM {table} WHERE job={job}");
-            session.write_to(&self.table, |session| session.exec(&delete))?;
+        let count = format!("SELECT COUNT(*) FROM {base} WHERE ordinal={JOB_ROW} AND job<>{job}");
+        let others = rows_if_there(session, &self.table, |session| session.query_text(&count))?;
+        match others.as_deref() {
+            None => {}
+            Some("0") => drop(session.exec(&format!("DROP TABLE IF EXISTS {table}"))?),
+            Some(_) => {
+                let delete = format!("DELETE FROM {table} WHERE job={job}");
+                session.write_to(&self.table, |session| session.exec(&delete))?;
+            }
         }
         Ok(())
     }
 
     /// Removes the table if it is there and no job is in it.
     pub(crate) fn remove_empty(session: &mut Session, table: &TableName) -> Result<(), Error> {
-        let (table, base) = (table.quoted(), table.base());
-        match session.query_text(&format!("SELECT COUNT(*) FROM {base}")) {
-            Err(e) if e.errno() == Some(ER_NO_SUCH_TABLE) => Ok(()),
-            Ok(Some(jobs)) if jobs == "0" => {
-                session.exec(&format!("DROP TABLE IF EXISTS {table}"))?;
-                Ok(())
-            }
-            other => Ok(other.map(drop)?),
+        let count = format!("SELECT COUNT(*) FROM {base}", base = table.base());
+        let jobs = rows_if_there(session, table, |session| session.query_text(&count))?;
+        if jobs.as_deref() == Some("0") {
+            session.exec(&format!("DROP TABLE IF EXISTS {}", table.quoted()))?;
         }
+        Ok(())
     }
 
     fn select(&self) -> String {

@@ -16,11 +16,11 @@ use server::error::{Error, Result};
 use server::identifier::quote_text;
 use server::session::{Row, Session};
 use targets::Names;
+use targets::torn::rows_if_there;
 
 use crate::branches::{Branch, settle, settled};
 use crate::map::Shard;
 
-const ER_NO_SUCH_TABLE: u16 = 1146;
 /// The line that is the append itself, before those of its branches.
 const JOB_LINE: i64 = -1;
 const COLUMNS: &str =
@@ -100,10 +100,7 @@ impl Decisions {
     pub(crate) fn read(&self, session: &mut Session) -> Result<Vec<Append>> {
         let base = self.table.base();
         let sql = format!("SELECT {COLUMNS} FROM {base} ORDER BY job, branch");
-        let rows = match session.query(&sql) {
-            Err(error) if error.errno() == Some(ER_NO_SUCH_TABLE) => return Ok(Vec::new()),
-            rows => rows?,
-        };
+        let rows = rows_if_there(session, &self.table, |session| session.query(&sql))?;
         let mut all: Vec<Append> = Vec::new();
         for row in &rows {
             let job = row.text(0)?;
@@ -239,10 +236,12 @@ impl Decisions {
     pub(crate) fn forget(&self, session: &mut Session, job: &str) -> Result<()> {
         let (table, job) = (self.table.quoted(), quote_text(job));
         let delete = format!("DELETE FROM {table} WHERE job={job}");
-        match session.write_to(&self.table, |session| session.exec(&delete)) {
-            Err(error) if error.errno() == Some(ER_NO_SUCH_TABLE) => return Ok(()),
-            done => done?,
-        };
+        let is_there = rows_if_there(session, &self.table, |session| {
+            session.write_to(&self.table, |session| session.exec(&delete)).map(|_| true)
+        })?;
+        if !is_there {
+            return Ok(());
+        }
         let base = self.table.base();
         let others = session.query_text(&format!("SELECT COUNT(*) FROM {base}"))?;
         if others.as_deref() == Some("0") {

@@ -22,7 +22,7 @@ use server::catalog;
 use server::error::{Error, Result};
 use server::facts::database_dir::DatabaseDir;
 use server::identifier::{TableName, quote_text};
-use server::session::Row;
+use server::session::{Row, Session};
 
 /// A table that a killed load has left, which is there only where its rows are in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,6 +84,7 @@ impl Lock {
     fn drop_leftovers(&mut self) -> Result<Vec<String>> {
         let mut removed = Vec::new();
         let names = Names::of(&self.table.name);
+        self.drop_without_partitions()?;
         let Own { tables: mut there, databases } = self.own()?;
         for database in &databases {
             let table = TableName::new(database.as_str(), self.table.name.table.as_str());
@@ -130,6 +131,7 @@ impl Lock {
                 removed.push(format!("table {}", aside.unwrap_or(&table)));
             }
         }
+        self.drop_unknown()?;
         // Whether those were there still, or had been dropped.
         let asides = names.asides(&self.table.name);
         for aside in referred(&mut self.session, &asides)? {
@@ -321,30 +323,13 @@ impl Lock {
         Ok(staging.into_iter().chain(dropped).chain(parts).collect())
     }
 
-    /// Proves that the folder is this server's, before a file in it is removed: a folder of the
-    /// same path on this machine can be another server's, with files of another running load.
-    ///
-    /// The server makes a table that is nothing but a description with a word of ours in it, and
-    /// drops it again; the description has to come and to go here.
+    /// Proves that the folder is this server's, before a file in it is removed, by [`is_folder_of`].
     ///
     /// Killed in it: a table under the name of that for row ids, which nothing else is to be told of.
     pub(super) fn prove_dir(&mut self, dir: &DatabaseDir) -> Result<()> {
-        let word = format!("inrush {} {}", std::process::id(), self.session.id());
-        let TableName { table: file, .. } = &self.names.row_ids;
-        let path = dir.path.join(format!("{file}.frm"));
-        let probe = self.names.row_ids.quoted();
-        // What a killed load left of it.
-        self.exec(&format!("DROP TABLE IF EXISTS {probe}"))?;
-        let before = dir.has(&path)?;
-        self.exec(&format!("CREATE TABLE {probe} (a INT) ENGINE=MEMORY COMMENT='{word}'"))?;
-        let description = dir.read(&path, "description");
-        self.exec(&format!("DROP TABLE {probe}"))?;
-        let found = match description {
-            Ok(bytes) => bytes.windows(word.len()).any(|bytes| bytes == word.as_bytes()),
-            Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => false,
-            Err(e) => return Err(e),
-        };
-        if found && !before && !dir.is_taken(&path)? {
+        let Lock { session, patience, names, .. } = self;
+        let proven = patience.watch(session, |session| is_folder_of(session, dir, &names.row_ids));
+        if proven.map_err(|error| self.gone_meanwhile(error))? {
             self.folder_is_proven();
             return Ok(());
         }
@@ -372,6 +357,33 @@ impl Lock {
         let reasons = vec![Unsupported::DataDirectory(detail)];
         Error::Unsupported { target: self.table.name.to_string(), reasons }
     }
+}
+
+/// True if a folder is that of a server's database: one of the same path on this machine can be another
+/// server's, with files of another running load.
+///
+/// The server makes a table that is nothing but a description with a word of ours in it, and drops it again;
+/// the description has to come and to go here.
+pub(super) fn is_folder_of(
+    session: &mut Session,
+    dir: &DatabaseDir,
+    probe: &TableName,
+) -> Result<bool> {
+    let word = format!("inrush {} {}", std::process::id(), session.id());
+    let path = dir.path.join(format!("{}.frm", probe.table));
+    let probe = probe.quoted();
+    // What a killed load left of it.
+    session.exec(&format!("DROP TABLE IF EXISTS {probe}"))?;
+    let before = dir.has(&path)?;
+    session.exec(&format!("CREATE TABLE {probe} (a INT) ENGINE=MEMORY COMMENT='{word}'"))?;
+    let description = dir.read(&path, "description");
+    session.exec(&format!("DROP TABLE {probe}"))?;
+    let found = match description {
+        Ok(bytes) => bytes.windows(word.len()).any(|bytes| bytes == word.as_bytes()),
+        Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => false,
+        Err(e) => return Err(e),
+    };
+    Ok(found && !before && !dir.is_taken(&path)?)
 }
 
 /// The error for something of others under a name of ours, which no load reads or removes.

@@ -61,6 +61,7 @@ pub mod stamp;
 pub mod swap;
 pub mod swapped;
 pub mod take;
+pub mod torn;
 pub mod transaction;
 mod triggers;
 pub mod undecided;

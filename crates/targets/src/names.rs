@@ -146,6 +146,11 @@ pub(super) fn merged_name(target: &TableName, names: &Names, space_id: u32) -> T
     part_name(target, &format!("merged_{space_id}{proof}"))
 }
 
+/// True of a name that [`merged_name`] gives.
+pub(super) fn is_merged(target: &TableName, table: &TableName) -> bool {
+    table.table.starts_with(&format!("{}merged_", part_prefix(target)))
+}
+
 /// The number in a name that [`merged_name`] gives.
 pub(super) fn merged_space_id(target: &TableName, table: &TableName) -> Option<u32> {
     let words = table.table.strip_prefix(&part_prefix(target))?.strip_prefix("merged_")?;

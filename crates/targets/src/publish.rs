@@ -225,6 +225,7 @@ impl<'l> Filled<'l> {
         let targets: Vec<(Table, Names)> = std::iter::once((table.clone(), names.clone()))
             .chain(others.map(|target| (target.table.clone(), target.names.clone())))
             .collect();
+        self.lock.sync_descriptions(targets.iter().map(|(_, names)| &names.staging))?;
         let keys: Vec<Option<&Keys>> = std::iter::once(&self.made)
             .chain(self.others.iter().map(|other| &other.made))
             .map(FilledBy::keys)
@@ -246,6 +247,7 @@ impl<'l> Filled<'l> {
         let before = before.chain(export.map(Export::into_session)).collect();
         let done = Swap::new(pairs).with_children(children).run_for(self.lock, before);
         let held = done.map_err(|error| self.gone_meanwhile(error))?;
+        self.lock.sync_names();
         failpoint::hit("publish.moved");
         Ok(Swapped { targets, mode, parents, held, has_tried: false })
     }

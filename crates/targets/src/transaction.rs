@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use crate::lock::Lock;
 use crate::names::mark_name;
+use crate::torn::rows_if_there;
 use schema::Mode;
 use server::catalog::{self, definition};
 use server::connect::Mark;
@@ -218,7 +219,10 @@ impl Lock {
     /// True if the transaction of a killed load was committed, by its mark. Waits for its end.
     pub(super) fn was_marked(&mut self, mark: &TableName) -> Result<bool> {
         let sql = format!("SELECT 1 FROM {base} LOCK IN SHARE MODE", base = mark.base());
-        let rows = self.patience.watch(&mut self.session, |session| session.query(&sql))?;
+        let Lock { session, patience, .. } = self;
+        let rows = patience.watch(session, |session| {
+            rows_if_there(session, mark, |session| session.query(&sql))
+        })?;
         Ok(!rows.is_empty())
     }
 }

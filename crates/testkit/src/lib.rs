@@ -5,6 +5,7 @@
 //! TestServer <- proxy                         a server that loses connections and answers
 //! stand_in                                   one in memory that does so, for thousands of loads
 //! tables: case -> run -> compare             random tables, by LOAD DATA and by Inrush
+//! power                                      a disk that can lose its power, and what is left of it then
 //! aged: family -> history -> same             tables that were changed at random before, and rows to add
 //! schemas: shape -> rows                     tables of applications, and rows that fit together
 //! program                                    our programs, in a home of their own
@@ -22,6 +23,8 @@ mod client;
 mod cluster;
 mod mydumper;
 mod port;
+#[cfg(feature = "power")]
+pub mod power;
 pub mod program;
 pub mod proxy;
 pub mod random;

@@ -51,6 +51,8 @@ pub struct TestServerOptions {
     pub binary: Option<PathBuf>,
     /// A data directory to begin with a copy of: a restored backup. None takes a new one.
     pub restored: Option<PathBuf>,
+    /// The data directory itself, made before, which stays when the server ends. None makes one.
+    pub in_place: Option<PathBuf>,
     /// Options that the data directory is made with and every start needs: the size of pages.
     pub datadir: Vec<String>,
     /// Environment variables of the server's process.
@@ -139,15 +141,11 @@ impl TestServer {
         remove_dead_dirs();
         let mut arguments = template::common(&binary);
         arguments.extend(options.datadir.iter().cloned());
-        let from = match &options.restored {
-            Some(restored) => restored.clone(),
-            None => template::of(&binary, &arguments)?,
-        };
         let number = DIRS.fetch_add(1, Ordering::Relaxed);
         let dir = std::env::temp_dir().join(format!("inrush-test-{}-{number}", std::process::id()));
         make_dir(&dir)?;
         let place = Place {
-            datadir: dir.join("data"),
+            datadir: options.in_place.clone().unwrap_or_else(|| dir.join("data")),
             socket: dir.join("s.sock"),
             pid_file: dir.join("pid"),
             error_log: dir.join("error.log"),
@@ -155,7 +153,13 @@ impl TestServer {
             wrapper: Wrapper::DiesWithUs,
         };
         make_dir(&place.tmpdir)?;
-        template::copy(&from, &place.datadir)?;
+        if options.in_place.is_none() {
+            let from = match &options.restored {
+                Some(restored) => restored.clone(),
+                None => template::of(&binary, &arguments)?,
+            };
+            template::copy(&from, &place.datadir)?;
+        }
         if !options.durable {
             arguments.extend(FAST.map(str::to_owned));
         }
@@ -336,6 +340,8 @@ fn remove_dead_dirs() {
             continue;
         };
         if !Path::new(&format!("/proc/{pid}")).exists() {
+            #[cfg(feature = "power")]
+            crate::power::detach(&entry.path());
             let _ = fs::remove_dir_all(entry.path());
         }
     }

@@ -13,8 +13,9 @@ use std::time::Duration;
 
 use schema::TableName;
 use server::identifier::quote_text;
-use server::{Session, privileges};
+use server::{Session, catalog, privileges};
 use targets::names::suffix;
+use targets::torn::{remove_unknown_files, rows_if_there};
 use targets::{Lock, LockOptions};
 
 use super::staging_table::{ASIDE, STAGING};
@@ -44,24 +45,48 @@ impl Tables {
                 swap::finish(own, &[((*table).clone(), name.clone())], self.lock_wait)?;
             }
         }
-        Ok(())
+        let mut locks = Vec::new();
+        let removed = remove_unknown_files(own, database, |own, name| {
+            let ours = [STAGING, ASIDE].iter().find_map(|kind| name.strip_prefix(kind));
+            let Some(lock) = ours.map(lock_of) else { return Ok(false) };
+            let is_free = own.lock_name(&lock, Duration::ZERO)?;
+            locks.extend(is_free.then_some(lock));
+            Ok(is_free)
+        });
+        locks.iter().for_each(|lock| release(own, lock));
+        Ok(removed?)
     }
+}
+
+/// The named lock of the table whose suffix is in the names of its helpers.
+fn lock_of(suffix: &str) -> String {
+    format!("inrush_{}", suffix.get(..16).unwrap_or(suffix))
+}
+
+fn release(own: &mut Session, lock: &str) {
+    // It ends with the connection too.
+    let _ = own.exec(&format!("DO RELEASE_LOCK({})", quote_text(lock)));
 }
 
 /// Drops a staging table, unless its replay runs.
 fn drop_staging(own: &mut Session, name: &TableName, suffix: &str) -> Result<(), Error> {
-    let digest = suffix.get(..16).unwrap_or(suffix);
-    let lock = format!("inrush_{digest}");
+    let lock = lock_of(suffix);
     if !own.lock_name(&lock, Duration::ZERO)? {
         return Ok(());
     }
     let dropped = clean_target(own, name);
-    let _ = own.exec(&format!("DO RELEASE_LOCK({})", quote_text(&lock)));
+    release(own, &lock);
     dropped
 }
 
 /// Drops a table and what loads into it left.
 fn clean_target(own: &mut Session, name: &TableName) -> Result<(), Error> {
+    // A power cut may have left its description alone.
+    let any = format!("SELECT 1 FROM {base} LIMIT 0", base = name.base());
+    rows_if_there(own, name, |own| own.query(&any))?;
+    if !catalog::exists(own, name)? {
+        return Ok(());
+    }
     let mut target = Lock::take(own.another()?, name, &LockOptions::default())?;
     target.cleanup_tables()?;
     own.exec(&format!("DROP TABLE IF EXISTS {}", name.quoted()))?;

@@ -163,6 +163,11 @@ impl DatabaseDir {
             ErrorKind::AlreadyExists => self.in_the_way(to),
             _ => Error::io("renaming", from, e),
         })?;
+        self.sync_names()
+    }
+
+    /// Makes the names of all files durable, also those that the server gave.
+    pub fn sync_names(&self) -> Result<()> {
         self.folder.sync("folder").map_err(|e| Error::io("syncing", &self.path, e))
     }
 
