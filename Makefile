@@ -35,7 +35,7 @@ help:
 	@echo 'make demo            load TPC-H lineitem (SCALE=1: 6 million rows) and compare with LOAD DATA'
 	@echo 'make cluster         a server with Spider and four that have its partitions (make cluster-stop stops them)'
 	@echo 'make test            format, lints and all tests'
-	@echo 'make test-more       foreign keys under load, a race for names, random job files; CI runs both'
+	@echo 'make test-more       foreign keys under load, a race for names, random job files, backups; CI runs both'
 	@echo 'make bench           rows/s and MB/s of each stage, then of the whole load (SCALE=1)'
 	@echo 'make soak            random tables by LOAD DATA and by Inrush, with kills (MINUTES=10; SEED=n: case n again)'
 	@echo 'make soak-servers    unpack a newer MariaDB, which make soak then uses too; installs nothing'
@@ -79,7 +79,7 @@ test-more:
 	@scripts/setup.sh 8 test
 	INRUSH_TEST_KILLS=5 INRUSH_LINES=10 $(CARGO) test --locked --workspace --test main -- \
 		left_keys:: oracle::
-	$(CARGO) test --locked --workspace --test main -- --ignored traps::
+	$(CARGO) test --locked --workspace --test main -- --ignored traps:: incremental_backups::
 
 bench:
 	@scripts/setup.sh 16

@@ -48,7 +48,7 @@ echo "Fetching the packages of MariaDB in Debian $suite from $mirror" >&2
 apt apt-get update
 # With an empty list of what is installed, this is everything they need, the C library too.
 apt apt-get -y --no-install-recommends --download-only install \
-    mariadb-server-core mariadb-client-core mariadb-server >"$work/log" 2>&1 ||
+    mariadb-server-core mariadb-client-core mariadb-server mariadb-backup >"$work/log" 2>&1 ||
     fail "$(tail -n 5 "$work/log")"
 for dir in bin sbin lib lib64; do
     mkdir -p "$root/usr/$dir"
@@ -70,7 +70,7 @@ loader=$(find "$root/usr/lib64" "$libraries" -name 'ld-linux*.so*' | head -n 1)
 [ -e "$loader" ] || fail "no C library among the packages of $suite"
 mkdir -p "$folder/bin" "$folder/scripts" "$folder/share" "$folder/lib"
 for program in mariadbd mariadb mariadb-admin mariadb-upgrade mariadb-check mariadb-dump \
-    mariadb-tzinfo-to-sql my_print_defaults innochecksum resolveip; do
+    mariadb-tzinfo-to-sql my_print_defaults innochecksum resolveip mariadb-backup; do
     file=$root/usr/bin/$program
     [ -e "$file" ] || file=$root/usr/sbin/$program
     [ -e "$file" ] || continue

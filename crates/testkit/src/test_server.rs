@@ -112,10 +112,17 @@ impl TestServer {
         options
     }
 
-    /// The program `mariadb-backup`: installed, or unpacked as plugins are. None, with a line
-    /// printed, when there is none.
+    /// The program `mariadb-backup`: beside the `mariadbd` that the environment names, else installed, or
+    /// unpacked as plugins are. None, with a line printed, when there is none.
     pub fn backup_program() -> Option<PathBuf> {
         const NAME: &str = "mariadb-backup";
+        if let Some(server) = std::env::var_os(BINARY_VARIABLE) {
+            let beside = Path::new(&server).with_file_name(NAME);
+            if !beside.exists() {
+                println!("skipped: no {} found", beside.display());
+            }
+            return Some(beside).filter(|program| program.exists());
+        }
         let path = std::env::var_os("PATH").unwrap_or_default();
         let installed =
             std::env::split_paths(&path).map(|dir| dir.join(NAME)).find(|path| path.exists());
