@@ -142,3 +142,30 @@ fn a_database_dropped_meanwhile_stays_dropped() {
         scene.again(place);
     }
 }
+
+/// The same while rows are sent: the load's own tables go with the database, and the target is named.
+#[test]
+fn a_database_dropped_while_rows_are_sent_is_named_whatever_the_method() {
+    let Some(server) = TestServer::shared() else { return };
+    let stream = vec!["--path", "stream"];
+    for (place, mode, more) in [
+        ("staging.discarded", Mode::Insert, vec![]),
+        ("ledger.created", Mode::Replace, stream.clone()),
+        ("rows.begin", Mode::Replace, stream.clone()),
+        ("publish.begin", Mode::Insert, stream.clone()),
+        ("ledger.created", Mode::Append, stream.clone()),
+        ("rows.begin", Mode::Append, stream.clone()),
+        ("publish.begin", Mode::Append, stream),
+    ] {
+        let mut scene = Scene::new(server, mode, 4_000);
+        let drop = format!("DROP DATABASE {}", scene.database);
+        let mut child = start(scene.load_with(&format!("{place}=pause")).args(more));
+        wait_paused(&mut child);
+        all(&mut scene, &drop);
+        resume(&child);
+        let outcome = finish(child);
+        outcome.refused(1, &[&scene.table, GONE, "nothing was changed"]);
+        assert!(!outcome.err.contains("ledger"), "{place}: {outcome:?}");
+        assert!(!server.datadir().join(&scene.database).exists(), "{place}");
+    }
+}

@@ -192,13 +192,33 @@ fn run(
             }
             let error = match error {
                 error @ Error::Appended { .. } => error,
-                error => error.in_step(steps.stage.name(), &target, cleaned),
+                error => gone(error, &mut target).in_step(steps.stage.name(), &target, cleaned),
             };
             Err(match left.is_empty() {
                 true => error,
                 false => Error::OnReplicas { error: Box::new(error), left },
             })
         }
+    }
+}
+
+/// A table or file that is missing because somebody has dropped the target, or what the load had made, says so.
+fn gone(error: Error, target: &mut Lock) -> Error {
+    use std::io::ErrorKind::NotFound;
+    let is_missing = match &error {
+        Error::Io { source, .. } | Error::Server(server::Error::Io { source, .. }) => {
+            source.kind() == NotFound && target.is_gone()
+        }
+        _ => false,
+    };
+    match error {
+        Error::Server(error) if !is_missing => target.gone_meanwhile(error).into(),
+        _ if is_missing => server::Error::Altered {
+            target: target.table.name.to_string(),
+            detail: "the table, or its database, was dropped or renamed during the load".to_owned(),
+        }
+        .into(),
+        error => error,
     }
 }
 

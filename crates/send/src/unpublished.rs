@@ -72,6 +72,10 @@ impl AddedRows {
     /// The error of a load that ended early, which says how many rows are in; and what came of removing a
     /// ledger that is of no use any more.
     pub fn failed(&self, target: &mut Lock, error: Error) -> (Error, server::Result<()>) {
+        let exists = |target: &mut Lock| catalog::exists(&mut target.session, &target.table.name);
+        if matches!(target.clean_up(exists), Ok(false)) {
+            return (error, Ok(()));
+        }
         // Where the server cannot be asked, the next load finds the ledger.
         let totals = target.clean_up(|target| self.ledger.totals(&mut target.session));
         let names = Box::new([target.table.name.to_string(), target.names.ledger.to_string()]);

@@ -121,16 +121,25 @@ impl Lock {
     }
 
     /// A statement that found a table no more says which one it was, and why that matters.
-    pub(super) fn gone_meanwhile(&mut self, error: Error) -> Error {
+    pub fn gone_meanwhile(&mut self, error: Error) -> Error {
         if !error.errno().is_some_and(|errno| ER_GONE.contains(&errno)) {
             return error;
         }
         let target = self.table.name.clone();
+        let ledger = &self.names.ledger;
         let detail = match catalog::exists(&mut self.session, &target) {
+            Ok(true) if error.to_string().contains(&format!("'{ledger}'")) => {
+                format!("the load's own table, {ledger}, was dropped")
+            }
             Ok(true) => format!("the load's staging table, {}, was dropped", self.names.staging),
             _ => "the table, or its database, was dropped or renamed during the load".to_owned(),
         };
         Error::Altered { target: target.to_string(), detail }
+    }
+
+    /// True if the target is known not to exist any more.
+    pub fn is_gone(&mut self) -> bool {
+        matches!(catalog::exists(&mut self.session, &self.table.name), Ok(false))
     }
 
     /// Nobody has made the server read-only meanwhile. An administrator's account could write all

@@ -114,6 +114,36 @@ fn a_load_whose_connections_an_administrator_ends_goes_on_or_leaves_nothing() {
     }
 }
 
+/// Each connection alone, of loads that build and of loads that send.
+#[test]
+fn a_load_one_of_whose_connections_is_ended_goes_on_or_leaves_nothing() {
+    let Some(calm) = Calm::start(&TestServerOptions::default()) else { return };
+    let built = ["staging.created", "rows.begin", "import.placed", "compare.held", "publish.begin"];
+    let sent = ["staging.begin", "ledger.created", "ledger.opened", "rows.begin", "publish.begin"];
+    for (places, more) in [(built, vec![]), (sent, vec!["--path", "stream"])] {
+        let mut scene = Scene::new(&calm.server, Mode::Replace, 3_000);
+        scene.more = more;
+        for place in places {
+            let mut nth = 0;
+            loop {
+                let mut ended = None;
+                let outcome = disturbed(&mut scene, place, |scene| {
+                    ended = others(&mut scene.session).get(nth).copied();
+                    if let Some(id) = ended {
+                        scene.session.exec(&format!("KILL CONNECTION {id}")).unwrap();
+                    }
+                });
+                judge(&calm, &mut scene, &outcome, &format!("{place}, connection {nth}"));
+                if ended.is_none() {
+                    break;
+                }
+                nth += 1;
+            }
+            assert!(nth > 0, "{place}: no connection was seen");
+        }
+    }
+}
+
 #[test]
 fn a_load_whose_server_restarts_goes_on_or_leaves_nothing() {
     let Some(calm) = Calm::start(&TestServerOptions::default()) else { return };
