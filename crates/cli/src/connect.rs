@@ -93,6 +93,13 @@ pub(crate) fn visit(args: &ConnectArgs) -> Result<Result<Visit, Sandbox>, Failur
     Ok(Ok(Visit { connect, started: (status == Status::Stopped).then_some(sandbox) }))
 }
 
+/// The refusal of a command that needs a server, where [`visit`] finds none.
+pub(crate) fn no_server() -> Failure {
+    Failure::usage(
+        "no server is named, and there is no sandbox yet: name a server with -S SOCKET or -h HOST",
+    )
+}
+
 /// The sandbox in `dir`, or in the user's own folder.
 pub(crate) fn sandbox(dir: Option<&std::path::Path>) -> Result<Sandbox, Failure> {
     Ok(match dir {

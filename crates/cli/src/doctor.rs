@@ -11,19 +11,18 @@ use tune::facts::Tables;
 use tune::{Closed, Facts, Finding, Gains, Weight};
 
 use crate::args::DoctorArgs;
-use crate::{connect, print, tuned};
+use crate::{connect, print, proof, tuned};
 
 /// Looks at the server, and prints what it finds.
 pub(crate) fn run(args: &DoctorArgs) -> Result<u8, Failure> {
     let state_dir = state_dir(args.state_dir.as_deref())?;
-    let Ok(visit) = connect::visit(&args.connect)? else {
-        return Err(Failure::usage(
-            "no server is named, and there is no sandbox yet: name a server with -S SOCKET or -h \
-             HOST",
-        ));
-    };
+    if args.prove {
+        return proof::run(args, &state_dir);
+    }
+    let Ok(visit) = connect::visit(&args.connect)? else { return Err(connect::no_server()) };
     tuned::recover(&visit.connect, Some(&state_dir));
-    let mut session = Session::connect(&visit.connect)?;
+    let server = ::load::with_state(&visit.connect, &state_dir);
+    let mut session = Session::connect(&server)?;
     let facts = Facts::examine(&mut session)?;
     let gains = facts.host.is_some().then(|| Gains::read(&state_dir, &facts.server.hostname));
     let findings = tune::findings(&facts, gains.flatten().as_ref());

@@ -19,7 +19,9 @@ use crate::dialect::dialect;
 use crate::html::{LoadReport, ReportFile};
 use crate::print::Detail;
 use crate::recorder::Recorder;
-use crate::{backup_note, connect, files, guess, input, left_keys, print, progress, sniff, tuned};
+use crate::{
+    backup_note, connect, files, guess, input, left_keys, print, progress, proof, sniff, tuned,
+};
 
 /// Loads, and prints the report.
 pub(crate) fn run(args: &LoadArgs, target: &TableName) -> Result<u8, Failure> {
@@ -43,6 +45,10 @@ pub(crate) fn run(args: &LoadArgs, target: &TableName) -> Result<u8, Failure> {
     }
     files::tell_notes(args, slice::from_ref(&options))?;
     signals::watch(&options.interrupt, args.quiet)?;
+    let server = proof::before_load(server, &args.untested, &options, |server| {
+        let is_known = proof::may_be_planned(&options);
+        Ok(!is_known || spider::plan(Some(server), &options)?.path == Some(LoadPath::Direct.name()))
+    })?;
     let outcome = match &args.report {
         None => spider::load(&server, &options, &*watcher(args)),
         Some(path) => {
@@ -116,7 +122,10 @@ pub(crate) fn plan(args: &LoadArgs, target: &TableName) -> Result<u8, Failure> {
             ::load::evaluate_expressions(&visit.connect, slice::from_mut(&mut options))?;
             ::load::check_types(&visit.connect, &options, &args.guessed.types)?;
             guess::guess(args, &visit.connect, slice::from_mut(&mut options))?;
-            spider::plan(Some(&visit.connect), &options)?
+            let (server, note) = proof::foresee(&visit.connect, &args.untested, &options)?;
+            let mut plan = spider::plan(Some(&server), &options)?;
+            proof::note(&mut plan, note);
+            plan
         }
         Err(sandbox) => {
             let mut plan = spider::plan(None, &options)?;
@@ -226,6 +235,7 @@ pub(crate) fn options_but_ddl(
     options.server.verifies = !args.no_verify;
     options.server.stamps = args.stamp.is_asked();
     options.server.no_triggers = args.no_triggers;
+    options.server.untested = args.untested.untested_server;
     options.server.unchecked_keys = args.no_foreign_key_checks;
     options.keep_auto_increment = args.keep_auto_increment;
     if let Some(folder) = &args.temp_dir {

@@ -26,6 +26,7 @@ mod left_keys;
 mod load;
 mod print;
 mod progress;
+mod proof;
 mod recorder;
 mod replay;
 mod replay_print;

@@ -3,6 +3,7 @@
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
+use load::LoadOptions;
 use replay::progress::Progress;
 use replay::report::Report;
 use replay::{As, ReplayOptions};
@@ -10,7 +11,7 @@ use terminal::failure::{FAILED, Failure, REJECTS};
 use terminal::{signals, size};
 
 use crate::args::{AsArg, ReplayArgs};
-use crate::{connect, files, left_keys, print, replay_print, replay_progress};
+use crate::{connect, files, left_keys, print, proof, replay_print, replay_progress};
 
 /// Replays, and prints the report.
 pub(crate) fn run(args: &ReplayArgs) -> Result<u8, Failure> {
@@ -26,6 +27,13 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<u8, Failure> {
         let server = connect::meant(&args.connect)?.resolve(args.quiet)?;
         left_keys::carry_over(&server, args.state_dir.as_deref());
         signals::watch(&options.interrupt, args.quiet)?;
+        let mut load = LoadOptions::new(Vec::new(), "", "");
+        load.state_dir.clone_from(&options.state_dir);
+        load.limits.temp_dir.clone_from(&options.temp_dir);
+        load.interrupt = options.interrupt.clone();
+        // The tables of a dump are known only when it is read.
+        let is_direct = options.rows_as == As::Rows;
+        let server = proof::before_load(server, &args.untested, &load, |_| Ok(is_direct))?;
         replay::replay(&server, &options, &*watcher(args))
     };
     match outcome {

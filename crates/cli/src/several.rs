@@ -8,7 +8,9 @@ use encode::mapped::Share;
 use load::report::RejectTally;
 use load::several::files::{FileMap, TableFiles, in_folder, tables_of};
 use load::several::{check_several, give_statements};
-use load::{CommandLine, LinesOf, LinesReport, LoadOptions, Progress, SeveralPlan, SeveralReport};
+use load::{
+    CommandLine, LinesOf, LinesReport, LoadOptions, LoadPath, Progress, SeveralPlan, SeveralReport,
+};
 use schema::TableName;
 use terminal::failure::{Failure, REJECTS, USAGE};
 use terminal::signals;
@@ -20,7 +22,7 @@ use crate::job_file::JobFile;
 use crate::load::{check_no_report, detail, options_but_ddl, read_ddl, tell_dialect, watcher};
 use crate::print::Detail;
 use crate::recorder::Recorder;
-use crate::{connect, files, guess, input, left_keys, print, sniff, tuned};
+use crate::{connect, files, guess, input, left_keys, print, proof, sniff, tuned};
 
 /// Loads, and prints the report.
 pub(crate) fn run(args: &LoadArgs, database: &str) -> Result<u8, Failure> {
@@ -42,6 +44,12 @@ pub(crate) fn run(args: &LoadArgs, database: &str) -> Result<u8, Failure> {
     }
     files::tell_notes(args, &tables)?;
     signals::watch(&tables[0].interrupt, args.quiet)?;
+    let server = proof::before_load(server, &args.untested, &tables[0], |server| {
+        let is_known = lines.is_none() && tables.iter().all(proof::may_be_planned);
+        let is_direct = |plan: &load::Plan| plan.path == Some(LoadPath::Direct.name());
+        Ok(!is_known
+            || spider::plan_several(server, &tables, args.each)?.tables.iter().any(is_direct))
+    })?;
     let load = |progress: &dyn Progress| match &lines {
         Some(lines) => load::load_lines(&server, &tables, lines, progress),
         None if args.each => spider::load_each(&server, &tables, progress),
@@ -79,7 +87,10 @@ pub(crate) fn plan(args: &LoadArgs, database: &str) -> Result<u8, Failure> {
     tuned::recover(&visit.connect, args.state_dir.as_deref());
     ::load::evaluate_expressions(&visit.connect, &mut tables)?;
     guess::guess(args, &visit.connect, &mut tables)?;
-    let mut plan = spider::plan_several(&visit.connect, &tables, args.each)?;
+    let (server, note) = proof::foresee(&visit.connect, &args.untested, &tables[0])?;
+    let mut plan = spider::plan_several(&server, &tables, args.each)?;
+    let is_direct = |plan: &load::Plan| plan.path == Some(LoadPath::Direct.name());
+    plan.notes.extend(note.filter(|_| plan.tables.iter().any(is_direct)));
     plan.notes.extend(lines.as_ref().and_then(|lines| entities_note(lines, &tables)));
     let mut out = terminal::out();
     if args.json {

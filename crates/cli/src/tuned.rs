@@ -24,12 +24,7 @@ pub(crate) fn recover(connect: &ConnectOptions, named: Option<&Path>) {
 pub(crate) fn run(args: &TuneArgs) -> Result<u8, Failure> {
     let class = args.class()?;
     let state_dir = state_dir(args.state_dir.as_deref())?;
-    let Ok(visit) = connect::visit(&args.connect)? else {
-        return Err(Failure::usage(
-            "no server is named, and there is no sandbox yet: name a server with -S SOCKET or -h \
-             HOST",
-        ));
-    };
+    let Ok(visit) = connect::visit(&args.connect)? else { return Err(connect::no_server()) };
     recover(&visit.connect, Some(&state_dir));
     let mut told = Vec::new();
     if let Some(class) = class {
@@ -123,7 +118,7 @@ impl State {
         if self.set.is_empty() {
             writeln!(out, "  no variable is set for loads")?;
         }
-        for Change { variable, before, set, held } in &self.set {
+        for Change { variable, before, set, held, .. } in &self.set {
             let until = if *held { ", until inrush tune --restore" } else { "" };
             writeln!(out, "  set       {variable}={set}, was {before}{until}")?;
         }

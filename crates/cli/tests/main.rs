@@ -37,5 +37,6 @@ mod snapshot;
 mod support;
 mod triggers;
 mod unlogged;
+mod untested;
 mod waits;
 mod written;

@@ -31,9 +31,11 @@ options! {
         HEADER "header",
         IGNORE_UNKNOWN_COLUMNS "ignore-unknown-columns", JSON "json",
         NO_FOREIGN_KEY_CHECKS "no-foreign-key-checks", NO_TRIGGERS "no-triggers", ONE_COLUMN "one-column", PARTIAL "partial",
+        PROVE "prove",
         QUIET "quiet", RESTORE "restore", SHOW_CHANGES "show-changes", SKIP_SSL "skip-ssl",
         SKIP_SSL_VERIFY_SERVER_CERT "skip-ssl-verify-server-cert", SSL "ssl",
-        SSL_VERIFY_SERVER_CERT "ssl-verify-server-cert", STRICT "strict", UNLOGGED "unlogged", VERBOSE "verbose",
+        SSL_VERIFY_SERVER_CERT "ssl-verify-server-cert", STRICT "strict", UNLOGGED "unlogged",
+        UNTESTED_SERVER "untested-server", VERBOSE "verbose",
     }
     Value {
         BATCH_BYTES "batch-bytes", BATCH_ROWS "batch-rows", CHARSET "charset",
@@ -46,7 +48,7 @@ options! {
         MAX_WRITE_BLOCK "max-write-block", MEMORY "memory", MODE "mode", NULL_TOKEN "null-token",
         ON_DUPLICATE "on-duplicate", OUTPUT "output" "-o", PASSWORD "password" "-p", PATH "path",
         REJECTS "rejects", REJECTS_MAX "rejects-max", REPLICA "replica", REPORT "report",
-        SANDBOX "sandbox", SERVER_PUBLIC_KEY_PATH "server-public-key-path", SET "set", SET_SQL "set-sql",
+        SANDBOX "sandbox", SERVER_PROGRAM "server-program", SERVER_PUBLIC_KEY_PATH "server-public-key-path", SET "set", SET_SQL "set-sql",
         SHARD "shard", SHARDS "shards", SKIP_LINES "skip-lines", SPLIT_ROWS "split-rows",
         SPLIT_SIZE "split-size", SQL_MODE "sql-mode", SSL_CA "ssl-ca", SSL_CERT "ssl-cert",
         SSL_KEY "ssl-key", STAMP "stamp", STATE_DIR "state-dir", TABLES "tables", TEMP_DIR "temp-dir",

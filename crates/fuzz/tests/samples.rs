@@ -182,6 +182,7 @@ fn tune_journal() -> Vec<u8> {
         before: "1".to_owned(),
         set: "0".to_owned(),
         held: true,
+        beneath: Some("0".to_owned()),
     };
     let entry = tune::Entry { changes: vec![change], ..tune::Entry::default() };
     disk::journal::replace(&folder, "7.json".as_ref(), &entry).unwrap();

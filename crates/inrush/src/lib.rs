@@ -36,6 +36,13 @@ pub use server::{ConnectOptions, Encryption, OptionFiles, TlsOptions, Verify};
 pub use sources::{Dialect, Encoding, Preset, expand};
 pub use spider::{load, load_each, load_from, plan, plan_several};
 
+/// Builds of servers that nobody has tested: [`look`](prove::look) before a load, and [`prove`](prove::prove).
+pub mod prove {
+    pub use ::prove::{Obstacle, Proof, Request, SECONDS_MAX, Trust, look, prove, risk};
+    pub use server::tested_build::Outcome;
+    pub use server::{ServerBuild, UntestedBuilds};
+}
+
 /// Rows of the caller's own.
 pub mod source {
     pub use sources::batch::{Cells, TypedColumn, TypedColumns};

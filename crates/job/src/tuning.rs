@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use face::option::TUNE;
-use server::ConnectOptions;
+use server::{ConnectOptions, Flushing, UntestedBuilds};
 use sources::FileSource;
 use tune::{Change, Tuned, Wish};
 
@@ -66,6 +66,33 @@ impl Tuning {
         }
         TuningReport { notes, warnings: tuned.end() }
     }
+}
+
+/// The server, with what the state folder knows of it: proofs of its build, and variables that are set by turns.
+pub fn with_state(connect: &ConnectOptions, state_dir: &Path) -> ConnectOptions {
+    if state_dir.as_os_str().is_empty() {
+        return connect.clone();
+    }
+    let untested = &connect.untested;
+    let untested = UntestedBuilds { state_dir: Some(state_dir.to_owned()), ..untested.clone() };
+    ConnectOptions { untested, flushing: Some(flushing(state_dir)), ..connect.clone() }
+}
+
+/// As [`with_state`], for a load.
+pub fn for_load(connect: &ConnectOptions, options: &LoadOptions) -> ConnectOptions {
+    let mut connect = with_state(connect, &options.state_dir);
+    connect.untested.are_allowed |= options.server.untested;
+    connect
+}
+
+/// How a server without `innodb_log_checkpoint_now` is had to write out its changed pages: by variables that are
+/// written down in the state folder, and put back.
+fn flushing(state_dir: &Path) -> Flushing {
+    let begin =
+        |connect: &ConnectOptions, state_dir: &Path| -> server::error::Result<Box<dyn Send>> {
+            Ok(Box::new(Tuned::flush(connect, state_dir)?))
+        };
+    Flushing { begin, state_dir: state_dir.to_owned() }
 }
 
 /// Puts back what loads of this server have left that were killed. Gives sentences on what was done, and what

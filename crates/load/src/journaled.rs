@@ -25,7 +25,7 @@ pub fn job<T>(
         time_zone: options.rows.time_zone.clone().or_else(|| connect.time_zone.clone()),
         unlogged: options.server.unlogged,
         unchecked_keys: options.server.unchecked_keys,
-        ..connect.clone()
+        ..tuning::for_load(connect, options)
     };
     let _watcher = options.interrupt.watch(&connect);
     tuning::recover(&connect, &options.state_dir).iter().for_each(|text| progress.note(text));

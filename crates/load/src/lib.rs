@@ -59,7 +59,7 @@ pub use job::progress::{Progress, Snapshot, Stage};
 pub use job::report::{LogicalReport, RejectTally, Report, ShardReport};
 pub use job::settled::{HeldBack, Settled};
 pub use job::state::{check as check_state_dir, default_dir as default_state_dir};
-pub use job::tuning::recover as recover_settings;
+pub use job::tuning::{recover as recover_settings, with_state};
 pub use job::{Error, jobs, journal, options, progress, report};
 pub use server::Interrupt;
 pub use sources::charset;

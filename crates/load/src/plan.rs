@@ -9,6 +9,7 @@ use job::memory::Memory;
 use job::options::{InputOptions, LoadOptions, LoadPath, OnDuplicate, ServerOptions};
 use job::report::{EngineReport, ShardReport};
 use job::space::free_bytes;
+use job::tuning;
 use schema::{ForeignKey, KeyEnd, Table, TableName};
 use serde::Serialize;
 use server::replication::notes::{self, Arrival};
@@ -145,7 +146,7 @@ pub(crate) fn reached(connect: &ConnectOptions, options: &LoadOptions) -> Connec
         time_zone: options.rows.time_zone.clone().or_else(|| connect.time_zone.clone()),
         unlogged: options.server.unlogged,
         unchecked_keys: options.server.unchecked_keys,
-        ..connect.clone()
+        ..tuning::for_load(connect, options)
     }
 }
 
@@ -237,6 +238,7 @@ impl Plan {
             let folder = target.build_path()?;
             let folder = folder.parent().unwrap_or(&folder);
             self.free_bytes = Some([free_bytes(folder)?, free_bytes(&options.limits.temp_dir)?]);
+            self.notes.extend(target.facts.flush_note());
             self.notes.extend(target.facts.unlogged_note());
             self.notes.extend(target.triggers_note());
             self.notes.extend(keys_note(&target.table, &options.server, is_loaded));

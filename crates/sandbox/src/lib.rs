@@ -17,6 +17,7 @@
 
 pub mod mariadbd;
 mod shards;
+mod temporary;
 
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::ffi::OsStrExt;
@@ -32,6 +33,8 @@ use crate::mariadbd::{Binary, Place, Wrapper, child_end, find_program};
 use server::error::{Error, Result};
 use server::options::ConnectOptions;
 use server::version::Version;
+
+pub use temporary::TemporaryServer;
 
 pub use shards::{PLUGIN_VARIABLE, ShardSandbox, ShardServer, spelled};
 
@@ -332,7 +335,7 @@ fn memory_total_bytes() -> Option<u64> {
 }
 
 /// `DIR/server.sock`, or a short path with a digest of DIR when that is too long for a socket.
-fn socket_path(dir: &Path) -> PathBuf {
+pub fn socket_path(dir: &Path) -> PathBuf {
     let path = dir.join("server.sock");
     if path.as_os_str().len() <= SOCKET_BYTES_MAX {
         return path;

@@ -18,6 +18,7 @@ use crate::error::Result;
 use crate::grant;
 use crate::privileges::Privileges;
 use crate::session::{Row, Session};
+use crate::tested_build;
 use crate::unsupported::Unsupported;
 use crate::version::{Flavor, Version};
 
@@ -35,6 +36,8 @@ pub const READ_ONLY: [&str; 3] = ["read_only", "innodb_read_only", "innodb_force
 pub struct ServerFacts {
     /// Its version.
     pub version: Version,
+    /// Why its build gets no built files; none if it is tested or proven, or nobody minds.
+    pub untested: Option<String>,
     /// `@@hostname`.
     pub hostname: String,
     /// `@@datadir`, as the server names it.
@@ -71,8 +74,10 @@ pub struct ServerFacts {
     pub default_row_format: RowFormat,
     /// The engine that the server gives every new table, where the account may not change that.
     pub enforced_engine: Option<String>,
-    /// True if a checkpoint can be requested: `innodb_log_checkpoint_now` exists.
-    pub checkpoint: bool,
+    /// The way to a checkpoint before an import; none if there is none.
+    pub checkpoint: Option<CheckpointWay>,
+    /// True if the server keeps its redo log for recovery, and the load's rows may not lack there.
+    pub log_archive: bool,
     /// `lower_case_table_names`: 0 names keep their case and are compared by it.
     pub lower_case_table_names: u8,
     /// The global `sql_mode`.
@@ -85,6 +90,46 @@ pub struct ServerFacts {
     pub account: String,
     /// The account's privileges.
     pub privileges: Privileges,
+}
+
+/// How the server's redo log is made to begin behind a certain LSN.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CheckpointWay {
+    /// By one statement: `innodb_log_checkpoint_now` exists. Release builds have it since MDEV-30000.
+    Statement,
+    /// By writing out all changed pages, at the speed of [`FLUSH_VARIABLES`].
+    Flush,
+}
+
+/// The variables by which a server writes out its changed pages at once, with the values that do so, in the order
+/// in which they are set: the server raises and lowers one with the other. They are put back the other way round.
+/// Source: MariaDB 10.11, storage/innobase/buf/buf0flu.cc, `buf_flush_page_cleaner`.
+pub const FLUSH_VARIABLES: [(&str, &str); 4] = [
+    ("innodb_io_capacity_max", "20000"),
+    ("innodb_io_capacity", "20000"),
+    ("innodb_max_dirty_pages_pct_lwm", "0"),
+    ("innodb_max_dirty_pages_pct", "0"),
+];
+
+impl CheckpointWay {
+    /// Asks a server whose variables are known for the way.
+    fn read(
+        session: &mut Session,
+        variables: &HashMap<String, String>,
+    ) -> Result<Option<CheckpointWay>> {
+        if variables.contains_key("innodb_log_checkpoint_now") {
+            return Ok(Some(CheckpointWay::Statement));
+        }
+        if session.options().flushing.is_none() || session.version().flavor == Flavor::MySql {
+            return Ok(None);
+        }
+        let names = FLUSH_VARIABLES.map(|(name, _)| format!("'{name}'")).join(",");
+        let settings =
+            session.query(&format!("SHOW GLOBAL VARIABLES WHERE Variable_name IN ({names})"))?;
+        let shows = session.query("SHOW GLOBAL STATUS LIKE 'Innodb_lsn_last_checkpoint'")?;
+        let can_flush = settings.len() == FLUSH_VARIABLES.len() && !shows.is_empty();
+        Ok(can_flush.then_some(CheckpointWay::Flush))
+    }
 }
 
 impl ServerFacts {
@@ -101,6 +146,7 @@ impl ServerFacts {
         let log_bin = on("log_bin");
         Ok(ServerFacts {
             version: session.version().clone(),
+            untested: tested_build::objection(session)?,
             hostname: text("hostname"),
             datadir: PathBuf::from(text("datadir")),
             page_bytes: text("innodb_page_size").parse().unwrap_or(0),
@@ -121,7 +167,8 @@ impl ServerFacts {
             compression_default: on("innodb_compression_default"),
             default_row_format: RowFormat::named(&text("innodb_default_row_format")),
             enforced_engine: session.enforced_engine().map(str::to_owned),
-            checkpoint: variables.contains_key("innodb_log_checkpoint_now"),
+            checkpoint: CheckpointWay::read(session, &variables)?,
+            log_archive: !session.options().unlogged && archives_log(session)?,
             lower_case_table_names: text("lower_case_table_names").parse().unwrap_or(0),
             sql_mode: text("sql_mode"),
             time_zone: session_row.text(0)?,
@@ -137,8 +184,8 @@ impl ServerFacts {
         if !self.engine.kind.has_files() {
             return vec![Unsupported::Engine(self.engine.kind, NO_FILES.to_owned())];
         }
-        let unfit = self.version.unfit();
-        let unfit = unfit.map(|why| Unsupported::ServerVersion(self.version.clone(), why));
+        let unfit_version = self.version.unfit();
+        let unfit = unfit_version.map(|why| Unsupported::ServerVersion(self.version.clone(), why));
         let mut reasons: Vec<Unsupported> = unfit.into_iter().collect();
         if self.version.flavor == Flavor::MySql {
             // What else is different follows from it.
@@ -149,6 +196,9 @@ impl ServerFacts {
                 reasons.push(reason);
             }
         };
+        if let (Some(why), None) = (&self.untested, unfit_version) {
+            refuse(true, Unsupported::UntestedBuild(self.version.clone(), why.clone()));
+        }
         refuse(self.page_bytes != PAGE_BYTES, Unsupported::PageSize(self.page_bytes));
         let is_known = self.checksum.ends_with("full_crc32");
         refuse(!is_known, Unsupported::Checksum(self.checksum.clone()));
@@ -161,12 +211,24 @@ impl ServerFacts {
         let is_encrypted = !matches!(self.encrypt_tables.as_str(), "OFF" | "0" | "");
         refuse(is_encrypted, Unsupported::EncryptedTables(self.encrypt_tables.clone()));
         refuse(self.compression_default, Unsupported::CompressedTables);
-        refuse(!self.checkpoint, Unsupported::NoCheckpoint);
+        refuse(self.log_archive, Unsupported::LogArchive);
+        refuse(self.checkpoint.is_none(), Unsupported::NoCheckpoint);
         let engine = self.enforced_engine.clone();
         refuse(engine.is_some(), Unsupported::EnforcedEngine(engine.unwrap_or_default()));
         let missing = self.privileges.missing_for_direct(database, &self.account);
         refuse(!missing.is_empty(), Unsupported::Privileges(missing));
         reasons
+    }
+
+    /// A note on variables that are set until the redo log is past the empty table; none if a statement does it.
+    pub fn flush_note(&self) -> Option<String> {
+        let set = FLUSH_VARIABLES.map(|(name, value)| format!("{name}={value}")).join(", ");
+        (self.checkpoint == Some(CheckpointWay::Flush)).then(|| {
+            format!(
+                "this server has no innodb_log_checkpoint_now: while the file is built, {set} are set until \
+                 the changed pages are written, usually for a second, and then restored"
+            )
+        })
     }
 
     /// A note on rows that are kept out of the binary log; none if they are not, or there is no
@@ -275,6 +337,15 @@ fn variables(session: &mut Session) -> Result<HashMap<String, String>> {
     let rows =
         session.query(&format!("SHOW GLOBAL VARIABLES WHERE LOWER(Variable_name) IN ({list})"))?;
     rows.iter().map(|row| Ok((row.text(0)?.to_ascii_lowercase(), row.text(1)?))).collect()
+}
+
+/// True if the server archives its redo log, which no release on the tested list does. IMPORT logs no page.
+fn archives_log(session: &mut Session) -> Result<bool> {
+    if session.version().is_tested() || session.version().flavor == Flavor::MySql {
+        return Ok(false);
+    }
+    let rows = session.query("SHOW GLOBAL VARIABLES LIKE 'innodb_log_archive'")?;
+    Ok(rows.first().is_some_and(|row| is_set(&row.text_lossy(1))))
 }
 
 /// Replicas that registered or are being sent the binary log. Those that the account may not see

@@ -17,6 +17,8 @@ pub enum Unsupported {
     Table(Feature),
     /// A version whose files are not built.
     ServerVersion(Version, UnfitVersion),
+    /// A build that is neither tested nor proven, and why.
+    UntestedBuild(Version, String),
     /// Another page size, in bytes.
     PageSize(u64),
     /// Another checksum, by its name.
@@ -25,6 +27,8 @@ pub enum Unsupported {
     Galera,
     /// A binary log that would miss the rows.
     BinaryLog,
+    /// An archive of the redo log that would miss the rows.
+    LogArchive,
     /// Replicas that would miss them, one word each.
     Replicas(Vec<String>),
     /// The reason why a named replica cannot get the file.
@@ -80,10 +84,12 @@ impl Unsupported {
         match self {
             Unsupported::Table(feature) => feature.name(),
             Unsupported::ServerVersion(..) => "server version",
+            Unsupported::UntestedBuild(..) => "untested server",
             Unsupported::PageSize(_) => "page size",
             Unsupported::Checksum(_) => "checksum algorithm",
             Unsupported::Galera => "Galera",
             Unsupported::BinaryLog => "binary log",
+            Unsupported::LogArchive => "redo log archive",
             Unsupported::Replicas(_) => "replicas attached",
             Unsupported::NamedReplica(_) => REPLICA.typed(),
             Unsupported::ReadOnly(_) => "read-only server",
@@ -112,6 +118,7 @@ impl Unsupported {
         match self {
             Unsupported::Table(_) => Ok(()),
             Unsupported::ServerVersion(version, why) => write!(f, "{version}: {why}"),
+            Unsupported::UntestedBuild(version, why) => write!(f, "{version}: {why}"),
             Unsupported::PageSize(bytes) => {
                 write!(f, "innodb_page_size is {bytes}; 16384 is needed")
             }
@@ -125,6 +132,10 @@ impl Unsupported {
                 f,
                 "log_bin is on: replicas and point-in-time recovery would lack the rows; \
                  {UNLOGGED} accepts that, {REPLICA} gives each replica the same file"
+            ),
+            Unsupported::LogArchive => write!(
+                f,
+                "innodb_log_archive is ON: recovery from archived logs would lack the rows; {UNLOGGED} accepts that"
             ),
             Unsupported::Replicas(names) => write!(
                 f,
@@ -146,8 +157,8 @@ impl Unsupported {
                                                           is needed",
             ),
             Unsupported::NoCheckpoint => f.write_str(
-                "this version has no innodb_log_checkpoint_now: a crash soon after the load could \
-                 empty the table",
+                "this version has no innodb_log_checkpoint_now, nor all variables that replace it: a crash \
+                 soon after the load could empty the table",
             ),
             Unsupported::EnforcedEngine(engine) => write!(
                 f,

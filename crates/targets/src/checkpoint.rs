@@ -12,14 +12,21 @@
 //! on a connection of its own while the file is being built. Where others write all the time it does not
 //! end at all, since it goes on until nothing was written meanwhile; the log has long moved then,
 //! which is looked for.
+//!
+//! Release builds before MDEV-30000 have no such variable. There the page cleaner writes the changed pages out: four
+//! variables have it do so at once ([`FLUSH_VARIABLES`](server::facts::FLUSH_VARIABLES)), for as long as the log
+//! begins before the LSN. The cleaner works once a second, and so does the checkpoint.
 //! Source: MariaDB 10.11, storage/innobase/handler/ha_innodb.cc, `checkpoint_now_set`.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use disk::failpoint;
 
 use server::error::{Error, Result};
+use server::facts::CheckpointWay;
 use server::session::Session;
 
 /// The statement, and the name of the variable, which not every version has.
@@ -29,7 +36,8 @@ const ROUNDS_MAX: u32 = 3;
 /// Bytes of the record that a checkpoint itself logs (`FILE_CHECKPOINT`), in plain and in an
 /// encrypted log. A checkpoint that finds nothing but the record of the one before does nothing.
 /// Source: MariaDB 10.11, log0log.h, `SIZE_OF_FILE_CHECKPOINT`; buf0flu.cc, `log_checkpoint_low`.
-const RECORD_BYTES: [u64; 2] = [16, 24];
+/// Before 10.8 the record has 12 bytes, and the frame of a block may lie before it: 16 bytes, 20 in an encrypted log.
+const RECORD_BYTES: [u64; 5] = [12, 16, 24, 28, 32];
 
 /// Between two looks whether the log has moved.
 const LOOK: Duration = Duration::from_millis(20);
@@ -37,6 +45,12 @@ const LOOK: Duration = Duration::from_millis(20);
 /// How long a load that failed waits for its checkpoint to end. The server does not stop one when
 /// asked to, so without the wait loads that fail one after the other use up its connections.
 const DROP_WAIT: Duration = Duration::from_secs(2);
+/// The same where variables are to be put back, of a server that answers.
+const RESTORE_WAIT: Duration = Duration::from_secs(10);
+
+/// How often variables are tried to be set that a load from elsewhere has set, a second apart.
+const TRIES: u32 = 30;
+const TRY_PAUSE: Duration = Duration::from_secs(1);
 
 /// A checkpoint on its way.
 #[derive(Debug)]
@@ -45,13 +59,21 @@ pub(crate) struct Checkpoint {
     thread: Option<JoinHandle<(Session, Result<()>)>>,
     /// LSN that it has to pass.
     done_at: u64,
+    way: CheckpointWay,
+    /// True once nobody waits for it.
+    is_abandoned: Arc<AtomicBool>,
 }
 
 impl Drop for Checkpoint {
     fn drop(&mut self) {
         let begun = Instant::now();
         let runs = |thread: &JoinHandle<_>| !thread.is_finished();
-        while self.thread.as_ref().is_some_and(runs) && begun.elapsed() < DROP_WAIT {
+        self.is_abandoned.store(true, Ordering::Relaxed);
+        let most = match self.way {
+            CheckpointWay::Statement => DROP_WAIT,
+            CheckpointWay::Flush => RESTORE_WAIT,
+        };
+        while self.thread.as_ref().is_some_and(runs) && begun.elapsed() < most {
             std::thread::sleep(Duration::from_millis(1));
         }
     }
@@ -59,14 +81,23 @@ impl Drop for Checkpoint {
 
 impl Checkpoint {
     /// Starts one, on a connection of its own, that takes in everything `session` has done so far.
-    pub(crate) fn start(session: &mut Session, mut other: Session) -> Result<Checkpoint> {
+    pub(crate) fn start(
+        session: &mut Session,
+        mut other: Session,
+        way: CheckpointWay,
+    ) -> Result<Checkpoint> {
         let done_at = status(session, "Innodb_lsn_current")?;
+        let is_abandoned = Arc::new(AtomicBool::new(false));
+        let abandoned = Arc::clone(&is_abandoned);
         let thread = std::thread::spawn(move || {
             failpoint::hit("thread.checkpoint");
-            let passed = checkpoint(&mut other, done_at);
+            let passed = match way {
+                CheckpointWay::Statement => checkpoint(&mut other, done_at),
+                CheckpointWay::Flush => flush(&mut other, done_at, &abandoned),
+            };
             (other, passed)
         });
-        Ok(Checkpoint { thread: Some(thread), done_at })
+        Ok(Checkpoint { thread: Some(thread), done_at, way, is_abandoned })
     }
 
     /// Waits at most so long until the log starts after what was done before [`Checkpoint::start`]; false
@@ -89,7 +120,10 @@ impl Checkpoint {
     /// it; gives the connection back, unless the server goes on with it.
     pub(crate) fn wait(mut self, session: &mut Session) -> Result<Option<Session>> {
         while self.thread.as_ref().is_some_and(|thread| !thread.is_finished()) {
-            if has_passed(status(session, "Innodb_lsn_last_checkpoint")?, self.done_at) {
+            // Of a flush the thread sees it too, and puts its variables back first.
+            if self.way == CheckpointWay::Statement
+                && has_passed(status(session, "Innodb_lsn_last_checkpoint")?, self.done_at)
+            {
                 // It ends as soon as nobody writes for a moment, and its connection with it.
                 drop(self.thread.take());
                 return Ok(None);
@@ -116,6 +150,42 @@ fn checkpoint(session: &mut Session, done_at: u64) -> Result<()> {
         }
     }
     Err(Error::Checkpoint { seen, expected: done_at })
+}
+
+/// Waits until the server has written out what was changed before an LSN, which it does at once meanwhile.
+fn flush(session: &mut Session, done_at: u64, is_abandoned: &AtomicBool) -> Result<()> {
+    let has_passed = |session: &mut Session| -> Result<bool> {
+        let seen = status(session, "Innodb_lsn_last_checkpoint")?;
+        Ok(has_passed(seen, done_at) || is_abandoned.load(Ordering::Relaxed))
+    };
+    let mut set = None;
+    for number in 1..=TRIES {
+        if has_passed(session)? {
+            return Ok(());
+        }
+        match begin_flush(session) {
+            Ok(begun) => {
+                set = Some(begun);
+                break;
+            }
+            // A load from elsewhere may have set them, for its own checkpoint, which serves us too.
+            Err(error) if number == TRIES || error.errno().is_some() => return Err(error),
+            Err(_) => std::thread::sleep(TRY_PAUSE),
+        }
+    }
+    while !has_passed(session)? {
+        std::thread::sleep(LOOK);
+    }
+    drop(set);
+    Ok(())
+}
+
+/// Sets the variables of a flush, until the value is dropped.
+fn begin_flush(session: &Session) -> Result<Box<dyn Send>> {
+    let options = session.options();
+    let flushing = options.flushing.as_ref();
+    let missing = || Error::Option("nothing sets the variables of a flush".to_owned());
+    flushing.ok_or_else(missing).and_then(|flushing| (flushing.begin)(options, &flushing.state_dir))
 }
 
 /// True if the log starts at or behind an LSN.

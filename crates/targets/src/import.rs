@@ -15,7 +15,6 @@ use disk::File;
 use innodb::page::PageBytes;
 
 use crate::built_file::BuiltFile;
-use crate::checkpoint::Checkpoint;
 use crate::lock::Lock;
 use crate::publish::Filled;
 use crate::staging_table::{Direct, Discarded, LogState, StagingTable, space_id};
@@ -195,14 +194,10 @@ impl<'d> Building<'d> {
             Some(Ok(None)) => lock.second()?,
             Some(Err(error @ Error::Checkpoint { .. })) => return Err(error),
             // Not known to have passed: its connection was lost, or the one before this.
-            _ => {
-                let other = lock.second()?;
-                let begun = Checkpoint::start(&mut lock.session, other)?;
-                match begun.wait(&mut lock.session)? {
-                    Some(second) => second,
-                    None => lock.second()?,
-                }
-            }
+            _ => match lock.begin_checkpoint()?.wait(&mut lock.session)? {
+                Some(second) => second,
+                None => lock.second()?,
+            },
         };
         lock.wait_for_backups(dir, &mut second)?;
         lock.spare = Some(second);

@@ -24,6 +24,7 @@ use crate::lock::Lock;
 use server::Unsupported;
 use server::catalog::row_format_of;
 use server::error::{Error, Result};
+use server::facts::CheckpointWay;
 use server::facts::database_dir::DatabaseDir;
 use server::facts::database_dir::FileId;
 use server::filename::filename;
@@ -265,9 +266,15 @@ impl DirectState {
 impl Lock {
     /// Starts the checkpoint that must pass before what was discarded so far is imported.
     pub fn begin_log_wait(&mut self, log: &LogWait) -> Result<()> {
-        let other = self.second()?;
-        log.set(LogState::Begun(Checkpoint::start(&mut self.session, other)?));
+        log.set(LogState::Begun(self.begin_checkpoint()?));
         Ok(())
+    }
+
+    pub(super) fn begin_checkpoint(&mut self) -> Result<Checkpoint> {
+        let other = self.second()?;
+        // Without a way the direct path is refused.
+        let way = self.facts.checkpoint.unwrap_or(CheckpointWay::Statement);
+        Checkpoint::start(&mut self.session, other, way)
     }
 
     /// Has the server write out a table of ours, and reads the two files.

@@ -25,7 +25,7 @@ use std::time::{Duration, Instant};
 use disk::File;
 use schema::Partition;
 
-use crate::checkpoint::{Checkpoint, status};
+use crate::checkpoint::status;
 use crate::lock::Lock;
 use crate::publish::Filled;
 use crate::read_back::Access;
@@ -96,8 +96,7 @@ impl Lock {
     /// Waits until the redo log has no change of the staging table and no backup runs: for a short
     /// time only if writers of the target wait. Gives the number of statements for backups so far; none if the wait was too long.
     fn prepare_stamp(&mut self, is_held: bool) -> Result<Option<u64>> {
-        let other = self.second()?;
-        let begun = Checkpoint::start(&mut self.session, other)?;
+        let begun = self.begin_checkpoint()?;
         if is_held && !begun.passes_within(&mut self.session, HELD_CHECKPOINT_WAIT)? {
             return Ok(None);
         }

@@ -12,7 +12,7 @@ impl TestServer {
     /// A program such as `mariadb-dump` that connects as the server's administrator: of the
     /// server's own folder, or the installed one.
     pub fn client(&self, program: &str) -> Command {
-        let base = self.binary.path.parent().and_then(Path::parent);
+        let base = self.server.binary.path.parent().and_then(Path::parent);
         let path = find_program(&[program], base).unwrap_or_else(|| program.into());
         let mut command = Command::new(path);
         command

@@ -5,17 +5,16 @@
 use std::fs;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
-use sandbox::mariadbd::{Binary, Place, Wrapper, child_end};
+use sandbox::TemporaryServer;
+use sandbox::mariadbd::{Binary, Place, Wrapper};
 use server::error::{Error, Result};
 use server::identifier::quote_name;
 use server::version::Version;
-use server::{ConnectOptions, Session};
+use server::{ConnectOptions, Session, UntestedBuilds};
 
 use crate::template;
 
@@ -62,11 +61,7 @@ pub struct TestServerOptions {
 /// A server of a test. Killed, and its files removed, when it is dropped or the process ends.
 pub struct TestServer {
     dir: PathBuf,
-    place: Place,
-    pub(crate) binary: Binary,
-    arguments: Vec<String>,
-    environment: Vec<(&'static str, String)>,
-    child: Mutex<Option<Child>>,
+    pub(crate) server: TemporaryServer,
 }
 
 static DIRS: AtomicU32 = AtomicU32::new(0);
@@ -171,11 +166,10 @@ impl TestServer {
             arguments.extend(FAST.map(str::to_owned));
         }
         arguments.extend(options.extra.iter().cloned());
-        let environment = options.environment.clone();
-        let child = Mutex::new(None);
-        let server = TestServer { dir, place, binary, arguments, environment, child };
-        server.launch()?;
-        Ok(server)
+        let server = TemporaryServer::new(binary, place, arguments, START_TIMEOUT)
+            .with_environment(options.environment.clone());
+        server.start()?;
+        Ok(TestServer { dir, server })
     }
 
     /// A session as the server's administrator.
@@ -183,24 +177,25 @@ impl TestServer {
         Session::connect(&self.options())
     }
 
-    /// Options to connect as the server's administrator.
+    /// Options to connect as the server's administrator. Tests are what builds are tested by.
     pub fn options(&self) -> ConnectOptions {
-        self.place.connect_options()
+        let untested = UntestedBuilds { are_allowed: true, ..UntestedBuilds::default() };
+        ConnectOptions { untested, ..self.server.place.connect_options() }
     }
 
     /// The server's version.
     pub fn version(&self) -> &Version {
-        &self.binary.version
+        &self.server.binary.version
     }
 
     /// Its socket.
     pub fn socket(&self) -> &Path {
-        &self.place.socket
+        &self.server.place.socket
     }
 
     /// Its data directory.
     pub fn datadir(&self) -> &Path {
-        &self.place.datadir
+        &self.server.place.datadir
     }
 
     /// A folder for a test's own files, removed with the server.
@@ -220,75 +215,30 @@ impl TestServer {
 
     /// Kills the server as a crash would: no flush, no goodbye. [`TestServer::restart`] follows.
     pub fn kill_9(&self) -> Result<()> {
-        let mut slot = self.slot();
-        if let Some(mut child) = slot.take() {
-            child.kill().map_err(|e| Error::io("killing", &self.dir, e))?;
-            child.wait().map_err(|e| Error::io("killing", &self.dir, e))?;
-        }
-        Ok(())
+        self.server.kill_9()
     }
 
     /// Starts the server again after [`TestServer::kill_9`], or stops it cleanly and starts it.
     pub fn restart(&self) -> Result<()> {
-        self.stop()?;
-        self.launch()
+        self.restart_with(Vec::new())
     }
 
     /// As [`TestServer::restart`], this once with more options.
     pub fn restart_with(&self, extra: Vec<String>) -> Result<()> {
         self.stop()?;
-        let arguments: Vec<String> = self.arguments.iter().cloned().chain(extra).collect();
-        self.launch_with(&arguments)
+        self.server.start_with(&extra)
     }
 
     /// Ends the server cleanly; nothing if it does not run.
     pub fn stop(&self) -> Result<()> {
-        if self.slot().is_some() {
-            self.connect()?.exec("SHUTDOWN")?;
-            if let Some(mut child) = self.slot().take() {
-                child.wait().map_err(|e| Error::io("stopping", &self.dir, e))?;
-            }
-        }
-        Ok(())
+        self.server.stop()
     }
 
     /// The server's error log so far.
     pub fn error_log(&self) -> String {
-        fs::read(&self.place.error_log)
+        fs::read(&self.server.place.error_log)
             .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
             .unwrap_or_default()
-    }
-
-    fn launch(&self) -> Result<()> {
-        self.launch_with(&self.arguments)
-    }
-
-    fn launch_with(&self, arguments: &[String]) -> Result<()> {
-        for stale in [&self.place.socket, &self.place.pid_file] {
-            let _ = fs::remove_file(stale);
-        }
-        let from = self.place.log_len();
-        let mut command = self.binary.command(&self.place, arguments);
-        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
-        let mut child = spawn_from_lasting_thread(command)
-            .map_err(|e| Error::io("running", &self.binary.path, e))?;
-        match self.place.wait_for_connection(START_TIMEOUT, || child_end(&mut child)) {
-            Ok(_session) => {
-                *self.slot() = Some(child);
-                Ok(())
-            }
-            Err(reason) => {
-                let _ = child.kill();
-                let _ = child.wait();
-                let log = self.place.log_tail(from);
-                let message = format!("{reason}\n{log}");
-                Err(Error::Sandbox { doing: "starting", dir: self.dir.clone(), message })
-            }
-        }
-    }
-
-    fn slot(&self) -> std::sync::MutexGuard<'_, Option<Child>> {
-        self.child.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 }
 
@@ -299,32 +249,6 @@ impl Drop for TestServer {
             let _ = fs::remove_dir_all(&self.dir);
         }
     }
-}
-
-/// Starts `command` from a thread that lives as long as this process.
-///
-/// The kernel sends the death signal when the starting *thread* ends, and a test's thread ends
-/// with the test.
-fn spawn_from_lasting_thread(command: Command) -> std::io::Result<Child> {
-    type Request = (Command, Sender<std::io::Result<Child>>);
-    static STARTER: OnceLock<Mutex<Sender<Request>>> = OnceLock::new();
-    let starter = STARTER.get_or_init(|| {
-        let (sender, receiver): (Sender<Request>, Receiver<Request>) = channel();
-        std::thread::spawn(move || {
-            for (mut command, answer) in receiver {
-                let _ = answer.send(command.spawn());
-            }
-        });
-        Mutex::new(sender)
-    });
-    let (answer, result) = channel();
-    let lost = |_| std::io::Error::other("the starting thread has gone");
-    starter
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner)
-        .send((command, answer))
-        .map_err(|_| std::io::Error::other("the starting thread has gone"))?;
-    result.recv().map_err(lost)?
 }
 
 /// The folder beside the build, if there is one, into which `make test` has unpacked what installed

@@ -42,6 +42,9 @@ pub struct Change {
     /// True if it stays until somebody ends it, as `inrush tune --apply` does.
     #[serde(default)]
     pub held: bool,
+    /// The value on which loads count that were at work before a flush set this one; none outside a flush.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub beneath: Option<String>,
 }
 
 /// Somebody who counts on it.
@@ -180,6 +183,7 @@ mod tests {
             before: "1".to_owned(),
             set: "2".to_owned(),
             held: false,
+            beneath: None,
         };
         let entry = Entry { server, changes: vec![change], ..Entry::default() };
         journal.write(&entry).unwrap();

@@ -5,6 +5,7 @@ use face::option::RESTORE;
 use schema::LoadPath;
 use server::Session;
 use server::error::{Error, Result};
+use server::facts::FLUSH_VARIABLES;
 
 use crate::class::Class;
 use crate::facts::Facts;
@@ -46,7 +47,8 @@ impl SettingPlan {
             } else if let Some(obstacle) = variable.obstacle(facts) {
                 wanted.advice.push(format!("{name}={set} was not set: {obstacle}"));
             } else {
-                wanted.changes.push(Change { variable: name.to_owned(), before, set, held: false });
+                let (variable, beneath) = (name.to_owned(), None);
+                wanted.changes.push(Change { variable, before, set, held: false, beneath });
             }
         }
         wanted
@@ -92,6 +94,56 @@ pub(crate) fn put_back(session: &mut Session, entry: &mut Entry) -> Vec<String> 
     kept.reverse();
     entry.changes = kept;
     told
+}
+
+/// Writes into `entry` what a flush sets, over what loads at work have set; the server has it later.
+pub(crate) fn note_flush(session: &mut Session, entry: &mut Entry) -> Result<()> {
+    for (name, set) in FLUSH_VARIABLES {
+        let Some(variable) = Variable::named(name) else { continue };
+        let Some(now) = value(session, variable)? else { continue };
+        let noted = entry.changes.iter_mut().find(|change| change.variable == name);
+        match noted {
+            _ if is_same(&now, set) => {}
+            Some(change) => {
+                change.set = set.to_owned();
+                change.beneath = Some(now);
+            }
+            None => entry.changes.push(Change {
+                variable: name.to_owned(),
+                before: now.clone(),
+                set: set.to_owned(),
+                held: false,
+                beneath: Some(now),
+            }),
+        }
+    }
+    Ok(())
+}
+
+/// Puts back what flushes have set, the last first, to what the loads at work count on.
+pub(crate) fn end_flush(session: &mut Session, entry: &mut Entry) -> Result<()> {
+    for (name, _) in FLUSH_VARIABLES.into_iter().rev() {
+        let (Some(at), Some(variable)) = (
+            entry.changes.iter().position(|change| change.variable == name),
+            Variable::named(name),
+        ) else {
+            continue;
+        };
+        let Some(beneath) = entry.changes[at].beneath.clone() else { continue };
+        let change = &mut entry.changes[at];
+        let now = value(session, variable)?.unwrap_or_default();
+        // Somebody else may have set it since.
+        if is_same(&now, &change.set) {
+            session.exec(&variable.statement(&beneath))?;
+        }
+        change.beneath = None;
+        change.set = beneath;
+        if is_same(&change.before, &change.set) {
+            entry.changes.remove(at);
+        }
+        disk::failpoint::hit(&format!("tune.flushed.{name}"));
+    }
+    Ok(())
 }
 
 fn put_one_back(session: &mut Session, change: &Change) -> Result<Option<String>> {

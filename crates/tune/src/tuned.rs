@@ -30,6 +30,9 @@ use crate::variable::Variable;
 /// A right is missing, which the message names.
 const ER_SPECIFIC_ACCESS_DENIED: u16 = 1227;
 
+/// The name of a flush among those who count on settings.
+const FLUSH: &str = "a checkpoint";
+
 /// The request for settings.
 #[derive(Clone, Copy, Debug)]
 pub struct Wish<'a> {
@@ -57,6 +60,8 @@ pub struct Tuned {
     /// Held while something is changed.
     locked: Option<File>,
     connection: u64,
+    /// True if it is a flush, whose values are for the time of a checkpoint alone.
+    flushes: bool,
     /// Current changes: by this load, and by running loads before it.
     pub changes: Vec<Change>,
     /// Notes, one sentence each.
@@ -69,37 +74,8 @@ impl Tuned {
     ///
     /// Errors: no connection; nothing can be written down. Nothing is set then.
     pub fn begin(connect: &ConnectOptions, wish: &Wish<'_>) -> Result<Tuned> {
-        let mut session = Session::connect(connect)?;
-        let server = Identity::read(&mut session)?;
-        let journal = Journal::open(wish.state_dir, &server)?;
-        let locked = Some(journal.lock(WAIT)?);
-        let users = journal.file("users")?;
-        let mut notes = Vec::new();
-        if journal::is_alone(&users) {
-            notes.extend(settle(&mut session, &journal)?);
-        }
-        if !journal::join(&users) {
-            return Err(Error::Option(
-                "another process is restoring the settings of this server; try again".to_owned(),
-            ));
-        }
-        let started_unix = started_unix(&mut session)?;
-        let entry = journal.read()?.filter(|entry| entry.started_unix == started_unix);
-        let address = connect.target_text();
-        let mut entry =
-            entry.unwrap_or(Entry { server, address, started_unix, ..Entry::default() });
-        let connection = session.id();
-        let user = User { pid: std::process::id(), connection, what: wish.what.to_owned() };
-        let mut tuned = Tuned {
-            connect: connect.clone(),
-            session: None,
-            journal,
-            users: None,
-            locked,
-            connection,
-            changes: Vec::new(),
-            notes,
-        };
+        let (mut tuned, users, mut session, mut entry) =
+            Tuned::enter(connect, wish.state_dir, wish.what)?;
         if let Some(stranger) = taken(&mut session, &entry)? {
             tuned.notes.push(format!(
                 "nothing was set: connection {stranger}, from another machine or account, has set \
@@ -116,17 +92,90 @@ impl Tuned {
         let is_new =
             |change: &Change| !entry.changes.iter().any(|one| one.variable == change.variable);
         let new: Vec<Change> = changes.into_iter().filter(is_new).collect();
-        entry.users.push(user);
         entry.changes.extend(new.iter().cloned());
-        tuned.journal.write(&entry)?;
-        // From here on all of it is put back, whatever happens.
-        tuned.users = Some(users);
-        disk::failpoint::hit("tune.noted");
+        tuned.note(users, &mut entry, wish.what)?;
         tuned.set(&mut session, &mut entry, &new, facts.right_to_set())?;
         tuned.changes = entry.changes;
         tuned.session = Some(session);
         tuned.locked = None;
         Ok(tuned)
+    }
+
+    /// Sets the variables by which a server writes out its changed pages at once
+    /// ([`FLUSH_VARIABLES`](server::facts::FLUSH_VARIABLES)), over those that loads at work have set.
+    ///
+    /// Errors: no connection; nothing can be written down; a right that is missing; a load from elsewhere that
+    /// has set variables of this server. Nothing stays set then.
+    pub fn flush(connect: &ConnectOptions, state_dir: &Path) -> Result<Tuned> {
+        let (mut tuned, users, mut session, mut entry) = Tuned::enter(connect, state_dir, FLUSH)?;
+        if let Some(stranger) = taken(&mut session, &entry)? {
+            return Err(Error::Option(format!(
+                "a checkpoint needs variables of the server that connection {stranger}, from another machine or \
+                 account, has set for its own load; try again after it"
+            )));
+        }
+        setting::note_flush(&mut session, &mut entry)?;
+        tuned.flushes = true;
+        tuned.note(users, &mut entry, FLUSH)?;
+        let is_beneath = |change: &&Change| change.beneath.is_some();
+        for (number, change) in entry.changes.iter().filter(is_beneath).enumerate() {
+            let Some(variable) = Variable::named(&change.variable) else { continue };
+            session.exec(&variable.statement(&change.set))?;
+            disk::failpoint::hit(&format!("tune.set.{}", number + 1));
+        }
+        tuned.changes = entry.changes;
+        tuned.session = Some(session);
+        tuned.locked = None;
+        Ok(tuned)
+    }
+
+    /// Takes the journal of a server, and puts back what killed loads have left. Gives what is to be
+    /// held by users, a session and the entry so far.
+    fn enter(
+        connect: &ConnectOptions,
+        state_dir: &Path,
+        what: &str,
+    ) -> Result<(Tuned, File, Session, Entry)> {
+        let mut session = Session::connect(connect)?;
+        let server = Identity::read(&mut session)?;
+        let journal = Journal::open(state_dir, &server)?;
+        let locked = Some(journal.lock(WAIT)?);
+        let users = journal.file("users")?;
+        let mut notes = Vec::new();
+        if journal::is_alone(&users) {
+            notes.extend(settle(&mut session, &journal)?);
+        }
+        if !journal::join(&users) {
+            return Err(Error::Option(format!(
+                "another process is restoring the settings of this server, which {what} needs; try again"
+            )));
+        }
+        let started_unix = started_unix(&mut session)?;
+        let entry = journal.read()?.filter(|entry| entry.started_unix == started_unix);
+        let address = connect.target_text();
+        let entry = entry.unwrap_or(Entry { server, address, started_unix, ..Entry::default() });
+        let tuned = Tuned {
+            connect: connect.clone(),
+            session: None,
+            journal,
+            users: None,
+            locked,
+            connection: session.id(),
+            flushes: false,
+            changes: Vec::new(),
+            notes,
+        };
+        Ok((tuned, users, session, entry))
+    }
+
+    /// Writes down what is about to be set. From here on all of it is put back, whatever happens.
+    fn note(&mut self, users: File, entry: &mut Entry, what: &str) -> Result<()> {
+        let (pid, connection) = (std::process::id(), self.connection);
+        entry.users.push(User { pid, connection, what: what.to_owned() });
+        self.journal.write(entry)?;
+        self.users = Some(users);
+        disk::failpoint::hit("tune.noted");
+        Ok(())
     }
 
     /// Sets what is new, and corrects what is written down by what came of it.
@@ -209,13 +258,7 @@ impl Tuned {
     fn put_back(&mut self, users: &File) -> Result<Vec<String>> {
         let _locked = self.locked.take().map_or_else(|| self.journal.lock(WAIT), Ok)?;
         if !journal::is_alone(users) {
-            // While we are still noted, so that nobody takes us for somebody else.
-            let _ = self.session.as_mut().map(guard::release);
-            if let Some(mut entry) = self.journal.read()? {
-                entry.users.retain(|user| user.connection != self.connection);
-                self.journal.write(&entry)?;
-            }
-            return Ok(Vec::new());
+            return self.leave_others();
         }
         let session =
             self.session.take().map(Ok).unwrap_or_else(|| Session::connect(&self.connect));
@@ -227,6 +270,26 @@ impl Tuned {
         // The next load must not take us for somebody else; where this fails, it looks again.
         let _ = guard::release(&mut session);
         Ok(told)
+    }
+}
+
+impl Tuned {
+    /// Leaves the settings to others at work, but for those of the last flush.
+    fn leave_others(&mut self) -> Result<Vec<String>> {
+        if let Some(mut entry) = self.journal.read()? {
+            entry.users.retain(|user| user.connection != self.connection);
+            if self.flushes && !entry.users.iter().any(|user| user.what == FLUSH) {
+                let alive = self.session.take_if(|session| session.is_alive());
+                let mut session =
+                    alive.map(Ok).unwrap_or_else(|| Session::connect(&self.connect))?;
+                setting::end_flush(&mut session, &mut entry)?;
+                self.session = Some(session);
+            }
+            // While we are still noted, so that nobody takes us for somebody else.
+            let _ = self.session.as_mut().map(guard::release);
+            self.journal.write(&entry)?;
+        }
+        Ok(Vec::new())
     }
 }
 
@@ -284,6 +347,7 @@ fn settle(session: &mut Session, journal: &Journal) -> Result<Vec<String>> {
         guard::take(session)?;
         journal.write(&entry)?;
     }
+    setting::end_flush(session, &mut entry)?;
     let told = setting::put_back(session, &mut entry);
     if !is_noted {
         // Its end gives it back, too.

@@ -150,6 +150,13 @@ pub const ALL: &[Variable] = &[
         cost: "stopping the server takes longer",
         ..PLAIN
     },
+    // Set for a flush alone.
+    Variable {
+        name: "innodb_max_dirty_pages_pct_lwm",
+        why: "from this share of the buffer pool on, changed pages are written early; 0 switches that off",
+        cost: "none",
+        ..PLAIN
+    },
     Variable {
         name: "innodb_flush_neighbors",
         used: Use::Set,

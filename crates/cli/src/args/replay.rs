@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use terminal::connect::ConnectArgs;
 
-use super::{StampArg, TuneArg};
+use super::{StampArg, TuneArg, UntestedArgs};
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ReplayArgs {
@@ -88,6 +88,8 @@ pub(crate) struct ReplayArgs {
     pub(crate) quiet: bool,
     #[command(flatten)]
     pub(crate) tune: TuneArg,
+    #[command(flatten)]
+    pub(crate) untested: UntestedArgs,
     #[command(flatten)]
     pub(crate) connect: ConnectArgs,
 }

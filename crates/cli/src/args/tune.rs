@@ -12,11 +12,32 @@ pub(crate) struct DoctorArgs {
     /// Folder for measurements of this machine [default: inrush in the user's state folder].
     #[arg(long, value_name = "DIR")]
     pub(crate) state_dir: Option<PathBuf>,
+    /// Prove this build of the server in a private server, and do nothing else.
+    ///
+    /// Tables are built and imported there, and compared with those of LOAD DATA. The result is kept in the state folder.
+    #[arg(long)]
+    pub(crate) prove: bool,
+    /// Program of the server, for --prove [default: found by its process].
+    #[arg(long, value_name = "PATH", requires = "prove")]
+    pub(crate) server_program: Option<PathBuf>,
     /// Print JSON.
     #[arg(long)]
     pub(crate) json: bool,
     #[command(flatten)]
     pub(crate) connect: ConnectArgs,
+}
+
+/// Treatment of a server whose build is not on the tested list.
+#[derive(Clone, Debug, Args)]
+pub(crate) struct UntestedArgs {
+    /// Load directly into a server whose build is neither tested nor proven.
+    ///
+    /// Without this option such a build is proven first, in a private server, or gets its rows sent.
+    #[arg(long)]
+    pub(crate) untested_server: bool,
+    /// Program of the server, to prove an untested build [default: found by its process].
+    #[arg(long, value_name = "PATH")]
+    pub(crate) server_program: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

@@ -18,6 +18,9 @@ pub(crate) fn command(home: &Home, server: &TestServer, options: &LoadOptions) -
     }
     command.arg("--into").arg(format!("{}.{}", options.database, options.table));
     command.args(["--path", options.path.name()]);
+    if !server.version().is_tested() {
+        command.arg("--untested-server");
+    }
     command.args(dialect(&options.input.dialect));
     command.arg("--charset").arg(&options.input.charset);
     if let Some(columns) = &options.input.columns {

@@ -37,6 +37,8 @@ pub struct ServerOptions {
     pub stamps: Option<bool>,
     /// True if a table with triggers may be built without running them; they stay on it. Default no.
     pub no_triggers: bool,
+    /// True if a server gets built files whose build is neither tested nor proven. Default no.
+    pub untested: bool,
     /// True if rows are loaded without a look at their foreign keys. Default no.
     pub unchecked_keys: bool,
     /// Replicas that the logical path waits for. Default: those that the primary knows.
@@ -64,6 +66,7 @@ impl Default for ServerOptions {
             verifies: true,
             stamps: None,
             no_triggers: false,
+            untested: false,
             unchecked_keys: false,
             replicas: Replicas::default(),
             shard_addresses: Vec::new(),

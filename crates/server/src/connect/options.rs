@@ -100,8 +100,33 @@ pub struct ConnectOptions {
     pub notices: Option<Sender<String>>,
     /// A name of the server that tells more than its address. Default: none.
     pub name: Option<String>,
+    /// Treatment of servers whose build is not on the tested list. Default: no built files.
+    pub untested: UntestedBuilds,
+    /// How a server without `innodb_log_checkpoint_now` is had to write out its changed pages. Default: it is
+    /// not, and gets no built files.
+    pub flushing: Option<Flushing>,
     /// Facts found by connections with these options, or with a clone of them. Default: none.
     pub known: Known,
+}
+
+/// Treatment of servers whose build is not on the tested list. Default: no built files.
+#[derive(Clone, Debug, Default)]
+pub struct UntestedBuilds {
+    /// The folder that has results of proofs; none counts none.
+    pub state_dir: Option<PathBuf>,
+    /// True if they get built files without a proof.
+    pub are_allowed: bool,
+    /// Why a proof was not possible, as a sentence.
+    pub obstacle: Option<String>,
+}
+
+/// Variables by which a server writes out its changed pages at once, set for as long as a value lives.
+#[derive(Clone, Debug)]
+pub struct Flushing {
+    /// Sets the variables; a drop of the value puts them back.
+    pub begin: fn(&ConnectOptions, &Path) -> Result<Box<dyn Send>>,
+    /// The folder in which the values of before are written down.
+    pub state_dir: PathBuf,
 }
 
 /// Settings from option files and the environment.
@@ -208,6 +233,8 @@ impl ConnectOptions {
             interrupt: self.interrupt,
             notices: over.notices.or(self.notices),
             name: over.name.or(self.name),
+            untested: self.untested,
+            flushing: over.flushing.or(self.flushing),
             known: Known::default(),
             tls: self.tls.overridden_by(over.tls),
             server_public_key: over.server_public_key.or(self.server_public_key),

@@ -77,7 +77,11 @@ impl Case {
             let mut table = Table::random(random);
             change(random, &mut table);
             // Keys too long, rows too wide, defaults that do not fit.
-            let created = db.try_sql(&table.sql("b", true, "")).is_ok();
+            let sql = table.sql("b", true, "");
+            // 10.5 does not sort the letter NUL in these as it compares it, so they cannot be keys of built tables.
+            let is_sorted =
+                db.session().version().series() >= (10, 6) || !sql.contains("_general_nopad_ci");
+            let created = is_sorted && db.try_sql(&sql).is_ok();
             if created && db.warnings().is_empty() && !has_hash_index(db) {
                 db.sql(&table.sql("a", true, ""));
                 let format = Format::random(random);

@@ -148,10 +148,13 @@ impl Exported {
     fn collations(&self, db: &mut Db) -> HashMap<u32, Arc<Collation>> {
         let mut known = HashMap::new();
         for id in self.cfg.columns.iter().filter_map(collation_of) {
-            let name = db.text(&format!(
-                "SELECT FULL_COLLATION_NAME \
-                 FROM information_schema.COLLATION_CHARACTER_SET_APPLICABILITY WHERE ID={id}"
-            ));
+            // Before 10.10 a collation has one name, which is its character set's too.
+            let (name, table) = match db.session().version().series() >= (10, 10) {
+                true => ("FULL_COLLATION_NAME", "COLLATION_CHARACTER_SET_APPLICABILITY"),
+                false => ("COLLATION_NAME", "COLLATIONS"),
+            };
+            let name =
+                db.text(&format!("SELECT {name} FROM information_schema.{table} WHERE ID={id}"));
             let cache = CollationCache::of_user();
             let Ok(collation) = learn::collation(db.session(), &name, &cache) else { continue };
             known.insert(id, collation);

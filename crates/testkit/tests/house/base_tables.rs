@@ -4,7 +4,7 @@
 use super::{LAYERS, sources};
 
 /// Programs for ourselves, whose servers have no other user.
-const OWN_SERVERS: [&str; 2] = ["bench", "fuzz"];
+const OWN_SERVERS: [&str; 3] = ["prove", "bench", "fuzz"];
 /// Reads that are of no user's table: temporary tables and expressions of the session, the server's
 /// own tables.
 const READ: [(&str, &str); 5] = [

@@ -5,7 +5,8 @@ use super::{LAYERS, sources};
 /// Whose words are those of a command line, and the list itself.
 const COMMAND_LINES: [&str; 5] = ["face", "terminal", "bench", "cli", "fuzz"];
 /// Files that start programs of the server's, whose arguments these are.
-const STARTED: [&str; 3] = ["sandbox/mariadbd.rs", "sandbox/lib.rs", "sandbox/shards.rs"];
+const STARTED: [&str; 4] =
+    ["sandbox/mariadbd.rs", "sandbox/lib.rs", "sandbox/shards.rs", "prove/private_server.rs"];
 /// Options of other programs that a message names.
 const OTHERS: [(&str, &str); 5] = [
     ("replay/dump.rs", "--tab"),

@@ -1,7 +1,7 @@
 //! Obstacles to the fastest path, for all tables of the server.
 
 use face::call;
-use face::option::{REPLICA, UNLOGGED};
+use face::option::{PROVE, REPLICA, UNLOGGED};
 use serde::Serialize;
 use server::Unsupported;
 
@@ -51,6 +51,7 @@ fn remedy(reason: &Unsupported) -> Option<String> {
             call("load", UNLOGGED)
         )),
         Unsupported::Replicas(_) => Some(format!("{} for each of them", call("load", REPLICA))),
+        Unsupported::UntestedBuild(..) => Some(call("doctor", PROVE).to_string()),
         Unsupported::SharedTablespace => set("innodb_file_per_table", "ON"),
         Unsupported::Checksum(_) => set("innodb_checksum_algorithm", "full_crc32"),
         Unsupported::EncryptedTables(_) => set("innodb_encrypt_tables", "OFF"),

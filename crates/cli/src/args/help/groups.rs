@@ -33,11 +33,12 @@ pub(super) const GROUPS: [Group; 12] = [
     },
     Group {
         heading: "Actions",
-        options: "apply restore show page verify shards force partial fresh man",
+        options: "apply restore prove show page verify shards force partial fresh man",
     },
     Group {
         heading: "Method",
-        options: "path as unlogged no-verify stamp no-triggers no-foreign-key-checks tune small",
+        options: "path as unlogged no-verify stamp no-triggers no-foreign-key-checks tune small \
+         untested-server server-program",
     },
     Group { heading: "Replicas and shards", options: "replica max-lag shard" },
     Group {
@@ -74,14 +75,15 @@ pub(super) const HIDDEN: [(&str, &str); 3] = [
         "check",
         "create types collation ddl map each atomic keep-auto-increment allow-empty \
          duplicates dry-run report verbose path unlogged no-verify stamp no-triggers tune \
-         replica max-lag shard batch-rows batch-bytes connections max-rate lock-wait \
+         untested-server server-program replica max-lag shard batch-rows batch-bytes connections max-rate lock-wait \
          max-write-block page-cache fill",
     ),
     (
         "verify",
         "create types collation ddl each mode atomic keep-auto-increment \
          allow-empty rejects rejects-max on-duplicate duplicates dry-run report verbose \
-         path unlogged no-verify stamp no-triggers no-foreign-key-checks tune replica max-lag \
+         path unlogged no-verify stamp no-triggers no-foreign-key-checks tune untested-server \
+         server-program replica max-lag \
          shard batch-rows batch-bytes connections max-rate lock-wait max-write-block \
          page-cache fill",
     ),

@@ -1,0 +1,229 @@
+//! Proves that built tables are right on a build of the server that nobody has tested.
+//!
+//! ```text
+//! build of the server -> tested? -> proven before? -> its program -> a private server -> trial -> kept
+//! ```
+//!
+//! The private server has a folder of its own, listens on a socket there, and has the user's settings that
+//! change files. The user's server is asked for these, and for nothing else.
+
+#![forbid(unsafe_code)]
+
+mod private_server;
+mod program;
+mod tables;
+mod trial;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use face::option::{SERVER_PROGRAM, UNTESTED_SERVER};
+use load::LoadOptions;
+use sandbox::TemporaryServer;
+use sandbox::mariadbd::Binary;
+use server::error::{Error, Result};
+use server::tested_build::Outcome;
+use server::{ConnectOptions, Interrupt, ServerBuild, ServerFacts, Session, Unsupported};
+
+use crate::private_server::{Folder, arguments};
+use crate::trial::{Failed, START_TIMEOUT, Trial};
+
+/// Seconds that a proof before a load may take.
+pub const SECONDS_MAX: u64 = 20;
+/// Between two looks at the clock.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// A request for a proof.
+#[derive(Clone, Debug)]
+pub struct Request<'a> {
+    /// Where results are kept.
+    pub state_dir: &'a Path,
+    /// Where the private server has its folder, for the time of the proof.
+    pub temp_dir: &'a Path,
+    /// The server's program; none finds it by the server's process.
+    pub program: Option<&'a Path>,
+    /// Seconds after which it is given up.
+    pub seconds_max: u64,
+    /// Ends it early.
+    pub interrupt: Interrupt,
+}
+
+/// The result of a proof.
+#[derive(Clone, Debug)]
+pub struct Proof {
+    /// The build, with the settings under which it was tried.
+    pub build: ServerBuild,
+    /// What came out.
+    pub outcome: Outcome,
+    /// The program that ran.
+    pub program: PathBuf,
+    /// Tables that were compared.
+    pub tables: usize,
+    /// How long it took.
+    pub seconds: f64,
+}
+
+/// Why a build could not be tried.
+#[derive(Debug, thiserror::Error)]
+pub enum Obstacle {
+    /// No program, or one that cannot be run here, as a sentence.
+    #[error("{0}")]
+    Program(String),
+    /// It took too long.
+    #[error("the proof took longer than {0} s on this machine")]
+    Late(u64),
+    /// The server, the disk, or a signal.
+    #[error(transparent)]
+    Server(#[from] Error),
+}
+
+/// Tries the build of a server by a private server of the same program, and keeps the result.
+///
+/// Errors: no such program; a disk, or a signal, that ends the trial. Nothing is kept then.
+pub fn prove(
+    connect: &ConnectOptions,
+    request: &Request<'_>,
+) -> std::result::Result<Proof, Obstacle> {
+    let begun = Instant::now();
+    let mut session = Session::connect(connect)?;
+    let build = ServerBuild::read(&mut session)?;
+    let binary = program::find(&mut session, request.program).map_err(Obstacle::Program)?;
+    drop(session);
+    let program = binary.path.clone();
+    let folder = Folder::make(request.temp_dir)?;
+    let arguments = arguments(&build);
+    let place = folder.place();
+    binary.install(&place.datadir, &arguments).map_err(not_run)?;
+    let server = TemporaryServer::new(binary, place, arguments, START_TIMEOUT);
+    let ended = watched(&server, request, begun, || tried(&server, &build, &folder.path));
+    let (outcome, tables) = ended?;
+    build.keep(request.state_dir, &outcome)?;
+    let seconds = begun.elapsed().as_secs_f64();
+    Ok(Proof { build, outcome, program, tables, seconds })
+}
+
+/// Runs the trial on a server that is not started yet. Gives its outcome, and the number of tables.
+fn tried(
+    server: &TemporaryServer,
+    build: &ServerBuild,
+    folder: &Path,
+) -> std::result::Result<(Outcome, usize), Obstacle> {
+    server.start().map_err(not_run)?;
+    let own = ServerBuild::read(&mut server.connect()?)?;
+    if !own.is_same_program(build) {
+        let text = format!("{} is {own}, and the server is {build}", server.binary.path.display());
+        return Err(Obstacle::Program(format!(
+            "{text}; {} names its own",
+            SERVER_PROGRAM.with("PATH")
+        )));
+    }
+    let trial = Trial::new(server, folder);
+    let outcome = match trial.run() {
+        Ok(()) => Outcome::Proven,
+        Err(Failed::Ended(error)) => return Err(error.into()),
+        Err(Failed::Differs(what)) => Outcome::Differs(match server.end() {
+            Some(end) => format!("{end} ({what})"),
+            None => what,
+        }),
+    };
+    Ok((outcome, trial.tables()))
+}
+
+fn not_run(error: Error) -> Obstacle {
+    match error {
+        error @ (Error::Interrupted | Error::Io { .. }) => Obstacle::Server(error),
+        error => {
+            Obstacle::Program(format!("a private server of its program cannot be run: {error}"))
+        }
+    }
+}
+
+/// Does some work on a server, which is killed when time is up or somebody wants the end.
+fn watched<T>(
+    server: &TemporaryServer,
+    request: &Request<'_>,
+    begun: Instant,
+    work: impl FnOnce() -> std::result::Result<T, Obstacle>,
+) -> std::result::Result<T, Obstacle> {
+    let limit = Duration::from_secs(request.seconds_max);
+    let is_done = Arc::new(AtomicBool::new(false));
+    std::thread::scope(|scope| {
+        let done = Arc::clone(&is_done);
+        let watcher = scope.spawn(move || {
+            while !done.load(Ordering::Relaxed) {
+                if begun.elapsed() > limit || request.interrupt.check().is_err() {
+                    // What is under way fails, whatever it is.
+                    let _ = server.kill_9();
+                    return true;
+                }
+                std::thread::sleep(LOOK);
+            }
+            false
+        });
+        let outcome = work();
+        is_done.store(true, Ordering::Relaxed);
+        match watcher.join() {
+            Ok(true) => {
+                request.interrupt.check()?;
+                Err(Obstacle::Late(request.seconds_max))
+            }
+            _ => outcome,
+        }
+    })
+}
+
+/// The state of a server's build before a load.
+#[derive(Debug)]
+pub enum Trust {
+    /// Its tables may be built, or something else is in the way of that.
+    Settled,
+    /// It can be tried first, by this program.
+    Provable(PathBuf),
+    /// It cannot, for this reason.
+    Unprovable(String),
+}
+
+/// Looks at the build of a server, which is not changed: whether only a proof is missing for the direct path.
+///
+/// Errors: the server's.
+pub fn look(
+    connect: &ConnectOptions,
+    options: &LoadOptions,
+    program: Option<&Path>,
+) -> Result<Trust> {
+    if options.server.untested || options.path.sends() {
+        return Ok(Trust::Settled);
+    }
+    let connect = load::with_state(connect, &options.state_dir);
+    let connect = ConnectOptions { unlogged: options.server.unlogged, ..connect };
+    let mut session = Session::connect(&connect)?;
+    if session.version().is_tested() || session.version().unfit().is_some() {
+        return Ok(Trust::Settled);
+    }
+    let facts = ServerFacts::read(&mut session)?;
+    let against = facts.unsupported(&options.database);
+    let is_alone = matches!(&against[..], [Unsupported::UntestedBuild(..)]);
+    if !is_alone || has_failed(&mut session, &options.state_dir)? {
+        return Ok(Trust::Settled);
+    }
+    Ok(match program::find(&mut session, program) {
+        Ok(Binary { path, .. }) => Trust::Provable(path),
+        Err(why) => Trust::Unprovable(why),
+    })
+}
+
+/// True if the build was tried, and differed.
+fn has_failed(session: &mut Session, state_dir: &Path) -> Result<bool> {
+    Ok(ServerBuild::read(session)?.outcome(state_dir)?.is_some())
+}
+
+/// A sentence on the risk of a server that is neither tested nor proven.
+pub fn risk(version: &str) -> String {
+    format!(
+        "{UNTESTED_SERVER}: {version} is not on the tested list. If this build reads or writes tablespaces in \
+         another way, rows can be wrong or missing, and the server can stop at them: take a backup first, and \
+         run CHECK TABLE .. EXTENDED afterwards"
+    )
+}

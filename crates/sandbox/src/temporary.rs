@@ -1,0 +1,142 @@
+//! A server that ends with this process: for proofs of a build, and for tests.
+
+use std::fs;
+use std::process::{Child, Command};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use server::Session;
+use server::error::{Error, Result};
+
+use crate::mariadbd::{Binary, Place, child_end};
+
+/// A server on a data directory that exists. Killed when it is dropped, or when the process ends.
+#[derive(Debug)]
+pub struct TemporaryServer {
+    /// Its program.
+    pub binary: Binary,
+    /// Its files.
+    pub place: Place,
+    arguments: Vec<String>,
+    environment: Vec<(&'static str, String)>,
+    start_timeout: Duration,
+    child: Mutex<Option<Child>>,
+}
+
+impl TemporaryServer {
+    /// Describes it, with arguments of every start. Starts nothing.
+    pub fn new(
+        binary: Binary,
+        place: Place,
+        arguments: Vec<String>,
+        start_timeout: Duration,
+    ) -> TemporaryServer {
+        let (environment, child) = (Vec::new(), Mutex::new(None));
+        TemporaryServer { binary, place, arguments, environment, start_timeout, child }
+    }
+
+    /// The same with environment variables of its process.
+    pub fn with_environment(mut self, environment: Vec<(&'static str, String)>) -> TemporaryServer {
+        self.environment = environment;
+        self
+    }
+
+    /// Starts it; returns once it answers.
+    ///
+    /// Errors: a server that does not come up, with the end of its log.
+    pub fn start(&self) -> Result<()> {
+        self.start_with(&[])
+    }
+
+    /// The same, this once with more arguments.
+    pub fn start_with(&self, more: &[String]) -> Result<()> {
+        for stale in [&self.place.socket, &self.place.pid_file] {
+            let _ = fs::remove_file(stale);
+        }
+        let from = self.place.log_len();
+        let arguments = [&self.arguments[..], more].concat();
+        let mut command = self.binary.command(&self.place, &arguments);
+        command.envs(self.environment.iter().map(|(name, value)| (name, value)));
+        let mut child = spawn_from_lasting_thread(command)
+            .map_err(|e| Error::io("running", &self.binary.path, e))?;
+        match self.place.wait_for_connection(self.start_timeout, || child_end(&mut child)) {
+            Ok(_session) => {
+                *self.slot() = Some(child);
+                Ok(())
+            }
+            Err(reason) => {
+                let _ = child.kill();
+                let _ = child.wait();
+                let message = format!("{reason}\n{}", self.place.log_tail(from));
+                let dir = self.place.datadir.clone();
+                Err(Error::Sandbox { doing: "starting", dir, message })
+            }
+        }
+    }
+
+    /// A session as its administrator.
+    pub fn connect(&self) -> Result<Session> {
+        Session::connect(&self.place.connect_options())
+    }
+
+    /// Kills it as a crash would: no flush, no goodbye.
+    pub fn kill_9(&self) -> Result<()> {
+        let mut slot = self.slot();
+        if let Some(mut child) = slot.take() {
+            let failed = |e| Error::io("killing", &self.place.datadir, e);
+            child.kill().map_err(failed)?;
+            child.wait().map_err(failed)?;
+        }
+        Ok(())
+    }
+
+    /// Ends it cleanly; nothing if it does not run.
+    pub fn stop(&self) -> Result<()> {
+        if self.slot().is_some() {
+            self.connect()?.exec("SHUTDOWN")?;
+            if let Some(mut child) = self.slot().take() {
+                child.wait().map_err(|e| Error::io("stopping", &self.place.datadir, e))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// How it ended by itself, if it did.
+    pub fn end(&self) -> Option<String> {
+        self.slot().as_mut().and_then(child_end)
+    }
+
+    fn slot(&self) -> MutexGuard<'_, Option<Child>> {
+        self.child.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for TemporaryServer {
+    fn drop(&mut self) {
+        let _ = self.kill_9();
+    }
+}
+
+/// Starts `command` from a thread that lives as long as this process.
+///
+/// The kernel sends the death signal when the starting *thread* ends, which may be one of many.
+fn spawn_from_lasting_thread(command: Command) -> std::io::Result<Child> {
+    type Request = (Command, Sender<std::io::Result<Child>>);
+    static STARTER: OnceLock<Mutex<Sender<Request>>> = OnceLock::new();
+    let starter = STARTER.get_or_init(|| {
+        let (sender, receiver): (Sender<Request>, Receiver<Request>) = channel();
+        std::thread::spawn(move || {
+            for (mut command, answer) in receiver {
+                let _ = answer.send(command.spawn());
+            }
+        });
+        Mutex::new(sender)
+    });
+    let (answer, result) = channel();
+    let gone = || std::io::Error::other("the starting thread has gone");
+    let starter = starter.lock().unwrap_or_else(PoisonError::into_inner);
+    starter.send((command, answer)).map_err(|_| gone())?;
+    drop(starter);
+    result.recv().map_err(|_| gone())?
+}
