@@ -64,6 +64,7 @@ impl Cli {
     ) -> Result<Cli, Failure> {
         refuse_password(&arguments)?;
         let (arguments, given) = option_sources::with_given(expand(arguments)?)?;
+        refuse_password(&arguments)?;
         parse(help::command(&arguments), arguments, &given)
     }
 }

@@ -1,14 +1,18 @@
 //! The note about backups: shown once a server, and never for the sandbox.
 
-use std::fs::{self, OpenOptions};
+use std::ffi::OsStr;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+
+use disk::private;
 
 use load::Report;
 use load::report::backup_note;
 
 /// File in the state folder with the addresses of servers whose users have seen the note, one a line.
 const FILE: &str = "backup-notes";
+/// The kind of this file in errors of the disk.
+const WHAT: &str = "notes";
 /// Address of the sandbox in reports.
 const SANDBOX: &str = "sandbox";
 
@@ -20,23 +24,27 @@ pub(crate) fn take(state_dir: Option<&Path>, reports: &[Report]) -> bool {
     let is_due = is_due(state_dir, &report.server_address);
     if is_due {
         // A note that cannot be remembered is shown again.
-        let _ = remember(&file(state_dir), &report.server_address);
+        let _ = remember(state_dir, &report.server_address);
     }
     is_due
 }
 
 /// True if nobody has seen the note for a server.
 pub(crate) fn is_due(state_dir: Option<&Path>, address: &str) -> bool {
-    let seen = fs::read_to_string(file(state_dir)).unwrap_or_default();
+    let seen = private::open(&folder(state_dir))
+        .and_then(|folder| private::read(&folder, OsStr::new(FILE), WHAT))
+        .unwrap_or_default();
+    let seen = String::from_utf8_lossy(&seen);
     address != SANDBOX && !seen.lines().any(|line| line == address)
 }
 
-fn file(state_dir: Option<&Path>) -> PathBuf {
-    state_dir.map_or_else(load::default_state_dir, Path::to_owned).join(FILE)
+fn folder(state_dir: Option<&Path>) -> PathBuf {
+    state_dir.map_or_else(load::default_state_dir, Path::to_owned)
 }
 
-fn remember(file: &Path, address: &str) -> io::Result<()> {
-    let mut file = OpenOptions::new().create(true).append(true).open(file)?;
+fn remember(state_dir: Option<&Path>, address: &str) -> io::Result<()> {
+    let folder = private::make(&folder(state_dir))?;
+    let mut file = private::append_to(&folder, OsStr::new(FILE), WHAT)?;
     file.write_all(format!("{address}\n").as_bytes())
 }
 

@@ -3,10 +3,10 @@
 mod chart;
 mod page;
 
-use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use disk::File;
 use jiff::Zoned;
 use load::{CommandLine, Report, SeveralReport};
 use server::ConnectOptions;
@@ -36,7 +36,7 @@ impl ReportFile {
         target: &str,
         connect: &ConnectOptions,
     ) -> Result<ReportFile, Failure> {
-        let file = File::create(path).map_err(|error| {
+        let file = disk::output::create(path, "report").map_err(|error| {
             Failure::usage(format!("creating --report {}: {error}", path.display()))
         })?;
         let (command, memory_bytes_max) =

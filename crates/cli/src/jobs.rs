@@ -153,7 +153,7 @@ fn show_job(out: &mut impl Write, job: &Job, is_json: bool) -> io::Result<()> {
         writeln!(out, "  failed   {}", one_line(failure))?;
     }
     match (job.state, job.command()) {
-        (State::Failed | State::Killed, Some(_)) => {
+        (State::Failed | State::Killed, Some(command)) if command.is_whole() => {
             writeln!(out, "  resume   inrush resume {}", job.name)
         }
         _ => writeln!(out, "  journal  {}", job.path.display()),

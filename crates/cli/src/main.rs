@@ -48,6 +48,7 @@ use terminal::failure::Failure;
 
 fn main() -> ! {
     allocator::give_back_large_buffers();
+    disk::private::deny_writes_of_others();
     terminal::connect::hush_driver();
     let status = status();
     let _ = std::io::stdout().flush();

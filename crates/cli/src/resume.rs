@@ -33,7 +33,8 @@ pub(crate) fn run(args: &ResumeArgs) -> Result<u8, Failure> {
     if let Some(command) = job.command().filter(|_| job.has_keys_left()) {
         return carry_keys_over(&state_dir, &job, command);
     }
-    let is_readable = job.command().is_some_and(|command| command.changed().is_none());
+    let is_readable =
+        job.command().is_some_and(|command| command.is_whole() && command.changed().is_none());
     if job.is_unfinished() && !is_readable {
         tell!(
             "job {}: all rows are in {}; the next load of that table removes leftovers of the job",
@@ -49,6 +50,12 @@ pub(crate) fn run(args: &ResumeArgs) -> Result<u8, Failure> {
     if let Some(changed) = command.changed() {
         let again = "the job cannot be resumed; to start a new load, run";
         return refused(format!("{changed}; {again}: {command}"));
+    }
+    if !command.is_whole() {
+        return refused(format!(
+            "the journal does not keep a value of its command, because the value may be a secret; \
+             type the command again: {command}"
+        ));
     }
     if job.state == State::Killed && !job.is_in() {
         jobs::note_resumed(&state_dir, &job)?;

@@ -1,12 +1,13 @@
 //! `inrush load --into DB` and `inrush plan --into DB`: several tables in one command.
 
+use std::collections::HashSet;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use encode::mapped::Share;
 use load::report::RejectTally;
-use load::several::files::{FileMap, TableFiles, in_folder, tables_of};
+use load::several::files::{FileMap, TableFiles, in_folder, shared_folder, tables_of};
 use load::several::{check_several, give_statements};
 use load::{
     CommandLine, LinesOf, LinesReport, LoadOptions, LoadPath, Progress, SeveralPlan, SeveralReport,
@@ -145,10 +146,14 @@ fn tables(args: &LoadArgs, database: &str) -> Result<Vec<LoadOptions>, Failure> 
         )));
     }
     let maps = args.map.iter().map(|map| FileMap::parse(map)).collect::<Result<Vec<_>, _>>()?;
-    let mut files = Vec::new();
+    let (mut files, mut listed) = (Vec::new(), HashSet::new());
     for path in &args.files {
         match path.is_dir() {
-            true => files.append(&mut in_folder(path)?),
+            true => {
+                let found = in_folder(path)?;
+                listed.extend(found.iter().cloned());
+                files.extend(found);
+            }
             false => files.append(&mut input::files(std::slice::from_ref(path))?),
         }
     }
@@ -158,7 +163,10 @@ fn tables(args: &LoadArgs, database: &str) -> Result<Vec<LoadOptions>, Failure> 
     for TableFiles { table, files } in tables {
         check_endings(args, &table, &files)?;
         let target = TableName::new(database, table.as_str());
+        let below =
+            shared_folder(&files).filter(|_| files.iter().all(|file| listed.contains(file)));
         let mut options = options_but_ddl(args, &target, files)?;
+        options.input.below = below;
         options.rows.rejects =
             args.rejects.as_ref().map(|folder| log_of(folder, &table, "rejects"));
         let duplicates = args.duplicates.as_ref();
@@ -242,12 +250,12 @@ fn note_command(tables: &mut [LoadOptions], args: &LoadArgs) {
 /// Refuses what is said of a column of a table that no file goes to.
 fn check_said(args: &LoadArgs, tables: &[TableFiles]) -> Result<(), Failure> {
     let WrittenArgs { format_of, set, set_sql, .. } = &args.written;
-    for (name, text) in format_of.iter().chain(set).chain(set_sql) {
+    for (name, _) in format_of.iter().chain(set).chain(set_sql) {
         let Some((of, _)) = name.split_once('.') else { continue };
         if !tables.iter().any(|TableFiles { table, .. }| table == of) {
             return Err(Failure::usage(format!(
-                "{name}={text} names a column of table {of}, which has no file; COLUMN={text} is \
-                 for each table, TABLE.COLUMN={text} for one"
+                "{name} names a column of table {of}, which has no file; COLUMN=.. is for each table, \
+                 TABLE.COLUMN=.. for one"
             )));
         }
     }

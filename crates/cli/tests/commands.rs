@@ -8,6 +8,7 @@ mod documented;
 mod exported;
 mod exported_beside_writers;
 mod feedback;
+mod growth;
 mod inspect;
 mod job_files;
 mod jobs;

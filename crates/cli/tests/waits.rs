@@ -176,7 +176,7 @@ fn a_long_query_is_named_with_its_text_less_its_secrets() {
         ("SELECT SLEEP(60) FROM t LIMIT 1", "(SELECT SLEEP(60) FROM t LIMIT 1, for "),
         (
             "SELECT SLEEP(60), 'password=hunter2' FROM t LIMIT 1",
-            "not shown: it may contain a password",
+            "(SELECT SLEEP(60), '..' FROM t LIMIT 1, for ",
         ),
     ] {
         let mut other = server.connect().unwrap();

@@ -9,9 +9,10 @@ use std::ffi::{OsStr, OsString};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::{AtFlags, Dir, Mode, OFlags, RenameFlags, Stat};
+use rustix::fs::{AtFlags, Dir, Mode, OFlags, RenameFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
 
 use crate::faults;
@@ -45,6 +46,13 @@ impl Folder {
     /// As [`Folder::open`], but a link is followed: whoever calls looks at whose the folder is.
     pub fn open_linked(path: &Path) -> io::Result<Folder> {
         let flags = FOLDER.difference(OFlags::NOFOLLOW);
+        let folder = rustix::fs::open(path, flags, Mode::empty())?;
+        Ok(Folder { folder, path: path.to_owned() })
+    }
+
+    /// As [`Folder::open_linked`], to make and rename files in a folder that may not be read.
+    pub fn open_for_names(path: &Path) -> io::Result<Folder> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let folder = rustix::fs::open(path, flags, Mode::empty())?;
         Ok(Folder { folder, path: path.to_owned() })
     }
@@ -99,10 +107,63 @@ impl Folder {
         self.open_file(name, OFlags::RDWR).map(|file| File::new(file, what))
     }
 
+    /// Opens a plain file at or below the folder to read it. Links in the folder are followed if they do not lead
+    /// out of it; nothing waits for the other end of a pipe.
+    ///
+    /// Errors: the system's; `InvalidInput` for a link out of the folder, and for what is no plain file.
+    pub fn read_below(&self, path: &Path, what: &'static str) -> io::Result<std::fs::File> {
+        faults::before(Operation::Open, what)?;
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
+        let opened = rustix::fs::openat2(&self.folder, path, flags, Mode::empty(), resolve);
+        let file: std::fs::File = match opened {
+            // Of a kernel before 5.6, a container that forbids it, or beside a rename.
+            Err(Errno::NOSYS | Errno::PERM | Errno::AGAIN) => {
+                self.read_without_links(path, flags)?
+            }
+            opened => opened.map_err(leads_out)?,
+        }
+        .into();
+        match file.metadata()?.is_file() {
+            true => Ok(file),
+            false => Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no plain file")),
+        }
+    }
+
+    /// As [`Folder::read_below`], where the kernel keeps nobody below a folder: no part of the path is a link.
+    fn read_without_links(&self, path: &Path, flags: OFlags) -> io::Result<OwnedFd> {
+        let mut folder = self.folder.try_clone()?;
+        let mut parts = path.components().peekable();
+        while let Some(part) = parts.next() {
+            let Component::Normal(name) = part else { return Err(leads_out(Errno::XDEV)) };
+            let flags = if parts.peek().is_some() { FOLDER } else { flags | OFlags::NOFOLLOW };
+            let opened = rustix::fs::openat(&folder, name, flags, Mode::empty());
+            folder = opened.map_err(|errno| match errno {
+                Errno::LOOP | Errno::NOTDIR => leads_out(Errno::XDEV),
+                errno => errno.into(),
+            })?;
+        }
+        Ok(folder)
+    }
+
     /// Opens a file to read it and to write at its end; made for this user alone if it is missing.
     pub fn append_to(&self, name: &OsStr, what: &'static str) -> io::Result<std::fs::File> {
         faults::before(Operation::Create, what)?;
         self.open_file(name, OFlags::RDWR | OFlags::APPEND | OFlags::CREATE)
+    }
+
+    /// Opens a character device to write to it.
+    ///
+    /// Errors: something else has the name.
+    pub fn write_to_device(&self, name: &OsStr, what: &'static str) -> io::Result<std::fs::File> {
+        faults::before(Operation::Open, what)?;
+        let file = self.open_file(name, OFlags::WRONLY | OFlags::NOCTTY)?;
+        if !file.metadata()?.file_type().is_char_device() {
+            return Err(io::ErrorKind::InvalidInput.into());
+        }
+        // A terminal that is slow is waited for.
+        rustix::fs::fcntl_setfl(&file, OFlags::empty())?;
+        Ok(file)
     }
 
     /// Gives a file another name in one step, over a file that has it.
@@ -171,6 +232,16 @@ impl AsFd for Folder {
     }
 }
 
+/// The error of a path that leads out of a folder in words.
+fn leads_out(errno: Errno) -> io::Error {
+    const OUT: &str =
+        "it is a link out of its folder, whose own files alone are read; copy the file there";
+    match errno {
+        Errno::XDEV | Errno::LOOP => io::Error::new(io::ErrorKind::InvalidInput, OUT),
+        errno => errno.into(),
+    }
+}
+
 /// True if an error is that of a symbolic link where none may be.
 pub fn is_link(error: &io::Error) -> bool {
     error.raw_os_error() == Some(Errno::LOOP.raw_os_error())
@@ -184,5 +255,50 @@ fn link_or(errno: Errno, found: rustix::io::Result<Stat>) -> io::Error {
     match errno {
         Errno::NOTDIR if found.is_ok_and(is_link) => Errno::LOOP.into(),
         errno => errno.into(),
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::symlink;
+
+    use super::*;
+
+    #[test]
+    fn files_below_a_folder_are_read_and_no_others() {
+        let place = tempfile::tempdir().unwrap();
+        let at = |name: &str| place.path().join(name);
+        fs::create_dir_all(at("dump/sub")).unwrap();
+        for name in ["outside", "dump/own", "dump/sub/own"] {
+            fs::write(at(name), "rows").unwrap();
+        }
+        symlink("own", at("dump/alias")).unwrap();
+        symlink("../outside", at("dump/out")).unwrap();
+        symlink(at("outside"), at("dump/sub/absolute")).unwrap();
+        symlink("../..", at("dump/sub/up")).unwrap();
+        rustix::fs::mkfifoat(rustix::fs::CWD, at("dump/pipe"), Mode::RUSR).unwrap();
+        let folder = Folder::open(&at("dump")).unwrap();
+        for (name, words) in [
+            ("own", ""),
+            ("alias", ""),
+            ("sub/own", ""),
+            ("out", "a link out of its folder"),
+            ("sub/absolute", "a link out of its folder"),
+            ("sub/up/outside", "a link out of its folder"),
+            ("../outside", "a link out of its folder"),
+            ("sub", "no plain file"),
+            ("pipe", "no plain file"),
+        ] {
+            let text = folder
+                .read_below(Path::new(name), "x")
+                .map_or_else(|e| e.to_string(), |_| String::new());
+            assert!(text.contains(words) && text.is_empty() == words.is_empty(), "{name}: {text}");
+            let opened =
+                folder.read_without_links(Path::new(name), OFlags::RDONLY | OFlags::NONBLOCK);
+            let is_plain = words.is_empty() && name != "alias";
+            assert!(opened.is_ok() == is_plain || ["sub", "pipe"].contains(&name), "{name}");
+        }
     }
 }

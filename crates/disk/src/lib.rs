@@ -15,6 +15,7 @@ pub mod folder;
 pub mod journal;
 #[cfg(not(feature = "faults"))]
 mod no_faults;
+pub mod output;
 pub mod private;
 pub mod size;
 #[cfg(feature = "faults")]
@@ -28,6 +29,7 @@ pub use folder::Folder;
 
 use std::fs::{self, OpenOptions};
 use std::io;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 /// An operation that can fail.
@@ -64,6 +66,12 @@ pub fn advice(error: &io::Error) -> &'static str {
 pub fn open(options: &OpenOptions, path: &Path, what: &'static str) -> io::Result<File> {
     faults::before(Operation::Create, what)?;
     Ok(File::new(options.open(path)?, what))
+}
+
+/// Opens a file to read it. Never waits for the writer of a pipe that has taken the file's place.
+pub fn open_to_read(path: &Path) -> io::Result<fs::File> {
+    let flags = rustix::fs::OFlags::NONBLOCK.bits() as i32;
+    OpenOptions::new().read(true).custom_flags(flags).open(path)
 }
 
 /// A new file without a name in `folder`, for this user alone: it is gone when it is closed,

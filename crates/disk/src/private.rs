@@ -11,12 +11,20 @@ use std::io::{self, ErrorKind, Read};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 
-use rustix::fs::{FileType, Stat};
+use rustix::fs::{FileType, Mode, Stat};
 
 use crate::folder::{Folder, is_link};
 
 /// Write permission of group and others.
 const OTHERS_WRITE: u32 = 0o022;
+
+/// Has no file or folder that this process makes, or a program that it starts, be writable by others, whatever
+/// the umask is.
+pub fn deny_writes_of_others() {
+    let others = Mode::from_raw_mode(OTHERS_WRITE);
+    let mask = rustix::process::umask(others);
+    rustix::process::umask(mask | others);
+}
 
 /// Opens the folder at `path`; it and those above it are made for this user alone if they are
 /// missing.
@@ -69,6 +77,11 @@ pub fn write(folder: &Folder, name: &str, bytes: &[u8], what: &'static str) -> i
     let written = io::Write::write_all(&mut file, bytes);
     let placed = written.and_then(|()| folder.rename(made, OsStr::new(name), what));
     placed.inspect_err(|_| drop(folder.remove(made, what)))
+}
+
+/// True if others may put files into a folder, or if it is another user's.
+pub fn is_shared(path: &Path) -> io::Result<bool> {
+    Ok(others(&rustix::fs::stat(path)?).is_some())
 }
 
 fn checked(opened: io::Result<Folder>) -> io::Result<Folder> {

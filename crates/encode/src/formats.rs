@@ -100,12 +100,15 @@ pub struct Constant {
 pub fn constants(options: &RowOptions, table: &Table) -> Result<Vec<Constant>, Error> {
     if let Some((column, expression)) = options.expressions.first() {
         return Err(Error::Usage(format!(
-            "column {column}: the value of {expression} was not evaluated before the load"
+            "column {column}: the value of {} was not evaluated before the load",
+            face::statement::shown(expression, 80)
         )));
     }
     let constant = |(name, text): &(String, String)| {
-        let wrong =
-            |why: &str| Error::Usage(format!("{}: {why}", SET.with(format!("{name}={text}"))));
+        let wrong = |why: &str| {
+            let setting = face::statement::shown_argument(&format!("{name}={text}"));
+            Error::Usage(format!("{}: {why}", SET.with(setting)))
+        };
         let at = table.columns.iter().position(|column| is_named(column, name));
         let column = at.ok_or_else(|| wrong("the table has no such column"))?;
         let of = &table.columns[column];

@@ -50,6 +50,7 @@ fn open(options: &LoadOptions) -> Result<(Memory, FileSource), Error> {
         temp_dir: options.limits.temp_dir.clone(),
         leaves_unclosed: options.leaves_unclosed(),
         needs_rows: !options.allow_empty,
+        below: options.input.below.clone(),
         kept: options.input.kept.clone(),
         stop: options.interrupt.flag(),
     };

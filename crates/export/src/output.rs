@@ -1,8 +1,10 @@
 //! The files of an export: each is written under another name, and all take theirs at the end.
 
 use std::ffi::{OsStr, OsString};
+use std::fs::DirBuilder;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
 use disk::Folder;
@@ -17,6 +19,8 @@ use crate::text::Chunk;
 
 /// The kind of these files in errors of the disk.
 const WHAT: &str = "export";
+/// Mode of a new folder, less what the umask denies.
+const FOLDER_MODE: u32 = 0o755;
 
 /// Files that are being written.
 #[derive(Debug)]
@@ -122,7 +126,7 @@ impl<'a> Output<'a> {
                 (Some(folder), Names::One(name.to_owned()))
             }
             Place::Folder { path, ending } => {
-                let made = std::fs::create_dir(path);
+                let made = DirBuilder::new().mode(FOLDER_MODE).create(path);
                 if let Err(error) = made
                     && error.kind() != io::ErrorKind::AlreadyExists
                 {

@@ -14,6 +14,7 @@
 #![forbid(unsafe_code)]
 
 pub mod option;
+pub mod statement;
 
 use std::fmt::{self, Display, Formatter};
 use std::sync::OnceLock;

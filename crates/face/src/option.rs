@@ -42,7 +42,7 @@ options! {
         COLLATION "collation", COLUMNS "columns", CONNECT_TIMEOUT "connect-timeout",
         CONNECTIONS "connections", DDL "ddl", DEFAULTS_FILE "defaults-file", DIALECT "dialect",
         DUPLICATES "duplicates", EXCLUDE "exclude", FIELDS_ESCAPED_BY "fields-escaped-by",
-        FIELDS_TERMINATED_BY "fields-terminated-by", FORMAT_OF "format-of", INTO "into",
+        FIELDS_TERMINATED_BY "fields-terminated-by", FORMAT_OF "format-of", HOST "host", INTO "into",
         LINES_STARTING_BY "lines-starting-by", LINES_TERMINATED_BY "lines-terminated-by",
         LOCK_WAIT "lock-wait", MAP "map", MAP_COLLATION "map-collation", MAX_LAG "max-lag", MAX_RATE "max-rate",
         MAX_WRITE_BLOCK "max-write-block", MEMORY "memory", MODE "mode", NULL_TOKEN "null-token",
@@ -52,7 +52,7 @@ options! {
         SHARD "shard", SHARDS "shards", SKIP_LINES "skip-lines", SPLIT_ROWS "split-rows",
         SPLIT_SIZE "split-size", SQL_MODE "sql-mode", SSL_CA "ssl-ca", SSL_CERT "ssl-cert",
         SSL_KEY "ssl-key", STAMP "stamp", STATE_DIR "state-dir", TABLES "tables", TEMP_DIR "temp-dir",
-        THREADS "threads", TIME_ZONE "time-zone", TYPES "types", WHERE "where",
+        THREADS "threads", TIME_ZONE "time-zone", TYPES "types", USER "user", WHERE "where",
     }
     Joined {
         SSL_MODE "ssl-mode", TUNE "tune",

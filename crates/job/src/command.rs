@@ -9,8 +9,10 @@ use std::path::{Path, PathBuf};
 
 use face::OptionName;
 use face::option::{
-    CONNECTIONS, JSON, LOCK_WAIT, MEMORY, QUIET, REPORT, STATE_DIR, TEMP_DIR, THREADS, VERBOSE,
+    CONNECTIONS, JSON, LOCK_WAIT, MEMORY, QUIET, REPORT, SET, SET_SQL, STATE_DIR, TEMP_DIR,
+    THREADS, VERBOSE,
 };
+use face::statement::{HIDDEN, shown_argument};
 use serde::{Deserialize, Serialize};
 use server::identifier::digest;
 use sources::is_stdin;
@@ -23,11 +25,14 @@ const NO_MEANING: [&str; 5] = [QUIET.typed(), "-q", JSON.typed(), VERBOSE.typed(
 const OPTIONS_WITHOUT_MEANING: [OptionName; 7] =
     [STATE_DIR, TEMP_DIR, REPORT, THREADS, MEMORY, CONNECTIONS, LOCK_WAIT];
 
-/// A command that loads. There is no password on it: none may be on a command line.
+/// A command that loads. No server's password is on it, because none may be on a command line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CommandLine {
-    /// The command's arguments, without the program's name.
+    /// The command's arguments, without the program's name, and without values that may be secrets.
     pub arguments: Vec<String>,
+    /// The arguments as they were typed, for the proof; none where the command was read from a journal.
+    #[serde(skip)]
+    typed: Vec<String>,
     /// The folder that it was run in.
     pub folder: PathBuf,
     /// The files that it reads rows from, as they were.
@@ -75,7 +80,17 @@ impl CommandLine {
         let arguments: Result<Vec<String>, OsString> =
             std::env::args_os().skip(1).map(OsString::into_string).collect();
         let inputs = files.map(|file| Input::of(&folder, file)).collect();
-        Some(CommandLine { arguments: arguments.ok()?, folder, inputs, proof: None })
+        Some(CommandLine::of(arguments.ok()?, folder, inputs))
+    }
+
+    /// The command of these arguments.
+    pub(crate) fn of(typed: Vec<String>, folder: PathBuf, inputs: Vec<Input>) -> CommandLine {
+        CommandLine { arguments: kept(&typed), typed, folder, inputs, proof: None }
+    }
+
+    /// True if it can be run again: all its values were kept.
+    pub fn is_whole(&self) -> bool {
+        !self.arguments.iter().any(|argument| argument.ends_with(HIDDEN))
     }
 
     /// The same command with the proof of a `job` that loads `target` on a `server`. A pipe cannot be read
@@ -93,9 +108,9 @@ impl CommandLine {
         self
     }
 
-    /// Its arguments without those that do not change the rows.
+    /// Its typed arguments without those that do not change the rows.
     fn meaning(&self) -> Vec<&str> {
-        let mut arguments = self.arguments.iter().map(String::as_str);
+        let mut arguments = self.typed.iter().map(String::as_str);
         let mut kept = Vec::new();
         while let Some(argument) = arguments.next() {
             let (name, value) =
@@ -116,6 +131,19 @@ impl CommandLine {
     pub fn changed(&self) -> Option<String> {
         self.inputs.iter().find_map(Input::changed)
     }
+}
+
+/// The arguments without values of `--set` and `--set-sql` that may be secrets: keys of AES_ENCRYPT, passwords.
+fn kept(typed: &[String]) -> Vec<String> {
+    let is_setting = |argument: &str| [SET, SET_SQL].iter().any(|set| set.typed() == argument);
+    let mut is_value = false;
+    let keep = |argument: &String| {
+        let option = argument.split_once('=').map_or(argument.as_str(), |(option, _)| option);
+        let is_secret =
+            std::mem::replace(&mut is_value, is_setting(argument)) || is_setting(option);
+        if is_secret { shown_argument(argument) } else { argument.clone() }
+    };
+    typed.iter().map(keep).collect()
 }
 
 /// As it could be typed into a shell.
@@ -225,14 +253,29 @@ mod tests {
     fn a_command_is_shown_as_a_shell_takes_it() {
         let arguments =
             ["load", "it's here.csv", "--fields-terminated-by", r"\t", "--null-token", ""];
-        let command = CommandLine {
-            arguments: arguments.map(str::to_owned).into(),
-            folder: PathBuf::from("/"),
-            inputs: Vec::new(),
-            proof: None,
-        };
+        let arguments = arguments.map(str::to_owned).into();
+        let command = CommandLine::of(arguments, PathBuf::from("/"), Vec::new());
         let shown = r"inrush load 'it'\''s here.csv' --fields-terminated-by '\t' --null-token ''";
         assert_eq!(command.to_string(), shown);
+    }
+
+    #[test]
+    fn a_secret_is_in_the_proof_of_a_command_and_nowhere_else() {
+        let command = |key: &str| {
+            let set = format!("a=AES_ENCRYPT(@a,'{key}')");
+            let typed = ["load", "--set-sql", &set, &format!("--set=password={key}"), "b=c"];
+            let typed = typed.map(str::to_owned).into();
+            CommandLine::of(typed, PathBuf::from("/"), Vec::new()).proven("s", "d.t", "1")
+        };
+        let (one, other) = (command("hunter2"), command("hunter3"));
+        assert_ne!(one.proof, other.proof);
+        assert!(!one.is_whole());
+        let kept = serde_json::to_string(&one).unwrap();
+        assert!(!kept.contains("hunter"), "{kept}");
+        let shown = "inrush load --set-sql 'a=(not shown)' '--set=password=(not shown)' b=c";
+        assert_eq!(one.to_string(), shown);
+        let read: CommandLine = serde_json::from_str(&kept).unwrap();
+        assert!(!read.is_whole() && read.proof == one.proof);
     }
 
     #[test]
@@ -240,11 +283,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("rows.csv");
         fs::write(&file, "1,a\n").unwrap();
-        let command = |arguments: &[&str], input: &Path| CommandLine {
-            arguments: arguments.iter().map(|&argument| argument.to_owned()).collect(),
-            folder: folder.path().to_owned(),
-            inputs: vec![Input::of(folder.path(), input)],
-            proof: None,
+        let command = |arguments: &[&str], input: &Path| {
+            let arguments = arguments.iter().map(|&argument| argument.to_owned()).collect();
+            let inputs = vec![Input::of(folder.path(), input)];
+            CommandLine::of(arguments, folder.path().to_owned(), inputs)
         };
         let id = |command: CommandLine, server: &str, target: &str, job: &str| {
             command.proven(server, target, job).proof.unwrap().id

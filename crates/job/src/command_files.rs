@@ -2,6 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::{File, Metadata};
+use std::io::ErrorKind;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -12,9 +13,6 @@ use sources::is_stdin;
 use crate::error::Error;
 use crate::row_log::reasons_path;
 
-/// Names of the standard output and the standard error, which whoever names them wants to share.
-const STREAMS: [&str; 6] =
-    ["/dev/stdout", "/dev/stderr", "/dev/fd/1", "/dev/fd/2", "/proc/self/fd/1", "/proc/self/fd/2"];
 /// Symbolic links that are followed to a file that does not exist yet.
 const LINKS_MAX: usize = 40;
 
@@ -81,11 +79,23 @@ impl CommandFiles {
         }
     }
 
-    /// Refuses a file that would be written over while it is read, and one that would be written by two.
-    /// Devices and pipes may be shared.
+    /// Refuses a file that would be written over while it is read, one that would be written by two, and a name
+    /// that is no plain file's, as a link. Devices may be shared.
     ///
-    /// Errors: [`Error::Usage`], with both options.
+    /// Errors: [`Error::Usage`], with the options.
     pub fn check(&self) -> Result<(), Error> {
+        self.check_each_other()?;
+        for written in &self.writes {
+            let refused = disk::output::check(&written.path);
+            let refused = refused.err().filter(|error| error.kind() == ErrorKind::InvalidInput);
+            if let Some(error) = refused {
+                return Err(Error::Usage(format!("{}: {error}", written.named())));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_each_other(&self) -> Result<(), Error> {
         for (at, written) in self.writes.iter().enumerate() {
             if let Some(read) = self.reads.iter().find(|read| read.is_same(written)) {
                 return Err(Error::Usage(format!(
@@ -123,7 +133,8 @@ impl NamedFile {
 
 /// None of a device, a pipe, a folder, an output stream, and of a file that nobody can look at.
 fn identity(path: &Path) -> Option<Identity> {
-    if STREAMS.iter().any(|stream| path == Path::new(stream)) {
+    // Whoever names an output stream wants to share it.
+    if disk::output::is_stream(path) {
         return None;
     }
     if is_stdin(path) {
@@ -169,7 +180,7 @@ mod tests {
     use super::*;
 
     fn text(files: &CommandFiles) -> String {
-        files.check().map_or_else(|error| error.to_string(), |()| String::new())
+        files.check_each_other().map_or_else(|error| error.to_string(), |()| String::new())
     }
 
     #[test]
@@ -201,6 +212,19 @@ mod tests {
         files.reads("--ddl", &path("in.reasons.jsonl"));
         files.writes_rows(REJECTS, &path("in"));
         assert!(text(&files).contains("the reasons file of --rejects"), "{files:?}");
+    }
+
+    #[test]
+    fn a_link_is_not_written_through() {
+        let folder = tempfile::tempdir().unwrap();
+        symlink("nowhere", folder.path().join("link")).unwrap();
+        for (name, words) in [("link", "--rejects {}: it is a symbolic link"), ("new", "")] {
+            let path = folder.path().join(name);
+            let mut files = CommandFiles::new();
+            files.writes_rows(REJECTS, &path);
+            let text = files.check().map_or_else(|error| error.to_string(), |()| String::new());
+            assert!(text.starts_with(&words.replace("{}", &path.display().to_string())), "{text}");
+        }
     }
 
     #[test]

@@ -389,12 +389,7 @@ mod tests {
     fn a_job_whose_rows_are_in_is_unfinished_until_its_user_knows() {
         let state = tempfile::tempdir().unwrap();
         let dir = state.path();
-        let command = CommandLine {
-            arguments: vec!["load".to_owned()],
-            folder: dir.to_owned(),
-            inputs: Vec::new(),
-            proof: None,
-        };
+        let command = CommandLine::of(vec!["load".to_owned()], dir.to_owned(), Vec::new());
         let command = command.proven("server", "d.t", "job");
         let id = command.proof.clone().unwrap().id;
         let mut journal = Journal::create(dir).unwrap();

@@ -1,14 +1,15 @@
 //! Rows that are not loaded: their bytes to one file, the reasons to another beside it.
 
-use std::fs::OpenOptions;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use disk::File;
+use disk::{File, output};
 use serde::Serialize;
 
 use crate::error::Error;
+
+/// The place of reasons that have none.
+const NOWHERE: &str = "/dev/null";
 
 /// Why rows are in a log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,23 +80,24 @@ pub struct RowLog {
 }
 
 impl RowLog {
-    /// Begins empty files at `path` and beside it, replacing what is there.
+    /// Begins empty files at `path` and beside it, replacing what is there. Rows that go to a device, or to an
+    /// output stream, have no reasons beside them.
     pub fn create(kind: LogKind, path: &Path, form: &LogForm) -> Result<RowLog, Error> {
-        let reasons_path = reasons_path(path);
         let open = |path: &Path| {
-            let mut options = OpenOptions::new();
-            options.write(true).create(true).truncate(true).mode(0o600);
-            disk::open(&options, path, kind.what())
-                .map(BufWriter::new)
-                .map_err(Error::io(kind.creating(), path))
+            let file = output::create(path, kind.what());
+            file.map_err(Error::io(kind.creating(), path))
         };
+        let rows = open(path)?;
+        let has_folder =
+            rows.metadata().is_ok_and(|rows| rows.is_file()) && !output::is_stream(path);
+        let reasons_path = if has_folder { reasons_path(path) } else { PathBuf::from(NOWHERE) };
         Ok(RowLog {
             kind,
             form: form.clone(),
             is_begun: false,
-            rows: open(path)?,
+            rows: BufWriter::new(rows),
             rows_path: path.to_owned(),
-            reasons: open(&reasons_path)?,
+            reasons: BufWriter::new(open(&reasons_path)?),
             reasons_path,
         })
     }

@@ -1,8 +1,12 @@
 //! Columns that get the value of an SQL expression, which is the same in all rows.
 
+use face::statement;
 use job::error::Error;
 use job::options::LoadOptions;
 use server::{ConnectOptions, Session};
+
+/// Characters of an expression that a message shows.
+const SHOWN_CHARS: usize = 200;
 
 /// Asks the server for the value of each expression of these loads, once, and has it stand for the
 /// expression: as a text, which the column then reads as it does fields. Who loads tables together
@@ -17,8 +21,11 @@ pub fn evaluate_expressions(
         let time_zone = load.rows.time_zone.clone().or_else(|| connect.time_zone.clone());
         let mut session = Session::connect(&ConnectOptions { time_zone, ..connect.clone() })?;
         for (column, expression) in std::mem::take(&mut load.rows.expressions) {
-            let value = value_of(&mut session, &expression)
-                .map_err(|why| Error::Usage(format!("column {column}, {expression}: {why}")))?;
+            let value = value_of(&mut session, &expression).map_err(|why| {
+                // Its texts may be keys.
+                let shown = statement::shown(&expression, SHOWN_CHARS);
+                Error::Usage(format!("column {column}, {shown}: {why}"))
+            })?;
             load.rows.constants.push((column, value));
         }
     }

@@ -132,6 +132,7 @@ fn source(filling: &Filling<'_>, rows: &TableRows) -> Result<(Box<dyn Source>, D
     let dialect = Dialect { charset, ..rows.dialect.clone() };
     let options = SourceOptions {
         skip_lines: rows.skip_lines,
+        below: filling.options.folder(),
         temp_dir: filling.options.temp_dir.clone(),
         stop: filling.options.interrupt.flag(),
         ..SourceOptions::default()

@@ -72,6 +72,11 @@ pub struct ReplayOptions {
 }
 
 impl ReplayOptions {
+    /// The dump, if it is a folder: its files alone are read.
+    pub(crate) fn folder(&self) -> Option<PathBuf> {
+        self.dump.is_dir().then(|| self.dump.clone())
+    }
+
     /// A replay of `dump`, everything else at its default.
     pub fn new(dump: PathBuf) -> ReplayOptions {
         let load = load::LoadOptions::new(Vec::new(), "", "");

@@ -36,6 +36,7 @@ pub(crate) fn without_server(options: &ReplayOptions) -> SqlOptions {
     SqlOptions {
         statement_bytes_max: usize::try_from(options.memory_bytes_max / STATEMENT_SHARE)
             .unwrap_or(usize::MAX),
+        below: options.folder(),
         partial: options.partial,
         temp_dir: options.temp_dir.clone(),
         stop: options.interrupt.flag(),

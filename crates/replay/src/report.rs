@@ -1,5 +1,6 @@
 //! The report of a replay.
 
+use std::collections::HashMap;
 use std::fmt;
 use std::path::PathBuf;
 
@@ -65,6 +66,9 @@ pub struct Report {
     pub left_out: u64,
     /// Tables, in the order of the dump.
     pub tables: Vec<TableReport>,
+    /// Where each of them is in `tables`.
+    #[serde(skip)]
+    pub(crate) places: HashMap<String, usize>,
     /// Rows of all tables.
     pub rows: u64,
     /// Bytes read, compressed if they are.
@@ -182,13 +186,11 @@ impl Report {
 
     /// The line of a table, made if it is not there.
     pub(crate) fn table(&mut self, name: &str) -> &mut TableReport {
-        let at = match self.tables.iter().rposition(|line| line.table == name) {
-            Some(at) => at,
-            None => {
-                self.tables.push(TableReport { table: name.to_owned(), ..TableReport::default() });
-                self.tables.len() - 1
-            }
-        };
+        let next = self.tables.len();
+        let at = *self.places.entry(name.to_owned()).or_insert(next);
+        if at == next {
+            self.tables.push(TableReport { table: name.to_owned(), ..TableReport::default() });
+        }
         &mut self.tables[at]
     }
 

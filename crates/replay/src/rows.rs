@@ -56,6 +56,7 @@ pub(crate) fn session_options(filling: &Filling<'_>) -> Result<LoadOptions, Stri
     let ReplayOptions { temp_dir, state_dir, lock_wait_seconds, interrupt, .. } = filling.options;
     let into = filling.into;
     let mut options = LoadOptions::new(Vec::new(), &into.database, &into.table);
+    options.input.below = filling.options.folder();
     filling.state.charset().clone_into(&mut options.input.charset);
     options.rows.sql_mode = Some(filling.state.sql_mode().to_owned());
     options.rows.time_zone = filling.state.get("time_zone").map(str::to_owned);

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use face::option::{LOCK_WAIT, PATH, SANDBOX};
+use face::statement;
 
 use crate::base_table;
 use crate::engine;
@@ -400,9 +401,9 @@ impl Error {
     pub(crate) fn from_driver(error: mysql::Error, sql: &str) -> Error {
         let mut error = Error::from_driver_as(error, &shorten(sql));
         if let Error::Statement { message, .. } = &mut error
-            && holds_secret(sql)
+            && statement::holds_secret(sql)
         {
-            "(hidden)".clone_into(message);
+            statement::HIDDEN.clone_into(message);
         }
         if let Error::Statement { errno, message, .. } = &error
             && let Some(view) = base_table::refused_view(*errno, message, sql)
@@ -417,8 +418,11 @@ impl Error {
         let statement = cut(label, STATEMENT_CHARS_MAX + LABEL_CHARS_MORE);
         match error {
             mysql::Error::MySqlError(e) => {
-                let (errno, sqlstate, message) =
-                    (e.code, e.state, cut(&e.message, MESSAGE_CHARS_MAX));
+                let message = match statement::holds_accounts(label) {
+                    true => statement::HIDDEN.to_owned(),
+                    false => cut(&statement::shown_answer(&e.message), MESSAGE_CHARS_MAX),
+                };
+                let (errno, sqlstate) = (e.code, e.state);
                 Error::Statement { errno, sqlstate, message, statement }
             }
             other if is_nonsense(&other) => {
@@ -466,43 +470,6 @@ pub(crate) fn driver_text(error: &mysql::Error) -> String {
     }
 }
 
-/// True if a statement may carry a password, and not only the name of a column: then neither it nor the server's
-/// echo is shown.
-fn holds_secret(sql: &str) -> bool {
-    const STATEMENTS: [&str; 7] = [
-        "set password",
-        "change master",
-        "change replication source",
-        "create server",
-        "alter server",
-        "start slave",
-        "start replica",
-    ];
-    let lower = sql.to_ascii_lowercase();
-    let line = lower.split_whitespace().collect::<Vec<_>>().join(" ");
-    let is_in_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let has_word = |word: &str| line.split(|c| !is_in_name(c)).any(|name| name == word);
-    let has_address = line.contains("connection") && line.contains("://");
-    let is_of_spider = line.contains("spider");
-    // PASSWORD('x'), password = 'x', password "x"; not `password` VARCHAR(20), nor INSERT INTO t (password).
-    let is_value = |rest: &str| {
-        let next = rest.trim_start();
-        let is_text = next.starts_with(['\'', '"']) && (next.len() < rest.len() || is_of_spider);
-        rest.starts_with('(') || next.starts_with('=') || is_text
-    };
-    let has_value =
-        |word: &str| line.match_indices(word).any(|(at, _)| is_value(&line[at + word.len()..]));
-    let words = ["password", "secret"];
-    // A row, or a condition, may have the value far from the column's name.
-    let is_of_table = ["create", "alter", "drop"].iter().any(|word| line.starts_with(word));
-    let has_texts = line.contains(['\'', '"']) && words.iter().any(|word| line.contains(word));
-    has_word("identified")
-        || (!is_of_table && has_texts)
-        || has_address
-        || STATEMENTS.iter().any(|statement| line.contains(statement))
-        || words.iter().any(|word| has_value(word))
-}
-
 /// `it may be held by ..`, for messages.
 pub fn holders_text(holders: &[String]) -> String {
     if holders.is_empty() {
@@ -511,12 +478,9 @@ pub fn holders_text(holders: &[String]) -> String {
     format!("the lock may be held by {}", holders.join("; "))
 }
 
-/// A statement fit for an error text: one line, cut, hidden when it may hold a password.
+/// A statement fit for an error text: one line, cut, without its texts.
 pub fn shorten(sql: &str) -> String {
-    if holds_secret(sql) {
-        return "(not shown: it may contain a password)".to_owned();
-    }
-    cut(&sql.split_whitespace().collect::<Vec<_>>().join(" "), STATEMENT_CHARS_MAX)
+    statement::shown(sql, STATEMENT_CHARS_MAX)
 }
 
 fn cut(text: &str, chars_max: usize) -> String {
@@ -561,31 +525,32 @@ mod tests {
     }
 
     #[test]
-    fn statements_are_cut_and_passwords_hidden() {
+    fn statements_are_cut_and_their_texts_hidden() {
         assert_eq!(shorten("SELECT\n  1"), "SELECT 1");
-        let long = format!("SELECT '{}'", "x".repeat(500));
+        let long = format!("SELECT {}", "x".repeat(500));
         assert_eq!(shorten(&long).chars().count(), STATEMENT_CHARS_MAX + 3);
-        assert!(!shorten("SET PASSWORD = PASSWORD('hunter2')").contains("hunter2"));
-        for secret in [
-            "CREATE USER a IDENTIFIED BY 'hunter2'",
-            "GRANT ALL ON *.* TO a identified\nwith x as 'hunter2'",
-            "CHANGE MASTER TO MASTER_HOST='h', MASTER_PASSWORD='hunter2'",
-            "CREATE SERVER s FOREIGN DATA WRAPPER mysql OPTIONS (PASSWORD 'hunter2')",
-            "SELECT PASSWORD('hunter2')",
-            "INSERT INTO users (name, password) VALUES ('ann', 'hunter2')",
-            "UPDATE users SET password  =\t'hunter2'",
-            "CREATE TABLE t (a INT) ENGINE=SPIDER COMMENT='wrapper \"mysql\", password \"hunter2\"'",
-            "CREATE TABLE t (a INT) ENGINE=SPIDER COMMENT='password\"hunter2\"'",
-            "CREATE TABLE t (a INT) ENGINE=FEDERATED CONNECTION='mysql://u:hunter2@h/d/t'",
-        ] {
-            assert!(!shorten(secret).contains("hunter2"), "{secret}");
+        assert_eq!(shorten("SET PASSWORD = 'hunter2'"), "SET PASSWORD = '..'");
+    }
+
+    #[test]
+    fn answers_about_accounts_are_hidden() {
+        let refusal = |message: &str| {
+            let (state, message, code) = ("42000".to_owned(), message.to_owned(), 1064);
+            mysql::Error::MySqlError(mysql::MySqlError { state, message, code })
+        };
+        let near = "syntax error near ''hunter2')' at line 1";
+        for label in ["insert into `user`", "INSERT INTO `mysql`.`user`", "INSERT INTO global_priv"]
+        {
+            let error = Error::from_driver_as(refusal(near), label).to_string();
+            assert!(!error.contains("hunter2"), "{error}");
         }
-        for plain in [
-            "CREATE TABLE users (id INT, `password` VARCHAR(64), product_master_id INT, is_identified BIT)",
-            "CREATE TABLE users (password varchar(64) NOT NULL COMMENT 'the password', KEY password (password))",
-            "INSERT INTO users (id, password, client_secret) SELECT 1, password, client_secret FROM old",
-        ] {
-            assert_eq!(shorten(plain), plain);
-        }
+        let value = "Incorrect string value: 'hunter2'";
+        let error = Error::from_driver_as(refusal(value), "INSERT INTO `mysql`.`user`").to_string();
+        assert!(!error.contains("hunter2"), "{error}");
+        let error =
+            Error::from_driver(refusal(value), "ALTER USER a IDENTIFIED BY 'x'").to_string();
+        assert!(!error.contains("hunter2"), "{error}");
+        let error = Error::from_driver_as(refusal(value), "INSERT INTO `password`").to_string();
+        assert!(error.contains("hunter2"), "{error}");
     }
 }

@@ -4,6 +4,10 @@ use std::ffi::OsString;
 
 use clap::error::ErrorKind;
 use clap::{Command, Parser};
+use face::OptionName;
+use face::option::{HOST, REPLICA, SHARD};
+use face::statement::HIDDEN;
+use server::options::check_host;
 
 use crate::failure::Failure;
 
@@ -28,7 +32,10 @@ pub fn parse<T: Parser>(
     })
 }
 
-/// Stops a password on the command line, and does not repeat it.
+/// Options whose values are hosts.
+const HOSTS: [OptionName; 3] = [HOST, REPLICA, SHARD];
+
+/// Stops a password on the command line, and does not repeat it: that of `-p`, of a host or of a URL.
 pub fn refuse_password(arguments: &[OsString]) -> Result<(), Failure> {
     let holds_password = |argument: &OsString| {
         let bytes = argument.as_encoded_bytes();
@@ -40,13 +47,53 @@ pub fn refuse_password(arguments: &[OsString]) -> Result<(), Failure> {
              use the prompt, an option file or the variable MYSQL_PWD",
         ));
     }
+    let mut before = "";
+    for argument in arguments.iter().filter_map(|argument| argument.to_str()) {
+        let (name, value) = match argument.split_once('=') {
+            Some((name, value)) if name.starts_with("--") => (name, value),
+            _ if argument.starts_with("-h") && argument.len() > 2 => ("--host", &argument[2..]),
+            _ => (before, argument),
+        };
+        let name = if name == "-h" { "--host" } else { name };
+        if let Some(option) = HOSTS.into_iter().find(|option| option.typed() == name) {
+            check_host(option, value).map_err(|error| Failure::usage(error.to_string()))?;
+        }
+        if url_holds_password(value) {
+            return Err(Failure::usage(
+                "an argument is a URL with a password, which others could see in the list of \
+                 processes: files are named by their paths, servers by --host, --port and --user; \
+                 passwords come from the prompt (-p), an option file or the variable MYSQL_PWD",
+            ));
+        }
+        before = argument;
+    }
     Ok(())
+}
+
+/// True if a text begins as `scheme://user:password@`.
+fn url_holds_password(text: &str) -> bool {
+    let Some((scheme, rest)) = text.split_once("://") else { return false };
+    let is_scheme = scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+.-".contains(c));
+    let account = rest.split('/').next().and_then(|host| host.rsplit_once('@'));
+    is_scheme && account.is_some_and(|(account, _)| account.contains(':'))
+}
+
+/// The parser's message without the value of a `--set` or `--set-sql`, which may be a password or a key.
+fn without_setting(message: &str) -> String {
+    const VALUE: &str = "invalid value '";
+    match (message.find(VALUE), message.find("' for '--set")) {
+        (Some(start), Some(end)) if start < end => {
+            format!("{}{HIDDEN}{}", &message[..start + VALUE.len()], &message[end..])
+        }
+        _ => message.to_owned(),
+    }
 }
 
 /// The parser's message without its headings, line breaks and usage.
 fn one_sentence(message: &str) -> String {
     let message = message.strip_prefix("error: ").unwrap_or(message);
     let message = message.split("\n\nUsage:").next().unwrap_or(message);
+    let message = &without_setting(message);
     let message = message.split("\n\nFor more information").next().unwrap_or(message);
     let lines = message.split("\n\n").map(|part| {
         let words: Vec<&str> = part.split_whitespace().collect();

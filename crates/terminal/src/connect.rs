@@ -9,6 +9,7 @@ use server::options::ConfiguredOptions;
 use server::{ConnectOptions, OptionFiles};
 
 use crate::failure::Failure;
+use crate::plain;
 use crate::say;
 use crate::secure::SecureArgs;
 
@@ -93,6 +94,7 @@ impl ConnectArgs {
             ..self.secure.options()?
         };
         let options = found.options.overridden_by(typed);
+        options.check_host().map_err(|error| Failure::usage(error.to_string()))?;
         Ok(NamedServer { options, asks_password: self.password })
     }
 
@@ -141,8 +143,14 @@ pub fn hush_driver() {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         let connects = std::thread::current().name() == Some(server::CONNECT_THREAD);
-        if !connects && !server::is_in_driver() {
-            usual(panic);
+        if connects || server::is_in_driver() {
+            return;
+        }
+        // A message may hold bytes of the input, which no terminal obeys.
+        let text = panic.to_string();
+        match plain::text(&text) == text {
+            true => usual(panic),
+            false => say(text),
         }
     }));
 }

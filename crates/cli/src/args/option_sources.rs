@@ -44,6 +44,8 @@ pub(super) fn with_given(typed: Vec<OsString>) -> Result<(Vec<OsString>, Vec<Str
         let is_of_any = |name: &str| all.get_subcommands().any(|command| has(command, name));
         if TYPED_ONLY.contains(&given.name.as_str()) || !is_of_any(&given.name) {
             let OptionSetting { name, place, .. } = given;
+            // A line without `=` may have its value behind the name.
+            let name = name.split_whitespace().next().unwrap_or_default();
             return Err(Failure::usage(format!("{place}: there is no option --{name}")));
         }
         let Some(command) = command.filter(|command| has(command, &given.name)) else { continue };

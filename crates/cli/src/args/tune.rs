@@ -1,6 +1,9 @@
 //! `inrush doctor`, `inrush tune` and `--tune` as they are typed.
 
+use std::collections::HashSet;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 use clap::{Args, ValueEnum};
 use terminal::connect::ConnectArgs;
@@ -125,11 +128,13 @@ impl TuneArgs {
     }
 }
 
+/// The arguments of the process, each of which is asked for once a table.
+static TYPED: LazyLock<HashSet<OsString>> = LazyLock::new(|| std::env::args_os().collect());
+
 /// An option file, a variable or a job file may have been written for another server than this one.
 fn class(option: &str, class: Option<ClassArg>) -> Result<Option<Class>, Failure> {
     let typed = format!("--{option}={}", Class::Unsafe);
-    let is_typed = std::env::args_os().any(|argument| argument == *typed);
-    if class == Some(ClassArg::Unsafe) && !is_typed {
+    if class == Some(ClassArg::Unsafe) && !TYPED.contains(OsStr::new(&typed)) {
         return Err(Failure::usage(format!(
             "{typed} works on the command line only: {}",
             Class::Unsafe.risk()

@@ -39,7 +39,7 @@ impl Node {
     ///
     /// Errors: it is no TOML, with the line.
     pub(crate) fn parse(text: &str, file: &Path) -> Result<Node, Failure> {
-        let lines = Lines { text };
+        let lines = Lines::of(text);
         match DeTable::parse(text) {
             Ok(root) => Ok(Node { line: 1, held: lines.table(root.get_ref()) }),
             Err(error) => {
@@ -104,14 +104,18 @@ impl Node {
     }
 }
 
-struct Lines<'a> {
-    text: &'a str,
+/// Where the lines of a text end, so that each place is told without counting them again.
+struct Lines {
+    ends: Vec<usize>,
 }
 
-impl Lines<'_> {
+impl Lines {
+    fn of(text: &str) -> Lines {
+        Lines { ends: text.match_indices('\n').map(|(at, _)| at).collect() }
+    }
+
     fn line(&self, span: &Range<usize>) -> usize {
-        let before = &self.text.as_bytes()[..span.start.min(self.text.len())];
-        1 + before.iter().filter(|&&byte| byte == b'\n').count()
+        1 + self.ends.partition_point(|&end| end < span.start)
     }
 
     fn table(&self, table: &DeTable<'_>) -> Held {

@@ -31,7 +31,7 @@ fn every_mistake_is_one_sentence_before_anything_is_done() {
         (&["--temp-dir", file_text], &["--temp-dir", "is not a folder"]),
         (&["--rejects", "/no/where/x"], &["the folder of --rejects, /no/where, does not exist"]),
         (&["--rejects", file_text], &["--rejects", "would overwrite the input"]),
-        (&["--rejects", "/tmp"], &["/tmp is a directory"]),
+        (&["--rejects", "/tmp"], &["--rejects /tmp: it is a directory"]),
         (&["--duplicates", "/tmp/x"], &["--duplicates needs --on-duplicate skip or replace"]),
         (&["--on-duplicate", "ignore"], &["--on-duplicate", "fail", "skip", "replace"]),
         (

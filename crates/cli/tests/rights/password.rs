@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::support::{Desk, Home, Outcome, finish, resume, run, start, wait_paused};
 
 /// True if anything that the program leaves or prints holds a text.
-fn mentions(home: &Home, outcome: &Outcome, text: &str) -> bool {
+pub(super) fn mentions(home: &Home, outcome: &Outcome, text: &str) -> bool {
     let mut folders = vec![home.path().join("state"), home.path().join("home"), home.temp_dir()];
     let mut found = outcome.out.contains(text) || outcome.err.contains(text);
     while let Some(folder) = folders.pop() {

@@ -56,6 +56,8 @@ pub struct InputOptions {
     /// True if a line with a quote that nothing closes is a row that may be refused, or left out. Default:
     /// if any row may.
     pub leaves_unclosed: Option<bool>,
+    /// Folder of the files, if they are those that it has: none may be a link out of it. Default: none.
+    pub below: Option<PathBuf>,
     /// Pipes among the files that were read for a guess. Default: none.
     pub kept: KeptPipes,
 }
@@ -76,6 +78,7 @@ impl Default for InputOptions {
             encoding: Encoding::default(),
             escape_is_assumed: false,
             leaves_unclosed: None,
+            below: None,
             kept: KeptPipes::default(),
         }
     }

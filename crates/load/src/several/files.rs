@@ -58,14 +58,27 @@ impl FileMap {
 
 /// The files that are in a folder, by name; hidden ones and folders are none.
 ///
-/// Errors: a folder that cannot be read, or has no files.
+/// Errors: a folder that cannot be read, or has no files; a link out of a folder to which others may write.
 pub fn in_folder(folder: &Path) -> Result<Vec<PathBuf>, Error> {
     let failed = |error: std::io::Error| {
         Error::Usage(format!("reading the folder {}: {error}", folder.display()))
     };
+    let real = std::fs::canonicalize(folder).map_err(failed)?;
+    let is_shared = disk::private::is_shared(folder).map_err(failed)?;
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder).map_err(failed)? {
         let path = entry.map_err(failed)?.path();
+        let leads_out = |path: &PathBuf| {
+            path.is_symlink()
+                && std::fs::canonicalize(path).is_ok_and(|file| !file.starts_with(&real))
+        };
+        if is_shared && leads_out(&path) {
+            return Err(Error::Usage(format!(
+                "{} is a link out of a folder to which other users may write; name the file itself, \
+                 or remove the link",
+                path.display()
+            )));
+        }
         let is_hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes()[0] == b'.');
         if !is_hidden && !path.is_dir() {
             files.push(path);
@@ -76,6 +89,14 @@ pub fn in_folder(folder: &Path) -> Result<Vec<PathBuf>, Error> {
         true => Err(Error::Usage(format!("there are no files in {}", folder.display()))),
         false => Ok(files),
     }
+}
+
+/// The folder of files, if they have one and others may write to it: then no file is read through a link out of it.
+pub fn shared_folder(files: &[PathBuf]) -> Option<PathBuf> {
+    let folder = files.first()?.parent().filter(|folder| !folder.as_os_str().is_empty())?;
+    let is_theirs = |path: &PathBuf| path.parent() == Some(folder);
+    let is_shared = disk::private::is_shared(folder).unwrap_or(true);
+    (is_shared && files.iter().all(is_theirs)).then(|| folder.to_owned())
 }
 
 /// The tables that files go to, in the order in which they are met first.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use sources::dump::SqlOptions;
 use sources::{Chunk, Dialect, FileSource, Source, SourceOptions};
 
 use crate::error::Error;
@@ -28,11 +29,12 @@ pub(crate) struct Folder {
 impl Folder {
     /// Looks through the folder at `path`. Hidden files are passed over.
     ///
-    /// Errors: it cannot be read; two files that differ by how they are compressed.
+    /// Errors: it cannot be read; a link out of it; two files that differ by how they are compressed.
     pub(crate) fn open(path: &Path) -> Result<Folder, Error> {
         let fail = |error: std::io::Error| {
             Error::Usage(format!("{} cannot be listed: {error}", path.display()))
         };
+        let real = std::fs::canonicalize(path).map_err(fail)?;
         let mut folder =
             Folder { path: path.to_owned(), files: BTreeMap::new(), folders: BTreeMap::new() };
         for entry in std::fs::read_dir(path).map_err(fail)? {
@@ -42,8 +44,11 @@ impl Folder {
             if name.starts_with(b".") {
                 continue;
             }
-            let is_folder = std::fs::metadata(entry.path()).is_ok_and(|meta| meta.is_dir());
-            if is_folder {
+            let kind = entry.file_type().map_err(fail)?;
+            if kind.is_symlink() {
+                check_link(&real, &entry.path())?;
+            }
+            if kind.is_dir() {
                 folder.folders.insert(name.to_vec(), entry.path());
             } else if let Some(other) = folder.files.insert(plain(name).to_vec(), entry.path()) {
                 return Err(Error::Usage(format!(
@@ -67,6 +72,15 @@ impl Folder {
     }
 }
 
+/// How a definition in a folder is read before there is a session.
+pub(crate) fn reading(path: &Path) -> SqlOptions {
+    SqlOptions { below: folder_of(path), ..SqlOptions::default() }
+}
+
+fn folder_of(path: &Path) -> Option<PathBuf> {
+    path.parent().map(Path::to_owned)
+}
+
 /// A name without the ending of an archive.
 pub(crate) fn plain(name: &[u8]) -> &[u8] {
     ARCHIVES.iter().find_map(|ending| name.strip_suffix(*ending)).unwrap_or(name)
@@ -86,12 +100,29 @@ pub(crate) fn text(path: &Path) -> Result<Vec<u8>, Error> {
     })
 }
 
+/// Refuses a link that leads out of a folder, which is given without links.
+fn check_link(folder: &Path, link: &Path) -> Result<(), Error> {
+    match std::fs::canonicalize(link) {
+        Ok(file) if !file.starts_with(folder) => Err(Error::Usage(format!(
+            "{} is a link to {}, but only files in the folder of the dump are read; copy the file \
+             there, or remove the link",
+            link.display(),
+            file.display()
+        ))),
+        // Of a link to nothing tells whoever reads it.
+        _ => Ok(()),
+    }
+}
+
 /// The first bytes of a file, unpacked, and whether they are all. At least `bytes` if there are so
 /// many, and at most a line and some read calls more.
 pub(crate) fn head(path: &Path, bytes: usize) -> Result<(Vec<u8>, bool), Error> {
     let dialect = Dialect { escaped_by: None, ..Dialect::mysql() };
-    let options =
-        SourceOptions { chunk_bytes: bytes.clamp(1, 1 << 20), ..SourceOptions::default() };
+    let options = SourceOptions {
+        chunk_bytes: bytes.clamp(1, 1 << 20),
+        below: folder_of(path),
+        ..SourceOptions::default()
+    };
     let mut source = FileSource::new(&[path.to_owned()], &dialect, options)?;
     let mut chunk = Chunk::default();
     let mut text = Vec::new();

@@ -20,7 +20,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 use sources::Dialect;
-use sources::dump::{SqlOptions, SqlReader};
+use sources::dump::SqlReader;
 use sql::StatementKind;
 
 use crate::dump::folder::{self, Folder};
@@ -146,7 +146,7 @@ impl FolderPlan<'_> {
             let mut create = format!("CREATE DATABASE IF NOT EXISTS {name}").into_bytes();
             if let Some(path) = self.folder.file(format!("{}.sql", schema.base).as_bytes()) {
                 let mut reader =
-                    SqlReader::open(std::slice::from_ref(path), SqlOptions::default())?;
+                    SqlReader::open(std::slice::from_ref(path), folder::reading(path))?;
                 while let Some(statement) = reader.next()? {
                     if let StatementKind::CreateDatabase(_) = statement.kind {
                         create = statement.text;

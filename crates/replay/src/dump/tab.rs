@@ -20,7 +20,7 @@ use std::path::Path;
 
 use face::option::INTO;
 use sources::Dialect;
-use sources::dump::{SqlOptions, SqlReader};
+use sources::dump::SqlReader;
 use sql::{StatementKind, Syntax, TokenKind, Tokens, quoted};
 
 use crate::dump::folder::{self, Folder};
@@ -215,7 +215,7 @@ enum DefinedObject {
 
 impl DefinedObject {
     fn by(path: &Path) -> Result<DefinedObject, Error> {
-        let mut reader = SqlReader::open(&[path.to_owned()], SqlOptions::default())?;
+        let mut reader = SqlReader::open(&[path.to_owned()], folder::reading(path))?;
         while let Some(statement) = reader.next()? {
             let syntax = reader.syntax();
             let text = &statement.text;

@@ -71,15 +71,19 @@ pub(super) fn file_digest(file: &Path) -> Result<u64, Error> {
     Ok(digest(lines.join("\n").as_bytes()))
 }
 
+fn list_folder(path: &Path, files: &mut Vec<String>) -> std::io::Result<()> {
+    std::fs::read_dir(path)?.try_for_each(|entry| list(&entry?.path(), files))
+}
+
 /// A line for each file at or below `path`.
 fn list(path: &Path, files: &mut Vec<String>) -> std::io::Result<()> {
-    let metadata = std::fs::metadata(path)?;
-    if metadata.is_dir() {
-        for entry in std::fs::read_dir(path)? {
-            list(&entry?.path(), files)?;
-        }
-        return Ok(());
-    }
+    // A link to a folder above would have no end.
+    let metadata = std::fs::symlink_metadata(path)?;
+    let metadata = match metadata.is_symlink() {
+        true => std::fs::metadata(path).unwrap_or(metadata),
+        false if metadata.is_dir() => return list_folder(path, files),
+        false => metadata,
+    };
     files.push(format!(
         "{} {} {} {} {}",
         path.display(),

@@ -7,7 +7,8 @@ use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use face::option::{DEFAULTS_FILE, SSL_CA};
+use face::OptionName;
+use face::option::{DEFAULTS_FILE, HOST, PASSWORD, SSL_CA, USER};
 use mysql::{Compression, OptsBuilder};
 use secrecy::{ExposeSecret, SecretString};
 
@@ -301,6 +302,11 @@ impl ConnectOptions {
         Ok(())
     }
 
+    /// As [`check_host`], of the host of these options.
+    pub fn check_host(&self) -> Result<()> {
+        check_host(HOST, self.host.as_deref().unwrap_or_default())
+    }
+
     /// The path, if the connection is a unix socket.
     pub fn socket_path(&self) -> Option<PathBuf> {
         let local = self.host.as_deref().is_none_or(|h| h == "localhost" || h.is_empty());
@@ -372,6 +378,18 @@ impl ConnectOptions {
                 .tcp_keepalive_probe_count(Some(KEEPALIVE_PROBES)),
         })
     }
+}
+
+/// Refuses a host with an account, or a URL. It may hold a password, so the message does not repeat it.
+pub fn check_host(option: OptionName, host: &str) -> Result<()> {
+    if host.starts_with('/') || !(host.contains('@') || host.contains("://")) {
+        return Ok(());
+    }
+    Err(Error::Option(format!(
+        "{option} takes a host without an account and without a password, which others could see: \
+         name the account with {USER}, and give the password at the prompt ({PASSWORD}), in an \
+         option file or by the variable MYSQL_PWD"
+    )))
 }
 
 fn port(text: &str, place: &str) -> Result<u16> {

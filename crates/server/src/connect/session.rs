@@ -80,6 +80,7 @@ impl Session {
     /// Connects and makes the session ours: utf8mb4, strict mode, no idle or statement limit.
     pub fn connect(options: &ConnectOptions) -> Result<Session> {
         options.interrupt.check()?;
+        options.check_host()?;
         let mut driver = Driver::new(handshake::connect(options)?);
         let version = variables::version(&mut driver, options)?;
         let mark = Mark::put_on(&mut driver)?;

@@ -12,7 +12,7 @@ use face::option::REPLICA;
 
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
-use crate::options::{ConnectOptions, Known, Protocol};
+use crate::options::{ConnectOptions, Known, Protocol, check_host};
 use crate::pressure::{Following, Lag};
 use crate::session::Session;
 use crate::version::Flavor;
@@ -246,6 +246,7 @@ pub fn reached(address: &str, options: &ConnectOptions) -> Result<ConnectOptions
         let protocol = Some(Protocol::Socket);
         return Ok(ConnectOptions { socket, protocol, ..over_tcp("localhost", PORT, options) });
     }
+    check_host(REPLICA, address)?;
     let (host, port) = split(address)?;
     Ok(over_tcp(host, port, options))
 }

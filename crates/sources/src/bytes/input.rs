@@ -11,6 +11,8 @@ use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use disk::Folder;
+
 use super::spool::Spool;
 use super::stdin::{self, is_stdin};
 use crate::error::{Error, Result};
@@ -60,6 +62,17 @@ impl Input {
         Ok(Input { path: path.to_owned(), kind })
     }
 
+    /// As [`Input::find`], of a plain file below a folder that may be somebody else's: no link leads out of it,
+    /// and what is read later is the file that was found.
+    pub(crate) fn find_below(folder: &Path, path: &Path) -> Result<Input> {
+        let opening = |source| Error::Io { action: "opening", path: path.to_owned(), source };
+        let name = path.strip_prefix(folder).unwrap_or(path);
+        let folder = Folder::open_for_names(folder).map_err(opening)?;
+        let metadata = folder.read_below(name, "input").and_then(|file| file.metadata());
+        let kind = Kind::File(Identity::of(&metadata.map_err(opening)?));
+        Ok(Input { path: path.to_owned(), kind })
+    }
+
     /// Its name, for messages.
     pub(crate) fn path(&self) -> &Path {
         &self.path
@@ -90,7 +103,7 @@ impl Input {
             let start = file.stream_position().map_err(opening)?;
             (file, start)
         } else {
-            (File::open(&self.path).map_err(opening)?, 0)
+            (disk::open_to_read(&self.path).map_err(opening)?, 0)
         };
         let raw =
             Raw { bytes: Bytes::File { input: self.clone(), found, file, start }, position: 0 };

@@ -57,6 +57,8 @@ pub struct SourceOptions {
     /// True if a file that has text and no row is an error. A file that has only its header is none.
     /// Default no.
     pub needs_rows: bool,
+    /// Folder of the inputs, if they are files that it has: none may be a link out of it. Default: none.
+    pub below: Option<PathBuf>,
     /// Pipes that were read before. Default: none.
     pub kept: KeptPipes,
     /// Set by somebody who wants the end: nobody waits for a pipe then.
@@ -76,6 +78,7 @@ impl Default for SourceOptions {
             temp_dir: std::env::temp_dir(),
             leaves_unclosed: false,
             needs_rows: false,
+            below: None,
             kept: KeptPipes::default(),
             stop: Arc::default(),
         }
@@ -125,7 +128,10 @@ impl FileSource {
         let read_as =
             ReadAs { fields, chunk_bytes, record_bytes_max, ..ReadAs::default() }.clamped();
         input::check_pipes(paths)?;
-        let find = |path: &PathBuf| options.kept.find(path, &options.temp_dir);
+        let find = |path: &PathBuf| match &options.below {
+            Some(folder) => Input::find_below(folder, path),
+            None => options.kept.find(path, &options.temp_dir),
+        };
         let inputs = paths.iter().map(find).collect::<Result<Vec<_>>>()?;
         let file =
             |input: &Input| InputFile { path: input.path().to_owned(), bytes: input.bytes() };

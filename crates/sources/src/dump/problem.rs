@@ -32,14 +32,19 @@ pub(super) fn check_line_end(window: &mut Window) -> Result<()> {
 const CR_LINES: &str = "a file whose lines end with CR alone, as on old Macs; convert it first: \
                         tr '\\r' '\\n' < FILE > NEW";
 
-/// An error at `bytes()[at]` of a statement of which `head` was taken.
+/// An error at `bytes()[at]` of a statement of which `head` was taken. Behind a command of the client may stand
+/// anything, so the command is all that is shown.
 pub(super) fn problem(window: &Window, at: usize, problem: Problem, head: &[u8]) -> Error {
-    Error::Sql { at: window.position(at), problem, statement: begin(head, window.bytes()) }
+    let statement = match &problem {
+        Problem::ClientCommand { .. } => String::new(),
+        _ => begin(head, window.bytes()),
+    };
+    Error::Sql { at: window.position(at), problem, statement }
 }
 
-/// How a statement of these two parts begins, for messages.
+/// How a statement of these two parts begins, for messages: its first line, without its texts.
 pub(super) fn begin(head: &[u8], rest: &[u8]) -> String {
     let shown: Vec<u8> = head.iter().chain(rest).copied().take(SHOWN_BYTES).collect();
     let line = shown.split(|&byte| byte == b'\n').next().unwrap_or_default();
-    String::from_utf8_lossy(line).trim_end().to_owned()
+    face::statement::shown(&String::from_utf8_lossy(line), SHOWN_BYTES)
 }

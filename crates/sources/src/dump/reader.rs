@@ -78,7 +78,10 @@ impl SqlReader {
     /// Errors: a path that is missing or a directory; a pipe that is named twice.
     pub fn open(paths: &[PathBuf], options: SqlOptions) -> Result<SqlReader> {
         input::check_pipes(paths)?;
-        let find = |path: &PathBuf| Input::find(path, &options.temp_dir);
+        let find = |path: &PathBuf| match &options.below {
+            Some(folder) => Input::find_below(folder, path),
+            None => Input::find(path, &options.temp_dir),
+        };
         let inputs = paths.iter().map(find).collect::<Result<Vec<_>>>()?;
         let ends = Ends { stop: Arc::clone(&options.stop), ..Ends::default() };
         Ok(SqlReader::over(inputs, options, ends))

@@ -279,10 +279,11 @@ impl RowRun {
     fn fill(&mut self) -> Result<Option<usize>> {
         let mut limit = self.facts.read_as.chunk_bytes;
         loop {
-            while self.text.bytes.len() < limit && !self.text.ended {
-                self.read()?;
-            }
             self.text.look(limit);
+            while self.text.bytes.len() < limit && !self.text.ended && self.text.end().is_none() {
+                self.read()?;
+                self.text.look(limit);
+            }
             self.asks |= self.text.cutter.asks();
             let (cut, end) = (self.text.cutter.cut(), self.text.end());
             if cut > 0 {

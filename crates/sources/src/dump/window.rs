@@ -121,16 +121,18 @@ impl Window {
         Ok(())
     }
 
-    /// Moves what was read and not taken behind `out`, then up to `size` more bytes of the input:
-    /// false at its end. Where the input is after that is the caller's to know, until
+    /// Puts up to `size` bytes behind `out`: of what was read and not taken, then of the input: false at its end.
+    /// Where the input is after that is the caller's to know, until
     /// [`Window::put_back`].
     ///
     /// Errors: reading.
     pub(crate) fn pour(&mut self, out: &mut Vec<u8>, size: usize) -> Result<bool> {
-        if self.start < self.text.len() {
-            out.extend_from_slice(&self.text[self.start..]);
-            self.poured += (self.text.len() - self.start) as u64;
-            self.start = self.text.len();
+        let held = &self.text[self.start..];
+        if !held.is_empty() {
+            let held = &held[..size.min(held.len())];
+            out.extend_from_slice(held);
+            self.poured += held.len() as u64;
+            self.start += held.len();
             return Ok(true);
         }
         if self.ended {
@@ -145,12 +147,17 @@ impl Window {
         Ok(!self.ended)
     }
 
-    /// Puts back the text from this place on, to be examined again next.
+    /// Puts back the text from this place on, to be examined again next. It is the end of what was poured out.
     pub(crate) fn put_back(&mut self, text: &[u8], offset: u64, line: u64) {
-        self.text.truncate(self.start);
-        self.text.drain(..self.start);
-        self.text.extend_from_slice(text);
-        (self.start, self.offset, self.line, self.poured) = (0, offset, line, 0);
+        (self.offset, self.line, self.poured) = (offset, line, 0);
+        match self.text[..self.start].ends_with(text) {
+            // It was held, and is still there.
+            true => self.start -= text.len(),
+            false => {
+                self.text.splice(..self.start, text.iter().copied());
+                self.start = 0;
+            }
+        }
     }
 
     /// Takes the first `size` of the bytes.

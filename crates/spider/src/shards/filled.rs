@@ -102,7 +102,7 @@ impl<'l> Loads<'l> {
         progress: &dyn Progress,
     ) -> Result<Filled, Error> {
         let state_dir = &self.options.state_dir;
-        std::fs::create_dir_all(state_dir).map_err(Error::io("making", state_dir))?;
+        disk::private::make(state_dir).map_err(Error::io("making", state_dir))?;
         let count = self.next.shards.len();
         let told = ShardProgress { progress, parts: Mutex::new(vec![None; count]) };
         let Split { at_once, rows, readers, chunk_bytes, record_bytes_max, .. } = self.split;

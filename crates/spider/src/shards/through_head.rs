@@ -127,7 +127,7 @@ pub(super) fn fill(
 ) -> Result<Report, Error> {
     let rows = (ROWS_PER_SHARD * shards as u64).min(ROWS_MAX);
     let state_dir = options.state_dir.join("shards");
-    std::fs::create_dir_all(&state_dir).map_err(Error::io("making", &state_dir))?;
+    disk::private::make(&state_dir).map_err(Error::io("making", &state_dir))?;
     let options = &LoadOptions {
         database: table.database.clone(),
         table: table.table.clone(),

@@ -34,7 +34,7 @@ const PIECE_BYTES: usize = 480 << 10;
 const STATEMENT: &str = "_inrush_statement";
 /// Server errors of a statement that cannot be prepared.
 const ER_UNSUPPORTED_PS: u16 = 1295;
-/// First words of a statement whose text is rows: words that look like secrets are data.
+/// First words of a statement whose text is rows: numbers in them are data.
 const ROWS: [&str; 2] = ["INSERT", "REPLACE"];
 
 impl Session {
@@ -94,15 +94,13 @@ fn read_all(mut answer: QueryResult<'_, '_, '_, Text>) -> mysql::Result<Done> {
     Ok(done)
 }
 
-/// A statement's beginning, for an error.
+/// A statement's beginning, for an error. That of rows ends before them.
 fn label(sql: &[u8]) -> String {
-    if !is_rows(sql) {
-        return shorten(&String::from_utf8_lossy(sql));
-    }
     let head = String::from_utf8_lossy(&sql[..sql.len().min(HEAD_BYTES)]);
-    // Where the rows begin, what may look like a secret is data.
-    let words = head.find('(').map_or(&*head, |at| &head[..at]);
-    shorten(words) + " (..)"
+    match head.find('(').filter(|_| is_rows(sql)) {
+        Some(at) => shorten(&head[..at]) + " (..)",
+        None => shorten(&head),
+    }
 }
 
 fn is_rows(sql: &[u8]) -> bool {

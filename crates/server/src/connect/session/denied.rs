@@ -100,7 +100,7 @@ mod tests {
             (1142, "ANY command denied to user 'a'@'b' for table `d`.`t`", ""),
             (1142, "INSERT command denied to user 'a'@'b' for table 't'", ""),
             (1044, "Access denied for user 'a'@'b' to database 'd'", "USE d"),
-            (1142, "(hidden)", ""),
+            (1142, "(not shown)", ""),
             (1062, "Duplicate entry '1' for key 'PRIMARY'", ""),
         ] {
             assert_eq!(of(errno, message, statement), None, "{message}");

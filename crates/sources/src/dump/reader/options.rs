@@ -27,6 +27,8 @@ pub struct SqlOptions {
     pub unpack_bytes_max: usize,
     /// Folder of the files that `source` lines name; None refuses these lines.
     pub source_folder: Option<PathBuf>,
+    /// Folder of the inputs, if they are files that it has: none may be a link out of it. Default: none.
+    pub below: Option<PathBuf>,
     /// True if a dump is acceptable whose program wrote an error into it.
     pub partial: bool,
     /// Folder in which a pipe's bytes are kept. Default: the system's temporary folder.
@@ -45,6 +47,7 @@ impl Default for SqlOptions {
             ahead_bytes: 8 << 20,
             unpack_bytes_max: 128 << 20,
             source_folder: None,
+            below: None,
             partial: false,
             temp_dir: std::env::temp_dir(),
             stop: Arc::default(),

@@ -36,7 +36,7 @@ impl SqlReader {
     pub(super) fn source(&mut self, file: &[u8], size: usize) -> Result<()> {
         let found = self.named_file(file);
         let Some(mut window) = self.window.take() else { return Ok(()) };
-        let named = match found {
+        let (folder, named) = match found {
             Ok(named) => named,
             Err(why) => {
                 let file: String =
@@ -51,7 +51,7 @@ impl SqlReader {
         window.take(size);
         window.is_completed = false;
         let rest = self.inputs.get(self.index).cloned();
-        let input = Input::find(&named, &self.options.temp_dir)?;
+        let input = Input::find_below(&folder, &named)?;
         let bytes = [input.bytes(), Some(0)];
         for (at, (input, bytes)) in std::iter::once(input).chain(rest).zip(bytes).enumerate() {
             self.files
@@ -74,10 +74,10 @@ impl SqlReader {
         true
     }
 
-    /// The path of a named file without links.
+    /// The folder of the dump, and the path of a named file in it, both without links.
     ///
     /// Errors: the end of a sentence about the file: why it is not read, and what to do.
-    fn named_file(&self, file: &[u8]) -> Result<PathBuf, String> {
+    fn named_file(&self, file: &[u8]) -> Result<(PathBuf, PathBuf), String> {
         let is_sandboxed = self.window.as_ref().is_some_and(|window| window.is_sandboxed);
         if is_sandboxed {
             return Err("is not read: the dump forbids it by its line \"enable the sandbox mode\""
@@ -109,7 +109,7 @@ impl SqlReader {
             return Err("is being read already: the files name each other in a circle".to_owned());
         }
         match self.suspended.len() < DEPTH_MAX {
-            true => Ok(path),
+            true => Ok((folder, path)),
             false => Err(format!("is not read: more than {DEPTH_MAX} files name each other")),
         }
     }

@@ -118,8 +118,8 @@ fn statements_end_where_the_server_and_its_client_say() {
         (
             "a\n\\! ls\n;system rm;b",
             &[
-                "\\\\! is a command for the mariadb client, not SQL, and is not run; remove it from the file (statement: a)",
-                "system is a command for the mariadb client, not SQL, and is not run; remove it from the file (statement: system rm;b)",
+                "\\\\! is a command for the mariadb client, not SQL, and is not run; remove it from the file",
+                "system is a command for the mariadb client, not SQL, and is not run; remove it from the file",
             ],
         ),
     ];

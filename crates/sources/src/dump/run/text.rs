@@ -9,6 +9,9 @@ use crate::chunk::newlines;
 use crate::dump::window::{PIECE_BYTES, Window};
 use crate::error::{Position, Result};
 
+/// Bytes of the first piece of a run.
+const FIRST_BYTES: usize = 16 << 10;
+
 /// Text of a run that was read and not used.
 #[derive(Debug)]
 pub(super) struct RunText {
@@ -49,9 +52,10 @@ impl RunText {
         }
     }
 
-    /// Reads a piece.
+    /// Reads a piece, a small one first: a dump may have many runs of few rows.
     pub(super) fn read(&mut self, window: &mut Window) -> Result<()> {
-        self.ended = !window.pour(&mut self.bytes, PIECE_BYTES)?;
+        let size = if self.bytes.is_empty() { FIRST_BYTES } else { PIECE_BYTES };
+        self.ended = !window.pour(&mut self.bytes, size)?;
         Ok(())
     }
 
