@@ -179,6 +179,12 @@ fn of_one(report: &Report) -> Vec<(&'static str, String)> {
     if report.duplicates > 0 {
         facts.insert(4, ("duplicates", group(report.duplicates)));
     }
+    if let Some(seconds) = report.readers_waited_seconds {
+        facts.push(("readers waited at most", format!("{seconds:.2} s")));
+    }
+    if let Some(seconds) = report.writers_waited_seconds {
+        facts.push(("writers waited at most", format!("{seconds:.2} s")));
+    }
     if report.file_bytes > 0 {
         facts.push(("file built", show(report.file_bytes)));
     }

@@ -145,6 +145,9 @@ fn details(out: &mut impl Write, report: &Report) -> io::Result<()> {
         write!(out, " {} {:.2} s", stage.name, stage.seconds)?;
     }
     writeln!(out)?;
+    if let Some(waits) = report.waits_text() {
+        writeln!(out, "  {waits}")?;
+    }
     let (spilled, peak) = (show(report.spilled_bytes), show(report.memory_peak_bytes));
     match &report.logical {
         Some(logical) if logical.sorted => {

@@ -24,6 +24,7 @@ mod mysql;
 mod option_sources;
 mod partitioned;
 mod refused;
+mod related;
 mod replay;
 mod replicated;
 mod replicated_several;

@@ -192,6 +192,13 @@ pub struct Report {
     /// not finished then.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub foreign_keys_left: Vec<String>,
+    /// The longest time in which readers of a table could wait for the load, by the load's own clock: for an
+    /// attempt at the RENAME and the RENAME. None where no table was exchanged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub readers_waited_seconds: Option<f64>,
+    /// The same of writers, who also wait while rows are checked or merged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub writers_waited_seconds: Option<f64>,
     /// Notes for the user: no binlog, backup to take, and the like.
     pub notes: Vec<String>,
     /// Failures after the rows were in place, one sentence each; usually empty.
@@ -229,6 +236,14 @@ impl Report {
         self.stages = stopwatch.times();
         self.memory_peak_bytes = memory_peak_bytes();
         self.warnings.extend(warnings);
+    }
+
+    /// How long others waited at most, in words; none where no table was exchanged.
+    pub fn waits_text(&self) -> Option<String> {
+        let (readers, writers) = (self.readers_waited_seconds?, self.writers_waited_seconds?);
+        Some(format!(
+            "readers waited at most {readers:.2} s, writers waited at most {writers:.2} s"
+        ))
     }
 
     /// It took so many seconds.

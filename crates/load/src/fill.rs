@@ -28,8 +28,9 @@ use crate::copies::Copies;
 use crate::forecast::Forecast;
 use crate::publish::{RowCommit, TableSwap};
 
-/// Waits of writers that a report names, in seconds.
-const WAIT_SECONDS_MIN: f64 = 0.05;
+/// Waits of others that a note of the report tells, in seconds; shorter ones of a merge.
+pub(crate) const NOTED_SECONDS: f64 = 0.5;
+const MERGE_NOTED_SECONDS: f64 = 0.05;
 
 /// The parts that every method needs.
 pub(crate) struct Filling<'l, 's, 'p> {
@@ -51,6 +52,16 @@ pub(crate) type Failed = Box<(Error, server::Result<()>)>;
 /// True if a build failed and was cleaned up, for a reason that does not concern sending.
 fn is_for_sending(failed: &(Error, server::Result<()>)) -> bool {
     matches!(failed, (Error::NoOrder(_) | Error::NotMerged(_) | Error::NotRouted(_), Ok(())))
+}
+
+/// True if rows could not be merged because of others who have locks of the table, and that was cleaned up. Sent rows
+/// need no such lock.
+fn is_for_locks(chosen: &Chosen, failed: &(Error, server::Result<()>)) -> bool {
+    let waited = matches!(
+        failed.0,
+        Error::Server(server::Error::LockWait { .. } | server::Error::Yielded { .. })
+    );
+    waited && chosen.method.merges() && failed.1.is_ok()
 }
 
 impl<'l> Filling<'l, '_, '_> {
@@ -116,7 +127,8 @@ impl<'l> Filling<'l, '_, '_> {
         source: Mutex<Box<dyn Source>>,
         failed: Failed,
     ) -> Result<Full, Failed> {
-        if !is_for_sending(&failed) || self.options.path != LoadPath::Auto {
+        let may_send = is_for_sending(&failed) || is_for_locks(chosen, &failed);
+        if !may_send || self.options.path != LoadPath::Auto {
             return Err(failed);
         }
         let source = source.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -199,9 +211,16 @@ impl<'l> Filling<'l, '_, '_> {
         })
     }
 
-    /// True if a load failed and was cleaned up, for rows without a parent that may be rejected:
-    /// the server finds them one by one.
-    pub(crate) fn may_refuse_rows(&self, failed: &(Error, server::Result<()>)) -> bool {
+    /// True if a load failed and was cleaned up, for locks of others, or for rows without a parent that may be
+    /// rejected: the server finds them one by one.
+    pub(crate) fn may_send_after(
+        &self,
+        chosen: &Chosen,
+        failed: &(Error, server::Result<()>),
+    ) -> bool {
+        if self.options.path == LoadPath::Auto && is_for_locks(chosen, failed) {
+            return true;
+        }
         let is_for_rows = matches!(
             &failed.0,
             Error::Server(server::Error::Orphans(orphans)) if orphans.is_new
@@ -255,7 +274,7 @@ impl<'l> Filling<'l, '_, '_> {
         target: &mut Lock,
         (unpublished, mut report): Full,
     ) -> Result<Report, Failed> {
-        let has_waited = unpublished.is_some() && chosen.method.merges();
+        let is_swapped = matches!(unpublished, Some(Unpublished::Table(_)));
         let mut warnings = match unpublished {
             Some(rows) => self.publish_rows(chosen, target, rows)?,
             None => {
@@ -269,13 +288,11 @@ impl<'l> Filling<'l, '_, '_> {
         let left = std::mem::take(&mut target.keys_left).into_iter();
         report.foreign_keys_left = left.map(|(_, key)| key).collect();
         self.steps.keys_left.clone_from(&report.foreign_keys_left);
-        report.finish(&mut self.steps.stopwatch, warnings);
-        if has_waited {
-            let seconds = held_seconds(&report);
-            if seconds >= WAIT_SECONDS_MIN {
-                report.notes.push(format!("writers waited for {seconds:.1} s"));
-            }
+        if is_swapped {
+            let noted = if chosen.method.merges() { MERGE_NOTED_SECONDS } else { NOTED_SECONDS };
+            add_waits(&mut report, target, noted);
         }
+        report.finish(&mut self.steps.stopwatch, warnings);
         Ok(report)
     }
 
@@ -330,10 +347,15 @@ impl<'l> Filling<'l, '_, '_> {
     }
 }
 
-/// How long a target was held from its export on.
-fn held_seconds(report: &Report) -> f64 {
-    let from = report.stages.iter().skip_while(|stage| stage.name != Stage::Export.name());
-    from.map(|stage| stage.seconds).sum()
+/// Adds how long others may have waited for a table that was swapped in.
+/// A note tells so of `noted` seconds or more.
+pub(crate) fn add_waits(report: &mut Report, target: &Lock, noted: f64) {
+    let [readers, writers] =
+        [target.blocked.readers, target.blocked.writers].map(|longest| longest.as_secs_f64());
+    (report.readers_waited_seconds, report.writers_waited_seconds) = (Some(readers), Some(writers));
+    if readers.max(writers) >= noted {
+        report.notes.extend(report.waits_text());
+    }
 }
 
 /// Removes a table that was filled and is not published.

@@ -154,7 +154,7 @@ fn run(
     let mut outcome = outcome.and_then(|filled| filling.publish(&chosen, &mut target, filled));
     if let Err(failed) = &outcome
         && may_read_again
-        && filling.may_refuse_rows(failed)
+        && filling.may_send_after(&chosen, failed)
     {
         let sent = filling.send_again(&mut chosen, &mut target, &failed.0);
         outcome = sent.and_then(|filled| filling.publish(&chosen, &mut target, filled));

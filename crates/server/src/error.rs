@@ -261,6 +261,21 @@ pub enum Error {
         /// Who may hold it, one sentence each.
         holders: Vec<String>,
     },
+    /// Others waited for a load that waited for a lock, and the load let them go on.
+    #[error(
+        "{target} is unchanged: the load had merged its rows and waited {seconds} s for the table, while \
+         others waited for the load; {}; load again, or add the rows with {}",
+        holders_text(.holders),
+        PATH.with("stream")
+    )]
+    Yielded {
+        /// `db.table`.
+        target: String,
+        /// How long was waited.
+        seconds: u64,
+        /// Who may hold the table, one sentence each.
+        holders: Vec<String>,
+    },
     /// Rows appeared in the target of `--mode insert` before the swap.
     #[error("{0} is no longer empty: rows were inserted during the load; nothing was changed")]
     NotEmpty(String),

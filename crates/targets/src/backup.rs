@@ -20,8 +20,9 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use crate::lock::Lock;
+use crate::turns::TURN;
 use crate::waiting::ER_LOCK_WAIT_TIMEOUT;
-use server::error::Result;
+use server::error::{Error, Result};
 use server::facts::database_dir::DatabaseDir;
 use server::session::Session;
 
@@ -40,7 +41,8 @@ impl Lock {
     /// Waits for the end of all backups that have begun; `other` is a connection besides.
     ///
     /// Errors: [`Error::LockWait`](server::Error::LockWait) where the lock for backups does not come and
-    /// nobody is seen to make one: DDL that waits for locks has it too.
+    /// nobody is seen to make one: DDL that waits for locks has it too. [`Error::Yielded`](server::Error::Yielded)
+    /// where others wait for the load by now.
     pub(super) fn wait_for_backups(
         &mut self,
         dir: &DatabaseDir,
@@ -54,6 +56,7 @@ impl Lock {
         while !takes_stage(other)? {
             self.session.options().interrupt.check()?;
             let waited = begun.elapsed();
+            self.yield_to_backup(waited)?;
             if waited >= self.patience.wait && readers_now().is_empty() {
                 return Err(self.patience.timed_out(other, Vec::new()));
             }
@@ -92,11 +95,22 @@ impl Lock {
         Ok(runs)
     }
 
+    /// Fails behind a [`TURN`] where others wait for the load.
+    fn yield_to_backup(&self, waited: Duration) -> Result<()> {
+        if !self.keeps_others || waited < TURN {
+            return Ok(());
+        }
+        let holders = vec!["a backup, or DDL that waits for locks".to_owned()];
+        let target = self.table.name.to_string();
+        Err(Error::Yielded { target, seconds: waited.as_secs(), holders })
+    }
+
     fn wait_for_end_of(&self, readers: &[Process]) -> Result<()> {
-        let mut told = Instant::now();
+        let (begun, mut told) = (Instant::now(), Instant::now());
         for reader in readers {
             while reader.is_alive() {
                 self.session.options().interrupt.check()?;
+                self.yield_to_backup(begun.elapsed())?;
                 if told.elapsed() >= TELL_EVERY {
                     told = Instant::now();
                     self.patience.say(&format!(

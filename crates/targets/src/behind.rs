@@ -49,10 +49,11 @@ impl Behind {
             // Nobody waits for it any more: the lock goes with the session.
             let _ = sender.send((session, locked));
         });
-        let seen = wait_until_queued(observer, &mark, tables, &result).inspect_err(|_| {
-            // Nobody is told when it gets its locks.
-            let _ = observer.kill(&mark);
-        })?;
+        let seen =
+            wait_until_queued(observer, (&mark, None), tables, &result).inspect_err(|_| {
+                // Nobody is told when it gets its locks.
+                let _ = observer.kill(&mark);
+            })?;
         let behind = Behind { mark, result, statement, tables, early: None };
         match seen {
             Some((_, Err(error))) => Err(error),
@@ -105,20 +106,6 @@ impl Behind {
     }
 }
 
-/// As [`hand_over`], where nobody may have written to the tables before the work has them.
-///
-/// Errors: the connection that has them is lost, or does not see the other wait; the work may be done.
-pub(super) fn hand_over_at_once<T: Send>(
-    mut holders: Vec<Session>,
-    waiter: &Mark,
-    tables: usize,
-    work: impl FnOnce() -> Result<T> + Send,
-) -> Result<T> {
-    let mut seen = Ok(());
-    let done = hand_over_seen(&mut holders, waiter, tables, work, &mut seen);
-    seen.and(done)
-}
-
 /// Does `work`, whose connection waits for some of so many tables that these have: they let go when it
 /// does.
 pub(super) fn hand_over<T: Send>(
@@ -127,19 +114,7 @@ pub(super) fn hand_over<T: Send>(
     tables: usize,
     work: impl FnOnce() -> Result<T> + Send,
 ) -> Result<T> {
-    hand_over_seen(&mut holders, waiter, tables, work, &mut Ok(()))
-}
-
-fn hand_over_seen<T: Send>(
-    holders: &mut Vec<Session>,
-    waiter: &Mark,
-    tables: usize,
-    work: impl FnOnce() -> Result<T> + Send,
-    seen: &mut Result<()>,
-) -> Result<T> {
     let Some(mut observer) = holders.pop() else { return work() };
-    // All are there still, or what they had may be another's.
-    *seen = holders.iter_mut().try_for_each(|holder| holder.exec("DO 0").map(drop));
     std::thread::scope(|scope| {
         let (sender, result) = channel();
         let working = scope.spawn(move || {
@@ -147,7 +122,7 @@ fn hand_over_seen<T: Send>(
             // The receiver outlives this: it is asked in any case.
             let _ = sender.send(work());
         });
-        let early = wait_until_queued(&mut observer, waiter, tables, &result);
+        let early = wait_until_queued(&mut observer, (waiter, None), tables, &result);
         // Without it the other would wait for nothing.
         drop(observer);
         holders.clear();
@@ -157,18 +132,9 @@ fn hand_over_seen<T: Send>(
         };
         let died = || Err(lost("the thread that waits for a table's lock has ended"));
         let done = match early {
-            Ok(Some(ended)) => {
-                // It had not to wait: nobody had them.
-                if ended.is_ok() && seen.is_ok() {
-                    *seen = Err(lost("the locks on tables were lost"));
-                }
-                ended
-            }
-            Ok(None) => result.recv().unwrap_or_else(|_| died()),
-            Err(error) => {
-                *seen = Err(error);
-                result.recv().unwrap_or_else(|_| died())
-            }
+            // It had not to wait: nobody had them.
+            Ok(Some(ended)) => ended,
+            Ok(None) | Err(_) => result.recv().unwrap_or_else(|_| died()),
         };
         let _ = working.join();
         done

@@ -28,71 +28,21 @@ use crate::followers::Followers;
 use crate::foreign_keys::unchecked;
 use crate::lock::ER_GONE;
 use crate::reach::second;
-use crate::waiting::ER_LOCK_WAIT_TIMEOUT;
+use crate::turns::{PAUSE_MIN, TURN, Turns};
 use server::catalog;
-use server::error::{Error, Result};
+use server::error::Result;
 use server::identifier::TableName;
 use server::session::Session;
 use server::version::Flavor;
 
-/// How long others who wait for a table of ours wait for one that somebody else holds.
-pub(super) const TURN: Duration = Duration::from_secs(1);
-/// Between two turns, doubled each time.
-const PAUSE_MIN: Duration = Duration::from_millis(50);
-const PAUSE_MAX: Duration = Duration::from_secs(2);
 /// How long RENAME waits for children that could not be held: it must not fail.
 const CHILDREN_WAIT: Duration = Duration::from_secs(50);
 /// How long a table that nobody can open is tried to be mended.
 const MENDING_WAIT: Duration = Duration::from_secs(120);
-/// A deadlock.
-const ER_LOCK_DEADLOCK: u16 = 1213;
 /// A table of which InnoDB has none.
 const ER_NO_SUCH_TABLE_IN_ENGINE: u16 = 1932;
 /// Rights that holding a table needs, and carrying keys over does not.
 const ER_DENIED: [u16; 3] = [1044, 1142, 1143];
-
-/// Tries again while somebody holds what is needed, in turns that leave others theirs.
-#[derive(Debug)]
-pub(super) struct Turns {
-    begun: Instant,
-    wait: Duration,
-    pause: Duration,
-}
-
-impl Turns {
-    /// Turns for so long.
-    pub(super) fn begin(wait: Duration) -> Turns {
-        Turns { begun: Instant::now(), wait, pause: PAUSE_MIN }
-    }
-
-    /// True if there is one more after `error`, once others had theirs.
-    pub(super) fn again(&mut self, error: &Error, session: &Session) -> bool {
-        let passes = matches!(error, Error::LockWait { .. })
-            || [ER_LOCK_WAIT_TIMEOUT, ER_LOCK_DEADLOCK].map(Some).contains(&error.errno())
-            || error.is_unclear();
-        // A connection that broke may have taken its time to do so.
-        let is_first = self.pause == PAUSE_MIN && error.is_cut();
-        let is_over = !is_first && self.begun.elapsed() + self.pause > self.wait;
-        if !passes || is_over || session.options().interrupt.is_requested() {
-            return false;
-        }
-        std::thread::sleep(self.pause);
-        self.pause = (self.pause * 2).min(PAUSE_MAX);
-        true
-    }
-}
-
-/// A statement that needs InnoDB's locks of children, and ends without them in a turn: it has done nothing
-/// then.
-pub(super) fn in_turn(session: &Session, sql: &str) -> String {
-    match session.version().flavor {
-        Flavor::MariaDb => {
-            let seconds = TURN.as_secs();
-            format!("SET STATEMENT innodb_lock_wait_timeout={seconds} FOR {sql}")
-        }
-        Flavor::MySql => sql.to_owned(),
-    }
-}
 
 /// Foreign keys of other tables that refer to a table put aside, whether it is there or not.
 pub(super) fn keys_of(session: &mut Session, aside: &TableName) -> Result<Vec<ForeignKey>> {

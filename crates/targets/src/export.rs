@@ -4,17 +4,22 @@
 //! changing any, until the connection lets the table go: rows can be read, writers wait. The lock for the
 //! swap takes over from here, so that nothing comes in between: see [`swap`](super::swap).
 //!
-//! Purge stands still meanwhile, on the whole server.
+//! Before that, and until the swap, the tables that foreign keys join with it are held too: see
+//! [`guard`](super::guard). Purge stands still meanwhile, on the whole server.
 //! Source: MariaDB 10.11, storage/innobase/row/row0quiesce.cc, `row_quiesce_table_start`.
 
 use std::path::PathBuf;
+use std::time::Instant;
 
 use disk::File;
 
 use crate::description::check_described;
+use crate::guard::{Guard, Kind};
 use crate::lock::Lock;
+use crate::log_wait::wait_for_log;
+use crate::relations::{self, KeyChecks};
 use crate::staging_table::Direct;
-use crate::undecided;
+use crate::turns::{TURN, Turns, is_wait};
 use server::catalog::definition;
 use server::error::{Error, Result};
 use server::filename::filename;
@@ -25,6 +30,8 @@ use server::session::Session;
 #[derive(Debug)]
 pub struct Export {
     session: Session,
+    /// Holds tables that foreign keys join with it.
+    guard: Guard,
     /// Its files: one, or one of each partition that was asked for.
     pub files: Vec<ExportedFile>,
 }
@@ -51,23 +58,19 @@ impl Direct<'_> {
         let lock = &mut *self.lock;
         let dir = lock.dir()?.clone();
         let table = lock.table.name.clone();
-        let mut session = lock.fresh()?;
-        session.set_lock_wait(lock.patience.wait)?;
-        undecided::await_end(&mut session)?;
-        let sql = format!("FLUSH TABLES {} FOR EXPORT", table.quoted());
-        let done = lock.patience.watch(&mut session, |session| session.exec(&sql))?;
-        check_described(&mut session, &sql, &done)?;
-        let altered = |detail: &str| {
-            Err(Error::Altered { target: table.to_string(), detail: detail.to_owned() })
-        };
-        if definition(&mut lock.session, &table)? != lock.table.definition {
-            return altered("the table's definition changed during the load");
+        if lock.table.partitioning.is_none() {
+            // The import waits for no backup then, nor for the log, with others waiting for it.
+            wait_for_log(lock, &dir, &self.made)?;
+        } else {
+            let mut other = lock.second()?;
+            lock.wait_for_backups(&dir, &mut other)?;
+            lock.spare = Some(other);
         }
-        if undecided::is_any(&mut lock.session)? {
-            return altered(
-                "a transaction from before the server's start is not finished (XA RECOVER lists \
-                 it), and may have rows in the table",
-            );
+        let (session, guard) = hold(lock)?;
+        lock.keeps_others = true;
+        if definition(&mut lock.session, &table)? != lock.table.definition {
+            let detail = "the table's definition changed during the load".to_owned();
+            return Err(Error::Altered { target: table.to_string(), detail });
         }
         let names = match partition {
             Some(partition) => vec![Some(partition.to_owned())],
@@ -79,8 +82,44 @@ impl Direct<'_> {
             let (file, path) = lock.open_rows(name.as_deref())?;
             files.push(ExportedFile { cfg, file, path });
         }
-        Ok(Export { session, files })
+        Ok(Export { session, guard, files })
     }
+}
+
+/// Holds the target, and before it the tables that foreign keys join with it: in turns, so that transactions that
+/// write to some of them end.
+fn hold(lock: &mut Lock) -> Result<(Session, Guard)> {
+    let checks = match lock.session.options().unchecked_keys {
+        true => KeyChecks::None,
+        false => KeyChecks::Rows,
+    };
+    let targets = [(lock.table.clone(), lock.names.clone())];
+    let tables = relations::around(lock, &targets, checks)?;
+    let mut session = lock.fresh()?;
+    // Nobody writes to it by then: what may be in the way is a change of its definition.
+    session.set_lock_wait(TURN)?;
+    let sql = format!("FLUSH TABLES {} FOR EXPORT", lock.table.name.quoted());
+    let mut turns = Turns::begin(lock.patience.wait);
+    let held = loop {
+        let mut guard = Guard::take(&lock.session, &lock.patience, &tables, &mut turns)?;
+        match lock.patience.watch(&mut session, |session| session.exec(&sql)) {
+            Ok(done) => {
+                check_described(&mut session, &sql, &done)?;
+                // Transactions that wrote to it have ended, and the export keeps others away.
+                drop(guard.hand_out(Kind::Target));
+                break Ok((session, guard));
+            }
+            Err(error) => {
+                turns.blocked.writers_since(guard.since());
+                drop(guard);
+                if !is_wait(&error) || !turns.again(&error, &session) {
+                    break Err(error);
+                }
+            }
+        }
+    };
+    lock.blocked.include(turns.blocked);
+    held
 }
 
 impl Lock {
@@ -148,11 +187,17 @@ impl Export {
     ///
     /// Errors: [`Error::Lost`] where its connection has ended, and somebody may have written since.
     pub(super) fn check(&mut self) -> Result<()> {
+        self.guard.check()?;
         self.session.exec("DO 0").map(drop)
     }
 
-    /// The session that locks the target.
-    pub(super) fn into_session(self) -> Session {
-        self.session
+    /// When the first of the tables was held.
+    pub(super) fn since(&self) -> Instant {
+        self.guard.since()
+    }
+
+    /// The session that locks the target, and what holds the tables that have to do with it.
+    pub(super) fn into_parts(self) -> (Session, Guard) {
+        (self.session, self.guard)
     }
 }

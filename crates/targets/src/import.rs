@@ -16,6 +16,7 @@ use innodb::page::PageBytes;
 
 use crate::built_file::BuiltFile;
 use crate::lock::Lock;
+use crate::log_wait::wait_for_log;
 use crate::publish::Filled;
 use crate::staging_table::{Direct, Discarded, LogState, StagingTable, space_id};
 use schema::TableName;
@@ -181,28 +182,7 @@ impl<'d> Building<'d> {
     fn wait_for_log(&mut self) -> Result<()> {
         self.ensure_session()?;
         let StagingTable { lock, dir, made, .. } = &mut self.staging;
-        let passed = match made.log.take() {
-            LogState::Passed => {
-                made.log.set(LogState::Passed);
-                return Ok(());
-            }
-            LogState::Begun(checkpoint) => Some(checkpoint.wait(&mut lock.session)),
-            LogState::Unknown => None,
-        };
-        let mut second = match passed {
-            Some(Ok(Some(second))) => second,
-            Some(Ok(None)) => lock.second()?,
-            Some(Err(error @ Error::Checkpoint { .. })) => return Err(error),
-            // Not known to have passed: its connection was lost, or the one before this.
-            _ => match lock.begin_checkpoint()?.wait(&mut lock.session)? {
-                Some(second) => second,
-                None => lock.second()?,
-            },
-        };
-        lock.wait_for_backups(dir, &mut second)?;
-        lock.spare = Some(second);
-        made.log.set(LogState::Passed);
-        Ok(())
+        wait_for_log(lock, dir, made)
     }
 
     /// Puts the built file and its description where IMPORT looks, owned as the server's own files.

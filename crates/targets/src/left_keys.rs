@@ -7,10 +7,11 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::busy::busy;
-use crate::carried_keys::{TURN, carry_over, key_name, keys_of, mend};
+use crate::carried_keys::{carry_over, key_name, keys_of, mend};
 use crate::foreign_keys::own_parents;
 use crate::lock::{Lock, LockOptions};
 use crate::names::{Names, digest_of, digests_in, is_own_database};
+use crate::turns::TURN;
 use server::catalog;
 use server::error::{Error, Result};
 use server::identifier::{TableName, quote_text};

@@ -8,7 +8,8 @@
 //!
 //! [`lock`] is the target that [`take`] takes, if nobody is `busy` with it, with [`names`] of what is made
 //! for it; of several at once [`keeper`] holds all, and those that nobody works at are [`resting`];
-//! [`export`] has its rows read meanwhile, unless transactions are [`undecided`]; [`partitions`] are tried
+//! [`export`] has its rows read meanwhile; a [`guard`] holds tables that it has to do with, in [`turns`];
+//! transactions may be [`undecided`]; [`partitions`] are tried
 //! and filled one by one, and a `merged_partition` takes the place of one; `reach` connects; `leftovers`
 //! removes what a killed load left, of which `left` knows for many targets, and [`left_keys`] for all of a
 //! server; `followers` are locked with whom they refer to; [`carried_keys`] refer to the new table in place
@@ -32,7 +33,7 @@ pub mod description;
 pub mod export;
 mod followers;
 pub mod foreign_keys;
-mod guard;
+pub mod guard;
 pub mod identity;
 pub mod import;
 pub mod keeper;
@@ -41,6 +42,7 @@ mod left;
 pub mod left_keys;
 mod leftovers;
 pub mod lock;
+mod log_wait;
 mod merged_partition;
 pub mod names;
 mod orphans;
@@ -64,6 +66,7 @@ pub mod take;
 pub mod torn;
 pub mod transaction;
 mod triggers;
+pub mod turns;
 pub mod undecided;
 pub mod waiting;
 

@@ -13,6 +13,7 @@ use schema::{Table, TableName};
 use crate::keeper::Keeper;
 use crate::left::Left;
 use crate::names::Names;
+use crate::turns::Blocked;
 use crate::waiting::Patience;
 use server::Unsupported;
 use server::catalog;
@@ -77,6 +78,10 @@ pub struct Lock {
     /// Foreign keys of other tables that refer to an old table behind its swap, each with the table that it
     /// is to refer to.
     pub keys_left: Vec<(TableName, String)>,
+    /// How long others may have waited for the load.
+    pub blocked: Blocked,
+    /// True once others wait for the load to end: it waits for nobody any more then.
+    pub(super) keeps_others: bool,
     pub(super) patience: Patience,
     pub(super) reconnect_wait: Duration,
     /// Connected early, so that a full server cannot stop the swap: it holds the table there.

@@ -27,7 +27,6 @@ use crate::names::{kept_name, merged_name, merged_space_id};
 use crate::queued::{POLL, wait_until_queued};
 use crate::reach::ENDING_WAIT;
 use crate::swap::exec_published;
-use crate::waiting::{ER_LOCK_WAIT_TIMEOUT, lock_holders};
 use server::error::{Error, Result};
 use server::filename::filename;
 use server::identifier::{TableName, quote_text};
@@ -106,20 +105,26 @@ impl Lock {
         self.session.set_lock_wait(self.patience.wait)?;
         let mover = self.session.mark().clone();
         failpoint::hit("publish.checked");
-        let (was_held, done) =
-            exchange_held(&mut self.session, &sql, export.into_session(), &mut observer);
+        // No table is joined with one that has partitions by foreign keys.
+        let (writers, begun) = (export.since(), Instant::now());
+        let (session, _guard) = export.into_parts();
+        let mut was_held = false;
+        let done = self.patience.watch_yielding(&mut self.session, |mover| {
+            let (held, done) = exchange_held(mover, &sql, session, &mut observer);
+            was_held = held;
+            done
+        });
         self.spare = Some(observer);
+        self.blocked.writers_since(writers);
+        self.blocked.all_since(begun);
         match done {
             Ok(()) => {}
-            Err(error) if error.is_unclear() => match self.was_exchanged(merged, mover.id()) {
-                Ok(true) => {}
-                Ok(false) => return Err(error),
-                Err(_) => return Err(Error::Unanswered(target.to_string())),
-            },
-            Err(error) if error.errno() == Some(ER_LOCK_WAIT_TIMEOUT) => {
-                let holders = lock_holders(&mut self.session, &target).unwrap_or_default();
-                let seconds = self.patience.wait.as_secs();
-                return Err(Error::LockWait { target: target.to_string(), seconds, holders });
+            Err(error) if error.is_unclear() || matches!(error, Error::Yielded { .. }) => {
+                match self.was_exchanged(merged, mover.id()) {
+                    Ok(true) => {}
+                    Ok(false) => return Err(error),
+                    Err(_) => return Err(Error::Unanswered(target.to_string())),
+                }
             }
             Err(error) => return Err(error),
         }
@@ -189,7 +194,7 @@ fn exchange_held(
             // The receiver outlives this: it is asked in any case.
             let _ = sender.send(exec_published(session, sql));
         });
-        let seen = wait_until_queued(observer, &mover, 1, &result);
+        let seen = wait_until_queued(observer, (&mover, None), 1, &result);
         failpoint::hit("publish.queued");
         // To its end, also when somebody wants the load stopped: the lock must go.
         let _shield = holder.options().interrupt.shield();

@@ -60,6 +60,11 @@ impl Names {
         }
     }
 
+    /// The server's named lock of loads that publish the table or a table that foreign keys join with it.
+    pub(super) fn publishing_lock(&self) -> String {
+        format!("{}_publish", self.lock)
+    }
+
     /// The same for a command whose rows are known by this, 16 digits.
     pub(crate) fn proven_by(self, proof: Option<String>) -> Names {
         Names { proof, ..self }

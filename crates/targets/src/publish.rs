@@ -3,21 +3,24 @@
 //! One target or many: [`Filled`] is the one that the connections are at, with all others that are
 //! published together with it, by one statement or not at all.
 
+use std::time::Instant;
+
 use disk::failpoint;
 use schema::{Mode, Table, TableName};
 
 use crate::built_file::BuiltFile;
 use crate::export::Export;
-use crate::guard::Guard;
+use crate::guard::{Guard, Guarded, Kind};
 use crate::key_run::Keys;
 use crate::lock::{ER_GONE, Lock};
 use crate::merged_partition::MergedPartition;
 use crate::names::Names;
-use crate::relations::{self, KeyChecks, Relations};
+use crate::relations::{self, KeyChecks, Preparation};
 use crate::resting::{Connections, Resting};
 use crate::staging_database;
-use crate::swap::{Before, Pair, Swap};
+use crate::swap::{Before, Held, Pair, Swap};
 use crate::swapped::Swapped;
+use crate::turns::{TURN, Turns, is_wait};
 use server::catalog::{self, definition};
 use server::engine::Swap as EngineSwap;
 use server::error::{Error, Result};
@@ -230,26 +233,34 @@ impl<'l> Filled<'l> {
             .chain(self.others.iter().map(|other| &other.made))
             .map(FilledBy::keys)
             .collect();
-        let Relations { children, mut guard, mut parents } =
-            relations::prepare(self.lock, &targets, &keys, mode, checks)?;
-        failpoint::hit("publish.prepared");
-        let made = std::iter::once(&self.made).chain(self.others.iter().map(|other| &other.made));
-        let pairs: Vec<Pair> = match self.lock.facts.engine.swap {
-            EngineSwap::Unlocked => unlocked(&mut self.lock.session, &targets, mode)?,
-            EngineSwap::Locked | EngineSwap::Never(_) => {
-                let pairs = targets.iter().zip(made);
-                pairs.map(|((table, names), made)| pair(table, names, made, mode)).collect()
+        let mut preparation =
+            Preparation { targets: &targets, keys: &keys, mode, checks, are_brought: false };
+        let mut turns = Turns::begin(self.lock.patience.wait);
+        let held = loop {
+            let attempt = Attempt {
+                made: std::iter::once(&self.made)
+                    .chain(self.others.iter().map(|other| &other.made))
+                    .collect(),
+                export: export.take(),
+            };
+            let has_export = attempt.export.is_some();
+            let done = attempt.run(self.lock, &mut preparation, &mut turns);
+            // Rows of the target that were read could be others by the next attempt.
+            let may_pass = !has_export && done.as_ref().is_err_and(is_wait);
+            match done {
+                Err(error) if may_pass && turns.again(&error, &self.lock.session) => {
+                    if let Error::LockWait { holders, .. } = &error {
+                        self.lock.patience.tell(holders);
+                    }
+                }
+                done => break done,
             }
         };
-        guard.iter_mut().chain(&mut parents).try_for_each(Guard::check)?;
-        export.iter_mut().try_for_each(Export::check)?;
-        let before = guard.map(Guard::into_session).into_iter();
-        let before = before.chain(export.map(Export::into_session)).collect();
-        let done = Swap::new(pairs).with_children(children).run_for(self.lock, before);
-        let held = done.map_err(|error| self.gone_meanwhile(error))?;
+        self.lock.blocked.include(turns.blocked);
+        let (held, guard, begun) = held.map_err(|error| self.gone_meanwhile(error))?;
         self.lock.sync_names();
         failpoint::hit("publish.moved");
-        Ok(Swapped { targets, mode, parents, held, has_tried: false })
+        Ok(Swapped { targets, mode, guard, held, begun: Some(begun), has_tried: false })
     }
 
     /// A statement that found a table no more says which one it was.
@@ -268,6 +279,87 @@ impl<'l> Filled<'l> {
             return Error::Altered { target: target.to_string(), detail };
         }
         self.lock.gone_meanwhile(error)
+    }
+}
+
+/// One attempt to swap filled tables in.
+struct Attempt<'a> {
+    /// How they were filled.
+    made: Vec<&'a FilledBy>,
+    /// Holds a target whose rows were read.
+    export: Option<Export>,
+}
+
+impl Attempt<'_> {
+    /// Holds what has to do with the targets, looks at rows, and swaps. Gives who holds tables from then on, and
+    /// since when others may have waited.
+    ///
+    /// Errors, with nothing held: [`Error::LockWait`], as any of [`Filled::publish`].
+    fn run(
+        self,
+        lock: &mut Lock,
+        preparation: &mut Preparation<'_>,
+        turns: &mut Turns,
+    ) -> Result<(Held, Option<Guard>, Instant)> {
+        let targets = preparation.targets;
+        if targets.iter().all(|(table, _)| table.foreign_keys.is_empty()) {
+            let begun = self.export.as_ref().map_or_else(Instant::now, |held| held.since());
+            let held = self.swap(lock, preparation, &Guarded::default(), None);
+            lock.blocked.writers_since(begun);
+            return held.map(|(held, guard)| (held, guard, begun));
+        }
+        let around = relations::around(lock, targets, preparation.checks)?;
+        let guard = match &self.export {
+            None => Some(Guard::take(&lock.session, &lock.patience, &around, turns)?),
+            Some(_) => None,
+        };
+        let since = guard.as_ref().map(Guard::since);
+        let begun = self.export.as_ref().map(Export::since).or(since).unwrap_or_else(Instant::now);
+        // Statements that make a place for filled tables wait for nobody who waits for these.
+        lock.session.set_lock_wait(TURN)?;
+        let prepared = preparation.prepare(lock, &around);
+        failpoint::hit("publish.prepared");
+        let swapped = prepared.and_then(|()| self.swap(lock, preparation, &around, guard));
+        lock.blocked.writers_since(begun);
+        if lock.session.is_alive() {
+            // Of no matter where the connection has gone.
+            let _ = lock.session.set_lock_wait(lock.patience.wait);
+        }
+        swapped.map(|(held, guard)| (held, guard, begun))
+    }
+
+    fn swap(
+        self,
+        lock: &mut Lock,
+        preparation: &Preparation<'_>,
+        around: &Guarded,
+        mut guard: Option<Guard>,
+    ) -> Result<(Held, Option<Guard>)> {
+        let Preparation { targets, mode, .. } = *preparation;
+        let pairs: Vec<Pair> = match lock.facts.engine.swap {
+            EngineSwap::Unlocked => unlocked(&mut lock.session, targets, mode)?,
+            EngineSwap::Locked | EngineSwap::Never(_) => {
+                let pairs = targets.iter().zip(self.made);
+                pairs.map(|((table, names), made)| pair(table, names, made, mode)).collect()
+            }
+        };
+        let (mut export, mut given) = (self.export, Vec::new());
+        guard.iter_mut().try_for_each(Guard::check)?;
+        export.iter_mut().try_for_each(Export::check)?;
+        let yields = export.is_some();
+        if let Some((session, held)) = export.map(Export::into_parts) {
+            given.push(session);
+            guard = Some(held);
+        } else if let Some(guard) = &mut guard {
+            given = guard.hand_out(Kind::Target);
+        }
+        let swap = Swap::new(pairs).with_children(around.children.clone());
+        let held = swap.run_for(lock, given, yields);
+        if held.is_err() && lock.session.is_alive() {
+            // The parents are held still.
+            preparation.take_back(lock)?;
+        }
+        held.map(|held| (held, guard))
     }
 }
 

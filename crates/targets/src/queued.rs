@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use server::connect::Mark;
 use server::error::Result;
+use server::identifier::{TableName, quote_text};
 use server::session::Session;
 
 /// Several locks, one after the other, may each take an attempt's time.
@@ -18,10 +19,12 @@ const SIGHTINGS: u32 = 3;
 const WAITING: &str = "Waiting for table metadata lock";
 
 /// Polls until connection `waiter`, which locks so many tables, waits for a table lock; gives what it
-/// sends if it ends before.
+/// sends if it ends before. A table of the load's own that it locks exclusively `before` has to be locked by then: the
+/// observer, which holds a table, is not shown that one any more.
+/// Source: MariaDB 10.11, sql/sql_show.cc, `try_acquire_high_prio_shared_mdl_lock`.
 pub(super) fn wait_until_queued<T>(
     observer: &mut Session,
-    waiter: &Mark,
+    (waiter, before): (&Mark, Option<&TableName>),
     tables: usize,
     result: &Receiver<T>,
 ) -> Result<Option<T>> {
@@ -32,7 +35,7 @@ pub(super) fn wait_until_queued<T>(
     loop {
         let waits = observer.query_text(&sql)?.as_deref() == Some(WAITING);
         sightings = if waits { sightings + 1 } else { 0 };
-        if sightings >= SIGHTINGS {
+        if sightings >= SIGHTINGS && !before.map_or(Ok(false), |own| is_shown(observer, own))? {
             return Ok(None);
         }
         match result.recv_timeout(POLL) {
@@ -47,4 +50,15 @@ pub(super) fn wait_until_queued<T>(
             return Ok(None);
         }
     }
+}
+
+/// True if nobody has a table exclusively.
+fn is_shown(observer: &mut Session, table: &TableName) -> Result<bool> {
+    let sql = format!(
+        "SELECT 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA={} AND TABLE_NAME={} \
+         AND ENGINE IS NOT NULL",
+        quote_text(&table.database),
+        quote_text(&table.table)
+    );
+    Ok(observer.query_text(&sql)?.is_some())
 }

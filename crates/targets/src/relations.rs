@@ -1,15 +1,17 @@
 //! The preparation of a swap whose tables have foreign keys with others, right before it.
 //!
 //! ```text
-//! guard: nobody writes to the others -> rows are looked at -> filled tables get their keys -> swap
+//! guard: nobody writes to these and the others -> rows are looked at -> filled tables get their keys -> swap
 //!     -> old tables are dropped -> keys of the others are carried over -> guard ends
 //! ```
+//!
+//! A swap that has to wait for others lets go of all of them, with the keys of filled tables taken back, and all
+//! of it is done again. A target that keeps its rows is held longer, from before these are read.
 
 use std::collections::BTreeSet;
 
 use crate::covered;
-use crate::followers::Followers;
-use crate::guard::Guard;
+use crate::guard::Guarded;
 use crate::key_run::Keys;
 use crate::lock::Lock;
 use crate::names::Names;
@@ -33,110 +35,110 @@ pub enum KeyChecks {
     None,
 }
 
-/// Tables that others are joined with by foreign keys, none of them a target.
-#[derive(Debug, Default)]
-pub(super) struct Relations {
-    /// Rows of these refer to targets, or the server locks them with such whose rows do.
-    pub(super) children: BTreeSet<TableName>,
-    /// Holds them, if their rows were looked at.
-    pub(super) guard: Option<Guard>,
-    /// Holds those that rows of targets refer to.
-    pub(super) parents: Option<Guard>,
+/// Filled tables whose rows are about to take their places.
+pub(super) struct Preparation<'f> {
+    pub(super) targets: &'f [(Table, Names)],
+    pub(super) keys: &'f [Option<&'f Keys>],
+    pub(super) mode: Mode,
+    pub(super) checks: KeyChecks,
+    /// True once tables with keys of their own are in databases of the load's.
+    pub(super) are_brought: bool,
 }
 
-/// Looks at rows, and gives filled tables the foreign keys of the targets.
-///
-/// Killed in it: filled tables, some of them in databases of their own, and targets as they were.
-///
-/// Errors: [`Error::Orphans`](server::Error::Orphans), [`Error::LockWait`](server::Error::LockWait).
-pub(super) fn prepare(
+/// The other tables that foreign keys join with targets, as far as they are to be held, and the targets.
+pub(super) fn around(
     lock: &mut Lock,
     targets: &[(Table, Names)],
-    keys: &[Option<&Keys>],
-    mode: Mode,
     checks: KeyChecks,
-) -> Result<Relations> {
-    if targets.iter().all(|(table, _)| table.foreign_keys.is_empty()) {
-        return Ok(Relations::default());
-    }
+) -> Result<Guarded> {
     let is_target = |name: &TableName| targets.iter().any(|(table, _)| table.name == *name);
-    let mut children = others(targets, KeyEnd::Parent, &is_target);
-    let (mut guard, mut parents) = (None, None);
-    if checks == KeyChecks::Rows {
-        let mut held = BTreeSet::new();
-        let referred = others(targets, KeyEnd::Child, &is_target);
-        let followers = followers(lock, targets, &children, &referred)?;
-        for parent in referred {
-            // A key that is added without a look may be to a table that is not there.
-            let is_there = catalog::exists(&mut lock.session, &parent)?;
-            // What the server locks with the targets has to be held by who holds these.
-            match followers.contains(&parent) {
-                true if is_there => children.insert(parent),
-                false if is_there => held.insert(parent),
-                _ => false,
-            };
+    let mut around = Guarded {
+        children: others(targets, KeyEnd::Parent, &is_target),
+        targets: targets.iter().map(|(table, _)| table.name.clone()).collect(),
+        ..Guarded::default()
+    };
+    if checks == KeyChecks::None {
+        return Ok(around);
+    }
+    for parent in others(targets, KeyEnd::Child, &is_target) {
+        // A key that is added without a look may be to a table that is not there.
+        if !around.children.contains(&parent) && catalog::exists(&mut lock.session, &parent)? {
+            around.parents.insert(parent);
         }
-        // In the order in which the server locks tables for a change that other rows follow.
-        parents = Guard::take(lock, &held)?;
-        guard = Guard::take(lock, &children)?;
-        check(lock, targets, keys, mode, &children)?;
     }
-    for (table, names) in targets {
-        staging_database::bring(&mut lock.session, table, names, mode)?;
-    }
-    let waiting: Waiting = targets
-        .iter()
-        .map(|(table, names)| (table.name.clone(), names.replacement(table)))
-        .collect();
-    for (table, names) in targets {
-        staging_database::add_keys(&mut lock.session, table, names, &waiting)?;
-    }
-    Ok(Relations { children, guard, parents })
+    Ok(around)
 }
 
-/// Tables among `referred`, which rows of targets refer to, whose own rows follow those of targets.
-fn followers(
-    lock: &mut Lock,
-    targets: &[(Table, Names)],
-    children: &BTreeSet<TableName>,
-    referred: &BTreeSet<TableName>,
-) -> Result<BTreeSet<TableName>> {
-    if children.is_empty() || referred.is_empty() {
-        return Ok(BTreeSet::new());
+impl Preparation<'_> {
+    /// Looks at rows while the tables `around` are held, and gives filled tables the foreign keys of the targets.
+    ///
+    /// Killed in it: filled tables, some of them in databases of their own, and targets as they were.
+    ///
+    /// Errors: [`Error::Orphans`](server::Error::Orphans).
+    pub(super) fn prepare(&mut self, lock: &mut Lock, around: &Guarded) -> Result<()> {
+        if self.checks == KeyChecks::Rows {
+            self.check(lock, &around.children)?;
+        }
+        if !self.are_brought {
+            for (table, names) in self.targets {
+                staging_database::bring(&mut lock.session, table, names, self.mode)?;
+            }
+            self.are_brought = true;
+        }
+        let waiting: Waiting = self
+            .targets
+            .iter()
+            .map(|(table, names)| (table.name.clone(), names.replacement(table)))
+            .collect();
+        for (table, names) in self.targets {
+            staging_database::add_keys(&mut lock.session, table, names, &waiting)?;
+        }
+        Ok(())
     }
-    let keys = catalog::all_foreign_keys(&mut lock.session)?;
-    let followers = Followers::of(&keys);
-    let reached = targets.iter().flat_map(|(table, _)| followers.reached(&table.name));
-    let is_referred = |name: &&TableName| referred.contains(*name);
-    Ok(reached.filter(is_referred).cloned().collect())
-}
 
-fn check(
-    lock: &mut Lock,
-    targets: &[(Table, Names)],
-    keys: &[Option<&Keys>],
-    mode: Mode,
-    children: &BTreeSet<TableName>,
-) -> Result<()> {
-    let filled: Waiting =
-        targets.iter().map(|(table, names)| (table.name.clone(), names.staging.clone())).collect();
-    for (at, (table, names)) in targets.iter().enumerate() {
-        for reference in &table.references {
-            if !is_covered(&mut lock.session, reference, targets, keys, at)? {
-                orphans::check_rows(&mut lock.session, table, reference, &names.staging, &filled)?;
+    /// Takes the keys of filled tables away before others may write to the tables around: a row that is deleted
+    /// there must neither be kept by rows that nobody sees, nor take these along.
+    pub(super) fn take_back(&self, lock: &mut Lock) -> Result<()> {
+        if !self.are_brought {
+            return Ok(());
+        }
+        self.targets.iter().try_for_each(|(table, names)| {
+            staging_database::drop_keys(&mut lock.session, table, names)
+        })
+    }
+
+    /// Where the rows of a filled table are.
+    fn rows_of(&self, (table, names): &(Table, Names)) -> TableName {
+        if self.are_brought { names.replacement(table) } else { names.staging.clone() }
+    }
+
+    fn check(&self, lock: &mut Lock, children: &BTreeSet<TableName>) -> Result<()> {
+        let filled: Waiting = self
+            .targets
+            .iter()
+            .map(|target| (target.0.name.clone(), self.rows_of(target)))
+            .collect();
+        for (at, target) in self.targets.iter().enumerate() {
+            let (table, rows) = (&target.0, self.rows_of(target));
+            for reference in &table.references {
+                let Preparation { targets, keys, .. } = self;
+                if !is_covered(&mut lock.session, reference, targets, keys, at)? {
+                    orphans::check_rows(&mut lock.session, table, reference, &rows, &filled)?;
+                }
+            }
+            if self.mode != Mode::Replace {
+                // Rows that refer to an empty table did so before; rows that are kept are there still.
+                continue;
+            }
+            let of_this = table.foreign_keys.iter().filter(|key| key.end == KeyEnd::Parent);
+            let of_this: BTreeSet<&TableName> =
+                of_this.filter_map(|key| key.other.as_ref()).collect();
+            for child in of_this.into_iter().filter(|child| children.contains(*child)) {
+                orphans::check_children(&mut lock.session, child, &table.name, &rows)?;
             }
         }
-        if mode != Mode::Replace {
-            // Rows that refer to an empty table did so before; rows that are kept are there still.
-            continue;
-        }
-        let of_this = table.foreign_keys.iter().filter(|key| key.end == KeyEnd::Parent);
-        let of_this: BTreeSet<&TableName> = of_this.filter_map(|key| key.other.as_ref()).collect();
-        for child in of_this.into_iter().filter(|child| children.contains(*child)) {
-            orphans::check_children(&mut lock.session, child, &table.name, &names.staging)?;
-        }
+        Ok(())
     }
-    Ok(())
 }
 
 /// True if the captured keys of a table are all in the one that they refer to. The server decides

@@ -15,6 +15,7 @@ use crate::left::Left;
 use crate::lock::{Folder, Lock, LockOptions};
 use crate::names::Names;
 use crate::triggers;
+use crate::turns::Blocked;
 use crate::waiting::Patience;
 use server::Unsupported;
 use server::facts::{ServerFacts, database_dir::DatabaseDir};
@@ -108,6 +109,8 @@ impl Resting {
             unsupported,
             remarks,
             keys_left: Vec::new(),
+            blocked: Blocked::default(),
+            keeps_others: false,
             patience,
             reconnect_wait,
             spare,

@@ -126,6 +126,21 @@ pub(super) fn add_keys(
     Err(Error::Altered { target: table.name.to_string(), detail })
 }
 
+/// Takes the keys of a filled table away again.
+pub(super) fn drop_keys(session: &mut Session, table: &Table, names: &Names) -> Result<()> {
+    if table.references.is_empty() {
+        return Ok(());
+    }
+    let keys = table.references.iter().map(|key| {
+        let name = quote_name(&key.name);
+        format!("DROP FOREIGN KEY {name}")
+    });
+    let keys: Vec<String> = keys.collect();
+    let replacement = names.replacement(table).quoted();
+    let sql = format!("ALTER TABLE {replacement} {}, ALGORITHM=INPLACE", keys.join(", "));
+    unchecked(session, |session| session.exec(&sql).map(drop))
+}
+
 /// Drops databases of a load's own that are there and empty.
 ///
 /// Errors: [`Error::Leftover`] where something is in one.

@@ -35,7 +35,7 @@ use server::identifier::TableName;
 pub struct Direct<'l> {
     /// The target.
     pub lock: &'l mut Lock,
-    made: DirectState,
+    pub(super) made: DirectState,
 }
 
 /// State that outlives a failed step, until the load's tables and files are removed.

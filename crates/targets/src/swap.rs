@@ -12,6 +12,13 @@
 //!         waiting reader and writer, whose statements then find the new table
 //! ```
 //!
+//! Where rows of a target were read or checked, who has kept others from writing to it since is its holder, and
+//! the mover also waits for readers. There is one attempt then: the rows could be others by the next.
+//!
+//! A mover that is seen to wait may wait for one of the load's own tables still, which something of the server's has
+//! for a moment. So the holder also sees that the mover has that one: a row that slipped in would be lost with a
+//! target whose rows are merged.
+//!
 //! The mover takes the locks of several tables in the order of their names, and holders let go in
 //! that order, each when the mover waits for its table. Should one be taken to wait that has just
 //! got the lock before, a row that slips in is not lost either: it is in the table put aside, which
@@ -28,12 +35,13 @@ mod mover;
 mod queued;
 
 use std::collections::BTreeSet;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use self::mover::Mover;
 use crate::lock::{Lock, RECONNECT_WAIT};
 use crate::reach::reach;
 use crate::triggers::{self, has_triggers};
+use crate::turns::Blocked;
 use crate::waiting::{Patience, lock_holders};
 use schema::{ForeignKey, KeyEnd, Mode};
 use server::catalog::{KeysOfTables, definition, foreign_keys};
@@ -42,8 +50,7 @@ use server::facts::database_dir::DatabaseDir;
 use server::identifier::TableName;
 use server::session::Session;
 
-/// One attempt at the locks. While it waits, new statements on the tables wait behind it, so
-/// attempts are short and leave pauses.
+/// How long the mover waits for the holders' tables, which come at once. Others may have got one of several.
 const ATTEMPT: Duration = Duration::from_secs(3);
 /// Connections that hold tables: with more tables than that each holds some that follow each other.
 pub(super) const HOLDERS_MAX: usize = 8;
@@ -97,13 +104,13 @@ pub struct Swap {
     children: BTreeSet<TableName>,
 }
 
-/// Tables that nobody writes to behind a swap, until foreign keys are carried over.
+/// New tables that nobody writes to behind a swap, until foreign keys are carried over.
 #[derive(Debug, Default)]
 pub(super) struct Held {
-    /// New tables that rows of others are to refer to, and who holds each.
+    /// Those that rows of others are to refer to, and who holds each.
     tables: Vec<HeldTables>,
-    /// Who holds those others: its end lets go of them.
-    children: Vec<Session>,
+    /// When the swap began, where there are any: nobody could read the tables.
+    pub(super) since: Option<Instant>,
 }
 
 /// Tables that one connection locks.
@@ -122,6 +129,11 @@ struct Group {
 }
 
 impl Held {
+    /// The same with the moment since when nobody could read what is held.
+    fn since(self, begun: Instant) -> Held {
+        Held { since: (!self.tables.is_empty()).then_some(begun), ..self }
+    }
+
     /// Who holds the new table, perhaps with others.
     pub(super) fn take(&mut self, table: &TableName) -> Option<Session> {
         let at = self.tables.iter().position(|held| held.group.tables.contains(table))?;
@@ -147,7 +159,7 @@ impl Swap {
         Swap { pairs, children: BTreeSet::new() }
     }
 
-    /// Has nobody write to these, whose rows refer to tables that are swapped, until their keys are
+    /// The same where rows of these refer to tables that are swapped, and nobody writes to them until their keys are
     /// carried over.
     pub(super) fn with_children(self, children: BTreeSet<TableName>) -> Swap {
         Swap { children, ..self }
@@ -160,47 +172,71 @@ impl Swap {
     /// the server's. [`Error::Unanswered`]: they are the old tables or the new ones.
     pub fn run(&self, session: &mut Session, wait: Duration) -> Result<()> {
         let patience = Patience { target: self.pairs[0].table.clone(), wait, told: None };
-        let reconnect_wait = RECONNECT_WAIT;
-        let done =
-            Mover { swap: self, session, patience: &patience, reconnect_wait, before: Vec::new() }
-                .run(&mut None);
-        let done = done.map(drop);
+        let mover = Mover {
+            swap: self,
+            session,
+            patience: &patience,
+            reconnect_wait: RECONNECT_WAIT,
+            given: Vec::new(),
+            yields: false,
+            blocked: &mut Blocked::default(),
+        };
+        let done = { mover }.run(&mut None).map(drop);
         if session.is_alive() {
             return done;
         }
-        let again = reach(session, reconnect_wait).and_then(|again| {
+        let again = reach(session, RECONNECT_WAIT).and_then(|again| {
             *session = again;
             session.set_lock_wait(wait)
         });
         done.and(again)
     }
 
-    /// As [`Swap::run`], over the session of a locked target, which keeps a second one. Gives the
-    /// locks of new tables whose children are still the old ones', and of these. Those in `before` have
-    /// these, and the target, until the holder gets them.
-    pub(super) fn run_for(&self, lock: &mut Lock, before: Vec<Session>) -> Result<Held> {
+    /// As [`Swap::run`], over the session of a locked target, which keeps a second one. Gives the locks of new
+    /// tables whose children are still the old ones'. Those `given` hold the targets, each some that follow each
+    /// other, since rows were looked at: then there is one attempt. A swap that `yields` waits for others in it as
+    /// long as nobody waits for the load.
+    ///
+    /// Errors: as [`Swap::run`], and [`Error::Yielded`].
+    pub(super) fn run_for(
+        &self,
+        lock: &mut Lock,
+        given: Vec<Session>,
+        yields: bool,
+    ) -> Result<Held> {
         let mut spare = Some(lock.second()?);
-        let Lock { session, patience, reconnect_wait, .. } = lock;
-        let reconnect_wait = *reconnect_wait;
-        let done = Mover { swap: self, session, patience, reconnect_wait, before }.run(&mut spare);
+        let Lock { session, patience, reconnect_wait, blocked, .. } = lock;
+        let (swap, reconnect_wait) = (self, *reconnect_wait);
+        let mut mover = Mover { swap, session, patience, reconnect_wait, given, yields, blocked };
+        let done = mover.run(&mut spare);
         lock.spare = spare;
         // Of no matter where the connection has gone.
         let _ = lock.session.set_lock_wait(lock.patience.wait);
         done
     }
 
-    /// Pairs whose tables are locked before the swap, those of each holder together: none where there
+    /// Pairs whose tables are locked before the swap, those of each of so many holders together: none where there
     /// is nothing to be looked at, and else all, so that the mover waits for nobody else's lock.
-    fn held(&self) -> Vec<Vec<&Pair>> {
+    fn held(&self, holders: usize) -> Vec<Vec<&Pair>> {
         if !self.pairs.iter().any(Pair::is_looked_at) {
             return Vec::new();
         }
         let is_there = |pair: &&Pair| !matches!(pair.before, Before::Nothing);
         let held: Vec<&Pair> = self.pairs.iter().filter(is_there).collect();
-        // The server locks tables with those that their rows follow: one connection has all.
-        let is_joined = !held.iter().all(|pair| pair.is_free());
-        let each = if is_joined { held.len() } else { held.len().div_ceil(HOLDERS_MAX).max(1) };
+        let each = held.len().div_ceil(holders.max(1)).max(1);
         held.chunks(each).map(<[&Pair]>::to_vec).collect()
+    }
+
+    /// True if foreign keys join tables with others, or may.
+    fn is_joined(&self) -> bool {
+        !self.pairs.iter().all(Pair::is_free)
+    }
+
+    /// The last of the load's own tables that the mover locks before a target: the server locks in the order of
+    /// names. While something else of the server's has it for a moment, the mover does not wait for the target yet.
+    fn locked_before(&self, target: &TableName) -> Option<&TableName> {
+        let own = self.pairs.iter().map(|pair| &pair.replacement);
+        own.filter(|own| *own < target).max()
     }
 
     /// Tables that rows of others refer to, which are not swapped with them.

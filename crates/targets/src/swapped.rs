@@ -1,20 +1,20 @@
 //! The work after filled tables have taken their places.
 
 use std::collections::HashSet;
+use std::time::Instant;
 
 use disk::failpoint;
 use schema::{ForeignKey, KeyEnd, Mode, Table};
 
 use crate::behind::hand_over;
-use crate::carried_keys::{
-    TURN, Turns, carry_one_over, in_turn, key_name, keys_of, mend, there_and_back,
-};
+use crate::carried_keys::{carry_one_over, key_name, keys_of, mend, there_and_back};
 use crate::foreign_keys::{unchecked, with_children};
 use crate::guard::Guard;
 use crate::lock::{ER_GONE, Lock};
 use crate::names::{Names, is_own_database};
 use crate::staging_database;
 use crate::swap::{HOLDERS_MAX, Held, exec_published};
+use crate::turns::{TURN, Turns, in_turn};
 use server::catalog::{self, definition, without_references};
 use server::error::{Error, Result};
 use server::identifier::TableName;
@@ -28,10 +28,12 @@ const DROPPED_AT_ONCE: usize = 64;
 pub struct Swapped {
     pub(super) targets: Vec<(Table, Names)>,
     pub(super) mode: Mode,
-    /// Tables that their rows refer to.
-    pub(super) parents: Option<Guard>,
+    /// Holds tables that their rows refer to.
+    pub(super) guard: Option<Guard>,
     /// Tables that nobody writes to yet.
     pub(super) held: Held,
+    /// When others had to wait first.
+    pub(super) begun: Option<Instant>,
     /// True if there was a turn at dropping the old tables.
     pub(super) has_tried: bool,
 }
@@ -40,7 +42,8 @@ impl Swapped {
     /// A target that nothing else is published with, and that has no keys.
     pub(super) fn alone(lock: &Lock, mode: Mode) -> Swapped {
         let targets = vec![(lock.table.clone(), lock.names.clone())];
-        Swapped { targets, mode, parents: None, held: Held::default(), has_tried: false }
+        let (guard, held, begun) = (None, Held::default(), None);
+        Swapped { targets, mode, guard, held, begun, has_tried: false }
     }
 
     /// The names of the old tables.
@@ -58,9 +61,14 @@ impl Swapped {
     pub fn drop_old(&mut self, lock: &mut Lock) -> Result<()> {
         let mut turns = Turns::begin(lock.patience.wait);
         let done = loop {
+            let since = self.held.since;
             let done = lock.reconnect().and_then(|()| self.turn(lock));
+            since.into_iter().for_each(|since| lock.blocked.all_since(since));
             self.held = Held::default();
-            self.parents = None;
+            if self.guard.take().is_some() || since.is_some() {
+                self.begun.into_iter().for_each(|begun| lock.blocked.writers_since(begun));
+            }
+            self.begun = None;
             self.has_tried = true;
             let Err(error) = done else { break Ok(()) };
             if let Error::LockWait { holders, .. } = &error {
@@ -190,7 +198,7 @@ impl Swapped {
         let referred = with_children(session, &asides)?;
         for replaced in parents.iter().filter(|(_, aside)| referred.contains(aside)) {
             let Some(held) = self.held.take(&replaced.0) else {
-                self.held = Held::default();
+                (self.held, self.guard) = (Held::default(), None);
                 carry_one_over(session, replaced)?;
                 continue;
             };

@@ -5,11 +5,13 @@ use std::sync::{Arc, Mutex};
 use schema::Table;
 
 use crate::busy::{BUSY_WAIT, busy};
+use crate::guard::publishing;
 use crate::keeper::Keeper;
 use crate::left::Left;
 use crate::lock::{Lock, LockOptions};
-use crate::names::Names;
+use crate::names::{Names, is_own_database};
 use crate::resting::{Connections, Resting};
+use crate::turns::Turns;
 use crate::waiting::Patience;
 use server::catalog::{self, CatalogCache};
 use server::error::{Error, Result};
@@ -91,15 +93,43 @@ impl Keeper {
     }
 }
 
-/// The definition of a table, once nobody else loads it.
+/// The definition of a table, once nobody else loads it, nor publishes a table that refers to it: until that is done,
+/// a table of that load's own refers to it.
+///
+/// Errors: [`Error::LockWait`].
 fn described(
     session: &mut Session,
     name: &TableName,
     options: &LockOptions,
     asked: &CatalogCache,
 ) -> Result<Table> {
-    let read = |session: &mut Session| catalog::read_among(session, name, asked);
-    match patience(name, options).watch(session, read) {
+    let mut turns = Turns::begin(options.lock_wait);
+    let mut table = read(session, name, options, asked)?;
+    loop {
+        let is_own = |other: &TableName| is_own_database(&other.database);
+        let keys = &table.foreign_keys;
+        if !keys.iter().filter_map(|key| key.other.as_ref()).any(is_own) {
+            return Ok(table);
+        }
+        // What a killed load has left is nobody's.
+        let Some(holders) = publishing(session, &table.name)? else { return Ok(table) };
+        let seconds = options.lock_wait.as_secs();
+        let waited = Error::LockWait { target: table.name.to_string(), seconds, holders };
+        if !turns.again(&waited, session) {
+            return Err(waited);
+        }
+        table = read(session, name, options, &CatalogCache::default())?;
+    }
+}
+
+fn read(
+    session: &mut Session,
+    name: &TableName,
+    options: &LockOptions,
+    asked: &CatalogCache,
+) -> Result<Table> {
+    let work = |session: &mut Session| catalog::read_among(session, name, asked);
+    match patience(name, options).watch(session, work) {
         Err(Error::NoTable(missing)) => Err(missing_target(session, name, missing)),
         table => table,
     }

@@ -5,9 +5,10 @@
 //! afterwards it may have gone.
 
 use std::fmt::Write as _;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use disk::failpoint;
 
@@ -15,6 +16,7 @@ use server::error::{Error, Result, holders_text};
 use server::identifier::{TableName, quote_text};
 use server::options::ConnectOptions;
 use server::session::{Row, Session};
+use server::version::Flavor;
 
 /// Server error of a lock that did not come in time.
 pub const ER_LOCK_WAIT_TIMEOUT: u16 = 1205;
@@ -22,6 +24,10 @@ pub const ER_LOCK_WAIT_TIMEOUT: u16 = 1205;
 const QUIET: Duration = Duration::from_secs(1);
 /// Between two looks at a statement that waits.
 const LOOK: Duration = Duration::from_secs(2);
+/// The same of one that others may wait for.
+const GLANCE: Duration = Duration::from_millis(250);
+/// More ids of prepared transactions in one message would not be read.
+const IDS_NAMED: usize = 3;
 /// More of them in one message would not be read.
 const HOLDERS_MAX: u32 = 5;
 
@@ -64,25 +70,59 @@ impl Patience {
         session: &mut Session,
         work: impl FnOnce(&mut Session) -> Result<T>,
     ) -> Result<T> {
-        let (options, id) = (session.options().clone(), session.id());
+        self.watch_for(session, false, work)
+    }
+
+    /// The same of a statement whose lock keeps others waiting, who may wait for us already: it is ended behind a
+    /// [`TURN`] if somebody waits.
+    ///
+    /// Errors: also [`Error::Yielded`].
+    pub(crate) fn watch_yielding<T>(
+        &self,
+        session: &mut Session,
+        work: impl FnOnce(&mut Session) -> Result<T>,
+    ) -> Result<T> {
+        self.watch_for(session, true, work)
+    }
+
+    fn watch_for<T>(
+        &self,
+        session: &mut Session,
+        yields: bool,
+        work: impl FnOnce(&mut Session) -> Result<T>,
+    ) -> Result<T> {
+        let (options, mark) = (session.options().clone(), session.mark().clone());
+        let (id, begun, pause_next) =
+            (mark.id(), Instant::now(), if yields { GLANCE } else { LOOK });
         // Holders, and the number of who looks, whose last question the server may still show.
         let seen = Mutex::new((Vec::new(), 0));
+        let has_yielded = AtomicBool::new(false);
         let outcome = std::thread::scope(|scope| {
             let (done, ended) = channel::<()>();
-            let seen = &seen;
+            let (seen, has_yielded, mark) = (&seen, &has_yielded, &mark);
             let watching = scope.spawn(move || {
                 failpoint::hit("thread.waiting");
                 let mut observer = None;
-                let mut pause = QUIET;
+                let (mut pause, mut told) = (QUIET, None);
                 while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(pause) {
-                    pause = LOOK;
+                    pause = pause_next;
                     // A look that fails is tried again: the statement's own outcome counts.
                     let looked = self.look(&options, id, &mut observer);
                     let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
                     seen.1 = observer.as_ref().map_or(0, Session::id);
-                    if let Ok(Some(holders)) = looked {
+                    let Ok(Some(holders)) = looked else { continue };
+                    if told.is_none_or(|told: Instant| told.elapsed() >= LOOK) {
+                        told = Some(Instant::now());
                         self.tell(&holders);
-                        seen.0 = holders;
+                    }
+                    seen.0 = holders;
+                    if yields
+                        && let Some(observer) = &mut observer
+                        && self.is_waited_for(observer, id).unwrap_or(false)
+                    {
+                        has_yielded.store(true, Ordering::SeqCst);
+                        // Without it the statement ends by its own limit.
+                        let _ = observer.kill_query(mark);
                     }
                 }
             });
@@ -92,12 +132,15 @@ impl Patience {
             let _ = watching.join();
             outcome
         });
+        let (mut holders, observer) = seen.into_inner().unwrap_or_else(PoisonError::into_inner);
         match outcome {
+            Err(e) if has_yielded.into_inner() && e.is_unclear() && session.is_alive() => {
+                let (target, seconds) = (self.target.to_string(), begun.elapsed().as_secs());
+                Err(Error::Yielded { target, seconds, holders })
+            }
             Err(e) if e.errno() == Some(ER_LOCK_WAIT_TIMEOUT) => {
-                let (mut holders, observer) =
-                    seen.into_inner().unwrap_or_else(PoisonError::into_inner);
                 if holders.is_empty() {
-                    holders = holders_but(session, &self.target, observer).unwrap_or_default();
+                    holders = holders_but(session, &self.target, &[observer]).unwrap_or_default();
                 }
                 Err(self.timed_out(session, holders))
             }
@@ -125,8 +168,20 @@ impl Patience {
             None => observer.insert(Session::connect(options)?),
         };
         let waits = is_waiting(session, id)?;
-        let holders = if waits { Some(holders_but(session, &self.target, id)?) } else { None };
+        let holders = if waits { Some(holders_but(session, &self.target, &[id])?) } else { None };
         Ok(holders)
+    }
+
+    /// True if a connection other than `waiter` waits with a statement that names the target, and that is not one
+    /// of the load's own.
+    fn is_waited_for(&self, session: &mut Session, waiter: u64) -> Result<bool> {
+        let sql = format!(
+            "SELECT 1 FROM information_schema.PROCESSLIST WHERE ID<>{waiter} \
+             AND STATE LIKE 'Waiting for % lock' AND INSTR(INFO, {}) > 0 \
+             AND INFO NOT LIKE 'LOCK TABLES %' LIMIT 1",
+            quote_text(&self.target.table)
+        );
+        Ok(session.query_text(&sql)?.is_some())
     }
 }
 
@@ -145,13 +200,18 @@ fn is_waiting(session: &mut Session, id: u64) -> Result<bool> {
 /// runs a statement that names the table; else those that are idle, since LOCK TABLES and FLUSH
 /// TABLES WITH READ LOCK leave no other trace.
 pub fn lock_holders(session: &mut Session, name: &TableName) -> Result<Vec<String>> {
-    holders_but(session, name, 0)
+    holders_but(session, name, &[])
 }
 
-/// [`lock_holders`], less our own connection `waiter`.
-fn holders_but(session: &mut Session, name: &TableName, waiter: u64) -> Result<Vec<String>> {
+/// [`lock_holders`], less connections of our `own`.
+pub(crate) fn holders_but(
+    session: &mut Session,
+    name: &TableName,
+    own: &[u64],
+) -> Result<Vec<String>> {
     let (database, table) = (quote_text(&name.database), quote_text(&name.table));
-    let others = format!("p.ID NOT IN (CONNECTION_ID(), {waiter}) AND p.COMMAND <> 'Daemon'");
+    let own: String = own.iter().map(|id| format!(", {id}")).collect();
+    let others = format!("p.ID NOT IN (CONNECTION_ID(){own}) AND p.COMMAND <> 'Daemon'");
     let select = |since: &str, from: &str, which: &str| {
         format!(
             "SELECT DISTINCT p.ID, p.USER, p.HOST, p.TIME, p.INFO, {since} FROM {from} \
@@ -175,8 +235,9 @@ fn holders_but(session: &mut Session, name: &TableName, waiter: u64) -> Result<V
         select("NULL", locks, &exact),
         select(since, &format!("{processes} {transactions}"), &busy),
         select("NULL", processes, &names_it),
-        select("NULL", processes, "p.COMMAND = 'Sleep'"),
     ];
+    // Who leaves no trace.
+    let idle = select("NULL", processes, "p.COMMAND = 'Sleep'");
     let mut holders = Vec::new();
     for question in questions {
         // A plugin that is not there, a right that is missing.
@@ -186,13 +247,42 @@ fn holders_but(session: &mut Session, name: &TableName, waiter: u64) -> Result<V
             break;
         }
     }
-    let prepared = "SELECT COUNT(*) FROM information_schema.INNODB_TRX WHERE trx_mysql_thread_id=0";
-    if let Ok(Some(count)) = session.query_text(prepared)
-        && count != "0"
-    {
-        holders.push(format!("{count} prepared XA transaction(s), which XA RECOVER lists"));
+    holders.extend(prepared(session).unwrap_or_default());
+    if holders.is_empty() {
+        let rows = session.query(&idle).unwrap_or_default();
+        holders = rows.iter().map(holder_text).collect::<Result<_>>()?;
     }
     Ok(holders)
+}
+
+/// Transactions that no connection has, prepared ones by their ids, in words. The server does not say which tables
+/// they have changed.
+///
+/// Errors: the account may not look.
+fn prepared(session: &mut Session) -> Result<Option<String>> {
+    let count = "SELECT COUNT(*) FROM information_schema.INNODB_TRX WHERE trx_mysql_thread_id=0";
+    if session.query_text(count)?.as_deref() == Some("0") {
+        return Ok(None);
+    }
+    let age = "SELECT MAX(TIMESTAMPDIFF(SECOND, trx_started, NOW())) \
+                FROM information_schema.INNODB_TRX \
+                WHERE trx_mysql_thread_id=0 AND trx_rows_modified>0";
+    let Some(seconds) = session.query_row(age)?.text_or_null(0)? else { return Ok(None) };
+    let format = if session.version().flavor == Flavor::MariaDb { " FORMAT='SQL'" } else { "" };
+    let rows = session.query(&format!("XA RECOVER{format}"));
+    let ids: Vec<String> = rows.unwrap_or_default().iter().map(|row| row.text_lossy(3)).collect();
+    let (named, more) = (ids[..ids.len().min(IDS_NAMED)].join(", "), ids.len() > IDS_NAMED);
+    let others = if more { " and others" } else { "" };
+    Ok(Some(match ids.len() {
+        0 => format!("a transaction without a connection, for {seconds} s"),
+        1 => format!(
+            "prepared XA transaction {named}, for {seconds} s (XA COMMIT or XA ROLLBACK ends it)"
+        ),
+        _ => format!(
+            "prepared XA transactions {named}{others}, for up to {seconds} s (XA COMMIT or XA \
+             ROLLBACK ends them)"
+        ),
+    }))
 }
 
 fn holder_text(row: &Row) -> Result<String> {

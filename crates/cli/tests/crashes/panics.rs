@@ -54,7 +54,7 @@ const THREADS: [(&str, LoadKind, End); 44] = [
     ("thread.interrupt", LoadKind::Direct, Goes),
     ("thread.signals", LoadKind::Direct, Goes),
     ("thread.behind", LoadKind::Keys, Fails("the thread that waits for a table's lock has ended")),
-    ("thread.carrier", LoadKind::Keys, Fails("the thread that waits for a table's lock has ended")),
+    ("thread.carrier", LoadKind::Keys, Goes),
     ("thread.staging", LoadKind::Several, ITSELF),
     ("thread.import", LoadKind::Several, ITSELF),
     ("thread.verify", LoadKind::Several, ITSELF),

@@ -13,6 +13,7 @@ use targets::publish::{Filled as Published, Ready};
 use super::part::{At, Ended, Part};
 use super::pipeline::{Filled, give_up};
 use crate::copies::Copies;
+use crate::fill::{NOTED_SECONDS, add_waits};
 use crate::publish::TableSwap;
 use crate::speeds::Speeds;
 
@@ -49,6 +50,7 @@ pub(super) fn publish(
             warnings.append(&mut lock.remarks);
             drop(keeper);
             finish(&mut parts, &mut reports);
+            reports.iter_mut().for_each(|report| add_waits(report, &lock, NOTED_SECONDS));
             for (table, key) in std::mem::take(&mut lock.keys_left) {
                 let table = table.to_string();
                 steps.keys_left.push(key.clone());

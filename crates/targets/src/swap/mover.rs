@@ -1,18 +1,18 @@
 //! A swap on its way: who holds the tables, who renames, and who waits behind.
 
-use std::collections::BTreeSet;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 
 use disk::failpoint;
 
 use super::queued::{Queued, lock_statement};
-use super::{ATTEMPT, Before, Group, Held, Pair, Swap, exec_published};
-use crate::behind::{Behind, hand_over_at_once};
+use super::{ATTEMPT, Before, Group, HOLDERS_MAX, Held, Pair, Swap, exec_published};
+use crate::behind::Behind;
 use crate::followers::Followers;
 use crate::foreign_keys::unchecked;
 use crate::queued::{POLL, wait_until_queued};
 use crate::reach::{reach, second};
+use crate::turns::{Blocked, TURN, Turns};
 use crate::waiting::{ER_LOCK_WAIT_TIMEOUT, Patience};
 use server::catalog::{self, KeyBetween};
 use server::connect::Mark;
@@ -21,9 +21,6 @@ use server::error::{Error, Result};
 use server::identifier::TableName;
 use server::session::Session;
 
-/// Connections that wait for children.
-const BEHIND_MAX: usize = 16;
-const PAUSE: Duration = Duration::from_millis(500);
 /// A statement that has not ended after so many polls does not obey.
 const KILLS_MAX: u32 = 2000;
 /// Server error of a name that statistics are kept of already.
@@ -36,26 +33,33 @@ pub(super) struct Mover<'s> {
     pub(super) session: &'s mut Session,
     pub(super) patience: &'s Patience,
     pub(super) reconnect_wait: Duration,
-    /// Who has the children, and tables whose rows were read, before the holders.
-    pub(super) before: Vec<Session>,
+    /// Who holds the tables, in their order, where rows were looked at.
+    pub(super) given: Vec<Session>,
+    /// True if this is the only attempt: its locks are waited for as long as nobody waits for ours.
+    pub(super) yields: bool,
+    /// How long others may have waited.
+    pub(super) blocked: &'s mut Blocked,
 }
 
 impl Mover<'_> {
     /// Swaps, in as many attempts as there is time for. `spare` is the first holder, and one stays
     /// there.
     pub(super) fn run(&mut self, spare: &mut Option<Session>) -> Result<Held> {
-        let begun = Instant::now();
-        let mut holders = self.holders(spare)?;
+        let mut turns = Turns::begin(self.patience.wait);
+        // Rows that were looked at could change before a second attempt: that is for the caller.
+        let were_seen = !self.given.is_empty();
+        let mut holders = match were_seen {
+            true => std::mem::take(&mut self.given),
+            false => self.holders(spare)?,
+        };
         let mut has_forgotten = false;
-        // Rows that were looked at could change before a second attempt.
-        let were_seen = !self.swap.children.is_empty() || !self.before.is_empty();
         let joined = self.joined()?;
         let outcome = loop {
-            let left = self.patience.wait.saturating_sub(begun.elapsed());
-            // Where nobody holds the tables for us there is nothing to gain by a second attempt.
-            let is_once = holders.is_empty() || were_seen;
-            let wait = if is_once { left } else { ATTEMPT.min(left) };
-            let outcome = self.attempt(&mut holders, &joined, wait);
+            let begun = Instant::now();
+            let locked = if were_seen { Ok(()) } else { self.lock(&mut holders) };
+            let outcome = locked.and_then(|()| self.attempt(&mut holders, &joined));
+            self.blocked.all_since(begun);
+            let outcome = outcome.map(|held| held.since(begun));
             match outcome.as_ref().err().and_then(Error::errno) {
                 Some(ER_LOCK_WAIT_TIMEOUT) => {}
                 Some(ER_DUP_KEY) if !has_forgotten => {
@@ -71,26 +75,29 @@ impl Mover<'_> {
             }
             let seen_by = holders.first_mut().unwrap_or(self.session);
             let seen = self.swap.holders_of_locks(seen_by);
-            if is_once || begun.elapsed() + PAUSE >= self.patience.wait {
-                let (target, seconds) = (self.swap.names(), self.patience.wait.as_secs());
-                break Err(Error::LockWait { target, seconds, holders: seen });
+            let (target, seconds) = (self.swap.names(), self.patience.wait.as_secs());
+            let waited = Error::LockWait { target, seconds, holders: seen };
+            if were_seen || !turns.again(&waited, self.session) {
+                break Err(waited);
             }
-            self.patience.tell(&seen);
-            std::thread::sleep(PAUSE);
+            if let Error::LockWait { holders, .. } = &waited {
+                self.patience.tell(holders);
+            }
         };
-        *spare = holders.into_iter().next();
+        if !were_seen {
+            *spare = holders.into_iter().next();
+        }
         outcome
     }
 
-    /// The children, and the new tables that they are to refer to: those together that the server locks
-    /// together.
+    /// The new tables that children are to refer to: those together that the server locks together.
     fn joined(&mut self) -> Result<Vec<Group>> {
         let swap = self.swap;
         if swap.children.is_empty() {
             return Ok(Vec::new());
         }
         let keys = behind_swap(&catalog::all_foreign_keys(self.session)?, &swap.pairs);
-        let tables: Vec<&TableName> = swap.children.iter().chain(swap.referred()).collect();
+        let tables = swap.referred();
         let followers = Followers::of(&keys);
         let is_old = |table: &TableName| swap.pairs.iter().any(|pair| pair.aside() == Some(table));
         let group = |tables: Vec<&TableName>| Group {
@@ -103,7 +110,9 @@ impl Mover<'_> {
     /// A connection for each table that is held.
     fn holders(&self, spare: &mut Option<Session>) -> Result<Vec<Session>> {
         let mut holders = Vec::new();
-        for _ in self.swap.held() {
+        // The server locks tables with those whose rows follow: one connection has all.
+        let count = if self.swap.is_joined() { 1 } else { HOLDERS_MAX };
+        for _ in self.swap.held(count) {
             let mut holder = match spare.take() {
                 Some(holder) => holder,
                 None => second(self.session, self.patience.wait)?,
@@ -116,27 +125,33 @@ impl Mover<'_> {
         Ok(holders)
     }
 
-    /// Locks, looks and swaps once; error 1205 when a lock does not come for `wait`.
-    fn attempt(
-        &mut self,
-        holders: &mut [Session],
-        joined: &[Group],
-        wait: Duration,
-    ) -> Result<Held> {
-        for holder in holders.iter_mut() {
-            holder.set_lock_wait(wait)?;
-        }
-        self.session.set_lock_wait(wait)?;
-        for (at, pairs) in self.swap.held().iter().enumerate() {
-            // With children, and where rows were read, there is one holder for all.
-            let before = std::mem::take(&mut self.before);
-            let held = hold(pairs, &self.swap.children, &mut holders[at], before);
-            if let Err(error) = held {
-                unlock(&mut holders[..at]);
+    /// Locks the tables, or none; error 1205 when one does not come within a [`TURN`].
+    fn lock(&mut self, holders: &mut [Session]) -> Result<()> {
+        for (at, pairs) in self.swap.held(holders.len()).iter().enumerate() {
+            let sql = lock_statement(pairs.iter().map(|pair| &pair.table));
+            let holder = &mut holders[at];
+            holder.set_lock_wait(TURN)?;
+            if let Err(error) = holder.exec(&sql) {
+                unlock(&mut holders[..=at]);
                 return Err(error);
             }
         }
-        let mut behind = match self.queue_behind(holders, joined) {
+        Ok(())
+    }
+
+    /// Looks at tables that holders have locked, and swaps once; error 1205 when others keep them for a [`TURN`].
+    /// Nothing is locked afterwards.
+    fn attempt(&mut self, holders: &mut [Session], joined: &[Group]) -> Result<Held> {
+        // Others can only have got one of several meanwhile.
+        let is_single = self.swap.pairs.len() == 1 && !holders.is_empty();
+        // A lock that only keeps writers away lets readers in, whom the mover waits for.
+        let has_readers = self.swap.is_joined();
+        let wait = if is_single && !has_readers { ATTEMPT } else { TURN };
+        self.session.set_lock_wait(if self.yields { self.patience.wait } else { wait })?;
+        let held = self.swap.held(holders.len());
+        let mut looked = held.iter().zip(holders.iter_mut());
+        let looked = looked.try_for_each(|(pairs, holder)| check(pairs, holder));
+        let mut behind = match looked.and_then(|()| self.queue_behind(holders, joined)) {
             Ok(behind) => behind,
             Err(error) => {
                 unlock(holders);
@@ -154,7 +169,7 @@ impl Mover<'_> {
             let _ = self.session.exec("DO 0");
         }
         match moved {
-            Err(error) if error.is_unclear() => match self.was_swapped(mover_id) {
+            Err(error) if is_open(&error) => match self.was_swapped(mover_id) {
                 Ok(true) => {}
                 Ok(false) => {
                     behind.give_up(self.session);
@@ -171,28 +186,19 @@ impl Mover<'_> {
         Ok(behind.held(self.session))
     }
 
-    /// Has connections wait for the children, and for the new tables that they are to refer to.
+    /// Has connections wait for the new tables that children are to refer to.
     fn queue_behind(&mut self, holders: &mut [Session], joined: &[Group]) -> Result<Queued> {
         let mut queued = Queued::default();
         let Some(holder) = holders.first_mut() else { return Ok(queued) };
         let wait = self.patience.wait + ATTEMPT;
-        let mut queue = |groups: &[&Group]| {
+        let mut queue = |group: &Group| {
             let session = second(self.session, self.patience.wait)?;
-            let tables = groups.iter().flat_map(|group| &group.tables);
-            let statement = lock_statement(tables.clone());
-            Behind::queue(statement, tables.count(), session, wait, holder)
+            let statement = lock_statement(group.tables.iter());
+            Behind::queue(statement, group.tables.len(), session, wait, holder)
         };
         let mut all = || -> Result<()> {
-            let is_new = |group: &&Group| {
-                !group.tables.iter().all(|table| self.swap.children.contains(table))
-            };
-            let (new, children): (Vec<&Group>, Vec<&Group>) = joined.iter().partition(is_new);
-            // Of many, some share a connection, which gets them one after the other.
-            for some in children.chunks(children.len().div_ceil(BEHIND_MAX).max(1)) {
-                queued.children.push(queue(some)?);
-            }
-            for group in new {
-                queued.tables.push((group.clone(), queue(&[group])?));
+            for group in joined {
+                queued.tables.push((group.clone(), queue(group)?));
             }
             Ok(())
         };
@@ -223,12 +229,17 @@ impl Mover<'_> {
 
     fn rename(&mut self) -> Result<()> {
         let sql = self.swap.statement();
+        let (patience, yields) = (self.patience, self.yields);
+        let publish = |session: &mut Session| match yields {
+            true => patience.watch_yielding(session, |session| exec_published(session, &sql)),
+            false => exec_published(session, &sql),
+        };
         if self.swap.pairs.iter().all(Pair::is_free) {
-            return exec_published(self.session, &sql);
+            return publish(self.session);
         }
         let mut is_done = false;
         let done = unchecked(self.session, |session| {
-            exec_published(session, &sql)?;
+            publish(session)?;
             is_done = true;
             Ok(())
         });
@@ -248,6 +259,7 @@ impl Mover<'_> {
             statement: self.swap.statement(),
         };
         let (mover, wait) = (self.session.mark().clone(), self.patience.wait);
+        let swap = self.swap;
         let tables = self.swap.pairs.len();
         std::thread::scope(|scope| {
             let (sender, result) = channel();
@@ -257,10 +269,12 @@ impl Mover<'_> {
                 let _ = sender.send(self.rename());
             });
             let (mut seen, mut ended, mut unlocked) = (Ok(None), None, Ok(()));
-            for holder in holders.iter_mut() {
+            let held = swap.held(holders.len());
+            for (holder, pairs) in holders.iter_mut().zip(held) {
                 let mut failed_here = false;
                 if matches!(seen, Ok(None)) {
-                    seen = wait_until_queued(holder, &mover, tables, &result);
+                    let before = swap.locked_before(&pairs[0].table);
+                    seen = wait_until_queued(holder, (&mover, before), tables, &result);
                     failpoint::hit("publish.queued");
                     failed_here = seen.is_err();
                 }
@@ -336,24 +350,9 @@ fn unlock(holders: &mut [Session]) {
     }
 }
 
-/// Locks the tables of one holder, with the children of some, if they are as they have to be. Who has
-/// the children before lets them go.
-fn hold(
-    pairs: &[&Pair],
-    children: &BTreeSet<TableName>,
-    holder: &mut Session,
-    before: Vec<Session>,
-) -> Result<()> {
-    let sql = lock_statement(pairs.iter().map(|pair| &pair.table).chain(children));
-    let mark = holder.mark().clone();
-    let tables = pairs.len() + children.len();
-    let locked = hand_over_at_once(before, &mark, tables, || holder.exec(&sql).map(drop));
-    let checked = locked.and_then(|()| check(pairs, holder));
-    if checked.is_err() {
-        let _shield = holder.options().interrupt.shield();
-        let _ = holder.exec("UNLOCK TABLES");
-    }
-    checked
+/// True if a statement may have been done although it failed.
+fn is_open(error: &Error) -> bool {
+    error.is_unclear() || matches!(error, Error::Yielded { .. })
 }
 
 /// Sees that nothing of the tables of one holder was altered.

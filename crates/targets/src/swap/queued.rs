@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::{ATTEMPT, Group, Held, HeldTables};
 use crate::behind::Behind;
-use crate::carried_keys::TURN;
+use crate::turns::TURN;
 use server::error::Result;
 use server::identifier::TableName;
 use server::session::Session;
@@ -16,7 +16,6 @@ const PASSING: Duration = Duration::from_millis(200);
 /// Connections that wait for tables while these are swapped.
 #[derive(Default)]
 pub(super) struct Queued {
-    pub(super) children: Vec<Behind>,
     pub(super) tables: Vec<(Group, Behind)>,
 }
 
@@ -29,12 +28,6 @@ impl Queued {
         for (group, one) in self.tables {
             match one.held_until(end, observer) {
                 Some(session) => held.tables.push(HeldTables { group, session }),
-                None => is_complete = false,
-            }
-        }
-        for one in self.children {
-            match one.held_until(end, observer) {
-                Some(session) => held.children.push(session),
                 None => is_complete = false,
             }
         }
@@ -65,8 +58,7 @@ impl Queued {
     }
 
     pub(super) fn give_up(self, observer: &mut Session) {
-        let tables = self.tables.into_iter().map(|(_, one)| one);
-        self.children.into_iter().chain(tables).for_each(|one| one.give_up(observer));
+        self.tables.into_iter().for_each(|(_, one)| one.give_up(observer));
     }
 }
 
