@@ -109,6 +109,7 @@ impl Run<'_> {
         // Databases of a load's own, and foreign keys to what a load has left: there are none.
         if sql.contains("information_schema.SCHEMATA WHERE SCHEMA_NAME IN (")
             || sql.contains("INNODB_SYS_FOREIGN WHERE REF_NAME")
+            || sql.contains("INNODB_SYS_TABLES WHERE LEFT(NAME, ")
             || sql.contains("INNODB_SYS_FOREIGN WHERE FOR_NAME='model/_inrush_")
             || (sql.contains("INNODB_FOREIGN WHERE REF_NAME") && has_dictionary)
             || sql.starts_with("SELECT 1 FROM information_schema.REFERENTIAL_CONSTRAINTS")
