@@ -157,7 +157,8 @@ impl Guard {
         let (mut turn, mut told) = (FIRST_TURN, None);
         loop {
             let round = guard.round(tables, turn);
-            let Err(Missed { table, holders, error }) = round else { return Ok(guard) };
+            let Err(missed) = round else { return Ok(guard) };
+            let Missed { table, holders, error } = *missed;
             guard.let_go()?;
             guard.since.into_iter().for_each(|since| turns.blocked.writers_since(since));
             if !is_wait(&error) {
@@ -204,7 +205,7 @@ impl Guard {
     }
 
     /// Takes all tables one after the other, or fails with some held.
-    fn round(&mut self, tables: &Guarded, turn: Duration) -> std::result::Result<(), Missed> {
+    fn round(&mut self, tables: &Guarded, turn: Duration) -> std::result::Result<(), Box<Missed>> {
         self.since = None;
         if let Some(claims) = &mut self.claims {
             claim(claims, tables)?;
@@ -220,7 +221,7 @@ impl Guard {
             let locked = session.exec(&sql).and_then(|_| session.exec("COMMIT"));
             if let Err(error) = locked {
                 let holders = holders_but(session, &tables[0], &own).unwrap_or_default();
-                return Err(Missed { table: tables[0].clone(), holders, error });
+                return Err(Box::new(Missed { table: tables[0].clone(), holders, error }));
             }
             since = since.or_else(|| Some(Instant::now()));
             self.since = since;
@@ -252,9 +253,9 @@ fn connected(like: &Session, patience: &Patience) -> Result<Session> {
 }
 
 /// Takes the named locks of all tables, or fails at the first that another load has.
-fn claim(session: &mut Session, tables: &Guarded) -> std::result::Result<(), Missed> {
+fn claim(session: &mut Session, tables: &Guarded) -> std::result::Result<(), Box<Missed>> {
     for table in tables.all() {
-        let missed = |error, holders| Missed { table: table.clone(), holders, error };
+        let missed = |error, holders| Box::new(Missed { table: table.clone(), holders, error });
         let name = Names::of(table).publishing_lock();
         let is_taken =
             session.lock_name(&name, Duration::ZERO).map_err(|e| missed(e, Vec::new()))?;
