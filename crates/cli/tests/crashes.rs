@@ -2,6 +2,7 @@
 
 mod disturbed;
 pub(crate) mod faults;
+mod file_systems;
 mod holder_lost;
 mod kill;
 mod killed;
