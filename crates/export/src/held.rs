@@ -1,6 +1,8 @@
 //! A check that a table's file can be read, and the lock under which it is.
 
 use std::path::PathBuf;
+use std::sync::mpsc::channel;
+use std::time::Instant;
 
 use disk::File;
 use face::option::{TIME_ZONE, WHERE};
@@ -11,6 +13,7 @@ use server::filename::filename;
 use server::{ServerFacts, Session, catalog};
 use targets::brief_lock;
 use targets::description::check_described;
+use targets::guard::Guard;
 use values::Family;
 use values::decode::Decoder;
 
@@ -24,6 +27,8 @@ const REFUSED: [u16; 6] = [1031, 1044, 1045, 1142, 1227, 1235];
 /// A table that nobody writes to, until it is let go or the connection ends.
 pub(crate) struct Held {
     session: Session,
+    /// Keeps writers away too; its end lets them go.
+    _guard: Guard,
 }
 
 /// The server's description of a file, and the file.
@@ -54,14 +59,8 @@ impl Held {
                 return Ok(Err(reasons));
             }
         };
-        let mut holder = session.another()?;
-        // Who may not know of them is told so behind the lock.
-        let _ = targets::undecided::await_end(session);
-        let sql = format!("FLUSH TABLES {} FOR EXPORT", table.name.quoted());
-        let wait = options.lock_wait();
-        let waiting = |text: &str| progress.waiting(text);
-        match brief_lock::take(&mut holder, &table.name, &sql, wait, waiting) {
-            Ok(done) => check_described(&mut holder, &sql, &done)?,
+        let held = match Held::locked(session, table, options, progress) {
+            Ok(held) => held,
             Err(server::Error::LockWait { target, seconds, holders }) => {
                 return Err(Error::Locked { table: target, seconds, holders });
             }
@@ -69,14 +68,36 @@ impl Held {
                 return Ok(Err(vec![error.to_string()]));
             }
             Err(error) => return Err(error.into()),
-        }
-        let held = Held { session: holder };
+        };
         if let Some(reason) = changed(session, table)? {
             held.release()?;
             return Ok(Err(vec![reason]));
         }
         let files = held_files(session, table, &dir)?;
         Ok(Ok((held, files)))
+    }
+
+    /// Nobody writes to the table, also no transaction that has no connection, and its file is written out.
+    fn locked(
+        session: &Session,
+        table: &Table,
+        options: &ExportOptions,
+        progress: &dyn Progress,
+    ) -> server::Result<Held> {
+        let wait = options.lock_wait();
+        let begun = Instant::now();
+        let guard = std::thread::scope(|scope| {
+            let (told, words) = channel::<String>();
+            scope.spawn(move || words.iter().for_each(|text| progress.waiting(&text)));
+            Guard::of_table(session, &table.name, wait, Some(told))
+        })?;
+        let mut holder = session.another()?;
+        let sql = format!("FLUSH TABLES {} FOR EXPORT", table.name.quoted());
+        let wait = wait.saturating_sub(begun.elapsed());
+        let waiting = |text: &str| progress.waiting(text);
+        let done = brief_lock::take(&mut holder, &table.name, &sql, wait, waiting)?;
+        check_described(&mut holder, &sql, &done)?;
+        Ok(Held { session: holder, _guard: guard })
     }
 
     /// Lets the table go.
@@ -127,19 +148,7 @@ fn changed(session: &mut Session, table: &Table) -> Result<Option<String>, Error
     if catalog::definition(session, &table.name)? != table.definition {
         return Ok(Some("it was altered during the export".to_owned()));
     }
-    match targets::undecided::is_any(session) {
-        Ok(true) => Ok(Some(
-            "a transaction from before the server's start is not finished (XA RECOVER lists it), \
-             and may have rows in the table"
-                .to_owned(),
-        )),
-        Ok(false) => Ok(None),
-        // Who may not know whether there is one.
-        Err(error) if error.errno().is_some_and(|errno| REFUSED.contains(&errno)) => {
-            Ok(Some(error.to_string()))
-        }
-        Err(error) => Err(error.into()),
-    }
+    Ok(None)
 }
 
 fn held_files(

@@ -40,7 +40,7 @@ pub fn shown(sql: &str, chars_max: usize) -> String {
 }
 
 /// The next piece of a statement as it is shown, and the text behind it.
-fn next<'s>(c: char, rest: &'s str, before: Option<char>) -> (&'s str, &'s str) {
+fn next(c: char, rest: &str, before: Option<char>) -> (&str, &str) {
     let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
     let is_code = rest.starts_with("/*!") || rest.starts_with("/*M!");
     let digits = rest

@@ -9,8 +9,7 @@
 //! [`lock`] is the target that [`take`] takes, if nobody is `busy` with it, with [`names`] of what is made
 //! for it; of several at once [`keeper`] holds all, and those that nobody works at are [`resting`];
 //! [`export`] has its rows read meanwhile; a [`guard`] holds tables that it has to do with, in [`turns`];
-//! transactions may be [`undecided`]; [`partitions`] are tried
-//! and filled one by one, and a `merged_partition` takes the place of one; `reach` connects; `leftovers`
+//! [`partitions`] are tried and filled one by one, and a `merged_partition` takes the place of one; `reach` connects; `leftovers`
 //! removes what a killed load left, of which `left` knows for many targets, and [`left_keys`] for all of a
 //! server; `followers` are locked with whom they refer to; [`carried_keys`] refer to the new table in place
 //! of the old one; `recover` goes on after a connection was lost; [`waiting`] is for locks of others,
@@ -67,7 +66,6 @@ pub mod torn;
 pub mod transaction;
 mod triggers;
 pub mod turns;
-pub mod undecided;
 pub mod waiting;
 
 pub use keeper::Keeper;

@@ -122,16 +122,17 @@ fn cost(home: &Home, arguments: &[String], most: u64) -> Option<u64> {
     let mut command = home.inrush(arguments);
     command.current_dir(home.path()).stdout(Stdio::null()).stderr(Stdio::null());
     let mut child = command.spawn().unwrap();
-    loop {
+    let seen = loop {
         // A process that has ended and was not waited for keeps its numbers.
         let (ticks, has_ended) = ticks(&child);
         if has_ended || ticks > most {
-            let _ = child.kill();
-            child.wait().unwrap();
-            return (ticks <= most).then_some(ticks);
+            break ticks;
         }
         std::thread::sleep(Duration::from_millis(5));
-    }
+    };
+    let _ = child.kill();
+    child.wait().unwrap();
+    (seen <= most).then_some(seen)
 }
 
 /// Asserts that the larger of two commands takes time in proportion.
