@@ -354,7 +354,7 @@ fn a_table_that_is_dropped_under_an_append_has_no_rows_in() {
     growing.desk.exec("INSERT INTO other SELECT * FROM t WHERE id < 0");
     growing.desk.exec("DROP TABLE t");
     let failed = finish(load);
-    failed.refused(1, &["doesn't exist"]);
+    failed.refused(1, &["was dropped or renamed during the load"]);
     assert!(!failed.err.contains("rows are in"), "{failed:?}");
     growing.desk.exec("RENAME TABLE other TO t");
     run(&mut growing.command(&growing.file)).done();

@@ -109,7 +109,6 @@ impl Unplaced {
     ) -> Result<(FilledBy, Built), Error> {
         let cfg = self.described();
         let Unplaced { mut spaces, mut built, merged, export, adopted, stamps, .. } = self;
-        let is_stamped = stamps.are_wanted(&mut direct.lock.session)?;
         let partitions = direct.lock.table.partitioning.as_ref().map(|by| by.partitions.clone());
         let made = steps.step(Stage::Import, || {
             let keys = Keys { runs: std::mem::take(&mut built.keys), rows: built.rows_in_all };
@@ -135,7 +134,8 @@ impl Unplaced {
         if let Some(adopted) = adopted {
             steps.step(Stage::Compare, || compare(&adopted, &mut filled, progress, interrupt))?;
         }
-        if is_stamped {
+        filled.ensure_session()?;
+        if stamps.are_wanted(&mut filled.lock.session)? {
             built.stamped = steps.step(Stage::Stamp, || {
                 stamps.stamp(&mut filled, partitions.as_deref(), progress, interrupt)
             })?;

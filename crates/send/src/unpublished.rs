@@ -12,6 +12,7 @@ use targets::{Lock, Transaction};
 use crate::ledger::Ledger;
 
 const ER_NO_SUCH_TABLE: u16 = 1146;
+const ER_BAD_DB: u16 = 1049;
 
 /// The place of all rows of a target before they are published.
 #[derive(Debug)]
@@ -74,7 +75,12 @@ impl AddedRows {
     pub fn failed(&self, target: &mut Lock, error: Error) -> (Error, server::Result<()>) {
         let exists = |target: &mut Lock| catalog::exists(&mut target.session, &target.table.name);
         if matches!(target.clean_up(exists), Ok(false)) {
-            return (error, Ok(()));
+            // A table that is made anew gets all rows.
+            let forgotten = match self.forget(target) {
+                Err(gone) if gone.errno() == Some(ER_BAD_DB) => Ok(()),
+                forgotten => forgotten,
+            };
+            return (error, forgotten);
         }
         // Where the server cannot be asked, the next load finds the ledger.
         let totals = target.clean_up(|target| self.ledger.totals(&mut target.session));

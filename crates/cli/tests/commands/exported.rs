@@ -540,7 +540,7 @@ fn whatever_fails_on_the_way_leaves_no_file() {
 }
 
 #[test]
-fn an_account_that_may_not_see_transactions_reads_by_select() {
+fn an_account_that_may_not_see_transactions_reads_the_file() {
     let Some(mut desk) = Desk::new() else { return };
     desk.exec("CREATE TABLE t (a INT PRIMARY KEY) ENGINE=InnoDB");
     desk.exec("INSERT INTO t VALUES (1), (2)");
@@ -550,7 +550,7 @@ fn an_account_that_may_not_see_transactions_reads_by_select() {
     desk.exec(&format!("GRANT SELECT, LOCK TABLES ON {database}.* TO {user}@localhost"));
     let outcome = export(&desk, "t", "t.csv", &["--user", &user]);
     outcome.done();
-    for part in ["2 rows exported", "path select", "GRANT PROCESS"] {
+    for part in ["2 rows exported", "path direct"] {
         assert!(outcome.out.contains(part), "{outcome:?}");
     }
     // And the table is not held any more.

@@ -269,5 +269,5 @@ fn a_page_tells_of_a_load_that_worked_and_of_one_that_failed() {
     fs::remove_file(&page).unwrap();
     fs::create_dir(&page).unwrap();
     let (outcome, _) = load(String::new(), &[]);
-    outcome.refused(2, &["creating --report", "page.html"]);
+    outcome.refused(2, &["--report", "page.html"]);
 }

@@ -12,6 +12,7 @@
 
 use std::collections::HashMap;
 use std::ffi::OsString;
+use std::ops::Range;
 
 use super::files::{Body, Files};
 use crate::random::Random;
@@ -129,6 +130,20 @@ impl Operations {
     pub fn syncs(&self) -> Vec<usize> {
         let is_sync = |at: &usize| matches!(self.all[*at], Operation::Sync { .. });
         (0..self.all.len()).filter(is_sync).flat_map(|at| [at, at + 1]).collect()
+    }
+
+    /// From the first rename of a file to or from one whose name begins so, to the next sync behind the last.
+    pub fn renames(&self, begin: &str) -> Range<usize> {
+        let is_one = |(_, name): &(u64, OsString)| name.to_string_lossy().starts_with(begin);
+        let renames = |one: &Operation| match one {
+            Operation::Rename { from, to, .. } => is_one(from) || is_one(to),
+            _ => false,
+        };
+        let first = self.all.iter().position(renames).unwrap_or(0);
+        let last = self.all.iter().rposition(renames).unwrap_or(0);
+        let is_sync = |one: &Operation| matches!(one, Operation::Sync { .. });
+        let synced = self.all[last..].iter().position(is_sync).unwrap_or(0);
+        first..last + synced + 1
     }
 
     /// The files that a machine finds that had `start`, whose power went after so many operations, by a seed.
