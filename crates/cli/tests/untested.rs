@@ -96,6 +96,7 @@ fn patched(installed: &Binary, folder: &Path) -> Option<PathBuf> {
 }
 
 #[test]
+#[ignore = "half a minute long; make test-more runs it"]
 fn a_build_that_cannot_be_proven_gets_its_rows_sent() {
     let Some(untested) = Untested::start() else { return };
     // The plan says that a proof comes first, and makes none.

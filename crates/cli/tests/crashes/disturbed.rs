@@ -116,6 +116,7 @@ fn a_load_whose_connections_an_administrator_ends_goes_on_or_leaves_nothing() {
 
 /// Each connection alone, of loads that build and of loads that send.
 #[test]
+#[ignore = "half a minute long; make test-more runs it"]
 fn a_load_one_of_whose_connections_is_ended_goes_on_or_leaves_nothing() {
     let Some(calm) = Calm::start(&TestServerOptions::default()) else { return };
     let built = ["staging.created", "rows.begin", "import.placed", "compare.held", "publish.begin"];
