@@ -27,8 +27,9 @@
 //! table put aside is kept too.
 //!
 //! Killed at any point, the tables are the old ones or the new ones: RENAME is atomic, on the server's crash
-//! too (DDL log, MariaDB 10.6 and later). The name of a replacement tells if a RENAME without an answer was
-//! done. Source: MariaDB 10.11, sql/mdl.cc, `MDL_lock::can_grant_lock`: a request is granted only if no
+//! too (DDL log, MariaDB 10.6 and later). Not of a partitioned table: 10.11.19, killed in its RENAME, has some
+//! partitions under each name then, and errors 1932 or 1696. The name of a replacement tells if a RENAME
+//! without an answer was done. Source: MariaDB 10.11, sql/mdl.cc, `MDL_lock::can_grant_lock`: a request is granted only if no
 //! incompatible stronger one waits; `MDL_context::acquire_locks` sorts requests by name.
 
 mod mover;
