@@ -17,18 +17,19 @@ const BETWEEN: &str = "(90000, -7, 'between', NULL)";
 
 /// A load that stands still at a place, holding the target.
 fn held_at(scene: &Scene<'_>, place: &str) -> Child {
+    let mut session = scene.server.connect().unwrap();
+    session.exec("SET GLOBAL log_output='TABLE', GLOBAL general_log=1").unwrap();
     let mut child = start(&mut scene.load_with(&format!("{place}=pause")));
     wait_paused(&mut child);
+    session.exec("SET GLOBAL general_log=0").unwrap();
     child
 }
 
-/// Ends the connection that locks the target: of all, the last but one that was made, before that
-/// by which the load sees its statement wait. Their state is not asked: one that has its answer is
-/// still reported at work for a moment.
+/// Ends the connection that keeps writers from the target: the last that locked it, by the server's log.
 fn lose_holder(session: &mut Session) {
-    let last = "SELECT ID FROM information_schema.PROCESSLIST WHERE ID<>CONNECTION_ID() \
-                ORDER BY ID DESC LIMIT 1, 1";
-    let holder = session.query_text(last).unwrap().unwrap();
+    let holder = "SELECT thread_id FROM mysql.general_log WHERE argument LIKE 'FLUSH TABLES %`t` FOR EXPORT' \
+                  OR argument LIKE 'LOCK TABLES %`t` %' ORDER BY event_time DESC LIMIT 1";
+    let holder = session.query_text(holder).unwrap().unwrap();
     session.exec(&format!("KILL {holder}")).unwrap();
     let there = format!("SELECT 1 FROM information_schema.PROCESSLIST WHERE ID={holder}");
     let begun = Instant::now();
