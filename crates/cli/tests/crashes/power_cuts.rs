@@ -232,7 +232,7 @@ fn cuts_power(method: &Method) {
     let mut random = Random::new(Random::seed_of_run());
     let (mut news, mut failed) = (0, 0);
     // A partitioned table cannot be opened where a kill of the server alone comes in its RENAME (10.11.19).
-    let renames = operations.renames("p#P#");
+    let renames = operations.renames("p");
     for done in moments(&operations, ends, &mut random) {
         let done = if renames.contains(&done) { renames.end } else { done };
         // Behind its end the program has made sure of its RENAME itself.
