@@ -116,7 +116,7 @@ fn options(in_place: Option<PathBuf>) -> TestServerOptions {
 fn export_and_back(scene: &mut Scene<'_>, image: &Image) {
     let file = image.folder().join("out.csv");
     let mut export = scene.home.inrush(["export", &scene.table, "--path", "direct", "-o"]);
-    run(export.arg(&file).arg("--socket").arg(scene.server.socket())).done();
+    run(export.arg(&file).arg("--force").arg("--socket").arg(scene.server.socket())).done();
     let back = format!("{}.back", scene.database);
     let sql = format!("CREATE TABLE {back} LIKE {}", scene.table);
     scene.session.exec(&sql).unwrap();
