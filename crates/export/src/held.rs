@@ -86,11 +86,10 @@ impl Held {
     ) -> server::Result<Held> {
         let wait = options.lock_wait();
         let begun = Instant::now();
-        let guard = std::thread::scope(|scope| {
-            let (told, words) = channel::<String>();
-            scope.spawn(move || words.iter().for_each(|text| progress.waiting(&text)));
-            Guard::of_table(session, &table.name, wait, Some(told))
-        })?;
+        let (told, words) = channel::<String>();
+        let guard = Guard::of_table(session, &table.name, wait, Some(told));
+        words.try_iter().for_each(|text| progress.waiting(&text));
+        let guard = guard?;
         let mut holder = session.another()?;
         let sql = format!("FLUSH TABLES {} FOR EXPORT", table.name.quoted());
         let wait = wait.saturating_sub(begun.elapsed());
