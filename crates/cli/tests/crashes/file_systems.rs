@@ -112,7 +112,7 @@ fn options(in_place: Option<PathBuf>) -> TestServerOptions {
     TestServerOptions { durable: true, extra, in_place, ..TestServerOptions::default() }
 }
 
-/// What is in the table, out as a file and in again.
+/// Exports the table, and loads the file into another.
 fn export_and_back(scene: &mut Scene<'_>, image: &Image) {
     let file = image.folder().join("out.csv");
     let mut export = scene.home.inrush(["export", &scene.table, "--path", "direct", "-o"]);
@@ -247,7 +247,7 @@ fn a_quota_that_is_reached_leaves_the_old_table() {
     scene.again("a quota");
 }
 
-/// What a load writes down is ordered by counters, not by a clock.
+/// Journals and names are ordered by counters, not by a clock.
 #[test]
 #[ignore = "seconds long; make soak runs it"]
 fn a_clock_that_is_set_back_changes_nothing() {

@@ -31,7 +31,7 @@ struct World {
     appended: Contents,
 }
 
-/// What becomes of the tables of a method between its begin and its end.
+/// The state of the tables of a method between its begin and its end.
 #[derive(Clone, Copy, PartialEq)]
 enum Promise {
     /// All old or all new.
@@ -165,7 +165,7 @@ impl<'a> Machine<'a> {
     fn look(&self, session: &mut Session, when: &str) -> bool {
         let mut seen = Vec::new();
         for table in self.method.tables {
-            // What is to be continued may have dropped a table.
+            // A replay that is to be continued may have dropped a table.
             let is_there = tables(session, "d").iter().any(|name| name == table);
             if is_there || self.method.promise == Promise::Whole {
                 seen.push(contents(session, &format!("d.{table}")));
@@ -202,7 +202,7 @@ impl<'a> Machine<'a> {
     }
 }
 
-/// What was done on the disk, and the operations at which the command began and ended.
+/// The operations on the disk, and the numbers of them at which the command began and ended.
 fn recorded(world: &World, method: &Method) -> (Operations, [usize; 2]) {
     let machine = Machine::start(world, method, world.files.clone());
     let begun = machine.disk.operations_done();
