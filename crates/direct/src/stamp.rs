@@ -20,6 +20,7 @@ use job::progress::{Progress, Snapshot, Stage};
 use job::stop::Stop;
 use schema::Partition;
 use server::Interrupt;
+use server::version::Flavor;
 use targets::publish::Filled;
 use targets::stamp::has_backup_history;
 
@@ -80,7 +81,9 @@ impl Stamps {
     ///
     /// Errors: the connection's.
     pub(crate) fn are_wanted(self, session: &mut server::Session) -> Result<bool, Error> {
-        Ok(self.is_asked.map_or_else(|| has_backup_history(session), Ok)?)
+        // IMPORT of MySQL does that itself.
+        let may = session.version().flavor == Flavor::MariaDb;
+        Ok(may && self.is_asked.map_or_else(|| has_backup_history(session), Ok)?)
     }
 }
 

@@ -86,6 +86,7 @@ impl Unplaced {
         let placed = building.place(&cfg.to_bytes())?;
         failpoint::hit("replica.placed");
         let mut imported = placed.import(self.built.row_id_max)?;
+        imported.keep_counter(self.built.next_auto_increment)?;
         imported.check_indexes(self.built.rows_in_all)?;
         let mut filled = imported.filled();
         if self.stamps.are_wanted(&mut filled.lock.session)? {
@@ -159,6 +160,7 @@ impl Full {
         let placed = building.place(&cfg.to_bytes())?;
         failpoint::hit("import.placed");
         let mut imported = placed.import(row_id_max)?;
+        imported.keep_counter((cfg.autoinc > 0).then_some(cfg.autoinc))?;
         imported.check_indexes(rows)?;
         Ok(imported)
     }

@@ -162,6 +162,25 @@ impl SpaceFormat {
         Ok(true)
     }
 
+    /// True if the server wants its tablespace's number in every page of a file before it is imported: MySQL does
+    /// not start if pages of two files have one number.
+    /// Source: MySQL 9.7, storage/innobase/fil/fil0fil.cc, `Fil_system::get_tablespace_id`.
+    pub fn is_numbered_throughout(self) -> bool {
+        match self {
+            SpaceFormat::MariaDb => false,
+            SpaceFormat::MySql => true,
+        }
+    }
+
+    /// Gives a page behind the first the number of another tablespace, if the server wants that. A page of zeros,
+    /// which was never used, stays as it is. The number is not in the checksum.
+    pub fn renumber_other(self, page: &mut PageBytes, space_id: u32) {
+        if self.is_numbered_throughout() && page.iter().any(|byte| *byte != 0) {
+            let at = offset_of!(FilHeader, space_id);
+            page[at..at + size_of::<U32>()].copy_from_slice(&space_id.to_be_bytes());
+        }
+    }
+
     /// Compares every stored checksum with that of the page.
     #[inline]
     pub(crate) fn check(self, page: &PageBytes) -> Result<(), WrongChecksum> {
@@ -251,16 +270,17 @@ impl SpaceFormat {
 }
 
 /// Gives the first page of a file the number of another tablespace, and its checksum. IMPORT writes
-/// that number into all other pages; before it, the server looks for it in this one alone.
+/// that number into all other pages; before it, MariaDB looks for it in this one alone, and MySQL in all
+/// ([`SpaceFormat::renumber_other`]).
 ///
 /// Errors: a page that is not the first of a file this crate reads; it stays as it is.
-pub fn renumber(page: &mut PageBytes, space_id: u32) -> Result<(), ReadError> {
+pub fn renumber(page: &mut PageBytes, space_id: u32) -> Result<SpaceFormat, ReadError> {
     let (format, _) = SpaceFormat::with_header(page)?;
     for at in [offset_of!(FilHeader, space_id), SPACE_HEADER + offset_of!(SpaceHeader, space_id)] {
         page[at..at + size_of::<U32>()].copy_from_slice(&space_id.to_be_bytes());
     }
     format.seal(page);
-    Ok(())
+    Ok(format)
 }
 
 /// Property that keeps a tablespace from being read.
@@ -374,6 +394,14 @@ mod tests {
             let old = FilHeader::parse(before).unwrap().space_id.get();
             renumber(&mut page, old).unwrap();
             assert_eq!(page, *before);
+            let mut other: PageBytes = *file[4 * PAGE_SIZE..].first_chunk().unwrap();
+            format.renumber_other(&mut other, 4_711);
+            let now = FilHeader::parse(&other).unwrap().space_id.get();
+            assert_eq!(now, if format == SpaceFormat::MySql { 4_711 } else { old });
+            assert!(format.is_intact(&other));
+            let mut unused = [0; PAGE_SIZE];
+            format.renumber_other(&mut unused, 4_711);
+            assert_eq!(unused, [0; PAGE_SIZE]);
         }
     }
 }

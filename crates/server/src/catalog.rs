@@ -112,11 +112,10 @@ fn read_once(session: &mut Session, name: &TableName, asked: &CatalogCache) -> R
         table.triggers = constraints::triggers(&triggers)?;
         table.checks = constraints::checks(&checks, &mut table.columns)?;
     }
-    // Of MySQL's defaults it is enough to know that there are any: rows are sent, and it fills in.
     if session.version().flavor == Flavor::MariaDb {
         table.old_uuids = uuid::old(session, &table)?;
-        defaults::complete(session, &mut table)?;
     }
+    defaults::complete(session, &mut table)?;
     Ok(table)
 }
 

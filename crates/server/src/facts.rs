@@ -30,6 +30,8 @@ const NO_FILES: &str = "its tables are not InnoDB files that a server can import
 
 /// Variables that keep writes away.
 pub const READ_ONLY: [&str; 3] = ["read_only", "innodb_read_only", "innodb_force_recovery"];
+/// The variable that has MySQL encrypt new tables; MariaDB's.
+const ENCRYPTS: [&str; 2] = ["default_table_encryption", "innodb_encrypt_tables"];
 
 /// Facts that a load needs about a server before it changes anything.
 #[derive(Clone, Debug)]
@@ -66,8 +68,8 @@ pub struct ServerFacts {
     pub read_only: Vec<&'static str>,
     /// `innodb_file_per_table`.
     pub file_per_table: bool,
-    /// `innodb_encrypt_tables`: OFF, ON or FORCE.
-    pub encrypt_tables: String,
+    /// Encryption of new tables, by the variable that says so: `innodb_encrypt_tables` is FORCE.
+    pub encrypt_tables: Option<(&'static str, String)>,
     /// `innodb_compression_default`: new tables are page-compressed.
     pub compression_default: bool,
     /// `innodb_default_row_format`: that of new tables which do not say.
@@ -99,6 +101,8 @@ pub enum CheckpointWay {
     Statement,
     /// By writing out all changed pages, at the speed of [`FLUSH_VARIABLES`].
     Flush,
+    /// By IMPORT itself, as its last step: MySQL.
+    Import,
 }
 
 /// The variables by which a server writes out its changed pages at once, with the values that do so, in the order
@@ -120,7 +124,10 @@ impl CheckpointWay {
         if variables.contains_key("innodb_log_checkpoint_now") {
             return Ok(Some(CheckpointWay::Statement));
         }
-        if session.options().flushing.is_none() || session.version().flavor == Flavor::MySql {
+        if session.version().flavor == Flavor::MySql {
+            return Ok(Some(CheckpointWay::Import));
+        }
+        if session.options().flushing.is_none() {
             return Ok(None);
         }
         let names = FLUSH_VARIABLES.map(|(name, _)| format!("'{name}'")).join(",");
@@ -163,7 +170,10 @@ impl ServerFacts {
                 .filter(|name| is_set(&text(name)))
                 .collect(),
             file_per_table: on("innodb_file_per_table"),
-            encrypt_tables: text("innodb_encrypt_tables"),
+            encrypt_tables: ENCRYPTS
+                .into_iter()
+                .map(|name| (name, text(name)))
+                .find(|(_, value)| is_set(value)),
             compression_default: on("innodb_compression_default"),
             default_row_format: RowFormat::named(&text("innodb_default_row_format")),
             enforced_engine: session.enforced_engine().map(str::to_owned),
@@ -187,10 +197,6 @@ impl ServerFacts {
         let unfit_version = self.version.unfit();
         let unfit = unfit_version.map(|why| Unsupported::ServerVersion(self.version.clone(), why));
         let mut reasons: Vec<Unsupported> = unfit.into_iter().collect();
-        if self.version.flavor == Flavor::MySql {
-            // What else is different follows from it.
-            return reasons;
-        }
         let mut refuse = |wrong: bool, reason: Unsupported| {
             if wrong {
                 reasons.push(reason);
@@ -200,22 +206,28 @@ impl ServerFacts {
             refuse(true, Unsupported::UntestedBuild(self.version.clone(), why.clone()));
         }
         refuse(self.page_bytes != PAGE_BYTES, Unsupported::PageSize(self.page_bytes));
-        let is_known = self.checksum.ends_with("full_crc32");
-        refuse(!is_known, Unsupported::Checksum(self.checksum.clone()));
+        let needed = match self.version.flavor {
+            Flavor::MariaDb => "full_crc32",
+            Flavor::MySql => "crc32",
+        };
+        let is_known = self.checksum.strip_prefix("strict_").unwrap_or(&self.checksum) == needed;
+        refuse(!is_known, Unsupported::Checksum { seen: self.checksum.clone(), needed });
         refuse(self.galera, Unsupported::Galera);
         refuse(self.log_bin && !self.unlogged, Unsupported::BinaryLog);
         let would_miss = !self.replicas.is_empty() && !self.unlogged;
         refuse(would_miss, Unsupported::Replicas(self.replicas.clone()));
         refuse(!self.read_only.is_empty(), Unsupported::ReadOnly(self.read_only.clone()));
         refuse(!self.file_per_table, Unsupported::SharedTablespace);
-        let is_encrypted = !matches!(self.encrypt_tables.as_str(), "OFF" | "0" | "");
-        refuse(is_encrypted, Unsupported::EncryptedTables(self.encrypt_tables.clone()));
+        if let Some((variable, value)) = &self.encrypt_tables {
+            refuse(true, Unsupported::EncryptedTables(variable, value.clone()));
+        }
         refuse(self.compression_default, Unsupported::CompressedTables);
         refuse(self.log_archive, Unsupported::LogArchive);
         refuse(self.checkpoint.is_none(), Unsupported::NoCheckpoint);
         let engine = self.enforced_engine.clone();
         refuse(engine.is_some(), Unsupported::EnforcedEngine(engine.unwrap_or_default()));
-        let missing = self.privileges.missing_for_direct(database, &self.account);
+        let missing =
+            self.privileges.missing_for_direct(self.version.flavor, database, &self.account);
         refuse(!missing.is_empty(), Unsupported::Privileges(missing));
         reasons
     }
@@ -314,8 +326,9 @@ fn is_set(value: &str) -> bool {
 }
 
 fn variables(session: &mut Session) -> Result<HashMap<String, String>> {
-    const NAMES: [&str; 17] = [
+    const NAMES: [&str; 18] = [
         "datadir",
+        "default_table_encryption",
         "hostname",
         "innodb_checksum_algorithm",
         "innodb_compression_default",

@@ -21,8 +21,13 @@ pub enum Unsupported {
     UntestedBuild(Version, String),
     /// Another page size, in bytes.
     PageSize(u64),
-    /// Another checksum, by its name.
-    Checksum(String),
+    /// Another checksum than the one that is needed, by their names.
+    Checksum {
+        /// `innodb_checksum_algorithm`.
+        seen: String,
+        /// The one that files of this server are built with.
+        needed: &'static str,
+    },
     /// A cluster that replicates rows.
     Galera,
     /// A binary log that would miss the rows.
@@ -37,8 +42,8 @@ pub enum Unsupported {
     ReadOnly(Vec<&'static str>),
     /// New tables have no files of their own.
     SharedTablespace,
-    /// New tables are encrypted; the setting.
-    EncryptedTables(String),
+    /// New tables are encrypted; the variable that says so, and its value.
+    EncryptedTables(&'static str, String),
     /// New tables are compressed.
     CompressedTables,
     /// A checkpoint cannot be asked for.
@@ -86,7 +91,7 @@ impl Unsupported {
             Unsupported::ServerVersion(..) => "server version",
             Unsupported::UntestedBuild(..) => "untested server",
             Unsupported::PageSize(_) => "page size",
-            Unsupported::Checksum(_) => "checksum algorithm",
+            Unsupported::Checksum { .. } => "checksum algorithm",
             Unsupported::Galera => "Galera",
             Unsupported::BinaryLog => "binary log",
             Unsupported::LogArchive => "redo log archive",
@@ -94,7 +99,7 @@ impl Unsupported {
             Unsupported::NamedReplica(_) => REPLICA.typed(),
             Unsupported::ReadOnly(_) => "read-only server",
             Unsupported::SharedTablespace => "shared tablespace",
-            Unsupported::EncryptedTables(_) => "encrypted tables",
+            Unsupported::EncryptedTables(..) => "encrypted tables",
             Unsupported::CompressedTables => "page compression",
             Unsupported::NoCheckpoint => "checkpoint on demand",
             Unsupported::EnforcedEngine(_) => "enforced storage engine",
@@ -122,10 +127,9 @@ impl Unsupported {
             Unsupported::PageSize(bytes) => {
                 write!(f, "innodb_page_size is {bytes}; 16384 is needed")
             }
-            Unsupported::Checksum(name) => write!(
+            Unsupported::Checksum { seen, needed } => write!(
                 f,
-                "innodb_checksum_algorithm is {name}; \
-                                                      full_crc32 or strict_full_crc32 is needed"
+                "innodb_checksum_algorithm is {seen}; {needed} or strict_{needed} is needed"
             ),
             Unsupported::Galera => f.write_str("wsrep_on is set"),
             Unsupported::BinaryLog => write!(
@@ -147,11 +151,9 @@ impl Unsupported {
             Unsupported::SharedTablespace => f.write_str(
                 "innodb_file_per_table is off: new tables are created in the shared tablespace; ON is needed",
             ),
-            Unsupported::EncryptedTables(how) => write!(
-                f,
-                "innodb_encrypt_tables is {how}; OFF \
-                                                            is needed"
-            ),
+            Unsupported::EncryptedTables(variable, how) => {
+                write!(f, "{variable} is {how}; OFF is needed")
+            }
             Unsupported::CompressedTables => f.write_str(
                 "innodb_compression_default is ON; OFF \
                                                           is needed",

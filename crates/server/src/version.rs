@@ -2,14 +2,7 @@
 
 use std::fmt;
 
-/// Who made the server.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Flavor {
-    /// MariaDB Server.
-    MariaDb,
-    /// MySQL, Percona Server and others that follow it.
-    MySql,
-}
+pub use schema::Flavor;
 
 /// Version of a server: `11.8.6-MariaDB-deb13`.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -22,15 +15,21 @@ pub struct Version {
     pub text: String,
 }
 
-/// Oldest MariaDB whose tablespaces the direct path builds.
+/// Oldest releases whose tablespaces the direct path builds.
 const MARIADB_MIN: (u16, u16, u16) = (10, 5, 0);
+const MYSQL_MIN: (u16, u16, u16) = (8, 0, 30);
 
 /// The tested list: releases on which the soak, the comparisons with LOAD DATA and the kills have run (`make
 /// soak-servers`, docs/trials.md). The build of any other release is proven before its first direct load.
 ///
 /// 10.5.23 passes the proof and is not among them: before 10.6 a server that is killed in a RENAME or a DROP may leave
 /// tables behind.
-pub const TESTED: [(u16, u16, u16); 3] = [(10, 11, 19), (11, 4, 5), (11, 8, 9)];
+pub const TESTED: [(Flavor, (u16, u16, u16)); 4] = [
+    (Flavor::MariaDb, (10, 11, 19)),
+    (Flavor::MariaDb, (11, 4, 5)),
+    (Flavor::MariaDb, (11, 8, 9)),
+    (Flavor::MySql, (9, 7, 4)),
+];
 /// Mark of builds that have more than the release of their number.
 const ENTERPRISE: &str = "enterprise";
 
@@ -61,35 +60,34 @@ impl Version {
 
     /// Why the direct path does not build files for this server; None when it does.
     pub fn unfit(&self) -> Option<UnfitVersion> {
-        match self.flavor {
-            Flavor::MySql => Some(UnfitVersion::MySql),
-            Flavor::MariaDb if self.number < MARIADB_MIN => Some(UnfitVersion::TooOld),
-            Flavor::MariaDb => None,
-        }
+        let oldest = match self.flavor {
+            Flavor::MariaDb => MARIADB_MIN,
+            Flavor::MySql => MYSQL_MIN,
+        };
+        (self.number < oldest).then_some(UnfitVersion { flavor: self.flavor, oldest })
     }
 
     /// True if the release is on the tested list.
     pub fn is_tested(&self) -> bool {
         let is_community = !self.text.to_ascii_lowercase().contains(ENTERPRISE);
-        self.flavor == Flavor::MariaDb && is_community && TESTED.contains(&self.number)
+        is_community && TESTED.contains(&(self.flavor, self.number))
     }
 }
 
-/// Why the direct path does not build files for a version.
+/// A version before the oldest one that the direct path builds files for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum UnfitVersion {
-    /// It is MySQL's.
-    MySql,
-    /// It writes files as they were before.
-    TooOld,
+pub struct UnfitVersion {
+    flavor: Flavor,
+    oldest: (u16, u16, u16),
 }
 
 impl fmt::Display for UnfitVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            UnfitVersion::MySql => "tablespaces of MySQL are not supported yet",
-            UnfitVersion::TooOld => "MariaDB 10.5 or newer is needed",
-        })
+        let (major, minor, patch) = self.oldest;
+        match self.flavor {
+            Flavor::MariaDb => write!(f, "MariaDB {major}.{minor} or newer is needed"),
+            Flavor::MySql => write!(f, "MySQL {major}.{minor}.{patch} or newer is needed"),
+        }
     }
 }
 
@@ -116,8 +114,10 @@ mod tests {
             ("11.4.5-MariaDB-log", maria, (11, 4, 5), true, true),
             ("10.4.34-MariaDB", maria, (10, 4, 34), false, false),
             ("13.0.1-MariaDB", maria, (13, 0, 1), true, false),
-            ("8.0.36-28", mysql, (8, 0, 36), false, false),
-            ("9.7.0", mysql, (9, 7, 0), false, false),
+            ("5.7.44", mysql, (5, 7, 44), false, false),
+            ("8.0.36-28", mysql, (8, 0, 36), true, false),
+            ("9.7.0", mysql, (9, 7, 0), true, false),
+            ("9.7.4-2", mysql, (9, 7, 4), true, true),
         ];
         for (text, flavor, number, good, tested) in cases {
             let version = Version::parse(text).unwrap();

@@ -4,7 +4,6 @@ use crate::lock::Lock;
 use server::catalog::{definition, plain_keys, without_references};
 use server::error::Result;
 use server::identifier::quote_name;
-use server::version::Flavor;
 
 /// Options that CREATE TABLE .. LIKE forgets of an InnoDB table, where they mean nothing.
 /// Source: tried on MariaDB 10.11.19.
@@ -16,13 +15,7 @@ impl Lock {
     pub(super) fn copy_target(&mut self) -> Result<bool> {
         let (staging, target) = (self.names.staging.clone(), self.table.name.clone());
         let like = format!("CREATE TABLE {} LIKE {}", staging.quoted(), target.quoted());
-        // Strict mode would refuse zero dates in defaults, and rows too wide for a page.
-        match self.session.version().flavor {
-            Flavor::MariaDb => self.exec(&format!(
-                "SET STATEMENT innodb_strict_mode=0, sql_mode='ALLOW_INVALID_DATES' FOR {like}"
-            ))?,
-            Flavor::MySql => self.exec_in_sql_mode("ALLOW_INVALID_DATES", &like)?,
-        }
+        self.exec_lenient(&like)?;
         self.keep_keys()?;
         let mut made = definition(&mut self.session, &staging)?;
         for option in FORGOTTEN {
@@ -51,18 +44,15 @@ impl Lock {
             .collect();
         // By a new file: an index that is dropped leaves its room in the old one.
         let (staging, again) = (self.names.staging.quoted(), again.join(", "));
-        let sql = format!("ALTER TABLE {staging} {again}, ALGORITHM=COPY");
-        self.exec(&format!(
-            "SET STATEMENT innodb_strict_mode=0, sql_mode='ALLOW_INVALID_DATES' FOR {sql}"
-        ))
+        self.exec_lenient(&format!("ALTER TABLE {staging} {again}, ALGORITHM=COPY"))
     }
 
-    /// A statement under another `sql_mode`, for servers without SET STATEMENT.
-    fn exec_in_sql_mode(&mut self, mode: &str, sql: &str) -> Result<()> {
-        let before = self.session.variable("sql_mode").unwrap_or_default().to_owned();
-        self.session.set(&[("sql_mode", mode)])?;
-        let done = self.exec(sql);
-        self.session.set(&[("sql_mode", &before)])?;
-        done
+    /// A statement that makes a table as the target is. Strict mode would refuse zero dates in defaults, and rows
+    /// too wide for a page.
+    pub(super) fn exec_lenient(&mut self, sql: &str) -> Result<()> {
+        let variables = [("innodb_strict_mode", "0"), ("sql_mode", "ALLOW_INVALID_DATES")];
+        let done =
+            self.patience.watch(&mut self.session, |session| session.exec_under(&variables, sql));
+        done.map(drop).map_err(|error| self.gone_meanwhile(error))
     }
 }

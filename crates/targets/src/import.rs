@@ -12,7 +12,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use disk::File;
-use innodb::page::PageBytes;
+use innodb::ids::PAGE_SIZE;
+use innodb::space_format::SpaceFormat;
 
 use crate::built_file::BuiltFile;
 use crate::lock::Lock;
@@ -25,6 +26,7 @@ use server::facts::database_dir::FileId;
 use server::identifier::quote_name;
 use server::interrupt::Interrupt;
 use server::session::Warning;
+use server::version::Flavor;
 
 /// IMPORT's warning for an index it had to mark corrupt.
 const ER_INDEX_CORRUPT: u16 = 1817;
@@ -84,8 +86,7 @@ impl<'d> Discarded<'d> {
 
 impl<'d> Discarded<'d> {
     /// Copies the file that is built for another server's staging table of the same shape, and is not placed
-    /// there yet. The tablespace's number becomes this one's where a server looks for it before IMPORT,
-    /// which writes it into all pages.
+    /// there yet. The tablespace's number becomes this one's where the server looks for it before IMPORT.
     ///
     /// Killed after it, or in it: the file.
     ///
@@ -100,16 +101,12 @@ impl<'d> Discarded<'d> {
         let bytes = source.metadata().map_err(reading)?.len();
         file.allocate(bytes).map_err(writing)?;
         let mut piece = vec![0; COPY_BYTES];
-        let mut offset = 0;
+        let (mut offset, mut format) = (0, None);
         while offset < bytes {
             interrupt.check()?;
             piece.truncate(usize::try_from(bytes - offset).unwrap_or(COPY_BYTES).min(COPY_BYTES));
             source.read_exact_at(&mut piece, offset).map_err(reading)?;
-            if offset == 0
-                && let Some(page) = piece.first_chunk_mut()
-            {
-                renumber(page, space_id, built)?;
-            }
+            renumber(&mut piece, &mut format, space_id, built)?;
             file.write_all_at(&piece, offset).map_err(writing)?;
             offset += piece.len() as u64;
         }
@@ -134,22 +131,49 @@ impl AtBuilt {
     }
 
     /// Gives the file, which was built by the template of another table, the number of this one's
-    /// tablespace where a server looks for it before IMPORT, which writes it into all pages.
+    /// tablespace where the server looks for it before IMPORT.
     ///
     /// Errors: the file system's.
     pub fn renumber(&self, file: &File) -> Result<()> {
         let [path, _] = &self.file.paths;
-        let mut page = innodb::source::page_buffer();
-        file.read_exact_at(&mut page[..], 0).map_err(|e| Error::io("reading", path, e))?;
-        renumber(&mut page, self.space_id.unwrap_or(0), path)?;
-        file.write_all_at(&page[..], 0).map_err(|e| Error::io("writing", path, e))
+        let reading = |e| Error::io("reading", path, e);
+        let bytes = file.metadata().map_err(reading)?.len();
+        let mut piece = vec![0; PAGE_SIZE];
+        let (mut offset, mut format) = (0, None);
+        while offset < bytes {
+            file.read_exact_at(&mut piece, offset).map_err(reading)?;
+            renumber(&mut piece, &mut format, self.space_id.unwrap_or(0), path)?;
+            file.write_all_at(&piece, offset).map_err(|e| Error::io("writing", path, e))?;
+            if !format.is_some_and(SpaceFormat::is_numbered_throughout) {
+                break;
+            }
+            offset += piece.len() as u64;
+            piece.resize(usize::try_from(bytes - offset).unwrap_or(COPY_BYTES).min(COPY_BYTES), 0);
+        }
+        Ok(())
     }
 }
 
-/// Gives the first page of the file at `path` the number of another tablespace.
-fn renumber(page: &mut PageBytes, space_id: u32, path: &Path) -> Result<()> {
-    innodb::space_format::renumber(page, space_id)
-        .map_err(|e| Error::io("reading", path, io::Error::other(e)))
+/// Gives the pages of a piece of the file at `path` the number of another tablespace, where the server looks for it
+/// before IMPORT, which writes it into all pages. The first piece tells the format.
+fn renumber(
+    piece: &mut [u8],
+    format: &mut Option<SpaceFormat>,
+    space_id: u32,
+    path: &Path,
+) -> Result<()> {
+    let (pages, _) = piece.as_chunks_mut::<PAGE_SIZE>();
+    for page in pages {
+        match format {
+            Some(format) => format.renumber_other(page, space_id),
+            None => {
+                let found = innodb::space_format::renumber(page, space_id);
+                let found = found.map_err(|e| Error::io("reading", path, io::Error::other(e)));
+                *format = Some(found?);
+            }
+        }
+    }
+    Ok(())
 }
 
 impl<'d> Building<'d> {
@@ -255,6 +279,20 @@ impl<'d> Placed<'d> {
 }
 
 impl<'d> Imported<'d> {
+    /// Has the table's next AUTO_INCREMENT value survive a restart. IMPORT of MySQL has it in memory alone: after a
+    /// restart the table would count from 1 again.
+    ///
+    /// Killed in it: a filled table `staging`.
+    pub fn keep_counter(&mut self, next: Option<u64>) -> Result<()> {
+        let (lock, staging) = (&mut *self.staging.lock, &self.staging.table);
+        match next {
+            Some(next) if lock.session.version().flavor == Flavor::MySql => {
+                lock.exec(&format!("ALTER TABLE {} AUTO_INCREMENT={next}", staging.quoted()))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Reads the first and the last entry of each index of the staging table, as the server sees it.
     ///
     /// IMPORT takes an index it cannot place for an empty one and says so in its log only; this

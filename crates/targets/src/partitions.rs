@@ -62,8 +62,8 @@ impl Direct<'_> {
     pub fn create_first_part(&mut self) -> Result<StagingTable<'_>> {
         let lock = &mut *self.lock;
         let (part, staging) = (part_name(&lock.table.name, "0"), lock.names.staging.quoted());
-        lock.exec_loosely(&format!("CREATE TABLE {} LIKE {staging}", part.quoted()))?;
-        lock.exec_loosely(&format!("ALTER TABLE {} REMOVE PARTITIONING", part.quoted()))?;
+        lock.exec_lenient(&format!("CREATE TABLE {} LIKE {staging}", part.quoted()))?;
+        lock.exec_lenient(&format!("ALTER TABLE {} REMOVE PARTITIONING", part.quoted()))?;
         self.staging(part)
     }
 
@@ -87,7 +87,7 @@ impl Direct<'_> {
         let target = self.lock.table.name.clone();
         let (part, first) = (part_name(&target, &at.to_string()), part_name(&target, "0"));
         let like = format!("CREATE TABLE {} LIKE {}", part.quoted(), first.quoted());
-        self.lock.exec_loosely(&like)?;
+        self.lock.exec_lenient(&like)?;
         let mut staging = self.staging(part)?;
         let number = staging.number()?;
         let discard = format!("ALTER TABLE {} DISCARD TABLESPACE", staging.table.quoted());
@@ -194,13 +194,6 @@ impl Imported<'_> {
 }
 
 impl Lock {
-    /// Runs a statement that makes a table like one that is there, whatever that is like.
-    fn exec_loosely(&mut self, sql: &str) -> Result<()> {
-        self.exec(&format!(
-            "SET STATEMENT innodb_strict_mode=0, sql_mode='ALLOW_INVALID_DATES' FOR {sql}"
-        ))
-    }
-
     /// Where the server puts rows: the number of the partition, None where there is none. They go into a
     /// table in memory with the target's columns and partitions, which is dropped again.
     ///

@@ -7,6 +7,7 @@ use server::connect::Mark;
 use server::error::Result;
 use server::identifier::{TableName, quote_text};
 use server::session::Session;
+use server::version::Flavor;
 
 /// Several locks, one after the other, may each take an attempt's time.
 const QUEUED_MAX: Duration = Duration::from_secs(15);
@@ -20,8 +21,7 @@ const WAITING: &str = "Waiting for table metadata lock";
 
 /// Polls until connection `waiter`, which locks so many tables, waits for a table lock; gives what it
 /// sends if it ends before. A table of the load's own that it locks exclusively `before` has to be locked by then: the
-/// observer, which holds a table, is not shown that one any more.
-/// Source: MariaDB 10.11, sql/sql_show.cc, `try_acquire_high_prio_shared_mdl_lock`.
+/// observer, which holds a table, sees that.
 pub(super) fn wait_until_queued<T>(
     observer: &mut Session,
     (waiter, before): (&Mark, Option<&TableName>),
@@ -35,7 +35,7 @@ pub(super) fn wait_until_queued<T>(
     loop {
         let waits = observer.query_text(&sql)?.as_deref() == Some(WAITING);
         sightings = if waits { sightings + 1 } else { 0 };
-        if sightings >= SIGHTINGS && !before.map_or(Ok(false), |own| is_shown(observer, own))? {
+        if sightings >= SIGHTINGS && before.map_or(Ok(true), |own| is_locked(observer, own))? {
             return Ok(None);
         }
         match result.recv_timeout(POLL) {
@@ -52,13 +52,28 @@ pub(super) fn wait_until_queued<T>(
     }
 }
 
-/// True if nobody has a table exclusively.
-fn is_shown(observer: &mut Session, table: &TableName) -> Result<bool> {
+/// True if somebody has a table exclusively, or nobody can tell.
+///
+/// MariaDB shows it to nobody else then. MySQL lists its locks, where it keeps the list and the account may read it.
+/// Source: MariaDB 10.11, sql/sql_show.cc, `try_acquire_high_prio_shared_mdl_lock`.
+fn is_locked(observer: &mut Session, table: &TableName) -> Result<bool> {
+    let (database, name) = (quote_text(&table.database), quote_text(&table.table));
+    if observer.version().flavor == Flavor::MariaDb {
+        let sql = format!(
+            "SELECT 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA={database} \
+             AND TABLE_NAME={name} AND ENGINE IS NOT NULL"
+        );
+        return Ok(observer.query_text(&sql)?.is_none());
+    }
     let sql = format!(
-        "SELECT 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA={} AND TABLE_NAME={} \
-         AND ENGINE IS NOT NULL",
-        quote_text(&table.database),
-        quote_text(&table.table)
+        "SELECT LOCK_TYPE='EXCLUSIVE' AND LOCK_STATUS='GRANTED' FROM performance_schema.metadata_locks \
+         WHERE OBJECT_TYPE='TABLE' AND OBJECT_SCHEMA={database} AND OBJECT_NAME={name}"
     );
-    Ok(observer.query_text(&sql)?.is_some())
+    match observer.query(&sql) {
+        Err(error) if error.errno().is_some() => Ok(true),
+        rows => {
+            let rows = rows?;
+            Ok(rows.is_empty() || rows.iter().any(|row| row.text_lossy(0) == "1"))
+        }
+    }
 }

@@ -24,6 +24,7 @@ use crate::lock::Lock;
 use crate::staging_table::Template;
 use server::error::{Error, Result};
 use server::facts::database_dir::DatabaseDir;
+use server::version::Flavor;
 
 /// Ids between two that are written down.
 /// Source: MariaDB 10.11, dict0boot.h, `ROW_ID_WRITE_MARGIN`.
@@ -42,6 +43,10 @@ impl Lock {
     /// Errors: [`Error::RowIds`] where neither the counter is seen to be above it, nor each table to
     /// have its own.
     pub(super) fn raise_row_ids(&mut self, dir: &DatabaseDir, imported: u64) -> Result<()> {
+        if self.session.version().flavor == Flavor::MySql {
+            // IMPORT has written the counter down.
+            return Ok(());
+        }
         let table = self.names.row_ids.clone();
         let name = table.quoted();
         self.exec(&format!("CREATE TABLE {name} (a TINYINT NOT NULL) ENGINE=InnoDB"))?;

@@ -266,7 +266,11 @@ impl DirectState {
 impl Lock {
     /// Starts the checkpoint that must pass before what was discarded so far is imported.
     pub fn begin_log_wait(&mut self, log: &LogWait) -> Result<()> {
-        log.set(LogState::Begun(self.begin_checkpoint()?));
+        let state = match self.facts.checkpoint {
+            Some(CheckpointWay::Import) => LogState::Passed,
+            _ => LogState::Begun(self.begin_checkpoint()?),
+        };
+        log.set(state);
         Ok(())
     }
 

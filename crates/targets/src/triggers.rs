@@ -15,7 +15,7 @@
 use std::path::PathBuf;
 
 use face::option::NO_TRIGGERS;
-use schema::{Feature, Table};
+use schema::{Feature, Flavor, Table};
 
 use crate::lock::Lock;
 use server::Unsupported;
@@ -27,10 +27,12 @@ use server::session::Session;
 
 /// Reasons against the direct path for a table, less its triggers if they are to be bypassed and
 /// can be: foreign keys lock a table on ways that triggers cannot go.
-pub(super) fn refused(table: &Table, no_triggers: bool) -> Vec<Unsupported> {
-    let may_be_left = no_triggers && table.foreign_keys.is_empty();
+pub(super) fn refused(table: &Table, flavor: Flavor, no_triggers: bool) -> Vec<Unsupported> {
+    // MySQL keeps them in its dictionary.
+    let is_copied = flavor == Flavor::MariaDb;
+    let may_be_left = no_triggers && is_copied && table.foreign_keys.is_empty();
     let is_left = |feature: &Feature| may_be_left && matches!(feature, Feature::Trigger(_));
-    let refused = table.not_built().into_iter().filter(|feature| !is_left(feature));
+    let refused = table.not_built(flavor).into_iter().filter(|feature| !is_left(feature));
     refused.map(Unsupported::Table).collect()
 }
 

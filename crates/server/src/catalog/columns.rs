@@ -1,6 +1,7 @@
 //! Columns, from information_schema.COLUMNS.
 
 use schema::{Column, DefaultValue, Generated};
+use values::SqlType;
 
 use super::{About, column_type};
 use crate::error::{Error, Result};
@@ -49,8 +50,10 @@ pub(super) fn columns(session: &mut Session, rows: &[Row]) -> Result<Vec<Column>
         let (sql_type, storage) = described.sql_type();
         let nullable = row.text(2)? == "YES";
         let mut default = (!row.is_null(1)).then(|| row.text_lossy(1));
-        // MySQL writes a value as it is, and says so of an expression.
-        if is_mysql && !extra.contains("default_generated") {
+        // MySQL writes a value as it is, but for bits, and says so of an expression.
+        let is_plain =
+            !extra.contains("default_generated") && !matches!(sql_type, SqlType::Bit { .. });
+        if is_mysql && is_plain {
             default = default.map(|text| quote_text(&text));
         }
         columns.push(Column {

@@ -11,9 +11,13 @@ use super::column_type::parse_literal;
 use crate::error::Result;
 use crate::identifier::quote_name;
 use crate::session::Session;
+use crate::version::Flavor;
 
 /// Name of the temporary staging table. Temporary tables are visible to their session alone.
 const TWIN: &str = "_inrush_twin";
+
+/// Takes zero dates as defaults, which strict mode would refuse.
+pub(super) const INVALID_DATES: (&str, &str) = ("sql_mode", "ALLOW_INVALID_DATES");
 
 /// Digits a FLOAT is worded in.
 const FLOAT_DIGITS: usize = 6;
@@ -49,10 +53,11 @@ pub(super) fn complete(session: &mut Session, table: &mut Table) -> Result<()> {
             table.columns[*i].default = DefaultValue::Constant(value);
         }
     }
-    if !floats.is_empty() && table.not_built().is_empty() {
+    let is_built = table.not_built(session.version().flavor).is_empty();
+    if !floats.is_empty() && is_built {
         find_rounded(session, table, &floats)?;
     }
-    if lossy && table.not_built().is_empty() {
+    if lossy && is_built {
         let constants: Vec<usize> = literals.into_iter().map(|(i, _)| i).collect();
         ask_twin(session, table, &constants)?;
     }
@@ -158,18 +163,32 @@ fn lost_labels(sql_type: &SqlType) -> bool {
     }
 }
 
+/// Variables under which a row without values is accepted. Tables with CHECK constraints are none of MySQL's
+/// that are asked about.
+pub(super) fn lenient(flavor: Flavor, sql_mode: &str) -> Vec<(&'static str, &str)> {
+    let mode = ("sql_mode", sql_mode);
+    match flavor {
+        Flavor::MariaDb => vec![mode, ("check_constraint_checks", "0")],
+        Flavor::MySql => vec![mode],
+    }
+}
+
+/// The names of variables.
+pub(super) fn names<'n>(variables: &[(&'n str, &str)]) -> Vec<&'n str> {
+    variables.iter().map(|(name, _)| *name).collect()
+}
+
 /// Reads the defaults of columns `constants`, and lost labels, from a temporary staging table.
 fn ask_twin(session: &mut Session, table: &mut Table, constants: &[usize]) -> Result<()> {
     let twin = TableName::new(table.name.database.clone(), TWIN).quoted();
     session.exec(&format!("DROP TEMPORARY TABLE IF EXISTS {twin}"))?;
-    session.exec(&format!(
-        "SET STATEMENT sql_mode='ALLOW_INVALID_DATES' FOR CREATE TEMPORARY TABLE {twin} LIKE {}",
-        table.name.quoted()
-    ))?;
+    let like = format!("CREATE TEMPORARY TABLE {twin} LIKE {}", table.name.quoted());
+    session.exec_under(&[INVALID_DATES], &like)?;
     // Not strict: columns without default get zeros here. The session's mode is restored below.
-    session.set(&[("sql_mode", ""), ("check_constraint_checks", "0")])?;
+    let lenient = lenient(session.version().flavor, "");
+    session.set(&lenient)?;
     let answer = read_twin(session, table, constants, &twin);
-    session.reset(&["sql_mode", "check_constraint_checks"])?;
+    session.reset(&names(&lenient))?;
     session.exec(&format!("DROP TEMPORARY TABLE IF EXISTS {twin}"))?;
     answer
 }

@@ -7,6 +7,7 @@ use schema::{Column, DefaultValue, Table, TableName};
 use values::SqlType;
 
 use super::constant::{current_timestamp_digits, variable_part};
+use super::defaults::{INVALID_DATES, lenient, names};
 use crate::error::{Error, Result};
 use crate::identifier::quote_name;
 use crate::session::Session;
@@ -124,17 +125,16 @@ fn ask_twin(
 ) -> Result<Vec<(usize, DefaultValue)>> {
     let twin = TableName::new(table.name.database.clone(), TWIN).quoted();
     session.exec(&format!("DROP TEMPORARY TABLE IF EXISTS {twin}"))?;
-    session.exec(&format!(
-        "SET STATEMENT sql_mode='ALLOW_INVALID_DATES' FOR CREATE TEMPORARY TABLE {twin} LIKE {}",
-        table.name.quoted()
-    ))?;
+    let like = format!("CREATE TEMPORARY TABLE {twin} LIKE {}", table.name.quoted());
+    session.exec_under(&[INVALID_DATES], &like)?;
     let zone = session.query_row("SELECT @@session.time_zone")?.text(0)?;
-    session.set(&[("sql_mode", LENIENT_MODE), ("check_constraint_checks", "0")])?;
+    let lenient = lenient(session.version().flavor, LENIENT_MODE);
+    session.set(&lenient)?;
     // Not where the server forbids it (secure_timestamp); then a moment later has to do.
     let _ = session.set(&[("timestamp", &moment.unix.to_string())]);
     let answer = read_twin(table, session, asked, &twin);
     let _ = session.reset(&["timestamp"]);
-    session.reset(&["sql_mode", "check_constraint_checks"])?;
+    session.reset(&names(&lenient))?;
     session.set(&[("time_zone", &zone)])?;
     session.exec(&format!("DROP TEMPORARY TABLE IF EXISTS {twin}"))?;
     answer

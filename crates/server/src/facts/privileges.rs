@@ -6,6 +6,7 @@ use crate::error::Result;
 pub use crate::grant::grant;
 use crate::identifier::{TableName, quoted_name};
 use crate::session::Session;
+use crate::version::Flavor;
 
 /// Rights the direct path needs on the target's database: create, fill and swap the staging table.
 const DATABASE: [&str; 6] = ["SELECT", "INSERT", "CREATE", "ALTER", "DROP", "LOCK TABLES"];
@@ -13,8 +14,9 @@ const DATABASE: [&str; 6] = ["SELECT", "INSERT", "CREATE", "ALTER", "DROP", "LOC
 const SCRATCH: [&str; 5] = ["SELECT", "INSERT", "CREATE", "ALTER", "DROP"];
 /// Rights it needs on the databases of tables that foreign keys join the target with.
 const BESIDE: [&str; 2] = ["SELECT", "LOCK TABLES"];
-/// Rights it needs on the server: FLUSH TABLES .. FOR EXPORT, and a checkpoint.
+/// Rights it needs on the server: FLUSH TABLES .. FOR EXPORT, and on MariaDB a checkpoint.
 const SERVER: [&str; 2] = ["RELOAD", "SUPER"];
+const SERVER_MYSQL: [&str; 1] = ["RELOAD"];
 
 /// Rights a staging table needs on the target's database: it is made, altered, filled and swapped in.
 const TWIN: [&str; 6] = DATABASE;
@@ -112,8 +114,18 @@ impl Privileges {
 
     /// The rights of the direct path that are missing, as `GRANT .. TO account` would give them:
     /// one statement for the server, one for the database.
-    pub(crate) fn missing_for_direct(&self, database: &str, account: &str) -> Vec<String> {
-        let mut server: Vec<&str> = SERVER.into_iter().filter(|p| !self.on_server(p)).collect();
+    pub(crate) fn missing_for_direct(
+        &self,
+        flavor: Flavor,
+        database: &str,
+        account: &str,
+    ) -> Vec<String> {
+        let needed = match flavor {
+            Flavor::MariaDb => &SERVER[..],
+            Flavor::MySql => &SERVER_MYSQL[..],
+        };
+        let mut server: Vec<&str> =
+            needed.iter().copied().filter(|right| !self.on_server(right)).collect();
         if !self.sees_foreign_keys() {
             server.push("PROCESS");
         }
@@ -235,9 +247,9 @@ mod tests {
         let privileges = Privileges { grants };
         assert!(privileges.on_server("RELOAD") && !privileges.on_server("SELECT"));
         assert!(privileges.on_database("INSERT", "f") && !privileges.on_database("DROP", "f"));
-        assert!(privileges.missing_for_direct("a_bc", "x").is_empty());
+        assert!(privileges.missing_for_direct(Flavor::MariaDb, "a_bc", "x").is_empty());
         assert!(!privileges.on_database("DROP", "axbc"), "the underscore is escaped");
-        let missing = privileges.missing_for_direct("f", "`bob`@`localhost`");
+        let missing = privileges.missing_for_direct(Flavor::MariaDb, "f", "`bob`@`localhost`");
         let expected = "GRANT CREATE, ALTER, DROP, LOCK TABLES ON `f`.* TO `bob`@`localhost`";
         assert_eq!(missing, [expected]);
         let table = TableName::new("f", "lk");
@@ -253,7 +265,7 @@ mod tests {
             ["GRANT UPDATE, CREATE, DROP ON `f`.* TO x"]
         );
         let nothing = Privileges { grants: Vec::new() };
-        let missing = nothing.missing_for_direct("a_b`c", "x");
+        let missing = nothing.missing_for_direct(Flavor::MariaDb, "a_b`c", "x");
         assert_eq!(missing[0], "GRANT RELOAD, SUPER, PROCESS ON *.* TO x");
         assert!(missing[1].ends_with("LOCK TABLES ON `a\\_b``c`.* TO x"), "{missing:?}");
     }

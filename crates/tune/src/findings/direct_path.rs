@@ -53,8 +53,8 @@ fn remedy(reason: &Unsupported) -> Option<String> {
         Unsupported::Replicas(_) => Some(format!("{} for each of them", call("load", REPLICA))),
         Unsupported::UntestedBuild(..) => Some(call("doctor", PROVE).to_string()),
         Unsupported::SharedTablespace => set("innodb_file_per_table", "ON"),
-        Unsupported::Checksum(_) => set("innodb_checksum_algorithm", "full_crc32"),
-        Unsupported::EncryptedTables(_) => set("innodb_encrypt_tables", "OFF"),
+        Unsupported::Checksum { needed, .. } => set("innodb_checksum_algorithm", needed),
+        Unsupported::EncryptedTables(variable, _) => set(variable, "OFF"),
         Unsupported::CompressedTables => set("innodb_compression_default", "OFF"),
         Unsupported::ReadOnly(names) if names[..] == ["read_only"] => set("read_only", "OFF"),
         _ => None,
@@ -72,7 +72,7 @@ fn of(reason: &Unsupported) -> Option<Finding> {
     // A variable of its own, or the table's, says it.
     if matches!(
         reason,
-        Unsupported::Checksum(_) | Unsupported::Privileges(_) | Unsupported::PageSize(_)
+        Unsupported::Checksum { .. } | Unsupported::Privileges(_) | Unsupported::PageSize(_)
     ) {
         return None;
     }

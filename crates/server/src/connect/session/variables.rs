@@ -8,7 +8,7 @@ use crate::connect::variables::{self, ENFORCED_ENGINE, NULL, Variables};
 use crate::engine::Kind;
 use crate::error::{Error, Result};
 use crate::options::ConnectOptions;
-use crate::session::Row;
+use crate::session::{Done, Row};
 use crate::version::{Flavor, Version};
 
 const ER_UNKNOWN_TIME_ZONE: u16 = 1298;
@@ -138,6 +138,28 @@ impl Session {
         self.exec(&format!("SET SESSION {}", variables::assignments(other.iter().copied())))?;
         other.iter().for_each(|(name, value)| self.variables.note(name, value));
         Ok(())
+    }
+
+    /// Runs a statement under other values of variables, which are put back behind it.
+    pub fn exec_under(&mut self, pairs: &[(&str, &str)], sql: &str) -> Result<Done> {
+        if self.version.flavor == Flavor::MariaDb {
+            let all = variables::assignments(pairs.iter().copied());
+            return self.exec(&format!("SET STATEMENT {all} FOR {sql}"));
+        }
+        let before: Vec<Option<String>> =
+            pairs.iter().map(|(name, _)| self.variable(name).map(str::to_owned)).collect();
+        self.set(pairs)?;
+        let done = self.exec(sql);
+        if self.is_alive() {
+            let _shield = self.options.interrupt.shield();
+            for ((name, _), before) in pairs.iter().zip(before) {
+                match before {
+                    Some(value) => self.set(&[(name, &value)])?,
+                    None => self.reset(&[name])?,
+                }
+            }
+        }
+        done
     }
 
     /// Sets a variable that some servers let few accounts set: without the right it stays as it is.
