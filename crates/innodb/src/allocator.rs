@@ -25,6 +25,8 @@ pub struct Allocator {
     extents: Vec<Owner>,
     /// Used pages of each fragment extent, lowest bit first.
     fragments: BTreeMap<u32, u64>,
+    /// Of the smallest file.
+    pages_min: u32,
 }
 
 /// The use of an extent.
@@ -59,6 +61,7 @@ impl Allocator {
             segments: template.segments.iter().map(Segment::of_template).collect(),
             extents: Vec::new(),
             fragments: BTreeMap::new(),
+            pages_min: template.format.pages_min(),
         };
         for page_no in template.used_pages() {
             let (extent, page) = (page_no / PAGES_PER_EXTENT, page_no % PAGES_PER_EXTENT);
@@ -119,7 +122,7 @@ impl Allocator {
     /// Pages from 0 to the last one of the file: whole extents, except in a file of one.
     pub fn size_pages(&self) -> u32 {
         match (self.extents.len(), self.fragments.get(&0)) {
-            (1, Some(used)) => u64::BITS - used.leading_zeros(),
+            (1, Some(used)) => (u64::BITS - used.leading_zeros()).max(self.pages_min),
             (count, _) => count as u32 * PAGES_PER_EXTENT,
         }
     }

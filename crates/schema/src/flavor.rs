@@ -8,3 +8,14 @@ pub enum Flavor {
     /// MySQL, Percona Server and others that follow it.
     MySql,
 }
+
+impl Flavor {
+    /// A view of InnoDB's dictionary in information_schema: of TABLES, or of FOREIGN.
+    pub fn innodb_view(self, what: &str) -> String {
+        let prefix = match self {
+            Flavor::MariaDb => "INNODB_SYS_",
+            Flavor::MySql => "INNODB_",
+        };
+        format!("information_schema.{prefix}{what}")
+    }
+}

@@ -73,7 +73,7 @@ impl Feature {
             DataDirectory(_) => Support { staged: Staged::Tied, ..SENT },
             // A file each; partitions of partitions have files of their own.
             Partitions(by) if by.unfit().is_some() => SENT,
-            Partitions(_) => Support { built: Built::OnMariaDb, ..PLAIN },
+            Partitions(_) => PLAIN,
             // Values in a form that is neither built nor read.
             OldTemporal(_) | CompressedColumn(_) | TwoDigitYear(_) | OldUuids(_) => SENT,
             UnknownCharset(_) | UnknownType(_) => SENT,

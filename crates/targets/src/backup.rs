@@ -25,6 +25,7 @@ use crate::waiting::ER_LOCK_WAIT_TIMEOUT;
 use server::error::{Error, Result};
 use server::facts::database_dir::DatabaseDir;
 use server::session::Session;
+use server::version::Flavor;
 
 /// A backup can take hours and is waited for to its end. Between two words about it.
 const TELL_EVERY: Duration = Duration::from_secs(30);
@@ -48,6 +49,10 @@ impl Lock {
         dir: &DatabaseDir,
         other: &mut Session,
     ) -> Result<()> {
+        if self.session.version().flavor == Flavor::MySql {
+            // Backups of MySQL have a lock that IMPORT waits for.
+            return Ok(());
+        }
         let log = self.redo_log(dir)?;
         let readers_now = || log.as_deref().map(readers).unwrap_or_default();
         let readers = readers_now();

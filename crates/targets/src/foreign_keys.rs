@@ -16,12 +16,9 @@ pub fn has_children(session: &mut Session, table: &TableName) -> Result<bool> {
     let database = filename(session, &table.database)?;
     let file = filename(session, &table.table)?;
     let internal = quote_text(&format!("{database}/{file}"));
-    let view = match session.version().flavor {
-        Flavor::MariaDb => "INNODB_SYS_FOREIGN",
-        Flavor::MySql => "INNODB_FOREIGN",
-    };
+    let view = session.version().flavor.innodb_view("FOREIGN");
     let dictionary = format!(
-        "SELECT 1 FROM information_schema.{view} \
+        "SELECT 1 FROM {view} \
          WHERE REF_NAME={internal} AND FOR_NAME<>{internal} LIMIT 1"
     );
     match session.query(&dictionary) {

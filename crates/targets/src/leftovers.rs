@@ -23,6 +23,7 @@ use server::error::{Error, Result};
 use server::facts::database_dir::DatabaseDir;
 use server::identifier::{TableName, quote_text};
 use server::session::{Row, Session};
+use server::version::Flavor;
 
 /// A table that a killed load has left, which is there only where its rows are in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -370,20 +371,45 @@ pub(super) fn is_folder_of(
     probe: &TableName,
 ) -> Result<bool> {
     let word = format!("inrush {} {}", std::process::id(), session.id());
-    let path = dir.path.join(format!("{}.frm", probe.table));
-    let probe = probe.quoted();
+    let flavor = session.version().flavor;
+    let table = probe.quoted();
     // What a killed load left of it.
-    session.exec(&format!("DROP TABLE IF EXISTS {probe}"))?;
-    let before = dir.has(&path)?;
-    session.exec(&format!("CREATE TABLE {probe} (a INT) ENGINE=MEMORY COMMENT='{word}'"))?;
-    let description = dir.read(&path, "description");
-    session.exec(&format!("DROP TABLE {probe}"))?;
-    let found = match description {
-        Ok(bytes) => bytes.windows(word.len()).any(|bytes| bytes == word.as_bytes()),
-        Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => false,
-        Err(e) => return Err(e),
-    };
-    Ok(found && !before && !dir.is_taken(&path)?)
+    session.exec(&format!("DROP TABLE IF EXISTS {table}"))?;
+    let before = has_description(flavor, dir, probe, &word)?;
+    let columns = "a INT PRIMARY KEY";
+    session.exec(&format!("CREATE TABLE {table} ({columns}) ENGINE=MEMORY COMMENT='{word}'"))?;
+    let found = has_description(flavor, dir, probe, &word);
+    session.exec(&format!("DROP TABLE {table}"))?;
+    Ok(found? && !before && !has_description(flavor, dir, probe, &word)?)
+}
+
+/// True if the description of a table in memory is there, with a word in it: `t.frm`. Of MySQL it is `t_7.sdi`, with
+/// the first characters of the name and a number.
+/// Source: MySQL 9.7, sql/dd/impl/sdi_file.cc, `sdi_file::store`.
+fn has_description(
+    flavor: Flavor,
+    dir: &DatabaseDir,
+    table: &TableName,
+    word: &str,
+) -> Result<bool> {
+    const NAME_CHARS: usize = 16;
+    let mut names = vec![format!("{}.frm", table.table)];
+    if flavor == Flavor::MySql {
+        let name = table.table.get(..NAME_CHARS).unwrap_or(&table.table);
+        names = dir.names()?;
+        names.retain(|file| file.starts_with(name) && file.ends_with(".sdi"));
+    }
+    for name in names {
+        match dir.read(&dir.path.join(name), "description") {
+            Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => {}
+            bytes => {
+                if bytes?.windows(word.len()).any(|bytes| bytes == word.as_bytes()) {
+                    return Ok(true);
+                }
+            }
+        }
+    }
+    Ok(false)
 }
 
 /// The error for something of others under a name of ours, which no load reads or removes.

@@ -220,7 +220,8 @@ fn exchange_held(
 fn space_id(session: &mut Session, table: &TableName) -> Result<Option<u32>> {
     let database = filename(session, &table.database)?;
     let name = quote_text(&format!("{database}/{}", table.table));
-    let sql = format!("SELECT SPACE FROM information_schema.INNODB_SYS_TABLES WHERE NAME={name}");
+    let view = session.version().flavor.innodb_view("TABLES");
+    let sql = format!("SELECT SPACE FROM {view} WHERE NAME={name}");
     let rows = session.query(&sql)?;
     rows.first().map_or(Ok(None), |row| row.number_or_null(0))
 }

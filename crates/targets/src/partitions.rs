@@ -30,6 +30,7 @@ use server::catalog::{self, definition};
 use server::error::{Error, Result};
 use server::filename::filename;
 use server::identifier::{TableName, quote_text};
+use server::version::Flavor;
 
 /// Rows of one statement.
 const ROWS_AT_ONCE: usize = 200;
@@ -195,7 +196,7 @@ impl Imported<'_> {
 
 impl Lock {
     /// Where the server puts rows: the number of the partition, None where there is none. They go into a
-    /// table in memory with the target's columns and partitions, which is dropped again.
+    /// small table with the target's columns and partitions, which is dropped again.
     ///
     /// Killed in it: that table, which the next load of the target drops.
     ///
@@ -203,10 +204,15 @@ impl Lock {
     pub fn try_rows(&mut self, trial: &Trial<'_>) -> Result<Vec<Option<usize>>> {
         let scratch = part_name(&self.table.name, "try");
         let drop = format!("DROP TABLE IF EXISTS {}", scratch.quoted());
-        let sql = create(&scratch.quoted(), &self.table.definition, trial);
+        // InnoDB is the only engine with partitions that MySQL has.
+        let engine = match self.session.version().flavor {
+            Flavor::MariaDb => "MEMORY",
+            Flavor::MySql => "InnoDB",
+        };
+        let sql = create(&scratch.quoted(), &self.table.definition, engine, trial);
         self.exec(&drop)?;
         // Defaults of columns may be what strict mode would refuse.
-        self.exec(&format!("SET STATEMENT sql_mode='ALLOW_INVALID_DATES' FOR {sql}"))?;
+        self.exec_lenient(&sql)?;
         let seen = self.insert_and_look(&scratch, trial);
         let dropped = self.exec(&drop);
         let seen = seen?;
@@ -223,11 +229,9 @@ impl Lock {
             trial.rows.iter().enumerate().map(|(at, row)| tuple(at, row, trial)).collect();
         for rows in rows.chunks(ROWS_AT_ONCE) {
             // Without IGNORE the first row that no partition takes would end it.
-            let sql = format!(
-                "SET STATEMENT sql_mode='STRICT_ALL_TABLES' FOR INSERT IGNORE INTO {name} VALUES {}",
-                rows.join(",")
-            );
-            self.session.write_to(scratch, |session| session.exec(&sql))?;
+            let sql = format!("INSERT IGNORE INTO {name} VALUES {}", rows.join(","));
+            let strict = [("sql_mode", "STRICT_ALL_TABLES")];
+            self.session.write_to(scratch, |session| session.exec_under(&strict, &sql))?;
         }
         let mut seen = vec![None; trial.rows.len()];
         for (place, partition) in trial.by.partitions.iter().enumerate() {
@@ -244,7 +248,7 @@ impl Lock {
 }
 
 /// A table of a number and the columns of a trial, partitioned like the one of this definition.
-fn create(name: &str, definition: &str, trial: &Trial<'_>) -> String {
+fn create(name: &str, definition: &str, engine: &str, trial: &Trial<'_>) -> String {
     let column = |column: &&str| {
         let begin = format!("  {} ", quote_name(column));
         let line = catalog::lines(definition).find(|line| line.starts_with(&begin));
@@ -258,13 +262,13 @@ fn create(name: &str, definition: &str, trial: &Trial<'_>) -> String {
     let charset = words.next().unwrap_or_default();
     let collation = words.next().filter(|word| word.starts_with("COLLATE=")).unwrap_or_default();
     format!(
-        "CREATE TABLE {name} (`_inrush_row` INT,\n{}\n) ENGINE=MEMORY DEFAULT {charset} {collation}\n{}",
+        "CREATE TABLE {name} (`_inrush_row` INT,\n{}\n) ENGINE={engine} DEFAULT {charset} {collation}\n{}",
         columns.join(",\n"),
         clause(trial)
     )
 }
 
-/// The partitions, in memory.
+/// The partitions.
 fn clause(trial: &Trial<'_>) -> String {
     let by = trial.by;
     let linear = if by.is_linear { "LINEAR " } else { "" };
@@ -331,7 +335,7 @@ mod tests {
         let rows = [vec![Some(b"it's".to_vec())], vec![None]];
         let trial = Trial { columns: &["s"], is_bytes: &[false], by: &by, rows: &rows };
         assert_eq!(
-            create("`d`.`n`", definition, &trial),
+            create("`d`.`n`", definition, "MEMORY", &trial),
             "CREATE TABLE `d`.`n` (`_inrush_row` INT,\n  `s` char(3) COLLATE latin1_bin DEFAULT 'x'\n) \
              ENGINE=MEMORY DEFAULT CHARSET=latin1 COLLATE=latin1_swedish_ci\nPARTITION BY LIST COLUMNS \
              (`s`) (PARTITION `a` VALUES IN ('a','b'), PARTITION `o``o` DEFAULT)"

@@ -17,7 +17,6 @@ use server::facts::ServerFacts;
 use server::filename::filename;
 use server::identifier::{TableName, quote_text};
 use server::session::Session;
-use server::version::Flavor;
 
 use crate::leftovers::is_folder_of;
 use crate::lock::{Folder, Lock};
@@ -194,10 +193,7 @@ fn internal(session: &mut Session, table: &TableName) -> Result<String> {
 
 /// InnoDB's tables of which a condition is true.
 fn in_engine(session: &mut Session, condition: &str) -> Result<Vec<String>> {
-    let view = match session.version().flavor {
-        Flavor::MariaDb => "INNODB_SYS_TABLES",
-        Flavor::MySql => "INNODB_TABLES",
-    };
-    let sql = format!("SELECT NAME FROM information_schema.{view} WHERE {condition}");
+    let view = session.version().flavor.innodb_view("TABLES");
+    let sql = format!("SELECT NAME FROM {view} WHERE {condition}");
     session.query(&sql)?.iter().map(|row| row.text(0)).collect()
 }

@@ -77,6 +77,12 @@ impl Allocation<'_> {
             let expected = format!("{pages}, the pages in the file");
             self.bad(0, space_field!(size_pages), Rule::FileSize, seen, expected);
         }
+        let least = self.map.format.pages_min();
+        if size < least {
+            let seen = format!("FSP_SIZE is {size} pages");
+            let expected = format!("at least {least}, the pages of a new file");
+            self.bad(0, space_field!(size_pages), Rule::FileSize, seen, expected);
+        }
         let limit = header.free_limit.get();
         let limit_max = size.div_ceil(PAGES_PER_EXTENT).saturating_mul(PAGES_PER_EXTENT);
         if limit % PAGES_PER_EXTENT != 0 || limit < PAGES_PER_EXTENT || limit > limit_max {

@@ -127,16 +127,13 @@ fn dictionary(flavor: Flavor, internal: Option<&str>) -> String {
         }
         Flavor::MySql => "NULL".to_owned(),
     };
-    let view = match flavor {
-        Flavor::MariaDb => "INNODB_SYS_FOREIGN",
-        Flavor::MySql => "INNODB_FOREIGN",
-    };
+    let view = flavor.innodb_view("FOREIGN");
     let only = internal.map_or_else(String::new, |internal| {
         let internal = quote_text(internal);
         format!(" WHERE FOR_NAME={internal} OR REF_NAME={internal}")
     });
     format!(
-        "SELECT ID, FOR_NAME, REF_NAME, {}, {}, {}, {} FROM information_schema.{view}{only}",
+        "SELECT ID, FOR_NAME, REF_NAME, {}, {}, {}, {} FROM {view}{only}",
         part("FOR_NAME", 1),
         part("FOR_NAME", -1),
         part("REF_NAME", 1),
