@@ -240,9 +240,10 @@ fn log_note(version: &Version, file_bytes: u64) -> Option<String> {
     })
 }
 
-/// The note about backups of a table, and its pages that have the server's LSN.
-fn stamped_notes(stamped: Stamped) -> (Vec<String>, u64) {
+/// The note about backups of a table, and its pages that have the server's LSN. IMPORT of MySQL gives it to all.
+fn stamped_notes(stamped: Stamped, flavor: Flavor) -> (Vec<String>, u64) {
     match stamped {
+        Stamped::No if flavor == Flavor::MySql => (Vec::new(), 0),
         Stamped::No => (vec![backup_note()], 0),
         Stamped::Pages(pages) => (Vec::new(), pages),
         Stamped::BesideBackup => {
@@ -257,7 +258,7 @@ fn stamped_notes(stamped: Stamped) -> (Vec<String>, u64) {
 pub fn report(prepared: &Prepared<'_>, target: &Lock, steps: &Steps<'_>, built: Built) -> Report {
     let Prepared { options, memory, why, .. } = *prepared;
     let partitions = built.partition_rows.iter().filter(|rows| **rows > 0).count() as u64;
-    let (mut notes, stamped_pages) = stamped_notes(built.stamped);
+    let (mut notes, stamped_pages) = stamped_notes(built.stamped, target.facts.version.flavor);
     notes.extend(target.facts.unlogged_note());
     notes.extend(target.triggers_note());
     notes.extend(log_note(&target.facts.version, built.file_bytes));

@@ -179,7 +179,7 @@ fn settle_defaults(
 ) -> Result<(Vec<Column>, Option<Moment>), Error> {
     let mut columns = table.columns.clone();
     let is_given = |position: usize| fields.field_of(position).is_some();
-    let is_direct = table.not_built(session.version().flavor).is_empty();
+    let is_direct = table.not_built().is_empty();
     let needed = |&position: &usize| {
         let is_expression = matches!(columns[position].default, DefaultValue::Expression(_));
         !is_given(position) && is_expression && is_direct

@@ -31,5 +31,5 @@ pub use index::{Index, IndexColumn, IndexKind};
 pub use method::{LoadPath, Method, Mode};
 pub use name::{BASE_TABLE, NAME_CHARS_MAX, NameError, TableName, is_system_schema, quote_name};
 pub use partition::{Partition, PartitionBound, PartitionMethod, Partitioning};
-pub use support::{Built, Staged, Support};
+pub use support::{Staged, Support};
 pub use table::{CreateOption, OldUuids, RowFormat, Table, TableKind, UuidMaker};

@@ -3,14 +3,13 @@
 //! Nothing else judges a table's shape. A new feature does not compile before it has a line here.
 
 use crate::feature::Feature;
-use crate::flavor::Flavor;
 use crate::table::Table;
 
 /// The meaning of a table's feature for those who take rows to it or from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Support {
-    /// The servers for which a tablespace with it is built.
-    pub built: Built,
+    /// True if a tablespace with it is built.
+    pub is_built: bool,
     /// True if its rows are read from the tablespace.
     pub is_read: bool,
     /// Its meaning for a staging table, and for rows sent to either.
@@ -19,17 +18,6 @@ pub struct Support {
     pub adds_by_order: bool,
     /// True if the server gives rows what an input lacks.
     pub fills_in: bool,
-}
-
-/// The servers whose tablespaces are built with a feature.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Built {
-    /// All that have tablespaces.
-    Everywhere,
-    /// MariaDB alone.
-    OnMariaDb,
-    /// None.
-    Nowhere,
 }
 
 /// The meaning of a table's feature for a staging table that takes its place.
@@ -47,7 +35,7 @@ pub enum Staged {
 
 /// Built, read, sent, copied: nothing is in the way.
 const PLAIN: Support = Support {
-    built: Built::Everywhere,
+    is_built: true,
     is_read: true,
     staged: Staged::Copied,
     adds_by_order: false,
@@ -56,9 +44,9 @@ const PLAIN: Support = Support {
 /// No rows of its own.
 const NO_TABLE: Support = Support { staged: Staged::Refused, ..SENT };
 /// A file that is another than what is built and read here.
-const SENT: Support = Support { built: Built::Nowhere, is_read: false, ..PLAIN };
+const SENT: Support = Support { is_built: false, is_read: false, ..PLAIN };
 /// Something that the server would do row by row, or that a build would lack.
-const NOT_BUILT: Support = Support { built: Built::Nowhere, ..PLAIN };
+const NOT_BUILT: Support = Support { is_built: false, ..PLAIN };
 
 impl Feature {
     /// The meaning of the feature.
@@ -90,20 +78,15 @@ impl Feature {
             // MySQL's copy gives CHECK constraints names of its own.
             Check(_) => Support { staged: Staged::TiedOnMySql, ..NOT_BUILT },
             // Looked at when all rows are there.
-            ForeignKeys(_) => Support { built: Built::OnMariaDb, staged: Staged::Tied, ..PLAIN },
+            ForeignKeys(_) => Support { staged: Staged::Tied, ..PLAIN },
         }
     }
 }
 
 impl Table {
-    /// The features for which a tablespace of the table cannot be built for a server, in the order of reports.
-    pub fn not_built(&self, flavor: Flavor) -> Vec<Feature> {
-        let is_missing = |feature: &Feature| match feature.support().built {
-            Built::Everywhere => false,
-            Built::OnMariaDb => flavor != Flavor::MariaDb,
-            Built::Nowhere => true,
-        };
-        self.features().into_iter().filter(is_missing).collect()
+    /// The features for which a tablespace of the table cannot be built, in the order of reports.
+    pub fn not_built(&self) -> Vec<Feature> {
+        self.features().into_iter().filter(|feature| !feature.support().is_built).collect()
     }
 }
 
@@ -116,8 +99,7 @@ mod tests {
     fn each_feature_means_what_it_always_meant() {
         let trigger = Feature::Trigger(Trigger { name: "t".to_owned() }).support();
         assert_eq!(trigger.staged, Staged::Tied);
-        assert!(trigger.adds_by_order && trigger.fills_in && trigger.is_read);
-        assert_eq!(trigger.built, Built::Nowhere);
+        assert!(trigger.adds_by_order && trigger.fills_in && trigger.is_read && !trigger.is_built);
         let check = Check { name: "c".to_owned(), clause: "1".to_owned() };
         let check = Feature::Check(check).support();
         assert_eq!((check.staged, check.fills_in), (Staged::TiedOnMySql, false));
@@ -125,9 +107,8 @@ mod tests {
         let versions = Feature::SystemVersioning.support();
         assert!(versions.staged == Staged::Copied && versions.adds_by_order && !versions.is_read);
         let hash = Feature::HashIndex("i".to_owned()).support();
-        assert!(hash.staged == Staged::Copied && hash.is_read && hash.built == Built::Nowhere);
+        assert!(hash.staged == Staged::Copied && hash.is_read && !hash.is_built);
         let keys = Feature::ForeignKeys(Vec::new()).support();
-        assert!(keys.is_read && keys.staged == Staged::Tied);
-        assert_eq!(keys.built, Built::OnMariaDb);
+        assert!(keys.is_built && keys.is_read && keys.staged == Staged::Tied);
     }
 }

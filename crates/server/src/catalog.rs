@@ -24,7 +24,7 @@ use schema::{Engine, RowFormat, Table, TableKind, TableName};
 
 pub use self::catalog_cache::CatalogCache;
 pub use self::constraints::{
-    KeyBetween, KeysOfTables, all_foreign_keys, foreign_keys, foreign_keys_of,
+    KeyBetween, KeysOfTables, all_foreign_keys, foreign_keys, foreign_keys_of, name_in_keys,
 };
 pub use self::create_table::{definition, lines};
 pub use self::evaluate::{Moment, default_moment_digits, evaluate_defaults};

@@ -100,7 +100,7 @@ fn every_type_is_described() {
     session.exec(&format!("CREATE TABLE {database}.t ({})", list.join(", "))).unwrap();
     let table = read(&mut session, &database, "t");
     assert_eq!(table.features(), []);
-    assert!(table.not_built(Flavor::MariaDb).is_empty());
+    assert!(table.not_built().is_empty());
     assert_eq!(table.columns.len(), cases.len());
     for (column, (sql, want)) in table.columns.iter().zip(&cases) {
         assert_eq!(&column.sql_type, want, "{sql}");
@@ -167,7 +167,7 @@ fn defaults_are_the_bytes_a_load_would_read() {
     session.exec(&format!("CREATE TABLE t ({})", list.join(", "))).unwrap();
     let table = read(&mut session, &database, "t");
     assert_eq!(table.features(), []);
-    assert!(table.not_built(Flavor::MariaDb).is_empty());
+    assert!(table.not_built().is_empty());
     for (column, (sql, want)) in table.columns.iter().zip(&cases) {
         assert_eq!(&column.default, want, "{sql}");
     }
@@ -192,7 +192,7 @@ fn keys_counter_format_and_odd_names() {
         .unwrap();
     let table = read(&mut session, &database, "a-b.c`d \u{fc}");
     assert_eq!(table.features(), []);
-    assert!(table.not_built(Flavor::MariaDb).is_empty());
+    assert!(table.not_built().is_empty());
     assert_eq!(table.row_format, RowFormat::Compact);
     assert_eq!(table.auto_increment, Some(77));
     assert!(table.columns[0].auto_increment && !table.columns[0].nullable);
@@ -295,13 +295,10 @@ fn features_of_tables_are_refused_by_name() {
             assert!(found.contains(feature), "{table}: {found:?}");
         }
         assert!(found.len() <= features.len() + 1, "{table}: {found:?}");
-        assert!(!described.not_built(Flavor::MariaDb).is_empty(), "{table}");
+        assert!(!described.not_built().is_empty(), "{table}");
     }
     for table in ["parent", "child"] {
-        assert!(
-            read(&mut session, &database, table).not_built(Flavor::MariaDb).is_empty(),
-            "{table}"
-        );
+        assert!(read(&mut session, &database, table).not_built().is_empty(), "{table}");
     }
     // All columns are described nevertheless.
     let virt = read(&mut session, &database, "virt");
@@ -359,7 +356,7 @@ fn features_are_told_in_words_and_in_order() {
     assert_eq!(words(&mine), expected);
     let part = read(&mut session, &database, "part");
     assert_eq!(words(&part), ["partitions (partitioned table)"]);
-    assert!(part.not_built(Flavor::MariaDb).is_empty());
+    assert!(part.not_built().is_empty());
     let by = part.partitioning.unwrap();
     assert_eq!((by.method, by.is_linear), (Some(PartitionMethod::Hash), true));
     assert_eq!((by.expression.as_str(), by.partitions.len()), ("`a`", 2));

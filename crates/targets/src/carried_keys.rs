@@ -46,10 +46,6 @@ const ER_DENIED: [u16; 3] = [1044, 1142, 1143];
 
 /// Foreign keys of other tables that refer to a table put aside, whether it is there or not.
 pub(super) fn keys_of(session: &mut Session, aside: &TableName) -> Result<Vec<ForeignKey>> {
-    if session.version().flavor == Flavor::MySql {
-        // They follow the names of tables there.
-        return Ok(Vec::new());
-    }
     let keys = catalog::foreign_keys(session, aside)?.into_iter();
     Ok(keys.filter(|key| key.end == KeyEnd::Parent).collect())
 }
@@ -107,16 +103,14 @@ pub(super) fn there_and_back(
     aside: &TableName,
 ) -> Result<()> {
     let (from, to) = (table.quoted(), aside.quoted());
-    let sql = format!(
-        "SET STATEMENT lock_wait_timeout={}, innodb_lock_wait_timeout={} FOR \
-         RENAME TABLE {from} TO {to}, {to} TO {from}",
-        TURN.as_secs(),
-        CHILDREN_WAIT.as_secs()
-    );
+    let sql = format!("RENAME TABLE {from} TO {to}, {to} TO {from}");
+    let waits = [TURN, CHILDREN_WAIT].map(|wait| wait.as_secs().to_string());
+    let waits =
+        [("lock_wait_timeout", waits[0].as_str()), ("innodb_lock_wait_timeout", waits[1].as_str())];
     let begun = Instant::now();
     failpoint::hit("keys.begin");
     loop {
-        let done = unchecked(session, |session| session.exec(&sql).map(drop));
+        let done = unchecked(session, |session| session.exec_under(&waits, &sql).map(drop));
         let Err(error) = done else { return Ok(()) };
         if !session.is_alive() {
             return Err(error);
@@ -176,6 +170,10 @@ fn hold(
     aside: &TableName,
     keys: &[ForeignKey],
 ) -> Result<Option<Session>> {
+    if session.version().flavor == Flavor::MySql {
+        // RENAME locks them all first, and fails with nothing done.
+        return Ok(None);
+    }
     let mut children: BTreeSet<TableName> =
         keys.iter().filter_map(|key| key.other.clone()).collect();
     let between = catalog::all_foreign_keys(session)?;

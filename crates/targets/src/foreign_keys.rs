@@ -2,20 +2,17 @@
 
 use std::collections::HashSet;
 
+use server::catalog;
 use server::error::Result;
-use server::filename::filename;
 use server::identifier::{TableName, quote_text};
 use server::session::Session;
-use server::version::Flavor;
 
 /// Server errors of an account that may not look, and of an engine that has no such dictionary.
 const ER_ACCESS: [u16; 4] = [1142, 1227, 1109, 1146];
 
 /// True if foreign keys of other tables refer to a table of this name, whether it exists or not.
 pub fn has_children(session: &mut Session, table: &TableName) -> Result<bool> {
-    let database = filename(session, &table.database)?;
-    let file = filename(session, &table.table)?;
-    let internal = quote_text(&format!("{database}/{file}"));
+    let internal = quote_text(&catalog::name_in_keys(session, table)?);
     let view = session.version().flavor.innodb_view("FOREIGN");
     let dictionary = format!(
         "SELECT 1 FROM {view} \
@@ -57,12 +54,9 @@ pub(super) fn with_children(session: &mut Session, tables: &[TableName]) -> Resu
 /// InnoDB's names of all tables of loads' own that foreign keys refer to, as far as the account may
 /// look.
 pub(super) fn own_parents(session: &mut Session) -> Result<Vec<String>> {
-    if session.version().flavor == Flavor::MySql {
-        return Ok(Vec::new());
-    }
-    let sql = "SELECT DISTINCT REF_NAME FROM information_schema.INNODB_SYS_FOREIGN \
-               WHERE REF_NAME LIKE '%\\_inrush\\_%'";
-    match session.query(sql) {
+    let view = session.version().flavor.innodb_view("FOREIGN");
+    let sql = format!("SELECT DISTINCT REF_NAME FROM {view} WHERE REF_NAME LIKE '%\\_inrush\\_%'");
+    match session.query(&sql) {
         Err(e) if e.errno().is_some_and(|errno| ER_ACCESS.contains(&errno)) => Ok(Vec::new()),
         rows => rows?.iter().map(|row| row.text(0)).collect(),
     }
@@ -70,20 +64,17 @@ pub(super) fn own_parents(session: &mut Session) -> Result<Vec<String>> {
 
 /// Tables that keys refer to by InnoDB's dictionary, asked once; none where it cannot be asked.
 fn in_dictionary(session: &mut Session, tables: &[TableName]) -> Result<Option<Vec<TableName>>> {
-    if session.version().flavor == Flavor::MySql || tables.is_empty() {
+    if tables.is_empty() {
         return Ok(Some(Vec::new()));
     }
     let mut internal = Vec::new();
     for table in tables {
-        let (database, file) =
-            (filename(session, &table.database)?, filename(session, &table.table)?);
-        internal.push(format!("{database}/{file}"));
+        internal.push(catalog::name_in_keys(session, table)?);
     }
     let list: Vec<String> = internal.iter().map(|name| quote_text(name)).collect();
-    let dictionary = format!(
-        "SELECT DISTINCT REF_NAME FROM information_schema.INNODB_SYS_FOREIGN WHERE REF_NAME IN ({})",
-        list.join(", ")
-    );
+    let view = session.version().flavor.innodb_view("FOREIGN");
+    let dictionary =
+        format!("SELECT DISTINCT REF_NAME FROM {view} WHERE REF_NAME IN ({})", list.join(", "));
     let rows = match session.query(&dictionary) {
         Err(e) if e.errno().is_some_and(|errno| ER_ACCESS.contains(&errno)) => return Ok(None),
         rows => rows?,

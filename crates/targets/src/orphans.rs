@@ -9,6 +9,7 @@ use server::catalog::{self, definition, references};
 use server::error::{Error, Orphans, Result};
 use server::identifier::quote_name;
 use server::session::{Row, Session};
+use server::version::Flavor;
 use values::SqlType;
 use values::key::fixed_width;
 
@@ -76,29 +77,44 @@ fn orphans(
     child: &TableName,
     parent: &TableName,
 ) -> Result<Option<String>> {
-    let columns: Vec<String> = reference.columns.iter().map(|name| quote_name(name)).collect();
-    let is_key: Vec<String> = columns.iter().map(|name| format!("c.{name} IS NOT NULL")).collect();
-    let keys: Vec<String> = columns.iter().map(|name| format!("c.{name}")).collect();
+    let columns: Vec<String> = reference
+        .columns
+        .iter()
+        .map(|name| format!("{}.{}", child.quoted(), quote_name(name)))
+        .collect();
+    let is_key: Vec<String> = columns.iter().map(|name| format!("{name} IS NOT NULL")).collect();
     let limit = KEYS_NAMED + 1;
-    let (keys, is_key, base) = (keys.join(", "), is_key.join(" AND "), child.base_as("c"));
+    let (keys, is_key, base) = (columns.join(", "), is_key.join(" AND "), child.base());
     let sql = if catalog::exists(session, parent)? {
+        let alias = parent_alias(parent);
+        let other = |name: &String| format!("{alias}.{}", quote_name(name));
         let on = columns.iter().zip(&reference.parent_columns).zip(equal);
         let on: Vec<String> =
-            on.map(|((own, other), equal)| equal.condition(own, &quote_name(other))).collect();
-        let first = quote_name(&reference.parent_columns[0]);
+            on.map(|((own, name), equal)| equal.condition(own, &other(name))).collect();
+        let first = other(&reference.parent_columns[0]);
         // By the parent's index, whatever the server thinks that there is in a new table. Nobody writes to
         // either, and no transaction has rows of them that are not committed: no row is to be locked.
+        let by_index = match session.version().flavor {
+            Flavor::MariaDb => "SET STATEMENT join_cache_level=0 FOR ",
+            Flavor::MySql => "",
+        };
         format!(
-            "SET STATEMENT join_cache_level=0 FOR SELECT {keys} FROM {base} \
-             LEFT JOIN {base_of_parent} ON {} WHERE {is_key} AND p.{first} IS NULL LIMIT {limit}",
+            "{by_index}SELECT {keys} FROM {base} \
+             LEFT JOIN {base_of_parent} ON {} WHERE {is_key} AND {first} IS NULL LIMIT {limit}",
             on.join(" AND "),
-            base_of_parent = parent.base_as("p")
+            base_of_parent = parent.base_as(&alias)
         )
     } else {
         format!("SELECT {keys} FROM {base} WHERE {is_key} LIMIT {limit}")
     };
     let found = session.query(&sql)?;
     Ok((!found.is_empty()).then(|| told(&found, columns.len())))
+}
+
+/// The alias of a table as the parent, whose child may be the table itself. A connection that locks tables has to
+/// lock it too.
+pub(super) fn parent_alias(parent: &TableName) -> String {
+    quote_name(&parent.to_string())
 }
 
 /// The equality of a foreign key in a column.
@@ -114,8 +130,8 @@ enum Equal {
 impl Equal {
     fn condition(self, own: &str, other: &str) -> String {
         match self {
-            Equal::Values => format!("p.{other}=c.{own}"),
-            Equal::Numbers => format!("p.{other}+0=c.{own}+0"),
+            Equal::Values => format!("{other}={own}"),
+            Equal::Numbers => format!("{other}+0={own}+0"),
             Equal::Nothing => "FALSE".to_owned(),
         }
     }

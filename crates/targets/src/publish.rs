@@ -26,6 +26,7 @@ use server::engine::Swap as EngineSwap;
 use server::error::{Error, Result};
 use server::facts::database_dir::DatabaseDir;
 use server::session::Session;
+use server::version::Flavor;
 
 /// A table with all rows, [`Names::staging`], that may take the target's place, and others that take
 /// theirs with it.
@@ -309,6 +310,12 @@ impl Attempt<'_> {
             return held.map(|(held, guard)| (held, guard, begun));
         }
         let around = relations::around(lock, targets, preparation.checks)?;
+        if lock.session.version().flavor == Flavor::MySql {
+            let begun = Instant::now();
+            let pairs = self.pairs(preparation);
+            let held = Swap::new(pairs).run_alone(lock, preparation, &around)?;
+            return Ok((held, None, begun));
+        }
         let guard = match &self.export {
             None => Some(Guard::take(&lock.session, &lock.patience, &around, turns)?),
             Some(_) => None,
@@ -328,6 +335,12 @@ impl Attempt<'_> {
         swapped.map(|(held, guard)| (held, guard, begun))
     }
 
+    /// The tables and what takes their places.
+    fn pairs(&self, preparation: &Preparation<'_>) -> Vec<Pair> {
+        let pairs = preparation.targets.iter().zip(&self.made);
+        pairs.map(|((table, names), made)| pair(table, names, made, preparation.mode)).collect()
+    }
+
     fn swap(
         self,
         lock: &mut Lock,
@@ -338,10 +351,7 @@ impl Attempt<'_> {
         let Preparation { targets, mode, .. } = *preparation;
         let pairs: Vec<Pair> = match lock.facts.engine.swap {
             EngineSwap::Unlocked => unlocked(&mut lock.session, targets, mode)?,
-            EngineSwap::Locked | EngineSwap::Never(_) => {
-                let pairs = targets.iter().zip(self.made);
-                pairs.map(|((table, names), made)| pair(table, names, made, mode)).collect()
-            }
+            EngineSwap::Locked | EngineSwap::Never(_) => self.pairs(preparation),
         };
         let (mut export, mut given) = (self.export, Vec::new());
         guard.iter_mut().try_for_each(Guard::check)?;

@@ -79,12 +79,7 @@ impl Preparation<'_> {
         if self.checks == KeyChecks::Rows {
             self.check(lock, &around.children)?;
         }
-        if !self.are_brought {
-            for (table, names) in self.targets {
-                staging_database::bring(&mut lock.session, table, names, self.mode)?;
-            }
-            self.are_brought = true;
-        }
+        self.bring(lock)?;
         let waiting: Waiting = self
             .targets
             .iter()
@@ -92,6 +87,19 @@ impl Preparation<'_> {
             .collect();
         for (table, names) in self.targets {
             staging_database::add_keys(&mut lock.session, table, names, &waiting)?;
+        }
+        Ok(())
+    }
+
+    /// Brings filled tables to where they wait; does nothing the second time.
+    ///
+    /// Killed in it: filled tables, some of them in databases of their own.
+    pub(super) fn bring(&mut self, lock: &mut Lock) -> Result<()> {
+        if !self.are_brought {
+            for (table, names) in self.targets {
+                staging_database::bring(&mut lock.session, table, names, self.mode)?;
+            }
+            self.are_brought = true;
         }
         Ok(())
     }

@@ -33,6 +33,7 @@
 //! incompatible stronger one waits; `MDL_context::acquire_locks` sorts requests by name.
 
 mod mover;
+mod one_connection;
 mod queued;
 
 use std::collections::BTreeSet;
@@ -40,12 +41,14 @@ use std::time::{Duration, Instant};
 
 use self::mover::Mover;
 use crate::lock::{Lock, RECONNECT_WAIT};
+use crate::queued::POLL;
 use crate::reach::reach;
 use crate::triggers::{self, has_triggers};
 use crate::turns::Blocked;
 use crate::waiting::{Patience, lock_holders};
 use schema::{ForeignKey, KeyEnd, Mode};
-use server::catalog::{KeysOfTables, definition, foreign_keys};
+use server::catalog::{self, KeysOfTables, definition, foreign_keys};
+use server::engine::Kind;
 use server::error::{Error, Result};
 use server::facts::database_dir::DatabaseDir;
 use server::identifier::TableName;
@@ -214,6 +217,29 @@ impl Swap {
         // Of no matter where the connection has gone.
         let _ = lock.session.set_lock_wait(lock.patience.wait);
         done
+    }
+
+    /// True if a RENAME without answer of connection `mover` was done: it is atomic, so the name of one replacement
+    /// tells.
+    fn was_swapped(&self, session: &Session, wait: Duration, mover: u64) -> Result<bool> {
+        let _shield = session.options().interrupt.shield();
+        let mut session = reach(session, wait)?;
+        let busy = format!(
+            "SELECT 1 FROM information_schema.PROCESSLIST WHERE ID={mover} \
+             AND INFO LIKE 'RENAME TABLE%'"
+        );
+        let start = Instant::now();
+        while session.query_text(&busy)?.is_some() {
+            if start.elapsed() > ATTEMPT {
+                return Err(self.unanswered());
+            }
+            std::thread::sleep(POLL);
+        }
+        let is_waiting = catalog::exists(&mut session, &self.pairs[0].replacement)?;
+        if is_waiting && Kind::of_version(session.version()).renames_later() {
+            return Err(self.unanswered());
+        }
+        Ok(!is_waiting)
     }
 
     /// Pairs whose tables are locked before the swap, those of each of so many holders together: none where there

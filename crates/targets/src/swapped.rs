@@ -19,6 +19,7 @@ use server::catalog::{self, definition, without_references};
 use server::error::{Error, Result};
 use server::identifier::TableName;
 use server::session::Session;
+use server::version::Flavor;
 
 /// Tables that are dropped by one statement.
 const DROPPED_AT_ONCE: usize = 64;
@@ -93,6 +94,7 @@ impl Swapped {
         lock.session.set_lock_wait(TURN)?;
         let done = self.finish(lock);
         if lock.session.is_alive() {
+            self.unlock(lock)?;
             // Of no matter where the connection has gone.
             let _ = lock.session.set_lock_wait(lock.patience.wait);
         }
@@ -155,6 +157,7 @@ impl Swapped {
         self.drop_asides(lock, &dropped)?;
         failpoint::hit("publish.dropped");
         self.carry_over(&mut lock.session, &dropped)?;
+        self.unlock(lock)?;
         let dropped: HashSet<&TableName> = dropped.iter().map(|(name, _)| name).collect();
         let with_own = |(table, _): &&(Table, Names)| {
             !table.references.is_empty() && dropped.contains(&table.name)
@@ -162,6 +165,16 @@ impl Swapped {
         let databases = self.targets.iter().filter(with_own).flat_map(|(_, names)| names.scratch());
         staging_database::drop_databases(&mut lock.session, databases)?;
         kept
+    }
+
+    /// Lets go of tables that the connection itself has locked, as it has those with foreign keys on MySQL.
+    fn unlock(&self, lock: &mut Lock) -> Result<()> {
+        let has_keys = self.targets.iter().any(|(table, _)| !table.foreign_keys.is_empty());
+        if !has_keys || lock.session.version().flavor != Flavor::MySql {
+            return Ok(());
+        }
+        let _shield = lock.session.options().interrupt.shield();
+        lock.session.exec("UNLOCK TABLES").map(drop)
     }
 
     fn drop_asides(&mut self, lock: &mut Lock, dropped: &[(TableName, TableName)]) -> Result<()> {

@@ -32,7 +32,7 @@ pub(super) fn refused(table: &Table, flavor: Flavor, no_triggers: bool) -> Vec<U
     let is_copied = flavor == Flavor::MariaDb;
     let may_be_left = no_triggers && is_copied && table.foreign_keys.is_empty();
     let is_left = |feature: &Feature| may_be_left && matches!(feature, Feature::Trigger(_));
-    let refused = table.not_built(flavor).into_iter().filter(|feature| !is_left(feature));
+    let refused = table.not_built().into_iter().filter(|feature| !is_left(feature));
     refused.map(Unsupported::Table).collect()
 }
 

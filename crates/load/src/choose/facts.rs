@@ -32,6 +32,10 @@ pub(crate) struct Facts {
     pub(crate) partitions: Option<usize>,
     /// True if foreign keys refer to the table.
     pub(crate) is_referred_to: bool,
+    /// True if the server does not let one connection hold rows of the table, and those of tables that foreign keys
+    /// join with it, from their reading to the swap.
+    #[serde(default)]
+    pub(crate) keeps_keys_apart: bool,
     /// Indexes of the table.
     pub(crate) indexes: usize,
     /// Unique keys among them, the primary one included.

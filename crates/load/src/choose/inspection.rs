@@ -8,6 +8,7 @@ use job::options::{LoadOptions, LoadPath, Mode, ResourceLimits};
 use schema::{Method, Table, quote_name};
 use send::{Ask, Destination};
 use server::engine::Rules;
+use server::version::Flavor;
 use server::{ServerFacts, Session, Unsupported, catalog};
 use sources::{Source, SourceExt as _};
 use targets::stamp::has_backup_history;
@@ -137,6 +138,8 @@ impl Facts {
             has_triggers: !table.triggers.is_empty(),
             partitions: table.partitioning.as_ref().map(|by| by.partitions.len()),
             is_referred_to: table.is_referred_to(),
+            keeps_keys_apart: facts.version.flavor == Flavor::MySql
+                && !table.foreign_keys.is_empty(),
             indexes: table.indexes.len(),
             unique_keys: table.indexes.iter().filter(|index| index.unique).count(),
             ..found
@@ -153,7 +156,10 @@ impl Facts {
         let refusal = engine.refuses_load_data(&options.input.charset);
         let allowed = session.query_once("SELECT @@GLOBAL.local_infile")?;
         let may_build = against_direct.is_empty();
+        // IMPORT of MySQL does it.
+        let is_done = session.version().flavor == Flavor::MySql;
         let stamps = match options.server.stamps {
+            _ if is_done => may_build,
             Some(stamps) => stamps,
             None => may_build && has_backup_history(session)?,
         };

@@ -28,7 +28,7 @@ pub type KeysOfTables = HashMap<TableName, Vec<ForeignKey>>;
 /// InnoDB's dictionary shows all; an account without PROCESS sees those of the tables it has
 /// rights on.
 pub fn foreign_keys(session: &mut Session, table: &TableName) -> Result<Vec<ForeignKey>> {
-    let internal = internal_name(session, table)?;
+    let internal = name_in_keys(session, table)?;
     let rows = match session.query(&dictionary(session.version().flavor, Some(&internal))) {
         Err(e) if e.errno().is_some_and(|n| ER_ACCESS.contains(&n)) => {
             let rows = session.query(&visible_keys(table))?;
@@ -52,9 +52,6 @@ pub struct KeyBetween {
 /// All foreign keys of the server, as far as the account may look.
 pub fn all_foreign_keys(session: &mut Session) -> Result<Vec<KeyBetween>> {
     let flavor = session.version().flavor;
-    if flavor == Flavor::MySql {
-        return visible_between(session);
-    }
     let rows = match session.query(&dictionary(flavor, None)) {
         Err(e) if e.errno().is_some_and(|n| ER_ACCESS.contains(&n)) => {
             return visible_between(session);
@@ -105,7 +102,7 @@ pub fn foreign_keys_of(session: &mut Session, tables: &[TableName]) -> Result<Ke
         by_name.entry(child).or_default().push(entry);
     }
     for table in tables {
-        let internal = internal_name(session, table)?;
+        let internal = name_in_keys(session, table)?;
         let entries = by_name.get(&internal.to_lowercase()).map_or(&[][..], Vec::as_slice);
         let keys = entries.iter().map(|entry| entry.key_of(&internal)).collect();
         found.insert(table.clone(), keys);
@@ -113,19 +110,27 @@ pub fn foreign_keys_of(session: &mut Session, tables: &[TableName]) -> Result<Ke
     Ok(found)
 }
 
-/// The name that InnoDB has for a table, after that of its files.
-fn internal_name(session: &mut Session, table: &TableName) -> Result<String> {
+/// The name that a table has in InnoDB's dictionary of foreign keys. On MariaDB it is that of its files.
+pub fn name_in_keys(session: &mut Session, table: &TableName) -> Result<String> {
+    if session.version().flavor == Flavor::MySql {
+        return Ok(format!("{}/{}", table.database, table.table));
+    }
     Ok(format!("{}/{}", filename(session, &table.database)?, filename(session, &table.table)?))
 }
 
 /// Asks InnoDB for the keys of all tables, or of the one that it calls `internal`.
 fn dictionary(flavor: Flavor, internal: Option<&str>) -> String {
-    // Names there are spelled as those of files, which MariaDB takes back.
-    let part = |name: &str, which: i8| match flavor {
-        Flavor::MariaDb => {
-            format!("CONVERT(CAST(SUBSTRING_INDEX({name}, '/', {which}) AS BINARY) USING filename)")
+    // Names there are spelled as those of files, which MariaDB takes back. MySQL has them as they are: that of a
+    // table may contain the slash.
+    let part = |name: &str, which: i8| {
+        let database = format!("SUBSTRING_INDEX({name}, '/', 1)");
+        match (flavor, which) {
+            (Flavor::MariaDb, _) => format!(
+                "CONVERT(CAST(SUBSTRING_INDEX({name}, '/', {which}) AS BINARY) USING filename)"
+            ),
+            (Flavor::MySql, 1) => database,
+            (Flavor::MySql, _) => format!("SUBSTRING({name}, CHAR_LENGTH({database}) + 2)"),
         }
-        Flavor::MySql => "NULL".to_owned(),
     };
     let view = flavor.innodb_view("FOREIGN");
     let only = internal.map_or_else(String::new, |internal| {

@@ -53,7 +53,7 @@ pub(super) fn complete(session: &mut Session, table: &mut Table) -> Result<()> {
             table.columns[*i].default = DefaultValue::Constant(value);
         }
     }
-    let is_built = table.not_built(session.version().flavor).is_empty();
+    let is_built = table.not_built().is_empty();
     if !floats.is_empty() && is_built {
         find_rounded(session, table, &floats)?;
     }

@@ -11,12 +11,11 @@ use crate::behind::Behind;
 use crate::followers::Followers;
 use crate::foreign_keys::unchecked;
 use crate::queued::{POLL, wait_until_queued};
-use crate::reach::{reach, second};
+use crate::reach::second;
 use crate::turns::{Blocked, TURN, Turns};
 use crate::waiting::{ER_LOCK_WAIT_TIMEOUT, Patience};
 use server::catalog::{self, KeyBetween};
 use server::connect::Mark;
-use server::engine::Kind;
 use server::error::{Error, Result};
 use server::identifier::TableName;
 use server::session::Session;
@@ -169,14 +168,16 @@ impl Mover<'_> {
             let _ = self.session.exec("DO 0");
         }
         match moved {
-            Err(error) if is_open(&error) => match self.was_swapped(mover_id) {
-                Ok(true) => {}
-                Ok(false) => {
-                    behind.give_up(self.session);
-                    return Err(cause.unwrap_or(error));
+            Err(error) if is_open(&error) => {
+                match self.swap.was_swapped(self.session, self.reconnect_wait, mover_id) {
+                    Ok(true) => {}
+                    Ok(false) => {
+                        behind.give_up(self.session);
+                        return Err(cause.unwrap_or(error));
+                    }
+                    Err(_) => return Err(self.swap.unanswered()),
                 }
-                Err(_) => return Err(self.swap.unanswered()),
-            },
+            }
             Err(error) => {
                 behind.give_up(self.session);
                 return Err(error);
@@ -300,29 +301,6 @@ impl Mover<'_> {
             (cause, moved)
         })
     }
-
-    /// True if a RENAME without answer was done: it is atomic, so the name of one replacement
-    /// tells.
-    fn was_swapped(&self, mover: u64) -> Result<bool> {
-        let _shield = self.session.options().interrupt.shield();
-        let mut session = reach(self.session, self.reconnect_wait)?;
-        let busy = format!(
-            "SELECT 1 FROM information_schema.PROCESSLIST WHERE ID={mover} \
-             AND INFO LIKE 'RENAME TABLE%'"
-        );
-        let start = Instant::now();
-        while session.query_text(&busy)?.is_some() {
-            if start.elapsed() > ATTEMPT {
-                return Err(self.swap.unanswered());
-            }
-            std::thread::sleep(POLL);
-        }
-        let is_waiting = catalog::exists(&mut session, &self.swap.pairs[0].replacement)?;
-        if is_waiting && Kind::of_version(session.version()).renames_later() {
-            return Err(self.swap.unanswered());
-        }
-        Ok(!is_waiting)
-    }
 }
 
 /// Foreign keys as they are when the tables are swapped: those of others refer to the old tables, which
@@ -356,7 +334,7 @@ fn is_open(error: &Error) -> bool {
 }
 
 /// Sees that nothing of the tables of one holder was altered.
-fn check(pairs: &[&Pair], holder: &mut Session) -> Result<()> {
+pub(super) fn check(pairs: &[&Pair], holder: &mut Session) -> Result<()> {
     let names: Vec<TableName> = pairs.iter().map(|pair| pair.table.clone()).collect();
     let keys = catalog::foreign_keys_of(holder, &names)?;
     pairs.iter().try_for_each(|pair| pair.check_unchanged(holder, &keys))
