@@ -21,6 +21,7 @@ mod meanwhile;
 mod memory;
 mod mended;
 mod mysql;
+mod mysql_collations;
 mod option_sources;
 mod partitioned;
 mod refused;

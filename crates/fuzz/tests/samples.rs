@@ -143,6 +143,7 @@ fn collation() -> Vec<u8> {
         charset: Charset::Latin1,
         pad_space: true,
         pad_unit: None,
+        trims_char: false,
         weights: weights.finish(),
         contractions,
         lower_levels: Vec::new(),

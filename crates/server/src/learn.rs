@@ -1,7 +1,9 @@
 //! Learning collations and character sets from the server, testing them, keeping them.
 //!
 //! ```text
-//! built in?  -> cache file -> charset.rs       conversion tables of a character set
+//! built in?  -> built_in.rs                    as it is on MariaDB, tested on MySQL
+//! else       -> cache file -> charset.rs       conversion tables of a character set
+//!                          -> target.rs        how statements name it; its levels
 //!                          -> weights.rs       WEIGHT_STRING of every character, level by level
 //!                          -> contractions.rs  sequences that weigh otherwise than their characters
 //!                          -> self_test.rs     random strings: our order against the server's
@@ -19,18 +21,20 @@ use crate::error::Result;
 use crate::session::Session;
 use crate::version::Flavor;
 
+mod built_in;
 mod cache;
 mod charset;
 mod contractions;
 mod ready;
 mod self_test;
+mod target;
 mod weights;
 
 pub use cache::CollationCache;
 pub use charset::charset;
 
-/// Levels a collation may have.
-const LEVELS_MAX: usize = 3;
+use target::{Levels, Target};
+
 /// The weight with which 8-bit collations pad, whatever they weigh a space.
 const SIMPLE_PAD_UNIT: u32 = 0x20;
 
@@ -48,17 +52,15 @@ pub fn collation(
 ) -> Result<Arc<Collation>> {
     check_name(name)?;
     let charset = charset(session, Charset::name_of_collation(name), cache)?;
-    let is_mysql = session.version().flavor == Flavor::MySql;
-    // Those of MySQL 8 do not pad, this one among them, and have weights of their own.
-    let built_in = Collation::built_in(name, charset);
-    match built_in.filter(|_| !(is_mysql && name.contains("_0900_"))) {
+    match Collation::built_in(name, charset) {
+        Some(collation) if is_mysql(session) => built_in::of_mysql(session, collation, cache),
         Some(collation) => Ok(Arc::new(collation)),
-        None if is_mysql => {
-            let why = "MySQL does not show the weights of its collations level by level".to_owned();
-            Err(CollationError::Refused { name: name.to_owned(), why }.into())
-        }
         None => ready::or_learn(session, name, cache),
     }
+}
+
+fn is_mysql(session: &Session) -> bool {
+    session.version().flavor == Flavor::MySql
 }
 
 /// A collation from the cache or, now, the server, tested.
@@ -92,18 +94,8 @@ fn learn_of(
     charset: Charset,
     cache: &CollationCache,
 ) -> Result<CollationData> {
-    let mut data = CollationData {
-        name: name.to_owned(),
-        server_version: session.version().text.clone(),
-        charset,
-        pad_space: !name.contains("_nopad_"),
-        pad_unit: None,
-        weights: WeightsBuilder::new(1).finish(),
-        contractions: Vec::new(),
-        lower_levels: Vec::new(),
-        verdict: Verdict::Untested,
-    };
-    let mut target = Target { charset, name, levels: [0; LEVELS_MAX] };
+    let mut data = without_weights(session, name, charset);
+    let mut target = Target { charset, name, levels: Levels::One };
     match target.find_levels(session)? {
         Some(levels) => target.levels = levels,
         None => {
@@ -111,6 +103,8 @@ fn learn_of(
             return Ok(refused(data, why.to_owned()));
         }
     }
+    data.pad_space = target.has_pad_attribute(session)?;
+    data.trims_char = !data.pad_space && is_mysql(session);
     if let Some(twin) = twin(session, name, charset, cache)? {
         let tried = CollationData { name: data.name.clone(), charset, ..twin };
         let has_same_levels = target.level_count() == tried.lower_levels.len() + 1;
@@ -131,6 +125,22 @@ fn learn_of(
         }
     }
     Ok(refused(data, why))
+}
+
+/// What is known of a collation before anything is learned.
+fn without_weights(session: &Session, name: &str, charset: Charset) -> CollationData {
+    CollationData {
+        name: name.to_owned(),
+        server_version: session.version().text.clone(),
+        charset,
+        pad_space: true,
+        pad_unit: None,
+        trims_char: false,
+        weights: WeightsBuilder::new(1).finish(),
+        contractions: Vec::new(),
+        lower_levels: Vec::new(),
+        verdict: Verdict::Untested,
+    }
 }
 
 /// Makes a collation of fetched weights and tests it; the inner error is why it is not exact.
@@ -237,79 +247,6 @@ fn numbers(first: u32, count: u32) -> String {
          AS n FROM d d3 JOIN d d2 JOIN d d1 JOIN d d0 \
          WHERE d3.n * 4096 + d2.n * 256 + d1.n * 16 + d0.n < {count})"
     )
-}
-
-/// A collation as statements name it.
-#[derive(Clone, Copy)]
-struct Target<'a> {
-    charset: Charset,
-    /// Checked by [`check_name`].
-    name: &'a str,
-    /// The server's numbers of the levels there are, zeros behind them; all zero if it has but one.
-    levels: [u8; LEVELS_MAX],
-}
-
-impl Target<'_> {
-    /// A literal of this collation.
-    fn literal(self, text: &[u8]) -> String {
-        use std::fmt::Write;
-        let mut sql = format!("_{} x'", self.charset.name());
-        for byte in text {
-            // Writing to a String does not fail.
-            let _ = write!(sql, "{byte:02x}");
-        }
-        sql.push_str("' COLLATE ");
-        sql.push_str(self.name);
-        sql
-    }
-
-    /// A literal of an ASCII text.
-    fn ascii(self, text: &str) -> String {
-        let mut bytes = Vec::new();
-        text.chars().for_each(|c| self.charset.push_char(c.into(), &mut bytes));
-        self.literal(&bytes)
-    }
-
-    fn level_count(self) -> usize {
-        self.levels.iter().filter(|&&level| level > 0).count().max(1)
-    }
-
-    /// Weight of an expression on each level.
-    fn weights(self, expression: &str) -> Vec<String> {
-        match self.levels {
-            [0, ..] => vec![format!("WEIGHT_STRING({expression})")],
-            levels => {
-                let levels = levels.into_iter().filter(|&level| level > 0);
-                levels.map(|level| format!("WEIGHT_STRING({expression} LEVEL {level})")).collect()
-            }
-        }
-    }
-
-    /// Which levels the weight of a string is made of; None if it is not of theirs in a row.
-    fn find_levels(self, session: &mut Session) -> Result<Option<[u8; LEVELS_MAX]>> {
-        let text = self.ascii("aB");
-        let level = |level: usize| format!("WEIGHT_STRING({text} LEVEL {level})");
-        let sql = format!("SELECT WEIGHT_STRING({text}), {}, {}, {}", level(1), level(2), level(3));
-        let row = session.query_row(&sql)?;
-        let weight = |column| row.bytes(column).unwrap_or_default();
-        // A level that a collation lacks weighs nothing, or as its last one.
-        let candidates: [[u8; LEVELS_MAX]; 4] = [[1, 0, 0], [1, 2, 0], [1, 3, 0], [1, 2, 3]];
-        let adds_up = |levels: &[u8; LEVELS_MAX]| {
-            let levels = levels.iter().filter(|&&level| level > 0);
-            let all: Vec<u8> = levels.flat_map(|&level| weight(level.into())).copied().collect();
-            all == weight(0)
-        };
-        Ok(candidates.into_iter().find(adds_up).map(|levels| match levels {
-            [_, 0, _] => [0; LEVELS_MAX],
-            levels => levels,
-        }))
-    }
-
-    /// True if a space at the end does not count.
-    fn is_padded(self, session: &mut Session) -> Result<bool> {
-        let sql = format!("SELECT {} = {}", self.ascii("a"), self.ascii("a "));
-        session.query_row(&sql)?.number::<u8>(0).map(|equal| equal == 1)
-    }
 }
 
 #[cfg(test)]

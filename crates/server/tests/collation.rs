@@ -15,21 +15,34 @@ use values::{Charset, Collation, ConvertOptions, Converter, KeyPart, SqlType, Te
 #[ignore = "survey: run it by name with --ignored --nocapture; COLLATIONS=regular.expression"]
 fn survey_of_all_collations() {
     let Some(server) = TestServer::shared() else { return };
+    survey(&server, "full_collation_name");
+}
+
+/// Learns the collations in a column of COLLATION_CHARACTER_SET_APPLICABILITY.
+pub(crate) fn survey(server: &TestServer, column: &str) {
     let mut session = server.connect().unwrap();
     let like = std::env::var("COLLATIONS").unwrap_or_else(|_| ".".to_owned());
     let sql = format!(
-        "SELECT full_collation_name FROM information_schema.collation_character_set_applicability \
-         WHERE full_collation_name RLIKE '{like}' ORDER BY 1"
+        "SELECT {column} FROM information_schema.collation_character_set_applicability \
+         WHERE {column} RLIKE '{like}' ORDER BY 1"
     );
     let cache = CollationCache::in_dir(server.dir().join("survey"));
     for row in session.query(&sql).unwrap() {
         let name = row.text(0).unwrap();
+        let begun = Instant::now();
         if name == "binary" || name.ends_with("_bin") {
-            println!("{name}: built in");
+            let collation = learn::collation(&mut session, &name, &cache);
+            let verdict = collation.map_or_else(|error| error.to_string(), |_| "built in".to_owned());
+            println!("{name}: {verdict}; {:.2} s", begun.elapsed().as_secs_f64());
             continue;
         }
-        let begun = Instant::now();
-        let data = learn(&mut session, &name, &cache).unwrap();
+        let data = match learn(&mut session, &name, &cache) {
+            Ok(data) => data,
+            Err(error) => {
+                println!("{name}: {error}");
+                continue;
+            }
+        };
         let (seconds, bytes) = (begun.elapsed().as_secs_f64(), data.to_bytes().len());
         let long = data.contractions.iter().filter(|c| c.chars.len() > 2).count();
         let verdict = match &data.verdict {
@@ -107,7 +120,8 @@ fn keys_order_as_innodb_indexes() {
         "utf8mb4_unicode_ci",
         "utf8mb4_uca1400_ai_ci",
     ];
-    compare_with_indexes(&promised, 20_000);
+    let Some(server) = TestServer::shared() else { return };
+    compare_with_indexes(&server, &promised, 20_000);
 }
 
 /// One or two of every other family: no padding, expansions of 8-bit sets, contractions.
@@ -130,7 +144,8 @@ fn keys_of_other_families_order_as_innodb_indexes() {
         "utf8mb4_czech_ci",
         "utf8mb4_uca1400_croatian_ai_ci",
     ];
-    compare_with_indexes(&others, 4000);
+    let Some(server) = TestServer::shared() else { return };
+    compare_with_indexes(&server, &others, 4000);
 }
 
 /// Several levels, 8-bit sets with their own padding, East Asian and wide sets.
@@ -153,10 +168,10 @@ fn keys_of_learned_sets_order_as_innodb_indexes() {
         "ujis_japanese_nopad_ci",
         "eucjpms_bin",
     ];
-    let Ok(like) = std::env::var("INRUSH_ALL_COLLATIONS") else {
-        return compare_with_indexes(&few, 1500);
-    };
     let Some(server) = TestServer::shared() else { return };
+    let Ok(like) = std::env::var("INRUSH_ALL_COLLATIONS") else {
+        return compare_with_indexes(&server, &few, 1500);
+    };
     let mut session = server.connect().unwrap();
     let sql = format!(
         "SELECT full_collation_name FROM information_schema.collation_character_set_applicability \
@@ -174,12 +189,11 @@ fn keys_of_learned_sets_order_as_innodb_indexes() {
     });
     let learned: Vec<&str> = learned.map(String::as_str).collect();
     println!("{} of {} are learned", learned.len(), names.len());
-    compare_with_indexes(&learned, 1500);
+    compare_with_indexes(&server, &learned, 1500);
 }
 
 /// Fills a table with random text and reads its indexes in their order.
-fn compare_with_indexes(collations: &[&str], rows: usize) {
-    let Some(server) = TestServer::shared() else { return };
+pub(crate) fn compare_with_indexes(server: &TestServer, collations: &[&str], rows: usize) {
     let mut session = server.connect().unwrap();
     let database = server.database().unwrap();
     session.exec(&format!("USE {database}")).unwrap();

@@ -8,6 +8,7 @@ mod collation;
 mod encryption;
 mod impostor;
 mod mysql;
+mod mysql_collation;
 mod nonsense;
 mod option_files;
 mod proof;

@@ -48,6 +48,8 @@ pub use weights::{Weights, WeightsBuilder};
 pub struct Collation {
     name: String,
     order: Order,
+    /// True if a CHAR compares without the spaces at its end, though the collation counts them.
+    trims_char: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -79,14 +81,23 @@ impl Collation {
             1 => Order::Bytes { charset, pad_space },
             _ => Order::CodePoints { charset, pad_space },
         };
-        Collation { name, order }
+        Collation { name, order, trims_char: false }
     }
 
     /// The collation of this name, of `charset`, if it needs no learning: `binary` and `*_bin`.
     pub fn built_in(name: &str, charset: Charset) -> Option<Collation> {
         let bytewise = name == "binary" || name.ends_with("_bin");
-        let pad_space = name != "binary" && !name.ends_with("_nopad_bin");
+        let no_pad = ["_nopad_bin", "_0900_bin"];
+        let pad_space = name != "binary" && !no_pad.iter().any(|end| name.ends_with(end));
         bytewise.then(|| Collation { name: name.into(), ..Collation::bytewise(charset, pad_space) })
+    }
+
+    /// The same collation on MySQL, which compares a CHAR of a NO PAD collation without the spaces
+    /// at its end.
+    ///
+    /// Source: MySQL 9.7, storage/innobase/rem/rem0cmp.cc, `innobase_mysql_cmp`.
+    pub fn of_mysql(self) -> Collation {
+        Collation { trims_char: !self.is_pad_space(), ..self }
     }
 
     /// A learned collation.
@@ -94,7 +105,7 @@ impl Collation {
     /// Errors: the self-test refused it, its space is not one unit, or the data is damaged.
     /// An untested collation is accepted: the self-test itself needs it.
     pub fn learned(data: CollationData) -> Result<Collation, CollationError> {
-        let name = data.name.clone();
+        let (name, trims_char) = (data.name.clone(), data.trims_char);
         if let Verdict::Refused(why) = data.verdict {
             return Err(CollationError::Refused { name, why });
         }
@@ -115,7 +126,7 @@ impl Collation {
             true => Order::Learned(Box::new(first)),
             false => Order::Levels(std::iter::once(first).chain(lower).collect()),
         };
-        Ok(Collation { name, order })
+        Ok(Collation { name, order, trims_char })
     }
 
     /// Full name, as the server says it.
@@ -173,11 +184,16 @@ impl Collation {
     /// PAD SPACE and then this surplus (4 bytes).
     /// Source: MariaDB 10.11, rem0cmp.cc `cmp_data`; strings/ctype-uca.inl `strnncollsp_nchars`.
     ///
+    /// MySQL compares without the spaces at the end instead: see [`Collation::of_mysql`].
+    ///
     /// Errors: as [`Collation::push_key`]. Also, in NO PAD collations with expansions or ignorable
     /// characters, a value that ends with an ignorable character or holds one below the space
     /// (tab, line ends): how the server counts them depends on the value it compares with, so that
     /// it has no order for them itself.
     pub fn push_trimmed_key(&self, stored: &[u8], out: &mut Vec<u8>) -> Result<(), Reason> {
+        if self.trims_char {
+            return self.push_key(self.without_spaces(stored), out);
+        }
         match &self.order {
             Order::Bytes { .. } => {
                 bytewise::push_key(stored, true, out);
@@ -194,6 +210,7 @@ impl Collation {
     /// Bytes of the key at the start of `key`, which [`Collation::push_key`] or, if `is_trimmed`,
     /// [`Collation::push_trimmed_key`] wrote.
     pub(crate) fn key_bytes(&self, key: &[u8], is_trimmed: bool) -> usize {
+        let is_trimmed = is_trimmed && !self.trims_char;
         match &self.order {
             Order::Bytes { pad_space, .. } => bytewise::key_bytes(key, *pad_space || is_trimmed),
             Order::CodePoints { pad_space, .. } => {
@@ -223,6 +240,9 @@ impl Collation {
 
     /// Compares as the keys of [`Collation::push_trimmed_key`] do.
     pub fn compare_trimmed(&self, a: &[u8], b: &[u8]) -> Ordering {
+        if self.trims_char {
+            return self.compare(self.without_spaces(a), self.without_spaces(b));
+        }
         match &self.order {
             Order::Bytes { .. } => bytewise::compare(a, b, true),
             Order::CodePoints { charset, .. } => code_points::compare(*charset, a, b, true),
@@ -236,18 +256,31 @@ impl Collation {
     ///
     /// Errors: as [`Collation::push_key`].
     pub fn weight_string(&self, stored: &[u8]) -> Result<Vec<u8>, Reason> {
-        let mut out = Vec::with_capacity(stored.len() * 2);
+        self.level_weights(stored).map(|levels| levels.concat())
+    }
+
+    /// As [`Collation::weight_string`], each level by itself.
+    ///
+    /// Errors: as [`Collation::push_key`].
+    pub fn level_weights(&self, stored: &[u8]) -> Result<Vec<Vec<u8>>, Reason> {
+        let of_level = |level: &learned::Learned| {
+            let mut out = Vec::with_capacity(stored.len() * 2);
+            level.push_weights(stored, &mut out).map(|()| out)
+        };
         match &self.order {
-            Order::Bytes { .. } => out.extend_from_slice(stored),
+            Order::Bytes { .. } => Ok(vec![stored.to_vec()]),
             Order::CodePoints { charset, .. } => {
+                let mut out = Vec::with_capacity(stored.len() * 2);
                 code_points::push_weights(*charset, stored, &mut out)?;
+                Ok(vec![out])
             }
-            Order::Learned(learned) => learned.push_weights(stored, &mut out)?,
-            Order::Levels(levels) => {
-                levels.iter().try_for_each(|level| level.push_weights(stored, &mut out))?;
-            }
+            Order::Learned(learned) => of_level(learned).map(|weight| vec![weight]),
+            Order::Levels(levels) => levels.iter().map(of_level).collect(),
         }
-        Ok(out)
+    }
+
+    fn without_spaces<'s>(&self, stored: &'s [u8]) -> &'s [u8] {
+        &stored[..self.charset().trimmed_len(stored)]
     }
 
     /// Bytes of the first `chars` characters of `stored`: what a prefix index keeps.

@@ -84,6 +84,7 @@ fn collation(unit_bytes: u8) -> CollationData {
         charset: Charset::Latin1,
         pad_space: true,
         pad_unit: None,
+        trims_char: false,
         weights: weights(unit_bytes),
         contractions: Vec::new(),
         lower_levels: Vec::new(),

@@ -130,6 +130,7 @@ mod tests {
             charset: Charset::Latin1,
             pad_space: true,
             pad_unit: None,
+            trims_char: false,
             lower_levels: Vec::new(),
             weights: weights.finish(),
             contractions: Vec::new(),

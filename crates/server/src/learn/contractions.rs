@@ -17,7 +17,8 @@ use values::collation::{
     CONTRACTION_CHARS_MAX, Collation, CollationData, CollationError, Contraction,
 };
 
-use super::Target;
+use super::is_mysql;
+use super::target::{Levels, Target, hex_literal};
 use crate::error::Result;
 use crate::session::Session;
 
@@ -71,7 +72,8 @@ pub(super) fn fetch(
     let groups = SCRIPTS.iter().map(|script| script.to_vec()).chain(blocks);
     let groups: Vec<_> =
         groups.map(|blocks| singles(characters(target, &plain, &blocks))).collect();
-    let mut search = Search { session, target, found: Vec::new() };
+    let row_word = if is_mysql(session) { "ROW" } else { "" };
+    let mut search = Search { session, target, row_word, known: plain, found: Vec::new() };
     search.pairs(&groups, &singles(letters))?;
     for chars in 3..=CONTRACTION_CHARS_MAX {
         if search.found.len() > CONTRACTIONS_MAX {
@@ -79,11 +81,11 @@ pub(super) fn fetch(
             return Ok(Err(CollationError::Refused { name: target.name.to_owned(), why }));
         }
         search.give(data);
-        let known = match Collation::learned(data.clone()) {
+        search.known = match Collation::learned(data.clone()) {
             Ok(known) => known,
             Err(error) => return Ok(Err(error)),
         };
-        if !search.longer(chars, &known)? {
+        if !search.longer(chars)? {
             break;
         }
     }
@@ -113,22 +115,20 @@ fn characters(target: Target<'_>, plain: &Collation, blocks: &[(u32, u32)]) -> V
     codes.filter_map(character).collect()
 }
 
-/// A sequence and its weight on each level.
+/// A sequence and its weight on each level. Without a weight on one level there is no key, so none
+/// is needed on others.
 struct Sequence {
     chars: Vec<u32>,
-    weights: Vec<Option<Vec<u8>>>,
-}
-
-impl Sequence {
-    fn whole(&self) -> Option<Vec<u8>> {
-        let weights: Option<Vec<&[u8]>> = self.weights.iter().map(Option::as_deref).collect();
-        weights.map(|weights| weights.concat())
-    }
+    weights: Option<Vec<Vec<u8>>>,
 }
 
 struct Search<'a> {
     session: &'a mut Session,
     target: Target<'a>,
+    /// The word before a row of VALUES.
+    row_word: &'static str,
+    /// The collation as far as it is known.
+    known: Collation,
     found: Vec<Sequence>,
 }
 
@@ -138,8 +138,7 @@ impl Search<'_> {
         let level = |level: usize| {
             let of = |sequence: &Sequence| Contraction {
                 chars: sequence.chars.clone(),
-                // Without a weight on one level there is no key, so none is needed on others.
-                weight: sequence.whole().and_then(|_| sequence.weights[level].clone()),
+                weight: sequence.weights.as_ref().map(|weights| weights[level].clone()),
             };
             self.found.iter().map(of).collect()
         };
@@ -163,7 +162,7 @@ impl Search<'_> {
     }
 
     /// Looks for contractions of `chars` characters; false when there is none.
-    fn longer(&mut self, chars: usize, known: &Collation) -> Result<bool> {
+    fn longer(&mut self, chars: usize) -> Result<bool> {
         let shorter: Vec<_> = self.found.iter().map(|c| c.chars.clone()).collect();
         let parts: Vec<_> = shorter.into_iter().filter(|part| part.len() == chars - 1).collect();
         let mut tails = self.codes_at(1);
@@ -174,13 +173,13 @@ impl Search<'_> {
         self.mismatches(&parts, &alone(tails))?;
         self.mismatches(&alone(heads), &parts)?;
         // Many are just a shorter contraction at another place.
-        let target = self.target;
+        let (target, known) = (self.target, &self.known);
         let mut at = 0;
         self.found.retain(|contraction| {
             at += 1;
             let mut text = Vec::new();
             contraction.chars.iter().for_each(|&code| target.charset.push_char(code, &mut text));
-            at <= before || known.weight_string(&text).ok() != contraction.whole()
+            at <= before || known.level_weights(&text).ok() != contraction.weights
         });
         let any = self.found.len() > before;
         self.sort();
@@ -202,48 +201,83 @@ impl Search<'_> {
         if heads.is_empty() || tails.is_empty() {
             return Ok(());
         }
-        // The limit makes the server weigh each part once, not once for each pair.
-        let levels = self.target.level_count();
-        let weighed = |list: &str| {
-            let weights = self.target.weights(&format!("s COLLATE {}", self.target.name));
-            let named = weights.iter().enumerate().map(|(i, weight)| format!("{weight} AS w{i}"));
-            let named: Vec<_> = named.collect();
-            format!("SELECT i, s, {} FROM {list} LIMIT 18446744073709551615", named.join(","))
-        };
         let text = format!("CONCAT(a.s, b.s) COLLATE {}", self.target.name);
-        let parts: Vec<_> = (0..levels).map(|level| format!("a.w{level}, b.w{level}")).collect();
         let sql = format!(
-            "WITH h(i, s) AS ({}), t(i, s) AS ({}), a AS ({}), b AS ({}) \
-             SELECT a.i, b.i, {} FROM a JOIN b WHERE WEIGHT_STRING({text}) <> CONCAT({}) \
-             LIMIT {}",
-            self.values(heads),
-            self.values(tails),
-            weighed("h"),
-            weighed("t"),
+            "WITH {}, {}, {}, {} SELECT a.i, b.i, {} FROM a JOIN b \
+             WHERE WEIGHT_STRING({text}) <> CONCAT({}) LIMIT {}",
+            self.values("h", heads),
+            self.values("t", tails),
+            self.weighed("a", "h"),
+            self.weighed("b", "t"),
             self.target.weights(&text).join(","),
-            parts.join(","),
+            self.weight_in_a_row(),
             CONTRACTIONS_MAX + 1,
         );
-        let found = &mut self.found;
+        let (target, found) = (self.target, &mut self.found);
         self.session.for_each(&sql, |row| {
             let (head, tail) = (row.number::<usize>(0)?, row.number::<usize>(1)?);
             if let (Some(head), Some(tail)) = (heads.get(head), tails.get(tail)) {
-                let weights = (0..levels).map(|level| row.bytes(2 + level).map(<[u8]>::to_vec));
-                let chars = [&head[..], tail].concat();
-                found.push(Sequence { chars, weights: weights.collect() });
+                let weights = target.read(&row, 2).flatten();
+                let weights = weights.map(|levels| levels.into_iter().map(<[u8]>::to_vec).collect());
+                found.push(Sequence { chars: [&head[..], tail].concat(), weights });
             }
             Ok(())
         })
     }
 
-    fn values(&self, sequences: &[Vec<u32>]) -> String {
+    /// Names of the columns with a weight on each level.
+    fn weight_columns(&self) -> impl Iterator<Item = String> {
+        (0..self.target.level_count()).map(|level| format!("w{level}"))
+    }
+
+    /// `a(i, s)`: numbers and texts of sequences; `a(i, s, w0, w1, ...)` if the server does not tell
+    /// the weights level by level.
+    fn values(&self, table: &str, sequences: &[Vec<u32>]) -> String {
+        let Target { charset, levels, .. } = self.target;
+        let has_weights = matches!(levels, Levels::Separated(_));
+        let mut columns = vec!["i".to_owned(), "s".to_owned()];
+        columns.extend(self.weight_columns().filter(|_| has_weights));
         let row = |(i, sequence): (usize, &Vec<u32>)| {
             let mut text = Vec::new();
-            sequence.iter().for_each(|&code| self.target.charset.push_char(code, &mut text));
-            format!("({i},{})", self.target.literal(&text))
+            sequence.iter().for_each(|&code| charset.push_char(code, &mut text));
+            let mut fields = vec![i.to_string(), self.target.literal(&text)];
+            if has_weights {
+                // A contraction without a weight begins no other one that has a weight.
+                let weights = self.known.level_weights(&text).ok()?;
+                fields.extend(weights.iter().map(|weight| hex_literal(weight)));
+            }
+            Some(format!("{}({})", self.row_word, fields.join(",")))
         };
-        let rows: Vec<_> = sequences.iter().enumerate().map(row).collect();
-        format!("VALUES {}", rows.join(","))
+        let rows: Vec<_> = sequences.iter().enumerate().filter_map(row).collect();
+        format!("{table}({}) AS (VALUES {})", columns.join(","), rows.join(","))
+    }
+
+    /// A table of [`Search::values`] and its weights.
+    ///
+    /// The limit makes the server weigh each part once, not once for each pair.
+    fn weighed(&self, table: &str, of: &str) -> String {
+        let weights = match self.target.levels {
+            Levels::Separated(_) => self.weight_columns().collect(),
+            _ => {
+                let weights = self.target.weights(&format!("s COLLATE {}", self.target.name));
+                let named = |(weight, name)| format!("{weight} AS {name}");
+                weights.into_iter().zip(self.weight_columns()).map(named).collect::<Vec<_>>()
+            }
+        };
+        format!(
+            "{table} AS (SELECT i, s, {} FROM {of} LIMIT 18446744073709551615)",
+            weights.join(",")
+        )
+    }
+
+    /// Arguments of CONCAT: the weight of `a` and `b` if each weighs as by itself.
+    fn weight_in_a_row(&self) -> String {
+        let separator = match self.target.levels {
+            Levels::Separated(_) => ", x'0000', ",
+            _ => ", ",
+        };
+        let of_level = |name| format!("a.{name}, b.{name}");
+        self.weight_columns().map(of_level).collect::<Vec<_>>().join(separator)
     }
 }
 

@@ -36,7 +36,7 @@ pub(super) fn or_learn(
     Ok(collation)
 }
 
-fn find(path: &Path) -> Option<Arc<Collation>> {
+pub(super) fn find(path: &Path) -> Option<Arc<Collation>> {
     let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
     let at = kept.iter().position(|(of, _)| of == path)?;
     let found = kept.remove(at)?;
@@ -45,7 +45,7 @@ fn find(path: &Path) -> Option<Arc<Collation>> {
     Some(collation)
 }
 
-fn keep(path: PathBuf, collation: Arc<Collation>) {
+pub(super) fn keep(path: PathBuf, collation: Arc<Collation>) {
     let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
     kept.retain(|(of, _)| *of != path);
     kept.push_back((path, collation));

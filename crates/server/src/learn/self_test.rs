@@ -61,7 +61,7 @@ fn check_weights(
     // Of these sets the server tells no more than 8 units a character.
     let is_wide = target.charset.char_bytes_min() > 1;
     for (i, text) in strings.iter().enumerate() {
-        let ours = collation.weight_string(text).ok();
+        let ours = collation.level_weights(text).ok().map(|levels| target.whole(&levels));
         let cut = |server: &[u8]| match &ours {
             Some(ours) => is_wide && ours.starts_with(server),
             None => false,
@@ -155,8 +155,13 @@ impl<'a> Generator<'a> {
     fn new(target: Target<'a>, collation: &Collation, data: &CollationData) -> Self {
         let unit = data.weights.unit_bytes();
         let mut text = Vec::new();
+        let is_unicode = target.charset.is_unicode();
         // Bytes of its weight. Nothing is what utf8mb3 and ucs2 have for U+10000.
         let mut weight_bytes = |code: u32| {
+            // A built-in order has a weight for surrogates too, which are no characters.
+            if is_unicode && char::from_u32(code).is_none() {
+                return None;
+            }
             text.clear();
             target.charset.push_char(code, &mut text);
             if text.is_empty() {

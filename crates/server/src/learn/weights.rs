@@ -39,10 +39,12 @@ pub(super) struct Fetched {
     ends: Vec<u32>,
     weights: Vec<u8>,
     levels: usize,
+    /// A character whose weight has another number of levels.
+    misfit: Option<u32>,
 }
 
 impl Fetched {
-    fn push<'w>(&mut self, code: u32, weights: impl Iterator<Item = &'w [u8]>) {
+    fn push(&mut self, code: u32, weights: &[&[u8]]) {
         self.characters.push((code, self.characters.len() as u32));
         for weight in weights {
             self.weights.extend_from_slice(weight);
@@ -105,9 +107,10 @@ fn fetch_range(
         charset.push_char(code, &mut character);
         // CHAR(0x4141) is two characters, and U+D800 becomes a question mark.
         let is_one = charset.next_char(&character) == Some((code, character.len()));
-        let levels = || (1..=weights.len()).map(|column| row.bytes(column));
-        if is_one && levels().all(|weight| weight.is_some()) {
-            fetched.push(code, levels().flatten());
+        match target.read(&row, 1).filter(|_| is_one) {
+            Some(Some(weights)) => fetched.push(code, &weights),
+            Some(None) => fetched.misfit = Some(code),
+            None => {}
         }
         Ok(())
     })
@@ -120,6 +123,10 @@ pub(super) fn table(
     level: usize,
     align: Align,
 ) -> std::result::Result<Weights, CollationError> {
+    if fetched.misfit.is_some() {
+        let why = "its characters have different numbers of levels".to_owned();
+        return Err(CollationError::Refused { name: String::new(), why });
+    }
     let longest = fetched.of_level(level).map(|(_, weight)| weight.len()).max().unwrap_or(1);
     let unit_bytes = match align {
         Align::Whole => {

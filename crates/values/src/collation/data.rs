@@ -3,8 +3,9 @@
 //! All numbers big-endian; a text or list is its length (2 or 4 bytes) and its items.
 //!
 //! ```text
-//! "INRCOLL" 2 | name | server version | charset name | pad space 1 | pad unit 4 | verdict 1, text
+//! "INRCOLL" 2 | name | server version | charset name | pad 1 | pad unit 4 | verdict 1, text
 //!             | levels: list of level
+//! pad         = 0 none, CHAR counts spaces; 1 with spaces; 2 none, CHAR is trimmed
 //! level       = unit bytes 1 | pages: list of 4 | slots: list of 4 | pool: list of 4
 //!             | contractions: list of (chars: list of 4 | known 1 | weight: text)
 //! ```
@@ -18,6 +19,10 @@ use crate::charset::Charset;
 const MAGIC: &[u8; 8] = b"INRCOLL\x02";
 /// No collation has more levels.
 const LEVELS_MAX: u32 = 8;
+/// How the spaces at the end of a text count.
+const NO_PAD: u8 = 0;
+const PAD_SPACE: u8 = 1;
+const NO_PAD_TRIMMED: u8 = 2;
 /// Stands for [`CollationData::pad_unit`] of None.
 const NO_UNIT: u32 = u32::MAX;
 
@@ -35,6 +40,9 @@ pub struct CollationData {
     /// The unit that follows a string in PAD SPACE comparison, if it is not the weight of a space:
     /// the collations of latin7 weigh the space otherwise.
     pub pad_unit: Option<u32>,
+    /// True if a CHAR compares without the spaces at its end, though the collation does not pad:
+    /// MySQL.
+    pub trims_char: bool,
     /// Weight of every character.
     pub weights: Weights,
     /// Sequences that weigh otherwise than their characters one by one.
@@ -72,7 +80,11 @@ impl CollationData {
         push_text(self.name.as_bytes(), &mut out);
         push_text(self.server_version.as_bytes(), &mut out);
         push_text(self.charset.name().as_bytes(), &mut out);
-        out.push(u8::from(self.pad_space));
+        out.push(match (self.pad_space, self.trims_char) {
+            (true, _) => PAD_SPACE,
+            (false, false) => NO_PAD,
+            (false, true) => NO_PAD_TRIMMED,
+        });
         out.extend(self.pad_unit.unwrap_or(NO_UNIT).to_be_bytes());
         let (verdict, why) = match &self.verdict {
             Verdict::Untested => (0, ""),
@@ -120,7 +132,7 @@ fn parse(reader: &mut Reader<'_>, charset: Charset) -> Option<CollationData> {
     if reader.text()? != charset.name().as_bytes() {
         return None;
     }
-    let pad_space = reader.byte()? == 1;
+    let pad = reader.byte()?;
     let pad_unit = Some(reader.number()?).filter(|&unit| unit != NO_UNIT);
     let verdict = match (reader.byte()?, reader.string()?) {
         (0, _) => Verdict::Untested,
@@ -135,8 +147,9 @@ fn parse(reader: &mut Reader<'_>, charset: Charset) -> Option<CollationData> {
         name,
         server_version,
         charset,
-        pad_space,
+        pad_space: pad == PAD_SPACE,
         pad_unit,
+        trims_char: pad == NO_PAD_TRIMMED,
         weights,
         contractions,
         lower_levels,
@@ -220,6 +233,7 @@ mod tests {
             charset: Charset::Utf8mb4,
             pad_space: true,
             pad_unit: Some(0x20),
+            trims_char: false,
             lower_levels: Vec::new(),
             weights: weights.finish(),
             contractions: vec![
@@ -237,6 +251,10 @@ mod tests {
         assert!(CollationData::from_bytes(&bytes, Charset::Utf8mb3).is_err());
         for cut in 0..bytes.len() {
             assert!(from_bytes(&bytes[..cut]).is_err());
+        }
+        let no_pad = CollationData { pad_space: false, ..data.clone() };
+        for data in [CollationData { trims_char: true, ..no_pad.clone() }, no_pad] {
+            assert_eq!(from_bytes(&data.to_bytes()).unwrap(), data);
         }
         // No single damaged byte may make an index point outside.
         for at in 0..bytes.len() {

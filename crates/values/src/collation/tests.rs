@@ -37,6 +37,7 @@ pub(crate) fn invented(charset: Charset, pad_space: bool, unit_bytes: u8) -> Col
         charset,
         pad_space,
         pad_unit: None,
+        trims_char: false,
         lower_levels: Vec::new(),
         weights: weights.finish(),
         contractions,
@@ -303,4 +304,33 @@ proptest! {
             prop_assert_eq!(trimmed_key(&[&a[..], &collation.charset().space().repeat(2)].concat()), Ok(key_a));
         }
     }
+}
+
+#[test]
+fn a_char_of_mysql_compares_without_its_spaces() {
+    for collation in [
+        Collation::learned(invented(Charset::Utf8mb4, false, 2)).unwrap(),
+        Collation::built_in("utf8mb4_0900_bin", Charset::Utf8mb4).unwrap(),
+        two_levels(false),
+    ] {
+        let (mariadb, mysql) = (collation.clone(), collation.of_mysql());
+        let order = |collation: &Collation, b: &[u8]| {
+            let key = |text: &[u8]| {
+                let mut key = Vec::new();
+                collation.push_trimmed_key(text, &mut key).map(|()| key).ok()
+            };
+            let order = collation.compare_trimmed(b"a ", b);
+            let by_key = key(b"a ").zip(key(b)).map(|(a, b)| a.cmp(&b));
+            assert!(by_key.is_none_or(|by_key| by_key == order), "{b:?}");
+            order
+        };
+        assert_eq!(order(&mysql, b"a"), Ordering::Equal);
+        assert_eq!(order(&mysql, b"a!"), Ordering::Less);
+        // Without padding a beginning comes before its continuation.
+        assert_eq!(order(&mysql, b"a\t"), Ordering::Less);
+        assert_eq!(order(&mariadb, b"a\t"), Ordering::Greater);
+        assert_eq!(mysql.compare(b"a ", b"a"), Ordering::Greater);
+    }
+    let padded = Collation::bytewise(Charset::Utf8mb4, true).of_mysql();
+    assert_eq!(padded.compare_trimmed(b"a", b"a\t"), Ordering::Greater);
 }

@@ -90,6 +90,7 @@ fn parts() -> Vec<KeyPart> {
     let char = |charset| SqlType::Char { chars: 12, text: text_type(charset) };
     let double = SqlType::Double { unsigned: false, digits: None };
     let mut parts = Vec::new();
+    let of_mysql = |collation: &Collation| Some(Arc::new(collation.clone().of_mysql()));
     for (nullable, descending) in [(false, false), (false, true), (true, false), (true, true)] {
         let part =
             |sql_type: &SqlType, collation| KeyPart::new(sql_type, collation, nullable, descending);
@@ -101,8 +102,10 @@ fn parts() -> Vec<KeyPart> {
             parts.push(part(&varchar(Charset::Latin1), collation));
             let collation = learned(Charset::Utf8mb4, pad_space, 2);
             parts.push(part(&varchar(Charset::Utf8mb4), Some(collation.clone())));
+            parts.push(part(&char(Charset::Utf8mb4), of_mysql(&collation)));
             parts.push(part(&char(Charset::Utf8mb4), Some(collation)));
             let collation = Arc::new(Collation::bytewise(Charset::Utf8mb4, pad_space));
+            parts.push(part(&char(Charset::Utf8mb4), of_mysql(&collation)));
             parts.push(part(&varchar(Charset::Utf8mb4), Some(collation)));
         }
     }
@@ -143,7 +146,7 @@ proptest! {
 
     #[test]
     fn composite_keys_compare_column_by_column(
-        picks in proptest::collection::vec(0_usize..44, 1..4),
+        picks in proptest::collection::vec(0_usize..60, 1..4),
         a in proptest::collection::vec(proptest::collection::vec(0_u8..22, 0..12), 4),
         b in proptest::collection::vec(proptest::collection::vec(0_u8..22, 0..12), 4),
         shared in 0_usize..4,
