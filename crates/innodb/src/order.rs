@@ -105,6 +105,8 @@ const BINARY_TYPE: u32 = 1024;
 const LATIN1_SWEDISH_CI: u32 = 8;
 /// Collation `binary`.
 const BINARY_COLLATION: u32 = 63;
+/// MySQL's collation `utf8mb4_0900_bin`, which does not pad.
+const UTF8MB4_0900_BIN: u32 = 309;
 
 /// The collation by which a column compares, or `None` if it compares without one.
 pub fn collation_of(column: &CfgColumn) -> Option<u32> {
@@ -151,6 +153,9 @@ impl KeyOrder {
                     match (collations(collation, is_trimmed(column, field)), bytewise(collation)) {
                         (Some(compare), _) => FieldOrder::Text(compare),
                         (None, Some(compare)) => match trimmed_chars(column, field) {
+                            Some(_) if collation == UTF8MB4_0900_BIN => {
+                                FieldOrder::Text(Arc::new(compare_without_spaces))
+                            }
                             Some(chars) => FieldOrder::Char(compare, chars),
                             None => FieldOrder::Text(compare),
                         },
@@ -317,8 +322,19 @@ fn bytewise(collation: u32) -> Option<Compare> {
     if BIN.contains(&collation) {
         return Some(Arc::new(compare_padded));
     }
-    let no_pad = collation.checked_sub(1_024)?;
-    BIN.contains(&no_pad).then(|| Arc::new(|a: &[u8], b: &[u8]| a.cmp(b)) as Compare)
+    let is_no_pad = match collation {
+        UTF8MB4_0900_BIN => true,
+        _ => BIN.contains(&collation.checked_sub(1_024)?),
+    };
+    is_no_pad.then(|| Arc::new(|a: &[u8], b: &[u8]| a.cmp(b)) as Compare)
+}
+
+/// Compares bytes without the spaces at their end, as MySQL does in CHAR columns without padding.
+///
+/// Source: MySQL 9.7, storage/innobase/rem/rem0cmp.cc, `innobase_mysql_cmp`.
+fn compare_without_spaces(a: &[u8], b: &[u8]) -> Ordering {
+    let trimmed = |bytes: &[u8]| bytes.iter().rposition(|byte| *byte != b' ').map_or(0, |last| last + 1);
+    a[..trimmed(a)].cmp(&b[..trimmed(b)])
 }
 
 /// Compares bytes as if the shorter went on with spaces.
@@ -394,6 +410,10 @@ mod tests {
         assert_eq!(padded(b"a", b"ab"), Ordering::Less);
         let no_pad = bytewise(1_070).unwrap();
         assert_eq!(no_pad(b"a", b"a "), Ordering::Less);
+        let no_pad_of_mysql = bytewise(309).unwrap();
+        assert_eq!(no_pad_of_mysql(b"a", b"a "), Ordering::Less);
+        assert_eq!(compare_without_spaces(b"a", b"a "), Ordering::Equal);
+        assert_eq!(compare_without_spaces(b"a ", b"a\t"), Ordering::Less);
         assert!(bytewise(45).is_none() && bytewise(8).is_none());
     }
 

@@ -158,13 +158,12 @@ impl<'a> Generator<'a> {
         let is_unicode = target.charset.is_unicode();
         // Bytes of its weight. Nothing is what utf8mb3 and ucs2 have for U+10000.
         let mut weight_bytes = |code: u32| {
-            // A built-in order has a weight for surrogates too, which are no characters.
-            if is_unicode && char::from_u32(code).is_none() {
-                return None;
-            }
             text.clear();
             target.charset.push_char(code, &mut text);
-            if text.is_empty() {
+            // A built-in order has weights for bytes that are no character, too.
+            let is_character = target.charset.next_char(&text) == Some((code, text.len()))
+                && !(is_unicode && char::from_u32(code).is_none());
+            if !is_character {
                 return None;
             }
             collation.weight_string(&text).ok().map(|weight| weight.len())
