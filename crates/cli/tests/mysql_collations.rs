@@ -51,8 +51,10 @@ impl Scene {
     }
 
     fn below(&mut self, limit: usize) -> usize {
-        self.state =
-            self.state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.state = self
+            .state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (self.state >> 33) as usize % limit
     }
 
@@ -187,8 +189,8 @@ fn duplicates_are_those_of_mysql() {
 fn labels_are_those_of_mysql() {
     let Some(mut scene) = Scene::new() else { return };
     let texts = [
-        "a", "A", "á", "a ", "é", "E", "É", "e\u{301}", "STRASSE", "strasse", "straße ", "Straße", "x y",
-        "X  Y", "X\u{a0}Y", " a", "\u{ff41}", "5", "1", "a\u{ad}", "",
+        "a", "A", "á", "a ", "é", "E", "É", "e\u{301}", "STRASSE", "strasse", "straße ", "Straße",
+        "x y", "X  Y", "X\u{a0}Y", " a", "\u{ff41}", "5", "1", "a\u{ad}", "",
     ];
     let mut rows = String::new();
     for (id, text) in texts.iter().enumerate() {

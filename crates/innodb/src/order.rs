@@ -333,7 +333,8 @@ fn bytewise(collation: u32) -> Option<Compare> {
 ///
 /// Source: MySQL 9.7, storage/innobase/rem/rem0cmp.cc, `innobase_mysql_cmp`.
 fn compare_without_spaces(a: &[u8], b: &[u8]) -> Ordering {
-    let trimmed = |bytes: &[u8]| bytes.iter().rposition(|byte| *byte != b' ').map_or(0, |last| last + 1);
+    let trimmed =
+        |bytes: &[u8]| bytes.iter().rposition(|byte| *byte != b' ').map_or(0, |last| last + 1);
     a[..trimmed(a)].cmp(&b[..trimmed(b)])
 }
 

@@ -32,7 +32,8 @@ pub(crate) fn survey(server: &TestServer, column: &str) {
         let begun = Instant::now();
         if name == "binary" || name.ends_with("_bin") {
             let collation = learn::collation(&mut session, &name, &cache);
-            let verdict = collation.map_or_else(|error| error.to_string(), |_| "built in".to_owned());
+            let verdict =
+                collation.map_or_else(|error| error.to_string(), |_| "built in".to_owned());
             println!("{name}: {verdict}; {:.2} s", begun.elapsed().as_secs_f64());
             continue;
         }

@@ -218,7 +218,8 @@ impl Search<'_> {
             let (head, tail) = (row.number::<usize>(0)?, row.number::<usize>(1)?);
             if let (Some(head), Some(tail)) = (heads.get(head), tails.get(tail)) {
                 let weights = target.read(&row, 2).flatten();
-                let weights = weights.map(|levels| levels.into_iter().map(<[u8]>::to_vec).collect());
+                let weights =
+                    weights.map(|levels| levels.into_iter().map(<[u8]>::to_vec).collect());
                 found.push(Sequence { chars: [&head[..], tail].concat(), weights });
             }
             Ok(())
