@@ -15,7 +15,7 @@ use values::{Charset, Collation, ConvertOptions, Converter, KeyPart, SqlType, Te
 #[ignore = "survey: run it by name with --ignored --nocapture; COLLATIONS=regular.expression"]
 fn survey_of_all_collations() {
     let Some(server) = TestServer::shared() else { return };
-    survey(&server, "full_collation_name");
+    survey(server, "full_collation_name");
 }
 
 /// Learns the collations in a column of COLLATION_CHARACTER_SET_APPLICABILITY.
@@ -122,7 +122,7 @@ fn keys_order_as_innodb_indexes() {
         "utf8mb4_uca1400_ai_ci",
     ];
     let Some(server) = TestServer::shared() else { return };
-    compare_with_indexes(&server, &promised, 20_000);
+    compare_with_indexes(server, &promised, 20_000);
 }
 
 /// One or two of every other family: no padding, expansions of 8-bit sets, contractions.
@@ -146,7 +146,7 @@ fn keys_of_other_families_order_as_innodb_indexes() {
         "utf8mb4_uca1400_croatian_ai_ci",
     ];
     let Some(server) = TestServer::shared() else { return };
-    compare_with_indexes(&server, &others, 4000);
+    compare_with_indexes(server, &others, 4000);
 }
 
 /// Several levels, 8-bit sets with their own padding, East Asian and wide sets.
@@ -171,7 +171,7 @@ fn keys_of_learned_sets_order_as_innodb_indexes() {
     ];
     let Some(server) = TestServer::shared() else { return };
     let Ok(like) = std::env::var("INRUSH_ALL_COLLATIONS") else {
-        return compare_with_indexes(&server, &few, 1500);
+        return compare_with_indexes(server, &few, 1500);
     };
     let mut session = server.connect().unwrap();
     let sql = format!(
@@ -190,7 +190,7 @@ fn keys_of_learned_sets_order_as_innodb_indexes() {
     });
     let learned: Vec<&str> = learned.map(String::as_str).collect();
     println!("{} of {} are learned", learned.len(), names.len());
-    compare_with_indexes(&server, &learned, 1500);
+    compare_with_indexes(server, &learned, 1500);
 }
 
 /// Fills a table with random text and reads its indexes in their order.
