@@ -147,7 +147,10 @@ impl Copies {
             Ok(primary) => primary,
             Err(error) => return Ok(Err(vec![error.to_string()])),
         };
-        let position = session.query_text("SELECT @@gtid_binlog_pos")?.unwrap_or_default();
+        let Some(position) = Primary::position(session)? else {
+            let why = "gtid_mode is not ON, so nobody can tell what a replica has done";
+            return Ok(Err(vec![why.to_owned()]));
+        };
         let mut against = primary.filters.clone();
         let is_tied = |table: &Table| !table.foreign_keys.is_empty() || !table.triggers.is_empty();
         if let Some(tied) = originals.iter().find(|original| is_tied(original.table)) {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use sandbox::mariadbd::{Place, Wrapper};
 use server::ServerBuild;
 use server::error::{Error, Result};
+use server::version::Flavor;
 
 /// The beginning of a folder's name, before the number of the process.
 const PREFIX: &str = "inrush-proof-";
@@ -31,10 +32,33 @@ const ARGUMENTS: [&str; 15] = [
     "--sql-mode=",
 ];
 
+/// The same for MySQL, which has no other port and makes no certificates then.
+const ARGUMENTS_MYSQL: [&str; 15] = [
+    "--innodb-buffer-pool-size=64M",
+    "--innodb-redo-log-capacity=64M",
+    "--innodb-data-file-path=ibdata1:12M:autoextend",
+    "--innodb-flush-log-at-trx-commit=2",
+    "--innodb-flush-method=nosync",
+    "--innodb-doublewrite=OFF",
+    "--innodb-buffer-pool-dump-at-shutdown=0",
+    "--innodb-buffer-pool-load-at-startup=0",
+    "--key-buffer-size=1M",
+    "--local-infile=ON",
+    "--disable-log-bin",
+    "--mysqlx=OFF",
+    "--auto-generate-certs=OFF",
+    "--secure-file-priv=",
+    "--sql-mode=",
+];
+
 /// Arguments of a private server for a build with its settings.
 pub(crate) fn arguments(build: &ServerBuild) -> Vec<String> {
+    let own = match build.version.flavor {
+        Flavor::MariaDb => &ARGUMENTS,
+        Flavor::MySql => &ARGUMENTS_MYSQL,
+    };
     let settings = build.settings.iter().map(|(name, value)| format!("--{name}={value}"));
-    ARGUMENTS.into_iter().map(str::to_owned).chain(settings).collect()
+    own.iter().map(|argument| (*argument).to_owned()).chain(settings).collect()
 }
 
 /// The folder of a private server, removed when it is dropped.

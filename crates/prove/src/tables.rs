@@ -5,6 +5,8 @@
 
 use std::fmt::Write;
 
+use server::version::{Flavor, Version};
+
 /// Rows of a table with small rows: several leaf pages in each index.
 const ROWS: u32 = 900;
 /// Rows of a table with values outside its pages.
@@ -22,15 +24,19 @@ pub(crate) struct ProofTable {
     pub(crate) name: &'static str,
     /// Its columns, keys and options, after the name.
     pub(crate) definition: &'static str,
-    /// Series that has its types first.
-    pub(crate) since: (u16, u16),
+    /// Series of MariaDB that has its types first.
+    since: (u16, u16),
+    /// The only servers that have its types; none for all.
+    only: Option<Flavor>,
     /// Its indexes, the one that holds the rows first.
     pub(crate) indexes: &'static [&'static str],
     pub(crate) rows: u32,
     /// A row, without `n`, which comes first.
     row: fn(u32) -> Vec<String>,
     /// True if rows are merged with those there, too.
-    pub(crate) is_merged: bool,
+    is_merged: bool,
+    /// True if rows of another table refer to it.
+    is_parent: bool,
 }
 
 impl ProofTable {
@@ -49,6 +55,17 @@ impl ProofTable {
             text.push('\n');
         }
         text
+    }
+
+    /// True if a server has its types.
+    pub(crate) fn is_of(&self, version: &Version) -> bool {
+        let is_known = version.flavor == Flavor::MySql || self.since <= version.series();
+        is_known && self.only.is_none_or(|only| only == version.flavor)
+    }
+
+    /// True if rows are merged with those there, too. MySQL gets rows sent to a table with foreign keys.
+    pub(crate) fn is_merged_on(&self, flavor: Flavor) -> bool {
+        self.is_merged && !(self.is_parent && flavor == Flavor::MySql)
     }
 
     /// True if it has partitions: HANDLER does not read these.
@@ -119,6 +136,8 @@ const PLAIN: ProofTable = ProofTable {
     rows: ROWS,
     row: |_| Vec::new(),
     is_merged: false,
+    only: None,
+    is_parent: false,
 };
 
 /// All of them.
@@ -146,6 +165,7 @@ pub(crate) const TABLES: &[ProofTable] = &[
             ]
         },
         is_merged: true,
+        is_parent: true,
         ..PLAIN
     },
     ProofTable {
@@ -244,10 +264,25 @@ pub(crate) const TABLES: &[ProofTable] = &[
         ..PLAIN
     },
     ProofTable {
+        name: "unicode_texts",
+        definition: "(n INT PRIMARY KEY, v VARCHAR(60), w VARCHAR(60) COLLATE utf8mb4_0900_as_cs, \
+             x VARCHAR(60) COLLATE utf8mb4_0900_bin, c CHAR(30), t TEXT, UNIQUE KEY v (v, n), KEY w (w), KEY x (x), \
+             KEY c (c), KEY t (t(20))) CHARACTER SET utf8mb4 COLLATE utf8mb4_0900_ai_ci",
+        only: Some(Flavor::MySql),
+        indexes: &["PRIMARY", "v", "w", "x", "c", "t"],
+        row: |n| {
+            let of = |salt: u32| or_null(n, salt + 70, letters(n, salt * 100, 20));
+            vec![of(1), of(2), of(3), or_null(n, 78, letters(n, 800, 10)), of(5)]
+        },
+        is_merged: true,
+        ..PLAIN
+    },
+    ProofTable {
         name: "modern_texts",
         definition: "(n INT PRIMARY KEY, v VARCHAR(60) COLLATE utf8mb4_uca1400_ai_ci, w VARCHAR(60) COLLATE \
              utf8mb4_uca1400_as_cs, x VARCHAR(60) COLLATE utf8mb4_general_nopad_ci, KEY v (v), KEY w (w), KEY x (x)) \
              CHARACTER SET utf8mb4",
+        only: Some(Flavor::MariaDb),
         since: (10, 11),
         indexes: &["PRIMARY", "v", "w", "x"],
         row: |n| {
@@ -340,6 +375,7 @@ pub(crate) const TABLES: &[ProofTable] = &[
     ProofTable {
         name: "addresses",
         definition: "(n INT PRIMARY KEY, u UUID NOT NULL, a INET6, b INET4, UNIQUE KEY u (u), KEY a (a), KEY b (b))",
+        only: Some(Flavor::MariaDb),
         since: (10, 11),
         indexes: &["PRIMARY", "u", "a", "b"],
         row: |n| {

@@ -63,8 +63,8 @@ type Step = std::result::Result<(), Failed>;
 impl<'a> Trial<'a> {
     /// A trial by all tables that the server's version has.
     pub(crate) fn new(server: &'a TemporaryServer, folder: &'a Path) -> Trial<'a> {
-        let series = server.binary.version.series();
-        let tables = TABLES.iter().filter(|table| table.since <= series).copied().collect();
+        let version = &server.binary.version;
+        let tables = TABLES.iter().filter(|table| table.is_of(version)).copied().collect();
         Trial { server, folder, tables }
     }
 
@@ -125,7 +125,7 @@ impl<'a> Trial<'a> {
         let mut session = self.server.connect()?;
         for table in &self.tables {
             let text = table.text(first_end(table), table.rows);
-            if table.is_merged {
+            if table.is_merged_on(self.server.binary.version.flavor) {
                 let options = self.options(table, Mode::Append, text.clone())?;
                 load::load(&connect, &options, None, &()).map_err(of_load)?;
             } else {

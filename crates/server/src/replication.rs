@@ -10,6 +10,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use crate::error::Result;
 use crate::session::Session;
+use crate::version::Flavor;
+use notes::{channels, log_status, word};
 
 /// Rules of a replica by which it leaves out or renames what it is sent.
 const FILTERS: [&str; 7] = [
@@ -39,16 +41,20 @@ impl Primary {
     /// Asks the server of `session`.
     ///
     /// Errors: the account may not see it: it needs REPLICATION MASTER ADMIN and, without SUPER,
-    /// BINLOG MONITOR.
+    /// BINLOG MONITOR; on MySQL REPLICATION SLAVE and REPLICATION CLIENT.
     pub fn read(session: &mut Session) -> Result<Primary> {
         let id = session.query_row("SELECT @@server_id")?.number(0)?;
         let mut replicas = BTreeMap::new();
-        for row in session.query("SHOW SLAVE HOSTS")? {
+        let hosts = match session.version().flavor {
+            Flavor::MariaDb => "SHOW SLAVE HOSTS",
+            Flavor::MySql => "SHOW REPLICAS",
+        };
+        for row in session.query(hosts)? {
             let place = format!("server {} at {}:{}", row.text(0)?, row.text(1)?, row.text(2)?);
             replicas.insert(row.number(0)?, place);
         }
         let mut filters = Vec::new();
-        for status in session.query_named("SHOW MASTER STATUS")? {
+        for status in log_status(session)? {
             for rule in ["binlog_do_db", "binlog_ignore_db"] {
                 filters.extend(set(&status, rule).map(|names| format!("{rule} is {names}")));
             }
@@ -64,17 +70,22 @@ impl Primary {
     ///
     /// Errors: the account may not see it: without SUPER it needs REPLICA MONITOR.
     pub fn against(&self, session: &mut Session) -> Result<Vec<String>> {
-        let channels = session.query_named("SHOW ALL SLAVES STATUS")?;
+        let channels = channels(session)?;
         let id = self.id.to_string();
-        let ours = |channel: &&HashMap<_, _>| set(channel, "master_server_id") == Some(id.as_str());
+        let source = ["master_server_id", "source_server_id"];
+        let ours = |channel: &&HashMap<_, _>| word(channel, &source) == Some(id.as_str());
         let Some(channel) = channels.iter().find(ours) else {
             return Ok(vec![format!("the replica does not replicate from server {id}")]);
         };
         let mut against = Vec::new();
-        for thread in ["slave_io_running", "slave_sql_running"] {
+        let (threads, start) = match session.version().flavor {
+            Flavor::MariaDb => (["slave_io_running", "slave_sql_running"], "START SLAVE"),
+            Flavor::MySql => (["replica_io_running", "replica_sql_running"], "START REPLICA"),
+        };
+        for thread in threads {
             let state = set(channel, thread).unwrap_or("unknown");
             if state != "Yes" {
-                against.push(format!("{thread} is {state}: START SLAVE"));
+                against.push(format!("{thread} is {state}: {start}"));
             }
         }
         for rule in FILTERS {
@@ -83,18 +94,32 @@ impl Primary {
         Ok(against)
     }
 
+    /// What the server of `session` has logged so far, by the ids of its transactions; none if it gives them none.
+    pub fn position(session: &mut Session) -> Result<Option<String>> {
+        match session.version().flavor {
+            Flavor::MariaDb => session.query_text("SELECT @@gtid_binlog_pos"),
+            Flavor::MySql => {
+                session.query_text("SELECT IF(@@GLOBAL.gtid_mode='ON', @@GLOBAL.gtid_executed, NULL)")
+            }
+        }
+    }
+
     /// Waits until the server of `session` has done all that this one had logged at `position`, as
-    /// `@@gtid_binlog_pos` has it; whether it has.
+    /// [`Primary::position`] has it; whether it has.
     pub fn is_reached(session: &mut Session, position: &str, seconds: u64) -> Result<bool> {
+        let wait = match session.version().flavor {
+            Flavor::MariaDb => "MASTER_GTID_WAIT",
+            Flavor::MySql => "WAIT_FOR_EXECUTED_GTID_SET",
+        };
         let position = crate::identifier::quote_text(position);
-        let sql = format!("SELECT MASTER_GTID_WAIT({position}, {seconds})");
+        let sql = format!("SELECT {wait}({position}, {seconds})");
         Ok(session.query_text(&sql)?.as_deref() == Some("0"))
     }
 }
 
 /// Seconds that the server of `session`, a replica, was told to stay behind (`MASTER_DELAY`).
 pub fn delay(session: &mut Session) -> Result<u64> {
-    let channels = session.query_named("SHOW ALL SLAVES STATUS")?;
+    let channels = channels(session)?;
     let delay = |channel| set(channel, "sql_delay")?.parse().ok();
     Ok(channels.iter().filter_map(delay).max().unwrap_or(0))
 }

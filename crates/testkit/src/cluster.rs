@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use server::error::{Error, Result};
 use server::options::{ConnectOptions, Protocol};
 use server::session::Session;
+use server::version::Flavor;
 
 use crate::port::free_port;
 use crate::test_server::{TestServer, TestServerOptions};
@@ -38,11 +39,7 @@ impl Cluster {
         for number in 0..count {
             let Some((replica, replica_port)) = start(number + 2)? else { return Ok(None) };
             let mut session = replica.connect()?;
-            session.exec(&format!(
-                "CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_PORT={port}, MASTER_USER='repl', \
-                 MASTER_PASSWORD='secret', MASTER_CONNECT_RETRY=1, MASTER_USE_GTID=slave_pos"
-            ))?;
-            session.exec("START SLAVE")?;
+            follow(&mut session, port)?;
             replicas.push((replica, replica_port));
         }
         let cluster = Cluster { primary, replicas, port };
@@ -79,14 +76,22 @@ impl Cluster {
 
     /// Waits until every replica has all that the primary has.
     pub fn wait_until_even(&self) -> Result<()> {
-        let position = |session: &mut Session| session.query_text("SELECT @@gtid_current_pos");
+        let position = |session: &mut Session| {
+            session.query_text(match session.version().flavor {
+                Flavor::MariaDb => "SELECT @@gtid_current_pos",
+                Flavor::MySql => "SELECT @@GLOBAL.gtid_executed",
+            })
+        };
         let wanted = position(&mut self.primary.connect()?)?;
         for (replica, _) in &self.replicas {
             let mut session = replica.connect()?;
             let began = Instant::now();
             while position(&mut session)? != wanted {
                 if began.elapsed() > FOLLOW_TIMEOUT {
-                    let status = session.query_named("SHOW SLAVE STATUS")?;
+                    let status = session.query_named(match session.version().flavor {
+                        Flavor::MariaDb => "SHOW SLAVE STATUS",
+                        Flavor::MySql => "SHOW REPLICA STATUS",
+                    })?;
                     let message = format!("it does not follow: {status:?}");
                     let dir = replica.dir().to_owned();
                     return Err(Error::Sandbox { doing: "replicating to", dir, message });
@@ -98,6 +103,29 @@ impl Cluster {
     }
 }
 
+/// Has a server follow the one at a port.
+fn follow(session: &mut Session, port: u16) -> Result<()> {
+    let (follow, start) = match session.version().flavor {
+        Flavor::MariaDb => (
+            format!(
+                "CHANGE MASTER TO MASTER_HOST='127.0.0.1', MASTER_PORT={port}, MASTER_USER='repl', \
+                 MASTER_PASSWORD='secret', MASTER_CONNECT_RETRY=1, MASTER_USE_GTID=slave_pos"
+            ),
+            "START SLAVE",
+        ),
+        Flavor::MySql => (
+            format!(
+                "CHANGE REPLICATION SOURCE TO SOURCE_HOST='127.0.0.1', SOURCE_PORT={port}, \
+                 SOURCE_USER='repl', SOURCE_PASSWORD='secret', SOURCE_CONNECT_RETRY=1, \
+                 SOURCE_AUTO_POSITION=1, GET_SOURCE_PUBLIC_KEY=1"
+            ),
+            "START REPLICA",
+        ),
+    };
+    session.exec(&follow)?;
+    session.exec(start).map(drop)
+}
+
 fn start(server_id: usize) -> Result<Option<(TestServer, u16)>> {
     let port = free_port()?;
     let extra = [
@@ -106,8 +134,11 @@ fn start(server_id: usize) -> Result<Option<(TestServer, u16)>> {
         &format!("--port={port}"),
         &format!("--server-id={server_id}"),
         "--log-bin=binlog",
-        "--binlog-format=ROW",
-        "--slave-net-timeout=10",
+        // Those that only one of the two servers has.
+        "--loose-binlog-format=ROW",
+        "--loose-slave-net-timeout=10",
+        "--loose-gtid-mode=ON",
+        "--loose-enforce-gtid-consistency=ON",
     ];
     let extra = extra.map(str::to_owned).into();
     let server =

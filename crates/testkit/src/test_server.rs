@@ -161,6 +161,8 @@ impl TestServer {
                 None => template::of(&binary, &arguments)?,
             };
             template::copy(&from, &place.datadir)?;
+            // MySQL's own name for the server, which a replica must not share.
+            let _ = fs::remove_file(place.datadir.join("auto.cnf"));
         }
         if !options.durable {
             arguments.extend(FAST.map(str::to_owned));

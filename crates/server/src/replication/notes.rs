@@ -167,11 +167,7 @@ fn named(names: &[String]) -> String {
 
 /// The rule by which the binary log has nothing of a database.
 fn left_out_by(session: &mut Session, database: &str) -> Option<String> {
-    let sql = match session.version().flavor {
-        Flavor::MySql if session.version().number >= (8, 2, 0) => "SHOW BINARY LOG STATUS",
-        _ => "SHOW MASTER STATUS",
-    };
-    let status = session.query_named(sql).ok()?.into_iter().next()?;
+    let status = log_status(session).ok()?.into_iter().next()?;
     rule_against(&status, database)
 }
 
@@ -231,8 +227,16 @@ fn upstream(session: &mut Session) -> Option<String> {
     })
 }
 
+/// The server's status of its binary log.
+pub(super) fn log_status(session: &mut Session) -> Result<Vec<HashMap<String, Option<String>>>> {
+    session.query_named(match session.version().flavor {
+        Flavor::MySql if session.version().number >= (8, 2, 0) => "SHOW BINARY LOG STATUS",
+        _ => "SHOW MASTER STATUS",
+    })
+}
+
 /// The server's status of each primary that it follows.
-fn channels(session: &mut Session) -> Result<Vec<HashMap<String, Option<String>>>> {
+pub(super) fn channels(session: &mut Session) -> Result<Vec<HashMap<String, Option<String>>>> {
     session.query_named(match session.version().flavor {
         Flavor::MariaDb => "SHOW ALL SLAVES STATUS",
         _ if session.version().number >= (8, 0, 22) => "SHOW REPLICA STATUS",
@@ -241,7 +245,7 @@ fn channels(session: &mut Session) -> Result<Vec<HashMap<String, Option<String>>
 }
 
 /// The value of the first of these columns that exists, if any.
-fn word<'a>(row: &'a HashMap<String, Option<String>>, columns: &[&str]) -> Option<&'a str> {
+pub(super) fn word<'a>(row: &'a HashMap<String, Option<String>>, columns: &[&str]) -> Option<&'a str> {
     let value = columns.iter().find_map(|column| row.get(*column))?;
     value.as_deref().filter(|value| !value.is_empty())
 }
