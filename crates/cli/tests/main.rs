@@ -22,6 +22,7 @@ mod memory;
 mod mended;
 mod mysql;
 mod mysql_collations;
+mod mysql_json;
 mod option_sources;
 mod partitioned;
 mod refused;

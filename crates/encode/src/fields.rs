@@ -213,7 +213,7 @@ impl InputFields {
 fn is_null_if_empty(column: &Column) -> bool {
     let is_typed = match column.sql_type.family() {
         Family::Integer | Family::Decimal | Family::Real | Family::Year => true,
-        Family::Temporal | Family::Moment | Family::Json(_) => true,
+        Family::Temporal | Family::Moment | Family::Json(_) | Family::Document => true,
         Family::Formatted | Family::OpaqueBytes => true,
         Family::Bits | Family::Labels(_) | Family::Text(_) | Family::Bytes => false,
         Family::OpaqueText => false,
@@ -308,6 +308,7 @@ fn literals(sql_type: &SqlType) -> Literals {
         Family::Bits | Family::OpaqueBytes => Literals::Binary,
         Family::Year => Literals::Year,
         Family::Temporal | Family::Moment | Family::Labels(_) => Literals::Strings,
-        Family::Formatted | Family::OpaqueText => Literals::Strings,
+        // A number in SQL becomes a DECIMAL in a document of MySQL, and a double in its text.
+        Family::Document | Family::Formatted | Family::OpaqueText => Literals::Strings,
     }
 }

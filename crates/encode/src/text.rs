@@ -59,7 +59,7 @@ impl Literal {
             Integer => Literal::Number,
             Bits | Bytes | OpaqueBytes => Literal::Bytes,
             Decimal | Real | Year | Temporal | Moment => Literal::Text,
-            Labels(_) | Text(_) | Json(_) | Formatted | OpaqueText => Literal::Text,
+            Labels(_) | Text(_) | Json(_) | Document | Formatted | OpaqueText => Literal::Text,
         }
     }
 }

@@ -46,7 +46,7 @@ impl Kind {
                 Kind::Bytes
             }
             Family::Text(_) | Family::Labels(_) | Family::Json(_) => Kind::Text,
-            Family::Formatted | Family::OpaqueText => Kind::Text,
+            Family::Document | Family::Formatted | Family::OpaqueText => Kind::Text,
             Family::Bytes | Family::OpaqueBytes => Kind::Bytes,
         }
     }

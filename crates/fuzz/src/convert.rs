@@ -1,5 +1,6 @@
 //! Converters: any text becomes stored bytes of the right size, or is refused and leaves nothing.
 
+use values::decode::Decoder;
 use values::habits::Habits;
 use values::key::fixed_width;
 use values::{Charset, ConvertOptions, Converter, SqlMode, SqlType, TextType, Zone};
@@ -35,6 +36,11 @@ pub(crate) fn run(bytes: &[u8]) {
     match &first {
         Ok(()) => assert!(width.is_none_or(|width| width == stored.len()), "{stored:?}"),
         Err(_) => assert!(stored.is_empty(), "a refused value left {stored:?}"),
+    }
+    if sql_type == SqlType::Document {
+        let decoder = Decoder::new(&sql_type).unwrap();
+        assert!(first.is_err() || decoder.decode(&stored, &mut Vec::new()).is_ok());
+        let _ = decoder.decode(text, &mut Vec::new());
     }
     // Converters keep buffers: they must not remember.
     assert_eq!(converter.convert(text, &mut out), first);
@@ -74,6 +80,7 @@ fn sql_type(kind: u8, size: u8, charset: Charset) -> Option<SqlType> {
         21 => SqlType::Inet4,
         22 => SqlType::Inet6,
         23 => SqlType::json(),
+        24 => SqlType::Document,
         _ => return None,
     })
 }

@@ -96,6 +96,7 @@ fn main() {
         ),
         ("ENUM of 6", SqlType::Enum { labels, text: utf8 }, &mode),
         ("JSON, 33 bytes", SqlType::json(), &json),
+        ("JSON of MySQL, 33 bytes", SqlType::Document, &json),
     ] {
         let options = ConvertOptions { time_zone: berlin.clone(), ..ConvertOptions::default() };
         println!("{name:42} {:6.1}", measure(sql_type, &options, values));

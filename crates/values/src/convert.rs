@@ -11,7 +11,7 @@ use crate::float::Real;
 use crate::habits::Habits;
 use crate::inet::{Inet4, Inet6};
 use crate::integer::Integer;
-use crate::json;
+use crate::json::{self, Document};
 use crate::reason::Reason;
 use crate::sql_mode::SqlMode;
 use crate::sql_type::{Charset, SqlType, TextType};
@@ -91,6 +91,7 @@ pub(crate) enum Kind {
     Inet4(Inet4),
     Inet6(Inet6),
     Json(Text),
+    Document(Box<Document>),
 }
 
 impl Converter {
@@ -175,6 +176,7 @@ impl Converter {
                 let limit = bytes_limit(u32::MAX.into());
                 Kind::Json(Text::new(file, text.charset, limit, Pad::Nothing))
             }
+            SqlType::Document => Kind::Document(Box::new(Document::new(file))),
             SqlType::Opaque { .. } => return Err(bad()),
         };
         Ok(Converter { kind, zone: options.time_zone.clone(), scratch: Vec::new() })
@@ -204,6 +206,7 @@ impl Converter {
             Kind::Inet4(inet) => inet.convert(text, out),
             Kind::Inet6(inet) => inet.convert(text, out),
             Kind::Json(string) => convert_json(string, text, out),
+            Kind::Document(document) => document.convert(text, out),
         }
     }
 }
@@ -261,6 +264,7 @@ fn is_declarable(sql_type: &SqlType) -> bool {
         | SqlType::Inet4
         | SqlType::Inet6
         | SqlType::Json(_)
+        | SqlType::Document
         | SqlType::Opaque { .. } => true,
     }
 }

@@ -3,6 +3,7 @@
 //! The inverse of [`crate::Converter`], and tested as that. A FLOAT has all of its digits, where the server
 //! prints six.
 
+mod document;
 mod number;
 mod real;
 mod text;
@@ -61,6 +62,7 @@ enum How {
     Uuid,
     Inet4,
     Inet6,
+    Document,
 }
 
 impl Decoder {
@@ -95,6 +97,7 @@ impl Decoder {
             SqlType::Uuid => How::Uuid,
             SqlType::Inet4 => How::Inet4,
             SqlType::Inet6 => How::Inet6,
+            SqlType::Document => How::Document,
             SqlType::Opaque { .. } => return None,
         };
         Some(Decoder { how })
@@ -157,6 +160,15 @@ impl Decoder {
                 .is_ok_and(|bytes| text::push_shown(std::net::Ipv4Addr::from(bytes), out)),
             How::Inet6 => <[u8; INET6_BYTES]>::try_from(stored)
                 .is_ok_and(|bytes| text::push_shown(std::net::Ipv6Addr::from(bytes), out)),
+            How::Document => {
+                let start = out.len();
+                let is_decoded = document::push_document(stored, out);
+                // The server stores such documents, and shows NULL.
+                if is_decoded && str::from_utf8(&out[start..]).is_err() {
+                    return Err(Undecoded::NoText);
+                }
+                is_decoded
+            }
         };
         if is_decoded { Ok(()) } else { Err(Undecoded::NotStored) }
     }

@@ -105,6 +105,7 @@ impl KeyPart {
             | SqlType::Uuid
             | SqlType::Inet4
             | SqlType::Inet6
+            | SqlType::Document
             | SqlType::Opaque { .. } => KeyKind::Bytes,
         };
         let width = fixed_width(column).unwrap_or(0);
@@ -296,6 +297,7 @@ pub fn fixed_width(column: &SqlType) -> Option<usize> {
         | SqlType::Text { .. }
         | SqlType::Blob { .. }
         | SqlType::Json(_)
+        | SqlType::Document
         | SqlType::Opaque { .. } => return None,
     })
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use face::option::TIME_ZONE;
+use face::option::{CHARSET, TIME_ZONE};
 
 use crate::sql_type::SqlType;
 
@@ -47,8 +47,14 @@ pub enum Reason {
     ShownTwice,
     /// Neither a label of the ENUM or SET nor its number.
     NotALabel,
-    /// Not what `JSON_VALID` accepts.
+    /// Not what the server reads as JSON.
     NotJson,
+    /// More than 100 JSON arrays and objects in each other.
+    TooDeep,
+    /// A JSON key that is longer than MySQL can store.
+    KeyTooLong,
+    /// Bytes for a JSON column: the input has no character set.
+    BinaryJson,
     /// A character sequence whose sort weight in the collation of a key is not known.
     NoSortWeight,
 }
@@ -78,6 +84,13 @@ impl fmt::Display for Reason {
             ),
             Reason::NotALabel => f.write_str("is not a label of the ENUM or SET column"),
             Reason::NotJson => f.write_str("is not valid JSON"),
+            Reason::TooDeep => f.write_str("has JSON of more than 100 levels"),
+            Reason::KeyTooLong => f.write_str("has a JSON key of more than 65535 bytes"),
+            Reason::BinaryJson => write!(
+                f,
+                "has no character set, which JSON needs; {} tells it",
+                CHARSET.with("utf8mb4")
+            ),
             Reason::NoSortWeight => f.write_str("has no known sort order in the key's collation"),
         }
     }

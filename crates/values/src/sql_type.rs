@@ -67,7 +67,9 @@ pub enum SqlType {
     /// JSON: LONGTEXT whose value the server checks with JSON_VALID, in utf8mb4_bin unless it was
     /// converted. Its character set is one of [`SqlType::may_be_json`].
     Json(TextType),
-    /// A type whose stored form is not known here (GEOMETRY, VECTOR, MySQL's JSON): `declared` as
+    /// JSON of MySQL: a binary document.
+    Document,
+    /// A type whose stored form is not known here (GEOMETRY, VECTOR): `declared` as
     /// the server words it. No [`crate::Converter`] can be had for it; values can only be handed to
     /// the server, as text in a character set or as bytes.
     Opaque { declared: String, is_text: bool },
@@ -96,6 +98,8 @@ pub enum Family<'t> {
     Text(&'t TextType),
     /// JSON: text that is checked.
     Json(&'t TextType),
+    /// JSON: text that is stored as a binary document.
+    Document,
     /// Any bytes.
     Bytes,
     /// Bytes whose text has a form of its own: UUIDs and addresses.
@@ -142,6 +146,7 @@ impl SqlType {
             | SqlType::VarChar { text, .. }
             | SqlType::Text { text, .. } => Family::Text(text),
             SqlType::Json(text) => Family::Json(text),
+            SqlType::Document => Family::Document,
             SqlType::Binary { .. } | SqlType::VarBinary { .. } | SqlType::Blob { .. } => {
                 Family::Bytes
             }
@@ -157,7 +162,7 @@ impl SqlType {
         match self.family() {
             Text(text) | Json(text) => Some(text.charset),
             Integer | Decimal | Real | Year | Temporal | Moment | Bits => None,
-            Labels(_) | Bytes | Formatted | OpaqueText | OpaqueBytes => None,
+            Labels(_) | Document | Bytes | Formatted | OpaqueText | OpaqueBytes => None,
         }
     }
 
@@ -167,7 +172,7 @@ impl SqlType {
         match self.family() {
             Text(text) | Json(text) => Some(&text.collation),
             Integer | Decimal | Real | Year | Temporal | Moment | Bits => None,
-            Labels(_) | Bytes | Formatted | OpaqueText | OpaqueBytes => None,
+            Labels(_) | Document | Bytes | Formatted | OpaqueText | OpaqueBytes => None,
         }
     }
 
@@ -177,7 +182,7 @@ impl SqlType {
         match self.family() {
             Labels(text) => Some(text),
             Integer | Decimal | Real | Year | Temporal | Moment | Bits => None,
-            Text(_) | Json(_) | Bytes | Formatted | OpaqueText | OpaqueBytes => None,
+            Text(_) | Json(_) | Document | Bytes | Formatted | OpaqueText | OpaqueBytes => None,
         }
     }
 
@@ -186,7 +191,7 @@ impl SqlType {
         use Family::*;
         match self.family() {
             Text(text) | Labels(text) => text.charset != Charset::Binary,
-            Json(_) | Formatted | OpaqueText => true,
+            Json(_) | Document | Formatted | OpaqueText => true,
             Integer | Decimal | Real | Year | Temporal | Moment | Bits => false,
             Bytes | OpaqueBytes => false,
         }
@@ -200,7 +205,7 @@ impl SqlType {
             Moment => is_zone_known,
             OpaqueText | OpaqueBytes => false,
             Integer | Decimal | Real | Year | Temporal | Bits => true,
-            Labels(_) | Text(_) | Json(_) | Bytes | Formatted => true,
+            Labels(_) | Text(_) | Json(_) | Document | Bytes | Formatted => true,
         }
     }
 
@@ -211,7 +216,7 @@ impl SqlType {
             SqlType::Text { bytes_max, .. } | SqlType::Blob { bytes_max } => {
                 Some(u32::try_from(*bytes_max).unwrap_or(u32::MAX))
             }
-            SqlType::Json(_) => Some(u32::MAX),
+            SqlType::Json(_) | SqlType::Document => Some(u32::MAX),
             SqlType::Integer { .. }
             | SqlType::Decimal { .. }
             | SqlType::Float { .. }
@@ -273,7 +278,7 @@ impl fmt::Display for SqlType {
             SqlType::Uuid => f.write_str("UUID"),
             SqlType::Inet4 => f.write_str("INET4"),
             SqlType::Inet6 => f.write_str("INET6"),
-            SqlType::Json(_) => f.write_str("JSON"),
+            SqlType::Json(_) | SqlType::Document => f.write_str("JSON"),
             SqlType::Opaque { declared, .. } => f.write_str(declared),
         }
     }
@@ -337,8 +342,9 @@ mod tests {
         assert!(SqlType::DateTime { digits: 0 }.is_convertible(false));
         assert!(!SqlType::Timestamp { digits: 0 }.is_convertible(false));
         assert!(SqlType::Timestamp { digits: 0 }.is_convertible(true));
-        let json = SqlType::Opaque { declared: "json".to_owned(), is_text: true };
-        assert!(json.is_text() && !json.is_convertible(true));
+        let vector = SqlType::Opaque { declared: "vector(3)".to_owned(), is_text: true };
+        assert!(vector.is_text() && !vector.is_convertible(true));
+        assert!(SqlType::Document.is_text() && SqlType::Document.is_convertible(true));
     }
 
     #[test]

@@ -138,6 +138,7 @@ impl KeyForm {
             | SqlType::Inet4
             | SqlType::Inet6
             | SqlType::Json(_)
+            | SqlType::Document
             | SqlType::Opaque { .. } => return None,
         })
     }

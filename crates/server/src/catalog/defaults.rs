@@ -4,7 +4,7 @@
 //! Literals are given back to the server, which knows its own quoting. Values that this text loses (bytes of
 //! a BINARY, characters beyond U+FFFF: both become `?`) are read from a temporary copy of the table instead.
 
-use schema::{DefaultValue, Table, TableName};
+use schema::{Column, DefaultValue, Table, TableName};
 use values::{Charset, Family, SqlType};
 
 use super::column_type::parse_literal;
@@ -173,6 +173,15 @@ pub(super) fn lenient(flavor: Flavor, sql_mode: &str) -> Vec<(&'static str, &str
     }
 }
 
+/// A value that a column accepts when errors are warnings.
+pub(super) fn blank(column: &Column) -> &'static str {
+    match column.sql_type.family() {
+        // MySQL refuses other texts in every mode.
+        Family::Document => "'null'",
+        _ => "''",
+    }
+}
+
 /// The names of variables.
 pub(super) fn names<'n>(variables: &[(&'n str, &str)]) -> Vec<&'n str> {
     variables.iter().map(|(name, _)| *name).collect()
@@ -200,14 +209,12 @@ fn read_twin(
     twin: &str,
 ) -> Result<()> {
     // Expressions are not evaluated: NEXTVAL would move a sequence.
-    let expressions: Vec<String> = table
-        .columns
-        .iter()
-        .filter(|column| matches!(column.default, DefaultValue::Expression(_)))
-        .map(|column| quote_name(&column.name))
-        .collect();
-    let zeros = vec!["''"; expressions.len()].join(",");
-    session.exec(&format!("INSERT INTO {twin} ({}) VALUES ({zeros})", expressions.join(",")))?;
+    let expressions =
+        table.columns.iter().filter(|column| matches!(column.default, DefaultValue::Expression(_)));
+    let (names, blanks): (Vec<String>, Vec<&str>) =
+        expressions.map(|column| (quote_name(&column.name), blank(column))).unzip();
+    let (names, blanks) = (names.join(","), blanks.join(","));
+    session.exec(&format!("INSERT INTO {twin} ({names}) VALUES ({blanks})"))?;
     if !constants.is_empty() {
         let list: Vec<String> = constants
             .iter()

@@ -7,7 +7,7 @@ use schema::{Column, DefaultValue, Table, TableName};
 use values::SqlType;
 
 use super::constant::{current_timestamp_digits, variable_part};
-use super::defaults::{INVALID_DATES, lenient, names};
+use super::defaults::{INVALID_DATES, blank, lenient, names};
 use crate::error::{Error, Result};
 use crate::identifier::quote_name;
 use crate::session::Session;
@@ -90,6 +90,10 @@ pub fn evaluate_defaults(
             let reason = format!("{part} can differ from row to row");
             return Err(default_error(table, position, reason));
         }
+        if column.sql_type == SqlType::Document && !is_empty_document(text) {
+            let reason = "a JSON document may have values that no JSON text has".to_owned();
+            return Err(default_error(table, position, reason));
+        }
         match (current_timestamp_digits(text), &column.sql_type) {
             (Some(digits), SqlType::Timestamp { .. }) => {
                 let utc = cut_fraction(&moment.utc, digits);
@@ -106,6 +110,11 @@ pub fn evaluate_defaults(
         values.extend(ask_twin(table, session, &asked, moment)?);
     }
     Ok(values)
+}
+
+/// True if the expression is a document without values: others may have those of SQL types.
+fn is_empty_document(expression: &str) -> bool {
+    matches!(expression, "json_array()" | "json_object()")
 }
 
 fn default_error(table: &Table, position: usize, reason: String) -> Error {
@@ -147,13 +156,14 @@ fn read_twin(
     twin: &str,
 ) -> Result<Vec<(usize, DefaultValue)>> {
     // Others are not evaluated: NEXTVAL would move a sequence.
-    let others: Vec<String> = (0..table.columns.len())
+    let others = (0..table.columns.len())
         .filter(|position| !asked.contains(position))
-        .filter(|&position| matches!(table.columns[position].default, DefaultValue::Expression(_)))
-        .map(|position| quote_name(&table.columns[position].name))
-        .collect();
-    let blanks = vec!["''"; others.len()].join(",");
-    session.exec(&format!("INSERT INTO {twin} ({}) VALUES ({blanks})", others.join(",")))?;
+        .map(|position| &table.columns[position])
+        .filter(|column| matches!(column.default, DefaultValue::Expression(_)));
+    let (names, blanks): (Vec<String>, Vec<&str>) =
+        others.map(|column| (quote_name(&column.name), blank(column))).unzip();
+    let (names, blanks) = (names.join(","), blanks.join(","));
+    session.exec(&format!("INSERT INTO {twin} ({names}) VALUES ({blanks})"))?;
     for warning in session.warnings()? {
         let about = |&&position: &&usize| {
             let name = &table.columns[position].name;

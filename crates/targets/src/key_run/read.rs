@@ -140,6 +140,7 @@ impl Shown {
             SqlType::Text { .. }
             | SqlType::Blob { .. }
             | SqlType::Json(_)
+            | SqlType::Document
             | SqlType::Opaque { .. } => return None,
         };
         Some(Shown { expression, name, how })

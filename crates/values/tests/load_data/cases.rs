@@ -139,6 +139,7 @@ impl Case {
                 few @ 0..=4 => Shape::Fixed(few),
                 _ => Shape::Fixed(8),
             },
+            SqlType::Document => unreachable!("of MySQL"),
             SqlType::Opaque { declared, .. } => unreachable!("{declared} is not converted"),
         }
     }
