@@ -184,3 +184,28 @@ fn duplicates_are_those_of_mysql() {
         }
     }
 }
+
+#[test]
+fn labels_are_those_of_mysql() {
+    let Some(mut scene) = Scene::new() else { return };
+    let texts = [
+        "a", "A", "á", "a ", "é", "E", "É", "e\u{301}", "STRASSE", "strasse", "straße ", "Straße",
+        "x y", "X  Y", "X\u{a0}Y", " a", "\u{ff41}", "5", "1", "a\u{ad}", "",
+    ];
+    let mut rows = String::new();
+    for (id, text) in texts.iter().enumerate() {
+        writeln!(rows, "{id}\t{text}").unwrap();
+    }
+    for collation in COLLATIONS.into_iter().filter(|name| !name.starts_with("ascii")) {
+        let columns =
+            format!("id INT PRIMARY KEY, e ENUM('a','é','straße','x y') COLLATE {collation}");
+        let file = scene.tables(&columns, &rows, "IGNORE");
+        let outcome = scene.load(&file, &["--rejects-max", "100"]);
+        assert_eq!(outcome.code(), 3, "{outcome:?}");
+        // The server's IGNORE stores 0 where Inrush rejects the row.
+        let [own, built] = ["own", "built"].map(|table| {
+            scene.column(&format!("SELECT CONCAT_WS('|', id, e + 0) FROM {table} WHERE e > 0"))
+        });
+        assert_eq!(own, built, "{collation}");
+    }
+}

@@ -198,6 +198,7 @@ impl Search<'_> {
 
     /// Adds every `head` + `tail` that does not weigh as its two parts in a row.
     fn mismatches(&mut self, heads: &[Vec<u32>], tails: &[Vec<u32>]) -> Result<()> {
+        let [heads, tails] = [heads, tails].map(|sequences| self.weighable(sequences));
         if heads.is_empty() || tails.is_empty() {
             return Ok(());
         }
@@ -205,8 +206,8 @@ impl Search<'_> {
         let sql = format!(
             "WITH {}, {}, {}, {} SELECT a.i, b.i, {} FROM a JOIN b \
              WHERE WEIGHT_STRING({text}) <> CONCAT({}) LIMIT {}",
-            self.values("h", heads),
-            self.values("t", tails),
+            self.values("h", &heads),
+            self.values("t", &tails),
             self.weighed("a", "h"),
             self.weighed("b", "t"),
             self.target.weights(&text).join(","),
@@ -231,6 +232,18 @@ impl Search<'_> {
         (0..self.target.level_count()).map(|level| format!("w{level}"))
     }
 
+    /// The sequences that [`Search::values`] can weigh. A contraction without a weight begins no other
+    /// one that has a weight.
+    fn weighable(&self, sequences: &[Vec<u32>]) -> Vec<Vec<u32>> {
+        let is_weighed_here = matches!(self.target.levels, Levels::Separated(_));
+        let has_weight = |sequence: &&Vec<u32>| {
+            let mut text = Vec::new();
+            sequence.iter().for_each(|&code| self.target.charset.push_char(code, &mut text));
+            !is_weighed_here || self.known.level_weights(&text).is_ok()
+        };
+        sequences.iter().filter(has_weight).cloned().collect()
+    }
+
     /// `a(i, s)`: numbers and texts of sequences; `a(i, s, w0, w1, ...)` if the server does not tell
     /// the weights level by level.
     fn values(&self, table: &str, sequences: &[Vec<u32>]) -> String {
@@ -243,13 +256,12 @@ impl Search<'_> {
             sequence.iter().for_each(|&code| charset.push_char(code, &mut text));
             let mut fields = vec![i.to_string(), self.target.literal(&text)];
             if has_weights {
-                // A contraction without a weight begins no other one that has a weight.
-                let weights = self.known.level_weights(&text).ok()?;
+                let weights = self.known.level_weights(&text).unwrap_or_default();
                 fields.extend(weights.iter().map(|weight| hex_literal(weight)));
             }
-            Some(format!("{}({})", self.row_word, fields.join(",")))
+            format!("{}({})", self.row_word, fields.join(","))
         };
-        let rows: Vec<_> = sequences.iter().enumerate().filter_map(row).collect();
+        let rows: Vec<_> = sequences.iter().enumerate().map(row).collect();
         format!("{table}({}) AS (VALUES {})", columns.join(","), rows.join(","))
     }
 
