@@ -18,8 +18,15 @@ pub fn zone(
     habits: Habits,
     has_moments: bool,
 ) -> Result<Zone, Error> {
-    let is_timestamp = |column: &Column| matches!(column.sql_type, SqlType::Timestamp { .. });
-    if !has_moments && !columns.iter().any(is_timestamp) {
+    // Where a text may have a displacement from UTC, its local time is one of the zone.
+    let needs_zone = |column: &Column| match column.sql_type {
+        SqlType::Timestamp { .. } => true,
+        SqlType::Date | SqlType::Time { .. } | SqlType::DateTime { .. } => {
+            habits.reads_displacements
+        }
+        _ => false,
+    };
+    if !has_moments && !columns.iter().any(needs_zone) {
         return Ok(Zone::UTC);
     }
     let zone = Zone::parse(&facts.time_zone)?;

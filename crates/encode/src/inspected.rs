@@ -96,8 +96,16 @@ impl Inspected {
         let written = formats::formats(&options.input.written, table, &fields, file_charset)?;
         let has_moments = written.have_moments();
         let zone = clock::zone(session, facts, &table.columns, habits, has_moments);
+        let is_timestamp = |column: &Column| matches!(column.sql_type, SqlType::Timestamp { .. });
+        let needs_zone = has_moments || table.columns.iter().any(is_timestamp);
+        let mut habits = habits;
         let (time_zone, mut unfit) = match zone {
             Ok(zone) => (zone, Vec::new()),
+            // Only texts with a displacement from UTC need it: such rows are refused.
+            Err(Error::Usage(_) | Error::Values(_)) if !needs_zone => {
+                habits.reads_displacements = false;
+                (Zone::UTC, Vec::new())
+            }
             // Moments are told as clocks of the session's zone show them, so it has to be known.
             Err(problem @ (Error::Usage(_) | Error::Values(_))) if has_moments => {
                 return Err(Error::Usage(problem.to_string()));

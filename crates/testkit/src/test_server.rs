@@ -90,12 +90,25 @@ impl TestServer {
     /// As [`TestServer::start_with`], of the MySQL that [`MYSQL_VARIABLE`] names; None, with a line
     /// printed, when it names none.
     pub fn mysql(extra: Vec<String>) -> Option<TestServer> {
+        TestServer::mysql_in(extra, Vec::new())
+    }
+
+    /// As [`TestServer::mysql`], with environment variables of the server's process.
+    pub fn mysql_in(
+        extra: Vec<String>,
+        environment: Vec<(&'static str, String)>,
+    ) -> Option<TestServer> {
         let Some(path) = std::env::var_os(MYSQL_VARIABLE).filter(|path| !path.is_empty()) else {
             println!("skipped: {MYSQL_VARIABLE} names no mysqld");
             return None;
         };
         let binary = Some(PathBuf::from(path));
-        TestServer::start_with(&TestServerOptions { binary, extra, ..Default::default() })
+        TestServer::start_with(&TestServerOptions {
+            binary,
+            extra,
+            environment,
+            ..Default::default()
+        })
     }
 
     /// Arguments that load a plugin: one of the server's own, or of those that `make test` has

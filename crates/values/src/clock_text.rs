@@ -8,9 +8,13 @@
 //! `Temporal::datetime_round_or_invalidate`.
 
 mod body;
+mod mysql;
 
+use crate::civil::{self, days_since_1970};
+use crate::habits::Habits;
 use crate::reason::Reason;
 use crate::sql_mode::SqlMode;
+use crate::zone::Zone;
 use body::{find_body, parse_date_body, parse_time_body};
 
 /// A date with a time of day, or a time alone (hours to 838).
@@ -34,18 +38,64 @@ const HOUR_MAX: u64 = 838;
 /// Two-digit years from here on belong to the 20th century.
 const CENTURY_TURN: u32 = 70;
 
-/// Reads a DATE or DATETIME. `digits` of the fraction are kept.
-pub(crate) fn parse_datetime(text: &[u8], mode: SqlMode, digits: u8) -> Result<Moment, Reason> {
-    let (negative, body) = find_body(text)?;
-    let date = parse_date_body(body, mode, true);
-    let mut moment = date.result?;
-    if negative || !date.whole {
-        return Err(Reason::NotATime);
+/// Whose rules a text is read by.
+#[derive(Clone, Debug, Default)]
+pub(crate) enum Dialect {
+    #[default]
+    MariaDb,
+    /// A text may end in a displacement from UTC, and is then a local time of this zone. None: the zone
+    /// is unknown.
+    MySql(Option<Zone>),
+}
+
+impl Dialect {
+    pub(crate) fn new(habits: Habits, zone: &Zone) -> Dialect {
+        match habits.mysql_clocks {
+            true => Dialect::MySql(habits.reads_displacements.then(|| zone.clone())),
+            false => Dialect::MariaDb,
+        }
     }
+}
+
+/// Reads a DATE or DATETIME. `digits` of the fraction are kept.
+pub(crate) fn parse_datetime(
+    text: &[u8],
+    mode: SqlMode,
+    digits: u8,
+    dialect: &Dialect,
+) -> Result<Moment, Reason> {
+    let (mut moment, round_up_micros) = match dialect {
+        Dialect::MariaDb => {
+            let (negative, body) = find_body(text)?;
+            let date = parse_date_body(body, mode, true);
+            let moment = date.result?;
+            if negative || !date.whole {
+                return Err(Reason::NotATime);
+            }
+            (moment, date.round_up_micros)
+        }
+        Dialect::MySql(zone) => {
+            let read = mysql::parse_datetime(text, mode)?;
+            let rounds_by = half_unit(digits) + read.round_up_micros;
+            let rounds = mode.contains(SqlMode::TIME_ROUND_FRACTIONAL);
+            if read.offset.is_some() && rounds && read.moment.micro + rounds_by >= 1_000_000 {
+                // MySQL forgets the displacement of a TIMESTAMP that is rounded to the next second.
+                return Err(Reason::NotATime);
+            }
+            (read.local(zone.as_ref())?, read.round_up_micros)
+        }
+    };
     if mode.contains(SqlMode::TIME_ROUND_FRACTIONAL) {
         // Twice: the seventh digit to microseconds, then these to the column's digits.
-        for micros in [date.round_up_micros, half_unit(digits)] {
+        for micros in [round_up_micros, half_unit(digits)] {
+            let is_mysql = matches!(dialect, Dialect::MySql(_));
+            if is_mysql && moment.micro + micros >= 1_000_000 {
+                moment.normalize()?;
+            }
             if moment.add_micros(micros) {
+                if moment.year == 0 && !is_mysql {
+                    return Err(Reason::ZeroDate);
+                }
                 add_hour(&mut moment)?;
             }
         }
@@ -55,13 +105,30 @@ pub(crate) fn parse_datetime(text: &[u8], mode: SqlMode, digits: u8) -> Result<M
 }
 
 /// Reads a TIME, which may also be given as the time of day of a DATETIME.
-pub(crate) fn parse_time(text: &[u8], mode: SqlMode, digits: u8) -> Result<Moment, Reason> {
-    let (negative, body) = find_body(text)?;
+pub(crate) fn parse_time(
+    text: &[u8],
+    mode: SqlMode,
+    digits: u8,
+    dialect: &Dialect,
+) -> Result<Moment, Reason> {
     let rounds = mode.contains(SqlMode::TIME_ROUND_FRACTIONAL);
-    let (mut moment, round_up_micros) = parse_time_body(body, mode, negative)?;
+    let (mut moment, round_up_micros) = match dialect {
+        Dialect::MariaDb => {
+            let (negative, body) = find_body(text)?;
+            parse_time_body(body, mode, negative)?
+        }
+        Dialect::MySql(zone) => {
+            let read = mysql::parse_time(text, mode)?;
+            // The date goes before the time is rounded: to 24:00:00 at the end of a day.
+            let local = read.local(zone.as_ref())?;
+            let time = Moment { year: 0, month: 0, day: 0, is_time: true, ..local };
+            (time, read.round_up_micros)
+        }
+    };
     if rounds && moment.add_micros(round_up_micros) {
         match moment.is_time {
             true => add_hour_of_time(&mut moment)?,
+            false if moment.year == 0 => return Err(Reason::ZeroDate),
             false => add_hour(&mut moment)?,
         }
     }
@@ -116,6 +183,23 @@ impl Moment {
         self.micro -= self.micro % unit;
     }
 
+    /// Makes an invalid date, such as February 31, the day that it counts as: MySQL does before it adds
+    /// a second.
+    fn normalize(&mut self) -> Result<(), Reason> {
+        if self.month == 0 || self.day == 0 {
+            return Err(Reason::ZeroDate);
+        }
+        if self.day <= days_in_month(self.year, self.month) {
+            return Ok(());
+        }
+        let days = days_since_1970(self.year, self.month, self.day);
+        let (year, month, day) = civil::date(days);
+        // The year 0 is counted otherwise there.
+        self.year = u32::try_from(year).ok().filter(|&year| year > 0).ok_or(Reason::NotATime)?;
+        (self.month, self.day) = (month, day);
+        Ok(())
+    }
+
     fn is_zero(&self) -> bool {
         *self == Moment::default()
     }
@@ -124,7 +208,7 @@ impl Moment {
 /// The next hour of a date that rounding reached: only of one that exists, whatever `sql_mode`
 /// lets pass otherwise.
 fn add_hour(moment: &mut Moment) -> Result<(), Reason> {
-    if moment.year == 0 || moment.month == 0 || moment.day == 0 {
+    if moment.month == 0 || moment.day == 0 {
         return Err(Reason::ZeroDate);
     }
     let last = days_in_month(moment.year, moment.month);

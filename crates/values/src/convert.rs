@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::bit::Bit;
+use crate::clock_text::Dialect;
 use crate::collation::Collation;
 use crate::decimal::Decimal;
 use crate::enumeration::{Enum, Set};
@@ -118,17 +119,19 @@ impl Converter {
         collation: Option<Arc<Collation>>,
     ) -> Result<Converter, Error> {
         let file = options.file_charset;
-        let mode = options.sql_mode;
+        let mode = options.sql_mode.on(options.habits);
+        let dialect = || Dialect::new(options.habits, &options.time_zone);
         let bad = || Error::BadType { column: column.to_owned(), declared: sql_type.to_string() };
         if !is_declarable(sql_type) {
             return Err(bad());
         }
         let kind = match sql_type {
             SqlType::Integer { bytes, unsigned } => {
-                Kind::Integer(Integer::new(*bytes, *unsigned, file))
+                Kind::Integer(Integer::new(*bytes, *unsigned, file).with_habits(options.habits))
             }
             SqlType::Decimal { precision, scale, unsigned } => {
-                Kind::Decimal(Decimal::new(*precision, *scale, *unsigned, file))
+                let new = Decimal::new(*precision, *scale, *unsigned, file);
+                Kind::Decimal(new.with_habits(options.habits))
             }
             SqlType::Float { unsigned, digits } => {
                 Kind::Real(Real::new(true, *unsigned, *digits, file).with_habits(options.habits))
@@ -136,13 +139,19 @@ impl Converter {
             SqlType::Double { unsigned, digits } => {
                 Kind::Real(Real::new(false, *unsigned, *digits, file).with_habits(options.habits))
             }
-            SqlType::Date => Kind::Date(Date::new(mode)),
-            SqlType::Time { digits } => Kind::Time(Time::new(*digits, mode)),
-            SqlType::DateTime { digits } => Kind::DateTime(DateTime::new(*digits, mode)),
+            SqlType::Date => Kind::Date(Date::new(mode).with_dialect(dialect(), mode)),
+            SqlType::Time { digits } => {
+                Kind::Time(Time::new(*digits, mode).with_dialect(dialect()))
+            }
+            SqlType::DateTime { digits } => {
+                Kind::DateTime(DateTime::new(*digits, mode).with_dialect(dialect()))
+            }
             SqlType::Timestamp { digits } => Kind::Stamp(
-                Stamp::new(*digits, mode, &options.time_zone).with_habits(options.habits),
+                Stamp::new(*digits, mode, &options.time_zone)
+                    .with_habits(options.habits)
+                    .with_dialect(dialect()),
             ),
-            SqlType::Year => Kind::Year(Year::new(file)),
+            SqlType::Year => Kind::Year(Year::new(file).with_habits(options.habits)),
             SqlType::Bit { bits } => Kind::Bit(Bit::new(*bits)),
             SqlType::Enum { labels, text } => {
                 let new = Enum::new(labels, text, file, collation);
@@ -178,6 +187,10 @@ impl Converter {
             }
             SqlType::Document => Kind::Document(Box::new(Document::new(file))),
             SqlType::Opaque { .. } => return Err(bad()),
+        };
+        let kind = match kind {
+            Kind::Text(text) => Kind::Text(text.with_habits(options.habits)),
+            other => other,
         };
         Ok(Converter { kind, zone: options.time_zone.clone(), scratch: Vec::new() })
     }

@@ -18,6 +18,7 @@ mod number;
 mod usual;
 
 use crate::digits::{self, POW10};
+use crate::habits::Habits;
 use crate::integer::push_be;
 use crate::reason::Reason;
 use crate::sql_type::Charset;
@@ -58,6 +59,7 @@ pub(crate) struct Decimal {
     /// [`usual::ONE_NUMBER`] digits. For scales from 1 to 6.
     unit_inverse: u64,
     file_charset: Charset,
+    habits: Habits,
 }
 
 impl Decimal {
@@ -80,7 +82,13 @@ impl Decimal {
             integral_limit: POW10[integral.min(NARROW)] - 1,
             unit_inverse: u64::MAX / POW10[scale.clamp(1, 6)] + 1,
             file_charset,
+            habits: Habits::default(),
         }
+    }
+
+    /// As the server does.
+    pub(crate) fn with_habits(self, habits: Habits) -> Decimal {
+        Decimal { habits, ..self }
     }
 
     #[inline]
@@ -227,7 +235,7 @@ impl Decimal {
 
     #[cold]
     fn convert_relaxed(&self, text: &[u8], out: &mut Vec<u8>) -> Result<(), Reason> {
-        let mut number = Number::parse(text, self.file_charset)?;
+        let mut number = Number::parse(text, self.file_charset, self.habits)?;
         // The sign counts before rounding: -0.001 is refused by an unsigned column.
         if self.unsigned && number.negative {
             return Err(Reason::OutOfRange);

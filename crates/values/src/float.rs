@@ -19,6 +19,7 @@ pub(crate) struct Real {
     file_charset: Charset,
     /// Added last: 0 makes a negative zero positive, as most servers do; -0 leaves it.
     zero: f64,
+    mysql_reals: bool,
 }
 
 impl Real {
@@ -32,12 +33,13 @@ impl Real {
             let scale = pow10(d);
             (scale, pow10(m.saturating_sub(d)) - 1.0 / scale)
         });
-        Real { single, unsigned, fixed, file_charset, zero: 0.0 }
+        Real { single, unsigned, fixed, file_charset, zero: 0.0, mysql_reals: false }
     }
 
     /// As the server does.
     pub(crate) fn with_habits(mut self, habits: Habits) -> Real {
         self.zero = if habits.negative_zero { -0.0 } else { 0.0 };
+        self.mysql_reals = habits.mysql_reals;
         self
     }
 
@@ -79,6 +81,14 @@ impl Real {
         if number.len() < text.len() || number.is_empty() {
             return self.parse_relaxed(text);
         }
+        self.parse_number(number)
+    }
+
+    #[inline]
+    fn parse_number(&self, number: &[u8]) -> Result<f64, Reason> {
+        if self.mysql_reals && number.len() >= EXPONENT_DIGITS && has_long_exponent(number) {
+            return Err(Reason::NotANumber);
+        }
         std::str::from_utf8(number).ok().and_then(|n| n.parse().ok()).ok_or(Reason::NotANumber)
     }
 
@@ -87,11 +97,35 @@ impl Real {
     fn parse_relaxed(&self, text: &[u8]) -> Result<f64, Reason> {
         let start = text.iter().take_while(|byte| is_ascii_space(**byte)).count();
         let (number, rest) = text[start..].split_at(number_len(&text[start..]));
-        if number.is_empty() || !rest.iter().all(|&byte| is_space(self.file_charset, byte)) {
+        let is_binary = self.file_charset == Charset::Binary;
+        let is_space = |byte: &u8| match self.mysql_reals && is_binary {
+            true => is_ascii_space(*byte),
+            false => is_space(self.file_charset, *byte),
+        };
+        if number.is_empty() || !rest.iter().all(is_space) {
             return Err(Reason::NotANumber);
         }
-        std::str::from_utf8(number).ok().and_then(|n| n.parse().ok()).ok_or(Reason::NotANumber)
+        self.parse_number(number)
     }
+}
+
+/// Digits of an exponent that may be too long for MySQL.
+const EXPONENT_DIGITS: usize = 10;
+/// Largest exponent of MySQL.
+const EXPONENT_MAX: u64 = 2_147_483_389;
+
+/// True if a number, as [`number_len`] has it, has an exponent that MySQL takes for no number.
+///
+/// Source: MySQL 9.7, strings/dtoa.cc `my_strtod_int`.
+#[cold]
+fn has_long_exponent(number: &[u8]) -> bool {
+    let Some(at) = number.iter().position(|byte| matches!(byte, b'e' | b'E')) else {
+        return false;
+    };
+    let digits = number[at + 1..].iter().filter(|byte| byte.is_ascii_digit());
+    let exponent = digits
+        .fold(0u64, |sum, digit| sum.saturating_mul(10).saturating_add(u64::from(digit - b'0')));
+    exponent > EXPONENT_MAX
 }
 
 /// Bytes of the number at the start of `text`: `[sign] digits [. digits] [e [sign] digits]`

@@ -1,16 +1,14 @@
 //! TINYINT to BIGINT: big-endian, sign bit flipped, so that bytes order as numbers do.
 //!
-//! Source: MariaDB 10.11, sql/field.cc `Field_num::get_int`, strings/ctype-simple.c
-//! `my_strntoull10rnd_8bit`; storage/innobase/row/row0mysql.cc `row_mysql_store_col_in_innobase_format`.
+//! Source: MariaDB 10.11, sql/field.cc `Field_num::get_int`; storage/innobase/row/row0mysql.cc `row_mysql_store_col_in_innobase_format`.
 
-use crate::ctype::{is_latin1_space, is_space};
-use crate::digits::{self, POW10};
+use crate::ctype::is_space;
+use crate::digits;
+use crate::habits::Habits;
 use crate::reason::Reason;
+use crate::rounded::{Outcome, parse_rounded};
 use crate::sql_type::Charset;
 use crate::text_end::{Narrow, TextEnd};
-
-/// Exponents beyond which the server stops reading digits.
-const EXPONENT_MAX: i64 = 20;
 
 /// Converts text to one integer type.
 #[derive(Clone, Debug)]
@@ -23,6 +21,7 @@ pub(crate) struct Integer {
     /// The bit that inverts the sign of the stored form.
     flip: u64,
     file_charset: Charset,
+    habits: Habits,
 }
 
 impl Integer {
@@ -32,7 +31,13 @@ impl Integer {
             true => (u64::MAX >> (64 - bits), 0, 0),
             false => ((1 << (bits - 1)) - 1, 1 << (bits - 1), 1 << (bits - 1)),
         };
-        Integer { limits: [plus, minus], bytes: usize::from(bytes), unsigned, flip, file_charset }
+        let (limits, bytes) = ([plus, minus], usize::from(bytes));
+        Integer { limits, bytes, unsigned, flip, file_charset, habits: Habits::default() }
+    }
+
+    /// As the server does.
+    pub(crate) fn with_habits(self, habits: Habits) -> Integer {
+        Integer { habits, ..self }
     }
 
     #[inline]
@@ -73,7 +78,7 @@ impl Integer {
 
     #[cold]
     fn convert_relaxed(&self, text: &[u8], out: &mut Vec<u8>) -> Result<(), Reason> {
-        let number = parse_rounded(text, self.unsigned);
+        let number = parse_rounded(text, self.unsigned, self.habits);
         // The range is looked at before what follows the number.
         match number.outcome {
             Outcome::TooBig => return Err(Reason::OutOfRange),
@@ -113,154 +118,6 @@ pub(crate) fn push_be(value: u64, bytes: usize, out: &mut Vec<u8>) {
     let len = out.len();
     out.extend_from_slice(&(value << (64 - 8 * bytes)).to_be_bytes());
     out.truncate(len + bytes);
-}
-
-/// The result of [`parse_rounded`].
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Outcome {
-    Number,
-    /// Beyond 64 bits.
-    TooBig,
-    NoDigits,
-}
-
-/// A number at the start of a text, rounded half away from zero to an integer.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Rounded<'a> {
-    pub(crate) outcome: Outcome,
-    pub(crate) negative: bool,
-    pub(crate) magnitude: u64,
-    /// The text after the number.
-    pub(crate) rest: &'a [u8],
-}
-
-/// Reads `[space] [sign] digits [. digits] [e [sign] digits]` the way the server's
-/// `strntoull10rnd` does, its oddities included: `12e ` is 12, and from 20 digits on only the
-/// digit at the cut decides the rounding.
-pub(crate) fn parse_rounded(text: &[u8], unsigned: bool) -> Rounded<'_> {
-    let mut at = 0;
-    let byte = |at: usize| text.get(at).copied().unwrap_or(0);
-    let digit = |at: usize| text.get(at).map(|b| b.wrapping_sub(b'0')).filter(|d| *d < 10);
-    let found = |outcome, negative, magnitude, at: usize| Rounded {
-        outcome,
-        negative,
-        magnitude,
-        rest: text.get(at..).unwrap_or_default(),
-    };
-
-    while at < text.len() && is_latin1_space(text[at]) {
-        at += 1;
-    }
-    let negative = byte(at) == b'-';
-    if negative || byte(at) == b'+' {
-        at += 1;
-    }
-    if at >= text.len() {
-        return found(Outcome::NoDigits, negative, 0, at);
-    }
-    let start = at;
-
-    let mut value: u64 = 0;
-    let mut any_digit = false;
-    let mut dot: Option<usize> = None;
-    let mut overflowed = false;
-    // Whether the first digit that did not fit rounds up.
-    let mut round_up = false;
-    let mut shift: i64 = 0;
-    while at < text.len() {
-        if let Some(d) = digit(at) {
-            match value.checked_mul(10).and_then(|v| v.checked_add(u64::from(d))) {
-                Some(more) => {
-                    value = more;
-                    any_digit = true;
-                    at += 1;
-                    continue;
-                }
-                None if value == u64::MAX / 10 => {
-                    value = u64::MAX;
-                    round_up = true;
-                    at += 1;
-                }
-                None => round_up = d >= 5,
-            }
-            overflowed = true;
-            match dot {
-                None => {
-                    while digit(at).is_some() {
-                        shift += 1;
-                        at += 1;
-                    }
-                    if byte(at) == b'.' {
-                        at += 1;
-                    }
-                }
-                Some(dot) => shift = dot as i64 - at as i64,
-            }
-            while digit(at).is_some() {
-                at += 1;
-            }
-            break;
-        }
-        if byte(at) != b'.' || dot.is_some() {
-            break;
-        }
-        at += 1;
-        dot = Some(at);
-    }
-    if !overflowed {
-        shift = dot.map_or(0, |dot| dot as i64 - at as i64);
-    }
-    if !any_digit {
-        return found(Outcome::NoDigits, negative, 0, start);
-    }
-
-    if matches!(byte(at), b'e' | b'E') {
-        let down = byte(at + 1) == b'-';
-        let digits = at + 1 + usize::from(down || byte(at + 1) == b'+');
-        if digits >= text.len() {
-            // Nothing after the e: it is no part of the number.
-            return found(Outcome::Number, negative, value, at);
-        }
-        at = digits;
-        if shift > 0 && !down {
-            return found(Outcome::TooBig, negative, 0, at);
-        }
-        let mut exponent: i64 = 0;
-        while let Some(d) = digit(at) {
-            // Given up before the last digit is read: small numbers are then followed by
-            // rubbish, and 0e99999 is too big.
-            if down && exponent - shift > EXPONENT_MAX {
-                return found(Outcome::Number, negative, 0, at);
-            }
-            if !down && exponent + shift > EXPONENT_MAX {
-                return found(Outcome::TooBig, negative, 0, at);
-            }
-            exponent = exponent * 10 + i64::from(d);
-            at += 1;
-        }
-        shift += if down { -exponent } else { exponent };
-    }
-
-    let magnitude = match shift {
-        0 => value.checked_add(u64::from(round_up)),
-        ..0 => Some(match POW10.get(shift.unsigned_abs() as usize) {
-            // Twice a remainder of 19 digits wraps in the server, which then rounds down.
-            Some(power) => value / power + u64::from((value % power).wrapping_mul(2) >= *power),
-            None => 0,
-        }),
-        1.. if value == 0 => Some(0),
-        1.. => POW10.get(shift as usize).and_then(|power| value.checked_mul(*power)),
-    };
-    let limit = match (unsigned, negative) {
-        (true, false) => u64::MAX,
-        (true, true) => 0,
-        (false, false) => i64::MAX as u64,
-        (false, true) => i64::MIN.unsigned_abs(),
-    };
-    match magnitude.filter(|m| *m <= limit) {
-        Some(magnitude) => found(Outcome::Number, negative, magnitude, at),
-        None => found(Outcome::TooBig, negative, 0, at),
-    }
 }
 
 #[cfg(test)]

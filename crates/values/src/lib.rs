@@ -25,6 +25,7 @@ mod multibyte;
 mod narrow;
 mod plain_text;
 mod reason;
+mod rounded;
 mod sql_mode;
 pub mod sql_type;
 pub mod stored;

@@ -1,5 +1,7 @@
 //! The parts of `sql_mode` that change how a value is stored.
 
+use crate::habits::Habits;
+
 /// A set of `sql_mode` flags. Strict mode is not one of them: it is always on here.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct SqlMode(u8);
@@ -16,6 +18,8 @@ impl SqlMode {
 
     /// A 0 in an AUTO_INCREMENT column is 0: no value is generated for it.
     pub const NO_AUTO_VALUE_ON_ZERO: SqlMode = SqlMode(16);
+    /// Fractions of a second are cut, on a server that rounds them otherwise.
+    pub const TIME_TRUNCATE_FRACTIONAL: SqlMode = SqlMode(32);
 
     /// Reads the value of `@@sql_mode`. Flags that do not concern values are skipped;
     /// `TRADITIONAL` stands for the two zero-date flags.
@@ -28,6 +32,7 @@ impl SqlMode {
                     "NO_ZERO_IN_DATE" => SqlMode::NO_ZERO_IN_DATE,
                     "ALLOW_INVALID_DATES" => SqlMode::ALLOW_INVALID_DATES,
                     "TIME_ROUND_FRACTIONAL" => SqlMode::TIME_ROUND_FRACTIONAL,
+                    "TIME_TRUNCATE_FRACTIONAL" => SqlMode::TIME_TRUNCATE_FRACTIONAL,
                     "NO_AUTO_VALUE_ON_ZERO" => SqlMode::NO_AUTO_VALUE_ON_ZERO,
                     "TRADITIONAL" => SqlMode::NO_ZERO_DATE | SqlMode::NO_ZERO_IN_DATE,
                     _ => SqlMode::default(),
@@ -39,6 +44,14 @@ impl SqlMode {
     /// The other flags.
     pub const fn without(self, other: SqlMode) -> SqlMode {
         SqlMode(self.0 & !other.0)
+    }
+
+    /// The flags as a server with these habits takes them.
+    pub(crate) fn on(self, habits: Habits) -> SqlMode {
+        match habits.rounds_fractions && !self.contains(SqlMode::TIME_TRUNCATE_FRACTIONAL) {
+            true => self | SqlMode::TIME_ROUND_FRACTIONAL,
+            false => self,
+        }
     }
 
     /// True if every flag of `other` is set.

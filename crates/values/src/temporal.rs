@@ -15,7 +15,7 @@
 use std::ops::RangeInclusive;
 
 use crate::civil::{Clock, days_since_1970};
-use crate::clock_text::{self, Moment, days_in_month};
+use crate::clock_text::{self, Dialect, Moment, days_in_month};
 use crate::digits;
 use crate::habits::Habits;
 use crate::integer::push_be;
@@ -121,15 +121,26 @@ impl Fraction {
 #[derive(Clone, Debug)]
 pub(crate) struct Date {
     mode: SqlMode,
+    dialect: Dialect,
 }
 
 impl Date {
     /// Bytes that are stored.
     pub(crate) const BYTES: usize = 3;
 
-    /// A DATE never rounds: the time of day is left out, whatever its fraction.
+    /// MariaDB's DATE never rounds: the time of day is left out, whatever its fraction.
     pub(crate) fn new(mode: SqlMode) -> Date {
-        Date { mode: mode.without(SqlMode::TIME_ROUND_FRACTIONAL) }
+        let mode = mode.without(SqlMode::TIME_ROUND_FRACTIONAL);
+        Date { mode, dialect: Dialect::default() }
+    }
+
+    /// Reads texts as this server does. MySQL's DATE rounds as a DATETIME does: a fraction may begin
+    /// the next day.
+    pub(crate) fn with_dialect(self, dialect: Dialect, mode: SqlMode) -> Date {
+        match dialect {
+            Dialect::MariaDb => Date { dialect, ..self },
+            Dialect::MySql(_) => Date { dialect, mode },
+        }
     }
 
     #[inline]
@@ -157,7 +168,7 @@ impl Date {
 
     #[cold]
     fn parse_relaxed(&self, text: &[u8]) -> Result<(u32, u32, u32), Reason> {
-        let moment = clock_text::parse_datetime(text, self.mode, 0)?;
+        let moment = clock_text::parse_datetime(text, self.mode, 0, &self.dialect)?;
         Ok((moment.year, moment.month, moment.day))
     }
 }
@@ -174,11 +185,17 @@ impl Narrow for Date {
 #[derive(Clone, Debug)]
 pub(crate) struct Time {
     fraction: Fraction,
+    dialect: Dialect,
 }
 
 impl Time {
     pub(crate) fn new(digits: u8, mode: SqlMode) -> Time {
-        Time { fraction: Fraction::new(digits, mode) }
+        Time { fraction: Fraction::new(digits, mode), dialect: Dialect::default() }
+    }
+
+    /// Reads texts as this server does.
+    pub(crate) fn with_dialect(self, dialect: Dialect) -> Time {
+        Time { dialect, ..self }
     }
 
     #[inline]
@@ -206,7 +223,8 @@ impl Time {
 
     #[cold]
     fn convert_relaxed(&self, text: &[u8], out: &mut Vec<u8>) -> Result<(), Reason> {
-        let moment = clock_text::parse_time(text, self.fraction.mode, self.fraction.digits)?;
+        let Fraction { mode, digits, .. } = self.fraction;
+        let moment = clock_text::parse_time(text, mode, digits, &self.dialect)?;
         let time = moment.hour << 12 | moment.minute << 6 | moment.second;
         self.push(moment.negative, time, moment.micro, out);
         Ok(())
@@ -243,11 +261,17 @@ fn parse_canonical(text: &[u8], fraction: &Fraction) -> Option<((u32, u32, u32),
 #[derive(Clone, Debug)]
 pub(crate) struct DateTime {
     fraction: Fraction,
+    dialect: Dialect,
 }
 
 impl DateTime {
     pub(crate) fn new(digits: u8, mode: SqlMode) -> DateTime {
-        DateTime { fraction: Fraction::new(digits, mode) }
+        DateTime { fraction: Fraction::new(digits, mode), dialect: Dialect::default() }
+    }
+
+    /// Reads texts as this server does.
+    pub(crate) fn with_dialect(self, dialect: Dialect) -> DateTime {
+        DateTime { dialect, ..self }
     }
 
     #[inline]
@@ -276,7 +300,8 @@ impl DateTime {
 
     #[cold]
     fn convert_relaxed(&self, text: &[u8], out: &mut Vec<u8>) -> Result<(), Reason> {
-        let moment = clock_text::parse_datetime(text, self.fraction.mode, self.fraction.digits)?;
+        let Fraction { mode, digits, .. } = self.fraction;
+        let moment = clock_text::parse_datetime(text, mode, digits, &self.dialect)?;
         let time = moment.hour << 12 | moment.minute << 6 | moment.second;
         self.push((moment.year, moment.month, moment.day), time, moment.micro, out);
         Ok(())
@@ -309,10 +334,13 @@ impl Narrow for DateTime {
 pub(crate) struct Stamp {
     fraction: Fraction,
     clock: LocalClock,
+    /// True if a fraction of second 0 is stored.
+    has_second_0: bool,
     /// Last second since 1970.
     end: i64,
     /// Local times outside these years are never in range: the zone's rules need no look.
     years: RangeInclusive<u32>,
+    dialect: Dialect,
 }
 
 impl Stamp {
@@ -323,13 +351,21 @@ impl Stamp {
         Stamp {
             fraction: Fraction::new(digits, mode),
             clock: LocalClock::new(zone),
+            has_second_0: true,
             end: STAMP_END,
             years: 1969..=2038,
+            dialect: Dialect::default(),
         }
+    }
+
+    /// Reads texts as this server does.
+    pub(crate) fn with_dialect(self, dialect: Dialect) -> Stamp {
+        Stamp { dialect, ..self }
     }
 
     /// As the server does.
     pub(crate) fn with_habits(mut self, habits: Habits) -> Stamp {
+        self.has_second_0 = !habits.timestamp_from_1;
         if habits.timestamp_to_2106 {
             self.end = STAMP_END_2106;
             // These servers refuse the evening west of Greenwich, but only by their zone tables.
@@ -376,7 +412,8 @@ impl Stamp {
 
     #[cold]
     fn convert_relaxed(&mut self, text: &[u8], out: &mut Vec<u8>) -> Result<(), Reason> {
-        let m: Moment = clock_text::parse_datetime(text, self.fraction.mode, self.fraction.digits)?;
+        let Fraction { mode, digits, .. } = self.fraction;
+        let m: Moment = clock_text::parse_datetime(text, mode, digits, &self.dialect)?;
         if m.month == 0 {
             push_be(0, 4 + self.fraction.bytes, out);
             return Ok(());
@@ -405,7 +442,8 @@ impl Stamp {
     #[inline(always)]
     fn push_utc(&self, utc: i64, micro: u32, out: &mut Vec<u8>) -> Result<(), Reason> {
         // Second 0 is the zero date, unless a fraction that is kept says otherwise.
-        if !(0..=self.end).contains(&utc) || (utc == 0 && micro < self.fraction.unit) {
+        let is_zero = utc == 0 && !(self.has_second_0 && micro >= self.fraction.unit);
+        if is_zero || !(0..=self.end).contains(&utc) {
             return Err(Reason::OutOfRange);
         }
         push_be(self.fraction.join(utc as u64, micro), 4 + self.fraction.bytes, out);

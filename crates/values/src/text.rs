@@ -7,6 +7,7 @@
 //! of CHAR: storage/innobase/row/row0mysql.cc `row_mysql_store_col_in_innobase_format`.
 
 use crate::ctype::is_space;
+use crate::habits::Habits;
 use crate::reason::Reason;
 use crate::sql_type::Charset;
 
@@ -40,6 +41,8 @@ pub(crate) struct Text {
     /// A field of fewer bytes than this cannot break the limit if it is ASCII; 0 if ASCII is
     /// not the same in both character sets.
     pub(crate) short_end: usize,
+    /// True if the file is UTF-8 by MySQL's rules: without surrogates, also where a value is cut.
+    strict_utf8: bool,
 }
 
 impl Text {
@@ -48,7 +51,18 @@ impl Text {
             _ if !same_ascii(file, column) => 0,
             Limit::Chars(n) | Limit::Bytes(n) => n.saturating_add(1),
         };
-        Text { file, column, limit, pad, short_end }
+        Text { file, column, limit, pad, short_end, strict_utf8: false }
+    }
+
+    /// As the server does.
+    pub(crate) fn with_habits(mut self, habits: Habits) -> Text {
+        let is_utf8 = |charset| matches!(charset, Charset::Utf8mb4 | Charset::Utf8mb3);
+        let is_checked = match self.file {
+            Charset::Binary => is_utf8(self.column),
+            file => is_utf8(file) && self.column != Charset::Binary,
+        };
+        self.strict_utf8 = habits.strict_utf8 && is_checked;
+        self
     }
 
     #[inline]
@@ -67,6 +81,11 @@ impl Text {
     /// Not ASCII, or longer than the column.
     #[cold]
     fn convert_relaxed(&self, text: &[u8], out: &mut Vec<u8>) -> Result<(), Reason> {
+        if self.strict_utf8
+            && let Some(at) = text.windows(2).position(|pair| pair[0] == 0xed && pair[1] >= 0xa0)
+        {
+            return Err(Reason::InvalidCharacter { offset: offset(at) });
+        }
         let start = out.len();
         let result = if self.copies() { self.copy(text, out) } else { self.recode(text, out) };
         let result = result.and_then(|taken| self.check_rest(&text[taken..]));
@@ -97,7 +116,7 @@ impl Text {
             1 => rest.iter().all(|&byte| is_space(self.column, byte)),
             _ => self.column.trimmed_len(rest) == 0,
         };
-        match are_spaces {
+        match are_spaces && !(self.strict_utf8 && !rest.is_ascii()) {
             true => Ok(()),
             false => Err(Reason::TooLong),
         }

@@ -4,19 +4,26 @@
 
 use crate::ctype::is_space;
 use crate::digits;
-use crate::integer::{Outcome, parse_rounded};
+use crate::habits::Habits;
 use crate::reason::Reason;
+use crate::rounded::{Outcome, parse_rounded};
 use crate::sql_type::Charset;
 
 /// Converts text to YEAR.
 #[derive(Clone, Debug)]
 pub(crate) struct Year {
     file_charset: Charset,
+    habits: Habits,
 }
 
 impl Year {
     pub(crate) fn new(file_charset: Charset) -> Year {
-        Year { file_charset }
+        Year { file_charset, habits: Habits::default() }
+    }
+
+    /// As the server does.
+    pub(crate) fn with_habits(self, habits: Habits) -> Year {
+        Year { habits, ..self }
     }
 
     #[inline]
@@ -38,7 +45,7 @@ impl Year {
 
     #[cold]
     fn parse_relaxed(&self, text: &[u8]) -> Result<u64, Reason> {
-        let number = parse_rounded(text, false);
+        let number = parse_rounded(text, false, self.habits);
         if number.outcome == Outcome::NoDigits
             || !number.rest.iter().all(|&byte| is_space(self.file_charset, byte))
         {

@@ -11,10 +11,11 @@ const ER_WARN_DATA_TRUNCATED: u16 = 1265;
 
 /// Tries the conversions on variables: needs no table and no right.
 ///
-/// MySQL's are not known here, and it is not asked: what it is sent, it judges itself.
+/// MySQL is not asked: its conversions have no counterpart in an expression, and are the same in
+/// all builds that are loaded directly.
 pub fn habits(session: &mut Session) -> Result<Habits> {
     if session.version().flavor == Flavor::MySql {
-        return Ok(Habits::default());
+        return Ok(Habits::MYSQL);
     }
     if let Some(habits) = session.habits {
         return Ok(habits);
@@ -37,6 +38,7 @@ pub fn habits(session: &mut Session) -> Result<Habits> {
         enum_zero,
         timestamp_to_2106: row.number::<u8>(1)? == 1,
         inet6_takes_inet4: mapped.is_some(),
+        ..Habits::default()
     };
     session.habits = Some(habits);
     Ok(habits)

@@ -4,6 +4,7 @@
 
 use super::{GROUP, SCALE_MAX};
 use crate::ctype::{is_latin1_space, is_space};
+use crate::habits::Habits;
 use crate::reason::Reason;
 use crate::sql_type::Charset;
 
@@ -11,6 +12,9 @@ use crate::sql_type::Charset;
 const BUFFER_GROUPS: usize = 9;
 /// Digits in the server's buffer.
 const BUFFER: usize = GROUP * BUFFER_GROUPS;
+
+/// Largest exponent of MySQL, whatever the digits are.
+const EXPONENT_MAX: i64 = i32::MAX as i64 / 2;
 
 const _: () = assert!(SCALE_MAX < BUFFER);
 
@@ -27,7 +31,14 @@ pub(super) struct Number {
 
 impl Number {
     /// Reads `[space] [sign] digits [. digits] [e [space] [sign] digits] [space]`.
-    pub(super) fn parse(text: &[u8], charset: Charset) -> Result<Number, Reason> {
+    ///
+    /// `habits` says whether digits beyond the server's buffer are an error.
+    pub(super) fn parse(text: &[u8], charset: Charset, habits: Habits) -> Result<Number, Reason> {
+        // The no-break space of latin1 begins no character of these.
+        let is_utf8 = matches!(charset, Charset::Utf8mb4 | Charset::Utf8mb3);
+        if habits.refuses_cut_decimals && is_utf8 && !text.is_ascii() {
+            return Err(Reason::NotANumber);
+        }
         let skip = |from: usize, wanted: fn(u8) -> bool| {
             text[from..].iter().position(|&byte| !wanted(byte)).map_or(text.len(), |n| from + n)
         };
@@ -47,7 +58,11 @@ impl Number {
         if integral.is_empty() && fraction.is_empty() {
             return Err(Reason::NotANumber);
         }
-        if integral.len() > GROUP && text[integral.clone()].starts_with(b"00") {
+        // MySQL gives leading zeros room in its buffer.
+        if !habits.refuses_cut_decimals
+            && integral.len() > GROUP
+            && text[integral.clone()].starts_with(b"00")
+        {
             integral.start = skip_zeros(text, integral.start, integral.end - 1);
         }
         let groups = integral.len().div_ceil(GROUP);
@@ -55,7 +70,11 @@ impl Number {
         if !overflow {
             // What the buffer has no group for is dropped, not rounded.
             let room = (BUFFER_GROUPS - groups) * GROUP;
-            fraction.end = fraction.end.min(fraction.start + room);
+            let end = fraction.end.min(fraction.start + room);
+            if habits.refuses_cut_decimals && end < fraction.end {
+                return Err(Reason::OutOfRange);
+            }
+            fraction.end = end;
         }
         let zero = text[integral.clone()].iter().chain(&text[fraction.clone()]).all(|&b| b == b'0');
 
@@ -64,7 +83,8 @@ impl Number {
             // Too many digits come before rubbish in the server's order; both are refused.
             return Err(if overflow { Reason::OutOfRange } else { Reason::NotANumber });
         }
-        if overflow {
+        let is_far = exponent > EXPONENT_MAX || exponent < -EXPONENT_MAX - 1;
+        if overflow || (habits.refuses_cut_decimals && is_far) {
             return Err(Reason::OutOfRange);
         }
         let mut number = Number { negative, digits: [0; BUFFER + 1], start: 1, end: 1, point: 1 };
@@ -78,7 +98,7 @@ impl Number {
         }
         number.point = 1 + integral.len() as i64;
         number.trim();
-        number.shift(exponent)?;
+        number.shift(exponent, habits)?;
         Ok(number)
     }
 
@@ -108,7 +128,7 @@ impl Number {
 
     /// Multiplies by 10^exponent. Digits that the server's buffer has no room for are rounded
     /// off behind the point, and refused before it.
-    fn shift(&mut self, exponent: i64) -> Result<(), Reason> {
+    fn shift(&mut self, exponent: i64, habits: Habits) -> Result<(), Reason> {
         if exponent == 0 {
             return Ok(());
         }
@@ -118,7 +138,7 @@ impl Number {
         let groups = |digits: i64| digits.saturating_add(GROUP as i64 - 1) / GROUP as i64;
         let lack = groups(integral).saturating_add(groups(fraction)) - BUFFER_GROUPS as i64;
         if lack > 0 {
-            if groups(fraction) < lack {
+            if groups(fraction) < lack || habits.refuses_cut_decimals {
                 return Err(Reason::OutOfRange);
             }
             let scale = (groups(fraction) - lack) * GROUP as i64;

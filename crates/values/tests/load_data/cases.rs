@@ -64,7 +64,10 @@ impl Case {
     /// round up to a power of ten, the server misplaces the carry and stores another number.
     /// ENUM, SET: whether an accent counts is for the collation to say, which is learned from a
     /// server by another crate and not at hand here.
-    pub(crate) fn is_refused_knowingly(&self, text: &[u8]) -> bool {
+    pub(crate) fn is_refused_knowingly(&self, text: &[u8], is_mysql: bool) -> bool {
+        if is_mysql && self.is_refused_of_mysql(text) {
+            return true;
+        }
         match &self.sql_type {
             SqlType::Decimal { .. } => {
                 let nines = text.iter().filter(|&&byte| byte == b'9').count();
@@ -77,6 +80,35 @@ impl Case {
             }
             _ => false,
         }
+    }
+
+    /// The same of MySQL alone.
+    ///
+    /// DECIMAL: texts longer than its buffer, of which leading zeros count or not. ENUM, SET: it cuts
+    /// the text at bytes that are no character. TIME: it stores midnight for some texts that it cannot
+    /// read. DATE, DATETIME, TIMESTAMP: a displacement of a value that is rounded to the next second.
+    fn is_refused_of_mysql(&self, text: &[u8]) -> bool {
+        match &self.sql_type {
+            SqlType::Decimal { .. } => text.len() > 80,
+            SqlType::Enum { .. } | SqlType::Set { .. } => std::str::from_utf8(text).is_err(),
+            SqlType::Time { .. } => !text.is_ascii(),
+            SqlType::Date | SqlType::DateTime { .. } | SqlType::Timestamp { .. } => {
+                let offset = text.iter().rposition(|byte| matches!(byte, b'+' | b'-'));
+                offset.is_some_and(|at| text[at..].contains(&b':') && text[..at].contains(&b'.'))
+            }
+            _ => false,
+        }
+    }
+
+    /// True if the column takes bytes that are no characters.
+    pub(crate) fn takes_any_bytes(&self) -> bool {
+        matches!(
+            self.sql_type,
+            SqlType::Binary { .. }
+                | SqlType::VarBinary { .. }
+                | SqlType::Blob { .. }
+                | SqlType::Bit { .. }
+        )
     }
 
     /// The type without its CHECK, and the condition that rows must meet instead: the row numbers
@@ -145,12 +177,43 @@ impl Case {
     }
 }
 
+/// Cases of the types that MySQL has.
+pub(crate) fn of_mysql(server: &Server) -> Vec<Case> {
+    let mut cases = numbers();
+    cases.retain(|case| !matches!(case.sql_type, SqlType::Decimal { scale: 31.., .. }));
+    cases.extend(clocks(&DATE_MODES_MYSQL));
+    cases.extend(timestamps(server, &DATE_MODES_MYSQL));
+    for zone in ["SYSTEM", "+05:30", "Europe/Berlin"] {
+        if zone.contains('/') && !matches!(server.load_zone(zone), Ok(true)) {
+            continue;
+        }
+        let displaced: Vec<String> = around_changes()
+            .iter()
+            .step_by(7)
+            .flat_map(|text| ["+00:00", "-03:30", "+14:00"].map(|offset| format!("{text}{offset}")))
+            .collect();
+        for (sql_type, name) in [
+            (SqlType::Date, "DATE"),
+            (SqlType::DateTime { digits: 0 }, "DATETIME(0)"),
+            (SqlType::Time { digits: 0 }, "TIME(0)"),
+            (SqlType::Timestamp { digits: 0 }, "TIMESTAMP(0)"),
+        ] {
+            let case = Case::new(sql_type, name, Family::Clock).at(zone);
+            cases.push(case.extra(displaced.clone()));
+        }
+    }
+    cases.extend(strings("utf8mb4_0900_ai_ci"));
+    cases.extend(labels());
+    cases.extend(bits());
+    cases
+}
+
 /// All cases; those of named zones only if the server could be given them.
 pub(crate) fn all(server: &Server) -> Vec<Case> {
     let mut cases = numbers();
-    cases.extend(clocks());
-    cases.extend(timestamps(server));
-    cases.extend(strings());
+    cases.extend(clocks(&DATE_MODES));
+    cases.extend(timestamps(server, &DATE_MODES));
+    cases.extend(strings("utf8mb4_uca1400_ai_ci"));
     cases.extend(labels());
     for file in [Charset::Utf8mb4, Charset::Latin1, Charset::Binary] {
         let types = [
@@ -163,10 +226,7 @@ pub(crate) fn all(server: &Server) -> Vec<Case> {
             cases.push(Case::new(sql_type, name, family).file(file));
         }
     }
-    for bits in [1, 5, 8, 10, 33, 64] {
-        let size = usize::from(bits).div_ceil(8);
-        cases.push(Case::new(SqlType::Bit { bits }, format!("BIT({bits})"), Family::Bytes(size)));
-    }
+    cases.extend(bits());
     cases.push(Case::new(SqlType::json(), "JSON", Family::Json));
     // As CONVERT TO CHARACTER SET leaves it, and as some declare it.
     for (charset, collation) in
@@ -178,6 +238,14 @@ pub(crate) fn all(server: &Server) -> Vec<Case> {
     }
     cases.push(Case::new(SqlType::json(), "JSON", Family::Json).file(Charset::Latin1));
     cases
+}
+
+fn bits() -> Vec<Case> {
+    let case = |bits: u8| {
+        let size = usize::from(bits).div_ceil(8);
+        Case::new(SqlType::Bit { bits }, format!("BIT({bits})"), Family::Bytes(size))
+    };
+    [1, 5, 8, 10, 33, 64].map(case).into()
 }
 
 fn numbers() -> Vec<Case> {
@@ -249,9 +317,21 @@ const DATE_MODES: [&str; 8] = [
     "TIME_ROUND_FRACTIONAL,NO_ZERO_DATE,NO_ZERO_IN_DATE",
 ];
 
-fn clocks() -> Vec<Case> {
+/// The same on MySQL, which rounds where nobody says otherwise.
+const DATE_MODES_MYSQL: [&str; 8] = [
+    "",
+    "NO_ZERO_DATE",
+    "NO_ZERO_IN_DATE",
+    "NO_ZERO_DATE,NO_ZERO_IN_DATE",
+    "ALLOW_INVALID_DATES",
+    "TIME_TRUNCATE_FRACTIONAL",
+    "TIME_TRUNCATE_FRACTIONAL,ALLOW_INVALID_DATES",
+    "TIME_TRUNCATE_FRACTIONAL,NO_ZERO_DATE,NO_ZERO_IN_DATE",
+];
+
+fn clocks(modes: &[&'static str; 8]) -> Vec<Case> {
     let mut cases = Vec::new();
-    for mode in DATE_MODES {
+    for &mode in modes {
         cases.push(Case::new(SqlType::Date, "DATE", Family::Clock).mode(mode));
         for digits in [0, 3] {
             let name = format!("DATETIME({digits})");
@@ -261,7 +341,7 @@ fn clocks() -> Vec<Case> {
         }
     }
     for digits in [1, 2, 4, 5, 6] {
-        for mode in ["", "TIME_ROUND_FRACTIONAL"] {
+        for mode in [modes[0], modes[5]] {
             let name = format!("DATETIME({digits})");
             cases.push(Case::new(SqlType::DateTime { digits }, name, Family::Clock).mode(mode));
             let name = format!("TIME({digits})");
@@ -275,7 +355,7 @@ fn clocks() -> Vec<Case> {
     cases
 }
 
-fn timestamps(server: &Server) -> Vec<Case> {
+fn timestamps(server: &Server, modes: &[&'static str; 8]) -> Vec<Case> {
     let mut zones = vec!["+00:00", "+05:30", "-12:59", "SYSTEM"];
     for name in ["Europe/Berlin", "America/New_York", "Pacific/Apia", "Australia/Lord_Howe"] {
         match server.load_zone(name) {
@@ -293,9 +373,9 @@ fn timestamps(server: &Server) -> Vec<Case> {
     for zone in zones {
         push(0, "", zone);
         push(6, "", zone);
-        push(2, "TIME_ROUND_FRACTIONAL", zone);
+        push(2, modes[5], zone);
     }
-    for mode in DATE_MODES {
+    for &mode in modes {
         push(1, mode, "+00:00");
         push(0, mode, "SYSTEM");
     }
@@ -347,7 +427,7 @@ fn declared(what: &str, text: &TextType) -> String {
     format!("{what} CHARACTER SET {charset} COLLATE {}", text.collation)
 }
 
-fn strings() -> Vec<Case> {
+fn strings(newest: &str) -> Vec<Case> {
     let mut cases = Vec::new();
     let files =
         [Charset::Utf8mb4, Charset::Utf8mb3, Charset::Latin1, Charset::Ascii, Charset::Binary];
@@ -376,7 +456,7 @@ fn strings() -> Vec<Case> {
         cases.push(Case::new(tiny, "TINYBLOB", Family::Bytes(255)).file(file));
     }
     for chars in [0, 255] {
-        let utf8 = text("utf8mb4_uca1400_ai_ci");
+        let utf8 = text(newest);
         let name = declared(&format!("CHAR({chars})"), &utf8);
         let sql_type = SqlType::Char { chars, text: utf8 };
         cases.push(Case::new(sql_type, name, Family::Text(chars as usize)));
