@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use load::journal::StepEvent;
 use server::Session;
 use tempfile::TempDir;
-use testkit::TestServer;
+use testkit::{TestServer, dialect};
 
 /// Longer than anything here takes on a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
@@ -324,12 +324,12 @@ impl Desk {
     }
 
     pub(crate) fn exec(&mut self, sql: &str) {
-        self.session.exec(sql).unwrap();
+        dialect::exec(&mut self.session, sql).unwrap();
     }
 
     /// Rows of a query, columns joined with `|`; NULL is empty.
     pub(crate) fn rows(&mut self, sql: &str) -> Vec<String> {
-        let rows = self.session.query(sql).unwrap();
+        let rows = dialect::query(&mut self.session, sql).unwrap();
         let text = |row: &server::session::Row| {
             let fields: Vec<String> = (0..row.len()).map(|column| row.text_lossy(column)).collect();
             fields.join("|")

@@ -5,6 +5,7 @@
 //! TestServer <- proxy                         a server that loses connections and answers
 //! stand_in                                   one in memory that does so, for thousands of loads
 //! tables: case -> run -> compare             random tables, by LOAD DATA and by Inrush
+//! dialect                                    statements of tests in the words of MySQL
 //! power                                      a disk that can lose its power, and what is left of it then
 //! aged: family -> history -> same             tables that were changed at random before, and rows to add
 //! schemas: shape -> rows                     tables of applications, and rows that fit together
@@ -21,6 +22,7 @@ pub mod aged;
 mod case_log;
 mod client;
 mod cluster;
+pub mod dialect;
 mod mydumper;
 mod port;
 #[cfg(feature = "power")]

@@ -26,7 +26,7 @@ const COMMON: [&str; 8] = [
 ];
 
 /// The same for MySQL, whose options are others; nor has it a port for another protocol.
-const COMMON_MYSQL: [&str; 10] = [
+const COMMON_MYSQL: [&str; 11] = [
     "--innodb-data-file-path=ibdata1:12M:autoextend",
     "--innodb-redo-log-capacity=64M",
     "--innodb-buffer-pool-size=64M",
@@ -37,6 +37,8 @@ const COMMON_MYSQL: [&str; 10] = [
     "--mysqlx=OFF",
     "--disable-log-bin",
     "--secure-file-priv=",
+    // Numbers of `dialect`.
+    "--cte-max-recursion-depth=1000000",
 ];
 
 /// The options above that are for `binary`.

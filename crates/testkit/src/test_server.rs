@@ -13,7 +13,7 @@ use sandbox::TemporaryServer;
 use sandbox::mariadbd::{Binary, Place, Wrapper};
 use server::error::{Error, Result};
 use server::identifier::quote_name;
-use server::version::Version;
+use server::version::{Flavor, Version};
 use server::{ConnectOptions, Session, UntestedBuilds};
 
 use crate::template;
@@ -203,6 +203,40 @@ impl TestServer {
         &self.server.binary.version
     }
 
+    /// True for MySQL, which then has nothing of what `only_mariadb` names: a line says that the test
+    /// was skipped.
+    pub fn lacks(&self, only_mariadb: &str) -> bool {
+        let lacks = self.is_mysql();
+        if lacks {
+            println!("skipped: MySQL has no {only_mariadb}");
+        }
+        lacks
+    }
+
+    /// True for MySQL.
+    pub fn is_mysql(&self) -> bool {
+        self.version().flavor == Flavor::MySql
+    }
+
+    /// Names of the files in a database's folder for tables, sorted. Only MariaDB describes tables in files.
+    pub fn table_files(&self, tables: &[&str]) -> Vec<String> {
+        let endings: &[&str] = if self.is_mysql() { &["ibd"] } else { &["frm", "ibd"] };
+        let mut names = Vec::new();
+        for table in tables {
+            names.extend(endings.iter().map(|ending| format!("{table}.{ending}")));
+        }
+        names.sort();
+        names
+    }
+
+    /// The same with the file that describes the database, which only MariaDB has.
+    pub fn database_files(&self, tables: &[&str]) -> Vec<String> {
+        let mut names = self.table_files(tables);
+        names.extend((!self.is_mysql()).then(|| "db.opt".to_owned()));
+        names.sort();
+        names
+    }
+
     /// Its socket.
     pub fn socket(&self) -> &Path {
         &self.server.place.socket
@@ -221,8 +255,9 @@ impl TestServer {
     /// A new, empty database, no other test's; its name.
     pub fn database(&self) -> Result<String> {
         let name = format!("t{}", DATABASES.fetch_add(1, Ordering::Relaxed));
+        let collation = if self.is_mysql() { "latin1_bin" } else { "latin1_swedish_ci" };
         self.connect()?.exec(&format!(
-            "CREATE DATABASE {} CHARACTER SET latin1 COLLATE latin1_swedish_ci",
+            "CREATE DATABASE {} CHARACTER SET latin1 COLLATE {collation}",
             quote_name(&name)
         ))?;
         Ok(name)

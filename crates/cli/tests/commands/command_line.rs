@@ -84,7 +84,7 @@ fn every_mistake_is_one_sentence_before_anything_is_done() {
     run(&mut desk.home.inrush(["load"])).refused(2, &["--into <DB.TABLE|DB> <FILE>..."]);
     run(&mut desk.home.inrush(["laod"])).refused(2, &["unrecognized subcommand", "'load'"]);
     assert_eq!(desk.rows("SELECT * FROM t"), ["1|2|3"]);
-    assert_eq!(desk.files(), ["db.opt", "t.frm", "t.ibd"]);
+    assert_eq!(desk.files(), desk.server.database_files(&["t"]));
     let database = desk.database.clone();
     assert_eq!(tables(&mut desk.session, &database), ["t"]);
     assert_eq!(desk.home.temp_files(), [""; 0]);

@@ -229,7 +229,7 @@ fn duplicates_fail_the_load_and_name_both_rows() {
         let outcome = desk.load("t", &first, &[second.to_str().unwrap()]);
         outcome.refused(1, &["2.txt line 2", "1.txt line 2", index, key]);
         assert_eq!(desk.rows("SELECT COUNT(*) FROM t"), ["0"]);
-        assert_eq!(desk.files(), ["db.opt", "t.frm", "t.ibd"]);
+        assert_eq!(desk.files(), desk.server.database_files(&["t"]));
     }
 }
 

@@ -31,7 +31,7 @@ fn doctor_says_what_is_wrong_for_people_and_for_programs() {
     assert_eq!(json["method"], "direct");
     assert!(json["data"]["file_system"].is_string() && json["disk"]["sync_ms"].is_f64(), "{json}");
     // Nothing is left behind, on the server or in its folder.
-    assert_eq!(desk.files(), ["db.opt"]);
+    assert_eq!(desk.files(), desk.server.database_files(&[]));
     assert_eq!(desk.rows("SHOW TABLES"), [""; 0]);
     let none = run(&mut desk.home.inrush(["doctor"]));
     none.refused(2, &["no server is named", "-S SOCKET or -h HOST"]);

@@ -69,7 +69,7 @@ fn a_datadir_that_fills_up_fails_the_load() {
         if filler > 16 << 20 {
             outcome.refused(1, &[".build: No space left on device", "; free some space there"]);
             assert!(!scene.is_new());
-            assert_eq!(names(&folder), ["t.frm", "t.ibd"]);
+            assert_eq!(names(&folder), server.table_files(&["t"]));
         } else {
             outcome.done();
             scene.reset();
@@ -90,7 +90,7 @@ fn a_load_that_cannot_fit_is_refused_before_anything_is_done() {
     scene.reset();
     let said = ["MB free; the load needs about ", " for the table, 0 B for sorted runs): free"];
     run(&mut scene.command()).refused(2, &said);
-    assert_eq!(names(&folder), ["t.frm", "t.ibd"]);
+    assert_eq!(names(&folder), server.table_files(&["t"]));
     let mut plan = scene.home.inrush(["plan"]);
     plan.args(scene.command().get_args().skip(1));
     let planned = run(&mut plan);
@@ -248,7 +248,7 @@ fn a_description_that_the_server_cannot_write_is_told_as_a_full_disk() {
     let outcome = finish(child);
     fs::remove_file(&filler).unwrap();
     outcome.refused(1, &full);
-    assert_eq!(names(&folder), ["t.frm", "t.ibd"], "{outcome:?}");
+    assert_eq!(names(&folder), server.table_files(&["t"]), "{outcome:?}");
     fill();
     let mut export = scene.home.inrush(["export", &scene.table, "-o", "-", "--path", "direct"]);
     let outcome = run(export.arg("--socket").arg(server.socket()));

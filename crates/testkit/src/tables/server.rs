@@ -7,7 +7,7 @@ use load::{Error, LoadOptions, Report};
 use server::session::Done;
 use server::{ConnectOptions, Row, Session};
 
-use crate::{TestServer, TestServerOptions};
+use crate::{TestServer, TestServerOptions, dialect};
 
 /// A server that tests share, or that one has for itself.
 pub struct Server {
@@ -142,7 +142,8 @@ impl Db {
     /// Runs a statement; an error fails the test.
     #[track_caller]
     pub fn sql(&mut self, sql: &str) -> Done {
-        let done = self.session.exec(sql).unwrap_or_else(|error| panic!("{error}"));
+        let done = dialect::exec(&mut self.session, sql);
+        let done = done.unwrap_or_else(|error| panic!("{error}"));
         if sql.starts_with("SET ") {
             // The product is handed this session, and expects what it set itself.
             self.session.adopt_variables().unwrap_or_else(|error| panic!("{error}"));
@@ -152,13 +153,13 @@ impl Db {
 
     /// Runs a statement that may fail.
     pub fn try_sql(&mut self, sql: &str) -> server::Result<Done> {
-        self.session.exec(sql)
+        dialect::exec(&mut self.session, sql)
     }
 
     /// Rows of a query; an error fails the test.
     #[track_caller]
     pub fn rows(&mut self, sql: &str) -> Vec<Row> {
-        self.session.query(sql).unwrap_or_else(|error| panic!("{error}"))
+        dialect::query(&mut self.session, sql).unwrap_or_else(|error| panic!("{error}"))
     }
 
     /// First column of the first row; empty for NULL.
