@@ -276,6 +276,9 @@ fn rows_with_keys_that_are_there_replace_these_as_load_data_does() {
     check_table(&mut scene.session, &table);
     assert!(report.out.contains("row(s) of the table were replaced"), "{report:?}");
     scene.clean("after replacing");
+    if server.lacks("direct path for tables that others refer to") {
+        return;
+    }
     // What refers to rows, and would be left behind by one that is gone.
     let child = format!("{table}_child");
     let create = format!("CREATE TABLE {child} (id INT, FOREIGN KEY (id) REFERENCES {table} (id))");
@@ -343,7 +346,7 @@ fn rows_that_cannot_be_merged_are_sent() {
     let Some(server) = TestServer::shared() else { return };
     let mut scene = Scene::new(server, Mode::Append, 1_000);
     let add =
-        format!("ALTER TABLE {} ADD COLUMN more TEXT DEFAULT REPEAT('long', 5000)", scene.table);
+        format!("ALTER TABLE {} ADD COLUMN more TEXT DEFAULT (REPEAT('long', 5000))", scene.table);
     scene.session.exec(&format!("{add}, ALGORITHM=INSTANT")).unwrap();
     scene.more = vec!["--columns", "id,n,name,body"];
     let because = "value of an added column";

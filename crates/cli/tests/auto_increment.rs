@@ -1,5 +1,7 @@
 //! AUTO_INCREMENT of a table that is replaced: as after TRUNCATE and LOAD DATA of the same file.
 
+use testkit::TestServer;
+
 use crate::support::{Desk, run};
 
 /// A table that has no numbers left, with a file of rows that get theirs from the server.
@@ -128,5 +130,49 @@ fn tables_of_one_command_and_of_a_job_file_count_so_too() {
         load.arg(path).args(["--into", &full.desk.database, "--user", "root", "--socket"]);
         run(load.arg(full.desk.server.socket())).done();
         assert_eq!([full.next("t"), full.next("u")], [next, next], "{key}");
+    }
+}
+
+/// The counter of a table that was imported is in the server's memory only, until it is written down.
+#[test]
+fn numbers_go_on_where_they_were_after_a_restart() {
+    let Some(server) = TestServer::start() else { return };
+    let mut desk = Desk::on(Box::leak(Box::new(server)));
+    let halves = "PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS THAN (40), \
+                  PARTITION p1 VALUES LESS THAN (1000), PARTITION p2 VALUES LESS THAN MAXVALUE)";
+    let generated: String = (0..60).map(|v| format!("{v}\n")).collect();
+    let given: String = (1..=60).map(|id| format!("{id}\t{id}\n")).collect();
+    let added = "70\t1\n71\t2\n";
+    // Which load, and the number that the first row gets after each of four restarts.
+    let loads: [(&str, &str, &str, &str, &[&str]); 6] = [
+        ("plain", "", &generated, "v", &["replace"]),
+        ("given", "", &given, "id,v", &["replace"]),
+        ("kept", "", "5\t1\n", "id,v", &["replace", "--keep-auto-increment"]),
+        ("parts", halves, &given, "id,v", &["replace"]),
+        ("merged", "", added, "id,v", &["append"]),
+        ("part", halves, added, "id,v", &["append"]),
+    ];
+    for (table, by, rows, columns, more) in loads {
+        let id = "id INT AUTO_INCREMENT PRIMARY KEY, v INT";
+        desk.exec(&format!("CREATE TABLE {table} ({id}) {by}"));
+        desk.exec(&format!("INSERT INTO {table} VALUES (50, 0)"));
+        let file = desk.home.file("rows", rows);
+        let options = ["--path", "direct", "--columns", columns, "--mode"];
+        desk.load(table, &file, &[&options[..], more].concat()).done();
+    }
+    let expected = [61, 61, 51, 61, 72, 72];
+    for round in 0..4 {
+        if round % 2 == 0 {
+            desk.server.kill_9().unwrap();
+        }
+        desk.server.restart().unwrap();
+        desk.session = desk.server.connect().unwrap();
+        desk.exec(&format!("USE {}", desk.database));
+        for ((table, ..), first) in loads.iter().zip(expected) {
+            desk.exec(&format!("INSERT INTO {table} (v) VALUES (1000)"));
+            let ids = desk.rows(&format!("SELECT id FROM {table} WHERE v=1000 ORDER BY id"));
+            let expected: Vec<String> = (first..=first + round).map(|id| id.to_string()).collect();
+            assert_eq!(ids, expected, "{table}, round {round}");
+        }
     }
 }

@@ -171,7 +171,8 @@ impl<'a> Space<'a> {
 
     /// The `nth` leaf of the clustered index with neighbours on both sides.
     fn leaf(&self, nth: usize) -> Result<(u32, Box<PageBytes>), Error> {
-        let root = self.read(3)?;
+        // The first page of an index: 3, and 4 where 3 has the dictionary.
+        let (_, root) = self.find(0, is_index)?;
         self.find(nth, |page| {
             let siblings = [PREV, NEXT].map(|at| page[at..at + 4] != [0xFF; 4]);
             let same_index = page[INDEX_ID..INDEX_ID + 8] == root[INDEX_ID..INDEX_ID + 8];

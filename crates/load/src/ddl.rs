@@ -11,10 +11,14 @@ use job::error::Error;
 use job::options::LoadOptions;
 use job::pool;
 use schema::{Column, Table, TableName};
+use server::version::Flavor;
 use server::{ConnectOptions, Session, catalog, identifier, privileges};
 use sql::{Comments, CreateTable, Syntax, TableChange};
 
 use crate::predicted_table;
+
+/// `ER_DB_CREATE_EXISTS`: the database exists.
+const ER_DB_CREATE_EXISTS: u16 = 1007;
 
 /// Tables and databases that a load made before it began.
 #[derive(Debug, Default)]
@@ -157,9 +161,7 @@ fn make(
     }
     let refused = |error: server::Error| Error::Usage(format!("{DDL}: {error}"));
     let database = identifier::quote_name(&first.database);
-    let done = session.exec(&format!("CREATE DATABASE IF NOT EXISTS {database}"));
-    // Of one that was there already, it says that it changed nothing.
-    let is_new = done.map_err(refused)?.affected_rows > 0;
+    let is_new = create_database(session, &database).map_err(refused)?;
     let database_made = is_new.then(|| first.database.clone());
     let mut made = CreatedTables { tables: Vec::new(), database: database_made };
     let make = || {
@@ -182,6 +184,21 @@ fn make(
             made.undo(session);
             Err(error)
         }
+    }
+}
+
+/// Creates a database, if it is missing: true. `database` is its quoted name.
+///
+/// MySQL counts a row for a database that was there already too (seen on 9.7.4), so there the statement has to fail.
+fn create_database(session: &mut Session, database: &str) -> Result<bool, server::Error> {
+    if session.version().flavor == Flavor::MariaDb {
+        let done = session.exec(&format!("CREATE DATABASE IF NOT EXISTS {database}"))?;
+        return Ok(done.affected_rows > 0);
+    }
+    match session.exec(&format!("CREATE DATABASE {database}")) {
+        Ok(_) => Ok(true),
+        Err(error) if error.errno() == Some(ER_DB_CREATE_EXISTS) => Ok(false),
+        Err(error) => Err(error),
     }
 }
 
