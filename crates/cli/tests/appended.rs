@@ -22,9 +22,10 @@ fn a_load_killed_at_any_step_leaves_the_old_rows_or_all() {
     let mut scene = Scene::new(server, Mode::Append, 20_000);
     let before = EXPORT.iter().map(|place| (place, false));
     // Rows that are there are not compared.
-    let places = PLACES.iter().enumerate().filter(|(_, place)| {
-        !place.starts_with("compare") && is_reached(server, place)
-    });
+    let places = PLACES
+        .iter()
+        .enumerate()
+        .filter(|(_, place)| !place.starts_with("compare") && is_reached(server, place));
     let all = before.chain(places.map(|(at, place)| (place, at >= swapped_from())));
     for (place, is_new) in all {
         scene.reset();

@@ -323,13 +323,13 @@ fn several_tables_come_at_once_by_one_transaction_or_one_rename() {
     scene.exec("ALTER TABLE b ADD FOREIGN KEY (id) REFERENCES a (id)");
     scene.home.file("rows/b.txt", "1\tone\n");
     let folder = scene.home.path().join("rows");
-    let load = |more: &[&str]| {
+    let load = |scene: &Scene, more: &[&str]| {
         let mut load = scene.home.load(&scene.server, "d", &folder);
         run(load.args(more))
     };
-    load(&["--path", "stream"]).refused(2, &["--each"]);
-    load(&["--path", "stream", "--each"]).done();
+    load(&scene, &["--path", "stream"]).refused(2, &["--each"]);
+    load(&scene, &["--path", "stream", "--each"]).done();
     assert_eq!(scene.lines("SELECT id FROM b"), ["1"]);
-    load(&["--path", "direct", "--mode", "replace"]).done();
+    load(&scene, &["--path", "direct", "--mode", "replace"]).done();
     assert_eq!(scene.lines("SELECT id FROM b"), ["1"]);
 }

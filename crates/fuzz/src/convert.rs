@@ -20,11 +20,15 @@ pub(crate) fn run(bytes: &[u8]) {
         file_charset: CHARSETS[usize::from(charset >> 3) % 5],
         sql_mode: SqlMode::parse(MODES[usize::from(more & 3)]),
         time_zone: Zone::fixed((i32::from(more >> 4) - 8) * 3600),
-        habits: Habits {
-            negative_zero: is_new,
-            enum_zero: is_new,
-            timestamp_to_2106: is_new,
-            inet6_takes_inet4: is_new,
+        habits: match more & 8 != 0 {
+            true => Habits::MYSQL,
+            false => Habits {
+                negative_zero: is_new,
+                enum_zero: is_new,
+                timestamp_to_2106: is_new,
+                inet6_takes_inet4: is_new,
+                ..Habits::default()
+            },
         },
     };
     let Ok(mut converter) = Converter::new("c", &sql_type, &options) else { return };

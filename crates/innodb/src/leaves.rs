@@ -211,10 +211,9 @@ impl Content {
                 let header = index_header(page);
                 Content::Index { id: IndexId(header.index_id.get()), level: header.level.get() }
             }
-            page_type::BLOB
-            | page_type::LOB_FIRST
-            | page_type::LOB_DATA
-            | page_type::LOB_INDEX => Content::OffPage,
+            page_type::BLOB | page_type::LOB_FIRST | page_type::LOB_DATA | page_type::LOB_INDEX => {
+                Content::OffPage
+            }
             _ => Content::Other,
         }
     }

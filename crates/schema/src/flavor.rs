@@ -10,12 +10,12 @@ pub enum Flavor {
 }
 
 impl Flavor {
-    /// A view of InnoDB's dictionary in information_schema: of TABLES, or of FOREIGN.
+    /// The name of a view of InnoDB's dictionary in information_schema: of TABLES, or of FOREIGN.
     pub fn innodb_view(self, what: &str) -> String {
         let prefix = match self {
             Flavor::MariaDb => "INNODB_SYS_",
             Flavor::MySql => "INNODB_",
         };
-        format!("information_schema.{prefix}{what}")
+        format!("{prefix}{what}")
     }
 }

@@ -98,9 +98,8 @@ impl Primary {
     pub fn position(session: &mut Session) -> Result<Option<String>> {
         match session.version().flavor {
             Flavor::MariaDb => session.query_text("SELECT @@gtid_binlog_pos"),
-            Flavor::MySql => {
-                session.query_text("SELECT IF(@@GLOBAL.gtid_mode='ON', @@GLOBAL.gtid_executed, NULL)")
-            }
+            Flavor::MySql => session
+                .query_text("SELECT IF(@@GLOBAL.gtid_mode='ON', @@GLOBAL.gtid_executed, NULL)"),
         }
     }
 

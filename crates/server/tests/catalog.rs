@@ -1,7 +1,7 @@
 //! Tables of every type and feature as the catalog describes them.
 
 use schema::{
-    DefaultValue, Feature, Flavor, Generated, KeyEnd, Partition, PartitionBound, PartitionMethod,
+    DefaultValue, Feature, Generated, KeyEnd, Partition, PartitionBound, PartitionMethod,
     RowFormat, Storage, Table, TableName,
 };
 use server::{ConnectOptions, Error, ServerFacts, Session, catalog};

@@ -15,7 +15,7 @@ pub fn has_children(session: &mut Session, table: &TableName) -> Result<bool> {
     let internal = quote_text(&catalog::name_in_keys(session, table)?);
     let view = session.version().flavor.innodb_view("FOREIGN");
     let dictionary = format!(
-        "SELECT 1 FROM {view} \
+        "SELECT 1 FROM information_schema.{view} \
          WHERE REF_NAME={internal} AND FOR_NAME<>{internal} LIMIT 1"
     );
     match session.query(&dictionary) {
@@ -55,7 +55,9 @@ pub(super) fn with_children(session: &mut Session, tables: &[TableName]) -> Resu
 /// look.
 pub(super) fn own_parents(session: &mut Session) -> Result<Vec<String>> {
     let view = session.version().flavor.innodb_view("FOREIGN");
-    let sql = format!("SELECT DISTINCT REF_NAME FROM {view} WHERE REF_NAME LIKE '%\\_inrush\\_%'");
+    let sql = format!(
+        "SELECT DISTINCT REF_NAME FROM information_schema.{view} WHERE REF_NAME LIKE '%\\_inrush\\_%'"
+    );
     match session.query(&sql) {
         Err(e) if e.errno().is_some_and(|errno| ER_ACCESS.contains(&errno)) => Ok(Vec::new()),
         rows => rows?.iter().map(|row| row.text(0)).collect(),
@@ -73,8 +75,10 @@ fn in_dictionary(session: &mut Session, tables: &[TableName]) -> Result<Option<V
     }
     let list: Vec<String> = internal.iter().map(|name| quote_text(name)).collect();
     let view = session.version().flavor.innodb_view("FOREIGN");
-    let dictionary =
-        format!("SELECT DISTINCT REF_NAME FROM {view} WHERE REF_NAME IN ({})", list.join(", "));
+    let dictionary = format!(
+        "SELECT DISTINCT REF_NAME FROM information_schema.{view} WHERE REF_NAME IN ({})",
+        list.join(", ")
+    );
     let rows = match session.query(&dictionary) {
         Err(e) if e.errno().is_some_and(|errno| ER_ACCESS.contains(&errno)) => return Ok(None),
         rows => rows?,

@@ -221,7 +221,7 @@ fn space_id(session: &mut Session, table: &TableName) -> Result<Option<u32>> {
     let database = filename(session, &table.database)?;
     let name = quote_text(&format!("{database}/{}", table.table));
     let view = session.version().flavor.innodb_view("TABLES");
-    let sql = format!("SELECT SPACE FROM {view} WHERE NAME={name}");
+    let sql = format!("SELECT SPACE FROM information_schema.{view} WHERE NAME={name}");
     let rows = session.query(&sql)?;
     rows.first().map_or(Ok(None), |row| row.number_or_null(0))
 }

@@ -194,6 +194,6 @@ fn internal(session: &mut Session, table: &TableName) -> Result<String> {
 /// InnoDB's tables of which a condition is true.
 fn in_engine(session: &mut Session, condition: &str) -> Result<Vec<String>> {
     let view = session.version().flavor.innodb_view("TABLES");
-    let sql = format!("SELECT NAME FROM {view} WHERE {condition}");
+    let sql = format!("SELECT NAME FROM information_schema.{view} WHERE {condition}");
     session.query(&sql)?.iter().map(|row| row.text(0)).collect()
 }

@@ -49,12 +49,12 @@ pub fn of<'a>(version: &Version, sql: &'a str) -> Cow<'a, str> {
 
 /// Runs a statement in the server's words. MySQL replaces a table by two statements.
 pub fn exec(session: &mut Session, sql: &str) -> Result<Done> {
-    if session.version().flavor == Flavor::MySql {
-        if let Some(rest) = sql.strip_prefix(REPLACED_TABLE) {
-            let name = rest.split([' ', '(']).next().unwrap_or_default();
-            session.exec(&format!("DROP TABLE IF EXISTS {name}"))?;
-            return exec(session, &format!("CREATE TABLE {rest}"));
-        }
+    if session.version().flavor == Flavor::MySql
+        && let Some(rest) = sql.strip_prefix(REPLACED_TABLE)
+    {
+        let name = rest.split([' ', '(']).next().unwrap_or_default();
+        session.exec(&format!("DROP TABLE IF EXISTS {name}"))?;
+        return exec(session, &format!("CREATE TABLE {rest}"));
     }
     let sql = of(session.version(), sql).into_owned();
     session.exec(&sql)

@@ -1,20 +1,12 @@
 //! The texts that MariaDB's `JSON_VALID` accepts: the CHECK of a JSON column. MySQL's JSON is another
-//! type: [`Document`].
+//! type: see `document`.
 //!
 //! It is a little wider than the standard, and the loads must agree with the server: a number may
 //! end after its sign, point or `e` when punctuation follows (`[-]`, `[1.]`), any character may be
 //! escaped, and white space, line ends included, may stand at the start of a key. Nesting ends at
 //! 31 levels. Source: MariaDB 10.11, strings/json_lib.c.
 
-mod document;
-mod encoder;
-mod number;
-mod parser;
-mod string;
-mod tree;
-
 use crate::charset::Charset;
-pub(crate) use document::Document;
 
 /// Open arrays and objects at most.
 const DEPTH_MAX: u32 = 31;

@@ -12,6 +12,7 @@ mod ctype;
 mod decimal;
 pub mod decode;
 mod digits;
+mod document;
 mod enumeration;
 mod error;
 mod float;

@@ -116,7 +116,7 @@ impl Text {
             1 => rest.iter().all(|&byte| is_space(self.column, byte)),
             _ => self.column.trimmed_len(rest) == 0,
         };
-        match are_spaces && !(self.strict_utf8 && !rest.is_ascii()) {
+        match are_spaces && (rest.is_ascii() || !self.strict_utf8) {
             true => Ok(()),
             false => Err(Reason::TooLong),
         }

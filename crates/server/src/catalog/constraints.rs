@@ -138,7 +138,7 @@ fn dictionary(flavor: Flavor, internal: Option<&str>) -> String {
         format!(" WHERE FOR_NAME={internal} OR REF_NAME={internal}")
     });
     format!(
-        "SELECT ID, FOR_NAME, REF_NAME, {}, {}, {}, {} FROM {view}{only}",
+        "SELECT ID, FOR_NAME, REF_NAME, {}, {}, {}, {} FROM information_schema.{view}{only}",
         part("FOR_NAME", 1),
         part("FOR_NAME", -1),
         part("REF_NAME", 1),

@@ -245,7 +245,10 @@ pub(super) fn channels(session: &mut Session) -> Result<Vec<HashMap<String, Opti
 }
 
 /// The value of the first of these columns that exists, if any.
-pub(super) fn word<'a>(row: &'a HashMap<String, Option<String>>, columns: &[&str]) -> Option<&'a str> {
+pub(super) fn word<'a>(
+    row: &'a HashMap<String, Option<String>>,
+    columns: &[&str],
+) -> Option<&'a str> {
     let value = columns.iter().find_map(|column| row.get(*column))?;
     value.as_deref().filter(|value| !value.is_empty())
 }

@@ -10,7 +10,7 @@ const OWN_SERVERS: [&str; 3] = ["prove", "bench", "fuzz"];
 const READ: [(&str, &str); 5] = [
     ("server/catalog/evaluate.rs", "twin}"),
     ("server/catalog/defaults.rs", "twin}"),
-    ("server/learn/contractions.rs", "list}"),
+    ("server/learn/contractions.rs", "of}"),
     ("targets/waiting.rs", "from}"),
     ("tune/identity.rs", "schema}"),
 ];

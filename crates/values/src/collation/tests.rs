@@ -239,6 +239,7 @@ fn slow_compare(collation: &Collation, a: &[u8], b: &[u8]) -> Ordering {
                 let alone = |level: &learned::Learned| Collation {
                     name: String::new(),
                     order: Order::Learned(Box::new(level.clone())),
+                    trims_char: false,
                 };
                 return levels
                     .iter()

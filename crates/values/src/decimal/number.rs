@@ -83,7 +83,7 @@ impl Number {
             // Too many digits come before rubbish in the server's order; both are refused.
             return Err(if overflow { Reason::OutOfRange } else { Reason::NotANumber });
         }
-        let is_far = exponent > EXPONENT_MAX || exponent < -EXPONENT_MAX - 1;
+        let is_far = !(-EXPONENT_MAX - 1..=EXPONENT_MAX).contains(&exponent);
         if overflow || (habits.refuses_cut_decimals && is_far) {
             return Err(Reason::OutOfRange);
         }

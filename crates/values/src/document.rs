@@ -5,8 +5,14 @@
 //! refused here. Source: MySQL 9.7, sql/field.cc `Field_json::store`,
 //! sql-common/json_dom.cc `Json_dom::parse`.
 
-use super::encoder::Encoder;
-use super::parser::Parser;
+mod encoder;
+mod number;
+mod parser;
+mod string;
+mod tree;
+
+use self::encoder::Encoder;
+use self::parser::Parser;
 use crate::reason::Reason;
 use crate::sql_type::Charset;
 use crate::text::{Limit, Pad, Text};
