@@ -18,8 +18,8 @@ pub struct Habits {
     /// INET6 takes `1.2.3.4`, as `::ffff:1.2.3.4`.
     pub inet6_takes_inet4: bool,
     /// Half of a surrogate pair, written in UTF-8, is no character, nor is a byte alone where a value is
-    /// cut.
-    pub strict_utf8: bool,
+    /// cut; nor a byte from 0x80 on of an ASCII column.
+    pub strict_characters: bool,
     /// Fractions of a second are rounded unless TIME_TRUNCATE_FRACTIONAL is set, not cut unless
     /// TIME_ROUND_FRACTIONAL is.
     pub rounds_fractions: bool,
@@ -45,7 +45,7 @@ impl Habits {
         timestamp_to_2106: false,
         timestamp_from_1: true,
         inet6_takes_inet4: false,
-        strict_utf8: true,
+        strict_characters: true,
         rounds_fractions: true,
         mysql_clocks: true,
         reads_displacements: true,

@@ -43,6 +43,8 @@ pub(crate) struct Text {
     pub(crate) short_end: usize,
     /// True if the file is UTF-8 by MySQL's rules: without surrogates, also where a value is cut.
     strict_utf8: bool,
+    /// True if the column is ASCII and takes no other byte: MariaDB copies all to it.
+    strict_ascii: bool,
 }
 
 impl Text {
@@ -51,7 +53,7 @@ impl Text {
             _ if !same_ascii(file, column) => 0,
             Limit::Chars(n) | Limit::Bytes(n) => n.saturating_add(1),
         };
-        Text { file, column, limit, pad, short_end, strict_utf8: false }
+        Text { file, column, limit, pad, short_end, strict_utf8: false, strict_ascii: false }
     }
 
     /// As the server does.
@@ -61,7 +63,8 @@ impl Text {
             Charset::Binary => is_utf8(self.column),
             file => is_utf8(file) && self.column != Charset::Binary,
         };
-        self.strict_utf8 = habits.strict_utf8 && is_checked;
+        self.strict_ascii = habits.strict_characters && self.column == Charset::Ascii;
+        self.strict_utf8 = habits.strict_characters && is_checked;
         self
     }
 
@@ -81,6 +84,11 @@ impl Text {
     /// Not ASCII, or longer than the column.
     #[cold]
     fn convert_relaxed(&self, text: &[u8], out: &mut Vec<u8>) -> Result<(), Reason> {
+        if self.strict_ascii
+            && let Some(at) = text.iter().position(|byte| !byte.is_ascii())
+        {
+            return Err(Reason::InvalidCharacter { offset: offset(at) });
+        }
         if self.strict_utf8
             && let Some(at) = text.windows(2).position(|pair| pair[0] == 0xed && pair[1] >= 0xa0)
         {

@@ -93,8 +93,7 @@ impl Case {
             SqlType::Enum { .. } | SqlType::Set { .. } => std::str::from_utf8(text).is_err(),
             SqlType::Time { .. } => !text.is_ascii(),
             SqlType::Date | SqlType::DateTime { .. } | SqlType::Timestamp { .. } => {
-                let offset = text.iter().rposition(|byte| matches!(byte, b'+' | b'-'));
-                offset.is_some_and(|at| text[at..].contains(&b':') && text[..at].contains(&b'.'))
+                has_displacement(text) && text.contains(&b'.')
             }
             _ => false,
         }
@@ -175,6 +174,12 @@ impl Case {
             SqlType::Opaque { declared, .. } => unreachable!("{declared} is not converted"),
         }
     }
+}
+
+/// True if a time is followed by a displacement from UTC.
+pub(crate) fn has_displacement(text: &[u8]) -> bool {
+    let at = text.iter().rposition(|byte| matches!(byte, b'+' | b'-'));
+    at.is_some_and(|at| text[at..].contains(&b':'))
 }
 
 /// Cases of the types that MySQL has.
