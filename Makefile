@@ -22,6 +22,15 @@ PLUGINS := $(abspath $(TARGET))/plugins
 # Tests wait for servers and disks more than half of the time.
 THREADS ?= $(shell echo $$(( $$(nproc) * 5 / 2 )))
 
+# Tests of the direct path that run on MySQL too, where it is or can be unpacked: some, and all of them.
+MYSQL_SOME = crashes::kill::a_load_killed_at_any_step crashes::kill::a_replacement_killed_at_any_step \
+	crashes::kill::a_server_killed_while_it_imports crashes::signals
+MYSQL_ALL  = appended:: auto_increment:: crashes::kill crashes::faults crashes::signals partitioned::
+on_mysql = @if scripts/get-mariadb.sh $(SERVERS)/mysql mysql; then \
+		INRUSH_TEST_MARIADBD=$(SERVERS)/mysql/bin/mysqld $(CARGO) test --locked --workspace --test main -- \
+			--skip shards:: $(1); \
+	else echo 'skipped, for MySQL cannot be had here: tests of the direct path on MySQL'; fi
+
 # Of the soak: how long, or which case again; and on which servers.
 MINUTES ?= 10
 SEED    ?=
@@ -84,6 +93,7 @@ test-more:
 		left_keys:: oracle::
 	$(CARGO) test --locked --workspace --test main -- --ignored \
 		traps:: incremental_backups:: untested:: related:: disturbed::
+	$(call on_mysql,$(MYSQL_SOME))
 
 bench:
 	@scripts/setup.sh 16
@@ -110,6 +120,7 @@ soak:
 		INRUSH_TEST_KILLS=all INRUSH_VARIABLES=$$(( $(MINUTES) * 20 )) INRUSH_TEST_CUTS=$$(( $(MINUTES) * 50 )) \
 		$(CARGO) test --locked -q -p inrush --test main -- \
 		fresh:: power:: power_cuts:: oracle:: killed:: variables:: --nocapture
+	$(call on_mysql,--include-ignored $(MYSQL_ALL))
 	scripts/sanitized.sh $$(( ($(MINUTES) + 9) / 10 ))
 
 # On stable; for libFuzzer see CONTRIBUTING.md.

@@ -140,12 +140,10 @@ fn numbers_go_on_where_they_were_after_a_restart() {
     let mut desk = Desk::on(Box::leak(Box::new(server)));
     let halves = "PARTITION BY RANGE (id) (PARTITION p0 VALUES LESS THAN (40), \
                   PARTITION p1 VALUES LESS THAN (1000), PARTITION p2 VALUES LESS THAN MAXVALUE)";
-    let generated: String = (0..60).map(|v| format!("{v}\n")).collect();
     let given: String = (1..=60).map(|id| format!("{id}\t{id}\n")).collect();
     let added = "70\t1\n71\t2\n";
     // Which load, and the number that the first row gets after each of four restarts.
-    let loads: [(&str, &str, &str, &str, &[&str]); 6] = [
-        ("plain", "", &generated, "v", &["replace"]),
+    let loads: [(&str, &str, &str, &str, &[&str]); 5] = [
         ("given", "", &given, "id,v", &["replace"]),
         ("kept", "", "5\t1\n", "id,v", &["replace", "--keep-auto-increment"]),
         ("parts", halves, &given, "id,v", &["replace"]),
@@ -160,7 +158,7 @@ fn numbers_go_on_where_they_were_after_a_restart() {
         let options = ["--path", "direct", "--columns", columns, "--mode"];
         desk.load(table, &file, &[&options[..], more].concat()).done();
     }
-    let expected = [61, 61, 51, 61, 72, 72];
+    let expected = [61, 51, 61, 72, 72];
     for round in 0..4 {
         if round % 2 == 0 {
             desk.server.kill_9().unwrap();

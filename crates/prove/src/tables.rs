@@ -278,6 +278,23 @@ pub(crate) const TABLES: &[ProofTable] = &[
         ..PLAIN
     },
     ProofTable {
+        name: "documents",
+        definition: "(n INT PRIMARY KEY, d JSON, x INT NOT NULL, e JSON, KEY x (x))",
+        only: Some(Flavor::MySql),
+        indexes: &["PRIMARY", "x"],
+        row: |n| {
+            let long = if n.is_multiple_of(9) { word(n, 100, 20, 60).repeat(400) } else { word(n, 100, 0, 60) };
+            let (number, real) = (number(n, 1, -(1 << 40), 1 << 40), mixed(n, 2, 1 << 40));
+            let text = format!(
+                "{{\"text\": \"{long}\", \"n\": {number}, \"real\": {real}.25e-3, \"list\": [true, null, {{}}, []]}}"
+            );
+            let list: Vec<String> = (0..mixed(n, 3, 40)).map(|at| (at * 40_000).to_string()).collect();
+            vec![or_null(n, 71, text), (n % 90).to_string(), format!("[{}]", list.join(","))]
+        },
+        is_merged: true,
+        ..PLAIN
+    },
+    ProofTable {
         name: "modern_texts",
         definition: "(n INT PRIMARY KEY, v VARCHAR(60) COLLATE utf8mb4_uca1400_ai_ci, w VARCHAR(60) COLLATE \
              utf8mb4_uca1400_as_cs, x VARCHAR(60) COLLATE utf8mb4_general_nopad_ci, KEY v (v), KEY w (w), KEY x (x)) \

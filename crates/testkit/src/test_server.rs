@@ -255,11 +255,8 @@ impl TestServer {
     /// A new, empty database, no other test's; its name.
     pub fn database(&self) -> Result<String> {
         let name = format!("t{}", DATABASES.fetch_add(1, Ordering::Relaxed));
-        let collation = if self.is_mysql() { "latin1_bin" } else { "latin1_swedish_ci" };
-        self.connect()?.exec(&format!(
-            "CREATE DATABASE {} CHARACTER SET latin1 COLLATE {collation}",
-            quote_name(&name)
-        ))?;
+        self.connect()?
+            .exec(&format!("CREATE DATABASE {} CHARACTER SET latin1", quote_name(&name)))?;
         Ok(name)
     }
 
