@@ -283,12 +283,17 @@ pub(crate) const TABLES: &[ProofTable] = &[
         only: Some(Flavor::MySql),
         indexes: &["PRIMARY", "x"],
         row: |n| {
-            let long = if n.is_multiple_of(9) { word(n, 100, 20, 60).repeat(400) } else { word(n, 100, 0, 60) };
+            let long = if n.is_multiple_of(9) {
+                word(n, 100, 20, 60).repeat(400)
+            } else {
+                word(n, 100, 0, 60)
+            };
             let (number, real) = (number(n, 1, -(1 << 40), 1 << 40), mixed(n, 2, 1 << 40));
             let text = format!(
                 "{{\"text\": \"{long}\", \"n\": {number}, \"real\": {real}.25e-3, \"list\": [true, null, {{}}, []]}}"
             );
-            let list: Vec<String> = (0..mixed(n, 3, 40)).map(|at| (at * 40_000).to_string()).collect();
+            let list: Vec<String> =
+                (0..mixed(n, 3, 40)).map(|at| (at * 40_000).to_string()).collect();
             vec![or_null(n, 71, text), (n % 90).to_string(), format!("[{}]", list.join(","))]
         },
         is_merged: true,

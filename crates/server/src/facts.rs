@@ -151,9 +151,14 @@ impl ServerFacts {
              SUBSTRING_INDEX(CURRENT_USER(), '@', -1), CURRENT_USER()",
         )?;
         let log_bin = on("log_bin");
+        let engine = rules::read(session, on("wsrep_on"))?;
+        let untested = match engine.kind.has_files() {
+            true => tested_build::objection(session)?,
+            false => None,
+        };
         Ok(ServerFacts {
             version: session.version().clone(),
-            untested: tested_build::objection(session)?,
+            untested,
             hostname: text("hostname"),
             datadir: PathBuf::from(text("datadir")),
             page_bytes: text("innodb_page_size").parse().unwrap_or(0),
@@ -163,7 +168,7 @@ impl ServerFacts {
             unlogged: log_bin && session.options().unlogged,
             logs_publishing: log_bin && session.options().logs_publishing,
             galera: on("wsrep_on"),
-            engine: rules::read(session, on("wsrep_on"))?,
+            engine,
             replicas: if log_bin { replicas(session) } else { Vec::new() },
             read_only: keeps_writes_away(session)
                 .into_iter()
