@@ -76,12 +76,7 @@ pub(crate) fn parse_datetime(
         }
         Dialect::MySql(zone) => {
             let read = mysql::parse_datetime(text, mode)?;
-            let rounds_by = half_unit(digits) + read.round_up_micros;
-            let rounds = mode.contains(SqlMode::TIME_ROUND_FRACTIONAL);
-            if read.offset.is_some() && rounds && read.moment.micro + rounds_by >= 1_000_000 {
-                // MySQL forgets the displacement of a TIMESTAMP that is rounded to the next second.
-                return Err(Reason::NotATime);
-            }
+            read.check_rounding(mode, digits)?;
             (read.local(zone.as_ref())?, read.round_up_micros)
         }
     };
@@ -119,6 +114,7 @@ pub(crate) fn parse_time(
         }
         Dialect::MySql(zone) => {
             let read = mysql::parse_time(text, mode)?;
+            read.check_rounding(mode, digits)?;
             // The date goes before the time is rounded: to 24:00:00 at the end of a day.
             let local = read.local(zone.as_ref())?;
             let time = Moment { year: 0, month: 0, day: 0, is_time: true, ..local };

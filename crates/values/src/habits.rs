@@ -30,8 +30,9 @@ pub struct Habits {
     /// Integers are read by MySQL's rules: `1e` is 1, no digit is lost in rounding, and only spaces
     /// and tabs stand before a number.
     pub mysql_integers: bool,
-    /// A DECIMAL of more digits than the server's buffer holds is refused, not cut.
-    pub refuses_cut_decimals: bool,
+    /// A DECIMAL is read by MySQL's rules: one of more digits than the server's buffer holds is refused,
+    /// not cut.
+    pub mysql_decimals: bool,
     /// A FLOAT or DOUBLE is read by MySQL's rules: an exponent beyond 32 bits makes it no number, and
     /// white space may follow it in a binary file too.
     pub mysql_reals: bool,
@@ -50,7 +51,7 @@ impl Habits {
         mysql_clocks: true,
         reads_displacements: true,
         mysql_integers: true,
-        refuses_cut_decimals: true,
+        mysql_decimals: true,
         mysql_reals: true,
     };
 }

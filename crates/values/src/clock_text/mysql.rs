@@ -6,7 +6,7 @@
 
 use std::ops::RangeInclusive;
 
-use super::{CENTURY_TURN, HOUR_MAX, Moment, check_date};
+use super::{CENTURY_TURN, HOUR_MAX, Moment, check_date, half_unit};
 use crate::civil::{self, days_since_1970};
 use crate::ctype::is_ascii_space;
 use crate::reason::Reason;
@@ -47,6 +47,17 @@ impl Read {
         }
         let moment = Moment { is_time: true, ..Moment::default() };
         Ok(Read { moment, offset: None, round_up_micros: 0 })
+    }
+
+    /// Refuses a text with a displacement that is rounded to the next second: MySQL rounds some before
+    /// it changes the zone, and forgets the displacement of others.
+    pub(super) fn check_rounding(&self, mode: SqlMode, digits: u8) -> Result<(), Reason> {
+        let is_rounded = mode.contains(SqlMode::TIME_ROUND_FRACTIONAL)
+            && self.moment.micro + self.round_up_micros + half_unit(digits) >= 1_000_000;
+        match is_rounded && self.offset.is_some() {
+            true => Err(Reason::NotATime),
+            false => Ok(()),
+        }
     }
 
     /// The local time of `zone` at the moment that is meant.

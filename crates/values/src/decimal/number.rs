@@ -36,7 +36,7 @@ impl Number {
     pub(super) fn parse(text: &[u8], charset: Charset, habits: Habits) -> Result<Number, Reason> {
         // The no-break space of latin1 begins no character of these.
         let is_utf8 = matches!(charset, Charset::Utf8mb4 | Charset::Utf8mb3);
-        if habits.refuses_cut_decimals && is_utf8 && !text.is_ascii() {
+        if habits.mysql_decimals && is_utf8 && !text.is_ascii() {
             return Err(Reason::NotANumber);
         }
         let skip = |from: usize, wanted: fn(u8) -> bool| {
@@ -59,7 +59,7 @@ impl Number {
             return Err(Reason::NotANumber);
         }
         // MySQL gives leading zeros room in its buffer.
-        if !habits.refuses_cut_decimals
+        if !habits.mysql_decimals
             && integral.len() > GROUP
             && text[integral.clone()].starts_with(b"00")
         {
@@ -71,20 +71,25 @@ impl Number {
             // What the buffer has no group for is dropped, not rounded.
             let room = (BUFFER_GROUPS - groups) * GROUP;
             let end = fraction.end.min(fraction.start + room);
-            if habits.refuses_cut_decimals && end < fraction.end {
+            if habits.mysql_decimals && end < fraction.end {
                 return Err(Reason::OutOfRange);
             }
             fraction.end = end;
         }
         let zero = text[integral.clone()].iter().chain(&text[fraction.clone()]).all(|&b| b == b'0');
 
-        let (exponent, at) = parse_exponent(text, at);
-        if !text[at..].iter().all(|&byte| is_space(charset, byte)) {
+        let (exponent, at) = parse_exponent(text, at, habits);
+        // MySQL asks latin1 behind the number as well.
+        let is_blank = |byte: u8| match habits.mysql_decimals {
+            true => is_latin1_space(byte),
+            false => is_space(charset, byte),
+        };
+        if !text[at..].iter().all(|&byte| is_blank(byte)) {
             // Too many digits come before rubbish in the server's order; both are refused.
             return Err(if overflow { Reason::OutOfRange } else { Reason::NotANumber });
         }
         let is_far = !(-EXPONENT_MAX - 1..=EXPONENT_MAX).contains(&exponent);
-        if overflow || (habits.refuses_cut_decimals && is_far) {
+        if overflow || (habits.mysql_decimals && is_far) {
             return Err(Reason::OutOfRange);
         }
         let mut number = Number { negative, digits: [0; BUFFER + 1], start: 1, end: 1, point: 1 };
@@ -138,7 +143,7 @@ impl Number {
         let groups = |digits: i64| digits.saturating_add(GROUP as i64 - 1) / GROUP as i64;
         let lack = groups(integral).saturating_add(groups(fraction)) - BUFFER_GROUPS as i64;
         if lack > 0 {
-            if groups(fraction) < lack || habits.refuses_cut_decimals {
+            if groups(fraction) < lack || habits.mysql_decimals {
                 return Err(Reason::OutOfRange);
             }
             let scale = (groups(fraction) - lack) * GROUP as i64;
@@ -194,13 +199,17 @@ fn skip_zeros(text: &[u8], start: usize, end: usize) -> usize {
 }
 
 /// Exponent at `at`, and where the text goes on; 0 and `at` when there is none.
-fn parse_exponent(text: &[u8], at: usize) -> (i64, usize) {
+fn parse_exponent(text: &[u8], at: usize, habits: Habits) -> (i64, usize) {
     if !matches!(text.get(at), Some(b'e' | b'E')) {
         return (0, at);
     }
     let mut cursor = at + 1;
-    // The server's integer reader skips white space here too.
-    while text.get(cursor).is_some_and(|&byte| is_latin1_space(byte)) {
+    // The server's integer reader skips white space here too, that of MySQL only spaces and tabs.
+    let is_blank = |byte: u8| match habits.mysql_integers {
+        true => matches!(byte, b' ' | b'\t'),
+        false => is_latin1_space(byte),
+    };
+    while text.get(cursor).is_some_and(|&byte| is_blank(byte)) {
         cursor += 1;
     }
     let down = text.get(cursor) == Some(&b'-');

@@ -89,12 +89,13 @@ impl Case {
     /// read. DATE, DATETIME, TIMESTAMP: a displacement of a value that is rounded to the next second.
     fn is_refused_of_mysql(&self, text: &[u8]) -> bool {
         match &self.sql_type {
-            SqlType::Decimal { .. } => text.len() > 80,
+            SqlType::Decimal { .. } => text.len() > 70,
             SqlType::Enum { .. } | SqlType::Set { .. } => std::str::from_utf8(text).is_err(),
-            SqlType::Time { .. } => !text.is_ascii(),
-            SqlType::Date | SqlType::DateTime { .. } | SqlType::Timestamp { .. } => {
-                has_displacement(text) && text.contains(&b'.')
-            }
+            SqlType::Time { .. } if !text.is_ascii() => true,
+            SqlType::Time { .. }
+            | SqlType::Date
+            | SqlType::DateTime { .. }
+            | SqlType::Timestamp { .. } => has_displacement(text) && text.contains(&b'.'),
             _ => false,
         }
     }
