@@ -18,6 +18,7 @@
 
 mod allocation;
 mod corrupt;
+mod dictionary;
 mod early;
 mod off_page;
 mod page;

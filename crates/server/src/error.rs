@@ -261,6 +261,19 @@ pub enum Error {
         /// Who may hold it, one sentence each.
         holders: Vec<String>,
     },
+    /// Somebody cloned the server for longer than the load waits.
+    #[error(
+        "{target} is unchanged: the server takes no file while it is cloned by {cloner}; the load waited \
+         {seconds} s; load again when the clone ends, or wait longer with {LOCK_WAIT}"
+    )]
+    Cloned {
+        /// `db.table`.
+        target: String,
+        /// How long was waited.
+        seconds: u64,
+        /// Who clones it.
+        cloner: String,
+    },
     /// Others waited for a load that waited for a lock, and the load let them go on.
     #[error(
         "{target} is unchanged: the load had merged its rows and waited {seconds} s for the table, while \

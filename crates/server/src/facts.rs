@@ -13,7 +13,7 @@ use std::path::PathBuf;
 use face::option::{REPLICA, UNLOGGED};
 use schema::{Engine, RowFormat, Table};
 
-use crate::engine::Rules;
+use crate::engine::{Kind, Rules};
 use crate::error::Result;
 use crate::grant;
 use crate::privileges::Privileges;
@@ -28,8 +28,11 @@ const PAGE_BYTES: u64 = 16_384;
 /// Why the direct path is not taken to an engine.
 const NO_FILES: &str = "its tables are not InnoDB files that a server can import";
 
-/// Variables that keep writes away.
-pub const READ_ONLY: [&str; 3] = ["read_only", "innodb_read_only", "innodb_force_recovery"];
+/// Variables that keep writes away; the first is MySQL's alone, and keeps every account's away.
+const READ_ONLY: [&str; 4] =
+    [SUPER_READ_ONLY, "read_only", "innodb_read_only", "innodb_force_recovery"];
+/// See [`READ_ONLY`].
+pub(crate) const SUPER_READ_ONLY: &str = "super_read_only";
 /// The variable that has MySQL encrypt new tables; MariaDB's.
 const ENCRYPTS: [&str; 2] = ["default_table_encryption", "innodb_encrypt_tables"];
 
@@ -63,7 +66,7 @@ pub struct ServerFacts {
     pub engine: Rules,
     /// Replicas connected now, as far as the account may see them.
     pub replicas: Vec<String>,
-    /// The variables that keep writes away: `read_only`, `innodb_read_only`,
+    /// The variables that keep writes away: `super_read_only`, `read_only`, `innodb_read_only`,
     /// `innodb_force_recovery`.
     pub read_only: Vec<&'static str>,
     /// `innodb_file_per_table`.
@@ -218,6 +221,10 @@ impl ServerFacts {
         let is_known = self.checksum.strip_prefix("strict_").unwrap_or(&self.checksum) == needed;
         refuse(!is_known, Unsupported::Checksum { seen: self.checksum.clone(), needed });
         refuse(self.galera, Unsupported::Galera);
+        if self.engine.kind == Kind::GroupReplication {
+            let why = "the other members of the group would lack the rows".to_owned();
+            refuse(true, Unsupported::Engine(Kind::GroupReplication, why));
+        }
         refuse(self.log_bin && !self.unlogged, Unsupported::BinaryLog);
         let would_miss = !self.replicas.is_empty() && !self.unlogged;
         refuse(would_miss, Unsupported::Replicas(self.replicas.clone()));
@@ -305,7 +312,12 @@ impl ServerFacts {
 
 /// The variables of [`READ_ONLY`] that count: a replica is read-only for others.
 fn keeps_writes_away(session: &Session) -> Vec<&'static str> {
-    let counts = |name: &&str| !(session.options().is_replica && *name == "read_only");
+    let is_mysql = session.version().flavor == Flavor::MySql;
+    let counts = |name: &&str| match *name {
+        "read_only" => !session.options().is_replica,
+        SUPER_READ_ONLY => is_mysql,
+        _ => true,
+    };
     READ_ONLY.into_iter().filter(counts).collect()
 }
 
@@ -314,6 +326,16 @@ fn keeps_writes_away(session: &Session) -> Vec<&'static str> {
 /// Errors: the server's.
 pub fn writes_kept_away(session: &mut Session) -> Result<Vec<&'static str>> {
     let names = keeps_writes_away(session);
+    if session.version().flavor == Flavor::MySql {
+        // Not every version has all of them.
+        let list: Vec<String> = names.iter().map(|name| format!("'{name}'")).collect();
+        let sql = format!("SHOW GLOBAL VARIABLES WHERE Variable_name IN ({})", list.join(", "));
+        let rows = session.query(&sql)?;
+        let is_on = |name: &&str| {
+            rows.iter().any(|row| row.text_lossy(0) == *name && is_set(&row.text_lossy(1)))
+        };
+        return Ok(names.into_iter().filter(is_on).collect());
+    }
     let variables: Vec<String> = names.iter().map(|name| format!("@@GLOBAL.{name}")).collect();
     let row = session.query_row(&format!("SELECT {}", variables.join(", ")))?;
     let mut set = Vec::new();
@@ -331,7 +353,7 @@ fn is_set(value: &str) -> bool {
 }
 
 fn variables(session: &mut Session) -> Result<HashMap<String, String>> {
-    const NAMES: [&str; 18] = [
+    const NAMES: [&str; 19] = [
         "datadir",
         "default_table_encryption",
         "hostname",
@@ -348,6 +370,7 @@ fn variables(session: &mut Session) -> Result<HashMap<String, String>> {
         "lower_case_table_names",
         "read_only",
         "sql_mode",
+        "super_read_only",
         "time_zone",
         "wsrep_on",
     ];

@@ -6,6 +6,7 @@ use face::option::{REPLICA, UNLOGGED};
 use schema::{Engine, Feature};
 
 use crate::engine::Kind;
+use crate::facts::SUPER_READ_ONLY;
 use crate::version::{UnfitVersion, Version};
 
 /// Something that a path cannot take (yet), found before anything was done.
@@ -147,7 +148,16 @@ impl Unsupported {
                 names.join(", ")
             ),
             Unsupported::NamedReplica(why) => f.write_str(why),
-            Unsupported::ReadOnly(variables) => write!(f, "{} is set", variables.join(" and ")),
+            Unsupported::ReadOnly(variables) => {
+                let verb = if variables.len() == 1 { "is" } else { "are" };
+                write!(f, "{} {verb} set", variables.join(" and "))?;
+                match variables.contains(&SUPER_READ_ONLY) {
+                    true => f.write_str(
+                        "; no account can write before SET GLOBAL super_read_only=OFF",
+                    ),
+                    false => Ok(()),
+                }
+            }
             Unsupported::SharedTablespace => f.write_str(
                 "innodb_file_per_table is off: new tables are created in the shared tablespace; ON is needed",
             ),

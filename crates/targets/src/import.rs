@@ -256,7 +256,7 @@ impl<'d> Placed<'d> {
         let lock = &mut *staging.lock;
         lock.check_writable()?;
         let sql = format!("ALTER TABLE {} IMPORT TABLESPACE", staging.table.quoted());
-        let done = lock.exec_done(&sql)?;
+        let done = lock.exec_without_clones(&sql)?;
         let warnings = if done.warnings > 0 { lock.session.warnings()? } else { Vec::new() };
         staging.dir.sync_adopted(&staging.path("ibd"), "space")?;
         let cfg = staging.path("cfg");

@@ -14,7 +14,7 @@
 //! server; `followers` are locked with whom they refer to; [`carried_keys`] refer to the new table in place
 //! of the old one; `recover` goes on after a connection was lost; [`waiting`] is for locks of others,
 //! [`brief_lock`] for locks that writers queue behind, [`description`] for files that the server describes,
-//! `backup` for backups, which [`stamp`] has copy imported pages; `triggers` stay on the target; [`identity`]
+//! `backup` for backups, which [`stamp`] has copy imported pages; `clones` for clones of MySQL; `triggers` stay on the target; [`identity`]
 //! says whether another may take the target's place.
 
 #![forbid(unsafe_code)]
@@ -26,6 +26,7 @@ mod built_file;
 mod busy;
 pub mod carried_keys;
 mod checkpoint;
+mod clones;
 mod copy;
 mod covered;
 pub mod description;

@@ -92,7 +92,7 @@ impl Direct<'_> {
         let mut staging = self.staging(part)?;
         let number = staging.number()?;
         let discard = format!("ALTER TABLE {} DISCARD TABLESPACE", staging.table.quoted());
-        staging.lock.exec(&discard)?;
+        staging.lock.exec_without_clones(&discard)?;
         staging.made.log.set(LogState::Unknown);
         Ok(built.numbered(number))
     }

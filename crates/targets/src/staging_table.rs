@@ -244,7 +244,7 @@ impl<'d> Exported<'d> {
     pub fn discard_only(self) -> Result<Discarded<'d>> {
         let Exported { staging, space_id } = self;
         let name = staging.table.quoted();
-        staging.lock.exec(&format!("ALTER TABLE {name} DISCARD TABLESPACE"))?;
+        staging.lock.exec_without_clones(&format!("ALTER TABLE {name} DISCARD TABLESPACE"))?;
         Ok(Discarded { staging, space_id })
     }
 }

@@ -55,8 +55,9 @@ impl Reference {
             let seen = format!("off-page value is in space {}", reference.space_id);
             return bad(at, seen, space_id.to_string());
         }
-        // A list of parts has its version there.
-        if !format.has_lobs() && reference.offset.get() != BODY as u32 {
+        // A list of parts, which only a server writes, has its version there.
+        let is_chain = writer == Writer::Loader || !format.has_lobs();
+        if is_chain && reference.offset.get() != BODY as u32 {
             let seen = format!("off-page value starts at byte {}", reference.offset);
             return bad(at + 8, seen, BODY.to_string());
         }

@@ -4,15 +4,15 @@ use crate::extent::{DESCRIPTORS, DESCRIPTORS_PER_PAGE, ExtentDescriptor};
 use crate::ids::{FIL_NULL, PAGES_PER_XDES};
 use crate::index_page::index_header;
 use crate::lob::Part;
-use crate::page::{BODY, PageBytes, TRAILER, fil_header, page_type};
+use crate::page::{BODY, PageBytes, TRAILER, fil_header, page_type, u32_at};
 use crate::page_kind::PageKind;
-use crate::space_format::WrongChecksum;
+use crate::space_format::{SpaceFormat, WrongChecksum};
 use crate::space_map::{Half, IndexRoot, Role};
 use crate::verify::corrupt::{Corrupt, Rule};
 use crate::verify::records::{self, Chain, RecordBuffers};
 use crate::verify::rules::TableRules;
 use crate::verify::summary::PageSummary;
-use crate::verify::{Verifier, Writer, off_page};
+use crate::verify::{Verifier, Writer, dictionary, off_page};
 
 /// First byte of the bits of a change buffer bitmap (`IBUF_BITMAP`).
 const BITMAP: usize = 94;
@@ -20,6 +20,8 @@ const BITMAP: usize = 94;
 const IBUF_BITS: u8 = 0x88;
 /// Byte of a page at which its index id is.
 const INDEX_ID: usize = 66;
+/// Version of MySQL's dictionary pages (`SDI_VERSION`).
+const DICTIONARY_VERSION: u32 = 1;
 /// Byte of a page at which its type is.
 const PAGE_TYPE: usize = 24;
 
@@ -80,6 +82,10 @@ pub(crate) fn check(
                 None => index_of(rules, page_no, page)?,
             };
             check_index(rules, index, page_no, page, kind, scratch)
+        }
+        PageKind::Dictionary if rules.writer == Writer::Loader => {
+            dictionary::check(rules.dictionary.as_ref(), page_no, page, scratch)?;
+            Ok(summary.into())
         }
         _ => Ok(summary.into()),
     }
@@ -266,11 +272,32 @@ fn check_descriptors(
         let seen = "descriptor of an extent above the free limit is in use";
         return Err(Corrupt::at(page_no, offset, Rule::FreeLimit, seen, "zeros"));
     }
+    if page_no == 0 && verifier.rules.writer == Writer::Loader {
+        check_end_of_first(verifier.rules.format, page, end)?;
+    }
     if page_no != 0
         && let Some(offset) = first_used(page, BODY..DESCRIPTORS)
     {
         let seen = "the place of the space header is in use";
         return Err(Corrupt::at(page_no, offset, Rule::Extent, seen, "zeros outside page 0"));
+    }
+    Ok(())
+}
+
+/// Behind the descriptors, page 0 of MySQL has the key of an encrypted file, which a built one has not, and
+/// the dictionary's version and root.
+fn check_end_of_first(format: SpaceFormat, page: &PageBytes, start: usize) -> Result<(), Corrupt> {
+    let Some(dictionary) = format.dictionary_place() else { return Ok(()) };
+    let (before, after) = (start..dictionary.start, dictionary.end..TRAILER);
+    if let Some(offset) = first_used(page, before).or_else(|| first_used(page, after)) {
+        let seen = "bytes behind the descriptors are in use";
+        return Err(Corrupt::at(0, offset, Rule::Encrypted, seen, "zeros in a plain file"));
+    }
+    let version = u32_at(page, dictionary.start);
+    if version != DICTIONARY_VERSION {
+        let seen = format!("version of the dictionary is {version}");
+        let expected = DICTIONARY_VERSION.to_string();
+        return Err(Corrupt::at(0, dictionary.start, Rule::Root, seen, expected));
     }
     Ok(())
 }

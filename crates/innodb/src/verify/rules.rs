@@ -9,6 +9,7 @@ use crate::record::RecordShape;
 use crate::space_format::SpaceFormat;
 use crate::space_map::{IndexRoot, SpaceMap};
 use crate::verify::corrupt::{Corrupt, Rule, Violations};
+use crate::verify::dictionary;
 use crate::verify::plan::RecordPlan;
 use crate::verify::{Context, Writer};
 
@@ -20,6 +21,8 @@ pub(crate) struct TableRules {
     pub space_id: u32,
     /// Parallel to [`SpaceMap::indexes`].
     pub indexes: Vec<IndexRules>,
+    /// Of MySQL's dictionary pages.
+    pub dictionary: Option<IndexRules>,
     pub unchecked: Vec<UncheckedField>,
     pub notes: Vec<String>,
 }
@@ -55,6 +58,7 @@ impl TableRules {
             format: map.format,
             space_id: map.header.space_id.get(),
             indexes: Vec::with_capacity(map.indexes.len()),
+            dictionary: map.dictionary.map(|root| dictionary::rules(map.format, root)),
             unchecked: Vec::new(),
             notes: Vec::new(),
         };

@@ -222,11 +222,10 @@ fn group(session: &mut Session, variables: &HashMap<String, String>) -> Result<R
     );
     let members = match members {
         Err(error) if error.is_cut() => return Err(error),
+        Ok(members) if members.is_empty() => return Ok(Rules::default()),
+        // An account that may not look is taken for one of a running group's member.
         members => members.unwrap_or_default(),
     };
-    if members.is_empty() {
-        return Ok(Rules::default());
-    }
     let limit = |bytes| Limit { bytes, from: "group_replication_transaction_size_limit" };
     let mut notes = vec![
         "a load's named locks exist on this member only: do not load the table through another \

@@ -56,7 +56,12 @@ fn remedy(reason: &Unsupported) -> Option<String> {
         Unsupported::Checksum { needed, .. } => set("innodb_checksum_algorithm", needed),
         Unsupported::EncryptedTables(variable, _) => set(variable, "OFF"),
         Unsupported::CompressedTables => set("innodb_compression_default", "OFF"),
-        Unsupported::ReadOnly(names) if names[..] == ["read_only"] => set("read_only", "OFF"),
+        // It ends super_read_only too.
+        Unsupported::ReadOnly(names)
+            if names.iter().all(|name| ["super_read_only", "read_only"].contains(name)) =>
+        {
+            set("read_only", "OFF")
+        }
         _ => None,
     }
 }

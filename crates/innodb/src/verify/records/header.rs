@@ -3,7 +3,9 @@
 use core::mem::{offset_of, size_of};
 
 use super::{Walk, slot_offset};
-use crate::index_page::{DIRECTORY_END, HEAP, INFIMUM, PAGE_HEADER, PageHeader, SUPREMUM};
+use crate::index_page::{
+    DIRECTORY_END, HEAP, INFIMUM, NO_DIRECTION, PAGE_HEADER, PageHeader, SUPREMUM,
+};
 use crate::page::page_type;
 use crate::record::RECORD_HEADER;
 use crate::verify::Writer;
@@ -19,6 +21,7 @@ pub(super) mod at {
         PAGE_HEADER + offset_of!(PageHeader, heap_records);
     pub(in super::super) const FREE: usize = PAGE_HEADER + offset_of!(PageHeader, free);
     pub(in super::super) const GARBAGE: usize = PAGE_HEADER + offset_of!(PageHeader, garbage);
+    pub(super) const LAST_INSERT: usize = PAGE_HEADER + offset_of!(PageHeader, last_insert);
     pub(super) const RECORDS: usize = PAGE_HEADER + offset_of!(PageHeader, records);
     pub(super) const LEVEL: usize = PAGE_HEADER + offset_of!(PageHeader, level);
     pub(super) const SEGMENTS: usize = PAGE_HEADER + offset_of!(PageHeader, leaf_segment);
@@ -66,6 +69,13 @@ impl Walk<'_> {
             let (free, garbage) = (header.free.get(), header.garbage.get());
             let seen = format!("PAGE_FREE is {free} and PAGE_GARBAGE {garbage}");
             return bad(at::FREE, seen, "0 and 0 in a page built in order");
+        }
+        // The server looks for the place of the next record there first.
+        let hints = (header.last_insert.get(), header.direction.get(), header.direction_count.get());
+        if built && hints != (0, NO_DIRECTION, 0) {
+            let (last, direction, count) = hints;
+            let seen = format!("PAGE_LAST_INSERT is {last}, PAGE_DIRECTION {direction}, {count} times");
+            return bad(at::LAST_INSERT, seen, "0, 5 and 0 in a page built in order");
         }
         let segments = &self.page[at::SEGMENTS..at::INFIMUM_START];
         if built && self.page_no != self.rules.root && segments.iter().any(|byte| *byte != 0) {
