@@ -121,6 +121,9 @@ soak:
 		$(CARGO) test --locked -q -p inrush --test main -- \
 		fresh:: power:: power_cuts:: oracle:: killed:: variables:: --nocapture
 	$(call on_mysql,--include-ignored $(MYSQL_ALL))
+	@if [ -x $(SERVERS)/mysql/bin/mysqld ]; then INRUSH_SEED=$$(date +%s) INRUSH_DAMAGES=$$(( $(MINUTES) * 100 )) \
+		INRUSH_TEST_MYSQLD=$(SERVERS)/mysql/bin/mysqld $(CARGO) test --locked -q -p inrush --test main -- \
+		damaged:: --nocapture; fi
 	scripts/sanitized.sh $$(( ($(MINUTES) + 9) / 10 ))
 
 # On stable; for libFuzzer see CONTRIBUTING.md.

@@ -153,6 +153,9 @@ pub(crate) fn verify(
             broken.push(format!("index `{name}` has {seen} records for {} rows", expected.rows));
         }
     }
+    if broken.is_empty() && !report.are_records_read {
+        broken.extend(report.notes.iter().cloned());
+    }
     for field in &report.unchecked {
         broken.push(format!(
             "the order of `{}` in index `{}` was not checked",

@@ -215,6 +215,17 @@ impl CfgColumn {
     pub fn is_big(&self) -> bool {
         self.len > 255 || matches!(self.mtype, mtype::BLOB | mtype::GEOMETRY)
     }
+
+    /// Most bytes that an index has of a value, of which it takes a prefix if that is not 0.
+    pub(crate) fn len_max(&self, prefix_len: u32) -> u32 {
+        let column = match self.mtype {
+            // 8, and the bytes of the length.
+            mtype::BLOB | mtype::GEOMETRY if self.len == 9 => u8::MAX.into(),
+            mtype::BLOB | mtype::GEOMETRY => u32::MAX,
+            _ => self.len,
+        };
+        if prefix_len == 0 { column } else { column.min(prefix_len) }
+    }
 }
 
 impl CfgIndex {

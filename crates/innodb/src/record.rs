@@ -81,6 +81,8 @@ pub struct FieldShape {
     pub prefix_len: u32,
     /// Bytes of a value, or 0 if they vary.
     pub fixed_len: u32,
+    /// Most bytes of a value of varying length.
+    pub len_max: u32,
     /// True if the field can be NULL.
     pub nullable: bool,
     /// True if its length may take two bytes; then it can also be stored off page.
@@ -261,6 +263,7 @@ fn field_shape(
         column: position,
         prefix_len: field.prefix_len,
         fixed_len: field.fixed_len,
+        len_max: column.len_max(field.prefix_len),
         nullable,
         big: column.is_big(),
         descending: field.descending,

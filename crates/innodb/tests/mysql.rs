@@ -327,6 +327,61 @@ fn a_built_file_keeps_every_rule() {
     assert!(built.long_values() == long);
 }
 
+/// Faults that MySQL 9.7.4 ends itself for, during IMPORT or when the page is used, or that nothing else shows.
+#[test]
+fn damages_that_end_the_server_are_told() {
+    let [fresh, ..] = tables();
+    let (cfg, sound) = (fresh.cfg(), built(&fresh));
+    let reference = reference(&sound);
+    // Row 49 has 49 bytes of text, and a name of 5 bytes.
+    let row = [&49_u32.to_be_bytes()[..], &TRX_ID_AND_ROLL_PTR].concat();
+    let row = sound.windows(row.len()).position(|bytes| bytes == row).unwrap();
+    assert_eq!(sound[row - 8..row - 6], [49, 5]);
+    let place = |page_no: usize, at: usize| page_no * PAGE_SIZE + at;
+    let cases: [(usize, &[u8], &str); 14] = [
+        // The dictionary: PAGE_N_DIR_SLOTS, PAGE_HEAP_TOP, PAGE_N_HEAP, PAGE_N_RECS, the level, a sibling, a
+        // segment, the first record's heap number.
+        (place(3, 38), &[0, 96], "directory slot 95 is 0"),
+        (place(3, 40), &[0xD1], "PAGE_HEAP_TOP is"),
+        (place(3, 43), &[12], "PAGE_N_HEAP counts 12 records"),
+        (place(3, 54), &[2, 0], "PAGE_N_RECS is 512"),
+        (place(3, 64), &[0, 1], "dictionary page of level 1"),
+        (place(3, 12), &[0, 0, 0, 9], "root has siblings 4294967295 and 9"),
+        (place(3, 82), &[0, 51], "names a segment twice, or another index's"),
+        (place(3, 98), &[2], "record has heap number"),
+        // Page 0: an encryption key, the version of the dictionary, its root.
+        (place(0, 10_391), &[1], "bytes behind the descriptors are in use"),
+        (place(0, 10_508), &[2], "version of the dictionary is"),
+        (place(0, 10_512), &[5], "leads to the root of the dictionary"),
+        // A leaf's last insert, and a chain of pages that is taken for a list of parts.
+        (place(4, 48), &[0, 99], "PAGE_LAST_INSERT is 99"),
+        (reference + 8, &[8], "off-page value starts at byte 134217766"),
+        // A name of 41 bytes in a column of 40.
+        (row - 8, &[13, 41], "has a value longer than its column"),
+    ];
+    let mut untold = Vec::new();
+    for (at, bytes, expected) in cases {
+        let mut ibd = sound.clone();
+        ibd[at..at + bytes.len()].copy_from_slice(bytes);
+        FORMAT.seal(&mut ibd.as_chunks_mut().0[at / PAGE_SIZE]);
+        let report = verify(&ibd, Some(&cfg), Writer::Loader);
+        let told: Vec<_> = report.violations.kept().iter().map(ToString::to_string).collect();
+        if !told.iter().any(|told| told.contains(expected)) {
+            untold.push((expected, told));
+        }
+    }
+    assert!(untold.is_empty(), "{untold:#?}");
+}
+
+/// Byte of the file at which the first reference to an off-page value is.
+fn reference(ibd: &[u8]) -> usize {
+    let first = ibd.chunks(PAGE_SIZE).position(|page| page[24..26] == [0, 10]).unwrap();
+    let mut reference = ibd[34..38].to_vec();
+    reference.extend((first as u32).to_be_bytes());
+    reference.extend(38_u32.to_be_bytes());
+    ibd.windows(reference.len()).position(|bytes| bytes == reference).unwrap()
+}
+
 /// A MySQL of the test's own with a database `p`.
 struct Server {
     server: testkit::TestServer,

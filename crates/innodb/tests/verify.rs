@@ -155,10 +155,17 @@ fn a_wrong_frame_is_reported() {
         image.set(leaf, offset, bytes);
         assert_reported(&image, leaf, rule);
     }
-    // The root of a table altered instantly, which is never built.
+    // Roots of a table altered instantly and of a SPATIAL index, which are never built.
+    for page_type in [18_u16, 17_854] {
+        let mut image = sound.clone();
+        image.set(3, 24, &page_type.to_be_bytes());
+        assert_reported(&image, 3, Rule::PageType);
+    }
+    // Records of the old format.
     let mut image = sound.clone();
-    image.set(3, 24, &[0, 18]);
-    assert_reported(&image, 3, Rule::PageType);
+    let records = sound.u16(leaf, 42) & 0x7FFF;
+    image.set(leaf, 42, &records.to_be_bytes());
+    assert_reported(&image, leaf, Rule::PageHeader);
     let mut image = sound.clone();
     image.page_mut(leaf).fill(0);
     assert_reported(&image, leaf, Rule::FreePage);

@@ -5,7 +5,7 @@ use std::fmt;
 use innodb::cfg::Cfg;
 use innodb::ids::PAGE_SIZE;
 use innodb::page::{PageBytes, page_type};
-use innodb::record::{RecordShape, FieldSpan};
+use innodb::record::{FieldSpan, RECORD_HEADER, RecordShape};
 use innodb::space_format::SpaceFormat;
 use testkit::Random;
 
@@ -41,10 +41,12 @@ pub(super) struct Space {
     references: Vec<(usize, usize)>,
     /// Node pointers: page and the byte of the child's number.
     children: Vec<(usize, usize)>,
+    /// Two lengths of a byte each in one record: page and bytes.
+    lengths: Vec<(usize, [usize; 2])>,
 }
 
 /// Kinds of places; the more often one is named, the more damages it gets.
-const PLACES: [Place; 22] = [
+const PLACES: [Place; 23] = [
     Place::Anywhere,
     Place::FileHeader,
     Place::FileHeader,
@@ -55,6 +57,7 @@ const PLACES: [Place; 22] = [
     Place::RecordHeader,
     Place::RecordHeader,
     Place::RecordData,
+    Place::Lengths,
     Place::Directory,
     Place::Directory,
     Place::SpaceHeader,
@@ -77,6 +80,8 @@ enum Place {
     SystemRecords,
     RecordHeader,
     RecordData,
+    /// Two lengths of a record, one greater and the other less by as much.
+    Lengths,
     Directory,
     SpaceHeader,
     Extents,
@@ -97,6 +102,7 @@ impl Space {
             off_page: Vec::new(),
             references: Vec::new(),
             children: Vec::new(),
+            lengths: Vec::new(),
             file,
         };
         let pages = space.file.as_chunks::<PAGE_SIZE>().0.to_vec();
@@ -129,6 +135,8 @@ impl Space {
             if is_node {
                 self.children.push((page_no, record.end - 4));
             }
+            let lengths = lengths(&shape, origin, &spans);
+            self.lengths.extend(lengths.windows(2).map(|two| (page_no, [two[0], two[1]])));
             let external = spans.iter().filter(|span| span.is_external);
             self.references.extend(external.map(|span| (page_no, span.start + span.len - 20)));
         }
@@ -139,6 +147,15 @@ impl Space {
         let place = random.pick(&PLACES);
         let (name, changed) = match place {
             Place::Pages => ("pages", self.damage_pages(random, file)),
+            Place::Lengths if !self.lengths.is_empty() => {
+                let (page_no, places) = random.pick(&self.lengths);
+                let [less, more] = places.map(|at| page_no * PAGE_SIZE + at);
+                let (less, more) = if random.chance(2) { (less, more) } else { (more, less) };
+                let by = random.below(usize::from(file[less].min(127 - file[more])) + 1) as u8;
+                file[less] -= by;
+                file[more] += by;
+                ("two lengths", vec![page_no])
+            }
             place => {
                 let times = if random.chance(4) { random.between(2, 4) } else { 1 };
                 let (mut name, mut changed, mut fixed) = ("", Vec::new(), None);
@@ -206,7 +223,7 @@ impl Space {
             Place::FileHeader => ("file header", of_used(random), 0, 38),
             Place::PageHeader => ("page header", of_index(random), 38, 94),
             Place::SystemRecords => ("system records", of_index(random), 94, 120),
-            Place::RecordHeader | Place::RecordData => {
+            Place::RecordHeader | Place::RecordData | Place::Lengths => {
                 let page_no = of_index(random);
                 let page = self.page(page_no);
                 let origins = origins(page);
@@ -324,6 +341,23 @@ impl Space {
         }
         vec![a, b]
     }
+}
+
+/// Bytes of the lengths of a record that have a byte each.
+fn lengths(shape: &RecordShape, origin: usize, spans: &[FieldSpan]) -> Vec<usize> {
+    let mut at = origin - RECORD_HEADER - shape.null_bytes;
+    let mut places = Vec::new();
+    for (field, span) in shape.fields.iter().zip(spans) {
+        if field.fixed_len > 0 || span.is_null {
+            continue;
+        }
+        let is_long = span.is_external || (field.big && span.len > 127);
+        at -= if is_long { 2 } else { 1 };
+        if !is_long && span.len < 128 {
+            places.push(at);
+        }
+    }
+    places
 }
 
 /// Numbers near the end of the file.

@@ -32,6 +32,7 @@ pub(crate) fn rules(format: SpaceFormat, root: IndexRoot) -> IndexRules {
         column: 0,
         prefix_len: 0,
         fixed_len: *bytes,
+        len_max: u32::MAX,
         nullable: false,
         big: *bytes == 0,
         descending: false,

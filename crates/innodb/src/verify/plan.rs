@@ -60,6 +60,8 @@ struct KeyPart {
 pub(crate) struct Varying {
     /// True if its length may take two bytes.
     pub big: bool,
+    /// Most bytes: the server copies a longer value over others in its memory.
+    len_max: u16,
     null: NullBit,
 }
 
@@ -111,7 +113,10 @@ impl RecordPlan {
             }
             plan.fixed_bytes += fixed_len;
             match field.fixed_len {
-                0 => plan.varying.push(Varying { big: field.big, null }),
+                0 => {
+                    let len_max = field.len_max.min(u16::MAX.into()) as u16;
+                    plan.varying.push(Varying { big: field.big, len_max, null });
+                }
                 len if field.nullable => plan.nullable.push((null, len as usize)),
                 _ => {}
             }
@@ -126,7 +131,8 @@ impl RecordPlan {
         is_fixed.then_some(self.fixed_bytes)
     }
 
-    /// Where the record at `origin` starts and ends; `None` if it leaves the page.
+    /// Where the record at `origin` starts and ends; `None` if it leaves the page, or a value is longer
+    /// than its column.
     #[inline]
     pub(crate) fn extent(&self, page: &PageBytes, origin: usize) -> Option<Extent> {
         let header = origin.checked_sub(RECORD_HEADER)?;
@@ -141,7 +147,7 @@ impl RecordPlan {
                 }
             }
         }
-        let mut flags = 0;
+        let (mut flags, mut is_too_long) = (0, false);
         for field in &self.varying {
             if has_null && field.null.is_set(nulls) {
                 continue;
@@ -151,13 +157,16 @@ impl RecordPlan {
             if field.big && first & 0x80 != 0 {
                 at = at.checked_sub(1)?;
                 flags |= first;
-                end += usize::from(first & 0x3F) << 8 | usize::from(page[at]);
+                let len = u16::from(first & 0x3F) << 8 | u16::from(page[at]);
+                is_too_long |= len > field.len_max;
+                end += usize::from(len);
             } else {
+                is_too_long |= u16::from(first) > field.len_max;
                 end += usize::from(first);
             }
         }
         let has_external = flags & 0x40 != 0;
-        (end <= PAGE_SIZE).then_some(Extent { start: at, end, has_external, has_null })
+        (end <= PAGE_SIZE && !is_too_long).then_some(Extent { start: at, end, has_external, has_null })
     }
 
     /// True if a bit of the null bitmap is set that no field has. The record must have an extent.
@@ -236,7 +245,9 @@ mod tests {
         let cfg = Cfg::parse(CFG).unwrap();
         let mut plans = Vec::new();
         for index in &cfg.indexes {
-            let leaf = RecordShape::leaf(&cfg, index).unwrap();
+            let mut leaf = RecordShape::leaf(&cfg, index).unwrap();
+            // Field by field nobody looks at them.
+            leaf.fields.iter_mut().for_each(|field| field.len_max = u32::MAX);
             let keys = &leaf.fields[..leaf.key_fields];
             let order = KeyOrder::new(&cfg, &index.name, keys, &|_, _| None, &mut Vec::new());
             plans.push(RecordPlan::new(leaf.to_node(), &order, None));

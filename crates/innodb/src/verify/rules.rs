@@ -122,7 +122,12 @@ impl TableRules {
             node: None,
         };
         let Some((cfg, known)) = known else { return rules };
-        let Some(shape) = self.readable_shape(cfg, known, root.page_type) else { return rules };
+        let shape = self.readable_shape(cfg, known, root.page_type);
+        let Some(mut shape) = shape else { return rules };
+        if self.writer == Writer::Server {
+            // Of a server's own file nobody but us reads the records here.
+            shape.fields.iter_mut().for_each(|field| field.len_max = u32::MAX);
+        }
         let keys = &shape.fields[..shape.key_fields];
         rules.is_clustered = known.is_clustered();
         rules.unique_fields =

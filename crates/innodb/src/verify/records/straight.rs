@@ -178,6 +178,7 @@ mod tests {
             column: 0,
             prefix_len: 0,
             fixed_len,
+            len_max: u32::MAX,
             nullable: null_bit.is_some(),
             big: fixed_len == 0,
             descending: false,
