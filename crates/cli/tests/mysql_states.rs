@@ -90,7 +90,8 @@ fn a_load_waits_for_the_end_of_a_clone() {
         wait_until(|| is_cloned(&mut scene.session) || cloning.is_finished());
         let outcome = run(&mut scene.load(&["--lock-wait", "1"]));
         assert!(!cloning.is_finished(), "{:?} {outcome:?}", cloning.join());
-        let refused = "d.t is unchanged: the server takes no file while it is cloned by connection ";
+        let refused =
+            "d.t is unchanged: the server takes no file while it is cloned by connection ";
         outcome.refused(1, &[refused, " of c@", "wait longer with --lock-wait"]);
         assert_eq!(scene.rows("d.t"), 0);
         assert_eq!(tables(&mut scene.session, "d"), ["t"]);
@@ -100,7 +101,8 @@ fn a_load_waits_for_the_end_of_a_clone() {
         copy.connect().unwrap().exec(&format!("KILL QUERY {cloner_id}")).unwrap();
         cloning.join().unwrap().unwrap_err();
         let outcome = finish(waiting);
-        let told = "waiting until a clone of the server ends, at most 100 s; it is made by connection";
+        let told =
+            "waiting until a clone of the server ends, at most 100 s; it is made by connection";
         assert!(outcome.done().err.contains(told), "{outcome:?}");
     });
     assert_eq!(scene.rows("d.t"), 5_000);
@@ -135,11 +137,8 @@ fn hidden_row_ids_outlive_crashes_of_a_new_server() {
 }
 
 /// What a server is killed with, the test's own options being forgetful.
-const DURABLE: [&str; 3] = [
-    "--innodb-flush-method=fsync",
-    "--innodb-flush-log-at-trx-commit=1",
-    "--innodb-doublewrite=1",
-];
+const DURABLE: [&str; 3] =
+    ["--innodb-flush-method=fsync", "--innodb-flush-log-at-trx-commit=1", "--innodb-doublewrite=1"];
 const ROWS: u64 = 20_000;
 const INSERTED: u64 = 1_000;
 
@@ -161,7 +160,9 @@ fn keep_row_ids(mut scene: Scene, crashes: usize) {
         }
         scene.session = scene.server.connect().unwrap();
         for (table, _) in loaded {
-            let insert = format!("INSERT INTO {table} SELECT -a - 1, 'new' FROM d.k0 WHERE a >= 0 LIMIT {INSERTED}");
+            let insert = format!(
+                "INSERT INTO {table} SELECT -a - 1, 'new' FROM d.k0 WHERE a >= 0 LIMIT {INSERTED}"
+            );
             scene.session.exec(&insert).unwrap();
             let check = scene.session.query(&format!("CHECK TABLE {table} EXTENDED")).unwrap();
             assert_eq!(check.last().unwrap().text_lossy(3), "OK", "{table}");

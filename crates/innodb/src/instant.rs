@@ -124,14 +124,8 @@ impl<'a> Rewriter<'a> {
                 (None, Missing::Value(value)) => (Some(value.as_slice()), false),
                 (None, Missing::Never) => {
                     let seen = self.spans.len() as u64;
-                    return Err(corrupt(
-                        page_no,
-                        origin,
-                        "fields",
-                        seen,
-                        "the fields that every \
-                                                                         record has",
-                    ));
+                    let expected = "the fields that every record has";
+                    return Err(corrupt(page_no, origin, "fields", seen, expected));
                 }
             };
             let shape = &self.writer.shape().fields[field];

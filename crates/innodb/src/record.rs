@@ -158,6 +158,22 @@ impl RecordShape {
         RecordShape::of(fields, self.key_fields, self.null_bytes, true)
     }
 
+    /// Shape of fields of so many bytes, 0 if they vary, that are never NULL.
+    pub(crate) fn plain(bytes: &[u32], key_fields: usize) -> RecordShape {
+        let field = |&fixed_len| FieldShape {
+            column: 0,
+            prefix_len: 0,
+            fixed_len,
+            len_max: u32::MAX,
+            nullable: false,
+            big: fixed_len == 0,
+            descending: false,
+            system: None,
+            null_bit: NOT_NULLABLE,
+        };
+        RecordShape::of(bytes.iter().map(field).collect(), key_fields, 0, false)
+    }
+
     fn of(
         fields: Vec<FieldShape>,
         key_fields: usize,

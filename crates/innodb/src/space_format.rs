@@ -13,7 +13,6 @@
 //! MySQL 9.7, storage/innobase/buf/checksum.cc; include/fsp0types.h, include/fil0fil.h.
 
 use core::mem::{offset_of, size_of};
-use core::ops::Range;
 use zerocopy::byteorder::big_endian::{U32, U64};
 
 use crate::error::Error;
@@ -265,14 +264,6 @@ impl SpaceFormat {
         match self {
             SpaceFormat::MariaDb => None,
             SpaceFormat::MySql => Some(u32_at(first_page, DICTIONARY + size_of::<u32>())),
-        }
-    }
-
-    /// Bytes of page 0 with the version and the root of the dictionary pages.
-    pub(crate) fn dictionary_place(self) -> Option<Range<usize>> {
-        match self {
-            SpaceFormat::MariaDb => None,
-            SpaceFormat::MySql => Some(DICTIONARY..DICTIONARY + 2 * size_of::<u32>()),
         }
     }
 

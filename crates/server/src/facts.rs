@@ -19,7 +19,7 @@ use crate::grant;
 use crate::privileges::Privileges;
 use crate::session::{Row, Session};
 use crate::tested_build;
-use crate::unsupported::Unsupported;
+use crate::unsupported::{SUPER_READ_ONLY, Unsupported};
 use crate::version::{Flavor, Version};
 
 /// Page size the direct path builds.
@@ -31,8 +31,6 @@ const NO_FILES: &str = "its tables are not InnoDB files that a server can import
 /// Variables that keep writes away; the first is MySQL's alone, and keeps every account's away.
 const READ_ONLY: [&str; 4] =
     [SUPER_READ_ONLY, "read_only", "innodb_read_only", "innodb_force_recovery"];
-/// See [`READ_ONLY`].
-pub(crate) const SUPER_READ_ONLY: &str = "super_read_only";
 /// The variable that has MySQL encrypt new tables; MariaDB's.
 const ENCRYPTS: [&str; 2] = ["default_table_encryption", "innodb_encrypt_tables"];
 

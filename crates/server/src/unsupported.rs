@@ -6,8 +6,10 @@ use face::option::{REPLICA, UNLOGGED};
 use schema::{Engine, Feature};
 
 use crate::engine::Kind;
-use crate::facts::SUPER_READ_ONLY;
 use crate::version::{UnfitVersion, Version};
+
+/// The variable that keeps every account's writes away; MySQL's alone.
+pub(crate) const SUPER_READ_ONLY: &str = "super_read_only";
 
 /// Something that a path cannot take (yet), found before anything was done.
 ///

@@ -34,7 +34,8 @@ impl Lock {
             if cloner.is_none() {
                 match self.exec_done(sql) {
                     Err(error) if error.errno() == Some(ER_CLONE_IN_PROGRESS) => {
-                        cloner = Some("a connection that is not visible to this account".to_owned());
+                        cloner =
+                            Some("a connection that is not visible to this account".to_owned());
                     }
                     done => return done,
                 }

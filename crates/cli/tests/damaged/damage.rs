@@ -248,7 +248,9 @@ impl Space {
                 true => ("space header's end", 0, 10_390, 10_600),
                 false => ("space header", 0, 38, 150),
             },
-            Place::Extents => ("extents", 0, 150, 150 + 40 * (self.file.len() / PAGE_SIZE / 64 + 1)),
+            Place::Extents => {
+                ("extents", 0, 150, 150 + 40 * (self.file.len() / PAGE_SIZE / 64 + 1))
+            }
             Place::Inodes => {
                 let page = self.page(2);
                 let inodes = page[50..].chunks(192).position(|inode| inode[..8] == [0; 8]).unwrap();
@@ -270,7 +272,9 @@ impl Space {
                 };
                 ("off-page header", page_no, 38, 46)
             }
-            Place::Reference if self.references.is_empty() => ("anywhere", of_used(random), 38, 500),
+            Place::Reference if self.references.is_empty() => {
+                ("anywhere", of_used(random), 38, 500)
+            }
             Place::Reference => {
                 let (page_no, at) = random.pick(&self.references);
                 ("reference", page_no, at, at + 20)

@@ -78,7 +78,8 @@ impl Importer {
     fn import(&mut self, at: usize, one: &Accepted<'_>) -> Result<bool, Fault> {
         let table = format!("d.x{at}");
         self.exec(&format!("CREATE TABLE {table} {}", one.built.table.definition))?;
-        let sql = format!("SELECT SPACE FROM information_schema.INNODB_TABLES WHERE NAME='d/x{at}'");
+        let sql =
+            format!("SELECT SPACE FROM information_schema.INNODB_TABLES WHERE NAME='d/x{at}'");
         let row = self.session.query_row(&sql).unwrap();
         let space_id: u32 = row.number(0).unwrap();
         self.exec(&format!("ALTER TABLE {table} DISCARD TABLESPACE"))?;

@@ -57,7 +57,9 @@ const TABLES: [Table; 8] = [
         definition: "(a INT NOT NULL, b VARCHAR(20) CHARACTER SET latin1 COLLATE latin1_bin NOT NULL, \
              v VARCHAR(90) COLLATE utf8mb4_bin, f DOUBLE, PRIMARY KEY (a DESC, b), KEY p (v(5), f))",
         rows: 600,
-        line: |id| format!("{}\tb {id}\tvalue {:03} of some length\t{}.5", id / 3, id % 100, id * 7 % 90),
+        line: |id| {
+            format!("{}\tb {id}\tvalue {:03} of some length\t{}.5", id / 3, id % 100, id * 7 % 90)
+        },
         statements: &[
             "SELECT COUNT(*), SUM(CRC32(CONCAT_WS(',', a, b, v, f))) FROM {} FORCE INDEX (PRIMARY)",
             "SELECT SUM(CRC32(CONCAT_WS(',', a, b, v, f))) FROM {} FORCE INDEX (p) WHERE v > ''",
@@ -71,7 +73,9 @@ const TABLES: [Table; 8] = [
         name: "keyless",
         definition: "(a INT, v VARCHAR(50) CHARACTER SET latin1 COLLATE latin1_bin, t TIME, b VARBINARY(9) NOT NULL)",
         rows: 800,
-        line: |id| format!("{id}\tsome text {}\t12:00:{:02}\tb{}", "x".repeat(id % 30), id % 60, id % 10),
+        line: |id| {
+            format!("{id}\tsome text {}\t12:00:{:02}\tb{}", "x".repeat(id % 30), id % 60, id % 10)
+        },
         statements: &[
             "SELECT COUNT(*), SUM(CRC32(CONCAT_WS(',', a, v, t, b))) FROM {}",
             "UPDATE {} SET v = CONCAT('y', v) WHERE a % 3 = 0",

@@ -114,11 +114,8 @@ impl Allocation<'_> {
         }
         let past_end = first.max(self.map.header.size_pages.get())..first + PAGES_PER_EXTENT;
         if past_end.clone().any(|page| !extent.is_free(page - first)) {
-            return bad(
-                "has used pages past FSP_SIZE".into(),
-                "free bits for all pages past \
-                                                               FSP_SIZE",
-            );
+            let expected = "free bits for all pages past FSP_SIZE";
+            return bad("has used pages past FSP_SIZE".into(), expected);
         }
         let is_single = matches!(extent.state.get(), state::FREE_FRAG | state::FULL_FRAG);
         if first.is_multiple_of(PAGES_PER_XDES)
@@ -126,11 +123,9 @@ impl Allocation<'_> {
         {
             let seen =
                 format!("has state {}, or one of its first two pages is free", extent.state.get());
-            return bad(
-                seen,
-                "state 2 or 3, and both pages used for descriptors and change buffer \
-                              bitmap",
-            );
+            let expected =
+                "state 2 or 3, and both pages used for descriptors and change buffer bitmap";
+            return bad(seen, expected);
         }
         let used = used_pages(extent);
         match extent.state.get() {

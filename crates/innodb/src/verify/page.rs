@@ -4,9 +4,9 @@ use crate::extent::{DESCRIPTORS, DESCRIPTORS_PER_PAGE, ExtentDescriptor};
 use crate::ids::{FIL_NULL, PAGES_PER_XDES};
 use crate::index_page::index_header;
 use crate::lob::Part;
-use crate::page::{BODY, PageBytes, TRAILER, fil_header, page_type, u32_at};
+use crate::page::{BODY, PageBytes, TRAILER, fil_header, page_type};
 use crate::page_kind::PageKind;
-use crate::space_format::{SpaceFormat, WrongChecksum};
+use crate::space_format::WrongChecksum;
 use crate::space_map::{Half, IndexRoot, Role};
 use crate::verify::corrupt::{Corrupt, Rule};
 use crate::verify::records::{self, Chain, RecordBuffers};
@@ -22,8 +22,6 @@ const IBUF_BITS: u8 = 0x88;
 const HEAP_RECORDS: usize = 42;
 /// Byte of a page at which its index id is.
 const INDEX_ID: usize = 66;
-/// Version of MySQL's dictionary pages (`SDI_VERSION`).
-const DICTIONARY_VERSION: u32 = 1;
 /// Byte of a page at which its type is.
 const PAGE_TYPE: usize = 24;
 
@@ -278,32 +276,11 @@ fn check_descriptors(
         let seen = "descriptor of an extent above the free limit is in use";
         return Err(Corrupt::at(page_no, offset, Rule::FreeLimit, seen, "zeros"));
     }
-    if page_no == 0 && verifier.rules.writer == Writer::Loader {
-        check_end_of_first(verifier.rules.format, page, end)?;
-    }
     if page_no != 0
         && let Some(offset) = first_used(page, BODY..DESCRIPTORS)
     {
         let seen = "the place of the space header is in use";
         return Err(Corrupt::at(page_no, offset, Rule::Extent, seen, "zeros outside page 0"));
-    }
-    Ok(())
-}
-
-/// Behind the descriptors, page 0 of MySQL has the key of an encrypted file, which a built one has not, and
-/// the dictionary's version and root.
-fn check_end_of_first(format: SpaceFormat, page: &PageBytes, start: usize) -> Result<(), Corrupt> {
-    let Some(dictionary) = format.dictionary_place() else { return Ok(()) };
-    let (before, after) = (start..dictionary.start, dictionary.end..TRAILER);
-    if let Some(offset) = first_used(page, before).or_else(|| first_used(page, after)) {
-        let seen = "bytes behind the descriptors are in use";
-        return Err(Corrupt::at(0, offset, Rule::Encrypted, seen, "zeros in a plain file"));
-    }
-    let version = u32_at(page, dictionary.start);
-    if version != DICTIONARY_VERSION {
-        let seen = format!("version of the dictionary is {version}");
-        let expected = DICTIONARY_VERSION.to_string();
-        return Err(Corrupt::at(0, dictionary.start, Rule::Root, seen, expected));
     }
     Ok(())
 }

@@ -166,7 +166,8 @@ impl RecordPlan {
             }
         }
         let has_external = flags & 0x40 != 0;
-        (end <= PAGE_SIZE && !is_too_long).then_some(Extent { start: at, end, has_external, has_null })
+        let is_sound = end <= PAGE_SIZE && !is_too_long;
+        is_sound.then_some(Extent { start: at, end, has_external, has_null })
     }
 
     /// True if a bit of the null bitmap is set that no field has. The record must have an extent.

@@ -3,13 +3,12 @@
 
 use crate::cfg::{Cfg, CfgIndex, index_type};
 use crate::ids::{FIL_NULL, IndexId};
-use crate::order::{Collations, KeyOrder, UncheckedField};
+use crate::order::{Collations, FieldOrder, KeyField, KeyOrder, UncheckedField};
 use crate::page::page_type;
 use crate::record::RecordShape;
 use crate::space_format::SpaceFormat;
 use crate::space_map::{IndexRoot, SpaceMap};
 use crate::verify::corrupt::{Corrupt, Rule, Violations};
-use crate::verify::dictionary;
 use crate::verify::plan::RecordPlan;
 use crate::verify::{Context, Writer};
 
@@ -58,7 +57,7 @@ impl TableRules {
             format: map.format,
             space_id: map.header.space_id.get(),
             indexes: Vec::with_capacity(map.indexes.len()),
-            dictionary: map.dictionary.map(|root| dictionary::rules(map.format, root)),
+            dictionary: map.dictionary.map(|root| IndexRules::of_dictionary(map.format, root)),
             unchecked: Vec::new(),
             notes: Vec::new(),
         };
@@ -162,5 +161,31 @@ impl TableRules {
 
     pub(crate) fn index_by_id(&self, id: u64) -> Option<usize> {
         self.indexes.iter().position(|rules| rules.id.0 == id)
+    }
+}
+
+/// Bytes of the fields of MySQL's dictionary: type and id, which are the key; transaction and roll pointer; the
+/// text's length, and the compressed text's; that text. Source: MySQL 9.7, storage/innobase/dict/dict0dict.cc,
+/// `dict_sdi_create_idx_in_mem`.
+const DICTIONARY_FIELDS: [u32; 7] = [4, 8, 6, 7, 4, 4, 0];
+
+impl IndexRules {
+    fn of_dictionary(format: SpaceFormat, root: IndexRoot) -> IndexRules {
+        let shape = RecordShape::plain(&DICTIONARY_FIELDS, 2);
+        let fields = [(); 2].map(|()| KeyField { order: FieldOrder::Bytes, descending: false });
+        let order = KeyOrder { fields: fields.into() };
+        IndexRules {
+            format,
+            name: "the dictionary".to_owned(),
+            id: IndexId(u64::MAX),
+            root: root.root,
+            root_type: root.page_type,
+            is_clustered: true,
+            is_dropped: false,
+            unique_fields: None,
+            leaf: Some(RecordPlan::new(shape, &order, None)),
+            node: None,
+            order,
+        }
     }
 }

@@ -71,10 +71,12 @@ impl Walk<'_> {
             return bad(at::FREE, seen, "0 and 0 in a page built in order");
         }
         // The server looks for the place of the next record there first.
-        let hints = (header.last_insert.get(), header.direction.get(), header.direction_count.get());
+        let hints =
+            (header.last_insert.get(), header.direction.get(), header.direction_count.get());
         if built && hints != (0, NO_DIRECTION, 0) {
             let (last, direction, count) = hints;
-            let seen = format!("PAGE_LAST_INSERT is {last}, PAGE_DIRECTION {direction}, {count} times");
+            let seen =
+                format!("PAGE_LAST_INSERT is {last}, PAGE_DIRECTION {direction}, {count} times");
             return bad(at::LAST_INSERT, seen, "0, 5 and 0 in a page built in order");
         }
         let segments = &self.page[at::SEGMENTS..at::INFIMUM_START];

@@ -18,13 +18,8 @@ impl Walk<'_> {
             let word = &mut self.scratch.bytes[at / 64];
             if *word & mask != 0 {
                 let seen = format!("record at bytes {start} to {end} lies on another record");
-                return Err(self.corrupt(
-                    start,
-                    Rule::RecordBounds,
-                    seen,
-                    "bytes that no other \
-                                                                          record uses",
-                ));
+                let expected = "bytes that no other record uses";
+                return Err(self.corrupt(start, Rule::RecordBounds, seen, expected));
             }
             *word |= mask;
             at += in_word;

@@ -57,7 +57,9 @@ impl Walk<'_> {
             Some(Extent { start, end, .. }) => {
                 format!("record at {origin} spans bytes {start} to {end}")
             }
-            None => format!("record at {origin} leaves the page, or has a value longer than its column"),
+            None => {
+                format!("record at {origin} leaves the page, or has a value longer than its column")
+            }
         };
         let expected = format!("inside the heap, {HEAP} to {}", self.heap_top);
         self.corrupt(origin, Rule::RecordBounds, seen, expected)
