@@ -3,7 +3,7 @@
 use std::os::unix::process::ExitStatusExt;
 use std::process::Command;
 
-use testkit::Cluster;
+use testkit::{Cluster, TestServer, dialect};
 
 use crate::support::{Home, finish, resume, run, start, wait_paused};
 
@@ -20,14 +20,14 @@ impl Stage {
     fn new() -> Option<Stage> {
         let cluster = Cluster::start(2).unwrap()?;
         let stage = Stage { cluster, home: Home::new() };
-        for server in stage.servers() {
-            server.script("SET GLOBAL gtid_strict_mode=1; SET GLOBAL binlog_format=MIXED").unwrap();
-        }
+        stage.cluster.log_format("MIXED").unwrap();
         // As careful servers have it: the primary waits until one has what it logs.
-        stage.sql("SET GLOBAL rpl_semi_sync_master_enabled=1");
+        semi_sync(&stage.cluster.primary, "master", "source");
         for (replica, _) in &stage.cluster.replicas {
-            let script = "STOP SLAVE; SET GLOBAL rpl_semi_sync_slave_enabled=1; \
-                SET GLOBAL slave_parallel_threads=2; START SLAVE; SET GLOBAL read_only=1";
+            replica.script("STOP SLAVE").unwrap();
+            semi_sync(replica, "slave", "replica");
+            let script =
+                "SET GLOBAL slave_parallel_threads=2; START SLAVE; SET GLOBAL read_only=1";
             replica.script(script).unwrap();
         }
         stage.sql("CREATE DATABASE r; CREATE TABLE r.other (a INT PRIMARY KEY)");
@@ -41,7 +41,7 @@ impl Stage {
         Some(stage)
     }
 
-    fn servers(&self) -> impl Iterator<Item = &testkit::TestServer> {
+    fn servers(&self) -> impl Iterator<Item = &TestServer> {
         std::iter::once(&self.cluster.primary).chain(self.cluster.replicas.iter().map(|(it, _)| it))
     }
 
@@ -77,7 +77,7 @@ impl Stage {
     #[track_caller]
     fn checksums(&self) -> Vec<String> {
         self.cluster.wait_until_even().unwrap();
-        let of_server = |server: &testkit::TestServer| {
+        let of_server = |server: &TestServer| {
             let mut session = server.connect().unwrap();
             let mut sum = |table: &&str| {
                 let checked =
@@ -102,9 +102,21 @@ impl Stage {
             let tables: Vec<String> = tables.iter().map(|row| row.text(0).unwrap()).collect();
             assert_eq!(tables, ["a", "b", "c", "other"], "{when}");
             let files = crate::support::names(&server.datadir().join("r"));
-            assert_eq!(files.len(), 9, "{when}: {files:?}");
+            assert_eq!(files, server.database_files(&["a", "b", "c", "other"]), "{when}");
         }
     }
+}
+
+/// Enables semi-sync replication, by the words of MariaDB and of MySQL for the server's part.
+fn semi_sync(server: &TestServer, mariadb: &str, mysql: &str) {
+    let script = match server.is_mysql() {
+        true => format!(
+            "INSTALL PLUGIN rpl_semi_sync_{mysql} SONAME 'semisync_{mysql}.so'; \
+             SET GLOBAL rpl_semi_sync_{mysql}_enabled=1"
+        ),
+        false => format!("SET GLOBAL rpl_semi_sync_{mariadb}_enabled=1"),
+    };
+    server.script(&script).unwrap();
 }
 
 #[test]
@@ -133,10 +145,10 @@ fn several_tables_are_published_on_all_servers_by_one_rename() {
     let mut child = start(stage.load().env("INRUSH_FAILPOINT", "publish.begin=pause"));
     wait_paused(&mut child);
     let mut replica = stage.cluster.replica(1).unwrap();
-    replica.exec("STOP SLAVE").unwrap();
+    dialect::exec(&mut replica, "STOP SLAVE").unwrap();
     resume(&child);
-    finish(child).refused(1, &["the replica", "slave_sql_running is No"]);
-    replica.exec("START SLAVE").unwrap();
+    finish(child).refused(1, &["the replica", "_sql_running is No"]);
+    dialect::exec(&mut replica, "START SLAVE").unwrap();
     assert_eq!(stage.checksums(), old);
     stage.clean("after a stopped replica");
 

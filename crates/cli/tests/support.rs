@@ -17,6 +17,9 @@ use testkit::{TestServer, dialect};
 
 /// Longer than anything here takes on a busy machine.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
+/// What MySQL lacks for appended rows of tables with foreign keys, which are sent there.
+pub(crate) const MERGED_CHILDREN: &str =
+    "lock under which a table with foreign keys is read and then replaced";
 /// And longer than any command.
 const HANGS: Duration = Duration::from_secs(300);
 

@@ -23,6 +23,7 @@ use job::options::{LoadOptions, LoadPath, Mode};
 use schema::{Table, TableName};
 use server::facts::ServerFacts;
 use server::replication::{self, Primary};
+use server::version::Flavor;
 use server::{ConnectOptions, Interrupt, Session, catalog, replicas};
 use sources::{Source, SourceExt as _};
 use targets::{Connections, Direct, Keeper, Lock, LockOptions, Resting};
@@ -370,15 +371,29 @@ impl Place<'_> {
     }
 }
 
-/// The missing privilege for making a table on a read-only server, if any.
+/// The reason why the account may not make a table on a read-only server, if any.
 fn against_writing(session: &mut Session, facts: &ServerFacts) -> Result<Option<String>, Error> {
-    let is_read_only = session.query_text("SELECT @@GLOBAL.read_only")?.as_deref() == Some("1");
-    let may_write = !is_read_only || facts.privileges.on_server("READ_ONLY ADMIN");
+    let mut is_set = |variable: &str| -> Result<bool, Error> {
+        let value = session.query_text(&format!("SELECT @@GLOBAL.{variable}"))?;
+        Ok(value.as_deref() == Some("1"))
+    };
+    if !is_set("read_only")? {
+        return Ok(None);
+    }
+    // Those who may write all the same, the first by the right that is meant for it.
+    let rights = match facts.version.flavor {
+        Flavor::MariaDb => &["READ_ONLY ADMIN"][..],
+        Flavor::MySql => &["CONNECTION_ADMIN", "SUPER"],
+    };
+    if facts.version.flavor == Flavor::MySql && is_set("super_read_only")? {
+        let words = "it is super_read_only, so no account can create a table: run \
+                     SET GLOBAL super_read_only=0, and set it again after the load";
+        return Ok(Some(words.to_owned()));
+    }
+    let may_write = rights.iter().any(|right| facts.privileges.on_server(right));
     Ok((!may_write).then(|| {
-        format!(
-            "it is read_only; the account needs: GRANT READ_ONLY ADMIN ON *.* TO {}",
-            facts.account
-        )
+        let (right, account) = (rights[0], &facts.account);
+        format!("it is read_only; the account needs: GRANT {right} ON *.* TO {account}")
     }))
 }
 

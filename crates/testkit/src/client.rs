@@ -6,6 +6,7 @@ use std::process::{Command, Output, Stdio};
 
 use sandbox::mariadbd::find_program;
 
+use crate::dialect;
 use crate::test_server::TestServer;
 
 impl TestServer {
@@ -43,6 +44,7 @@ impl TestServer {
         client.args(["--batch", "--skip-column-names", "--default-character-set=utf8mb4"]);
         client.args(arguments);
         client.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let sql = dialect::of_script(self.version(), sql);
         let mut client = client.spawn().unwrap_or_else(|e| panic!("mariadb cannot be run: {e}"));
         let mut input = client.stdin.take().unwrap();
         std::thread::scope(|scope| {

@@ -74,6 +74,27 @@ impl Cluster {
         self.replicas[replica].0.connect()
     }
 
+    /// Has all servers log new sessions' changes in a format, and refuse ids of transactions that are not in order.
+    pub fn log_format(&self, format: &str) -> Result<()> {
+        let replicas = self.replicas.iter().map(|(server, _)| (server, true));
+        for (server, is_replica) in std::iter::once((&self.primary, false)).chain(replicas) {
+            let mut session = server.connect()?;
+            // MySQL is always so strict, and changes the format only while nothing is applied.
+            let stops = is_replica && server.is_mysql();
+            if stops {
+                session.exec("STOP REPLICA")?;
+            }
+            if !server.is_mysql() {
+                session.exec("SET GLOBAL gtid_strict_mode=1")?;
+            }
+            session.exec(&format!("SET GLOBAL binlog_format={format}"))?;
+            if stops {
+                session.exec("START REPLICA")?;
+            }
+        }
+        Ok(())
+    }
+
     /// Waits until every replica has all that the primary has.
     pub fn wait_until_even(&self) -> Result<()> {
         let position = |session: &mut Session| {

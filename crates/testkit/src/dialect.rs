@@ -12,11 +12,18 @@ use server::{Result, Row, Session};
 const SEQUENCE: &str = "seq_";
 /// The beginning of a statement that MySQL does not have.
 const REPLACED_TABLE: &str = "CREATE OR REPLACE TABLE ";
+/// The beginning of a statement that runs with variables of its own, and the word behind these.
+const WITH_VARIABLES: (&str, &str) = ("SET STATEMENT ", " FOR ");
 /// Words of MariaDB, and those of MySQL in their place; names of collations are the newest ones.
-const WORDS: [(&str, &str); 3] = [
+const WORDS: [(&str, &str); 8] = [
     (SEQUENCE, SEQUENCE),
     ("information_schema.INNODB_SYS_", "information_schema.INNODB_"),
     ("utf8mb4_uca1400_", "utf8mb4_0900_"),
+    ("STOP SLAVE", "STOP REPLICA"),
+    ("START SLAVE", "START REPLICA"),
+    ("CHANGE MASTER TO MASTER_", "CHANGE REPLICATION SOURCE TO SOURCE_"),
+    ("slave_parallel_threads", "replica_parallel_workers"),
+    ("@@gtid_slave_pos", "@@GLOBAL.gtid_executed"),
 ];
 
 /// `sql` for a server of `version`: numbers of a `seq_1_to_9` come from a recursive query on MySQL,
@@ -47,14 +54,41 @@ pub fn of<'a>(version: &Version, sql: &'a str) -> Cow<'a, str> {
     Cow::Owned(text)
 }
 
-/// Runs a statement in the server's words. MySQL replaces a table by two statements.
-pub fn exec(session: &mut Session, sql: &str) -> Result<Done> {
-    if session.version().flavor == Flavor::MySql
-        && let Some(rest) = sql.strip_prefix(REPLACED_TABLE)
-    {
+/// The statements of a script in the server's words.
+pub fn of_script<'a>(version: &Version, script: &'a str) -> Cow<'a, str> {
+    let script = of(version, script);
+    if version.flavor == Flavor::MariaDb || !script.contains(REPLACED_TABLE) {
+        return script;
+    }
+    let mut parts = script.split(REPLACED_TABLE);
+    let mut text = parts.next().unwrap_or_default().to_owned();
+    for rest in parts {
         let name = rest.split([' ', '(']).next().unwrap_or_default();
-        session.exec(&format!("DROP TABLE IF EXISTS {name}"))?;
-        return exec(session, &format!("CREATE TABLE {rest}"));
+        text.push_str(&format!("DROP TABLE IF EXISTS {name}; CREATE TABLE {rest}"));
+    }
+    Cow::Owned(text)
+}
+
+/// Runs a statement in the server's words. MySQL replaces a table by two statements, and has no variables of one
+/// statement.
+pub fn exec(session: &mut Session, sql: &str) -> Result<Done> {
+    if session.version().flavor == Flavor::MySql {
+        if let Some(rest) = sql.strip_prefix(REPLACED_TABLE) {
+            let name = rest.split([' ', '(']).next().unwrap_or_default();
+            session.exec(&format!("DROP TABLE IF EXISTS {name}"))?;
+            return exec(session, &format!("CREATE TABLE {rest}"));
+        }
+        let parts =
+            sql.strip_prefix(WITH_VARIABLES.0).and_then(|rest| rest.split_once(WITH_VARIABLES.1));
+        if let Some((variables, sql)) = parts {
+            session.exec(&format!("SET SESSION {variables}"))?;
+            let done = exec(session, sql);
+            for variable in variables.split(',') {
+                let name = variable.split('=').next().unwrap_or_default();
+                session.exec(&format!("SET SESSION {name}=DEFAULT"))?;
+            }
+            return done;
+        }
     }
     let sql = of(session.version(), sql).into_owned();
     session.exec(&sql)
@@ -109,6 +143,15 @@ mod tests {
             of(&mysql, sql),
             "INSERT INTO d.seq_t SELECT seq FROM (WITH RECURSIVE n (seq) AS (SELECT 2 UNION ALL \
              SELECT seq + 1 FROM n WHERE seq < 30) SELECT seq FROM n) AS seq_2_to_30 WHERE seq > 3"
+        );
+    }
+
+    #[test]
+    fn scripts_replace_tables_by_two_statements_on_mysql() {
+        let mysql = Version::parse("9.7.4").unwrap();
+        assert_eq!(
+            of_script(&mysql, "USE d; CREATE OR REPLACE TABLE t (a INT); STOP SLAVE"),
+            "USE d; DROP TABLE IF EXISTS t; CREATE TABLE t (a INT); STOP REPLICA"
         );
     }
 }
