@@ -50,7 +50,12 @@ fn a_damaged_file_is_never_imported() {
         command.env("INRUSH_FAILPOINT", format!("verify.begin=damage:{kind}"));
         let outcome = run(&mut command);
         let wrong = "the built file is wrong and was not imported";
-        outcome.refused(1, &[wrong, page, rule]);
+        // MySQL's trees begin behind the dictionary page.
+        let page = match server.is_mysql() {
+            true => page.replace("page 3,", "page 4,").replace("page 6,", "page 7,"),
+            false => page.to_owned(),
+        };
+        outcome.refused(1, &[wrong, &page, rule]);
         assert_eq!(contents(&mut session, &table), old, "{kind}");
         assert_eq!(tables(&mut session, &database), ["t"], "{kind}");
         let folder = server.datadir().join(&database);

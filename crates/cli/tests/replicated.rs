@@ -226,7 +226,10 @@ fn replicas_that_would_not_come_to_the_rename_keep_the_direct_path_away() {
             dialect::exec(&mut replica, "STOP SLAVE").unwrap();
             let sql = match (is_mysql, rule) {
                 (true, rule) => {
-                    format!("CHANGE REPLICATION FILTER {name}=({})", rule.replace("'other'", "other"))
+                    format!(
+                        "CHANGE REPLICATION FILTER {name}=({})",
+                        rule.replace("'other'", "other")
+                    )
                 }
                 (false, "") => format!("SET GLOBAL {name}=''"),
                 (false, rule) => format!("SET GLOBAL {name}={rule}"),
@@ -308,18 +311,23 @@ fn a_replica_whose_server_dies_has_the_old_table_when_it_is_back() {
 #[test]
 fn each_right_that_is_missing_is_named_before_anything_is_made() {
     let Some(stage) = Stage::new("ROW") else { return };
-    stage.sql(
+    let (on_server, rights) = match stage.cluster.primary.is_mysql() {
+        true => (
+            "SYSTEM_VARIABLES_ADMIN",
+            &["REPLICATION SLAVE", "REPLICATION CLIENT", "CONNECTION_ADMIN"][..],
+        ),
+        false => ("SUPER", &["REPLICATION MASTER ADMIN", "READ_ONLY ADMIN"][..]),
+    };
+    stage.sql(&format!(
         "CREATE USER bob@localhost; GRANT ALL ON r.* TO bob@localhost; \
-         GRANT RELOAD, PROCESS, SUPER, SELECT ON *.* TO bob@localhost",
-    );
-    for (missing, right) in [
-        ("REPLICATION MASTER ADMIN", "REPLICATION MASTER ADMIN"),
-        ("GRANT READ_ONLY ADMIN", "READ_ONLY ADMIN"),
-    ] {
+         GRANT RELOAD, PROCESS, SELECT ON *.* TO bob@localhost; \
+         GRANT {on_server} ON *.* TO bob@localhost"
+    ));
+    for right in rights {
         stage.cluster.wait_until_even().unwrap();
         let refused = run(stage.load(&[0, 1]).args(["--user", "bob"]));
-        refused.refused(2, &[missing]);
-        stage.clean(missing);
+        refused.refused(2, &[right]);
+        stage.clean(right);
         stage.sql(&format!("GRANT {right} ON *.* TO bob@localhost"));
     }
     stage.cluster.wait_until_even().unwrap();

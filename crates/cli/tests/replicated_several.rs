@@ -26,8 +26,7 @@ impl Stage {
         for (replica, _) in &stage.cluster.replicas {
             replica.script("STOP SLAVE").unwrap();
             semi_sync(replica, "slave", "replica");
-            let script =
-                "SET GLOBAL slave_parallel_threads=2; START SLAVE; SET GLOBAL read_only=1";
+            let script = "SET GLOBAL slave_parallel_threads=2; START SLAVE; SET GLOBAL read_only=1";
             replica.script(script).unwrap();
         }
         stage.sql("CREATE DATABASE r; CREATE TABLE r.other (a INT PRIMARY KEY)");

@@ -94,7 +94,9 @@ fn given_up(plugin: bool) {
         println!("skipped: the server has no plugin METADATA_LOCK_INFO");
         return;
     }
-    for hold in HOLDS {
+    // MySQL's lock for backups keeps the staging table from being dropped, too.
+    let is_there = |hold: &&Hold| !(server.is_mysql() && hold.take[0].starts_with("BACKUP"));
+    for hold in HOLDS.iter().filter(is_there) {
         let when = format!("{:?} at {}", hold.take, hold.place);
         let mut other = server.connect().unwrap();
         other.exec(&format!("USE {}", scene.database)).unwrap();
@@ -220,7 +222,7 @@ fn a_prepared_transaction_is_a_holder_too() {
         drop(other);
         let mut load = scene.command();
         let outcome = run(load.args(["--lock-wait", "1"]));
-        let prepared = "prepared XA transaction 'x', for ";
+        let prepared = "prepared XA transaction ";
         outcome.refused(1, &["no lock on ", prepared]);
         scene.session.exec("XA ROLLBACK 'x'").unwrap();
         assert!(!scene.is_new());
@@ -247,7 +249,7 @@ fn loads_of_several_tables_at_once_all_work() {
         let table = desk.table(&format!("t{number}"));
         assert_eq!(crate::support::contents(&mut session, &table).0, 2_000);
     }
-    assert_eq!(desk.files().len(), 9);
+    assert_eq!(desk.files(), desk.server.database_files(&["t0", "t1", "t2", "t3"]));
 }
 
 /// FLUSH TABLES, CHECK and ANALYZE of everything, our own tables included, as a nightly job does.
@@ -260,12 +262,22 @@ fn a_load_among_housekeeping_works() {
     let home = Home::new();
     assert!(home.temp_files().is_empty());
     std::thread::scope(|scope| {
+        // Statements of MySQL keep the first table while they wait for the second, as no statement of others does.
+        let and = |verb: &str| match server.is_mysql() {
+            true => format!("; {verb} TABLE "),
+            false => ", ".to_owned(),
+        };
         let noise = [
             "FLUSH TABLES".to_owned(),
-            format!("ANALYZE TABLE {}, {}", scene.table, names.staging.quoted()),
-            format!("CHECK TABLE {}, {}", names.staging.quoted(), scene.table),
+            format!("ANALYZE TABLE {}{}{}", scene.table, and("ANALYZE"), names.staging.quoted()),
+            format!("CHECK TABLE {}{}{}", names.staging.quoted(), and("CHECK"), scene.table),
             format!("SELECT COUNT(*) FROM {}", scene.table),
-            "FLUSH TABLES WITH READ LOCK; UNLOCK TABLES".to_owned(),
+            // A lock for all tables of MySQL waits for LOCK TABLES, and RENAME for that lock: one that comes all the
+            // time lets no attempt pass.
+            match server.is_mysql() {
+                true => "FLUSH TABLES".to_owned(),
+                false => "FLUSH TABLES WITH READ LOCK; UNLOCK TABLES".to_owned(),
+            },
         ];
         let (ended, server) = (&ended, &server);
         for sql in noise {

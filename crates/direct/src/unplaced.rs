@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use disk::File;
-use innodb::cfg::{Cfg, CfgIndex};
+use innodb::cfg::{Cfg, CfgIndex, MySqlTable};
 use innodb::ids::IndexId;
 use job::error::Error;
 use job::failpoint;
@@ -243,10 +243,15 @@ fn merged_partition(
 /// files.
 fn shape(cfg: &Cfg) -> Cfg {
     let index = |index: &CfgIndex| CfgIndex { id: IndexId(0), space_id: 0, ..index.clone() };
+    let mysql = cfg.mysql.as_ref().map(|table| MySqlTable {
+        dictionary: table.dictionary.as_ref().map(index),
+        ..table.clone()
+    });
     Cfg {
         host: String::new(),
         autoinc: 0,
         indexes: cfg.indexes.iter().map(index).collect(),
+        mysql,
         ..cfg.clone()
     }
 }

@@ -12,7 +12,7 @@
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use direct::Unplaced;
 use face::option::REPLICA;
@@ -29,6 +29,9 @@ use sources::{Source, SourceExt as _};
 use targets::{Connections, Direct, Keeper, Lock, LockOptions, Resting};
 
 use crate::choose::{self, Decision, Purpose};
+
+/// How long the connection of a replica that has come again may last.
+const OLD_CONNECTION_WAIT: Duration = Duration::from_secs(2);
 
 /// The replicas of a load, each with its tables taken.
 pub(crate) struct Copies {
@@ -179,7 +182,9 @@ impl Copies {
         let is_missed = |(id, _): &(&u64, &String)| !ids.contains(id);
         let missed: Vec<&str> =
             primary.replicas.iter().filter(is_missed).map(|(_, place)| place.as_str()).collect();
-        if against.is_empty() && (!missed.is_empty() || primary.followers > ids.len()) {
+        let is_followed = against.is_empty() && missed.is_empty();
+        let has_more = is_followed && has_more_followers(session, &primary, ids.len())?;
+        if against.is_empty() && (!missed.is_empty() || has_more) {
             let missed = if missed.is_empty() { vec!["an unregistered one"] } else { missed };
             against.push(format!(
                 "replicas that are not named by {REPLICA} would stop at the RENAME: {}",
@@ -395,6 +400,21 @@ fn against_writing(session: &mut Session, facts: &ServerFacts) -> Result<Option<
         let (right, account) = (rights[0], &facts.account);
         format!("it is read_only; the account needs: GRANT {right} ON *.* TO {account}")
     }))
+}
+
+/// True if more connections take the log than replicas were named. That of a replica which has come again lasts a
+/// moment longer.
+fn has_more_followers(
+    session: &mut Session,
+    primary: &Primary,
+    named: usize,
+) -> Result<bool, Error> {
+    let (begun, mut followers) = (Instant::now(), primary.followers);
+    while followers > named && begun.elapsed() < OLD_CONNECTION_WAIT {
+        std::thread::sleep(Duration::from_millis(100));
+        followers = Primary::read(session)?.followers;
+    }
+    Ok(followers > named)
 }
 
 fn of_replica(name: &str, error: impl Into<Error>) -> Error {

@@ -88,7 +88,7 @@ impl AddedRows {
         // Somebody may have dropped or emptied the table meanwhile, and its ledger is of no use.
         let has_rows = match target.is_empty() {
             Ok(is_empty) => !is_empty,
-            Err(error) => error.errno() != Some(ER_NO_SUCH_TABLE),
+            Err(error) => !matches!(error.errno(), Some(ER_NO_SUCH_TABLE | ER_BAD_DB)),
         };
         match totals {
             Ok(totals) if totals.rows > 0 && has_rows => {

@@ -19,10 +19,9 @@ use server::identifier::{TableName, quote_text};
 use server::session::Session;
 
 use crate::leftovers::is_folder_of;
-use crate::lock::{Folder, Lock};
+use crate::lock::{ER_GONE, Folder, Lock};
 use crate::names::{Names, is_merged, part_prefix};
 
-const ER_NO_SUCH_TABLE: u16 = 1146;
 const ER_NO_SUCH_TABLE_IN_ENGINE: u16 = 1932;
 /// ER_GET_ERRNO: "Got error 175", the engine's.
 const ER_OF_ENGINE: u16 = 1030;
@@ -33,7 +32,7 @@ const ER_OF_ENGINE: u16 = 1030;
 /// Errors: the server's. Where InnoDB has the table, or cannot be asked, 1932 is another fault than a cut.
 pub fn is_gone(session: &mut Session, table: &TableName, error: &Error) -> Result<bool> {
     match error.errno() {
-        Some(ER_NO_SUCH_TABLE) => return Ok(true),
+        Some(errno) if ER_GONE.contains(&errno) => return Ok(true),
         Some(ER_NO_SUCH_TABLE_IN_ENGINE) => {}
         _ => return Ok(false),
     }

@@ -15,10 +15,12 @@ const REPLACED_TABLE: &str = "CREATE OR REPLACE TABLE ";
 /// The beginning of a statement that runs with variables of its own, and the word behind these.
 const WITH_VARIABLES: (&str, &str) = ("SET STATEMENT ", " FOR ");
 /// Words of MariaDB, and those of MySQL in their place; names of collations are the newest ones.
-const WORDS: [(&str, &str); 8] = [
+const WORDS: [(&str, &str); 9] = [
     (SEQUENCE, SEQUENCE),
     ("information_schema.INNODB_SYS_", "information_schema.INNODB_"),
     ("utf8mb4_uca1400_", "utf8mb4_0900_"),
+    // Histograms, which MySQL has for columns that are named.
+    (" PERSISTENT FOR ALL", ""),
     ("STOP SLAVE", "STOP REPLICA"),
     ("START SLAVE", "START REPLICA"),
     ("CHANGE MASTER TO MASTER_", "CHANGE REPLICATION SOURCE TO SOURCE_"),

@@ -574,10 +574,12 @@ fn a_damaged_page_of_rows_or_of_long_values_ends_an_export() {
     let before = names(desk.home.path());
     let path = desk.server.datadir().join(&desk.database).join("t.ibd");
     let bytes = fs::read(&path).unwrap();
-    // FIL_PAGE_TYPE: FIL_PAGE_TYPE_BLOB, FIL_PAGE_INDEX; of the latter PAGE_LEVEL, of which a leaf has 0.
+    // FIL_PAGE_TYPE: FIL_PAGE_TYPE_BLOB (FIL_PAGE_TYPE_LOB_DATA of MySQL), FIL_PAGE_INDEX; of the latter PAGE_LEVEL, of
+    // which a leaf has 0.
+    let long = if desk.server.is_mysql() { 23 } else { 10 };
     let is_of = |page: &[u8], is_leaf: bool| match is_leaf {
         true => page[24..26] == [0x45, 0xbf] && page[64..66] == [0, 0],
-        false => page[24..26] == [0, 10],
+        false => page[24..26] == [0, long],
     };
     for is_leaf in [false, true] {
         let pages: Vec<usize> = (0..bytes.len() / PAGE)

@@ -3,7 +3,7 @@
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use testkit::TestServer;
+use testkit::{TestServer, dialect};
 
 use crate::support::{Home, Outcome, run};
 
@@ -40,7 +40,8 @@ fn an_export_beside_an_open_transaction_reads_one_snapshot_and_no_writer_waits_l
     session
         .exec("CREATE TABLE d.t (a INT PRIMARY KEY, b INT, w VARCHAR(600)) ENGINE=InnoDB")
         .unwrap();
-    session.exec("INSERT INTO d.t SELECT seq, 1, REPEAT('x', 590) FROM d.seq_1_to_20000").unwrap();
+    let insert = "INSERT INTO d.t SELECT seq, 1, REPEAT('x', 590) FROM d.seq_1_to_20000";
+    dialect::exec(&mut session, insert).unwrap();
     session.exec("ANALYZE TABLE d.t").unwrap();
     let mut open = server.connect().unwrap();
     open.exec("BEGIN").unwrap();

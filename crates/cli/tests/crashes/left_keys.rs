@@ -124,7 +124,9 @@ fn keys_that_somebody_keeps_from_being_carried_over_are_named_and_the_next_load_
 fn resume_carries_keys_over_and_loads_nothing_again() {
     let Some(mut scene) = Scene::new() else { return };
     scene.session.exec("INSERT INTO d.t VALUES (50, 1)").unwrap();
-    let (left, mut writer) = scene.disturbed(&["--mode", "append"], "publish.dropped");
+    // Rows that are added to a table with foreign keys are sent to MySQL.
+    let (mode, rows) = if scene.server.is_mysql() { ("replace", 3) } else { ("append", 4) };
+    let (left, mut writer) = scene.disturbed(&["--mode", mode], "publish.dropped");
     assert_eq!(left.code(), 4, "{left:?}");
     let job = left.err.split_once(LEFT).unwrap().1.split(',').next().unwrap().to_owned();
     let again = scene.inrush(&["resume", &job]);
@@ -133,7 +135,7 @@ fn resume_carries_keys_over_and_loads_nothing_again() {
     writer.exec("COMMIT").unwrap();
     let done = scene.inrush(&["resume", &job]);
     assert!(done.done().err.contains("all rows are loaded"), "{done:?}");
-    scene.check(4);
+    scene.check(rows);
     scene.inrush(&["resume", &job]).refused(2, &["it is done"]);
 }
 
@@ -155,6 +157,9 @@ fn keys_that_a_killed_load_has_left_are_carried_over_by_a_load_of_another_table(
 #[test]
 fn a_table_that_nobody_can_open_is_mended_with_all_its_rows() {
     let Some(mut scene) = Scene::new() else { return };
+    if scene.server.lacks("RENAME that fails and leaves a table which nobody can open") {
+        return;
+    }
     let aside = Names::of(&TableName::new("d", "t")).replaced.quoted();
     let mut session = scene.server.connect().unwrap();
     let mut exec = |sql: &str| session.exec(&sql.replace('@', &aside)).map(drop);

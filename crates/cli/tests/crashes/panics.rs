@@ -38,6 +38,10 @@ const PUBLISHED: End = IsIn(": do not load them again");
 /// In a replay, whose tables are told one by one: those that it came to are new.
 const REPLAYED: End = IsIn("the failpoint replay.");
 
+/// Threads that no load into MySQL has: its files are not stamped, nothing has to pass between DISCARD and IMPORT, and
+/// one connection publishes a table with foreign keys.
+const MARIADB_THREADS: [&str; 4] =
+    ["thread.stamp", "thread.checkpoint", "thread.behind", "thread.carrier"];
 /// Every thread, on a way that has it.
 const THREADS: [(&str, LoadKind, End); 44] = [
     ("thread.rows", LoadKind::Direct, ITSELF),
@@ -168,6 +172,9 @@ fn all_of(cases: &[(&'static str, LoadKind, End)], ways: &[LoadKind]) {
     let mut failed = Vec::new();
     for &(point, way, end) in cases.iter().filter(|(_, way, _)| ways.contains(way)) {
         let Some(mut scene) = Scene::new(way) else { return };
+        if scene.is_mysql() && MARIADB_THREADS.contains(&point) {
+            continue;
+        }
         if catch_unwind(AssertUnwindSafe(|| scene.is_met(point, end))).is_err() {
             failed.push((point, way));
         }

@@ -181,7 +181,7 @@ fn small_tables_with_foreign_keys_get_their_rows_by_one_transaction_too() {
     desk.exec("CREATE TABLE shop (id INT PRIMARY KEY)");
     desk.exec(
         "CREATE TABLE sale (id INT PRIMARY KEY, shop INT, \
-         FOREIGN KEY of_shop (shop) REFERENCES shop (id))",
+         CONSTRAINT of_shop FOREIGN KEY (shop) REFERENCES shop (id))",
     );
     // The tables are emptied behind each load, in any order.
     desk.exec("SET foreign_key_checks=0");

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use server::Session;
-use testkit::TestServer;
+use testkit::{TestServer, dialect};
 
 use crate::scene::Mode;
 use crate::support::{
@@ -55,7 +55,7 @@ impl<'a> Yard<'a> {
                 let rows = format!(
                     "SELECT seq, seq * 3, CONCAT('old ', seq), NULL FROM {database}.seq_1_to_50"
                 );
-                session.exec(&format!("INSERT INTO {table} {rows}")).unwrap();
+                dialect::exec(session, &format!("INSERT INTO {table} {rows}")).unwrap();
             }
         }
     }
@@ -107,10 +107,7 @@ impl<'a> Yard<'a> {
     pub(crate) fn clean(&mut self, when: &str) {
         assert_eq!(tables(&mut self.session, &self.database), TABLES, "{when}");
         let folder = self.server.datadir().join(&self.database);
-        let mut expected = vec!["db.opt".to_owned()];
-        expected.extend(TABLES.iter().flat_map(|t| [format!("{t}.frm"), format!("{t}.ibd")]));
-        expected.sort();
-        assert_eq!(names(&folder), expected, "{when}");
+        assert_eq!(names(&folder), self.server.database_files(&TABLES), "{when}");
         assert_eq!(self.home.temp_files(), [""; 0], "{when}");
     }
 

@@ -59,6 +59,10 @@ pub(super) struct Scene {
 }
 
 impl Scene {
+    pub(super) fn is_mysql(&self) -> bool {
+        self.desk.server.is_mysql()
+    }
+
     pub(super) fn new(way: LoadKind) -> Option<Scene> {
         let mut desk = Desk::new()?;
         if way != LoadKind::Made {
@@ -67,7 +71,7 @@ impl Scene {
         }
         if way == LoadKind::Keys {
             let (name, table) = (format!("`{}-kin`", desk.database), desk.table("t"));
-            desk.exec(&format!("CREATE DATABASE {name}"));
+            desk.exec(&format!("CREATE DATABASE {name} CHARSET latin1"));
             desk.exec(&format!("CREATE TABLE {name}.p (b VARCHAR(20) PRIMARY KEY) ENGINE=InnoDB"));
             desk.exec(&format!("INSERT INTO {name}.p VALUES ('old'), ('new')"));
             desk.exec(&format!("ALTER TABLE t ADD FOREIGN KEY (b) REFERENCES {name}.p (b)"));
