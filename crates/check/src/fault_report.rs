@@ -129,7 +129,8 @@ impl Take for Telling<'_> {
     fn skips(&self, chunk: &Chunk) -> bool {
         let end = chunk.offset_at(chunk.bytes.len());
         let is_in = |(place, _): &(Place, _)| place.file == chunk.file && place.offset < end;
-        !self.row.as_ref().is_some_and(is_in)
+        // How many rows a chunk without text has, is known when it is read.
+        chunk.first_record.is_none() && !self.row.as_ref().is_some_and(is_in)
     }
 
     fn is_done(&self) -> bool {

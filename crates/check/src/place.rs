@@ -6,12 +6,15 @@ use encode::mapped::{LineAt, LinePlace};
 use job::position::{Position, PositionCursor};
 use sources::Chunk;
 
+/// In [`Place::offset`], says that a row is no text, and that its number is there in place of a byte.
+const NUMBERED: u64 = 1 << 63;
+
 /// Where a row begins. Ascends in input order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Place {
     /// Index into the input's files.
     pub(crate) file: u32,
-    /// Byte of the file.
+    /// Byte of the file; of a row that is no text its number, with [`NUMBERED`].
     pub(crate) offset: u64,
     /// Line of the file, from 1.
     pub(crate) line: u64,
@@ -42,7 +45,8 @@ impl Place {
     /// The same by the names of files.
     pub(crate) fn position(&self, files: &[PathBuf]) -> Position {
         let file = files.get(self.file as usize).cloned().unwrap_or_default();
-        Position { file, line: self.line, offset: Some(self.offset) }
+        let is_text = self.offset & NUMBERED == 0;
+        Position { file, line: self.line, offset: is_text.then_some(self.offset) }
     }
 }
 
@@ -63,6 +67,8 @@ impl<'a> Here<'a> {
     #[inline]
     pub(crate) fn place(&mut self) -> Place {
         let (line, offset) = self.cursor.advance(self.chunk, self.start);
+        let is_text = self.chunk.first_record.is_none();
+        let offset = if is_text { offset } else { NUMBERED | line };
         Place { file: self.chunk.file, offset, line }
     }
 

@@ -43,8 +43,8 @@ pub struct BadRow {
     pub file: String,
     /// Line on which it begins, from 1.
     pub line: u64,
-    /// Byte of the file at which it begins, from 0.
-    pub byte: u64,
+    /// Byte of the file at which it begins, from 0; none of a row that is no text.
+    pub byte: Option<u64>,
     /// All that is wrong with it.
     pub reasons: Vec<Also>,
 }
@@ -55,7 +55,7 @@ impl From<Reject> for BadRow {
         BadRow {
             file: position.file.display().to_string(),
             line: position.line,
-            byte: position.offset.unwrap_or(0),
+            byte: position.offset,
             reasons: std::iter::once(Also { field, column, value, reason }).chain(also).collect(),
         }
     }

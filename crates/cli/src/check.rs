@@ -131,7 +131,10 @@ fn listed(judged: &[String]) -> String {
 
 fn bad_row(out: &mut impl Write, row: &BadRow) -> io::Result<()> {
     let BadRow { file, line, byte, reasons } = row;
-    writeln!(out, "  {file} line {line} (byte {byte})")?;
+    match byte {
+        Some(byte) => writeln!(out, "  {file} line {line} (byte {byte})")?,
+        None => writeln!(out, "  {file} row {line}")?,
+    }
     for Also { field, column, value, reason } in reasons {
         write!(out, "    ")?;
         if let Some(field) = field {

@@ -236,6 +236,11 @@ fn format(args: &ExportArgs, ending: &Ending) -> Result<Format, Failure> {
     if format != FileFormatArg::Text && !args.cut.are_default() {
         return Err(Failure::usage("--dialect, --header and field separators need --format text"));
     }
+    if args.cut.dialect.is_some_and(|dialect| dialect.kind().is_some()) {
+        return Err(Failure::usage(
+            "--dialect parquet and arrow are for loads; an export writes text",
+        ));
+    }
     Ok(match format {
         FileFormatArg::Sql => Format::Sql,
         FileFormatArg::Jsonl => Format::JsonLines,

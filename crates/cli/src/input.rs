@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
+use columnar::Kind;
 use load::{LoadOptions, charset};
 use sources::Preset;
 use terminal::failure::Failure;
@@ -20,12 +21,27 @@ pub(crate) enum DialectArg {
     Tbl,
     /// Output of mariadb --batch and mysql --batch: a header, tabs, backslash escapes, NULL as a word.
     Batch,
+    /// Apache Parquet; files are recognised without this option.
+    Parquet,
+    /// Apache Arrow IPC, a file or a stream; files are recognised without this option.
+    Arrow,
+}
+
+impl DialectArg {
+    /// The format of typed columns; none of text.
+    pub(crate) fn kind(self) -> Option<Kind> {
+        match self {
+            DialectArg::Parquet => Some(Kind::Parquet),
+            DialectArg::Arrow => Some(Kind::Arrow),
+            _ => None,
+        }
+    }
 }
 
 impl From<DialectArg> for Preset {
     fn from(typed: DialectArg) -> Preset {
         match typed {
-            DialectArg::Mysql => Preset::Mysql,
+            DialectArg::Mysql | DialectArg::Parquet | DialectArg::Arrow => Preset::Mysql,
             DialectArg::Csv => Preset::Csv,
             DialectArg::Tsv => Preset::Tsv,
             DialectArg::Tbl => Preset::Tbl,

@@ -5,18 +5,19 @@ use std::path::{Path, PathBuf};
 use std::slice;
 use std::time::Duration;
 
-use load::options::Written;
+use load::options::{InputOptions, Written};
 use load::{
     Batches, CommandLine, LoadOptions, LoadPath, Mode, OnDuplicate, Progress, Replicas, charset,
 };
 use schema::TableName;
-use sources::is_stdin;
+use sources::{Dialect, is_stdin};
 use terminal::failure::{Failure, REJECTS, USAGE};
 use terminal::{signals, size};
 
 use crate::args::{BatchArgs, LoadArgs, ModeArg, OnDuplicateArg, PathArg, WrittenArgs};
 use crate::dialect::dialect;
 use crate::html::{LoadReport, ReportFile};
+use crate::input::DialectArg;
 use crate::print::Detail;
 use crate::recorder::Recorder;
 use crate::{
@@ -77,7 +78,8 @@ pub(crate) fn run(args: &LoadArgs, target: &TableName) -> Result<u8, Failure> {
 /// A name's ending decides what the bytes mean: in `.tsv`, for one, that `\N` is text.
 pub(crate) fn tell_dialect(file: &Path) {
     let name = input::preset(None, file).name();
-    if name != "mysql" {
+    let has_columns = InputOptions { files: vec![file.to_owned()], ..Default::default() };
+    if name != "mysql" && !has_columns.has_columns() {
         tell!("note: read as --dialect {name}, by the ending of {}", file.display());
     }
 }
@@ -212,6 +214,11 @@ pub(crate) fn options_but_ddl(
     options.server.replicas = replicas(&args.batches);
     options.server.shard_addresses.clone_from(&args.batches.shard);
     options.input.dialect = dialect(&args.format, &options.input.files[0])?;
+    options.input.columnar = args.format.dialect.and_then(DialectArg::kind);
+    if !sniff::says_dialect(&args.format) && options.input.has_columns() {
+        // The ending of a name does not matter then.
+        options.input.dialect = Dialect::mysql();
+    }
     let preset = input::preset(args.format.dialect, &options.input.files[0]);
     options.input.empty_is_null = preset.empty_is_null();
     options.input.columns = args.format.columns.clone();
@@ -225,6 +232,8 @@ pub(crate) fn options_but_ddl(
         charset::of_file(args.format.charset.as_deref());
     let is_preset = args.format.dialect.is_none() && !args.create;
     options.input.escape_is_assumed = is_preset && args.format.fields_escaped_by.is_none();
+    // No text is read, so its escapes do not matter.
+    options.input.escape_is_assumed &= options.input.kind()?.is_none();
     if let Some(memory) = &args.memory {
         options.limits.memory_bytes_max = size::parse(memory).map_err(Failure::usage)?;
     }

@@ -102,7 +102,9 @@ fn agree(args: &LoadArgs, tables: &[LoadOptions], guesses: &mut [Sniffed]) -> Re
     };
     let mut common: BTreeMap<String, String> = BTreeMap::new();
     let mut used = Vec::new();
-    for column in guesses.iter().flat_map(|sniffed| &sniffed.columns).filter(|it| !it.is_empty) {
+    // Files of typed columns know their own types.
+    let of_text = guesses.iter().filter(|sniffed| sniffed.columnar.is_none());
+    for column in of_text.flat_map(|sniffed| &sniffed.columns).filter(|it| !it.is_empty) {
         let found = common.entry(column.name.to_lowercase());
         let found = found.or_insert_with(|| column.sql_type.clone());
         *found = common_type::common(found, &column.sql_type);
@@ -111,7 +113,10 @@ fn agree(args: &LoadArgs, tables: &[LoadOptions], guesses: &mut [Sniffed]) -> Re
         let mut types = Vec::new();
         for column in &sniffed.columns {
             let of_all = common.get(&column.name.to_lowercase()).filter(|of_all| {
-                **of_all != column.sql_type && (!column.is_empty || sniffed.preset.empty_is_null())
+                let is_text = sniffed.columnar.is_none();
+                is_text
+                    && **of_all != column.sql_type
+                    && (!column.is_empty || sniffed.preset.empty_is_null())
             });
             let typed = typed(&options.table, &column.name);
             used.extend(typed.is_some().then(|| column.name.to_lowercase()));
@@ -156,6 +161,7 @@ fn apply(args: &LoadArgs, options: &mut LoadOptions, sniffed: Sniffed) -> Result
     input.skip_lines = sniffed.skip_lines;
     input.columns = sniffed.names;
     input.dialect = sniffed.dialect;
+    input.columnar = sniffed.columnar;
     input.kept = sniffed.kept;
     if !says_dialect(&args.format) {
         input.empty_is_null = sniffed.preset.empty_is_null();
@@ -182,6 +188,7 @@ fn sniff_options(
     Ok(SniffOptions {
         files: files.to_vec(),
         table: table.to_owned(),
+        columnar: format.dialect.and_then(DialectArg::kind),
         dialect: says_dialect(format).then(|| dialect::dialect(format, &files[0])).transpose()?,
         empty_is_null: input::preset(format.dialect, &files[0]).empty_is_null(),
         one_column: guessed.one_column,
@@ -302,7 +309,10 @@ fn command(
             (input::preset(preset, &files[0]).name(), base)
         }
     };
-    option("dialect", preset);
+    option(
+        "dialect",
+        &sniffed.columnar.map_or(preset.to_owned(), |kind| kind.name().to_lowercase()),
+    );
     dialect_options(&base, &sniffed.dialect, &mut option);
     file_options(sniffed, &mut option);
     if let Some(names) = &sniffed.names {
@@ -312,7 +322,7 @@ fn command(
         option("format-of", &format!("{column}={format}"));
     }
     connect_options(&args.connect, &mut option);
-    if sniffed.header {
+    if sniffed.header && sniffed.columnar.is_none() {
         words.push("--header".to_owned());
     }
     if sniffed.dialect.null_in_quotes {
@@ -401,6 +411,7 @@ pub(crate) fn quote(word: &str) -> String {
 /// A description of the guess, in a line.
 pub(crate) fn summary(sniffed: &Sniffed) -> String {
     let mut what = Vec::new();
+    what.extend(sniffed.columnar.map(|kind| kind.name().to_owned()));
     what.extend(sniffed.compression.map(|kind| kind.to_string()));
     what.push(count(sniffed.columns.len() as u64, "column"));
     let is_skipped = sniffed.skip_lines > 0 && sniffed.names.is_some();
@@ -409,7 +420,9 @@ pub(crate) fn summary(sniffed: &Sniffed) -> String {
         (false, true) => count(sniffed.skip_lines, "line") + " skipped",
         (false, false) => "no header".to_owned(),
     };
-    what.push(header);
+    if sniffed.columnar.is_none() {
+        what.push(header);
+    }
     what.extend(sniffed.charset.clone());
     let rows = count(sniffed.rows, "row");
     let rows = match sniffed.is_whole {
@@ -458,6 +471,7 @@ fn json(sniffed: &Sniffed, command: &[String], into: &str) -> serde_json::Value 
     let key = sniffed.primary_key.and_then(|index| sniffed.columns.get(index));
     serde_json::json!({
         "into": into,
+        "format": sniffed.columnar.map_or("text".to_owned(), |kind| kind.name().to_lowercase()),
         "compression": sniffed.compression.map(|kind| kind.to_string()),
         "charset": sniffed.charset.as_deref().unwrap_or("utf8mb4"),
         "fields_terminated_by": text(&dialect.fields_terminated_by),

@@ -2,6 +2,7 @@
 
 mod bench;
 mod checked;
+mod columnar;
 mod command_line;
 mod completions;
 mod documented;

@@ -2,13 +2,20 @@
 
 use std::path::PathBuf;
 
+use columnar::{ColumnarOptions, Kind};
 use job::error::Error;
-use job::memory::{Memory, ReadAhead};
+use job::memory::{Memory, PROGRAM_BYTES, ReadAhead};
 use job::options::{InputOptions, LoadOptions};
 use sources::{Dialect, FileSource, MultiByte, Source, SourceExt as _, SourceOptions};
 
+/// Part of the memory that decoding typed columns may take.
+const COLUMNS_SHARE: u64 = 3;
+
 /// Everything that can be refused without a server.
 pub fn open_files(options: &LoadOptions) -> Result<(Memory, Box<dyn Source>), Error> {
+    if let Some(kind) = options.input.kind()? {
+        return open_columns(options, kind);
+    }
     let (memory, source) = open(options)?;
     if !options.allow_empty {
         source.check_rows()?;
@@ -24,11 +31,33 @@ pub fn open_files(options: &LoadOptions) -> Result<(Memory, Box<dyn Source>), Er
 ///
 /// Errors: as [`open_files`].
 pub fn only_headers(options: &LoadOptions) -> Result<Vec<PathBuf>, Error> {
+    if options.input.kind()?.is_some() {
+        return Ok(Vec::new());
+    }
     let source = open(options)?.1;
     match source.check_rows() {
         Err(_) if options.allow_empty => Ok(Vec::new()),
         files => Ok(files?),
     }
+}
+
+/// The source of files of typed columns, whose reading gets a part of the memory.
+fn open_columns(options: &LoadOptions, kind: Kind) -> Result<(Memory, Box<dyn Source>), Error> {
+    options.check()?;
+    let limits = &options.limits;
+    let available = limits.memory_bytes_max.saturating_sub(PROGRAM_BYTES);
+    let columnar_options = ColumnarOptions {
+        memory_bytes: available / COLUMNS_SHARE,
+        threads: limits.threads,
+        temp_dir: limits.temp_dir.clone(),
+        below: options.input.below.clone(),
+        kept: options.input.kept.clone(),
+        stop: options.interrupt.flag(),
+    };
+    let mut source = columnar::open(kind, &options.input.files, columnar_options).map_err(usage)?;
+    let memory = options.memory(source.facts().held_bytes)?;
+    source.begin_with(memory.chunk_bytes, memory.record_bytes_max).map_err(usage)?;
+    Ok((memory, source))
 }
 
 fn open(options: &LoadOptions) -> Result<(Memory, FileSource), Error> {

@@ -11,7 +11,7 @@ use server::catalog::Moment;
 use server::learn::{self, CollationCache};
 use server::version::Flavor;
 use server::{ServerFacts, Session, catalog, identifier};
-use sources::{Source, SourceExt as _};
+use sources::{ReadAs, Source, SourceExt as _};
 use targets::Lock;
 use values::{Charset, Collation, ConvertOptions, SqlMode, SqlType, Zone};
 
@@ -88,13 +88,16 @@ impl Inspected {
         let (layout, empty_is_null) = (source.facts().layout, options.input.empty_is_null);
         let kinds = fields.kinds(session, table, layout, empty_is_null)?;
         let usage = |error: sources::Error| Error::Usage(error.to_string());
-        source.change(|read_as| read_as.fields = kinds).map_err(usage)?;
+        let types = |column: &Option<usize>| column.map(|at| table.columns[at].sql_type.clone());
+        let types = fields.columns.iter().map(types).collect();
+        let take = |read_as: &mut ReadAs| (read_as.fields, read_as.columns) = (kinds, types);
+        source.change(take).map_err(usage)?;
         let habits = server::habits(session)?;
         let file_charset = file_charset(session, &options.input.charset)?;
         check_null_tokens(file_charset, &options.input)?;
         let sql_mode = sql_mode(session, facts, options)?;
         let written = formats::formats(&options.input.written, table, &fields, file_charset)?;
-        let has_moments = written.have_moments();
+        let has_moments = written.have_moments() || source.facts().has_moments;
         let zone = clock::zone(session, facts, &table.columns, habits, has_moments);
         let is_timestamp = |column: &Column| matches!(column.sql_type, SqlType::Timestamp { .. });
         let needs_zone = has_moments || table.columns.iter().any(is_timestamp);

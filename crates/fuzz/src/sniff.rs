@@ -8,6 +8,7 @@ pub(crate) fn run(bytes: &[u8]) {
     let options = SniffOptions {
         files: vec![path],
         table: "t".to_owned(),
+        columnar: None,
         dialect: None,
         empty_is_null: false,
         one_column: true,

@@ -66,7 +66,7 @@ impl Reader for Squarer {
         let first = chunk.first_record.unwrap_or(0);
         let rows = chunk.bytes.first_chunk::<8>().map_or(0, |bytes| u64::from_le_bytes(*bytes));
         let numbers = first..first + rows;
-        let column = |cells| TypedColumn { cells, is_valid: Vec::new() };
+        let column = |cells| TypedColumn::from(cells);
         let columns = vec![
             column(Cells::Unsigned(numbers.clone().collect())),
             column(Cells::Unsigned(numbers.map(|number| number * number).collect())),

@@ -35,7 +35,8 @@ pub struct FileGuess {
 ///
 /// Errors: no connection. Whatever else is wrong with file, table or server is told by the load.
 pub fn guess(connect: &ConnectOptions, options: &LoadOptions) -> Result<FileGuess, server::Error> {
-    if !options.input.files.iter().all(|file| file.is_file()) {
+    let has_types = options.input.kind().is_ok_and(|kind| kind.is_some());
+    if has_types || !options.input.files.iter().all(|file| file.is_file()) {
         return Ok(FileGuess::default());
     }
     let mut session = Session::connect(connect)?;
@@ -113,6 +114,7 @@ impl FirstFile<'_> {
         let options = SniffOptions {
             files: files.first().map(slice::from_ref)?.to_vec(),
             table: self.options.table.clone(),
+            columnar: None,
             dialect: None,
             empty_is_null: false,
             one_column: false,

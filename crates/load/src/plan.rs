@@ -331,6 +331,9 @@ impl Plan {
 /// The kinds of compression that the files have.
 fn compression(options: &InputOptions) -> Result<Vec<String>, Error> {
     let mut kinds = Vec::new();
+    if options.kind()?.is_some() {
+        return Ok(kinds);
+    }
     for path in &options.files {
         let kind =
             FileSource::compression(path).map_err(|error| Error::Usage(error.to_string()))?;

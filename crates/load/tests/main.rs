@@ -9,6 +9,7 @@ mod aged;
 mod autoincrement;
 mod charsets;
 mod clusters;
+mod columnar;
 mod defaults;
 mod destination;
 mod dialects;

@@ -112,7 +112,7 @@ fn part(column: &TypedColumn, first: usize, count: usize) -> TypedColumn {
         _ => unreachable!("no other cells are made here"),
     };
     let is_valid = column.is_valid.get(rows).unwrap_or_default().to_vec();
-    TypedColumn { cells, is_valid }
+    TypedColumn { is_valid, ..TypedColumn::from(cells) }
 }
 
 /// Random values for the columns of [`TABLE`]; every seventh is NULL where that may be.
@@ -154,7 +154,8 @@ fn columns() -> Columns {
     ];
     let columns = cells.into_iter().enumerate().map(|(index, cells)| {
         let is_valid = (0..ROWS).map(|row| (row + index) % 7 > 0).collect();
-        TypedColumn { cells, is_valid: if matches!(index, 0 | 2) { Vec::new() } else { is_valid } }
+        let is_valid = if matches!(index, 0 | 2) { Vec::new() } else { is_valid };
+        TypedColumn { is_valid, ..TypedColumn::from(cells) }
     });
     Columns::new(columns.collect(), ROWS)
 }
@@ -220,7 +221,7 @@ fn typed_rows_out_of_key_order_are_sorted_on_the_direct_path() {
     let mut db = server.database();
     let ids = Cells::Integer((0..ROWS as i64).map(|row| row * 7919 % ROWS as i64).collect());
     let halves = Cells::Double((0..ROWS).map(|row| row as f64 / 2.0).collect());
-    let column = |cells| TypedColumn { cells, is_valid: Vec::new() };
+    let column = |cells| TypedColumn::from(cells);
     let columns = Columns::new(vec![column(ids), column(halves)], ROWS);
     db.sql("CREATE TABLE b (id INT PRIMARY KEY, half DOUBLE, KEY (half))");
     for path in [LoadPath::Direct, LoadPath::Stream] {
@@ -239,7 +240,7 @@ fn a_typed_row_that_is_refused_is_told_by_its_number() {
     let mut db = server.database();
     let mut numbers: Vec<i64> = (0..3000).collect();
     numbers[2500] = 1 << 40;
-    let column = |cells| TypedColumn { cells, is_valid: Vec::new() };
+    let column = |cells| TypedColumn::from(cells);
     let dates = Cells::Date(vec![19_782; 3000]);
     let columns = Columns::new(vec![column(Cells::Integer(numbers)), column(dates)], 3000);
     for path in [LoadPath::Direct, LoadPath::Stream] {

@@ -362,6 +362,7 @@ impl<'a> Writer<'a> {
                 let checked = match (value, &mut self.converters[index]) {
                     _ if !CHECK => Ok(()),
                     (Value::Malformed(_), _) => Err(Reason::NotInFormat),
+                    (Value::Refused { reason, .. }, _) => Err(reason),
                     (Value::Timestamp(micros), _)
                         if has_no_text(sent, micros, &self.columns.zone) =>
                     {

@@ -22,12 +22,14 @@ mod preamble;
 mod records;
 mod row_size;
 mod statistics;
+mod typed;
 
 pub use format::other_than_sql;
 
 use std::path::{Path, PathBuf};
 
 use charset::Charset;
+use columnar::Kind;
 use dialect::Guess;
 use face::option::{
     COLLATION, DDL, FIELDS_TERMINATED_BY, LINES_TERMINATED_BY, ONE_COLUMN, SET_SQL, SKIP_LINES,
@@ -55,6 +57,8 @@ pub struct SniffOptions {
     pub files: Vec<PathBuf>,
     /// Name of the table to be made.
     pub table: String,
+    /// The format of typed columns, if that is known; files are recognised without it.
+    pub columnar: Option<Kind>,
     /// How fields are cut, if that is known.
     pub dialect: Option<Dialect>,
     /// True if that dialect has empty fields NULL in columns of numbers and dates.
@@ -99,6 +103,8 @@ pub struct TableSettings {
 /// The guess at a file.
 #[derive(Clone, Debug)]
 pub struct Sniffed {
+    /// The format, if the files have typed columns and are no text.
+    pub columnar: Option<Kind>,
     /// How fields are cut.
     pub dialect: Dialect,
     /// The preset that is nearest to it.
@@ -153,6 +159,10 @@ pub struct SniffedColumn {
 /// Errors: reading it; an input that has no rows to look at.
 pub fn sniff(options: &SniffOptions) -> Result<Sniffed, Error> {
     let usage = |error: sources::Error| Error::Usage(error.to_string());
+    let recognised = || Kind::of_files(&options.files).map_err(usage);
+    if let Some(kind) = options.columnar.map_or_else(recognised, |kind| Ok(Some(kind)))? {
+        return typed::sniff(kind, options);
+    }
     let memory = options.memory_bytes_max / 2;
     let sample = Sample::take(&options.files, options.encoding, &options.temp_dir, memory);
     let sample = sample.map_err(usage)?;
@@ -210,6 +220,7 @@ pub fn sniff(options: &SniffOptions) -> Result<Sniffed, Error> {
         },
     };
     let mut sniffed = Sniffed {
+        columnar: None,
         dialect: guess.dialect,
         preset: guess.preset,
         header: false,

@@ -20,6 +20,7 @@ fn options(files: Vec<PathBuf>) -> SniffOptions {
     SniffOptions {
         files,
         table: "t".to_owned(),
+        columnar: None,
         dialect: None,
         empty_is_null: false,
         one_column: false,

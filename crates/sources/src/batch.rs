@@ -34,7 +34,7 @@ pub use formatted::{Formats, FormattedRow, FormattedRows};
 pub use picked::{PickShape, Picked, PickedField, PickedRow, PickedRows};
 pub use text::{TextIndex, TextRow};
 pub use text_rows::TextRows;
-pub use typed::{Cells, TypedColumn, TypedColumns, TypedRow, TypedRows};
+pub use typed::{Cells, RefusedCell, TypedColumn, TypedColumns, TypedRow, TypedRows};
 
 /// Rows in order.
 pub trait Rows: Copy {

@@ -7,7 +7,7 @@
 //!
 //! In reading order: `expand` names to paths, `stdin` what is none, `input` files that must
 //! not change and pipes, `spool`
-//! what a pipe gave, `compression` and `decompress` archives, `encoding` UTF-16 and UTF-32, `text` all
+//! what a pipe gave, `random` both at any place, `compression` and `decompress` archives, `encoding` UTF-16 and UTF-32, `text` all
 //! of these in a row, `ahead` on a thread, `stream` or not, `sample` parts of them to guess from.
 
 pub(crate) mod ahead;
@@ -16,6 +16,7 @@ mod decompress;
 pub(crate) mod encoding;
 pub(crate) mod expand;
 pub(crate) mod input;
+pub(crate) mod random;
 pub(crate) mod sample;
 mod spool;
 pub(crate) mod stdin;

@@ -102,6 +102,16 @@ pub enum Error {
         /// The fault.
         problem: String,
     },
+    /// A file of typed columns that cannot be read: where in it, and why.
+    #[error("{}{place}: {problem}", path.display())]
+    Columns {
+        /// The file.
+        path: PathBuf,
+        /// The part of the file, behind a comma; empty for all of it.
+        place: String,
+        /// The fault.
+        problem: String,
+    },
     /// An input that holds no text.
     #[error("{} is {what}", path.display())]
     NotText {

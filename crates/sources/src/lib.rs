@@ -77,6 +77,7 @@ pub use bytes::compression::Compression;
 pub use bytes::encoding::{Encoding, Unit};
 pub use bytes::expand::expand;
 pub use bytes::input::KeptPipes;
+pub use bytes::random::{FoundInput, InputBytes};
 pub use bytes::sample::{Part, Sample};
 pub use bytes::stdin::is_stdin;
 pub use chunk::{Chunk, RecordPlace};

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use values::SqlType;
+
 use crate::batch::{Batch, Formats};
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
@@ -70,6 +72,8 @@ pub struct InputFacts {
     pub row_end: Vec<u8>,
     /// True if the input says the names of its columns.
     pub has_header: bool,
+    /// True if there are moments among the values, which columns get as clocks of the session's zone show them.
+    pub has_moments: bool,
     /// Most memory that reading takes besides the chunks, in bytes.
     pub held_bytes: u64,
     /// In words, all that decides which rows come of the files, but for `read_as`.
@@ -93,6 +97,7 @@ impl InputFacts {
             layout: Layout::Separated,
             row_end: b"\n".to_vec(),
             has_header: false,
+            has_moments: false,
             held_bytes: 0,
             words: words.into(),
             read_as: ReadAs::default(),
@@ -119,6 +124,9 @@ impl InputFacts {
 pub struct ReadAs {
     /// Where the fields of a record go, in order; empty where that is not known.
     pub fields: Vec<FieldKind>,
+    /// Types of the columns that fields go to, for a source of typed values; None for a field that is left
+    /// out. Empty where that is not known.
+    pub columns: Vec<Option<SqlType>>,
     /// How fields are written that are not as the server reads them.
     pub formats: Arc<Formats>,
     /// Size a chunk is filled to before it is cut, in bytes. Default 4 MiB.
@@ -131,6 +139,7 @@ impl Default for ReadAs {
     fn default() -> ReadAs {
         ReadAs {
             fields: Vec::new(),
+            columns: Vec::new(),
             formats: Arc::default(),
             chunk_bytes: 4 << 20,
             record_bytes_max: ReadAs::RECORD_BYTES_MAX,

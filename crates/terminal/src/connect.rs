@@ -137,13 +137,13 @@ impl NamedServer {
     }
 }
 
-/// Keeps off the terminal what the driver dies of when a server answers without sense: there is an
-/// error for it.
+/// Keeps off the terminal what the driver dies of when a server answers without sense, and readers of damaged
+/// files: there is an error for it.
 pub fn hush_driver() {
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         let connects = std::thread::current().name() == Some(server::CONNECT_THREAD);
-        if connects || server::is_in_driver() {
+        if connects || server::is_in_driver() || columnar::is_guarded() {
             return;
         }
         // A message may hold bytes of the input, which no terminal obeys.

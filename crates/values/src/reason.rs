@@ -42,6 +42,8 @@ pub enum Reason {
     Malformed,
     /// Not written as the values of its field were said to be.
     NotInFormat,
+    /// A typed value with digits, or a part, that the column would drop.
+    Inexact,
     /// A moment that the clocks of the session's time zone show twice, where it can only be told as they
     /// show it.
     ShownTwice,
@@ -76,6 +78,7 @@ impl fmt::Display for Reason {
             }
             Reason::Malformed => f.write_str("is not a UUID or an address"),
             Reason::NotInFormat => f.write_str("does not match the column's format"),
+            Reason::Inexact => f.write_str("cannot be stored without loss"),
             Reason::ShownTwice => write!(
                 f,
                 "occurs twice in the session's time zone (end of daylight saving); {} has no such \

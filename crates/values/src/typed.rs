@@ -56,6 +56,7 @@ impl Converter {
                 _ => return self.convert_typed(value.in_zone(&self.zone), out),
             },
             Value::Malformed(_) => return Err(Reason::NotInFormat),
+            Value::Refused { reason, .. } => return Err(reason),
             Value::Null | Value::Bytes(_) => None,
         };
         stored.unwrap_or_else(|| self.convert_text_of(value, out))

@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use crate::civil::{self, Clock, MICROS_OF_DAY};
+use crate::reason::Reason;
 use crate::zone::Zone;
 
 /// The value of a field: text, or a value whose type its source knows.
@@ -17,6 +18,13 @@ pub enum Value<'a> {
     Bytes(&'a [u8]),
     /// Bytes that are not written as the values of their field were said to be: no column takes them.
     Malformed(&'a [u8]),
+    /// A value that its source cannot give without loss, as text: no column takes it.
+    Refused {
+        /// The value in words.
+        text: &'a [u8],
+        /// Why no column takes it.
+        reason: Reason,
+    },
     /// A whole number.
     Integer(i64),
     /// A whole number from 0 on.
@@ -54,6 +62,7 @@ impl<'a> Value<'a> {
         match *self {
             Value::Null => return None,
             Value::Bytes(bytes) | Value::Malformed(bytes) => return Some(bytes),
+            Value::Refused { text, .. } => return Some(text),
             _ => {}
         }
         out.clear();
@@ -78,6 +87,7 @@ impl<'a> Value<'a> {
         let _ = match *self {
             Value::Null => Ok(()),
             Value::Bytes(bytes) | Value::Malformed(bytes) => out.write_all(bytes),
+            Value::Refused { text, .. } => out.write_all(text),
             Value::Integer(number) => write!(out, "{number}"),
             Value::Unsigned(number) => write!(out, "{number}"),
             Value::Double(number) => write_double(number, out),

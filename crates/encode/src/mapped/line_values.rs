@@ -27,13 +27,13 @@ pub(super) fn column(made: &LineColumn) -> TypedColumn {
             Cells::Bytes { ends: Vec::new(), bytes: Vec::new() }
         }
     };
-    TypedColumn { cells, is_valid: Vec::new() }
+    TypedColumn::from(cells)
 }
 
 /// Without rows.
 pub(super) fn clear(picked: &mut Picked) {
     picked.rows.clear();
-    for TypedColumn { cells, is_valid } in &mut picked.made {
+    for TypedColumn { cells, is_valid, .. } in &mut picked.made {
         is_valid.clear();
         match cells {
             Cells::Unsigned(cells) => cells.clear(),

@@ -4,8 +4,10 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use columnar::Kind;
 use sources::{Dialect, Encoding, KeptPipes, Source};
 
+use crate::error::Error;
 use crate::written::Written;
 
 /// Makes the source of a table's rows of that of the lines of files, where a line holds rows of several
@@ -29,6 +31,9 @@ pub struct InputOptions {
     pub files: Vec<PathBuf>,
     /// How the input is cut into fields.
     pub dialect: Dialect,
+    /// The format of typed columns that the input has, if that is known. Default: files are recognised by their
+    /// first bytes.
+    pub columnar: Option<Kind>,
     /// True if the first line of each file names the columns.
     pub header: bool,
     /// Lines to leave out at the start of each file, before the header.
@@ -67,6 +72,7 @@ impl Default for InputOptions {
         InputOptions {
             files: Vec::new(),
             dialect: Dialect::mysql(),
+            columnar: None,
             header: false,
             skip_lines: 0,
             columns: None,
@@ -81,5 +87,41 @@ impl Default for InputOptions {
             below: None,
             kept: KeptPipes::default(),
         }
+    }
+}
+
+impl InputOptions {
+    /// True if the files are of a format of typed columns; whatever is wrong with them is said when they are opened.
+    pub fn has_columns(&self) -> bool {
+        self.columnar.is_some() || Kind::of_files(&self.files).is_ok_and(|kind| kind.is_some())
+    }
+
+    /// The format of typed columns that the files have; none of text. Looks at their first bytes.
+    ///
+    /// Errors: files of different formats; options of text for files of typed columns.
+    pub fn kind(&self) -> Result<Option<Kind>, Error> {
+        let usage = |error: sources::Error| Error::Usage(error.to_string());
+        let is_dump = self.below.is_some();
+        let kind = match self.columnar {
+            None if is_dump => None,
+            None => Kind::of_files(&self.files).map_err(usage)?,
+            kind => kind,
+        };
+        let Some(known) = kind else { return Ok(None) };
+        let is_utf8 = matches!(self.charset.as_str(), "utf8mb4" | "utf8mb3" | "utf8");
+        let is_plain = self.dialect == Dialect::mysql() && self.skip_lines == 0 && is_utf8;
+        if !is_plain {
+            return Err(Error::Usage(format!(
+                "options of separators, quotes, NULL, lines and character sets are for text, and the input is {}",
+                known.name()
+            )));
+        }
+        if self.selection.is_some() {
+            return Err(Error::Usage(format!(
+                "a job file divides lines of text among tables, and the input is {}",
+                known.name()
+            )));
+        }
+        Ok(kind)
     }
 }

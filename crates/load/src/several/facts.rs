@@ -112,6 +112,9 @@ fn input_bytes(options: &InputOptions) -> u64 {
 /// The likely size of the text in a table's files.
 fn text_bytes(options: &InputOptions) -> Result<u64, Error> {
     let mut bytes = 0u64;
+    if options.kind()?.is_some() {
+        return Ok(input_bytes(options).saturating_mul(EXPANSION));
+    }
     for file in &options.files {
         let size = std::fs::metadata(file).map_or(0, |meta| meta.len());
         let compression =

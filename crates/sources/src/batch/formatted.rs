@@ -178,7 +178,9 @@ mod tests {
             for field in 0..3 {
                 seen.push(match row.value(field, &mut scratch) {
                     Value::Null => "NULL".to_owned(),
-                    Value::Malformed(text) => format!("!{}", String::from_utf8_lossy(text)),
+                    Value::Malformed(text) | Value::Refused { text, .. } => {
+                        format!("!{}", String::from_utf8_lossy(text))
+                    }
                     Value::Bytes(text) => String::from_utf8_lossy(text).into_owned(),
                     other => format!("{other:?}"),
                 });

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use values::{Decimal, Value};
+use values::{Decimal, Reason, Value};
 
 use super::{Row, Rows};
 
@@ -11,6 +11,8 @@ use super::{Row, Rows};
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Cells {
+    /// NULL in so many rows.
+    Null(usize),
     /// Whole numbers.
     Integer(Vec<i64>),
     /// Whole numbers from 0 on.
@@ -50,6 +52,19 @@ pub struct TypedColumn {
     pub cells: Cells,
     /// True for each value that is not NULL; empty if none is NULL.
     pub is_valid: Vec<bool>,
+    /// Values that no column takes, by ascending rows.
+    pub refused: Vec<RefusedCell>,
+}
+
+/// A value that no column takes, in place of the one in the cells.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RefusedCell {
+    /// Its row.
+    pub row: usize,
+    /// The value in words.
+    pub text: Vec<u8>,
+    /// Why no column takes it.
+    pub reason: Reason,
 }
 
 /// The columns of typed rows; to be filled by a [`crate::Reader`].
@@ -60,8 +75,11 @@ pub struct TypedColumns {
 }
 
 impl Cells {
-    fn len(&self) -> usize {
+    /// Number of values.
+    #[allow(clippy::len_without_is_empty, reason = "nobody asks")]
+    pub fn len(&self) -> usize {
         match self {
+            Cells::Null(rows) => *rows,
             Cells::Integer(cells) | Cells::Time(cells) => cells.len(),
             Cells::DateTime(cells) | Cells::Timestamp(cells) => cells.len(),
             Cells::Unsigned(cells) => cells.len(),
@@ -76,6 +94,7 @@ impl Cells {
     #[inline]
     fn value(&self, row: usize) -> Value<'_> {
         match self {
+            Cells::Null(_) => Value::Null,
             Cells::Integer(cells) => Value::Integer(cells[row]),
             Cells::Unsigned(cells) => Value::Unsigned(cells[row]),
             Cells::Float(cells) => Value::Double(f64::from(cells[row])),
@@ -98,11 +117,26 @@ impl Cells {
 impl TypedColumn {
     /// The value of a row.
     #[inline]
-    pub(super) fn value(&self, row: usize) -> Value<'_> {
+    pub fn value(&self, row: usize) -> Value<'_> {
         match self.is_valid.get(row) {
             Some(false) => Value::Null,
-            _ => self.cells.value(row),
+            _ if self.refused.is_empty() => self.cells.value(row),
+            _ => self.refused(row).unwrap_or_else(|| self.cells.value(row)),
         }
+    }
+
+    #[cold]
+    fn refused(&self, row: usize) -> Option<Value<'_>> {
+        let at = self.refused.binary_search_by_key(&row, |cell| cell.row).ok()?;
+        let RefusedCell { text, reason, .. } = &self.refused[at];
+        Some(Value::Refused { text, reason: *reason })
+    }
+}
+
+impl From<Cells> for TypedColumn {
+    /// A column without NULL.
+    fn from(cells: Cells) -> TypedColumn {
+        TypedColumn { cells, is_valid: Vec::new(), refused: Vec::new() }
     }
 }
 
@@ -115,6 +149,11 @@ impl TypedColumns {
     /// True if there are none.
     pub fn is_empty(&self) -> bool {
         self.rows == 0
+    }
+
+    /// The columns, in the order of fields.
+    pub fn columns(&self) -> &[TypedColumn] {
+        &self.columns
     }
 
     /// Takes the columns of `rows` rows, in the order of fields, and gives back those it had, so that

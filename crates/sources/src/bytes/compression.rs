@@ -93,7 +93,7 @@ pub(crate) fn not_text(head: &[u8]) -> Option<&'static str> {
         (b"Rar!\x1a\x07", "a rar archive; unpack it first"),
         (b"\x02\x21\x4c\x18", "lz4 of the legacy format; compress it with lz4 1.4 or newer"),
         (b"\x1f\x9d", "compressed by compress(1); unpack it first"),
-        (b"PAR1\x15", "a Parquet file, which is not supported yet"),
+        (b"PAR1\x15", "a Parquet file, and text was expected"),
     ];
     let is_tar = matches!(head.get(257..263), Some(b"ustar\0" | b"ustar "));
     let found = magics.iter().find(|(magic, _)| head.starts_with(magic)).map(|(_, what)| *what);

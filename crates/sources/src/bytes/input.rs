@@ -241,7 +241,19 @@ impl Raw {
         Ok(size)
     }
 
-    fn fill_from(&self, position: u64, out: &mut [u8]) -> Result<usize> {
+    /// Has a pipe read up to `position`, or to its end if that comes first; gives how far that is. `piece` is
+    /// overwritten.
+    pub(super) fn read_past(&self, position: u64, piece: &mut [u8]) -> Result<u64> {
+        let Bytes::Pipe(spool) = &self.bytes else { return Ok(position) };
+        loop {
+            let end = spool.kept_bytes();
+            if end >= position || spool.read_at(end, piece)? == 0 {
+                return Ok(end);
+            }
+        }
+    }
+
+    pub(super) fn fill_from(&self, position: u64, out: &mut [u8]) -> Result<usize> {
         let mut size = 0;
         while size < out.len() {
             match self.read_at(position + size as u64, &mut out[size..])? {

@@ -49,6 +49,11 @@ impl Spool {
         &self.path
     }
 
+    /// Bytes that were read so far.
+    pub(crate) fn kept_bytes(&self) -> u64 {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).bytes
+    }
+
     /// Bytes from `position` on, which is at most as far as anybody has read; 0 at the end. Waits
     /// for the pipe's writer.
     ///

@@ -1,0 +1,75 @@
+//! Parquet and Arrow files of other programs, by the program's own commands.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use crate::support::Desk;
+
+/// A file of the fixtures.
+fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../columnar/testdata").join(name)
+}
+
+/// The sum over all rows of a table.
+fn sum(desk: &mut Desk, table: &str) -> String {
+    desk.rows(&format!(
+        "SELECT COUNT(*), SUM(CRC32(CONCAT_WS(',', i, u, f, d, day, ts, s, b, l, st))) FROM {table}"
+    ))
+    .concat()
+}
+
+#[test]
+fn files_of_every_program_make_the_same_table() {
+    let Some(mut desk) = Desk::new() else { return };
+    let names = ["pyarrow-snappy.parquet", "pyarrow-v2-zstd.parquet", "duckdb.parquet"];
+    let others = ["polars.parquet", "polars.arrow", "pyarrow.arrows", "pyarrow-lz4.feather"];
+    let mut sums = Vec::new();
+    for (at, name) in names.into_iter().chain(others).enumerate() {
+        let table = format!("t{at}");
+        desk.load(&table, &fixture(name), &["--create"]).done();
+        // Programs say lists and structs alike, and days and times.
+        sums.push((sum(&mut desk, &table), name));
+    }
+    let is_other = |(text, _): &&(String, &str)| *text != sums[0].0;
+    assert!(!sums.iter().any(|sum| is_other(&sum)), "{sums:?}");
+}
+
+#[test]
+fn pipes_are_read_by_the_format_that_is_named() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.load("a", &fixture("pyarrow.arrows"), &["--create"]).done();
+    let expected = sum(&mut desk, "a");
+    for (table, name, dialect) in
+        [("b", "pyarrow.arrows", "arrow"), ("c", "pyarrow-snappy.parquet", "parquet")]
+    {
+        desk.exec(&format!("CREATE TABLE {table} LIKE a"));
+        let target = desk.table(table);
+        let mut load = desk.home.load(desk.server, &target, Path::new("-"));
+        let (reader, mut writer) = std::io::pipe().unwrap();
+        let mut file = File::open(fixture(name)).unwrap();
+        let copy = std::thread::spawn(move || std::io::copy(&mut file, &mut writer).unwrap());
+        let load = load.args(["--dialect", dialect]).stdin(Stdio::from(reader));
+        let output = load.output().unwrap();
+        copy.join().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        assert_eq!(sum(&mut desk, table), expected, "{name}");
+    }
+}
+
+#[test]
+fn bad_rows_are_named_by_their_numbers() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE t (i TINYINT, d DECIMAL(12,1), s VARCHAR(5))");
+    let file = fixture("polars.parquet");
+    let more = ["--ignore-unknown-columns"];
+    let outcome = desk.load("t", &file, &more);
+    outcome.refused(1, &["polars.parquet row 1, field 7 `s`: \"text 0\" is too long: VARCHAR(5)"]);
+    desk.exec("ALTER TABLE t MODIFY s TEXT");
+    let outcome = desk.load("t", &file, &more);
+    let lost = "row 2, field 4 `d`: \"0.07\" cannot be stored without loss: DECIMAL(12,1)";
+    outcome.refused(1, &[lost]);
+    desk.exec("ALTER TABLE t MODIFY d DECIMAL(12,2)");
+    desk.load("t", &file, &more).done();
+    desk.verify("t", &file, &more).done();
+}

@@ -1,0 +1,281 @@
+//! The messages of an Arrow file or stream: where record batches and dictionaries are, and how large they become.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arrow_buffer::Buffer;
+use arrow_ipc::convert::try_fb_to_schema;
+use arrow_ipc::{Block, MessageHeader, RecordBatch};
+use arrow_ipc::{root_as_footer, root_as_message};
+use sources::InputBytes;
+
+use super::Head;
+use crate::file::fingerprint;
+use crate::guard::{Problem, problem};
+
+const MAGIC: &[u8] = b"ARROW1";
+/// The magic and what fills it up to the first message.
+const MAGIC_BYTES: u64 = 8;
+/// Length of the footer and the magic, at the end.
+const TRAILER_BYTES: u64 = 10;
+/// Sign and length before a message; old streams lack the sign.
+const PREFIX_BYTES: u64 = 8;
+const CONTINUES: [u8; 4] = [0xff; 4];
+/// Most bytes of a footer or of a message's metadata.
+const METADATA_BYTES_MAX: u64 = 256 << 20;
+
+/// A message that has rows or a dictionary.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Stored {
+    /// Where it is.
+    pub(super) block: Block,
+    /// Rows of a record batch.
+    pub(super) rows: u64,
+    /// Bytes of its buffers, once unpacked.
+    pub(super) unpacked_bytes: u64,
+    /// Of its metadata, which has sizes and numbers of NULL.
+    pub(super) fingerprint: u64,
+    /// Dictionaries of the file before it.
+    pub(super) dictionaries: usize,
+}
+
+impl Stored {
+    /// Byte of the file at which it ends.
+    pub(super) fn end(&self) -> u64 {
+        self.block.offset() as u64 + self.bytes()
+    }
+
+    /// Its size in the file.
+    pub(super) fn bytes(&self) -> u64 {
+        self.block.metaDataLength() as u64 + self.block.bodyLength() as u64
+    }
+}
+
+/// The messages of a file.
+pub(super) struct Messages {
+    input: InputBytes,
+    /// Size of a file; a pipe's is not known.
+    bytes: Option<u64>,
+    found: Mutex<MessageIndex>,
+}
+
+/// The messages that were examined.
+#[derive(Default)]
+struct MessageIndex {
+    batches: Vec<Stored>,
+    dictionaries: Vec<Stored>,
+    /// Blocks that a footer names and that were not examined yet.
+    named: std::vec::IntoIter<Block>,
+    /// Where the next message of a stream begins; None at its end, and in a file.
+    next: Option<u64>,
+}
+
+impl Messages {
+    /// Opens an input at whose start or end the schema is.
+    pub(super) fn open(input: InputBytes) -> Result<(Messages, Head), Problem> {
+        let mut magic = [0; MAGIC.len()];
+        let size = input.read_at(0, &mut magic).map_err(problem)?;
+        let is_file = size == MAGIC.len() && magic == MAGIC;
+        let bytes = input.known_size();
+        let mut messages = Messages { input, bytes, found: Mutex::default() };
+        let head = if is_file { messages.read_footer()? } else { messages.read_schema()? };
+        Ok((messages, head))
+    }
+
+    pub(super) fn input(&self) -> &InputBytes {
+        &self.input
+    }
+
+    fn read_footer(&mut self) -> Result<Head, Problem> {
+        let bytes = self.input.size().map_err(problem)?;
+        self.bytes = Some(bytes);
+        if bytes < MAGIC_BYTES + TRAILER_BYTES {
+            return Err("the file is cut off".to_owned());
+        }
+        let trailer = self.bytes_at(bytes - TRAILER_BYTES, TRAILER_BYTES)?;
+        let (length, magic) = trailer.split_at(4);
+        if magic != MAGIC {
+            return Err("the file is cut off: no footer is at its end".to_owned());
+        }
+        let length = i32::from_le_bytes(length.try_into().map_err(problem)?);
+        let length = u64::try_from(length).map_err(|_| "the footer's length is negative")?;
+        let start = (bytes - TRAILER_BYTES).checked_sub(length).ok_or("the footer is damaged")?;
+        let footer = self.bytes_at(start, length)?;
+        let footer = root_as_footer(&footer).map_err(|error| format!("footer: {error}"))?;
+        let schema = footer.schema().ok_or("the footer has no schema")?;
+        if !schema.endianness().equals_to_target_endianness() {
+            return Err("its numbers are big-endian, which is not supported".to_owned());
+        }
+        let head = Head {
+            schema: Arc::new(try_fb_to_schema(schema).map_err(problem)?),
+            version: footer.version(),
+        };
+        let mut found = MessageIndex::default();
+        for block in footer.dictionaries().into_iter().flatten() {
+            found.dictionaries.push(self.stored(*block, 0)?);
+        }
+        let named = footer.recordBatches().into_iter().flatten().copied();
+        found.named = named.collect::<Vec<Block>>().into_iter();
+        self.found = Mutex::new(found);
+        Ok(head)
+    }
+
+    fn read_schema(&mut self) -> Result<Head, Problem> {
+        let (metadata, at) = self.metadata(0)?.ok_or("the stream is empty")?;
+        let message = root_as_message(&metadata).map_err(problem)?;
+        let schema = message.header_as_schema().ok_or("the stream does not begin with a schema")?;
+        if !schema.endianness().equals_to_target_endianness() {
+            return Err("its numbers are big-endian, which is not supported".to_owned());
+        }
+        let head = Head {
+            schema: Arc::new(try_fb_to_schema(schema).map_err(problem)?),
+            version: message.version(),
+        };
+        let body = u64::try_from(message.bodyLength()).map_err(problem)?;
+        let next = at + metadata.len() as u64 + body;
+        self.found = Mutex::new(MessageIndex { next: Some(next), ..MessageIndex::default() });
+        Ok(head)
+    }
+
+    /// Bytes of the file, all of which must be there.
+    fn bytes_at(&self, at: u64, length: u64) -> Result<Vec<u8>, Problem> {
+        if length > METADATA_BYTES_MAX
+            || self.bytes.is_some_and(|all| at.saturating_add(length) > all)
+        {
+            return Err("a length goes on behind the end of the file".to_owned());
+        }
+        let mut out = vec![0; length as usize];
+        match self.input.read_at(at, &mut out).map_err(problem)? == out.len() {
+            true => Ok(out),
+            false => Err("the file is cut off".to_owned()),
+        }
+    }
+
+    /// The metadata of the message at a byte of a stream, and where it begins behind its prefix; None at the end of
+    /// the stream.
+    fn metadata(&self, at: u64) -> Result<Option<(Vec<u8>, u64)>, Problem> {
+        let mut prefix = [0; PREFIX_BYTES as usize];
+        let size = self.input.read_at(at, &mut prefix).map_err(problem)?;
+        let (first, second) = prefix.split_at(4);
+        let (length, start) = match (size, first == CONTINUES) {
+            (0, _) => return Ok(None),
+            (8, true) => (second, at + 8),
+            (4.., false) => (first, at + 4),
+            _ => return Err("the stream is cut off".to_owned()),
+        };
+        let length = i32::from_le_bytes(length.try_into().map_err(problem)?);
+        match u64::try_from(length).map_err(|_| "a message's length is negative")? {
+            0 => Ok(None),
+            length => Ok(Some((self.bytes_at(start, length)?, start))),
+        }
+    }
+
+    /// The record batch of this index; None behind the last.
+    pub(super) fn batch(&self, index: usize) -> Result<Option<Stored>, Problem> {
+        let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        while found.batches.len() <= index {
+            let dictionaries = found.dictionaries.len();
+            if let Some(block) = found.named.next() {
+                found.batches.push(self.stored(block, dictionaries)?);
+                continue;
+            }
+            let Some(at) = found.next else { return Ok(None) };
+            let Some((metadata, start)) = self.metadata(at)? else {
+                found.next = None;
+                return Ok(None);
+            };
+            let message = root_as_message(&metadata).map_err(problem)?;
+            let length = i32::try_from(start - at + metadata.len() as u64).map_err(problem)?;
+            let block = Block::new(at as i64, length, message.bodyLength());
+            let kind = message.header_type();
+            let stored = self.stored(block, dictionaries)?;
+            found.next = Some(stored.end());
+            match kind {
+                MessageHeader::RecordBatch => found.batches.push(stored),
+                MessageHeader::DictionaryBatch => found.dictionaries.push(stored),
+                _ => return Err("the stream has a message that is no record batch".to_owned()),
+            }
+        }
+        Ok(found.batches.get(index).copied())
+    }
+
+    /// The first dictionaries of the file, so many as a record batch has before it.
+    pub(super) fn dictionaries(&self, count: usize) -> Vec<Stored> {
+        let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        found.dictionaries[..count].to_vec()
+    }
+
+    /// Bytes that the largest record batch of a file takes, packed and unpacked.
+    pub(super) fn largest(&self) -> Result<u64, Problem> {
+        if self.bytes.is_none() {
+            return Ok(0);
+        }
+        let (mut index, mut largest) = (0, 0);
+        while let Some(stored) = self.batch(index)? {
+            largest = largest.max(stored.bytes().saturating_add(stored.unpacked_bytes));
+            index += 1;
+        }
+        Ok(largest)
+    }
+
+    /// Examines the message of a block, and what it claims.
+    fn stored(&self, block: Block, dictionaries: usize) -> Result<Stored, Problem> {
+        let size = |size: i64| u64::try_from(size).map_err(|_| "a size or place is negative");
+        let (at, body) = (size(block.offset())?, size(block.bodyLength())?);
+        let length = size(i64::from(block.metaDataLength()))?;
+        let end = at.saturating_add(length).saturating_add(body);
+        if self.bytes.is_some_and(|bytes| end > bytes) || end > i64::MAX as u64 {
+            return Err("a record batch goes on behind the end of the file".to_owned());
+        }
+        let metadata = self.bytes_at(at, length)?;
+        let message = root_as_message(without_prefix(&metadata)).map_err(problem)?;
+        let batch = match message.header_type() {
+            MessageHeader::DictionaryBatch => {
+                message.header_as_dictionary_batch().and_then(|dictionary| dictionary.data())
+            }
+            _ => message.header_as_record_batch(),
+        };
+        let batch = batch.ok_or("a message has no rows")?;
+        let rows = size(batch.length())?;
+        let unpacked_bytes = self.unpacked(batch, at + length, body)?;
+        let fingerprint = fingerprint(at, &metadata);
+        Ok(Stored { block, rows, unpacked_bytes, fingerprint, dictionaries })
+    }
+
+    /// Bytes of a batch's buffers once they are unpacked, as they claim.
+    fn unpacked(&self, batch: RecordBatch<'_>, body: u64, size: u64) -> Result<u64, Problem> {
+        if batch.compression().is_none() {
+            return Ok(size);
+        }
+        let mut bytes = 0u64;
+        for buffer in batch.buffers().into_iter().flatten() {
+            let (offset, length) = (buffer.offset() as u64, buffer.length() as u64);
+            if offset.saturating_add(length) > size {
+                return Err("a buffer goes on behind the end of its record batch".to_owned());
+            }
+            if length < 8 {
+                continue;
+            }
+            let claimed = self.bytes_at(body + offset, 8)?;
+            let claimed = i64::from_le_bytes(claimed.as_slice().try_into().map_err(problem)?);
+            // -1 says that it is not packed.
+            bytes = bytes.saturating_add(u64::try_from(claimed).unwrap_or(length));
+        }
+        Ok(bytes)
+    }
+
+    /// All bytes of a message.
+    pub(super) fn read(&self, stored: &Stored) -> Result<Buffer, Problem> {
+        let mut out = vec![0; usize::try_from(stored.bytes()).map_err(problem)?];
+        let at = stored.block.offset() as u64;
+        match self.input.read_at(at, &mut out).map_err(problem)? == out.len() {
+            true => Ok(Buffer::from_vec(out)),
+            false => Err("the file is cut off".to_owned()),
+        }
+    }
+}
+
+/// The metadata of a message behind its prefix.
+fn without_prefix(metadata: &[u8]) -> &[u8] {
+    let skipped = if metadata.starts_with(&CONTINUES) { 8 } else { 4 };
+    metadata.get(skipped..).unwrap_or_default()
+}

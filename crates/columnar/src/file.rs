@@ -1,0 +1,57 @@
+//! An open file of typed columns: parts of rows, which any thread can decode.
+
+use std::ops::Range;
+
+use arrow_array::ArrayRef;
+use arrow_schema::SchemaRef;
+
+use crate::guard::Problem;
+use crate::room::Room;
+
+/// A row group of Parquet or a record batch of Arrow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Part {
+    /// Its rows.
+    pub(crate) rows: u64,
+    /// Bytes of the columns that are read, for a row, as typed values.
+    pub(crate) row_bytes: u64,
+    /// Bytes of the file up to its end.
+    pub(crate) end: u64,
+    /// A number that other contents hardly have: a load that is continued compares it.
+    pub(crate) fingerprint: u64,
+}
+
+/// Adds bytes to a fingerprint.
+///
+/// Source: FNV-1a, by Fowler, Noll and Vo.
+pub(crate) fn fingerprint(of: u64, bytes: &[u8]) -> u64 {
+    const PRIME: u64 = 0x0100_0000_01b3;
+    bytes.iter().fold(of, |of, byte| (of ^ u64::from(*byte)).wrapping_mul(PRIME))
+}
+
+/// An open file.
+pub(crate) trait TypedFile: Send + Sync {
+    /// Its columns.
+    fn schema(&self) -> &SchemaRef;
+
+    /// The part of this index; None behind the last. `columns` are those that are read, ascending.
+    fn part(&self, index: usize, columns: &[usize]) -> Result<Option<Part>, Problem>;
+
+    /// Rows of a part, an array for each of `columns`; what decoding takes is taken from `room`.
+    fn read(
+        &self,
+        part: usize,
+        rows: Range<u64>,
+        columns: &[usize],
+        room: &Room,
+    ) -> Result<Vec<ArrayRef>, Problem>;
+
+    /// Memory that a reader of all columns takes, in bytes.
+    fn reader_bytes(&self) -> Result<u64, Problem>;
+
+    /// The name of a part, for messages.
+    fn part_name(&self) -> &'static str;
+
+    /// Refuses a file that is not as it was found.
+    fn check_unchanged(&self) -> sources::Result<()>;
+}

@@ -1,0 +1,92 @@
+//! Kinds of files with typed columns, known by their first bytes.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use sources::{Error, Result};
+
+/// A kind of file with typed columns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Apache Parquet.
+    Parquet,
+    /// Apache Arrow's IPC, a file or a stream; Feather of version 2.
+    Arrow,
+}
+
+/// Bytes that are enough to know every kind.
+const HEAD_BYTES: usize = 8;
+/// Most bytes of the first message of a stream, which has the schema.
+const SCHEMA_BYTES_MAX: u32 = 64 << 20;
+
+impl Kind {
+    /// The kind of a file that begins so; None for everything else.
+    pub fn of(head: &[u8]) -> Option<Kind> {
+        // The names of a text's columns may begin with these letters, but no text with such bytes behind them.
+        if head.starts_with(b"PAR1\x15") || head.starts_with(b"PARE\x15") {
+            return Some(Kind::Parquet);
+        }
+        if head.starts_with(b"ARROW1\0\0") {
+            return Some(Kind::Arrow);
+        }
+        // A stream: no text begins with these four bytes.
+        let length = head.strip_prefix(&[0xff; 4])?.first_chunk().copied()?;
+        let length = u32::from_le_bytes(length);
+        (length > 0 && length <= SCHEMA_BYTES_MAX && length % 8 == 0).then_some(Kind::Arrow)
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Parquet => "Parquet",
+            Kind::Arrow => "Arrow",
+        }
+    }
+
+    /// The kind of these files, if they are of one; pipes are not looked into.
+    ///
+    /// Errors: some files are of a kind, and others of none or of another.
+    pub fn of_files(paths: &[PathBuf]) -> Result<Option<Kind>> {
+        let mut files = paths.iter().filter(|path| path.is_file());
+        let Some(first) = files.next() else { return Ok(None) };
+        let kind = Kind::of_file(first);
+        let Some(other) = files.find(|path| Kind::of_file(path) != kind) else { return Ok(kind) };
+        let name = |path: &Path| match Kind::of_file(path) {
+            Some(kind) => format!("{} is a {} file", path.display(), kind.name()),
+            None => format!("{} is not", path.display()),
+        };
+        let (first, other) = if kind.is_some() { (first, other) } else { (other, first) };
+        Err(Error::Dialect(format!(
+            "{}, {}; load files of each format separately",
+            name(first),
+            name(other)
+        )))
+    }
+
+    fn of_file(path: &Path) -> Option<Kind> {
+        let mut head = [0; HEAD_BYTES];
+        let size = File::open(path).and_then(|file| file.read_at(&mut head, 0)).ok()?;
+        Kind::of(&head[..size])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_are_known_by_their_first_bytes() {
+        for (head, kind) in [
+            (b"PAR1\x15\x04\x15\x10".as_slice(), Some(Kind::Parquet)),
+            (b"ARROW1\0\0", Some(Kind::Arrow)),
+            (b"\xff\xff\xff\xff\x10\x01\0\0", Some(Kind::Arrow)),
+            (b"\xff\xff\xff\xff\x11\x01\0\0", None),
+            (b"\xff\xff\xff\xff", None),
+            (b"PAR1,PAR2", None),
+            (b"", None),
+        ] {
+            assert_eq!(Kind::of(head), kind, "{}", head.escape_ascii());
+        }
+    }
+}

@@ -1,0 +1,37 @@
+//! How files of typed columns are opened.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+
+use sources::KeptPipes;
+
+/// How files of typed columns are opened.
+#[derive(Clone, Debug)]
+pub struct ColumnarOptions {
+    /// Most memory for reading, in bytes, apart from the typed rows.
+    pub memory_bytes: u64,
+    /// Threads that read at once.
+    pub threads: usize,
+    /// Folder in which a pipe's bytes are kept.
+    pub temp_dir: PathBuf,
+    /// Folder of the inputs, if they are files that it has: none may be a link out of it.
+    pub below: Option<PathBuf>,
+    /// Pipes that were read before.
+    pub kept: KeptPipes,
+    /// Set by somebody who wants the end.
+    pub stop: Arc<AtomicBool>,
+}
+
+impl Default for ColumnarOptions {
+    fn default() -> ColumnarOptions {
+        ColumnarOptions {
+            memory_bytes: 256 << 20,
+            threads: 1,
+            temp_dir: std::env::temp_dir(),
+            below: None,
+            kept: KeptPipes::default(),
+            stop: Arc::default(),
+        }
+    }
+}

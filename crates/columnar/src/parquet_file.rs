@@ -1,0 +1,276 @@
+//! A Parquet file: row groups, of which any rows of any columns can be decoded.
+//!
+//! Source: Apache Parquet's format, by the crate `parquet`. Sizes that the file claims are examined before
+//! they are believed, and panics stay inside the row group.
+
+mod positioned;
+mod read_schema;
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_schema::{DataType, SchemaRef};
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
+};
+use parquet::file::metadata::{KeyValue, ParquetMetaData};
+use parquet::file::reader::ChunkReader as _;
+use sources::FoundInput;
+
+use self::positioned::Positioned;
+use crate::file::{Part, TypedFile, fingerprint};
+use crate::guard::{Problem, guard, problem};
+use crate::page_headers::Pages;
+use crate::room::Room;
+
+/// Keys in the footer of files whose days and times are of Spark's old calendar.
+const OLD_CALENDAR: [&str; 2] = ["org.apache.spark.legacyDateTime", "org.apache.spark.legacyINT96"];
+/// Length of the footer and the magic, at the end.
+const TRAILER_BYTES: u64 = 8;
+/// Bytes of a value of fixed width as a typed one, and of the end of one of any width.
+const VALUE_BYTES: u64 = 8;
+/// Bytes of a text whose length nothing tells, such as one in a list.
+const TEXT_BYTES: u64 = 16;
+
+/// An open Parquet file.
+pub(crate) struct ParquetFile {
+    input: Positioned,
+    metadata: ArrowReaderMetadata,
+    /// Of the footer, which has sizes, places and often the least and largest values.
+    fingerprint: u64,
+    /// The pages of the columns of row groups that were examined.
+    pages: Mutex<HashMap<(usize, usize), Pages>>,
+}
+
+impl ParquetFile {
+    /// Opens a file and reads its footer.
+    ///
+    /// Errors: an input that cannot be read; a footer that is damaged or of Spark's old calendar.
+    pub(crate) fn open(input: &FoundInput) -> sources::Result<Result<ParquetFile, Problem>> {
+        let input = Positioned::new(input.open()?)?;
+        Ok(guard(|| ParquetFile::of(input)))
+    }
+
+    fn of(input: Positioned) -> Result<ParquetFile, Problem> {
+        if input.begins_with(b"PARE") {
+            return Err("the footer is encrypted, which is not supported".to_owned());
+        }
+        let options = ArrowReaderOptions::new();
+        let plain = ArrowReaderMetadata::load(&input, options.clone()).map_err(problem)?;
+        let schema = Arc::new(read_schema::of(plain.schema(), plain.parquet_schema()));
+        // A file's own Arrow schema may ask for what the reader cannot do: it is read without then.
+        let metadata = Arc::clone(plain.metadata());
+        let metadata = ArrowReaderMetadata::try_new(metadata, options.with_schema(schema));
+        let metadata = metadata.unwrap_or(plain);
+        check_calendar(&metadata)?;
+        let fingerprint = footer_fingerprint(&input)?;
+        Ok(ParquetFile { input, metadata, fingerprint, pages: Mutex::default() })
+    }
+
+    fn groups(&self) -> &ParquetMetaData {
+        self.metadata.metadata()
+    }
+
+    /// The leaves of the Parquet schema that are below a column.
+    fn leaves(&self, column: usize) -> impl Iterator<Item = usize> + '_ {
+        let schema = self.metadata.parquet_schema();
+        (0..schema.num_columns()).filter(move |leaf| schema.get_column_root_idx(*leaf) == column)
+    }
+
+    /// The pages of a leaf in a row group, examined once.
+    fn pages(&self, group: usize, leaf: usize) -> Result<Pages, Problem> {
+        let mut known = self.pages.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(pages) = known.get(&(group, leaf)) {
+            return Ok(*pages);
+        }
+        let column = self.groups().row_group(group).column(leaf);
+        let name = column.column_path().string();
+        let pages = guard(|| {
+            let (start, bytes) = column.byte_range();
+            let end = start.saturating_add(bytes);
+            if end > self.input.bytes() {
+                return Err("the column goes on behind the end of the file".to_owned());
+            }
+            let pages = Pages::walk(self.input.input(), start, end)?;
+            match u64::try_from(column.num_values()) {
+                Ok(values) if values == pages.values => Ok(pages),
+                _ => Err("its pages have other numbers of values than its column".to_owned()),
+            }
+        });
+        let pages = pages.map_err(|problem| format!("column `{name}`: {problem}"))?;
+        known.insert((group, leaf), pages);
+        Ok(pages)
+    }
+
+    /// Bytes of a column's values for a row, as typed ones.
+    fn value_bytes(&self, group: usize, column: usize, rows: u64) -> Result<u64, Problem> {
+        let data_type = self.schema().field(column).data_type();
+        let bytes = match data_type {
+            DataType::Boolean => return Ok(VALUE_BYTES),
+            DataType::Decimal128(..) => return Ok(2 * VALUE_BYTES),
+            fixed if fixed.is_primitive() => return Ok(VALUE_BYTES),
+            _ => self.leaves(column).map(|leaf| Ok(text_bytes(self.pages(group, leaf)?, rows))),
+        };
+        bytes.sum::<Result<u64, Problem>>().map(|bytes| bytes + VALUE_BYTES)
+    }
+
+    /// Memory that decoding some columns takes.
+    fn decoding_bytes(&self, group: usize, columns: &[usize]) -> Result<u64, Problem> {
+        let leaves = columns.iter().flat_map(|column| self.leaves(*column));
+        let bytes = leaves.map(|leaf| {
+            let pages = self.pages(group, leaf)?;
+            Ok(pages.page_bytes.saturating_add(pages.dictionary_bytes.saturating_mul(2)))
+        });
+        bytes.sum()
+    }
+
+    fn decode(
+        &self,
+        group: usize,
+        rows: Range<u64>,
+        columns: &[usize],
+    ) -> Result<Vec<ArrayRef>, Problem> {
+        let count = usize::try_from(rows.end - rows.start).map_err(problem)?;
+        let first = usize::try_from(rows.start).map_err(problem)?;
+        let mask = ProjectionMask::roots(self.metadata.parquet_schema(), columns.iter().copied());
+        let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(
+            self.input.clone(),
+            self.metadata.clone(),
+        );
+        let reader = reader
+            .with_row_groups(vec![group])
+            .with_projection(mask)
+            .with_batch_size(count)
+            .with_offset(first)
+            .with_limit(count)
+            .build()
+            .map_err(problem)?;
+        let batches = reader.collect::<Result<Vec<RecordBatch>, _>>().map_err(problem)?;
+        let read: usize = batches.iter().map(RecordBatch::num_rows).sum();
+        if read != count {
+            return Err(format!("it has {} rows, and not what its metadata says", first + read));
+        }
+        match batches.as_slice() {
+            [] => Err("it has no rows".to_owned()),
+            [batch] => Ok(batch.columns().to_vec()),
+            [first, ..] => {
+                let all = arrow_select::concat::concat_batches(&first.schema(), &batches);
+                Ok(all.map_err(problem)?.columns().to_vec())
+            }
+        }
+    }
+}
+
+/// Bytes of a text for a row: by the dictionary's texts where there is one, else by all that is in the pages.
+fn text_bytes(pages: Pages, rows: u64) -> u64 {
+    let of_row = pages.data_bytes / rows.max(1);
+    match pages.dictionary_values {
+        0 => of_row,
+        values => {
+            let of_value = pages.dictionary_bytes / values;
+            let repeated = pages.values.div_ceil(rows.max(1));
+            of_row.max(of_value.saturating_mul(repeated)).max(TEXT_BYTES)
+        }
+    }
+}
+
+/// The fingerprint of the footer.
+fn footer_fingerprint(input: &Positioned) -> Result<u64, Problem> {
+    let bytes = input.bytes();
+    let end = input.get_bytes(bytes.saturating_sub(TRAILER_BYTES), TRAILER_BYTES as usize);
+    let end = end.map_err(problem)?;
+    let length = end.first_chunk::<4>().map_or(0, |length| u32::from_le_bytes(*length));
+    let length = u64::from(length).min(bytes - TRAILER_BYTES);
+    let footer = input.get_bytes(bytes - TRAILER_BYTES - length, length as usize);
+    Ok(fingerprint(bytes, &footer.map_err(problem)?))
+}
+
+/// Refuses a file of Spark's old calendar that has days or times.
+fn check_calendar(metadata: &ArrowReaderMetadata) -> Result<(), Problem> {
+    let has_days = metadata
+        .schema()
+        .flattened_fields()
+        .iter()
+        .any(|field| matches!(field.data_type(), DataType::Date32 | DataType::Timestamp(..)));
+    let none = Vec::new();
+    let keys = metadata.metadata().file_metadata().key_value_metadata().unwrap_or(&none);
+    let is_old = |pair: &&KeyValue| OLD_CALENDAR.contains(&pair.key.as_str());
+    match keys.iter().find(is_old) {
+        Some(KeyValue { key, .. }) if has_days => Err(format!(
+            "Spark wrote its dates in the old calendar, in which early dates are other days ({key}); \
+             write it again with spark.sql.parquet.datetimeRebaseModeInWrite=CORRECTED"
+        )),
+        _ => Ok(()),
+    }
+}
+
+impl TypedFile for ParquetFile {
+    fn schema(&self) -> &SchemaRef {
+        self.metadata.schema()
+    }
+
+    fn part(&self, index: usize, columns: &[usize]) -> Result<Option<Part>, Problem> {
+        if index >= self.groups().num_row_groups() {
+            return Ok(None);
+        }
+        let group = self.groups().row_group(index);
+        let rows = u64::try_from(group.num_rows()).map_err(|_| "its number of rows is negative")?;
+        let row_bytes = columns.iter().map(|column| self.value_bytes(index, *column, rows));
+        let row_bytes = row_bytes.sum::<Result<u64, Problem>>()?;
+        let end = guard(|| {
+            let ends = group.columns().iter().map(|column| {
+                let (start, bytes) = column.byte_range();
+                start.saturating_add(bytes)
+            });
+            Ok(ends.max().unwrap_or_default())
+        })?;
+        Ok(Some(Part {
+            rows,
+            row_bytes,
+            end: end.min(self.input.bytes()),
+            fingerprint: self.fingerprint,
+        }))
+    }
+
+    fn read(
+        &self,
+        part: usize,
+        rows: Range<u64>,
+        columns: &[usize],
+        room: &Room,
+    ) -> Result<Vec<ArrayRef>, Problem> {
+        if columns.is_empty() {
+            return Ok(Vec::new());
+        }
+        let bytes = self.decoding_bytes(part, columns)?;
+        let share = room.take(bytes).ok_or_else(|| {
+            format!(
+                "decoding its pages takes {} MiB, and {} MiB are left for it",
+                bytes.div_ceil(1 << 20),
+                room.bytes() >> 20
+            )
+        })?;
+        let arrays = guard(|| self.decode(part, rows, columns));
+        drop(share);
+        arrays
+    }
+
+    fn reader_bytes(&self) -> Result<u64, Problem> {
+        if self.groups().num_row_groups() == 0 {
+            return Ok(0);
+        }
+        let columns: Vec<usize> = (0..self.schema().fields().len()).collect();
+        self.decoding_bytes(0, &columns)
+    }
+
+    fn part_name(&self) -> &'static str {
+        "row group"
+    }
+
+    fn check_unchanged(&self) -> sources::Result<()> {
+        self.input.input().check_unchanged()
+    }
+}

@@ -1,0 +1,331 @@
+//! Files of typed columns as a source: chunks are some rows of a part of a file.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use arrow_schema::SchemaRef;
+use sources::batch::{Cells, TypedColumn};
+use sources::{
+    Batch, Chunk, Error, FoundInput, InputFacts, InputFile, KeptPipes, ReadAs, Reader, Result,
+    Source, Start,
+};
+use values::SqlType;
+
+use crate::cells;
+use crate::file::Part;
+use crate::fit::{self, Class, class};
+use crate::guard::{Problem, guard};
+use crate::kind::Kind;
+use crate::options::ColumnarOptions;
+use crate::room::Room;
+use crate::shared::{OpenFile, Shared};
+
+/// Rows of a chunk at most: values of one dictionary may be long.
+const ROWS_MAX: u64 = 64 << 10;
+/// Least memory for decoding, as a part of what there may be.
+const ROOM_SHARE: u64 = 8;
+
+/// The uses of a file's columns.
+#[derive(Debug, Default)]
+struct Projection {
+    /// Columns of the first file that are read, ascending.
+    columns: Vec<usize>,
+    /// For each field of a row: its place among those, and the type of the column that it goes to, if known;
+    /// None for a field that is left out.
+    fields: Vec<Option<(usize, Option<SqlType>)>>,
+}
+
+impl Projection {
+    /// The uses of the columns; nothing is left out where the columns of the table are not known.
+    fn new(shared: &Shared, types: &[Option<SqlType>]) -> Result<Projection> {
+        let schema = shared.schema()?;
+        let fields = schema.fields();
+        if types.is_empty() {
+            let columns: Vec<usize> = (0..fields.len()).collect();
+            let fields = columns.iter().map(|at| Some((*at, None))).collect();
+            return Ok(Projection { columns, fields });
+        }
+        if types.len() != fields.len() {
+            return Err(shared.error(
+                0,
+                String::new(),
+                format!("it has {} columns, and {} are named", fields.len(), types.len()),
+            ));
+        }
+        let mut projection = Projection::default();
+        for (at, sql_type) in types.iter().enumerate() {
+            let Some(sql_type) = sql_type else {
+                projection.fields.push(None);
+                continue;
+            };
+            fit::check(&fields[at], sql_type).map_err(|problem| {
+                shared.error(0, format!(", column `{}`", fields[at].name()), problem)
+            })?;
+            projection.fields.push(Some((projection.columns.len(), Some(sql_type.clone()))));
+            projection.columns.push(at);
+        }
+        Ok(projection)
+    }
+}
+
+/// Files of typed columns, one after the other.
+pub(crate) struct ColumnarSource {
+    facts: InputFacts,
+    shared: Arc<Shared>,
+    projection: Arc<Projection>,
+    /// The file, the part of it and the row of that, which come next.
+    file: u32,
+    part: usize,
+    row: u64,
+    /// Rows of the file before the part.
+    rows_before: u64,
+    /// Bytes of the files before, and of the parts before.
+    bytes_before: u64,
+    part_start: u64,
+    ordinal: u64,
+}
+
+impl ColumnarSource {
+    /// A source over these files, in this order, which are of this kind.
+    ///
+    /// Errors: a path that is missing or a directory; files that are damaged or have different columns. Pipes are
+    /// examined when they are read.
+    pub(crate) fn new(
+        kind: Kind,
+        paths: &[std::path::PathBuf],
+        options: ColumnarOptions,
+    ) -> Result<ColumnarSource> {
+        let ColumnarOptions { memory_bytes, threads, temp_dir, below, kept, stop } = options;
+        let files = FoundInput::find(paths, below.as_deref(), &kept, &temp_dir)?;
+        let file =
+            |input: &FoundInput| InputFile { path: input.path().to_owned(), bytes: input.bytes() };
+        let inputs = files.iter().map(file).collect();
+        let probe = Shared::new(kind, files.clone(), Room::new(0), Arc::clone(&stop));
+        let mut needed = 0;
+        for index in (0..files.len()).filter(|index| files[*index].bytes().is_some()) {
+            let bytes = probe.open(index as u32)?.file.reader_bytes();
+            needed = needed
+                .max(bytes.map_err(|problem| probe.error(index as u32, String::new(), problem))?);
+        }
+        let needed = needed.saturating_mul(threads as u64);
+        let room = needed.clamp(memory_bytes / ROOM_SHARE, memory_bytes);
+        let facts = InputFacts {
+            has_header: true,
+            held_bytes: room,
+            ..InputFacts::new(inputs, format!("{} files", kind.name()))
+        };
+        Ok(ColumnarSource::of(facts, Shared::new(kind, files, Room::new(room), stop)))
+    }
+
+    fn of(facts: InputFacts, shared: Shared) -> ColumnarSource {
+        ColumnarSource {
+            facts,
+            shared: Arc::new(shared),
+            projection: Arc::default(),
+            file: 0,
+            part: 0,
+            row: 0,
+            rows_before: 0,
+            bytes_before: 0,
+            part_start: 0,
+            ordinal: 0,
+        }
+    }
+
+    /// The columns of the first file.
+    ///
+    /// Errors: reading it.
+    pub(crate) fn schema(&self) -> Result<SchemaRef> {
+        self.shared.schema()
+    }
+
+    /// Reads only some columns, and the others as NULL.
+    pub(crate) fn read_only(&mut self, is_read: &[bool]) {
+        let mut projection = Projection::default();
+        for (at, _) in is_read.iter().enumerate().filter(|(_, is_read)| **is_read) {
+            projection.columns.push(at);
+        }
+        let place = |at: usize| projection.columns.binary_search(&at).ok();
+        let fields = (0..is_read.len()).map(|at| Some((place(at)?, None)));
+        projection.fields = fields.collect();
+        self.projection = Arc::new(projection);
+    }
+
+    /// The pipes among its files, whose bytes were read.
+    pub(crate) fn kept(&self) -> KeptPipes {
+        let mut kept = KeptPipes::default();
+        self.shared.files.iter().for_each(|file| file.keep(&mut kept));
+        kept
+    }
+
+    /// An error of a column of the first file.
+    pub(crate) fn column_error(&self, name: &str, problem: Problem) -> Error {
+        self.shared.error(0, format!(", column `{name}`"), problem)
+    }
+
+    /// The part at hand; None at the end of the last file.
+    fn current(&mut self) -> Result<Option<Part>> {
+        while (self.file as usize) < self.shared.files.len() {
+            self.shared.check_stop(&self.facts.given_up, self.file)?;
+            let open = self.shared.open(self.file)?;
+            let columns = open.columns(&self.projection.columns);
+            let part = open.file.part(self.part, &columns);
+            let part = part.map_err(|problem| {
+                let place = format!(", {} {}", open.file.part_name(), self.part + 1);
+                self.shared.error(self.file, place, problem)
+            })?;
+            match part {
+                Some(part) if self.row < part.rows => return Ok(Some(part)),
+                Some(part) => {
+                    self.part += 1;
+                    self.rows_before += part.rows;
+                    self.part_start = part.end;
+                }
+                None => {
+                    self.file += 1;
+                    self.part = 0;
+                    self.rows_before = 0;
+                    self.bytes_before += std::mem::take(&mut self.part_start);
+                }
+            }
+            self.row = 0;
+        }
+        Ok(None)
+    }
+
+    fn fill(&mut self, chunk: &mut Chunk) -> Result<bool> {
+        let Some(part) = self.current()? else {
+            let read = self.facts.bytes_total.unwrap_or(self.bytes_before);
+            self.facts.bytes_read.store(read, Ordering::Relaxed);
+            return Ok(false);
+        };
+        let bytes = self.facts.read_as.chunk_bytes as u64;
+        let rows = (bytes / part.row_bytes.max(1)).clamp(1, ROWS_MAX).min(part.rows - self.row);
+        chunk.ordinal = self.ordinal;
+        chunk.file = self.file;
+        chunk.first_record = Some(self.rows_before + self.row);
+        for number in [self.part as u64, self.row, rows, part.fingerprint] {
+            chunk.bytes.extend_from_slice(&number.to_le_bytes());
+        }
+        self.row += rows;
+        self.ordinal += 1;
+        let of_part = (part.end.saturating_sub(self.part_start) as f64
+            * (self.row as f64 / part.rows as f64)) as u64;
+        let read = self.bytes_before + self.part_start + of_part;
+        self.facts.bytes_read.store(read, Ordering::Relaxed);
+        Ok(true)
+    }
+}
+
+impl Source for ColumnarSource {
+    fn facts(&self) -> &InputFacts {
+        &self.facts
+    }
+
+    fn begin(&mut self, read_as: ReadAs) -> Result<()> {
+        read_as.check_no_formats()?;
+        if !read_as.columns.is_empty() {
+            self.projection = Arc::new(Projection::new(&self.shared, &read_as.columns)?);
+        }
+        self.facts.begin(read_as);
+        (self.file, self.part, self.row, self.rows_before) = (0, 0, 0, 0);
+        (self.bytes_before, self.part_start, self.ordinal) = (0, 0, 0);
+        Ok(())
+    }
+
+    fn next_chunk(&mut self, chunk: &mut Chunk) -> Result<bool> {
+        chunk.clear();
+        if self.projection.fields.is_empty() {
+            self.projection = Arc::new(Projection::new(&self.shared, &[])?);
+        }
+        let filled = self.fill(chunk);
+        if filled.is_err() {
+            self.file = self.shared.files.len() as u32;
+        }
+        filled
+    }
+
+    fn reader(&self) -> Box<dyn Reader> {
+        let (shared, projection) = (Arc::clone(&self.shared), Arc::clone(&self.projection));
+        Box::new(ColumnReader { shared, projection })
+    }
+
+    fn start(&mut self) -> Result<Start> {
+        let schema = self.shared.schema()?;
+        let mut fields = schema.fields().iter();
+        self.facts.has_moments = fields.any(|field| class(field) == Ok(Class::Moment));
+        let names = schema.fields().iter().map(|field| field.name().clone().into_bytes());
+        Ok(Start { names: Some(names.collect()), text: Vec::new() })
+    }
+
+    fn again(&self) -> Option<Box<dyn Source>> {
+        let Shared { kind, files, room, stop, .. } = &*self.shared;
+        let shared = Shared::new(*kind, files.clone(), Room::new(room.bytes()), Arc::clone(stop));
+        let mut source = ColumnarSource::of(self.facts.of_another(), shared);
+        source.projection = Arc::clone(&self.projection);
+        Some(Box::new(source))
+    }
+}
+
+/// Decodes the rows of chunks.
+struct ColumnReader {
+    shared: Arc<Shared>,
+    projection: Arc<Projection>,
+}
+
+impl ColumnReader {
+    fn columns(
+        &self,
+        open: &OpenFile,
+        file: u32,
+        [part, row, rows, _]: [u64; 4],
+    ) -> Result<Vec<TypedColumn>> {
+        let place = || format!(", {} {}", open.file.part_name(), part + 1);
+        let wanted = open.columns(&self.projection.columns);
+        let mut ascending = wanted.clone();
+        ascending.sort_unstable();
+        let (shared, of_part) = (&self.shared, part as usize);
+        let arrays = open.file.read(of_part, row..row + rows, &ascending, &shared.room);
+        let arrays = arrays.map_err(|problem| shared.error(file, place(), problem))?;
+        let column = |field: &Option<(usize, Option<SqlType>)>| {
+            let Some((at, sql_type)) = field else {
+                return Ok(TypedColumn::from(Cells::Null(rows as usize)));
+            };
+            let column = wanted[*at];
+            let field = open.file.schema().field(column);
+            let array = ascending.binary_search(&column).ok().and_then(|at| arrays.get(at));
+            let cells = guard(|| {
+                let array = array.ok_or_else(|| Problem::from("it was not decoded"))?;
+                cells::column(array, field, sql_type.as_ref(), shared.room.bytes())
+            });
+            cells.map_err(|problem| {
+                let place = format!("{}, column `{}`", place(), field.name());
+                shared.error(file, place, problem)
+            })
+        };
+        self.projection.fields.iter().map(column).collect()
+    }
+}
+
+impl Reader for ColumnReader {
+    fn read(&mut self, chunk: &Chunk, batch: &mut Batch) -> Result<()> {
+        let numbers = place_of(&chunk.bytes).ok_or_else(|| {
+            Error::Sorted("a chunk of typed rows has no place in its file".to_owned())
+        })?;
+        if self.projection.fields.is_empty() {
+            self.projection = Arc::new(Projection::new(&self.shared, &[])?);
+        }
+        let open = self.shared.open(chunk.file)?;
+        let columns = self.columns(&open, chunk.file, numbers)?;
+        open.file.check_unchanged()?;
+        batch.typed().replace(numbers[2] as usize, columns);
+        Ok(())
+    }
+}
+
+/// Part, first row and number of rows of a chunk, and the part's fingerprint.
+fn place_of(bytes: &[u8]) -> Option<[u64; 4]> {
+    let (numbers, _) = bytes.as_chunks::<8>();
+    let numbers: [[u8; 8]; 4] = numbers.try_into().ok()?;
+    Some(numbers.map(u64::from_le_bytes))
+}

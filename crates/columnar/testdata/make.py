@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+"""Writes the files of this folder: pip install pyarrow polars duckdb; python3 make.py
+
+All files have the rows of values.tsv, which is made from the values themselves."""
+
+import datetime as dt
+import decimal
+import json
+
+import duckdb
+import polars as pl
+import pyarrow as pa
+import pyarrow.feather as feather
+import pyarrow.parquet as pq
+
+ROWS = range(20)
+DAY = dt.date(2024, 2, 25)
+NOON = dt.datetime(2024, 2, 25, 12)
+
+
+def text(value):
+    if value is None:
+        return r"\N"
+    if isinstance(value, bool):
+        return str(int(value))
+    if isinstance(value, (list, dict)):
+        return json.dumps(value, separators=(",", ":"))
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return str(value)
+
+
+values = {
+    "i": [None if i == 3 else i - 10 for i in ROWS],
+    "u": [2**64 - 1 - i for i in ROWS],
+    "f": [i / 8 for i in ROWS],
+    "d": [decimal.Decimal(i * 7) / 100 for i in ROWS],
+    "day": [DAY + dt.timedelta(days=i) for i in ROWS],
+    "ts": [NOON + dt.timedelta(microseconds=i) for i in ROWS],
+    "s": [f"text {i % 4}" for i in ROWS],
+    "b": [i % 2 == 0 for i in ROWS],
+    "l": [None if i == 5 else list(range(i % 3)) for i in ROWS],
+    "st": [{"x": i, "y": f"{i}"} for i in ROWS],
+}
+types = {
+    "i": pa.int32(),
+    "u": pa.uint64(),
+    "f": pa.float64(),
+    "d": pa.decimal128(12, 2),
+    "day": pa.date32(),
+    "ts": pa.timestamp("us"),
+    "s": pa.string(),
+    "b": pa.bool_(),
+    "l": pa.list_(pa.int64()),
+    "st": pa.struct([("x", pa.int64()), ("y", pa.string())]),
+}
+rows = pa.table({name: pa.array(values[name], types[name]) for name in values})
+columns = list(values.values())
+columns[3] = [f"{value:.2f}" for value in columns[3]]
+with open("values.tsv", "w") as out:
+    for row in zip(*columns):
+        out.write("\t".join(text(value) for value in row) + "\n")
+
+for name, options in {
+    "pyarrow-snappy.parquet": {"compression": "snappy"},
+    "pyarrow-v2-zstd.parquet": {"compression": "zstd", "data_page_version": "2.0", "row_group_size": 7},
+    "pyarrow-lz4.parquet": {"compression": "lz4", "use_dictionary": False},
+    "pyarrow-int96.parquet": {"use_deprecated_int96_timestamps": True},
+    "pyarrow-checksums.parquet": {"write_page_checksum": True, "compression": "gzip"},
+}.items():
+    pq.write_table(rows, name, **options)
+feather.write_feather(rows, "pyarrow-lz4.feather", compression="lz4")
+with pa.ipc.new_stream("pyarrow.arrows", rows.schema) as out:
+    out.write_table(rows, max_chunksize=6)
+
+frame = pl.from_arrow(rows).with_columns(pl.col("s").cast(pl.Categorical))
+frame.write_parquet("polars.parquet")
+frame.write_ipc("polars.arrow", compression="zstd")
+frame.write_ipc_stream("polars.arrows")
+
+duckdb.sql("COPY (SELECT * FROM rows) TO 'duckdb.parquet' (FORMAT parquet, COMPRESSION zstd)")

@@ -1,0 +1,170 @@
+//! Several files, projection, positions, and types that do not fit.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use arrow_array::*;
+use arrow_schema::{DataType, Field, Schema};
+use columnar::{ColumnarOptions, Kind};
+use parquet::file::metadata::KeyValue;
+use parquet::file::properties::WriterProperties;
+use sources::{Chunk, ReadAs, SourceExt as _};
+use values::{SqlType, TextType};
+
+use crate::tables::{nanos, one};
+use crate::writing::{arrow_stream, open, parquet, read};
+
+fn text() -> SqlType {
+    let text =
+        TextType { charset: values::Charset::Utf8mb4, collation: "utf8mb4_general_ci".to_owned() };
+    SqlType::VarChar { chars: 40, text }
+}
+
+const INT: SqlType = SqlType::Integer { bytes: 4, unsigned: false };
+
+fn people(ids: &[i32]) -> RecordBatch {
+    let names: StringArray = ids.iter().map(|id| Some(format!("n{id}"))).collect();
+    RecordBatch::try_from_iter([
+        ("id", Arc::new(Int32Array::from(ids.to_vec())) as ArrayRef),
+        ("name", Arc::new(names)),
+    ])
+    .unwrap()
+}
+
+fn write(folder: &tempfile::TempDir, name: &str, batch: &RecordBatch) -> PathBuf {
+    let path = folder.path().join(name);
+    parquet(&path, std::slice::from_ref(batch), WriterProperties::default());
+    path
+}
+
+#[test]
+fn several_files_are_one_input_by_the_names_of_their_columns() {
+    let folder = tempfile::tempdir().unwrap();
+    let a = write(&folder, "a.parquet", &people(&[1, 2]));
+    let b = write(&folder, "b.parquet", &people(&[3]).project(&[1, 0]).unwrap());
+    let rows = read(&[a.clone(), b.clone()], &[Some(INT), Some(text())]).unwrap();
+    let expected = [("1", "n1"), ("2", "n2"), ("3", "n3")];
+    let expected = expected.map(|(id, name)| vec![Some(id.to_owned()), Some(name.to_owned())]);
+    assert_eq!(rows, expected);
+    let mut source = open(&[a, b]).unwrap();
+    let names = source.column_names().unwrap().unwrap();
+    assert_eq!(names, [b"id".to_vec(), b"name".to_vec()]);
+    let mut chunk = Chunk::default();
+    let mut places = Vec::new();
+    while source.next_chunk(&mut chunk).unwrap() {
+        places.push((chunk.ordinal, chunk.file, chunk.first_record));
+    }
+    assert_eq!(places, [(0, 0, Some(0)), (1, 1, Some(0))]);
+}
+
+#[test]
+fn files_with_other_columns_are_refused_before_anything_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let a = write(&folder, "a.parquet", &people(&[1]));
+    let lacks = write(&folder, "b.parquet", &people(&[1]).project(&[0]).unwrap());
+    let other = one("id", Arc::new(Int64Array::from(vec![1])));
+    let columns = vec![Arc::clone(other.column(0)), Arc::clone(people(&[1]).column(1))];
+    let schema = Schema::new(vec![
+        Field::new("id", DataType::Int64, true),
+        Field::new("name", DataType::Utf8, true),
+    ]);
+    let other = RecordBatch::try_new(Arc::new(schema), columns).unwrap();
+    let other = write(&folder, "c.parquet", &other);
+    let error = |paths: &[PathBuf]| open(paths).err().unwrap().to_string();
+    let text = error(&[a.clone(), lacks.clone()]);
+    assert!(
+        text.ends_with("b.parquet: it has no column `name`, which the first file has"),
+        "{text}"
+    );
+    let text = error(&[lacks, a.clone()]);
+    assert!(text.contains("it has a column `name`"), "{text}");
+    let text = error(&[a.clone(), other]);
+    assert!(text.ends_with("column `id` is Int64, and Int32 in the first file"), "{text}");
+    let csv = folder.path().join("d.csv");
+    std::fs::write(&csv, "1,a\n").unwrap();
+    let text = Kind::of_files(&[a, csv]).unwrap_err().to_string();
+    assert!(
+        text.contains("a.parquet is a Parquet file") && text.contains("d.csv is not"),
+        "{text}"
+    );
+}
+
+#[test]
+fn columns_that_no_column_takes_are_not_decoded() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = write(&folder, "a.parquet", &people(&[1, 2]));
+    let bytes = std::fs::read(&path).unwrap();
+    let rows = read(std::slice::from_ref(&path), &[Some(INT), None]).unwrap();
+    assert_eq!(rows, [vec![Some("1".to_owned()), None], vec![Some("2".to_owned()), None]]);
+    // The pages of the names are damaged, and only who reads them hears of it.
+    let at = bytes.windows(2).position(|pair| pair == b"n1").unwrap();
+    let mut damaged = bytes;
+    damaged[at - 4..at].copy_from_slice(&[0xff; 4]);
+    std::fs::write(&path, damaged).unwrap();
+    assert!(read(std::slice::from_ref(&path), &[Some(INT), None]).is_ok());
+    let error = read(&[path], &[Some(INT), Some(text())]).unwrap_err().to_string();
+    assert!(error.contains("a.parquet, row group 1: "), "{error}");
+}
+
+#[test]
+fn a_column_that_cannot_be_exact_is_refused_before_anything_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = write(&folder, "a.parquet", &one("seen", nanos(vec![1_000_000_000])));
+    let time = SqlType::Time { digits: 6 };
+    let mut source = open(&[path]).unwrap();
+    let columns = vec![Some(time)];
+    let error = source.begin(ReadAs { columns, ..ReadAs::default() }).unwrap_err().to_string();
+    assert!(
+        error.contains("column `seen`: its type is Timestamp(ns), whose values TIME(6)"),
+        "{error}"
+    );
+}
+
+#[test]
+fn digits_that_a_column_lacks_are_refused_and_others_are_kept() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = write(&folder, "a.parquet", &one("seen", nanos(vec![1_000_000_000, 1_000_000, 1])));
+    let read = |digits| read(std::slice::from_ref(&path), &[Some(SqlType::DateTime { digits })]);
+    let texts = |rows: Vec<Vec<Option<String>>>| rows.into_iter().flatten().flatten();
+    let seen: Vec<String> = texts(read(0).unwrap()).collect();
+    let (second, milli) = ("1970-01-01 00:00:01", "1970-01-01 00:00:00.001000");
+    let nano = "!1970-01-01 00:00:00.000000001";
+    assert_eq!(seen, [second, &format!("!{milli}"), nano]);
+    let seen: Vec<String> = texts(read(3).unwrap()).collect();
+    assert_eq!(seen, [second, milli, nano]);
+}
+
+#[test]
+fn spark_s_old_calendar_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.parquet");
+    let keys = vec![KeyValue::new("org.apache.spark.legacyDateTime".to_owned(), String::new())];
+    let properties = || WriterProperties::builder().set_key_value_metadata(Some(keys.clone()));
+    parquet(&path, &[one("seen", nanos(vec![0]))], properties().build());
+    let error = open(std::slice::from_ref(&path)).err().unwrap().to_string();
+    assert!(error.contains("Spark wrote its dates in the old calendar"), "{error}");
+    parquet(&path, &[people(&[1])], properties().build());
+    assert!(open(&[path]).is_ok(), "it has no dates");
+}
+
+#[test]
+fn rows_of_more_memory_than_there_is_are_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let long = "x".repeat(1 << 20);
+    let texts = StringArray::from(vec![long.as_str(); 8]);
+    let path = folder.path().join("a.parquet");
+    let batch = one("c", Arc::new(texts));
+    parquet(&path, std::slice::from_ref(&batch), WriterProperties::default());
+    let options = || ColumnarOptions { memory_bytes: 1 << 20, ..ColumnarOptions::default() };
+    let first = |kind, path: &PathBuf| {
+        let mut source = columnar::open(kind, std::slice::from_ref(path), options()).unwrap();
+        let mut chunk = Chunk::default();
+        source.next_chunk(&mut chunk)?;
+        source.reader().read(&chunk, &mut sources::Batch::new())
+    };
+    let error = first(Kind::Parquet, &path).unwrap_err().to_string();
+    assert!(error.contains("1 MiB are left for it"), "{error}");
+    arrow_stream(&path, &[batch], None);
+    let error = first(Kind::Arrow, &path).unwrap_err().to_string();
+    assert!(error.contains("1 MiB are left for it"), "{error}");
+}

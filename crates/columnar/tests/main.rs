@@ -1,0 +1,9 @@
+//! Files that the crates of Apache write, read back as typed rows.
+#![allow(clippy::unwrap_used, clippy::expect_used)]
+
+mod damaged;
+mod files;
+mod fixtures;
+mod round_trip;
+mod tables;
+mod writing;

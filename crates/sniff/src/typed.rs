@@ -1,0 +1,100 @@
+//! A guess at files of typed columns: their own types, and room for texts by the longest that was seen.
+
+use columnar::{ColumnGuess, ColumnarOptions, Kind, TableGuess};
+use job::error::Error;
+use sources::Preset;
+
+use super::{
+    COLUMNS_MAX, SniffOptions, Sniffed, SniffedColumn, add_constants, ddl, overrule, row_size,
+    too_wide,
+};
+
+/// Characters of a VARCHAR that is guessed.
+const WIDTH: usize = 255;
+
+/// Looks at the schema and the first rows.
+///
+/// Errors: reading; a type that no column takes.
+pub(super) fn sniff(kind: Kind, options: &SniffOptions) -> Result<Sniffed, Error> {
+    let columnar_options = ColumnarOptions {
+        memory_bytes: options.memory_bytes_max / 2,
+        temp_dir: options.temp_dir.clone(),
+        ..ColumnarOptions::default()
+    };
+    let guess = columnar::guess(kind, &options.files, columnar_options);
+    let guess = guess.map_err(|error| Error::Usage(error.to_string()))?;
+    if guess.columns.len() > COLUMNS_MAX {
+        return Err(too_wide(&options.files[0], guess.columns.len()));
+    }
+    let preset = Preset::Mysql;
+    let mut sniffed = Sniffed {
+        columnar: Some(kind),
+        dialect: preset.dialect(),
+        preset,
+        header: true,
+        skip_lines: 0,
+        names: None,
+        charset: None,
+        compression: None,
+        columns: columns(&guess),
+        primary_key: None,
+        rows: guess.rows,
+        is_whole: guess.is_whole,
+        ambiguous_days: Vec::new(),
+        notes: notes(&guess),
+        ddl: String::new(),
+        kept: guess.kept.clone(),
+    };
+    name_columns(&mut sniffed, options);
+    add_constants(&mut sniffed, options)?;
+    overrule(&mut sniffed, &options.wanted)?;
+    row_size::check(&sniffed.columns)?;
+    sniffed.ddl = ddl::create_table(&options.table, &sniffed, options.wanted.collation.as_deref());
+    Ok(sniffed)
+}
+
+/// The columns, with texts that are no VARCHAR where a row has no room for all of these.
+fn columns(guess: &TableGuess) -> Vec<SniffedColumn> {
+    let column = |column: &ColumnGuess| SniffedColumn {
+        name: column.name.clone(),
+        sql_type: column.sql_type.clone(),
+        is_empty: column.is_empty,
+        ..SniffedColumn::default()
+    };
+    let mut columns: Vec<SniffedColumn> = guess.columns.iter().map(column).collect();
+    let width = |column: &SniffedColumn| column.sql_type.starts_with("VAR").then_some(WIDTH);
+    let widths: Vec<Option<usize>> = columns.iter().map(width).collect();
+    if !row_size::fits_server(&columns, &widths) {
+        for (column, guess) in columns.iter_mut().zip(&guess.columns) {
+            if let Some(long_type) = guess.long_type {
+                column.sql_type = long_type.to_owned();
+            }
+        }
+    }
+    columns
+}
+
+/// Gives columns the names that are typed, and leaves out those that begin with `@`.
+fn name_columns(sniffed: &mut Sniffed, options: &SniffOptions) {
+    let Some(names) = &options.columns else { return };
+    for (column, name) in sniffed.columns.iter_mut().zip(names) {
+        column.name.clone_from(name);
+    }
+    sniffed.columns.retain(|column| !column.name.starts_with('@'));
+    sniffed.names = Some(names.clone());
+}
+
+fn notes(guess: &TableGuess) -> Vec<String> {
+    let mut notes = Vec::new();
+    if !guess.is_whole {
+        notes.push("longer texts in rows that were not read may be rejected".to_owned());
+    }
+    let empty = guess.columns.iter().filter(|column| column.is_empty);
+    notes.extend(empty.map(|column| {
+        format!(
+            "`{}` has no values and no type in the file, so it becomes VARCHAR(255)",
+            column.name
+        )
+    }));
+    notes
+}

@@ -1,0 +1,94 @@
+//! Bytes of an input at any place: of a file, which must stay as it was found, or of a pipe, which is kept.
+
+use std::path::{Path, PathBuf};
+
+use super::input::{self, Input, KeptPipes, Raw};
+use crate::error::Result;
+
+/// Bytes of a pipe that are read at once.
+const PIECE_BYTES: usize = 64 << 10;
+
+/// An input that was found, to be read at any place. Clones are the same input.
+#[derive(Clone, Debug)]
+pub struct FoundInput(Input);
+
+impl FoundInput {
+    /// Finds the inputs at these paths, and opens none: pipes that were read before, files below a folder that
+    /// none may be a link out of, or whatever is there.
+    ///
+    /// Errors: a path that is missing or a directory; a pipe that is named twice.
+    pub fn find(
+        paths: &[PathBuf],
+        below: Option<&Path>,
+        kept: &KeptPipes,
+        temp_dir: &Path,
+    ) -> Result<Vec<FoundInput>> {
+        input::check_pipes(paths)?;
+        let find = |path: &PathBuf| match below {
+            Some(folder) => Input::find_below(folder, path),
+            None => kept.find(path, temp_dir),
+        };
+        paths.iter().map(|path| find(path).map(FoundInput)).collect()
+    }
+
+    /// Its name, for messages.
+    pub fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    /// Its size; None for a pipe.
+    pub fn bytes(&self) -> Option<u64> {
+        self.0.bytes()
+    }
+
+    /// Keeps it for who reads the same paths next, if it is a pipe.
+    pub fn keep(&self, kept: &mut KeptPipes) {
+        kept.keep(&self.0);
+    }
+
+    /// Opens it.
+    ///
+    /// Errors: opening; the file is another one than was found.
+    pub fn open(&self) -> Result<InputBytes> {
+        Ok(InputBytes { raw: self.0.open()?, bytes: self.0.bytes() })
+    }
+}
+
+/// The bytes of an open input.
+#[derive(Debug)]
+pub struct InputBytes {
+    raw: Raw,
+    bytes: Option<u64>,
+}
+
+impl InputBytes {
+    /// How many there are in a file; None of a pipe.
+    pub fn known_size(&self) -> Option<u64> {
+        self.bytes
+    }
+
+    /// How many there are. Reads a pipe to its end.
+    ///
+    /// Errors: reading a pipe.
+    pub fn size(&self) -> Result<u64> {
+        match self.bytes {
+            Some(bytes) => Ok(bytes),
+            None => self.raw.read_past(u64::MAX, &mut vec![0; PIECE_BYTES]),
+        }
+    }
+
+    /// The bytes from `position` on, as many as fit; fewer only at the end. Waits for a pipe.
+    ///
+    /// Errors: reading.
+    pub fn read_at(&self, position: u64, out: &mut [u8]) -> Result<usize> {
+        if self.bytes.is_none() {
+            self.raw.read_past(position, &mut vec![0; PIECE_BYTES])?;
+        }
+        self.raw.fill_from(position, out)
+    }
+
+    /// Refuses a file that is not as it was found.
+    pub fn check_unchanged(&self) -> Result<()> {
+        self.raw.check_unchanged()
+    }
+}
