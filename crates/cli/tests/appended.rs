@@ -345,6 +345,9 @@ fn rows_with_keys_that_are_there_are_skipped_as_load_data_skips_them() {
 #[test]
 fn rows_that_cannot_be_merged_are_sent() {
     let Some(server) = TestServer::shared() else { return };
+    if server.lacks("column with a long value that is added instantly") {
+        return;
+    }
     let mut scene = Scene::new(server, Mode::Append, 1_000);
     let add =
         format!("ALTER TABLE {} ADD COLUMN more TEXT DEFAULT (REPEAT('long', 5000))", scene.table);
