@@ -26,19 +26,19 @@ THREADS ?= $(shell echo $$(( $$(nproc) * 5 / 2 )))
 MYSQL_SOME = crashes::kill::a_load_killed_at_any_step crashes::kill::a_replacement_killed_at_any_step \
 	crashes::kill::a_server_killed_while_it_imports crashes::signals appended::a_load_killed \
 	foreign_keys::a_load_killed foreign_keys::a_server_killed foreign_keys::tables_that_refer \
-	replicated::loads_on_replicas_killed
+	replicated::loads_on_replicas_killed mysql::a_file_with_a_leased_extent
 MYSQL_ALL  = appended:: auto_increment:: bad_file:: crashes::faults crashes::holder_lost crashes::kill \
 	crashes::left_keys crashes::lost_rows crashes::panics crashes::put_aside crashes::signals exported_beside_writers:: \
 	foreign_keys:: inspect:: meanwhile:: partitioned:: replicated:: replicated_several:: rights::names rights::intruders \
-	several:: waits::
+	several:: waits:: mysql::a_file_with_a_leased_extent
 # Not on MySQL: partitions on other servers; check and verify, which need MariaDB; tests of the library whose tables or
 # numbers are MariaDB's.
 MYSQL_NOT  = --skip shards:: --skip thread_of_a_check --skip thread_of_a_comparison \
 	--skip partitioned::rows_are_added_to_one --skip partitioned::rows_with_keys_of_others \
 	--skip partitioned::what_is_not_built
 on_mysql = @if scripts/get-mariadb.sh $(SERVERS)/mysql mysql; then \
-		INRUSH_TEST_MARIADBD=$(SERVERS)/mysql/bin/mysqld $(CARGO) test --locked --workspace --test main -- \
-			$(MYSQL_NOT) $(1); \
+		INRUSH_TEST_MARIADBD=$(SERVERS)/mysql/bin/mysqld INRUSH_TEST_MYSQLD=$(SERVERS)/mysql/bin/mysqld \
+			$(CARGO) test --locked --workspace --test main -- $(MYSQL_NOT) $(1); \
 	else echo 'skipped, for MySQL cannot be had here: tests of the direct path on MySQL'; fi
 
 # Of the soak: how long, or which case again; and on which servers.
@@ -130,7 +130,7 @@ soak:
 		INRUSH_TEST_KILLS=all INRUSH_VARIABLES=$$(( $(MINUTES) * 20 )) INRUSH_TEST_CUTS=$$(( $(MINUTES) * 50 )) \
 		$(CARGO) test --locked -q -p inrush --test main -- \
 		fresh:: power:: power_cuts:: oracle:: killed:: variables:: --nocapture
-	$(call on_mysql,--include-ignored $(MYSQL_ALL))
+	$(call on_mysql,$(MYSQL_ALL))
 	@if [ -x $(SERVERS)/mysql/bin/mysqld ]; then INRUSH_SEED=$$(date +%s) INRUSH_DAMAGES=$$(( $(MINUTES) * 100 )) \
 		INRUSH_TEST_MYSQLD=$(SERVERS)/mysql/bin/mysqld $(CARGO) test --locked -q -p inrush --test main -- \
 		damaged:: --nocapture; fi

@@ -24,7 +24,8 @@ pub(crate) const LOG_FILE_BYTES: u64 = 4 << 30;
 /// Part of the machine's memory that the buffer pool may take.
 const POOL_PART_OF_MEMORY_MAX: f64 = 0.6;
 /// Variables of the server that an outcome records.
-const SETTINGS: &str = "'innodb_buffer_pool_size', 'innodb_log_file_size', 'innodb_flush_method', \
+const SETTINGS: &str = "'innodb_buffer_pool_size', 'innodb_log_file_size', 'innodb_redo_log_capacity', \
+     'innodb_flush_method', \
      'innodb_flush_log_at_trx_commit', 'innodb_doublewrite', 'innodb_sort_buffer_size', \
      'innodb_fill_factor', 'log_bin', 'sql_mode', 'max_allowed_packet', 'max_connections'";
 /// Patience for the server to write back its dirty pages.

@@ -189,7 +189,7 @@ impl Sum {
 impl Outcome {
     /// The comparison as text: seconds of each way, and ratios.
     pub fn text(&self) -> String {
-        let mut text = self.head.text("MariaDB") + "\n";
+        let mut text = self.head.text("server") + "\n";
         let ran = |way: &LoadWay| self.tables.iter().any(|table| table.seconds(*way).is_some());
         let ways: Vec<LoadWay> = LoadWay::ALL.iter().copied().filter(ran).collect();
         let mut lines: Vec<(&str, Sum)> = Vec::new();

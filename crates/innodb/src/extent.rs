@@ -20,7 +20,7 @@ use crate::space_header::{SPACE_HEADER, SpaceHeader};
 )]
 #[repr(C)]
 pub struct ExtentDescriptor {
-    /// `XDES_ID`. Owning segment when `state` is [`state::SEGMENT`], else 0.
+    /// `XDES_ID`. Owning segment if [`ExtentDescriptor::is_of_segment`], else 0.
     pub segment_id: U64,
     /// `XDES_FLST_NODE`. Addresses of extents point at this field.
     pub node: ListNode,
@@ -42,6 +42,11 @@ pub mod state {
     pub const FULL_FRAG: u32 = 3;
     /// Belongs to a segment.
     pub const SEGMENT: u32 = 4;
+    /// Belongs to a segment, but for its first two pages: the extent begins with the space's own pages. Only
+    /// MySQL lends such extents.
+    ///
+    /// Source: MySQL 9.7, storage/innobase/include/fsp0fsp.h, `XDES_FSEG_FRAG`.
+    pub const LEASED: u32 = 5;
 }
 
 /// Byte of a descriptor page at which descriptor 0 starts.
@@ -60,6 +65,11 @@ const _: () = {
 };
 
 impl ExtentDescriptor {
+    /// True if a segment has it, with the pages that are not the space's own.
+    pub fn is_of_segment(&self) -> bool {
+        matches!(self.state.get(), state::SEGMENT | state::LEASED)
+    }
+
     /// True if page `index` (0 to 63) of the extent is free.
     pub fn is_free(&self, index: u32) -> bool {
         debug_assert!(index < PAGES_PER_EXTENT, "an extent has no page {index}");

@@ -219,6 +219,7 @@ pub fn state_name(extent_state: u32) -> &'static str {
         state::FREE_FRAG => "single pages, some free",
         state::FULL_FRAG => "single pages, none free",
         state::SEGMENT => "segment",
+        state::LEASED => "segment, but for the first pages",
         _ => "unknown",
     }
 }

@@ -159,6 +159,9 @@ impl SpaceMap {
 
     /// Position in [`SpaceMap::segments`] of the segment that owns a page.
     pub(crate) fn segment_of(&self, page_no: u32) -> Option<usize> {
+        if page_no % PAGES_PER_XDES < 2 {
+            return None;
+        }
         let extent = *self.extent_segments.get((page_no / PAGES_PER_EXTENT) as usize)?;
         match extent {
             NO_SEGMENT => self.fragments.get(&page_no).map(|segment| *segment as usize),
@@ -302,9 +305,9 @@ impl SpaceMap {
                 self.fragments.entry(page_no.get()).or_insert(segment as u32);
             }
         }
-        let owner = |extent: &ExtentDescriptor| match extent.state.get() {
-            state::SEGMENT => by_id.get(&extent.segment_id.get()).copied().unwrap_or(NO_SEGMENT),
-            _ => NO_SEGMENT,
+        let owner = |extent: &ExtentDescriptor| match extent.is_of_segment() {
+            true => by_id.get(&extent.segment_id.get()).copied().unwrap_or(NO_SEGMENT),
+            false => NO_SEGMENT,
         };
         self.extent_segments = self.extents.iter().map(owner).collect();
     }

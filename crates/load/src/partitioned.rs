@@ -166,12 +166,14 @@ impl Visit for Reaching<'_> {
 
 #[cfg(test)]
 mod tests {
+    use schema::Flavor;
+
     use super::*;
     use crate::speeds::Speeds;
 
     fn of(partitions: usize, rows: u64, built: f64, sent: f64) -> Partitioned {
         let estimate = |seconds| Estimate { rows, ..Estimate::taking(seconds) };
-        let built = estimate(built).in_partitions(partitions, &Speeds::default());
+        let built = estimate(built).in_partitions(partitions, &Speeds::before_any(Flavor::MariaDb));
         Partitioned::of(partitions, &built, &estimate(sent))
     }
 

@@ -10,7 +10,7 @@ use job::options::{InputOptions, LoadOptions, LoadPath, OnDuplicate, ServerOptio
 use job::report::{EngineReport, ShardReport};
 use job::space::free_bytes;
 use job::tuning;
-use schema::{ForeignKey, KeyEnd, Table, TableName};
+use schema::{Flavor, ForeignKey, KeyEnd, Table, TableName};
 use serde::Serialize;
 use server::replication::notes::{self, Arrival};
 use server::{ConnectOptions, Session, Unsupported, catalog};
@@ -293,12 +293,15 @@ impl Plan {
         }
         ddl::statement(options)?;
         self.makes_table = true;
-        if let Some(Prediction { path, refused, stamps }) = foreseen {
+        // The sandbox's, where no server is named.
+        let mut of_server = Flavor::MariaDb;
+        if let Some(Prediction { path, refused, stamps, flavor }) = foreseen {
+            of_server = flavor;
             self.path = path.map(LoadPath::name);
             (self.refused, self.stamps) = (refused, stamps);
             self.why = "unless the table has unsupported features".to_owned();
         }
-        self.with_foreseen(name, options, memory, source)
+        self.with_foreseen(name, options, (memory, of_server), source)
     }
 
     /// Adds the estimate by the statement that makes the table. Without a server it is that of the
@@ -307,7 +310,7 @@ impl Plan {
         mut self,
         name: &TableName,
         options: &LoadOptions,
-        memory: &Memory,
+        (memory, flavor): (&Memory, Flavor),
         source: &mut dyn Source,
     ) -> Result<Plan, Error> {
         let named = |path: &LoadPath| Some(path.name()) == self.path;
@@ -320,7 +323,7 @@ impl Plan {
         let Some(table) = predicted_table::table(name, ddl::statement(options)?) else {
             return Ok(self);
         };
-        self.estimate = predicted_table::estimate(source, &table, path, options, memory)?;
+        self.estimate = predicted_table::estimate(source, &table, path, options, memory, flavor)?;
         let held_bytes = source.facts().held_bytes;
         let least = min_memory::least(path, &table, options, held_bytes, self.estimate.as_ref());
         self.memory_bytes = Some([least.bytes, options.limits.memory_bytes_max]);

@@ -6,7 +6,7 @@ use job::error::Error;
 use job::memory::Memory;
 use job::options::{LoadOptions, LoadPath};
 use schema::{
-    Column, Index, IndexColumn, IndexKind, Method, RowFormat, Table, TableKind, TableName,
+    Column, Flavor, Index, IndexColumn, IndexKind, Method, RowFormat, Table, TableKind, TableName,
 };
 use sources::{Rows, Source, SourceExt as _, Value, Visit};
 use sql::{Outline, OutlinedColumn, OutlinedIndex, Syntax};
@@ -47,12 +47,13 @@ pub(crate) fn estimate(
     path: LoadPath,
     options: &LoadOptions,
     memory: &Memory,
+    flavor: Flavor,
 ) -> Result<Option<Estimate>, Error> {
     // What a pipe gives is gone once it is read.
     if source.files().iter().any(|file| file.bytes.is_none()) {
         return Ok(None);
     }
-    let speeds = Speeds::of(&options.state_dir);
+    let speeds = Speeds::of(&options.state_dir, flavor);
     let header = source.column_names().map_err(|error| Error::Usage(error.to_string()))?;
     let header = header.map(|names| {
         names.iter().map(|name| String::from_utf8_lossy(name).into_owned()).collect::<Vec<_>>()

@@ -174,7 +174,8 @@ fn run(
                 // Of partitions with rows that were there the report does not say how many.
                 if !method.merges() || report.partitions == 0 {
                     let path = chosen.path;
-                    Speeds::remember(&options.state_dir, path, Some(method), &report, indexes);
+                    let of_server = (&*options.state_dir, target.session.version().flavor);
+                    Speeds::remember(of_server, path, Some(method), &report, indexes);
                 }
             });
             Ok(report)

@@ -32,7 +32,7 @@ use rustix::process::Signal;
 use crate::mariadbd::{Binary, Place, Wrapper, child_end, find_program};
 use server::error::{Error, Result};
 use server::options::ConnectOptions;
-use server::version::Version;
+use server::version::{Flavor, Version};
 
 pub use temporary::TemporaryServer;
 
@@ -175,7 +175,7 @@ impl Sandbox {
 
         let from = self.place.log_len();
         let mut child = binary
-            .command(&self.place, &server_arguments(options))
+            .command(&self.place, &server_arguments(options, binary.version.flavor))
             .spawn()
             .map_err(|e| Error::io("running", &binary.path, e))?;
         self.wait(from, || child_end(&mut child))?;
@@ -303,7 +303,7 @@ impl Sandbox {
     }
 }
 
-fn server_arguments(options: &SandboxOptions) -> Vec<String> {
+fn server_arguments(options: &SandboxOptions, flavor: Flavor) -> Vec<String> {
     let pool = options.buffer_pool_bytes.unwrap_or_else(default_buffer_pool);
     let mut arguments = vec![
         format!("--innodb-buffer-pool-size={pool}"),
@@ -313,8 +313,17 @@ fn server_arguments(options: &SandboxOptions) -> Vec<String> {
         "--skip-log-bin".to_owned(),
         "--character-set-server=utf8mb4".to_owned(),
     ];
+    let log_size = match flavor {
+        Flavor::MariaDb => "innodb-log-file-size",
+        Flavor::MySql => "innodb-redo-log-capacity",
+    };
     if let Some(bytes) = options.log_file_bytes {
-        arguments.push(format!("--innodb-log-file-size={bytes}"));
+        arguments.push(format!("--{log_size}={bytes}"));
+    }
+    if flavor == Flavor::MySql {
+        // A server of a package lets nobody read files but in a folder of its own, which must be there; and
+        // a second server would ask for the same port of the X protocol.
+        arguments.extend(["--secure-file-priv=", "--mysqlx=OFF"].map(str::to_owned));
     }
     if let Some(method) = &options.flush_method {
         arguments.push(format!("--innodb-flush-method={method}"));

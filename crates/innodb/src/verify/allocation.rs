@@ -20,6 +20,7 @@ use crate::extent::{DESCRIPTORS, DESCRIPTORS_PER_PAGE, ExtentDescriptor, state};
 use crate::ids::{PAGE_SIZE, PAGES_PER_EXTENT, PAGES_PER_XDES};
 use crate::list::FilAddr;
 use crate::segment::{INODE_MAGIC, SegmentInode};
+use crate::space_format::SpaceFormat;
 use crate::space_header::{SPACE_HEADER, SpaceHeader};
 use crate::space_map::{Segment, SpaceMap};
 use crate::verify::Writer;
@@ -118,8 +119,9 @@ impl Allocation<'_> {
             return bad("has used pages past FSP_SIZE".into(), expected);
         }
         let is_single = matches!(extent.state.get(), state::FREE_FRAG | state::FULL_FRAG);
+        let is_leased = extent.state.get() == state::LEASED && self.may_be_leased(first);
         if first.is_multiple_of(PAGES_PER_XDES)
-            && (!is_single || extent.is_free(0) || extent.is_free(1))
+            && (!(is_single || is_leased) || extent.is_free(0) || extent.is_free(1))
         {
             let seen =
                 format!("has state {}, or one of its first two pages is free", extent.state.get());
@@ -133,12 +135,20 @@ impl Allocation<'_> {
             state::FREE_FRAG if (1..PAGES_PER_EXTENT).contains(&used) => Ok(()),
             state::FULL_FRAG if used == PAGES_PER_EXTENT => Ok(()),
             state::SEGMENT => Ok(()),
+            state::LEASED if is_leased => Ok(()),
             other => bad(
                 format!("has state {other} and {used} used pages"),
                 "state 1 with no used page, 2 with some, 3 with all, or 4 for an extent of a \
                  segment",
             ),
         }
+    }
+
+    /// True of an extent that MySQL may have lent to a segment: one whose first pages are descriptors and the
+    /// bitmap, but for that of page 0. We build none.
+    fn may_be_leased(&self, first: u32) -> bool {
+        let by_server = self.writer == Writer::Server && self.map.format == SpaceFormat::MySql;
+        by_server && first > 0 && first.is_multiple_of(PAGES_PER_XDES)
     }
 
     fn check_segments(&mut self) {

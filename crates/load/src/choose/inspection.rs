@@ -68,6 +68,7 @@ pub(crate) struct Prediction {
     pub(crate) refused: Vec<Refused>,
     /// True if the pages of a built table are stamped for incremental backups.
     pub(crate) stamps: bool,
+    pub(crate) flavor: Flavor,
 }
 
 /// The use of a decision.
@@ -126,7 +127,9 @@ pub(crate) fn foresee(session: &mut Session, options: &LoadOptions) -> Result<Pr
     let refusal = found.engine.refuses(&options.database);
     facts.against_all = refusal.map(|why| format!("{} ({why})", found.engine.kind));
     let against = Objections::of(&facts, options);
-    Ok(Prediction { path: against.first(), refused: against.refused, stamps: facts.stamps })
+    let flavor = session.version().flavor;
+    let (path, stamps) = (against.first(), facts.stamps);
+    Ok(Prediction { path, refused: against.refused, stamps, flavor })
 }
 
 impl Facts {
@@ -191,7 +194,7 @@ impl<'l> Survey<'l> {
         options: &'l LoadOptions,
         memory: &'l Memory,
     ) -> Survey<'l> {
-        let speeds = Speeds::of(&options.state_dir);
+        let speeds = Speeds::of(&options.state_dir, target.session.version().flavor);
         Survey { facts, target, options, memory, speeds, destination: None }
     }
 

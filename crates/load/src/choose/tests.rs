@@ -6,7 +6,7 @@ use job::memory::Memory;
 use job::options::{
     LoadOptions, LoadPath, Mode, OnDuplicate, RowOptions, ServerOptions, WithOthers,
 };
-use schema::Method;
+use schema::{Flavor, Method};
 
 use super::facts::{Choice, Facts, Input, RowsThere};
 use super::{Costs, choose};
@@ -60,7 +60,7 @@ fn options() -> LoadOptions {
 
 fn chosen(facts: &Facts, options: &LoadOptions) -> Choice {
     let memory = Memory::of(GIB, 2, 0).unwrap();
-    choose(facts, options, &Costs { speeds: &Speeds::default(), memory: &memory })
+    choose(facts, options, &Costs { speeds: &Speeds::before_any(Flavor::MariaDb), memory: &memory })
 }
 
 /// Asserts what is chosen, and that each path that is not says why.

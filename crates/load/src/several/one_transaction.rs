@@ -59,13 +59,14 @@ pub(super) fn load(
         return Err(Error::Internal("there is no table to load".to_owned()));
     };
     steps.stage = Stage::Rows;
+    let flavor = session.version().flavor;
     let (connections, committed) =
         commit(&mut parts, connections, (transaction, session), told, steps);
     match committed {
         Ok(warnings) => {
             number(&mut parts, connections);
             drop(keeper);
-            finish(&mut parts, &mut reports);
+            finish(&mut parts, &mut reports, flavor);
             Ok((reports, warnings))
         }
         Err(error) => {

@@ -6,7 +6,7 @@ use job::error::Error;
 use job::progress::Stage;
 use job::report::Report;
 use job::steps::Steps;
-use schema::TableName;
+use schema::{Flavor, TableName};
 use targets::Connections;
 use targets::publish::{Filled as Published, Ready};
 
@@ -49,7 +49,7 @@ pub(super) fn publish(
             // What was noticed at the swap; what was before it is in the reports.
             warnings.append(&mut lock.remarks);
             drop(keeper);
-            finish(&mut parts, &mut reports);
+            finish(&mut parts, &mut reports, lock.session.version().flavor);
             reports.iter_mut().for_each(|report| add_waits(report, &lock, NOTED_SECONDS));
             for (table, key) in std::mem::take(&mut lock.keys_left) {
                 let table = table.to_string();
@@ -111,13 +111,13 @@ fn put_back(parts: &mut [Part], first: Ready, others: Vec<Ready>) {
 }
 
 /// Completes the reports of tables that are there to stay.
-pub(super) fn finish(parts: &mut [Part], reports: &mut [Report]) {
+pub(super) fn finish(parts: &mut [Part], reports: &mut [Report], flavor: Flavor) {
     for (part, report) in parts.iter_mut().zip(reports) {
         report.finish(&mut part.stopwatch, Vec::new());
         report.take(report.stages.iter().map(|stage| stage.seconds).sum());
         report.rejects_file = part.options.rows.rejects.clone().filter(|_| report.rejects > 0);
         Speeds::remember(
-            &part.options.state_dir,
+            (&part.options.state_dir, flavor),
             part.chosen.path,
             None,
             report,

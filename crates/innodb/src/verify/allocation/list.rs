@@ -137,8 +137,13 @@ impl Allocation<'_> {
         }
         let (state, owner) = (extent.state.get(), extent.segment_id.get());
         let used = used_pages(extent);
-        let owner_fits = state != state::SEGMENT || owner == list.segment_id;
-        if state != list.state || !owner_fits || !list.used.contains(&used) {
+        let owner_fits = !extent.is_of_segment() || owner == list.segment_id;
+        let is_of_list = state == list.state
+            || (state == state::LEASED && list.state == state::SEGMENT);
+        // Without a page of the segment's, a lent extent has those of the space.
+        let is_empty_lease = state == state::LEASED && *list.used.end() == 0 && used == 2;
+        let used_fits = list.used.contains(&used) || is_empty_lease;
+        if !is_of_list || !owner_fits || !used_fits {
             let seen =
                 format!("extent on {name} has state {state}, owner {owner} and {used} used pages");
             let expected = format!(

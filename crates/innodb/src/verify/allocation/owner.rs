@@ -15,7 +15,7 @@ impl Allocation<'_> {
     pub(super) fn check_extent_owners(&mut self, by_id: &HashMap<u64, usize>) {
         for (index, extent) in self.map.extents.iter().enumerate() {
             let owner = extent.segment_id.get();
-            if extent.state.get() == state::SEGMENT && !by_id.contains_key(&owner) {
+            if extent.is_of_segment() && !by_id.contains_key(&owner) {
                 let (page_no, offset) = descriptor_place(index as u32);
                 let seen = format!("extent belongs to segment {owner}, which has no inode");
                 let expected = "the id of a segment";
