@@ -2,14 +2,38 @@
 
 use std::path::Path;
 
-use sources::Dialect;
+use sources::{Dialect, Preset};
 use terminal::failure::Failure;
 
 use crate::args::FormatArgs;
-use crate::input;
+use crate::input::FormatArg;
+
+/// The preset that is meant, by options or ending.
+pub(crate) fn preset(format: &FormatArgs, file: &Path) -> Preset {
+    let by_ending = Preset::by_ending(file);
+    match (format.format, format.dialect) {
+        (Some(FormatArg::Jsonl), _) => Preset::JsonLines,
+        (Some(FormatArg::Json), _) => Preset::Json,
+        (Some(FormatArg::Parquet | FormatArg::Arrow), _) => Preset::Mysql,
+        (_, Some(typed)) => typed.into(),
+        (Some(FormatArg::Text), None) if by_ending.is_json() => Preset::Mysql,
+        (_, None) => by_ending,
+    }
+}
 
 pub(crate) fn dialect(format: &FormatArgs, first_file: &Path) -> Result<Dialect, Failure> {
-    let mut dialect = input::preset(format.dialect, first_file).dialect();
+    let meant = preset(format, first_file);
+    let mut dialect = meant.dialect();
+    if meant.is_json() {
+        return match format.cuts_text() {
+            false => Ok(dialect),
+            true => Err(Failure::usage(format!(
+                "--dialect, --header and the options of fields are for delimited text, but {} is read as JSON; \
+                 --format text reads it as text",
+                first_file.display()
+            ))),
+        };
+    }
     if let Some(text) = &format.fields_terminated_by {
         dialect.fields_terminated_by = unescape(text);
     }

@@ -15,7 +15,6 @@ use terminal::size::{self, count, group, show};
 use crate::args::{CompressionArg, ExportArgs, FileFormatArg, WayArg};
 use crate::connect::{self, Into};
 use crate::dialect::dialect;
-use crate::input;
 use crate::{files, print, progress};
 
 /// Exports, and prints the report.
@@ -236,11 +235,6 @@ fn format(args: &ExportArgs, ending: &Ending) -> Result<Format, Failure> {
     if format != FileFormatArg::Text && !args.cut.are_default() {
         return Err(Failure::usage("--dialect, --header and field separators need --format text"));
     }
-    if args.cut.dialect.is_some_and(|dialect| dialect.kind().is_some()) {
-        return Err(Failure::usage(
-            "--dialect parquet and arrow are for loads; an export writes text",
-        ));
-    }
     Ok(match format {
         FileFormatArg::Sql => Format::Sql,
         FileFormatArg::Jsonl => Format::JsonLines,
@@ -254,14 +248,14 @@ fn format(args: &ExportArgs, ending: &Ending) -> Result<Format, Failure> {
 
 /// The end of the names of files in a folder.
 fn ending(args: &ExportArgs, format: &Format, compression: Compression) -> String {
-    let preset = input::preset(args.cut.dialect, Path::new("-"));
+    let preset = args.cut.dialect.map_or(Preset::Mysql, Preset::from);
     let plain = match (format, preset) {
         (Format::Sql, _) => "sql",
         (Format::JsonLines, _) => "jsonl",
         (Format::Delimited { .. }, Preset::Csv) => "csv",
         (Format::Delimited { .. }, Preset::Tsv) => "tsv",
         (Format::Delimited { .. }, Preset::Tbl) => "tbl",
-        (Format::Delimited { .. }, Preset::Mysql | Preset::Batch) => "txt",
+        (Format::Delimited { .. }, _) => "txt",
     };
     match compression {
         Compression::None => plain.to_owned(),

@@ -18,7 +18,9 @@ pub(crate) fn guess(
     server: &ConnectOptions,
     tables: &mut [LoadOptions],
 ) -> Result<(), Failure> {
-    let is_known = says_dialect(&args.format) && !args.create;
+    let is_json = tables.iter().any(|options| options.input.dialect.json.is_some());
+    let is_said = tables.iter().all(|options| says_dialect(&args.format, &options.input.files[0]));
+    let is_known = is_json || (is_said && !args.create);
     if args.no_guess || args.job.is_some() || is_known {
         return Ok(());
     }

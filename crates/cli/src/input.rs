@@ -1,6 +1,6 @@
 //! Input files as they are typed: patterns, `-`, endings, and character sets of two and four bytes.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::ValueEnum;
 use columnar::Kind;
@@ -21,27 +21,12 @@ pub(crate) enum DialectArg {
     Tbl,
     /// Output of mariadb --batch and mysql --batch: a header, tabs, backslash escapes, NULL as a word.
     Batch,
-    /// Apache Parquet; files are recognised without this option.
-    Parquet,
-    /// Apache Arrow IPC, a file or a stream; files are recognised without this option.
-    Arrow,
-}
-
-impl DialectArg {
-    /// The format of typed columns; none of text.
-    pub(crate) fn kind(self) -> Option<Kind> {
-        match self {
-            DialectArg::Parquet => Some(Kind::Parquet),
-            DialectArg::Arrow => Some(Kind::Arrow),
-            _ => None,
-        }
-    }
 }
 
 impl From<DialectArg> for Preset {
     fn from(typed: DialectArg) -> Preset {
         match typed {
-            DialectArg::Mysql | DialectArg::Parquet | DialectArg::Arrow => Preset::Mysql,
+            DialectArg::Mysql => Preset::Mysql,
             DialectArg::Csv => Preset::Csv,
             DialectArg::Tsv => Preset::Tsv,
             DialectArg::Tbl => Preset::Tbl,
@@ -50,9 +35,30 @@ impl From<DialectArg> for Preset {
     }
 }
 
-/// The preset that is meant, by option or ending.
-pub(crate) fn preset(typed: Option<DialectArg>, file: &Path) -> Preset {
-    typed.map_or_else(|| Preset::by_ending(file), Preset::from)
+/// The format of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FormatArg {
+    /// Delimited text; --dialect and other options say how it is cut.
+    Text,
+    /// An object of JSON a line.
+    Jsonl,
+    /// Objects of JSON in arrays, or one behind the other.
+    Json,
+    /// Apache Parquet; files are recognised without this option.
+    Parquet,
+    /// Apache Arrow IPC, a file or a stream; files are recognised without this option.
+    Arrow,
+}
+
+impl FormatArg {
+    /// The format of typed columns; none of text.
+    pub(crate) fn kind(self) -> Option<Kind> {
+        match self {
+            FormatArg::Parquet => Some(Kind::Parquet),
+            FormatArg::Arrow => Some(Kind::Arrow),
+            FormatArg::Text | FormatArg::Jsonl | FormatArg::Json => None,
+        }
+    }
 }
 
 /// The files that were meant.

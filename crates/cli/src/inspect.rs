@@ -2,6 +2,7 @@
 
 mod json;
 mod page;
+mod words;
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -18,6 +19,7 @@ use terminal::size::{group, show};
 use crate::args::InspectArgs;
 use json::page_json;
 use page::print_page;
+use words::fill_percent;
 
 /// Violations printed; a broken file can have millions.
 const VIOLATIONS_MAX: usize = 20;
@@ -202,7 +204,7 @@ fn print_indexes(out: &mut impl Write, survey: &Survey) -> io::Result<()> {
     ];
     for index in &survey.indexes {
         let levels: Vec<_> = index.levels.iter().rev().map(|level| group(level.pages)).collect();
-        let fill = index.levels.first().map_or(0.0, |leaves| leaves.fill_percent());
+        let fill = index.levels.first().map_or(0.0, fill_percent);
         rows.push([
             index.name.clone(),
             index.id.0.to_string(),

@@ -10,16 +10,17 @@ use load::{
     Batches, CommandLine, LoadOptions, LoadPath, Mode, OnDuplicate, Progress, Replicas, charset,
 };
 use schema::TableName;
-use sources::{Dialect, is_stdin};
+use sources::{Dialect, Preset, is_stdin};
 use terminal::failure::{Failure, REJECTS, USAGE};
 use terminal::{signals, size};
 
 use crate::args::{BatchArgs, LoadArgs, ModeArg, OnDuplicateArg, PathArg, WrittenArgs};
-use crate::dialect::dialect;
+use crate::dialect::{dialect, preset};
 use crate::html::{LoadReport, ReportFile};
-use crate::input::DialectArg;
+use crate::input::FormatArg;
 use crate::print::Detail;
 use crate::recorder::Recorder;
+use crate::sniff::option_of;
 use crate::{
     backup_note, connect, files, guess, input, left_keys, print, progress, proof, sniff, tuned,
 };
@@ -77,10 +78,11 @@ pub(crate) fn run(args: &LoadArgs, target: &TableName) -> Result<u8, Failure> {
 
 /// A name's ending decides what the bytes mean: in `.tsv`, for one, that `\N` is text.
 pub(crate) fn tell_dialect(file: &Path) {
-    let name = input::preset(None, file).name();
+    let preset = Preset::by_ending(file);
     let has_columns = InputOptions { files: vec![file.to_owned()], ..Default::default() };
-    if name != "mysql" && !has_columns.has_columns() {
-        tell!("note: read as --dialect {name}, by the ending of {}", file.display());
+    if preset != Preset::Mysql && !has_columns.has_columns() {
+        let option = option_of(preset);
+        tell!("note: read as --{option} {}, by the ending of {}", preset.name(), file.display());
     }
 }
 
@@ -214,17 +216,20 @@ pub(crate) fn options_but_ddl(
     options.server.replicas = replicas(&args.batches);
     options.server.shard_addresses.clone_from(&args.batches.shard);
     options.input.dialect = dialect(&args.format, &options.input.files[0])?;
-    options.input.columnar = args.format.dialect.and_then(DialectArg::kind);
-    if !sniff::says_dialect(&args.format) && options.input.has_columns() {
+    options.input.columnar = args.format.format.and_then(FormatArg::kind);
+    if !sniff::says_dialect(&args.format, &options.input.files[0]) && options.input.has_columns() {
         // The ending of a name does not matter then.
         options.input.dialect = Dialect::mysql();
     }
-    let preset = input::preset(args.format.dialect, &options.input.files[0]);
-    options.input.empty_is_null = preset.empty_is_null();
+    let meant = preset(&args.format, &options.input.files[0]);
+    options.input.empty_is_null = meant.empty_is_null();
     options.input.columns = args.format.columns.clone();
     options.input.header = args.format.has_header();
     options.input.skip_lines = args.format.skip_lines;
     options.input.ignore_unknown_columns = args.written.ignore_unknown_columns;
+    if let Some(json) = &mut options.input.dialect.json {
+        json.ignores_unknown = args.written.ignore_unknown_columns || args.format.columns.is_some();
+    }
     options.rows.constants.clone_from(&args.written.set);
     options.rows.expressions.clone_from(&args.written.set_sql);
     options.input.written = written(&args.written);

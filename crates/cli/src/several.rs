@@ -13,6 +13,7 @@ use load::{
     CommandLine, LinesOf, LinesReport, LoadOptions, LoadPath, Progress, SeveralPlan, SeveralReport,
 };
 use schema::TableName;
+use sources::Preset;
 use terminal::failure::{Failure, REJECTS, USAGE};
 use terminal::signals;
 use terminal::size::{count, group, show};
@@ -23,7 +24,7 @@ use crate::job_file::JobFile;
 use crate::load::{check_no_report, detail, options_but_ddl, read_ddl, tell_dialect, watcher};
 use crate::print::Detail;
 use crate::recorder::Recorder;
-use crate::{connect, files, guess, input, left_keys, print, proof, sniff, tuned};
+use crate::{connect, dialect, files, guess, input, left_keys, print, proof, sniff, tuned};
 
 /// Loads, and prints the report.
 pub(crate) fn run(args: &LoadArgs, database: &str) -> Result<u8, Failure> {
@@ -269,12 +270,12 @@ fn log_of(folder: &Path, table: &str, kind: &str) -> PathBuf {
 
 /// All parts of a table are read alike, so their names should not say otherwise.
 fn check_endings(args: &LoadArgs, table: &str, files: &[PathBuf]) -> Result<(), Failure> {
-    let preset = |file: &Path| input::preset(args.format.dialect, file).name();
+    let preset = |file: &Path| dialect::preset(&args.format, file).name();
     let other = files.iter().find(|file| preset(file) != preset(&files[0]));
     other.map_or(Ok(()), |other| {
         Err(Failure::usage(format!(
             "{} and {}, of table {table}, have endings of two dialects: set one for all files \
-             with --dialect",
+             with --dialect or --format",
             files[0].display(),
             other.display()
         )))
@@ -286,7 +287,7 @@ fn tell_dialects(tables: &[LoadOptions]) {
     let mut told = Vec::new();
     for options in tables {
         let file = &options.input.files[0];
-        let name = input::preset(None, file).name();
+        let name = Preset::by_ending(file).name();
         if !told.contains(&name) {
             told.push(name);
             tell_dialect(file);

@@ -14,7 +14,7 @@ use terminal::failure::Failure;
 use terminal::size::{self, count};
 
 use crate::args::{FormatArgs, GuessedArgs, LoadArgs, SniffArgs, WrittenArgs, said_of};
-use crate::input::DialectArg;
+use crate::input::{DialectArg, FormatArg};
 use crate::{connect, dialect, files, input};
 
 /// Database of a table that nobody named.
@@ -163,7 +163,7 @@ fn apply(args: &LoadArgs, options: &mut LoadOptions, sniffed: Sniffed) -> Result
     input.dialect = sniffed.dialect;
     input.columnar = sniffed.columnar;
     input.kept = sniffed.kept;
-    if !says_dialect(&args.format) {
+    if !says_dialect(&args.format, &input.files[0]) {
         input.empty_is_null = sniffed.preset.empty_is_null();
     }
     options.ddl = Some(sniffed.ddl);
@@ -188,9 +188,11 @@ fn sniff_options(
     Ok(SniffOptions {
         files: files.to_vec(),
         table: table.to_owned(),
-        columnar: format.dialect.and_then(DialectArg::kind),
-        dialect: says_dialect(format).then(|| dialect::dialect(format, &files[0])).transpose()?,
-        empty_is_null: input::preset(format.dialect, &files[0]).empty_is_null(),
+        columnar: format.format.and_then(FormatArg::kind),
+        dialect: says_dialect(format, &files[0])
+            .then(|| dialect::dialect(format, &files[0]))
+            .transpose()?,
+        empty_is_null: dialect::preset(format, &files[0]).empty_is_null(),
         one_column: guessed.one_column,
         null_tokens: format.null_token.clone(),
         null_in_quotes: format.null_in_quotes,
@@ -227,11 +229,16 @@ pub(crate) fn options_of(sniffed: &Sniffed) -> Vec<(String, String)> {
     options
 }
 
+/// The option that names a preset.
+pub(crate) fn option_of(preset: Preset) -> &'static str {
+    if preset.is_json() { "format" } else { "dialect" }
+}
+
 /// The options for the cut of fields.
 pub(crate) fn dialect_words(sniffed: &Sniffed) -> Vec<(String, String)> {
     let mut options = Vec::new();
     let mut option = |name: &str, value: &str| options.push((name.to_owned(), value.to_owned()));
-    option("dialect", sniffed.preset.name());
+    option(option_of(sniffed.preset), sniffed.preset.name());
     let base = sniffed.preset.dialect();
     dialect_options(&base, &sniffed.dialect, &mut option);
     options
@@ -254,8 +261,10 @@ pub(crate) fn table_of(file: &Path) -> String {
 }
 
 /// True if any option tells how fields are cut.
-pub(crate) fn says_dialect(format: &FormatArgs) -> bool {
+pub(crate) fn says_dialect(format: &FormatArgs, first_file: &Path) -> bool {
     format.dialect.is_some()
+        || format.format.is_some()
+        || Preset::by_ending(first_file).is_json()
         || format.fields_terminated_by.is_some()
         || format.fields_enclosed_by.is_some()
         || format.fields_escaped_by.is_some()
@@ -295,8 +304,8 @@ fn command(
         words.push(value.to_owned());
     };
     option("into", into);
-    let (preset, base) = match says_dialect(&args.format) {
-        false => (sniffed.preset.name(), sniffed.preset.dialect()),
+    let (preset, base) = match says_dialect(&args.format, &files[0]) {
+        false => (sniffed.preset, sniffed.preset.dialect()),
         true => {
             // A header that is skipped is not to be looked for again.
             let preset =
@@ -304,15 +313,16 @@ fn command(
                     true if !sniffed.header => DialectArg::Mysql,
                     _ => preset,
                 });
-            let only = FormatArgs { dialect: preset, ..FormatArgs::default() };
+            let only =
+                FormatArgs { dialect: preset, format: args.format.format, ..FormatArgs::default() };
             let base = dialect::dialect(&only, &files[0])?;
-            (input::preset(preset, &files[0]).name(), base)
+            (dialect::preset(&only, &files[0]), base)
         }
     };
-    option(
-        "dialect",
-        &sniffed.columnar.map_or(preset.to_owned(), |kind| kind.name().to_lowercase()),
-    );
+    match sniffed.columnar {
+        Some(kind) => option("format", &kind.name().to_lowercase()),
+        None => option(option_of(preset), preset.name()),
+    }
     dialect_options(&base, &sniffed.dialect, &mut option);
     file_options(sniffed, &mut option);
     if let Some(names) = &sniffed.names {
@@ -418,6 +428,7 @@ pub(crate) fn summary(sniffed: &Sniffed) -> String {
     let header = match (sniffed.header, is_skipped) {
         (true, _) => format!("header in line {}", sniffed.skip_lines + 1),
         (false, true) => count(sniffed.skip_lines, "line") + " skipped",
+        (false, false) if sniffed.preset.is_json() => "by the names of fields".to_owned(),
         (false, false) => "no header".to_owned(),
     };
     if sniffed.columnar.is_none() {

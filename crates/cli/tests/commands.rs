@@ -13,6 +13,7 @@ mod growth;
 mod inspect;
 mod job_files;
 mod jobs;
+mod json;
 mod pipes;
 mod report;
 mod same_files;

@@ -26,6 +26,10 @@ impl RowFault {
         (needed, expected): (usize, usize),
         mut fields: impl Iterator<Item = Option<usize>>,
     ) -> RowFault {
+        if let Some(broken) = row.broken() {
+            let kind = FaultKind::Broken(broken.to_owned());
+            return RowFault { field: None, column: None, kind };
+        }
         if row.is_unclosed() {
             return RowFault { field: None, column: None, kind: FaultKind::Unclosed };
         }
@@ -48,7 +52,10 @@ impl RowFault {
 
     /// True if the fields of the row are known.
     pub fn has_fields(&self) -> bool {
-        !matches!(self.kind, FaultKind::FieldCount { .. } | FaultKind::Unclosed)
+        !matches!(
+            self.kind,
+            FaultKind::FieldCount { .. } | FaultKind::Unclosed | FaultKind::Broken(_)
+        )
     }
 
     /// True if the server accepts the row, and only its place in an index or among partitions is
@@ -84,6 +91,8 @@ pub enum FaultKind {
     },
     /// A quote that nothing closes.
     Unclosed,
+    /// The fields of a record are not known, for this reason.
+    Broken(String),
     /// The record is too large for a page and nothing is left to store off page.
     TooLarge {
         /// Size of the record.
@@ -144,6 +153,7 @@ impl std::fmt::Display for FaultKind {
             FaultKind::Unclosed => {
                 write!(f, "the line has an unclosed quote, so its fields are unknown")
             }
+            FaultKind::Broken(reason) => f.write_str(reason),
             FaultKind::TooLarge { bytes } => {
                 write!(f, "the row takes {bytes} bytes in its page, more than half a page")
             }

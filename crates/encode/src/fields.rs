@@ -77,7 +77,11 @@ impl InputFields {
             unknown.extend(names.iter().map(|name| format!("`{name}`")));
         }
         if !unknown.is_empty() {
-            return Err(Error::Usage(no_column(table, names, &unknown, from_header)));
+            let is_json = options.input.dialect.json.is_some();
+            return Err(Error::Usage(match is_json {
+                true => no_column_of_json(table, &unknown),
+                false => no_column(table, names, &unknown, from_header),
+            }));
         }
         match twice.first() {
             Some(twice) => Err(Error::Usage(twice.clone())),
@@ -264,6 +268,18 @@ fn find(session: &mut Session, table: &Table, name: &str) -> Result<Option<usize
         }
     }
     Ok(None)
+}
+
+/// Says which fields of JSON's records are no column, and what can be done.
+fn no_column_of_json(table: &Table, unknown: &[String]) -> String {
+    let columns = table.columns.iter().map(|column| format!("`{}`", column.name));
+    format!(
+        "the records have {}, but the table has only {}; {IGNORE_UNKNOWN_COLUMNS} leaves such fields out, \
+         or list the fields to load: {}",
+        unknown.join(", "),
+        columns.collect::<Vec<_>>().join(", "),
+        COLUMNS.with("a,b")
+    )
 }
 
 /// Says which names are no column, and what can be done.

@@ -22,6 +22,11 @@ pub fn open_files(options: &LoadOptions) -> Result<(Memory, Box<dyn Source>), Er
     }
     let source: Box<dyn Source> = match &options.input.selection {
         None => Box::new(source),
+        Some(_) if options.input.dialect.json.is_some() => {
+            return Err(Error::Usage(
+                "rows of several tables are taken of delimited text, not of JSON".to_owned(),
+            ));
+        }
         Some(selection) => selection.select(Box::new(source)).map_err(usage)?,
     };
     Ok((memory, source))

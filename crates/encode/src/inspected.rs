@@ -21,6 +21,7 @@ use crate::column_source;
 use crate::counter::{Generates, Series};
 use crate::fields::{self, InputFields};
 use crate::formats::{self, Constant};
+use crate::json_keys;
 use crate::partition::Router;
 
 pub use crate::partition::Collations;
@@ -80,7 +81,11 @@ impl Inspected {
         source: &mut dyn Source,
     ) -> Result<Inspected, Error> {
         let header = fields::header(session, &options.input, source)?;
-        let fields = InputFields::new(session, table, options, header.as_deref())?;
+        let mut fields = InputFields::new(session, table, options, header.as_deref())?;
+        let is_json = options.input.dialect.json.is_some();
+        if is_json && options.input.columns.is_none() {
+            json_keys::add_columns(&mut fields, table, &options.rows);
+        }
         if options.rows.rules == RowRules::Insert {
             fields.check_generated(table)?;
         }
@@ -127,7 +132,12 @@ impl Inspected {
         if !table.features().iter().any(|feature| feature.support().fills_in) {
             column_source::check(&table.columns, &fields)?;
         }
-        let (settled, moment) = settle_defaults(session, table, &fields, &mut unfit)?;
+        let (settled, moment) = settle_defaults(session, table, (&fields, is_json), &mut unfit)?;
+        if is_json {
+            let names = options.input.columns.clone().or(header).unwrap_or_default();
+            let keys = json_keys::keys(&fields, &names, &settled, &convert.time_zone);
+            source.change(|read_as| read_as.keys = keys.into()).map_err(usage)?;
+        }
         let is_bound = |position: usize| {
             let column = &settled[position];
             let is_given = fields.field_of(position).is_some();
@@ -181,11 +191,12 @@ fn foreign_keys(table: &Table, options: &ServerOptions) -> Vec<Vec<String>> {
 
 /// The table's columns with the DEFAULT expressions evaluated that the load needs, and the moment
 /// at which they were; none if nothing depends on it. Expressions without one value for all rows
-/// stay, and `unfit` hears of them; so do all where the direct path is out of the question anyway.
+/// stay, and `unfit` hears of them; so do all where the direct path is out of the question anyway. `may_lack`: a
+/// record may lack any field.
 fn settle_defaults(
     session: &mut Session,
     table: &Table,
-    fields: &InputFields,
+    (fields, may_lack): (&InputFields, bool),
     unfit: &mut Vec<String>,
 ) -> Result<(Vec<Column>, Option<Moment>), Error> {
     let mut columns = table.columns.clone();
@@ -193,7 +204,7 @@ fn settle_defaults(
     let is_direct = table.not_built().is_empty();
     let needed = |&position: &usize| {
         let is_expression = matches!(columns[position].default, DefaultValue::Expression(_));
-        !is_given(position) && is_expression && is_direct
+        is_expression && ((!is_given(position) && is_direct) || may_lack)
     };
     let wanted: Vec<usize> = (0..columns.len()).filter(needed).collect();
     let takes_null = |position: usize| {

@@ -29,6 +29,8 @@ pub(crate) enum Kind {
     Clock,
     /// UTF-8.
     Text,
+    /// A document of JSON, as its text.
+    Json,
     /// Any bytes.
     Bytes,
     /// A number of so many bits, as big-endian bytes.
@@ -45,8 +47,9 @@ impl Kind {
             Family::Text(text) | Family::Labels(text) if text.charset == Charset::Binary => {
                 Kind::Bytes
             }
-            Family::Text(_) | Family::Labels(_) | Family::Json(_) => Kind::Text,
-            Family::Document | Family::Formatted | Family::OpaqueText => Kind::Text,
+            Family::Json(_) | Family::Document => Kind::Json,
+            Family::Text(_) | Family::Labels(_) => Kind::Text,
+            Family::Formatted | Family::OpaqueText => Kind::Text,
             Family::Bytes | Family::OpaqueBytes => Kind::Bytes,
         }
     }

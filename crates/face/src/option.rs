@@ -42,7 +42,7 @@ options! {
         COLLATION "collation", COLUMNS "columns", CONNECT_TIMEOUT "connect-timeout",
         CONNECTIONS "connections", DDL "ddl", DEFAULTS_FILE "defaults-file", DIALECT "dialect",
         DUPLICATES "duplicates", EXCLUDE "exclude", FIELDS_ESCAPED_BY "fields-escaped-by",
-        FIELDS_TERMINATED_BY "fields-terminated-by", FORMAT_OF "format-of", HOST "host", INTO "into",
+        FIELDS_TERMINATED_BY "fields-terminated-by", FORMAT "format", FORMAT_OF "format-of", HOST "host", INTO "into",
         LINES_STARTING_BY "lines-starting-by", LINES_TERMINATED_BY "lines-terminated-by",
         LOCK_WAIT "lock-wait", MAP "map", MAP_COLLATION "map-collation", MAX_LAG "max-lag", MAX_RATE "max-rate",
         MAX_WRITE_BLOCK "max-write-block", MEMORY "memory", MODE "mode", NULL_TOKEN "null-token",

@@ -12,6 +12,7 @@ mod collation;
 mod convert;
 mod dump;
 mod journal;
+mod json;
 mod option_file;
 mod scan;
 mod sniff;
@@ -31,13 +32,14 @@ pub struct Target {
 }
 
 /// All of them.
-pub const TARGETS: [Target; 10] = [
+pub const TARGETS: [Target; 11] = [
     Target { name: "archive", run: archive::run },
     Target { name: "cfg", run: cfg::run },
     Target { name: "collation", run: collation::run },
     Target { name: "convert", run: convert::run },
     Target { name: "dump", run: dump::run },
     Target { name: "journal", run: journal::run },
+    Target { name: "json", run: json::run },
     Target { name: "option_file", run: option_file::run },
     Target { name: "scan", run: scan::run },
     Target { name: "sniff", run: sniff::run },

@@ -119,6 +119,11 @@ fn journals_are_read_or_refused() {
 }
 
 #[test]
+fn records_of_json_are_read_alike_however_they_are_cut() {
+    feed_named("json");
+}
+
+#[test]
 fn option_files_are_read_or_refused() {
     feed_named("option_file");
 }

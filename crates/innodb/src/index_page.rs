@@ -69,7 +69,7 @@ const PSEUDO_RECORD_BYTES: usize = 8;
 /// Directory slot 0 ends here; slots are 2 bytes and grow towards the heap.
 pub const DIRECTORY_END: usize = TRAILER;
 /// Bytes a page has for records and their directory slots, infimum and supremum's slots excluded.
-pub(crate) const FREE_SPACE_EMPTY: usize = DIRECTORY_END - HEAP - 4;
+pub const FREE_SPACE_EMPTY: usize = DIRECTORY_END - HEAP - 4;
 /// Records owned by a full directory slot of a page built in order.
 pub(crate) const RECORDS_PER_SLOT: usize = 4;
 

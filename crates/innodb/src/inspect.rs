@@ -211,19 +211,6 @@ const RECORD_BYTES: usize = 16;
 /// Bytes shown of a page of no structure.
 const BODY_BYTES: usize = 256;
 
-/// Name of an extent's state.
-pub fn state_name(extent_state: u32) -> &'static str {
-    match extent_state {
-        state::NOT_INITED => "not initialised",
-        state::FREE => "free",
-        state::FREE_FRAG => "single pages, some free",
-        state::FULL_FRAG => "single pages, none free",
-        state::SEGMENT => "segment",
-        state::LEASED => "segment, but for the first pages",
-        _ => "unknown",
-    }
-}
-
 impl PageView {
     /// Takes a page apart. Any bytes can be given; what is no tablespace of MySQL is read as one of
     /// MariaDB.

@@ -208,7 +208,12 @@ impl Speeds {
 
     /// Puts the file in its place whole, so that loads that end at once do not mix theirs.
     fn write(&self, state_dir: &Path, flavor: Flavor) -> std::io::Result<()> {
-        private::write(&private::make(state_dir)?, file_name(flavor), &serde_json::to_vec(self)?, "speeds")
+        private::write(
+            &private::make(state_dir)?,
+            file_name(flavor),
+            &serde_json::to_vec(self)?,
+            "speeds",
+        )
     }
 }
 
@@ -252,7 +257,11 @@ mod tests {
         let (direct, build) = (LoadPath::Direct, Some(Method::Build));
         Speeds::remember((&state, MARIADB), direct, build, &report(1 << 10, 1.0), 1);
         let small = Speeds::of(&state, MARIADB);
-        assert_eq!(Speeds { fixed: Overhead::default(), ..small }, Speeds::before_any(MARIADB), "too small");
+        assert_eq!(
+            Speeds { fixed: Overhead::default(), ..small },
+            Speeds::before_any(MARIADB),
+            "too small"
+        );
         assert!((small.fixed.seconds(Method::Build) - 1.0).abs() < 0.01, "but for the import");
         Speeds::remember((&state, MARIADB), direct, build, &report(100_000_000, 1.0), 1);
         let first = Speeds::of(&state, MARIADB);
@@ -271,7 +280,8 @@ mod tests {
     fn short_rows_cost_as_much_as_longer_ones() {
         // 6 million rows of lineitem with two indexes took 24.5 s.
         let seconds = |bytes, rows, indexes| {
-            work_bytes(bytes, rows, indexes) / Speeds::before_any(MARIADB).of_sending(LoadPath::Stream)
+            work_bytes(bytes, rows, indexes)
+                / Speeds::before_any(MARIADB).of_sending(LoadPath::Stream)
         };
         assert!((20.0..30.0).contains(&seconds(760_000_000, 6_000_000, 3)));
         // A million and a half of two numbers, two seconds: by their bytes alone it would be 0.2.

@@ -19,6 +19,7 @@ mod fresh;
 mod hostile;
 mod inputs;
 mod insert_rules;
+mod json;
 mod left_out;
 mod left_out_numbers;
 mod literals;

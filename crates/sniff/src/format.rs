@@ -1,6 +1,6 @@
 //! Formats other than delimited text, which would be taken for rows of one long field.
 
-use face::option::CHARSET;
+use face::option::{CHARSET, FORMAT};
 use serde::de::IgnoredAny;
 use serde_json::Deserializer;
 
@@ -53,7 +53,6 @@ const DUMPS: [&str; 12] = [
     "insert into ",
     "set foreign_key_checks",
 ];
-const JSON: (&str, &str) = ("JSON", "jq -r '[.a, .b] | @csv'");
 
 /// The reason why a file that begins so is no delimited text, whatever anybody says of it: the end of a sentence
 /// that begins with its name and "is".
@@ -68,6 +67,10 @@ pub(super) fn other_than_text(start: &[u8]) -> Option<String> {
 
 /// The same where nobody has said that it is delimited text.
 pub(super) fn other_than_rows(start: &[u8]) -> Option<String> {
+    if is_json(start) {
+        let format = if has_a_line_each(start) { "jsonl" } else { "json" };
+        return Some(format!("JSON: {} reads it", FORMAT.with(format)));
+    }
     if let Some(other) = notation(start) {
         return Some(other);
     }
@@ -102,14 +105,14 @@ pub fn other_than_sql(start: &[u8]) -> Option<String> {
                     with psql's \\copy .. CSV HEADER, and load these files with inrush load";
         return Some(what.to_owned());
     }
+    if is_json(start) {
+        return Some("JSON, not SQL: inrush load reads it".to_owned());
+    }
     other_than_text(start).or_else(|| notation(start))
 }
 
-/// JSON, HTML or XML.
+/// HTML or XML.
 fn notation(start: &[u8]) -> Option<String> {
-    if let Some((what, how)) = json(start) {
-        return Some(unsupported(what, how));
-    }
     let head = lower_head(start);
     let first = lines(&head).next()?;
     let (_, what) = MARKUP.iter().find(|(word, _)| first.starts_with(word))?;
@@ -129,11 +132,18 @@ fn unsupported(what: &str, how: &str) -> String {
     format!("{what}, which is not supported yet: convert it to delimited text, with {how}")
 }
 
-/// JSON, with a program that converts it to text.
-fn json(start: &[u8]) -> Option<(&'static str, &'static str)> {
-    let first = start.iter().find(|byte| !byte.is_ascii_whitespace())?;
-    if !b"{[".contains(first) {
-        return None;
+/// True if the first line is an object, and so is what follows.
+fn has_a_line_each(start: &[u8]) -> bool {
+    let line = start.split(|&byte| byte == b'\n').find(|line| !line.trim_ascii().is_empty());
+    let line = line.unwrap_or_default().trim_ascii();
+    line.starts_with(b"{") && serde_json::from_slice::<IgnoredAny>(line).is_ok()
+}
+
+/// True of JSON: one value, or one behind the other.
+fn is_json(start: &[u8]) -> bool {
+    let first = start.iter().find(|byte| !byte.is_ascii_whitespace());
+    if !first.is_some_and(|first| b"{[".contains(first)) {
+        return false;
     }
     // One value, or one behind the other; the last may be cut.
     let mut values = Deserializer::from_slice(start).into_iter::<IgnoredAny>();
@@ -141,5 +151,5 @@ fn json(start: &[u8]) -> Option<(&'static str, &'static str)> {
         Some(Err(error)) => error.is_eof(),
         Some(Ok(_)) | None => true,
     };
-    (is_json() && is_json()).then_some(JSON)
+    is_json() && is_json()
 }

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! sample -> dialect (separator, quote, escape) -> records -> charset -> header -> NULL -> types -> DDL
+//! sample of JSON -> fields, kinds of their values -> types -> DDL
 //! ```
 //!
 //! Everything is a guess from the rows that were read, and says so if it did not read all. Properties that a
@@ -15,6 +16,7 @@ mod dialect;
 mod format;
 mod habits;
 mod header;
+mod json;
 mod kind;
 mod mixture;
 mod notes;
@@ -167,6 +169,9 @@ pub fn sniff(options: &SniffOptions) -> Result<Sniffed, Error> {
     let sample = Sample::take(&options.files, options.encoding, &options.temp_dir, memory);
     let sample = sample.map_err(usage)?;
     check_format(&sample, options)?;
+    if let Some(json) = options.dialect.as_ref().and_then(|dialect| dialect.json) {
+        return json::sniff(json, &sample, options);
+    }
     let mut notes = Vec::new();
     let ending = options.files.first().and_then(|path| dialect::ending(path));
     let mut above = match options.skip_lines {

@@ -137,6 +137,12 @@ impl ColumnStatistics {
         }
     }
 
+    /// Says that a column has texts, so that it is none of numbers, whatever its values look like.
+    pub(super) fn has_texts(&mut self, at: usize) {
+        let column = &mut self.columns[at];
+        (column.not_integer, column.not_decimal, column.not_double) = (true, true, true);
+    }
+
     /// Gives the columns their types, and the table its key.
     pub(super) fn columns(&mut self, sniffed: &mut Sniffed, nulls: Nulls) {
         let mut widths = Vec::new();

@@ -1,9 +1,10 @@
 //! GB/s on one thread of cutting, scanning, and scanning with values, by kind of file and by instructions:
-//! `cargo bench -p inrush-sources`; `-- dump` leaves out all but SQL dumps. Best of several rounds; cutting
+//! `cargo bench -p inrush-sources`; `-- dump` leaves out all but SQL dumps, `-- json` all but JSON. Best of several rounds; cutting
 //! includes reading the file from the page cache and counting its lines.
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod dump;
+mod json;
 
 use std::fs::{self, File};
 use std::hint::black_box;
@@ -25,6 +26,9 @@ fn main() {
     let folder = tempfile::tempdir().unwrap();
     if std::env::args().any(|argument| argument == "dump") {
         return dump::run(folder.path());
+    }
+    if std::env::args().any(|argument| argument == "json") {
+        return json::run(folder.path());
     }
     println!("{:<34}{:>10}{:>8}{:>8}{:>8}", "GB/s", "", "cut", "scan", "values");
     let path = folder.path().join("input");
@@ -57,6 +61,7 @@ fn main() {
         }
     }
     dump::run(folder.path());
+    json::run(folder.path());
 }
 
 /// The text before a row.

@@ -138,6 +138,15 @@ pub trait Row: Copy {
         false
     }
 
+    /// Why its fields are not known, where that is not a quote.
+    #[cold]
+    fn broken<'v>(self) -> Option<&'v str>
+    where
+        Self: 'v,
+    {
+        None
+    }
+
     /// The row as it is in the file, with what ends it; where it is no text there, as a line of LOAD
     /// DATA: what a file of rejects gets.
     fn raw<'v>(self) -> Cow<'v, [u8]>

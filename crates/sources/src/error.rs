@@ -40,6 +40,14 @@ pub enum Error {
         /// Where the quote opened.
         at: Position,
     },
+    /// The input ends inside an object or an array of JSON.
+    #[error(
+        "{at}: the file ends before all objects and arrays are closed; the last object begins here"
+    )]
+    OpenJson {
+        /// Where the last object begins.
+        at: Position,
+    },
     /// A record that does not fit into the largest chunk.
     #[error(
         "{at}: the record that starts here is longer than {bytes_max} bytes{}; usual causes are \

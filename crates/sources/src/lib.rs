@@ -44,15 +44,16 @@
 //! # }
 //! ```
 //!
-//! In reading order: `error`, `chunk`, `field` and [`batch`] what travels, `source` the seam that kinds of
+//! In reading order: `error`, `chunk`, `field`, `key` and [`batch`] what travels, `source` the seam that kinds of
 //! input fit in. Then `bytes` where they come from: files, pipes, archives, character sets, by the names in
-//! [`charset`]; [`delimited`] CSV and its kin; [`dump`] the rows of INSERTs.
+//! [`charset`]; [`delimited`] CSV and its kin; [`json`]; [`dump`] the rows of INSERTs.
 #![forbid(unsafe_code)]
 
 mod error;
 
 mod chunk;
 mod field;
+mod key;
 mod position;
 mod position_cursor;
 mod preset;
@@ -66,6 +67,8 @@ mod source;
 mod bytes;
 
 pub mod delimited;
+
+pub mod json;
 
 pub mod dump;
 
@@ -84,6 +87,7 @@ pub use chunk::{Chunk, RecordPlace};
 pub use delimited::{Dialect, FileSource, SourceOptions};
 pub use error::{Error, Result};
 pub use field::{FieldKind, Layout};
+pub use key::{ColumnKind, Key, MissingValue};
 pub use position::Position;
 pub use position_cursor::PositionCursor;
 pub use preset::{COMPRESSED, Preset};

@@ -20,6 +20,10 @@ pub enum Preset {
     Tbl,
     /// The output of mariadb --batch and mysql --batch: a header, tabs, backslash escapes, NULL as a word.
     Batch,
+    /// An object of JSON a line.
+    JsonLines,
+    /// Objects of JSON in arrays, or one behind the other.
+    Json,
 }
 
 impl Preset {
@@ -36,6 +40,8 @@ impl Preset {
             Some("csv") => Preset::Csv,
             Some("tsv") => Preset::Tsv,
             Some("tbl") => Preset::Tbl,
+            Some("jsonl" | "ndjson") => Preset::JsonLines,
+            Some("json") => Preset::Json,
             _ => Preset::Mysql,
         }
     }
@@ -48,7 +54,14 @@ impl Preset {
             Preset::Tsv => "tsv",
             Preset::Tbl => "tbl",
             Preset::Batch => "batch",
+            Preset::JsonLines => "jsonl",
+            Preset::Json => "json",
         }
+    }
+
+    /// True if fields have names, and records are objects of JSON.
+    pub fn is_json(self) -> bool {
+        matches!(self, Preset::JsonLines | Preset::Json)
     }
 
     /// True if the first line of a file names the columns.
@@ -73,6 +86,8 @@ impl Preset {
             Preset::Csv => Dialect::csv(),
             Preset::Tsv => Dialect::tsv(),
             Preset::Tbl => Dialect::tbl(),
+            Preset::JsonLines => Dialect::json(true),
+            Preset::Json => Dialect::json(false),
         };
         Dialect {
             null_tokens: self

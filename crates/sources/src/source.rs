@@ -11,6 +11,7 @@ use crate::batch::{Batch, Formats};
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
 use crate::field::{FieldKind, Layout};
+use crate::key::Key;
 
 /// One input as it was found before reading.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -120,13 +121,16 @@ impl InputFacts {
 }
 
 /// How a source is to read its input.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ReadAs {
     /// Where the fields of a record go, in order; empty where that is not known.
     pub fields: Vec<FieldKind>,
     /// Types of the columns that fields go to, for a source of typed values; None for a field that is left
     /// out. Empty where that is not known.
     pub columns: Vec<Option<SqlType>>,
+    /// The fields that are wanted of records whose fields have names, in the order of fields; empty where that is
+    /// not known.
+    pub keys: Arc<[Key]>,
     /// How fields are written that are not as the server reads them.
     pub formats: Arc<Formats>,
     /// Size a chunk is filled to before it is cut, in bytes. Default 4 MiB.
@@ -140,6 +144,7 @@ impl Default for ReadAs {
         ReadAs {
             fields: Vec::new(),
             columns: Vec::new(),
+            keys: Arc::default(),
             formats: Arc::default(),
             chunk_bytes: 4 << 20,
             record_bytes_max: ReadAs::RECORD_BYTES_MAX,

@@ -5,6 +5,7 @@ mod archives;
 mod cases;
 mod csv;
 mod files;
+mod json;
 mod mishaps;
 mod onward;
 mod oracle;

@@ -1,5 +1,7 @@
 //! Days and microseconds to what calendars and clocks show.
 
+use std::ops::Range;
+
 /// Microseconds of a day.
 pub(crate) const MICROS_OF_DAY: i64 = 86_400_000_000;
 
@@ -32,6 +34,22 @@ pub(crate) fn date(days: i64) -> (i64, u32, u32) {
     (era * 400 + year + later, month as u32, day as u32)
 }
 
+/// Microseconds since 1970 of `YYYY-MM-DD hh:mm:ss`, with or without a fraction.
+pub(crate) fn micros_of(text: &[u8]) -> Option<i64> {
+    let (clock, fraction) = text.split_at_checked(19)?;
+    let number = |at: Range<usize>| std::str::from_utf8(&clock[at]).ok()?.parse::<u32>().ok();
+    let days = days_since_1970(number(0..4)?, number(5..7)?, number(8..10)?);
+    let seconds = number(11..13)? * 3600 + number(14..16)? * 60 + number(17..19)?;
+    let digits = match fraction {
+        [] => String::from("0"),
+        [b'.', digits @ ..] if digits.len() <= 6 => {
+            format!("{:0<6}", std::str::from_utf8(digits).ok()?)
+        }
+        _ => return None,
+    };
+    Some(days * MICROS_OF_DAY + i64::from(seconds) * 1_000_000 + digits.parse::<i64>().ok()?)
+}
+
 /// The time that a clock shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Clock {
@@ -54,6 +72,13 @@ impl Clock {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_text_of_a_moment_is_read_back() {
+        assert_eq!(micros_of(b"1970-01-02 00:00:01"), Some(MICROS_OF_DAY + 1_000_000));
+        assert_eq!(micros_of(b"1970-01-01 00:00:00.5"), Some(500_000));
+        assert_eq!(micros_of(b"1970-01-01 00:00"), None);
+    }
 
     #[test]
     fn days_count_from_1970() {

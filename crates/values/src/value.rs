@@ -70,6 +70,13 @@ impl<'a> Value<'a> {
         Some(out)
     }
 
+    /// The text of a moment as a clock in this zone shows it, from its text in UTC; none of a text that is none.
+    pub fn local_text(utc: &[u8], zone: &Zone) -> Option<Vec<u8>> {
+        let local = Value::Timestamp(civil::micros_of(utc)?).in_zone(zone);
+        let mut text = Vec::new();
+        local.text(&mut text).map(<[u8]>::to_vec)
+    }
+
     /// A moment as a clock in this zone shows it; everything else as it is.
     pub fn in_zone(self, zone: &Zone) -> Value<'a> {
         match self {

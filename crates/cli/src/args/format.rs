@@ -3,11 +3,16 @@
 use clap::Args;
 use sources::Preset;
 
-use crate::input::DialectArg;
+use crate::input::{DialectArg, FormatArg};
 
 /// How the input is cut into fields.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct FormatArgs {
+    /// Format of the files [default: by ending, else text].
+    ///
+    /// The endings .jsonl and .ndjson mean jsonl, .json means json. Fields of JSON go to the columns of their names.
+    #[arg(long, value_enum)]
+    pub(crate) format: Option<FormatArg>,
     /// Format of the text; other options adjust it [default: by ending, else mysql].
     ///
     /// The endings .csv, .tsv and .tbl select their dialects.
@@ -64,6 +69,22 @@ pub(crate) struct FormatArgs {
 }
 
 impl FormatArgs {
+    /// True if an option tells how delimited text is cut.
+    pub(crate) fn cuts_text(&self) -> bool {
+        let texts = [
+            &self.fields_terminated_by,
+            &self.fields_enclosed_by,
+            &self.fields_escaped_by,
+            &self.lines_terminated_by,
+            &self.lines_starting_by,
+        ];
+        self.dialect.is_some()
+            || self.header
+            || self.null_in_quotes
+            || !self.null_token.is_empty()
+            || texts.into_iter().any(Option::is_some)
+    }
+
     /// True if an option or the dialect tells that the first line names the columns.
     pub(crate) fn has_header(&self) -> bool {
         self.header || self.dialect.is_some_and(|typed| Preset::from(typed).has_header())

@@ -1,11 +1,12 @@
 //! The same as JSON.
 
 use innodb::inspect::{ExtentView, Field, FieldValue, PageView, RecordView};
-use innodb::inspect::{SegmentView, Survey, state_name};
+use innodb::inspect::{SegmentView, Survey};
 use innodb::verify::{Corrupt, IndexReport, LevelReport, Report, UncheckedField};
 use serde_json::{Value, json};
 
 use super::page::{address, list, value};
+use super::words::{fill_percent, state_name};
 use super::{Inspected, row_format};
 
 impl Inspected {
@@ -51,7 +52,7 @@ fn index_json(index: &IndexReport) -> Value {
             "pages": level.pages,
             "records": level.records,
             "free_bytes": level.free_bytes,
-            "fill_percent": level.fill_percent(),
+            "fill_percent": fill_percent(level),
         })
     };
     json!({

@@ -3,9 +3,11 @@
 use std::io::{self, Write};
 
 use innodb::ids::PAGE_SIZE;
-use innodb::inspect::{FieldValue, PageView, state_name};
+use innodb::inspect::{FieldValue, PageView};
 use innodb::list::{FilAddr, ListBase};
 use terminal::size::group;
+
+use super::words::state_name;
 
 /// One page in full.
 pub(super) fn print_page(out: &mut impl Write, view: &PageView) -> io::Result<()> {

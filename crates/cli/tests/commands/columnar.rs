@@ -49,7 +49,7 @@ fn pipes_are_read_by_the_format_that_is_named() {
         let (reader, mut writer) = std::io::pipe().unwrap();
         let mut file = File::open(fixture(name)).unwrap();
         let copy = std::thread::spawn(move || std::io::copy(&mut file, &mut writer).unwrap());
-        let load = load.args(["--dialect", dialect]).stdin(Stdio::from(reader));
+        let load = load.args(["--format", dialect]).stdin(Stdio::from(reader));
         let output = load.output().unwrap();
         copy.join().unwrap();
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

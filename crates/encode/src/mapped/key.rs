@@ -110,7 +110,7 @@ impl LineRow {
         }
         let shape = PickShape { fields: resolved.fields.clone(), formats: Arc::clone(formats) };
         let made = resolved.made.iter().map(line_values::column).collect();
-        let picked = Picked { shape: Arc::new(shape), rows: Vec::new(), made };
+        let picked = Picked { shape: Arc::new(shape), rows: Vec::new(), made, ..Picked::default() };
         Ok(LineRow { resolved, picked, scratch: Vec::new() })
     }
 

@@ -45,7 +45,7 @@ impl Insert {
                 out.extend_from_slice(value);
                 out.push(b'\'');
             }
-            Kind::Text => push_text(value, out),
+            Kind::Text | Kind::Json => push_text(value, out),
             Kind::Bytes | Kind::Bits if value.is_empty() => out.extend_from_slice(b"''"),
             Kind::Bytes | Kind::Bits => push_hex(value, out),
         }

@@ -1,8 +1,10 @@
 //! A JSON object a line: numbers as numbers, with all their digits; text, dates and times as strings, bytes
-//! as strings in base64, bits as a number, NULL as null.
+//! as strings in base64, bits as a number, JSON as it is, NULL as null.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+
+use sources::json::is_json;
 
 use super::{Field, Kind, without_zerofill};
 
@@ -42,7 +44,12 @@ impl JsonLines {
                 out.extend_from_slice(value);
                 out.push(b'"');
             }
-            Kind::Text => push_string(value, out),
+            Kind::Json if is_json(value) => {
+                // Line ends are blanks between values: strings have none.
+                let blank = |&byte: &u8| if matches!(byte, b'\n' | b'\r') { b' ' } else { byte };
+                out.extend(value.iter().map(blank));
+            }
+            Kind::Text | Kind::Json => push_string(value, out),
             Kind::Bytes => push_base64(value, out),
             Kind::Bits => {
                 let number = value.iter().fold(0u64, |sum, byte| sum << 8 | u64::from(*byte));
@@ -127,6 +134,12 @@ mod tests {
         assert_eq!(
             value(Kind::Text, Some("\"\\\n\x01 wörd 😀".as_bytes())),
             "\"a\\\"\":\"\\\"\\\\\\n\\u0001 wörd 😀\""
+        );
+        assert_eq!(value(Kind::Json, Some(b"{\"k\":\n[1]}")), r#""a\"":{"k": [1]}"#);
+        assert_eq!(
+            value(Kind::Json, Some(b"{")),
+            r#""a\"":"{""#,
+            "of a table whose checks were off"
         );
         assert_eq!(value(Kind::Bits, Some(&[1, 2])), r#""a\"":258"#);
         for (bytes, text) in [("", ""), ("M", "TQ=="), ("Ma", "TWE="), ("Man", "TWFu")] {

@@ -9,6 +9,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a tool of whoever changes a format")]
 
 mod archives;
+mod json;
 mod lines;
 mod tables;
 mod texts;
@@ -27,6 +28,7 @@ fn main() {
         ("convert", texts::values()),
         ("dump", texts::dumps()),
         ("journal", lines::journals()),
+        ("json", json::inputs()),
         ("option_file", lines::option_files()),
         ("scan", texts::rows()),
         ("sniff", texts::files()),

@@ -1,7 +1,6 @@
 //! The result of verifying a file.
 
 use crate::ids::IndexId;
-use crate::index_page::FREE_SPACE_EMPTY;
 use crate::order::UncheckedField;
 use crate::verify::corrupt::{Corrupt, Rule, Violations};
 use crate::verify::rules::IndexRules;
@@ -65,17 +64,6 @@ impl IndexReport {
     /// Pages of all levels.
     pub fn pages(&self) -> u64 {
         self.levels.iter().map(|level| level.pages).sum()
-    }
-}
-
-impl LevelReport {
-    /// Used share of what pages have for records, in percent.
-    pub fn fill_percent(&self) -> f64 {
-        let capacity = self.pages * FREE_SPACE_EMPTY as u64;
-        match capacity {
-            0 => 0.0,
-            _ => 100.0 - 100.0 * self.free_bytes as f64 / capacity as f64,
-        }
     }
 }
 

@@ -98,6 +98,7 @@ impl Source for Decoded {
         self.source.begin(ReadAs {
             fields: read_as.fields.clone(),
             columns: Vec::new(),
+            keys: Arc::default(),
             formats: Arc::default(),
             chunk_bytes: (read_as.chunk_bytes / 3 * 2).max(1),
             record_bytes_max: (read_as.record_bytes_max / 3 * 2).max(1),

@@ -38,6 +38,20 @@ impl Formats {
         self.by_field.get(field)?.as_ref().map(Format::text)
     }
 
+    /// The value of a text that is written as field `field` is.
+    #[inline]
+    pub(super) fn meaning<'v>(
+        &self,
+        field: usize,
+        written: Value<'v>,
+        scratch: &'v mut Vec<u8>,
+    ) -> Value<'v> {
+        match (self.by_field.get(field), written) {
+            (Some(Some(format)), Value::Bytes(text)) => format.read(text, scratch).value(scratch),
+            _ => written,
+        }
+    }
+
     /// The value of field `of_line` of a line, written as field `field` is.
     #[inline]
     pub(super) fn value<'v>(

@@ -23,6 +23,8 @@ pub enum PickedField {
     Field(usize),
     /// In this column of what was made.
     Made(usize),
+    /// In this column of what was made, as a text that is written as its field is.
+    Text(usize),
     /// Nowhere: it is NULL.
     Nothing,
 }
@@ -45,6 +47,11 @@ pub struct Picked {
     pub rows: Vec<u32>,
     /// A value a picked row in each column.
     pub made: Vec<TypedColumn>,
+    /// Of each column of texts, the values that are not written as their field is, such as a number of JSON. Empty
+    /// where no field is written in a format.
+    pub literals: Vec<Vec<bool>>,
+    /// Picked rows whose fields are not known, ascending, and why.
+    pub broken: Vec<(u32, String)>,
 }
 
 /// Rows that were picked.
@@ -93,7 +100,17 @@ impl Row for PickedRow<'_> {
     /// Who picks a row has counted the fields of its line.
     #[inline]
     fn has_fields_for(self, _needed: usize, columns: usize) -> bool {
-        self.field_count() == columns
+        self.field_count() == columns && (self.picked.broken.is_empty() || self.broken().is_none())
+    }
+
+    #[cold]
+    fn broken<'v>(self) -> Option<&'v str>
+    where
+        Self: 'v,
+    {
+        let broken = &self.picked.broken;
+        let at = broken.binary_search_by_key(&(self.index as u32), |(row, _)| *row).ok()?;
+        Some(&broken[at].1)
     }
 
     #[inline]
@@ -106,6 +123,15 @@ impl Row for PickedRow<'_> {
                 self.picked.shape.formats.value(field, (self.line, of_line), scratch)
             }
             PickedField::Made(column) => self.picked.made[column].value(self.index),
+            PickedField::Text(column) => {
+                let value = self.picked.made[column].value(self.index);
+                match self.picked.literals.get(column) {
+                    Some(literals) if !literals[self.index] => {
+                        self.picked.shape.formats.meaning(field, value, scratch)
+                    }
+                    _ => value,
+                }
+            }
             PickedField::Nothing => Value::Null,
         }
     }
@@ -123,6 +149,7 @@ impl Row for PickedRow<'_> {
     {
         match self.picked.shape.fields[field] {
             PickedField::Field(of_line) => self.line.value(of_line, scratch),
+            PickedField::Text(column) => self.picked.made[column].value(self.index),
             PickedField::Made(_) | PickedField::Nothing => self.value(field, scratch),
         }
     }
@@ -131,7 +158,7 @@ impl Row for PickedRow<'_> {
     fn line_field(self, field: usize) -> Option<usize> {
         match self.picked.shape.fields[field] {
             PickedField::Field(of_line) => Some(of_line),
-            PickedField::Made(_) | PickedField::Nothing => None,
+            PickedField::Text(_) | PickedField::Made(_) | PickedField::Nothing => None,
         }
     }
 

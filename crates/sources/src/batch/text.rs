@@ -122,6 +122,15 @@ impl TextIndex {
         self.is_unclosed = false;
     }
 
+    /// Adds a row of one field, whose terminator ends at `next`.
+    pub(crate) fn push_row(&mut self, (start, end): (usize, usize), next: usize) {
+        self.ends.truncate(self.fields);
+        self.ends.push(end as u32);
+        self.fields += 1;
+        self.starts.push(start as u32);
+        self.marks.push(Mark { fields: self.fields as u32, end: next as u32 });
+    }
+
     /// All of a text as one row whose fields cannot be told.
     pub(crate) fn leave_unclosed(&mut self, text: &[u8], shape: &Shape) {
         self.begin(shape);

@@ -42,6 +42,7 @@ use values::MultiByte;
 
 use crate::error::{Error, Result};
 use crate::field::{FieldKind, Layout};
+use crate::json::Json;
 
 /// Field and line options of a delimited file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,6 +73,8 @@ pub struct Dialect {
     pub null_tokens: Vec<Vec<u8>>,
     /// True if a field in quotes is NULL, too, if it is one of these, or empty where that is NULL.
     pub null_in_quotes: bool,
+    /// The records are objects of JSON, whose fields have names: of the rest only `any_newline` counts.
+    pub json: Option<Json>,
     /// Where the fields of a record go, in order; empty while the table is not known. See
     /// [`Dialect::needs_fields`].
     pub fields: Vec<FieldKind>,
@@ -99,6 +102,7 @@ impl Dialect {
             charset: MultiByte::None,
             null_tokens: Vec::new(),
             null_in_quotes: false,
+            json: None,
             fields: Vec::new(),
         }
     }
@@ -127,6 +131,12 @@ impl Dialect {
     /// escapes, LF or CRLF.
     pub fn tbl() -> Dialect {
         Dialect { fields_terminated_by: b"|".to_vec(), trailing_separator: true, ..Dialect::tsv() }
+    }
+
+    /// JSON: an object a line, or objects in arrays or one behind the other.
+    pub fn json(is_lines: bool) -> Dialect {
+        let json = Json { is_lines, ignores_unknown: false };
+        Dialect { json: Some(json), ..Dialect::tsv() }
     }
 
     /// True if rows are of fixed size, each field as wide as its column: neither a field
@@ -162,6 +172,10 @@ impl Dialect {
     /// Bytes of blank lines at the end of `text`, which ends where a row does: they are no rows, as for every CSV
     /// reader. A blank line that may be the value of a table's only column is a row.
     pub(crate) fn blank_end(&self, text: &[u8]) -> usize {
+        if let Some(json) = self.json {
+            let between: &[u8] = if json.is_lines { b" \t\r\n" } else { b" \t\r\n,[]" };
+            return text.iter().rev().take_while(|byte| between.contains(byte)).count();
+        }
         let may_be_value = |field: &FieldKind| field.is_text || field.empty_is_null;
         let has_no_blank_rows = match self.fields.as_slice() {
             [] => false,

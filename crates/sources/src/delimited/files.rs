@@ -22,6 +22,8 @@ use crate::bytes::stream::Stream;
 use crate::bytes::text::{self, Text, TextOptions};
 use crate::chunk::Chunk;
 use crate::error::{Error, Result};
+use crate::json::JsonReader;
+use crate::key::Key;
 use crate::source::{InputFacts, InputFile, ReadAs, Reader, Source, Start};
 
 /// Assumed memory for unpacking if it is unknown.
@@ -140,7 +142,7 @@ impl FileSource {
         let facts = InputFacts {
             layout: dialect.layout(),
             row_end: dialect.lines_terminated_by.clone(),
-            has_header: header,
+            has_header: header || dialect.json.is_some(),
             // As the options have it, whether or not the files need that.
             held_bytes: (options.ahead_bytes as u64)
                 .saturating_add(options.unpack_bytes_max as u64),
@@ -273,7 +275,9 @@ impl FileSource {
         let mut open = OpenFile::new(stream, path, splitter);
         let names = open.skip_start(&self.dialect, &self.options)?;
         match (&self.start, names) {
-            (Some(Start { names: Some(first), .. }), Some(names)) => {
+            (Some(Start { names: Some(first), .. }), Some(names))
+                if self.dialect.json.is_none() =>
+            {
                 check_header(&open.path, first, &names)?;
             }
             (Some(_), _) => {}
@@ -305,6 +309,16 @@ impl FileSource {
             && let Some(input) = self.inputs.get(self.index + 1)
         {
             self.next = Some(self.open(input));
+        }
+    }
+
+    /// The fields of JSON's records: those that are wanted, else those of the first records.
+    fn keys(&self) -> Arc<[Key]> {
+        let wanted = &self.facts.read_as.keys;
+        let names = self.start.as_ref().and_then(|start| start.names.as_ref());
+        match names {
+            Some(names) if wanted.is_empty() => names.iter().cloned().map(Key::named).collect(),
+            _ => Arc::clone(wanted),
         }
     }
 
@@ -409,12 +423,16 @@ impl Source for FileSource {
     }
 
     fn reader(&self) -> Box<dyn Reader> {
-        let formats = Arc::clone(&self.facts.read_as.formats);
+        let read_as = &self.facts.read_as;
+        if let Some(json) = self.dialect.json {
+            return Box::new(JsonReader::new(json, self.keys(), &read_as.formats));
+        }
+        let formats = Arc::clone(&read_as.formats);
         self.dialect.reader_of(self.isa, Some(formats).filter(|formats| !formats.is_empty()))
     }
 
     fn start(&mut self) -> Result<Start> {
-        let is_any = self.options.header || self.options.skip_lines > 0;
+        let is_any = self.facts.has_header || self.options.skip_lines > 0;
         if is_any && self.start.is_none() && self.can_skip() {
             self.open_next()?;
         }

@@ -9,6 +9,7 @@ use simd::{Block, Isa};
 use super::blocks::{BlockRules, Blocks};
 use super::dialect::Dialect;
 use super::lexer::{Cursor, Ends, Lexer, Sink, State};
+use crate::json::Objects;
 
 /// Finds the last record end in a growing buffer that begins at a record start.
 #[derive(Clone, Debug)]
@@ -27,15 +28,17 @@ enum Cut {
     Backward,
     /// Follow the lexer, by blocks where the dialect has a plan.
     Forward(Option<BlockRules>),
+    /// Follow the braces of JSON.
+    Objects(Objects),
 }
 
 impl Splitter {
     pub(crate) fn new(dialect: &Dialect, isa: Isa) -> Splitter {
         let lexer = Lexer::new(dialect);
-        let how = if lexer.ends_are_local() {
-            Cut::Backward
-        } else {
-            Cut::Forward(BlockRules::new(&lexer, isa))
+        let how = match dialect.json {
+            Some(json) if !json.is_lines => Cut::Objects(Objects::default()),
+            _ if lexer.ends_are_local() => Cut::Backward,
+            _ => Cut::Forward(BlockRules::new(&lexer, isa)),
         };
         Splitter { how, isa, cursor: lexer.cursor(0), cut: 0, lexer }
     }
@@ -43,9 +46,15 @@ impl Splitter {
     /// Looks at what was added to `bytes` since the last call; returns the end of the last whole
     /// record, 0 if there is none. `last`: the input ends with `bytes`.
     pub(crate) fn advance(&mut self, bytes: &[u8], last: bool) -> usize {
-        match self.how {
+        match &mut self.how {
             Cut::Backward => self.search_back(bytes),
+            Cut::Objects(objects) => {
+                let cut = &mut self.cut;
+                objects.go_over(bytes, self.cursor.position, |_, end| *cut = end);
+                self.cursor.position = bytes.len();
+            }
             Cut::Forward(plan) => {
+                let plan = *plan;
                 let mut sink =
                     LastRow { cut: self.cut, terminator_size: self.lexer.terminator.len() };
                 if let Some(plan) = plan {
@@ -71,6 +80,18 @@ impl Splitter {
     pub(crate) fn consume(&mut self, size: usize) {
         self.cursor.position -= size;
         self.cut -= size;
+        if let Cut::Objects(objects) = &mut self.how {
+            objects.consume(size);
+        }
+    }
+
+    /// Where the record of JSON begins that is not closed after everything was advanced over, or the text whose
+    /// array is not.
+    pub(crate) fn open_record(&self) -> Option<usize> {
+        match &self.how {
+            Cut::Objects(objects) if objects.is_open() => Some(objects.open_record()),
+            _ => None,
+        }
     }
 
     /// Where the quote opened that is not closed after everything was advanced over, in `bytes`.
@@ -97,6 +118,9 @@ impl Splitter {
     pub(crate) fn begin_anew(&mut self) {
         self.cursor = self.lexer.cursor(0);
         self.cut = 0;
+        if let Cut::Objects(objects) = &mut self.how {
+            *objects = Objects::default();
+        }
     }
 
     /// The last unescaped terminator that was not there at the last call. `cursor.position` is how

@@ -138,8 +138,8 @@ impl Allocation<'_> {
         let (state, owner) = (extent.state.get(), extent.segment_id.get());
         let used = used_pages(extent);
         let owner_fits = !extent.is_of_segment() || owner == list.segment_id;
-        let is_of_list = state == list.state
-            || (state == state::LEASED && list.state == state::SEGMENT);
+        let is_of_list =
+            state == list.state || (state == state::LEASED && list.state == state::SEGMENT);
         // Without a page of the segment's, a lent extent has those of the space.
         let is_empty_lease = state == state::LEASED && *list.used.end() == 0 && used == 2;
         let used_fits = list.used.contains(&used) || is_empty_lease;

@@ -159,8 +159,11 @@ impl OpenFile {
         self.is_unclosed = false;
     }
 
-    /// At the end of the file: no quote may be open.
+    /// At the end of the file: no quote may be open, nor an object or an array of JSON.
     fn check_end(&self, chunk: &Chunk) -> Result<()> {
+        if let Some(start) = self.splitter.open_record() {
+            return Err(Error::OpenJson { at: self.position(chunk, start) });
+        }
         match self.splitter.open_quote(&chunk.bytes) {
             None => Ok(()),
             Some(quote) => Err(Error::UnterminatedQuote { at: self.position(chunk, quote) }),

@@ -11,9 +11,13 @@ use crate::delimited::dialect::Dialect;
 use crate::delimited::lexer::Lexer;
 use crate::error::{Error, Position, Result};
 use crate::field::FieldKind;
+use crate::json::{self, Json};
 
 /// U+FEFF in UTF-8, which some editors and spreadsheets put at the start of a file.
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+/// Bytes of JSON that are looked at for the names of fields.
+const JSON_BYTES: usize = 256 << 10;
 
 /// Bytes of the first read where there is a header: files are opened several times for that alone.
 const HEADER_PIECE_BYTES: usize = 16 << 10;
@@ -48,7 +52,13 @@ impl OpenFile {
         let is_same = dialect.is_counted() && !dialect.skips_records();
         let mut lines_left = if is_same { 0 } else { options.skip_lines };
         let names = loop {
-            if lines_left == 0 && !options.header {
+            if lines_left == 0
+                && let Some(json) = dialect.json
+                && let Some(names) = self.json_names(json, &bytes[at..], options)
+            {
+                break Some(names);
+            }
+            if lines_left == 0 && !options.header && dialect.json.is_none() {
                 break None;
             }
             let size = piece(&bytes);
@@ -92,6 +102,19 @@ impl OpenFile {
         bytes.drain(..at);
         self.rest = bytes;
         Ok(names)
+    }
+}
+
+impl OpenFile {
+    /// The names of the fields of the first records, once enough of these were read. A record that is too long is
+    /// an error when its turn comes.
+    fn json_names(&self, json: Json, text: &[u8], options: &SourceOptions) -> Option<Vec<Vec<u8>>> {
+        if text.len() < JSON_BYTES.min(options.chunk_bytes) && !self.ended {
+            return None;
+        }
+        let names = json::names(json, text, self.ended);
+        let is_enough = !names.is_empty() || self.ended || text.len() > options.record_bytes_max;
+        is_enough.then_some(names)
     }
 }
 

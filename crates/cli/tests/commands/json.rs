@@ -1,0 +1,130 @@
+//! JSON: files as users have them, and what is said of records that are none.
+
+use std::fs;
+
+use crate::support::Desk;
+
+const ORDERS: &str = "{\"id\": 1, \"name\": \"ann\", \"tags\": [\"a\", \"b\"], \"price\": 12.50, \"paid\": true}\n\
+     {\"id\": 2, \"price\": 1e2, \"note\": \"x\\ty \\u00e9\"}\n\
+     {\"name\": \"cy\", \"ID\": 3, \"paid\": null}\n";
+
+fn desk() -> Option<Desk> {
+    let mut desk = Desk::new()?;
+    desk.exec(
+        "CREATE TABLE t (id INT PRIMARY KEY, name VARCHAR(20) DEFAULT 'none', tags JSON, \
+         price DECIMAL(20,10), paid TINYINT(1) DEFAULT 7, note TEXT, \
+         at TIMESTAMP NOT NULL DEFAULT '2020-01-01 00:00:00')",
+    );
+    Some(desk)
+}
+
+fn rows(desk: &mut Desk) -> Vec<String> {
+    desk.rows(
+        "SELECT CONCAT_WS('|', id, name, tags, price, paid, note, YEAR(at)) FROM t ORDER BY id",
+    )
+}
+
+#[test]
+fn fields_go_to_the_columns_of_their_names() {
+    let Some(mut desk) = desk() else { return };
+    let expected = [
+        "1|ann|[\"a\", \"b\"]|12.5000000000|1|2020",
+        "2|none|100.0000000000|7|x\ty \u{e9}|2020",
+        "3|cy|2020",
+    ];
+    let array = format!("[{}]", ORDERS.trim_end().replace('\n', ",\n  "));
+    for path in ["direct", "stream", "insert"] {
+        for (name, text) in [("o.jsonl", ORDERS), ("o.json", &array), ("o.ndjson", ORDERS)] {
+            let file = desk.home.file(name, text);
+            desk.load("t", &file, &["--mode", "replace", "--path", path]).done();
+            assert_eq!(rows(&mut desk), expected, "{name} {path}");
+        }
+    }
+    let file = desk.home.file("o.txt", ORDERS);
+    desk.load("t", &file, &["--mode", "replace", "--format", "jsonl", "--columns", "id,price"])
+        .done();
+    assert_eq!(rows(&mut desk)[0], "1|none|12.5000000000|7|2020", "only these fields are loaded");
+    desk.load("t", &file, &["--mode", "replace", "--format", "json", "--header"])
+        .refused(2, &["--header", "JSON", "--format text"]);
+}
+
+#[test]
+fn a_table_is_made_by_the_kinds_of_values() {
+    let Some(mut desk) = Desk::new() else { return };
+    let text = ORDERS.replace("12.50", "\"0012\"").replace("1e2", "\"13\"");
+    let file = desk.home.file("o.jsonl", text);
+    desk.load("o", &file, &["--create"]).done();
+    let columns = desk.rows(
+        "SELECT CONCAT(column_name, ' ', column_type) FROM information_schema.columns WHERE \
+         table_schema=DATABASE() AND table_name='o' ORDER BY ordinal_position",
+    );
+    let expected = [
+        "id bigint(20)",
+        "name varchar(255)",
+        "tags longtext",
+        "price varchar(255)",
+        "paid tinyint(1)",
+        "note varchar(255)",
+    ];
+    assert_eq!(columns, expected);
+    assert_eq!(desk.rows("SELECT price FROM o WHERE id=1"), ["0012"], "a text of digits is a text");
+    desk.verify("o", &file, &[]).done();
+}
+
+#[test]
+fn bad_records_are_told_apart_and_kept() {
+    let Some(mut desk) = desk() else { return };
+    let bad = [
+        ("{\"id\": 4, \"name\": \"bob\",}", "a field's name in quotes"),
+        ("{\"id\": 5, \"name\": \"cy\", \"NAME\": \"x\"}", "two fields for `name`"),
+        ("[1, 2]", "an opening brace"),
+        ("{\"id\": \"x5\"}", "is not INT"),
+        ("{\"id\": 6, \"name\": \"\\ud800\"}", "a character behind \\\\u"),
+        ("{\"id\": 7, \"tags\": 01}", "a number"),
+        ("{\"id\": 8} {\"id\": 9}", "the end of the record"),
+        ("{\"id\": 10, \"name\": \"open", "the end of the string"),
+    ];
+    let lines: Vec<&str> = bad.iter().map(|(line, _)| *line).collect();
+    let file =
+        desk.home.file("bad.jsonl", format!("{ORDERS}\n{}\n{{\"id\": 11}}\n", lines.join("\n")));
+    let load = desk.load("t", &file, &[]);
+    load.refused(1, &["nothing was loaded", "line 5 (byte", "a field's name in quotes"]);
+    let rejects = desk.home.path().join("r.jsonl");
+    let more = ["--rejects", rejects.to_str().unwrap(), "--rejects-max", "20"];
+    let load = desk.load("t", &file, &more);
+    assert_eq!(load.status.code(), Some(3), "{load:?}");
+    assert_eq!(desk.rows("SELECT id FROM t"), ["1", "2", "3", "11"]);
+    let kept = fs::read_to_string(&rejects).unwrap();
+    assert_eq!(kept, lines.join("\n") + "\n");
+    let reasons = fs::read_to_string(desk.home.path().join("r.jsonl.reasons.jsonl")).unwrap();
+    for ((line, reason), told) in bad.iter().zip(reasons.lines()) {
+        assert!(told.contains(reason), "{line}: {told}");
+    }
+}
+
+#[test]
+fn fields_that_are_no_column_and_files_that_are_cut_short_are_refused() {
+    let Some(mut desk) = desk() else { return };
+    let file = desk.home.file("o.jsonl", "{\"id\": 1, \"nome\": 2}\n");
+    desk.load("t", &file, &[]).refused(2, &["the records have `nome`", "--ignore-unknown-columns"]);
+    desk.load("t", &file, &["--ignore-unknown-columns"]).done();
+    assert_eq!(rows(&mut desk), ["1|none|7|2020"]);
+    let file = desk.home.file("o.json", "[{\"id\": 2},\n {\"id\": 3");
+    let load = desk.load("t", &file, &["--mode", "replace"]);
+    load.refused(1, &["nothing was loaded", "o.json line 2 (byte 13)", "ends before all objects"]);
+    assert_eq!(rows(&mut desk), ["1|none|7|2020"]);
+}
+
+/// Formats are those of texts: numbers of JSON are as they are.
+#[test]
+fn texts_are_read_as_people_write_them() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE t (a DECIMAL(10,2), day DATE)");
+    let text = "{\"a\": \"1.234,5\", \"day\": \"31.12.2025\"}\n{\"a\": 1234.5, \"day\": null}\n";
+    let file = desk.home.file("o.jsonl", text);
+    desk.load("t", &file, &["--decimal-comma", "--date-format", "%d.%m.%Y"]).done();
+    assert_eq!(
+        desk.rows("SELECT CONCAT_WS('|', a, day) FROM t"),
+        ["1234.50|2025-12-31", "1234.50"]
+    );
+}

@@ -1,0 +1,69 @@
+//! Fields of JSON's records: which columns they go to, and what stands for one that a record lacks.
+
+use job::options::RowOptions;
+use schema::{Column, DefaultValue, Table};
+use sources::{ColumnKind, Key, MissingValue};
+use values::{Family, SqlType, Value, Zone};
+
+use crate::fields::InputFields;
+
+/// Adds the columns that no field of the first records goes to: later records may have them. Those are left alone
+/// that the server fills in, and those that every record must have.
+pub(crate) fn add_columns(fields: &mut InputFields, table: &Table, rows: &RowOptions) {
+    for (at, column) in table.columns.iter().enumerate() {
+        let is_set = rows.constants.iter().any(|(name, _)| name.eq_ignore_ascii_case(&column.name));
+        let is_free = column.generated.is_none() && !column.is_invisible;
+        let has_default = matches!(column.default, DefaultValue::Null | DefaultValue::Constant(_));
+        if is_free
+            && (has_default || column.auto_increment)
+            && !fields.columns.contains(&Some(at))
+            && !is_set
+        {
+            fields.columns.push(Some(at));
+        }
+    }
+}
+
+/// The fields that a reader looks for, `names` being those of the first of them; the others have the names of their
+/// columns. `columns` have their defaults evaluated, as far as that was possible.
+pub(crate) fn keys(
+    fields: &InputFields,
+    names: &[String],
+    columns: &[Column],
+    zone: &Zone,
+) -> Vec<Key> {
+    let key = |(at, column): (usize, &Option<usize>)| {
+        let column = column.map(|column| &columns[column]);
+        let name = names.get(at).or(column.map(|column| &column.name));
+        Key {
+            name: name.map(|name| name.trim().as_bytes().to_vec()).unwrap_or_default(),
+            takes: column.map_or(ColumnKind::Nothing, |column| takes(&column.sql_type)),
+            absent: column.map_or(MissingValue::Null, |column| absent(column, zone)),
+        }
+    };
+    fields.columns.iter().enumerate().map(key).collect()
+}
+
+fn takes(sql_type: &SqlType) -> ColumnKind {
+    match sql_type.family() {
+        Family::Json(_) | Family::Document => ColumnKind::Json,
+        Family::Bits => ColumnKind::Bits,
+        Family::Year => ColumnKind::Years,
+        _ if sql_type.is_text() => ColumnKind::Text,
+        _ => ColumnKind::Values,
+    }
+}
+
+fn absent(column: &Column, zone: &Zone) -> MissingValue {
+    match &column.default {
+        // NULL has the next number.
+        _ if column.auto_increment => MissingValue::Null,
+        // NULL in a column that is NOT NULL: the record is refused, or gets what LOAD DATA makes of it.
+        DefaultValue::None | DefaultValue::Null => MissingValue::Null,
+        DefaultValue::Constant(text) => MissingValue::Text(text.clone()),
+        DefaultValue::ConstantUtc(text) => {
+            Value::local_text(text, zone).map_or(MissingValue::Unknown, MissingValue::Text)
+        }
+        DefaultValue::Expression(_) => MissingValue::Unknown,
+    }
+}

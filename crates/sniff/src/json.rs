@@ -1,0 +1,177 @@
+//! A guess at JSON: a column for each field of the records that were looked at, by the kinds of its values.
+
+use std::collections::HashMap;
+
+use job::error::Error;
+use sources::json::{Json, SampledField, SampledKind, sampled};
+use sources::{Dialect, Sample};
+
+use crate::records::RawValue;
+use crate::statistics::{ColumnStatistics, Nulls};
+use crate::{
+    COLUMNS_MAX, SniffOptions, Sniffed, SniffedColumn, add_constants, ddl, overrule, row_size,
+    rowless, too_wide,
+};
+
+/// A field, and the kinds of its values.
+#[derive(Default)]
+struct Field {
+    name: String,
+    records: u64,
+    nested: u64,
+    booleans: u64,
+    numbers: u64,
+    texts: u64,
+}
+
+impl Field {
+    /// The type that its kinds make; none where its values tell.
+    fn sql_type(&self) -> Option<&'static str> {
+        let others = self.booleans + self.numbers + self.texts;
+        match (self.nested, self.booleans) {
+            (1.., _) => Some("JSON"),
+            (0, 1..) if others == self.booleans => Some("TINYINT(1)"),
+            _ => None,
+        }
+    }
+}
+
+/// Looks at the records of a sample.
+///
+/// Errors: there are none; a record with too many fields.
+pub(crate) fn sniff(json: Json, sample: &Sample, options: &SniffOptions) -> Result<Sniffed, Error> {
+    let (fields, broken) = fields(json, sample, options);
+    if fields.is_empty() {
+        return Err(rowless(sample, options));
+    }
+    if fields.len() > COLUMNS_MAX {
+        return Err(too_wide(&options.files[0], fields.len()));
+    }
+    let seen = values(json, sample, &fields);
+    let mut sniffed = sniffed(json, sample, &fields, seen);
+    sniffed.notes.extend(notes(&sniffed, &fields, sample, broken));
+    add_constants(&mut sniffed, options)?;
+    overrule(&mut sniffed, &options.wanted)?;
+    row_size::check(&sniffed.columns)?;
+    sniffed.ddl = ddl::create_table(&options.table, &sniffed, options.wanted.collation.as_deref());
+    Ok(sniffed)
+}
+
+/// The fields in the order in which they occur first, and how many records are broken.
+fn fields(json: Json, sample: &Sample, options: &SniffOptions) -> (Vec<Field>, u64) {
+    let (mut fields, mut by_name, mut broken) = (Vec::<Field>::new(), HashMap::new(), 0);
+    let is_wanted = |name: &str| match &options.columns {
+        None => true,
+        Some(names) => names.iter().any(|wanted| wanted.eq_ignore_ascii_case(name)),
+    };
+    let mut take = |SampledField { name, kind, .. }: &SampledField| {
+        let name = String::from_utf8_lossy(name);
+        if !is_wanted(&name) {
+            return;
+        }
+        let at = *by_name.entry(name.to_ascii_lowercase()).or_insert_with(|| {
+            fields.push(Field { name: name.trim().to_owned(), ..Field::default() });
+            fields.len() - 1
+        });
+        let field = &mut fields[at];
+        field.records += 1;
+        match kind {
+            SampledKind::Null => {}
+            SampledKind::Boolean => field.booleans += 1,
+            SampledKind::Number => field.numbers += 1,
+            SampledKind::Text => field.texts += 1,
+            SampledKind::Nested => field.nested += 1,
+        }
+    };
+    for part in &sample.parts {
+        sampled(json, part, |record| match record {
+            Some(record) => record.iter().for_each(&mut take),
+            None => broken += 1,
+        });
+    }
+    (fields, broken)
+}
+
+/// What the values of each field are.
+fn values(json: Json, sample: &Sample, fields: &[Field]) -> ColumnStatistics {
+    let by_name: HashMap<String, usize> = fields
+        .iter()
+        .enumerate()
+        .map(|(at, field)| (field.name.to_ascii_lowercase(), at))
+        .collect();
+    let mut seen = ColumnStatistics::new(fields.len(), false);
+    for part in &sample.parts {
+        sampled(json, part, |record| {
+            let mut row = vec![RawValue { value: None, is_quoted: true }; fields.len()];
+            for SampledField { name, kind, text } in record.into_iter().flatten() {
+                let name = String::from_utf8_lossy(name).trim().to_ascii_lowercase();
+                if let Some(&at) = by_name.get(&name)
+                    && *kind != SampledKind::Null
+                {
+                    row[at].value = Some(text);
+                }
+            }
+            if record.is_some() {
+                seen.row(&row);
+            }
+        });
+    }
+    seen
+}
+
+fn sniffed(json: Json, sample: &Sample, fields: &[Field], mut seen: ColumnStatistics) -> Sniffed {
+    let column =
+        |field: &Field| SniffedColumn { name: field.name.clone(), ..SniffedColumn::default() };
+    let mut sniffed = Sniffed {
+        dialect: Dialect { json: Some(json), ..Dialect::json(json.is_lines) },
+        preset: if json.is_lines { sources::Preset::JsonLines } else { sources::Preset::Json },
+        columnar: None,
+        header: false,
+        skip_lines: 0,
+        names: None,
+        charset: None,
+        compression: sample.compression,
+        columns: fields.iter().map(column).collect(),
+        primary_key: None,
+        rows: seen.rows,
+        is_whole: sample.is_whole,
+        ambiguous_days: Vec::new(),
+        notes: Vec::new(),
+        ddl: String::new(),
+        kept: sample.kept.clone(),
+    };
+    // A text of digits is a text: JSON would have written a number.
+    let texts = fields.iter().enumerate().filter(|(_, field)| field.texts > 0);
+    texts.for_each(|(at, _)| seen.has_texts(at));
+    seen.columns(&mut sniffed, Nulls { words: false, empty: false, empty_is_rule: false });
+    for (column, field) in sniffed.columns.iter_mut().zip(fields) {
+        if let Some(sql_type) = field.sql_type() {
+            column.sql_type = sql_type.to_owned();
+            column.format = None;
+        }
+    }
+    let key = sniffed.primary_key.and_then(|at| fields.get(at));
+    if key.is_some_and(|field| field.texts > 0 || field.records < sniffed.rows) {
+        sniffed.primary_key = None;
+    }
+    sniffed
+}
+
+fn notes(sniffed: &Sniffed, fields: &[Field], sample: &Sample, broken: u64) -> Vec<String> {
+    let mut notes = Vec::new();
+    if broken > 0 {
+        notes.push(format!("{broken} of the records are not objects of JSON"));
+    }
+    if !sample.is_whole {
+        notes.push(format!(
+            "{} records were looked at: a field that none of them has would be refused",
+            sniffed.rows
+        ));
+    }
+    let mixed = fields.iter().filter(|field| field.texts > 0 && field.numbers + field.booleans > 0);
+    let mixed: Vec<String> = mixed.map(|field| format!("`{}`", field.name)).collect();
+    if !mixed.is_empty() {
+        notes.push(format!("{} have texts and other values", mixed.join(", ")));
+    }
+    notes
+}

@@ -1,0 +1,181 @@
+//! The rows of chunks of JSON: values are copied into columns, and rows keep the place and text of their records.
+
+use std::sync::Arc;
+
+use super::Json;
+use super::fault::Fault;
+use super::objects::find_records;
+use super::record::{FieldPlace, Fields, each_field};
+use super::token::{Cursor, Token, plain, unescape};
+use crate::batch::text::Shape;
+use crate::batch::{Batch, Cells, Formats, PickShape, Picked, PickedField, TypedColumn};
+use crate::chunk::Chunk;
+use crate::error::Result;
+use crate::key::{ColumnKind, Key, MissingValue};
+use crate::source::Reader;
+
+/// Finds the records of chunks, and in them the fields of keys.
+pub(crate) struct JsonReader {
+    json: Json,
+    keys: Arc<[Key]>,
+    fields: Fields,
+    shape: Arc<PickShape>,
+    /// Where records begin and end, and where what follows may begin.
+    records: Vec<(usize, usize, usize)>,
+}
+
+impl JsonReader {
+    /// For records with these fields.
+    pub(crate) fn new(json: Json, keys: Arc<[Key]>, formats: &Arc<Formats>) -> JsonReader {
+        let fields = (0..keys.len()).map(PickedField::Text).collect();
+        JsonReader {
+            json,
+            fields: Fields::new(Arc::clone(&keys), json),
+            shape: Arc::new(PickShape { fields, formats: Arc::clone(formats) }),
+            keys,
+            records: Vec::new(),
+        }
+    }
+
+    /// Adds the values of the record that was read last.
+    fn store(&self, text: &[u8], made: &mut [TypedColumn]) -> std::result::Result<(), Fault> {
+        for (key, found) in self.keys.iter().zip(&self.fields.found) {
+            match found {
+                None if key.absent == MissingValue::Unknown => {
+                    return Err(Fault::NoDefault(key.name.clone()));
+                }
+                Some(FieldPlace { token: Token::Number, start, end })
+                    if key.takes == ColumnKind::Bits =>
+                {
+                    bits(&text[*start..*end]).ok_or_else(|| Fault::NotBits(key.name.clone()))?;
+                }
+                _ => {}
+            }
+        }
+        for ((key, found), column) in self.keys.iter().zip(&self.fields.found).zip(made) {
+            push(column, |bytes| match (found, &key.absent) {
+                _ if key.takes == ColumnKind::Nothing => false,
+                (Some(found), _) => push_value(text, *found, key.takes, bytes),
+                (None, MissingValue::Text(absent)) => {
+                    bytes.extend_from_slice(absent);
+                    true
+                }
+                (None, MissingValue::Null | MissingValue::Unknown) => false,
+            });
+        }
+        Ok(())
+    }
+}
+
+impl Reader for JsonReader {
+    fn read(&mut self, chunk: &Chunk, batch: &mut Batch) -> Result<()> {
+        let text = chunk.bytes.as_slice();
+        let mut picked = batch.unpick().unwrap_or_default();
+        begin(&mut picked, &self.shape);
+        let index = batch.text();
+        index.begin(&Shape::default());
+        find_records(self.json, text, &mut self.records);
+        for (row, &(start, end, next)) in self.records.iter().enumerate() {
+            index.push_row((start, end), next);
+            picked.rows.push(row as u32);
+            let record = &text[start..end];
+            let stored = self.fields.read(record);
+            if let Err(fault) = stored.and_then(|()| self.store(record, &mut picked.made)) {
+                picked.made.iter_mut().for_each(|column| push(column, |_| false));
+                picked.broken.push((row as u32, fault.to_string()));
+            }
+            for (literals, found) in picked.literals.iter_mut().zip(&self.fields.found) {
+                let is_string =
+                    |found: &FieldPlace| matches!(found.token, Token::Text | Token::Escaped);
+                literals.push(!found.as_ref().is_some_and(is_string));
+            }
+        }
+        batch.pick(picked);
+        Ok(())
+    }
+}
+
+/// Without rows, for columns of this shape.
+fn begin(picked: &mut Picked, shape: &Arc<PickShape>) {
+    picked.shape = Arc::clone(shape);
+    picked.rows.clear();
+    picked.broken.clear();
+    picked.literals.iter_mut().for_each(Vec::clear);
+    let formatted = if shape.formats.is_empty() { 0 } else { shape.fields.len() };
+    picked.literals.resize_with(formatted, Vec::new);
+    picked.made.truncate(shape.fields.len());
+    for column in &mut picked.made {
+        column.is_valid.clear();
+        if let Cells::Bytes { ends, bytes } = &mut column.cells {
+            ends.clear();
+            bytes.clear();
+        }
+    }
+    let empty = || Cells::Bytes { ends: Vec::new(), bytes: Vec::new() };
+    picked.made.resize_with(shape.fields.len(), || TypedColumn::from(empty()));
+}
+
+/// Adds a value: `value` appends its bytes, and tells if it is not NULL.
+#[inline]
+fn push(column: &mut TypedColumn, value: impl FnOnce(&mut Vec<u8>) -> bool) {
+    let Cells::Bytes { ends, bytes } = &mut column.cells else { return };
+    let is_valid = value(bytes);
+    ends.push(bytes.len());
+    column.is_valid.push(is_valid);
+}
+
+/// Appends the value of a field, as its column takes it; false if it is NULL.
+#[inline]
+fn push_value(record: &[u8], found: FieldPlace, takes: ColumnKind, bytes: &mut Vec<u8>) -> bool {
+    let FieldPlace { token, start, end } = found;
+    match (token, takes) {
+        (Token::Null, _) => return false,
+        // With its quotes.
+        (Token::Text | Token::Escaped, ColumnKind::Json) => {
+            bytes.extend_from_slice(&record[start - 1..end + 1]);
+        }
+        (Token::Escaped, _) => unescape(&record[start..end], bytes),
+        (Token::Boolean(value), ColumnKind::Bits) => bytes.push(u8::from(value)),
+        (Token::Number, ColumnKind::Bits) => {
+            bytes.extend(bits(&record[start..end]).unwrap_or_default().to_be_bytes());
+        }
+        (Token::Number, ColumnKind::Years) if &record[start..end] == b"0" => {
+            bytes.extend_from_slice(b"0000");
+        }
+        (Token::Boolean(value), ColumnKind::Values | ColumnKind::Years) => {
+            bytes.push(if value { b'1' } else { b'0' })
+        }
+        _ => bytes.extend_from_slice(&record[start..end]),
+    }
+    true
+}
+
+/// The bits that a number stands for.
+fn bits(number: &[u8]) -> Option<u64> {
+    std::str::from_utf8(number).ok()?.parse().ok()
+}
+
+/// The names of the fields in a text's records, in the order in which they occur first. The last record counts if
+/// it is whole, or if the text is all of the file.
+pub(crate) fn names(json: Json, text: &[u8], is_all: bool) -> Vec<Vec<u8>> {
+    let whole = match (json.is_lines, is_all) {
+        (true, false) => memchr::memrchr(b'\n', text).map_or(0, |end| end + 1),
+        _ => text.len(),
+    };
+    let mut records = Vec::new();
+    find_records(json, &text[..whole], &mut records);
+    let mut names: Vec<Vec<u8>> = Vec::new();
+    let mut known = std::collections::HashSet::new();
+    for (start, end, _) in records {
+        let mut cursor = Cursor { text: &text[start..end], at: 0 };
+        // What is no record is refused when its turn comes.
+        let _ = each_field(&mut cursor, |name, is_escaped, _| {
+            let bytes = plain(name, is_escaped);
+            if known.insert(bytes.to_ascii_lowercase()) {
+                names.push(bytes);
+            }
+            Ok(())
+        });
+    }
+    names
+}

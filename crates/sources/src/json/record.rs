@@ -1,0 +1,160 @@
+//! One record: an object whose fields are looked up among those that somebody wants.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::Json;
+use super::fault::Fault;
+use super::token::{Cursor, Token, unescape};
+use crate::key::Key;
+
+/// Where the value of a field is in the text of its record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct FieldPlace {
+    pub(super) token: Token,
+    pub(super) start: usize,
+    pub(super) end: usize,
+}
+
+/// Finds the fields of records; fields are numbers of keys.
+#[derive(Debug)]
+pub(super) struct Fields {
+    keys: Arc<[Key]>,
+    ignores_unknown: bool,
+    /// Numbers by name, also by names in small letters.
+    by_name: HashMap<Vec<u8>, usize>,
+    /// The number of the field that was found at this place of the record before.
+    order: Vec<usize>,
+    /// What the record has of each key; of the last record that was read.
+    pub(super) found: Vec<Option<FieldPlace>>,
+    scratch: Vec<u8>,
+}
+
+/// In place of a number: a field that is left out.
+const LEFT_OUT: usize = usize::MAX;
+
+impl Fields {
+    pub(super) fn new(keys: Arc<[Key]>, json: Json) -> Fields {
+        let mut by_name = HashMap::new();
+        for (number, key) in keys.iter().enumerate() {
+            by_name.entry(key.name.to_ascii_lowercase()).or_insert(number);
+        }
+        for (number, key) in keys.iter().enumerate() {
+            by_name.insert(key.name.clone(), number);
+        }
+        Fields {
+            found: vec![None; keys.len()],
+            keys,
+            ignores_unknown: json.ignores_unknown,
+            by_name,
+            order: Vec::new(),
+            scratch: Vec::new(),
+        }
+    }
+
+    /// Finds the fields of a record.
+    ///
+    /// Errors: why its fields are not known; what was found is then of no use.
+    pub(super) fn read(&mut self, record: &[u8]) -> Result<(), Fault> {
+        self.found.fill(None);
+        if let Err(error) = std::str::from_utf8(record) {
+            return Err(Fault::NotUtf8(error.valid_up_to()));
+        }
+        let mut cursor = Cursor { text: record, at: 0 };
+        let mut place = 0;
+        each_field(&mut cursor, |name, is_escaped, found| {
+            let number = self.number(name, is_escaped, place)?;
+            place += 1;
+            if number == LEFT_OUT {
+                return Ok(());
+            }
+            match self.found[number].replace(found) {
+                None => Ok(()),
+                Some(_) => Err(Fault::Twice(self.keys[number].name.clone())),
+            }
+        })
+    }
+
+    /// The number of the field of this name, most often that of the same place in the record before.
+    #[inline]
+    fn number(&mut self, name: &[u8], is_escaped: bool, place: usize) -> Result<usize, Fault> {
+        if let Some(&number) = self.order.get(place)
+            && number != LEFT_OUT
+            && !is_escaped
+            && self.keys[number].name == name
+        {
+            return Ok(number);
+        }
+        self.look_up(name, is_escaped, place)
+    }
+
+    #[inline(never)]
+    fn look_up(&mut self, name: &[u8], is_escaped: bool, place: usize) -> Result<usize, Fault> {
+        self.scratch.clear();
+        match is_escaped {
+            true => unescape(name, &mut self.scratch),
+            false => self.scratch.extend_from_slice(name),
+        }
+        let name = &mut self.scratch;
+        let mut number = self.by_name.get(name.as_slice());
+        if number.is_none() && !self.ignores_unknown {
+            let written = name.clone();
+            name.make_ascii_lowercase();
+            number = self.by_name.get(name.as_slice());
+            if number.is_none() {
+                return Err(Fault::Unknown(written));
+            }
+        } else if number.is_none() {
+            name.make_ascii_lowercase();
+            number = self.by_name.get(name.as_slice());
+        }
+        let number = number.copied().unwrap_or(LEFT_OUT);
+        if self.order.len() <= place {
+            self.order.resize(place + 1, LEFT_OUT);
+        }
+        self.order[place] = number;
+        Ok(number)
+    }
+}
+
+/// Takes each field of a record: its name as it stands between the quotes, whether that has escapes, and its value.
+#[inline]
+pub(super) fn each_field(
+    cursor: &mut Cursor<'_>,
+    mut take: impl FnMut(&[u8], bool, FieldPlace) -> Result<(), Fault>,
+) -> Result<(), Fault> {
+    cursor.expect(b'{', "an opening brace")?;
+    cursor.skip_blanks();
+    if cursor.peek() == Some(b'}') {
+        cursor.at += 1;
+        return end(cursor);
+    }
+    loop {
+        cursor.skip_blanks();
+        if cursor.peek() != Some(b'"') {
+            return Err(cursor.expected("a field's name in quotes"));
+        }
+        let (name, from, to) = cursor.string()?;
+        cursor.expect(b':', "a colon")?;
+        let (token, start, end_of_value) = cursor.value()?;
+        let found = FieldPlace { token, start, end: end_of_value };
+        take(&cursor.text[from..to], name == Token::Escaped, found)?;
+        cursor.skip_blanks();
+        match cursor.peek() {
+            Some(b',') => cursor.at += 1,
+            Some(b'}') => break,
+            _ => return Err(cursor.expected("a comma or a closing brace")),
+        }
+    }
+    cursor.at += 1;
+    end(cursor)
+}
+
+/// Nothing may follow a record.
+fn end(cursor: &mut Cursor<'_>) -> Result<(), Fault> {
+    cursor.skip_blanks();
+    match cursor.at == cursor.text.len() {
+        true => Ok(()),
+        false => Err(cursor.expected("the end of the record")),
+    }
+}
