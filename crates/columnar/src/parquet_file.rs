@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, SchemaRef};
+use face::option::MEMORY;
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
@@ -248,7 +249,7 @@ impl TypedFile for ParquetFile {
         let bytes = self.decoding_bytes(part, columns)?;
         let share = room.take(bytes).ok_or_else(|| {
             format!(
-                "decoding its pages takes {} MiB, and {} MiB are left for it",
+                "decoding its pages takes {} MiB, and {} MiB are left for it: use more {MEMORY}",
                 bytes.div_ceil(1 << 20),
                 room.bytes() >> 20
             )

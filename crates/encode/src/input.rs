@@ -9,7 +9,7 @@ use job::options::{InputOptions, LoadOptions};
 use sources::{Dialect, FileSource, MultiByte, Source, SourceExt as _, SourceOptions};
 
 /// Part of the memory that decoding typed columns may take.
-const COLUMNS_SHARE: u64 = 3;
+const COLUMNS_SHARE: u64 = 2;
 
 /// Everything that can be refused without a server.
 pub fn open_files(options: &LoadOptions) -> Result<(Memory, Box<dyn Source>), Error> {

@@ -95,10 +95,15 @@ fn line(fields: &[Option<Vec<u8>>]) -> Vec<u8> {
     line
 }
 
-/// Loads rows in text; whether the server takes them.
-fn load_data(server: &Server, db: &mut Db, lines: &[u8]) -> bool {
+/// Loads rows in text into a column of this type; whether the server takes them.
+fn load_data(server: &Server, db: &mut Db, lines: &[u8], sql_type: &str) -> bool {
     let path = server.file(db, "rows.tsv", lines);
-    let sql = format!("LOAD DATA INFILE '{}' INTO TABLE a CHARACTER SET utf8mb4", path.display());
+    // MySQL reads bytes of no character set only as such.
+    let is_binary =
+        ["BIT", "BINARY", "VARBINARY", "BLOB"].iter().any(|it| sql_type.starts_with(it));
+    let charset = if is_binary { "binary" } else { "utf8mb4" };
+    let path = path.display();
+    let sql = format!("LOAD DATA INFILE '{path}' INTO TABLE a CHARACTER SET {charset}");
     db.try_sql(&sql).is_ok()
 }
 
@@ -142,9 +147,11 @@ fn pair(
     let path = server.folder(&db.name).join("v.parquet");
     write(&path, &numbered(of), 5);
     for table in ["a", "b"] {
-        db.sql(&format!(
-            "CREATE OR REPLACE TABLE {table} (id BIGINT PRIMARY KEY, v {sql_type} NULL)"
-        ));
+        db.sql(&format!("DROP TABLE IF EXISTS {table}"));
+        let sql = format!("CREATE TABLE {table} (id BIGINT PRIMARY KEY, v {sql_type} NULL)");
+        if db.try_sql(&sql).is_err() {
+            return Ok("no type of this server");
+        }
     }
     let rejects = server.folder(&db.name).join("rejects");
     let _ = std::fs::remove_file(rejects.with_extension("reasons.jsonl"));
@@ -172,7 +179,7 @@ fn pair(
         return Ok("exact");
     }
     let lines: Vec<u8> = kept.iter().flat_map(|row| line(&rows[*row])).collect();
-    if !load_data(server, db, &lines) {
+    if !load_data(server, db, &lines, sql_type) {
         return Err("LOAD DATA refuses rows that were loaded".to_owned());
     }
     let sums: Vec<String> = ["a", "b"].map(|table| db.text(&format!(
@@ -199,7 +206,7 @@ fn pair(
         let text =
             String::from_utf8_lossy(rows[row - 1][1].as_deref().unwrap_or_default()).into_owned();
         db.sql("TRUNCATE a");
-        if load_data(server, db, &line(&rows[row - 1])) {
+        if load_data(server, db, &line(&rows[row - 1]), sql_type) {
             let seen = db.text("SELECT v FROM a");
             let is_word = ["NaN", "inf", "-inf"].contains(&text.as_str());
             let is_short_year = sql_type == "YEAR" && text.len() < 3;

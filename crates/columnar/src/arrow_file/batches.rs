@@ -6,6 +6,7 @@ use arrow_array::RecordBatch;
 use arrow_ipc::MetadataVersion;
 use arrow_ipc::reader::FileDecoder;
 use arrow_schema::SchemaRef;
+use face::option::MEMORY;
 
 use super::Head;
 use super::messages::Messages;
@@ -83,7 +84,7 @@ impl Batches {
         let bytes = bytes.saturating_add(of_dictionaries);
         if bytes > bytes_max {
             return Err(format!(
-                "decoding it takes {} MiB, and {} MiB are left for it",
+                "decoding it takes {} MiB, and {} MiB are left for it: use more {MEMORY}",
                 bytes.div_ceil(1 << 20),
                 bytes_max >> 20
             ));

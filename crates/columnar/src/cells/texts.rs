@@ -3,6 +3,7 @@
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, ArrayRef};
 use arrow_schema::DataType;
+use face::option::MEMORY;
 use sources::batch::Cells;
 
 use super::CheckedCells;
@@ -57,7 +58,7 @@ pub(super) fn check(bytes: u64, bytes_max: u64) -> Result<(), Problem> {
     match bytes <= bytes_max {
         true => Ok(()),
         false => Err(format!(
-            "its values in these rows take more than the {} MiB that are left for them",
+            "its values in these rows take more than the {} MiB that are left for them: use more {MEMORY}",
             bytes_max >> 20
         )),
     }
