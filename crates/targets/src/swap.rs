@@ -220,7 +220,7 @@ impl Swap {
     }
 
     /// True if a RENAME without answer of connection `mover` was done: it is atomic, so the name of one replacement
-    /// tells.
+    /// tells. One that is still under way is waited for as long as for a server.
     fn was_swapped(&self, session: &Session, wait: Duration, mover: u64) -> Result<bool> {
         let _shield = session.options().interrupt.shield();
         let mut session = reach(session, wait)?;
@@ -230,7 +230,7 @@ impl Swap {
         );
         let start = Instant::now();
         while session.query_text(&busy)?.is_some() {
-            if start.elapsed() > ATTEMPT {
+            if start.elapsed() > wait.max(ATTEMPT) {
                 return Err(self.unanswered());
             }
             std::thread::sleep(POLL);
