@@ -426,7 +426,6 @@ impl Server {
 
 /// From 256 MB on there is an extent that begins with the space's own pages, and MySQL lends it to a segment.
 #[test]
-#[ignore = "a table of 300 MB"]
 fn a_file_with_a_leased_extent_is_understood() {
     let Some(server) = Server::start() else { return };
     server.exec(&[
