@@ -24,7 +24,7 @@ fn facts_and_tables_are_read() {
     let facts = ServerFacts::read(&mut session).unwrap();
     assert!(facts.privileges.on_database("INSERT", "d") && !facts.log_bin);
     let direct: Vec<&str> = facts.unsupported("d").iter().map(|found| found.name()).collect();
-    assert!(direct.contains(&"server version"), "{direct:?}");
+    assert_eq!(direct, [""; 0], "MySQL 9.7.4 was tried");
     server::habits(&mut session).unwrap();
 
     for sql in [
@@ -55,7 +55,7 @@ fn facts_and_tables_are_read() {
     let of = |name: &str| table.columns.iter().find(|column| column.name == name).unwrap();
     assert_eq!(of("id").sql_type, SqlType::Integer { bytes: 8, unsigned: true });
     assert!(of("id").auto_increment);
-    assert_eq!(of("b").default, DefaultValue::Expression("'NULL'".to_owned()));
+    assert_eq!(of("b").default, DefaultValue::Constant(b"NULL".to_vec()));
     assert_eq!(of("c").default, DefaultValue::Null);
     assert_eq!(of("z").default, DefaultValue::None);
     assert_eq!(of("f").default, DefaultValue::Expression("CURRENT_TIMESTAMP(3)".to_owned()));
@@ -179,7 +179,7 @@ fn a_password_goes_over_tls_or_a_socket() {
     let chain = TlsOptions { ca: ca.clone(), verify: Some(Verify::Chain), ..TlsOptions::default() };
     assert!(!Host::cipher(&host.options(chain)).is_empty());
     let name = TlsOptions { ca, ..TlsOptions::default() };
-    Host::refuses(&host.options(name), &["not made out to 127.0.0.1", "--ssl-mode=VERIFY_CA"]);
+    Host::refuses(&host.options(name), &["for no name at all", "--ssl-mode=VERIFY_CA"]);
     let other = TlsOptions { ca: host.file("client-cert.pem"), ..TlsOptions::default() };
     Host::refuses(&host.options(other), &["not signed by the authority in"]);
 
