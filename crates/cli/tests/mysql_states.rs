@@ -136,7 +136,7 @@ fn hidden_row_ids_outlive_crashes_of_a_new_server() {
     }
 }
 
-/// What a server is killed with, the test's own options being forgetful.
+/// Options of a server that is killed: the test's own options lose what was not synced.
 const DURABLE: [&str; 3] =
     ["--innodb-flush-method=fsync", "--innodb-flush-log-at-trx-commit=1", "--innodb-doublewrite=1"];
 const ROWS: u64 = 20_000;

@@ -96,7 +96,7 @@ impl Stage {
     }
 }
 
-/// What a replica has applied.
+/// The events that a replica has applied.
 fn position(replica: &mut Session) -> Option<String> {
     let sql = dialect::of(replica.version(), "SELECT @@gtid_slave_pos").into_owned();
     replica.query_text(&sql).unwrap()

@@ -24,7 +24,7 @@ pub(crate) struct ArrowFile {
     batches: Batches,
 }
 
-/// What the start or the end of a file says about it.
+/// The description at the start or the end of a file.
 struct Head {
     schema: SchemaRef,
     version: MetadataVersion,

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// What is wrong with a part of a file, in words.
+/// The fault of a part of a file, in words.
 pub(crate) type Problem = String;
 
 thread_local! {

@@ -40,7 +40,7 @@ const TEXT_BYTES: u64 = 16;
 pub(crate) struct ParquetFile {
     input: Positioned,
     metadata: ArrowReaderMetadata,
-    /// Of the footer, which has sizes, places and often the least and largest values.
+    /// Fingerprint of the footer, which has sizes, places and often the least and largest values.
     fingerprint: u64,
     /// The pages of the columns of row groups that were examined.
     pages: Mutex<HashMap<(usize, usize), Pages>>,

@@ -385,7 +385,7 @@ fn against_writing(session: &mut Session, facts: &ServerFacts) -> Result<Option<
     if !is_set("read_only")? {
         return Ok(None);
     }
-    // Those who may write all the same, the first by the right that is meant for it.
+    // Rights that let an account write all the same, the one meant for it first.
     let rights = match facts.version.flavor {
         Flavor::MariaDb => &["READ_ONLY ADMIN"][..],
         Flavor::MySql => &["CONNECTION_ADMIN", "SUPER"],

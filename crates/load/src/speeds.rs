@@ -85,7 +85,7 @@ fn stamp_speed() -> f64 {
 }
 
 impl Speeds {
-    /// Those before any load. Measured with MariaDB 10.11.19 and MySQL 9.7.4, which looks at each record.
+    /// Speeds before any load, measured with MariaDB 10.11.19 and MySQL 9.7.4, which looks at each record.
     pub(crate) fn before_any(flavor: Flavor) -> Speeds {
         let (import, sent) = match flavor {
             Flavor::MariaDb => (1.05e9, 70e6),
@@ -105,7 +105,7 @@ impl Speeds {
         }
     }
 
-    /// Those that loads into servers of this family have left in a state folder.
+    /// Speeds that loads into servers of this family have left in a state folder.
     pub(crate) fn of(state_dir: &Path, flavor: Flavor) -> Speeds {
         let text = private::open(state_dir)
             .and_then(|folder| private::read(&folder, OsStr::new(file_name(flavor)), "speeds"))

@@ -10,7 +10,7 @@ use testkit::TestServer;
 
 use super::Accepted;
 
-/// What an accepted file did to the server.
+/// The effect of an accepted file on the server.
 #[derive(Debug)]
 pub(super) enum Fault {
     /// The server ended.
@@ -131,7 +131,7 @@ impl Importer {
         }
     }
 
-    /// Whether the server is still there after an error.
+    /// True if the server is still there after an error.
     fn survives(&mut self, sql: &str, error: &str) -> Result<(), Fault> {
         if self.session.exec("DO 1").is_ok() {
             return Ok(());

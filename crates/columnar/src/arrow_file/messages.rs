@@ -32,7 +32,7 @@ pub(super) struct Stored {
     pub(super) rows: u64,
     /// Bytes of its buffers, once unpacked.
     pub(super) unpacked_bytes: u64,
-    /// Of its metadata, which has sizes and numbers of NULL.
+    /// Fingerprint of its metadata, which has sizes and numbers of NULL.
     pub(super) fingerprint: u64,
     /// Dictionaries of the file before it.
     pub(super) dictionaries: usize,

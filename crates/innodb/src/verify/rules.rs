@@ -124,7 +124,7 @@ impl TableRules {
         let shape = self.readable_shape(cfg, known, root.page_type);
         let Some(mut shape) = shape else { return rules };
         if self.writer == Writer::Server {
-            // Of a server's own file nobody but us reads the records here.
+            // Nobody but us reads the records of a server's own file here.
             shape.fields.iter_mut().for_each(|field| field.len_max = u32::MAX);
         }
         let keys = &shape.fields[..shape.key_fields];

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::Json;
 use super::fault::Fault;
-use super::token::{Cursor, Token, unescape};
+use super::token::{Cursor, Token, plain, unescape};
 use crate::key::Key;
 
 /// Where the value of a field is in the text of its record.
@@ -95,20 +95,16 @@ impl Fields {
             true => unescape(name, &mut self.scratch),
             false => self.scratch.extend_from_slice(name),
         }
-        let name = &mut self.scratch;
-        let mut number = self.by_name.get(name.as_slice());
-        if number.is_none() && !self.ignores_unknown {
-            let written = name.clone();
-            name.make_ascii_lowercase();
-            number = self.by_name.get(name.as_slice());
-            if number.is_none() {
-                return Err(Fault::Unknown(written));
-            }
-        } else if number.is_none() {
-            name.make_ascii_lowercase();
-            number = self.by_name.get(name.as_slice());
+        let mut number = self.by_name.get(&self.scratch).copied();
+        if number.is_none() {
+            self.scratch.make_ascii_lowercase();
+            number = self.by_name.get(&self.scratch).copied();
         }
-        let number = number.copied().unwrap_or(LEFT_OUT);
+        let number = match number {
+            Some(number) => number,
+            None if self.ignores_unknown => LEFT_OUT,
+            None => return Err(Fault::Unknown(plain(name, is_escaped))),
+        };
         if self.order.len() <= place {
             self.order.resize(place + 1, LEFT_OUT);
         }
