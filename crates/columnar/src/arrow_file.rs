@@ -2,26 +2,25 @@
 //!
 //! Source: Apache Arrow's columnar format, "Serialization and Interprocess Communication", by the crate `arrow-ipc`.
 
-mod batches;
 mod messages;
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_ipc::MetadataVersion;
+use arrow_ipc::reader::FileDecoder;
 use arrow_schema::SchemaRef;
 use sources::FoundInput;
 
-use self::batches::Batches;
-use self::messages::Messages;
-use crate::file::{Part, TypedFile};
-use crate::guard::{Problem, guard};
-use crate::room::Room;
+use self::messages::{Messages, Stored};
+use crate::file::{OpenPart, Part, TypedFile};
+use crate::guard::{Problem, guard, problem};
 
 /// An open Arrow file.
 pub(crate) struct ArrowFile {
     messages: Messages,
-    batches: Batches,
+    head: Head,
 }
 
 /// The description at the start or the end of a file.
@@ -38,19 +37,45 @@ impl ArrowFile {
         let input = input.open()?;
         Ok(guard(|| {
             let (messages, head) = Messages::open(input)?;
-            Ok(ArrowFile { messages, batches: Batches::new(head) })
+            Ok(ArrowFile { messages, head })
         }))
     }
 
-    /// Columns of a record batch, which is kept for who reads it next.
-    fn batch(&self, part: usize, columns: &[usize], room: &Room) -> Result<RecordBatch, Problem> {
-        self.batches.get(&self.messages, part, columns, room.bytes())
+    fn decode(&self, part: usize, columns: &[usize]) -> Result<RecordBatch, Problem> {
+        let (messages, stored) = (&self.messages, self.stored(part)?);
+        let mut decoder = FileDecoder::new(Arc::clone(&self.head.schema), self.head.version)
+            .with_projection(columns.to_vec());
+        for dictionary in messages.dictionaries(stored.dictionaries) {
+            let bytes = messages.read(&dictionary)?;
+            decoder.read_dictionary(&dictionary.block, &bytes).map_err(problem)?;
+        }
+        let bytes = messages.read(&stored)?;
+        let batch = decoder.read_record_batch(&stored.block, &bytes).map_err(problem)?;
+        batch.ok_or_else(|| "it has no rows".to_owned())
+    }
+
+    fn stored(&self, part: usize) -> Result<Stored, Problem> {
+        let stored = guard(|| self.messages.batch(part))?;
+        stored.ok_or_else(|| "the file has fewer record batches".to_owned())
+    }
+}
+
+/// A record batch that was decoded.
+struct OpenBatch(RecordBatch);
+
+impl OpenPart for OpenBatch {
+    fn read(&self, rows: Range<u64>) -> Result<Vec<ArrayRef>, Problem> {
+        let (first, count) = (rows.start as usize, (rows.end - rows.start) as usize);
+        if self.0.num_rows() < first.saturating_add(count) {
+            return Err(format!("it has {} rows, and not what it says", self.0.num_rows()));
+        }
+        Ok(self.0.slice(first, count).columns().to_vec())
     }
 }
 
 impl TypedFile for ArrowFile {
     fn schema(&self) -> &SchemaRef {
-        self.batches.schema()
+        &self.head.schema
     }
 
     fn part(&self, index: usize, columns: &[usize]) -> Result<Option<Part>, Problem> {
@@ -69,29 +94,21 @@ impl TypedFile for ArrowFile {
         }))
     }
 
-    fn read(
-        &self,
-        part: usize,
-        rows: Range<u64>,
-        columns: &[usize],
-        room: &Room,
-    ) -> Result<Vec<ArrayRef>, Problem> {
-        if columns.is_empty() {
-            return Ok(Vec::new());
-        }
-        guard(|| {
-            let batch = self.batch(part, columns, room)?;
-            let (first, count) = (rows.start as usize, (rows.end - rows.start) as usize);
-            if batch.num_rows() < first.saturating_add(count) {
-                return Err(format!("it has {} rows, and not what it says", batch.num_rows()));
-            }
-            Ok(batch.slice(first, count).columns().to_vec())
-        })
+    fn part_bytes(&self, part: usize, _columns: &[usize]) -> Result<u64, Problem> {
+        let stored = self.stored(part)?;
+        let bytes = stored.bytes().saturating_add(stored.unpacked_bytes);
+        let dictionaries = self.messages.dictionaries(stored.dictionaries);
+        let of_dictionaries = dictionaries.iter().map(|it| it.unpacked_bytes).sum::<u64>();
+        Ok(bytes.saturating_add(of_dictionaries))
+    }
+
+    fn open_part(&self, part: usize, columns: &[usize]) -> Result<Box<dyn OpenPart>, Problem> {
+        let batch = guard(|| self.decode(part, columns))?;
+        Ok(Box::new(OpenBatch(batch)))
     }
 
     fn reader_bytes(&self) -> Result<u64, Problem> {
-        // Readers share the batches that are kept.
-        Ok(self.messages.largest()?.saturating_mul(batches::KEPT as u64))
+        self.messages.largest()
     }
 
     fn part_name(&self) -> &'static str {

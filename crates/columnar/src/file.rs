@@ -6,7 +6,6 @@ use arrow_array::ArrayRef;
 use arrow_schema::SchemaRef;
 
 use crate::guard::Problem;
-use crate::room::Room;
 
 /// A row group of Parquet or a record batch of Arrow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,6 +28,12 @@ pub(crate) fn fingerprint(of: u64, bytes: &[u8]) -> u64 {
     bytes.iter().fold(of, |of, byte| (of ^ u64::from(*byte)).wrapping_mul(PRIME))
 }
 
+/// Some columns of a part, which readers share.
+pub(crate) trait OpenPart: Send + Sync {
+    /// An array for each of the columns.
+    fn read(&self, rows: Range<u64>) -> Result<Vec<ArrayRef>, Problem>;
+}
+
 /// An open file.
 pub(crate) trait TypedFile: Send + Sync {
     /// Its columns.
@@ -37,16 +42,13 @@ pub(crate) trait TypedFile: Send + Sync {
     /// The part of this index; None behind the last. `columns` are those that are read, ascending.
     fn part(&self, index: usize, columns: &[usize]) -> Result<Option<Part>, Problem>;
 
-    /// Rows of a part, an array for each of `columns`; what decoding takes is taken from `room`.
-    fn read(
-        &self,
-        part: usize,
-        rows: Range<u64>,
-        columns: &[usize],
-        room: &Room,
-    ) -> Result<Vec<ArrayRef>, Problem>;
+    /// Memory that some columns of a part take while it is open, in bytes.
+    fn part_bytes(&self, part: usize, columns: &[usize]) -> Result<u64, Problem>;
 
-    /// Memory that a reader of all columns takes, in bytes.
+    /// Opens some columns of a part, ascending.
+    fn open_part(&self, part: usize, columns: &[usize]) -> Result<Box<dyn OpenPart>, Problem>;
+
+    /// Memory that a part takes with all columns, in bytes; an estimate.
     fn reader_bytes(&self) -> Result<u64, Problem>;
 
     /// The name of a part, for messages.

@@ -8,7 +8,8 @@
 //! Values go to stored bytes without becoming text. A value that its column cannot store exactly is refused:
 //! [`sources::Value::Refused`].
 //!
-//! In reading order: `kind` how files are recognised, `source` the [`sources::Source`], `file` what it reads,
+//! In reading order: `kind` how files are recognised, `source` the [`sources::Source`], `file` what it reads, `parts`
+//! what readers share of it,
 //! `parquet_file` and `arrow_file` the two formats, `cells` Arrow arrays to cells, `fit` and `exact` what a column
 //! takes, `create` columns for a new table.
 #![forbid(unsafe_code)]
@@ -35,6 +36,8 @@ mod guard;
 mod page_headers;
 #[cfg(feature = "parquet")]
 mod parquet_file;
+#[cfg(feature = "parquet")]
+mod parts;
 #[cfg(feature = "parquet")]
 mod room;
 #[cfg(feature = "parquet")]

@@ -11,8 +11,6 @@ use sources::KeptPipes;
 pub struct ColumnarOptions {
     /// Most memory for reading, in bytes, apart from the typed rows.
     pub memory_bytes: u64,
-    /// Threads that read at once.
-    pub threads: usize,
     /// Folder in which a pipe's bytes are kept.
     pub temp_dir: PathBuf,
     /// Folder of the inputs, if they are files that it has: none may be a link out of it.
@@ -27,7 +25,6 @@ impl Default for ColumnarOptions {
     fn default() -> ColumnarOptions {
         ColumnarOptions {
             memory_bytes: 256 << 20,
-            threads: 1,
             temp_dir: std::env::temp_dir(),
             below: None,
             kept: KeptPipes::default(),

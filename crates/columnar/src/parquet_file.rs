@@ -3,29 +3,24 @@
 //! Source: Apache Parquet's format, by the crate `parquet`. Sizes that the file claims are examined before
 //! they are believed, and panics stay inside the row group.
 
+mod part;
 mod positioned;
 mod read_schema;
 
 use std::collections::HashMap;
-use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use arrow_array::{ArrayRef, RecordBatch};
 use arrow_schema::{DataType, SchemaRef};
-use face::option::MEMORY;
-use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::{
-    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
-};
+use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::file::metadata::{KeyValue, ParquetMetaData};
 use parquet::file::reader::ChunkReader as _;
 use sources::FoundInput;
 
+use self::part::RowGroup;
 use self::positioned::Positioned;
-use crate::file::{Part, TypedFile, fingerprint};
+use crate::file::{OpenPart, Part, TypedFile, fingerprint};
 use crate::guard::{Problem, guard, problem};
 use crate::page_headers::Pages;
-use crate::room::Room;
 
 /// Keys in the footer of files whose days and times are of Spark's old calendar.
 const OLD_CALENDAR: [&str; 2] = ["org.apache.spark.legacyDateTime", "org.apache.spark.legacyINT96"];
@@ -127,42 +122,6 @@ impl ParquetFile {
         });
         bytes.sum()
     }
-
-    fn decode(
-        &self,
-        group: usize,
-        rows: Range<u64>,
-        columns: &[usize],
-    ) -> Result<Vec<ArrayRef>, Problem> {
-        let count = usize::try_from(rows.end - rows.start).map_err(problem)?;
-        let first = usize::try_from(rows.start).map_err(problem)?;
-        let mask = ProjectionMask::roots(self.metadata.parquet_schema(), columns.iter().copied());
-        let reader = ParquetRecordBatchReaderBuilder::new_with_metadata(
-            self.input.clone(),
-            self.metadata.clone(),
-        );
-        let reader = reader
-            .with_row_groups(vec![group])
-            .with_projection(mask)
-            .with_batch_size(count)
-            .with_offset(first)
-            .with_limit(count)
-            .build()
-            .map_err(problem)?;
-        let batches = reader.collect::<Result<Vec<RecordBatch>, _>>().map_err(problem)?;
-        let read: usize = batches.iter().map(RecordBatch::num_rows).sum();
-        if read != count {
-            return Err(format!("it has {} rows, and not what its metadata says", first + read));
-        }
-        match batches.as_slice() {
-            [] => Err("it has no rows".to_owned()),
-            [batch] => Ok(batch.columns().to_vec()),
-            [first, ..] => {
-                let all = arrow_select::concat::concat_batches(&first.schema(), &batches);
-                Ok(all.map_err(problem)?.columns().to_vec())
-            }
-        }
-    }
 }
 
 /// Bytes of a text for a row: by the dictionary's texts where there is one, else by all that is in the pages.
@@ -236,27 +195,12 @@ impl TypedFile for ParquetFile {
         }))
     }
 
-    fn read(
-        &self,
-        part: usize,
-        rows: Range<u64>,
-        columns: &[usize],
-        room: &Room,
-    ) -> Result<Vec<ArrayRef>, Problem> {
-        if columns.is_empty() {
-            return Ok(Vec::new());
-        }
-        let bytes = self.decoding_bytes(part, columns)?;
-        let share = room.take(bytes).ok_or_else(|| {
-            format!(
-                "decoding its pages takes {} MiB, and {} MiB are left for it: use more {MEMORY}",
-                bytes.div_ceil(1 << 20),
-                room.bytes() >> 20
-            )
-        })?;
-        let arrays = guard(|| self.decode(part, rows, columns));
-        drop(share);
-        arrays
+    fn part_bytes(&self, part: usize, columns: &[usize]) -> Result<u64, Problem> {
+        self.decoding_bytes(part, columns)
+    }
+
+    fn open_part(&self, part: usize, columns: &[usize]) -> Result<Box<dyn OpenPart>, Problem> {
+        Ok(Box::new(RowGroup::new(self.input.clone(), self.metadata.clone(), part, columns)))
     }
 
     fn reader_bytes(&self) -> Result<u64, Problem> {

@@ -1,25 +1,28 @@
-//! Memory for decoding, which readers take while they decode.
+//! Memory for decoding, which parts of files take while they are open.
 
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::time::Duration;
 
-/// Bytes that readers share.
-#[derive(Debug)]
+/// The longest time until it is looked again who has the memory.
+const WAIT: Duration = Duration::from_millis(100);
+
+/// Bytes that open parts share. Clones are the same.
+#[derive(Clone, Debug)]
 pub(crate) struct Room {
     bytes: u64,
-    free: Mutex<u64>,
-    freed: Condvar,
+    free: Arc<(Mutex<u64>, Condvar)>,
 }
 
-/// A reader's share, given back when it is dropped.
+/// A part's share, given back when it is dropped.
 #[derive(Debug)]
-pub(crate) struct Share<'r> {
-    room: &'r Room,
+pub(crate) struct Share {
+    room: Room,
     bytes: u64,
 }
 
 impl Room {
     pub(crate) fn new(bytes: u64) -> Room {
-        Room { bytes, free: Mutex::new(bytes), freed: Condvar::new() }
+        Room { bytes, free: Arc::new((Mutex::new(bytes), Condvar::new())) }
     }
 
     /// All of it.
@@ -27,21 +30,26 @@ impl Room {
         self.bytes
     }
 
-    /// Takes a share, once there is so much; None if there never is.
-    pub(crate) fn take(&self, bytes: u64) -> Option<Share<'_>> {
-        if bytes > self.bytes {
-            return None;
-        }
-        let free = self.free.lock().unwrap_or_else(PoisonError::into_inner);
-        let waited = self.freed.wait_while(free, |free| *free < bytes);
-        *waited.unwrap_or_else(PoisonError::into_inner) -= bytes;
-        Some(Share { room: self, bytes })
+    /// Takes a share; None if there is not so much.
+    pub(crate) fn take(&self, bytes: u64) -> Option<Share> {
+        let mut free = self.free.0.lock().unwrap_or_else(PoisonError::into_inner);
+        *free = free.checked_sub(bytes)?;
+        Some(Share { room: self.clone(), bytes })
+    }
+
+    /// Waits a while until there is so much.
+    pub(crate) fn wait(&self, bytes: u64) {
+        let (free, given_back) = &*self.free;
+        let free = free.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = given_back.wait_timeout_while(free, WAIT, |free| *free < bytes);
+        drop(waited);
     }
 }
 
-impl Drop for Share<'_> {
+impl Drop for Share {
     fn drop(&mut self) {
-        *self.room.free.lock().unwrap_or_else(PoisonError::into_inner) += self.bytes;
-        self.room.freed.notify_all();
+        let (free, given_back) = &*self.room.free;
+        *free.lock().unwrap_or_else(PoisonError::into_inner) += self.bytes;
+        given_back.notify_all();
     }
 }

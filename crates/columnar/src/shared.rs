@@ -11,6 +11,7 @@ use crate::file::TypedFile;
 use crate::guard::Problem;
 use crate::kind::Kind;
 use crate::parquet_file::ParquetFile;
+use crate::parts::Parts;
 use crate::room::Room;
 
 /// Files that stay open: the one at hand, and those that readers still read.
@@ -20,8 +21,7 @@ const OPEN_MAX: usize = 4;
 pub(crate) struct Shared {
     pub(crate) kind: Kind,
     pub(crate) files: Vec<FoundInput>,
-    /// Memory for decoding.
-    pub(crate) room: Room,
+    pub(crate) parts: Parts,
     /// The columns of the first file, once it was opened.
     schema: OnceLock<SchemaRef>,
     open: Mutex<Vec<(u32, Arc<OpenFile>)>>,
@@ -49,7 +49,14 @@ impl Shared {
         room: Room,
         stop: Arc<AtomicBool>,
     ) -> Shared {
-        Shared { kind, files, room, schema: OnceLock::new(), open: Mutex::default(), stop }
+        Shared {
+            kind,
+            files,
+            parts: Parts::new(room),
+            schema: OnceLock::new(),
+            open: Mutex::default(),
+            stop,
+        }
     }
 
     /// The columns of the first file.

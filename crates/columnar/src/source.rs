@@ -17,6 +17,7 @@ use crate::fit::{self, Class, class};
 use crate::guard::{Problem, guard};
 use crate::kind::Kind;
 use crate::options::ColumnarOptions;
+use crate::parts::{self, PartKey};
 use crate::room::Room;
 use crate::shared::{OpenFile, Shared};
 
@@ -95,7 +96,7 @@ impl ColumnarSource {
         paths: &[std::path::PathBuf],
         options: ColumnarOptions,
     ) -> Result<ColumnarSource> {
-        let ColumnarOptions { memory_bytes, threads, temp_dir, below, kept, stop } = options;
+        let ColumnarOptions { memory_bytes, temp_dir, below, kept, stop } = options;
         let files = FoundInput::find(paths, below.as_deref(), &kept, &temp_dir)?;
         let file =
             |input: &FoundInput| InputFile { path: input.path().to_owned(), bytes: input.bytes() };
@@ -107,7 +108,7 @@ impl ColumnarSource {
             needed = needed
                 .max(bytes.map_err(|problem| probe.error(index as u32, String::new(), problem))?);
         }
-        let needed = needed.saturating_mul(threads as u64);
+        let needed = needed.saturating_mul(parts::OPEN_MAX as u64);
         let room = needed.clamp(memory_bytes / ROOM_SHARE, memory_bytes);
         let facts = InputFacts {
             has_header: true,
@@ -259,8 +260,9 @@ impl Source for ColumnarSource {
     }
 
     fn again(&self) -> Option<Box<dyn Source>> {
-        let Shared { kind, files, room, stop, .. } = &*self.shared;
-        let shared = Shared::new(*kind, files.clone(), Room::new(room.bytes()), Arc::clone(stop));
+        let Shared { kind, files, parts, stop, .. } = &*self.shared;
+        let room = Room::new(parts.room().bytes());
+        let shared = Shared::new(*kind, files.clone(), room, Arc::clone(stop));
         let mut source = ColumnarSource::of(self.facts.of_another(), shared);
         source.projection = Arc::clone(&self.projection);
         Some(Box::new(source))
@@ -285,7 +287,8 @@ impl ColumnReader {
         let mut ascending = wanted.clone();
         ascending.sort_unstable();
         let (shared, of_part) = (&self.shared, part as usize);
-        let arrays = open.file.read(of_part, row..row + rows, &ascending, &shared.room);
+        let key = PartKey { file, part: of_part, columns: ascending };
+        let arrays = shared.parts.read(&key, &*open.file, row..row + rows);
         let arrays = arrays.map_err(|problem| shared.error(file, place(), problem))?;
         let column = |field: &Option<(usize, Option<SqlType>)>| {
             let Some((at, sql_type)) = field else {
@@ -293,10 +296,10 @@ impl ColumnReader {
             };
             let column = wanted[*at];
             let field = open.file.schema().field(column);
-            let array = ascending.binary_search(&column).ok().and_then(|at| arrays.get(at));
+            let array = key.columns.binary_search(&column).ok().and_then(|at| arrays.get(at));
             let cells = guard(|| {
                 let array = array.ok_or_else(|| Problem::from("it was not decoded"))?;
-                cells::column(array, field, sql_type.as_ref(), shared.room.bytes())
+                cells::column(array, field, sql_type.as_ref(), shared.parts.room().bytes())
             });
             cells.map_err(|problem| {
                 let place = format!("{}, column `{}`", place(), field.name());

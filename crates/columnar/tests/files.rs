@@ -8,11 +8,11 @@ use arrow_schema::{DataType, Field, Schema};
 use columnar::{ColumnarOptions, Kind};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
-use sources::{Chunk, ReadAs, SourceExt as _};
+use sources::{Batch, Chunk, ReadAs, Reader, SourceExt as _};
 use values::{SqlType, TextType};
 
 use crate::tables::{nanos, one};
-use crate::writing::{arrow_stream, open, parquet, read};
+use crate::writing::{All, arrow_stream, open, parquet, read};
 
 fn text() -> SqlType {
     let text =
@@ -167,4 +167,50 @@ fn rows_of_more_memory_than_there_is_are_an_error() {
     arrow_stream(&path, &[batch], None);
     let error = first(Kind::Arrow, &path).unwrap_err().to_string();
     assert!(error.contains("1 MiB are left for it"), "{error}");
+}
+
+/// Threads that take the chunks of a file with three row groups, first to last, last to first, or as it comes, with
+/// memory for one row group, get the rows of one thread.
+#[test]
+fn readers_get_their_rows_in_whatever_order_they_come() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.parquet");
+    let ids: Vec<i32> = (0..60_000).collect();
+    let properties = WriterProperties::builder().set_max_row_group_row_count(Some(20_000));
+    let properties = properties.set_data_page_row_count_limit(3_000).set_write_batch_size(100);
+    parquet(&path, &[people(&ids)], properties.build());
+    let memory_bytes = 3 << 20;
+    let options = ColumnarOptions { memory_bytes, ..ColumnarOptions::default() };
+    let mut source = columnar::open(Kind::Parquet, &[path], options).unwrap();
+    let columns = vec![Some(INT), Some(text())];
+    source.begin(ReadAs { columns, chunk_bytes: 16 << 10, ..ReadAs::default() }).unwrap();
+    let mut chunks = Vec::new();
+    let mut chunk = Chunk::default();
+    while source.next_chunk(&mut chunk).unwrap() {
+        chunks.push(std::mem::take(&mut chunk));
+    }
+    assert!(chunks.len() > 60, "{}", chunks.len());
+    let in_order: Vec<usize> = (0..chunks.len()).collect();
+    let backwards: Vec<usize> = in_order.iter().rev().copied().collect();
+    let mixed: Vec<usize> = in_order.iter().map(|at| at * 37 % chunks.len()).collect();
+    for order in [in_order, backwards, mixed] {
+        let next = std::sync::atomic::AtomicUsize::new(0);
+        let read = |mut reader: Box<dyn Reader>| {
+            let (mut batch, mut rows) = (Batch::new(), Vec::new());
+            while let Some(at) = order.get(next.fetch_add(1, std::sync::atomic::Ordering::Relaxed))
+            {
+                reader.read(&chunks[*at], &mut batch).unwrap();
+                rows.extend(batch.visit(&chunks[*at], All));
+            }
+            rows
+        };
+        let mut rows = std::thread::scope(|scope| {
+            let spawn = |reader| scope.spawn(|| read(reader));
+            let threads: Vec<_> = (0..4).map(|_| spawn(source.reader())).collect();
+            threads.into_iter().flat_map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
+        });
+        rows.sort_by_key(|row| row[0].as_ref().unwrap().parse::<i32>().unwrap());
+        let expected = |id: &i32| vec![Some(id.to_string()), Some(format!("n{id}"))];
+        assert!(rows.iter().eq(ids.iter().map(expected).collect::<Vec<_>>().iter()));
+    }
 }

@@ -44,7 +44,7 @@ pub(crate) fn arrow_stream(path: &Path, batches: &[RecordBatch], packed: Option<
 /// A source of files, recognised by their first bytes.
 pub(crate) fn open(paths: &[PathBuf]) -> Result<Box<dyn Source>> {
     let kind = Kind::of_files(paths)?.expect("a file of typed columns");
-    columnar::open(kind, paths, ColumnarOptions { threads: 2, ..ColumnarOptions::default() })
+    columnar::open(kind, paths, ColumnarOptions::default())
 }
 
 /// All rows of files, for columns of these types; of any where they are not known.
@@ -68,7 +68,8 @@ pub(crate) fn read_in_chunks(
     Ok(rows)
 }
 
-struct All;
+/// Gives the texts of all rows.
+pub(crate) struct All;
 
 impl Visit for All {
     type Output = Vec<Texts>;

@@ -146,14 +146,14 @@ impl Block {
         (row < BLOCK_ROWS && self.is_ready >> row & 1 == 1).then_some(row)
     }
 
-    /// Puts the fields of a part into a row's record; `text` is that of the chunk, and `is_counted` says
-    /// that an AUTO_INCREMENT value is not the input's. Or gives the column whose value is not here.
+    /// Puts the fields of a part into a row's record; `is_counted` says that an AUTO_INCREMENT value is not the
+    /// input's. Or gives the column whose value is not here.
     #[inline]
-    pub(crate) fn put(
+    pub(crate) fn put<R: Rows>(
         &self,
         part: usize,
         row: usize,
-        text: &[u8],
+        rows: R,
         is_counted: bool,
         record: &mut RecordWriter,
     ) -> Result<(), usize> {
@@ -165,7 +165,7 @@ impl Block {
             Part::Text(column) => {
                 let (start, len) = column.place(row).ok_or(column.column)?;
                 let (least, pad) = column.pad();
-                record.put_text(&text[start..], len, least, pad);
+                record.put_text(&rows.bytes_of(column.field)[start..], len, least, pad);
             }
         }
         Ok(())

@@ -204,13 +204,12 @@ impl<'a> Encoder<'a> {
         if !self.aside.is_empty() {
             self.convert_aside(binding, rows.row(index), numbers)?;
         }
-        let text = rows.text();
         self.clustered.begin();
         for source in 0..self.block_sources.len() {
             let step = match self.block_sources[source] {
                 Source::Part(part) => {
                     let is_counted = numbers.auto_increment != AutoValue::Given;
-                    let put = self.block.put(part, place, text, is_counted, &mut self.clustered);
+                    let put = self.block.put(part, place, rows, is_counted, &mut self.clustered);
                     let Err(column) = put else { continue };
                     Step::Convert(column)
                 }

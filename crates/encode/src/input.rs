@@ -53,7 +53,6 @@ fn open_columns(options: &LoadOptions, kind: Kind) -> Result<(Memory, Box<dyn So
     let available = limits.memory_bytes_max.saturating_sub(PROGRAM_BYTES);
     let columnar_options = ColumnarOptions {
         memory_bytes: available / COLUMNS_SHARE,
-        threads: limits.threads,
         temp_dir: limits.temp_dir.clone(),
         below: options.input.below.clone(),
         kept: options.input.kept.clone(),

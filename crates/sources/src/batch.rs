@@ -53,13 +53,24 @@ pub trait Rows: Copy {
     /// The row of this index, below `len`.
     fn row(self, index: usize) -> Self::Row;
 
-    /// The text that the places of [`EvenRows`] are in.
+    /// The bytes that the places of a field are in: those of [`EvenRows::find`], or of [`TypedColumn::find`].
     #[inline]
-    fn text<'v>(self) -> &'v [u8]
+    fn bytes_of<'v>(self, field: usize) -> &'v [u8]
     where
         Self: 'v,
     {
+        let _ = field;
         &[]
+    }
+
+    /// The values of a field of all rows, if they are typed.
+    #[inline]
+    fn column<'v>(self, field: usize) -> Option<&'v TypedColumn>
+    where
+        Self: 'v,
+    {
+        let _ = field;
+        None
     }
 
     /// All of them as lines of a text, if they are that.

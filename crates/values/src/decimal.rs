@@ -22,6 +22,7 @@ use crate::habits::Habits;
 use crate::integer::push_be;
 use crate::reason::Reason;
 use crate::sql_type::Charset;
+use crate::value::Value;
 use number::Number;
 
 /// Bytes of a group of 0 to 9 digits.
@@ -129,27 +130,30 @@ impl Decimal {
         packed ^ 1 << (8 * self.bytes - 1)
     }
 
-    /// Digits after the point.
-    pub(crate) fn scale(&self) -> usize {
-        self.scale
+    /// Whether a number is below 0, its whole part, and its fraction in units of the column's last digit; `None` if
+    /// it has more digits than the column, is out of range, or is no number for two times 64 bits.
+    #[inline(always)]
+    fn parts(&self, value: Value<'_>) -> Option<(bool, u64, u64)> {
+        let (negative, integral, fraction) = match value {
+            Value::Integer(number) => (number < 0, number.unsigned_abs(), 0),
+            Value::Unsigned(number) => (false, number, 0),
+            Value::Decimal(number) => {
+                let missing = self.scale.checked_sub(usize::from(number.scale))?;
+                let (negative, integral, fraction) = number.parts()?;
+                (negative, integral, fraction.checked_mul(*POW10.get(missing)?)?)
+            }
+            _ => return None,
+        };
+        let fits = self.scale <= NARROW && integral <= self.integral_limit;
+        (fits && !(self.unsigned && negative)).then_some((negative, integral, fraction))
     }
 
-    /// Stores a number by its parts before and after the point, the latter in units of the last
-    /// digit; None if it is no number for two times 64 bits.
+    /// Stores a whole or exact number; `None` if [`Decimal::parts`] cannot.
     #[inline]
-    pub(crate) fn store(
-        &self,
-        negative: bool,
-        integral: u64,
-        fraction: u64,
-        out: &mut Vec<u8>,
-    ) -> Option<Result<(), Reason>> {
-        let fits = self.scale <= NARROW && integral <= self.integral_limit;
-        let is_plain = fits && !(self.unsigned && negative);
-        is_plain.then(|| {
-            self.push_narrow(negative, integral, fraction, out);
-            Ok(())
-        })
+    pub(crate) fn store(&self, value: Value<'_>, out: &mut Vec<u8>) -> Option<Result<(), Reason>> {
+        let (negative, integral, fraction) = self.parts(value)?;
+        self.push_narrow(negative, integral, fraction, out);
+        Some(Ok(()))
     }
 
     /// Digits before and after the point of a text that, as most files do, writes every digit of

@@ -9,6 +9,7 @@ use crate::reason::Reason;
 use crate::rounded::{Outcome, parse_rounded};
 use crate::sql_type::Charset;
 use crate::text_end::{Narrow, TextEnd};
+use crate::value::Value;
 
 /// Converts text to one integer type.
 #[derive(Clone, Debug)]
@@ -63,14 +64,17 @@ impl Integer {
         (magnitude <= self.limits[usize::from(negative)]).then_some(value ^ self.flip)
     }
 
+    /// Stores a whole number, or an exact one, which is rounded.
+    #[inline]
+    pub(crate) fn store(&self, value: Value<'_>, out: &mut Vec<u8>) -> Result<(), Reason> {
+        let stored = self.narrow_value(value).ok_or(Reason::OutOfRange)?;
+        push_be(stored, self.bytes, out);
+        Ok(())
+    }
+
     /// Stores a number.
     #[inline]
-    pub(crate) fn push(
-        &self,
-        negative: bool,
-        magnitude: u64,
-        out: &mut Vec<u8>,
-    ) -> Result<(), Reason> {
+    fn push(&self, negative: bool, magnitude: u64, out: &mut Vec<u8>) -> Result<(), Reason> {
         let stored = self.stored(negative, magnitude).ok_or(Reason::OutOfRange)?;
         push_be(stored, self.bytes, out);
         Ok(())
@@ -108,6 +112,23 @@ impl Narrow for Integer {
             _ => digits::up_to_18(&text.text()[usize::from(negative)..])?,
         };
         self.stored(negative, magnitude)
+    }
+
+    /// The stored number of a whole number, or of an exact one, which is rounded.
+    #[inline(always)]
+    fn narrow_value(&self, value: Value<'_>) -> Option<u64> {
+        match value {
+            Value::Integer(number) => self.stored(number < 0, number.unsigned_abs()),
+            Value::Unsigned(number) => self.stored(false, number),
+            Value::Decimal(number) => {
+                let (negative, whole, fraction) = number.parts()?;
+                // Half is rounded away from zero.
+                let half = digits::POW10[usize::from(number.scale)] / 2;
+                let up = u64::from(number.scale > 0 && fraction >= half);
+                self.stored(negative, whole.checked_add(up)?)
+            }
+            _ => None,
+        }
     }
 }
 

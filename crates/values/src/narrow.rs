@@ -44,10 +44,20 @@ impl Converter {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
-    use crate::{ConvertOptions, SqlType, TextEnd};
+    use crate::{ConvertOptions, Decimal, SqlType, TextEnd, Value};
     use proptest::prelude::*;
 
     struct Straight<'t>(&'t [u8]);
+
+    struct Typed(Value<'static>);
+
+    impl VisitNarrow for Typed {
+        type Output = Option<Vec<u8>>;
+
+        fn narrow(self, bytes: usize, convert: &impl Narrow) -> Option<Vec<u8>> {
+            Some(convert.narrow_value(self.0)?.to_be_bytes()[8 - bytes..].to_vec())
+        }
+    }
 
     impl VisitNarrow for Straight<'_> {
         type Output = Option<Vec<u8>>;
@@ -135,6 +145,38 @@ mod tests {
             }
         }
         assert!(straight * 8 > all, "{straight} of {all}");
+    }
+
+    /// Typed values, small ones and those next to limits among them.
+    fn values() -> impl Strategy<Value = Value<'static>> {
+        let near = (0u32..63, -2i64..=2).prop_map(|(bits, by)| (1i64 << bits).wrapping_add(by));
+        let integers = prop_oneof![-300i64..300, near.clone(), near.prop_map(i64::wrapping_neg)];
+        let units = prop_oneof![3 => integers.clone().prop_map(i128::from), 1 => any::<i128>()];
+        prop_oneof![
+            2 => integers.prop_map(Value::Integer),
+            1 => any::<u64>().prop_map(Value::Unsigned),
+            4 => (units, 0u8..=20)
+                .prop_map(|(units, scale)| Value::Decimal(Decimal { units, scale })),
+            1 => (-800_000i32..3_000_000).prop_map(Value::Date),
+            1 => (-70_000_000_000_000_000i64..260_000_000_000_000_000).prop_map(Value::DateTime),
+            1 => (-70_000_000_000i64..260_000_000_000)
+                .prop_map(|second| Value::DateTime(second * 1_000_000)),
+        ]
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(20_000))]
+        #[test]
+        fn a_typed_value_is_converted_straight_as_any_conversion_does(
+            sql_type in prop::sample::select(types()), value in values(),
+        ) {
+            let mut converter = Converter::new("c", &sql_type, &ConvertOptions::default()).unwrap();
+            let mut stored = Vec::new();
+            let converted = converter.convert_value(value, &mut stored);
+            if let Some(Some(narrow)) = converter.visit_narrow(Typed(value)) {
+                prop_assert_eq!((converted, narrow), (Ok(true), stored), "{} {:?}", sql_type, value);
+            }
+        }
     }
 
     proptest! {

@@ -14,7 +14,7 @@
 
 use std::ops::RangeInclusive;
 
-use crate::civil::{Clock, days_since_1970};
+use crate::civil::{self, Clock, MICROS_OF_DAY, days_since_1970};
 use crate::clock_text::{self, Dialect, Moment, days_in_month};
 use crate::digits;
 use crate::habits::Habits;
@@ -22,6 +22,7 @@ use crate::integer::push_be;
 use crate::reason::Reason;
 use crate::sql_mode::SqlMode;
 use crate::text_end::{Narrow, TextEnd};
+use crate::value::Value;
 use crate::zone::{LocalClock, Zone};
 
 /// Six digits `YYMMDD` or `hhmmss` in the low bytes, two zeros behind.
@@ -179,6 +180,13 @@ impl Narrow for Date {
     fn narrow(&self, text: TextEnd<'_>) -> Option<u64> {
         text.text().try_into().ok().and_then(parse_canonical_date).map(Date::stored)
     }
+
+    /// The stored number of a day, perhaps as its midnight.
+    #[inline(always)]
+    fn narrow_value(&self, value: Value<'_>) -> Option<u64> {
+        let (date, micros) = day_of(value).ok()?;
+        (micros == 0).then(|| Date::stored(date))
+    }
 }
 
 /// Converts text to TIME(n).
@@ -236,6 +244,26 @@ impl Time {
         let zero = 0x80_0000 << (8 * self.fraction.bytes);
         let magnitude = self.fraction.join(u64::from(time), micro);
         push_be(if negative { zero - magnitude } else { zero + magnitude }, bytes, out);
+    }
+}
+
+/// Year, month and day of a value, and the microseconds of that day.
+///
+/// Errors: the year, of one before year 1 or after 9999; 0 of a value that is no day.
+#[inline(always)]
+pub(crate) fn day_of(value: Value<'_>) -> Result<((u32, u32, u32), u64), i64> {
+    let (days, micros) = match value {
+        Value::Date(days) => (i64::from(days), 0),
+        Value::DateTime(micros) => {
+            let of_day = micros.rem_euclid(MICROS_OF_DAY) as u64;
+            (micros.div_euclid(MICROS_OF_DAY), of_day)
+        }
+        _ => return Err(0),
+    };
+    let (year, month, day) = civil::date(days);
+    match year {
+        1..=9999 => Ok(((year as u32, month, day), micros)),
+        year => Err(year),
     }
 }
 
@@ -326,6 +354,14 @@ impl Narrow for DateTime {
     fn narrow(&self, text: TextEnd<'_>) -> Option<u64> {
         let (date, time, micro) = parse_canonical(text.text(), &self.fraction)?;
         Some(self.stored(date, time, micro))
+    }
+
+    /// The stored number of a day or of a date with a time that needs no rounding.
+    #[inline(always)]
+    fn narrow_value(&self, value: Value<'_>) -> Option<u64> {
+        let (date, micros) = day_of(value).ok()?;
+        let clock = Clock::of(micros);
+        self.fraction.is_cut(clock.micro).then(|| self.stored(date, packed(clock), clock.micro))
     }
 }
 

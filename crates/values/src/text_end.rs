@@ -2,6 +2,7 @@
 //! time, and what does not belong to them is taken off again.
 
 use crate::digits;
+use crate::value::Value;
 
 /// A text at the end of some bytes.
 #[derive(Clone, Copy, Debug)]
@@ -15,6 +16,10 @@ pub trait Narrow {
     /// The stored number of a text in its usual form, which is in its last bytes; `None` for any
     /// other text, which [`Converter::convert`](crate::Converter::convert) may take or refuse.
     fn narrow(&self, text: TextEnd<'_>) -> Option<u64>;
+
+    /// The stored number of a typed value; `None` for one that
+    /// [`Converter::convert_value`](crate::Converter::convert_value) takes another way, or refuses.
+    fn narrow_value(&self, value: Value<'_>) -> Option<u64>;
 }
 
 impl<'a> TextEnd<'a> {

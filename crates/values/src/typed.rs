@@ -11,10 +11,10 @@
 //! | date and time | DATETIME, DATE, TIMESTAMP |
 //! | moment | TIMESTAMP, and what a date and time of the session's zone goes to |
 
-use crate::civil::{self, Clock, MICROS_OF_DAY};
+use crate::civil::Clock;
 use crate::convert::{Converter, Kind};
-use crate::digits::POW10;
 use crate::reason::Reason;
+use crate::temporal::day_of;
 use crate::value::{Decimal, Value};
 
 /// Integers up to this, and powers of ten up to the other, are doubles exactly.
@@ -22,8 +22,6 @@ const DOUBLE_EXACT: u128 = 1 << 53;
 const POW10_EXACT: u8 = 22;
 /// Hours up to which a TIME needs no look at its limit.
 const HOURS_PLAIN: u64 = 838;
-/// Digits that fit 64 bits.
-const DIGITS_NARROW: u8 = 18;
 
 impl Converter {
     /// Appends the stored form of a value to `out`, as [`Converter::convert`] does with its text;
@@ -41,16 +39,11 @@ impl Converter {
 
     fn convert_typed(&mut self, value: Value<'_>, out: &mut Vec<u8>) -> Result<(), Reason> {
         let stored = match value {
-            Value::Integer(number) => self.integer(number < 0, number.unsigned_abs(), out),
-            Value::Unsigned(number) => self.integer(false, number, out),
+            Value::Integer(_) | Value::Unsigned(_) => self.integer(value, out),
             Value::Double(number) => self.double(number, out),
             Value::Decimal(decimal) => self.decimal(decimal, out),
-            Value::Date(days) => self.moment(i64::from(days), 0, out),
+            Value::Date(_) | Value::DateTime(_) => self.moment(value, out),
             Value::Time(micros) => self.time(micros, out),
-            Value::DateTime(micros) => {
-                let of_day = micros.rem_euclid(MICROS_OF_DAY) as u64;
-                self.moment(micros.div_euclid(MICROS_OF_DAY), of_day, out)
-            }
             Value::Timestamp(micros) => match &mut self.kind {
                 Kind::Stamp(stamp) => stamp.store_moment(micros, out),
                 _ => return self.convert_typed(value.in_zone(&self.zone), out),
@@ -73,18 +66,17 @@ impl Converter {
 
     /// None: this goes the long way; so in what follows.
     #[inline]
-    fn integer(
-        &mut self,
-        negative: bool,
-        magnitude: u64,
-        out: &mut Vec<u8>,
-    ) -> Option<Result<(), Reason>> {
+    fn integer(&mut self, value: Value<'_>, out: &mut Vec<u8>) -> Option<Result<(), Reason>> {
         match &self.kind {
-            Kind::Integer(integer) => Some(integer.push(negative, magnitude, out)),
-            Kind::Decimal(decimal) => decimal.store(negative, magnitude, 0, out),
+            Kind::Integer(integer) => Some(integer.store(value, out)),
+            Kind::Decimal(decimal) => decimal.store(value, out),
             Kind::Real(real) => {
-                let number = magnitude as f64;
-                Some(real.store(if negative { -number } else { number }, out))
+                let number = match value {
+                    Value::Integer(number) => number as f64,
+                    Value::Unsigned(number) => number as f64,
+                    _ => return None,
+                };
+                Some(real.store(number, out))
             }
             _ => None,
         }
@@ -109,23 +101,12 @@ impl Converter {
             let size = units as f64 / 10f64.powi(i32::from(number.scale));
             return Some(real.store(if negative { -size } else { size }, out));
         }
-        if number.scale > DIGITS_NARROW {
-            return None;
-        }
-        let unit = POW10[usize::from(number.scale)];
-        let whole = u64::try_from(units / u128::from(unit)).ok()?;
-        let fraction = (units % u128::from(unit)) as u64;
         match &self.kind {
-            Kind::Integer(integer) if units < u128::from(POW10[18]) => {
-                // Half is rounded away from zero.
-                let up = u64::from(unit > 1 && fraction >= unit / 2);
-                Some(integer.push(negative, whole + up, out))
+            // A number that is out of range only by its rounding goes the long way as well.
+            Kind::Integer(integer) => {
+                integer.store(Value::Decimal(number), out).is_ok().then_some(Ok(()))
             }
-            Kind::Decimal(decimal) => {
-                let missing = decimal.scale().checked_sub(usize::from(number.scale))?;
-                let fraction = fraction.checked_mul(*POW10.get(missing)?)?;
-                decimal.store(negative, whole, fraction, out)
-            }
+            Kind::Decimal(decimal) => decimal.store(Value::Decimal(number), out),
             _ => None,
         }
     }
@@ -141,27 +122,24 @@ impl Converter {
         }
     }
 
-    /// A day and the microseconds of it.
+    /// A day, with or without the time on it.
     #[inline]
-    fn moment(&mut self, days: i64, micros: u64, out: &mut Vec<u8>) -> Option<Result<(), Reason>> {
-        let (year, month, day) = civil::date(days);
+    fn moment(&mut self, value: Value<'_>, out: &mut Vec<u8>) -> Option<Result<(), Reason>> {
         if !matches!(self.kind, Kind::Date(_) | Kind::DateTime(_) | Kind::Stamp(_)) {
             return None;
         }
-        if !(0..=9999).contains(&year) {
-            return Some(Err(Reason::NotATime));
-        }
-        if year == 0 {
-            return None;
-        }
-        let (date, clock) = ((year as u32, month, day), Clock::of(micros));
+        let (date, micros) = match day_of(value) {
+            Ok(day) => day,
+            Err(0) => return None,
+            Err(_) => return Some(Err(Reason::NotATime)),
+        };
         match &mut self.kind {
             Kind::Date(column) => {
                 column.store(date, out);
                 Some(Ok(()))
             }
-            Kind::DateTime(column) => column.store(date, clock, out).then_some(Ok(())),
-            Kind::Stamp(column) => column.store(date, clock, out),
+            Kind::DateTime(column) => column.store(date, Clock::of(micros), out).then_some(Ok(())),
+            Kind::Stamp(column) => column.store(date, Clock::of(micros), out),
             _ => None,
         }
     }
@@ -173,6 +151,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::civil::MICROS_OF_DAY;
     use crate::{Charset, ConvertOptions, SqlMode, SqlType, TextType, Zone};
 
     fn types() -> impl Strategy<Value = SqlType> {

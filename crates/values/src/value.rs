@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use crate::civil::{self, Clock, MICROS_OF_DAY};
+use crate::digits::POW10;
 use crate::reason::Reason;
 use crate::zone::Zone;
 
@@ -119,6 +120,22 @@ fn write_double(number: f64, out: &mut Vec<u8>) -> std::io::Result<()> {
 }
 
 impl Decimal {
+    /// Whether it is below 0, its whole part, and its fraction in units of the last digit; `None` if one of both is
+    /// beyond 64 bits.
+    #[inline(always)]
+    pub(crate) fn parts(self) -> Option<(bool, u64, u64)> {
+        let unit = *POW10.get(usize::from(self.scale))?;
+        let units = self.units.unsigned_abs();
+        let (whole, fraction) = match u64::try_from(units) {
+            Ok(units) => (units / unit, units % unit),
+            Err(_) => {
+                let unit = u128::from(unit);
+                (u64::try_from(units / unit).ok()?, (units % unit) as u64)
+            }
+        };
+        Some((self.units < 0, whole, fraction))
+    }
+
     fn write(self, out: &mut Vec<u8>) -> std::io::Result<()> {
         let sign = if self.units < 0 { "-" } else { "" };
         let digits = self.units.unsigned_abs();

@@ -1,7 +1,9 @@
 //! Texts and bytes of Arrow arrays to cells.
 
 use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef};
+use arrow_array::types::ByteArrayType;
+use arrow_array::{Array, ArrayRef, GenericByteArray};
+use arrow_buffer::ArrowNativeType;
 use arrow_schema::DataType;
 use face::option::MEMORY;
 use sources::batch::Cells;
@@ -21,6 +23,15 @@ pub(super) fn bytes(array: &ArrayRef, bytes_max: u64) -> Result<Cells, Problem> 
             copy(array.len(), |row| AsRef::<[u8]>::as_ref(array.value(row)), array, bytes_max)
         }};
     }
+    if array.null_count() == 0 {
+        match array.data_type() {
+            DataType::Utf8 => return copy_all(array.as_string::<i32>(), bytes_max),
+            DataType::LargeUtf8 => return copy_all(array.as_string::<i64>(), bytes_max),
+            DataType::Binary => return copy_all(array.as_binary::<i32>(), bytes_max),
+            DataType::LargeBinary => return copy_all(array.as_binary::<i64>(), bytes_max),
+            _ => {}
+        }
+    }
     match array.data_type() {
         DataType::Utf8 => copy!(array.as_string::<i32>()),
         DataType::LargeUtf8 => copy!(array.as_string::<i64>()),
@@ -30,6 +41,19 @@ pub(super) fn bytes(array: &ArrayRef, bytes_max: u64) -> Result<Cells, Problem> 
         DataType::BinaryView => copy!(array.as_binary_view()),
         _ => copy!(array.as_fixed_size_binary()),
     }
+}
+
+/// Copies values that lie one behind the other, of rows that all have one.
+fn copy_all<T: ByteArrayType>(
+    array: &GenericByteArray<T>,
+    bytes_max: u64,
+) -> Result<Cells, Problem> {
+    let offsets = array.value_offsets();
+    let start = offsets.first().map_or(0, |offset| offset.as_usize());
+    let end = offsets.last().map_or(0, |offset| offset.as_usize());
+    check((end - start) as u64, bytes_max)?;
+    let ends = offsets.iter().skip(1).map(|offset| offset.as_usize() - start).collect();
+    Ok(Cells::Bytes { ends, bytes: array.value_data()[start..end].to_vec() })
 }
 
 /// Copies the value of each row that has one.

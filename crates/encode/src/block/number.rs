@@ -1,7 +1,10 @@
 //! A column of short numbers, some of which may be missing: NULL, or given by a counter.
 
+use std::ops::Range;
+
 use sources::Rows;
-use values::{Converter, Narrow, TextEnd, Value, VisitNarrow};
+use sources::batch::{Cells, TypedColumn};
+use values::{Converter, Decimal, Narrow, TextEnd, Value, VisitNarrow};
 
 use super::BLOCK_ROWS;
 use super::rows::BlockRows;
@@ -98,7 +101,13 @@ impl<'r, R: Rows + 'r, P: Put> VisitNarrow for Fill<'_, 'r, R, P> {
         let Fill { rows, field, scratch, put } = self;
         let mut places = [(0, 0); BLOCK_ROWS];
         let are_found = rows.find(field, &mut places);
-        let (text, shift) = (rows.text(), 64 - 8 * bytes as u32);
+        let shift = 64 - 8 * bytes as u32;
+        if let Some((column, places)) = rows.column(field)
+            && put_typed(column, places, |value| Cell::of(convert.narrow_value(value), shift), put)
+        {
+            return;
+        }
+        let text = rows.bytes_of(field);
         if are_found == rows.every() {
             for (row, &(start, end)) in places[..rows.count()].iter().enumerate() {
                 let field = TextEnd::within(&text[..end as usize], (end - start) as usize);
@@ -114,6 +123,46 @@ impl<'r, R: Rows + 'r, P: Put> VisitNarrow for Fill<'_, 'r, R, P> {
             };
             put.put(row, cell);
         }
+    }
+}
+
+/// Gives the cells of typed values; false of values that go one by one.
+#[inline(always)]
+fn put_typed<'c>(
+    column: &'c TypedColumn,
+    rows: Range<usize>,
+    cell: impl Fn(Value<'c>) -> Cell,
+    put: &mut impl Put,
+) -> bool {
+    let flags = column.flags(rows.clone());
+    match &column.cells {
+        Cells::Integer(all) => put_all(&all[rows], flags, |n| cell(Value::Integer(n)), put),
+        Cells::Unsigned(all) => put_all(&all[rows], flags, |n| cell(Value::Unsigned(n)), put),
+        Cells::Decimal { units, scale } => {
+            let number = |units| Value::Decimal(Decimal { units, scale: *scale });
+            put_all(&units[rows], flags, |units| cell(number(units)), put);
+        }
+        Cells::Date(all) => put_all(&all[rows], flags, |day| cell(Value::Date(day)), put),
+        Cells::DateTime(all) => put_all(&all[rows], flags, |time| cell(Value::DateTime(time)), put),
+        _ => return false,
+    }
+    true
+}
+
+#[inline(always)]
+fn put_all<N: Copy>(
+    values: &[N],
+    (is_valid, is_refused): (u64, u64),
+    cell: impl Fn(N) -> Cell,
+    put: &mut impl Put,
+) {
+    for (row, &value) in values.iter().enumerate() {
+        let cell = match (is_valid >> row & 1, is_refused >> row & 1) {
+            (0, _) => Cell::Null,
+            (_, 0) => cell(value),
+            _ => Cell::Other,
+        };
+        put.put(row, cell);
     }
 }
 

@@ -1,5 +1,8 @@
 //! The rows of a block, field by field.
 
+use std::ops::Range;
+
+use sources::batch::TypedColumn;
 use sources::{EvenRows, Places, Row, Rows};
 
 use super::BLOCK_ROWS;
@@ -54,16 +57,28 @@ impl<'r, R: Rows + 'r> BlockRows<'r, R> {
         self.even.is_some_and(|even| even.span().is_ascii())
     }
 
-    /// The text that places are in.
-    #[inline]
-    pub(super) fn text(&self) -> &'r [u8] {
-        self.all.text()
+    /// True if the texts of a field are ASCII, as far as a quick check shows; those of all fields may be known to be.
+    pub(super) fn are_ascii_in(&self, field: usize, are_all: bool) -> bool {
+        are_all || self.column(field).is_some_and(|(column, rows)| column.bytes(rows).is_ascii())
     }
 
-    /// Finds what the rows have in a field: a bit for each that has a place in the text.
+    /// The bytes that the places of a field are in.
+    #[inline]
+    pub(super) fn bytes_of(&self, field: usize) -> &'r [u8] {
+        self.all.bytes_of(field)
+    }
+
+    /// The values of a field in all rows, if they are typed, and where those of these rows begin.
+    #[inline]
+    pub(super) fn column(&self, field: usize) -> Option<(&'r TypedColumn, Range<usize>)> {
+        Some((self.all.column(field)?, self.first..self.first + self.count))
+    }
+
+    /// Finds what the rows have in a field: a bit for each that has a place in its bytes.
     pub(super) fn find(&self, field: usize, places: &mut Places) -> u64 {
-        match self.even {
-            Some(even) if field < even.field_count() => even.find(field, places),
+        match (self.even, self.column(field)) {
+            (Some(even), _) if field < even.field_count() => even.find(field, places),
+            (None, Some((column, rows))) => column.find(rows, places),
             _ => 0,
         }
     }

@@ -173,8 +173,8 @@ impl Cells<'_> {
     ) -> u64 {
         let mut places = [(0, 0); BLOCK_ROWS];
         let are_found = rows.find(field, &mut places);
-        let text = rows.text();
-        let is_copied = is_ascii || plain.any_byte;
+        let text = rows.bytes_of(field);
+        let is_copied = plain.any_byte || rows.are_ascii_in(field, is_ascii);
         let mut left = rows.every() & !are_found;
         for (row, place) in places[..rows.count()].iter().enumerate() {
             let (start, end) = (place.0 as usize, place.1 as usize);

@@ -11,7 +11,7 @@ use super::rows::BlockRows;
 pub(super) struct TextColumn {
     /// Position in [`crate::binding::Binding::columns`].
     pub(super) column: usize,
-    field: usize,
+    pub(super) field: usize,
     plain: PlainText,
     /// Begin and end of each row's text.
     places: Box<Places>,
@@ -37,8 +37,8 @@ impl TextColumn {
         if are_found == 0 {
             return;
         }
-        let text = rows.text();
-        let is_copied = is_ascii || self.plain.any_byte;
+        let text = rows.bytes_of(self.field);
+        let is_copied = self.plain.any_byte || rows.are_ascii_in(self.field, is_ascii);
         let mut is_known = 0;
         for (row, place) in self.places[..rows.count()].iter_mut().enumerate() {
             let (start, end) = (place.0 as usize, place.1 as usize);

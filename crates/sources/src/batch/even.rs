@@ -79,7 +79,7 @@ impl<'a> EvenRows<'a> {
         &self.text[self.row_start(0) as usize..end.min(self.text.len())]
     }
 
-    /// Finds, in [`Rows::text`](super::Rows::text), what each row has in field `field`, below
+    /// Finds, in [`Rows::bytes_of`](super::Rows::bytes_of), what each row has in field `field`, below
     /// [`EvenRows::field_count`]. Gives a bit for each row: whether it has a place; none where that is
     /// NULL, or has escapes that are to be undone.
     pub fn find(self, field: usize, places: &mut Places) -> u64 {
@@ -197,7 +197,7 @@ mod tests {
                         assert_eq!(row.field_count(), even.field_count(), "{text:?}");
                         if are_found >> (index - first) & 1 == 1 {
                             let (start, end) = places[index - first];
-                            let seen = &rows.text()[start as usize..end as usize];
+                            let seen = &rows.bytes_of(field)[start as usize..end as usize];
                             let mut scratch = Vec::new();
                             assert_eq!(row.value(field, &mut scratch), Value::Bytes(seen));
                             count += 1;

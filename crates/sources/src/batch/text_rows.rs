@@ -26,7 +26,7 @@ impl<'a> Rows for TextRows<'a> {
     type Row = TextRow<'a>;
 
     #[inline]
-    fn text<'v>(self) -> &'v [u8]
+    fn bytes_of<'v>(self, _field: usize) -> &'v [u8]
     where
         Self: 'v,
     {

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use values::{Decimal, Reason, Value};
 
-use super::{Row, Rows};
+use super::{EvenRows, Places, Row, Rows};
 
 /// Values of one column, in the order of rows.
 #[derive(Clone, Debug, PartialEq)]
@@ -125,6 +125,50 @@ impl TypedColumn {
         }
     }
 
+    /// A bit for each of at most 64 rows from `first` on: whether it has a value that is not NULL, and whether it has
+    /// one that no column takes.
+    pub fn flags(&self, rows: Range<usize>) -> (u64, u64) {
+        let bits = |valid: &[bool]| {
+            valid.iter().rev().fold(0, |bits, is_valid| bits << 1 | u64::from(*is_valid))
+        };
+        let every = u64::MAX >> (EvenRows::ROWS_MAX - rows.len());
+        let is_valid = self.is_valid.get(rows.clone()).map_or(every, bits);
+        let mut is_refused = 0;
+        if !self.refused.is_empty() {
+            let first = self.refused.partition_point(|cell| cell.row < rows.start);
+            let cells = self.refused[first..].iter().take_while(|cell| cell.row < rows.end);
+            is_refused = cells.fold(0, |bits, cell| bits | 1 << (cell.row - rows.start));
+        }
+        (is_valid, is_refused & is_valid)
+    }
+
+    /// The bytes of some rows together, one after the other; none of values that are no bytes.
+    pub fn bytes(&self, rows: Range<usize>) -> &[u8] {
+        let Cells::Bytes { ends, bytes } = &self.cells else { return &[] };
+        let end = |row: Option<usize>| row.map_or(0, |row| ends[row]);
+        &bytes[end(rows.start.checked_sub(1))..end(rows.end.checked_sub(1))]
+    }
+
+    /// Finds, in [`Rows::bytes_of`], the bytes of at most 64 rows. Gives a bit for each: whether it has a place; none
+    /// where the value is NULL, no column takes it, or it is no bytes.
+    pub fn find(&self, rows: Range<usize>, places: &mut Places) -> u64 {
+        let Cells::Bytes { ends, .. } = &self.cells else { return 0 };
+        let (is_valid, is_refused) = self.flags(rows.clone());
+        let mut start = rows.start.checked_sub(1).map_or(0, |before| ends[before]);
+        let mut is_found = is_valid & !is_refused;
+        for (row, (&end, place)) in ends[rows].iter().zip(places.iter_mut()).enumerate() {
+            match (u32::try_from(start), u32::try_from(end)) {
+                (Ok(start), Ok(end)) if is_found >> row & 1 == 1 => *place = (start, end),
+                _ => {
+                    *place = (0, 0);
+                    is_found &= !(1 << row);
+                }
+            }
+            start = end;
+        }
+        is_found
+    }
+
     #[cold]
     fn refused(&self, row: usize) -> Option<Value<'_>> {
         let at = self.refused.binary_search_by_key(&row, |cell| cell.row).ok()?;
@@ -189,6 +233,25 @@ impl<'a> Rows for TypedRows<'a> {
     #[inline]
     fn len(self) -> usize {
         self.columns.rows
+    }
+
+    #[inline]
+    fn bytes_of<'v>(self, field: usize) -> &'v [u8]
+    where
+        Self: 'v,
+    {
+        match self.columns.columns.get(field) {
+            Some(TypedColumn { cells: Cells::Bytes { bytes, .. }, .. }) => bytes,
+            _ => &[],
+        }
+    }
+
+    #[inline]
+    fn column<'v>(self, field: usize) -> Option<&'v TypedColumn>
+    where
+        Self: 'v,
+    {
+        self.columns.columns.get(field)
     }
 
     #[inline]

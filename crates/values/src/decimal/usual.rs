@@ -3,6 +3,7 @@
 use super::{Decimal, NARROW};
 use crate::digits::{self, POW10};
 use crate::text_end::{Narrow, TextEnd};
+use crate::value::Value;
 
 /// Digits of a number that is divided by a multiplication: 10^13 is less than 2^64 / 10^6.
 pub(super) const ONE_NUMBER: usize = 13;
@@ -21,6 +22,13 @@ impl Narrow for Decimal {
         };
         let fits = integral <= self.integral_limit && !(self.unsigned && negative);
         fits.then(|| self.pack_compact(negative, integral, fraction))
+    }
+
+    /// The stored number of a whole number, or of an exact one that needs no rounding, in range.
+    #[inline(always)]
+    fn narrow_value(&self, value: Value<'_>) -> Option<u64> {
+        let (negative, integral, fraction) = self.parts(value)?;
+        Some(self.pack_compact(negative, integral, fraction))
     }
 }
 
