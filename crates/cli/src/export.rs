@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use ::export::{Compression, ExportOptions, ExportPath, ExportReport, Format, Place, Split};
+use columnar::Kind;
 use schema::TableName;
 use server::ConnectOptions;
 use sources::Preset;
@@ -59,9 +60,9 @@ fn one_table(
         print::json(&mut terminal::out(), &report)?;
     } else if args.quiet {
     } else if options.place == Place::Stdout {
-        print(&mut Plain::new(io::stderr().lock()), &report)?;
+        print(&mut Plain::new(io::stderr().lock()), &report, &options.format)?;
     } else {
-        print(&mut terminal::out(), &report)?;
+        print(&mut terminal::out(), &report, &options.format)?;
     }
     Ok(0)
 }
@@ -83,7 +84,7 @@ fn all_tables(
             Failure { text, ..failure }
         })?;
         if !args.json && !args.quiet {
-            print(&mut terminal::out(), &report)?;
+            print(&mut terminal::out(), &report, &options.format)?;
         }
         reports.push(report);
     }
@@ -132,6 +133,7 @@ fn options(args: &ExportArgs, table: TableName) -> Result<ExportOptions, Failure
         Some(CompressionArg::None) => Compression::None,
         Some(CompressionArg::Gzip) => Compression::Gzip,
         Some(CompressionArg::Zstd) => Compression::Zstd,
+        None if format == Format::Columnar(Kind::Parquet) => Compression::Zstd,
         None => by_ending.compression,
     };
     let place = if args.output.as_os_str() == "-" {
@@ -212,6 +214,8 @@ impl Ending {
         let format = match ending(&plain).as_deref() {
             Some("sql") => Some(FileFormatArg::Sql),
             Some("jsonl" | "ndjson") => Some(FileFormatArg::Jsonl),
+            Some("parquet") => Some(FileFormatArg::Parquet),
+            Some("arrow" | "feather") => Some(FileFormatArg::Arrow),
             Some("csv" | "tsv" | "tbl" | "txt") | None => Some(FileFormatArg::Text),
             Some(_) => None,
         };
@@ -220,15 +224,17 @@ impl Ending {
 }
 
 fn format(args: &ExportArgs, ending: &Ending) -> Result<Format, Failure> {
-    let by_ending = match args.cut.are_default() {
-        true => ending.format,
+    let by_ending = match (args.cut.are_default(), ending.format) {
+        (true, format) => format,
+        (false, format @ Some(FileFormatArg::Parquet | FileFormatArg::Arrow)) => format,
         // Who says how fields are cut means text.
-        false => Some(FileFormatArg::Text),
+        (false, _) => Some(FileFormatArg::Text),
     };
     let Some(format) = args.format.or(by_ending) else {
         return Err(Failure::usage(format!(
             "-o {}: unknown ending; known endings are .csv .tsv .tbl .txt .sql .jsonl .ndjson, \
-             each also with .gz or .zst; other names need --format text, sql or jsonl",
+             each also with .gz or .zst, and .parquet .arrow .feather; other names need --format \
+             text, sql, jsonl, parquet or arrow",
             args.output.display()
         )));
     };
@@ -238,6 +244,8 @@ fn format(args: &ExportArgs, ending: &Ending) -> Result<Format, Failure> {
     Ok(match format {
         FileFormatArg::Sql => Format::Sql,
         FileFormatArg::Jsonl => Format::JsonLines,
+        FileFormatArg::Parquet => typed(args, ending, Kind::Parquet)?,
+        FileFormatArg::Arrow => typed(args, ending, Kind::Arrow)?,
         FileFormatArg::Text => {
             let cut = args.cut.of_load();
             let header = cut.has_header();
@@ -246,12 +254,27 @@ fn format(args: &ExportArgs, ending: &Ending) -> Result<Format, Failure> {
     })
 }
 
+/// A format of typed columns, which are compressed inside of the file.
+fn typed(args: &ExportArgs, ending: &Ending, kind: Kind) -> Result<Format, Failure> {
+    match ending.compression {
+        Compression::None => Ok(Format::Columnar(kind)),
+        Compression::Gzip | Compression::Zstd => Err(Failure::usage(format!(
+            "-o {}: {} files compress their columns; --compression chooses how, and the name has no \
+             .gz or .zst",
+            args.output.display(),
+            kind.name()
+        ))),
+    }
+}
+
 /// The end of the names of files in a folder.
 fn ending(args: &ExportArgs, format: &Format, compression: Compression) -> String {
     let preset = args.cut.dialect.map_or(Preset::Mysql, Preset::from);
     let plain = match (format, preset) {
         (Format::Sql, _) => "sql",
         (Format::JsonLines, _) => "jsonl",
+        (Format::Columnar(Kind::Parquet), _) => return "parquet".to_owned(),
+        (Format::Columnar(Kind::Arrow), _) => return "arrow".to_owned(),
         (Format::Delimited { .. }, Preset::Csv) => "csv",
         (Format::Delimited { .. }, Preset::Tsv) => "tsv",
         (Format::Delimited { .. }, Preset::Tbl) => "tbl",
@@ -264,7 +287,8 @@ fn ending(args: &ExportArgs, format: &Format, compression: Compression) -> Strin
     }
 }
 
-fn print(out: &mut impl Write, report: &ExportReport) -> io::Result<()> {
+fn print(out: &mut impl Write, report: &ExportReport, format: &Format) -> io::Result<()> {
+    let plain = if matches!(format, Format::Columnar(_)) { "values" } else { "text" };
     let ExportReport { table, path, why, server, server_address, .. } = report;
     writeln!(
         out,
@@ -273,7 +297,7 @@ fn print(out: &mut impl Write, report: &ExportReport) -> io::Result<()> {
     )?;
     writeln!(
         out,
-        "  {:.2} s, {} rows/s, {:.1} MB/s of text ({} of text, {} written), {}",
+        "  {:.2} s, {} rows/s, {:.1} MB/s of {plain} ({} of {plain}, {} written), {}",
         report.seconds,
         group(report.rows_per_second as u64),
         report.megabytes_per_second,

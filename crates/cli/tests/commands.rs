@@ -8,6 +8,7 @@ mod completions;
 mod documented;
 mod exported;
 mod exported_beside_writers;
+mod exported_columnar;
 mod feedback;
 mod growth;
 mod inspect;

@@ -167,6 +167,12 @@ fn keeps_real(number: f64, is_float: bool, sql_type: &SqlType) -> bool {
     if !number.is_finite() || (number.fract() == 0.0 && scale_of(sql_type).is_some()) {
         return true;
     }
+    if let (true, SqlType::Float { digits: Some((_, scale)), .. }) = (is_float, sql_type) {
+        // The server rounds the double, and then has the same float again.
+        let unit = 10f64.powi(i32::from(*scale));
+        let rounded = number.trunc() + (number.fract() * unit).round_ties_even() / unit;
+        return rounded as f32 == number as f32;
+    }
     let is_short = match sql_type {
         SqlType::Float { .. } if !is_float => {
             let short = number as f32;
@@ -199,6 +205,7 @@ mod tests {
         let int = SqlType::Integer { bytes: 4, unsigned: false };
         let double = SqlType::Double { unsigned: false, digits: None };
         let float = SqlType::Float { unsigned: false, digits: None };
+        let float_of = |scale| SqlType::Float { unsigned: false, digits: Some((8, scale)) };
         let units = |units, scale| Cells::Decimal { units: vec![units], scale };
         let times = |micros| Cells::DateTime(vec![micros]);
         for (cells, sql_type, refused) in [
@@ -213,6 +220,8 @@ mod tests {
             (Cells::Double(vec![0.125]), decimal(2), true),
             (Cells::Double(vec![0.1]), decimal(2), false),
             (Cells::Double(vec![0.1]), float.clone(), false),
+            (Cells::Float(vec![-9_999.999, 0.001]), float_of(3), false),
+            (Cells::Float(vec![0.1234]), float_of(3), true),
             (Cells::Double(vec![0.123_456_789_01]), float.clone(), true),
             (Cells::Integer(vec![(1 << 53) + 1]), double, true),
             (Cells::Integer(vec![(1 << 24) + 1]), float, true),

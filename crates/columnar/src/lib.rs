@@ -11,12 +11,13 @@
 //! In reading order: `kind` how files are recognised, `source` the [`sources::Source`], `file` what it reads, `parts`
 //! what readers share of it,
 //! `parquet_file` and `arrow_file` the two formats, `cells` Arrow arrays to cells, `fit` and `exact` what a column
-//! takes, `create` columns for a new table.
+//! takes, `create` columns for a new table; `write` rows to files, the way back.
 #![forbid(unsafe_code)]
 
 mod guess;
 mod kind;
 mod options;
+mod written;
 
 #[cfg(feature = "parquet")]
 mod arrow_file;
@@ -44,12 +45,21 @@ mod room;
 mod shared;
 #[cfg(feature = "parquet")]
 mod source;
+#[cfg(not(feature = "parquet"))]
+mod unwritable;
+#[cfg(feature = "parquet")]
+mod write;
 
 #[cfg(feature = "parquet")]
 pub use guard::is_guarded;
 pub use guess::{ColumnGuess, TableGuess};
 pub use kind::Kind;
 pub use options::ColumnarOptions;
+#[cfg(not(feature = "parquet"))]
+pub use unwritable::{FileWriter, RowEncoder, RowGroup, TableFormat, WriteError};
+#[cfg(feature = "parquet")]
+pub use write::{FileWriter, RowEncoder, RowGroup, TableFormat, WriteError};
+pub use written::{BadCell, Packing, WriteOptions, WrittenColumn, is_geometry};
 
 use std::path::PathBuf;
 

@@ -13,6 +13,8 @@ use crate::layout::{Field, Kind};
 pub(crate) struct Columns {
     pub(crate) places: Vec<usize>,
     pub(crate) fields: Vec<Field>,
+    /// Those that tell the table's rows apart; none if not all of them are exported.
+    pub(crate) key: Vec<usize>,
 }
 
 impl Columns {
@@ -46,8 +48,14 @@ impl Columns {
             let Column { name, sql_type, .. } = &table.columns[*place];
             Field { name: name.clone(), kind: Kind::of(sql_type) }
         };
-        let fields = places.iter().map(field).collect();
-        Ok(Columns { places, fields })
+        let fields: Vec<Field> = places.iter().map(field).collect();
+        let of_key = |part: &schema::IndexColumn| {
+            fields.iter().position(|field| field.name.eq_ignore_ascii_case(&part.name))
+        };
+        let primary = table.index("PRIMARY").map(|primary| &primary.columns);
+        let key = primary.into_iter().flatten().map(of_key).collect::<Option<Vec<_>>>();
+        let key = key.unwrap_or_default();
+        Ok(Columns { places, fields, key })
     }
 
     /// True if a load must be told the columns, because it would read others, or in another order.
@@ -77,6 +85,14 @@ impl Columns {
         let mut all: Vec<String> = self.places.iter().map(expression).collect();
         all.extend(self.lost(table));
         all.join(",")
+    }
+
+    /// The error for a text that would be lost, as the server tells it by the number of its field.
+    #[cold]
+    pub(crate) fn lost_text(&self, number: &[u8]) -> Error {
+        let field = str::from_utf8(number).ok().and_then(|number| number.parse::<usize>().ok());
+        let column = field.and_then(|field| self.fields.get(field));
+        Error::no_text(column.map_or("?", |field| &field.name))
     }
 
     /// An expression behind the values of a row that gives the number of a text that UTF-8 would

@@ -9,6 +9,8 @@
 //! level 0   64 leaves a part      records that are not deleted -> fields -> text
 //! ```
 
+mod typed;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -32,13 +34,16 @@ use values::decode::{Decoder, Undecoded};
 use crate::columns::Columns;
 use crate::error::Error;
 use crate::held::Held;
-use crate::layout::{Layout, Stored};
+use crate::layout::Stored;
 use crate::options::ExportOptions;
 use crate::ordered::{Sink, Worker};
 use crate::text::{Chunk, RowText};
+use crate::typed::{Contents, Rows};
 
-/// Leaves of a part.
-const PART_LEAVES: usize = 64;
+/// Leaves that are read at once, and those of a part of text.
+const READ_LEAVES: usize = 64;
+/// Leaves of a part that becomes row groups, where there are enough for all threads.
+const GROUP_LEAVES: usize = 1024;
 /// Bytes of the reference at the end of a field that goes on off page.
 const REFERENCE: usize = size_of::<BlobReference>();
 
@@ -97,9 +102,14 @@ impl Direct {
             }
         }
         let mut parts = Vec::new();
+        let leaves = spaces.iter().map(|space: &Space| space.leaves.len()).sum::<usize>();
+        let of_part = match how.0.format.is_typed() {
+            true => (leaves / how.0.threads.max(1)).clamp(READ_LEAVES, GROUP_LEAVES),
+            false => READ_LEAVES,
+        };
         for (at, space) in spaces.iter().enumerate() {
-            let starts = (0..space.leaves.len()).step_by(PART_LEAVES);
-            let range = |start| start..space.leaves.len().min(start + PART_LEAVES);
+            let starts = (0..space.leaves.len()).step_by(of_part);
+            let range = |start| start..space.leaves.len().min(start + of_part);
             parts.extend(starts.map(|start| (at, range(start))));
         }
         Ok(Ok(Direct { held, spaces: spaces.into(), parts: parts.into() }))
@@ -110,7 +120,7 @@ impl Direct {
         &self,
         table: &Table,
         columns: &'a Columns,
-        layout: &'a Layout,
+        contents: &'a Contents,
         options: &'a ExportOptions,
     ) -> Result<(Vec<Reader<'a>>, usize), Error> {
         let decoder = |place: &usize| {
@@ -124,20 +134,24 @@ impl Direct {
         };
         let decoders = columns.places.iter().map(decoder).collect::<Result<Vec<_>, _>>()?;
         let count = options.threads.min(self.parts.len());
-        let reader = |_| Reader {
-            spaces: Arc::clone(&self.spaces),
-            parts: Arc::clone(&self.parts),
-            options,
-            columns,
-            decoders: decoders.clone(),
-            text: RowText::new(layout, &columns.fields, options),
-            pages: vec![AlignedPage::ZERO; PART_LEAVES],
-            order: Vec::new(),
-            records: Vec::new(),
-            finder: None,
-            scratch: ValueBuffers::default(),
+        let reader = |_| {
+            Ok(Reader {
+                spaces: Arc::clone(&self.spaces),
+                parts: Arc::clone(&self.parts),
+                options,
+                columns,
+                decoders: decoders.clone(),
+                rows: contents.rows(columns, options)?,
+                pages: vec![AlignedPage::ZERO; READ_LEAVES],
+                order: Vec::new(),
+                records: Vec::new(),
+                spans: Vec::new(),
+                finder: None,
+                scratch: ValueBuffers::default(),
+            })
         };
-        Ok(((0..count).map(reader).collect(), self.parts.len()))
+        let readers = (0..count).map(reader).collect::<Result<_, Error>>()?;
+        Ok((readers, self.parts.len()))
     }
 
     /// Bytes that will be read of the table's files.
@@ -215,10 +229,12 @@ pub(crate) struct Reader<'a> {
     options: &'a ExportOptions,
     columns: &'a Columns,
     decoders: Vec<Decoder>,
-    text: RowText<'a>,
+    rows: Rows<'a>,
     pages: Vec<AlignedPage>,
     order: Vec<(u32, usize)>,
     records: Vec<LiveRecord>,
+    /// Fields of the rows of a leaf, row by row.
+    spans: Vec<FieldSpan>,
     /// The finder for the tablespace of this number.
     finder: Option<(usize, FieldFinder)>,
     scratch: ValueBuffers,
@@ -235,27 +251,29 @@ struct ValueBuffers {
 
 impl Worker for Reader<'_> {
     fn part(&mut self, part: usize, sink: &mut Sink) -> Result<Chunk, Error> {
-        self.options.interrupt.check()?;
         let (number, leaves) = self.parts[part].clone();
         let spaces = Arc::clone(&self.spaces);
         let space = &spaces[number];
-        let pages = &space.leaves[leaves];
-        let read = read_leaves(&space.file, pages, &mut self.pages, &mut self.order);
-        read.map_err(|error| unreadable(&space.file.path, error))?;
+        let leaves = &space.leaves[leaves];
         let mut finder = match self.finder.take() {
             Some((of, finder)) if of == number => finder,
             _ => space.finder.clone(),
         };
-        for (at, page_no) in pages.iter().enumerate() {
-            self.leaf(space, *page_no, at, &mut finder, sink)?;
+        for pages in leaves.chunks(READ_LEAVES) {
+            self.options.interrupt.check()?;
+            let read = read_leaves(&space.file, pages, &mut self.pages, &mut self.order);
+            read.map_err(|error| unreadable(&space.file.path, error))?;
+            for (at, page_no) in pages.iter().enumerate() {
+                self.leaf(space, *page_no, at, &mut finder, sink)?;
+            }
         }
         self.finder = Some((number, finder));
-        let read_bytes = (pages.len() * PAGE_SIZE) as u64;
-        Ok(Chunk { read_bytes, ..self.text.take() })
+        let read_bytes = (leaves.len() * PAGE_SIZE) as u64;
+        Ok(Chunk { read_bytes, ..self.rows.take()? })
     }
 
     fn reuse(&mut self, spare: Chunk) {
-        self.text.reuse(spare);
+        self.rows.reuse(spare);
     }
 }
 
@@ -276,18 +294,21 @@ impl Reader<'_> {
         }
         let found = space.records.live(page_no, page, &mut self.records);
         found.map_err(|error| unreadable(path, error))?;
+        let Rows::Text(text) = &mut self.rows else {
+            return self.typed_leaf(space, page_no, at, finder, sink);
+        };
         for record in &self.records {
             let spans = finder.find(page, *record).map_err(|error| unreadable(path, error))?;
-            self.text.begin_row();
+            text.begin_row();
             for (field, (span, decoder)) in spans.iter().zip(&self.decoders).enumerate() {
                 let written = match span.of(page) {
-                    Some(stored) if !span.is_external => self.text.stored(field, (decoder, stored)),
+                    Some(stored) if !span.is_external => text.stored(field, (decoder, stored)),
                     _ => Stored::Unknown,
                 };
                 let written = match written {
                     Stored::Unknown => {
                         let value = (field, decoder, span);
-                        self.scratch.value((space, page), value, &mut self.text)?
+                        self.scratch.value((space, page), value, text)?
                     }
                     written => written,
                 };
@@ -295,9 +316,9 @@ impl Reader<'_> {
                     return Err(self.unwritten(written, field, path, page_no));
                 }
             }
-            if self.text.end_row() {
-                let spare = sink.send(self.text.take())?;
-                self.text.reuse(spare);
+            if text.end_row() {
+                let spare = sink.send(text.take())?;
+                text.reuse(spare);
             }
         }
         Ok(())

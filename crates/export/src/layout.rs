@@ -103,6 +103,15 @@ pub enum Format {
     Sql,
     /// A JSON object a line.
     JsonLines,
+    /// Typed columns: Parquet or Arrow.
+    Columnar(columnar::Kind),
+}
+
+impl Format {
+    /// True of files that are no text.
+    pub(crate) fn is_typed(&self) -> bool {
+        matches!(self, Format::Columnar(_))
+    }
 }
 
 impl Layout {
@@ -119,6 +128,9 @@ impl Layout {
             }
             Format::Sql => Layout::Insert(Insert::new(table, fields, time_zone)),
             Format::JsonLines => Layout::JsonLines(JsonLines::new(fields)),
+            Format::Columnar(kind) => {
+                return Err(Error::Internal(format!("{} files are no text", kind.name())));
+            }
         })
     }
 

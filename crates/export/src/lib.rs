@@ -9,6 +9,7 @@
 //! | --- | --- |
 //! | [`options`], `columns` | the request; the exported columns |
 //! | `layout`, `text`, `definition` | the format; rows in that format; the CREATE TABLE of SQL files |
+//! | `typed` | rows as row groups of Parquet and Arrow |
 //! | `direct`, `held` | rows from the table's file, held by a lock |
 //! | `select`, `ranges`, `places` | rows by SELECT, in ranges, also from other servers |
 //! | `ordered`, `packer`, `output`, `part_file` | threads that write text in order; compression; files |
@@ -33,6 +34,7 @@ mod ranges;
 pub mod report;
 mod select;
 mod text;
+mod typed;
 
 use std::time::Instant;
 
@@ -59,6 +61,7 @@ use crate::output::{Finished, Output};
 use crate::progress::ExportProgress;
 use crate::select::Select;
 use crate::text::Chunk;
+use crate::typed::Contents;
 
 /// Begins the names of tables that loads make for a while.
 const OURS: &str = "_inrush_";
@@ -137,22 +140,12 @@ fn run(
     let table = catalog::read(&mut session, &options.table)?;
     let columns = Columns::new(&table, options.columns.as_deref())?;
     let mut notes = notes(&table, &columns, options);
-    let mut layout =
-        Layout::new(&options.format, &table.name, &columns.fields, &options.time_zone)?;
-    if let Layout::Insert(insert) = &mut layout
-        && options.creates_table
-    {
-        match definition::read(&mut session, &table)? {
-            Ok(mut statements) => insert.prelude.append(&mut statements),
-            Err(reason) => notes.push(format!("the file has no CREATE TABLE: {reason}")),
-        }
-    }
-    let layout = layout;
-    let mut output = Output::open(options, layout.prelude())?;
+    let contents = contents(&mut session, (&table, &columns), options, &mut notes)?;
+    let mut output = Output::open(options, contents.prelude())?.of_format(contents.typed());
     let server = session.version().text.clone();
 
     let told = ExportProgress::new(progress);
-    let to = (&layout, &mut output, told);
+    let to = (&contents, &mut output, told);
     let Read { path, why, rows, threads } =
         read(&mut session, (&table, &columns), to, (options, places), &mut notes)?;
     let Finished { files, bytes, file_bytes } = output.finish()?;
@@ -177,6 +170,30 @@ fn run(
     })
 }
 
+/// The contents of the files, by the options.
+fn contents(
+    session: &mut Session,
+    (table, columns): (&Table, &Columns),
+    options: &ExportOptions,
+    notes: &mut Vec<String>,
+) -> Result<Contents, Error> {
+    if let Format::Columnar(kind) = options.format {
+        let options = options.typed(kind)?;
+        return Ok(Contents::Typed(typed::format(session, (table, columns), options)?));
+    }
+    let mut layout =
+        Layout::new(&options.format, &table.name, &columns.fields, &options.time_zone)?;
+    if let Layout::Insert(insert) = &mut layout
+        && options.creates_table
+    {
+        match definition::read(session, table)? {
+            Ok(mut statements) => insert.prelude.append(&mut statements),
+            Err(reason) => notes.push(format!("the file has no CREATE TABLE: {reason}")),
+        }
+    }
+    Ok(Contents::Text(layout))
+}
+
 /// How rows were read.
 struct Read {
     path: &'static str,
@@ -189,14 +206,14 @@ struct Read {
 fn read(
     session: &mut Session,
     (table, columns): (&Table, &Columns),
-    (layout, output, mut told): (&Layout, &mut Output<'_>, ExportProgress<'_>),
+    (contents, output, mut told): (&Contents, &mut Output<'_>, ExportProgress<'_>),
     (options, places): (&ExportOptions, Option<&dyn Places>),
     notes: &mut Vec<String>,
 ) -> Result<Read, Error> {
     let (reasons, is_busy) = match options.way {
         ExportPath::Select => (vec![format!("{} was requested", PATH.with("select"))], false),
         ExportPath::Auto | ExportPath::Direct => {
-            let to = (layout, &mut *output, &mut told);
+            let to = (contents, &mut *output, &mut told);
             match read_file(session, (table, columns), to, options)? {
                 Ok(read) => return Ok(read),
                 Err(reasons) => reasons,
@@ -209,9 +226,9 @@ fn read(
     let watched = select.servers.iter().map(|connect| options.interrupt.watch(connect));
     let _watchers: Vec<_> = watched.collect();
     let turns = select.turns;
-    let (workers, parts) = select.workers(table, columns, layout, options);
+    let (workers, parts) = select.workers(table, columns, contents, options)?;
     let threads = workers.len();
-    let write = |chunk: &Chunk| told.write(chunk, output);
+    let write = |chunk: &mut Chunk| told.write(chunk, output);
     let end = || options.interrupt.request(FAILURE);
     ordered::run(workers, Flow::new(parts, turns, options), write, end)?;
     Ok(Read { path: "select", why, rows: told.rows, threads })
@@ -223,7 +240,7 @@ fn read(
 fn read_file(
     session: &mut Session,
     (table, columns): (&Table, &Columns),
-    (layout, output, told): (&Layout, &mut Output<'_>, &mut ExportProgress<'_>),
+    (contents, output, told): (&Contents, &mut Output<'_>, &mut ExportProgress<'_>),
     options: &ExportOptions,
 ) -> Result<Result<Read, (Vec<String>, bool)>, Error> {
     let is_required = options.way == ExportPath::Direct;
@@ -240,10 +257,10 @@ fn read_file(
         }
         Err(error) => return Err(error),
     };
-    let (workers, parts) = direct.workers(table, columns, layout, options)?;
+    let (workers, parts) = direct.workers(table, columns, contents, options)?;
     let threads = workers.len();
     told.total_bytes = Some(direct.read_bytes());
-    let write = |chunk: &Chunk| told.write(chunk, output);
+    let write = |chunk: &mut Chunk| told.write(chunk, output);
     let end = || options.interrupt.request(FAILURE);
     ordered::run(workers, Flow::new(parts, Turns::Parts, options), write, end)?;
     // Whether nobody wrote to the table is known when the lock was there to the end.

@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use job::memory::Memory;
+use columnar::{Kind, Packing, WriteOptions};
+use face::option::{SPLIT_ROWS, SPLIT_SIZE, TIME_ZONE};
+use job::memory::{Memory, PROGRAM_BYTES};
 use schema::TableName;
 use server::Interrupt;
 
@@ -31,7 +33,7 @@ pub struct Split {
     pub bytes: Option<u64>,
 }
 
-/// How files are compressed.
+/// How files are compressed; Parquet and Arrow compress their columns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Compression {
     /// They are not.
@@ -103,6 +105,14 @@ const CHUNK_BYTES: usize = 1 << 20;
 /// How long a lock is tried for that an export can do without.
 const OPTIONAL_LOCK_WAIT: Duration = Duration::from_secs(10);
 
+/// Bytes of memory of a row group, where there is memory for it, and the least.
+const GROUP_BYTES: u64 = 32 << 20;
+const GROUP_BYTES_MIN: u64 = 256 << 10;
+/// Memory of a thread for one row group: one that is encoded, its plain values, two that wait to be written.
+const GROUPS_OF_THREAD: u64 = 6;
+/// Bytes of a record batch of Arrow.
+const BATCH_BYTES: u64 = 8 << 20;
+
 /// UTC, where every moment has one text.
 pub const UTC: &str = "+00:00";
 
@@ -143,6 +153,44 @@ impl ExportOptions {
     pub(crate) fn chunk_bytes(&self) -> usize {
         let memory = Memory::split(self.memory_bytes_max, self.threads);
         memory.map_or(CHUNK_BYTES, |memory| memory.chunk_bytes.min(CHUNK_BYTES))
+    }
+
+    /// How text is compressed: files with typed columns compress their columns themselves.
+    pub(crate) fn text_compression(&self) -> Compression {
+        if self.format.is_typed() { Compression::None } else { self.compression }
+    }
+
+    /// How files with typed columns are written.
+    ///
+    /// Errors: options that such files do not have.
+    pub(crate) fn typed(&self, kind: Kind) -> Result<WriteOptions, Error> {
+        let name = kind.name();
+        let packing = match (self.compression, kind) {
+            (Compression::None, _) => Packing::None,
+            (Compression::Zstd, _) => Packing::Zstd,
+            (Compression::Gzip, Kind::Parquet) => Packing::Gzip,
+            (Compression::Gzip, Kind::Arrow) => {
+                return Err(Error::Usage(format!(
+                    "{name} files are compressed by zstd, not by gzip"
+                )));
+            }
+        };
+        if self.split != Split::default() {
+            return Err(Error::Usage(format!(
+                "{SPLIT_ROWS} and {SPLIT_SIZE} do not apply to {name} files, which have row groups"
+            )));
+        }
+        if self.time_zone != UTC {
+            return Err(Error::Usage(format!(
+                "{TIME_ZONE} does not apply to {name} files, whose moments are in UTC"
+            )));
+        }
+        let available = self.memory_bytes_max.saturating_sub(PROGRAM_BYTES);
+        let share = available / (self.threads.max(1) as u64 * GROUPS_OF_THREAD);
+        let most = if kind == Kind::Arrow { BATCH_BYTES } else { GROUP_BYTES };
+        let group_bytes = share.clamp(GROUP_BYTES_MIN, most) as usize;
+        let is_stream = self.place == Place::Stdout;
+        Ok(WriteOptions { kind, is_stream, packing, group_bytes })
     }
 
     /// How long the table is waited for.

@@ -22,6 +22,8 @@ use crate::text::Chunk;
 
 /// Chunks that a worker may be ahead.
 const AHEAD: usize = 4;
+/// Row groups that a worker may be ahead: they are much larger.
+const GROUPS_AHEAD: usize = 1;
 
 /// In which order chunks are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,6 +40,9 @@ pub(crate) enum Turns {
 pub(crate) struct Flow {
     pub(crate) parts: usize,
     pub(crate) turns: Turns,
+    /// Chunks that a worker may be ahead.
+    pub(crate) ahead: usize,
+    /// How text is compressed.
     pub(crate) compression: Compression,
     /// Bytes from which on a worker hands a chunk on.
     pub(crate) chunk_bytes: usize,
@@ -45,8 +50,9 @@ pub(crate) struct Flow {
 
 impl Flow {
     pub(crate) fn new(parts: usize, turns: Turns, options: &ExportOptions) -> Flow {
-        let (compression, chunk_bytes) = (options.compression, options.chunk_bytes());
-        Flow { parts, turns, compression, chunk_bytes }
+        let (compression, chunk_bytes) = (options.text_compression(), options.chunk_bytes());
+        let ahead = if options.format.is_typed() { GROUPS_AHEAD } else { AHEAD };
+        Flow { parts, turns, ahead, compression, chunk_bytes }
     }
 }
 
@@ -65,7 +71,7 @@ pub(crate) struct Sink {
     spare: Receiver<Chunk>,
     /// Chunks that are under way, and how many bytes one has that is long.
     under_way: usize,
-    long_bytes: usize,
+    long_bytes: u64,
 }
 
 impl Sink {
@@ -80,7 +86,7 @@ impl Sink {
         if !chunk.bytes.is_empty() {
             self.packer.pack(&chunk.bytes, &mut chunk.packed).map_err(Error::packing)?;
         }
-        let is_long = chunk.bytes.len() > self.long_bytes;
+        let is_long = chunk.plain_bytes() > self.long_bytes;
         self.sender.send(Message { chunk, ends }).map_err(|_| Error::Abandoned)?;
         self.under_way += 1;
         if is_long {
@@ -114,8 +120,8 @@ pub(crate) trait Worker: Send {
 /// ends all; `end` is then called, which may wake those who wait for others than us.
 pub(crate) fn run<W: Worker>(
     workers: Vec<W>,
-    Flow { parts, turns, compression, chunk_bytes }: Flow,
-    mut write: impl FnMut(&Chunk) -> Result<(), Error>,
+    Flow { parts, turns, ahead, compression, chunk_bytes }: Flow,
+    mut write: impl FnMut(&mut Chunk) -> Result<(), Error>,
     end: impl Fn(),
 ) -> Result<(), Error> {
     let count = workers.len();
@@ -126,10 +132,10 @@ pub(crate) fn run<W: Worker>(
         let mut queues = Vec::with_capacity(count);
         let mut threads = Vec::with_capacity(count);
         for (number, (worker, packer)) in workers.into_iter().zip(packers).enumerate() {
-            let (sender, queue) = sync_channel(AHEAD);
+            let (sender, queue) = sync_channel(ahead);
             let (back, spare) = channel();
             queues.push((queue, back));
-            let long_bytes = 2 * chunk_bytes;
+            let long_bytes = 2 * chunk_bytes as u64;
             let sink = Sink { sender, packer, spare, under_way: 0, long_bytes };
             let (mut sink, first) = (sink, &first);
             threads.push(scope.spawn(move || {
@@ -199,14 +205,15 @@ type Queue = (Receiver<Message>, Sender<Chunk>);
 /// One chunk of each worker in turn, as long as it has any.
 fn by_turns(
     queues: &[Queue],
-    write: &mut impl FnMut(&Chunk) -> Result<(), Error>,
+    write: &mut impl FnMut(&mut Chunk) -> Result<(), Error>,
 ) -> Result<(), Error> {
     let mut open: Vec<&Queue> = queues.iter().collect();
     while !open.is_empty() {
         let mut still = Vec::with_capacity(open.len());
         for queue in open {
-            let Ok(Message { chunk, ends }) = queue.0.recv() else { return Err(Error::Abandoned) };
-            write(&chunk)?;
+            let Ok(message) = queue.0.recv() else { return Err(Error::Abandoned) };
+            let Message { mut chunk, ends } = message;
+            write(&mut chunk)?;
             let _ = queue.1.send(chunk);
             if !ends {
                 still.push(queue);
@@ -220,13 +227,14 @@ fn by_turns(
 fn in_order(
     queues: &[Queue],
     parts: usize,
-    write: &mut impl FnMut(&Chunk) -> Result<(), Error>,
+    write: &mut impl FnMut(&mut Chunk) -> Result<(), Error>,
 ) -> Result<(), Error> {
     for part in 0..parts {
         let (queue, back) = &queues[part % queues.len()];
         loop {
-            let Ok(Message { chunk, ends }) = queue.recv() else { return Err(Error::Abandoned) };
-            write(&chunk)?;
+            let Ok(message) = queue.recv() else { return Err(Error::Abandoned) };
+            let Message { mut chunk, ends } = message;
+            write(&mut chunk)?;
             // A worker that is through has no use for it.
             let _ = back.send(chunk);
             if ends {
@@ -263,13 +271,13 @@ mod tests {
     }
 
     fn flow(parts: usize, turns: Turns) -> Flow {
-        Flow { parts, turns, compression: Compression::None, chunk_bytes: 0 }
+        Flow { parts, turns, ahead: AHEAD, compression: Compression::None, chunk_bytes: 0 }
     }
 
     fn outcome(workers: usize, parts: usize, fails: Option<usize>) -> Result<String, Error> {
         let mut text = Vec::new();
         let workers = (0..workers).map(|_| Numbers(fails)).collect();
-        let write = |chunk: &Chunk| {
+        let write = |chunk: &mut Chunk| {
             text.extend_from_slice(&chunk.bytes);
             Ok(())
         };
@@ -290,7 +298,7 @@ mod tests {
     fn chunks_come_by_turns_as_long_as_there_are_any() {
         for (workers, expected) in [(1, "0 "), (3, "012   "), (12, "012345678911          01  ")] {
             let mut text = Vec::new();
-            let write = |chunk: &Chunk| {
+            let write = |chunk: &mut Chunk| {
                 text.extend_from_slice(&chunk.bytes);
                 Ok(())
             };
@@ -310,7 +318,7 @@ mod tests {
             assert_eq!(error.to_string(), "as asked");
             let workers = (0..workers).map(|_| Numbers(None)).collect();
             let how = flow(200, Turns::Parts);
-            let full = |_: &Chunk| Err(Error::Usage("full".to_owned()));
+            let full = |_: &mut Chunk| Err(Error::Usage("full".to_owned()));
             assert_eq!(run(workers, how, full, || {}).unwrap_err().to_string(), "full");
         }
     }

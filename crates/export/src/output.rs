@@ -7,6 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 
+use columnar::{FileWriter, RowGroup, TableFormat};
 use disk::Folder;
 use face::option::{FORCE, OUTPUT, SPLIT_ROWS, SPLIT_SIZE};
 use server::filename::filename_ascii;
@@ -27,6 +28,9 @@ const FOLDER_MODE: u32 = 0o755;
 pub(crate) struct Output<'a> {
     options: &'a ExportOptions,
     prelude: &'a [u8],
+    /// The format of files with typed columns, and what puts the current one together.
+    format: Option<&'a TableFormat>,
+    writer: Option<FileWriter>,
     names: Names,
     /// None where rows go to the standard output.
     folder: Option<Folder>,
@@ -138,10 +142,12 @@ impl<'a> Output<'a> {
         let output = Output {
             options,
             prelude,
+            format: None,
+            writer: None,
             names,
             folder,
             part: None,
-            packer: Packer::new(options.compression).map_err(Error::packing)?,
+            packer: Packer::new(options.text_compression()).map_err(Error::packing)?,
             packed: Vec::new(),
             whole: Vec::new(),
             bytes: 0,
@@ -149,6 +155,12 @@ impl<'a> Output<'a> {
         };
         output.ensure_free()?;
         Ok(output)
+    }
+
+    /// The same, for files with typed columns.
+    pub(crate) fn of_format(mut self, format: Option<&'a TableFormat>) -> Output<'a> {
+        self.format = format;
+        self
     }
 
     fn ensure_free(&self) -> Result<(), Error> {
@@ -186,10 +198,27 @@ impl<'a> Output<'a> {
         }
     }
 
+    /// Writes a row group.
+    pub(crate) fn write_group(&mut self, group: RowGroup) -> Result<(), Error> {
+        let (rows, bytes) = (group.rows, group.value_bytes as usize);
+        let mut part = match self.part.take() {
+            Some(part) => part,
+            None => self.begin_part()?,
+        };
+        let written = match &mut self.writer {
+            Some(writer) => writer.group(group, &mut self.packed).map_err(Error::Internal),
+            None => Err(Error::Internal("a row group outside of a file".to_owned())),
+        };
+        let written = written.map(|()| part.write(&self.packed, bytes, rows));
+        // So that what is there of it is removed.
+        self.part = Some(part);
+        written?.map_err(|source| self.failed(source))
+    }
+
     /// Writes a chunk, which was compressed already, unless it has to be cut.
     pub(crate) fn write(&mut self, chunk: &Chunk) -> Result<(), Error> {
         let whole = (chunk.bytes.as_slice(), chunk.rows);
-        let is_packed = self.options.compression != Compression::None;
+        let is_packed = self.options.text_compression() != Compression::None;
         let packed = is_packed.then_some(chunk.packed.as_slice());
         if chunk.cuts.is_empty() {
             return self.put(whole, packed);
@@ -255,6 +284,9 @@ impl<'a> Output<'a> {
             }
         };
         let mut part = Part::begin(sink);
+        if let Some(format) = self.format {
+            return self.begin_typed(part, format);
+        }
         if !self.prelude.is_empty()
             && let Err(source) = self.pack_into(&mut part, (self.prelude, 0))
         {
@@ -263,6 +295,25 @@ impl<'a> Output<'a> {
             return Err(self.failed(source));
         }
         Ok(part)
+    }
+
+    fn begin_typed(&mut self, mut part: Part, format: &TableFormat) -> Result<Part, Error> {
+        let begun = format.file().and_then(|mut writer| {
+            writer.begin(&mut self.packed)?;
+            Ok(writer)
+        });
+        let written = begun.map_err(Error::Internal).and_then(|writer| {
+            self.writer = Some(writer);
+            part.write(&self.packed, 0, 0).map_err(|source| self.failed(source))
+        });
+        match written {
+            Ok(()) => Ok(part),
+            Err(error) => {
+                // So that what is there of it is removed.
+                self.part = Some(part);
+                Err(error)
+            }
+        }
     }
 
     /// Its name until all are whole.
@@ -299,7 +350,10 @@ impl<'a> Output<'a> {
         // From here on it is removed by its name where anything fails.
         let path = self.path();
         self.whole.push(FinishedFile { made, name });
-        if part.is_empty() {
+        if let Some(writer) = self.writer.take() {
+            writer.finish(&mut self.packed).map_err(Error::Internal)?;
+            part.write(&self.packed, 0, 0).map_err(Error::io("writing", &path))?;
+        } else if part.is_empty() {
             // A compressed file without a byte is none.
             self.pack_into(&mut part, (b"", 0)).map_err(Error::io("writing", &path))?;
         }

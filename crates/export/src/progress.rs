@@ -30,13 +30,20 @@ impl<'a> ExportProgress<'a> {
     }
 
     /// Writes a chunk, and tells of it.
-    pub(crate) fn write(&mut self, chunk: &Chunk, output: &mut Output<'_>) -> Result<(), Error> {
-        output.write(chunk)?;
+    pub(crate) fn write(
+        &mut self,
+        chunk: &mut Chunk,
+        output: &mut Output<'_>,
+    ) -> Result<(), Error> {
         self.rows += chunk.rows;
         self.done_bytes += match self.total_bytes {
             Some(_) => chunk.read_bytes,
-            None => chunk.bytes.len() as u64,
+            None => chunk.plain_bytes(),
         };
+        match chunk.group.take() {
+            Some(group) => output.write_group(group)?,
+            None => output.write(chunk)?,
+        }
         let seconds = self.begun.elapsed().as_secs_f64();
         let is_known = seconds >= SECONDS_LEAST && self.done_bytes > 0;
         let left = self.total_bytes.filter(|_| is_known).map(|total| {

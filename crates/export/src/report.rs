@@ -15,7 +15,7 @@ pub struct ExportReport {
     pub why: String,
     /// Rows that were written.
     pub rows: u64,
-    /// Bytes of text, before it is compressed.
+    /// Bytes of text, or of typed values, before they are compressed.
     pub bytes: u64,
     /// Bytes of the files.
     pub file_bytes: u64,
@@ -23,7 +23,7 @@ pub struct ExportReport {
     pub seconds: f64,
     /// Rows in each of these seconds.
     pub rows_per_second: f64,
-    /// Millions of bytes of text a second.
+    /// Millions of these bytes a second.
     pub megabytes_per_second: f64,
     /// The files, in the order of their rows; none on the standard output.
     pub files: Vec<PathBuf>,

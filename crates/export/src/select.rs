@@ -18,12 +18,13 @@ use values::decode::{push_double, push_float};
 
 use crate::columns::Columns;
 use crate::error::Error;
-use crate::layout::{Kind, Layout, without_zerofill};
+use crate::layout::{Kind, without_zerofill};
 use crate::options::ExportOptions;
 use crate::ordered::{Sink, Turns, Worker};
 use crate::places::PlaceReader;
 use crate::ranges::{Ranges, ranges};
 use crate::text::{Chunk, RowText};
+use crate::typed::{Contents, Rows};
 
 /// Rows that are about to be read.
 #[derive(Default)]
@@ -122,24 +123,28 @@ impl Select {
         self,
         table: &Table,
         columns: &'a Columns,
-        layout: &'a Layout,
+        contents: &'a Contents,
         options: &ExportOptions,
-    ) -> (Vec<Reader<'a>>, usize) {
+    ) -> Result<(Vec<Reader<'a>>, usize), Error> {
         let said: Vec<SelectedForm> =
             columns.places.iter().map(|place| said(table, *place)).collect();
         let parts = self.statements.len();
         let statements: std::sync::Arc<[String]> = self.statements.into();
         let mut places = self.places.into_iter();
-        let reader = |session| Reader {
-            session,
-            table: table.name.clone(),
-            place: places.next(),
-            statements: std::sync::Arc::clone(&statements),
-            said: said.clone(),
-            text: RowText::new(layout, &columns.fields, options),
-            scratch: Vec::new(),
+        let reader = |session| {
+            Ok(Reader {
+                session,
+                table: table.name.clone(),
+                place: places.next(),
+                statements: std::sync::Arc::clone(&statements),
+                columns,
+                said: said.clone(),
+                rows: contents.rows(columns, options)?,
+                scratch: Vec::new(),
+            })
         };
-        (self.sessions.into_iter().map(reader).collect(), parts)
+        let readers = self.sessions.into_iter().map(reader).collect::<Result<_, Error>>()?;
+        Ok((readers, parts))
     }
 }
 
@@ -252,17 +257,30 @@ pub(crate) struct Reader<'a> {
     /// Where that is, if it is not the server that was named.
     place: Option<String>,
     statements: std::sync::Arc<[String]>,
+    columns: &'a Columns,
     said: Vec<SelectedForm>,
-    text: RowText<'a>,
+    rows: Rows<'a>,
     scratch: Vec<u8>,
 }
 
 impl Worker for Reader<'_> {
     fn part(&mut self, part: usize, sink: &mut Sink) -> Result<Chunk, Error> {
-        let Reader { session, table, place, statements, said, text, scratch } = self;
+        let Reader { session, table, place, statements, columns, said, rows, scratch } = self;
         let mut failed = None;
         let read = session.for_each(&statements[part], |row| {
-            let written = write_row(&row, said, text, scratch, sink);
+            let written = match (row.bytes(said.len()), &mut *rows) {
+                (Some(lost), _) => Err(columns.lost_text(lost)),
+                (None, Rows::Text(text)) => write_row(&row, said, text, scratch),
+                (None, Rows::Typed(typed)) => typed.sent(&row),
+            };
+            let written = written.and_then(|is_full| match is_full {
+                true => {
+                    let spare = sink.send(rows.take()?)?;
+                    rows.reuse(spare);
+                    Ok(())
+                }
+                false => Ok(()),
+            });
             written.map_err(|error| {
                 failed = Some(error);
                 server::Error::Interrupted
@@ -278,13 +296,13 @@ impl Worker for Reader<'_> {
                     Some(place) => Error::shard(place, error),
                     None => error.into(),
                 })?;
-                Ok(text.take())
+                rows.take()
             }
         }
     }
 
     fn reuse(&mut self, spare: Chunk) {
-        self.text.reuse(spare);
+        self.rows.reuse(spare);
     }
 }
 
@@ -300,16 +318,13 @@ fn named(error: server::Error, session: &mut Session, table: &TableName) -> serv
     server::Error::LockWait { target: table.to_string(), seconds: waited.unwrap_or(0), holders }
 }
 
+/// Writes a row; true if the chunk is to be handed on.
 fn write_row(
     row: &server::Row,
     said: &[SelectedForm],
     text: &mut RowText<'_>,
     scratch: &mut Vec<u8>,
-    sink: &mut Sink,
-) -> Result<(), Error> {
-    if let Some(lost) = row.bytes(said.len()) {
-        return Err(text.lost(lost));
-    }
+) -> Result<bool, Error> {
     text.begin_row();
     for (field, said) in said.iter().enumerate() {
         let value = row.bytes(field);
@@ -330,9 +345,5 @@ fn write_row(
             }
         }
     }
-    if text.end_row() {
-        let spare = sink.send(text.take())?;
-        text.reuse(spare);
-    }
-    Ok(())
+    Ok(text.end_row())
 }

@@ -1,5 +1,6 @@
 //! Rows as text, in pieces that are handed on.
 
+use columnar::RowGroup;
 use values::decode::Decoder;
 
 use crate::error::Error;
@@ -23,6 +24,18 @@ pub(crate) struct Chunk {
     pub(crate) read_bytes: u64,
     /// Where it may be cut, in order, its end the last; empty where nobody cuts it.
     pub(crate) cuts: Vec<Cut>,
+    /// A row group of a file with typed columns, in place of text.
+    pub(crate) group: Option<RowGroup>,
+}
+
+impl Chunk {
+    /// Bytes of text, or of values.
+    pub(crate) fn plain_bytes(&self) -> u64 {
+        match &self.group {
+            Some(group) => group.value_bytes,
+            None => self.bytes.len() as u64,
+        }
+    }
 }
 
 /// A place between two rows, or statements.
@@ -99,14 +112,6 @@ impl<'a> RowText<'a> {
     #[inline(always)]
     pub(crate) fn stored(&mut self, field: usize, value: (&Decoder, &[u8])) -> Stored {
         self.layout.stored(field, value, &mut self.chunk.bytes)
-    }
-
-    /// A text that would be lost, as the server tells it by its number.
-    #[cold]
-    pub(crate) fn lost(&self, number: &[u8]) -> Error {
-        let field = str::from_utf8(number).ok().and_then(|number| number.parse::<usize>().ok());
-        let column = field.and_then(|field| self.fields.get(field));
-        Error::no_text(column.map_or("?", |field| &field.name))
     }
 
     #[cold]

@@ -8,6 +8,7 @@ mod number;
 mod real;
 mod text;
 mod time;
+pub mod units;
 
 use crate::inet::{INET4_BYTES, INET6_BYTES};
 use crate::sql_type::SqlType;

@@ -20,7 +20,8 @@ pub(crate) struct ExportArgs {
     pub(crate) output: PathBuf,
     /// Format of the files [default: by ending].
     ///
-    /// The ending .sql means SQL, .jsonl and .ndjson mean JSON Lines, all others text.
+    /// The ending .sql means SQL, .jsonl and .ndjson mean JSON Lines, .parquet means Parquet, .arrow and .feather
+    /// mean Arrow, all others text.
     #[arg(long, value_enum)]
     pub(crate) format: Option<FileFormatArg>,
     /// Leave CREATE TABLE out of an SQL file.
@@ -35,7 +36,9 @@ pub(crate) struct ExportArgs {
     /// Columns, in this order, separated by commas [default: all but generated ones].
     #[arg(long, value_name = "A,B,C", value_delimiter = ',')]
     pub(crate) columns: Option<Vec<String>>,
-    /// Compression of the files [default: by ending .gz .zst, else none].
+    /// Compression of the files [default: by ending .gz .zst; zstd for Parquet; else none].
+    ///
+    /// Parquet and Arrow files compress their columns.
     #[arg(long, value_enum)]
     pub(crate) compression: Option<CompressionArg>,
     /// Rows in a file at most; needs a folder.
@@ -92,6 +95,10 @@ pub(crate) enum FileFormatArg {
     Sql,
     /// One JSON object per line.
     Jsonl,
+    /// Apache Parquet.
+    Parquet,
+    /// Arrow IPC: a file, also known as Feather; a stream on standard output.
+    Arrow,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

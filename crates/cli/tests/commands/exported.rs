@@ -44,7 +44,7 @@ const ROWS: [&str; 6] = [
      'a','a','a','a','a','\\r',x'efbbbf','\\r\\n','1','00000000-0000-0000-0000-000000000001','1.1.1.1','1::'",
 ];
 
-fn filled() -> Option<Desk> {
+pub(super) fn filled() -> Option<Desk> {
     let mut desk = Desk::new()?;
     desk.exec("SET sql_mode='ALLOW_INVALID_DATES', time_zone='+00:00'");
     desk.exec(&format!("CREATE TABLE t {COLUMNS} ENGINE=InnoDB"));
@@ -58,7 +58,7 @@ fn filled() -> Option<Desk> {
     Some(desk)
 }
 
-fn export(desk: &Desk, table: &str, output: &str, more: &[&str]) -> Outcome {
+pub(super) fn export(desk: &Desk, table: &str, output: &str, more: &[&str]) -> Outcome {
     let table = desk.table(table);
     let mut export = desk.home.inrush(["export", &table, "-o", output, "--socket"]);
     run(export.arg(desk.server.socket()).args(more))

@@ -218,6 +218,65 @@ impl DecimalForm {
         }
     }
 
+    /// The value in units of its last digit, of 38 digits at most; none if the bytes are none of this form.
+    #[inline(always)]
+    pub(super) fn units(&self, stored: &[u8]) -> Option<i128> {
+        if stored.len() != self.bytes {
+            return None;
+        }
+        match self.bytes {
+            0..=8 if self.scale <= GROUP => self.short_units(stored).map(i128::from),
+            _ => self.long_units(stored),
+        }
+    }
+
+    /// Up to two groups before the point and one after it: less than 10^19.
+    #[inline(always)]
+    fn short_units(&self, stored: &[u8]) -> Option<i64> {
+        let spare = 64 - 8 * self.bytes as u32;
+        let number = big_endian(stored) << spare;
+        let is_negative = number >> 63 == 0;
+        let flip = if is_negative { u64::MAX >> 1 } else { 1 << 63 };
+        let number = (number ^ flip) >> spare;
+        let fraction_bits = 8 * GROUP_BYTES[self.scale] as u32;
+        let fraction = number & ((1 << fraction_bits) - 1);
+        let mut integral = number >> fraction_bits;
+        if self.integral >= GROUP {
+            let (high, low) = (integral >> 32, integral & u64::from(u32::MAX));
+            if low >= FULL_END {
+                return None;
+            }
+            integral = high * FULL_END + low;
+        }
+        if integral >= POW10[self.integral] || fraction >= POW10[self.scale] {
+            return None;
+        }
+        let units = i64::try_from(integral * POW10[self.scale] + fraction).ok()?;
+        Some(if is_negative { -units } else { units })
+    }
+
+    fn long_units(&self, stored: &[u8]) -> Option<i128> {
+        let is_negative = stored[0] & 0x80 == 0;
+        let flip = if is_negative { 0xff } else { 0 };
+        let mut bytes = [0; BYTES_MAX];
+        for (byte, stored) in bytes.iter_mut().zip(stored) {
+            *byte = stored ^ flip;
+        }
+        bytes[0] ^= 0x80;
+        let mut rest = &bytes[..self.bytes];
+        let mut units = 0i128;
+        let whole = std::iter::repeat_n(GROUP, self.integral / GROUP);
+        let fraction = std::iter::repeat_n(GROUP, self.scale / GROUP);
+        let groups = std::iter::once(self.lead).chain(whole).chain(fraction);
+        for digits in groups.chain([self.scale % GROUP]) {
+            let (group, after) = rest.split_at(GROUP_BYTES[digits]);
+            let number = Some(big_endian(group)).filter(|number| *number < POW10[digits])?;
+            units = units.checked_mul(POW10[digits].into())?.checked_add(number.into())?;
+            rest = after;
+        }
+        Some(if is_negative { -units } else { units })
+    }
+
     fn push_long(&self, stored: &[u8], out: &mut Vec<u8>) -> bool {
         let is_negative = stored[0] & 0x80 == 0;
         let flip = if is_negative { 0xff } else { 0 };

@@ -1,0 +1,192 @@
+//! `inrush export` to Parquet and Arrow files: they load back as the same rows, from the table's file and by SELECT.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use super::exported::{export, filled};
+use crate::support::{Desk, Outcome, contents, names, run};
+
+/// Both formats.
+const ENDINGS: [&str; 2] = ["parquet", "arrow"];
+
+/// Exports a table to a file by each path, and asserts that both files are the same; the file.
+#[track_caller]
+fn both_paths(desk: &Desk, table: &str, ending: &str, more: &[&str]) -> String {
+    let mut files = Vec::new();
+    for path in ["direct", "select"] {
+        let file = format!("{table}-{path}.{ending}");
+        let options = ["--path", path, "--force", "--threads", "1"];
+        let outcome = export(desk, table, &file, &[&options[..], more].concat());
+        assert!(outcome.done().out.contains(&format!("path {path}")), "{outcome:?}");
+        files.push(file);
+    }
+    files.swap_remove(0)
+}
+
+/// Loads a file into a table like another, and asserts that it then has the same rows.
+#[track_caller]
+fn comes_back(desk: &mut Desk, table: &str, file: &str, more: &[&str]) {
+    desk.exec("DROP TABLE IF EXISTS back");
+    desk.exec(&format!("CREATE TABLE back LIKE {table}"));
+    desk.load("back", Path::new(file), &[&["--time-zone", "+00:00"], more].concat()).done();
+    let database = desk.database.clone();
+    let was = contents(&mut desk.session, &format!("{database}.{table}"));
+    assert_eq!(contents(&mut desk.session, &format!("{database}.back")), was, "{file}");
+}
+
+/// The table of all types, without the dates that no calendar has.
+fn with_days() -> Option<Desk> {
+    let mut desk = filled()?;
+    for column in ["da", "dt", "dt0", "ts0"] {
+        desk.exec(&format!("UPDATE t SET {column}='1999-01-01' WHERE DAY({column})=0"));
+    }
+    // A number of two digits is no year to a load, and 0 is none.
+    desk.exec("UPDATE t SET y=1901 WHERE y=0");
+    Some(desk)
+}
+
+#[test]
+fn every_type_comes_back_by_both_paths() {
+    let Some(mut desk) = with_days() else { return };
+    for ending in ENDINGS {
+        let file = both_paths(&desk, "t", ending, &[]);
+        let select = fs::read(desk.home.path().join(format!("t-select.{ending}"))).unwrap();
+        assert!(fs::read(desk.home.path().join(&file)).unwrap() == select, "{file}");
+        comes_back(&mut desk, "t", &file, &[]);
+    }
+    for (name, compression) in [("n.parquet", "none"), ("g.parquet", "gzip"), ("z.arrow", "zstd")] {
+        export(&desk, "t", name, &["--compression", compression]).done();
+        comes_back(&mut desk, "t", name, &[]);
+    }
+}
+
+#[test]
+fn a_date_of_no_calendar_ends_an_export_with_its_row() {
+    let Some(desk) = filled() else { return };
+    for path in ["direct", "select"] {
+        for ending in ENDINGS {
+            let file = format!("t.{ending}");
+            let outcome = export(&desk, "t", &file, &["--path", path, "--columns", "id,dt,da"]);
+            let parts = ["column `dt`", "`id` = 2", "0000-00-00 00:00:00", "--where"];
+            outcome.refused(1, &parts);
+            assert!(!names(desk.home.path()).iter().any(|name| name.contains(&file)));
+        }
+    }
+}
+
+#[test]
+fn rows_of_every_shape_come_back() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec(
+        "CREATE TABLE empty (a INT, b TEXT, e ENUM('x') CHARACTER SET utf8mb4, u UUID) ENGINE=InnoDB",
+    );
+    desk.exec(
+        "CREATE TABLE long_values (a INT PRIMARY KEY, b LONGBLOB, c LONGTEXT CHARACTER SET utf8mb4, \
+         d MEDIUMTEXT CHARACTER SET latin1) ENGINE=InnoDB",
+    );
+    desk.exec(
+        "INSERT INTO long_values SELECT seq, IF(seq % 7 = 0, REPEAT(x'00ff0a', 700000), NULL), \
+         REPEAT('ü😀', seq * 900), REPEAT(x'e4', seq * 300) FROM seq_1_to_40",
+    );
+    desk.exec(
+        "CREATE TABLE many (a INT PRIMARY KEY, b VARCHAR(40) NOT NULL, c DECIMAL(12,2), d DATE, \
+         e ENUM('a','b','c') NOT NULL, f CHAR(3) CHARACTER SET latin1) ENGINE=InnoDB",
+    );
+    desk.exec(
+        "INSERT INTO many SELECT seq, CONCAT('w', seq % 91, REPEAT('x', seq % 19)), seq * 1.01, \
+         '1970-01-01' + INTERVAL seq % 9000 DAY, 1 + seq % 3, IF(seq % 5, seq % 100, NULL) \
+         FROM seq_1_to_300000",
+    );
+    desk.exec("CREATE TABLE parts (a INT PRIMARY KEY, b VARCHAR(40)) ENGINE=InnoDB PARTITION BY HASH (a) PARTITIONS 3");
+    desk.exec("INSERT INTO parts SELECT a, b FROM many WHERE a < 3000");
+    for table in ["empty", "long_values", "many", "parts"] {
+        for ending in ENDINGS {
+            let file = both_paths(&desk, table, ending, &[]);
+            let memory = ["--memory", "256M"];
+            comes_back(&mut desk, table, &file, &memory);
+            comes_back(&mut desk, table, &format!("{table}-select.{ending}"), &memory);
+        }
+    }
+    let name = "several.parquet";
+    let outcome = export(&desk, "many", name, &["--threads", "3", "--memory", "64M", "--json"]);
+    let report: Value = serde_json::from_str(&outcome.done().out).unwrap();
+    assert_eq!(report["rows"], 300_000, "{report}");
+    assert!(report["memory_peak_bytes"].as_u64().unwrap() < 64 << 20, "{report}");
+    comes_back(&mut desk, "many", name, &[]);
+}
+
+#[test]
+fn pipes_and_folders_get_these_formats() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE t (a INT PRIMARY KEY, e ENUM('x','y'), v VARCHAR(9)) ENGINE=InnoDB");
+    desk.exec("INSERT INTO t SELECT seq, 1 + seq % 2, seq FROM seq_1_to_1000");
+    desk.exec("CREATE TABLE `t/2` (a INT) ENGINE=InnoDB");
+    for format in ENDINGS {
+        let piped = desk.home.path().join(format!("piped.{format}"));
+        let command =
+            format!("\"$1\" export \"$2\" -o - --format {format} --quiet --socket \"$3\" > \"$4\"");
+        let inrush = desk.home.inrush(["--version"]);
+        let mut shell = std::process::Command::new("sh");
+        shell.args(["-c", &command, "sh"]).arg(inrush.get_program());
+        shell.arg(desk.table("t")).arg(desk.server.socket()).arg(&piped);
+        shell.envs(inrush.get_envs().filter_map(|(name, value)| Some((name, value?))));
+        run(&mut shell).done();
+        comes_back(&mut desk, "t", piped.to_str().unwrap(), &[]);
+        let is_stream = fs::read(&piped).unwrap().starts_with(&[0xff; 4]);
+        assert_eq!(is_stream, format == "arrow");
+        let mut export = desk.home.inrush(["export", &desk.database, "-o", "all/", "--socket"]);
+        let folder = run(export.arg(desk.server.socket()).args(["--format", format, "--force"]));
+        folder.done();
+    }
+    let folder = names(&desk.home.path().join("all"));
+    let expected =
+        ["back.arrow", "back.parquet", "t.arrow", "t.parquet", "t@002f2.arrow", "t@002f2.parquet"];
+    assert_eq!(folder, expected);
+    comes_back(&mut desk, "t", "all/t.parquet", &[]);
+}
+
+#[test]
+fn options_of_text_are_refused() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE t (a INT)");
+    let before = names(desk.home.path());
+    for (file, more, parts) in [
+        ("t.parquet", &["--header"][..], &["--format text"][..]),
+        ("t.parquet.gz", &[], &["--compression"]),
+        ("t.arrow.zst", &[], &["--compression"]),
+        ("t.arrow", &["--compression", "gzip"], &["zstd"]),
+        ("t.parquet", &["--time-zone", "+02:00"], &["--time-zone", "UTC"]),
+    ] {
+        let outcome: Outcome = export(&desk, "t", file, more);
+        outcome.refused(2, parts);
+        assert_eq!(names(desk.home.path()), before, "{file} {more:?}");
+    }
+}
+
+#[test]
+fn whatever_fails_on_the_way_leaves_no_file() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE t (a INT PRIMARY KEY, b TEXT) ENGINE=InnoDB");
+    desk.exec("INSERT INTO t SELECT seq, REPEAT('x', 1000) FROM seq_1_to_2000");
+    let log = desk.home.path().join("log");
+    for file in ["t.parquet", "t.arrow"] {
+        let exported = |desk: &Desk, name: &str, value: &str| {
+            let table = desk.table("t");
+            let mut export = desk.home.inrush(["export", &table, "-o", file, "--socket"]);
+            run(export.arg(desk.server.socket()).env(name, value))
+        };
+        let _ = fs::remove_file(&log);
+        exported(&desk, "INRUSH_FAULT_LOG", log.to_str().unwrap()).done();
+        let count = fs::read_to_string(&log).unwrap().lines().count();
+        for nth in 1..=count {
+            let _ = fs::remove_file(desk.home.path().join(file));
+            let outcome = exported(&desk, "INRUSH_FAULT", &format!("{nth}:enospc"));
+            let left = names(desk.home.path());
+            let left: Vec<_> = left.iter().filter(|name| name.contains(file)).collect();
+            let is_whole = outcome.code() == 0 || outcome.err.contains("syncing");
+            assert_eq!(left.len(), usize::from(is_whole), "{nth}: {outcome:?} {left:?}");
+        }
+    }
+}

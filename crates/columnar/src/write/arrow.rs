@@ -1,0 +1,171 @@
+//! Arrow IPC: record batches encoded in any thread, put one behind the other as a file or a stream.
+//!
+//! ```text
+//! stream   schema | dictionaries | batch batch .. | end
+//! file     ARROW1 | stream | footer: places of all messages | ARROW1
+//! ```
+
+use arrow_array::{ArrayRef, RecordBatch};
+use arrow_ipc::convert::IpcSchemaEncoder;
+use arrow_ipc::writer::{
+    DictionaryTracker, EncodedData, IpcDataGenerator, IpcWriteContext, IpcWriteOptions,
+    write_message,
+};
+use arrow_ipc::{Block, CompressionType, FooterBuilder, MetadataVersion};
+use arrow_schema::{Schema, SchemaRef};
+
+use super::TableFormat;
+use crate::guard::{Problem, problem};
+use crate::written::Packing;
+
+/// Begins a file, in eight bytes, and ends it.
+const MAGIC: &[u8; 6] = b"ARROW1";
+const HEAD: &[u8; 8] = b"ARROW1\0\0";
+/// Ends a stream.
+const END: [u8; 8] = [0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0];
+
+fn options(packing: Packing) -> Result<IpcWriteOptions, Problem> {
+    let compression = match packing {
+        Packing::Zstd => Some(CompressionType::ZSTD),
+        Packing::None | Packing::Gzip => None,
+    };
+    IpcWriteOptions::default().try_with_compression(compression).map_err(problem)
+}
+
+/// An encoded message and its lengths.
+#[derive(Debug)]
+pub(super) struct Message {
+    bytes: Vec<u8>,
+    head: usize,
+    body: usize,
+}
+
+impl Message {
+    fn new(data: EncodedData, options: &IpcWriteOptions) -> Result<Message, Problem> {
+        let mut bytes = Vec::with_capacity(data.ipc_message.len() + data.arrow_data.len() + 64);
+        let (head, body) = write_message(&mut bytes, data, options).map_err(problem)?;
+        Ok(Message { bytes, head, body })
+    }
+}
+
+/// Encodes record batches, one after the other.
+#[derive(Debug)]
+pub(super) struct BatchEncoder {
+    options: IpcWriteOptions,
+    tracker: DictionaryTracker,
+    context: IpcWriteContext,
+}
+
+impl BatchEncoder {
+    pub(super) fn new(format: &TableFormat) -> Result<BatchEncoder, Problem> {
+        let options = options(format.options.packing)?;
+        let mut tracker = DictionaryTracker::new(true);
+        // Gives each dictionary its number.
+        let _ = schema_message(&format.schema, &mut tracker, &options);
+        Ok(BatchEncoder { options, tracker, context: IpcWriteContext::default() })
+    }
+
+    /// Encodes a batch, whose dictionaries are in the file already.
+    pub(super) fn encode(&mut self, batch: &RecordBatch) -> Result<Message, Problem> {
+        let generator = IpcDataGenerator::default();
+        let encoded = generator.encode(batch, &mut self.tracker, &self.options, &mut self.context);
+        let (_, data) = encoded.map_err(problem)?;
+        Message::new(data, &self.options)
+    }
+}
+
+fn schema_message(
+    schema: &Schema,
+    tracker: &mut DictionaryTracker,
+    options: &IpcWriteOptions,
+) -> EncodedData {
+    IpcDataGenerator::default().schema_to_bytes_with_dictionary_tracker(schema, tracker, options)
+}
+
+/// Puts messages one behind the other.
+#[derive(Debug)]
+pub(super) struct FileAssembler {
+    schema: SchemaRef,
+    is_stream: bool,
+    /// The head: the schema and all dictionaries.
+    head: Vec<u8>,
+    /// Bytes so far.
+    bytes: usize,
+    dictionaries: Vec<Block>,
+    batches: Vec<Block>,
+}
+
+impl FileAssembler {
+    pub(super) fn new(format: &TableFormat) -> Result<FileAssembler, Problem> {
+        let options = options(format.options.packing)?;
+        let is_stream = format.options.is_stream;
+        let mut file = FileAssembler {
+            schema: SchemaRef::clone(&format.schema),
+            is_stream,
+            head: if is_stream { Vec::new() } else { HEAD.to_vec() },
+            bytes: 0,
+            dictionaries: Vec::new(),
+            batches: Vec::new(),
+        };
+        let mut tracker = DictionaryTracker::new(true);
+        let schema = schema_message(&format.schema, &mut tracker, &options);
+        file.head.extend_from_slice(&Message::new(schema, &options)?.bytes);
+        let empty = format.columns.iter().map(|column| column.clone().finish());
+        let empty = empty.collect::<Result<Vec<ArrayRef>, _>>().map_err(problem)?;
+        let empty =
+            RecordBatch::try_new(SchemaRef::clone(&format.schema), empty).map_err(problem)?;
+        let generator = IpcDataGenerator::default();
+        let mut context = IpcWriteContext::default();
+        let encoded = generator.encode(&empty, &mut tracker, &options, &mut context);
+        for dictionary in encoded.map_err(problem)?.0 {
+            let message = Message::new(dictionary, &options)?;
+            file.dictionaries.push(block(file.head.len(), &message));
+            file.head.extend_from_slice(&message.bytes);
+        }
+        file.bytes = file.head.len();
+        Ok(file)
+    }
+
+    pub(super) fn begin(&mut self, out: &mut Vec<u8>) {
+        out.clear();
+        out.append(&mut self.head);
+    }
+
+    pub(super) fn message(&mut self, message: Message, out: &mut Vec<u8>) {
+        self.batches.push(block(self.bytes, &message));
+        self.bytes += message.bytes.len();
+        *out = message.bytes;
+    }
+
+    pub(super) fn finish(self, out: &mut Vec<u8>) -> Result<(), Problem> {
+        out.clear();
+        out.extend_from_slice(&END);
+        if self.is_stream {
+            return Ok(());
+        }
+        let mut builder = flatbuffers::FlatBufferBuilder::new();
+        let dictionaries = builder.create_vector(&self.dictionaries);
+        let batches = builder.create_vector(&self.batches);
+        let mut tracker = DictionaryTracker::new(true);
+        let schema = IpcSchemaEncoder::new()
+            .with_dictionary_tracker(&mut tracker)
+            .schema_to_fb_offset(&mut builder, &self.schema);
+        let mut footer = FooterBuilder::new(&mut builder);
+        footer.add_version(MetadataVersion::V5);
+        footer.add_schema(schema);
+        footer.add_dictionaries(dictionaries);
+        footer.add_recordBatches(batches);
+        let root = footer.finish();
+        builder.finish(root, None);
+        let footer = builder.finished_data();
+        out.extend_from_slice(footer);
+        let len = i32::try_from(footer.len()).map_err(problem)?;
+        out.extend_from_slice(&len.to_le_bytes());
+        out.extend_from_slice(MAGIC);
+        Ok(())
+    }
+}
+
+fn block(offset: usize, message: &Message) -> Block {
+    Block::new(offset as i64, message.head as i32, message.body as i64)
+}

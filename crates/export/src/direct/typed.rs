@@ -1,0 +1,102 @@
+//! Rows of a leaf as values of typed columns: column by column, but rows with off-page values one by one.
+
+use columnar::BadCell;
+use innodb::finder::FieldFinder;
+use innodb::page::PageBytes;
+use innodb::record::FieldSpan;
+
+use super::{Reader, Space, off_page, unreadable};
+use crate::error::Error;
+use crate::layout::Stored;
+use crate::ordered::Sink;
+use crate::typed::Rows;
+
+impl Reader<'_> {
+    /// Writes the rows of a leaf, whose records are known.
+    pub(super) fn typed_leaf(
+        &mut self,
+        space: &Space,
+        page_no: u32,
+        at: usize,
+        finder: &mut FieldFinder,
+        sink: &mut Sink,
+    ) -> Result<(), Error> {
+        let page = &self.pages[at].0;
+        self.spans.clear();
+        let mut has_external = false;
+        for record in &self.records {
+            let spans = finder.find(page, *record);
+            let spans = spans.map_err(|error| unreadable(&space.file.path, error))?;
+            has_external |= record.has_external;
+            self.spans.extend_from_slice(spans);
+        }
+        let fields = self.columns.places.len();
+        // A leaf may have many values that are each as long as memory allows.
+        let rows_at_once = if has_external { 1 } else { self.records.len().max(1) };
+        for start in (0..self.records.len()).step_by(rows_at_once) {
+            let rows = start..self.records.len().min(start + rows_at_once);
+            let is_full =
+                self.typed_rows(space, (page_no, at), rows.start * fields..rows.end * fields)?;
+            if is_full {
+                sink.send(self.rows.take()?)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes rows with these spans; true if the row group is full.
+    fn typed_rows(
+        &mut self,
+        space: &Space,
+        (page_no, at): (u32, usize),
+        spans: std::ops::Range<usize>,
+    ) -> Result<bool, Error> {
+        let page = &self.pages[at].0;
+        let Rows::Typed(rows) = &mut self.rows else { return Ok(false) };
+        let (spans, fields) = (&self.spans[spans], self.columns.places.len());
+        for field in 0..fields {
+            let written = match spans[field].is_external {
+                false => {
+                    let values = spans[field..].iter().step_by(fields).map(|span| span.of(page));
+                    rows.encoder.stored(field, values)
+                }
+                true => {
+                    let local = spans[field].of(page).unwrap_or_default();
+                    let scratch = &mut self.scratch;
+                    off_page(space, local, &mut scratch.whole, &mut scratch.values)?;
+                    rows.encoder.stored(field, std::iter::once(Some(&*scratch.whole)))
+                }
+            };
+            if let Err((row, bad)) = written {
+                return Err(self.refused(
+                    (space, page_no),
+                    page,
+                    &spans[row * fields..],
+                    (field, bad),
+                ));
+            }
+        }
+        rows.end_rows(spans.len() / fields)
+    }
+
+    /// The error for a value of a row that cannot be written.
+    #[cold]
+    fn refused(
+        &self,
+        (space, page_no): (&Space, u32),
+        page: &PageBytes,
+        row: &[FieldSpan],
+        (field, bad): (usize, BadCell),
+    ) -> Error {
+        let Rows::Typed(rows) = &self.rows else { return Error::Abandoned };
+        if bad == BadCell::NotStored {
+            return self.unwritten(Stored::NoValue, field, &space.file.path, page_no);
+        }
+        rows.refused(field, bad, |field| {
+            let stored = row[field].of(page).filter(|_| !row[field].is_external)?;
+            let mut text = Vec::new();
+            self.decoders[field].decode(stored, &mut text).ok()?;
+            Some(text)
+        })
+    }
+}
