@@ -8,6 +8,7 @@
 mod arrow;
 mod cells;
 mod fields;
+mod fill;
 mod parquet;
 mod texts;
 

@@ -17,6 +17,7 @@ use values::decode::units::{self, DecimalUnits, NoUnits};
 use values::decode::{Decoder, Undecoded};
 use values::{Charset, SqlType};
 
+use super::fill::Fill;
 use super::{fields, texts};
 use crate::guard::Problem;
 use crate::written::{BadCell, WrittenColumn, is_geometry};
@@ -166,7 +167,7 @@ impl Column {
                 to.fill(all, |v| texts::wide_decimal(decoded(decoder, v, scratch)?, *scale))
             }
             Cells::Uuid(all) => to.append(all, 16, |v| texts::uuid(decoded(decoder, v, scratch)?)),
-            Cells::Fixed(all, bytes) => to.append(all, *bytes as usize, |v| Ok(v)),
+            Cells::Fixed(all, bytes) => to.append(all, *bytes as usize, Ok),
             Cells::Labels(all, labels) => to.fill(all, |v| labels.stored(v)),
             Cells::Bytes(Bytes { bytes, ends, .. }) => {
                 to.extend(ends, bytes, |v, out| match decoder {
@@ -200,7 +201,7 @@ impl Column {
             Cells::Decimal(all, _, scale) => to.fill(all, |v| texts::decimal(v, *scale)),
             Cells::Wide(all, scale) => to.fill(all, |v| texts::wide_decimal(v, *scale)),
             Cells::Uuid(all) => to.append(all, 16, texts::uuid),
-            Cells::Fixed(all, bytes) => to.append(all, *bytes as usize, |v| Ok(v)),
+            Cells::Fixed(all, bytes) => to.append(all, *bytes as usize, Ok),
             Cells::Labels(all, labels) => to.fill(all, |v| labels.sent(v)),
             Cells::Bytes(Bytes { bytes, ends, srid, .. }) => to.extend(ends, bytes, |v, out| {
                 out.extend_from_slice(without_srid(v, *srid)?);
@@ -372,85 +373,6 @@ impl Bytes {
                 Arc::new(array.map_err(|_| BadCell::NotStored)?)
             }
         })
-    }
-}
-
-/// Values on their way to a column.
-struct Fill<'n, I> {
-    values: I,
-    nulls: &'n mut NullBufferBuilder,
-}
-
-impl<'v, I: Iterator<Item = Option<&'v [u8]>>> Fill<'_, I> {
-    /// Appends a number of each value, made by `read`.
-    #[inline(always)]
-    fn fill<T: Default>(
-        &mut self,
-        to: &mut Vec<T>,
-        mut read: impl FnMut(&'v [u8]) -> Result<T, BadCell>,
-    ) -> Result<(), (usize, BadCell)> {
-        for (number, value) in self.values.by_ref().enumerate() {
-            match value {
-                Some(value) => {
-                    to.push(read(value).map_err(|bad| (number, bad))?);
-                    self.nulls.append_non_null();
-                }
-                None => {
-                    to.push(T::default());
-                    self.nulls.append_null();
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Appends `len` bytes of each value.
-    #[inline(always)]
-    fn append<T: AsRef<[u8]>>(
-        &mut self,
-        to: &mut Vec<u8>,
-        len: usize,
-        mut read: impl FnMut(&'v [u8]) -> Result<T, BadCell>,
-    ) -> Result<(), (usize, BadCell)> {
-        for (number, value) in self.values.by_ref().enumerate() {
-            let end = to.len() + len;
-            match value {
-                Some(value) => {
-                    let bytes = read(value).map_err(|bad| (number, bad))?;
-                    if bytes.as_ref().len() != len {
-                        return Err((number, BadCell::NotStored));
-                    }
-                    to.extend_from_slice(bytes.as_ref());
-                    self.nulls.append_non_null();
-                }
-                None => {
-                    to.resize(end, 0);
-                    self.nulls.append_null();
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Appends bytes of each value, and where they end.
-    #[inline(always)]
-    fn extend(
-        &mut self,
-        ends: &mut Vec<i32>,
-        to: &mut Vec<u8>,
-        mut push: impl FnMut(&'v [u8], &mut Vec<u8>) -> Result<(), BadCell>,
-    ) -> Result<(), (usize, BadCell)> {
-        for (number, value) in self.values.by_ref().enumerate() {
-            match value {
-                Some(value) => {
-                    push(value, to).map_err(|bad| (number, bad))?;
-                    self.nulls.append_non_null();
-                }
-                None => self.nulls.append_null(),
-            }
-            ends.push(i32::try_from(to.len()).map_err(|_| (number, BadCell::TooLong))?);
-        }
-        Ok(())
     }
 }
 

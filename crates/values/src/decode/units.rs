@@ -27,7 +27,9 @@ pub enum NoUnits {
 #[inline]
 pub fn days_of(year: u32, month: u32, day: u32) -> Option<i32> {
     let of_month = *DAYS_OF_MONTH.get(month as usize)?;
-    let is_leap = month == 2 && year % 4 == 0 && (year % 100 != 0 || year % YEARS_OF_ERA == 0);
+    let is_leap_year =
+        year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(YEARS_OF_ERA));
+    let is_leap = month == 2 && is_leap_year;
     let is_day = day.wrapping_sub(1) < of_month + u32::from(is_leap) && month > 0 && year <= 9999;
     is_day.then(|| (days_since_1970(year + YEARS_OF_ERA, month, day) - DAYS_OF_ERA) as i32)
 }
