@@ -6,7 +6,7 @@
 //! it finds, on which [`machine`], under the [`head`] of all reports. [`mod@batch`] inserts the rows of
 //! [`sbtest`] in batches of every size over any number of connections. [`replay`] has a dump of the TPC-H
 //! tables replayed; [`insert`] is the Insert Benchmark, [`split`] one file into several tables,
-//! [`mod@export`] the way back, [`mod@tune`] what each setting of a server gains. [`stages`] measures each
+//! [`mod@export`] the way back, [`formats`] files of several formats, [`mod@tune`] what each setting of a server gains. [`stages`] measures each
 //! stage alone, [`writes`] ways of writing the file, [`first_day`] how many files of a folder load by one command.
 
 pub mod error;
@@ -55,6 +55,8 @@ pub mod insert;
 pub mod split;
 
 pub mod export;
+
+pub mod formats;
 
 pub mod tune;
 

@@ -54,6 +54,19 @@ impl Program {
         self.report(command, connect, failed)
     }
 
+    /// `inrush export TABLE -o FILE`; gives its report. Errors as [`Program::load`].
+    pub(crate) fn export(
+        &self,
+        table: &str,
+        file: &Path,
+        connect: &ConnectOptions,
+    ) -> Result<serde_json::Value, Error> {
+        let mut command = Command::new(&self.path);
+        command.arg("export").arg(table).arg("--output").arg(file);
+        let failed = |said: String| Error::Program { name: "inrush export".to_owned(), said };
+        self.report(command, connect, failed)
+    }
+
     /// Runs a command of Inrush that prints a report.
     fn report(
         &self,

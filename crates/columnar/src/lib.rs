@@ -45,6 +45,8 @@ mod room;
 mod shared;
 #[cfg(feature = "parquet")]
 mod source;
+#[cfg(feature = "parquet")]
+mod thrift;
 #[cfg(not(feature = "parquet"))]
 mod unwritable;
 #[cfg(feature = "parquet")]

@@ -3,6 +3,7 @@
 //! Source: Apache Parquet's format, by the crate `parquet`. Sizes that the file claims are examined before
 //! they are believed, and panics stay inside the row group.
 
+mod nesting;
 mod part;
 mod positioned;
 mod read_schema;
@@ -11,6 +12,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_schema::{DataType, SchemaRef};
+use bytes::Bytes;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::file::metadata::{KeyValue, ParquetMetaData};
 use parquet::file::reader::ChunkReader as _;
@@ -54,6 +56,8 @@ impl ParquetFile {
         if input.begins_with(b"PARE") {
             return Err("the footer is encrypted, which is not supported".to_owned());
         }
+        let footer = footer(&input)?;
+        nesting::check(&footer)?;
         let options = ArrowReaderOptions::new();
         let plain = ArrowReaderMetadata::load(&input, options.clone()).map_err(problem)?;
         let schema = Arc::new(read_schema::of(plain.schema(), plain.parquet_schema()));
@@ -62,7 +66,7 @@ impl ParquetFile {
         let metadata = ArrowReaderMetadata::try_new(metadata, options.with_schema(schema));
         let metadata = metadata.unwrap_or(plain);
         check_calendar(&metadata)?;
-        let fingerprint = footer_fingerprint(&input)?;
+        let fingerprint = fingerprint(input.bytes(), &footer);
         Ok(ParquetFile { input, metadata, fingerprint, pages: Mutex::default() })
     }
 
@@ -137,15 +141,14 @@ fn text_bytes(pages: Pages, rows: u64) -> u64 {
     }
 }
 
-/// The fingerprint of the footer.
-fn footer_fingerprint(input: &Positioned) -> Result<u64, Problem> {
+/// The bytes of the footer.
+fn footer(input: &Positioned) -> Result<Bytes, Problem> {
     let bytes = input.bytes();
-    let end = input.get_bytes(bytes.saturating_sub(TRAILER_BYTES), TRAILER_BYTES as usize);
-    let end = end.map_err(problem)?;
-    let length = end.first_chunk::<4>().map_or(0, |length| u32::from_le_bytes(*length));
-    let length = u64::from(length).min(bytes - TRAILER_BYTES);
-    let footer = input.get_bytes(bytes - TRAILER_BYTES - length, length as usize);
-    Ok(fingerprint(bytes, &footer.map_err(problem)?))
+    let behind = bytes.checked_sub(TRAILER_BYTES).ok_or("the file is cut off")?;
+    let trailer = input.get_bytes(behind, TRAILER_BYTES as usize).map_err(problem)?;
+    let length = trailer.first_chunk::<4>().map_or(0, |length| u32::from_le_bytes(*length));
+    let start = behind.checked_sub(u64::from(length)).ok_or("the file has no footer")?;
+    input.get_bytes(start, length as usize).map_err(problem)
 }
 
 /// Refuses a file of Spark's old calendar that has days or times.

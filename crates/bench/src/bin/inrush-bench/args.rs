@@ -45,6 +45,8 @@ pub(crate) enum Command {
     Split(SplitArgs),
     /// TPC-H lineitem as text: the mariadb client, mariadb-dump, Inrush by SELECT and from the table's file.
     Export(ExportArgs),
+    /// TPC-H lineitem from CSV, Parquet, Arrow and JSON Lines, beside DuckDB, polars and pandas.
+    Formats(FormatsArgs),
     /// The gain of each server setting, one at a time and together, for rows that are sent.
     Tune(TuneArgs),
     /// Ways of writing the file that the server imports, on the disk of a folder.
@@ -267,6 +269,28 @@ pub(crate) struct ExportArgs {
     /// Threads for Inrush.
     #[arg(long, value_name = "N")]
     pub(crate) threads: Option<usize>,
+    #[command(flatten)]
+    pub(crate) host: HostArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(mut_arg("data_dir", |arg| arg.help("Where files are kept, and the server meanwhile [default: in the user's cache folder]")))]
+pub(crate) struct FormatsArgs {
+    /// TPC-H scale factor.
+    #[arg(long, default_value_t = 1.0)]
+    pub(crate) scale: f64,
+    /// Only these ways: csv, parquet, arrow, jsonl, wide-csv, wide-parquet, duckdb, polars, pandas.
+    #[arg(long, value_delimiter = ',', value_name = "A,B")]
+    pub(crate) ways: Option<Vec<String>>,
+    /// Runs of each way.
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub(crate) repeat: usize,
+    /// The interpreter that has duckdb with duckdb-extension-mysql, and polars and pandas with sqlalchemy and pymysql.
+    #[arg(long, value_name = "PROGRAM", default_value = "python3")]
+    pub(crate) python: PathBuf,
+    /// Memory for Inrush, as 512M or 4G.
+    #[arg(long, value_name = "SIZE")]
+    pub(crate) memory: Option<String>,
     #[command(flatten)]
     pub(crate) host: HostArgs,
 }

@@ -9,6 +9,7 @@ use bench::batch::{self, BatchOptions, Cell};
 use bench::choice::Choice;
 use bench::export::{self, ExportOptions, ExportOutcome};
 use bench::first_day::{self, FirstDayOptions, FirstDayOutcome};
+use bench::formats::{self, FormatsOptions, FormatsOutcome};
 use bench::host::{GivenServer, HostOptions};
 use bench::insert::{self, InsertOptions, InsertOutcome};
 use bench::outcome::Outcome;
@@ -25,8 +26,8 @@ use terminal::state::state_dir;
 use terminal::{signals, size};
 
 use crate::args::{
-    BatchArgs, Command, ExportArgs, FirstDayArgs, HostArgs, InsertArgs, ReplayArgs, SchemaArg,
-    SplitArgs, TprochArgs, TuneArgs, WritesArgs,
+    BatchArgs, Command, ExportArgs, FirstDayArgs, FormatsArgs, HostArgs, InsertArgs, ReplayArgs,
+    SchemaArg, SplitArgs, TprochArgs, TuneArgs, WritesArgs,
 };
 
 /// Runs the one that was asked for.
@@ -38,6 +39,7 @@ pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
         Command::Insert(args) => insert(args),
         Command::Split(args) => split(args),
         Command::Export(args) => export(args),
+        Command::Formats(args) => formats(args),
         Command::Tune(args) => tune(args),
         Command::Writes(args) => writes(args),
         Command::FirstDay(args) => first_day(args),
@@ -196,6 +198,21 @@ fn export(args: &ExportArgs) -> Result<u8, Failure> {
     signals::watch(&options.host.interrupt, false)?;
     let outcome = export::run(&options, &mut say).map_err(Failure::failed)?;
     tell(args.host.json, &outcome, ExportOutcome::text)
+}
+
+/// Files of several formats.
+fn formats(args: &FormatsArgs) -> Result<u8, Failure> {
+    let options = FormatsOptions {
+        scale: args.scale,
+        ways: named("--ways", args.ways.as_ref())?,
+        repeat: args.repeat,
+        python: args.python.clone(),
+        memory_bytes_max: bytes(args.memory.as_ref())?,
+        host: host(&args.host)?,
+    };
+    signals::watch(&options.host.interrupt, false)?;
+    let outcome = formats::run(&options, &mut say).map_err(Failure::failed)?;
+    tell(args.host.json, &outcome, FormatsOutcome::text)
 }
 
 /// Settings of a server.
