@@ -189,6 +189,7 @@ fn sniff_options(
         files: files.to_vec(),
         table: table.to_owned(),
         columnar: format.format.and_then(FormatArg::kind),
+        matching: format.matching(),
         dialect: says_dialect(format, &files[0])
             .then(|| dialect::dialect(format, &files[0]))
             .transpose()?,

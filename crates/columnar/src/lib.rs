@@ -56,7 +56,7 @@ mod write;
 pub use guard::is_guarded;
 pub use guess::{ColumnGuess, TableGuess};
 pub use kind::Kind;
-pub use options::ColumnarOptions;
+pub use options::{ColumnMatching, ColumnarOptions};
 #[cfg(not(feature = "parquet"))]
 pub use unwritable::{FileWriter, RowEncoder, RowGroup, TableFormat, WriteError};
 #[cfg(feature = "parquet")]

@@ -3,13 +3,15 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use arrow_schema::{DataType, SchemaRef};
+use arrow_schema::{DataType, FieldRef, Schema, SchemaRef};
+use face::option::MISSING_NULL;
 use sources::{Error, FoundInput, Result};
 
 use crate::arrow_file::ArrowFile;
 use crate::file::TypedFile;
 use crate::guard::Problem;
 use crate::kind::Kind;
+use crate::options::ColumnMatching;
 use crate::parquet_file::ParquetFile;
 use crate::parts::Parts;
 use crate::room::Room;
@@ -21,8 +23,9 @@ const OPEN_MAX: usize = 4;
 pub(crate) struct Shared {
     pub(crate) kind: Kind,
     pub(crate) files: Vec<FoundInput>,
+    pub(crate) matching: ColumnMatching,
     pub(crate) parts: Parts,
-    /// The columns of the first file, once it was opened.
+    /// The columns of the input: those of the first file, or of all files that are not pipes.
     schema: OnceLock<SchemaRef>,
     open: Mutex<Vec<(u32, Arc<OpenFile>)>>,
     pub(crate) stop: Arc<AtomicBool>,
@@ -31,27 +34,28 @@ pub(crate) struct Shared {
 /// An open file.
 pub(crate) struct OpenFile {
     pub(crate) file: Box<dyn TypedFile>,
-    /// The column of this file that each of the first file's is.
-    columns: Vec<usize>,
+    /// The column of this file that each of the input's is; None for one that it lacks.
+    columns: Vec<Option<usize>>,
 }
 
 impl OpenFile {
-    /// The columns of this file that some of the first file's are.
-    pub(crate) fn columns(&self, of_first: &[usize]) -> Vec<usize> {
-        of_first.iter().map(|column| self.columns[*column]).collect()
+    /// The columns of this file that some of the input's are; None for one that it lacks.
+    pub(crate) fn columns(&self, of_input: &[usize]) -> Vec<Option<usize>> {
+        of_input.iter().map(|column| self.columns[*column]).collect()
     }
 }
 
 impl Shared {
     pub(crate) fn new(
         kind: Kind,
-        files: Vec<FoundInput>,
+        (files, matching): (Vec<FoundInput>, ColumnMatching),
         room: Room,
         stop: Arc<AtomicBool>,
     ) -> Shared {
         Shared {
             kind,
             files,
+            matching,
             parts: Parts::new(room),
             schema: OnceLock::new(),
             open: Mutex::default(),
@@ -59,28 +63,38 @@ impl Shared {
         }
     }
 
-    /// The columns of the first file.
+    /// The columns of the input.
     ///
-    /// Errors: opening it.
+    /// Errors: opening files; a column that has different types in two of them.
     pub(crate) fn schema(&self) -> Result<SchemaRef> {
         if let Some(schema) = self.schema.get() {
             return Ok(Arc::clone(schema));
         }
-        let opened = self.open(0)?;
-        Ok(Arc::clone(opened.file.schema()))
+        if self.matching != ColumnMatching::ByNameOrNull {
+            return Ok(Arc::clone(self.open(0)?.file.schema()));
+        }
+        let mut schema = Arc::clone(self.open_new(0)?.schema());
+        let others = (1..self.files.len()).filter(|index| self.files[*index].bytes().is_some());
+        for index in others {
+            schema = with_columns(&schema, self.open_new(index as u32)?.schema());
+        }
+        Ok(Arc::clone(self.schema.get_or_init(|| schema)))
     }
 
     /// The file of this index, opened if it is not.
     ///
-    /// Errors: opening; a file that is damaged, or has other columns than the first.
+    /// Errors: opening; a file that is damaged, or has other columns than the input.
     pub(crate) fn open(&self, index: u32) -> Result<Arc<OpenFile>> {
+        if index > 0 || self.matching == ColumnMatching::ByNameOrNull {
+            self.schema()?;
+        }
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, file)) = open.iter().find(|(at, _)| *at == index) {
             return Ok(Arc::clone(file));
         }
         let file = self.open_new(index)?;
-        let schema = Arc::clone(self.schema.get_or_init(|| Arc::clone(file.schema())));
-        let columns = columns(&schema, file.schema());
+        let schema = self.schema.get_or_init(|| Arc::clone(file.schema()));
+        let columns = columns(schema, file.schema(), self.matching);
         let columns = columns.map_err(|problem| self.error(index, String::new(), problem))?;
         let file = Arc::new(OpenFile { file, columns });
         if open.len() >= OPEN_MAX {
@@ -115,33 +129,56 @@ impl Shared {
     }
 }
 
-/// The column of a file that each of the first file's is, by name.
+/// The columns of a schema, and those of another file that it lacks.
+fn with_columns(schema: &SchemaRef, other: &SchemaRef) -> SchemaRef {
+    let mut fields: Vec<FieldRef> = schema.fields().iter().cloned().collect();
+    let lacks = |field: &&FieldRef| schema.fields().find(field.name()).is_none();
+    fields.extend(other.fields().iter().filter(lacks).cloned());
+    Arc::new(Schema::new(fields))
+}
+
+/// The column of a file that each of the input's is; None for one that it lacks.
 ///
-/// Errors: a column that one of both lacks, or that has another type.
-fn columns(first: &SchemaRef, other: &SchemaRef) -> Result<Vec<usize>, Problem> {
-    let mut columns = Vec::with_capacity(first.fields().len());
-    for (at, field) in first.fields().iter().enumerate() {
+/// Errors: a column that one of both lacks and may not lack, or that has another type.
+fn columns(
+    input: &SchemaRef,
+    file: &SchemaRef,
+    matching: ColumnMatching,
+) -> Result<Vec<Option<usize>>, Problem> {
+    let (expected, seen) = (input.fields().len(), file.fields().len());
+    if matching == ColumnMatching::ByPosition && expected != seen {
+        return Err(format!("it has {seen} columns, and the first file has {expected}"));
+    }
+    let mut columns = Vec::with_capacity(expected);
+    for (at, field) in input.fields().iter().enumerate() {
         // Columns of one name are told apart by their place.
-        let same = |at: usize| other.fields().get(at).is_some_and(|it| it.name() == field.name());
-        let place =
-            if same(at) { Some(at) } else { (0..other.fields().len()).find(|at| same(*at)) };
+        let same = |at: usize| file.fields().get(at).is_some_and(|it| it.name() == field.name());
+        let is_here = matching == ColumnMatching::ByPosition || same(at);
+        let place = if is_here { Some(at) } else { (0..seen).find(|at| same(*at)) };
         let Some(place) = place else {
-            return Err(format!("it has no column `{}`, which the first file has", field.name()));
-        };
-        let (expected, seen) = (field.data_type(), other.field(place).data_type());
-        if !is_same(expected, seen) {
+            if matching == ColumnMatching::ByNameOrNull {
+                columns.push(None);
+                continue;
+            }
             return Err(format!(
-                "column `{}` is {seen}, and {expected} in the first file",
+                "it has no column `{}`, which the first file has; {MISSING_NULL} makes it NULL in these rows",
                 field.name()
             ));
+        };
+        let (expected, seen) = (field.data_type(), file.field(place).data_type());
+        if !is_same(expected, seen) {
+            return Err(format!(
+                "column `{}` is {seen}, and {expected} in a file before",
+                file.field(place).name()
+            ));
         }
-        columns.push(place);
+        columns.push(Some(place));
     }
-    match (0..other.fields().len()).find(|at| !columns.contains(at)) {
+    match (0..seen).find(|at| !columns.contains(&Some(*at))) {
         None => Ok(columns),
         Some(at) => Err(format!(
-            "it has a column `{}`, which the first file has not",
-            other.field(at).name()
+            "it has a column `{}`, which the first file has not; {MISSING_NULL} makes it NULL in the rows of the first",
+            file.field(at).name()
         )),
     }
 }

@@ -16,7 +16,7 @@ use crate::file::Part;
 use crate::fit::{self, Class, class};
 use crate::guard::{Problem, guard};
 use crate::kind::Kind;
-use crate::options::ColumnarOptions;
+use crate::options::{ColumnMatching, ColumnarOptions};
 use crate::parts::{self, PartKey};
 use crate::room::Room;
 use crate::shared::{OpenFile, Shared};
@@ -29,7 +29,7 @@ const ROOM_SHARE: u64 = 8;
 /// The uses of a file's columns.
 #[derive(Debug, Default)]
 struct Projection {
-    /// Columns of the first file that are read, ascending.
+    /// Columns of the input that are read, ascending.
     columns: Vec<usize>,
     /// For each field of a row: its place among those, and the type of the column that it goes to, if known;
     /// None for a field that is left out.
@@ -96,12 +96,13 @@ impl ColumnarSource {
         paths: &[std::path::PathBuf],
         options: ColumnarOptions,
     ) -> Result<ColumnarSource> {
-        let ColumnarOptions { memory_bytes, temp_dir, below, kept, stop } = options;
+        let ColumnarOptions { matching, memory_bytes, temp_dir, below, kept, stop } = options;
         let files = FoundInput::find(paths, below.as_deref(), &kept, &temp_dir)?;
         let file =
             |input: &FoundInput| InputFile { path: input.path().to_owned(), bytes: input.bytes() };
         let inputs = files.iter().map(file).collect();
-        let probe = Shared::new(kind, files.clone(), Room::new(0), Arc::clone(&stop));
+        let with_matching = (files.clone(), matching);
+        let probe = Shared::new(kind, with_matching, Room::new(0), Arc::clone(&stop));
         let mut needed = 0;
         for index in (0..files.len()).filter(|index| files[*index].bytes().is_some()) {
             let bytes = probe.open(index as u32)?.file.reader_bytes();
@@ -113,9 +114,9 @@ impl ColumnarSource {
         let facts = InputFacts {
             has_header: true,
             held_bytes: room,
-            ..InputFacts::new(inputs, format!("{} files", kind.name()))
+            ..InputFacts::new(inputs, words(kind, matching))
         };
-        Ok(ColumnarSource::of(facts, Shared::new(kind, files, Room::new(room), stop)))
+        Ok(ColumnarSource::of(facts, Shared::new(kind, (files, matching), Room::new(room), stop)))
     }
 
     fn of(facts: InputFacts, shared: Shared) -> ColumnarSource {
@@ -170,6 +171,7 @@ impl ColumnarSource {
             self.shared.check_stop(&self.facts.given_up, self.file)?;
             let open = self.shared.open(self.file)?;
             let columns = open.columns(&self.projection.columns);
+            let columns: Vec<usize> = columns.into_iter().flatten().collect();
             let part = open.file.part(self.part, &columns);
             let part = part.map_err(|problem| {
                 let place = format!(", {} {}", open.file.part_name(), self.part + 1);
@@ -260,9 +262,10 @@ impl Source for ColumnarSource {
     }
 
     fn again(&self) -> Option<Box<dyn Source>> {
-        let Shared { kind, files, parts, stop, .. } = &*self.shared;
+        let Shared { kind, files, matching, parts, stop, .. } = &*self.shared;
         let room = Room::new(parts.room().bytes());
-        let shared = Shared::new(*kind, files.clone(), room, Arc::clone(stop));
+        let files = (files.clone(), *matching);
+        let shared = Shared::new(*kind, files, room, Arc::clone(stop));
         let mut source = ColumnarSource::of(self.facts.of_another(), shared);
         source.projection = Arc::clone(&self.projection);
         Some(Box::new(source))
@@ -282,19 +285,19 @@ impl ColumnReader {
         file: u32,
         [part, row, rows, _]: [u64; 4],
     ) -> Result<Vec<TypedColumn>> {
-        let place = || format!(", {} {}", open.file.part_name(), part + 1);
+        let of_part = || format!(", {} {}", open.file.part_name(), part + 1);
         let wanted = open.columns(&self.projection.columns);
-        let mut ascending = wanted.clone();
+        let mut ascending: Vec<usize> = wanted.iter().copied().flatten().collect();
         ascending.sort_unstable();
-        let (shared, of_part) = (&self.shared, part as usize);
-        let key = PartKey { file, part: of_part, columns: ascending };
+        let shared = &self.shared;
+        let key = PartKey { file, part: part as usize, columns: ascending };
         let arrays = shared.parts.read(&key, &*open.file, row..row + rows);
-        let arrays = arrays.map_err(|problem| shared.error(file, place(), problem))?;
+        let arrays = arrays.map_err(|problem| shared.error(file, of_part(), problem))?;
         let column = |field: &Option<(usize, Option<SqlType>)>| {
-            let Some((at, sql_type)) = field else {
+            let place = field.as_ref().and_then(|(at, sql_type)| Some((wanted[*at]?, sql_type)));
+            let Some((column, sql_type)) = place else {
                 return Ok(TypedColumn::from(Cells::Null(rows as usize)));
             };
-            let column = wanted[*at];
             let field = open.file.schema().field(column);
             let array = key.columns.binary_search(&column).ok().and_then(|at| arrays.get(at));
             let cells = guard(|| {
@@ -302,7 +305,7 @@ impl ColumnReader {
                 cells::column(array, field, sql_type.as_ref(), shared.parts.room().bytes())
             });
             cells.map_err(|problem| {
-                let place = format!("{}, column `{}`", place(), field.name());
+                let place = format!("{}, column `{}`", of_part(), field.name());
                 shared.error(file, place, problem)
             })
         };
@@ -324,6 +327,16 @@ impl Reader for ColumnReader {
         batch.typed().replace(numbers[2] as usize, columns);
         Ok(())
     }
+}
+
+/// All that decides which rows come of files.
+fn words(kind: Kind, matching: ColumnMatching) -> String {
+    let how = match matching {
+        ColumnMatching::ByName => "",
+        ColumnMatching::ByNameOrNull => ", missing columns NULL",
+        ColumnMatching::ByPosition => ", columns by position",
+    };
+    format!("{} files{how}", kind.name())
 }
 
 /// Part, first row and number of rows of a chunk, and the part's fingerprint.

@@ -73,6 +73,9 @@ feather.write_feather(rows, "pyarrow-lz4.feather", compression="lz4")
 with pa.ipc.new_stream("pyarrow.arrows", rows.schema) as out:
     out.write_table(rows, max_chunksize=6)
 
+few = pa.table({"i": pa.array([7, 8, 9], pa.int32()), "s": ["a", "b", "c"], "more": [0.5, 1.5, 2.5]})
+pq.write_table(few, "three-columns.parquet")
+
 frame = pl.from_arrow(rows).with_columns(pl.col("s").cast(pl.Categorical))
 frame.write_parquet("polars.parquet")
 frame.write_ipc("polars.arrow", compression="zstd")

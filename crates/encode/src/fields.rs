@@ -1,6 +1,6 @@
 //! Which column each field of a line goes to: by `--columns`, by a header, or in table order.
 
-use face::option::{COLUMNS, IGNORE_UNKNOWN_COLUMNS};
+use face::option::{BY_POSITION, COLUMNS, IGNORE_UNKNOWN_COLUMNS};
 use job::error::Error;
 use job::options::{InputOptions, LoadOptions, RowRules};
 use schema::{Column, Table};
@@ -39,7 +39,8 @@ impl InputFields {
         options: &LoadOptions,
         header: Option<&[String]>,
     ) -> Result<InputFields, Error> {
-        let (names, from_header) = match (&options.input.columns, header) {
+        let names = header.filter(|_| !options.input.is_by_position());
+        let (names, from_header) = match (&options.input.columns, names) {
             (Some(names), _) => (names.as_slice(), false),
             (None, Some(names)) => (names, true),
             (None, None) => {
@@ -49,7 +50,11 @@ impl InputFields {
                 };
                 let columns = (0..table.columns.len())
                     .filter(|at| !table.columns[*at].is_invisible && !is_given(at));
-                return Ok(InputFields::of(columns.map(Some).collect()));
+                let columns: Vec<Option<usize>> = columns.map(Some).collect();
+                if let Some(header) = header.filter(|header| header.len() != columns.len()) {
+                    return Err(not_as_many(table, &columns, header.len()));
+                }
+                return Ok(InputFields::of(columns));
             }
         };
         let mut fields = InputFields::of(Vec::with_capacity(names.len()));
@@ -268,6 +273,20 @@ fn find(session: &mut Session, table: &Table, name: &str) -> Result<Option<usize
         }
     }
     Ok(None)
+}
+
+/// Says that fields by position are not as many as the columns.
+fn not_as_many(table: &Table, columns: &[Option<usize>], fields: usize) -> Error {
+    let name = |column: &usize| format!("`{}`", table.columns[*column].name);
+    let names: Vec<String> = columns.iter().flatten().map(name).collect();
+    let noun = if fields == 1 { "column" } else { "columns" };
+    Error::Usage(format!(
+        "the input has {fields} {noun}, and {BY_POSITION} expects {}: {}; {} assigns columns by position and skips \
+         some",
+        names.len(),
+        names.join(", "),
+        COLUMNS.with("a,@,b")
+    ))
 }
 
 /// Says which fields of JSON's records are no column, and what can be done.

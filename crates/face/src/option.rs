@@ -26,10 +26,10 @@ macro_rules! typed {
 // Each with its name, and what messages of the program say in place of `--name`.
 options! {
     Flag {
-        ALLOW_EMPTY "allow-empty", ATOMIC "atomic", CREATE "create", EACH "each", FORCE "force",
+        ALLOW_EMPTY "allow-empty", ATOMIC "atomic", BY_POSITION "by-position", CREATE "create", EACH "each", FORCE "force",
         FRESH "fresh", GET_SERVER_PUBLIC_KEY "get-server-public-key",
         HEADER "header",
-        IGNORE_UNKNOWN_COLUMNS "ignore-unknown-columns", JSON "json",
+        IGNORE_UNKNOWN_COLUMNS "ignore-unknown-columns", JSON "json", MISSING_NULL "missing-null",
         NO_FOREIGN_KEY_CHECKS "no-foreign-key-checks", NO_TRIGGERS "no-triggers", ONE_COLUMN "one-column", PARTIAL "partial",
         PROVE "prove",
         QUIET "quiet", RESTORE "restore", SHOW_CHANGES "show-changes", SKIP_SSL "skip-ssl",

@@ -115,6 +115,7 @@ impl FirstFile<'_> {
             files: files.first().map(slice::from_ref)?.to_vec(),
             table: self.options.table.clone(),
             columnar: None,
+            matching: self.options.input.matching,
             dialect: None,
             empty_is_null: false,
             one_column: false,
@@ -157,7 +158,7 @@ impl FirstFile<'_> {
             let is_trailing = line.len() == fields + 1 && line.last().is_some_and(String::is_empty);
             line.len() == fields || is_trailing
         };
-        match (&input.columns, input.header) {
+        match (&input.columns, input.header && !input.is_by_position()) {
             (Some(columns), _) => is_row(columns.len()),
             (None, true) => {
                 let leaves_out = input.ignore_unknown_columns && line.len() > 1;
@@ -182,7 +183,7 @@ impl FirstFile<'_> {
     fn columns(&self, line: &[String], has_header: bool) -> Option<Vec<Option<&Column>>> {
         let names = match &self.options.input.columns {
             Some(columns) => Some(columns.as_slice()),
-            None => has_header.then_some(line),
+            None => (has_header && !self.options.input.is_by_position()).then_some(line),
         };
         match names {
             Some(names) => Some(names.iter().map(|name| self.column(name)).collect()),

@@ -3,6 +3,7 @@
 //!
 //! `INRUSH_CASES=n` tries n pairs of a file's type and a column's type.
 
+mod matching;
 mod values_of_types;
 
 use std::collections::BTreeSet;

@@ -31,7 +31,7 @@ pub use format::other_than_sql;
 use std::path::{Path, PathBuf};
 
 use charset::Charset;
-use columnar::Kind;
+use columnar::{ColumnMatching, Kind};
 use dialect::Guess;
 use face::option::{
     COLLATION, DDL, FIELDS_TERMINATED_BY, LINES_TERMINATED_BY, ONE_COLUMN, SET_SQL, SKIP_LINES,
@@ -61,6 +61,8 @@ pub struct SniffOptions {
     pub table: String,
     /// The format of typed columns, if that is known; files are recognised without it.
     pub columnar: Option<Kind>,
+    /// How columns of several files of typed columns belong together.
+    pub matching: ColumnMatching,
     /// How fields are cut, if that is known.
     pub dialect: Option<Dialect>,
     /// True if that dialect has empty fields NULL in columns of numbers and dates.

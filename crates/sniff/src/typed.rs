@@ -17,6 +17,7 @@ const WIDTH: usize = 255;
 /// Errors: reading; a type that no column takes.
 pub(super) fn sniff(kind: Kind, options: &SniffOptions) -> Result<Sniffed, Error> {
     let columnar_options = ColumnarOptions {
+        matching: options.matching,
         memory_bytes: options.memory_bytes_max / 2,
         temp_dir: options.temp_dir.clone(),
         ..ColumnarOptions::default()

@@ -1,6 +1,7 @@
 //! How the input is cut into fields, as it is typed.
 
 use clap::Args;
+use columnar::ColumnMatching;
 use sources::Preset;
 
 use crate::input::{DialectArg, FormatArg};
@@ -61,6 +62,14 @@ pub(crate) struct FormatArgs {
     /// @x skips a field. Other columns get their default.
     #[arg(long, value_name = "A,B,C", value_delimiter = ',')]
     pub(crate) columns: Option<Vec<String>>,
+    /// Assign fields to the table's columns by position, whatever the names in the input are.
+    ///
+    /// Parquet and Arrow files must have as many columns as the table.
+    #[arg(long, conflicts_with = "columns")]
+    pub(crate) by_position: bool,
+    /// Load NULL for a column that one of several Parquet or Arrow files lacks.
+    #[arg(long, conflicts_with = "by_position")]
+    pub(crate) missing_null: bool,
     /// Character set of the input [default: by byte order mark, else utf8mb4].
     ///
     /// The names are the server's, and utf16, utf16le, utf32, utf32le, ucs2.
@@ -69,6 +78,15 @@ pub(crate) struct FormatArgs {
 }
 
 impl FormatArgs {
+    /// How fields find their columns.
+    pub(crate) fn matching(&self) -> ColumnMatching {
+        match (self.by_position, self.missing_null) {
+            (true, _) => ColumnMatching::ByPosition,
+            (false, true) => ColumnMatching::ByNameOrNull,
+            (false, false) => ColumnMatching::ByName,
+        }
+    }
+
     /// True if an option tells how delimited text is cut.
     pub(crate) fn cuts_text(&self) -> bool {
         let texts = [

@@ -13,7 +13,7 @@ use crate::args::{Cli, is_typed};
 
 /// Options of `load` that are no keys of `[input]`: what says which server is meant or what is printed, what
 /// a job file says otherwise, and what is of one table.
-const NO_KEYS: [&str; 34] = [
+const NO_KEYS: [&str; 36] = [
     "help",
     "help-all",
     "job",
@@ -48,6 +48,8 @@ const NO_KEYS: [&str; 34] = [
     "unlogged",
     "atomic",
     "ignore-unknown-columns",
+    "by-position",
+    "missing-null",
 ];
 
 /// The options that `[input]` may have, and whether each takes a value.

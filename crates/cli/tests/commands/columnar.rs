@@ -73,3 +73,32 @@ fn bad_rows_are_named_by_their_numbers() {
     desk.load("t", &file, &more).done();
     desk.verify("t", &file, &more).done();
 }
+
+#[test]
+fn options_say_how_columns_of_files_are_found() {
+    let Some(mut desk) = Desk::new() else { return };
+    // The table has all columns that some file has.
+    let [all, some] = ["pyarrow-snappy.parquet", "three-columns.parquet"].map(fixture);
+    for files in [[&all, &some], [&some, &all]] {
+        desk.exec("DROP TABLE IF EXISTS t");
+        let more = [files[1].to_str().unwrap(), "--missing-null"];
+        desk.load("t", files[0], &[&more[..], &["--create"]].concat()).done();
+        desk.verify("t", files[0], &more).done();
+        let counts = desk.rows("SELECT COUNT(*), COUNT(u), COUNT(more), COUNT(st) FROM t");
+        assert_eq!(counts, ["23|20|3|20"]);
+    }
+    // Text has places, too.
+    desk.exec("CREATE TABLE p (a INT, b TEXT)");
+    let text = desk.home.file("in.csv", "b,a\n1,x\n2,y\n");
+    desk.load("p", &text, &["--header", "--by-position"]).done();
+    desk.verify("p", &text, &["--header", "--by-position"]).done();
+    assert_eq!(desk.rows("SELECT * FROM p"), ["1|x", "2|y"]);
+    let few = desk.home.file("few.csv", "b\n1\n");
+    let outcome = desk.load("p", &few, &["--header", "--by-position", "--mode", "append"]);
+    outcome.refused(2, &["the input has 1 column, and --by-position expects 2: `a`, `b`"]);
+    let outcome = desk.load("p", &text, &["--missing-null", "--mode", "append"]);
+    outcome.refused(2, &["--missing-null is for Parquet and Arrow files"]);
+    let json = desk.home.file("in.jsonl", "{\"a\": 1}\n");
+    let outcome = desk.load("p", &json, &["--by-position", "--mode", "append"]);
+    outcome.refused(2, &["--by-position does not work for JSON"]);
+}

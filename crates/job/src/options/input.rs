@@ -4,7 +4,8 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use columnar::Kind;
+use columnar::{ColumnMatching, Kind};
+use face::option::{BY_POSITION, MISSING_NULL};
 use sources::{Dialect, Encoding, KeptPipes, Source};
 
 use crate::error::Error;
@@ -34,6 +35,8 @@ pub struct InputOptions {
     /// The format of typed columns that the input has, if that is known. Default: files are recognised by their
     /// first bytes.
     pub columnar: Option<Kind>,
+    /// How names and places of fields decide about their columns. Default: by name, if the input has names.
+    pub matching: ColumnMatching,
     /// True if the first line of each file names the columns.
     pub header: bool,
     /// Lines to leave out at the start of each file, before the header.
@@ -73,6 +76,7 @@ impl Default for InputOptions {
             files: Vec::new(),
             dialect: Dialect::mysql(),
             columnar: None,
+            matching: ColumnMatching::default(),
             header: false,
             skip_lines: 0,
             columns: None,
@@ -91,6 +95,11 @@ impl Default for InputOptions {
 }
 
 impl InputOptions {
+    /// True if the names of fields do not matter.
+    pub fn is_by_position(&self) -> bool {
+        self.matching == ColumnMatching::ByPosition
+    }
+
     /// True if the files are of a format of typed columns; whatever is wrong with them is said when they are opened.
     pub fn has_columns(&self) -> bool {
         self.columnar.is_some() || Kind::of_files(&self.files).is_ok_and(|kind| kind.is_some())
@@ -107,7 +116,9 @@ impl InputOptions {
             None => Kind::of_files(&self.files).map_err(usage)?,
             kind => kind,
         };
-        let Some(known) = kind else { return Ok(None) };
+        let Some(known) = kind else {
+            return self.check_matching().map(|()| None);
+        };
         let is_utf8 = matches!(self.charset.as_str(), "utf8mb4" | "utf8mb3" | "utf8");
         let is_plain = self.dialect == Dialect::mysql() && self.skip_lines == 0 && is_utf8;
         if !is_plain {
@@ -123,5 +134,20 @@ impl InputOptions {
             )));
         }
         Ok(kind)
+    }
+
+    /// Refuses ways to find columns that text and JSON do not have.
+    fn check_matching(&self) -> Result<(), Error> {
+        match self.matching {
+            ColumnMatching::ByNameOrNull => Err(Error::Usage(format!(
+                "{MISSING_NULL} is for Parquet and Arrow files, and the input is neither"
+            ))),
+            ColumnMatching::ByPosition if self.dialect.json.is_some() => {
+                Err(Error::Usage(format!(
+                    "{BY_POSITION} does not work for JSON, whose fields have names and no places"
+                )))
+            }
+            _ => Ok(()),
+        }
     }
 }

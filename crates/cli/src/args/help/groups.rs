@@ -20,7 +20,7 @@ pub(super) const GROUPS: [Group; 12] = [
     },
     Group {
         heading: "Columns and values",
-        options: "columns where set set-sql ignore-unknown-columns format-of map-collation date-format \
+        options: "columns by-position where set set-sql ignore-unknown-columns missing-null format-of map-collation date-format \
          decimal-comma yes-no trim sql-mode time-zone",
     },
     Group {
