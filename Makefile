@@ -19,6 +19,9 @@ ROWS   := $(abspath $(TARGET))/tpch
 CLUSTER := $(abspath $(TARGET))/cluster
 PLUGINS := $(abspath $(TARGET))/plugins
 
+# Where readers of Parquet and Arrow are, for tests.
+PYTHON := $(abspath $(TARGET))/python
+
 # Tests wait for servers and disks more than half of the time.
 THREADS ?= $(shell echo $$(( $$(nproc) * 5 / 2 )))
 
@@ -104,6 +107,9 @@ test-more:
 	$(CARGO) test --locked --workspace --test main -- --ignored \
 		traps:: incremental_backups:: untested:: related:: disturbed::
 	$(call on_mysql,$(MYSQL_SOME))
+	@if python3 -m venv $(PYTHON) && $(PYTHON)/bin/pip install -q pyarrow duckdb polars; then \
+		INRUSH_TEST_PYTHON=$(PYTHON)/bin/python $(CARGO) test --locked -p inrush --test main -- read_exports; \
+	else echo 'skipped, for Python packages cannot be had here: pyarrow, DuckDB and polars read exports'; fi
 
 bench:
 	@scripts/setup.sh 16

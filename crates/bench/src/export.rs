@@ -1,7 +1,8 @@
-//! `inrush bench export`: TPC-H lineitem as text, by the client, `mariadb-dump` and Inrush.
+//! `inrush bench export`: TPC-H lineitem into files, by the client, `mariadb-dump` and Inrush.
 //!
-//! All write to `/dev/null`, the table in memory, so that what is measured is the making of the text. Before
-//! it is timed each way writes a file, which is loaded again: that table has to be equal to the exported one.
+//! All write into a file of their own, the table in memory. Inrush has its files on the disk when it ends, the
+//! others in the page cache. Before it is timed each way writes a file, which is loaded again: that table has
+//! to be equal to the exported one.
 //!
 //! In reading order: [`way`] is what is run, [`outcome`] what is printed.
 
@@ -9,7 +10,7 @@ pub mod outcome;
 pub mod way;
 
 use std::ffi::OsString;
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
@@ -33,8 +34,6 @@ use crate::ways::table_bytes;
 /// The table that is exported, and the one that its rows are loaded into again.
 const TABLE: &str = "lineitem";
 const BACK: &str = "lineitem_back";
-/// Where the rows go while they are timed.
-const NULL: &str = "/dev/null";
 
 /// Options of a run. `ExportOptions::default()` is all methods at scale 1.
 #[derive(Clone, Debug)]
@@ -187,17 +186,13 @@ impl<'a> Yard<'a> {
         way: ExportWay,
         (rows, checksum): (u64, &str),
     ) -> Result<(u64, bool), Error> {
-        let path = self.scratch.join(format!("export.{}", way.ending()));
-        let file = File::create(&path).map_err(Error::io("making", &path))?;
-        self.write(way, file.into())?;
+        let path = self.path(way);
+        self.write(way, &path)?;
         let bytes = fs::metadata(&path).map_err(Error::io("looking at", &path))?.len();
-        if let Some(dialect) = way.dialect() {
+        if let Some(arguments) = way.load_arguments() {
             self.session.exec(&format!("DROP TABLE IF EXISTS {BACK}"))?;
             self.session.exec(&format!("CREATE TABLE {BACK} LIKE {TABLE}"))?;
-            let mut arguments = vec!["--dialect".into(), dialect.into()];
-            if way == ExportWay::Client {
-                arguments.push("--header".into());
-            }
+            let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
             self.load(&path, BACK, &arguments)?;
             let seen = self.checksum(BACK, rows)?;
             if seen != checksum {
@@ -212,26 +207,35 @@ impl<'a> Yard<'a> {
             self.session.exec(&format!("DROP TABLE {BACK}"))?;
         }
         fs::remove_file(&path).map_err(Error::io("removing", &path))?;
-        Ok((bytes, way.dialect().is_some()))
+        Ok((bytes, way.load_arguments().is_some()))
     }
 
     fn time(&mut self, way: ExportWay) -> Result<Took, Error> {
-        let null = OpenOptions::new().write(true).open(NULL);
-        let null = null.map_err(Error::io("opening", Path::new(NULL)))?;
         host::settle(&mut self.session, self.host.is_own())?;
+        let path = self.path(way);
         let clock = Clock::start(self.host.pid());
-        self.write(way, null.into())?;
-        Ok(clock.stop())
+        self.write(way, &path)?;
+        let took = clock.stop();
+        fs::remove_file(&path).map_err(Error::io("removing", &path))?;
+        Ok(took)
     }
 
-    /// Has a way write the table there.
-    fn write(&self, way: ExportWay, to: Stdio) -> Result<(), Error> {
+    fn path(&self, way: ExportWay) -> PathBuf {
+        self.scratch.join(format!("export-{}.{}", way.short(), way.ending()))
+    }
+
+    /// Has a way write the table into a file.
+    fn write(&self, way: ExportWay, path: &Path) -> Result<(), Error> {
+        let to: Stdio = match way.is_peer() {
+            true => File::create(path).map_err(Error::io("making", path))?.into(),
+            false => Stdio::null(),
+        };
         let limits: Vec<OsString> = match self.options.threads {
             Some(threads) => vec!["--threads".into(), threads.to_string().into()],
             None => Vec::new(),
         };
         let program = (self.options.host.program.as_path(), limits.as_slice());
-        let mut command = way.command(TABLE, program, &self.host.server);
+        let mut command = way.command((TABLE, path), program, &self.host.server);
         command.stdin(Stdio::null()).stdout(to).stderr(Stdio::piped());
         let name = command.get_program().to_string_lossy().into_owned();
         let failed = |said: String| Error::Program { name: name.clone(), said };

@@ -1,6 +1,7 @@
 //! Files with typed columns in a build that writes none: no value of these types exists.
 
 use std::convert::Infallible;
+use std::io::{self, Write};
 
 use crate::written::{BadCell, WriteOptions, WrittenColumn};
 
@@ -78,15 +79,15 @@ impl RowEncoder {
 
 #[allow(missing_docs, reason = "the module `write` has the same functions")]
 impl FileWriter {
-    pub fn begin(&mut self, _: &mut Vec<u8>) -> Result<(), Problem> {
+    pub fn begin(&mut self, _: &mut dyn Write) -> io::Result<()> {
         match self.0 {}
     }
 
-    pub fn group(&mut self, group: RowGroup, _: &mut Vec<u8>) -> Result<(), Problem> {
+    pub fn group(&mut self, group: RowGroup, _: &mut dyn Write) -> io::Result<()> {
         match group.never {}
     }
 
-    pub fn finish(self, _: &mut Vec<u8>) -> Result<(), Problem> {
+    pub fn finish(self, _: &mut dyn Write) -> io::Result<()> {
         match self.0 {}
     }
 }

@@ -12,6 +12,8 @@ mod fill;
 mod parquet;
 mod texts;
 
+use std::io::{self, Write};
+
 use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
@@ -22,8 +24,9 @@ use crate::written::{BadCell, WriteOptions, WrittenColumn};
 
 /// Most rows of a row group.
 const ROWS_MAX: usize = 1 << 20;
-/// Bytes of values that are encoded at once into a row group of Parquet: what a processor's cache holds.
-const BATCH_BYTES: usize = 1 << 20;
+/// Bytes of values that are encoded at once into a row group of Parquet: the values of a column are then in a
+/// processor's cache, and below the size from which on the allocator asks the system for each buffer.
+const BATCH_BYTES: usize = 256 << 10;
 
 /// The contents of files of a table: its columns, and how they are encoded.
 #[derive(Debug)]
@@ -41,7 +44,8 @@ impl TableFormat {
     ) -> Result<TableFormat, Problem> {
         let fields = columns.iter().map(fields::field).collect::<Vec<_>>();
         let schema = SchemaRef::new(arrow_schema::Schema::new(fields));
-        let columns = columns.iter().map(Column::new).collect::<Result<Vec<_>, _>>()?;
+        let columns = columns.iter().map(|column| Column::new(column, options.kind));
+        let columns = columns.collect::<Result<Vec<_>, _>>()?;
         Ok(TableFormat { options, schema, columns })
     }
 
@@ -193,34 +197,28 @@ enum Files {
 }
 
 impl FileWriter {
-    /// Gives the beginning of the file, in place of what is in `out`; so below.
-    pub fn begin(&mut self, out: &mut Vec<u8>) -> Result<(), Problem> {
+    /// Writes the beginning of the file.
+    pub fn begin(&mut self, to: &mut dyn Write) -> io::Result<()> {
         match &mut self.0 {
-            Files::Parquet(file) => file.begin(out),
-            Files::Arrow(file) => {
-                file.begin(out);
-                Ok(())
-            }
+            Files::Parquet(file) => file.begin(to),
+            Files::Arrow(file) => file.begin(to),
         }
     }
 
-    /// Gives a row group.
-    pub fn group(&mut self, group: RowGroup, out: &mut Vec<u8>) -> Result<(), Problem> {
+    /// Writes a row group.
+    pub fn group(&mut self, group: RowGroup, to: &mut dyn Write) -> io::Result<()> {
         match (&mut self.0, group.encoded) {
-            (Files::Parquet(file), Encoded::Parquet(group)) => file.group(group, out),
-            (Files::Arrow(file), Encoded::Arrow(message)) => {
-                file.message(message, out);
-                Ok(())
-            }
-            _ => Err("a row group of another kind of file".to_owned()),
+            (Files::Parquet(file), Encoded::Parquet(group)) => file.group(group, to),
+            (Files::Arrow(file), Encoded::Arrow(message)) => file.message(&message, to),
+            _ => Err(io::Error::other("the row group belongs to another kind of file")),
         }
     }
 
-    /// Gives the end of the file.
-    pub fn finish(self, out: &mut Vec<u8>) -> Result<(), Problem> {
+    /// Writes the end of the file.
+    pub fn finish(self, to: &mut dyn Write) -> io::Result<()> {
         match self.0 {
-            Files::Parquet(file) => file.finish(out),
-            Files::Arrow(file) => file.finish(out),
+            Files::Parquet(file) => file.finish(to),
+            Files::Arrow(file) => file.finish(to),
         }
     }
 }

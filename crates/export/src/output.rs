@@ -206,13 +206,11 @@ impl<'a> Output<'a> {
             None => self.begin_part()?,
         };
         let written = match &mut self.writer {
-            Some(writer) => writer.group(group, &mut self.packed).map_err(Error::Internal),
-            None => Err(Error::Internal("a row group outside of a file".to_owned())),
+            Some(writer) => part.write_by(bytes, rows, |to| writer.group(group, to)),
+            None => Err(io::Error::other("a row group outside of a file")),
         };
-        let written = written.map(|()| part.write(&self.packed, bytes, rows));
-        // So that what is there of it is removed.
         self.part = Some(part);
-        written?.map_err(|source| self.failed(source))
+        written.map_err(|source| self.failed(source))
     }
 
     /// Writes a chunk, which was compressed already, unless it has to be cut.
@@ -298,20 +296,19 @@ impl<'a> Output<'a> {
     }
 
     fn begin_typed(&mut self, mut part: Part, format: &TableFormat) -> Result<Part, Error> {
-        let begun = format.file().and_then(|mut writer| {
-            writer.begin(&mut self.packed)?;
+        let begun = format.file().map_err(io::Error::other).and_then(|mut writer| {
+            part.write_by(0, 0, |to| writer.begin(to))?;
             Ok(writer)
         });
-        let written = begun.map_err(Error::Internal).and_then(|writer| {
-            self.writer = Some(writer);
-            part.write(&self.packed, 0, 0).map_err(|source| self.failed(source))
-        });
-        match written {
-            Ok(()) => Ok(part),
-            Err(error) => {
+        match begun {
+            Ok(writer) => {
+                self.writer = Some(writer);
+                Ok(part)
+            }
+            Err(source) => {
                 // So that what is there of it is removed.
                 self.part = Some(part);
-                Err(error)
+                Err(self.failed(source))
             }
         }
     }
@@ -351,8 +348,8 @@ impl<'a> Output<'a> {
         let path = self.path();
         self.whole.push(FinishedFile { made, name });
         if let Some(writer) = self.writer.take() {
-            writer.finish(&mut self.packed).map_err(Error::Internal)?;
-            part.write(&self.packed, 0, 0).map_err(Error::io("writing", &path))?;
+            let finished = part.write_by(0, 0, |to| writer.finish(to));
+            finished.map_err(Error::io("writing", &path))?;
         } else if part.is_empty() {
             // A compressed file without a byte is none.
             self.pack_into(&mut part, (b"", 0)).map_err(Error::io("writing", &path))?;

@@ -94,6 +94,19 @@ impl Part {
         Ok(())
     }
 
+    /// The same, for bytes that `write` writes itself.
+    pub(crate) fn write_by(
+        &mut self,
+        bytes: usize,
+        rows: u64,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> io::Result<()> {
+        write(&mut self.sink)?;
+        self.bytes += bytes as u64;
+        self.rows += rows;
+        Ok(())
+    }
+
     /// Ends it, on the disk; how many bytes it has there.
     pub(crate) fn finish(self) -> io::Result<u64> {
         self.sink.finish()

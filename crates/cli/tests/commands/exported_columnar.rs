@@ -190,3 +190,71 @@ fn whatever_fails_on_the_way_leaves_no_file() {
         }
     }
 }
+
+/// Columns that the readers are asked for, and the text of their values.
+const READ: &[(&str, &str, &str)] = &[
+    ("id", "INT PRIMARY KEY", "id"),
+    ("tiny", "TINYINT", "tiny"),
+    ("bu", "BIGINT UNSIGNED", "bu"),
+    ("d", "DECIMAL(20,4)", "d"),
+    ("wide", "DECIMAL(65,30)", "wide"),
+    ("r", "DOUBLE", "r"),
+    ("y", "YEAR", "y"),
+    ("da", "DATE", "da"),
+    ("t", "TIME(6)", "CAST(TIME_TO_SEC(t) * 1000000 AS SIGNED)"),
+    ("dt", "DATETIME(6)", "dt"),
+    ("ts", "TIMESTAMP(6) NULL", "ts"),
+    ("e", "ENUM('a','ü')", "e"),
+    ("v", "VARCHAR(40) CHARACTER SET utf8mb4", "v"),
+    ("l", "VARCHAR(40) CHARACTER SET latin1", "l"),
+    ("b", "BLOB", "LOWER(HEX(b))"),
+    ("bi", "BINARY(3)", "LOWER(HEX(bi))"),
+    ("uu", "UUID", "uu"),
+    ("js", "JSON", "js"),
+];
+
+/// `INRUSH_TEST_PYTHON` names a Python with the packages pyarrow, duckdb and polars.
+#[test]
+fn pyarrow_duckdb_and_polars_read_exports() {
+    let Some(mut desk) = Desk::new() else { return };
+    let columns: Vec<String> =
+        READ.iter().map(|(name, sql_type, _)| format!("{name} {sql_type}")).collect();
+    let columns = columns.join(", ");
+    desk.exec("SET time_zone='+00:00'");
+    desk.exec(&format!("CREATE TABLE t ({columns}) CHARACTER SET utf8mb4 ENGINE=InnoDB"));
+    for row in [
+        "1,-128,0,-9999999999999999.9999,-99999999999999999999999999999999999.5,-1.5e300,1901,'0001-01-01',\
+         '-838:59:59.000001','0001-01-01','1970-01-01 00:00:00.000001','a','','',x'','','ffffffff-ffff-1fff-8fff-ffffffffffff','[]'",
+        "2,127,18446744073709551615,0.0001,1e-30,0.1,2155,'9999-12-31','838:59:59','9999-12-31 23:59:59.999999',\
+         '2038-01-19 03:14:07','ü','ü😀','é',x'00ff',x'010203','123e4567-e89b-12d3-a456-426614174000','{\"a\": 1}'",
+    ] {
+        desk.exec(&format!("INSERT INTO t VALUES ({row})"));
+    }
+    desk.exec("INSERT INTO t (id) VALUES (3)");
+    desk.exec("INSERT INTO t (id, v) SELECT seq, seq FROM seq_4_to_5000");
+    let texts: Vec<String> = READ
+        .iter()
+        .map(|(_, _, text)| format!("COALESCE(CAST({text} AS CHAR), '\\\\N')"))
+        .collect();
+    let rows =
+        desk.rows(&format!("SELECT CONCAT_WS('\\t', {}) FROM t ORDER BY id", texts.join(", ")));
+    let names: Vec<&str> = READ.iter().map(|(name, _, _)| *name).collect();
+    let values = format!("{}\n{}\n", names.join("\t"), rows.join("\n"));
+    let values = desk.home.file("values.tsv", values.as_bytes());
+    let files = ENDINGS.map(|ending| desk.home.path().join(format!("t.{ending}")));
+    for file in &files {
+        export(&desk, "t", file.to_str().unwrap(), &[]).done();
+    }
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/read-columnar.py");
+    let python = std::env::var("INRUSH_TEST_PYTHON").unwrap_or("python3".to_owned());
+    let mut python = std::process::Command::new(python);
+    let Ok(output) = python.arg(script).arg(values).args(&files).output() else {
+        eprintln!("skipped: there is no Python");
+        return;
+    };
+    let said = String::from_utf8_lossy(&output.stdout);
+    match output.status.code() {
+        Some(3) => eprintln!("skipped: {said}"),
+        code => assert!(code == Some(0), "{said}\n{}", String::from_utf8_lossy(&output.stderr)),
+    }
+}

@@ -5,6 +5,8 @@
 //! file     ARROW1 | stream | footer: places of all messages | ARROW1
 //! ```
 
+use std::io::{self, Write};
+
 use arrow_array::{ArrayRef, RecordBatch};
 use arrow_ipc::convert::IpcSchemaEncoder;
 use arrow_ipc::writer::{
@@ -32,19 +34,30 @@ fn options(packing: Packing) -> Result<IpcWriteOptions, Problem> {
     IpcWriteOptions::default().try_with_compression(compression).map_err(problem)
 }
 
-/// An encoded message and its lengths.
+/// An encoded message.
 #[derive(Debug)]
 pub(super) struct Message {
-    bytes: Vec<u8>,
-    head: usize,
-    body: usize,
+    head: Vec<u8>,
+    body: Vec<u8>,
 }
 
 impl Message {
     fn new(data: EncodedData, options: &IpcWriteOptions) -> Result<Message, Problem> {
-        let mut bytes = Vec::with_capacity(data.ipc_message.len() + data.arrow_data.len() + 64);
-        let (head, body) = write_message(&mut bytes, data, options).map_err(problem)?;
-        Ok(Message { bytes, head, body })
+        let EncodedData { ipc_message, arrow_data: body } = data;
+        let mut head = Vec::new();
+        // The body, whose length is in the head and which is padded already, is not copied.
+        let data = EncodedData { ipc_message, arrow_data: Vec::new() };
+        write_message(&mut head, data, options).map_err(problem)?;
+        Ok(Message { head, body })
+    }
+
+    fn bytes(&self) -> usize {
+        self.head.len() + self.body.len()
+    }
+
+    fn write(&self, to: &mut dyn Write) -> io::Result<()> {
+        to.write_all(&self.head)?;
+        to.write_all(&self.body)
     }
 }
 
@@ -109,7 +122,7 @@ impl FileAssembler {
         };
         let mut tracker = DictionaryTracker::new(true);
         let schema = schema_message(&format.schema, &mut tracker, &options);
-        file.head.extend_from_slice(&Message::new(schema, &options)?.bytes);
+        file.head.extend_from_slice(&Message::new(schema, &options)?.head);
         let empty = format.columns.iter().map(|column| column.clone().finish());
         let empty = empty.collect::<Result<Vec<ArrayRef>, _>>().map_err(problem)?;
         let empty =
@@ -120,26 +133,24 @@ impl FileAssembler {
         for dictionary in encoded.map_err(problem)?.0 {
             let message = Message::new(dictionary, &options)?;
             file.dictionaries.push(block(file.head.len(), &message));
-            file.head.extend_from_slice(&message.bytes);
+            message.write(&mut file.head).map_err(problem)?;
         }
         file.bytes = file.head.len();
         Ok(file)
     }
 
-    pub(super) fn begin(&mut self, out: &mut Vec<u8>) {
-        out.clear();
-        out.append(&mut self.head);
+    pub(super) fn begin(&mut self, to: &mut dyn Write) -> io::Result<()> {
+        to.write_all(&std::mem::take(&mut self.head))
     }
 
-    pub(super) fn message(&mut self, message: Message, out: &mut Vec<u8>) {
-        self.batches.push(block(self.bytes, &message));
-        self.bytes += message.bytes.len();
-        *out = message.bytes;
+    pub(super) fn message(&mut self, message: &Message, to: &mut dyn Write) -> io::Result<()> {
+        self.batches.push(block(self.bytes, message));
+        self.bytes += message.bytes();
+        message.write(to)
     }
 
-    pub(super) fn finish(self, out: &mut Vec<u8>) -> Result<(), Problem> {
-        out.clear();
-        out.extend_from_slice(&END);
+    pub(super) fn finish(self, to: &mut dyn Write) -> io::Result<()> {
+        to.write_all(&END)?;
         if self.is_stream {
             return Ok(());
         }
@@ -158,14 +169,13 @@ impl FileAssembler {
         let root = footer.finish();
         builder.finish(root, None);
         let footer = builder.finished_data();
-        out.extend_from_slice(footer);
-        let len = i32::try_from(footer.len()).map_err(problem)?;
-        out.extend_from_slice(&len.to_le_bytes());
-        out.extend_from_slice(MAGIC);
-        Ok(())
+        to.write_all(footer)?;
+        let len = i32::try_from(footer.len()).map_err(io::Error::other)?;
+        to.write_all(&len.to_le_bytes())?;
+        to.write_all(MAGIC)
     }
 }
 
 fn block(offset: usize, message: &Message) -> Block {
-    Block::new(offset as i64, message.head as i32, message.body as i64)
+    Block::new(offset as i64, message.head.len() as i32, message.body.len() as i64)
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::types::{
-    ArrowPrimitiveType, Date32Type, Decimal128Type, Decimal256Type, DecimalType,
+    ArrowPrimitiveType, Date32Type, Decimal64Type, Decimal128Type, Decimal256Type, DecimalType,
     DurationMicrosecondType, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
     TimestampMicrosecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
@@ -19,11 +19,14 @@ use values::{Charset, SqlType};
 
 use super::fill::Fill;
 use super::{fields, texts};
+use crate::Kind;
 use crate::guard::Problem;
 use crate::written::{BadCell, WrittenColumn, is_geometry};
 
 /// Bytes of the SRID before the well-known binary of a geometry.
 const SRID_BYTES: usize = 4;
+/// Digits of a decimal in 64 bits.
+const NARROW_DIGITS: u8 = 18;
 /// Columns of longer values have no dictionary.
 const DICTIONARY_BYTES_MAX: u32 = 0xffff;
 
@@ -58,6 +61,8 @@ enum Cells {
     Timestamp(Vec<i64>, u8),
     /// With its scale; so below.
     Decimal(Vec<i128>, DecimalUnits, u8),
+    /// Up to 18 digits in Parquet, which has them in 64 bits.
+    Narrow(Vec<i64>, DecimalUnits, u8),
     Wide(Vec<i256>, u8),
     Uuid(Vec<u8>),
     /// So many bytes each.
@@ -100,10 +105,10 @@ impl Clone for Column {
 }
 
 impl Column {
-    pub(super) fn new(column: &WrittenColumn<'_>) -> Result<Column, Problem> {
+    pub(super) fn new(column: &WrittenColumn<'_>, kind: Kind) -> Result<Column, Problem> {
         Ok(Column {
             sql_type: column.sql_type.clone(),
-            cells: Cells::new(column)?,
+            cells: Cells::new(column, kind)?,
             nulls: NullBufferBuilder::new(0),
             decoder: Decoder::new(column.sql_type),
             scratch: Vec::new(),
@@ -127,7 +132,7 @@ impl Column {
             Cells::Int32(to) | Cells::Date(to) | Cells::Labels(to, _) => 4 * to.len(),
             Cells::UInt32(to) => 4 * to.len(),
             Cells::Float(to) => 4 * to.len(),
-            Cells::Int64(to) => 8 * to.len(),
+            Cells::Int64(to) | Cells::Narrow(to, ..) => 8 * to.len(),
             Cells::Time(to, _) | Cells::DateTime(to, _) | Cells::Timestamp(to, _) => 8 * to.len(),
             Cells::UInt64(to) => 8 * to.len(),
             Cells::Double(to) => 8 * to.len(),
@@ -163,6 +168,7 @@ impl Column {
             Cells::DateTime(all, digits) => to.fill(all, |v| Ok(units::datetime(v, *digits)?)),
             Cells::Timestamp(all, digits) => to.fill(all, |v| Ok(units::timestamp(v, *digits)?)),
             Cells::Decimal(all, units, _) => to.fill(all, |v| Ok(units.read(v)?)),
+            Cells::Narrow(all, units, _) => to.fill(all, |v| Ok(units.read(v)? as i64)),
             Cells::Wide(all, scale) => {
                 to.fill(all, |v| texts::wide_decimal(decoded(decoder, v, scratch)?, *scale))
             }
@@ -199,6 +205,7 @@ impl Column {
             Cells::Time(all, _) => to.fill(all, texts::time),
             Cells::DateTime(all, _) | Cells::Timestamp(all, _) => to.fill(all, texts::moment),
             Cells::Decimal(all, _, scale) => to.fill(all, |v| texts::decimal(v, *scale)),
+            Cells::Narrow(all, _, scale) => to.fill(all, |v| Ok(texts::decimal(v, *scale)? as i64)),
             Cells::Wide(all, scale) => to.fill(all, |v| texts::wide_decimal(v, *scale)),
             Cells::Uuid(all) => to.append(all, 16, texts::uuid),
             Cells::Fixed(all, bytes) => to.append(all, *bytes as usize, Ok),
@@ -238,6 +245,9 @@ impl Column {
             Cells::Decimal(to, ..) => {
                 decimal(PrimitiveArray::<Decimal128Type>::new(taken(to), nulls), sql_type)?
             }
+            Cells::Narrow(to, ..) => {
+                decimal(PrimitiveArray::<Decimal64Type>::new(taken(to), nulls), sql_type)?
+            }
             Cells::Wide(to, _) => {
                 decimal(PrimitiveArray::<Decimal256Type>::new(taken(to), nulls), sql_type)?
             }
@@ -255,13 +265,15 @@ impl Column {
 }
 
 impl Cells {
-    fn new(
-        WrittenColumn { name, sql_type, srid, .. }: &WrittenColumn<'_>,
-    ) -> Result<Cells, Problem> {
+    fn new(column: &WrittenColumn<'_>, kind: Kind) -> Result<Cells, Problem> {
+        let WrittenColumn { name, sql_type, srid, .. } = column;
         Ok(match sql_type {
             SqlType::Integer { bytes, unsigned } => Cells::integers(*bytes, *unsigned),
             SqlType::Decimal { precision, scale, .. } => {
                 match DecimalUnits::new(*precision, *scale) {
+                    Some(units) if kind == Kind::Parquet && *precision <= NARROW_DIGITS => {
+                        Cells::Narrow(Vec::new(), units, *scale)
+                    }
                     Some(units) => Cells::Decimal(Vec::new(), units, *scale),
                     None => Cells::Wide(Vec::new(), *scale),
                 }
