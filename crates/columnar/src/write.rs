@@ -53,7 +53,7 @@ impl TableFormat {
     pub fn encoder(&self) -> Result<RowEncoder, Problem> {
         let groups = match self.options.kind {
             Kind::Parquet => Groups::Parquet(parquet::GroupEncoder::new(self)?),
-            Kind::Arrow => Groups::Arrow(arrow::BatchEncoder::new(self)?),
+            Kind::Arrow => Groups::Arrow(Box::new(arrow::BatchEncoder::new(self)?)),
         };
         Ok(RowEncoder {
             schema: SchemaRef::clone(&self.schema),
@@ -78,7 +78,7 @@ impl TableFormat {
 #[derive(Debug)]
 enum Groups {
     Parquet(parquet::GroupEncoder),
-    Arrow(arrow::BatchEncoder),
+    Arrow(Box<arrow::BatchEncoder>),
 }
 
 /// Encodes rows.
@@ -144,7 +144,7 @@ impl RowEncoder {
             arrays.push(array);
         }
         match &mut self.groups {
-            Groups::Parquet(group) => group.write(&arrays)?,
+            Groups::Parquet(group) => group.write(arrays)?,
             Groups::Arrow(group) => {
                 let schema = SchemaRef::clone(&self.schema);
                 let batch = RecordBatch::try_new(schema, arrays).map_err(WriteError::of)?;

@@ -47,6 +47,7 @@ use server::{ConnectOptions, Session, catalog};
 use targets::waiting::{self, ER_LOCK_WAIT_TIMEOUT};
 use values::Family;
 
+pub use columnar::Kind as ColumnarKind;
 pub use error::Error;
 pub use options::{Compression, ExportOptions, ExportPath, Format, Place, Split};
 pub use places::{PlaceReader, Places, PlacesRead};

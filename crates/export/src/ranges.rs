@@ -7,9 +7,11 @@ use server::identifier::quote_text;
 use values::SqlType;
 
 use crate::error::Error;
+use crate::options::ExportOptions;
 
-/// Bytes of rows that a range has, about.
+/// Bytes of rows that a range of text has, about, and one that becomes row groups.
 const RANGE_BYTES: u64 = 4 << 20;
+const GROUP_BYTES: u64 = 16 << 20;
 const RANGES_MAX: u64 = 4096;
 
 /// In what parts a table is read.
@@ -31,8 +33,15 @@ impl Ranges {
 }
 
 /// Cuts a table where the first column of its primary key is an integer, into ranges as wide as each other.
-pub(crate) fn ranges(session: &mut Session, table: &Table) -> Result<Ranges, Error> {
-    let count = (data_bytes(session, &table.name)? / RANGE_BYTES).clamp(1, RANGES_MAX);
+pub(crate) fn ranges(
+    session: &mut Session,
+    table: &Table,
+    options: &ExportOptions,
+) -> Result<Ranges, Error> {
+    let range_bytes = if options.format.is_typed() { GROUP_BYTES } else { RANGE_BYTES };
+    let bytes = data_bytes(session, &table.name)?;
+    let range_bytes = range_bytes.min(bytes / options.threads.max(1) as u64).max(RANGE_BYTES);
+    let count = (bytes / range_bytes).clamp(1, RANGES_MAX);
     if count == 1 {
         return Ok(Ranges::One(None));
     }

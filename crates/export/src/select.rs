@@ -63,7 +63,7 @@ impl Select {
     ) -> Result<Select, Error> {
         let mut notes = Vec::new();
         let ranges = match (&table.engine, options.threads) {
-            (Engine::InnoDb, 2..) if !table.kind.is_view() => ranges(session, table)?,
+            (Engine::InnoDb, 2..) if !table.kind.is_view() => ranges(session, table, options)?,
             _ => Ranges::One(None),
         };
         if let Ranges::One(Some(why)) = &ranges {

@@ -61,7 +61,8 @@ pub mod replay {
 /// Rows of a table to files.
 pub mod export {
     pub use export::{
-        Compression, Error, ExportOptions, ExportPath, ExportReport, Format, Place, Split,
+        ColumnarKind, Compression, Error, ExportOptions, ExportPath, ExportReport, Format, Place,
+        Split,
     };
     pub use spider::export;
 }

@@ -118,6 +118,36 @@ fn rows_of_every_shape_come_back() {
 }
 
 #[test]
+fn many_columns_are_written_within_memory() {
+    let Some(mut desk) = Desk::new() else { return };
+    let columns = (0..120).map(|at| format!("c{at} VARCHAR(40), d{at} DECIMAL(12,2)"));
+    let columns = columns.collect::<Vec<_>>().join(", ");
+    desk.exec(&format!("CREATE TABLE t (id INT PRIMARY KEY, {columns}) ENGINE=InnoDB"));
+    let values = (0..120).map(|at| format!("CONCAT('v', seq * {at} % 1000), seq * {at} % 99"));
+    let values = values.collect::<Vec<_>>().join(", ");
+    desk.exec(&format!("INSERT INTO t SELECT seq, {values} FROM seq_1_to_8000"));
+    for ending in ENDINGS {
+        let file = format!("t.{ending}");
+        let outcome = export(&desk, "t", &file, &["--memory", "44M", "--threads", "2", "--json"]);
+        let report: Value = serde_json::from_str(&outcome.done().out).unwrap();
+        assert!(report["memory_peak_bytes"].as_u64().unwrap() < 44 << 20, "{report}");
+        comes_back(&mut desk, "t", &file, &["--memory", "256M"]);
+    }
+}
+
+#[test]
+fn geometries_are_written_with_one_srid() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE t (id INT PRIMARY KEY, g GEOMETRY) ENGINE=InnoDB");
+    desk.exec("INSERT INTO t VALUES (1, NULL), (2, ST_GeomFromText('POINT(1 2)', 4326))");
+    export(&desk, "t", "one.arrow", &[]).done();
+    let bytes = fs::read(desk.home.path().join("one.arrow")).unwrap();
+    assert!(bytes.windows(4).any(|four| four == b"srid"));
+    desk.exec("INSERT INTO t VALUES (3, ST_GeomFromText('POINT(1 2)', 0))");
+    export(&desk, "t", "t.arrow", &[]).refused(1, &["column `g`", "`id` = 3", "SRID is 0"]);
+}
+
+#[test]
 fn pipes_and_folders_get_these_formats() {
     let Some(mut desk) = Desk::new() else { return };
     desk.exec("CREATE TABLE t (a INT PRIMARY KEY, e ENUM('x','y'), v VARCHAR(9)) ENGINE=InnoDB");

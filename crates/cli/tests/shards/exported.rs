@@ -30,7 +30,7 @@ fn rows_of_all_shards_come_out_and_give_an_equal_table() {
     let back = format!("{database}.back");
     let create = format!("CREATE TABLE {back} ({COLUMNS}) ENGINE=InnoDB CHARSET=utf8mb4");
     scene.session.exec(&create).unwrap();
-    for file in ["out.csv", "out.txt.gz"] {
+    for file in ["out.csv", "out.txt.gz", "out.parquet", "out.arrow"] {
         let out = run(&mut export(&scene, file, &[]));
         for part in ["5,000 rows exported", "3 threads", "from 3 shards, all at one moment"] {
             assert!(out.done().out.contains(part), "{out:?}");

@@ -2,17 +2,17 @@
 
 use std::io::{self, Write};
 
-use arrow_array::ArrayRef;
-use arrow_schema::{Field, SchemaRef};
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::{FieldRef, Schema, SchemaRef};
 use parquet::arrow::arrow_writer::{
     ArrowColumnChunk, ArrowColumnWriter, ArrowRowGroupWriterFactory, compute_leaves,
 };
 use parquet::arrow::{ArrowSchemaConverter, add_encoded_arrow_schema_to_metadata};
 use parquet::basic::{Compression, Encoding, GzipLevel, PageType, ZstdLevel};
 use parquet::file::metadata::ColumnChunkMetaData;
-use parquet::file::properties::{EnabledStatistics, WriterProperties};
+use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesBuilder};
 use parquet::file::writer::SerializedFileWriter;
-use parquet::schema::types::{ColumnPath, TypePtr};
+use parquet::schema::types::TypePtr;
 
 use super::TableFormat;
 use super::cells::Column;
@@ -22,6 +22,10 @@ use crate::written::Packing;
 /// Level of zstd: higher ones take twice the time for files that are a few percent smaller.
 const ZSTD_LEVEL: i32 = 1;
 const GZIP_LEVEL: u32 = 4;
+/// Plain bytes of a page: its buffers stay below the size from which on the allocator asks the system for each.
+const PAGE_BYTES: usize = 64 << 10;
+/// Memory of the writer of a column: its compressor, its dictionary and a page.
+const WRITER_BYTES: usize = 400 << 10;
 /// Part of a column that compression has to save.
 const SAVED_MIN: i64 = 12;
 /// Part of a column that its dictionary may be.
@@ -36,32 +40,20 @@ struct Habits {
     is_packed: bool,
 }
 
-/// How files are written, columns by their habits.
-fn properties(
-    schema: &SchemaRef,
-    packing: Packing,
-    habits: &[Habits],
-) -> Result<WriterProperties, Problem> {
+/// How files are written, or a column with these habits.
+fn properties(packing: Packing, habits: Habits) -> Result<WriterPropertiesBuilder, Problem> {
     let compression = match packing {
+        _ if !habits.is_packed => Compression::UNCOMPRESSED,
         Packing::None => Compression::UNCOMPRESSED,
         Packing::Gzip => Compression::GZIP(GzipLevel::try_new(GZIP_LEVEL).map_err(problem)?),
         Packing::Zstd => Compression::ZSTD(ZstdLevel::try_new(ZSTD_LEVEL).map_err(problem)?),
     };
-    let mut properties = WriterProperties::builder()
+    Ok(WriterProperties::builder()
         .set_created_by(format!("inrush {}", env!("CARGO_PKG_VERSION")))
         .set_compression(compression)
-        .set_statistics_enabled(EnabledStatistics::Chunk);
-    for (field, habits) in schema.fields().iter().zip(habits) {
-        let path = ColumnPath::from(vec![field.name().clone()]);
-        if !habits.is_packed {
-            let none = Compression::UNCOMPRESSED;
-            properties = properties.set_column_compression(path.clone(), none);
-        }
-        properties = properties.set_column_dictionary_enabled(path, habits.has_dictionary);
-    }
-    let mut properties = properties.build();
-    add_encoded_arrow_schema_to_metadata(schema, &mut properties);
-    Ok(properties)
+        .set_dictionary_enabled(habits.has_dictionary)
+        .set_data_page_size_limit(PAGE_BYTES)
+        .set_statistics_enabled(EnabledStatistics::Chunk))
 }
 
 fn root(schema: &SchemaRef) -> Result<TypePtr, Problem> {
@@ -75,38 +67,46 @@ pub(super) type Group = Vec<ArrowColumnChunk>;
 /// Encodes row groups, one after the other.
 #[derive(Debug)]
 pub(super) struct GroupEncoder {
+    columns: Vec<ColumnEncoder>,
+    /// True if values wait for the end of the row group, because writers of all columns at once take too much memory.
+    is_deferred: bool,
+}
+
+/// Encodes the chunks of a column, one after the other.
+#[derive(Debug)]
+struct ColumnEncoder {
     schema: SchemaRef,
     packing: Packing,
+    habits: Habits,
     factory: ArrowRowGroupWriterFactory,
-    columns: Vec<ArrowColumnWriter>,
-    habits: Vec<Habits>,
+    writer: Option<ArrowColumnWriter>,
+    waiting: Vec<ArrayRef>,
 }
 
 impl GroupEncoder {
     pub(super) fn new(format: &TableFormat) -> Result<GroupEncoder, Problem> {
-        let schema = SchemaRef::clone(&format.schema);
         let packing = format.options.packing;
-        let habits =
-            |column: &Column| Habits { has_dictionary: !column.is_long(), is_packed: true };
-        let habits: Vec<Habits> = format.columns.iter().map(habits).collect();
-        let factory = factory(&schema, packing, &habits)?;
-        let columns = factory.create_column_writers(0).map_err(problem)?;
-        Ok(GroupEncoder { schema, packing, factory, columns, habits })
+        let column = |(field, column): (&FieldRef, &Column)| {
+            let habits = Habits { has_dictionary: !column.is_long(), is_packed: true };
+            ColumnEncoder::new(field, packing, habits)
+        };
+        let columns = format.schema.fields().iter().zip(&format.columns);
+        let columns = columns.map(column).collect::<Result<Vec<_>, _>>()?;
+        let is_deferred = columns.len() * WRITER_BYTES > 2 * format.options.group_bytes;
+        Ok(GroupEncoder { columns, is_deferred })
     }
 
     /// Bytes of memory that the row group takes.
     pub(super) fn bytes(&self) -> usize {
-        self.columns.iter().map(ArrowColumnWriter::memory_size).sum()
+        self.columns.iter().map(ColumnEncoder::bytes).sum()
     }
 
     /// Appends values of all columns.
-    pub(super) fn write(&mut self, arrays: &[ArrayRef]) -> Result<(), Problem> {
-        let fields = self.schema.fields().iter().zip(arrays);
-        for ((field, array), column) in fields.zip(&mut self.columns) {
-            // Decimals come in narrower arrays than readers of the schema get.
-            let narrow = Field::new(field.name(), array.data_type().clone(), field.is_nullable());
-            for leaf in compute_leaves(&narrow, array).map_err(problem)? {
-                column.write(&leaf).map_err(problem)?;
+    pub(super) fn write(&mut self, arrays: Vec<ArrayRef>) -> Result<(), Problem> {
+        for (column, array) in self.columns.iter_mut().zip(arrays) {
+            match self.is_deferred {
+                true => column.waiting.push(array),
+                false => column.write(&array)?,
             }
         }
         Ok(())
@@ -114,27 +114,65 @@ impl GroupEncoder {
 
     /// Ends the row group.
     pub(super) fn take(&mut self) -> Result<Group, Problem> {
-        let columns = std::mem::take(&mut self.columns).into_iter();
-        let group: Group =
-            columns.map(|column| column.close().map_err(problem)).collect::<Result<_, _>>()?;
-        let learn =
-            |(chunk, habits): (&ArrowColumnChunk, &Habits)| habits.learn(&chunk.close().metadata);
-        let habits: Vec<Habits> = group.iter().zip(&self.habits).map(learn).collect();
-        if habits != self.habits {
-            self.factory = factory(&self.schema, self.packing, &habits)?;
-            self.habits = habits;
+        self.columns.iter_mut().map(ColumnEncoder::take).collect()
+    }
+}
+
+impl ColumnEncoder {
+    fn new(field: &FieldRef, packing: Packing, habits: Habits) -> Result<ColumnEncoder, Problem> {
+        let schema = SchemaRef::new(Schema::new(vec![FieldRef::clone(field)]));
+        let factory = factory(&schema, packing, habits)?;
+        Ok(ColumnEncoder { schema, packing, habits, factory, writer: None, waiting: Vec::new() })
+    }
+
+    fn bytes(&self) -> usize {
+        let waiting = self.waiting.iter().map(Array::get_buffer_memory_size).sum::<usize>();
+        waiting + self.writer.as_ref().map_or(0, ArrowColumnWriter::memory_size)
+    }
+
+    fn write(&mut self, array: &ArrayRef) -> Result<(), Problem> {
+        let mut writer = self.begun()?;
+        // Decimals come in narrower arrays than readers of the schema get.
+        let field = self.schema.field(0).clone().with_data_type(array.data_type().clone());
+        for leaf in compute_leaves(&field, array).map_err(problem)? {
+            writer.write(&leaf).map_err(problem)?;
         }
-        self.columns = self.factory.create_column_writers(0).map_err(problem)?;
-        Ok(group)
+        self.writer = Some(writer);
+        Ok(())
+    }
+
+    /// The writer of the chunk.
+    fn begun(&mut self) -> Result<ArrowColumnWriter, Problem> {
+        match self.writer.take() {
+            Some(writer) => Ok(writer),
+            None => {
+                let writers = self.factory.create_column_writers(0).map_err(problem)?;
+                writers.into_iter().next().ok_or_else(|| "a column has no writer".to_owned())
+            }
+        }
+    }
+
+    /// Ends the chunk, and learns from it.
+    fn take(&mut self) -> Result<ArrowColumnChunk, Problem> {
+        for array in std::mem::take(&mut self.waiting) {
+            self.write(&array)?;
+        }
+        let chunk = self.begun()?.close().map_err(problem)?;
+        let habits = self.habits.learn(&chunk.close().metadata);
+        if habits != self.habits {
+            self.habits = habits;
+            self.factory = factory(&self.schema, self.packing, habits)?;
+        }
+        Ok(chunk)
     }
 }
 
 fn factory(
     schema: &SchemaRef,
     packing: Packing,
-    habits: &[Habits],
+    habits: Habits,
 ) -> Result<ArrowRowGroupWriterFactory, Problem> {
-    let properties = properties(schema, packing, habits)?;
+    let properties = properties(packing, habits)?.build();
     // The factory takes the schema and the properties from a writer of files.
     let writer = SerializedFileWriter::new(std::io::sink(), root(schema)?, properties.into());
     let writer = writer.map_err(problem)?;
@@ -174,7 +212,9 @@ pub(super) struct FileAssembler {
 
 impl FileAssembler {
     pub(super) fn new(format: &TableFormat) -> Result<FileAssembler, Problem> {
-        let properties = properties(&format.schema, format.options.packing, &[])?;
+        let habits = Habits { has_dictionary: true, is_packed: true };
+        let mut properties = properties(format.options.packing, habits)?.build();
+        add_encoded_arrow_schema_to_metadata(&format.schema, &mut properties);
         let root = root(&format.schema)?;
         let writer = SerializedFileWriter::new(Vec::new(), root, properties.into());
         Ok(FileAssembler { writer: writer.map_err(problem)? })
