@@ -183,7 +183,7 @@ impl<'a> Yard<'a> {
             let path = self.path(outcome.way);
             if !path.exists() {
                 say(&format!("writing {}", path.display()));
-                self.export(if is_wide { WIDE } else { LINEITEM }, &path)?;
+                self.export(if is_wide { WIDE } else { LINEITEM }, &path, outcome.way.header())?;
             }
             outcome.rows = if is_wide { wide_rows } else { file.rows };
             outcome.bytes = fs::metadata(&path).map_err(Error::io("looking at", &path))?.len();
@@ -205,9 +205,9 @@ impl<'a> Yard<'a> {
         self.program.load(file, &into, &arguments, &self.host.server.connect)
     }
 
-    fn export(&self, table: &str, path: &Path) -> Result<(), Error> {
-        let into = format!("{DATABASE}.{table}");
-        self.program.export(&into, path, &self.host.server.connect).map(drop)
+    fn export(&self, table: &str, path: &Path, more: &[&str]) -> Result<(), Error> {
+        let from = format!("{DATABASE}.{table}");
+        self.program.export(&from, path, more, &self.host.server.connect).map(drop)
     }
 
     /// Runs all ways, by turns.
@@ -238,10 +238,13 @@ impl<'a> Yard<'a> {
         read.map_err(Error::io("reading", &path))?;
         host::settle(&mut self.session, self.host.is_own())?;
         let clock = Clock::start(self.host.pid());
-        let report = match way {
-            _ if way.is_peer() => self.peer(way, Some(&path)).map(|_| None)?,
-            _ if way.is_wide() => Some(self.load(&path, LOADED, &["--ignore-unknown-columns"])?),
-            _ => Some(self.load(&path, LOADED, &[])?),
+        let mut arguments = way.header().to_vec();
+        if way.is_wide() {
+            arguments.push("--ignore-unknown-columns");
+        }
+        let report = match way.is_peer() {
+            true => self.peer(way, Some(&path)).map(|_| None)?,
+            false => Some(self.load(&path, LOADED, &arguments)?),
         };
         outcome.runs.push(clock.stop(), report);
         self.compare(way)

@@ -59,10 +59,11 @@ impl Program {
         &self,
         table: &str,
         file: &Path,
+        more: &[&str],
         connect: &ConnectOptions,
     ) -> Result<serde_json::Value, Error> {
         let mut command = Command::new(&self.path);
-        command.arg("export").arg(table).arg("--output").arg(file);
+        command.arg("export").arg(table).arg("--output").arg(file).args(more);
         let failed = |said: String| Error::Program { name: "inrush export".to_owned(), said };
         self.report(command, connect, failed)
     }

@@ -5,6 +5,7 @@
 mod command_line;
 mod export;
 mod first_day;
+mod formats;
 mod shards;
 mod split;
 mod support;

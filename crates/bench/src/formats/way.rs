@@ -41,6 +41,11 @@ impl FormatWay {
         }
     }
 
+    /// Options by which its file has the names of columns, and is read so.
+    pub(super) fn header(self) -> &'static [&'static str] {
+        if self.ending() == "csv" { &["--header"] } else { &[] }
+    }
+
     /// True if the rows are those of the wide table.
     pub(super) fn is_wide(self) -> bool {
         matches!(self, FormatWay::WideCsv | FormatWay::WideParquet)
