@@ -8,7 +8,6 @@ use job::pool;
 use job::progress::{Snapshot, Stage};
 use job::stop::Stop;
 use schema::{Table, TableName};
-use server::version::Flavor;
 use server::{ConnectOptions, Session, catalog};
 use sources::Source;
 
@@ -46,18 +45,12 @@ pub(crate) fn with_input<T>(
 
 /// Inspects the table. Takes no lock.
 ///
-/// Errors: no table, a view, another server than MariaDB; the server's.
+/// Errors: no table, a view; the server's.
 pub(crate) fn open(
     connect: &ConnectOptions,
     options: &LoadOptions,
 ) -> Result<(Session, Table), Error> {
     let mut session = Session::connect(connect)?;
-    if session.version().flavor == Flavor::MySql {
-        return Err(Error::Usage(
-            "rows can be checked against tables of MariaDB only; MySQL accepts other values"
-                .to_owned(),
-        ));
-    }
     let name = TableName::new(&options.database, &options.table);
     let table = match catalog::read(&mut session, &name) {
         Err(server::Error::NoTable(name)) => {

@@ -21,8 +21,9 @@ use crate::parts::{self, PartKey};
 use crate::room::Room;
 use crate::shared::{OpenFile, Shared};
 
-/// Rows of a chunk at most: values of one dictionary may be long.
-const ROWS_MAX: u64 = 64 << 10;
+/// Rows of a chunk at most: values of one dictionary may be long, and most buffers of a column stay below the size from
+/// which the allocator maps and unmaps each.
+const ROWS_MAX: u64 = 4 << 10;
 /// Least memory for decoding, as a part of what there may be.
 const ROOM_SHARE: u64 = 8;
 

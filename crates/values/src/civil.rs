@@ -7,6 +7,8 @@ pub(crate) const MICROS_OF_DAY: i64 = 86_400_000_000;
 
 /// Days from 0000-03-01 to 1970-01-01.
 const DAYS_TO_1970: i64 = 719_468;
+/// Days of which four times as many fit 32 bits.
+const DAYS_MAX: u32 = 1 << 29;
 /// Days of 400 years.
 const DAYS_OF_ERA: i64 = 146_097;
 
@@ -24,14 +26,30 @@ pub(crate) fn days_since_1970(year: u32, month: u32, day: u32) -> i64 {
 #[inline]
 pub(crate) fn date(days: i64) -> (i64, u32, u32) {
     let days = days + DAYS_TO_1970;
+    if let Ok(days) = u32::try_from(days)
+        && days < DAYS_MAX
+    {
+        return date_since_0000(days);
+    }
     let (era, of_era) = (days.div_euclid(DAYS_OF_ERA), days.rem_euclid(DAYS_OF_ERA));
-    // Leap days before it within its 400 years left out: those of 4, 100 and 400 years.
-    let year = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year + year / 4 - year / 100);
-    let month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * month + 2) / 5 + 1;
-    let (month, later) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
-    (era * 400 + year + later, month as u32, day as u32)
+    let (year, month, day) = date_since_0000(of_era as u32);
+    (era * 400 + year, month, day)
+}
+
+/// The same of a day after 0000-03-01, below [`DAYS_MAX`], by multiplications of 32 bits.
+///
+/// Source: C. Neri, L. Schneider, "Euclidean affine functions and their application to calendar algorithms", 2022.
+#[inline]
+fn date_since_0000(days: u32) -> (i64, u32, u32) {
+    let of_centuries = 4 * days + 3;
+    let (century, of_century) = (of_centuries / 146_097, of_centuries % 146_097 / 4);
+    let of_years = 2_939_745 * u64::from(4 * of_century + 3);
+    let (year, of_year) = ((of_years >> 32) as u32, of_years as u32 / 2_939_745 / 4);
+    let of_months = 2_141 * of_year + 197_913;
+    let (month, day) = (of_months >> 16, (of_months & 0xffff) / 2_141 + 1);
+    // Years begin in March: its last two months are those of the next year.
+    let later = u32::from(of_year >= 306);
+    (i64::from(100 * century + year + later), month - 12 * later, day)
 }
 
 /// Microseconds since 1970 of `YYYY-MM-DD hh:mm:ss`, with or without a fraction.
@@ -99,5 +117,19 @@ mod tests {
             before = (year, month, day);
         }
         assert_eq!(before, (9999, 12, 31));
+    }
+
+    #[test]
+    fn days_of_every_age_have_a_date() {
+        assert_eq!(date(-DAYS_TO_1970), (0, 3, 1));
+        assert_eq!(date(-DAYS_TO_1970 - 1), (0, 2, 29));
+        assert_eq!(date(-DAYS_TO_1970 - 400 * 365 - 97), (-400, 3, 1));
+        // The calendar repeats itself after 400 years.
+        for eras in [-1_000_000, -1, 1, 3_000, 4_000, 1_000_000] {
+            for days in [0, 11_016, 11_017, 24_855] {
+                let (year, month, day) = date(days);
+                assert_eq!(date(days + eras * DAYS_OF_ERA), (year + 400 * eras, month, day));
+            }
+        }
     }
 }

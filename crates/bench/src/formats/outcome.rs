@@ -44,7 +44,7 @@ impl WayOutcome {
     /// Seconds of a stage of Inrush: the median; none of what has no stages.
     fn stage(&self, name: &str) -> Option<f64> {
         let seconds = |report: &serde_json::Value| {
-            let stages = report["times"].as_array()?;
+            let stages = report["stages"].as_array()?;
             stages.iter().find(|stage| stage["name"] == name)?["seconds"].as_f64()
         };
         let all: Vec<f64> = self.runs.reports.iter().filter_map(seconds).collect();
@@ -129,7 +129,7 @@ mod tests {
                 runs: vec![Took { seconds, ..Took::default() }],
                 reports: vec![serde_json::json!({
                     "memory_peak_bytes": 7_000_000,
-                    "times": [{ "name": "staging", "seconds": 9.0 }, { "name": "rows", "seconds": 0.25 }],
+                    "stages": [{ "name": "staging", "seconds": 9.0 }, { "name": "rows", "seconds": 0.25 }],
                 })],
             },
         };
