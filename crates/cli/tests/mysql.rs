@@ -105,6 +105,45 @@ fn mysql_gets_the_rows_of_its_own_load_data() {
     assert_eq!(tables(&mut scene.session, "d"), ["auto_t", "insert_t", "own", "stream_t"]);
 }
 
+/// What is found is what MySQL refuses, but for CHECK constraints, which are named; a comparison finds what was changed.
+#[test]
+fn rows_are_checked_and_compared() {
+    let Some(mut scene) = Scene::new() else { return };
+    scene.exec("CREATE TABLE p (id INT PRIMARY KEY); INSERT INTO p VALUES (1),(2)");
+    scene.exec(
+        "CREATE TABLE t (id INT PRIMARY KEY, p INT, d DECIMAL(6,2), s VARCHAR(10), j JSON, UNIQUE KEY s (s), \
+         CONSTRAINT few CHECK (d < 100), FOREIGN KEY by_p (p) REFERENCES p (id))",
+    );
+    scene.exec("INSERT INTO t VALUES (1, 1, 1.5, 'One', '{\"b\": 1, \"aa\": 2}')");
+    let command = |scene: &Scene, name: &str, file: &Path| {
+        let load = scene.home.load(&scene.server, "d.t", file);
+        let arguments: Vec<_> = load.get_args().skip(1).map(ToOwned::to_owned).collect();
+        run(scene.home.inrush([name]).args(arguments).args(["--dialect", "csv", "--header"]))
+    };
+    let bad = "id,p,d,s,j\n2,1,2.5,two,null\n3,9,1,three,{}\n4,1,10000,four,[]\n5,1,1,TWO,1\n6,1,1,six,{]\n1,1,500,x,1\n";
+    let bad = scene.home.file("bad.csv", bad);
+    let checked = command(&scene, "check", &bad);
+    assert_eq!(checked.code(), 3, "{checked:?}");
+    for part in [
+        "6 rows, 5 of them bad",
+        "foreign key",
+        "line 4",
+        "`s` key",
+        "not checked: CHECK constraint `few`: MySQL judges rows of tables only",
+    ] {
+        assert!(checked.out.contains(part), "{part}: {checked:?}");
+    }
+    assert_eq!(scene.lines("SELECT COUNT(*) FROM t"), ["1"]);
+
+    let good = "id,p,d,s,j\n1,1,1.50,One,\"{\"\"aa\"\": 2, \"\"b\"\": 1}\"\n";
+    let same = scene.home.file("same.csv", good);
+    command(&scene, "verify", &same).done();
+    let other = scene.home.file("other.csv", good.replace("1.50", "1.51"));
+    let compared = command(&scene, "verify", &other);
+    assert_eq!(compared.code(), 3, "{compared:?}");
+    assert!(compared.out.contains("`d`"), "{compared:?}");
+}
+
 #[test]
 fn rows_that_mysql_refuses_are_rejects() {
     let Some(mut scene) = Scene::new() else { return };

@@ -21,9 +21,9 @@ use crate::parts::{self, PartKey};
 use crate::room::Room;
 use crate::shared::{OpenFile, Shared};
 
-/// Rows of a chunk at most: values of one dictionary may be long, and most buffers of a column stay below the size from
-/// which the allocator maps and unmaps each.
-const ROWS_MAX: u64 = 4 << 10;
+/// Values of a chunk at most, so that most buffers of a column stay below the size from which the allocator maps and
+/// unmaps each. Of few columns there are more rows: readers give the decoder of a column to each other once a chunk.
+const VALUES_MAX: u64 = 64 << 10;
 /// Least memory for decoding, as a part of what there may be.
 const ROOM_SHARE: u64 = 8;
 
@@ -204,7 +204,8 @@ impl ColumnarSource {
             return Ok(false);
         };
         let bytes = self.facts.read_as.chunk_bytes as u64;
-        let rows = (bytes / part.row_bytes.max(1)).clamp(1, ROWS_MAX).min(part.rows - self.row);
+        let columns = self.projection.columns.len() as u64;
+        let rows = (bytes / part.row_bytes.max(1)).min(VALUES_MAX / columns.max(1)).max(1).min(part.rows - self.row);
         chunk.ordinal = self.ordinal;
         chunk.file = self.file;
         chunk.first_record = Some(self.rows_before + self.row);
