@@ -205,7 +205,10 @@ impl ColumnarSource {
         };
         let bytes = self.facts.read_as.chunk_bytes as u64;
         let columns = self.projection.columns.len() as u64;
-        let rows = (bytes / part.row_bytes.max(1)).min(VALUES_MAX / columns.max(1)).max(1).min(part.rows - self.row);
+        let rows = (bytes / part.row_bytes.max(1))
+            .min(VALUES_MAX / columns.max(1))
+            .max(1)
+            .min(part.rows - self.row);
         chunk.ordinal = self.ordinal;
         chunk.file = self.file;
         chunk.first_record = Some(self.rows_before + self.row);

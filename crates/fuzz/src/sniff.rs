@@ -9,6 +9,7 @@ pub(crate) fn run(bytes: &[u8]) {
         files: vec![path],
         table: "t".to_owned(),
         columnar: None,
+        matching: Default::default(),
         dialect: None,
         empty_is_null: false,
         one_column: true,
