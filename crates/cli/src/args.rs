@@ -109,7 +109,7 @@ pub(crate) enum Command {
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct LoadArgs {
-    /// Input files, in this order; - reads standard input.
+    /// Input files and URLs (https, http), in this order; - reads standard input.
     ///
     /// Compressed files are read as they are: gzip, zstd, lz4, bzip2, xz. A quoted pattern with * ? [ ]
     /// stands for the files that match. With --into DB also folders.

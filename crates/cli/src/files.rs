@@ -6,7 +6,7 @@ use std::slice;
 use ::export::ExportOptions;
 use load::options::{InputOptions, files_of};
 use load::{CommandFiles, LoadOptions};
-use sources::{Part, Sample};
+use sources::{Part, Sample, remote};
 use terminal::connect::ConnectArgs;
 use terminal::failure::Failure;
 
@@ -67,7 +67,7 @@ fn escaped_quotes(options: &LoadOptions) -> Option<&Path> {
     const LOOK_BYTES: u64 = 1 << 20;
     let InputOptions { files, dialect, encoding, .. } = &options.input;
     let quote = dialect.enclosed_by.filter(|_| dialect.escaped_by.is_none())?;
-    let path = files.first().filter(|path| path.is_file())?;
+    let path = files.first().filter(|path| remote::plain_bytes(path).is_some())?;
     let temp_dir = &options.limits.temp_dir;
     let sample = Sample::take(slice::from_ref(path), *encoding, temp_dir, LOOK_BYTES).ok()?;
     // At the end of a field the backslash is a character, as in "C:\".

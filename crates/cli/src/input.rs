@@ -1,11 +1,12 @@
 //! Input files as they are typed: patterns, `-`, endings, and character sets of two and four bytes.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::slice;
 
 use clap::ValueEnum;
 use columnar::Kind;
 use load::{LoadOptions, charset};
-use sources::Preset;
+use sources::{Preset, remote};
 use terminal::failure::Failure;
 
 /// A dialect by its name.
@@ -63,15 +64,60 @@ impl FormatArg {
 
 /// The files that were meant.
 pub(crate) fn files(names: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
-    let is_url = |name: &&PathBuf| name.to_string_lossy().contains("://") && !name.exists();
-    if let Some(url) = names.iter().find(is_url) {
-        let url = url.display();
+    let mut found = Vec::new();
+    for name in names {
+        match is_url(name) {
+            true => found.push(open_url(&name.to_string_lossy())?),
+            false => found.append(&mut expanded(name)?),
+        }
+    }
+    Ok(found)
+}
+
+fn expanded(name: &PathBuf) -> Result<Vec<PathBuf>, Failure> {
+    sources::expand(slice::from_ref(name)).map_err(|error| Failure::usage(error.to_string()))
+}
+
+/// True if a name is meant as a URL; a file of that name is a file.
+fn is_url(name: &Path) -> bool {
+    name.to_string_lossy().contains("://") && !name.exists()
+}
+
+/// A name as it may be printed: of a URL, without what may be a secret.
+pub(crate) fn shown(name: &Path) -> PathBuf {
+    let shown = remote::without_secrets(&name.to_string_lossy()).filter(|_| is_url(name));
+    shown.map_or_else(|| name.to_owned(), |(shown, _)| PathBuf::from(shown))
+}
+
+/// Refuses a URL where only files can be read.
+pub(crate) fn refuse_url(name: &Path) -> Result<(), Failure> {
+    match is_url(name) {
+        true => Err(Failure::usage(format!(
+            "{} is a URL, but this command reads only files and pipes; copy the file",
+            shown(name).display()
+        ))),
+        false => Ok(()),
+    }
+}
+
+#[cfg(feature = "http")]
+fn open_url(url: &str) -> Result<PathBuf, Failure> {
+    let scheme = url.split("://").next().unwrap_or_default();
+    if !remote::is_url(Path::new(url)) {
         return Err(Failure::usage(format!(
-            "{url} is a URL, but only files and pipes can be read: curl -sf {url} | inrush load - \
-             .."
+            "URLs of {scheme}:// cannot be read, but those of https:// and http:// can"
         )));
     }
-    sources::expand(names).map_err(|error| Failure::usage(error.to_string()))
+    ::remote::open(url).map_err(Failure::usage)
+}
+
+#[cfg(not(feature = "http"))]
+fn open_url(url: &str) -> Result<PathBuf, Failure> {
+    let shown = shown(Path::new(url));
+    Err(Failure::usage(format!(
+        "{} is a URL, and this program was built without the feature `http`, which reads URLs",
+        shown.display()
+    )))
 }
 
 /// Has a load read a character set that was found out.

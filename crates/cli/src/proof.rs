@@ -8,7 +8,7 @@ use prove::{Obstacle, Proof, Request, SECONDS_MAX, Trust};
 use serde::Serialize;
 use server::tested_build::Outcome;
 use server::{ConnectOptions, Session};
-use sources::is_stdin;
+use sources::{is_stdin, remote};
 use terminal::failure::{FAILED, Failure};
 
 use crate::args::{DoctorArgs, UntestedArgs};
@@ -77,8 +77,7 @@ fn accepted(mut server: ConnectOptions) -> Result<ConnectOptions, Failure> {
 
 /// True if a load can be planned without a reading of its input that is then missing.
 pub(crate) fn may_be_planned(options: &LoadOptions) -> bool {
-    let is_file =
-        |path: &Path| !is_stdin(path) && std::fs::metadata(path).is_ok_and(|m| m.is_file());
+    let is_file = |path: &Path| !is_stdin(path) && remote::plain_bytes(path).is_some();
     options.input.files.iter().all(|path| is_file(path))
 }
 

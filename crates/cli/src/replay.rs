@@ -11,7 +11,7 @@ use terminal::failure::{FAILED, Failure, REJECTS};
 use terminal::{signals, size};
 
 use crate::args::{AsArg, ReplayArgs};
-use crate::{connect, files, left_keys, print, proof, replay_print, replay_progress};
+use crate::{connect, files, input, left_keys, print, proof, replay_print, replay_progress};
 
 /// Replays, and prints the report.
 pub(crate) fn run(args: &ReplayArgs) -> Result<u8, Failure> {
@@ -77,6 +77,7 @@ fn watcher(args: &ReplayArgs) -> Box<dyn Progress> {
 }
 
 fn options(args: &ReplayArgs) -> Result<ReplayOptions, Failure> {
+    input::refuse_url(&args.dump)?;
     let mut options = ReplayOptions::new(dump(&args.dump));
     options.into.clone_from(&args.into);
     options.tables.clone_from(&args.tables);

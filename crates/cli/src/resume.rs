@@ -4,15 +4,17 @@ use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process;
+use std::slice;
 use std::time::Duration;
 
 use load::jobs::{self, Job, State};
 use load::{CommandLine, LeftKeys};
+use sources::remote;
 use terminal::failure::{Failure, KEYS_LEFT};
 use terminal::state::state_dir;
 
 use crate::args::{Cli, Command, ResumeArgs};
-use crate::{connect, job_file};
+use crate::{connect, input, job_file};
 
 /// Becomes the command that the job was begun by, in its folder, if it reads the same files.
 ///
@@ -33,6 +35,7 @@ pub(crate) fn run(args: &ResumeArgs) -> Result<u8, Failure> {
     if let Some(command) = job.command().filter(|_| job.has_keys_left()) {
         return carry_keys_over(&state_dir, &job, command);
     }
+    open_urls(&job);
     let is_readable =
         job.command().is_some_and(|command| command.is_whole() && command.changed().is_none());
     if job.is_unfinished() && !is_readable {
@@ -68,6 +71,16 @@ pub(crate) fn run(args: &ResumeArgs) -> Result<u8, Failure> {
         "running the job's command in {}: {error}",
         command.folder.display()
     )))
+}
+
+/// Opens the URLs of a job's command, so that their objects can be compared. What is wrong with one is told by that.
+fn open_urls(job: &Job) {
+    let inputs = job.command().map(|command| &command.inputs);
+    for input in inputs.into_iter().flatten().filter(|input| remote::is_url(&input.path)) {
+        if let Err(failure) = input::files(slice::from_ref(&input.path)) {
+            failure.tell();
+        }
+    }
 }
 
 /// Has the foreign keys that a job has left at an old table refer to the new one. Its rows are in.

@@ -294,7 +294,7 @@ fn command(
     sniffed: &Sniffed,
 ) -> Result<Vec<String>, Failure> {
     let mut words = vec!["inrush".to_owned(), "load".to_owned()];
-    for file in &args.files {
+    for file in args.files.iter().map(|file| input::shown(file)) {
         let name = file
             .to_str()
             .ok_or_else(|| Failure::usage(format!("{} is not UTF-8; rename it", file.display())))?;

@@ -16,6 +16,7 @@ mod job_files;
 mod jobs;
 mod json;
 mod pipes;
+mod remote;
 mod report;
 mod same_files;
 mod sandbox;

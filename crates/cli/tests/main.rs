@@ -44,4 +44,5 @@ mod triggers;
 mod unlogged;
 mod untested;
 mod waits;
+mod web;
 mod written;

@@ -1,10 +1,8 @@
 //! Kinds of files with typed columns, known by their first bytes.
 
-use std::fs::File;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use sources::{Error, Result};
+use sources::{Error, Result, remote};
 
 /// A kind of file with typed columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +46,7 @@ impl Kind {
     ///
     /// Errors: some files are of a kind, and others of none or of another.
     pub fn of_files(paths: &[PathBuf]) -> Result<Option<Kind>> {
-        let mut files = paths.iter().filter(|path| path.is_file());
+        let mut files = paths.iter().filter(|path| remote::is_looked_at(path));
         let Some(first) = files.next() else { return Ok(None) };
         let kind = Kind::of_file(first);
         let Some(other) = files.find(|path| Kind::of_file(path) != kind) else { return Ok(kind) };
@@ -66,7 +64,7 @@ impl Kind {
 
     fn of_file(path: &Path) -> Option<Kind> {
         let mut head = [0; HEAD_BYTES];
-        let size = File::open(path).and_then(|file| file.read_at(&mut head, 0)).ok()?;
+        let size = remote::head(path, &mut head)?;
         Kind::of(&head[..size])
     }
 }

@@ -7,7 +7,7 @@ use arrow_schema::SchemaRef;
 use sources::batch::{Cells, TypedColumn};
 use sources::{
     Batch, Chunk, Error, FoundInput, InputFacts, InputFile, KeptPipes, ReadAs, Reader, Result,
-    Source, Start,
+    Source, Start, remote,
 };
 use values::SqlType;
 
@@ -26,6 +26,10 @@ use crate::shared::{OpenFile, Shared};
 const VALUES_MAX: u64 = 64 << 10;
 /// Least memory for decoding, as a part of what there may be.
 const ROOM_SHARE: u64 = 8;
+
+/// Memory for ranges that are on their way, as a part of what there may be, and at most.
+const AHEAD_SHARE: u64 = 4;
+const AHEAD_BYTES_MAX: u64 = 128 << 20;
 
 /// The uses of a file's columns.
 #[derive(Debug, Default)]
@@ -87,6 +91,12 @@ pub(crate) struct ColumnarSource {
     ordinal: u64,
 }
 
+/// The part of the memory for ranges of objects on other machines that are on their way.
+fn ahead_bytes(files: &[FoundInput], memory_bytes: u64) -> u64 {
+    let is_remote = files.iter().any(|file| remote::has_ranges(file.path()));
+    if is_remote { (memory_bytes / AHEAD_SHARE).min(AHEAD_BYTES_MAX) } else { 0 }
+}
+
 impl ColumnarSource {
     /// A source over these files, in this order, which are of this kind.
     ///
@@ -102,6 +112,9 @@ impl ColumnarSource {
         let file =
             |input: &FoundInput| InputFile { path: input.path().to_owned(), bytes: input.bytes() };
         let inputs = files.iter().map(file).collect();
+        let ahead = ahead_bytes(&files, memory_bytes);
+        let memory_bytes = memory_bytes - ahead;
+        files.iter().for_each(|file| file.prepare(ahead as usize / parts::OPEN_MAX, &stop));
         let with_matching = (files.clone(), matching);
         let probe = Shared::new(kind, with_matching, Room::new(0), Arc::clone(&stop));
         let mut needed = 0;
@@ -114,7 +127,7 @@ impl ColumnarSource {
         let room = needed.clamp(memory_bytes / ROOM_SHARE, memory_bytes);
         let facts = InputFacts {
             has_header: true,
-            held_bytes: room,
+            held_bytes: room + ahead,
             ..InputFacts::new(inputs, words(kind, matching))
         };
         Ok(ColumnarSource::of(facts, Shared::new(kind, (files, matching), Room::new(room), stop)))

@@ -5,7 +5,7 @@ use job::error::Error;
 use job::options::{InputOptions, LoadOptions, RowRules};
 use schema::{Column, Table};
 use server::{Session, identifier};
-use sources::{FieldKind, FileSource, Layout, Source, SourceExt as _};
+use sources::{FieldKind, FileSource, Layout, Source, SourceExt as _, remote};
 use sql::Literals;
 use values::{Family, SqlType};
 
@@ -121,7 +121,7 @@ impl InputFields {
     fn blank_note(&self, table: &Table, input: &InputOptions) -> Option<String> {
         let [Some(column)] = self.columns.as_slice() else { return None };
         let Column { name, sql_type, .. } = &table.columns[*column];
-        let mut files = input.files.iter().filter(|path| path.is_file());
+        let mut files = input.files.iter().filter(|path| remote::plain_bytes(path).is_some());
         let may_be = input.dialect.any_newline && sql_type.is_text();
         let file = files
             .find(|path| may_be && FileSource::ends_blank(path).is_ok_and(|is_blank| is_blank))?;

@@ -81,6 +81,7 @@ fn open(options: &LoadOptions) -> Result<(Memory, FileSource), Error> {
         encoding: options.input.encoding,
         ahead_bytes: ahead.ahead_bytes,
         unpack_bytes_max: ahead.unpack_bytes,
+        remote_bytes: ahead.remote_bytes,
         temp_dir: options.limits.temp_dir.clone(),
         leaves_unclosed: options.leaves_unclosed(),
         needs_rows: !options.allow_empty,

@@ -15,7 +15,7 @@ use face::option::{
 use face::statement::{HIDDEN, shown_argument};
 use serde::{Deserialize, Serialize};
 use server::identifier::digest;
-use sources::is_stdin;
+use sources::{is_stdin, remote};
 
 /// Bytes at the start of a file that are compared.
 const HEAD_BYTES: u64 = 1 << 16;
@@ -85,7 +85,10 @@ impl CommandLine {
 
     /// The command of these arguments.
     pub(crate) fn of(typed: Vec<String>, folder: PathBuf, inputs: Vec<Input>) -> CommandLine {
-        CommandLine { arguments: kept(&typed), typed, folder, inputs, proof: None }
+        // A signature in a URL is another one each time, of the same file.
+        let meant = |argument: &String| shown_url(argument).unwrap_or_else(|| argument.clone());
+        let meant = typed.iter().map(meant).collect();
+        CommandLine { arguments: kept(&typed), typed: meant, folder, inputs, proof: None }
     }
 
     /// True if it can be run again: all its values were kept.
@@ -141,9 +144,22 @@ fn kept(typed: &[String]) -> Vec<String> {
         let option = argument.split_once('=').map_or(argument.as_str(), |(option, _)| option);
         let is_secret =
             std::mem::replace(&mut is_value, is_setting(argument)) || is_setting(option);
-        if is_secret { shown_argument(argument) } else { argument.clone() }
+        if is_secret { shown_argument(argument) } else { kept_url(argument) }
     };
     typed.iter().map(keep).collect()
+}
+
+/// A URL without what may be a secret; None of any other argument.
+fn shown_url(argument: &str) -> Option<String> {
+    remote::without_secrets(argument).map(|(shown, _)| shown)
+}
+
+/// An argument, which says of a URL that something is left out.
+fn kept_url(argument: &String) -> String {
+    match remote::without_secrets(argument) {
+        Some((shown, true)) => format!("{shown}?{HIDDEN}"),
+        _ => argument.clone(),
+    }
 }
 
 /// As it could be typed into a shell.
@@ -165,7 +181,8 @@ impl Input {
     fn of(folder: &Path, file: &Path) -> Input {
         // What cannot be read is told by who reads the rows.
         let state = if is_stdin(file) { None } else { InputState::of(file).ok().flatten() };
-        Input { path: folder.join(file), state }
+        let path = if remote::is_url(file) { file.to_owned() } else { folder.join(file) };
+        Input { path, state }
     }
 
     /// How it is another file than it was, or cannot be told.
@@ -193,8 +210,25 @@ impl Input {
 }
 
 impl InputState {
+    /// That of an object on another machine, if one has this name; None of one that can be read only once.
+    fn of_remote(path: &Path) -> Option<Option<InputState>> {
+        let identity = remote::identity(path)?;
+        let mut head = vec![0; HEAD_BYTES as usize];
+        let size = remote::head(path, &mut head)?;
+        let head = crc32c::crc32c(&head[..size]);
+        Some(remote::plain_bytes(path).map(|bytes| InputState {
+            bytes,
+            // What a server says of the time is a part of what tells the state.
+            modified_ns: 0,
+            head: crc32c::crc32c_append(head, identity.as_bytes()),
+        }))
+    }
+
     /// That of a plain file; None of anything else.
     fn of(path: &Path) -> io::Result<Option<InputState>> {
+        if let Some(state) = InputState::of_remote(path) {
+            return Ok(state);
+        }
         // A pipe would wait for its other end when it is opened.
         if !std::fs::metadata(path)?.is_file() {
             return Ok(None);

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use face::option::TUNE;
 use server::{ConnectOptions, Flushing, UntestedBuilds};
-use sources::FileSource;
+use sources::{FileSource, remote};
 use tune::{Change, Tuned, Wish};
 
 use crate::options::{LoadOptions, LoadPath};
@@ -115,9 +115,9 @@ pub fn recover(connect: &ConnectOptions, state_dir: &Path) -> Vec<String> {
 /// Size of a file, if that tells the number of rows: a pipe's, a folder's and an archive's does
 /// not.
 fn bytes(file: &Path) -> Option<u64> {
-    let meta = std::fs::metadata(file).ok().filter(std::fs::Metadata::is_file)?;
+    let bytes = remote::plain_bytes(file)?;
     let is_plain = FileSource::compression(file).is_ok_and(|kind| kind.is_none());
-    is_plain.then_some(meta.len())
+    is_plain.then_some(bytes)
 }
 
 fn in_words(change: &Change) -> String {

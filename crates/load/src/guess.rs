@@ -10,7 +10,7 @@ use job::options::{InputOptions, LoadOptions};
 use schema::{Column, Table, TableName};
 use server::{ConnectOptions, Session, catalog};
 use sniff::{SniffOptions, Sniffed, TableSettings};
-use sources::{Dialect, FileSource, MultiByte, SourceOptions};
+use sources::{Dialect, FileSource, MultiByte, SourceOptions, remote};
 use values::{Family, SqlType};
 
 /// The word of a format without other changes.
@@ -36,7 +36,7 @@ pub struct FileGuess {
 /// Errors: no connection. Whatever else is wrong with file, table or server is told by the load.
 pub fn guess(connect: &ConnectOptions, options: &LoadOptions) -> Result<FileGuess, server::Error> {
     let has_types = options.input.kind().is_ok_and(|kind| kind.is_some());
-    if has_types || !options.input.files.iter().all(|file| file.is_file()) {
+    if has_types || !options.input.files.iter().all(|file| remote::plain_bytes(file).is_some()) {
         return Ok(FileGuess::default());
     }
     let mut session = Session::connect(connect)?;

@@ -15,6 +15,7 @@ use schema::TableName;
 use serde::{Deserialize, Serialize};
 use server::identifier::{digest, quote_text};
 use server::session::{Row, Session};
+use sources::remote;
 use targets::torn::rows_if_there;
 
 use crate::sent_chunk::SentChunk;
@@ -44,6 +45,9 @@ pub(crate) struct JobFile {
     pub(crate) bytes: Option<u64>,
     /// When it was last written to, in nanoseconds since 1970; none of a pipe.
     pub(crate) modified_ns: Option<i128>,
+    /// What tells the state of an object on another machine: its ETag, or the time of its last change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) state: Option<String>,
 }
 
 impl Job {
@@ -71,8 +75,9 @@ impl JobFile {
         };
         JobFile {
             path: path.to_string_lossy().into_owned(),
-            bytes: meta.as_ref().map(std::fs::Metadata::len),
+            bytes: remote::plain_bytes(path),
             modified_ns: meta.as_ref().map(modified),
+            state: remote::identity(path),
         }
     }
 }

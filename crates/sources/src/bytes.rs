@@ -2,10 +2,10 @@
 //!
 //! ```text
 //! names --expand--> Input --compression, decompress, encoding--> Text --Stream--> whoever cuts it
-//!                   a file, or a Spool of a pipe
+//!                   a file, a Spool of a pipe, or a Remote object
 //! ```
 //!
-//! In reading order: `expand` names to paths, `stdin` what is none, `input` files that must
+//! In reading order: `expand` names to paths, `stdin` what is none, `remote` objects on other machines, `input` files that must
 //! not change and pipes, `spool`
 //! what a pipe gave, `random` both at any place, `compression` and `decompress` archives, `encoding` UTF-16 and UTF-32, `text` all
 //! of these in a row, `ahead` on a thread, `stream` or not, `sample` parts of them to guess from.
@@ -17,6 +17,7 @@ pub(crate) mod encoding;
 pub(crate) mod expand;
 pub(crate) mod input;
 pub(crate) mod random;
+pub mod remote;
 pub(crate) mod sample;
 mod spool;
 pub(crate) mod stdin;

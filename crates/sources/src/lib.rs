@@ -81,6 +81,7 @@ pub use bytes::encoding::{Encoding, Unit};
 pub use bytes::expand::expand;
 pub use bytes::input::KeptPipes;
 pub use bytes::random::{FoundInput, InputBytes};
+pub use bytes::remote;
 pub use bytes::sample::{Part, Sample};
 pub use bytes::stdin::is_stdin;
 pub use chunk::{Chunk, RecordPlace};

@@ -70,12 +70,14 @@ pub fn refuse_password(arguments: &[OsString]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// True if a text begins as `scheme://user:password@`.
+/// True if a text begins as `scheme://user:password@`, of a scheme of a server's. A web server may ask for both to
+/// give a file, and its URLs are shown without them.
 fn url_holds_password(text: &str) -> bool {
     let Some((scheme, rest)) = text.split_once("://") else { return false };
     let is_scheme = scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+.-".contains(c));
     let account = rest.split('/').next().and_then(|host| host.rsplit_once('@'));
-    is_scheme && account.is_some_and(|(account, _)| account.contains(':'))
+    let is_web = ["http", "https"].iter().any(|web| scheme.eq_ignore_ascii_case(web));
+    is_scheme && !is_web && account.is_some_and(|(account, _)| account.contains(':'))
 }
 
 /// The parser's message without the value of a `--set` or `--set-sql`, which may be a password or a key.

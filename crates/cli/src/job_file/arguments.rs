@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::CommandFactory as _;
+use sources::remote;
 use terminal::failure::Failure;
 
 use super::JobFile;
@@ -101,9 +102,15 @@ pub(crate) fn with_job(typed: Vec<OsString>) -> Result<Vec<OsString>, Failure> {
                 .wrong(1, "no files are named: use files = [..] of [input], or the command line"));
         }
         let folder = path.parent().unwrap_or(Path::new("")).to_owned();
-        arguments.extend(files.iter().map(|name| folder.join(name).into_os_string()));
+        arguments.extend(files.iter().map(|name| in_folder(&folder, name).into_os_string()));
     }
     Ok(arguments)
+}
+
+/// A file of a job file: in its folder, unless it is a URL.
+fn in_folder(folder: &Path, name: &str) -> PathBuf {
+    let name = Path::new(name);
+    if remote::is_url(name) { name.to_owned() } else { folder.join(name) }
 }
 
 /// The job file that is typed, and whether files are typed too.

@@ -1,7 +1,7 @@
 //! A job file to begin with: `inrush job init FILE --into DB`.
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use load::sniff::SniffedColumn;
 use terminal::failure::Failure;
@@ -95,7 +95,7 @@ fn help(keys: &[Key], name: &str) -> String {
 }
 
 fn path(file: &Path) -> String {
-    PathBuf::from(file).display().to_string()
+    input::shown(file).display().to_string()
 }
 
 /// A text of several lines as TOML, which is one line where its letters allow no other form.

@@ -9,9 +9,11 @@
 mod scene;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::Path;
 
 use self::scene::{LoadKind, Scene};
 use crate::support::{Desk, names, run};
+use crate::web::Web;
 
 /// The end of a load that meets a panic.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -229,6 +231,21 @@ fn a_panic_in_a_thread_of_an_export_leaves_no_file() {
     run(panicking.env("RUST_BACKTRACE", "0"))
         .refused(1, &["an internal error", "the failpoint thread.export"]);
     assert!(!names(desk.home.path()).iter().any(|name| name.contains("out.csv")));
+}
+
+#[test]
+fn a_panic_in_a_thread_that_reads_ranges_ends_the_load() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE t (a INT)");
+    let web = Web::of("1\n".repeat(100_000));
+    let target = desk.table("t");
+    let mut load = desk.home.load(desk.server, &target, Path::new(&web.url("t.csv")));
+    let place = "thread.ranges";
+    let panicking = load.env("INRUSH_FAILPOINT", format!("{place}=panic"));
+    run(panicking.env("RUST_BACKTRACE", "0"))
+        .refused(1, &["the thread that reads ranges has ended"]);
+    assert_eq!(desk.rows("SELECT COUNT(*) FROM t"), ["0"]);
+    assert_eq!(desk.home.temp_files(), [""; 0]);
 }
 
 #[test]

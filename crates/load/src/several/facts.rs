@@ -10,7 +10,7 @@ use job::options::{InputOptions, LoadOptions, LoadPath, Mode, OnDuplicate};
 use schema::{Engine, Table, TableKind, TableName};
 use server::engine::Kind;
 use server::{Session, catalog};
-use sources::FileSource;
+use sources::{FileSource, remote};
 
 use crate::choose::{CommandFacts, CommandTable};
 use crate::ddl;
@@ -104,7 +104,7 @@ fn is_plain(table: &Table) -> bool {
 
 /// Bytes of a table's input: of lines that hold rows of several tables, of those that have its own.
 fn input_bytes(options: &InputOptions) -> u64 {
-    let size = |file: &PathBuf| std::fs::metadata(file).map_or(0, |meta| meta.len());
+    let size = |file: &PathBuf| remote::plain_bytes(file).unwrap_or(0);
     let of_lines = options.selection.as_ref().and_then(|selection| selection.line_bytes());
     of_lines.unwrap_or_else(|| options.files.iter().map(size).sum())
 }
@@ -116,7 +116,7 @@ fn text_bytes(options: &InputOptions) -> Result<u64, Error> {
         return Ok(input_bytes(options).saturating_mul(EXPANSION));
     }
     for file in &options.files {
-        let size = std::fs::metadata(file).map_or(0, |meta| meta.len());
+        let size = remote::plain_bytes(file).unwrap_or(0);
         let compression =
             FileSource::compression(file).map_err(|error| Error::Usage(error.to_string()))?;
         let expansion = if compression.is_some() { EXPANSION } else { 1 };

@@ -10,9 +10,11 @@ use std::io::{ErrorKind, Seek};
 use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use disk::Folder;
 
+use super::remote::{self, Remote};
 use super::spool::Spool;
 use super::stdin::{self, is_stdin};
 use crate::error::{Error, Result};
@@ -28,6 +30,8 @@ pub(crate) struct Input {
 enum Kind {
     File(Identity),
     Pipe(Arc<Spool>),
+    /// An object on another machine, of this size.
+    Remote(Arc<dyn Remote>, u64),
 }
 
 /// The identity of a file, which shows that it is still the same.
@@ -45,6 +49,13 @@ impl Input {
     ///
     /// Errors: nothing is there, it is a directory, or it may not be looked at.
     pub(crate) fn find(path: &Path, temp_dir: &Path) -> Result<Input> {
+        if let Some(object) = remote::of(path) {
+            let kind = match object.bytes() {
+                Some(bytes) => Kind::Remote(object, bytes),
+                None => Kind::Pipe(Spool::of_remote(path, temp_dir, object)),
+            };
+            return Ok(Input { path: path.to_owned(), kind });
+        }
         let opening = |source| Error::Io { action: "opening", path: path.to_owned(), source };
         let metadata = if is_stdin(path) {
             stdin::open().and_then(|file| file.metadata()).map_err(opening)?
@@ -82,7 +93,21 @@ impl Input {
     pub(crate) fn bytes(&self) -> Option<u64> {
         match &self.kind {
             Kind::File(identity) => Some(identity.bytes),
+            Kind::Remote(_, bytes) => Some(*bytes),
             Kind::Pipe(_) => None,
+        }
+    }
+
+    /// True of an object that is read by ranges.
+    pub(crate) fn is_remote(&self) -> bool {
+        matches!(self.kind, Kind::Remote(..))
+    }
+
+    /// Sets the memory for bytes of an object that are read ahead, and the flag that asks for the end.
+    pub(crate) fn prepare(&self, ahead_bytes: usize, stop: &Arc<AtomicBool>) {
+        if let Some(object) = remote::of(&self.path) {
+            object.limit(ahead_bytes);
+            object.watch(stop);
         }
     }
 
@@ -93,6 +118,10 @@ impl Input {
         let found = match &self.kind {
             Kind::Pipe(spool) => {
                 return Ok(Raw { bytes: Bytes::Pipe(Arc::clone(spool)), position: 0 });
+            }
+            Kind::Remote(object, _) => {
+                let bytes = Bytes::Remote(self.path.clone(), Arc::clone(object));
+                return Ok(Raw { bytes, position: 0 });
             }
             Kind::File(found) => *found,
         };
@@ -206,6 +235,7 @@ enum Bytes {
         start: u64,
     },
     Pipe(Arc<Spool>),
+    Remote(PathBuf, Arc<dyn Remote>),
 }
 
 impl Raw {
@@ -226,6 +256,7 @@ impl Raw {
         match &self.bytes {
             Bytes::File { input, .. } => &input.path,
             Bytes::Pipe(spool) => spool.path(),
+            Bytes::Remote(path, _) => path,
         }
     }
 
@@ -282,6 +313,9 @@ impl Raw {
     fn read_at(&self, position: u64, out: &mut [u8]) -> Result<usize> {
         match &self.bytes {
             Bytes::Pipe(spool) => spool.read_at(position, out),
+            Bytes::Remote(path, object) => {
+                object.read_at(position, out).map_err(|error| remote::error(path, error))
+            }
             Bytes::File { input, file, start, .. } => loop {
                 match file.read_at(out, start + position) {
                     Err(error) if error.kind() == ErrorKind::Interrupted => {}

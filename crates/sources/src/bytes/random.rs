@@ -1,6 +1,8 @@
 //! Bytes of an input at any place: of a file, which must stay as it was found, or of a pipe, which is kept.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use super::input::{self, Input, KeptPipes, Raw};
 use crate::error::Result;
@@ -39,6 +41,12 @@ impl FoundInput {
     /// Its size; None for a pipe.
     pub fn bytes(&self) -> Option<u64> {
         self.0.bytes()
+    }
+
+    /// Sets the most memory for bytes of an object on another machine that are read ahead, and the flag that asks
+    /// for the end.
+    pub fn prepare(&self, ahead_bytes: usize, stop: &Arc<AtomicBool>) {
+        self.0.prepare(ahead_bytes, stop);
     }
 
     /// Keeps it for who reads the same paths next, if it is a pipe.

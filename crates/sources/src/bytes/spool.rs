@@ -5,26 +5,49 @@
 //! unlinked file in the temporary folder as it is read; the bytes are those of the pipe, still
 //! compressed if they were.
 
+use std::collections::BTreeMap;
+use std::fmt;
 use std::fs::File;
 use std::io::{self, ErrorKind, Read};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use super::remote::{self, Remote};
 use super::stdin;
 use crate::error::{Error, Result};
+
+/// The copies of objects on other machines, by their names.
+static COPIES: Mutex<BTreeMap<PathBuf, Arc<Spool>>> = Mutex::new(BTreeMap::new());
 
 /// A pipe and what came out of it so far.
 #[derive(Debug)]
 pub(crate) struct Spool {
     path: PathBuf,
     temp_dir: PathBuf,
-    is_stdin: bool,
+    origin: Origin,
     state: Mutex<State>,
+}
+
+/// What a pipe is opened by.
+#[derive(Debug)]
+enum Origin {
+    Named,
+    Stdin,
+    Remote(Arc<dyn Remote>),
+}
+
+/// A pipe being read.
+struct Pipe(Box<dyn Read + Send>);
+
+impl fmt::Debug for Pipe {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Pipe")
+    }
 }
 
 #[derive(Debug, Default)]
 struct State {
-    pipe: Option<File>,
+    pipe: Option<Pipe>,
     copy: Option<disk::File>,
     /// Bytes in `copy`.
     bytes: u64,
@@ -36,12 +59,24 @@ struct State {
 impl Spool {
     /// Nothing is opened before the first read: opening a named pipe waits for its writer.
     pub(crate) fn new(path: &Path, temp_dir: &Path, is_stdin: bool) -> Spool {
-        Spool {
-            path: path.to_owned(),
-            temp_dir: temp_dir.to_owned(),
-            is_stdin,
-            state: Mutex::default(),
+        let origin = if is_stdin { Origin::Stdin } else { Origin::Named };
+        Spool::with(path, temp_dir, origin)
+    }
+
+    /// The same of an object on another machine. All who read the object have one copy; those that name no folder
+    /// read nothing.
+    pub(super) fn of_remote(path: &Path, temp_dir: &Path, object: Arc<dyn Remote>) -> Arc<Spool> {
+        let spool = Arc::new(Spool::with(path, temp_dir, Origin::Remote(object)));
+        if temp_dir.as_os_str().is_empty() {
+            return spool;
         }
+        let mut copies = COPIES.lock().unwrap_or_else(PoisonError::into_inner);
+        Arc::clone(copies.entry(path.to_owned()).or_insert(spool))
+    }
+
+    fn with(path: &Path, temp_dir: &Path, origin: Origin) -> Spool {
+        let (path, temp_dir) = (path.to_owned(), temp_dir.to_owned());
+        Spool { path, temp_dir, origin, state: Mutex::default() }
     }
 
     /// The pipe's name, for messages.
@@ -97,19 +132,26 @@ impl Spool {
 
     fn read_pipe(&self, state: &mut State, out: &mut [u8]) -> Result<usize> {
         let failed = |action| move |source| Error::Io { action, path: self.path.clone(), source };
-        let mut pipe = match state.pipe.take() {
-            Some(pipe) => pipe,
-            None if self.is_stdin => stdin::open().map_err(failed("opening"))?,
-            None => File::open(&self.path).map_err(failed("opening"))?,
+        let mut pipe = match (state.pipe.take(), &self.origin) {
+            (Some(pipe), _) => pipe,
+            (None, Origin::Stdin) => Pipe(Box::new(stdin::open().map_err(failed("opening"))?)),
+            (None, Origin::Named) => {
+                Pipe(Box::new(File::open(&self.path).map_err(failed("opening"))?))
+            }
+            (None, Origin::Remote(object)) => {
+                Pipe(object.open().map_err(|error| remote::error(&self.path, error))?)
+            }
         };
+        let is_remote = matches!(self.origin, Origin::Remote(_));
         let read = loop {
-            match pipe.read(out) {
-                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            match pipe.0.read(out) {
+                // An object's says that the end was asked for.
+                Err(error) if error.kind() == ErrorKind::Interrupted && !is_remote => {}
                 result => break result,
             }
         };
         state.pipe = Some(pipe);
-        read.map_err(failed("reading"))
+        read.map_err(|error| remote::error(&self.path, error))
     }
 
     /// Appends to the copy. The file has no name and is nobody else's: mode 0600 and unlinked.

@@ -48,6 +48,8 @@ pub struct SourceOptions {
     /// Bytes of text that are read ahead of the workers, where a thread does it: of compressed
     /// input and pipes. Default 8 MiB. More evens out longer waits; most loads leave it alone.
     pub ahead_bytes: usize,
+    /// Bytes of an object on another machine that are read ahead. Default 32 MiB.
+    pub remote_bytes: usize,
     /// Most memory that unpacking one file may take, in bytes. Default 128 MiB, which is enough
     /// for all that `xz -9` makes. Only archives made with large windows need more than 10 MiB.
     pub unpack_bytes_max: usize,
@@ -76,6 +78,7 @@ impl Default for SourceOptions {
             header: false,
             encoding: Encoding::default(),
             ahead_bytes: 8 << 20,
+            remote_bytes: 32 << 20,
             unpack_bytes_max: 128 << 20,
             temp_dir: std::env::temp_dir(),
             leaves_unclosed: false,
@@ -135,6 +138,9 @@ impl FileSource {
             None => options.kept.find(path, &options.temp_dir),
         };
         let inputs = paths.iter().map(find).collect::<Result<Vec<_>>>()?;
+        inputs.iter().for_each(|input| input.prepare(options.remote_bytes, &options.stop));
+        let has_remote = inputs.iter().any(Input::is_remote);
+        let remote_bytes = if has_remote { options.remote_bytes as u64 } else { 0 };
         let file =
             |input: &Input| InputFile { path: input.path().to_owned(), bytes: input.bytes() };
         let bare = Dialect { fields: Vec::new(), ..dialect.clone() };
@@ -144,7 +150,7 @@ impl FileSource {
             row_end: dialect.lines_terminated_by.clone(),
             has_header: header || dialect.json.is_some(),
             // As the options have it, whether or not the files need that.
-            held_bytes: (options.ahead_bytes as u64)
+            held_bytes: (options.ahead_bytes as u64 + remote_bytes)
                 .saturating_add(options.unpack_bytes_max as u64),
             ..InputFacts::new(inputs.iter().map(file).collect(), words)
         };

@@ -1,0 +1,254 @@
+//! Inputs over HTTP, of servers that are good, slow, broken or lie.
+
+use std::io::Write;
+use std::path::Path;
+use std::time::Duration;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use crate::support::{Desk, Outcome, run};
+use crate::web::{Reply, Web, value};
+
+const TABLE: &str = "CREATE TABLE t (id INT PRIMARY KEY, word VARCHAR(20))";
+/// More than the first request asks for, and several blocks.
+const ROWS: u32 = 60_000;
+/// The count and the sum of [`text`]'s rows.
+const SUM: &str = "SELECT COUNT(*), SUM(id), SUM(CRC32(word)) FROM t";
+
+fn text() -> String {
+    (0..ROWS).map(|id| format!("{id},word number {id}\n")).collect()
+}
+
+/// A table with the rows of [`text`], and their sum.
+fn expected(desk: &mut Desk) -> Vec<String> {
+    desk.exec(TABLE);
+    let file = desk.home.file("all.csv", text());
+    desk.load("t", &file, &[]).done();
+    let sum = desk.rows(SUM);
+    desk.exec("TRUNCATE t");
+    sum
+}
+
+fn load(desk: &Desk, web: &Web, target: &str, more: &[&str]) -> Outcome {
+    desk.load("t", Path::new(&web.url(target)), more)
+}
+
+/// Loads from a server, and says what is in the table then.
+fn rows(desk: &mut Desk, web: &Web, target: &str, more: &[&str]) -> Vec<String> {
+    load(desk, web, target, more).done();
+    let sum = desk.rows(SUM);
+    desk.exec("TRUNCATE t");
+    sum
+}
+
+#[test]
+fn text_is_loaded_by_ranges_however_it_is_packed() {
+    let Some(mut desk) = Desk::new() else { return };
+    let sum = expected(&mut desk);
+    let web = Web::of(text());
+    assert_eq!(rows(&mut desk, &web, "all.csv", &[]), sum);
+    let later = web.seen().iter().filter(|head| value(head, "if-match") == Some("\"a\"")).count();
+    assert!(later >= 2, "{:?}", web.seen());
+    assert!(web.seen().iter().all(|head| value(head, "accept-encoding") == Some("identity")));
+    for path in ["stream", "insert"] {
+        assert_eq!(rows(&mut desk, &web, "all.csv", &["--path", path]), sum, "{path}");
+    }
+    let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+    packed.write_all(text().as_bytes()).unwrap();
+    let web = Web::of(packed.finish().unwrap());
+    assert_eq!(rows(&mut desk, &web, "all.csv.gz", &[]), sum);
+    let json: String = (0..9).map(|id| format!("{{\"id\":{id},\"word\":\"w\"}}\n")).collect();
+    load(&desk, &Web::of(json), "all.jsonl", &[]).done();
+    assert_eq!(desk.rows("SELECT COUNT(*) FROM t"), ["9"]);
+}
+
+#[test]
+fn typed_columns_come_by_ranges_and_in_one_answer() {
+    let Some(mut desk) = Desk::new() else { return };
+    let sum = "SELECT COUNT(*), SUM(CRC32(CONCAT_WS(',', i, u, f, d, day, ts, s, b))) FROM t";
+    for name in ["pyarrow-snappy.parquet", "polars.arrow"] {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../columnar/testdata");
+        let body = std::fs::read(folder.join(name)).unwrap();
+        desk.load("t", &folder.join(name), &["--create"]).done();
+        let expected = desk.rows(sum);
+        let once = body.clone();
+        for web in [Web::of(body), Web::new(move |_| Reply::whole(&once))] {
+            desk.exec("DROP TABLE t");
+            load(&desk, &web, name, &["--create"]).done();
+            assert_eq!(desk.rows(sum), expected, "{name}");
+            desk.verify("t", Path::new(&web.url(name)), &[]).done();
+        }
+        desk.exec("DROP TABLE t");
+    }
+}
+
+#[test]
+fn a_broken_transfer_goes_on_where_it_broke() {
+    let Some(mut desk) = Desk::new() else { return };
+    let sum = expected(&mut desk);
+    let body = text();
+    let ranged = Web::new(move |request| {
+        let cut = (request.number % 3 == 1).then_some(70_001);
+        Reply { cut, ..Reply::ranged(request, body.as_bytes(), "\"a\"") }
+    });
+    assert_eq!(rows(&mut desk, &ranged, "a.csv", &[]), sum);
+    // Without ranges all that came is skipped, if the file can be told to be the same.
+    let body = text();
+    let once = Web::new(move |request| {
+        let cut = (request.number < 3).then_some(300_000 + request.number);
+        Reply { cut, ..Reply::whole(body.as_bytes()).with("ETag: \"a\"") }
+    });
+    assert_eq!(rows(&mut desk, &once, "a.csv", &[]), sum);
+    let body = text();
+    let untold = Web::new(move |request| {
+        let cut = (request.number > 0).then_some(300_000);
+        Reply { cut, ..Reply::whole(body.as_bytes()) }
+    });
+    let broken = "the connection broke after 300000 bytes";
+    load(&desk, &untold, "a.csv", &[]).refused(1, &[broken, "copy the file"]);
+    // One that never gives a byte more is given up.
+    let body = text();
+    let dead = Web::new(move |request| match request.number {
+        0 => Reply::ranged(request, body.as_bytes(), "\"a\""),
+        _ => Reply { cut: Some(0), ..Reply::ranged(request, body.as_bytes(), "\"a\"") },
+    });
+    load(&desk, &dead, "a.csv", &[]).refused(1, &["5 tries in a row"]);
+    assert_eq!(desk.rows("SELECT COUNT(*) FROM t"), ["0"]);
+    assert_eq!(desk.home.temp_files(), [""; 0]);
+}
+
+#[test]
+fn a_file_that_is_replaced_meanwhile_is_no_mixture() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec(TABLE);
+    for (honours, weak) in [(true, false), (false, false), (false, true)] {
+        let (old, new) = (text(), text().replace("word", "text"));
+        let web = Web::new(move |request| {
+            let (body, mut tag) =
+                if request.number < 2 { (&old, "\"a\"") } else { (&new, "\"b\"") };
+            if weak {
+                tag = if request.number < 2 { "W/\"a\"" } else { "W/\"b\"" };
+            }
+            let head = if honours { request.head.clone() } else { String::new() };
+            let request = crate::web::Request { target: String::new(), head, ..*request };
+            Reply::ranged(&request, body.as_bytes(), tag)
+        });
+        let outcome = load(&desk, &web, "a.csv", &[]);
+        outcome.refused(1, &["it was replaced while it was read"]);
+        assert_eq!(desk.rows("SELECT COUNT(*) FROM t"), ["0"]);
+    }
+}
+
+#[test]
+fn statuses_and_redirects_are_told_or_followed() {
+    let Some(mut desk) = Desk::new() else { return };
+    let sum = expected(&mut desk);
+    let body = text();
+    let web = Web::new(move |request| match request.target.as_str() {
+        "/moved.csv" => Reply::redirect("/there/a.csv?key=hidden"),
+        "/loop.csv" => Reply::redirect("/loop.csv"),
+        "/denied.csv" => Reply::status("403 Forbidden"),
+        "/login.csv" => Reply::status("401 Unauthorized"),
+        "/missing.csv" => Reply::status("404 Not Found"),
+        "/ill.csv" => Reply::status("500 Internal Server Error"),
+        "/never.csv" => Reply::status("503 Service Unavailable").with("Retry-After: 3600"),
+        "/busy.csv" if request.number % 2 == 0 => {
+            Reply::status("429 Too Many Requests").with("Retry-After: 0")
+        }
+        "/short.csv" => Reply { cut: Some(1000), ..Reply::whole(&body.as_bytes()[..2000]) },
+        "/late.csv" => Reply {
+            wait: Duration::from_millis(1200),
+            ..Reply::ranged(request, body.as_bytes(), "\"a\"")
+        },
+        "/empty.csv" => Reply::ranged(request, b"", "\"a\""),
+        _ => Reply::ranged(request, body.as_bytes(), "\"a\""),
+    });
+    for target in ["moved.csv", "busy.csv", "late.csv"] {
+        assert_eq!(rows(&mut desk, &web, target, &[]), sum, "{target}");
+    }
+    for (target, words) in [
+        ("loop.csv", "the server redirects more than 10 times"),
+        ("denied.csv", "HTTP status 403"),
+        ("login.csv", "the server asks for a user and a password"),
+        ("missing.csv", "the server has no such file (HTTP status 404)"),
+        ("ill.csv", "HTTP status 500"),
+        ("never.csv", "asks to wait 3600 seconds"),
+        ("short.csv", "the connection ended within the file"),
+    ] {
+        load(&desk, &web, target, &[]).refused(2, &[words, target]);
+    }
+    load(&desk, &web, "empty.csv", &["--allow-empty"]).done();
+    let closed = format!(
+        "http://{}/a.csv",
+        std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
+    );
+    desk.load("t", Path::new(&closed), &[]).refused(2, &["refused"]);
+    let ftp = desk.load("t", Path::new("ftp://h/a.csv"), &[]);
+    ftp.refused(2, &["URLs of ftp:// cannot be read"]);
+}
+
+#[test]
+fn secrets_of_a_url_are_sent_and_never_told() {
+    let Some(mut desk) = Desk::new() else { return };
+    let sum = expected(&mut desk);
+    let body = text();
+    let web = Web::new(move |request| {
+        let login = value(&request.head, "authorization");
+        match request.target.contains("sig=hunter2") && login == Some("Basic dXNlcjpodW50ZXIz") {
+            true => Reply::ranged(request, body.as_bytes(), "\"a\""),
+            false => Reply::status("403 Forbidden"),
+        }
+    });
+    let url = |target: &str| format!("http://user:hunter3@{}/{target}", web.address());
+    let told = |outcome: &Outcome| {
+        let text = format!("{}{}", outcome.out, outcome.err);
+        assert!(!text.contains("hunter"), "{text}");
+    };
+    let good = url("a.csv?sig=hunter2");
+    let outcome = desk.load("t", Path::new(&good), &["--report", "report.html", "--verbose"]);
+    told(outcome.done());
+    assert_eq!(desk.rows(SUM), sum);
+    let outcome = desk.load("t", Path::new(&good), &["--mode", "append"]);
+    outcome.refused(1, &["has the same `PRIMARY` key", "a.csv line 1"]);
+    told(&outcome);
+    let bad = desk.load("t", Path::new(&url("a.csv?sig=hunter1")), &["--mode", "append"]);
+    bad.refused(2, &["HTTP status 403"]);
+    told(&bad);
+    let verified = desk.verify("t", Path::new(&good), &[]);
+    told(verified.done());
+    told(run(&mut desk.home.inrush(["sniff", &good])).done());
+    told(run(&mut desk.home.inrush(["jobs"])).done());
+    let mut grep = std::process::Command::new("grep");
+    let kept = grep.args(["-rl", "hunter"]).arg(desk.home.path()).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&kept.stdout), "");
+}
+
+#[test]
+fn commands_beside_a_load_take_urls_or_say_that_they_do_not() {
+    let Some(mut desk) = Desk::new() else { return };
+    let web = Web::of("id,word\n1,a\n2,b\n");
+    let url = web.url("some%20words.csv");
+    let sniffed = run(desk.home.inrush(["sniff"]).arg(&url));
+    assert!(sniffed.done().out.contains("CREATE TABLE"), "{sniffed:?}");
+    load(&desk, &web, "words.csv", &["--create"]).done();
+    desk.verify("t", Path::new(&web.url("words.csv")), &["--header"]).done();
+    let checked = load(&desk, &web, "words.csv", &["--header", "--dry-run"]);
+    assert!(checked.out.contains("/words.csv line 2 (byte 8)"), "{checked:?}");
+    // The same file is in, by whatever path; a file behind another URL is another one.
+    let append = ["--header", "--mode", "append", "--on-duplicate", "skip"];
+    load(&desk, &web, "words.csv", &append).done();
+    assert_eq!(desk.rows("SELECT COUNT(*) FROM t"), ["2"]);
+    let job = format!(
+        "into = \"{}\"\n[input]\nfiles = [\"{url}\"]\nheader = true\n[[table]]\nname = \"j\"\n\
+         create = \"CREATE TABLE j (id INT, word TEXT)\"\ncolumns = {{ id = \"id\", word = \"word\" }}\n",
+        desk.database
+    );
+    desk.home.file("job.toml", job);
+    let mut command = desk.home.inrush(["load", "-c", "job.toml", "--quiet", "--socket"]);
+    run(command.arg(desk.server.socket())).done();
+    assert_eq!(desk.rows("SELECT COUNT(*) FROM j"), ["2"]);
+    let replay = run(&mut desk.home.inrush(["replay", &format!("{url}?key=hunter2")]));
+    replay.refused(2, &["is a URL, but this command reads only files and pipes"]);
+    assert!(!replay.err.contains("hunter2"));
+}

@@ -1,0 +1,141 @@
+//! What a server says about an object: its size, its state, and the range that comes.
+
+use ureq::http::HeaderMap;
+
+/// By what an object is the same as before.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct State {
+    pub(crate) tag: Option<String>,
+    pub(crate) modified: Option<String>,
+    /// The size of all of it.
+    pub(crate) bytes: Option<u64>,
+}
+
+/// The value of the header Content-Range.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ContentRange {
+    /// The first byte; None where a range was refused.
+    pub(crate) start: Option<u64>,
+    /// The last byte.
+    pub(crate) end: u64,
+    /// The size of all of the object, if the server knows it.
+    pub(crate) total: Option<u64>,
+}
+
+impl State {
+    /// The state that an answer tells, of an object of this size.
+    pub(crate) fn of(headers: &HeaderMap, bytes: Option<u64>) -> State {
+        State { tag: text(headers, "etag"), modified: text(headers, "last-modified"), bytes }
+    }
+
+    /// True if a later answer can be told to be of another state.
+    pub(crate) fn can_be_told(&self) -> bool {
+        self.tag.is_some() || self.modified.is_some()
+    }
+
+    /// The header, and its value, by which the server refuses another state: a strong tag, or the time of the last
+    /// change.
+    pub(crate) fn condition(&self) -> Option<(&'static str, &str)> {
+        let strong = self.tag.as_deref().filter(|tag| !tag.starts_with("W/"));
+        let tag = strong.map(|tag| ("If-Match", tag));
+        tag.or_else(|| Some(("If-Unmodified-Since", self.modified.as_deref()?)))
+    }
+
+    /// How a later state differs; None if it does not. A server may leave a header out.
+    pub(crate) fn difference(&self, now: &State) -> Option<String> {
+        let differs = |then: &Option<String>, now: &Option<String>| matches!((then, now), (Some(then), Some(now)) if then != now);
+        match (self.bytes, now.bytes) {
+            (Some(then), Some(now)) if then != now => {
+                return Some(format!("had {then} bytes and has {now} now"));
+            }
+            _ => {}
+        }
+        if differs(&self.tag, &now.tag) {
+            return Some("has another ETag now".to_owned());
+        }
+        differs(&self.modified, &now.modified)
+            .then(|| "has another time of its last change now".to_owned())
+    }
+
+    /// As one text.
+    pub(crate) fn text(&self) -> String {
+        let tag = self.tag.as_deref().or(self.modified.as_deref()).unwrap_or("-");
+        match self.bytes {
+            Some(bytes) => format!("{tag} {bytes}"),
+            None => tag.to_owned(),
+        }
+    }
+}
+
+impl ContentRange {
+    /// That of an answer; None without one that can be read.
+    pub(crate) fn of(headers: &HeaderMap) -> Option<ContentRange> {
+        let value = text(headers, "content-range")?;
+        let (range, total) = value.trim().strip_prefix("bytes")?.trim().split_once('/')?;
+        let total = match total.trim() {
+            "*" => None,
+            total => Some(total.parse().ok()?),
+        };
+        if range.trim() == "*" {
+            return Some(ContentRange { start: None, end: 0, total });
+        }
+        let (start, end) = range.trim().split_once('-')?;
+        let (start, end) = (start.parse().ok()?, end.parse().ok()?);
+        let is_sound = start <= end && total.is_none_or(|total| end < total);
+        is_sound.then_some(ContentRange { start: Some(start), end, total })
+    }
+}
+
+/// A header as text.
+pub(crate) fn text(headers: &HeaderMap, name: &str) -> Option<String> {
+    Some(headers.get(name)?.to_str().ok()?.trim().to_owned()).filter(|text| !text.is_empty())
+}
+
+/// The size that an answer says that its body has.
+pub(crate) fn content_length(headers: &HeaderMap) -> Option<u64> {
+    text(headers, "content-length")?.parse().ok()
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_read_as_servers_write_them() {
+        let range = |value: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert("content-range", value.parse().unwrap());
+            ContentRange::of(&headers).map(|range| (range.start, range.end, range.total))
+        };
+        assert_eq!(range("bytes 0-9/100"), Some((Some(0), 9, Some(100))));
+        assert_eq!(range("bytes 5-5/*"), Some((Some(5), 5, None)));
+        assert_eq!(range("bytes */0"), Some((None, 0, Some(0))));
+        for wrong in ["bytes 9-0/100", "bytes 0-100/100", "lines 0-9/10", "bytes 0-9", ""] {
+            assert_eq!(range(wrong), None, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn another_state_is_told_by_what_both_answers_have() {
+        let state = |tag: Option<&str>, modified: Option<&str>, bytes| State {
+            tag: tag.map(str::to_owned),
+            modified: modified.map(str::to_owned),
+            bytes,
+        };
+        let then = state(Some("\"a\""), Some("Mon"), Some(5));
+        assert_eq!(then.difference(&then), None);
+        assert_eq!(then.difference(&state(None, Some("Mon"), None)), None);
+        for now in [
+            state(Some("\"b\""), Some("Mon"), Some(5)),
+            state(Some("\"a\""), Some("Tue"), Some(5)),
+            state(Some("\"a\""), Some("Mon"), Some(6)),
+        ] {
+            assert!(then.difference(&now).is_some(), "{now:?}");
+        }
+        assert_eq!(then.condition(), Some(("If-Match", "\"a\"")));
+        let weak = state(Some("W/\"a\""), Some("Mon"), None);
+        assert_eq!(weak.condition(), Some(("If-Unmodified-Since", "Mon")));
+        assert_eq!(state(Some("W/\"a\""), None, None).condition(), None);
+    }
+}
