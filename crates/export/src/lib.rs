@@ -38,7 +38,7 @@ mod typed;
 
 use std::time::Instant;
 
-use face::option::{COLUMNS, PATH, TIME_ZONE};
+use face::option::{COLUMNS, FORMAT_OF, PATH, TIME_ZONE};
 use job::progress::Progress;
 use schema::{Table, TableName};
 use server::error::holders_text;
@@ -56,7 +56,7 @@ pub use select::{DENIED, begin_snapshot};
 
 use crate::columns::Columns;
 use crate::direct::Direct;
-use crate::layout::Layout;
+use crate::layout::{Kind, Layout};
 use crate::ordered::{Flow, Turns};
 use crate::output::{Finished, Output};
 use crate::progress::ExportProgress;
@@ -297,12 +297,13 @@ fn selected(
 /// Notes for a load of the files.
 fn notes(table: &Table, columns: &Columns, options: &ExportOptions) -> Vec<String> {
     let mut notes = Vec::new();
-    if !matches!(options.format, Format::Delimited { .. }) {
-        return notes;
-    }
-    let header = matches!(options.format, Format::Delimited { header: true, .. });
-    if !header && columns.have_to_be_told(table) {
-        notes.push(format!("to load them: {}", COLUMNS.with(columns.names().join(","))));
+    match &options.format {
+        Format::Delimited { header, .. } if !header && columns.have_to_be_told(table) => {
+            notes.push(format!("to load them: {}", COLUMNS.with(columns.names().join(","))));
+        }
+        Format::Delimited { .. } => {}
+        Format::JsonLines => notes.extend(base64_note(columns)),
+        _ => return notes,
     }
     let is_moment = |place: &usize| table.columns[*place].sql_type.family() == Family::Moment;
     if columns.places.iter().any(is_moment) {
@@ -313,4 +314,13 @@ fn notes(table: &Table, columns: &Columns, options: &ExportOptions) -> Vec<Strin
         ));
     }
     notes
+}
+
+/// A note on columns of bytes, which JSON has in base64: a load takes that for a text, unless it is told.
+fn base64_note(columns: &Columns) -> Option<String> {
+    let bytes = columns.fields.iter().filter(|field| field.kind == Kind::Bytes);
+    let options = bytes.map(|field| FORMAT_OF.with(format!("{}=base64", field.name)).to_string());
+    let options: Vec<String> = options.collect();
+    (!options.is_empty())
+        .then(|| format!("bytes are in base64, to load them: {}", options.join(" ")))
 }
