@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use load::LoadOptions;
 use load::sniff::{SniffOptions, Sniffed, TableSettings};
-use sources::{Dialect, Preset};
+use sources::{Dialect, Pointer, Preset};
 use terminal::connect::ConnectArgs;
 use terminal::failure::Failure;
 use terminal::size::{self, count};
@@ -49,7 +49,8 @@ pub(crate) fn create(args: &LoadArgs, tables: &mut [LoadOptions]) -> Result<(), 
     let is_typed = |(column, _): &(String, String)| {
         args.guessed.types.iter().any(|(typed, _)| typed.eq_ignore_ascii_case(column))
     };
-    if *decimal_comma || date_format.is_some() || !format_of.iter().all(is_typed) {
+    let is_fit = |option: &(String, String)| Pointer::is_meant(&option.1) || is_typed(option);
+    if *decimal_comma || date_format.is_some() || !format_of.iter().all(is_fit) {
         return Err(Failure::usage(
             "--create finds decimal commas and formats of dates by itself, so it excludes \
              --decimal-comma and --date-format; --format-of COLUMN=FORMAT needs --types COLUMN=TYPE",
@@ -86,7 +87,9 @@ fn guess_table(
     let computed = rows.expressions.iter().map(|(name, _)| (name.clone(), None));
     let guessed = GuessedArgs { types, ..args.guessed.clone() };
     let (temp_dir, memory) = (&limits.temp_dir, limits.memory_bytes_max);
+    let is_json = input.dialect.json.is_some();
     let sniff_options = SniffOptions {
+        pointers: input.written.pointers(is_json)?,
         trim: args.written.trim,
         constants: set.chain(computed).collect(),
         ..sniff_options(&input.files, &options.table, &args.format, &guessed, temp_dir, memory)?
@@ -190,6 +193,7 @@ fn sniff_options(
         table: table.to_owned(),
         columnar: format.format.and_then(FormatArg::kind),
         matching: format.matching(),
+        pointers: Vec::new(),
         dialect: says_dialect(format, &files[0])
             .then(|| dialect::dialect(format, &files[0]))
             .transpose()?,

@@ -35,6 +35,40 @@ fn refused_rows_are_mended_and_loaded_by_the_same_command() {
     }
 }
 
+/// Rejected rows of Parquet are objects of JSON, which are loaded when they are mended.
+#[test]
+fn refused_rows_of_parquet_are_mended_as_json_lines() {
+    let Some(mut desk) = Desk::new() else { return };
+    let file =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../columnar/testdata/pyarrow-snappy.parquet");
+    let bad = desk.home.path().join("bad.jsonl");
+    desk.load("whole", &file, &["--create"]).done();
+    for path in PATHS {
+        desk.exec("DROP TABLE IF EXISTS t");
+        desk.exec("CREATE TABLE t LIKE whole");
+        desk.exec("ALTER TABLE t MODIFY st VARCHAR(15), MODIFY i TINYINT UNSIGNED");
+        let log = ["--path", path, "--rejects", bad.to_str().unwrap(), "--rejects-max", "99"];
+        let load = desk.load("t", &file, &log);
+        assert_eq!(load.code(), 3, "{load:?}");
+        let text = fs::read_to_string(&bad).unwrap();
+        let lines: Vec<Value> =
+            text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        // Only a row whose `i` is NULL has both small enough.
+        assert_eq!((lines.len(), desk.rows("SELECT COUNT(*) FROM t")), (19, vec!["1".to_owned()]));
+        assert_eq!((&lines[0]["i"], &lines[0]["b"]), (&Value::from(-10), &Value::from(1)));
+        assert_eq!(lines[0]["u"], "18446744073709551615");
+        assert_eq!(lines[1]["d"].as_f64(), Some(0.07));
+        assert_eq!((&lines[0]["l"], &lines[0]["st"]["y"]), (&Value::Array(vec![]), &"0".into()));
+        let reasons = fs::read_to_string(bad.with_extension("jsonl.reasons.jsonl")).unwrap();
+        assert!(reasons.contains("\"line\":1,") && reasons.contains("\"column\":\"i\""));
+        desk.exec("ALTER TABLE t MODIFY st JSON, MODIFY i INT");
+        let append = ["--mode", "append", "--path", "stream", "--format", "jsonl"];
+        desk.load("t", &bad, &append).done();
+        let rows = desk.rows("SELECT * FROM t ORDER BY u");
+        assert_eq!(rows, desk.rows("SELECT * FROM whole ORDER BY u"), "{path}");
+    }
+}
+
 /// A line with an unclosed quote is refused, and those behind it are read as lines.
 #[test]
 fn one_quote_that_is_not_closed_is_one_refused_row() {

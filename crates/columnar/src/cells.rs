@@ -90,7 +90,7 @@ fn made(
         }
         Date32 | Date64 => times::dates(array),
         Time32(_) | Time64(_) | Duration(_) => times::times(array),
-        Timestamp(..) => times::timestamps(array),
+        Timestamp(..) => times::timestamps(array, sql_type),
         FixedSizeBinary(16) if is_uuid(field) && is_uuid_text(sql_type) => texts::uuids(array),
         Utf8 | LargeUtf8 | Utf8View | Binary | LargeBinary | BinaryView | FixedSizeBinary(_) => {
             texts::bytes(array, bytes_max)?.into()

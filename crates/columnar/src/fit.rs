@@ -100,6 +100,16 @@ fn of_type(field: &Field, data_type: &DataType) -> Field {
     field.clone().with_data_type(data_type.clone())
 }
 
+/// True if the values of a field are bytes, and no texts.
+pub(crate) fn is_bytes(field: &Field) -> bool {
+    use DataType::*;
+    match field.data_type() {
+        Dictionary(_, values) => is_bytes(&of_type(field, values)),
+        RunEndEncoded(_, values) => is_bytes(values),
+        other => matches!(other, Binary | LargeBinary | BinaryView | FixedSizeBinary(_)),
+    }
+}
+
 /// True if the values of a field are UUIDs in 16 bytes.
 pub(crate) fn is_uuid(field: &Field) -> bool {
     field.metadata().get(EXTENSION).is_some_and(|name| name == UUID)

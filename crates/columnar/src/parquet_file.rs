@@ -3,6 +3,7 @@
 //! Source: Apache Parquet's format, by the crate `parquet`. Sizes that the file claims are examined before
 //! they are believed, and panics stay inside the row group.
 
+mod int96;
 mod nesting;
 mod part;
 mod positioned;
@@ -11,13 +12,14 @@ mod read_schema;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use arrow_schema::{DataType, SchemaRef};
+use arrow_schema::{DataType, SchemaRef, TimeUnit};
 use bytes::Bytes;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::file::metadata::{KeyValue, ParquetMetaData};
 use parquet::file::reader::ChunkReader as _;
 use sources::FoundInput;
 
+use self::int96::WithNanos;
 use self::part::RowGroup;
 use self::positioned::Positioned;
 use crate::file::{OpenPart, Part, TypedFile, fingerprint};
@@ -37,6 +39,8 @@ const TEXT_BYTES: u64 = 16;
 pub(crate) struct ParquetFile {
     input: Positioned,
     metadata: ArrowReaderMetadata,
+    /// The same with INT96 in nanoseconds, and the columns of INT96.
+    nanos: Option<(ArrowReaderMetadata, Vec<usize>)>,
     /// Fingerprint of the footer, which has sizes, places and often the least and largest values.
     fingerprint: u64,
     /// The pages of the columns of row groups that were examined.
@@ -60,14 +64,21 @@ impl ParquetFile {
         nesting::check(&footer)?;
         let options = ArrowReaderOptions::new();
         let plain = ArrowReaderMetadata::load(&input, options.clone()).map_err(problem)?;
-        let schema = Arc::new(read_schema::of(plain.schema(), plain.parquet_schema()));
+        let read_as = |unit| {
+            let schema = read_schema::of(plain.schema(), plain.parquet_schema(), unit);
+            let options = options.clone().with_schema(Arc::new(schema));
+            ArrowReaderMetadata::try_new(Arc::clone(plain.metadata()), options)
+        };
+        let int96 = read_schema::int96_columns(plain.parquet_schema());
+        let nanos = match int96.is_empty() {
+            true => None,
+            false => Some((read_as(TimeUnit::Nanosecond).map_err(problem)?, int96)),
+        };
         // A file's own Arrow schema may ask for what the reader cannot do: it is read without then.
-        let metadata = Arc::clone(plain.metadata());
-        let metadata = ArrowReaderMetadata::try_new(metadata, options.with_schema(schema));
-        let metadata = metadata.unwrap_or(plain);
+        let metadata = read_as(TimeUnit::Microsecond).unwrap_or(plain);
         check_calendar(&metadata)?;
         let fingerprint = fingerprint(input.bytes(), &footer);
-        Ok(ParquetFile { input, metadata, fingerprint, pages: Mutex::default() })
+        Ok(ParquetFile { input, metadata, nanos, fingerprint, pages: Mutex::default() })
     }
 
     fn groups(&self) -> &ParquetMetaData {
@@ -103,6 +114,12 @@ impl ParquetFile {
         let pages = pages.map_err(|problem| format!("column `{name}`: {problem}"))?;
         known.insert((group, leaf), pages);
         Ok(pages)
+    }
+
+    /// The columns of INT96 among some.
+    fn int96(&self, columns: &[usize]) -> Vec<usize> {
+        let all = self.nanos.as_ref().map_or(&[][..], |(_, int96)| int96);
+        columns.iter().copied().filter(|column| all.contains(column)).collect()
     }
 
     /// Bytes of a column's values for a row, as typed ones.
@@ -199,11 +216,21 @@ impl TypedFile for ParquetFile {
     }
 
     fn part_bytes(&self, part: usize, columns: &[usize]) -> Result<u64, Problem> {
-        self.decoding_bytes(part, columns)
+        Ok(self.decoding_bytes(part, columns)? + self.decoding_bytes(part, &self.int96(columns))?)
     }
 
     fn open_part(&self, part: usize, columns: &[usize]) -> Result<Box<dyn OpenPart>, Problem> {
-        Ok(Box::new(RowGroup::new(self.input.clone(), self.metadata.clone(), part, columns)))
+        let group = |metadata: &ArrowReaderMetadata, columns: &[usize]| {
+            RowGroup::new(self.input.clone(), metadata.clone(), part, columns)
+        };
+        let micros = group(&self.metadata, columns);
+        let twice = self.int96(columns);
+        let Some((nanos, _)) = self.nanos.as_ref().filter(|_| !twice.is_empty()) else {
+            return Ok(Box::new(micros));
+        };
+        let is_twice = |at: &usize| twice.contains(&columns[*at]);
+        let places = (0..columns.len()).filter(is_twice).collect();
+        Ok(Box::new(WithNanos { micros, nanos: group(nanos, &twice), places }))
     }
 
     fn reader_bytes(&self) -> Result<u64, Problem> {

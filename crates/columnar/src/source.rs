@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use arrow_schema::SchemaRef;
-use sources::batch::{Cells, TypedColumn};
+use arrow_schema::{FieldRef, SchemaRef};
+use sources::batch::{Cells, FieldValues, ObjectForm, TypedColumn};
 use sources::{
     Batch, Chunk, Error, FoundInput, InputFacts, InputFile, KeptPipes, ReadAs, Reader, Result,
     Source, Start, remote,
@@ -79,6 +79,8 @@ pub(crate) struct ColumnarSource {
     facts: InputFacts,
     shared: Arc<Shared>,
     projection: Arc<Projection>,
+    /// The form of rows that are written down.
+    form: Option<Arc<ObjectForm>>,
     /// The file, the part of it and the row of that, which come next.
     file: u32,
     part: usize,
@@ -138,6 +140,7 @@ impl ColumnarSource {
             facts,
             shared: Arc::new(shared),
             projection: Arc::default(),
+            form: None,
             file: 0,
             part: 0,
             row: 0,
@@ -210,6 +213,35 @@ impl ColumnarSource {
         Ok(None)
     }
 
+    /// Fields of moments that go to a DATETIME.
+    fn utc_fields(&self, columns: &[Option<SqlType>]) -> Result<Vec<usize>> {
+        if columns.is_empty() {
+            return Ok(Vec::new());
+        }
+        let schema = self.shared.schema()?;
+        let is_utc = |(field, column): (&FieldRef, &Option<SqlType>)| {
+            let is_datetime = matches!(column, Some(SqlType::DateTime { .. }));
+            is_datetime && class(field) == Ok(Class::Moment)
+        };
+        let fields = schema.fields().iter().zip(columns).map(is_utc).enumerate();
+        Ok(fields.filter_map(|(at, is_utc)| is_utc.then_some(at)).collect())
+    }
+
+    /// The form of rows as objects, where names and columns of fields are known.
+    fn form(&self, read_as: &ReadAs) -> Result<Option<ObjectForm>> {
+        let ReadAs { keys, columns, time_zone, .. } = read_as;
+        if keys.is_empty() || keys.len() != columns.len() {
+            return Ok(None);
+        }
+        let schema = self.shared.schema()?;
+        let values = |at: usize| match schema.fields().get(at) {
+            Some(field) if fit::is_bytes(field) => FieldValues::Bytes,
+            Some(field) if class(field) == Ok(Class::Nested) => FieldValues::Documents,
+            _ => FieldValues::Others,
+        };
+        Ok(Some(ObjectForm::new(keys, columns, time_zone, values)))
+    }
+
     fn fill(&mut self, chunk: &mut Chunk) -> Result<bool> {
         let Some(part) = self.current()? else {
             let read = self.facts.bytes_total.unwrap_or(self.bytes_before);
@@ -248,6 +280,8 @@ impl Source for ColumnarSource {
         if !read_as.columns.is_empty() {
             self.projection = Arc::new(Projection::new(&self.shared, &read_as.columns)?);
         }
+        self.form = self.form(&read_as)?.map(Arc::new);
+        self.facts.utc_fields = self.utc_fields(&read_as.columns)?;
         self.facts.begin(read_as);
         (self.file, self.part, self.row, self.rows_before) = (0, 0, 0, 0);
         (self.bytes_before, self.part_start, self.ordinal) = (0, 0, 0);
@@ -268,7 +302,7 @@ impl Source for ColumnarSource {
 
     fn reader(&self) -> Box<dyn Reader> {
         let (shared, projection) = (Arc::clone(&self.shared), Arc::clone(&self.projection));
-        Box::new(ColumnReader { shared, projection })
+        Box::new(ColumnReader { shared, projection, form: self.form.clone() })
     }
 
     fn start(&mut self) -> Result<Start> {
@@ -286,6 +320,7 @@ impl Source for ColumnarSource {
         let shared = Shared::new(*kind, files, room, Arc::clone(stop));
         let mut source = ColumnarSource::of(self.facts.of_another(), shared);
         source.projection = Arc::clone(&self.projection);
+        source.form.clone_from(&self.form);
         Some(Box::new(source))
     }
 }
@@ -294,6 +329,7 @@ impl Source for ColumnarSource {
 struct ColumnReader {
     shared: Arc<Shared>,
     projection: Arc<Projection>,
+    form: Option<Arc<ObjectForm>>,
 }
 
 impl ColumnReader {
@@ -343,6 +379,7 @@ impl Reader for ColumnReader {
         let columns = self.columns(&open, chunk.file, numbers)?;
         open.file.check_unchanged()?;
         batch.typed().replace(numbers[2] as usize, columns);
+        batch.typed().set_form(self.form.clone());
         Ok(())
     }
 }

@@ -21,12 +21,14 @@ pub struct InputFields {
     pub columns: Vec<Option<usize>>,
     /// Names in the header that are no column's, and were left out.
     pub left_out: Vec<String>,
+    /// Columns that get moments of the input as clocks in UTC show them.
+    pub in_utc: Vec<String>,
 }
 
 impl InputFields {
     /// Fields for these columns.
     pub fn of(columns: Vec<Option<usize>>) -> InputFields {
-        InputFields { columns, left_out: Vec::new() }
+        InputFields { columns, left_out: Vec::new(), in_utc: Vec::new() }
     }
 
     /// Takes the column list if there is one, else the header, else all visible columns.
@@ -97,8 +99,10 @@ impl InputFields {
     /// Notes about fields that are left out, about columns that got only defaults because of that, and about blank
     /// lines that are rows.
     pub fn notes(&self, table: &Table, input: &InputOptions) -> Vec<String> {
+        let mut notes: Vec<String> = self.utc_note().into_iter().collect();
         if self.left_out.is_empty() {
-            return self.blank_note(table, input).into_iter().collect();
+            notes.extend(self.blank_note(table, input));
+            return notes;
         }
         let is_empty = |(at, column): &(usize, &Column)| {
             let has_field = self.columns.contains(&Some(*at));
@@ -107,14 +111,24 @@ impl InputFields {
         let columns = table.columns.iter().enumerate().filter(is_empty);
         let columns: Vec<String> =
             columns.map(|(_, column)| format!("`{}`", column.name)).collect();
-        let mut notes = vec![format!(
+        notes.push(format!(
             "{IGNORE_UNKNOWN_COLUMNS} left out {} of the input",
             self.left_out.join(", ")
-        )];
+        ));
         if !columns.is_empty() {
             notes.push(format!("no field of the input goes to {}", columns.join(", ")));
         }
         notes
+    }
+
+    /// The note about moments in columns of DATETIME.
+    fn utc_note(&self) -> Option<String> {
+        (!self.in_utc.is_empty()).then(|| {
+            format!(
+                "times with a zone are stored in UTC in {}, which is DATETIME; TIMESTAMP shows them in the session's zone",
+                self.in_utc.join(", ")
+            )
+        })
     }
 
     /// The note about a blank last line, which is a row of a table with one column of text.

@@ -43,8 +43,7 @@ pub fn formats(
     }
     let format = |column: &Option<usize>| {
         let Some(column) = column.map(|column| &table.columns[column]) else { return Ok(None) };
-        let said = written.columns.iter().find(|(name, _)| is_named(column, name));
-        let said = said.map(|(_, format)| format.clone());
+        let said = written.format_of(|name| is_named(column, name)).map(str::to_owned);
         let Some(said) = said.or_else(|| of_all(written, &column.sql_type)) else {
             return Ok(None);
         };

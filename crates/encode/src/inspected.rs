@@ -80,9 +80,11 @@ impl Inspected {
         options: &LoadOptions,
         source: &mut dyn Source,
     ) -> Result<Inspected, Error> {
-        let header = fields::header(session, &options.input, source)?;
-        let mut fields = InputFields::new(session, table, options, header.as_deref())?;
         let is_json = options.input.dialect.json.is_some();
+        let pointers = options.input.written.pointers(is_json)?;
+        let header = fields::header(session, &options.input, source)?;
+        let header = header.map(|names| json_keys::with_pointers(names, &pointers, table));
+        let mut fields = InputFields::new(session, table, options, header.as_deref())?;
         if is_json && options.input.columns.is_none() {
             json_keys::add_columns(&mut fields, table, &options.rows);
         }
@@ -97,6 +99,8 @@ impl Inspected {
         let types = fields.columns.iter().map(types).collect();
         let take = |read_as: &mut ReadAs| (read_as.fields, read_as.columns) = (kinds, types);
         source.change(take).map_err(usage)?;
+        let in_utc = source.facts().utc_fields.iter().filter_map(|field| fields.columns[*field]);
+        fields.in_utc = in_utc.map(|at| format!("`{}`", table.columns[at].name)).collect();
         let habits = server::habits(session)?;
         let file_charset = file_charset(session, &options.input.charset)?;
         check_null_tokens(file_charset, &options.input)?;
@@ -133,10 +137,14 @@ impl Inspected {
             column_source::check(&table.columns, &fields)?;
         }
         let (settled, moment) = settle_defaults(session, table, (&fields, is_json), &mut unfit)?;
-        if is_json {
+        if is_json || options.input.has_columns() {
+            let header = header.filter(|_| !options.input.is_by_position());
             let names = options.input.columns.clone().or(header).unwrap_or_default();
-            let keys = json_keys::keys(&fields, &names, &settled, &convert.time_zone);
-            source.change(|read_as| read_as.keys = keys.into()).map_err(usage)?;
+            let keys = json_keys::keys(&fields, (&names, &pointers), &settled, &convert.time_zone);
+            let take = |read_as: &mut ReadAs| {
+                (read_as.keys, read_as.time_zone) = (keys.into(), convert.time_zone.clone());
+            };
+            source.change(take).map_err(usage)?;
         }
         let is_bound = |position: usize| {
             let column = &settled[position];

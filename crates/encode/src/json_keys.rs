@@ -2,7 +2,7 @@
 
 use job::options::RowOptions;
 use schema::{Column, DefaultValue, Table};
-use sources::{ColumnKind, Key, MissingValue};
+use sources::{ColumnKind, Key, MissingValue, Pointer};
 use values::{Family, SqlType, Value, Zone};
 
 use crate::fields::InputFields;
@@ -24,18 +24,39 @@ pub(crate) fn add_columns(fields: &mut InputFields, table: &Table, rows: &RowOpt
     }
 }
 
+/// The names of fields with those that have pointers; fields that pointers lead through are left out unless they are
+/// columns themselves.
+pub(crate) fn with_pointers(
+    names: Vec<String>,
+    pointers: &[(String, Pointer)],
+    table: &Table,
+) -> Vec<String> {
+    let is_column =
+        |name: &str| table.columns.iter().any(|column| column.name.eq_ignore_ascii_case(name));
+    let is_kept = |name: &String| {
+        let has_pointer = pointers.iter().any(|(column, _)| column.eq_ignore_ascii_case(name));
+        let is_way = pointers.iter().any(|(_, pointer)| pointer.field() == name.as_bytes());
+        !has_pointer && (!is_way || is_column(name))
+    };
+    let columns = pointers.iter().map(|(column, _)| column.clone());
+    names.into_iter().filter(is_kept).chain(columns).collect()
+}
+
 /// The fields that a reader looks for, `names` being those of the first of them; the others have the names of their
 /// columns. `columns` have their defaults evaluated, as far as that was possible.
 pub(crate) fn keys(
     fields: &InputFields,
-    names: &[String],
+    (names, pointers): (&[String], &[(String, Pointer)]),
     columns: &[Column],
     zone: &Zone,
 ) -> Vec<Key> {
     let key = |(at, column): (usize, &Option<usize>)| {
         let column = column.map(|column| &columns[column]);
         let name = names.get(at).or(column.map(|column| &column.name));
+        let has = |name: &str| column.is_some_and(|column| column.name.eq_ignore_ascii_case(name));
+        let pointer = pointers.iter().find(|(name, _)| has(name));
         Key {
+            pointer: pointer.map(|(_, pointer)| pointer.clone()),
             name: name.map(|name| name.trim().as_bytes().to_vec()).unwrap_or_default(),
             takes: column.map_or(ColumnKind::Nothing, |column| takes(&column.sql_type)),
             absent: column.map_or(MissingValue::Null, |column| absent(column, zone)),

@@ -38,6 +38,7 @@ fn names(path: &std::path::Path, dialect: &Dialect) -> Vec<sources::Key> {
         FileSource::new(&[path.to_owned()], dialect, SourceOptions::default()).unwrap();
     let names = source.start().map(|start| start.names.unwrap_or_default()).unwrap_or_default();
     let key = |(at, name): (usize, Vec<u8>)| sources::Key {
+        pointer: None,
         name,
         takes: [sources::ColumnKind::Values, sources::ColumnKind::Json][at % 2],
         absent: sources::MissingValue::Null,

@@ -115,6 +115,7 @@ impl FirstFile<'_> {
             files: files.first().map(slice::from_ref)?.to_vec(),
             table: self.options.table.clone(),
             columnar: None,
+            pointers: Vec::new(),
             matching: self.options.input.matching,
             dialect: None,
             empty_is_null: false,

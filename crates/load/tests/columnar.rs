@@ -164,6 +164,8 @@ fn pair(
         Err(Error::Usage(text)) if text.contains("cannot store exactly") => return Ok("refused"),
         Err(error) => return Err(format!("{error}")),
     }
+    // A DATETIME gets moments in UTC.
+    let zone = if sql_type.starts_with("DATETIME") { &Zone::UTC } else { zone };
     let (rows, refused) = (texts(&path, zone), refused(&rejects));
     let is_refused = |row: &usize| refused.contains(&(row + 1));
     let kept: Vec<usize> = (0..rows.len()).filter(|row| !is_refused(row)).collect();

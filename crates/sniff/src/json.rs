@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use job::error::Error;
 use sources::json::{Json, SampledField, SampledKind, sampled};
-use sources::{Dialect, Sample};
+use sources::{Dialect, Pointer, Sample};
 
 use crate::records::RawValue;
 use crate::statistics::{ColumnStatistics, Nulls};
@@ -47,7 +47,7 @@ pub(crate) fn sniff(json: Json, sample: &Sample, options: &SniffOptions) -> Resu
     if fields.len() > COLUMNS_MAX {
         return Err(too_wide(&options.files[0], fields.len()));
     }
-    let seen = values(json, sample, &fields);
+    let seen = values(json, sample, &fields, &options.pointers);
     let mut sniffed = sniffed(json, sample, &fields, seen);
     sniffed.notes.extend(notes(&sniffed, &fields, sample, broken));
     add_constants(&mut sniffed, options)?;
@@ -84,7 +84,7 @@ fn fields(json: Json, sample: &Sample, options: &SniffOptions) -> (Vec<Field>, u
         }
     };
     for part in &sample.parts {
-        sampled(json, part, |record| match record {
+        sampled(json, part, &options.pointers, |record| match record {
             Some(record) => record.iter().for_each(&mut take),
             None => broken += 1,
         });
@@ -93,7 +93,12 @@ fn fields(json: Json, sample: &Sample, options: &SniffOptions) -> (Vec<Field>, u
 }
 
 /// What the values of each field are.
-fn values(json: Json, sample: &Sample, fields: &[Field]) -> ColumnStatistics {
+fn values(
+    json: Json,
+    sample: &Sample,
+    fields: &[Field],
+    pointers: &[(String, Pointer)],
+) -> ColumnStatistics {
     let by_name: HashMap<String, usize> = fields
         .iter()
         .enumerate()
@@ -101,7 +106,7 @@ fn values(json: Json, sample: &Sample, fields: &[Field]) -> ColumnStatistics {
         .collect();
     let mut seen = ColumnStatistics::new(fields.len(), false);
     for part in &sample.parts {
-        sampled(json, part, |record| {
+        sampled(json, part, pointers, |record| {
             let mut row = vec![RawValue { value: None, is_quoted: true }; fields.len()];
             for SampledField { name, kind, text } in record.into_iter().flatten() {
                 let name = String::from_utf8_lossy(name).trim().to_ascii_lowercase();

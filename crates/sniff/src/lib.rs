@@ -41,7 +41,7 @@ use header::Header;
 use job::error::Error;
 use preamble::Preamble;
 use records::Records;
-use sources::{Compression, Dialect, Encoding, KeptPipes, Part, Preset, Sample};
+use sources::{Compression, Dialect, Encoding, KeptPipes, Part, Pointer, Preset, Sample};
 use statistics::{ColumnStatistics, Nulls};
 
 /// U+FEFF in UTF-8.
@@ -63,6 +63,8 @@ pub struct SniffOptions {
     pub columnar: Option<Kind>,
     /// How columns of several files of typed columns belong together.
     pub matching: ColumnMatching,
+    /// Columns that have pointers into records of JSON.
+    pub pointers: Vec<(String, Pointer)>,
     /// How fields are cut, if that is known.
     pub dialect: Option<Dialect>,
     /// True if that dialect has empty fields NULL in columns of numbers and dates.

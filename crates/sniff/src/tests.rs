@@ -21,6 +21,7 @@ fn options(files: Vec<PathBuf>) -> SniffOptions {
         files,
         table: "t".to_owned(),
         columnar: None,
+        pointers: Vec::new(),
         matching: columnar::ColumnMatching::default(),
         dialect: None,
         empty_is_null: false,

@@ -12,12 +12,13 @@
 //!
 //! In reading order: `text` the index of a text's fields, `even` many rows of it at once, `text_rows` both,
 //! `decode` what a field of delimited text means, `formatted` one that is written as people do, `picked` what
-//! a table gets of the lines, `typed` columns.
+//! a table gets of the lines, `typed` columns, `row_object` a row of them as JSON.
 
 pub(crate) mod decode;
 mod even;
 mod formatted;
 mod picked;
+mod row_object;
 pub(crate) mod text;
 mod text_rows;
 mod typed;
@@ -32,6 +33,7 @@ use crate::chunk::Chunk;
 pub use even::{EvenRows, Places};
 pub use formatted::{Formats, FormattedRow, FormattedRows};
 pub use picked::{PickShape, Picked, PickedField, PickedRow, PickedRows};
+pub use row_object::{FieldValues, ObjectForm};
 pub use text::{TextIndex, TextRow};
 pub use text_rows::TextRows;
 pub use typed::{Cells, RefusedCell, TypedColumn, TypedColumns, TypedRow, TypedRows};
@@ -158,8 +160,8 @@ pub trait Row: Copy {
         None
     }
 
-    /// The row as it is in the file, with what ends it; where it is no text there, as a line of LOAD
-    /// DATA: what a file of rejects gets.
+    /// The row as it is in the file, with what ends it; where it is no text there, as an object of JSON or a line
+    /// of LOAD DATA: what a file of rejects gets.
     fn raw<'v>(self) -> Cow<'v, [u8]>
     where
         Self: 'v;

@@ -9,17 +9,19 @@
 //!   `true` and `false` are 1 and 0, and words in columns of text. `null` is NULL. An array or an object is
 //!   its JSON text. A BIT column gets the bits of a number, a YEAR column 0000 for 0. A column of JSON gets any
 //!   value as JSON text, but NULL for `null`.
+//! - A column may have a pointer (RFC 6901) to a value inside of a field. The field need not be a column then.
 //! - A field that a record lacks has its column's DEFAULT ([`crate::MissingValue`]).
 //! - A record that is no object of JSON (RFC 8259), or names one column twice, or has a field that nobody
 //!   wants, is a row without known fields: it is refused, and not the records behind it.
 //! - Records of lines end with their line, whatever is in it. Those of arrays end where their braces say, so
 //!   that only a file whose braces or brackets are not closed cannot be read.
 //!
-//! In reading order: `token` one value, `fault` what is wrong with one, `record` one object, `objects` where they
+//! In reading order: `token` one value, `fault` what is wrong with one, `record` one object, `pointer` values inside of it, `objects` where they
 //! are, `reader` the rows of a chunk, `sampled` those of a part of a file.
 
 mod fault;
 mod objects;
+mod pointer;
 mod reader;
 mod record;
 mod sampled;
@@ -28,6 +30,7 @@ mod token;
 pub(crate) use objects::Objects;
 pub(crate) use reader::{JsonReader, names};
 pub use sampled::{SampledField, SampledKind, sampled};
+pub(crate) use token::push_string;
 
 /// How the records of a JSON file are laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

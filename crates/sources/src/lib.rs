@@ -88,7 +88,7 @@ pub use chunk::{Chunk, RecordPlace};
 pub use delimited::{Dialect, FileSource, SourceOptions};
 pub use error::{Error, Result};
 pub use field::{FieldKind, Layout};
-pub use key::{ColumnKind, Key, MissingValue};
+pub use key::{ColumnKind, Key, MissingValue, Pointer};
 pub use position::Position;
 pub use position_cursor::PositionCursor;
 pub use preset::{COMPRESSED, Preset};

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use values::SqlType;
+use values::{SqlType, Zone};
 
 use crate::batch::{Batch, Formats};
 use crate::chunk::Chunk;
@@ -75,6 +75,8 @@ pub struct InputFacts {
     pub has_header: bool,
     /// True if there are moments among the values, which columns get as clocks of the session's zone show them.
     pub has_moments: bool,
+    /// Fields of moments whose columns get them as clocks in UTC show them, by the types of [`ReadAs::columns`].
+    pub utc_fields: Vec<usize>,
     /// Most memory that reading takes besides the chunks, in bytes.
     pub held_bytes: u64,
     /// In words, all that decides which rows come of the files, but for `read_as`.
@@ -99,6 +101,7 @@ impl InputFacts {
             row_end: b"\n".to_vec(),
             has_header: false,
             has_moments: false,
+            utc_fields: Vec::new(),
             held_bytes: 0,
             words: words.into(),
             read_as: ReadAs::default(),
@@ -133,6 +136,8 @@ pub struct ReadAs {
     pub keys: Arc<[Key]>,
     /// How fields are written that are not as the server reads them.
     pub formats: Arc<Formats>,
+    /// The session's zone, for moments in rows that are written down. Default UTC.
+    pub time_zone: Zone,
     /// Size a chunk is filled to before it is cut, in bytes. Default 4 MiB.
     pub chunk_bytes: usize,
     /// Longest record, in bytes. Default the most there can be, 1 GiB less 16 MiB.
@@ -146,6 +151,7 @@ impl Default for ReadAs {
             columns: Vec::new(),
             keys: Arc::default(),
             formats: Arc::default(),
+            time_zone: Zone::UTC,
             chunk_bytes: 4 << 20,
             record_bytes_max: ReadAs::RECORD_BYTES_MAX,
         }
@@ -214,11 +220,15 @@ pub trait SourceExt: Source {
     /// In words, all that decides which rows come of its files: a load that goes on where another
     /// ended must have the same.
     fn words(&self) -> String {
-        let InputFacts { words, read_as: ReadAs { fields, formats, .. }, .. } = self.facts();
-        match formats.is_empty() {
-            true => format!("{words} {fields:?}"),
-            false => format!("{words} {fields:?} {formats:?}"),
+        let InputFacts { words, read_as: ReadAs { fields, formats, keys, .. }, .. } = self.facts();
+        let mut words = format!("{words} {fields:?}");
+        if !formats.is_empty() {
+            words.push_str(&format!(" {formats:?}"));
         }
+        for key in keys.iter().filter(|key| key.pointer.is_some()) {
+            words.push_str(&format!(" {key:?}"));
+        }
+        words
     }
 
     /// Begins again, read as before but for what `change` changes.

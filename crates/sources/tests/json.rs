@@ -55,7 +55,8 @@ fn read(
 }
 
 fn keys(takes: ColumnKind) -> Vec<Key> {
-    let key = |name: &str| Key { name: name.into(), takes, absent: MissingValue::Null };
+    let key =
+        |name: &str| Key { name: name.into(), pointer: None, takes, absent: MissingValue::Null };
     ["a", "b", "c d", "\u{e9}\""].map(key).to_vec()
 }
 
@@ -171,7 +172,12 @@ fn a_file_that_ends_within_a_record_is_an_error() {
 
 #[test]
 fn a_field_that_a_record_lacks_has_its_default() {
-    let key = |name: &str, absent| Key { name: name.into(), takes: ColumnKind::Values, absent };
+    let key = |name: &str, absent| Key {
+        name: name.into(),
+        pointer: None,
+        takes: ColumnKind::Values,
+        absent,
+    };
     let keys = [
         key("a", MissingValue::Text(b"7".to_vec())),
         key("b", MissingValue::Null),

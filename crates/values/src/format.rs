@@ -10,6 +10,7 @@ mod number;
 mod pattern;
 mod wkt;
 
+pub use self::binary::push_base64;
 use self::number::Number;
 use self::pattern::Pattern;
 use self::wkt::Shapes;

@@ -10,7 +10,8 @@ pub(crate) struct WrittenArgs {
     /// Formats are words joined by +: trim, decimal-comma, decimal-point (1,234.50), percent (a % behind the number
     /// is dropped), yes-no, iso (2026-12-31T10:00:00Z), hex and base64 (binary columns), wkt (GEOMETRY columns),
     /// null:TEXT (TEXT is NULL), or a pattern of STR_TO_DATE such as %d.%m.%Y or %m/%d/%Y %h:%i %p. This option
-    /// overrides those for all columns. With --into DB also TABLE.COLUMN=FORMAT.
+    /// overrides those for all columns. For JSON also a pointer to a value inside of a record, /address/city (RFC 6901).
+    /// With --into DB also TABLE.COLUMN=FORMAT.
     #[arg(long, value_name = "COLUMN=FORMAT", value_parser = pair)]
     pub(crate) format_of: Vec<(String, String)>,
     /// Read numbers with a decimal comma: 1.234,50.

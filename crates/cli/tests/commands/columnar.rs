@@ -102,3 +102,34 @@ fn options_say_how_columns_of_files_are_found() {
     let outcome = desk.load("p", &json, &["--by-position", "--mode", "append"]);
     outcome.refused(2, &["--by-position does not work for JSON"]);
 }
+
+#[test]
+fn nanoseconds_are_rejected_and_moments_of_a_datetime_are_in_utc() {
+    let Some(mut desk) = Desk::new() else { return };
+    let file = fixture("pyarrow-moments.parquet");
+    let zone = ["--time-zone", "+02:00"];
+    for path in ["direct", "stream", "insert"] {
+        desk.exec("DROP TABLE IF EXISTS t");
+        desk.exec("CREATE TABLE t (id INT, old DATETIME(6), dt DATETIME(6), at TIMESTAMP(6) NULL, s VARCHAR(40))");
+        let one = desk.load("t", &file, &[&zone[..], &["--path", path]].concat());
+        one.refused(1, &["row 2", "`old`: \"2024-02-29 10:00:00.000001001\""]);
+        let bad = desk.home.path().join("bad.jsonl");
+        let log = ["--path", path, "--rejects-max", "9", "--rejects", bad.to_str().unwrap()];
+        let load = desk.load("t", &file, &[&zone[..], &log].concat());
+        assert_eq!(load.code(), 3, "{load:?}");
+        let note = "times with a zone are stored in UTC in `dt`, which is DATETIME";
+        assert!(load.err.contains(note) || load.out.contains(note), "{load:?}");
+        let text = std::fs::read_to_string(&bad).unwrap();
+        assert_eq!(
+            text.lines().next().unwrap(),
+            "{\"id\": 2, \"old\": \"2024-02-29 10:00:00.000001001\", \"dt\": \"2024-02-29 10:00:01\", \
+             \"at\": \"2024-02-29 12:00:01\", \"s\": \"2024-02-29 12:00:01\"}"
+        );
+        desk.exec("SET time_zone = '+00:00'");
+        let rows = desk.rows("SELECT id, old, dt, at, s FROM t ORDER BY id LIMIT 1");
+        let at = "2024-02-29 10:00:00.000000";
+        assert_eq!(rows, [format!("1|2024-02-29 10:00:00.000001|{at}|{at}|2024-02-29 12:00:00")]);
+        assert_eq!(desk.rows("SELECT COUNT(*), COUNT(old) FROM t"), ["2|1"]);
+    }
+    desk.verify("t", &file, &[&zone[..], &["--rejects-max", "9"]].concat());
+}

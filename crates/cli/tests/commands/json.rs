@@ -128,3 +128,57 @@ fn texts_are_read_as_people_write_them() {
         ["1234.50|2025-12-31", "1234.50"]
     );
 }
+
+#[test]
+fn pointers_load_values_inside_of_records() {
+    let Some(mut desk) = Desk::new() else { return };
+    let text = r#"{"id": 1, "at": {"city": "Bonn", "zip~": [53111, "x"]}, "a/b": {"": "2024-02-29T10:00:00Z"}}
+{"id": 2, "at": {"city": null}, "a/b": null}
+{"id": 3, "at": 7}
+"#;
+    let file = desk.home.file("in.jsonl", text);
+    let pointers = [
+        "--format-of",
+        "city=/at/city",
+        "--format-of",
+        "zip=/at/zip~0/0",
+        "--format-of",
+        "born=/a~1b/",
+        "--format-of",
+        "born=iso",
+    ];
+    let table = "(id INT PRIMARY KEY, city VARCHAR(9) NULL DEFAULT 'none', zip INT DEFAULT 5, born DATETIME NULL)";
+    let expected = ["1|Bonn|53111|2024-02-29 10:00:00", "2|NULL|5|NULL", "3|none|5|NULL"];
+    let utc = [&pointers[..], &["--time-zone", "+00:00"]].concat();
+    for path in ["direct", "stream", "insert"] {
+        desk.exec("DROP TABLE IF EXISTS t");
+        desk.exec(&format!("CREATE TABLE t {table}"));
+        desk.load("t", &file, &[&utc[..], &["--path", path]].concat()).done();
+        desk.verify("t", &file, &utc).done();
+        let rows = "SELECT id, IFNULL(city, 'NULL'), zip, IFNULL(born, 'NULL') FROM t ORDER BY id";
+        assert_eq!(desk.rows(rows), expected, "{path}");
+    }
+    // A field may be a column, too, and have values for others.
+    desk.exec("DROP TABLE t");
+    desk.exec("CREATE TABLE t (id INT PRIMARY KEY, at JSON, city TEXT)");
+    let more = ["--format-of", "city=/at/city", "--ignore-unknown-columns"];
+    desk.load("t", &file, &more).done();
+    let rows = desk.rows("SELECT id, at IS NOT NULL, city IS NULL FROM t ORDER BY id");
+    assert_eq!(rows, ["1|1|0", "2|1|1", "3|1|1"]);
+    desk.load("t", &file, &["--dry-run", "--mode", "replace", "--format-of", "city=/at/city"])
+        .refused(2, &["`a/b`"]);
+    // A table that is created has the values, and not the fields that they are in.
+    desk.load("made", &file, &[&pointers[..6], &["--create"]].concat()).done();
+    let rows =
+        desk.rows("SELECT id, IFNULL(city, 'NULL'), IFNULL(zip, 'NULL') FROM made ORDER BY id");
+    assert_eq!(rows, ["1|Bonn|53111", "2|NULL|NULL", "3|NULL|NULL"]);
+    // A value that is there twice is none.
+    let twice = desk.home.file("twice.jsonl", "{\"id\": 1, \"at\": {\"city\": 1, \"city\": 2}}\n");
+    let outcome = desk.load("made", &twice, &[&utc[..], &["--mode", "append"]].concat());
+    outcome.refused(1, &["the record has two fields for `city`"]);
+    let outcome = desk.load("made", &file, &["--format-of", "city=/at/~", "--mode", "append"]);
+    outcome.refused(2, &["~ is written as ~0"]);
+    let csv = desk.home.file("in.csv", "id,city\n1,x\n");
+    let outcome = desk.load("made", &csv, &["--format-of", "city=/at", "--mode", "append"]);
+    outcome.refused(2, &["JSON pointers are for JSON input"]);
+}

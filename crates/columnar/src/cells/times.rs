@@ -5,7 +5,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::*;
 use arrow_schema::{DataType, TimeUnit};
 use sources::batch::{Cells, RefusedCell};
-use values::{Reason, Value};
+use values::{Reason, SqlType, Value};
 
 use super::{CheckedCells, refused};
 
@@ -63,8 +63,8 @@ pub(super) fn times(array: &ArrayRef) -> CheckedCells {
     CheckedCells { cells: Cells::Time(micros), refused }
 }
 
-/// Dates with times, and moments.
-pub(super) fn timestamps(array: &ArrayRef) -> CheckedCells {
+/// Dates with times, and moments. A DATETIME gets a moment as a clock in UTC shows it.
+pub(super) fn timestamps(array: &ArrayRef, sql_type: Option<&SqlType>) -> CheckedCells {
     use TimeUnit::*;
     let DataType::Timestamp(unit, zone) = array.data_type() else {
         return Cells::Null(array.len()).into();
@@ -76,9 +76,9 @@ pub(super) fn timestamps(array: &ArrayRef) -> CheckedCells {
         Nanosecond => array.as_primitive::<TimestampNanosecondType>().values().to_vec(),
     };
     let (micros, refused) = micros(values, *unit, Value::DateTime);
-    let cells = match zone {
-        None => Cells::DateTime(micros),
-        Some(_) => Cells::Timestamp(micros),
+    let cells = match (zone, sql_type) {
+        (None, _) | (Some(_), Some(SqlType::DateTime { .. })) => Cells::DateTime(micros),
+        (Some(_), _) => Cells::Timestamp(micros),
     };
     CheckedCells { cells, refused }
 }

@@ -1,7 +1,7 @@
 //! The Arrow types that columns of a Parquet file are read as.
 //!
 //! Texts are views, so that a dictionary of long ones is not copied for every row; values of dictionaries are read
-//! plainly; INT96 is read in microseconds, which no date of a table overflows.
+//! plainly; INT96 is read in a unit that the caller chooses.
 
 use std::sync::Arc;
 
@@ -9,16 +9,31 @@ use arrow_schema::{DataType, Field, FieldRef, Fields, Schema, TimeUnit};
 use parquet::basic::Type;
 use parquet::schema::types::SchemaDescriptor;
 
-/// The schema to read by, of the one that the file has.
-pub(super) fn of(schema: &Schema, parquet: &SchemaDescriptor) -> Schema {
+/// The columns of INT96, ascending.
+pub(super) fn int96_columns(parquet: &SchemaDescriptor) -> Vec<usize> {
+    let leaves = (0..parquet.num_columns()).filter(|leaf| {
+        let column = parquet.column(*leaf);
+        column.physical_type() == Type::INT96 && column.path().parts().len() == 1
+    });
+    leaves.map(|leaf| parquet.get_column_root_idx(leaf)).collect()
+}
+
+/// The schema to read by, of the one that the file has, with INT96 in a unit.
+pub(super) fn of(schema: &Schema, parquet: &SchemaDescriptor, unit: TimeUnit) -> Schema {
+    let parquet = (parquet, unit);
     let mut leaf = 0;
     let fields = schema.fields().iter().map(|field| read_as(field, &mut leaf, parquet, true));
     Schema::new_with_metadata(fields.collect::<Fields>(), schema.metadata().clone())
 }
 
 /// The field with its type changed. `leaf` is the next column of the Parquet schema.
-fn read_as(field: &FieldRef, leaf: &mut usize, parquet: &SchemaDescriptor, top: bool) -> FieldRef {
-    let mut inner = |field: &FieldRef| read_as(field, leaf, parquet, false);
+fn read_as(
+    field: &FieldRef,
+    leaf: &mut usize,
+    (parquet, unit): (&SchemaDescriptor, TimeUnit),
+    top: bool,
+) -> FieldRef {
+    let mut inner = |field: &FieldRef| read_as(field, leaf, (parquet, unit), false);
     let data_type = match field.data_type() {
         DataType::Struct(fields) => DataType::Struct(fields.iter().map(inner).collect()),
         DataType::List(item) => DataType::List(inner(item)),
@@ -30,20 +45,18 @@ fn read_as(field: &FieldRef, leaf: &mut usize, parquet: &SchemaDescriptor, top: 
             *leaf += 1;
             let is_int96 =
                 at < parquet.num_columns() && parquet.column(at).physical_type() == Type::INT96;
-            leaf_type(other, is_int96, top)
+            leaf_type(other, is_int96.then_some(unit), top)
         }
     };
     Arc::new(Field::clone(field).with_data_type(data_type))
 }
 
-fn leaf_type(data_type: &DataType, is_int96: bool, top: bool) -> DataType {
-    match data_type {
-        DataType::Timestamp(_, zone) if is_int96 => {
-            DataType::Timestamp(TimeUnit::Microsecond, zone.clone())
-        }
-        DataType::Dictionary(_, values) => leaf_type(values, is_int96, top),
-        DataType::Utf8 | DataType::LargeUtf8 if top => DataType::Utf8View,
-        DataType::Binary | DataType::LargeBinary if top => DataType::BinaryView,
-        other => other.clone(),
+fn leaf_type(data_type: &DataType, int96: Option<TimeUnit>, top: bool) -> DataType {
+    match (data_type, int96) {
+        (DataType::Timestamp(_, zone), Some(unit)) => DataType::Timestamp(unit, zone.clone()),
+        (DataType::Dictionary(_, values), _) => leaf_type(values, int96, top),
+        (DataType::Utf8 | DataType::LargeUtf8, _) if top => DataType::Utf8View,
+        (DataType::Binary | DataType::LargeBinary, _) if top => DataType::BinaryView,
+        (other, _) => other.clone(),
     }
 }

@@ -100,6 +100,7 @@ impl Source for Decoded {
             columns: Vec::new(),
             keys: Arc::default(),
             formats: Arc::default(),
+            time_zone: read_as.time_zone.clone(),
             chunk_bytes: (read_as.chunk_bytes / 3 * 2).max(1),
             record_bytes_max: (read_as.record_bytes_max / 3 * 2).max(1),
         })?;

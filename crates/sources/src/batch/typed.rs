@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
+use std::sync::Arc;
 
 use values::{Decimal, Reason, Value};
 
-use super::{EvenRows, Places, Row, Rows};
+use super::{EvenRows, ObjectForm, Places, Row, Rows};
 
 /// Values of one column, in the order of rows.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,6 +73,8 @@ pub struct RefusedCell {
 pub struct TypedColumns {
     rows: usize,
     columns: Vec<TypedColumn>,
+    /// The form of [`Row::raw`]; None: a line of LOAD DATA.
+    form: Option<Arc<ObjectForm>>,
 }
 
 impl Cells {
@@ -214,6 +217,11 @@ impl TypedColumns {
         std::mem::replace(&mut self.columns, columns)
     }
 
+    /// Says how rows are written down.
+    pub fn set_form(&mut self, form: Option<Arc<ObjectForm>>) {
+        self.form = form;
+    }
+
     /// The rows.
     #[inline]
     pub fn rows(&self) -> TypedRows<'_> {
@@ -256,7 +264,7 @@ impl<'a> Rows for TypedRows<'a> {
 
     #[inline]
     fn row(self, index: usize) -> TypedRow<'a> {
-        TypedRow { columns: &self.columns.columns, index }
+        TypedRow { columns: &self.columns.columns, form: self.columns.form.as_deref(), index }
     }
 }
 
@@ -264,6 +272,7 @@ impl<'a> Rows for TypedRows<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct TypedRow<'a> {
     columns: &'a [TypedColumn],
+    form: Option<&'a ObjectForm>,
     index: usize,
 }
 
@@ -300,6 +309,9 @@ impl Row for TypedRow<'_> {
     where
         Self: 'v,
     {
+        if let Some(form) = self.form {
+            return Cow::Owned(form.line(self.columns, self.index));
+        }
         let (mut line, mut scratch, mut text) = (Vec::new(), Vec::new(), Vec::new());
         for field in 0..self.columns.len() {
             if field > 0 {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::Json;
 use super::fault::Fault;
+use super::pointer::resolve;
 use super::token::{Cursor, Token, plain, unescape};
 use crate::key::Key;
 
@@ -16,16 +17,21 @@ pub(super) struct FieldPlace {
     pub(super) end: usize,
 }
 
-/// Finds the fields of records; fields are numbers of keys.
+/// Finds the fields of records. Fields have the numbers of their keys; fields that only have values of pointers have
+/// numbers behind those.
 #[derive(Debug)]
 pub(super) struct Fields {
     keys: Arc<[Key]>,
     ignores_unknown: bool,
+    /// The name of the field of each number.
+    names: Vec<Vec<u8>>,
+    /// Keys with pointers, and the field that each begins in.
+    pointers: Vec<(usize, usize)>,
     /// Numbers by name, also by names in small letters.
     by_name: HashMap<Vec<u8>, usize>,
     /// The number of the field that was found at this place of the record before.
     order: Vec<usize>,
-    /// What the record has of each key; of the last record that was read.
+    /// The value of each key, then of fields that only pointers want; of the last record that was read.
     pub(super) found: Vec<Option<FieldPlace>>,
     scratch: Vec<u8>,
 }
@@ -36,15 +42,32 @@ const LEFT_OUT: usize = usize::MAX;
 impl Fields {
     pub(super) fn new(keys: Arc<[Key]>, json: Json) -> Fields {
         let mut by_name = HashMap::new();
-        for (number, key) in keys.iter().enumerate() {
+        let plain = || keys.iter().enumerate().filter(|(_, key)| key.pointer.is_none());
+        for (number, key) in plain() {
             by_name.entry(key.name.to_ascii_lowercase()).or_insert(number);
         }
-        for (number, key) in keys.iter().enumerate() {
+        for (number, key) in plain() {
             by_name.insert(key.name.clone(), number);
         }
+        let mut names: Vec<Vec<u8>> = keys.iter().map(|key| key.name.clone()).collect();
+        let mut pointers = Vec::new();
+        for (number, key) in keys.iter().enumerate() {
+            let Some(pointer) = &key.pointer else { continue };
+            let field = *by_name.entry(pointer.field.clone()).or_insert_with(|| {
+                names.push(pointer.field.clone());
+                names.len() - 1
+            });
+            pointers.push((number, field));
+        }
+        // A column that has a pointer does not get the field of its own name.
+        for (number, _) in &pointers {
+            by_name.entry(keys[*number].name.clone()).or_insert(LEFT_OUT);
+        }
         Fields {
-            found: vec![None; keys.len()],
+            found: vec![None; names.len()],
             keys,
+            names,
+            pointers,
             ignores_unknown: json.ignores_unknown,
             by_name,
             order: Vec::new(),
@@ -70,9 +93,21 @@ impl Fields {
             }
             match self.found[number].replace(found) {
                 None => Ok(()),
-                Some(_) => Err(Fault::Twice(self.keys[number].name.clone())),
+                Some(_) => Err(Fault::Twice(self.names[number].clone())),
             }
-        })
+        })?;
+        self.follow_pointers(record)
+    }
+
+    /// Finds the values of pointers in their fields.
+    fn follow_pointers(&mut self, record: &[u8]) -> Result<(), Fault> {
+        for &(number, field) in &self.pointers {
+            let rest = self.keys[number].pointer.as_ref().map_or(&[][..], |pointer| &pointer.rest);
+            if let Some(place) = self.found[field] {
+                self.found[number] = resolve(record, place, rest)?;
+            }
+        }
+        Ok(())
     }
 
     /// The number of the field of this name, most often that of the same place in the record before.
@@ -81,7 +116,7 @@ impl Fields {
         if let Some(&number) = self.order.get(place)
             && number != LEFT_OUT
             && !is_escaped
-            && self.keys[number].name == name
+            && self.names[number] == name
         {
             return Ok(number);
         }

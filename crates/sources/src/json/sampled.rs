@@ -2,9 +2,11 @@
 
 use super::Json;
 use super::objects::find_records;
-use super::record::each_field;
+use super::pointer::resolve;
+use super::record::{FieldPlace, each_field};
 use super::token::{Cursor, Token, plain};
 use crate::bytes::sample::Part;
+use crate::key::Pointer;
 
 /// A field of a record.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -32,31 +34,67 @@ pub enum SampledKind {
     Nested,
 }
 
-/// Gives the fields of each whole record of a part, or none for one that is no record.
-pub fn sampled(json: Json, part: &Part, mut take: impl FnMut(Option<&[SampledField]>)) {
+/// Gives the fields of each whole record of a part, or none for one that is no record. Names with a pointer are fields,
+/// and the fields that pointers lead through are none.
+pub fn sampled(
+    json: Json,
+    part: &Part,
+    pointers: &[(String, Pointer)],
+    mut take: impl FnMut(Option<&[SampledField]>),
+) {
     let text = whole_records(json, part);
     let mut records = Vec::new();
     find_records(json, text, &mut records);
     for (start, end, _) in records {
         let record = &text[start..end];
+        let mut places = Vec::new();
         let mut cursor = Cursor { text: record, at: 0 };
-        let mut fields = Vec::new();
-        let read = each_field(&mut cursor, |name, is_escaped, found| {
-            let value = &record[found.start..found.end];
-            fields.push(SampledField {
-                name: plain(name, is_escaped),
-                kind: match found.token {
-                    Token::Null => SampledKind::Null,
-                    Token::Boolean(_) => SampledKind::Boolean,
-                    Token::Number => SampledKind::Number,
-                    Token::Text | Token::Escaped => SampledKind::Text,
-                    Token::Nested => SampledKind::Nested,
-                },
-                text: plain(value, found.token == Token::Escaped),
-            });
+        let read = each_field(&mut cursor, |name, is_escaped, place| {
+            places.push((plain(name, is_escaped), place));
             Ok(())
         });
+        let fields: Vec<SampledField> = with_pointers(record, places, pointers)
+            .into_iter()
+            .map(|(name, place)| field(record, name, place))
+            .collect();
         take(read.is_ok().then_some(fields.as_slice()));
+    }
+}
+
+/// The fields of a record, with those of pointers in place of those that they lead through.
+fn with_pointers(
+    record: &[u8],
+    fields: Vec<(Vec<u8>, FieldPlace)>,
+    pointers: &[(String, Pointer)],
+) -> Vec<(Vec<u8>, FieldPlace)> {
+    if pointers.is_empty() {
+        return fields;
+    }
+    let value = |(name, pointer): &(String, Pointer)| {
+        let (_, place) = fields.iter().find(|(field, _)| *field == pointer.field)?;
+        let place = resolve(record, *place, &pointer.rest).ok()??;
+        Some((name.clone().into_bytes(), place))
+    };
+    let inner: Vec<_> = pointers.iter().filter_map(value).collect();
+    let is_other = |(field, _): &(Vec<u8>, FieldPlace)| {
+        let mut pointers = pointers.iter();
+        !pointers.any(|(name, pointer)| *field == pointer.field || field == name.as_bytes())
+    };
+    fields.iter().filter(|field| is_other(field)).cloned().chain(inner).collect()
+}
+
+fn field(record: &[u8], name: Vec<u8>, place: FieldPlace) -> SampledField {
+    let FieldPlace { token, start, end } = place;
+    SampledField {
+        name,
+        kind: match token {
+            Token::Null => SampledKind::Null,
+            Token::Boolean(_) => SampledKind::Boolean,
+            Token::Number => SampledKind::Number,
+            Token::Text | Token::Escaped => SampledKind::Text,
+            Token::Nested => SampledKind::Nested,
+        },
+        text: plain(&record[start..end], token == Token::Escaped),
     }
 }
 

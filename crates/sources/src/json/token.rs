@@ -313,6 +313,25 @@ pub(super) fn unescape(string: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(rest);
 }
 
+/// Appends a text, which is UTF-8, as a string with its quotes.
+pub(crate) fn push_string(text: &[u8], out: &mut Vec<u8>) {
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    out.push(b'"');
+    for &byte in text {
+        match byte {
+            b'"' | b'\\' => out.extend_from_slice(&[b'\\', byte]),
+            b'\n' => out.extend_from_slice(b"\\n"),
+            b'\t' => out.extend_from_slice(b"\\t"),
+            0..0x20 => {
+                out.extend_from_slice(b"\\u00");
+                out.extend([HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]]);
+            }
+            byte => out.push(byte),
+        }
+    }
+    out.push(b'"');
+}
+
 /// The text of a string, or of another value.
 pub(super) fn plain(text: &[u8], is_escaped: bool) -> Vec<u8> {
     let mut bytes = Vec::new();

@@ -65,6 +65,19 @@ pub(super) fn read_base64(text: &[u8], out: &mut Vec<u8>) -> bool {
     is_rest_whole && (padding == 0 || is_padded)
 }
 
+/// Appends bytes in base64, of the standard alphabet with padding.
+pub fn push_base64(bytes: &[u8], out: &mut Vec<u8>) {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    for chunk in bytes.chunks(GROUP - 1) {
+        let byte = |place: usize| u32::from(chunk.get(place).copied().unwrap_or_default());
+        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
+        for place in 0..GROUP {
+            let digit = DIGITS[(bits >> (18 - 6 * place) & 63) as usize];
+            out.push(if place <= chunk.len() { digit } else { b'=' });
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -89,6 +102,16 @@ mod tests {
         assert_eq!(hex("\\x"), Some(Vec::new()));
         for text in ["4", "0x123", "\\x4g", "\\\\x41", "4a ff", "0x0x41", "x'41'", "\u{e9}1"] {
             assert_eq!(hex(text), None, "{text}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn written_base64_is_read_back(bytes: Vec<u8>) {
+            let (mut text, mut out) = (Vec::new(), Vec::new());
+            push_base64(&bytes, &mut text);
+            prop_assert!(read_base64(&text, &mut out));
+            prop_assert_eq!(out, bytes);
         }
     }
 
