@@ -208,7 +208,12 @@ fn names_are_those_of_the_first_records() {
 
 #[test]
 fn a_hundred_arrays_in_each_other_are_read_and_no_more() {
-    let keys = [Key { name: b"a".to_vec(), takes: ColumnKind::Json, absent: MissingValue::Null }];
+    let keys = [Key {
+        name: b"a".to_vec(),
+        takes: ColumnKind::Json,
+        absent: MissingValue::Null,
+        pointer: None,
+    }];
     for (depth, is_read) in [(100, true), (101, false), (1_000_000, false)] {
         let text = format!("{{\"a\": {}{}}}", "[".repeat(depth), "]".repeat(depth));
         assert_eq!(read(text.as_bytes(), true, &keys, 1 << 16).unwrap()[0].is_some(), is_read);
