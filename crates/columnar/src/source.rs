@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use arrow_schema::{FieldRef, SchemaRef};
-use sources::batch::{Cells, FieldValues, ObjectForm, TypedColumn};
+use sources::batch::{Cells, LineForm, TypedColumn};
+use sources::json::{FieldValues, ObjectForm};
 use sources::{
     Batch, Chunk, Error, FoundInput, InputFacts, InputFile, KeptPipes, ReadAs, Reader, Result,
     Source, Start, remote,
@@ -80,7 +81,7 @@ pub(crate) struct ColumnarSource {
     shared: Arc<Shared>,
     projection: Arc<Projection>,
     /// The form of rows that are written down.
-    form: Option<Arc<ObjectForm>>,
+    form: Option<Arc<dyn LineForm>>,
     /// The file, the part of it and the row of that, which come next.
     file: u32,
     part: usize,
@@ -280,7 +281,7 @@ impl Source for ColumnarSource {
         if !read_as.columns.is_empty() {
             self.projection = Arc::new(Projection::new(&self.shared, &read_as.columns)?);
         }
-        self.form = self.form(&read_as)?.map(Arc::new);
+        self.form = self.form(&read_as)?.map(|form| Arc::new(form) as Arc<dyn LineForm>);
         self.facts.utc_fields = self.utc_fields(&read_as.columns)?;
         self.facts.begin(read_as);
         (self.file, self.part, self.row, self.rows_before) = (0, 0, 0, 0);
@@ -329,7 +330,7 @@ impl Source for ColumnarSource {
 struct ColumnReader {
     shared: Arc<Shared>,
     projection: Arc<Projection>,
-    form: Option<Arc<ObjectForm>>,
+    form: Option<Arc<dyn LineForm>>,
 }
 
 impl ColumnReader {

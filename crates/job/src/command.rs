@@ -155,10 +155,10 @@ fn shown_url(argument: &str) -> Option<String> {
 }
 
 /// An argument, which says of a URL that something is left out.
-fn kept_url(argument: &String) -> String {
+fn kept_url(argument: &str) -> String {
     match remote::without_secrets(argument) {
         Some((shown, true)) => format!("{shown}?{HIDDEN}"),
-        _ => argument.clone(),
+        _ => argument.to_owned(),
     }
 }
 

@@ -12,13 +12,12 @@
 //!
 //! In reading order: `text` the index of a text's fields, `even` many rows of it at once, `text_rows` both,
 //! `decode` what a field of delimited text means, `formatted` one that is written as people do, `picked` what
-//! a table gets of the lines, `typed` columns, `row_object` a row of them as JSON.
+//! a table gets of the lines, `typed` columns.
 
 pub(crate) mod decode;
 mod even;
 mod formatted;
 mod picked;
-mod row_object;
 pub(crate) mod text;
 mod text_rows;
 mod typed;
@@ -33,10 +32,9 @@ use crate::chunk::Chunk;
 pub use even::{EvenRows, Places};
 pub use formatted::{Formats, FormattedRow, FormattedRows};
 pub use picked::{PickShape, Picked, PickedField, PickedRow, PickedRows};
-pub use row_object::{FieldValues, ObjectForm};
 pub use text::{TextIndex, TextRow};
 pub use text_rows::TextRows;
-pub use typed::{Cells, RefusedCell, TypedColumn, TypedColumns, TypedRow, TypedRows};
+pub use typed::{Cells, LineForm, RefusedCell, TypedColumn, TypedColumns, TypedRow, TypedRows};
 
 /// Rows in order.
 pub trait Rows: Copy {

@@ -16,21 +16,24 @@
 //! - Records of lines end with their line, whatever is in it. Those of arrays end where their braces say, so
 //!   that only a file whose braces or brackets are not closed cannot be read.
 //!
-//! In reading order: `token` one value, `fault` what is wrong with one, `record` one object, `pointer` values inside of it, `objects` where they
-//! are, `reader` the rows of a chunk, `sampled` those of a part of a file.
+//! In reading order: `token` one value, `fault` what is wrong with one, `field_place` and `record` one object, `pointer`
+//! values inside of it, `objects` where they are, `reader` the rows of a chunk, `sampled` those of a part of a file;
+//! `row_object` typed rows as objects.
 
 mod fault;
+mod field_place;
 mod objects;
 mod pointer;
 mod reader;
 mod record;
+mod row_object;
 mod sampled;
 mod token;
 
 pub(crate) use objects::Objects;
 pub(crate) use reader::{JsonReader, names};
+pub use row_object::{FieldValues, ObjectForm};
 pub use sampled::{SampledField, SampledKind, sampled};
-pub(crate) use token::push_string;
 
 /// How the records of a JSON file are laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

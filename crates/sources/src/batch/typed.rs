@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use values::{Decimal, Reason, Value};
 
-use super::{EvenRows, ObjectForm, Places, Row, Rows};
+use super::{EvenRows, Places, Row, Rows};
 
 /// Values of one column, in the order of rows.
 #[derive(Clone, Debug, PartialEq)]
@@ -68,13 +68,19 @@ pub struct RefusedCell {
     pub reason: Reason,
 }
 
+/// How a rejected row is written.
+pub trait LineForm: std::fmt::Debug + Send + Sync {
+    /// The line of a row of these columns.
+    fn line(&self, columns: &[TypedColumn], row: usize) -> Vec<u8>;
+}
+
 /// The columns of typed rows; to be filled by a [`crate::Reader`].
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub struct TypedColumns {
     rows: usize,
     columns: Vec<TypedColumn>,
     /// The form of [`Row::raw`]; None: a line of LOAD DATA.
-    form: Option<Arc<ObjectForm>>,
+    form: Option<Arc<dyn LineForm>>,
 }
 
 impl Cells {
@@ -218,7 +224,7 @@ impl TypedColumns {
     }
 
     /// Says how rows are written down.
-    pub fn set_form(&mut self, form: Option<Arc<ObjectForm>>) {
+    pub fn set_form(&mut self, form: Option<Arc<dyn LineForm>>) {
         self.form = form;
     }
 
@@ -272,7 +278,7 @@ impl<'a> Rows for TypedRows<'a> {
 #[derive(Clone, Copy, Debug)]
 pub struct TypedRow<'a> {
     columns: &'a [TypedColumn],
-    form: Option<&'a ObjectForm>,
+    form: Option<&'a dyn LineForm>,
     index: usize,
 }
 

@@ -1,7 +1,7 @@
 //! Values inside of others: where a JSON pointer leads to.
 
 use super::fault::Fault;
-use super::record::{FieldPlace, each_field};
+use super::field_place::{FieldPlace, each_field};
 use super::token::{Cursor, Token, plain};
 
 /// The value that keys lead to from another value of a record; None if there is none.

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use super::Json;
 use super::fault::Fault;
+use super::field_place::{FieldPlace, each_field};
 use super::objects::find_records;
-use super::record::{FieldPlace, Fields, each_field};
+use super::record::Fields;
 use super::token::{Cursor, Token, plain, unescape};
 use crate::batch::text::Shape;
 use crate::batch::{Batch, Cells, Formats, PickShape, Picked, PickedField, TypedColumn};

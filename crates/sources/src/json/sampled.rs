@@ -1,9 +1,9 @@
 //! The records of a part of a file, for who guesses what a table for them needs.
 
 use super::Json;
+use super::field_place::{FieldPlace, each_field};
 use super::objects::find_records;
 use super::pointer::resolve;
-use super::record::{FieldPlace, each_field};
 use super::token::{Cursor, Token, plain};
 use crate::bytes::sample::Part;
 use crate::key::Pointer;

@@ -3,8 +3,9 @@
 use values::format::push_base64;
 use values::{Family, SqlType, Value, Zone};
 
-use super::TypedColumn;
-use crate::json::{is_json, push_string};
+use super::is_json;
+use super::token::push_string;
+use crate::batch::{LineForm, TypedColumn};
 use crate::key::{ColumnKind, Key};
 
 /// Digits that every program keeps of a number of JSON.
@@ -74,24 +75,6 @@ impl ObjectForm {
         ObjectForm { fields, zone: zone.clone() }
     }
 
-    /// The line of a row.
-    pub(super) fn line(&self, columns: &[TypedColumn], row: usize) -> Vec<u8> {
-        let mut line = b"{".to_vec();
-        for (field, column) in self.fields.iter().zip(columns) {
-            if field.form == FieldForm::LeftOut {
-                continue;
-            }
-            if line.len() > 1 {
-                line.extend_from_slice(b", ");
-            }
-            push_string(&field.name, &mut line);
-            line.extend_from_slice(b": ");
-            self.push(field.form, column.value(row), &mut line);
-        }
-        line.extend_from_slice(b"}\n");
-        line
-    }
-
     fn push(&self, form: FieldForm, value: Value<'_>, line: &mut Vec<u8>) {
         let mut text = Vec::new();
         let value = value.in_zone(&self.zone);
@@ -120,6 +103,25 @@ impl ObjectForm {
             _ if std::str::from_utf8(bytes).is_err() => push_quoted_base64(bytes, line),
             _ => push_string(bytes, line),
         }
+    }
+}
+
+impl LineForm for ObjectForm {
+    fn line(&self, columns: &[TypedColumn], row: usize) -> Vec<u8> {
+        let mut line = b"{".to_vec();
+        for (field, column) in self.fields.iter().zip(columns) {
+            if field.form == FieldForm::LeftOut {
+                continue;
+            }
+            if line.len() > 1 {
+                line.extend_from_slice(b", ");
+            }
+            push_string(&field.name, &mut line);
+            line.extend_from_slice(b": ");
+            self.push(field.form, column.value(row), &mut line);
+        }
+        line.extend_from_slice(b"}\n");
+        line
     }
 }
 
