@@ -43,7 +43,10 @@ impl Url {
             .request()
             .parse::<Uri>()
             .is_ok_and(|uri| uri.host().is_some_and(|host| !host.is_empty()));
-        is_valid.then_some(url)
+        let behind_address = url.host.rsplit(']').next().unwrap_or_default();
+        let port = behind_address.split_once(':').map(|(_, port)| port);
+        let has_port = port.is_none_or(|port| port.parse::<u16>().is_ok());
+        (is_valid && has_port).then_some(url)
     }
 
     /// As a request names it.
