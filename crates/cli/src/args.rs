@@ -18,7 +18,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use terminal::arguments::{parse, refuse_password};
+use terminal::arguments::{check_hosts, parse, refuse_password};
 use terminal::connect::ConnectArgs;
 use terminal::failure::Failure;
 
@@ -64,7 +64,7 @@ impl Cli {
     ) -> Result<Cli, Failure> {
         refuse_password(&arguments)?;
         let (arguments, given) = option_sources::with_given(expand(arguments)?)?;
-        refuse_password(&arguments)?;
+        check_hosts(&arguments)?;
         parse(help::command(&arguments), arguments, &given)
     }
 }

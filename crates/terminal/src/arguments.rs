@@ -47,6 +47,36 @@ pub fn refuse_password(arguments: &[OsString]) -> Result<(), Failure> {
              use the prompt, an option file or the variable MYSQL_PWD",
         ));
     }
+    each_value(arguments, |_, value| match url_holds_password(value) {
+        true => Err(Failure::usage(
+            "an argument is a URL with a password, which others could see in the list of \
+             processes: servers are named by --host, --port and --user, and their passwords come \
+             from the prompt (-p), an option file or the variable MYSQL_PWD; a file of a web server \
+             that asks for a password is named in a job file (-c)",
+        )),
+        false => Ok(()),
+    })?;
+    check_hosts(arguments)
+}
+
+/// Refuses hosts that are none, typed or from files and the environment.
+pub fn check_hosts(arguments: &[OsString]) -> Result<(), Failure> {
+    each_value(arguments, |name, value| {
+        let name = if name == "-h" { "--host" } else { name };
+        match HOSTS.into_iter().find(|option| option.typed() == name) {
+            Some(option) => {
+                check_host(option, value).map_err(|error| Failure::usage(error.to_string()))
+            }
+            None => Ok(()),
+        }
+    })
+}
+
+/// Takes each argument with the one before it, or with the option's name that it begins with.
+fn each_value(
+    arguments: &[OsString],
+    mut take: impl FnMut(&str, &str) -> Result<(), Failure>,
+) -> Result<(), Failure> {
     let mut before = "";
     for argument in arguments.iter().filter_map(|argument| argument.to_str()) {
         let (name, value) = match argument.split_once('=') {
@@ -54,30 +84,18 @@ pub fn refuse_password(arguments: &[OsString]) -> Result<(), Failure> {
             _ if argument.starts_with("-h") && argument.len() > 2 => ("--host", &argument[2..]),
             _ => (before, argument),
         };
-        let name = if name == "-h" { "--host" } else { name };
-        if let Some(option) = HOSTS.into_iter().find(|option| option.typed() == name) {
-            check_host(option, value).map_err(|error| Failure::usage(error.to_string()))?;
-        }
-        if url_holds_password(value) {
-            return Err(Failure::usage(
-                "an argument is a URL with a password, which others could see in the list of \
-                 processes: files are named by their paths, servers by --host, --port and --user; \
-                 passwords come from the prompt (-p), an option file or the variable MYSQL_PWD",
-            ));
-        }
+        take(name, value)?;
         before = argument;
     }
     Ok(())
 }
 
-/// True if a text begins as `scheme://user:password@`, of a scheme of a server's. A web server may ask for both to
-/// give a file, and its URLs are shown without them.
+/// True if a text begins as `scheme://user:password@`.
 fn url_holds_password(text: &str) -> bool {
     let Some((scheme, rest)) = text.split_once("://") else { return false };
     let is_scheme = scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+.-".contains(c));
     let account = rest.split('/').next().and_then(|host| host.rsplit_once('@'));
-    let is_web = ["http", "https"].iter().any(|web| scheme.eq_ignore_ascii_case(web));
-    is_scheme && !is_web && account.is_some_and(|(account, _)| account.contains(':'))
+    is_scheme && account.is_some_and(|(account, _)| account.contains(':'))
 }
 
 /// The parser's message without the value of a `--set` or `--set-sql`, which may be a password or a key.

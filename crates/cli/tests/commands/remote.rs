@@ -195,12 +195,16 @@ fn secrets_of_a_url_are_sent_and_never_told() {
     let body = text();
     let web = Web::new(move |request| {
         let login = value(&request.head, "authorization");
-        match request.target.contains("sig=hunter2") && login == Some("Basic dXNlcjpodW50ZXIz") {
+        let is_welcome = match request.target.starts_with("/private") {
+            true => login == Some("Basic dXNlcjpodW50ZXIz"),
+            false => request.target.contains("sig=hunter2") && login.is_none(),
+        };
+        match is_welcome {
             true => Reply::ranged(request, body.as_bytes(), "\"a\""),
             false => Reply::status("403 Forbidden"),
         }
     });
-    let url = |target: &str| format!("http://user:hunter3@{}/{target}", web.address());
+    let url = |target: &str| web.url(target);
     let told = |outcome: &Outcome| {
         let text = format!("{}{}", outcome.out, outcome.err);
         assert!(!text.contains("hunter"), "{text}");
@@ -219,8 +223,24 @@ fn secrets_of_a_url_are_sent_and_never_told() {
     told(verified.done());
     told(run(&mut desk.home.inrush(["sniff", &good])).done());
     told(run(&mut desk.home.inrush(["jobs"])).done());
+
+    // Others see what is typed; a job file is read by its owner.
+    let private = format!("http://user:hunter3@{}/private.csv", web.address());
+    let typed = desk.load("t", Path::new(&private), &[]);
+    typed.refused(2, &["an argument is a URL with a password", "is named in a job file (-c)"]);
+    told(&typed);
+    let job = format!(
+        "into = \"{}\"\n[input]\nfiles = [\"{private}\"]\ncolumns = [\"id\", \"word\"]\n\
+         [[table]]\nname = \"t\"\nmode = \"replace\"\ncolumns = {{ id = \"id\", word = \"word\" }}\n",
+        desk.database
+    );
+    desk.home.file("job.toml", job);
+    let mut command = desk.home.inrush(["load", "-c", "job.toml", "--verbose", "--socket"]);
+    told(run(command.arg(desk.server.socket())).done());
+    assert_eq!(desk.rows(SUM), sum);
     let mut grep = std::process::Command::new("grep");
-    let kept = grep.args(["-rl", "hunter"]).arg(desk.home.path()).output().unwrap();
+    let kept =
+        grep.args(["-rl", "--exclude=job.toml", "hunter"]).arg(desk.home.path()).output().unwrap();
     assert_eq!(String::from_utf8_lossy(&kept.stdout), "");
 }
 
