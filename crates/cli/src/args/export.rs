@@ -20,8 +20,8 @@ pub(crate) struct ExportArgs {
     pub(crate) output: PathBuf,
     /// Format of the files [default: by ending].
     ///
-    /// The ending .sql means SQL, .jsonl and .ndjson mean JSON Lines, .parquet means Parquet, .arrow and .feather
-    /// mean Arrow, all others text.
+    /// The ending .sql means SQL, .jsonl and .ndjson mean JSON Lines, .parquet means Parquet. The endings .arrow and
+    /// .feather mean Arrow, all others text.
     #[arg(long, value_enum)]
     pub(crate) format: Option<FileFormatArg>,
     /// Leave CREATE TABLE out of an SQL file.

@@ -14,7 +14,7 @@ pub(super) fn check(footer: &[u8]) -> Result<(), Problem> {
     match levels(footer) {
         Some(..=LEVELS_MAX) => Ok(()),
         Some(_) => Err(format!("its columns are nested more than {LEVELS_MAX} levels deep")),
-        None => Err("the footer is damaged".to_owned()),
+        None => Err("the footer of Parquet is damaged".to_owned()),
     }
 }
 
