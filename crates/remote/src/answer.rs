@@ -96,6 +96,12 @@ pub(crate) fn content_length(headers: &HeaderMap) -> Option<u64> {
     text(headers, "content-length")?.parse().ok()
 }
 
+/// True if an answer says where its body ends. Of any other, a connection that breaks looks like the file's end.
+pub(crate) fn has_end(headers: &HeaderMap) -> bool {
+    let is_chunked = |value: String| value.to_ascii_lowercase().contains("chunked");
+    content_length(headers).is_some() || text(headers, "transfer-encoding").is_some_and(is_chunked)
+}
+
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {

@@ -181,6 +181,13 @@ pub(crate) fn replaced(what: &str) -> Fault {
     ))
 }
 
+/// The fault of an answer that has no end of its own.
+pub(crate) fn endless() -> Fault {
+    let why = "the server does not say how long the file is, so a broken transfer would look like its end; copy the \
+               file, and load the copy";
+    Fault::Final(why.to_owned())
+}
+
 /// How requests are sent, and which certificates are trusted: the same for all objects.
 fn agent() -> Result<Agent, String> {
     static AGENT: OnceLock<Agent> = OnceLock::new();

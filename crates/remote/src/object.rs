@@ -9,9 +9,9 @@ use sources::remote::Remote;
 use ureq::Body;
 use ureq::http::Response;
 
-use crate::answer::{ContentRange, State, content_length};
+use crate::answer::{ContentRange, State, content_length, has_end};
 use crate::blocks::Blocks;
-use crate::client::{Client, broken, read};
+use crate::client::{Client, broken, endless, read};
 use crate::patience::{Fault, Patience};
 use crate::stream::Stream;
 use crate::url::Url;
@@ -108,6 +108,9 @@ impl FirstAnswer {
 
     /// The answer of a server that sends no ranges.
     fn of_all(answer: Response<Body>) -> Result<FirstAnswer, Fault> {
+        if !has_end(answer.headers()) {
+            return Err(endless());
+        }
         let bytes = content_length(answer.headers());
         let mut state = State::of(answer.headers(), bytes);
         let mut body = answer.into_body().into_reader();
@@ -167,6 +170,12 @@ impl Remote for Object {
     fn limit(&self, bytes: usize) {
         if let Kind::Ranges(blocks) = &self.kind {
             blocks.limit(bytes);
+        }
+    }
+
+    fn forget(&self) {
+        if let Kind::Ranges(blocks) = &self.kind {
+            blocks.forget();
         }
     }
 

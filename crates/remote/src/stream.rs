@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use ureq::BodyReader;
 
-use crate::answer::{State, content_length};
-use crate::client::{Client, broken, replaced};
+use crate::answer::{State, content_length, has_end};
+use crate::client::{Client, broken, endless, replaced};
 use crate::patience::{Fault, Patience};
 
 /// Bytes at once on the way to where a transfer broke.
@@ -41,6 +41,9 @@ impl Stream {
         }
         if answer.status().as_u16() != 200 {
             return Err(Fault::Final("the server sends a part of the file only".to_owned()));
+        }
+        if !has_end(answer.headers()) {
+            return Err(endless());
         }
         self.bytes = bytes.or(self.bytes);
         let mut body = answer.into_body().into_reader();

@@ -118,6 +118,22 @@ fn a_broken_transfer_goes_on_where_it_broke() {
     assert_eq!(desk.home.temp_files(), [""; 0]);
 }
 
+/// A connection that breaks between two lines left the second half of a file out, and the load was done.
+#[test]
+fn an_answer_without_an_end_of_its_own_is_refused() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec(TABLE);
+    for body in [text(), "1,one\n".to_owned()] {
+        let web = Web::new(move |_| Reply {
+            headers: vec!["Connection: close".to_owned()],
+            cut: Some(body.find('\n').unwrap() + 1),
+            ..Reply::whole(body.as_bytes())
+        });
+        load(&desk, &web, "a.csv", &[]).refused(2, &["does not say how long the file is"]);
+    }
+    assert_eq!(desk.rows("SELECT COUNT(*) FROM t"), ["0"]);
+}
+
 #[test]
 fn a_file_that_is_replaced_meanwhile_is_no_mixture() {
     let Some(mut desk) = Desk::new() else { return };
