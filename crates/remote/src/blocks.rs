@@ -83,6 +83,11 @@ impl Blocks {
         self.lock().limit = bytes;
     }
 
+    /// Forgets all blocks but those that are on their way.
+    pub(crate) fn forget(&self) {
+        self.lock().blocks.retain(|_, block| matches!(block.content, Content::Coming));
+    }
+
     /// Bytes from `position` on, which are not in the head; 0 at the end.
     ///
     /// Errors: those of [`Client::read_range`].

@@ -14,7 +14,7 @@ use std::sync::atomic::AtomicBool;
 
 use disk::Folder;
 
-use super::remote::{self, Remote};
+use super::remote::{self, Opened, Remote};
 use super::spool::Spool;
 use super::stdin::{self, is_stdin};
 use crate::error::{Error, Result};
@@ -120,7 +120,7 @@ impl Input {
                 return Ok(Raw { bytes: Bytes::Pipe(Arc::clone(spool)), position: 0 });
             }
             Kind::Remote(object, _) => {
-                let bytes = Bytes::Remote(self.path.clone(), Arc::clone(object));
+                let bytes = Bytes::Remote(Opened::new(&self.path, Arc::clone(object)));
                 return Ok(Raw { bytes, position: 0 });
             }
             Kind::File(found) => *found,
@@ -235,7 +235,7 @@ enum Bytes {
         start: u64,
     },
     Pipe(Arc<Spool>),
-    Remote(PathBuf, Arc<dyn Remote>),
+    Remote(Opened),
 }
 
 impl Raw {
@@ -256,7 +256,7 @@ impl Raw {
         match &self.bytes {
             Bytes::File { input, .. } => &input.path,
             Bytes::Pipe(spool) => spool.path(),
-            Bytes::Remote(path, _) => path,
+            Bytes::Remote(opened) => opened.name(),
         }
     }
 
@@ -313,9 +313,7 @@ impl Raw {
     fn read_at(&self, position: u64, out: &mut [u8]) -> Result<usize> {
         match &self.bytes {
             Bytes::Pipe(spool) => spool.read_at(position, out),
-            Bytes::Remote(path, object) => {
-                object.read_at(position, out).map_err(|error| remote::error(path, error))
-            }
+            Bytes::Remote(opened) => opened.read_at(position, out),
             Bytes::File { input, file, start, .. } => loop {
                 match file.read_at(out, start + position) {
                     Err(error) if error.kind() == ErrorKind::Interrupted => {}
