@@ -41,20 +41,22 @@ impl State {
         tag.or_else(|| Some(("If-Unmodified-Since", self.modified.as_deref()?)))
     }
 
-    /// How a later state differs; None if it does not. A server may leave a header out.
+    /// How a later state differs; None if it does not. A server that told the tag tells it again, else the time of the
+    /// last change.
+    ///
+    /// Source: RFC 9110, 15.3.7: a part has the ETag that the whole would have had.
     pub(crate) fn difference(&self, now: &State) -> Option<String> {
-        let differs = |then: &Option<String>, now: &Option<String>| matches!((then, now), (Some(then), Some(now)) if then != now);
-        match (self.bytes, now.bytes) {
-            (Some(then), Some(now)) if then != now => {
-                return Some(format!("had {then} bytes and has {now} now"));
-            }
-            _ => {}
+        if let (Some(then), Some(now)) = (self.bytes, now.bytes)
+            && then != now
+        {
+            return Some(format!("had {then} bytes and has {now} now"));
         }
-        if differs(&self.tag, &now.tag) {
-            return Some("has another ETag now".to_owned());
+        if self.tag.is_some() && self.tag != now.tag {
+            return Some("has another ETag now, or none".to_owned());
         }
-        differs(&self.modified, &now.modified)
-            .then(|| "has another time of its last change now".to_owned())
+        let is_told = self.tag.is_none() || now.modified.is_some();
+        (self.modified.is_some() && is_told && self.modified != now.modified)
+            .then(|| "has another time of its last change now, or none".to_owned())
     }
 
     /// As one text.
@@ -123,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn another_state_is_told_by_what_both_answers_have() {
+    fn another_state_is_told_by_the_tag_or_the_time() {
         let state = |tag: Option<&str>, modified: Option<&str>, bytes| State {
             tag: tag.map(str::to_owned),
             modified: modified.map(str::to_owned),
@@ -131,8 +133,9 @@ mod tests {
         };
         let then = state(Some("\"a\""), Some("Mon"), Some(5));
         assert_eq!(then.difference(&then), None);
-        assert_eq!(then.difference(&state(None, Some("Mon"), None)), None);
+        assert_eq!(then.difference(&state(Some("\"a\""), None, None)), None);
         for now in [
+            state(None, Some("Mon"), Some(5)),
             state(Some("\"b\""), Some("Mon"), Some(5)),
             state(Some("\"a\""), Some("Tue"), Some(5)),
             state(Some("\"a\""), Some("Mon"), Some(6)),
@@ -140,6 +143,9 @@ mod tests {
             assert!(then.difference(&now).is_some(), "{now:?}");
         }
         assert_eq!(then.condition(), Some(("If-Match", "\"a\"")));
+        let dated = state(None, Some("Mon"), Some(5));
+        assert_eq!(dated.difference(&dated), None);
+        assert!(dated.difference(&state(None, None, Some(5))).is_some());
         let weak = state(Some("W/\"a\""), Some("Mon"), None);
         assert_eq!(weak.condition(), Some(("If-Unmodified-Since", "Mon")));
         assert_eq!(state(Some("W/\"a\""), None, None).condition(), None);

@@ -47,6 +47,7 @@ pub fn refuse_password(arguments: &[OsString]) -> Result<(), Failure> {
              use the prompt, an option file or the variable MYSQL_PWD",
         ));
     }
+    check_hosts(arguments)?;
     each_value(arguments, |_, value| match url_holds_password(value) {
         true => Err(Failure::usage(
             "an argument is a URL with a password, which others could see in the list of \
@@ -55,8 +56,7 @@ pub fn refuse_password(arguments: &[OsString]) -> Result<(), Failure> {
              that asks for a password is named in a job file (-c)",
         )),
         false => Ok(()),
-    })?;
-    check_hosts(arguments)
+    })
 }
 
 /// Refuses hosts that are none, typed or from files and the environment.
