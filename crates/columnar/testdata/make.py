@@ -74,7 +74,7 @@ with pa.ipc.new_stream("pyarrow.arrows", rows.schema) as out:
     out.write_table(rows, max_chunksize=6)
 
 few = pa.table({"i": pa.array([7, 8, 9], pa.int32()), "s": ["a", "b", "c"], "more": [0.5, 1.5, 2.5]})
-pq.write_table(few, "three-columns.parquet")
+pq.write_table(few, "other/three-columns.parquet")
 
 # INT96 with digits below microseconds, and moments: three columns of one value, to columns of three types.
 FIRST = 1_709_200_800_000_000_000
@@ -82,7 +82,7 @@ moments = [FIRST + i * 1_000_000_000 for i in range(3)]
 utc = pa.array(moments, pa.timestamp("ns", "UTC")).cast(pa.timestamp("us", "UTC"))
 old = pa.array([FIRST + 1_000, FIRST + 1_001, None], pa.timestamp("ns"))
 table = pa.table({"id": pa.array([1, 2, 3], pa.int32()), "old": old, "dt": utc, "at": utc, "s": utc})
-pq.write_table(table, "pyarrow-moments.parquet", use_deprecated_int96_timestamps=True)
+pq.write_table(table, "other/pyarrow-moments.parquet", use_deprecated_int96_timestamps=True)
 
 frame = pl.from_arrow(rows).with_columns(pl.col("s").cast(pl.Categorical))
 frame.write_parquet("polars.parquet")

@@ -78,7 +78,7 @@ fn bad_rows_are_named_by_their_numbers() {
 fn options_say_how_columns_of_files_are_found() {
     let Some(mut desk) = Desk::new() else { return };
     // The table has all columns that some file has.
-    let [all, some] = ["pyarrow-snappy.parquet", "three-columns.parquet"].map(fixture);
+    let [all, some] = ["pyarrow-snappy.parquet", "other/three-columns.parquet"].map(fixture);
     for files in [[&all, &some], [&some, &all]] {
         desk.exec("DROP TABLE IF EXISTS t");
         let more = [files[1].to_str().unwrap(), "--missing-null"];
@@ -106,7 +106,7 @@ fn options_say_how_columns_of_files_are_found() {
 #[test]
 fn nanoseconds_are_rejected_and_moments_of_a_datetime_are_in_utc() {
     let Some(mut desk) = Desk::new() else { return };
-    let file = fixture("pyarrow-moments.parquet");
+    let file = fixture("other/pyarrow-moments.parquet");
     let zone = ["--time-zone", "+02:00"];
     for path in ["direct", "stream", "insert"] {
         desk.exec("DROP TABLE IF EXISTS t");
