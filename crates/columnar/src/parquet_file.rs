@@ -161,7 +161,9 @@ fn text_bytes(pages: Pages, rows: u64) -> u64 {
 /// The bytes of the footer.
 fn footer(input: &Positioned) -> Result<Bytes, Problem> {
     let bytes = input.bytes();
-    let behind = bytes.checked_sub(TRAILER_BYTES).ok_or("the file is cut off before the footer of Parquet")?;
+    let behind = bytes
+        .checked_sub(TRAILER_BYTES)
+        .ok_or("the file is cut off before the footer of Parquet")?;
     let trailer = input.get_bytes(behind, TRAILER_BYTES as usize).map_err(problem)?;
     let length = trailer.first_chunk::<4>().map_or(0, |length| u32::from_le_bytes(*length));
     let start = behind.checked_sub(u64::from(length)).ok_or("the file has no footer of Parquet")?;

@@ -118,6 +118,8 @@ impl Run<'_> {
             || sql.contains("INNODB_SYS_FOREIGN WHERE FOR_NAME='model/_inrush_")
             || (sql.contains("INNODB_FOREIGN WHERE REF_NAME") && has_dictionary)
             || sql.starts_with("SELECT 1 FROM information_schema.REFERENTIAL_CONSTRAINTS")
+            // The same by another view, of who may not see that of InnoDB.
+            || sql.starts_with("SELECT CONSTRAINT_NAME, CONSTRAINT_SCHEMA='model' AND TABLE_NAME='_inrush_")
         {
             return Some(rows(Vec::new()));
         }
