@@ -81,7 +81,7 @@ fn files_with_other_columns_are_refused_before_anything_is_read() {
     let text = error(&[lacks, a.clone()]);
     assert!(text.contains("it has a column `name`"), "{text}");
     let text = error(&[a.clone(), other]);
-    assert!(text.ends_with("column `id` is Int64, and Int32 in the first file"), "{text}");
+    assert!(text.ends_with("column `id` is Int64, and Int32 in a file before"), "{text}");
     let csv = folder.path().join("d.csv");
     std::fs::write(&csv, "1,a\n").unwrap();
     let text = Kind::of_files(&[a, csv]).unwrap_err().to_string();

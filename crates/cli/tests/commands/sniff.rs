@@ -430,7 +430,7 @@ fn a_file_that_is_not_there_is_not_taken_for_a_pipe() {
     load(&folder).refused(2, &["is a directory"]);
     for more in [&["--create"][..], &[]] {
         let load = desk.load("t", "s3://bucket/a.csv".as_ref(), more);
-        load.refused(2, &["s3://bucket/a.csv", "URLs of s3:// cannot be read"]);
+        load.refused(2, &["URLs of s3:// cannot be read"]);
     }
 }
 
