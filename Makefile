@@ -107,7 +107,7 @@ test-more:
 		traps:: incremental_backups:: untested:: related:: disturbed::
 	$(call on_mysql,$(MYSQL_SOME))
 	@if python3 -m venv $(PYTHON) && $(PYTHON)/bin/pip install -q pyarrow duckdb polars; then \
-		INRUSH_TEST_PYTHON=$(PYTHON)/bin/python $(CARGO) test --locked -p inrush --test main -- read_exports; \
+		INRUSH_TEST_PYTHON=$(PYTHON)/bin/python $(CARGO) test --locked --workspace --test main -- read_exports; \
 	else echo 'skipped, for Python packages cannot be had here: pyarrow, DuckDB and polars read exports'; fi
 
 bench:
