@@ -233,7 +233,7 @@ impl<'a> Yard<'a> {
             false => self.session.exec(&format!("CREATE TABLE {LOADED} LIKE {LINEITEM}"))?,
         };
         let path = self.path(way);
-        // What is on the disk only would be measured with the disk.
+        // A file that is not in the page cache would be measured with the disk.
         let read = File::open(&path).and_then(|mut file| io::copy(&mut file, &mut io::sink()));
         read.map_err(Error::io("reading", &path))?;
         host::settle(&mut self.session, self.host.is_own())?;

@@ -14,6 +14,7 @@ pub use error::Error;
 
 pub mod choice;
 mod figure;
+mod mixed;
 pub mod runs;
 mod text_table;
 

@@ -105,7 +105,7 @@ fn mysql_gets_the_rows_of_its_own_load_data() {
     assert_eq!(tables(&mut scene.session, "d"), ["auto_t", "insert_t", "own", "stream_t"]);
 }
 
-/// What is found is what MySQL refuses, but for CHECK constraints, which are named; a comparison finds what was changed.
+/// A check finds the rows that MySQL refuses, and names CHECK constraints as not checked; a comparison finds changed rows.
 #[test]
 fn rows_are_checked_and_compared() {
     let Some(mut scene) = Scene::new() else { return };

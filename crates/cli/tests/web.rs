@@ -122,7 +122,7 @@ impl Reply {
         Reply { status: "200 OK", headers, body: body.to_vec(), cut: None, wait: Duration::ZERO }
     }
 
-    /// What is asked for, if it is the state that is meant.
+    /// The range that is asked for, if the state is the one that is meant.
     pub(crate) fn ranged(request: &Request, body: &[u8], tag: &str) -> Reply {
         if value(&request.head, "if-match").is_some_and(|wanted| wanted != tag) {
             return Reply::status("412 Precondition Failed");

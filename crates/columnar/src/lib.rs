@@ -9,9 +9,8 @@
 //! [`sources::Value::Refused`].
 //!
 //! In reading order: `kind` how files are recognised, `source` the [`sources::Source`], `file` what it reads, `parts`
-//! what readers share of it,
-//! `parquet_file` and `arrow_file` the two formats, `cells` Arrow arrays to cells, `fit` and `exact` what a column
-//! takes, `create` columns for a new table; `write` rows to files, the way back.
+//! what readers share of it, `parquet_file` and `arrow_file` the two formats, `cells` Arrow arrays to cells, `fit` and
+//! `exact` what a column takes, `create` columns for a new table; `write` rows to files, the way back.
 #![forbid(unsafe_code)]
 
 mod guess;

@@ -13,7 +13,7 @@ use crate::layout::{Field, Kind};
 pub(crate) struct Columns {
     pub(crate) places: Vec<usize>,
     pub(crate) fields: Vec<Field>,
-    /// Those that tell the table's rows apart; none if not all of them are exported.
+    /// The columns that tell the table's rows apart; none if not all of them are exported.
     pub(crate) key: Vec<usize>,
 }
 

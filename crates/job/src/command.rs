@@ -218,7 +218,7 @@ impl InputState {
         let head = crc32c::crc32c(&head[..size]);
         Some(remote::plain_bytes(path).map(|bytes| InputState {
             bytes,
-            // What a server says of the time is a part of what tells the state.
+            // The state is told by the time that a server says, too.
             modified_ns: 0,
             head: crc32c::crc32c_append(head, identity.as_bytes()),
         }))

@@ -1,4 +1,4 @@
-//! What a server says about an object: its size, its state, and the range that comes.
+//! Headers of an answer: the size of an object, its state, and the range that comes.
 
 use ureq::http::HeaderMap;
 

@@ -259,7 +259,7 @@ fn refusal(status: u16) -> String {
     format!("{why} (HTTP status {status})")
 }
 
-/// What went wrong, without texts that may have the URL in them.
+/// The fault of a request, without texts that may have the URL in them.
 fn fault(error: &Error) -> Fault {
     let why = match error {
         Error::Io(error) => format!("the connection failed: {error}"),

@@ -36,7 +36,7 @@ enum Kind {
     Once,
 }
 
-/// What the first answer tells.
+/// The facts of the first answer.
 struct FirstAnswer {
     state: State,
     head: Vec<u8>,

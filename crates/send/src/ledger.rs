@@ -45,7 +45,7 @@ pub(crate) struct JobFile {
     pub(crate) bytes: Option<u64>,
     /// When it was last written to, in nanoseconds since 1970; none of a pipe.
     pub(crate) modified_ns: Option<i128>,
-    /// What tells the state of an object on another machine: its ETag, or the time of its last change.
+    /// The state of an object on another machine: its ETag, or the time of its last change.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) state: Option<String>,
 }

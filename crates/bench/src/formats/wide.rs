@@ -4,6 +4,8 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
+use crate::mixed::mixed;
+
 /// Columns of the file.
 const COLUMNS: usize = 40;
 /// Every so many of them is loaded.
@@ -55,12 +57,4 @@ pub(super) fn write(path: &Path, rows: u64) -> io::Result<()> {
     }
     file.into_inner().map_err(|error| error.into_error())?.sync_all()?;
     fs::rename(&part, path)
-}
-
-/// SplitMix64.
-fn mixed(value: u64) -> u64 {
-    let value = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let value = (value ^ value >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let value = (value ^ value >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    value ^ value >> 31
 }

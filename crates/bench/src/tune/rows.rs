@@ -8,6 +8,7 @@ use server::Session;
 
 use crate::error::Error;
 use crate::host::DATABASE;
+use crate::mixed::mixed;
 
 /// Customers and products that lines are of, in no order.
 const CUSTOMERS: u64 = 200_000;
@@ -89,12 +90,4 @@ pub(super) fn seen(session: &mut Session) -> Result<String, Error> {
     let sums: Vec<String> = rows.iter().map(|row| row.text_lossy(1)).collect();
     let count = session.query_row("SELECT COUNT(*) FROM items FORCE INDEX (price)")?.text(0)?;
     Ok(format!("{count} rows, checksums {}", sums.join(" and ")))
-}
-
-/// SplitMix64.
-fn mixed(value: u64) -> u64 {
-    let value = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let value = (value ^ value >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let value = (value ^ value >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    value ^ value >> 31
 }

@@ -31,7 +31,7 @@ const SAVED_MIN: i64 = 12;
 /// Part of a column that its dictionary may be.
 const DICTIONARY_SHARE: i64 = 4;
 
-/// What a row group tells of a column, for those after it.
+/// Findings about a column of a row group, for the row groups after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Habits {
     /// False if its values hardly repeat.
@@ -180,7 +180,7 @@ fn factory(
 }
 
 impl Habits {
-    /// Those of a column with such a chunk.
+    /// The findings about a column with such a chunk.
     fn learn(self, chunk: &ColumnChunkMetaData) -> Habits {
         let is_dictionary_useless = has_useless_dictionary(chunk);
         let saved = chunk.uncompressed_size() - chunk.compressed_size();

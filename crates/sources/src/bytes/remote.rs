@@ -17,7 +17,7 @@ pub trait Remote: Debug + Send + Sync {
     /// Its size; None of one that can only be read from its beginning.
     fn bytes(&self) -> Option<u64>;
 
-    /// What tells it from another state of the same name.
+    /// A text that differs for another state of the same name.
     fn identity(&self) -> &str;
 
     /// Its first bytes, 4 KiB or more unless it has fewer.

@@ -1,0 +1,11 @@
+//! Numbers for rows that look random and are the same in every run.
+
+/// The number that another becomes.
+///
+/// Source: SplitMix64, by Sebastiano Vigna.
+pub(crate) fn mixed(value: u64) -> u64 {
+    let value = value.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let value = (value ^ value >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let value = (value ^ value >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    value ^ value >> 31
+}
