@@ -109,6 +109,8 @@ test-more:
 	@if python3 -m venv $(PYTHON) && $(PYTHON)/bin/pip install -q pyarrow duckdb polars; then \
 		INRUSH_TEST_PYTHON=$(PYTHON)/bin/python $(CARGO) test --locked --workspace --test main -- read_exports; \
 	else echo 'skipped, for Python packages cannot be had here: pyarrow, DuckDB and polars read exports'; fi
+	$(CARGO) build --locked -p inrush
+	scripts/python-tests.sh $(TARGET)/debug/inrush
 
 bench:
 	@scripts/setup.sh 16

@@ -1,0 +1,219 @@
+"""Frames and record batches as an Arrow stream."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, BinaryIO, Callable, Iterable, Iterator, List, Optional, Sequence
+
+#: Bytes of a record batch that is sent. The program holds some batches at once.
+_BATCH_BYTES = 8 << 20
+_BATCH_ROWS_MIN = 1024
+
+_NO_LIBRARY = (
+    "sending a frame needs pyarrow (pip install 'inrush[arrow]'); nanoarrow is enough for objects "
+    "with __arrow_c_stream__"
+)
+
+Feed = Callable[[BinaryIO], None]
+
+
+def paths(data: Any) -> Optional[List[str]]:
+    """The files that data names; None for data that has rows itself.
+
+    >>> paths("part-*.parquet"), paths(["a.csv", "b.csv"]), paths({"id": [1]})
+    (['part-*.parquet'], ['a.csv', 'b.csv'], None)
+    """
+    if isinstance(data, (str, os.PathLike)):
+        return [os.fspath(data)]
+    if isinstance(data, (list, tuple)) and data:
+        if all(isinstance(one, (str, os.PathLike)) for one in data):
+            return [os.fspath(one) for one in data]
+    return None
+
+
+def length(data: Any) -> Optional[int]:
+    """Number of rows, where the data knows it."""
+    if hasattr(data, "num_rows"):
+        return int(data.num_rows)
+    return len(data) if type(data).__name__ == "DataFrame" else None
+
+
+def feed(data: Any) -> Feed:
+    """A function that writes data as an Arrow stream.
+
+    Only a complete stream has an end marker: the program loads no stream without it.
+    """
+    try:
+        import pyarrow as pa
+    except ImportError:
+        return _feed_of_nanoarrow(data)
+    reader = _reader(pa, data)
+
+    def write(sink: BinaryIO) -> None:
+        writer: Any = None
+        for batch in reader:
+            for part in _parts(pa, batch):
+                if writer is None:
+                    writer = pa.ipc.new_stream(sink, part.schema)
+                writer.write_batch(part)
+        if writer is None:
+            writer = pa.ipc.new_stream(sink, _without_views(pa, reader.schema))
+        writer.close()
+
+    return write
+
+
+def _feed_of_nanoarrow(data: Any) -> Feed:
+    if not hasattr(data, "__arrow_c_stream__"):
+        raise ImportError(_NO_LIBRARY)
+    try:
+        from nanoarrow.ipc import StreamWriter
+    except ImportError:
+        raise ImportError(_NO_LIBRARY) from None
+
+    def write(sink: BinaryIO) -> None:
+        writer = StreamWriter.from_writable(sink)
+        try:
+            writer.write_stream(data, write_schema=True)
+        except BaseException:
+            writer.release()
+            raise
+        writer.close()
+
+    return write
+
+
+def _reader(pa: Any, data: Any) -> Any:
+    """A reader of record batches."""
+    if _is_pandas(data):
+        return _of_pandas(pa, data).to_reader()
+    if hasattr(data, "__arrow_c_stream__"):
+        return pa.RecordBatchReader.from_stream(data)
+    if hasattr(data, "__arrow_c_array__"):
+        batch = pa.record_batch(data)
+        return pa.RecordBatchReader.from_batches(batch.schema, [batch])
+    if isinstance(data, dict):
+        return pa.table(data).to_reader()
+    if isinstance(data, (list, tuple)) and data and isinstance(data[0], dict):
+        return pa.Table.from_pylist(list(data)).to_reader()
+    if isinstance(data, Iterable):
+        return _of_iterator(pa, iter(data))
+    raise TypeError(
+        f"data is a {type(data).__name__}; expected a path, a list of paths, a frame with "
+        "__arrow_c_stream__, a DataFrame of pandas, or an iterator of record batches"
+    )
+
+
+def _is_pandas(data: Any) -> bool:
+    return type(data).__module__.split(".")[0] == "pandas" and hasattr(data, "columns")
+
+
+def _of_pandas(pa: Any, frame: Any) -> Any:
+    """A table with the columns of a frame, and its index if the index has names."""
+    has_names = all(name is not None for name in frame.index.names)
+    return pa.Table.from_pandas(frame, preserve_index=has_names)
+
+
+def _of_iterator(pa: Any, data: Iterator[Any]) -> Any:
+    """A reader of an iterator's batches, all of which have the types of the first."""
+    try:
+        first = _reader(pa, next(data))
+    except StopIteration:
+        raise ValueError("the iterator has no record batch, so the columns are unknown") from None
+    schema = first.schema.remove_metadata()
+
+    def batches() -> Iterator[Any]:
+        yield from (pa.record_batch(batch.columns, schema=schema) for batch in first)
+        for one in data:
+            table = _reader(pa, one).read_all()
+            if table.schema.names != schema.names:
+                table = table.select(schema.names)
+            yield from table.cast(schema).to_batches()
+
+    return _Batches(schema, batches())
+
+
+class _Batches:
+    """Record batches with their schema. Unlike a reader of pyarrow it keeps their exceptions."""
+
+    def __init__(self, schema: Any, batches: Iterator[Any]) -> None:
+        self.schema = schema
+        self._batches = batches
+
+    def __iter__(self) -> Iterator[Any]:
+        return self._batches
+
+    def read_all(self) -> Any:
+        import pyarrow as pa
+
+        return pa.Table.from_batches(list(self._batches), schema=self.schema)
+
+
+def _parts(pa: Any, batch: Any) -> Iterator[Any]:
+    """A batch in parts of some MiB, without copies."""
+    schema = _without_views(pa, batch.schema)
+    is_same = schema is batch.schema
+    bytes_per_row = max(batch.nbytes // max(batch.num_rows, 1), 1)
+    rows = max(_BATCH_BYTES // bytes_per_row, _BATCH_ROWS_MIN)
+    for start in range(0, batch.num_rows, rows):
+        part = batch.slice(start, rows)
+        # Views of a part would be sent with the bytes of the whole batch.
+        yield part if is_same else _cast(pa, part, schema)
+
+
+def _cast(pa: Any, batch: Any, schema: Any) -> Any:
+    columns = [column.cast(field.type) for column, field in zip(batch.columns, schema)]
+    return pa.record_batch(columns, schema=schema)
+
+
+def _without_views(pa: Any, schema: Any) -> Any:
+    """The schema with plain texts and bytes for views; the same object if it has no views."""
+    plain = [_plain(pa, field.type) for field in schema]
+    if all(new is field.type for new, field in zip(plain, schema)):
+        return schema
+    fields = [field.with_type(new) for new, field in zip(plain, schema)]
+    return pa.schema(fields, metadata=schema.metadata)
+
+
+def _plain(pa: Any, kind: Any) -> Any:
+    name = str(kind)
+    if name == "string_view":
+        return pa.large_string()
+    if name == "binary_view":
+        return pa.large_binary()
+    if name.startswith(("list<", "large_list<")) and "_view" in name:
+        of = pa.list_ if name.startswith("list<") else pa.large_list
+        return of(kind.value_field.with_type(_plain(pa, kind.value_type)))
+    if name.startswith("struct<") and "_view" in name:
+        fields = [kind.field(index) for index in range(kind.num_fields)]
+        return pa.struct([field.with_type(_plain(pa, field.type)) for field in fields])
+    return kind
+
+
+def insert_method(table: Any, connection: Any, keys: Sequence[str], rows: Iterable[Any]) -> int:
+    """For ``DataFrame.to_sql(..., method=inrush.insert_method)``.
+
+    pandas creates the table; the rows are added by Inrush over a connection of its own, so they
+    stay if the transaction of pandas is rolled back. The connection's engine names the server.
+    """
+    from .commands import load
+
+    name = f"{table.schema}.{table.name}" if table.schema else table.name
+    report = load(_of_to_sql(table, list(keys), list(rows)), name, connection=connection,
+                  mode="append")
+    return report.rows
+
+
+def _of_to_sql(table: Any, keys: List[str], rows: List[Any]) -> Any:
+    """The frame itself, if the rows are all of it: its types are exact. Else the rows."""
+    import pyarrow as pa
+
+    frame = table.frame
+    if len(rows) != len(frame):
+        return pa.table([pa.array(column) for column in zip(*rows)], names=keys)
+    if table.index is not None:
+        frame = frame.copy(deep=False)
+        frame.index = frame.index.set_names(table.index)
+        frame = frame.reset_index()
+    frame = frame.set_axis([str(name) for name in frame.columns], axis="columns")
+    return pa.Table.from_pandas(frame[keys], preserve_index=False)

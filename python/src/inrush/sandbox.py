@@ -1,0 +1,95 @@
+"""The private server of Inrush, for trials and tests."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from typing import Any, Dict, Iterator, Optional, Union
+
+from .errors import InrushError
+from .program import base_environment, find_program
+
+
+@dataclass(frozen=True)
+class Sandbox:
+    """A private MariaDB that runs. Every ``connection=`` of the package takes it."""
+
+    #: Its folder.
+    dir: str
+    #: Its Unix socket.
+    socket: str
+
+    def sql(self, statements: str) -> str:
+        """Runs SQL as the mariadb client does; gives the client's output."""
+        return _run("sql", self.dir, "--", statements)
+
+    @property
+    def arguments(self) -> Dict[str, Any]:
+        """Arguments of ``pymysql.connect``."""
+        return {"unix_socket": self.socket, "user": "root"}
+
+    def url(self, driver: str = "pymysql", database: str = "") -> str:
+        """URL for ``sqlalchemy.create_engine``.
+
+        >>> Sandbox("/tmp/sb", "/tmp/sb/server.sock").url(database="shop")
+        'mysql+pymysql://root@localhost/shop?unix_socket=/tmp/sb/server.sock'
+        """
+        return f"mysql+{driver}://root@localhost/{database}?unix_socket={self.socket}"
+
+
+@contextlib.contextmanager
+def sandbox(dir: Union[None, str, "os.PathLike[str]"] = None) -> Iterator[Sandbox]:
+    """Starts a private MariaDB for a ``with`` block, from the installed ``mariadbd``.
+
+    Without ``dir`` its data is in a temporary folder and goes with it. A server in ``dir`` is
+    created once and keeps its data; it is stopped behind the block if the block started it.
+    """
+    temporary: Optional[str] = None
+    if dir is None:
+        # A socket's path has at most 107 bytes.
+        temporary = tempfile.mkdtemp(prefix="inrush-")
+    folder = os.path.abspath(os.path.join(temporary, "server") if temporary else os.fspath(dir))  # type: ignore[arg-type]
+    was_running = not temporary and _status(folder).startswith("running")
+    try:
+        out = _run("start", folder)
+        yield Sandbox(folder, _field(out, "socket"))
+    finally:
+        if not was_running:
+            with contextlib.suppress(InrushError):
+                _run("stop", folder)
+        if temporary:
+            shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _status(folder: str) -> str:
+    return _field(_run("path", folder), "status")
+
+
+def _field(text: str, name: str) -> str:
+    for line in text.splitlines():
+        if line.startswith(name + " "):
+            return line[len(name) :].strip()
+    return ""
+
+
+def _run(action: str, folder: str, *arguments: str) -> str:
+    done = subprocess.run(
+        [find_program(), "sandbox", action, "--sandbox", folder, *arguments],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=base_environment(),
+        check=False,
+    )
+    stderr = done.stderr.decode(errors="replace")
+    if done.returncode != 0:
+        lines = [line for line in stderr.splitlines() if line.strip()]
+        message = (lines[-1] if lines else f"inrush sandbox {action} failed").strip()
+        prefix = "inrush: "
+        message = message[len(prefix) :] if message.startswith(prefix) else message
+        raise InrushError(message, status=done.returncode, stderr=stderr)
+    return done.stdout.decode(errors="replace")

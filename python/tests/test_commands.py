@@ -1,0 +1,152 @@
+"""Other commands, and connections of every kind."""
+
+import os
+import stat
+
+import pytest
+
+import inrush
+from conftest import rows
+from inrush import Connection
+
+pa = pytest.importorskip("pyarrow")
+
+
+@pytest.fixture
+def table(server, database):
+    server.sql("CREATE TABLE py.t (id INT PRIMARY KEY, name VARCHAR(9))")
+    inrush.load({"id": [1, 2], "name": ["a", "b"]}, into="py.t", connection=server)
+    return "py.t"
+
+
+def test_plan_says_method_and_reasons(server, table):
+    plan = inrush.plan(pa.table({"id": [3]}), into=table, mode="replace", connection=server)
+    assert plan and plan.path == "direct"
+    refused = inrush.plan(pa.table({"id": [3]}), into=table, connection=server)
+    assert not refused and "not empty" in refused.refused[0]["reason"]
+
+
+def test_verify_compares(server, table):
+    same = {"id": [1, 2], "name": ["a", "b"]}
+    assert inrush.verify(same, into=table, connection=server)
+    other = {"id": [1, 3], "name": ["x", "b"]}
+    found = inrush.verify(other, into=table, connection=server)
+    assert not found
+    assert (found.missing_rows, found.changed_rows, found.extra_rows) == (1, 1, 1)
+
+
+def test_export_and_read(server, table, tmp_path):
+    file = tmp_path / "t.csv"
+    done = inrush.export(table, file, header=True, connection=server)
+    assert (done.rows, done.files) == (2, [str(file)])
+    assert file.read_text().splitlines()[0] == "id,name"
+    with pytest.raises(inrush.InrushError):
+        inrush.export(table, file, connection=server)
+    assert inrush.read(table, connection=server).num_rows == 2
+
+
+def test_replay_and_sniff_and_call(server, table, tmp_path):
+    dump = tmp_path / "dump.sql"
+    dump.write_text("CREATE TABLE d (id INT PRIMARY KEY);\nINSERT INTO d VALUES (1),(2);\n")
+    report = inrush.replay(dump, into="py", connection=server)
+    assert rows(server, "SELECT COUNT(*) FROM py.d") == ["2"], report
+    file = tmp_path / "x.csv"
+    file.write_text("id,name\n1,a\n")
+    assert "CREATE TABLE" in str(inrush.sniff(file))
+    assert inrush.call("doctor", connection=server)
+    assert inrush.jobs()
+
+
+def test_resume_runs_a_failed_load_again(server, table, tmp_path):
+    file = tmp_path / "new.csv"
+    file.write_text("3,c\n")
+    server.sql("CREATE TABLE py.missing_parent (id INT PRIMARY KEY)")
+    job = inrush.load(file, into=table, mode="append", connection=server).job
+    with pytest.raises(inrush.UsageError, match="done"):
+        inrush.resume(job)
+
+
+def engine(account, server):
+    return pytest.importorskip("sqlalchemy").create_engine(_url(account, "mysql+pymysql"))
+
+
+def engine_of_socket(account, server):
+    return pytest.importorskip("sqlalchemy").create_engine(server.url())
+
+
+def pymysql_connection(account, server):
+    return pytest.importorskip("pymysql").connect(**account)
+
+
+def option_file(account, server):
+    path = os.path.join(os.environ["XDG_STATE_HOME"], "my.cnf")
+    with open(path, "w") as file:
+        os.chmod(path, 0o600)
+        password = account["password"].replace('"', '\\"')
+        file.write(f"[client]\nhost={account['host']}\nport={account['port']}\n")
+        file.write(f'user={account["user"]}\npassword="{password}"\n')
+    return path
+
+
+def _url(account, scheme="mysql"):
+    from urllib.parse import quote
+
+    password = quote(account["password"], safe="")
+    return f"{scheme}://{account['user']}:{password}@{account['host']}:{account['port']}/py"
+
+
+CONNECTIONS = {
+    "URL": lambda account, server: _url(account),
+    "URL of SQLAlchemy": lambda account, server: _url(account, "mariadb+pymysql"),
+    "URL of a socket": lambda account, server: f"mysql://root@localhost/?socket={server.socket}",
+    "socket": lambda account, server: server.socket,
+    "folder of a sandbox": lambda account, server: server.dir,
+    "arguments": lambda account, server: account,
+    "arguments of the sandbox": lambda account, server: server.arguments,
+    "PyMySQL": pymysql_connection,
+    "engine": engine,
+    "connection of SQLAlchemy": lambda account, server: engine(account, server).connect(),
+    "engine of a socket": engine_of_socket,
+    "option file": option_file,
+    "Connection": lambda account, server: Connection(socket=server.socket, user="root"),
+}
+
+
+@pytest.mark.parametrize("kind", CONNECTIONS)
+def test_connections_of_every_kind_reach_the_server(server, table, account, kind, monkeypatch):
+    # Variables of the environment belong to other servers.
+    monkeypatch.setenv("MYSQL_HOST", "no.such.host.invalid")
+    connection = CONNECTIONS[kind](account, server)
+    assert inrush.read(table, connection=connection).num_rows == 2
+    assert account["password"] not in " ".join(Connection.of(connection).arguments())
+    assert account["password"] not in repr(Connection.of(connection))
+
+
+def test_a_table_without_database_belongs_to_that_of_the_connection(table, account):
+    assert inrush.read("t", connection=_url(account)).num_rows == 2
+
+
+def test_options_of_connections():
+    url = "mysql://u@db1/shop?ssl_ca=ca.pem&ssl_verify_cert=true&charset=utf8mb4&compress=1"
+    options = {"ssl-ca": "ca.pem", "ssl-verify-server-cert": True, "compress": True}
+    assert Connection.of(url).options == options
+    typed = Connection.of(url).arguments()
+    assert typed[:3] == ["--defaults-file=/dev/null", "--host=db1", "--user=u"]
+    assert "--ssl-verify-server-cert" in typed
+    arguments = {"host": "localhost", "ssl": {"ca": "ca.pem"}, "cursorclass": object}
+    assert Connection.of(arguments).options == {"ssl-ca": "ca.pem", "protocol": "tcp"}
+    for wrong in ("postgresql://u@db1/", "mysql://u@db1/?no_such=1"):
+        with pytest.raises(ValueError):
+            Connection.of(wrong)
+    with pytest.raises(TypeError):
+        Connection.of(7)
+
+
+def test_the_sandbox_is_private_and_goes_away():
+    with inrush.sandbox() as sandbox:
+        folder = os.path.dirname(sandbox.dir)
+        assert stat.S_IMODE(os.stat(folder).st_mode) == 0o700
+        assert sandbox.sql("SELECT 1 AS one") == "one\n1\n"
+        with pytest.raises(inrush.InrushError, match="syntax"):
+            sandbox.sql("SELEC")
+    assert not os.path.exists(folder)

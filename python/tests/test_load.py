@@ -1,0 +1,281 @@
+"""Loads of files and frames, and what ends them."""
+
+import decimal
+import datetime
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+import inrush
+from conftest import rows
+
+pa = pytest.importorskip("pyarrow")
+
+TABLE = {"id": [1, 2, 3], "name": ["a", "b", None]}
+
+
+def polars_frame():
+    return pytest.importorskip("polars").DataFrame(TABLE)
+
+
+def polars_lazily():
+    pl = pytest.importorskip("polars")
+    return (frame for frame in pl.DataFrame(TABLE).iter_slices(2))
+
+
+def pandas_frame():
+    return pytest.importorskip("pandas").DataFrame(TABLE)
+
+
+def indexed_pandas_frame():
+    return pandas_frame().set_index("id")
+
+
+def pandas_chunks():
+    frame = pandas_frame()
+    return iter([frame[:2], frame[2:]])
+
+
+def duckdb_relation():
+    duckdb = pytest.importorskip("duckdb")
+    return duckdb.sql("SELECT * FROM (VALUES (1, 'a'), (2, 'b'), (3, NULL)) AS t (id, name)")
+
+
+KINDS = {
+    "pyarrow table": lambda: pa.table(TABLE),
+    "reader": lambda: pa.table(TABLE).to_reader(max_chunksize=1),
+    "record batch": lambda: pa.record_batch(TABLE),
+    "batches": lambda: iter(pa.table(TABLE).to_batches(max_chunksize=2)),
+    "list of batches": lambda: pa.table(TABLE).to_batches(max_chunksize=2),
+    "dictionary": lambda: TABLE,
+    "dictionaries": lambda: [dict(zip(TABLE, row)) for row in zip(*TABLE.values())],
+    "polars frame": polars_frame,
+    "polars frames": polars_lazily,
+    "pandas frame": pandas_frame,
+    "pandas frame with an index": indexed_pandas_frame,
+    "pandas chunks": pandas_chunks,
+    "DuckDB relation": duckdb_relation,
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_of_every_kind_are_loaded(server, database, kind):
+    server.sql("CREATE TABLE py.t (id INT PRIMARY KEY, name VARCHAR(9))")
+    report = inrush.load(KINDS[kind](), into="py.t", connection=server)
+    assert (report.rows, report.rejected, report.target, bool(report)) == (3, 0, "py.t", True)
+    assert rows(server, "SELECT * FROM py.t ORDER BY id") == ["1\ta", "2\tb", "3\tNULL"]
+
+
+def test_values_of_arrow_come_back(server, database):
+    table = pa.table(
+        {
+            "id": pa.array([1, 2], pa.uint64()),
+            "price": pa.array([decimal.Decimal("1.50"), None], pa.decimal128(12, 2)),
+            "at": pa.array([datetime.datetime(2026, 1, 2, 3, 4, 5, 6), None], pa.timestamp("us")),
+            "day": pa.array([datetime.date(2026, 1, 2), None]),
+            "data": pa.array([b"\x00\xff", None]),
+            "kind": pa.array(["x", "y"]).dictionary_encode(),
+            "ratio": pa.array([0.1, -0.0]),
+        }
+    )
+    inrush.load(table, into="py.t", create=True, connection=server)
+    back = inrush.read("py.t", connection=server)
+    assert back.to_pydict() == table.to_pydict()
+    some = inrush.read("py.t", columns=["id", "day"], where="id > 1", connection=server)
+    assert some.to_pydict() == {"id": [2], "day": [None]}
+
+
+def test_views_and_long_batches_are_sent_in_parts(server, database):
+    pl = pytest.importorskip("polars")
+    count = 200_000
+    texts = [f"a text that does not fit into a view, {number}" for number in range(count)]
+    frame = pl.DataFrame({"id": range(count), "text": texts, "list": [["x"]] * count})
+    report = inrush.load(frame, into="py.t", create=True, connection=server)
+    assert report.rows == count
+    assert inrush.verify(frame, into="py.t", connection=server)
+
+
+def test_files_are_loaded_by_path_pattern_and_list(server, database, tmp_path):
+    for number in (1, 2):
+        (tmp_path / f"part-{number}.csv").write_text(f"id,name\n{number},x\n")
+    server.sql("CREATE TABLE py.t (id INT PRIMARY KEY, name VARCHAR(9))")
+    files = [tmp_path / "part-1.csv", str(tmp_path / "part-2.csv")]
+    for data in (files[0], str(tmp_path / "part-*.csv"), files):
+        options = {"mode": "replace", "header": True, "connection": server}
+        report = inrush.load(data, into="py.t", **options)
+        assert report.rows == (1 if data is files[0] else 2)
+
+
+def test_several_tables_are_loaded_from_a_folder(server, database, tmp_path):
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.csv").write_text("id\n1\nx\n")
+        server.sql(f"CREATE TABLE py.{name} (id INT PRIMARY KEY)")
+    report = inrush.load(tmp_path, into="py", header=True, rejects_max=1, connection=server)
+    assert (report.rows, report.rejected, len(report.tables)) == (2, 2, 2)
+    assert report.tables[0].rejects.to_pydict()["value"] == ["x"]
+    (tmp_path / "two.csv").write_text("id\n5\n5\n")
+    with pytest.raises(inrush.DuplicateKeyError) as caught:
+        inrush.load(tmp_path, "py", header=True, mode="replace", rejects_max=1, connection=server)
+    assert (caught.value.table, caught.value.line) == ("py.two", 3)
+
+
+def test_a_bad_row_is_an_error_with_its_place(server, database, tmp_path):
+    file = tmp_path / "bad.csv"
+    file.write_text("1,a\nx,b\n")
+    server.sql("CREATE TABLE py.t (id INT PRIMARY KEY, name VARCHAR(9))")
+    with pytest.raises(inrush.RowError) as caught:
+        inrush.load(file, into="py.t", connection=server)
+    error = caught.value
+    assert (error.kind, error.status, error.table) == ("rows", 1, "py.t")
+    assert (error.file, error.line, error.byte, error.field) == (str(file), 2, 4, 1)
+    assert (error.column, error.value) == ("id", "x")
+    assert "x" in error.reason and "nothing was loaded" in str(error)
+    again = pickle.loads(pickle.dumps(error))
+    assert again.to_dict() == error.to_dict() and type(again) is type(error)
+
+
+def test_rejected_rows_are_a_table(server, database):
+    server.sql("CREATE TABLE py.t (id TINYINT PRIMARY KEY)")
+    report = inrush.load(pa.table({"id": [1, 300]}), "py.t", rejects_max=1, connection=server)
+    assert (report.rows, report.rejected, bool(report)) == (1, 1, False)
+    rejects = report.rejects.to_pylist()
+    assert [(one["line"], one["column"], one["value"]) for one in rejects] == [(2, "id", "300")]
+    checked = inrush.check(pa.table({"id": [300, 7, 7]}), into="py.t", connection=server)
+    assert (checked.rows, checked.bad_rows, bool(checked)) == (3, 2, False)
+    assert checked.rejects.num_rows == 2
+
+
+def test_kinds_of_errors(server, database):
+    server.sql("CREATE TABLE py.t (id INT PRIMARY KEY)")
+    one = pa.table({"id": [1]})
+    cases = [
+        (lambda: inrush.load({"id": [1, 1]}, "py.t", connection=server), inrush.DuplicateKeyError),
+        (lambda: inrush.load(one, "py.missing", connection=server), inrush.UnfitError),
+        (lambda: inrush.load(one, "py.t", no_such=1, connection=server), inrush.UsageError),
+        (lambda: inrush.load("/no/such.csv", "py.t", connection=server), inrush.InrushError),
+        (lambda: inrush.read("py.missing", connection=server), inrush.UnfitError),
+        (lambda: inrush.load(one, "py.t", connection="mysql://a:b@127.0.0.1:1"), inrush.ConnectError),
+        (lambda: inrush.load(one, "py.t", password="x"), TypeError),
+        (lambda: inrush.load(7, "py.t"), TypeError),
+        (lambda: inrush.load(iter([]), "py.t"), ValueError),
+    ]
+    for call, kind in cases:
+        with pytest.raises(kind):
+            call()
+    assert rows(server, "SELECT COUNT(*) FROM py.t") == ["0"]
+
+
+def test_an_exception_of_the_iterator_stops_the_load(server, database):
+    server.sql("CREATE TABLE py.t (id INT PRIMARY KEY)")
+
+    def batches():
+        yield pa.record_batch({"id": range(50_000)})
+        raise LookupError("the source has ended early")
+
+    for mode in ("insert", "append", "replace"):
+        with pytest.raises(LookupError, match="early"):
+            inrush.load(batches(), into="py.t", mode=mode, connection=server)
+    assert rows(server, "SELECT COUNT(*) FROM py.t") == ["0"]
+
+
+def test_the_error_of_a_load_that_ends_early_is_not_a_broken_pipe(server, database):
+    server.sql("CREATE TABLE py.t (id TINYINT PRIMARY KEY)")
+
+    def endless():
+        while True:
+            yield pa.record_batch({"id": [300] * 10_000})
+
+    with pytest.raises(inrush.RowError):
+        inrush.load(endless(), into="py.t", connection=server)
+
+
+def test_an_interrupt_stops_the_load(server, database):
+    server.sql("CREATE TABLE py.t (id INT PRIMARY KEY)")
+    begun = threading.Event()
+
+    def slow():
+        for number in range(10_000):
+            yield pa.record_batch({"id": [number]})
+            begun.set()
+            time.sleep(0.05)
+
+    def interrupt():
+        begun.wait()
+        time.sleep(0.5)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=interrupt).start()
+    with pytest.raises(KeyboardInterrupt):
+        inrush.load(slow(), into="py.t", connection=server)
+    assert rows(server, "SELECT COUNT(*) FROM py.t") == ["0"]
+    assert inrush.load({"id": [1]}, into="py.t", connection=server).rows == 1
+
+
+def test_a_killed_python_leaves_no_part_of_a_load(server, database):
+    server.sql("CREATE TABLE py.t (id INT PRIMARY KEY)")
+    script = (
+        "import sys, time, inrush, pyarrow as pa\n"
+        "def slow():\n"
+        "    yield pa.record_batch({'id': list(range(500_000))})\n"
+        "    yield pa.record_batch({'id': list(range(500_000, 1_000_000))})\n"
+        "    print('sent', flush=True)\n"
+        "    time.sleep(60)\n"
+        "inrush.load(slow(), into='py.t', connection=sys.argv[1])\n"
+    )
+    child = subprocess.Popen([sys.executable, "-c", script, server.socket], stdout=subprocess.PIPE)
+    assert child.stdout.readline() == b"sent\n"
+    child.kill()
+    child.communicate()
+    # The load is over when the next one has the table.
+    assert inrush.load({"id": [-1]}, into="py.t", mode="append", connection=server).rows == 1
+    assert rows(server, "SELECT COUNT(*) FROM py.t") == ["1"]
+
+
+def test_nanoarrow_sends_frames_without_pyarrow(server, database, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    data = pa.table(TABLE)
+    try:
+        import nanoarrow  # noqa: F401
+    except ImportError:
+        with pytest.raises(ImportError, match=r"inrush\[arrow\]"):
+            inrush.load(data, into="py.t", create=True, connection=server)
+        return
+    report = inrush.load(data, into="py.t", create=True, connection=server)
+    assert (report.rows, report.rejects) == (3, [])
+    with pytest.raises(ImportError, match=r"inrush\[arrow\]"):
+        inrush.load(TABLE, into="py.t", connection=server)
+    with pytest.raises(ImportError, match="pyarrow"):
+        inrush.read("py.t", connection=server)
+
+
+def test_progress_is_drawn_by_tqdm(server, database, capsys):
+    pytest.importorskip("tqdm")
+    from inrush import program, progress
+
+    if not program.knows(program.find_program(), "load", "progress"):
+        pytest.skip("the program does not know --progress")
+    inrush.load({"id": [1, 2]}, into="py.t", create=True, progress=True, connection=server)
+    assert "inrush" in capsys.readouterr().err
+
+    class Bar:
+        n = 0
+
+        def set_description_str(self, text, refresh):
+            self.text = text
+
+        set_postfix_str = set_description_str
+
+        def refresh(self):
+            pass
+
+    bar = Bar()
+    reader = progress.Progress(bar)
+    assert reader.take('{"phase": "rows", "rows": 5, "percent": null}\n')
+    assert not reader.take("inrush: a message\n") and not reader.take("{no JSON\n")
+    assert (bar.n, bar.text) == (5, "rows")
