@@ -53,7 +53,12 @@ SOAK_SERVERS ?= installed$(foreach server,$(UNPACKED),$(comma)$(server))
 comma   := ,
 space   := $(subst ,, )
 
-.PHONY: help demo cluster cluster-stop test test-more bench soak soak-servers fuzz fuzz-sanitized miri build install clean
+# Of the packages: x86_64 or aarch64, and cargo's profile.
+ARCH    ?= x86_64
+PROFILE ?= release
+
+.PHONY: help demo cluster cluster-stop test test-more bench soak soak-servers fuzz fuzz-sanitized miri build dist \
+	dist-test install clean
 
 help:
 	@echo 'make demo            load TPC-H lineitem (SCALE=1: 6 million rows) and compare with LOAD DATA'
@@ -67,6 +72,8 @@ help:
 	@echo 'make fuzz-sanitized  archives under libFuzzer and AddressSanitizer, the C code of zstd and xz included (MINUTES=10)'
 	@echo 'make miri            conversions and scanners under Miri; wants the nightly compiler'
 	@echo 'make build           the inrush program, in $(INRUSH), and its benchmarks beside it'
+	@echo 'make dist            packages for glibc 2.28 and newer: .deb, .rpm, wheel, tarball (ARCH=aarch64 for ARM)'
+	@echo 'make dist-test       install them on a clean Debian 12 and load rows; build and run the image; wants root'
 	@echo 'make install         build, then copy both to PREFIX/bin (PREFIX=$(PREFIX))'
 	@echo 'make clean           remove what was built and generated'
 
@@ -166,6 +173,15 @@ build:
 	$(CARGO) build --locked --release -p inrush -p inrush-bench
 	@scripts/split-debug.sh $(INRUSH)
 	@scripts/split-debug.sh $(BENCH)
+
+dist:
+	@scripts/setup.sh 6 dist-$(ARCH)
+	@packaging/build.sh $(ARCH) $(PROFILE)
+
+dist-test:
+	@scripts/setup.sh 4 dist-test
+	@packaging/test.sh
+	@packaging/image.sh
 
 # No dependency on build: `sudo make install` must not build as root.
 install:

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs what building and testing Inrush needs and this machine lacks.
 #
-#   scripts/setup.sh [GIGABYTES [demo|test|cluster]]     free disk space wanted here (default 6)
+#   scripts/setup.sh [GIGABYTES [demo|test|cluster|dist-ARCH|dist-test]]     free disk space wanted here (default 6)
 #
 # Wanted: a C compiler and linker, MariaDB's server and client programs, Rust. On Debian and its
 # derivatives apt installs them, as root or through sudo; elsewhere this says what to install.
@@ -24,16 +24,35 @@ PATH=$PATH:/usr/sbin:/usr/local/sbin:$HOME/.cargo/bin
 
 missing=
 have cc || missing="$missing gcc libc6-dev"
-have mariadbd && have mariadb-install-db && have innochecksum ||
-    missing="$missing mariadb-server-core"
-have mariadb && have my_print_defaults || missing="$missing mariadb-client-core"
+case $purpose in dist-*) packages=yes ;; *) packages= ;; esac
+if [ -z "$packages" ]; then
+    have mariadbd && have mariadb-install-db && have innochecksum ||
+        missing="$missing mariadb-server-core"
+    have mariadb && have my_print_defaults || missing="$missing mariadb-client-core"
+fi
 # Tests replay what these two write.
-if [ "$purpose" != demo ]; then
+if [ "$purpose" != demo ] && [ -z "$packages" ]; then
     have mariadb-dump || missing="$missing mariadb-client"
     have mydumper || [ ! -e /etc/debian_version ] || missing="$missing mydumper"
     # Kills loads at each system call, in the soak.
     have strace || [ ! -e /etc/debian_version ] || missing="$missing strace"
 fi
+# Packages are built by Python's and Debian's programs; those for ARM also want its binutils and an emulator.
+case $purpose in
+dist-*)
+    have objdump || missing="$missing binutils"
+    have rpmbuild || [ ! -e /etc/debian_version ] || missing="$missing rpm"
+    python3 -c 'import venv, ensurepip' 2>/dev/null || missing="$missing python3-venv" ;;
+esac
+case $purpose in
+dist-aarch64)
+    have aarch64-linux-gnu-strip || missing="$missing binutils-aarch64-linux-gnu"
+    have qemu-aarch64-static || missing="$missing qemu-user-static"
+    [ -e /usr/aarch64-linux-gnu/lib/libc.so.6 ] || missing="$missing libc6-arm64-cross" ;;
+dist-test)
+    have debootstrap || missing="$missing debootstrap"
+    have buildah || missing="$missing buildah" ;;
+esac
 # cargo fetches crates over https.
 [ -e /etc/ssl/certs/ca-certificates.crt ] || [ ! -e /etc/debian_version ] ||
     missing="$missing ca-certificates"
@@ -144,7 +163,7 @@ if ! rust_is_new_enough; then
 fi
 
 has_lints() { cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1; }
-if [ "$purpose" != demo ] && ! has_lints; then
+if [ "$purpose" != demo ] && [ -z "$packages" ] && ! has_lints; then
     have rustup || fail "cargo fmt or cargo clippy is missing; install rustfmt and clippy."
     rustup component add rustfmt clippy
 fi

@@ -93,6 +93,16 @@ pub(crate) fn visit(args: &ConnectArgs) -> Result<Result<Visit, Sandbox>, Failur
     Ok(Ok(Visit { connect, started: (status == Status::Stopped).then_some(sandbox) }))
 }
 
+/// The server that is meant, if it runs already: nothing is started, and nobody is asked.
+pub(crate) fn running(args: &ConnectArgs) -> Result<Option<ConnectOptions>, Failure> {
+    match meant(args)? {
+        Meant::Named(given) => Ok(Some(given.connect()?)),
+        Meant::Sandbox(sandbox) => {
+            Ok((matches!(sandbox.status(), Status::Running { .. })).then(|| sandbox.connect_options()))
+        }
+    }
+}
+
 /// The refusal of a command that needs a server, where [`visit`] finds none.
 pub(crate) fn no_server() -> Failure {
     Failure::usage(

@@ -101,10 +101,11 @@ impl Binary {
         let mut command = Command::new(program);
         command.arg("--no-defaults").arg(path_arg("--datadir=", datadir)).arg("--skip-test-db");
         // A starting server removes the #sql files it finds in its temporary folder: in a shared
-        // one that would be another's. And there need not be an /etc/hosts to resolve by.
+        // one that would be another's. With --force the script resolves no names: there need not be an
+        // /etc/hosts.
         let tmpdir = datadir.with_extension("install-tmp");
         fs::create_dir_all(&tmpdir).map_err(|e| Error::io("making", &tmpdir, e))?;
-        command.arg(path_arg("--tmpdir=", &tmpdir)).arg("--skip-name-resolve");
+        command.arg(path_arg("--tmpdir=", &tmpdir)).arg("--force");
         match passwd_user() {
             Some(user) => command
                 .arg("--auth-root-authentication-method=socket")
@@ -127,11 +128,15 @@ impl Binary {
         if output.status.success() {
             return Ok(());
         }
-        Err(Error::Sandbox {
-            doing: "installing",
-            dir: datadir.to_owned(),
-            message: format!("mariadb-install-db: {}", output_tail(&output)),
-        })
+        let said = output_tail(&output);
+        // Debian's package of the server's programs does without it.
+        let message = match said.contains("my_print_defaults") {
+            true => "mariadb-install-db needs the program my_print_defaults, which is not installed \
+                     (Debian: apt install mariadb-client-core)"
+                .to_owned(),
+            false => format!("mariadb-install-db: {said}"),
+        };
+        Err(Error::Sandbox { doing: "installing", dir: datadir.to_owned(), message })
     }
 
     /// As [`Binary::install`], for MySQL: `root` and the process's user have no password.

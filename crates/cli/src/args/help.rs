@@ -7,6 +7,7 @@
 //!
 //! `groups` says which option stands where, which are common, and which commands show it; `page` writes.
 
+mod completions;
 mod groups;
 mod page;
 
@@ -14,9 +15,9 @@ use std::ffi::OsString;
 use std::io::Write;
 
 use clap::{Args, Command, CommandFactory as _};
-use clap_complete::Shell;
 use terminal::failure::Failure;
 
+pub(crate) use self::completions::CompletionsArgs;
 use self::page::{Extent, Page};
 use super::{Cli, is_typed};
 
@@ -37,24 +38,6 @@ impl HelpArgs {
         let page = named(&mut cli, &self.words)?;
         let text = if self.man { page.manual() } else { page.text() };
         std::io::stdout().lock().write_all(text.as_bytes())?;
-        Ok(0)
-    }
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct CompletionsArgs {
-    /// Shell.
-    #[arg(value_enum, value_name = "SHELL")]
-    shell: Shell,
-}
-
-impl CompletionsArgs {
-    /// Prints the script, with all options that a command accepts.
-    pub(crate) fn run(&self) -> Result<u8, Failure> {
-        let mut cli = Cli::command();
-        let mut script = Vec::new();
-        clap_complete::generate(self.shell, &mut cli, "inrush", &mut script);
-        std::io::stdout().lock().write_all(&script)?;
         Ok(0)
     }
 }

@@ -45,6 +45,28 @@ fn bash_completes_commands_options_and_their_values() {
 }
 
 #[test]
+fn tables_are_completed_where_asked() {
+    let home = Home::new();
+    let made = "CREATE DATABASE shop; CREATE TABLE shop.orders (a INT); CREATE TABLE shop.`a b` (a INT)";
+    run(home.inrush(["sandbox", "sql"]).arg(made)).done();
+    let tables = run(&mut home.inrush(["completions", "--tables-like", "shop."]));
+    run(&mut home.inrush(["sandbox", "stop"])).done();
+    assert_eq!(tables.done().out, "shop.orders\n");
+    let none = run(&mut home.inrush(["completions", "--tables-like", "shop."]));
+    assert_eq!(none.done().out, "", "no server is started for it");
+    for (shell, part) in [
+        ("bash", "complete -F _inrush_or_tables"),
+        ("zsh", "DB.TABLE|DB:_inrush_tables'"),
+        ("fish", "-l into -x -a"),
+    ] {
+        let script = run(&mut home.inrush(["completions", shell, "--with-tables"]));
+        assert!(script.done().out.contains(part), "{shell}");
+        assert!(script.done().out.contains("--tables-like"), "{shell}");
+    }
+    run(&mut home.inrush(["completions", "elvish", "--with-tables"])).refused(2, &["bash, zsh and fish"]);
+}
+
+#[test]
 fn each_shell_has_a_script() {
     let home = Home::new();
     for (shell, part) in [("zsh", "#compdef inrush"), ("fish", "complete -c inrush")] {

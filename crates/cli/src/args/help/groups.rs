@@ -33,7 +33,7 @@ pub(super) const GROUPS: [Group; 12] = [
     },
     Group {
         heading: "Actions",
-        options: "apply restore prove show page verify shards force partial fresh man",
+        options: "apply restore prove show page verify shards force partial fresh man with-tables tables-like",
     },
     Group {
         heading: "Method",
@@ -159,6 +159,7 @@ pub(super) const EXAMPLES: [(&str, &[(&str, &str)]); 9] = [
             ),
             ("Zsh (a folder of $fpath):", "zsh > ~/.zfunc/_inrush"),
             ("Fish:", "fish > ~/.config/fish/completions/inrush.fish"),
+            ("With the tables of the server:", "bash --with-tables"),
         ],
     ),
 ];

@@ -1,0 +1,104 @@
+#!/bin/sh
+# Builds the packages of a release, in the folder dist of the build folder (make dist).
+#
+#   packaging/build.sh [ARCH [PROFILE]]
+#
+#   ARCH       x86_64 (the default) or aarch64
+#   PROFILE    cargo's: release (the default); with demo the build takes half as long, and loads are slower
+#
+# A tarball, a .deb, a .rpm, a wheel, a list of the crates inside (CycloneDX), and SHA256SUMS of them. The
+# program runs with glibc 2.28 or newer: that of RHEL 8 and Debian 10. The same commit gives the same bytes.
+set -eu
+
+cd "$(dirname "$0")/.."
+ARCH=${1:-x86_64}
+profile=${2:-release}
+glibc=2.28
+. packaging/common.sh
+tools=$target/dist-tools
+triple=$arch-unknown-linux-gnu
+program=$target/$triple/$profile/inrush
+root=$dist/$arch
+
+case $arch in
+x86_64) run= strip=strip ;;
+aarch64) run='qemu-aarch64-static -L /usr/aarch64-linux-gnu' strip=aarch64-linux-gnu-strip ;;
+*) fail "unknown architecture: $arch (x86_64, aarch64)" ;;
+esac
+
+# --- The program -------------------------------------------------------------------------------------
+
+# Zig's linker knows the symbols of each release of glibc; other linkers take this machine's.
+if [ ! -x "$tools/bin/cargo-zigbuild" ]; then
+    python3 -m venv "$tools"
+    "$tools/bin/pip" install -q ziglang==0.17.1 cargo-zigbuild==0.24.1
+fi
+if ! rustc --target "$triple" --print target-libdir >/dev/null 2>&1 ||
+    [ ! -d "$(rustc --target "$triple" --print target-libdir)" ]; then
+    rustup target add "$triple"
+fi
+command -v rpmbuild >/dev/null || say 'The .rpm is left out, for rpmbuild is not installed (apt-get install rpm).'
+say "Building inrush $version for $triple and glibc $glibc"
+PATH=$tools/bin:$PATH cargo zigbuild --locked --profile "$profile" --target "$triple.$glibc" -p inrush --features dist
+
+# --- Its files ------------------------------------------------------------------------------------------
+
+SOURCE_DATE_EPOCH=$(git log -1 --format=%ct 2>/dev/null || stat -c %Y CHANGELOG.md)
+export SOURCE_DATE_EPOCH
+rm -rf "$root"
+bin=$root/usr/bin doc=$root/usr/share/doc/inrush man=$root/usr/share/man/man1
+mkdir -p "$bin" "$man"
+$strip -o "$bin/inrush" "$program" || fail "stripping wants binutils (gcc-aarch64-linux-gnu for aarch64)"
+chmod 755 "$bin/inrush"
+packaging/symbols.sh "$bin/inrush" "$glibc"
+
+# A man page of each command; a command with commands has one of each.
+pages() {
+    name=$(printf '%s' "inrush $*" | tr ' ' -)
+    # shellcheck disable=SC2086
+    $run "$bin/inrush" help "$@" --man >"$man/$name.1"
+    for command in $(sed -n '/^\.SH Commands/,/^\.SH /s/^\.B \([a-z-]*\)$/\1/p' "$man/$name.1"); do
+        (pages "$@" "$command")
+    done
+}
+pages
+gzip -9n "$man"/*.1
+complete() { mkdir -p "$(dirname "$root/$2")" && $run "$bin/inrush" completions "$1" --with-tables >"$root/$2"; }
+complete bash usr/share/bash-completion/completions/inrush
+complete zsh usr/share/zsh/vendor-completions/_inrush
+complete fish usr/share/fish/vendor_completions.d/inrush.fish
+
+mkdir -p "$doc"
+cp -R README.md CHANGELOG.md SECURITY.md docs "$doc/"
+bom=$dist/inrush-$version-$arch.cdx.json
+python3 packaging/crates.py "$triple" "$bom" "$doc/THIRD-PARTY"
+{ printf 'Inrush\n\n'; cat LICENSE; printf '\n\nThe crates inside it: see THIRD-PARTY.\n'; } >"$doc/copyright"
+find "$root" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
+
+# --- The packages -------------------------------------------------------------------------------------
+
+archive() { tar -c --sort=name --owner=0 --group=0 --numeric-owner --mtime="@$SOURCE_DATE_EPOCH" "$@"; }
+
+name=inrush-$version-$arch-linux
+archive -C "$root/usr" --transform "s,^\./,$name/," ./bin ./share | gzip -9n >"$dist/$name.tar.gz"
+
+mkdir -p "$root/DEBIAN"
+sed -e "s/@VERSION@/$version/" -e "s/@ARCH@/$deb_arch/" -e "s/@GLIBC@/$glibc/" \
+    -e "s/@KIB@/$(du -sk "$root/usr" | cut -f1)/" packaging/control >"$root/DEBIAN/control"
+touch -d "@$SOURCE_DATE_EPOCH" "$root/DEBIAN/control" "$root/DEBIAN"
+dpkg-deb --root-owner-group -Zxz --build "$root" "$deb" >/dev/null
+rm -r "$root/DEBIAN"
+
+if command -v rpmbuild >/dev/null; then
+    rpmbuild --quiet -bb --target "$arch-linux" --define "_topdir $dist/rpm" --define "_rpmdir $dist" \
+        --define "_build_name_fmt inrush-%%{VERSION}-%%{RELEASE}.%%{ARCH}.rpm" --define "_buildhost localhost" \
+        --define "version $version" --define "glibc $glibc" --define "built $root" \
+        --define "use_source_date_epoch_as_buildtime 1" --define "clamp_mtime_to_source_date_epoch 1" packaging/inrush.spec
+    rm -rf "$dist/rpm"
+fi
+
+python3 python/build_wheel.py "$bin/inrush" "$dist" >&2
+
+add_sums
+say "In $dist:"
+(cd "$dist" && du -h -- inrush[-_]* SHA256SUMS) >&2
