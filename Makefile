@@ -118,6 +118,8 @@ test-more:
 	else echo 'skipped, for Python packages cannot be had here: pyarrow, DuckDB and polars read exports'; fi
 	$(CARGO) build --locked -p inrush
 	scripts/python-tests.sh $(TARGET)/debug/inrush
+	@if [ "$$(id -u)" = 0 ]; then $(MAKE) --no-print-directory dist dist-test PROFILE=draft; \
+	else echo 'skipped, for only root can make a clean Debian: packages are installed there'; fi
 
 bench:
 	@scripts/setup.sh 16

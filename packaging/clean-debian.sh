@@ -25,7 +25,7 @@ bash -n /usr/share/bash-completion/completions/inrush
 apt install --yes --no-install-recommends python3-venv
 apt purge --yes inrush
 [ ! -e /usr/bin/inrush ]
-as_user 'python3 -m venv env' && as_user "PIP_CERT=$PIP_CERT env/bin/pip install -q /tmp/inrush-*.whl polars pyarrow"
+as_user 'python3 -m venv env' && as_user "PIP_CERT=$PIP_CERT env/bin/pip install -q /tmp/inrush-*.whl polars"
 as_user 'env/bin/inrush --version'
 as_user 'env/bin/python /tmp/clean-debian.py'
 as_user 'env/bin/inrush sandbox stop'

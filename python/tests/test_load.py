@@ -237,6 +237,16 @@ def test_a_killed_python_leaves_no_part_of_a_load(server, database):
     assert rows(server, "SELECT COUNT(*) FROM py.t") == ["1"]
 
 
+def test_polars_sends_frames_without_pyarrow(server, database, monkeypatch):
+    pl = pytest.importorskip("polars")
+    frame = pl.DataFrame({"id": range(20_000), "name": [f"{n:1000}" for n in range(20_000)]})
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    assert inrush.load(frame, into="py.t", create=True, connection=server).rows == 20_000
+    found = rows(server, "SELECT COUNT(*), SUM(id), SUM(name) FROM py.t")
+    assert found == ["20000\t199990000\t199990000"]
+    assert inrush.load(frame.head(0), into="py.t", mode="append", allow_empty=True, connection=server).rows == 0
+
+
 def test_nanoarrow_sends_frames_without_pyarrow(server, database, monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     data = pa.table(TABLE)

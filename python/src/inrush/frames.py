@@ -9,9 +9,12 @@ from typing import Any, BinaryIO, Callable, Iterable, Iterator, List, Optional, 
 _BATCH_BYTES = 8 << 20
 _BATCH_ROWS_MIN = 1024
 
+#: What ends an Arrow stream.
+_END = b"\xff\xff\xff\xff\0\0\0\0"
+
 _NO_LIBRARY = (
-    "sending a frame needs pyarrow (pip install 'inrush[arrow]'); nanoarrow is enough for objects "
-    "with __arrow_c_stream__"
+    "sending this data needs pyarrow (pip install 'inrush[arrow]'); frames of polars need nothing more, "
+    "and nanoarrow is enough for other objects with __arrow_c_stream__"
 )
 
 Feed = Callable[[BinaryIO], None]
@@ -46,7 +49,7 @@ def feed(data: Any) -> Feed:
     try:
         import pyarrow as pa
     except ImportError:
-        return _feed_of_nanoarrow(data)
+        return _feed_of_polars(data) if hasattr(data, "write_ipc_stream") else _feed_of_nanoarrow(data)
     reader = _reader(pa, data)
 
     def write(sink: BinaryIO) -> None:
@@ -59,6 +62,26 @@ def feed(data: Any) -> Feed:
         if writer is None:
             writer = pa.ipc.new_stream(sink, _without_views(pa, reader.schema))
         writer.close()
+
+    return write
+
+
+def _feed_of_polars(frame: Any) -> Feed:
+    """The feed of a frame of polars, which writes streams of one batch by itself: their batches, as one stream."""
+    import polars as pl
+
+    rows = max(_BATCH_ROWS_MIN, _BATCH_BYTES * len(frame) // max(frame.estimated_size(), 1))
+    slices = frame.iter_slices(rows) if len(frame) > rows else iter([frame])
+
+    def write(sink: BinaryIO) -> None:
+        is_first = True
+        for part in slices:
+            stream = part.write_ipc_stream(None, compat_level=pl.CompatLevel.oldest()).getbuffer()
+            # A message is a marker, the bytes of its head, and the head: the first one has the schema and no body.
+            schema = 8 + int.from_bytes(stream[4:8], "little")
+            sink.write(stream[0 if is_first else schema : -len(_END)])
+            is_first = False
+        sink.write(_END)
 
     return write
 
