@@ -116,6 +116,10 @@ test-more:
 	@if python3 -m venv $(PYTHON) && $(PYTHON)/bin/pip install -q pyarrow duckdb polars; then \
 		INRUSH_TEST_PYTHON=$(PYTHON)/bin/python $(CARGO) test --locked --workspace --test main -- read_exports; \
 	else echo 'skipped, for Python packages cannot be had here: pyarrow, DuckDB and polars read exports'; fi
+	$(CARGO) clippy --locked -p inrush-remote -p inrush --features inrush/cloud --all-targets -- -D warnings
+	@if python3 -m venv $(PYTHON) && $(PYTHON)/bin/pip install -q 'moto[server]'; then \
+		INRUSH_TEST_PYTHON=$(PYTHON)/bin/python $(CARGO) test --locked -p inrush --features cloud --test main -- cloud::; \
+	else echo 'skipped, for the Python package moto cannot be had here: loads from and exports to object stores'; fi
 	$(CARGO) build --locked -p inrush
 	scripts/python-tests.sh $(TARGET)/debug/inrush
 	@if [ "$$(id -u)" = 0 ]; then $(MAKE) --no-print-directory dist dist-test PROFILE=draft; \

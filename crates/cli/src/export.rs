@@ -7,7 +7,7 @@ use ::export::{Compression, ExportOptions, ExportPath, ExportReport, Format, Pla
 use columnar::Kind;
 use schema::TableName;
 use server::ConnectOptions;
-use sources::Preset;
+use sources::{Preset, remote};
 use terminal::failure::Failure;
 use terminal::plain::Plain;
 use terminal::signals;
@@ -16,7 +16,7 @@ use terminal::size::{self, count, group, show};
 use crate::args::{CompressionArg, ExportArgs, FileFormatArg, WayArg};
 use crate::connect::{self, Into};
 use crate::dialect::dialect;
-use crate::{files, print, progress};
+use crate::{files, objects, print, progress};
 
 /// Exports, and prints the report.
 pub(crate) fn run(args: &ExportArgs) -> Result<u8, Failure> {
@@ -25,9 +25,12 @@ pub(crate) fn run(args: &ExportArgs) -> Result<u8, Failure> {
         // Options are judged before any server is asked for the names of tables.
         Into::Database(database) => (TableName::new(&database, "any"), true),
     };
-    let options = options(args, table)?;
+    let mut options = options(args, table)?;
     if is_database {
         check_database(args, &options.place)?;
+    }
+    if remote::is_object_url(&args.output) {
+        options.store = Some(objects::folder(&args.output, &options)?);
     }
     files::check_export(&options, &args.connect)?;
     let Ok(visit) = connect::visit(&args.connect)? else {

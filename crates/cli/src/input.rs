@@ -67,6 +67,9 @@ pub(crate) fn files(names: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     let mut found = Vec::new();
     for name in names {
         match is_url(name) {
+            true if remote::is_object_url(name) => {
+                found.append(&mut open_objects(&name.to_string_lossy())?);
+            }
             true => found.push(open_url(&name.to_string_lossy())?),
             false => found.append(&mut expanded(name)?),
         }
@@ -76,6 +79,12 @@ pub(crate) fn files(names: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
 
 fn expanded(name: &PathBuf) -> Result<Vec<PathBuf>, Failure> {
     sources::expand(slice::from_ref(name)).map_err(|error| Failure::usage(error.to_string()))
+}
+
+/// The pattern of all objects in a folder of an object store; any other name as it is.
+pub(crate) fn in_folder_of_store(name: &Path) -> PathBuf {
+    let is_folder = name.as_os_str().as_encoded_bytes().ends_with(b"/");
+    if is_folder && remote::is_object_url(name) { name.join("*") } else { name.to_owned() }
 }
 
 /// True if a name is meant as a URL; a file of that name is a file.
@@ -105,7 +114,7 @@ fn open_url(url: &str) -> Result<PathBuf, Failure> {
     let scheme = url.split("://").next().unwrap_or_default();
     if !remote::is_url(Path::new(url)) {
         return Err(Failure::usage(format!(
-            "URLs of {scheme}:// cannot be read, but those of https:// and http:// can"
+            "URLs of {scheme}:// cannot be read, but those of https://, http://, s3://, gs:// and az:// can"
         )));
     }
     ::remote::open(url).map_err(Failure::usage)
@@ -118,6 +127,26 @@ fn open_url(url: &str) -> Result<PathBuf, Failure> {
         "{} is a URL, and this program was built without the feature `http`, which reads URLs",
         shown.display()
     )))
+}
+
+#[cfg(feature = "cloud")]
+fn open_objects(url: &str) -> Result<Vec<PathBuf>, Failure> {
+    ::remote::cloud::open(url).map_err(Failure::usage)
+}
+
+#[cfg(not(feature = "cloud"))]
+fn open_objects(url: &str) -> Result<Vec<PathBuf>, Failure> {
+    Err(refused_objects(Path::new(url)))
+}
+
+/// The refusal of a URL of an object store by a program that has none.
+#[cfg(not(feature = "cloud"))]
+pub(crate) fn refused_objects(url: &Path) -> Failure {
+    Failure::usage(format!(
+        "{} is in an object store, and this program was built without the feature `cloud`, which reads and writes \
+         there",
+        shown(url).display()
+    ))
 }
 
 /// Has a load read a character set that was found out.

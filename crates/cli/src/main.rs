@@ -24,6 +24,7 @@ mod job_file;
 mod jobs;
 mod left_keys;
 mod load;
+mod objects;
 mod print;
 mod progress;
 mod proof;

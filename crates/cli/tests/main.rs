@@ -5,6 +5,8 @@ mod appended;
 mod auto_increment;
 mod backups;
 mod bad_file;
+#[cfg(feature = "cloud")]
+mod cloud;
 mod commands;
 mod crashes;
 mod damaged;

@@ -12,7 +12,8 @@
 //! | `typed` | rows as row groups of Parquet and Arrow |
 //! | `direct`, `held` | rows from the table's file, held by a lock |
 //! | `select`, `ranges`, `places` | rows by SELECT, in ranges, also from other servers |
-//! | `ordered`, `packer`, `output`, `part_file` | threads that write text in order; compression; files |
+//! | `ordered`, `packer`, `output`, `target`, `part_file` | threads that write text in order; compression; files |
+//! | [`store`] | folders of object stores |
 //! | `progress`, [`report`], [`error`] | results |
 
 #![forbid(unsafe_code)]
@@ -33,6 +34,8 @@ mod progress;
 mod ranges;
 pub mod report;
 mod select;
+pub mod store;
+mod target;
 mod text;
 mod typed;
 
@@ -83,6 +86,9 @@ pub fn export(
     match (outcome, options.interrupt.requested()) {
         // What the wish to stop ended is no failure of its own.
         (Err(Error::Server(_) | Error::Abandoned), Some(by)) if by != FAILURE => {
+            Err(Error::Interrupted(by))
+        }
+        (Err(Error::Io { .. }), Some(by)) if by != FAILURE && options.store.is_some() => {
             Err(Error::Interrupted(by))
         }
         (Err(Error::Server(error)), _) if error.errno() == Some(ER_LOCK_WAIT_TIMEOUT) => {

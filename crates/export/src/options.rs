@@ -1,6 +1,7 @@
 //! Options of an export.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use columnar::{Kind, Packing, WriteOptions};
@@ -11,6 +12,7 @@ use server::Interrupt;
 
 use crate::error::Error;
 pub use crate::layout::Format;
+use crate::store::Store;
 
 /// The way rows are read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -68,6 +70,8 @@ pub struct ExportOptions {
     pub table: TableName,
     /// Where to.
     pub place: Place,
+    /// The folder of an object store in which the place is; its path is a URL then. Default: none.
+    pub store: Option<Arc<dyn Store>>,
     /// True if existing files are overwritten. Default: no.
     pub force: bool,
     /// Contents of the files.
@@ -123,6 +127,7 @@ impl ExportOptions {
         ExportOptions {
             table,
             place,
+            store: None,
             force: false,
             format: Format::Delimited { dialect, header: false },
             creates_table: true,
@@ -144,9 +149,11 @@ impl ExportOptions {
     ///
     /// Errors: too little memory for one.
     pub(crate) fn within_memory(&self) -> Result<ExportOptions, Error> {
-        let memory = Memory::of(self.memory_bytes_max, self.threads, 0);
+        let of_store = self.store.as_ref().map_or(0, |store| store.memory_bytes());
+        let memory = Memory::of(self.memory_bytes_max, self.threads, of_store);
         let memory = memory.map_err(|error| Error::Usage(error.to_string()))?;
-        Ok(ExportOptions { threads: memory.threads, ..self.clone() })
+        let memory_bytes_max = self.memory_bytes_max.saturating_sub(of_store);
+        Ok(ExportOptions { threads: memory.threads, memory_bytes_max, ..self.clone() })
     }
 
     /// Bytes of text that a thread hands on at once: it has some of these chunks, plain and compressed.

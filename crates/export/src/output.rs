@@ -1,27 +1,20 @@
 //! The files of an export: each is written under another name, and all take theirs at the end.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::DirBuilder;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::DirBuilderExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use columnar::{FileWriter, RowGroup, TableFormat};
-use disk::Folder;
 use face::option::{FORCE, OUTPUT, SPLIT_ROWS, SPLIT_SIZE};
 use server::filename::filename_ascii;
 
 use crate::error::Error;
 use crate::options::{Compression, ExportOptions, Place};
 use crate::packer::Packer;
-use crate::part_file::{Part, Sink};
+use crate::part_file::Part;
+use crate::target::{FinishedFile, Target};
 use crate::text::Chunk;
-
-/// The kind of these files in errors of the disk.
-const WHAT: &str = "export";
-/// Mode of a new folder, less what the umask denies.
-const FOLDER_MODE: u32 = 0o755;
 
 /// Files that are being written.
 #[derive(Debug)]
@@ -32,8 +25,7 @@ pub(crate) struct Output<'a> {
     format: Option<&'a TableFormat>,
     writer: Option<FileWriter>,
     names: Names,
-    /// None where rows go to the standard output.
-    folder: Option<Folder>,
+    target: Target,
     part: Option<Part>,
     /// Compressor of the text, and memory for it.
     packer: Packer,
@@ -42,13 +34,6 @@ pub(crate) struct Output<'a> {
     whole: Vec<FinishedFile>,
     pub(crate) bytes: u64,
     pub(crate) file_bytes: u64,
-}
-
-/// A file that is whole.
-#[derive(Debug)]
-struct FinishedFile {
-    made: OsString,
-    name: OsString,
 }
 
 /// Names of the files.
@@ -96,7 +81,7 @@ impl ExportOptions {
     pub fn written_over(&self) -> Vec<PathBuf> {
         let Place::Folder { path, ending } = &self.place else {
             return match &self.place {
-                Place::File(path) => vec![path.clone()],
+                Place::File(path) if self.store.is_none() => vec![path.clone()],
                 _ => Vec::new(),
             };
         };
@@ -113,39 +98,30 @@ impl<'a> Output<'a> {
     /// Errors: a place that cannot be written to, or where such files are already.
     pub(crate) fn open(options: &'a ExportOptions, prelude: &'a [u8]) -> Result<Output<'a>, Error> {
         let numbered = options.split.rows.is_some() || options.split.bytes.is_some();
-        let (folder, names) = match &options.place {
-            _ if numbered && !matches!(options.place, Place::Folder { .. }) => {
-                return Err(Error::Usage(format!(
-                    "{SPLIT_ROWS} and {SPLIT_SIZE} need a folder for their files: {}",
-                    OUTPUT.with("DIR/")
-                )));
-            }
-            Place::Stdout => (None, Names::One(OsString::new())),
+        if numbered && !matches!(options.place, Place::Folder { .. }) {
+            return Err(Error::Usage(format!(
+                "{SPLIT_ROWS} and {SPLIT_SIZE} need a folder for their files: {}",
+                OUTPUT.with("DIR/")
+            )));
+        }
+        let names = match &options.place {
+            Place::Stdout => Names::One(OsString::new()),
             Place::File(path) => {
                 let name = path.file_name().ok_or_else(|| {
                     Error::Usage(format!("-o {} does not name a file", path.display()))
                 })?;
-                let above = path.parent().filter(|above| !above.as_os_str().is_empty());
-                let folder = open_folder(above.unwrap_or(Path::new(".")))?;
-                (Some(folder), Names::One(name.to_owned()))
+                Names::One(name.to_owned())
             }
-            Place::Folder { path, ending } => {
-                let made = DirBuilder::new().mode(FOLDER_MODE).create(path);
-                if let Err(error) = made
-                    && error.kind() != io::ErrorKind::AlreadyExists
-                {
-                    return Err(Error::io("making", path)(error));
-                }
-                (Some(open_folder(path)?), Names::in_folder(options, ending))
-            }
+            Place::Folder { ending, .. } => Names::in_folder(options, ending),
         };
+        let target = Target::open(options)?;
         let output = Output {
             options,
             prelude,
             format: None,
             writer: None,
             names,
-            folder,
+            target,
             part: None,
             packer: Packer::new(options.text_compression()).map_err(Error::packing)?,
             packed: Vec::new(),
@@ -164,8 +140,7 @@ impl<'a> Output<'a> {
     }
 
     fn ensure_free(&self) -> Result<(), Error> {
-        let Some(folder) = &self.folder else { return Ok(()) };
-        if let Place::File(path) = &self.options.place
+        if let (Place::File(path), Target::Folder(_)) = (&self.options.place, &self.target)
             && std::fs::metadata(path).is_ok_and(|there| !there.is_file())
         {
             // A device, say, whose place a file would take.
@@ -181,18 +156,20 @@ impl<'a> Output<'a> {
         }
         let found = match &self.names {
             Names::One(name) => {
-                let stat = folder.look(name).map_err(Error::io("looking at", folder.path()))?;
-                stat.map(|_| name.clone())
+                let is_there = self.target.has(name);
+                let is_there = is_there.map_err(Error::io("looking at", &self.shown(name)))?;
+                is_there.then(|| name.clone())
             }
             Names::Many { .. } => {
-                let names = folder.names().map_err(Error::io("listing", folder.path()))?;
+                let names = self.target.names();
+                let names = names.map_err(Error::io("listing", &self.shown(OsStr::new(""))))?;
                 names.into_iter().find(|name| self.names.number_of(name).is_some())
             }
         };
         match found {
             Some(name) => Err(Error::Usage(format!(
                 "{} exists already; {FORCE} overwrites it",
-                self.shown(folder, &name).display()
+                self.shown(&name).display()
             ))),
             None => Ok(()),
         }
@@ -272,15 +249,9 @@ impl<'a> Output<'a> {
     }
 
     fn begin_part(&mut self) -> Result<Part, Error> {
-        let sink = match &self.folder {
-            None => Sink::stdout(),
-            Some(folder) => {
-                let made = self.made();
-                // Of a process of that number that was killed.
-                folder.remove(&made, WHAT).map_err(|source| self.failed(source))?;
-                Sink::file(folder.create(&made, 0o600, WHAT).map_err(|source| self.failed(source))?)
-            }
-        };
+        let name = self.names.of(self.whole.len() + 1);
+        let sink = self.target.begin(&name, &self.made(), self.options.force);
+        let sink = sink.map_err(|source| self.failed(source))?;
         let mut part = Part::begin(sink);
         if let Some(format) = self.format {
             return self.begin_typed(part, format);
@@ -322,17 +293,15 @@ impl<'a> Output<'a> {
     }
 
     fn path(&self) -> PathBuf {
-        match &self.folder {
-            None => PathBuf::from("standard output"),
-            Some(folder) => self.shown(folder, &self.names.of(self.whole.len() + 1)),
-        }
+        self.shown(&self.names.of(self.whole.len() + 1))
     }
 
-    /// A file of the folder, as it was asked for.
-    fn shown(&self, folder: &Folder, name: &OsStr) -> PathBuf {
+    /// A file, as it was asked for.
+    fn shown(&self, name: &OsStr) -> PathBuf {
         match &self.options.place {
+            Place::Stdout => PathBuf::from("standard output"),
             Place::File(path) => path.clone(),
-            Place::Folder { .. } | Place::Stdout => folder.path().join(name),
+            Place::Folder { path, .. } => path.join(name),
         }
     }
 
@@ -346,7 +315,7 @@ impl<'a> Output<'a> {
         let name = self.names.of(self.whole.len() + 1);
         // From here on it is removed by its name where anything fails.
         let path = self.path();
-        self.whole.push(FinishedFile { made, name });
+        self.whole.push(FinishedFile { made, name, object: None });
         if let Some(writer) = self.writer.take() {
             let finished = part.write_by(0, 0, |to| writer.finish(to));
             finished.map_err(Error::io("writing", &path))?;
@@ -354,7 +323,10 @@ impl<'a> Output<'a> {
             // A compressed file without a byte is none.
             self.pack_into(&mut part, (b"", 0)).map_err(Error::io("writing", &path))?;
         }
-        let file_bytes = part.finish().map_err(Error::io("writing", &path))?;
+        let (file_bytes, object) = part.finish().map_err(Error::io("writing", &path))?;
+        if let Some(whole) = self.whole.last_mut() {
+            whole.object = object;
+        }
         self.bytes += bytes;
         self.file_bytes += file_bytes;
         Ok(())
@@ -369,45 +341,47 @@ impl<'a> Output<'a> {
             self.part = Some(self.begin_part()?);
         }
         self.end_part()?;
-        let mut files = Vec::new();
-        if self.folder.is_some() {
-            files = self.publish()?;
-        }
+        let files = match self.target {
+            Target::Stdout => Vec::new(),
+            Target::Folder(_) | Target::Store(_) => self.publish()?,
+        };
         let finished = Finished { files, bytes: self.bytes, file_bytes: self.file_bytes };
         self.whole.clear();
         Ok(finished)
     }
 
-    fn publish(&self) -> Result<Vec<PathBuf>, Error> {
-        let Some(folder) = &self.folder else { return Ok(Vec::new()) };
+    fn publish(&mut self) -> Result<Vec<PathBuf>, Error> {
+        let force = self.options.force;
         let mut placed: Vec<OsString> = Vec::new();
-        for FinishedFile { made, name } in &self.whole {
-            let renamed = match self.options.force {
-                true => folder.rename(made, name, WHAT),
-                false => folder.rename_new(made, name, WHAT),
-            };
-            if let Err(source) = renamed {
-                if !self.options.force {
-                    placed.iter().for_each(|name| drop(folder.remove(name.as_os_str(), WHAT)));
-                }
-                return Err(Error::io("placing", &self.shown(folder, name))(source));
-            }
-            placed.push(name.clone());
+        let mut whole = std::mem::take(&mut self.whole);
+        let outcome: Result<(), Error> = whole.iter_mut().try_for_each(|file| {
+            self.target
+                .place(file, force)
+                .map_err(Error::io("placing", &self.shown(&file.name)))?;
+            placed.push(file.name.clone());
+            Ok(())
+        });
+        self.whole = whole;
+        if outcome.is_err() && !force {
+            placed.iter().for_each(|name| drop(self.target.remove(name)));
         }
-        self.remove_older(folder)?;
-        folder.sync(WHAT).map_err(Error::io("syncing", folder.path()))?;
-        Ok(placed.iter().map(|name| self.shown(folder, name)).collect())
+        outcome?;
+        self.remove_older()?;
+        let folder = self.shown(OsStr::new(""));
+        self.target.sync().map_err(Error::io("syncing", &folder))?;
+        Ok(placed.iter().map(|name| self.shown(name)).collect())
     }
 
     /// Removes files of an export before that had more of them: all that are left belong together.
-    fn remove_older(&self, folder: &Folder) -> Result<(), Error> {
+    fn remove_older(&self) -> Result<(), Error> {
         if !self.options.force || matches!(self.names, Names::One(_)) {
             return Ok(());
         }
-        for name in folder.names().map_err(Error::io("listing", folder.path()))? {
+        let folder = self.shown(OsStr::new(""));
+        for name in self.target.names().map_err(Error::io("listing", &folder))? {
             let is_ours = self.whole.iter().any(|whole| whole.name == name);
             if self.names.number_of(&name).is_some() && !is_ours {
-                folder.remove(&name, WHAT).map_err(Error::io("removing", folder.path()))?;
+                self.target.remove(&name).map_err(Error::io("removing", &folder))?;
             }
         }
         Ok(())
@@ -417,12 +391,11 @@ impl<'a> Output<'a> {
 impl Drop for Output<'_> {
     /// Leaves no file that has not got its name.
     fn drop(&mut self) {
-        let Some(folder) = &self.folder else { return };
         if self.part.take().is_some() {
-            let _ = folder.remove(&self.made(), WHAT);
+            self.target.remove_made(&self.made());
         }
         for whole in &self.whole {
-            let _ = folder.remove(&whole.made, WHAT);
+            self.target.remove_made(&whole.made);
         }
     }
 }
@@ -433,10 +406,6 @@ pub(crate) struct Finished {
     pub(crate) files: Vec<PathBuf>,
     pub(crate) bytes: u64,
     pub(crate) file_bytes: u64,
-}
-
-fn open_folder(path: &Path) -> Result<Folder, Error> {
-    Folder::open_linked(path).map_err(Error::io("opening the folder", path))
 }
 
 /// A table's name as the beginning of a file's: what no file can be called so is spelled as the server does.

@@ -3,6 +3,8 @@
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 
+use crate::store::Object;
+
 /// Mode of a file that has its name, before the process's mask.
 const MODE: u32 = 0o666;
 
@@ -17,6 +19,7 @@ pub(crate) struct Sink {
 enum To {
     Stdout(io::Stdout),
     File(disk::File),
+    Object(Box<dyn Object>),
 }
 
 impl Sink {
@@ -28,16 +31,24 @@ impl Sink {
         Sink { to: To::File(file), bytes: 0 }
     }
 
-    /// Has it on the disk, open to others as the process makes its files.
-    fn finish(self) -> io::Result<u64> {
+    pub(crate) fn object(object: Box<dyn Object>) -> Sink {
+        Sink { to: To::Object(object), bytes: 0 }
+    }
+
+    /// Has it on the disk, open to others as the process makes its files; an object, in the store.
+    fn finish(self) -> io::Result<(u64, Option<Box<dyn Object>>)> {
         match self.to {
             To::Stdout(mut stdout) => stdout.flush()?,
+            To::Object(mut object) => {
+                object.finish()?;
+                return Ok((self.bytes, Some(object)));
+            }
             To::File(file) => {
                 file.set_permissions(PermissionsExt::from_mode(MODE & !mask()))?;
                 file.sync_all()?;
             }
         }
-        Ok(self.bytes)
+        Ok((self.bytes, None))
     }
 }
 
@@ -46,6 +57,7 @@ impl Write for Sink {
         let written = match &mut self.to {
             To::Stdout(stdout) => stdout.write(bytes)?,
             To::File(file) => file.write(bytes)?,
+            To::Object(object) => object.write(bytes)?,
         };
         self.bytes += written as u64;
         Ok(written)
@@ -55,6 +67,7 @@ impl Write for Sink {
         match &mut self.to {
             To::Stdout(stdout) => stdout.flush(),
             To::File(file) => file.flush(),
+            To::Object(object) => object.flush(),
         }
     }
 }
@@ -107,8 +120,8 @@ impl Part {
         Ok(())
     }
 
-    /// Ends it, on the disk; how many bytes it has there.
-    pub(crate) fn finish(self) -> io::Result<u64> {
+    /// Ends it, on the disk or in the store; how many bytes it has there, and the object that is not visible yet.
+    pub(crate) fn finish(self) -> io::Result<(u64, Option<Box<dyn Object>>)> {
         self.sink.finish()
     }
 }

@@ -10,9 +10,7 @@ use std::thread;
 
 use disk::failpoint;
 
-use crate::answer::State;
-use crate::client::Client;
-use crate::patience::LOOK_INTERVAL;
+use crate::patience::{LOOK_INTERVAL, Stops};
 
 /// The smallest and the largest block.
 const BLOCK_BYTES_MIN: usize = 256 << 10;
@@ -22,10 +20,20 @@ const COMING_MAX: usize = 4;
 /// Bytes of all blocks, where nobody has set a limit.
 const LIMIT_BYTES: usize = 32 << 20;
 
+/// Sends ranges of one object, all of the same state of it.
+pub(crate) trait Ranges: Send + Sync {
+    /// Fills `out` with the bytes from `start` on.
+    ///
+    /// Errors: the server's and the network's, after more tries; another state; the end was asked for.
+    fn read_range(&self, start: u64, out: &mut [u8]) -> io::Result<()>;
+
+    /// The flags that ask for the end.
+    fn stops(&self) -> &Stops;
+}
+
 /// The blocks of one object.
 pub(crate) struct Blocks {
-    client: Arc<Client>,
-    state: State,
+    ranges: Arc<dyn Ranges>,
     bytes: u64,
     /// The object's first bytes, which somebody else keeps.
     head_bytes: u64,
@@ -62,12 +70,7 @@ enum Content {
 }
 
 impl Blocks {
-    pub(crate) fn new(
-        client: Arc<Client>,
-        state: State,
-        bytes: u64,
-        head_bytes: usize,
-    ) -> Arc<Blocks> {
+    pub(crate) fn new(ranges: Arc<dyn Ranges>, bytes: u64, head_bytes: usize) -> Arc<Blocks> {
         let kept = Kept {
             blocks: BTreeMap::new(),
             queue: VecDeque::new(),
@@ -76,7 +79,7 @@ impl Blocks {
             clock: 0,
         };
         let (kept, changed) = (Mutex::new(kept), Condvar::new());
-        Arc::new(Blocks { client, state, bytes, head_bytes: head_bytes as u64, kept, changed })
+        Arc::new(Blocks { ranges, bytes, head_bytes: head_bytes as u64, kept, changed })
     }
 
     pub(crate) fn limit(&self, bytes: usize) {
@@ -90,7 +93,7 @@ impl Blocks {
 
     /// Bytes from `position` on, which are not in the head; 0 at the end.
     ///
-    /// Errors: those of [`Client::read_range`].
+    /// Errors: those of [`Ranges::read_range`].
     pub(crate) fn read_at(self: &Arc<Self>, position: u64, out: &mut [u8]) -> io::Result<usize> {
         if position >= self.bytes || out.is_empty() {
             return Ok(0);
@@ -119,7 +122,7 @@ impl Blocks {
             }
             let waited = self.changed.wait_timeout(kept, LOOK_INTERVAL);
             drop(waited.unwrap_or_else(PoisonError::into_inner));
-            self.client.stops.check()?;
+            self.ranges.stops().check()?;
         }
     }
 
@@ -215,7 +218,7 @@ impl Blocks {
             };
             let Some((start, size)) = next else { return };
             let mut bytes = vec![0; size];
-            let content = match self.client.read_range(&self.state, start, &mut bytes) {
+            let content = match self.ranges.read_range(start, &mut bytes) {
                 Ok(()) => Content::Here(Arc::new(bytes)),
                 Err(error) => Content::Failed(error.kind(), error.to_string()),
             };

@@ -189,7 +189,7 @@ pub(crate) fn endless() -> Fault {
 }
 
 /// How requests are sent, and which certificates are trusted: the same for all objects.
-fn agent() -> Result<Agent, String> {
+pub(crate) fn agent() -> Result<Agent, String> {
     static AGENT: OnceLock<Agent> = OnceLock::new();
     if let Some(agent) = AGENT.get() {
         return Ok(agent.clone());
@@ -260,7 +260,7 @@ fn refusal(status: u16) -> String {
 }
 
 /// The fault of a request, without texts that may have the URL in them.
-fn fault(error: &Error) -> Fault {
+pub(crate) fn fault(error: &Error) -> Fault {
     let why = match error {
         Error::Io(error) => format!("the connection failed: {error}"),
         Error::Timeout(Timeout::Connect) => {

@@ -11,12 +11,14 @@
 //! error and never a mixture. A broken transfer goes on where it broke.
 //!
 //! In reading order: `url`, `answer` what servers say, `patience` with which they are asked again, `client` one
-//! request, `blocks` of an object, `stream` of one without ranges, `object`.
+//! request, `blocks` of an object, `stream` of one without ranges, `object`; [`cloud`]: object stores, also to write to.
 #![forbid(unsafe_code)]
 
 mod answer;
 mod blocks;
 mod client;
+#[cfg(feature = "cloud")]
+pub mod cloud;
 mod object;
 mod patience;
 mod stream;

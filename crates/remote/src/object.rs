@@ -10,9 +10,9 @@ use ureq::Body;
 use ureq::http::Response;
 
 use crate::answer::{ContentRange, State, content_length, has_end};
-use crate::blocks::Blocks;
+use crate::blocks::{Blocks, Ranges};
 use crate::client::{Client, broken, endless, read};
-use crate::patience::{Fault, Patience};
+use crate::patience::{Fault, Patience, Stops};
 use crate::stream::Stream;
 use crate::url::Url;
 
@@ -34,6 +34,12 @@ enum Kind {
     Ranges(Arc<Blocks>),
     /// It can only be read from its beginning.
     Once,
+}
+
+/// The ranges of an object in one state.
+struct StateRanges {
+    client: Arc<Client>,
+    state: State,
 }
 
 /// The facts of the first answer.
@@ -68,11 +74,22 @@ impl Object {
             _ if is_whole => Kind::Whole,
             // Nothing would show that two ranges are of different files.
             Some(bytes) if has_ranges && state.can_be_told() => {
-                Kind::Ranges(Blocks::new(Arc::clone(&client), state.clone(), bytes, head.len()))
+                let ranges = StateRanges { client: Arc::clone(&client), state: state.clone() };
+                Kind::Ranges(Blocks::new(Arc::new(ranges), bytes, head.len()))
             }
             _ => Kind::Once,
         };
         Ok(Object { client, identity: state.text(), state, head, kind })
+    }
+}
+
+impl Ranges for StateRanges {
+    fn read_range(&self, start: u64, out: &mut [u8]) -> io::Result<()> {
+        self.client.read_range(&self.state, start, out)
+    }
+
+    fn stops(&self) -> &Stops {
+        &self.client.stops
     }
 }
 

@@ -147,22 +147,33 @@ pub fn head(path: &Path, out: &mut [u8]) -> Option<usize> {
     Some(size)
 }
 
-/// True if a name is meant as a URL of HTTP.
+/// True if a name is meant as a URL of an input: of HTTP, or of an object store.
 pub fn is_url(name: &Path) -> bool {
+    begins_with(name, &["http://", "https://"]) || is_object_url(name)
+}
+
+/// True if a name is meant as a URL of an object store.
+pub fn is_object_url(name: &Path) -> bool {
+    begins_with(name, &["s3://", "gs://", "az://"])
+}
+
+fn begins_with(name: &Path, schemes: &[&str]) -> bool {
     let bytes = name.as_os_str().as_encoded_bytes();
-    [&b"http://"[..], b"https://"].iter().any(|scheme| {
-        bytes.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
+    schemes.iter().any(|scheme| {
+        let start = bytes.get(..scheme.len());
+        start.is_some_and(|start| start.eq_ignore_ascii_case(scheme.as_bytes()))
     })
 }
 
 /// A URL without what may be a secret, which are user, password, query and fragment; and whether it has any of
-/// these. None if the text is no URL of HTTP.
+/// these. URLs of object stores have no query: `?` and `#` are of their names. None if the text is no URL of an input.
 pub fn without_secrets(text: &str) -> Option<(String, bool)> {
     if !is_url(Path::new(text)) {
         return None;
     }
     let (scheme, rest) = text.split_once("://")?;
-    let end = rest.find(['?', '#']).unwrap_or(rest.len());
+    let query = if is_object_url(Path::new(text)) { None } else { rest.find(['?', '#']) };
+    let end = query.unwrap_or(rest.len());
     let (authority, path) = match rest[..end].split_once('/') {
         Some((authority, path)) => (authority, path),
         None => (&rest[..end], ""),
@@ -240,9 +251,11 @@ mod tests {
             ("http://u:p/w@d@h", "http://u:p/w@d@h", false),
             ("http://h?a=/b@c", "http://h/", true),
             ("http://h/a@b", "http://h/a@b", false),
+            ("S3://b/a?b#c", "s3://b/a?b#c", false),
+            ("s3://key:secret@b/a", "s3://b/a", true),
         ] {
             assert_eq!(without_secrets(url), Some((shown.to_owned(), has)), "{url}");
         }
-        assert_eq!(without_secrets("s3://h/a"), None);
+        assert_eq!(without_secrets("ftp://h/a"), None);
     }
 }
