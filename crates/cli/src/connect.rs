@@ -98,7 +98,8 @@ pub(crate) fn running(args: &ConnectArgs) -> Result<Option<ConnectOptions>, Fail
     match meant(args)? {
         Meant::Named(given) => Ok(Some(given.connect()?)),
         Meant::Sandbox(sandbox) => {
-            Ok((matches!(sandbox.status(), Status::Running { .. })).then(|| sandbox.connect_options()))
+            Ok((matches!(sandbox.status(), Status::Running { .. }))
+                .then(|| sandbox.connect_options()))
         }
     }
 }

@@ -26,10 +26,10 @@ mod stores {
     pub(crate) fn folder(url: &Path, options: &ExportOptions) -> Result<Arc<dyn Store>, Failure> {
         let text = url.to_string_lossy();
         let folder = match &options.place {
-            Place::Folder { .. } => &*text,
+            Place::Folder { .. } => text.to_string(),
             _ => match text.rsplit_once('/') {
                 // Behind the slashes of the scheme comes the bucket.
-                Some((folder, _)) if !folder.ends_with('/') => folder,
+                Some((folder, _)) if folder.contains("://") => format!("{folder}/"),
                 _ => {
                     let text =
                         format!("-o {text} names no object: {text}/NAME, or {text}/ for a folder");
@@ -38,7 +38,7 @@ mod stores {
             },
         };
         let (memory, stop) = (options.memory_bytes_max, options.interrupt.flag());
-        let folder = cloud::Folder::open(folder, memory, &stop).map_err(Failure::usage)?;
+        let folder = cloud::Folder::open(&folder, memory, &stop).map_err(Failure::usage)?;
         Ok(Arc::new(Folder(folder)))
     }
 

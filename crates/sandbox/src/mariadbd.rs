@@ -131,9 +131,11 @@ impl Binary {
         let said = output_tail(&output);
         // Debian's package of the server's programs does without it.
         let message = match said.contains("my_print_defaults") {
-            true => "mariadb-install-db needs the program my_print_defaults, which is not installed \
+            true => {
+                "mariadb-install-db needs the program my_print_defaults, which is not installed \
                      (Debian: apt install mariadb-client-core)"
-                .to_owned(),
+                    .to_owned()
+            }
             false => format!("mariadb-install-db: {said}"),
         };
         Err(Error::Sandbox { doing: "installing", dir: datadir.to_owned(), message })

@@ -47,7 +47,8 @@ fn bash_completes_commands_options_and_their_values() {
 #[test]
 fn tables_are_completed_where_asked() {
     let home = Home::new();
-    let made = "CREATE DATABASE shop; CREATE TABLE shop.orders (a INT); CREATE TABLE shop.`a b` (a INT)";
+    let made =
+        "CREATE DATABASE shop; CREATE TABLE shop.orders (a INT); CREATE TABLE shop.`a b` (a INT)";
     run(home.inrush(["sandbox", "sql"]).arg(made)).done();
     let tables = run(&mut home.inrush(["completions", "--tables-like", "shop."]));
     run(&mut home.inrush(["sandbox", "stop"])).done();
@@ -63,7 +64,8 @@ fn tables_are_completed_where_asked() {
         assert!(script.done().out.contains(part), "{shell}");
         assert!(script.done().out.contains("--tables-like"), "{shell}");
     }
-    run(&mut home.inrush(["completions", "elvish", "--with-tables"])).refused(2, &["bash, zsh and fish"]);
+    run(&mut home.inrush(["completions", "elvish", "--with-tables"]))
+        .refused(2, &["bash, zsh and fish"]);
 }
 
 #[test]

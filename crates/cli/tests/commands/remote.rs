@@ -288,3 +288,16 @@ fn commands_beside_a_load_take_urls_or_say_that_they_do_not() {
     replay.refused(2, &["is a URL, but this command reads only files and pipes"]);
     assert!(!replay.err.contains("hunter2"));
 }
+
+/// A folder `s3:` was looked for.
+#[cfg(not(feature = "cloud"))]
+#[test]
+fn object_stores_are_refused_by_a_program_without_them() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec(TABLE);
+    let words = ["s3://shop/a.csv is in an object store", "without the feature `cloud`"];
+    desk.load("t", Path::new("s3://shop/a.csv"), &[]).refused(2, &words);
+    let (table, socket) = (desk.table("t"), desk.server.socket().to_owned());
+    let export = ["export", &table, "-o", "s3://shop/a.csv", "--socket"];
+    run(desk.home.inrush(export).arg(socket)).refused(2, &words);
+}

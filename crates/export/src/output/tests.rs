@@ -1,5 +1,7 @@
 //! Files that are cut, compressed, named, and left behind by nobody.
 
+use std::path::Path;
+
 use super::*;
 use crate::options::{Compression, Split};
 use crate::text::Cut;

@@ -135,7 +135,8 @@ pub(crate) fn path(key: &str) -> Result<Path, String> {
     let failed = || {
         "the name of an object cannot have an empty part, . or .. between two slashes".to_owned()
     };
-    Path::parse(key).ok().filter(|path| !path.as_ref().is_empty()).ok_or_else(failed)
+    // The client would leave out a slash at an end.
+    Path::parse(key).ok().filter(|path| path.as_ref() == key && !key.is_empty()).ok_or_else(failed)
 }
 
 /// The cause of an error, which has no address of a request.

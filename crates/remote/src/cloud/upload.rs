@@ -60,12 +60,12 @@ struct Target {
 }
 
 impl Folder {
-    /// The folder of a URL, with or without a slash at its end. Parts are made for so much memory of the process.
+    /// The folder of a URL, which ends with a slash. Parts are made for so much memory of the process.
     ///
     /// Errors: what is wrong with the URL or the environment.
     pub fn open(text: &str, memory_bytes: u64, stop: &Arc<AtomicBool>) -> Result<Folder, String> {
         let address = Address::parse(text)?;
-        let address = address.with_key(address.key.trim_end_matches('/'));
+        let address = address.with_key(address.key.strip_suffix('/').unwrap_or(&address.key));
         if !address.key.is_empty() {
             path(&address.key)?;
         }

@@ -51,14 +51,17 @@ fn tables(start: &str) -> Result<String, Failure> {
     let rows = Session::connect(&options)?.query(
         "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE TABLE_TYPE = 'BASE TABLE'",
     )?;
-    let is_plain = |name: &str| {
-        name.chars().all(|it| it.is_alphanumeric() || matches!(it, '_' | '$' | '-'))
-    };
+    let is_plain =
+        |name: &str| name.chars().all(|it| it.is_alphanumeric() || matches!(it, '_' | '$' | '-'));
     let mut text = String::new();
     for row in &rows {
         let (database, table) = (row.text(0)?, row.text(1)?);
         let name = format!("{database}.{table}");
-        if !is_system_schema(&database) && is_plain(&database) && is_plain(&table) && name.starts_with(start) {
+        if !is_system_schema(&database)
+            && is_plain(&database)
+            && is_plain(&table)
+            && name.starts_with(start)
+        {
             text.push_str(&name);
             text.push('\n');
         }
