@@ -18,7 +18,7 @@ buildah copy -q "$container" "$deb" /tmp/inrush.deb >/dev/null
 buildah run "$container" -- sh -c \
     'dpkg -i /tmp/inrush.deb && rm -rf /tmp/inrush.deb /var/cache/apt/archives /var/lib/apt/lists/*' >/dev/null
 # Files of the caller are given as a volume; its servers by --network host, or by their name.
-buildah config --entrypoint '["/usr/bin/inrush"]' --cmd --help --workingdir /data --volume /data \
+buildah config --entrypoint '["/usr/bin/inrush"]' --cmd --help --workingdir /data \
     --label org.opencontainers.image.title=inrush --label org.opencontainers.image.version="$version" \
     --label org.opencontainers.image.licenses=Apache-2.0 "$container"
 rm -f "$image"
