@@ -122,8 +122,10 @@ test-more:
 	else echo 'skipped, for the Python package moto cannot be had here: loads from and exports to object stores'; fi
 	$(CARGO) build --locked -p inrush
 	scripts/python-tests.sh $(TARGET)/debug/inrush
-	@if [ "$$(id -u)" = 0 ]; then $(MAKE) --no-print-directory dist dist-test PROFILE=draft; \
-	else echo 'skipped, for only root can make a clean Debian: packages are installed there'; fi
+	@if [ "$$(id -u)" != 0 ]; then echo 'skipped, for only root can unpack a clean Debian: packages are installed there'; \
+	elif scripts/setup.sh 4 dist-test && packaging/get.sh; then \
+		$(MAKE) --no-print-directory dist dist-test PROFILE=draft; \
+	else echo 'skipped, for a linker or Debian 12 cannot be had here: packages are installed there'; fi
 
 bench:
 	@scripts/setup.sh 16

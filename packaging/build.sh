@@ -15,7 +15,6 @@ ARCH=${1:-x86_64}
 profile=${2:-release}
 glibc=2.28
 . packaging/common.sh
-tools=$target/dist-tools
 triple=$arch-unknown-linux-gnu
 program=$target/$triple/$profile/inrush
 root=$dist/$arch
@@ -28,11 +27,7 @@ esac
 
 # --- The program -------------------------------------------------------------------------------------
 
-# Zig's linker knows the symbols of each release of glibc; other linkers take this machine's.
-if [ ! -x "$tools/bin/cargo-zigbuild" ]; then
-    python3 -m venv "$tools"
-    "$tools/bin/pip" install -q ziglang==0.17.1 cargo-zigbuild==0.24.1
-fi
+get_linker
 if ! rustc --target "$triple" --print target-libdir >/dev/null 2>&1 ||
     [ ! -d "$(rustc --target "$triple" --print target-libdir)" ]; then
     rustup target add "$triple"

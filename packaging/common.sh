@@ -11,6 +11,14 @@ deb=$dist/inrush_${version}_$deb_arch.deb
 fail() { for line in "$@"; do printf '%s\n' "$line" >&2; done; exit 1; }
 say() { printf '%s\n' "$*" >&2; }
 
+# Zig's linker knows the symbols of each release of glibc; other linkers take this machine's.
+tools=$target/dist-tools
+get_linker() {
+    [ ! -x "$tools/bin/cargo-zigbuild" ] || return 0
+    python3 -m venv "$tools" && "$tools/bin/pip" install -q ziglang==0.17.1 cargo-zigbuild==0.24.1 ||
+        fail "The linker cannot be had from PyPI: ziglang 0.17.1 and cargo-zigbuild 0.24.1."
+}
+
 # A folder with Debian 12 and nothing more; that of an earlier call, if there is one.
 clean_debian() {
     [ ! -e "$1/.complete" ] || return 0

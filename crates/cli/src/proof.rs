@@ -60,7 +60,12 @@ pub(crate) fn before_load(
         // The result is in the state folder, where the load finds it.
         Ok(_) => {}
         Err(Obstacle::Server(error @ server::Error::Interrupted)) => return Err(error.into()),
-        Err(obstacle) => server.untested.obstacle = Some(obstacle.to_string()),
+        Err(obstacle) => {
+            tell!(
+                "note: not proven: {obstacle}; inrush doctor --prove tries again, without a limit of time"
+            );
+            server.untested.obstacle = Some(obstacle.to_string());
+        }
     }
     Ok(server)
 }

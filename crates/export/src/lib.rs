@@ -101,7 +101,7 @@ pub fn export(
 /// The error of a table that others keep from being read; as it was where they cannot be asked for.
 fn locked(connect: &ConnectOptions, options: &ExportOptions, error: server::Error) -> Error {
     let holders = Session::connect(connect)
-        .and_then(|mut session| waiting::lock_holders(&mut session, &options.table));
+        .and_then(|mut session| waiting::lock_holders(&mut session, &[&options.table], &[]));
     let Ok(holders) = holders else { return error.into() };
     let (target, seconds) = (options.table.to_string(), options.wait().as_secs());
     server::Error::LockWait { target, seconds, holders }.into()

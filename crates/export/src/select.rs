@@ -313,7 +313,7 @@ fn named(error: server::Error, session: &mut Session, table: &TableName) -> serv
         return error;
     }
     let _shield = session.options().interrupt.clone().shield();
-    let Ok(holders) = lock_holders(session, table) else { return error };
+    let Ok(holders) = lock_holders(session, &[table], &[]) else { return error };
     let waited = session.variable("lock_wait_timeout").and_then(|text| text.parse().ok());
     server::Error::LockWait { target: table.to_string(), seconds: waited.unwrap_or(0), holders }
 }

@@ -158,7 +158,7 @@ fn lock(shards: &mut [Reached], wait: Duration) -> Result<Result<(), String>, Er
                     return Ok(Err(format!("{what} {}", name(shard))));
                 }
                 Err(error) if error.errno() == Some(ER_LOCK_WAIT_TIMEOUT) => {
-                    let holders = lock_holders(holder, &table.name).unwrap_or_default();
+                    let holders = lock_holders(holder, &[&table.name], &[]).unwrap_or_default();
                     let (target, seconds) = (table.name.to_string(), wait.as_secs());
                     busy = Some(of(shard, server::Error::LockWait { target, seconds, holders }));
                     break;

@@ -35,7 +35,7 @@ pub fn take(
             Err(error) if error.errno() == Some(ER_LOCK_WAIT_TIMEOUT) => {}
             done => break done,
         }
-        let holders = lock_holders(session, table).unwrap_or_default();
+        let holders = lock_holders(session, &[table], &[]).unwrap_or_default();
         let Some(left) = wait.checked_sub(begun.elapsed() + ATTEMPT) else {
             let seconds = wait.as_secs();
             break Err(Error::LockWait { target: table.to_string(), seconds, holders });

@@ -31,7 +31,7 @@ use std::time::{Duration, Instant};
 use crate::names::Names;
 use crate::reach::second;
 use crate::turns::{TURN, Turns, is_wait, within};
-use crate::waiting::{Patience, describe, holders_but};
+use crate::waiting::{Patience, describe, lock_holders};
 use schema::TableName;
 use server::error::{Error, Result};
 use server::session::Session;
@@ -220,7 +220,7 @@ impl Guard {
             // A statement of a lost connection fails, and so does the round.
             let locked = session.exec(&sql).and_then(|_| session.exec("COMMIT"));
             if let Err(error) = locked {
-                let holders = holders_but(session, &tables[0], &own).unwrap_or_default();
+                let holders = lock_holders(session, &[&tables[0]], &own).unwrap_or_default();
                 return Err(Box::new(Missed { table: tables[0].clone(), holders, error }));
             }
             since = since.or_else(|| Some(Instant::now()));

@@ -59,6 +59,9 @@ const ATTEMPT: Duration = Duration::from_secs(3);
 /// Connections that hold tables: with more tables than that each holds some that follow each other.
 pub(super) const HOLDERS_MAX: usize = 8;
 
+/// More tables in one message would not be read.
+const NAMED_MAX: usize = 5;
+
 /// A table and what takes its place.
 #[derive(Clone, Debug)]
 pub struct Pair {
@@ -281,8 +284,13 @@ impl Swap {
 
     /// The names of the tables, for messages.
     fn names(&self) -> String {
-        let names: Vec<String> = self.pairs.iter().map(|pair| pair.table.to_string()).collect();
-        names.join(", ")
+        let named = self.pairs.iter().take(NAMED_MAX).map(|pair| pair.table.to_string());
+        let names = named.collect::<Vec<_>>().join(", ");
+        match self.pairs.len().saturating_sub(NAMED_MAX) {
+            0 => names,
+            1 => format!("{names} and another table"),
+            others => format!("{names} and {others} other tables"),
+        }
     }
 
     fn statement(&self) -> String {
@@ -297,14 +305,10 @@ impl Swap {
         format!("RENAME TABLE {}", renames.join(", "))
     }
 
-    /// Who may hold a lock that keeps the tables from being swapped.
-    fn holders_of_locks(&self, session: &mut Session) -> Vec<String> {
-        let mut holders = Vec::new();
-        for pair in &self.pairs {
-            holders.extend(lock_holders(session, &pair.table).unwrap_or_default());
-        }
-        holders.dedup();
-        holders
+    /// Who may hold a lock that keeps the tables from being swapped, besides connections of our `own`.
+    fn holders_of_locks(&self, session: &mut Session, own: &[u64]) -> Vec<String> {
+        let tables: Vec<&TableName> = self.pairs.iter().map(|pair| &pair.table).collect();
+        lock_holders(session, &tables, own).unwrap_or_default()
     }
 
     fn unanswered(&self) -> Error {

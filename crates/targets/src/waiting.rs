@@ -140,7 +140,8 @@ impl Patience {
             }
             Err(e) if e.errno() == Some(ER_LOCK_WAIT_TIMEOUT) => {
                 if holders.is_empty() {
-                    holders = holders_but(session, &self.target, &[observer]).unwrap_or_default();
+                    holders =
+                        lock_holders(session, &[&self.target], &[observer]).unwrap_or_default();
                 }
                 Err(self.timed_out(session, holders))
             }
@@ -151,7 +152,7 @@ impl Patience {
     /// The error of a wait that was too long; asks for holders that nobody has seen.
     pub(crate) fn timed_out(&self, session: &mut Session, mut holders: Vec<String>) -> Error {
         if holders.is_empty() {
-            holders = lock_holders(session, &self.target).unwrap_or_default();
+            holders = lock_holders(session, &[&self.target], &[]).unwrap_or_default();
         }
         Error::LockWait { target: self.target.to_string(), seconds: self.wait.as_secs(), holders }
     }
@@ -168,7 +169,8 @@ impl Patience {
             None => observer.insert(Session::connect(options)?),
         };
         let waits = is_waiting(session, id)?;
-        let holders = if waits { Some(holders_but(session, &self.target, &[id])?) } else { None };
+        let holders =
+            if waits { Some(lock_holders(session, &[&self.target], &[id])?) } else { None };
         Ok(holders)
     }
 
@@ -194,22 +196,23 @@ fn is_waiting(session: &mut Session, id: u64) -> Result<bool> {
     Ok(session.query_text(&sql)?.is_some())
 }
 
-/// Who may hold a lock that keeps others from a table, one sentence each.
+/// Who may hold a lock that keeps others from tables: at most [`HOLDERS_MAX`] connections, one sentence each. Not the
+/// connection that asks, nor connections of our `own`.
 ///
 /// Exact with the plugin METADATA_LOCK_INFO; else every connection that is in a transaction or
-/// runs a statement that names the table; else those that are idle, since LOCK TABLES and FLUSH
+/// runs a statement that names a table; else those that are idle, since LOCK TABLES and FLUSH
 /// TABLES WITH READ LOCK leave no other trace.
-pub fn lock_holders(session: &mut Session, name: &TableName) -> Result<Vec<String>> {
-    holders_but(session, name, &[])
-}
-
-/// [`lock_holders`], less connections of our `own`.
-pub(crate) fn holders_but(
+pub fn lock_holders(
     session: &mut Session,
-    name: &TableName,
+    tables: &[&TableName],
     own: &[u64],
 ) -> Result<Vec<String>> {
-    let (database, table) = (quote_text(&name.database), quote_text(&name.table));
+    let of_each = |condition: &dyn Fn(&str, &str) -> String| {
+        let conditions = tables
+            .iter()
+            .map(|table| condition(&quote_text(&table.database), &quote_text(&table.table)));
+        conditions.collect::<Vec<_>>().join(" OR ")
+    };
     let own: String = own.iter().map(|id| format!(", {id}")).collect();
     let others = format!("p.ID NOT IN (CONNECTION_ID(){own}) AND p.COMMAND <> 'Daemon'");
     let select = |since: &str, from: &str, which: &str| {
@@ -221,13 +224,14 @@ pub(crate) fn holders_but(
     let locks = "information_schema.METADATA_LOCK_INFO m \
          JOIN information_schema.PROCESSLIST p ON p.ID = m.THREAD_ID";
     let exact = format!(
-        "(m.TABLE_SCHEMA={database} AND m.TABLE_NAME={table} OR m.LOCK_TYPE='Backup lock' \
-         AND m.LOCK_MODE NOT IN ('MDL_BACKUP_DML', 'MDL_BACKUP_DDL', 'MDL_BACKUP_ALTER_COPY'))"
+        "({} OR m.LOCK_TYPE='Backup lock' \
+         AND m.LOCK_MODE NOT IN ('MDL_BACKUP_DML', 'MDL_BACKUP_DDL', 'MDL_BACKUP_ALTER_COPY'))",
+        of_each(&|database, table| format!("m.TABLE_SCHEMA={database} AND m.TABLE_NAME={table}"))
     );
     let processes = "information_schema.PROCESSLIST p";
     let transactions = "LEFT JOIN information_schema.INNODB_TRX t ON t.trx_mysql_thread_id = p.ID";
     let since = "TIMESTAMPDIFF(SECOND, t.trx_started, NOW())";
-    let names_it = format!("INSTR(p.INFO, {table}) > 0");
+    let names_it = format!("({})", of_each(&|_, table| format!("INSTR(p.INFO, {table}) > 0")));
     let busy = format!("(t.trx_id IS NOT NULL OR {names_it})");
     // From the surest to the vaguest; an account without PROCESS may not see transactions.
     let questions = [

@@ -72,8 +72,10 @@ impl Mover<'_> {
                 }
                 _ => break outcome,
             }
+            let own: Vec<u64> =
+                holders.iter().map(Session::id).chain([self.session.id()]).collect();
             let seen_by = holders.first_mut().unwrap_or(self.session);
-            let seen = self.swap.holders_of_locks(seen_by);
+            let seen = self.swap.holders_of_locks(seen_by, &own);
             let (target, seconds) = (self.swap.names(), self.patience.wait.as_secs());
             let waited = Error::LockWait { target, seconds, holders: seen };
             if were_seen || !turns.again(&waited, self.session) {

@@ -30,7 +30,7 @@ use crate::lock::Lock;
 use crate::orphans::parent_alias;
 use crate::relations::Preparation;
 use crate::turns::{TURN, is_wait};
-use crate::waiting::holders_but;
+use crate::waiting::lock_holders;
 use server::error::{Error, Result};
 
 impl Swap {
@@ -109,9 +109,7 @@ impl Swap {
     }
 
     fn waited(&self, lock: &mut Lock) -> Error {
-        let table = &self.pairs[0].table;
-        let own = [lock.session.id()];
-        let holders = holders_but(&mut lock.session, table, &own).unwrap_or_default();
+        let holders = self.holders_of_locks(&mut lock.session, &[]);
         Error::LockWait { target: self.names(), seconds: lock.patience.wait.as_secs(), holders }
     }
 }
