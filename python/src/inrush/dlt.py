@@ -23,7 +23,7 @@ from dlt.common.destination.exceptions import (
     DestinationTerminalException,
     DestinationTransientException,
 )
-from dlt.common.storages.load_storage import ParsedLoadJobFileName
+from dlt.common.storages.load_package import ParsedLoadJobFileName
 from dlt.destinations.impl.sqlalchemy.configuration import SqlalchemyClientConfiguration
 from dlt.destinations.impl.sqlalchemy.factory import sqlalchemy
 from dlt.destinations.impl.sqlalchemy.sqlalchemy_job_client import SqlalchemyJobClient
@@ -49,7 +49,7 @@ _JSON_FORMATS = {"timestamp": "iso", "binary": "base64"}
 _VALUES = {"date": "2000-01-01", "json": "{}", "time": "00:00:00", "timestamp": "2000-01-01"}
 
 
-class InrushJobClient(SqlalchemyJobClient):  # type: ignore[misc]
+class InrushJobClient(SqlalchemyJobClient):
     """Tables by SQLAlchemy, rows by Inrush."""
 
     def create_load_job(
@@ -109,7 +109,7 @@ class InrushJobClient(SqlalchemyJobClient):  # type: ignore[misc]
         return column
 
 
-class _LoadTables(RunnableLoadJob):  # type: ignore[misc]
+class _LoadTables(RunnableLoadJob):
     """Loads all files of a table and its nested tables."""
 
     def run(self) -> None:
@@ -131,7 +131,7 @@ class _LoadTables(RunnableLoadJob):  # type: ignore[misc]
     def _load(
         self, names: List[str], files: List[str], disposition: str, options: Dict[str, Any]
     ) -> None:
-        client = self._job_client
+        client: Any = self._job_client
         database = client.sql_client.dataset_name
         server = Connection.of(client.config.credentials.to_url())
         # Names of the URL's database are not meant.
@@ -220,7 +220,7 @@ class _empty_files:
         self._folder.cleanup()
 
 
-class inrush(sqlalchemy):  # type: ignore[misc]
+class inrush(sqlalchemy):
     """The destination. Its arguments are those of dlt's ``sqlalchemy``: a URL or an engine."""
 
     spec = SqlalchemyClientConfiguration

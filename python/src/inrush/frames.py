@@ -54,7 +54,7 @@ def feed(data: Any) -> Feed:
 
     def write(sink: BinaryIO) -> None:
         writer: Any = None
-        for batch in reader:
+        for batch in reader.to_batches() if isinstance(reader, pa.Table) else reader:
             for part in _parts(pa, batch):
                 if writer is None:
                     writer = pa.ipc.new_stream(sink, part.schema)
@@ -107,18 +107,20 @@ def _feed_of_nanoarrow(data: Any) -> Feed:
 
 
 def _reader(pa: Any, data: Any) -> Any:
-    """A reader of record batches."""
+    """A reader of record batches, or a table."""
     if _is_pandas(data):
-        return _of_pandas(pa, data).to_reader()
+        return _of_pandas(pa, data)
+    if isinstance(data, pa.Table):
+        return data
     if hasattr(data, "__arrow_c_stream__"):
         return pa.RecordBatchReader.from_stream(data)
     if hasattr(data, "__arrow_c_array__"):
         batch = pa.record_batch(data)
         return pa.RecordBatchReader.from_batches(batch.schema, [batch])
     if isinstance(data, dict):
-        return pa.table(data).to_reader()
+        return pa.table(data)
     if isinstance(data, (list, tuple)) and data and isinstance(data[0], dict):
-        return pa.Table.from_pylist(list(data)).to_reader()
+        return pa.Table.from_pylist(list(data))
     if isinstance(data, Iterable):
         return _of_iterator(pa, iter(data))
     raise TypeError(
@@ -146,14 +148,18 @@ def _of_iterator(pa: Any, data: Iterator[Any]) -> Any:
     schema = first.schema.remove_metadata()
 
     def batches() -> Iterator[Any]:
-        yield from (pa.record_batch(batch.columns, schema=schema) for batch in first)
+        yield from _table(pa, first).cast(schema).to_batches()
         for one in data:
-            table = _reader(pa, one).read_all()
+            table = _table(pa, _reader(pa, one))
             if table.schema.names != schema.names:
                 table = table.select(schema.names)
             yield from table.cast(schema).to_batches()
 
     return _Batches(schema, batches())
+
+
+def _table(pa: Any, reader: Any) -> Any:
+    return reader if isinstance(reader, pa.Table) else reader.read_all()
 
 
 class _Batches:

@@ -12,6 +12,7 @@ from typing import IO, Any, BinaryIO, Callable, Dict, List, Optional, Sequence
 
 from .connection import Connection, environment
 from .errors import InrushError, of_failure
+from .frames import Feed
 from .program import find_program
 
 #: Linux: sets the size of a pipe. Python has the name from 3.10 on.
@@ -22,7 +23,6 @@ _END_SECONDS = 10.0
 #: Seconds for a program that was told to stop, while its input stays open.
 _STOP_SECONDS = 0.5
 
-Feed = Callable[[BinaryIO], None]
 Consume = Callable[[BinaryIO], Any]
 
 
@@ -58,7 +58,7 @@ def run(
 ) -> Output:
     """Runs the program until its end.
 
-    ``feed`` writes its standard input, ``consume`` reads its standard output, ``on_message`` gets
+    ``feed`` is its standard input, ``consume`` reads its standard output, ``on_message`` gets
     each line of its standard error and is true for lines that are not kept. An exception of theirs,
     also KeyboardInterrupt, stops the program before it is raised.
     """
@@ -77,8 +77,8 @@ def run(
     consumed = None
     try:
         reader = None if consume is not None else _collect(process.stdout, text)
-        if feed is not None:
-            _feed(process, feed)
+        if feed is not None and process.stdin is not None:
+            _feed(process.stdin, feed)
         if consume is not None and process.stdout is not None:
             consumed = consume(process.stdout)  # type: ignore[arg-type]
         process.wait()
@@ -103,9 +103,7 @@ def _add_note(error: BaseException, stderr: str) -> None:
         error.add_note(stderr.strip().splitlines()[-1])
 
 
-def _feed(process: "subprocess.Popen[bytes]", feed: Feed) -> None:
-    sink = process.stdin
-    assert sink is not None
+def _feed(sink: IO[bytes], feed: Feed) -> None:
     try:
         fcntl.fcntl(sink, _SET_PIPE_SIZE, _PIPE_BYTES)
     except OSError:
