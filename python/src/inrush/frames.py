@@ -182,12 +182,20 @@ def _parts(pa: Any, batch: Any) -> Iterator[Any]:
     """A batch in parts of some MiB, without copies."""
     schema = _without_views(pa, batch.schema)
     is_same = schema is batch.schema
-    bytes_per_row = max(batch.nbytes // max(batch.num_rows, 1), 1)
+    bytes_per_row = max(_size(pa, batch) // max(batch.num_rows, 1), 1)
     rows = max(_BATCH_BYTES // bytes_per_row, _BATCH_ROWS_MIN)
     for start in range(0, batch.num_rows, rows):
         part = batch.slice(start, rows)
         # Views of a part would be sent with the bytes of the whole batch.
         yield part if is_same else _cast(pa, part, schema)
+
+
+def _size(pa: Any, batch: Any) -> int:
+    try:
+        return int(batch.nbytes)
+    except pa.ArrowException:
+        # Before version 22, pyarrow has no size of views.
+        return int(batch.get_total_buffer_size())
 
 
 def _cast(pa: Any, batch: Any, schema: Any) -> Any:
