@@ -118,7 +118,7 @@ test-more:
 	else echo 'skipped, for Python packages cannot be had here: pyarrow, DuckDB and polars read exports'; fi
 	$(CARGO) clippy --locked -p inrush-remote -p inrush --features inrush/cloud --all-targets -- -D warnings
 	@if python3 -m venv $(PYTHON) && $(PYTHON)/bin/pip install -q 'moto[server]'; then \
-		INRUSH_TEST_PYTHON=$(PYTHON)/bin/python $(CARGO) test --locked -p inrush --features cloud --test main -- cloud::; \
+		INRUSH_TEST_PYTHON=$(PYTHON)/bin/python $(CARGO) test --locked -p inrush --features cloud --test main -- cloud:: object_store; \
 	else echo 'skipped, for the Python package moto cannot be had here: loads from and exports to object stores'; fi
 	$(CARGO) build --locked -p inrush
 	scripts/python-tests.sh $(TARGET)/debug/inrush

@@ -3,7 +3,7 @@
 mod answers;
 mod moto;
 mod read;
-mod written;
+pub(crate) mod written;
 
 use std::path::Path;
 use std::process::Command;

@@ -111,16 +111,24 @@ fn an_export_that_ends_early_leaves_nothing() {
     resumed.join().unwrap();
     assert_eq!((bucket.keys().len(), bucket.has_uploads()), (0, false));
 
-    let panicked = finish(paused(&desk, "panic"));
-    panicked.refused(1, &["the thread that sends a part has ended"]);
-    assert_eq!((bucket.keys().len(), bucket.has_uploads()), (0, false));
-
     // Nobody is left to end the upload, which is not visible.
     let mut child = paused(&desk, "pause");
     wait_paused(&mut child);
     signal(child.id(), "-KILL");
     child.wait().unwrap();
     assert_eq!(bucket.keys().len(), 0);
+}
+
+/// A thread that panics while it sends a part ends the export, and nothing is left.
+pub(crate) fn panic_at(place: &str) {
+    let Some(bucket) = Bucket::new("panics") else { return };
+    let Some(mut desk) = Desk::new() else { return };
+    table(&mut desk);
+    let table = desk.table("t");
+    let mut export = command(&desk, &bucket, (&table, &bucket.url("t.csv")));
+    let panicked = run(export.env("INRUSH_FAILPOINT", format!("{place}=panic")));
+    panicked.refused(1, &["the thread that sends a part has ended"]);
+    assert_eq!((bucket.keys().len(), bucket.has_uploads()), (0, false));
 }
 
 /// An object that comes into being during the export is not replaced.

@@ -248,6 +248,12 @@ fn a_panic_in_a_thread_that_reads_ranges_ends_the_load() {
     assert_eq!(desk.home.temp_files(), [""; 0]);
 }
 
+#[cfg(feature = "cloud")]
+#[test]
+fn a_panic_in_a_thread_that_sends_to_an_object_store_ends_the_export() {
+    crate::cloud::written::panic_at("thread.upload");
+}
+
 #[test]
 fn a_panic_in_a_thread_that_sends_rows_ends_the_load_or_nothing() {
     all_of(&THREADS, &[LoadKind::Stream, LoadKind::Sorted, LoadKind::Insert]);

@@ -63,8 +63,8 @@ pub(crate) fn add(mut builder: AmazonS3Builder) -> Result<AmazonS3Builder, Strin
         || is_set(&builder, &AmazonS3ConfigKey::WebIdentityTokenFile);
     match ELSEWHERE.iter().find(|key| !has_credentials && profile.0.contains_key(**key)) {
         Some(key) => Err(format!(
-            "the profile {name} has its credentials by {key}, which this program does not read; \
-             eval \"$(aws configure export-credentials --profile {name} --format env)\" sets them"
+            "the profile {name} has its credentials by {key}, which this program does not read; the \
+             command aws configure export-credentials prints them, to be set as variables"
         )),
         None => Ok(builder),
     }

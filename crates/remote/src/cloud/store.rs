@@ -196,8 +196,9 @@ impl Clients {
     fn of_s3(bucket: &str, creates: bool, region: Option<String>) -> Result<Clients, String> {
         let mut builder = AmazonS3Builder::new();
         // An empty value stands for none, as programs that set variables have it.
-        for (name, value) in std::env::vars().filter(|(_, value)| !value.is_empty()) {
-            if name.starts_with("AWS_")
+        for (name, value) in std::env::vars_os().filter(|(_, value)| !value.is_empty()) {
+            if let (Some(name), Some(value)) = (name.to_str(), value.to_str())
+                && name.starts_with("AWS_")
                 && let Ok(key) = name.to_ascii_lowercase().parse::<AmazonS3ConfigKey>()
             {
                 builder = builder.with_config(key, value);
