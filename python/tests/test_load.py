@@ -156,10 +156,10 @@ def test_kinds_of_errors(server, database):
     one = pa.table({"id": [1]})
     cases = [
         (lambda: inrush.load({"id": [1, 1]}, "py.t", connection=server), inrush.DuplicateKeyError),
-        (lambda: inrush.load(one, "py.missing", connection=server), inrush.UnfitError),
+        (lambda: inrush.load(one, "py.missing", connection=server), inrush.UsageError),
         (lambda: inrush.load(one, "py.t", no_such=1, connection=server), inrush.UsageError),
         (lambda: inrush.load("/no/such.csv", "py.t", connection=server), inrush.InrushError),
-        (lambda: inrush.read("py.missing", connection=server), inrush.UnfitError),
+        (lambda: inrush.read("py.missing", connection=server), inrush.UsageError),
         (lambda: inrush.load(one, "py.t", connection="mysql://a:b@127.0.0.1:1"), inrush.ConnectError),
         (lambda: inrush.load(one, "py.t", password="x"), TypeError),
         (lambda: inrush.load(7, "py.t"), TypeError),

@@ -47,7 +47,13 @@ use connect::Into;
 use signal_hook::low_level::exit;
 use terminal::failure::Failure;
 
+/// The variable by which the Python package has messages name options as keywords of a call.
+const FACE: &str = "INRUSH_FACE";
+
 fn main() -> ! {
+    if std::env::var_os(FACE).is_some_and(|face| face == "keyword") {
+        face::Face::Keyword.choose();
+    }
     allocator::give_back_large_buffers();
     disk::private::deny_writes_of_others();
     terminal::connect::hush_driver();

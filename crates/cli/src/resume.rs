@@ -103,7 +103,7 @@ fn carry_keys_over(state_dir: &Path, job: &Job, command: &CommandLine) -> Result
     }
     if !keys_left.is_empty() {
         let text = load::report::keys_left_text(&keys_left.join(", "));
-        return Err(Failure { status: KEYS_LEFT, text, place: None });
+        return Err(Failure::of(KEYS_LEFT, text));
     }
     jobs::note_keys_carried(state_dir, job)?;
     tell!("job {}: all rows are loaded, and foreign keys refer to the new table", job.name);

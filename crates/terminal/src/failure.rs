@@ -28,6 +28,10 @@ pub struct Failure {
     pub status: u8,
     /// Empty where there is nobody to tell.
     pub text: String,
+    /// Kind of the error ([`job::Error::kind`]).
+    pub kind: &'static str,
+    /// The table that it is about.
+    pub table: Option<String>,
     /// Where in the input, if it is there.
     pub place: Option<Box<ErrorPlace>>,
 }
@@ -35,7 +39,12 @@ pub struct Failure {
 impl Failure {
     /// Wrong options: nothing was started.
     pub fn usage(text: impl Into<String>) -> Failure {
-        Failure { status: USAGE, text: text.into(), place: None }
+        Failure { kind: "usage", ..Failure::of(USAGE, text.into()) }
+    }
+
+    /// A failure with this status, and nothing but its text.
+    pub fn of(status: u8, text: String) -> Failure {
+        Failure { status, text, kind: "failed", table: None, place: None }
     }
 
     /// A load failed; a fault of its rows says first that nothing was loaded.
@@ -50,14 +59,14 @@ impl Failure {
 
     /// Something failed on the way.
     pub fn failed(error: impl fmt::Display) -> Failure {
-        Failure { status: FAILED, text: error.to_string(), place: None }
+        Failure::of(FAILED, error.to_string())
     }
 }
 
 impl Failure {
     /// Nobody reads the standard output any more, and nobody is told so.
     pub fn hung_up() -> Failure {
-        Failure { status: HUNG_UP, text: String::new(), place: None }
+        Failure::of(HUNG_UP, String::new())
     }
 
     /// Says it on stderr, and as JSON on stdout where the command line asks for JSON; gives the exit status.
@@ -78,11 +87,19 @@ impl Failure {
         struct FailureReport<'a> {
             error: &'a str,
             status: u8,
+            kind: &'a str,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            table: Option<&'a str>,
             #[serde(flatten)]
             place: Option<&'a ErrorPlace>,
         }
-        let told =
-            FailureReport { error: &self.text, status: self.status, place: self.place.as_deref() };
+        let told = FailureReport {
+            error: &self.text,
+            status: self.status,
+            kind: self.kind,
+            table: self.table.as_deref(),
+            place: self.place.as_deref(),
+        };
         serde_json::to_string_pretty(&told).unwrap_or_default()
     }
 }
@@ -101,8 +118,13 @@ impl fmt::Display for Failure {
 
 impl From<job::Error> for Failure {
     fn from(error: job::Error) -> Failure {
-        let place = error.place().map(Box::new);
-        Failure { status: error.exit_status(), text: error.to_string(), place }
+        Failure {
+            status: error.exit_status(),
+            text: error.to_string(),
+            kind: error.kind(),
+            table: error.table().map(str::to_owned),
+            place: error.place().map(Box::new),
+        }
     }
 }
 

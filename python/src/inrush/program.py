@@ -49,8 +49,10 @@ def _folders() -> Iterator[Path]:
 
 
 def base_environment() -> Dict[str, str]:
-    """The environment of Python, without the variable that only this package reads."""
-    return {name: value for name, value in os.environ.items() if name != "INRUSH_PROGRAM"}
+    """The environment of Python. Messages name options as keywords of a call."""
+    environment = {name: value for name, value in os.environ.items() if name != "INRUSH_PROGRAM"}
+    environment["INRUSH_FACE"] = "keyword"
+    return environment
 
 
 def version() -> str:

@@ -17,8 +17,16 @@ use super::Cli;
 const PREFIX: &str = "INRUSH_";
 const GROUP: &str = "inrush";
 /// Variables that are no options: of tests, of the sandbox's server, and of one that is waited for.
-const NO_OPTIONS: [&str; 6] =
-    ["FAILPOINT", "FAULT", "FAULT_LOG", "MARIADBD", "PLUGIN_DIR", "RECONNECT_MS"];
+const NO_OPTIONS: [&str; 8] = [
+    "FACE",
+    "FAILPOINT",
+    "FAULT",
+    "FAULT_LOG",
+    "MARIADBD",
+    "PLUGIN_DIR",
+    "PROGRAM",
+    "RECONNECT_MS",
+];
 /// Options that are only ever typed.
 const TYPED_ONLY: [&str; 3] = ["help", "help-all", "version"];
 

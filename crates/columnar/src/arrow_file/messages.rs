@@ -157,6 +157,12 @@ impl Messages {
         let size = self.input.read_at(at, &mut prefix).map_err(problem)?;
         let (first, second) = prefix.split_at(4);
         let (length, start) = match (size, first == CONTINUES) {
+            // A writer that died leaves a pipe without the marker; some writers leave it out of files.
+            (0, _) if at > 0 && self.bytes.is_none() => {
+                return Err(
+                    "the stream ends without its end marker, so rows may be missing".to_owned()
+                );
+            }
             (0, _) => return Ok(None),
             (8, true) => (second, at + 8),
             (4.., false) => (first, at + 4),
