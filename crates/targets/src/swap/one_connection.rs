@@ -30,7 +30,6 @@ use crate::lock::Lock;
 use crate::orphans::parent_alias;
 use crate::relations::Preparation;
 use crate::turns::{TURN, is_wait};
-use crate::waiting::lock_holders;
 use server::error::{Error, Result};
 
 impl Swap {
