@@ -57,7 +57,7 @@ space   := $(subst ,, )
 ARCH    ?= x86_64
 PROFILE ?= release
 
-.PHONY: help demo cluster cluster-stop test test-more bench soak soak-servers fuzz fuzz-sanitized miri build dist \
+.PHONY: help demo cluster cluster-stop test test-more test-python bench soak soak-servers fuzz fuzz-sanitized miri build dist \
 	dist-test install clean
 
 help:
@@ -65,6 +65,7 @@ help:
 	@echo 'make cluster         a server with Spider and four that have its partitions (make cluster-stop stops them)'
 	@echo 'make test            format, lints and all tests'
 	@echo 'make test-more       foreign keys under load, a race for names, random job files, backups; CI runs both'
+	@echo 'make test-python     the Python package on each Python that is here, after make test'
 	@echo 'make bench           rows/s and MB/s of each stage, then of the whole load (SCALE=1)'
 	@echo 'make soak            random tables by LOAD DATA and by Inrush, with kills (MINUTES=10; SEED=n: case n again)'
 	@echo 'make soak-servers    unpack MariaDB 10.5, 11.4 and 11.8 for make soak, and MySQL; installs nothing'
@@ -120,11 +121,14 @@ test-more:
 	@if python3 -m venv $(PYTHON) && $(PYTHON)/bin/pip install -q 'moto[server]'; then \
 		INRUSH_TEST_PYTHON=$(PYTHON)/bin/python $(CARGO) test --locked --workspace --features inrush/dist --test main -- cloud:: object_store; \
 	else echo 'skipped, for the Python package moto cannot be had here: loads from and exports to object stores'; fi
-	scripts/python-tests.sh $(TARGET)/debug/inrush
 	@if [ "$$(id -u)" != 0 ]; then echo 'skipped, for only root can unpack a clean Debian: packages are installed there'; \
 	elif scripts/setup.sh 4 dist-test && packaging/get.sh; then \
 		$(MAKE) --no-print-directory dist dist-test PROFILE=draft; \
 	else echo 'skipped, for a linker or Debian 12 cannot be had here: packages are installed there'; fi
+
+# The Python package on each Python that is here, with the program that make test built.
+test-python:
+	scripts/python-tests.sh $(TARGET)/debug/inrush
 
 bench:
 	@scripts/setup.sh 16
