@@ -113,8 +113,12 @@ pub(crate) fn refuse_url(name: &Path) -> Result<(), Failure> {
 fn open_url(url: &str) -> Result<PathBuf, Failure> {
     let scheme = url.split("://").next().unwrap_or_default();
     if !remote::is_url(Path::new(url)) {
+        let known = match cfg!(feature = "cloud") {
+            true => "https://, http://, s3://, gs:// and az://",
+            false => "https:// and http://",
+        };
         return Err(Failure::usage(format!(
-            "URLs of {scheme}:// cannot be read, but those of https://, http://, s3://, gs:// and az:// can"
+            "URLs of {scheme}:// cannot be read, but those of {known} can"
         )));
     }
     ::remote::open(url).map_err(Failure::usage)

@@ -62,7 +62,7 @@ pub(crate) fn before_load(
         Err(Obstacle::Server(error @ server::Error::Interrupted)) => return Err(error.into()),
         Err(obstacle) => {
             tell!(
-                "note: not proven: {obstacle}; inrush doctor --prove tries again, without a limit of time"
+                "note: {version} is not proven: {obstacle}; inrush doctor --prove tries again, without a limit of time"
             );
             server.untested.obstacle = Some(obstacle.to_string());
         }

@@ -33,7 +33,7 @@ pub(crate) struct FinishedFile {
     /// Its name until all are whole, in a folder.
     pub(crate) made: OsString,
     pub(crate) name: OsString,
-    /// Of an object store, and not visible yet.
+    /// The object of it that is not visible yet, in an object store.
     pub(crate) object: Option<Box<dyn Object>>,
 }
 
@@ -86,7 +86,7 @@ impl Target {
         match self {
             Target::Stdout => Ok(Sink::stdout()),
             Target::Folder(folder) => {
-                // Of a process of that number that was killed.
+                // A killed process of that number may have left one.
                 folder.remove(made, WHAT)?;
                 Ok(Sink::file(folder.create(made, 0o600, WHAT)?))
             }

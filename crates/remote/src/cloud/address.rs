@@ -32,7 +32,7 @@ impl Scheme {
         }
     }
 
-    /// What the store calls a bucket.
+    /// The store's word for a bucket.
     pub(crate) fn bucket(self) -> &'static str {
         match self {
             Scheme::S3 | Scheme::Google => "bucket",

@@ -1,4 +1,4 @@
-//! What a store, or the way to it, says instead of what was asked for; in words without secrets.
+//! Refusals of a store, and failures on the way to it, in words without secrets.
 
 use std::error::Error;
 use std::fmt;
@@ -26,7 +26,7 @@ pub(crate) struct Refusal {
     pub(crate) region: Option<String>,
     /// The time after which the store wants to be asked again.
     pub(crate) after: Option<Duration>,
-    /// What is wrong with the connection.
+    /// Fault of the connection.
     pub(crate) connection: Option<String>,
     /// True where nobody gives credentials.
     pub(crate) is_without_credentials: bool,

@@ -21,7 +21,7 @@ pub(crate) struct CompletionsArgs {
     /// Shell.
     #[arg(value_enum, value_name = "SHELL", required_unless_present = "tables_like")]
     shell: Option<Shell>,
-    /// Complete tables, too, as option files name the server (bash, zsh, fish).
+    /// Complete the tables of the server of the option files, too (bash, zsh, fish).
     #[arg(long)]
     with_tables: bool,
     /// Print the tables with this beginning, for the script.
