@@ -7,7 +7,7 @@
 #   PROFILE    cargo's: release (the default); with demo the build takes half as long, and loads are slower
 #
 # A tarball, a .deb, a .rpm, a wheel, a list of the crates inside (CycloneDX), and SHA256SUMS of them. The
-# program runs with glibc 2.28 or newer: that of RHEL 8 and Debian 10. The same commit gives the same bytes.
+# program runs with glibc 2.28 or newer: that of RHEL 8 and Debian 10. The same program and commit give the same bytes.
 set -eu
 
 cd "$(dirname "$0")/.."
