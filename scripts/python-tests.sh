@@ -1,6 +1,6 @@
 #!/bin/sh
 # Tests of the Python package: builds the wheel of a program, installs it into a clean virtual environment for
-# each Python that is here, and runs pytest there. The newest has mypy too.
+# each Python that is here, and runs pytest there. mypy runs on 3.11.
 #
 #   scripts/python-tests.sh PROGRAM
 #
@@ -54,7 +54,7 @@ for version in 3.9 3.11 3.13; do
         unset INRUSH_PROGRAM PYTHONPATH
         cd python
         "$venv/bin/python" -m pytest
-        "$venv/bin/python" -m pytest --pyargs inrush --ignore-glob='*dlt.py'
+        "$venv/bin/python" -m pytest --pyargs inrush --ignore-glob="$venv/*/dlt.py"
         case $version in 3.11) "$venv/bin/mypy" ;; esac
     )
     tested=$((tested + 1))
