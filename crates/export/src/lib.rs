@@ -12,12 +12,13 @@
 //! | `typed` | rows as row groups of Parquet and Arrow |
 //! | `direct`, `held` | rows from the table's file, held by a lock |
 //! | `select`, `ranges`, `places` | rows by SELECT, in ranges, also from other servers |
-//! | `ordered`, `packer`, `output`, `target`, `part_file` | threads that write text in order; compression; files |
+//! | `ordered`, `packer`, `output`, `target`, `part_file`, `aligned_file` | threads that write text in order; compression; files |
 //! | [`store`] | folders of object stores |
 //! | `progress`, [`report`], [`error`] | results |
 
 #![forbid(unsafe_code)]
 
+mod aligned_file;
 mod columns;
 mod definition;
 mod direct;

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::os::unix::fs::PermissionsExt;
 
+use crate::aligned_file::AlignedFile;
 use crate::store::Object;
 
 /// Mode of a file that has its name, before the process's mask.
@@ -18,7 +19,7 @@ pub(crate) struct Sink {
 #[derive(Debug)]
 enum To {
     Stdout(io::Stdout),
-    File(disk::File),
+    File(AlignedFile),
     Object(Box<dyn Object>),
 }
 
@@ -28,7 +29,7 @@ impl Sink {
     }
 
     pub(crate) fn file(file: disk::File) -> Sink {
-        Sink { to: To::File(file), bytes: 0 }
+        Sink { to: To::File(AlignedFile::new(file)), bytes: 0 }
     }
 
     pub(crate) fn object(object: Box<dyn Object>) -> Sink {
@@ -44,6 +45,7 @@ impl Sink {
                 return Ok((self.bytes, Some(object)));
             }
             To::File(file) => {
+                let file = file.finish()?;
                 file.set_permissions(PermissionsExt::from_mode(MODE & !mask()))?;
                 file.sync_all()?;
             }

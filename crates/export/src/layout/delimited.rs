@@ -17,6 +17,8 @@ use crate::error::Error;
 
 /// Letters that mean something else behind an escape character.
 const ESCAPED: &[u8] = b"0bnrtZN";
+/// The text of NULL in a dialect of quotes.
+const NULL: &[u8] = b"NULL";
 /// Bytes that a file may begin with to say how its text is encoded.
 const MARKS: [&[u8]; 3] = [b"\xef\xbb\xbf", b"\xfe\xff", b"\xff\xfe"];
 
@@ -34,6 +36,8 @@ pub(crate) struct Delimited {
     null: Option<Vec<u8>>,
     /// A field that is just this, not in quotes, is NULL too.
     tokens: Vec<Vec<u8>>,
+    /// Bytes of the longest of them, and of NULL.
+    token_bytes_max: usize,
     /// Bytes that a field cannot have as they are.
     special: Special,
     /// True if no number or time has one, nor has the text for NULL.
@@ -52,7 +56,7 @@ impl Delimited {
         let null = match (dialect.null_tokens.last(), dialect.escaped_by, dialect.enclosed_by) {
             (Some(token), _, _) => Some(token.clone()),
             (None, Some(escape), _) => Some(vec![escape, b'N']),
-            (None, None, Some(_)) => Some(b"NULL".to_vec()),
+            (None, None, Some(_)) => Some(NULL.to_vec()),
             (None, None, None) => None,
         };
         let mut line_end = dialect.lines_terminated_by.clone();
@@ -61,6 +65,8 @@ impl Delimited {
         }
         let clocks_are_plain = dialect.null_tokens.is_empty()
             && !b"0123456789+-.:e ".iter().any(|byte| special.has(*byte));
+        let token_bytes = dialect.null_tokens.iter().map(Vec::len);
+        let token_bytes_max = token_bytes.fold(NULL.len(), usize::max);
         let mut delimited = Delimited {
             prelude: Vec::new(),
             kinds: fields.iter().map(|field| field.kind).collect(),
@@ -71,6 +77,7 @@ impl Delimited {
             escape: dialect.escaped_by,
             null,
             tokens: dialect.null_tokens.clone(),
+            token_bytes_max,
             special,
             clocks_are_plain,
         };
@@ -169,9 +176,15 @@ impl Delimited {
         }
         let Some(text) = decoder.as_text(stored) else { return Stored::Unknown };
         self.separate(field, out);
+        let end = out.len();
         if self.special.push_plain(text.bytes, !text.is_utf8, out)
             && !self.means_more(field, text.bytes)
         {
+            return Stored::Written;
+        }
+        out.truncate(end);
+        let is_text = text.is_utf8 || text.bytes.is_ascii();
+        if is_text && self.protect(text.bytes, out).is_ok() {
             return Stored::Written;
         }
         out.truncate(start);
@@ -189,9 +202,15 @@ impl Delimited {
     }
 
     /// True if a field that is just this would be read as something else.
-    #[inline]
+    #[inline(always)]
     fn means_more(&self, field: usize, value: &[u8]) -> bool {
-        let is_null = self.quote.is_some() && value == b"NULL";
+        // The text of NULL is short, in nearly all dialects.
+        let may_mean_more = value.len() <= self.token_bytes_max || field == 0;
+        may_mean_more && self.is_token(field, value)
+    }
+
+    fn is_token(&self, field: usize, value: &[u8]) -> bool {
+        let is_null = self.quote.is_some() && value == NULL;
         let is_token = self.tokens.iter().any(|token| token == value);
         let is_empty_line = value.is_empty() && self.kinds.len() == 1;
         let has_mark = field == 0 && MARKS.iter().any(|mark| value.starts_with(mark));
@@ -203,13 +222,11 @@ impl Delimited {
         match (self.quote, self.escape) {
             (Some(quote), escape) => {
                 out.push(quote);
-                for &byte in value {
-                    match escape {
-                        None if byte == quote => out.extend_from_slice(&[quote, quote]),
-                        Some(escape) if byte == quote || byte == escape || byte == 0 => {
-                            push_escaped(byte, escape, out);
-                        }
-                        _ => out.push(byte),
+                match escape {
+                    None => push_doubled(value, quote, out),
+                    Some(escape) => {
+                        let special = [quote, escape, 0];
+                        push_with_escapes(value, escape, |byte| special.contains(&byte), out);
                     }
                 }
                 out.push(quote);
@@ -222,12 +239,9 @@ impl Delimited {
                     );
                 }
                 let has_mark = MARKS.iter().any(|mark| value.starts_with(mark));
-                for (at, &byte) in value.iter().enumerate() {
-                    match self.special.has(byte) || (at == 0 && has_mark) {
-                        true => push_escaped(byte, escape, out),
-                        false => out.push(byte),
-                    }
-                }
+                let (first, rest) = value.split_at(usize::from(has_mark));
+                first.iter().for_each(|byte| push_escaped(*byte, escape, out));
+                push_with_escapes(rest, escape, |byte| self.special.has(byte), out);
                 Ok(())
             }
             (None, None) => Err(format!(
@@ -253,6 +267,29 @@ fn special(dialect: &Dialect) -> Special {
         special.push(0);
     }
     Special::new(&special)
+}
+
+/// Appends a text, each of its quotes twice.
+fn push_doubled(text: &[u8], quote: u8, out: &mut Vec<u8>) {
+    for part in text.split_inclusive(|byte| *byte == quote) {
+        out.extend_from_slice(part);
+        if part.last() == Some(&quote) {
+            out.push(quote);
+        }
+    }
+}
+
+/// Appends a text with an escape before each special byte.
+fn push_with_escapes(text: &[u8], escape: u8, is_special: impl Fn(u8) -> bool, out: &mut Vec<u8>) {
+    for part in text.split_inclusive(|byte| is_special(*byte)) {
+        match part.split_last() {
+            Some((last, before)) if is_special(*last) => {
+                out.extend_from_slice(before);
+                push_escaped(*last, escape, out);
+            }
+            _ => out.extend_from_slice(part),
+        }
+    }
 }
 
 fn push_escaped(byte: u8, escape: u8, out: &mut Vec<u8>) {
