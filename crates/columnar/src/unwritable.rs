@@ -72,8 +72,21 @@ impl RowEncoder {
         match self.0 {}
     }
 
+    pub fn rows_left(&self) -> usize {
+        match self.0 {}
+    }
+
+    pub fn reuse(&mut self, _: RowGroup) {}
+
     pub fn take(&mut self) -> Result<Option<RowGroup>, WriteError> {
         match self.0 {}
+    }
+}
+
+#[allow(missing_docs, reason = "the module `write` has the same functions")]
+impl RowGroup {
+    pub fn bytes(&self) -> u64 {
+        match self.never {}
     }
 }
 
@@ -83,7 +96,7 @@ impl FileWriter {
         match self.0 {}
     }
 
-    pub fn group(&mut self, group: RowGroup, _: &mut dyn Write) -> io::Result<()> {
+    pub fn group(&mut self, group: &mut RowGroup, _: &mut dyn Write) -> io::Result<()> {
         match group.never {}
     }
 

@@ -22,8 +22,6 @@ use crate::Kind;
 use crate::guard::Problem;
 use crate::written::{BadCell, WriteOptions, WrittenColumn};
 
-/// Most rows of a row group.
-const ROWS_MAX: usize = 1 << 20;
 /// Bytes of values that are encoded at once into a row group of Parquet: the values of a column are then in a
 /// processor's cache, and below the size from which on the allocator asks the system for each buffer.
 const BATCH_BYTES: usize = 256 << 10;
@@ -51,15 +49,25 @@ impl TableFormat {
 
     /// An encoder for a thread.
     pub fn encoder(&self) -> Result<RowEncoder, Problem> {
-        let groups = match self.options.kind {
-            Kind::Parquet => Groups::Parquet(parquet::GroupEncoder::new(self)?),
+        let TableFormat { options, schema, columns } = self;
+        let mut chunks = Vec::new();
+        let groups = match options.kind {
+            Kind::Parquet => {
+                chunks = parquet::chunk_encoders(schema, columns, options.group_bytes)?;
+                Groups::Parquet(Box::new(parquet::GroupEncoder::new(self)?))
+            }
             Kind::Arrow => Groups::Arrow(Box::new(arrow::BatchEncoder::new(self)?)),
         };
+        let mut chunks = chunks.into_iter();
+        let values = |column: &Column| match chunks.next().flatten() {
+            Some(chunk) => Values::Chunk(Box::new(chunk)),
+            None => Values::Array(column.clone()),
+        };
         Ok(RowEncoder {
-            schema: SchemaRef::clone(&self.schema),
-            columns: self.columns.clone(),
+            schema: SchemaRef::clone(schema),
+            columns: columns.iter().map(values).collect(),
             groups,
-            group_bytes: self.options.group_bytes,
+            options: self.options,
             rows: 0,
             group: RowGroup::default(),
         })
@@ -77,18 +85,27 @@ impl TableFormat {
 /// Encoders of row groups.
 #[derive(Debug)]
 enum Groups {
-    Parquet(parquet::GroupEncoder),
+    Parquet(Box<parquet::GroupEncoder>),
     Arrow(Box<arrow::BatchEncoder>),
+}
+
+/// Values of a column on their way to a file.
+#[derive(Debug)]
+enum Values {
+    /// Until they are an array.
+    Array(Column),
+    /// As the pages of a chunk of Parquet.
+    Chunk(Box<parquet::ChunkEncoder>),
 }
 
 /// Encodes rows.
 #[derive(Debug)]
 pub struct RowEncoder {
     schema: SchemaRef,
-    columns: Vec<Column>,
+    columns: Vec<Values>,
     groups: Groups,
-    group_bytes: usize,
-    /// Rows whose values are in `columns`.
+    options: WriteOptions,
+    /// Rows whose values are in `columns`, but those in chunks.
     rows: usize,
     /// The row group so far, without these.
     group: RowGroup,
@@ -104,30 +121,54 @@ impl RowEncoder {
         column: usize,
         values: impl Iterator<Item = Option<&'v [u8]>>,
     ) -> Result<(), (usize, BadCell)> {
-        self.columns[column].stored(values)
+        match &mut self.columns[column] {
+            Values::Array(column) => column.stored(values),
+            Values::Chunk(chunk) => chunk.stored(values),
+        }
     }
 
     /// Appends a value of a column as the server sends it: text in UTF-8, or bytes.
     ///
     /// Errors: a value that cannot be written.
     pub fn sent(&mut self, column: usize, value: Option<&[u8]>) -> Result<(), BadCell> {
-        self.columns[column].sent(value)
+        match &mut self.columns[column] {
+            Values::Array(column) => column.sent(value),
+            Values::Chunk(chunk) => chunk.sent(value),
+        }
     }
 
     /// Ends so many rows, of which each column has a value; true if the row group is full.
     pub fn end_rows(&mut self, rows: usize) -> Result<bool, WriteError> {
         self.rows += rows;
-        let bytes = self.columns.iter().map(Column::bytes).sum::<usize>();
-        let is_batch = match self.groups {
-            Groups::Parquet(_) => bytes >= BATCH_BYTES.min(self.group_bytes),
-            Groups::Arrow(_) => return Ok(bytes >= self.group_bytes || self.rows >= ROWS_MAX),
+        // Bytes of arrays and of chunks, and of all values.
+        let (mut bytes, mut chunk_bytes) = (0, 0);
+        let mut value_bytes = self.group.value_bytes;
+        for (number, values) in self.columns.iter_mut().enumerate() {
+            match (values, &mut self.groups) {
+                (Values::Array(column), _) => bytes += column.bytes(),
+                (Values::Chunk(chunk), Groups::Parquet(group)) => {
+                    chunk.end_rows(&mut group.packer).map_err(|error| error.of(number))?;
+                    chunk_bytes += chunk.bytes();
+                    value_bytes += chunk.value_bytes() as u64;
+                }
+                (Values::Chunk(_), Groups::Arrow(_)) => {}
+            }
+        }
+        let WriteOptions { group_bytes, value_bytes: value_bytes_max, .. } = self.options;
+        let is_full = self.rows_left() == 0 || value_bytes + bytes as u64 >= value_bytes_max;
+        let Groups::Parquet(group) = &self.groups else {
+            return Ok(is_full || bytes >= group_bytes);
         };
-        if is_batch {
+        let is_full = is_full || group.bytes() + chunk_bytes + bytes >= group_bytes;
+        if bytes >= BATCH_BYTES.min(group_bytes) {
             self.flush()?;
         }
-        let Groups::Parquet(group) = &self.groups else { return Ok(false) };
-        let is_full = is_batch && group.bytes() >= self.group_bytes;
-        Ok(is_full || self.group.rows as usize + self.rows >= ROWS_MAX)
+        Ok(is_full)
+    }
+
+    /// Rows that the row group has room for.
+    pub fn rows_left(&self) -> usize {
+        self.options.group_rows.saturating_sub(self.group.rows as usize + self.rows)
     }
 
     /// Encodes the values of `columns`.
@@ -136,18 +177,23 @@ impl RowEncoder {
             return Ok(());
         }
         self.group.rows += self.rows as u64;
-        self.group.value_bytes += self.columns.iter().map(Column::bytes).sum::<usize>() as u64;
         self.rows = 0;
         let mut arrays = Vec::with_capacity(self.columns.len());
-        for (number, column) in self.columns.iter_mut().enumerate() {
+        for (number, values) in self.columns.iter_mut().enumerate() {
+            let Values::Array(column) = values else {
+                arrays.push(None);
+                continue;
+            };
+            self.group.value_bytes += column.bytes() as u64;
             let array = column.finish().map_err(|bad| WriteError::Cell(number, bad))?;
-            arrays.push(array);
+            arrays.push(Some(array));
         }
         match &mut self.groups {
             Groups::Parquet(group) => group.write(arrays)?,
             Groups::Arrow(group) => {
                 let schema = SchemaRef::clone(&self.schema);
-                let batch = RecordBatch::try_new(schema, arrays).map_err(WriteError::of)?;
+                let arrays = arrays.into_iter().flatten().collect();
+                let batch = RecordBatch::try_new(schema, arrays).map_err(WriteError::internal)?;
                 self.group.encoded = Encoded::Arrow(group.encode(&batch)?);
             }
         }
@@ -162,9 +208,22 @@ impl RowEncoder {
         }
         let mut group = std::mem::take(&mut self.group);
         if let Groups::Parquet(encoder) = &mut self.groups {
-            group.encoded = Encoded::Parquet(encoder.take()?);
+            let columns = encoder.take(&mut self.columns)?;
+            let value_bytes = columns.iter().map(parquet::GroupColumn::value_bytes).sum::<usize>();
+            group.value_bytes += value_bytes as u64;
+            group.encoded = Encoded::Parquet(columns);
         }
         Ok(Some(group))
+    }
+
+    /// Goes on in the memory of a row group that is written.
+    pub fn reuse(&mut self, spare: RowGroup) {
+        let Encoded::Parquet(spare) = spare.encoded else { return };
+        for (values, column) in self.columns.iter_mut().zip(spare) {
+            if let (Values::Chunk(chunk), parquet::GroupColumn::Chunk(spare)) = (values, column) {
+                chunk.reuse(spare);
+            }
+        }
     }
 }
 
@@ -176,6 +235,19 @@ pub struct RowGroup {
     /// Bytes of their values before they were encoded.
     pub value_bytes: u64,
     encoded: Encoded,
+}
+
+impl RowGroup {
+    /// Bytes of memory.
+    pub fn bytes(&self) -> u64 {
+        match &self.encoded {
+            Encoded::Nothing => 0,
+            Encoded::Parquet(group) => {
+                group.iter().map(parquet::GroupColumn::bytes).sum::<usize>() as u64
+            }
+            Encoded::Arrow(message) => message.bytes() as u64,
+        }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -206,10 +278,10 @@ impl FileWriter {
     }
 
     /// Writes a row group.
-    pub fn group(&mut self, group: RowGroup, to: &mut dyn Write) -> io::Result<()> {
-        match (&mut self.0, group.encoded) {
+    pub fn group(&mut self, group: &mut RowGroup, to: &mut dyn Write) -> io::Result<()> {
+        match (&mut self.0, &mut group.encoded) {
             (Files::Parquet(file), Encoded::Parquet(group)) => file.group(group, to),
-            (Files::Arrow(file), Encoded::Arrow(message)) => file.message(&message, to),
+            (Files::Arrow(file), Encoded::Arrow(message)) => file.message(message, to),
             _ => Err(io::Error::other("the row group belongs to another kind of file")),
         }
     }
@@ -233,8 +305,20 @@ pub enum WriteError {
 }
 
 impl WriteError {
-    fn of(error: impl std::fmt::Display) -> WriteError {
+    fn internal(error: impl std::fmt::Display) -> WriteError {
         WriteError::Internal(error.to_string())
+    }
+
+    fn of_cell(bad: BadCell) -> WriteError {
+        WriteError::Cell(0, bad)
+    }
+
+    /// The same, of the column of this number.
+    fn of(self, column: usize) -> WriteError {
+        match self {
+            WriteError::Cell(_, bad) => WriteError::Cell(column, bad),
+            internal => internal,
+        }
     }
 }
 

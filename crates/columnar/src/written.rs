@@ -41,6 +41,15 @@ pub struct WriteOptions {
     pub packing: Packing,
     /// Bytes of memory from which on a row group is full.
     pub group_bytes: usize,
+    /// Most rows of a row group.
+    pub group_rows: usize,
+    /// Bytes of values from which on a row group is full, before they are encoded.
+    pub value_bytes: u64,
+}
+
+impl WriteOptions {
+    /// Most rows of a row group, where there is no reason for fewer.
+    pub const GROUP_ROWS: usize = 1 << 20;
 }
 
 /// Why a file cannot have a value.

@@ -7,3 +7,4 @@ mod fixtures;
 mod round_trip;
 mod tables;
 mod writing;
+mod written;

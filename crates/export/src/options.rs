@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use columnar::{Kind, Packing, WriteOptions};
-use face::option::{SPLIT_ROWS, SPLIT_SIZE, TIME_ZONE};
+use face::option::TIME_ZONE;
 use job::memory::{Memory, PROGRAM_BYTES};
 use schema::TableName;
 use server::Interrupt;
@@ -117,6 +117,10 @@ const GROUPS_OF_THREAD: u64 = 6;
 /// Bytes of a record batch of Arrow.
 const BATCH_BYTES: u64 = 8 << 20;
 
+/// Row groups of a file whose length is limited, at least, but for groups of so many rows.
+const GROUPS_OF_FILE: u64 = 8;
+const SPLIT_GROUP_ROWS: u64 = 20 << 10;
+
 /// UTC, where every moment has one text.
 pub const UTC: &str = "+00:00";
 
@@ -162,6 +166,22 @@ impl ExportOptions {
         memory.map_or(CHUNK_BYTES, |memory| memory.chunk_bytes.min(CHUNK_BYTES))
     }
 
+    /// Bytes of a row group.
+    fn group_bytes(&self, kind: Kind) -> usize {
+        let available = self.memory_bytes_max.saturating_sub(PROGRAM_BYTES);
+        let share = available / (self.threads.max(1) as u64 * GROUPS_OF_THREAD);
+        let most = if kind == Kind::Arrow { BATCH_BYTES } else { GROUP_BYTES };
+        share.clamp(GROUP_BYTES_MIN, most) as usize
+    }
+
+    /// Bytes of text, or of a row group, that a thread hands on at once.
+    pub(crate) fn piece_bytes(&self) -> usize {
+        match self.format {
+            Format::Columnar(kind) => self.group_bytes(kind),
+            _ => self.chunk_bytes(),
+        }
+    }
+
     /// How text is compressed: files with typed columns compress their columns themselves.
     pub(crate) fn text_compression(&self) -> Compression {
         if self.format.is_typed() { Compression::None } else { self.compression }
@@ -182,22 +202,22 @@ impl ExportOptions {
                 )));
             }
         };
-        if self.split != Split::default() {
-            return Err(Error::Usage(format!(
-                "{SPLIT_ROWS} and {SPLIT_SIZE} do not apply to {name} files, which have row groups"
-            )));
-        }
         if self.time_zone != UTC {
             return Err(Error::Usage(format!(
                 "{TIME_ZONE} does not apply to {name} files, whose moments are in UTC"
             )));
         }
-        let available = self.memory_bytes_max.saturating_sub(PROGRAM_BYTES);
-        let share = available / (self.threads.max(1) as u64 * GROUPS_OF_THREAD);
-        let most = if kind == Kind::Arrow { BATCH_BYTES } else { GROUP_BYTES };
-        let group_bytes = share.clamp(GROUP_BYTES_MIN, most) as usize;
+        let group_bytes = self.group_bytes(kind);
         let is_stream = self.place == Place::Stdout;
-        Ok(WriteOptions { kind, is_stream, packing, group_bytes })
+        // Files are cut between row groups, so that these are small parts of them.
+        let Split { rows, bytes } = self.split;
+        let group_rows = rows.map_or(WriteOptions::GROUP_ROWS, |rows| {
+            let part = (rows / GROUPS_OF_FILE).max(SPLIT_GROUP_ROWS.min(rows));
+            usize::try_from(part)
+                .map_or(WriteOptions::GROUP_ROWS, |part| part.min(WriteOptions::GROUP_ROWS))
+        });
+        let value_bytes = bytes.map_or(u64::MAX, |bytes| bytes / GROUPS_OF_FILE);
+        Ok(WriteOptions { kind, is_stream, packing, group_bytes, group_rows, value_bytes })
     }
 
     /// How long the table is waited for.

@@ -50,7 +50,7 @@ pub(crate) struct Flow {
 
 impl Flow {
     pub(crate) fn new(parts: usize, turns: Turns, options: &ExportOptions) -> Flow {
-        let (compression, chunk_bytes) = (options.text_compression(), options.chunk_bytes());
+        let (compression, chunk_bytes) = (options.text_compression(), options.piece_bytes());
         let ahead = if options.format.is_typed() { GROUPS_AHEAD } else { AHEAD };
         Flow { parts, turns, ahead, compression, chunk_bytes }
     }
@@ -86,7 +86,7 @@ impl Sink {
         if !chunk.bytes.is_empty() {
             self.packer.pack(&chunk.bytes, &mut chunk.packed).map_err(Error::packing)?;
         }
-        let is_long = chunk.plain_bytes() > self.long_bytes;
+        let is_long = chunk.memory_bytes() > self.long_bytes;
         self.sender.send(Message { chunk, ends }).map_err(|_| Error::Abandoned)?;
         self.under_way += 1;
         if is_long {

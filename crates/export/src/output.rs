@@ -176,8 +176,11 @@ impl<'a> Output<'a> {
     }
 
     /// Writes a row group.
-    pub(crate) fn write_group(&mut self, group: RowGroup) -> Result<(), Error> {
+    pub(crate) fn write_group(&mut self, group: &mut RowGroup) -> Result<(), Error> {
         let (rows, bytes) = (group.rows, group.value_bytes as usize);
+        if self.part.is_some() && self.is_over(group.value_bytes, rows) {
+            self.end_part()?;
+        }
         let mut part = match self.part.take() {
             Some(part) => part,
             None => self.begin_part()?,

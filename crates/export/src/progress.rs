@@ -40,7 +40,7 @@ impl<'a> ExportProgress<'a> {
             Some(_) => chunk.read_bytes,
             None => chunk.plain_bytes(),
         };
-        match chunk.group.take() {
+        match &mut chunk.group {
             Some(group) => output.write_group(group)?,
             None => output.write(chunk)?,
         }

@@ -29,6 +29,14 @@ pub(crate) struct Chunk {
 }
 
 impl Chunk {
+    /// Bytes of memory that the rows take.
+    pub(crate) fn memory_bytes(&self) -> u64 {
+        match &self.group {
+            Some(group) => group.bytes(),
+            None => self.bytes.len() as u64,
+        }
+    }
+
     /// Bytes of text, or of values.
     pub(crate) fn plain_bytes(&self) -> u64 {
         match &self.group {

@@ -72,8 +72,10 @@ impl Rows<'_> {
 
     /// Goes on in a chunk whose rows are written, for its memory.
     pub(crate) fn reuse(&mut self, spare: Chunk) {
-        if let Rows::Text(text) = self {
-            text.reuse(spare);
+        match (self, spare.group) {
+            (Rows::Text(text), group) => text.reuse(Chunk { group, ..spare }),
+            (Rows::Typed(rows), Some(group)) => rows.encoder.reuse(group),
+            (Rows::Typed(_), None) => {}
         }
     }
 }

@@ -178,6 +178,31 @@ fn pipes_and_folders_get_these_formats() {
 }
 
 #[test]
+fn files_are_cut_between_row_groups() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE t (a INT PRIMARY KEY, b VARCHAR(40)) ENGINE=InnoDB");
+    desk.exec("INSERT INTO t SELECT seq, CONCAT('value ', seq) FROM seq_1_to_50000");
+    for ending in ENDINGS {
+        for (option, size) in [("--split-rows", "7000"), ("--split-size", "200K")] {
+            for path in ["direct", "select"] {
+                let options = ["--format", ending, option, size, "--path", path, "--force"];
+                export(&desk, "t", &format!("cut-{ending}/"), &options).done();
+                let folder = desk.home.path().join(format!("cut-{ending}"));
+                let files = names(&folder);
+                assert!((5..20).contains(&files.len()), "{options:?} {files:?}");
+                let first = format!("cut-{ending}/t.0001.{ending}");
+                desk.exec("DROP TABLE IF EXISTS back");
+                desk.exec("CREATE TABLE back LIKE t");
+                desk.load("back", Path::new(&first), &[]).done();
+                let rows = desk.session.query_row("SELECT COUNT(*) FROM back").unwrap();
+                assert!((3500..=10_000).contains(&rows.number::<u64>(0).unwrap()), "{options:?}");
+                comes_back(&mut desk, "t", &format!("cut-{ending}/*.{ending}"), &[]);
+            }
+        }
+    }
+}
+
+#[test]
 fn options_of_text_are_refused() {
     let Some(mut desk) = Desk::new() else { return };
     desk.exec("CREATE TABLE t (a INT)");
@@ -241,6 +266,7 @@ const READ: &[(&str, &str, &str)] = &[
     ("bi", "BINARY(3)", "LOWER(HEX(bi))"),
     ("uu", "UUID", "uu"),
     ("js", "JSON", "js"),
+    ("n", "DECIMAL(15,2)", "n"),
 ];
 
 /// `INRUSH_TEST_PYTHON` names a Python with the packages pyarrow, duckdb and polars.
@@ -254,14 +280,19 @@ fn pyarrow_duckdb_and_polars_read_exports() {
     desk.exec(&format!("CREATE TABLE t ({columns}) CHARACTER SET utf8mb4 ENGINE=InnoDB"));
     for row in [
         "1,-128,0,-9999999999999999.9999,-99999999999999999999999999999999999.5,-1.5e300,1901,'0001-01-01',\
-         '-838:59:59.000001','0001-01-01','1970-01-01 00:00:00.000001','a','','',x'','','ffffffff-ffff-1fff-8fff-ffffffffffff','[]'",
+         '-838:59:59.000001','0001-01-01','1970-01-01 00:00:00.000001','a','','',x'','','ffffffff-ffff-1fff-8fff-ffffffffffff','[]',-9999999999999.99",
         "2,127,18446744073709551615,0.0001,1e-30,0.1,2155,'9999-12-31','838:59:59','9999-12-31 23:59:59.999999',\
-         '2038-01-19 03:14:07','ü','ü😀','é',x'00ff',x'010203','123e4567-e89b-12d3-a456-426614174000','{\"a\": 1}'",
+         '2038-01-19 03:14:07','ü','ü😀','é',x'00ff',x'010203','123e4567-e89b-12d3-a456-426614174000','{\"a\": 1}',0.05",
     ] {
         desk.exec(&format!("INSERT INTO t VALUES ({row})"));
     }
     desk.exec("INSERT INTO t (id) VALUES (3)");
-    desk.exec("INSERT INTO t (id, v) SELECT seq, seq FROM seq_4_to_5000");
+    // Values that do not repeat have no dictionary.
+    desk.exec(
+        "INSERT INTO t (id, v, bu, n, da, dt) SELECT seq, seq, seq * 7919, seq * 1.01, \
+         '1000-01-01' + INTERVAL seq * 31 DAY, '1000-01-01' + INTERVAL seq * 7919 SECOND \
+         FROM seq_4_to_9000",
+    );
     let texts: Vec<String> = READ
         .iter()
         .map(|(_, _, text)| format!("COALESCE(CAST({text} AS CHAR), '\\\\N')"))

@@ -51,7 +51,7 @@ impl Message {
         Ok(Message { head, body })
     }
 
-    fn bytes(&self) -> usize {
+    pub(super) fn bytes(&self) -> usize {
         self.head.len() + self.body.len()
     }
 

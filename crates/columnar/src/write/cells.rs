@@ -1,5 +1,7 @@
 //! Values of a column until they are an array.
 
+mod plain;
+
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -22,6 +24,8 @@ use super::{fields, texts};
 use crate::Kind;
 use crate::guard::Problem;
 use crate::written::{BadCell, WrittenColumn, is_geometry};
+
+pub(super) use plain::Plain;
 
 /// Bytes of the SRID before the well-known binary of a geometry.
 const SRID_BYTES: usize = 4;

@@ -1,5 +1,13 @@
 //! Parquet: row groups encoded in any thread, their pages put one behind the other.
 
+mod bits;
+mod chunk;
+mod dictionary;
+mod encoded_chunk;
+mod levels;
+mod pages;
+mod statistics;
+
 use std::io::{self, Write};
 
 use arrow_array::{Array, ArrayRef};
@@ -12,18 +20,22 @@ use parquet::basic::{Compression, Encoding, GzipLevel, PageType, ZstdLevel};
 use parquet::file::metadata::ColumnChunkMetaData;
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesBuilder};
 use parquet::file::writer::SerializedFileWriter;
-use parquet::schema::types::TypePtr;
+use parquet::schema::types::{SchemaDescriptor, TypePtr};
 
-use super::TableFormat;
 use super::cells::Column;
+use super::{TableFormat, Values, WriteError};
 use crate::guard::{Problem, problem};
 use crate::written::Packing;
+pub(super) use chunk::ChunkEncoder;
+use encoded_chunk::EncodedChunk;
+pub(super) use pages::Packer;
+use pages::{GZIP_LEVEL, ZSTD_LEVEL};
 
-/// Level of zstd: higher ones take twice the time for files that are a few percent smaller.
-const ZSTD_LEVEL: i32 = 1;
-const GZIP_LEVEL: u32 = 4;
 /// Plain bytes of a page: its buffers stay below the size from which on the allocator asks the system for each.
 const PAGE_BYTES: usize = 64 << 10;
+/// Memory for a page of a column, at most and at least.
+const ROOM_MAX: usize = 1 << 20;
+const ROOM_MIN: usize = 4 << 10;
 /// Memory of the writer of a column: its compressor, its dictionary and a page.
 const WRITER_BYTES: usize = 400 << 10;
 /// Part of a column that compression has to save.
@@ -62,17 +74,57 @@ fn root(schema: &SchemaRef) -> Result<TypePtr, Problem> {
 }
 
 /// The column chunks of a row group.
-pub(super) type Group = Vec<ArrowColumnChunk>;
+pub(super) type Group = Vec<GroupColumn>;
+
+/// A column chunk: by our encoder, or by that of the library.
+#[derive(Debug)]
+pub(super) enum GroupColumn {
+    Chunk(EncodedChunk),
+    /// With its bytes of memory.
+    Array(Option<ArrowColumnChunk>, usize),
+}
+
+impl GroupColumn {
+    /// Bytes of memory, at most.
+    pub(super) fn bytes(&self) -> usize {
+        match self {
+            GroupColumn::Chunk(chunk) => chunk.bytes(),
+            GroupColumn::Array(_, bytes) => *bytes,
+        }
+    }
+
+    /// Bytes of the values in their plain form, as far as they are known.
+    pub(super) fn value_bytes(&self) -> usize {
+        match self {
+            GroupColumn::Chunk(chunk) => chunk.value_bytes(),
+            GroupColumn::Array(..) => 0,
+        }
+    }
+}
+
+/// An encoder of each column that has plain values.
+pub(super) fn chunk_encoders(
+    schema: &SchemaRef,
+    columns: &[Column],
+    group_bytes: usize,
+) -> Result<Vec<Option<ChunkEncoder>>, Problem> {
+    let descriptor = SchemaDescriptor::new(root(schema)?);
+    let room = (group_bytes / columns.len().max(1)).clamp(ROOM_MIN, ROOM_MAX);
+    let encoder = |(at, column)| ChunkEncoder::new(column, descriptor.column(at), room);
+    Ok(columns.iter().enumerate().map(encoder).collect())
+}
 
 /// Encodes row groups, one after the other.
 #[derive(Debug)]
 pub(super) struct GroupEncoder {
-    columns: Vec<ColumnEncoder>,
+    pub(super) packer: Packer,
+    /// The library's encoders, for columns without plain values.
+    columns: Vec<Option<ColumnEncoder>>,
     /// True if values wait for the end of the row group, because writers of all columns at once take too much memory.
     is_deferred: bool,
 }
 
-/// Encodes the chunks of a column, one after the other.
+/// Encodes the chunks of a column by the library, one after the other.
 #[derive(Debug)]
 struct ColumnEncoder {
     schema: SchemaRef,
@@ -88,22 +140,25 @@ impl GroupEncoder {
         let packing = format.options.packing;
         let column = |(field, column): (&FieldRef, &Column)| {
             let habits = Habits { has_dictionary: !column.is_long(), is_packed: true };
-            ColumnEncoder::new(field, packing, habits)
+            let encoder = || ColumnEncoder::new(field, packing, habits);
+            column.plain().is_none().then(encoder).transpose()
         };
         let columns = format.schema.fields().iter().zip(&format.columns);
         let columns = columns.map(column).collect::<Result<Vec<_>, _>>()?;
-        let is_deferred = columns.len() * WRITER_BYTES > 2 * format.options.group_bytes;
-        Ok(GroupEncoder { columns, is_deferred })
+        let count = columns.iter().flatten().count();
+        let is_deferred = count * WRITER_BYTES > 2 * format.options.group_bytes;
+        Ok(GroupEncoder { packer: Packer::new(packing)?, columns, is_deferred })
     }
 
     /// Bytes of memory that the row group takes.
     pub(super) fn bytes(&self) -> usize {
-        self.columns.iter().map(ColumnEncoder::bytes).sum()
+        self.columns.iter().flatten().map(ColumnEncoder::bytes).sum()
     }
 
-    /// Appends values of all columns.
-    pub(super) fn write(&mut self, arrays: Vec<ArrayRef>) -> Result<(), Problem> {
+    /// Appends values of the columns that are encoded here.
+    pub(super) fn write(&mut self, arrays: Vec<Option<ArrayRef>>) -> Result<(), Problem> {
         for (column, array) in self.columns.iter_mut().zip(arrays) {
+            let Some((column, array)) = column.as_mut().zip(array) else { continue };
             match self.is_deferred {
                 true => column.waiting.push(array),
                 false => column.write(&array)?,
@@ -113,8 +168,24 @@ impl GroupEncoder {
     }
 
     /// Ends the row group.
-    pub(super) fn take(&mut self) -> Result<Group, Problem> {
-        self.columns.iter_mut().map(ColumnEncoder::take).collect()
+    pub(super) fn take(&mut self, values: &mut [Values]) -> Result<Group, WriteError> {
+        let mut group = Vec::with_capacity(values.len());
+        for (number, (values, column)) in values.iter_mut().zip(&mut self.columns).enumerate() {
+            group.push(match (values, column) {
+                (Values::Chunk(chunk), _) => {
+                    let chunk = chunk.take(&mut self.packer).map_err(|error| error.of(number))?;
+                    GroupColumn::Chunk(chunk)
+                }
+                (Values::Array(_), Some(column)) => {
+                    let bytes = column.bytes();
+                    GroupColumn::Array(Some(column.take()?), bytes)
+                }
+                (Values::Array(_), None) => {
+                    return Err(WriteError::Internal("a column has no encoder".to_owned()));
+                }
+            });
+        }
+        Ok(group)
     }
 }
 
@@ -224,10 +295,17 @@ impl FileAssembler {
         self.hand_on(to)
     }
 
-    pub(super) fn group(&mut self, group: Group, to: &mut dyn Write) -> io::Result<()> {
+    pub(super) fn group(&mut self, group: &mut Group, to: &mut dyn Write) -> io::Result<()> {
         let mut writer = self.writer.next_row_group().map_err(io::Error::other)?;
-        for chunk in group {
-            chunk.append_to_row_group(&mut writer).map_err(io::Error::other)?;
+        for column in group {
+            let appended = match column {
+                GroupColumn::Chunk(chunk) => chunk.append(&mut writer),
+                GroupColumn::Array(chunk, _) => match chunk.take() {
+                    Some(chunk) => chunk.append_to_row_group(&mut writer),
+                    None => Ok(()),
+                },
+            };
+            appended.map_err(io::Error::other)?;
         }
         writer.close().map_err(io::Error::other)?;
         self.hand_on(to)

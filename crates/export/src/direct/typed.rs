@@ -31,15 +31,17 @@ impl Reader<'_> {
             self.spans.extend_from_slice(spans);
         }
         let fields = self.columns.places.len();
-        // A leaf may have many values that are each as long as memory allows.
-        let rows_at_once = if has_external { 1 } else { self.records.len().max(1) };
-        for start in (0..self.records.len()).step_by(rows_at_once) {
-            let rows = start..self.records.len().min(start + rows_at_once);
-            let is_full =
-                self.typed_rows(space, (page_no, at), rows.start * fields..rows.end * fields)?;
-            if is_full {
-                sink.send(self.rows.take()?)?;
+        let mut start = 0;
+        while start < self.records.len() {
+            let Rows::Typed(rows) = &self.rows else { return Ok(()) };
+            // A leaf may have many values that are each as long as memory allows.
+            let rows_max = if has_external { 1 } else { rows.encoder.rows_left().max(1) };
+            let end = self.records.len().min(start + rows_max);
+            if self.typed_rows(space, (page_no, at), start * fields..end * fields)? {
+                let spare = sink.send(self.rows.take()?)?;
+                self.rows.reuse(spare);
             }
+            start = end;
         }
         Ok(())
     }

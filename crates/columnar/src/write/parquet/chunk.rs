@@ -1,0 +1,337 @@
+//! A column of row groups: values to pages, by a dictionary as long as they repeat.
+//!
+//! ```text
+//! stored bytes -> known to the dictionary  -> number of the value  \
+//!              -> new                      -> decoded, and number   > page, compressed if that saves
+//! values that do not repeat                -> decoded              /
+//! ```
+
+use parquet::basic::{Compression, Encoding, PageType, Type};
+use parquet::schema::types::ColumnDescPtr;
+
+use super::bits::{index_width, push_differences, push_runs};
+use super::dictionary::Dictionary;
+use super::encoded_chunk::{EncodedChunk, Totals};
+use super::levels::Levels;
+use super::pages::{Packer, PageHead};
+use super::statistics::Bounds;
+use crate::write::WriteError;
+use crate::write::cells::{Column, Plain};
+use crate::written::BadCell;
+
+/// Most rows of a page, and rows after which it is known whether values repeat.
+const PAGE_ROWS: usize = 20 << 10;
+const TRIAL_ROWS: usize = 4 << 10;
+/// Most values of a dictionary. Their numbers have 16 bits, also those of the leaf by which there are more.
+const DICTIONARY_VALUES: usize = 32 << 10;
+/// Part of a page that compression has to save.
+const SAVED_MIN: usize = 12;
+
+/// Encodes the chunks of a column, one after the other.
+#[derive(Debug)]
+pub(in crate::write) struct ChunkEncoder {
+    descriptor: ColumnDescPtr,
+    is_nullable: bool,
+    /// True if each chunk begins with a dictionary, and if the page at hand has one.
+    may_repeat: bool,
+    is_indexed: bool,
+    /// Bytes of a page, and of a dictionary.
+    room: usize,
+    levels: Levels,
+    /// The values of the page: as numbers in the dictionary, or themselves.
+    numbers: Vec<u16>,
+    values: Column,
+    /// Bytes of the values that are numbers, as they came.
+    read_bytes: usize,
+    dictionary: Dictionary,
+    entries: Column,
+    /// Memory for values on their way.
+    plain: Plain,
+    bounds: Bounds,
+    chunk: EncodedChunk,
+    totals: Totals,
+}
+
+impl ChunkEncoder {
+    /// None for a column that has no plain values. Pages take about `room` bytes.
+    pub(in crate::write) fn new(
+        column: &Column,
+        descriptor: ColumnDescPtr,
+        room: usize,
+    ) -> Option<ChunkEncoder> {
+        let may_repeat = !column.is_long();
+        Some(ChunkEncoder {
+            is_nullable: descriptor.max_def_level() > 0,
+            descriptor,
+            may_repeat,
+            is_indexed: may_repeat,
+            room,
+            levels: Levels::default(),
+            numbers: Vec::new(),
+            values: column.clone(),
+            read_bytes: 0,
+            dictionary: Dictionary::new(),
+            entries: column.clone(),
+            plain: column.plain()?,
+            bounds: Bounds::default(),
+            chunk: EncodedChunk::default(),
+            totals: Totals::default(),
+        })
+    }
+
+    /// Appends stored values.
+    #[inline]
+    pub(in crate::write) fn stored<'v>(
+        &mut self,
+        values: impl Iterator<Item = Option<&'v [u8]>>,
+    ) -> Result<(), (usize, BadCell)> {
+        let before = self.levels.rows;
+        let done = if self.is_indexed {
+            self.index(values, |entries, value| {
+                entries.stored(std::iter::once(Some(value))).map_err(|(_, bad)| bad)
+            })
+        } else {
+            let levels = &mut self.levels;
+            self.values.stored(values.filter(|value| levels.push(value.is_some())))
+        };
+        done.map_err(|(_, bad)| (self.levels.rows - before - 1, bad))
+    }
+
+    /// Appends a value as the server sends it.
+    pub(in crate::write) fn sent(&mut self, value: Option<&[u8]>) -> Result<(), BadCell> {
+        if self.is_indexed {
+            let done =
+                self.index(std::iter::once(value), |entries, value| entries.sent(Some(value)));
+            return done.map_err(|(_, bad)| bad);
+        }
+        if self.levels.push(value.is_some()) { self.values.sent(value) } else { Ok(()) }
+    }
+
+    /// Appends the numbers of values, and reads those that the dictionary does not have.
+    #[inline(always)]
+    fn index<'v>(
+        &mut self,
+        values: impl Iterator<Item = Option<&'v [u8]>>,
+        read: impl Fn(&mut Column, &'v [u8]) -> Result<(), BadCell>,
+    ) -> Result<(), (usize, BadCell)> {
+        for value in values {
+            self.levels.push(value.is_some());
+            let Some(value) = value else { continue };
+            self.read_bytes += value.len();
+            let (number, is_new) = self.dictionary.number(value);
+            if is_new {
+                read(&mut self.entries, value).map_err(|bad| (0, bad))?;
+            }
+            self.numbers.push(number as u16);
+        }
+        Ok(())
+    }
+
+    /// Bytes of memory that the chunk takes.
+    pub(in crate::write) fn bytes(&self) -> usize {
+        let page = 2 * self.numbers.len() + self.values.bytes();
+        self.chunk.bytes() + page + self.dictionary.bytes() + self.entries.bytes()
+    }
+
+    /// Bytes of the values in their plain form, about.
+    pub(in crate::write) fn value_bytes(&self) -> usize {
+        self.totals.value_bytes + self.indexed_bytes() + self.values.bytes()
+    }
+
+    /// The same of those that are numbers of the dictionary.
+    fn indexed_bytes(&self) -> usize {
+        match (&self.plain, self.is_narrow()) {
+            (Plain::Numbers(_), true) => 4 * self.numbers.len(),
+            (Plain::Numbers(_), false) => 8 * self.numbers.len(),
+            (Plain::Bytes(..), _) => 4 * self.numbers.len() + self.read_bytes,
+        }
+    }
+
+    /// Ends rows: the page too, if it is full.
+    pub(in crate::write) fn end_rows(&mut self, packer: &mut Packer) -> Result<(), WriteError> {
+        let (rows, values) = (self.levels.rows, self.numbers.len());
+        if self.is_indexed {
+            let entries = self.dictionary.len();
+            let is_trial = self.totals.is_empty() && values >= TRIAL_ROWS;
+            if is_trial && 4 * entries > 3 * values {
+                return self.give_up_dictionary(packer);
+            }
+            if entries > DICTIONARY_VALUES
+                || self.dictionary.bytes() + self.entries.bytes() > 2 * self.room
+            {
+                self.end_page(packer)?;
+                self.is_indexed = false;
+            }
+        }
+        if rows >= PAGE_ROWS || 2 * values + self.values.bytes() >= self.room {
+            self.end_page(packer)?;
+        }
+        Ok(())
+    }
+
+    /// Ends the first page of a chunk without the dictionary, which has nearly as many values as the page.
+    fn give_up_dictionary(&mut self, packer: &mut Packer) -> Result<(), WriteError> {
+        self.is_indexed = false;
+        let Some(mut entries) = self.entries.plain() else { return Ok(()) };
+        self.entries.take_plain(&mut entries).map_err(WriteError::of_cell)?;
+        self.plain.expand(&entries, &self.numbers);
+        self.dictionary.clear();
+        self.numbers.clear();
+        self.read_bytes = 0;
+        self.end_plain_page(packer)
+    }
+
+    fn end_page(&mut self, packer: &mut Packer) -> Result<(), WriteError> {
+        if self.levels.rows == 0 {
+            return Ok(());
+        }
+        // A page without any value needs no dictionary, which may have none either.
+        if !self.is_indexed || self.numbers.is_empty() {
+            self.values.take_plain(&mut self.plain).map_err(WriteError::of_cell)?;
+            return self.end_plain_page(packer);
+        }
+        let mut body = self.begin_body(packer)?;
+        let width = index_width(self.dictionary.len());
+        body.push(width as u8);
+        push_runs(&self.numbers, width, &mut body);
+        self.totals.value_bytes += self.indexed_bytes();
+        self.numbers.clear();
+        self.read_bytes = 0;
+        self.push_page(Encoding::RLE_DICTIONARY, body, packer)
+    }
+
+    /// Ends a page of the values in `plain`.
+    fn end_plain_page(&mut self, packer: &mut Packer) -> Result<(), WriteError> {
+        let mut body = self.begin_body(packer)?;
+        self.bounds.take(&self.plain, self.values.is_unsigned());
+        let encoding = match &self.plain {
+            Plain::Numbers(numbers) => {
+                push_differences(numbers, self.is_narrow(), &mut body);
+                self.totals.value_bytes += numbers.len() * if self.is_narrow() { 4 } else { 8 };
+                Encoding::DELTA_BINARY_PACKED
+            }
+            Plain::Bytes(bytes, ends) => {
+                push_bytes(bytes, ends, &mut body);
+                self.totals.value_bytes += body.len();
+                Encoding::PLAIN
+            }
+        };
+        self.push_page(encoding, body, packer)
+    }
+
+    /// The body of a page: the levels, behind which its values go.
+    fn begin_body(&mut self, packer: &mut Packer) -> Result<Vec<u8>, WriteError> {
+        let mut body = std::mem::take(&mut packer.body);
+        body.clear();
+        if self.is_nullable {
+            self.levels.encode(&mut body);
+        } else if self.levels.nulls > 0 {
+            return Err(WriteError::Internal(format!("{} has NULL", self.descriptor.name())));
+        }
+        Ok(body)
+    }
+
+    /// Appends a page.
+    fn push_page(
+        &mut self,
+        encoding: Encoding,
+        body: Vec<u8>,
+        packer: &mut Packer,
+    ) -> Result<(), WriteError> {
+        let mut packed = body.as_slice();
+        if self.totals.is_packed != Some(false) {
+            let less = packer.pack(&body).map_err(WriteError::internal)?;
+            // The first page decides, unless it is mostly NULL.
+            let is_sparse = 2 * self.levels.nulls > self.levels.rows;
+            let saves = is_sparse || less.len() + body.len() / SAVED_MIN < body.len();
+            if *self.totals.is_packed.get_or_insert(saves) {
+                packed = less;
+            }
+        }
+        let head = PageHead {
+            page_type: PageType::DATA_PAGE,
+            values: self.levels.rows,
+            encoding,
+            plain_bytes: body.len(),
+            packed_bytes: packed.len(),
+        };
+        self.totals.push_page(&head, &mut self.chunk.pages, packed)?;
+        self.totals.nulls += self.levels.nulls;
+        self.levels.clear();
+        packer.body = body;
+        Ok(())
+    }
+
+    /// Ends the chunk.
+    pub(super) fn take(&mut self, packer: &mut Packer) -> Result<EncodedChunk, WriteError> {
+        self.end_page(packer)?;
+        if self.totals.indexed_pages > 0 {
+            self.entries.take_plain(&mut self.plain).map_err(WriteError::of_cell)?;
+            self.bounds.take(&self.plain, self.values.is_unsigned());
+            self.push_dictionary(packer)?;
+        }
+        let is_text = self.values.is_text();
+        let statistics = self.bounds.statistics(
+            self.descriptor.physical_type(),
+            is_text,
+            self.totals.nulls as u64,
+        );
+        let codec = match self.totals.is_packed {
+            Some(true) => packer.codec()?,
+            _ => Compression::UNCOMPRESSED,
+        };
+        self.chunk.close(&self.descriptor, &self.totals, (codec, statistics))?;
+        self.dictionary.clear();
+        self.bounds.clear();
+        self.is_indexed = self.may_repeat;
+        self.totals = Totals::default();
+        Ok(std::mem::take(&mut self.chunk))
+    }
+
+    /// Goes on in the memory of a chunk that is written.
+    pub(in crate::write) fn reuse(&mut self, chunk: EncodedChunk) {
+        self.chunk.reuse(chunk);
+    }
+
+    fn push_dictionary(&mut self, packer: &mut Packer) -> Result<(), WriteError> {
+        let mut body = std::mem::take(&mut packer.body);
+        body.clear();
+        match &self.plain {
+            Plain::Bytes(bytes, ends) => push_bytes(bytes, ends, &mut body),
+            Plain::Numbers(numbers) if self.is_narrow() => {
+                body.extend(numbers.iter().flat_map(|number| (*number as i32).to_le_bytes()));
+            }
+            Plain::Numbers(numbers) => {
+                body.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
+            }
+        }
+        let packed: &[u8] = match self.totals.is_packed {
+            Some(true) => packer.pack(&body).map_err(WriteError::internal)?,
+            _ => &body,
+        };
+        let head = PageHead {
+            page_type: PageType::DICTIONARY_PAGE,
+            values: self.plain.len(),
+            encoding: Encoding::PLAIN,
+            plain_bytes: body.len(),
+            packed_bytes: packed.len(),
+        };
+        self.totals.push_page(&head, &mut self.chunk.dictionary, packed)?;
+        packer.body = body;
+        Ok(())
+    }
+
+    /// True if the file has the numbers in 32 bits.
+    fn is_narrow(&self) -> bool {
+        self.descriptor.physical_type() == Type::INT32
+    }
+}
+
+/// Appends bytes of values, each behind its length.
+fn push_bytes(bytes: &[u8], ends: &[i32], out: &mut Vec<u8>) {
+    out.reserve(bytes.len() + 4 * ends.len());
+    for pair in ends.windows(2) {
+        out.extend_from_slice(&(pair[1] - pair[0]).to_le_bytes());
+        out.extend_from_slice(&bytes[pair[0] as usize..pair[1] as usize]);
+    }
+}
