@@ -260,7 +260,7 @@ pub(crate) struct ExportArgs {
     /// TPC-H scale factor.
     #[arg(long, default_value_t = 1.0)]
     pub(crate) scale: f64,
-    /// Only these ways: client, dump, select, direct, gzip, zstd.
+    /// Only these ways: client, quick, dump, select, direct, csv, tsv, parquet, gzip, zstd.
     #[arg(long, value_delimiter = ',', value_name = "A,B")]
     pub(crate) ways: Option<Vec<String>>,
     /// Runs of each way.
