@@ -12,6 +12,7 @@ mod jobs;
 mod option_sources;
 mod replay;
 mod tune;
+mod watch;
 mod written;
 
 use std::ffi::OsString;
@@ -31,6 +32,7 @@ pub(crate) use self::jobs::{JobsAction, JobsArgs, ResumeArgs};
 pub(crate) use self::option_sources::is_typed;
 pub(crate) use self::replay::{AsArg, ReplayArgs};
 pub(crate) use self::tune::{DoctorArgs, TuneArg, TuneArgs, UntestedArgs};
+pub(crate) use self::watch::{ProgressArg, WatchArgs};
 pub(crate) use self::written::{WrittenArgs, said_of};
 
 /// A bulk loader for InnoDB: builds the tablespace outside the server and has it adopted.
@@ -281,6 +283,8 @@ pub(crate) struct LoadArgs {
     /// Print stages, indexes, speed and reasons too.
     #[arg(long)]
     pub(crate) verbose: bool,
+    #[command(flatten)]
+    pub(crate) watch: WatchArgs,
     #[command(flatten)]
     pub(crate) tune: TuneArg,
     #[command(flatten)]

@@ -14,25 +14,31 @@ use terminal::size::{count, group};
 use crate::args::LoadArgs;
 use crate::connect::Visit;
 use crate::several::{self, Meant};
+use crate::watch::{Totals, Watch};
 use crate::{connect, files, guess, load, print, tuned};
 
 /// Kinds of faults that are told.
 const REASONS_MAX: usize = 20;
 
 /// Judges the input, and prints what was found.
-pub(crate) fn run(args: &LoadArgs, into: &connect::Into) -> Result<u8, Failure> {
+pub(crate) fn run(args: &LoadArgs, into: &connect::Into, watch: &Watch) -> Result<u8, Failure> {
     let report = match (into, &args.job) {
         (connect::Into::Table(target), _) => {
             let (options, visit) = begin(args, target)?;
-            ::check::check(&visit.connect, &options, &*load::watcher(args))?
+            ::check::check(&visit.connect, &options, &*watch.progress())?
         }
-        (connect::Into::Database(database), Some(_)) => lines_of_job(args, database)?,
+        (connect::Into::Database(database), Some(_)) => lines_of_job(args, database, watch)?,
         (connect::Into::Database(_), None) => {
             return Err(Failure::usage(
                 "check needs one table, --into DB.TABLE, or a job file, -c JOB.toml",
             ));
         }
     };
+    watch.totals(Totals {
+        rows: report.rows,
+        bytes: Some(report.bytes),
+        rejected: report.bad_rows,
+    });
     let mut out = terminal::out();
     if args.json {
         print::json(&mut out, &report)?;
@@ -43,11 +49,11 @@ pub(crate) fn run(args: &LoadArgs, into: &connect::Into) -> Result<u8, Failure> 
 }
 
 /// Judges the lines of a job file.
-fn lines_of_job(args: &LoadArgs, database: &str) -> Result<CheckReport, Failure> {
+fn lines_of_job(args: &LoadArgs, database: &str, watch: &Watch) -> Result<CheckReport, Failure> {
     let (Meant { tables, lines: Some(lines) }, visit) = begin_several(args, database)? else {
         return Err(Failure::usage("the job file already selects the tables"));
     };
-    Ok(::load::check_lines(&visit.connect, &tables, &lines, &*load::watcher(args))?)
+    Ok(::load::check_lines(&visit.connect, &tables, &lines, &*watch.progress())?)
 }
 
 /// The same as [`begin`] for several tables.

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::slice;
 
 use ::export::{Compression, ExportOptions, ExportPath, ExportReport, Format, Place, Split};
 use columnar::Kind;
@@ -16,10 +17,11 @@ use terminal::size::{self, count, group, show};
 use crate::args::{CompressionArg, ExportArgs, FileFormatArg, WayArg};
 use crate::connect::{self, Into};
 use crate::dialect::dialect;
-use crate::{files, objects, print, progress};
+use crate::watch::{Totals, Watch};
+use crate::{files, objects, print};
 
 /// Exports, and prints the report.
-pub(crate) fn run(args: &ExportArgs) -> Result<u8, Failure> {
+pub(crate) fn run(args: &ExportArgs, watch: &Watch) -> Result<u8, Failure> {
     let (table, is_database) = match connect::into(&args.table)? {
         Into::Table(table) => (table, false),
         // Options are judged before any server is asked for the names of tables.
@@ -41,8 +43,8 @@ pub(crate) fn run(args: &ExportArgs) -> Result<u8, Failure> {
     };
     signals::watch(&options.interrupt, args.quiet)?;
     match is_database {
-        true => all_tables(args, &options, &visit.connect),
-        false => one_table(args, &options, &visit.connect),
+        true => all_tables(args, &options, &visit.connect, watch),
+        false => one_table(args, &options, &visit.connect, watch),
     }
 }
 
@@ -50,8 +52,9 @@ fn one_table(
     args: &ExportArgs,
     options: &ExportOptions,
     connect: &ConnectOptions,
+    watch: &Watch,
 ) -> Result<u8, Failure> {
-    let report = export(args, options, connect).map_err(|error| match &error {
+    let report = export(options, connect, watch).map_err(|error| match &error {
         ::export::Error::Io { source, .. }
             if options.place == Place::Stdout && source.kind() == io::ErrorKind::BrokenPipe =>
         {
@@ -59,6 +62,7 @@ fn one_table(
         }
         _ => failure(error),
     })?;
+    watch.totals(totals(slice::from_ref(&report)));
     if args.json {
         print::json(&mut terminal::out(), &report)?;
     } else if args.quiet {
@@ -75,12 +79,14 @@ fn all_tables(
     args: &ExportArgs,
     options: &ExportOptions,
     connect: &ConnectOptions,
+    watch: &Watch,
 ) -> Result<u8, Failure> {
     let tables = ::export::tables(connect, &options.table.database).map_err(failure)?;
-    let mut reports = Vec::new();
+    let (mut reports, of) = (Vec::new(), tables.len());
     for table in tables {
+        watch.table(&table.to_string(), reports.len() + 1, of);
         let of_table = ExportOptions { table, ..options.clone() };
-        let report = export(args, &of_table, connect).map_err(|error| {
+        let report = export(&of_table, connect, watch).map_err(|error| {
             let failure = failure(error);
             let done = count(reports.len() as u64, "table");
             let text = format!("{}: {}; {done} exported before it", of_table.table, failure.text);
@@ -91,6 +97,7 @@ fn all_tables(
         }
         reports.push(report);
     }
+    watch.totals(totals(&reports));
     if args.json {
         print::json(&mut terminal::out(), &reports)?;
     } else if !args.quiet && reports.len() > 1 {
@@ -99,14 +106,22 @@ fn all_tables(
     Ok(0)
 }
 
+/// Rows and bytes of the files. An export rejects no rows.
+fn totals(reports: &[ExportReport]) -> Totals {
+    Totals {
+        rows: reports.iter().map(|report| report.rows).sum(),
+        bytes: Some(reports.iter().map(|report| report.file_bytes).sum()),
+        rejected: 0,
+    }
+}
+
 fn export(
-    args: &ExportArgs,
     options: &ExportOptions,
     connect: &ConnectOptions,
+    watch: &Watch,
 ) -> Result<ExportReport, ::export::Error> {
     // A bar that is still there would stand in the report.
-    let watcher = progress::watcher(args.quiet, false);
-    spider::export(connect, options, &*watcher)
+    spider::export(connect, options, &*watch.progress())
 }
 
 /// Refuses options that mean one table.

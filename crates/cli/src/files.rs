@@ -19,6 +19,7 @@ pub(crate) fn check_load(args: &LoadArgs, tables: &[LoadOptions]) -> Result<(), 
         path.iter().for_each(|path| files.reads(option, path));
     }
     args.report.iter().for_each(|path| files.writes("--report", path));
+    args.watch.metrics.iter().for_each(|path| files.writes("--metrics", path));
     check(files, &args.connect)
 }
 

@@ -49,7 +49,7 @@ impl ReportFile {
     /// Writes the outcome of a load. A failure to write is a warning, and changes nothing.
     pub(crate) fn write(
         mut self,
-        recorder: &Recorder,
+        recorder: &Recorder<'_>,
         outcome: Result<LoadReport<'_>, &load::Error>,
     ) {
         let course = recorder.course();

@@ -6,9 +6,7 @@ use std::slice;
 use std::time::Duration;
 
 use load::options::{InputOptions, Written};
-use load::{
-    Batches, CommandLine, LoadOptions, LoadPath, Mode, OnDuplicate, Progress, Replicas, charset,
-};
+use load::{Batches, CommandLine, LoadOptions, LoadPath, Mode, OnDuplicate, Replicas, charset};
 use schema::TableName;
 use sources::{Dialect, Preset, is_stdin};
 use terminal::failure::{Failure, REJECTS, USAGE};
@@ -21,12 +19,11 @@ use crate::input::FormatArg;
 use crate::print::Detail;
 use crate::recorder::Recorder;
 use crate::sniff::option_of;
-use crate::{
-    backup_note, connect, files, guess, input, left_keys, print, progress, proof, sniff, tuned,
-};
+use crate::watch::{Totals, Watch};
+use crate::{backup_note, connect, files, guess, input, left_keys, print, proof, sniff, tuned};
 
 /// Loads, and prints the report.
-pub(crate) fn run(args: &LoadArgs, target: &TableName) -> Result<u8, Failure> {
+pub(crate) fn run(args: &LoadArgs, target: &TableName, watch: &Watch) -> Result<u8, Failure> {
     let mut options = options(args, target)?;
     files::check_load(args, slice::from_ref(&options))?;
     options.command =
@@ -37,7 +34,7 @@ pub(crate) fn run(args: &LoadArgs, target: &TableName) -> Result<u8, Failure> {
         true => load::check(&options).map_err(Failure::of_load)?,
         false => drop(spider::plan(None, &options)?),
     }
-    let server = server.resolve(args.quiet)?;
+    let server = watch.label(server.resolve(args.quiet)?);
     left_keys::carry_over(&server, args.state_dir.as_deref());
     ::load::evaluate_expressions(&server, slice::from_mut(&mut options))?;
     ::load::check_types(&server, &options, &args.guessed.types)?;
@@ -52,10 +49,10 @@ pub(crate) fn run(args: &LoadArgs, target: &TableName) -> Result<u8, Failure> {
         Ok(!is_known || spider::plan(Some(server), &options)?.path == Some(LoadPath::Direct.name()))
     })?;
     let outcome = match &args.report {
-        None => spider::load(&server, &options, &*watcher(args)),
+        None => spider::load(&server, &options, &*watch.progress()),
         Some(path) => {
             let file = ReportFile::create(path, &options, &target.to_string(), &server)?;
-            let recorder = Recorder::new(watcher(args));
+            let recorder = Recorder::new(watch.progress());
             let outcome = spider::load(&server, &options, &recorder);
             file.write(&recorder, outcome.as_ref().map(LoadReport::One));
             outcome
@@ -64,6 +61,11 @@ pub(crate) fn run(args: &LoadArgs, target: &TableName) -> Result<u8, Failure> {
     let mut out = terminal::out();
     match outcome {
         Ok(report) => {
+            watch.totals(Totals {
+                rows: report.rows,
+                bytes: Some(report.bytes),
+                rejected: report.rejects,
+            });
             // The rows are in, whether or not anybody can be told.
             print::tell_unprinted("load", show(&mut out, args, &report));
             for warning in &report.warnings {
@@ -149,10 +151,6 @@ pub(crate) fn plan(args: &LoadArgs, target: &TableName) -> Result<u8, Failure> {
     }
     let may_be_made = plan.makes_table && plan.refused.is_empty();
     Ok(if plan.path.is_some() || may_be_made { 0 } else { USAGE })
-}
-
-pub(crate) fn watcher(args: &LoadArgs) -> Box<dyn Progress> {
-    progress::watcher(args.quiet, args.verbose)
 }
 
 /// The options of a load of one table.

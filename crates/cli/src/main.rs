@@ -39,13 +39,15 @@ mod sniff;
 mod status;
 mod tuned;
 mod verify;
+mod watch;
 
 use std::io::Write;
 
-use args::{Cli, Command};
+use args::{Cli, Command, LoadArgs};
 use connect::Into;
 use signal_hook::low_level::exit;
 use terminal::failure::Failure;
+use watch::{Messages, Watch};
 
 /// The variable by which the Python package has messages name options as keywords of a call.
 const FACE: &str = "INRUSH_FACE";
@@ -73,13 +75,19 @@ fn status() -> u8 {
 
 fn run(command: Command) -> Result<u8, Failure> {
     match command {
-        Command::Load(args) if args.dry_run => check::run(&args, &connect::into(&args.into)?),
-        Command::Check(args) => check::run(&args, &connect::into(&args.into)?),
-        Command::Verify(args) => verify::run(&args, &connect::into(&args.into)?),
-        Command::Load(args) => match connect::into(&args.into)? {
-            Into::Table(target) => load::run(&args, &target),
-            Into::Database(database) => several::run(&args, &database),
-        },
+        Command::Load(args) if args.dry_run => check_rows(&args),
+        Command::Check(args) => check_rows(&args),
+        Command::Verify(args) => {
+            let into = connect::into(&args.into)?;
+            watched("verify", &args, |watch| verify::run(&args, &into, watch))
+        }
+        Command::Load(args) => {
+            let into = connect::into(&args.into)?;
+            watched("load", &args, |watch| match &into {
+                Into::Table(target) => load::run(&args, target, watch),
+                Into::Database(database) => several::run(&args, database, watch),
+            })
+        }
         Command::Plan(args) => match connect::into(&args.into)? {
             Into::Table(target) => load::plan(&args, &target),
             Into::Database(database) => several::plan(&args, &database),
@@ -87,8 +95,16 @@ fn run(command: Command) -> Result<u8, Failure> {
         Command::Job(args) => job_file::run(&args),
         Command::Resume(args) => resume::run(&args),
         Command::Jobs(args) => jobs::run(&args),
-        Command::Replay(args) => replay::run(&args),
-        Command::Export(args) => export::run(&args),
+        Command::Replay(args) => {
+            let messages = Messages { is_quiet: args.quiet, is_verbose: false };
+            let of = ("replay", args.into.as_deref().unwrap_or_default());
+            watch::during(of, &args.watch, messages, |watch| replay::run(&args, watch))
+        }
+        Command::Export(args) => {
+            let messages = Messages { is_quiet: args.quiet, is_verbose: false };
+            let of = ("export", args.table.as_str());
+            watch::during(of, &args.watch, messages, |watch| export::run(&args, watch))
+        }
         Command::Doctor(args) => doctor::run(&args),
         Command::Tune(args) => tuned::run(&args),
         Command::Sniff(args) => sniff::run(&args),
@@ -98,4 +114,19 @@ fn run(command: Command) -> Result<u8, Failure> {
         Command::Help(args) => args.run(),
         Command::Completions(args) => args.run(),
     }
+}
+
+fn check_rows(args: &LoadArgs) -> Result<u8, Failure> {
+    let into = connect::into(&args.into)?;
+    watched("check", args, |watch| check::run(args, &into, watch))
+}
+
+/// Runs a command with the options of a load while it is watched.
+fn watched(
+    command: &'static str,
+    args: &LoadArgs,
+    work: impl FnOnce(&Watch) -> Result<u8, Failure>,
+) -> Result<u8, Failure> {
+    let messages = Messages { is_quiet: args.quiet, is_verbose: args.verbose };
+    watch::during((command, &args.into), &args.watch, messages, work)
 }

@@ -2,7 +2,6 @@
 //! elsewhere.
 
 use std::fmt;
-use std::io::IsTerminal;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -18,17 +17,6 @@ const LINE_INTERVAL: Duration = Duration::from_secs(10);
 const SILENCE: Duration = Duration::from_secs(1);
 /// Time between two drawings of a bar.
 const DRAW_INTERVAL: Duration = Duration::from_millis(200);
-
-/// The observer of the progress: a bar on a terminal.
-pub(crate) fn watcher(is_quiet: bool, is_verbose: bool) -> Box<dyn Progress> {
-    if is_quiet {
-        Box::new(Quiet)
-    } else if std::io::stderr().is_terminal() {
-        Box::new(Bar::new())
-    } else {
-        Box::new(Lines::new(is_verbose))
-    }
-}
 
 /// A bar for each stage, with its rate, and the time that is left of the whole load.
 pub(crate) struct Bar {
@@ -216,10 +204,25 @@ impl Progress for Lines {
 }
 
 /// Notes and warnings alone.
-struct Quiet;
+pub(crate) struct Quiet;
 
 impl Progress for Quiet {
     fn update(&self, _: Snapshot) {}
+
+    fn note(&self, text: &str) {
+        tell!("{text}");
+    }
+}
+
+/// Notes, warnings and waits for locks.
+pub(crate) struct Notes;
+
+impl Progress for Notes {
+    fn update(&self, _: Snapshot) {}
+
+    fn waiting(&self, text: &str) {
+        tell!("{text}");
+    }
 
     fn note(&self, text: &str) {
         tell!("{text}");

@@ -14,8 +14,8 @@ const SAMPLES_MAX: usize = 1_000;
 const MEMORY_PAGE: u64 = 4_096;
 
 /// Passes on what is told, and remembers it.
-pub(crate) struct Recorder {
-    watcher: Box<dyn Progress>,
+pub(crate) struct Recorder<'a> {
+    watcher: Box<dyn Progress + 'a>,
     started: Instant,
     /// Milliseconds from the start at which the next sample is due.
     due_ms: AtomicU64,
@@ -45,8 +45,8 @@ pub(crate) struct Course {
     interval_ms: u64,
 }
 
-impl Recorder {
-    pub(crate) fn new(watcher: Box<dyn Progress>) -> Recorder {
+impl<'a> Recorder<'a> {
+    pub(crate) fn new(watcher: Box<dyn Progress + 'a>) -> Recorder<'a> {
         let course = Course { interval_ms: INTERVAL_MS, ..Course::default() };
         Recorder {
             watcher,
@@ -86,7 +86,7 @@ impl Course {
     }
 }
 
-impl Progress for Recorder {
+impl Progress for Recorder<'_> {
     fn update(&self, snapshot: Snapshot) {
         self.watcher.update(snapshot);
         let now = self.started.elapsed();

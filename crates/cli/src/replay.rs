@@ -1,20 +1,20 @@
 //! `inrush replay`: from what was typed to what it means, and what is printed.
 
-use std::io::{IsTerminal, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use load::LoadOptions;
-use replay::progress::Progress;
 use replay::report::Report;
 use replay::{As, ReplayOptions};
 use terminal::failure::{FAILED, Failure, REJECTS};
 use terminal::{signals, size};
 
 use crate::args::{AsArg, ReplayArgs};
-use crate::{connect, files, input, left_keys, print, proof, replay_print, replay_progress};
+use crate::watch::{Totals, Watch};
+use crate::{connect, files, input, left_keys, print, proof, replay_print};
 
 /// Replays, and prints the report.
-pub(crate) fn run(args: &ReplayArgs) -> Result<u8, Failure> {
+pub(crate) fn run(args: &ReplayArgs, watch: &Watch) -> Result<u8, Failure> {
     let options = options(args)?;
     files::check_inputs(std::slice::from_ref(&options.dump), &args.connect)?;
     let mut out = terminal::out();
@@ -24,7 +24,7 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<u8, Failure> {
     } else {
         // No server is made or started for what cannot be read.
         replay::check(&options).map_err(failure)?;
-        let server = connect::meant(&args.connect)?.resolve(args.quiet)?;
+        let server = watch.label(connect::meant(&args.connect)?.resolve(args.quiet)?);
         left_keys::carry_over(&server, args.state_dir.as_deref());
         signals::watch(&options.interrupt, args.quiet)?;
         let mut load = LoadOptions::new(Vec::new(), "", "");
@@ -34,10 +34,11 @@ pub(crate) fn run(args: &ReplayArgs) -> Result<u8, Failure> {
         // The tables of a dump are known only when it is read.
         let is_direct = options.rows_as == As::Rows;
         let server = proof::before_load(server, &args.untested, &load, |_| Ok(is_direct))?;
-        replay::replay(&server, &options, &*watcher(args))
+        replay::replay(&server, &options, &*watch.replay_progress())
     };
     match outcome {
         Ok(report) => {
+            watch.totals(Totals { rows: report.rows, bytes: Some(report.bytes), rejected: 0 });
             // The dump is in, whether or not anybody can be told.
             print::tell_unprinted("replay", show(&mut out, args, &report));
             Ok(if report.failed.is_empty() && report.warnings.is_empty() { 0 } else { REJECTS })
@@ -64,16 +65,6 @@ fn show(out: &mut impl Write, args: &ReplayArgs, report: &Report) -> std::io::Re
         tell!("inrush: {failed}");
     }
     Ok(())
-}
-
-fn watcher(args: &ReplayArgs) -> Box<dyn Progress> {
-    if args.quiet {
-        Box::new(())
-    } else if std::io::stderr().is_terminal() {
-        Box::new(replay_progress::Bar::new())
-    } else {
-        Box::new(replay_progress::Lines::new())
-    }
 }
 
 fn options(args: &ReplayArgs) -> Result<ReplayOptions, Failure> {

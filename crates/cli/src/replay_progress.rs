@@ -90,6 +90,17 @@ impl Progress for Lines {
     }
 }
 
+/// Sentences alone.
+pub(crate) struct Sentences;
+
+impl Progress for Sentences {
+    fn update(&self, _: &Snapshot) {}
+
+    fn say(&self, text: &str) {
+        tell!("{text}");
+    }
+}
+
 fn counts(snapshot: &Snapshot) -> String {
     format!(
         "{} and {} done",

@@ -21,13 +21,14 @@ use terminal::size::{count, group, show};
 use crate::args::{LoadArgs, WrittenArgs, said_of};
 use crate::html::{LoadReport, ReportFile};
 use crate::job_file::JobFile;
-use crate::load::{check_no_report, detail, options_but_ddl, read_ddl, tell_dialect, watcher};
+use crate::load::{check_no_report, detail, options_but_ddl, read_ddl, tell_dialect};
 use crate::print::Detail;
 use crate::recorder::Recorder;
+use crate::watch::{Totals, Watch};
 use crate::{connect, dialect, files, guess, input, left_keys, print, proof, sniff, tuned};
 
 /// Loads, and prints the report.
-pub(crate) fn run(args: &LoadArgs, database: &str) -> Result<u8, Failure> {
+pub(crate) fn run(args: &LoadArgs, database: &str, watch: &Watch) -> Result<u8, Failure> {
     let Meant { mut tables, lines } = meant(args, database)?;
     files::check_load(args, &tables)?;
     check_several(&tables)?;
@@ -37,7 +38,7 @@ pub(crate) fn run(args: &LoadArgs, database: &str) -> Result<u8, Failure> {
     if !server.is_made() && !has_statements {
         return Err(no_tables(database));
     }
-    let server = server.resolve(args.quiet)?;
+    let server = watch.label(server.resolve(args.quiet)?);
     left_keys::carry_over(&server, args.state_dir.as_deref());
     ::load::evaluate_expressions(&server, &mut tables)?;
     guess::guess(args, &server, &mut tables)?;
@@ -58,15 +59,16 @@ pub(crate) fn run(args: &LoadArgs, database: &str) -> Result<u8, Failure> {
         None => load::load_several(&server, &tables, progress),
     };
     let report = match &args.report {
-        None => load(&*watcher(args)).map_err(Failure::of_load)?,
+        None => load(&*watch.progress()).map_err(Failure::of_load)?,
         Some(path) => {
             let file = ReportFile::create(path, &tables[0], database, &server)?;
-            let recorder = Recorder::new(watcher(args));
+            let recorder = Recorder::new(watch.progress());
             let outcome = load(&recorder);
             file.write(&recorder, outcome.as_ref().map(LoadReport::Several));
             outcome.map_err(Failure::of_load)?
         }
     };
+    watch.totals(Totals { rows: report.rows, bytes: Some(report.bytes), rejected: report.rejects });
     // The rows are in, whether or not anybody can be told.
     print::tell_unprinted("load", show_report(&mut terminal::out(), args, &report));
     let of_tables = report.tables.iter().flat_map(|table| &table.warnings);

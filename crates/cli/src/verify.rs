@@ -1,6 +1,7 @@
 //! `inrush verify`: whether tables hold exactly the rows of files.
 
 use std::io::{self, Write};
+use std::slice;
 
 use ::check::{OtherRow, VerifyReport};
 use serde::Serialize;
@@ -9,16 +10,18 @@ use terminal::size::{count, group};
 
 use crate::args::LoadArgs;
 use crate::several::Meant;
-use crate::{check, connect, load, print};
+use crate::watch::{Totals, Watch};
+use crate::{check, connect, print};
 
 /// Compares, and prints what differs.
-pub(crate) fn run(args: &LoadArgs, into: &connect::Into) -> Result<u8, Failure> {
+pub(crate) fn run(args: &LoadArgs, into: &connect::Into, watch: &Watch) -> Result<u8, Failure> {
     let target = match into {
         connect::Into::Table(target) => target,
-        connect::Into::Database(database) => return several(args, database),
+        connect::Into::Database(database) => return several(args, database, watch),
     };
     let (options, visit) = check::begin(args, target)?;
-    let report = ::check::verify(&visit.connect, &options, &*load::watcher(args))?;
+    let report = ::check::verify(&visit.connect, &options, &*watch.progress())?;
+    watch.totals(totals(slice::from_ref(&report)));
     let mut out = terminal::out();
     if args.json {
         print::json(&mut out, &report)?;
@@ -38,9 +41,9 @@ struct SeveralVerified {
 }
 
 /// Compares the tables of a job file, or of a folder of files.
-fn several(args: &LoadArgs, database: &str) -> Result<u8, Failure> {
+fn several(args: &LoadArgs, database: &str, watch: &Watch) -> Result<u8, Failure> {
     let (Meant { tables, lines }, visit) = check::begin_several(args, database)?;
-    let watcher = load::watcher(args);
+    let watcher = watch.progress();
     let (tables, bad_lines) = match &lines {
         Some(lines) => ::load::verify_lines(&visit.connect, &tables, lines, &*watcher)?,
         None => {
@@ -48,6 +51,8 @@ fn several(args: &LoadArgs, database: &str) -> Result<u8, Failure> {
             (tables.iter().map(report).collect::<Result<_, _>>()?, 0)
         }
     };
+    watch.totals(totals(&tables));
+    drop(watcher);
     let report = SeveralVerified { database: database.to_owned(), bad_lines, tables };
     let mut out = terminal::out();
     if args.json {
@@ -64,6 +69,15 @@ fn several(args: &LoadArgs, database: &str) -> Result<u8, Failure> {
     }
     let is_same = bad_lines == 0 && report.tables.iter().all(VerifyReport::is_same);
     Ok(if is_same { 0 } else { REJECTS })
+}
+
+/// Rows that were compared; rejected are those of the input that no table accepts.
+fn totals(reports: &[VerifyReport]) -> Totals {
+    Totals {
+        rows: reports.iter().map(|report| report.rows).sum(),
+        bytes: None,
+        rejected: reports.iter().map(|report| report.refused_rows).sum(),
+    }
 }
 
 fn show(out: &mut impl Write, report: &VerifyReport) -> io::Result<()> {

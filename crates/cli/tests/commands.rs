@@ -25,4 +25,5 @@ mod state;
 mod terminal;
 mod tuned;
 mod verified;
+mod watched;
 mod which_server;

@@ -8,6 +8,7 @@ mod bad_file;
 #[cfg(feature = "cloud")]
 mod cloud;
 mod commands;
+mod containers;
 mod crashes;
 mod damaged;
 mod emptied;

@@ -11,8 +11,10 @@
 //! waits for the other end of a pipe.
 
 use std::ffi::OsString;
-use std::io;
+use std::fs::Permissions;
+use std::io::{self, Write};
 use std::os::fd::AsFd;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::SystemTime;
@@ -64,6 +66,25 @@ pub fn create(path: &Path, what: &'static str) -> io::Result<File> {
             Ok(file)
         }
     }
+}
+
+/// Writes a complete file of this mode that takes the name at the end. Readers see the old file or the new one.
+/// Not durable.
+///
+/// Errors: as [`create`], which also writes to devices.
+pub fn replace(path: &Path, bytes: &[u8], mode: u32, what: &'static str) -> io::Result<()> {
+    let Place::File(folder, name) = find(path)? else {
+        return Err(refused("it is not a file"));
+    };
+    let made = unused_name();
+    let write = || {
+        let mut file = folder.create(&made, mode, what)?;
+        // The mask of the process may be narrower.
+        file.set_permissions(Permissions::from_mode(mode))?;
+        file.write_all(bytes)?;
+        folder.rename(&made, &name, what)
+    };
+    write().inspect_err(|_| drop(folder.remove(&made, what)))
 }
 
 fn find(path: &Path) -> io::Result<Place> {
@@ -120,8 +141,7 @@ fn refused(words: &str) -> io::Error {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use std::fs;
-    use std::io::Write;
-    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::os::unix::fs::symlink;
 
     use super::*;
 
@@ -159,6 +179,22 @@ mod tests {
         assert_eq!(fs::read(at("victim")).unwrap(), b"precious");
         assert!(!at("nowhere").exists());
         assert_eq!(fs::read_dir(place.path()).unwrap().count(), 7);
+    }
+
+    #[test]
+    fn a_replaced_file_is_complete_and_has_its_mode() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("a.prom");
+        for text in ["first", "second"] {
+            replace(&path, text.as_bytes(), 0o644, "x").unwrap();
+            assert_eq!(fs::read_to_string(&path).unwrap(), text);
+            assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o644);
+        }
+        symlink(&path, place.path().join("link")).unwrap();
+        assert!(replace(&place.path().join("link"), b"x", 0o644, "x").is_err());
+        assert!(replace(Path::new("/dev/null"), b"x", 0o644, "x").is_err());
+        assert_eq!(fs::read(&path).unwrap(), b"second");
+        assert_eq!(fs::read_dir(place.path()).unwrap().count(), 2);
     }
 
     #[test]

@@ -52,13 +52,14 @@ impl Held {
             return Ok(Err(reasons));
         }
         let facts = ServerFacts::read(session)?;
-        let dir = match facts.database_dir(session, &table.name.database, None)? {
+        let dir = match facts.database_dir(session, &table.name.database)? {
             Ok(dir) => dir,
             Err(reason) => {
                 reasons.push(reason.to_string());
                 return Ok(Err(reasons));
             }
         };
+        let stale = stale_description(session, table, &dir)?;
         let held = match Held::locked(session, table, options, progress) {
             Ok(held) => held,
             Err(server::Error::LockWait { target, seconds, holders }) => {
@@ -73,8 +74,19 @@ impl Held {
             held.release()?;
             return Ok(Err(vec![reason]));
         }
-        let files = held_files(session, table, &dir)?;
-        Ok(Ok((held, files)))
+        match held_files(session, table, &dir) {
+            Ok(files) if !stale => Ok(Ok((held, files))),
+            Err(error) if facts.local_datadir.is_none() => Err(error),
+            _ => {
+                held.release()?;
+                Ok(Err(vec![format!(
+                    "{} on this machine does not belong to the server: the description of {} did \
+                     not appear there",
+                    dir.path.display(),
+                    table.name
+                )]))
+            }
+        }
     }
 
     /// Nobody writes to the table, also no transaction that has no connection, and its file is written out.
@@ -148,6 +160,23 @@ fn changed(session: &mut Session, table: &Table) -> Result<Option<String>, Error
         return Ok(Some("it was altered during the export".to_owned()));
     }
     Ok(None)
+}
+
+/// True if the folder that the user names has a description of the table before the server writes one: it is a
+/// copy of the server's, or another connection holds the table too.
+fn stale_description(
+    session: &mut Session,
+    table: &Table,
+    dir: &DatabaseDir,
+) -> Result<bool, Error> {
+    if session.options().datadir.is_none() {
+        return Ok(false);
+    }
+    let start = format!("{}.cfg", filename(session, &table.name.table)?);
+    let of_parts = format!("{}#", filename(session, &table.name.table)?);
+    let is_its =
+        |name: &String| *name == start || name.starts_with(&of_parts) && name.ends_with(".cfg");
+    Ok(dir.names()?.iter().any(is_its))
 }
 
 fn held_files(

@@ -40,7 +40,7 @@ options! {
     Value {
         BATCH_BYTES "batch-bytes", BATCH_ROWS "batch-rows", CHARSET "charset",
         COLLATION "collation", COLUMNS "columns", CONNECT_TIMEOUT "connect-timeout",
-        CONNECTIONS "connections", DDL "ddl", DEFAULTS_FILE "defaults-file", DIALECT "dialect",
+        CONNECTIONS "connections", DATADIR "datadir", DDL "ddl", DEFAULTS_FILE "defaults-file", DIALECT "dialect",
         DUPLICATES "duplicates", EXCLUDE "exclude", FIELDS_ESCAPED_BY "fields-escaped-by",
         FIELDS_TERMINATED_BY "fields-terminated-by", FORMAT "format", FORMAT_OF "format-of", HOST "host", INTO "into",
         LINES_STARTING_BY "lines-starting-by", LINES_TERMINATED_BY "lines-terminated-by",

@@ -347,7 +347,6 @@ impl Place<'_> {
             lock_wait: Duration::from_secs(seconds),
             reconnect_wait: failpoint::reconnect_wait(targets::RECONNECT_WAIT),
             told: told.cloned(),
-            datadir: None,
             no_triggers: false,
             proof: None,
         };

@@ -27,7 +27,6 @@ pub fn lock(
         lock_wait: wait,
         reconnect_wait,
         told: told.cloned(),
-        datadir: None,
         no_triggers: options.server.no_triggers,
         proof: options.proof(),
     };

@@ -27,7 +27,9 @@ pub mod tls;
 mod variables;
 mod watcher;
 mod withheld;
+mod work_label;
 
 pub use driver::is_in_driver;
 pub use handshake::THREAD as CONNECT_THREAD;
 pub use mark::Mark;
+pub use work_label::WorkLabel;

@@ -45,6 +45,8 @@ pub struct ServerFacts {
     pub hostname: String,
     /// `@@datadir`, as the server names it.
     pub datadir: PathBuf,
+    /// The same folder as this machine sees it, if the user names it.
+    pub local_datadir: Option<PathBuf>,
     /// `innodb_page_size`, bytes.
     pub page_bytes: u64,
     /// `innodb_checksum_algorithm`.
@@ -162,6 +164,7 @@ impl ServerFacts {
             untested,
             hostname: text("hostname"),
             datadir: PathBuf::from(text("datadir")),
+            local_datadir: session.options().datadir.clone(),
             page_bytes: text("innodb_page_size").parse().unwrap_or(0),
             checksum: text("innodb_checksum_algorithm"),
             log_bin,

@@ -28,7 +28,8 @@ mod unsupported;
 pub mod version;
 
 pub use connect::{
-    CONNECT_THREAD, Mark, interrupt, is_in_driver, option_file, options, reach, session, tls,
+    CONNECT_THREAD, Mark, WorkLabel, interrupt, is_in_driver, option_file, options, reach, session,
+    tls,
 };
 pub use error::{Error, Result};
 pub use facts::habits::habits;

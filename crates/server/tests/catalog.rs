@@ -450,9 +450,9 @@ fn a_usual_server_is_fit_and_its_folder_is_found() {
     session.exec("CREATE DATABASE IF NOT EXISTS `odd-\u{fc}`").unwrap();
     let facts = ServerFacts::read(&mut session).unwrap();
     assert_eq!(facts.unsupported("odd-\u{fc}"), []);
-    let found = facts.database_dir(&mut session, "odd-\u{fc}", None).unwrap().unwrap();
+    let found = facts.database_dir(&mut session, "odd-\u{fc}").unwrap().unwrap();
     assert!(found.path.join("db.opt").exists(), "{found:?}");
-    let missing = facts.database_dir(&mut session, "nowhere", None).unwrap().unwrap_err();
+    let missing = facts.database_dir(&mut session, "nowhere").unwrap().unwrap_err();
     assert_eq!(missing.name(), "data directory");
 }
 

@@ -135,8 +135,13 @@ impl Lock {
         let folder = self.session.query_once("SELECT @@innodb_log_group_home_dir")?;
         let folder = folder.first().map_or(Ok(None), |row| row.text_or_null(0))?;
         let Some(datadir) = dir.path.parent() else { return Ok(None) };
+        // A server in a container names its folders as it sees them.
+        let below = |folder: &str| match Path::new(folder).strip_prefix(&self.facts.datadir) {
+            Ok(below) => below.to_owned(),
+            Err(_) => PathBuf::from(folder),
+        };
         // An absolute path takes the place of the one before.
-        Ok(folder.map(|folder| datadir.join(folder).join("ib_logfile0")))
+        Ok(folder.map(|folder| datadir.join(below(&folder)).join("ib_logfile0")))
     }
 }
 

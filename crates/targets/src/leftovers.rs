@@ -16,6 +16,7 @@ use crate::names::{
 };
 use crate::staging_database;
 use crate::swapped::check_emptied;
+use face::option::DATADIR;
 use schema::{Engine, ForeignKey, TableKind};
 use server::Unsupported;
 use server::catalog;
@@ -351,9 +352,10 @@ impl Lock {
     pub(super) fn elsewhere(&self, path: &Path, what: &str) -> Error {
         let detail = format!(
             "{} on this machine does not belong to the server, which runs on {}: {what}; run \
-             Inrush on the server's machine",
+             Inrush on the server's machine, with {} for a server in a container",
             path.display(),
-            self.facts.hostname
+            self.facts.hostname,
+            DATADIR.with("PATH")
         );
         let reasons = vec![Unsupported::DataDirectory(detail)];
         Error::Unsupported { target: self.table.name.to_string(), reasons }

@@ -37,8 +37,6 @@ pub struct LockOptions {
     pub reconnect_wait: Duration,
     /// Gets a sentence whenever a lock is waited for; default nobody.
     pub told: Option<Sender<String>>,
-    /// The server's data directory as this machine sees it; default as the server names it.
-    pub datadir: Option<PathBuf>,
     /// True if the direct path bypasses triggers, which stay on the target; default no.
     pub no_triggers: bool,
     /// The identity of the command's rows; default none.
@@ -52,7 +50,6 @@ impl Default for LockOptions {
             lock_wait: LOCK_WAIT,
             reconnect_wait,
             told: None,
-            datadir: None,
             no_triggers: false,
             proof: None,
         }

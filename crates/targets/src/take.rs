@@ -42,8 +42,7 @@ impl Lock {
         // Now that nobody else loads it.
         let table = described(&mut session, &spelled, options, &CatalogCache::default())?;
         let facts = Arc::new(ServerFacts::read(&mut session)?);
-        let datadir = options.datadir.as_deref();
-        let dir = facts.database_dir(&mut session, &table.name.database, datadir)?;
+        let dir = facts.database_dir(&mut session, &table.name.database)?;
         let resting = Resting::of(table, &facts, &dir, options);
         Ok(resting.work(Connections::of(session)))
     }
@@ -72,8 +71,7 @@ impl Keeper {
         let tables = names.iter().map(|name| described(&mut session, name, options, &asked));
         let tables = tables.collect::<Result<Vec<Table>>>()?;
         let facts = Arc::new(ServerFacts::read(&mut session)?);
-        let datadir = options.datadir.as_deref();
-        let dir = facts.database_dir(&mut session, &names[0].database, datadir)?;
+        let dir = facts.database_dir(&mut session, &names[0].database)?;
         let left = match names {
             [_] => None,
             names => {

@@ -68,7 +68,7 @@ pub fn remove_unknown_files(
     mut is_ours: impl FnMut(&mut Session, &str) -> Result<bool>,
 ) -> Result<()> {
     let facts = ServerFacts::read(session)?;
-    let Ok(dir) = facts.database_dir(session, database, None)? else { return Ok(()) };
+    let Ok(dir) = facts.database_dir(session, database)? else { return Ok(()) };
     for file in dir.names()? {
         let Some(name) = file.strip_suffix(".ibd") else { continue };
         if !is_ours(session, name)? {

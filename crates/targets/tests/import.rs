@@ -465,10 +465,11 @@ fn another_servers_folder_is_found_out() {
     let setup = setup(server);
     let elsewhere = tempfile::tempdir().unwrap();
     std::fs::create_dir(elsewhere.path().join(&setup.database)).unwrap();
-    let options =
-        LockOptions { datadir: Some(elsewhere.path().to_owned()), ..LockOptions::default() };
+    let datadir = Some(elsewhere.path().to_owned());
+    let connect = ConnectOptions { datadir, ..server.options() };
     let name = TableName::new(setup.database.as_str(), "t");
-    let mut lock = Lock::take(server.connect().unwrap(), &name, &options).unwrap();
+    let session = Session::connect(&connect).unwrap();
+    let mut lock = Lock::take(session, &name, &LockOptions::default()).unwrap();
     let mut direct = Direct::new(&mut lock);
     let staging = direct.create_staging().unwrap();
     assert!(matches!(staging.export_template(), Err(Error::Unsupported { .. })));

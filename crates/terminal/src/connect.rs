@@ -46,6 +46,11 @@ pub struct ConnectArgs {
     /// Its way, its encryption, its patience.
     #[command(flatten)]
     pub secure: SecureArgs,
+    /// Data directory of the server as this machine sees it [default: as the server names it].
+    ///
+    /// A server in a container has its data directory in a volume or a bind mount of this machine.
+    #[arg(long, value_name = "PATH")]
+    pub datadir: Option<PathBuf>,
     /// Folder of a sandbox to use [default: in the user's data folder].
     #[arg(long, value_name = "DIR")]
     pub sandbox: Option<PathBuf>,
@@ -91,6 +96,7 @@ impl ConnectArgs {
             port: self.port,
             socket: self.socket.clone(),
             user: self.user.clone(),
+            datadir: self.datadir.clone(),
             ..self.secure.options()?
         };
         let options = found.options.overridden_by(typed);
@@ -113,6 +119,7 @@ impl ConnectArgs {
         add("--user", self.user.clone().map(Into::into));
         add("--defaults-file", self.defaults_file.clone().map(Into::into));
         add("--defaults-extra-file", self.defaults_extra_file.clone().map(Into::into));
+        add("--datadir", self.datadir.clone().map(Into::into));
         arguments.extend(self.secure.arguments());
         arguments
     }

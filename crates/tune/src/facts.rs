@@ -90,7 +90,7 @@ impl Facts {
         facts.ledgers = ledgers(session)?;
         // The system's own database is in each data directory.
         if !facts.is_mysql() {
-            facts.no_datadir = facts.server.database_dir(session, "mysql", None)?.err();
+            facts.no_datadir = facts.server.database_dir(session, "mysql")?.err();
         }
         if let Some(data) = &facts.data {
             match DiskSpeed::measure(&data.path) {
@@ -167,8 +167,8 @@ impl Facts {
             return;
         }
         self.host = Some(Host::here());
-        self.data = Some(self.server.datadir.clone())
-            .filter(|_| is_named)
+        self.data = Some(self.server.data_folder().to_owned())
+            .filter(|_| is_named || self.server.local_datadir.is_some())
             .and_then(|datadir| Storage::of(&datadir));
         if self.data.is_none() {
             self.unread.push(format!(

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use terminal::connect::ConnectArgs;
 
-use super::{FormatArgs, written};
+use super::{FormatArgs, WatchArgs, written};
 use crate::input::DialectArg;
 
 #[derive(Clone, Debug, Args)]
@@ -81,6 +81,8 @@ pub(crate) struct ExportArgs {
     /// Print errors only.
     #[arg(long)]
     pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) watch: WatchArgs,
     #[command(flatten)]
     pub(crate) cut: CutArgs,
     #[command(flatten)]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use terminal::connect::ConnectArgs;
 
-use super::{StampArg, TuneArg, UntestedArgs};
+use super::{StampArg, TuneArg, UntestedArgs, WatchArgs};
 
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ReplayArgs {
@@ -86,6 +86,8 @@ pub(crate) struct ReplayArgs {
     /// Print errors only.
     #[arg(long)]
     pub(crate) quiet: bool,
+    #[command(flatten)]
+    pub(crate) watch: WatchArgs,
     #[command(flatten)]
     pub(crate) tune: TuneArg,
     #[command(flatten)]

@@ -14,7 +14,7 @@ use crate::args::{Cli, is_typed};
 
 /// Options of `load` that are no keys of `[input]`: what says which server is meant or what is printed, what
 /// a job file says otherwise, and what is of one table.
-const NO_KEYS: [&str; 36] = [
+const NO_KEYS: [&str; 38] = [
     "help",
     "help-all",
     "job",
@@ -40,6 +40,8 @@ const NO_KEYS: [&str; 36] = [
     "json",
     "quiet",
     "verbose",
+    "progress",
+    "metrics",
     "report",
     "duplicates",
     "on-duplicate",

@@ -233,6 +233,16 @@ fn a_panic_in_a_thread_of_an_export_leaves_no_file() {
     assert!(!names(desk.home.path()).iter().any(|name| name.contains("out.csv")));
 }
 
+/// The main thread prints the last line of progress.
+#[test]
+fn a_panic_in_the_thread_that_prints_progress_ends_nothing() {
+    let Some(mut scene) = Scene::new(LoadKind::Direct) else { return };
+    let outcome = scene.run_with("thread.watch", &["--progress", "json"]);
+    assert!(outcome.err.contains("the failpoint thread.watch"), "{outcome:?}");
+    assert!(outcome.err.lines().any(|line| line.contains("\"phase\":\"done\"")), "{outcome:?}");
+    scene.is_new(&outcome, "thread.watch");
+}
+
 #[test]
 fn a_panic_in_a_thread_that_reads_ranges_ends_the_load() {
     let Some(mut desk) = Desk::new() else { return };

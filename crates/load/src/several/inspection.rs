@@ -286,7 +286,6 @@ pub(super) fn lock_options(options: &LoadOptions, told: Option<&Sender<String>>)
         lock_wait: Duration::from_secs(u64::from(options.server.lock_wait_seconds)),
         reconnect_wait: failpoint::reconnect_wait(targets::RECONNECT_WAIT),
         told: told.cloned(),
-        datadir: None,
         no_triggers: options.server.no_triggers,
         proof: options.proof(),
     }

@@ -30,9 +30,10 @@ impl Sender {
         }
         let text = Arc::new(std::mem::take(&mut portion.text));
         let source = Shared { bytes: Arc::clone(&text), at: 0 };
-        let (sql, label) = (&self.statements.load, &self.statements.load_label);
+        let label = &self.statements.load_label;
         let session = self.session.as_mut().ok_or_else(no_session)?;
-        let done = session.load_rows(sql, label, source);
+        let sql = session.comment() + &self.statements.load;
+        let done = session.load_rows(&sql, label, source);
         // The driver may still hold its half when the connection broke.
         portion.text = Arc::try_unwrap(text).unwrap_or_else(|text| text.to_vec());
         let done = match done {

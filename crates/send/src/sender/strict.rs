@@ -218,10 +218,14 @@ impl Sender {
         let statements = &self.statements;
         let insert = if is_strict { &statements.insert_strict } else { &statements.insert };
         self.sql.clear();
+        let session = self.session.as_mut().ok_or_else(no_session)?;
+        // A hint must come first.
+        if !insert.starts_with("/*") {
+            self.sql.push_str(&session.comment());
+        }
         self.sql.push_str(insert);
         self.sql.push_str(text);
         self.sql.push_str(&statements.tail);
-        let session = self.session.as_mut().ok_or_else(no_session)?;
         Ok(session.exec_rows(&self.sql, &statements.insert_label))
     }
 
@@ -244,7 +248,8 @@ impl Sender {
             return Ok(());
         }
         let session = self.session.as_mut().ok_or_else(no_session)?;
-        let sql = self.statements.prepared(is_strict);
+        // The text is read once: its percentage is that of the connection's first chunk.
+        let sql = session.comment() + &self.statements.prepared(is_strict);
         let prepared = session.prepare(&sql, &self.statements.insert_label);
         self.prepared[usize::from(is_strict)] = Some(prepared.map_err(again_or_failed)?);
         Ok(())

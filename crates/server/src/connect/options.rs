@@ -17,6 +17,7 @@ use crate::interrupt::Interrupt;
 use crate::option_file::{OptionFiles, Setting};
 use crate::tls::{Encryption, TlsOptions, Verify};
 
+use super::WorkLabel;
 use super::proven::Fingerprint;
 
 /// Where distributions put the server's socket, most common first.
@@ -101,6 +102,11 @@ pub struct ConnectOptions {
     pub notices: Option<Sender<String>>,
     /// A name of the server that tells more than its address. Default: none.
     pub name: Option<String>,
+    /// The server's data directory as this machine sees it; default as the server names it. Nothing is built
+    /// there before the server has proven that the folder is its own.
+    pub datadir: Option<PathBuf>,
+    /// The work that statements with rows, and statements that take long, name in a comment. Default: none.
+    pub label: Option<WorkLabel>,
     /// Treatment of servers whose build is not on the tested list. Default: no built files.
     pub untested: UntestedBuilds,
     /// How a server without `innodb_log_checkpoint_now` is had to write out its changed pages. Default: it is
@@ -234,6 +240,8 @@ impl ConnectOptions {
             interrupt: self.interrupt,
             notices: over.notices.or(self.notices),
             name: over.name.or(self.name),
+            datadir: over.datadir.or(self.datadir),
+            label: over.label.or(self.label),
             untested: self.untested,
             flushing: over.flushing.or(self.flushing),
             known: Known::default(),
@@ -262,6 +270,8 @@ impl ConnectOptions {
             "compress" => self.compress = Some(setting.is_on()),
             "skip-compress" | "disable-compress" => self.compress = Some(false),
             "server-public-key-path" => self.server_public_key = path(),
+            // In other groups it is a variable of a server.
+            "datadir" if setting.group == "inrush" => self.datadir = path(),
             "get-server-public-key" => self.get_server_public_key = Some(setting.is_on()),
             name if name.contains("ssl") => return self.apply_tls(setting),
             _ => {}

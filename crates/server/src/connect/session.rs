@@ -34,6 +34,7 @@ use super::driver::{self, Driver, Ours};
 use super::handshake;
 use super::mark::Mark;
 use super::variables::Variables;
+use super::work_label::WorkLabel;
 
 /// Rows of an answer that are held in memory: more than any catalog has, less than any machine.
 const ANSWER_BYTES_MAX: usize = 256 << 20;
@@ -104,6 +105,12 @@ impl Session {
             Ok(_) | Err(Error::Interrupted) => true,
             Err(_) => false,
         })
+    }
+
+    /// A comment that names the current work, to begin a statement with; empty without a
+    /// [`WorkLabel`](super::WorkLabel).
+    pub fn comment(&self) -> String {
+        self.options.label.as_ref().map_or_else(String::new, WorkLabel::comment)
     }
 
     /// How this session was connected.

@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use disk::folder::is_link;
 use disk::{File, Folder};
+use face::option::DATADIR;
 use rustix::fs::{Access, AtFlags, FileType, Gid, Stat, Uid};
 
 use crate::error::{Error, Result};
@@ -208,19 +209,23 @@ impl DatabaseDir {
 }
 
 impl ServerFacts {
+    /// The data directory as this machine sees it: the named one, else as the server names it. A server in a
+    /// container sees another path.
+    pub fn data_folder(&self) -> &Path {
+        self.local_datadir.as_deref().unwrap_or(&self.datadir)
+    }
+
     /// The folder of `database` in the data directory, if this process can put files there that
     /// the server can open.
     ///
-    /// `datadir` overrides the server's own path: a server in a container sees another one.
     /// That a folder of the right name exists proves little; that it is this server's is proven
     /// when a table that the server exports appears in it.
     pub fn database_dir(
         &self,
         session: &mut Session,
         database: &str,
-        datadir: Option<&Path>,
     ) -> Result<Result<DatabaseDir, Unsupported>> {
-        let datadir = datadir.unwrap_or(&self.datadir);
+        let datadir = self.data_folder();
         let path = datadir.join(filename(session, database)?);
         let refuse = |detail: String| Ok(Err(Unsupported::DataDirectory(detail)));
         let folder = match Folder::open_linked(&path) {
@@ -229,9 +234,18 @@ impl ServerFacts {
                 return refuse(format!("{} is not a folder", path.display()));
             }
             Err(e) => {
-                let how = match e.kind() {
-                    ErrorKind::PermissionDenied => "run as root or as the server's user",
-                    _ => "run on the server's machine",
+                let how = match (e.kind(), &self.local_datadir) {
+                    (ErrorKind::PermissionDenied, _) => {
+                        "run as root or as the server's user".to_owned()
+                    }
+                    (_, Some(named)) => {
+                        format!("{} must name its data directory", DATADIR.with(named.display()))
+                    }
+                    (_, None) => format!(
+                        "run on the server's machine; {} names the data directory of a server in a \
+                         container",
+                        DATADIR.with("PATH")
+                    ),
                 };
                 return refuse(format!(
                     "{} of the server on {} is inaccessible from here: {e}; {how}",

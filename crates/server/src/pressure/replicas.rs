@@ -262,6 +262,8 @@ fn over_tcp(host: &str, port: u16, options: &ConnectOptions) -> ConnectOptions {
         connect_timeout: Some(connect_timeout.min(CONNECT_TIMEOUT)),
         interrupt: Interrupt::default(),
         known: Known::default(),
+        // That of another server.
+        datadir: None,
         ..options.clone()
     }
 }

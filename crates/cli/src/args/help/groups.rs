@@ -48,7 +48,7 @@ pub(super) const GROUPS: [Group; 12] = [
     },
     Group {
         heading: "Server (default: option files, MYSQL_* variables, then the sandbox)",
-        options: "host port socket user password sandbox defaults-file defaults-extra-file \
+        options: "host port socket user password datadir sandbox defaults-file defaults-extra-file \
          protocol connect-timeout compress",
     },
     Group {
@@ -59,7 +59,7 @@ pub(super) const GROUPS: [Group; 12] = [
     },
     Group {
         heading: "Messages and help",
-        options: "quiet verbose json report help help-all version",
+        options: "quiet verbose json progress metrics report help help-all version",
     },
 ];
 
@@ -68,7 +68,7 @@ pub(super) const GROUPS: [Group; 12] = [
 pub(super) const HIDDEN: [(&str, &str); 3] = [
     (
         "plan",
-        "rejects duplicates dry-run report verbose no-verify tune max-rate max-lag \
+        "rejects duplicates dry-run progress metrics report verbose no-verify tune max-rate max-lag \
          batch-rows batch-bytes lock-wait page-cache",
     ),
     (
