@@ -113,6 +113,8 @@ test-more:
 		left_keys:: oracle::
 	$(CARGO) test --locked --workspace --test main -- --ignored \
 		traps:: incremental_backups:: untested:: related:: disturbed::
+	$(CARGO) test --locked -p inrush-columnar --features excel excel
+	$(CARGO) test --locked -p inrush --features excel --test main -- excel::
 	$(call on_mysql,$(MYSQL_SOME))
 	@if python3 -m venv $(PYTHON) && $(PYTHON)/bin/pip install -q pyarrow duckdb polars; then \
 		INRUSH_TEST_PYTHON=$(PYTHON)/bin/python $(CARGO) test --locked --workspace --test main -- read_exports; \

@@ -46,7 +46,8 @@ impl Place {
     pub(crate) fn position(&self, files: &[PathBuf]) -> Position {
         let file = files.get(self.file as usize).cloned().unwrap_or_default();
         let is_text = self.offset & NUMBERED == 0;
-        Position { file, line: self.line, offset: is_text.then_some(self.offset) }
+        let offset = is_text.then_some(self.offset);
+        Position { file, line: self.line, offset, part: None }
     }
 }
 

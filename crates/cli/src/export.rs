@@ -291,8 +291,7 @@ fn ending(args: &ExportArgs, format: &Format, compression: Compression) -> Strin
     let plain = match (format, preset) {
         (Format::Sql, _) => "sql",
         (Format::JsonLines, _) => "jsonl",
-        (Format::Columnar(Kind::Parquet), _) => return "parquet".to_owned(),
-        (Format::Columnar(Kind::Arrow), _) => return "arrow".to_owned(),
+        (Format::Columnar(kind), _) => return kind.name().to_lowercase(),
         (Format::Delimited { .. }, Preset::Csv) => "csv",
         (Format::Delimited { .. }, Preset::Tsv) => "tsv",
         (Format::Delimited { .. }, Preset::Tbl) => "tbl",

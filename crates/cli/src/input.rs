@@ -49,6 +49,8 @@ pub(crate) enum FormatArg {
     Parquet,
     /// Apache Arrow IPC, a file or a stream; files are recognised without this option.
     Arrow,
+    /// A workbook of Excel or OpenDocument; files are recognised without this option.
+    Excel,
 }
 
 impl FormatArg {
@@ -57,6 +59,7 @@ impl FormatArg {
         match self {
             FormatArg::Parquet => Some(Kind::Parquet),
             FormatArg::Arrow => Some(Kind::Arrow),
+            FormatArg::Excel => Some(Kind::Excel),
             FormatArg::Text | FormatArg::Jsonl | FormatArg::Json => None,
         }
     }

@@ -215,6 +215,7 @@ pub(crate) fn options_but_ddl(
     options.server.shard_addresses.clone_from(&args.batches.shard);
     options.input.dialect = dialect(&args.format, &options.input.files[0])?;
     options.input.matching = args.format.matching();
+    options.input.sheet.clone_from(&args.format.sheet);
     options.input.columnar = args.format.format.and_then(FormatArg::kind);
     if !sniff::says_dialect(&args.format, &options.input.files[0]) && options.input.has_columns() {
         // The ending of a name does not matter then.

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use columnar::Kind;
 use load::LoadOptions;
 use load::sniff::{SniffOptions, Sniffed, TableSettings};
 use sources::{Dialect, Pointer, Preset};
@@ -193,6 +194,7 @@ fn sniff_options(
         table: table.to_owned(),
         columnar: format.format.and_then(FormatArg::kind),
         matching: format.matching(),
+        sheet: format.sheet.clone(),
         pointers: Vec::new(),
         dialect: says_dialect(format, &files[0])
             .then(|| dialect::dialect(format, &files[0]))
@@ -330,6 +332,9 @@ fn command(
     }
     dialect_options(&base, &sniffed.dialect, &mut option);
     file_options(sniffed, &mut option);
+    if let Some(sheet) = &args.format.sheet {
+        option("sheet", sheet);
+    }
     if let Some(names) = &sniffed.names {
         option("columns", &names.join(","));
     }
@@ -337,7 +342,8 @@ fn command(
         option("format-of", &format!("{column}={format}"));
     }
     connect_options(&args.connect, &mut option);
-    if sniffed.header && sniffed.columnar.is_none() {
+    let is_excel = sniffed.columnar == Some(Kind::Excel);
+    if sniffed.header && (sniffed.columnar.is_none() || (is_excel && sniffed.names.is_some())) {
         words.push("--header".to_owned());
     }
     if sniffed.dialect.null_in_quotes {

@@ -6,6 +6,8 @@ mod columnar;
 mod command_line;
 mod completions;
 mod documented;
+#[cfg(feature = "excel")]
+mod excel;
 mod exported;
 mod exported_beside_writers;
 mod exported_columnar;

@@ -7,14 +7,14 @@ mod messages;
 use std::ops::Range;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, RecordBatch};
+use arrow_array::RecordBatch;
 use arrow_ipc::MetadataVersion;
 use arrow_ipc::reader::FileDecoder;
 use arrow_schema::SchemaRef;
 use sources::FoundInput;
 
 use self::messages::{Messages, Stored};
-use crate::file::{OpenPart, Part, TypedFile};
+use crate::file::{Decoded, OpenPart, Part, TypedFile};
 use crate::guard::{Problem, guard, problem};
 
 /// An open Arrow file.
@@ -64,12 +64,13 @@ impl ArrowFile {
 struct OpenBatch(RecordBatch);
 
 impl OpenPart for OpenBatch {
-    fn read(&self, rows: Range<u64>) -> Result<Vec<ArrayRef>, Problem> {
+    fn read(&self, rows: Range<u64>) -> Result<Vec<Decoded>, Problem> {
         let (first, count) = (rows.start as usize, (rows.end - rows.start) as usize);
         if self.0.num_rows() < first.saturating_add(count) {
             return Err(format!("it has {} rows, and not what it says", self.0.num_rows()));
         }
-        Ok(self.0.slice(first, count).columns().to_vec())
+        let batch = self.0.slice(first, count);
+        Ok(batch.columns().iter().cloned().map(Decoded::Array).collect())
     }
 }
 
@@ -88,6 +89,7 @@ impl TypedFile for ArrowFile {
             of_row.saturating_mul(columns.len() as u64) / all + 8 * columns.len() as u64;
         Ok(Some(Part {
             rows: message.rows,
+            first_row: None,
             row_bytes,
             end: message.end(),
             fingerprint: message.fingerprint,

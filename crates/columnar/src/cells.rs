@@ -10,6 +10,7 @@
 //! | dictionaries, runs | cells of their values |
 //! | lists, structs, maps | JSON text |
 
+mod geometry;
 mod json;
 mod numbers;
 mod texts;
@@ -23,8 +24,13 @@ use sources::batch::{Cells, RefusedCell, TypedColumn};
 use values::{Reason, SqlType};
 
 use crate::exact;
-use crate::fit::is_uuid;
+use crate::file::Decoded;
+use crate::fit::{self, is_uuid};
 use crate::guard::{Problem, problem};
+use crate::written::is_geometry;
+
+/// A key in the metadata of fields whose early days and times are of another calendar.
+pub(crate) const OLD_CALENDAR: &str = "inrush.old_calendar";
 
 /// Cells, and the values that no column takes, by ascending rows.
 struct CheckedCells {
@@ -43,10 +49,33 @@ fn refused(row: usize, text: impl Into<Vec<u8>>, reason: Reason) -> RefusedCell 
     RefusedCell { row, text: text.into(), reason }
 }
 
+/// Numbers as the bytes that a column of bits takes, and those that are none.
+#[cfg(feature = "excel")]
+pub(crate) fn bits(cells: Cells, refused: &mut Vec<RefusedCell>) -> Cells {
+    let made = numbers::bits(cells);
+    refused.extend(made.refused);
+    refused.sort_by_key(|cell| cell.row);
+    refused.dedup_by_key(|cell| cell.row);
+    made.cells
+}
+
 /// The cells of a column, for a column of the table of this type, if that is known. Texts may take so many bytes.
 ///
 /// Errors: a type that is not supported; texts that take more.
 pub(crate) fn column(
+    decoded: &Decoded,
+    field: &Field,
+    sql_type: Option<&SqlType>,
+    bytes_max: u64,
+) -> Result<TypedColumn, Problem> {
+    match decoded {
+        Decoded::Array(array) => of_array(array, field, sql_type, bytes_max),
+        #[cfg(feature = "excel")]
+        Decoded::Sheet(cells) => Ok(cells.typed(sql_type)),
+    }
+}
+
+fn of_array(
     array: &ArrayRef,
     field: &Field,
     sql_type: Option<&SqlType>,
@@ -57,7 +86,10 @@ pub(crate) fn column(
         Some(nulls) if nulls.null_count() > 0 => nulls.iter().collect(),
         _ => Vec::new(),
     };
-    let made = made(&array, field, sql_type, bytes_max)?;
+    let mut made = made(&array, field, sql_type, bytes_max)?;
+    if field.metadata().contains_key(OLD_CALENDAR) {
+        times::refuse_old(&mut made);
+    }
     let mut column = TypedColumn { cells: made.cells, is_valid, refused: made.refused };
     if !column.is_valid.is_empty() {
         column.refused.retain(|cell| column.is_valid[cell.row]);
@@ -92,6 +124,10 @@ fn made(
         Time32(_) | Time64(_) | Duration(_) => times::times(array),
         Timestamp(..) => times::timestamps(array, sql_type),
         FixedSizeBinary(16) if is_uuid(field) && is_uuid_text(sql_type) => texts::uuids(array),
+        Binary | BinaryView if sql_type.is_some_and(is_geometry) && fit::srid(field).is_some() => {
+            let srid = fit::srid(field).unwrap_or("0").parse().map_err(problem)?;
+            geometry::with_srid(texts::bytes(array, bytes_max)?, srid)
+        }
         Utf8 | LargeUtf8 | Utf8View | Binary | LargeBinary | BinaryView | FixedSizeBinary(_) => {
             texts::bytes(array, bytes_max)?.into()
         }

@@ -9,6 +9,8 @@ use values::SqlType;
 
 use crate::fit::{Class, class};
 use crate::guard::Problem;
+#[cfg(feature = "excel")]
+use crate::excel;
 use crate::guess::{ColumnGuess, TableGuess};
 use crate::kind::Kind;
 use crate::options::ColumnarOptions;
@@ -38,6 +40,10 @@ struct ValueSizes {
 /// Errors: reading; a type that no column takes, with its name.
 pub(crate) fn guess(kind: Kind, paths: &[PathBuf], options: ColumnarOptions) -> Result<TableGuess> {
     let mut source = ColumnarSource::new(kind, paths, options)?;
+    #[cfg(feature = "excel")]
+    if kind == Kind::Excel {
+        return sheet_guess(&source);
+    }
     let schema = source.schema()?;
     let mut classes = Vec::with_capacity(schema.fields().len());
     for field in schema.fields() {
@@ -53,6 +59,23 @@ pub(crate) fn guess(kind: Kind, paths: &[PathBuf], options: ColumnarOptions) -> 
         columns.push(column.map_err(|problem| source.column_error(field.name(), problem))?);
     }
     Ok(TableGuess { columns, rows, is_whole, kept: source.kept() })
+}
+
+/// The columns for sheets, by all of their cells.
+#[cfg(feature = "excel")]
+fn sheet_guess(source: &ColumnarSource) -> Result<TableGuess> {
+    let (schema, shared) = (source.schema()?, source.shared());
+    let mut seen = vec![excel::CellStatistics::default(); schema.fields().len()];
+    let mut rows = 0;
+    for index in 0..shared.files.len() {
+        let open = shared.open(index as u32)?;
+        let wanted: Vec<usize> = (0..seen.len()).collect();
+        let file = open.file.sheet();
+        rows += file.map_or(0, |file| excel::examine(file, &open.columns(&wanted), &mut seen));
+    }
+    let fields = schema.fields().iter().zip(seen);
+    let columns = fields.map(|(field, seen)| seen.column(field.name())).collect();
+    Ok(TableGuess { columns, rows, is_whole: true, kept: source.kept() })
 }
 
 /// Looks at some columns of the first rows; the number of these rows, and whether they are all.

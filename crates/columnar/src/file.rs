@@ -4,7 +4,10 @@ use std::ops::Range;
 
 use arrow_array::ArrayRef;
 use arrow_schema::SchemaRef;
+use sources::PartPlace;
 
+#[cfg(feature = "excel")]
+use crate::excel::{ExcelFile, SheetCells};
 use crate::guard::Problem;
 
 /// A row group of Parquet or a record batch of Arrow.
@@ -12,6 +15,8 @@ use crate::guard::Problem;
 pub(crate) struct Part {
     /// Its rows.
     pub(crate) rows: u64,
+    /// Number of its first row in the file, from 0; None if it follows the part before.
+    pub(crate) first_row: Option<u64>,
     /// Bytes of the columns that are read, for a row, as typed values.
     pub(crate) row_bytes: u64,
     /// Bytes of the file up to its end.
@@ -28,10 +33,19 @@ pub(crate) fn fingerprint(of: u64, bytes: &[u8]) -> u64 {
     bytes.iter().fold(of, |of, byte| (of ^ u64::from(*byte)).wrapping_mul(PRIME))
 }
 
+/// Decoded rows of a column.
+pub(crate) enum Decoded {
+    /// Values of one type.
+    Array(ArrayRef),
+    /// Cells of a worksheet.
+    #[cfg(feature = "excel")]
+    Sheet(SheetCells),
+}
+
 /// Some columns of a part, which readers share.
 pub(crate) trait OpenPart: Send + Sync {
-    /// An array for each of the columns.
-    fn read(&self, rows: Range<u64>) -> Result<Vec<ArrayRef>, Problem>;
+    /// Decoded rows of each of the columns.
+    fn read(&self, rows: Range<u64>) -> Result<Vec<Decoded>, Problem>;
 }
 
 /// An open file.
@@ -53,6 +67,17 @@ pub(crate) trait TypedFile: Send + Sync {
 
     /// The name of a part, for messages.
     fn part_name(&self) -> &'static str;
+
+    /// The place of a part, as positions of its rows have it.
+    fn place(&self, part: usize) -> PartPlace {
+        PartPlace { name: format!("{} {}", self.part_name(), part + 1), cells: None }
+    }
+
+    /// The sheet, if it is one.
+    #[cfg(feature = "excel")]
+    fn sheet(&self) -> Option<&ExcelFile> {
+        None
+    }
 
     /// Refuses a file that is not as it was found.
     fn check_unchanged(&self) -> sources::Result<()>;

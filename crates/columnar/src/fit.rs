@@ -5,10 +5,13 @@ use arrow_schema::{DataType, Field};
 use values::{Family, SqlType};
 
 use crate::guard::Problem;
+use crate::written::is_geometry;
 
 /// Key and name of the extension type of UUIDs.
 const EXTENSION: &str = "ARROW:extension:name";
 const UUID: &str = "arrow.uuid";
+/// Key of the coordinate system of geometries, as exports write it.
+pub(crate) const SRID: &str = "srid";
 
 /// Kinds of values that a file's columns have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,12 +118,23 @@ pub(crate) fn is_uuid(field: &Field) -> bool {
     field.metadata().get(EXTENSION).is_some_and(|name| name == UUID)
 }
 
+/// The number of the coordinate system of a field's geometries, or the name of one without a number; None of a field
+/// that has none.
+pub(crate) fn srid(field: &Field) -> Option<&str> {
+    field.metadata().get(SRID).map(String::as_str)
+}
+
 /// Refuses a column of a table that cannot take values of a field exactly.
 ///
 /// Errors: the reason.
 pub(crate) fn check(field: &Field, sql_type: &SqlType) -> Result<(), Problem> {
     use Family as F;
     let class = class(field)?;
+    if let (true, Some(srid)) = (is_geometry(sql_type), srid(field))
+        && srid.parse::<u32>().is_err()
+    {
+        return Err(format!("its coordinate system is {srid}, which has no SRID; convert the file to another"));
+    }
     let family = sql_type.family();
     let is_number = matches!(family, F::Integer | F::Decimal | F::Real);
     // Labels are texts: what a number means there, is ambiguous.

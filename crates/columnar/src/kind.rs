@@ -11,12 +11,28 @@ pub enum Kind {
     Parquet,
     /// Apache Arrow's IPC, a file or a stream; Feather of version 2.
     Arrow,
+    /// A workbook of Excel or OpenDocument.
+    Excel,
 }
 
 /// Bytes that are enough to know every kind.
-const HEAD_BYTES: usize = 8;
+const HEAD_BYTES: usize = 64;
 /// Most bytes of the first message of a stream, which has the schema.
 const SCHEMA_BYTES_MAX: u32 = 64 << 20;
+
+/// First bytes of older workbooks, and of those that have a password.
+const OLE: &[u8] = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1";
+/// First bytes of a zip archive; the place of the name of its first file, and names that workbooks begin with.
+const ZIP: &[u8] = b"PK\x03\x04";
+const ZIP_NAME: usize = 30;
+const WORKBOOK_FILES: [&[u8]; 5] =
+    [b"[Content_Types].xml", b"_rels/.rels", b"xl/", b"docProps/", b"mimetypeapplication/vnd.oasis"];
+
+/// True if a zip archive that begins so has a workbook; archives of other files have other names.
+fn is_workbook(head: &[u8]) -> bool {
+    let name = head.get(ZIP_NAME..).unwrap_or_default();
+    head.starts_with(ZIP) && WORKBOOK_FILES.iter().any(|file| name.starts_with(file))
+}
 
 impl Kind {
     /// The kind of a file that begins so; None for everything else.
@@ -27,6 +43,9 @@ impl Kind {
         }
         if head.starts_with(b"ARROW1\0\0") {
             return Some(Kind::Arrow);
+        }
+        if head.starts_with(OLE) || is_workbook(head) {
+            return Some(Kind::Excel);
         }
         // A stream: no text begins with these four bytes.
         let length = head.strip_prefix(&[0xff; 4])?.first_chunk().copied()?;
@@ -39,6 +58,7 @@ impl Kind {
         match self {
             Kind::Parquet => "Parquet",
             Kind::Arrow => "Arrow",
+            Kind::Excel => "Excel",
         }
     }
 
@@ -83,6 +103,9 @@ mod tests {
             (b"\xff\xff\xff\xff", None),
             (b"PAR1,PAR2", None),
             (b"", None),
+            (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1\0", Some(Kind::Excel)),
+            (b"PK\x03\x0400000000000000000000000000[Content_Types].xml", Some(Kind::Excel)),
+            (b"PK\x03\x0400000000000000000000000000orders.csv", None),
         ] {
             assert_eq!(Kind::of(head), kind, "{}", head.escape_ascii());
         }

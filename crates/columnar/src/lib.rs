@@ -1,4 +1,4 @@
-//! Parquet and Arrow files to batches of typed rows.
+//! Parquet and Arrow files and workbooks to batches of typed rows.
 //!
 //! ```text
 //! file --footer--> parts (row groups, record batches) --next_chunk--> rows of a part
@@ -9,7 +9,7 @@
 //! [`sources::Value::Refused`].
 //!
 //! In reading order: `kind` how files are recognised, `source` the [`sources::Source`], `file` what it reads, `parts`
-//! what readers share of it, `parquet_file` and `arrow_file` the two formats, `cells` Arrow arrays to cells, `fit` and
+//! what readers share of it, `parquet_file` and `arrow_file` the two formats, `excel` workbooks, `cells` Arrow arrays to cells, `fit` and
 //! `exact` what a column takes, `create` columns for a new table; `write` rows to files, the way back.
 #![forbid(unsafe_code)]
 
@@ -26,6 +26,8 @@ mod cells;
 mod create;
 #[cfg(feature = "parquet")]
 mod exact;
+#[cfg(feature = "excel")]
+mod excel;
 #[cfg(feature = "parquet")]
 mod file;
 #[cfg(feature = "parquet")]
@@ -55,7 +57,7 @@ mod write;
 pub use guard::is_guarded;
 pub use guess::{ColumnGuess, TableGuess};
 pub use kind::Kind;
-pub use options::{ColumnMatching, ColumnarOptions};
+pub use options::{ColumnMatching, ColumnarOptions, SheetOptions};
 #[cfg(not(feature = "parquet"))]
 pub use unwritable::{FileWriter, RowEncoder, RowGroup, TableFormat, WriteError};
 #[cfg(feature = "parquet")]

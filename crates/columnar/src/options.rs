@@ -18,11 +18,30 @@ pub enum ColumnMatching {
     ByPosition,
 }
 
+/// The rows of a workbook that are read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SheetOptions {
+    /// The name of the sheet. Default: the first one that is visible.
+    pub sheet: Option<String>,
+    /// Rows of the sheet to leave out at its start. Default none.
+    pub skip_rows: u64,
+    /// True if the first row has the names of columns. Default yes.
+    pub has_names: bool,
+}
+
+impl Default for SheetOptions {
+    fn default() -> SheetOptions {
+        SheetOptions { sheet: None, skip_rows: 0, has_names: true }
+    }
+}
+
 /// How files of typed columns are opened.
 #[derive(Clone, Debug)]
 pub struct ColumnarOptions {
     /// How columns of several files belong together.
     pub matching: ColumnMatching,
+    /// The sheet of workbooks.
+    pub sheet: SheetOptions,
     /// Most memory for reading, in bytes, apart from the typed rows.
     pub memory_bytes: u64,
     /// Folder in which a pipe's bytes are kept.
@@ -39,6 +58,7 @@ impl Default for ColumnarOptions {
     fn default() -> ColumnarOptions {
         ColumnarOptions {
             matching: ColumnMatching::default(),
+            sheet: SheetOptions::default(),
             memory_bytes: 256 << 20,
             temp_dir: std::env::temp_dir(),
             below: None,

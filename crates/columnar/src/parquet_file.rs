@@ -3,6 +3,8 @@
 //! Source: Apache Parquet's format, by the crate `parquet`. Sizes that the file claims are examined before
 //! they are believed, and panics stay inside the row group.
 
+mod calendar;
+mod geometry;
 mod int96;
 mod nesting;
 mod part;
@@ -15,7 +17,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arrow_schema::{DataType, SchemaRef, TimeUnit};
 use bytes::Bytes;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
-use parquet::file::metadata::{KeyValue, ParquetMetaData};
+use parquet::basic::Compression;
+use parquet::file::metadata::{FileMetaData, ParquetMetaData};
 use parquet::file::reader::ChunkReader as _;
 use sources::FoundInput;
 
@@ -26,8 +29,6 @@ use crate::file::{OpenPart, Part, TypedFile, fingerprint};
 use crate::guard::{Problem, guard, problem};
 use crate::page_headers::Pages;
 
-/// Keys in the footer of files whose days and times are of Spark's old calendar.
-const OLD_CALENDAR: [&str; 2] = ["org.apache.spark.legacyDateTime", "org.apache.spark.legacyINT96"];
 /// Length of the footer and the magic, at the end.
 const TRAILER_BYTES: u64 = 8;
 /// Bytes of a value of fixed width as a typed one, and of the end of one of any width.
@@ -39,6 +40,8 @@ const TEXT_BYTES: u64 = 16;
 pub(crate) struct ParquetFile {
     input: Positioned,
     metadata: ArrowReaderMetadata,
+    /// Its columns; those of Spark's old calendar are marked.
+    schema: SchemaRef,
     /// The same with INT96 in nanoseconds, and the columns of INT96.
     nanos: Option<(ArrowReaderMetadata, Vec<usize>)>,
     /// Fingerprint of the footer, which has sizes, places and often the least and largest values.
@@ -50,7 +53,8 @@ pub(crate) struct ParquetFile {
 impl ParquetFile {
     /// Opens a file and reads its footer.
     ///
-    /// Errors: an input that cannot be read; a footer that is damaged or of Spark's old calendar.
+    /// Errors: an input that cannot be read; a footer that is damaged; lists and structs with times of Spark's old
+    /// calendar.
     pub(crate) fn open(input: &FoundInput) -> sources::Result<Result<ParquetFile, Problem>> {
         let input = Positioned::new(input.open()?)?;
         Ok(guard(|| ParquetFile::of(input)))
@@ -64,6 +68,7 @@ impl ParquetFile {
         nesting::check(&footer)?;
         let options = ArrowReaderOptions::new();
         let plain = ArrowReaderMetadata::load(&input, options.clone()).map_err(problem)?;
+        let plain = with_rows_of_groups(plain, &options)?;
         let read_as = |unit| {
             let schema = read_schema::of(plain.schema(), plain.parquet_schema(), unit);
             let options = options.clone().with_schema(Arc::new(schema));
@@ -76,9 +81,9 @@ impl ParquetFile {
         };
         // A file's own Arrow schema may ask for what the reader cannot do: it is read without then.
         let metadata = read_as(TimeUnit::Microsecond).unwrap_or(plain);
-        check_calendar(&metadata)?;
+        let schema = geometry::with_srids(&calendar::marked(&metadata)?, &metadata);
         let fingerprint = fingerprint(input.bytes(), &footer);
-        Ok(ParquetFile { input, metadata, nanos, fingerprint, pages: Mutex::default() })
+        Ok(ParquetFile { input, metadata, schema, nanos, fingerprint, pages: Mutex::default() })
     }
 
     fn groups(&self) -> &ParquetMetaData {
@@ -100,6 +105,7 @@ impl ParquetFile {
         let column = self.groups().row_group(group).column(leaf);
         let name = column.column_path().string();
         let pages = guard(|| {
+            check_compression(column.compression())?;
             let (start, bytes) = column.byte_range();
             let end = start.saturating_add(bytes);
             if end > self.input.bytes() {
@@ -170,28 +176,45 @@ fn footer(input: &Positioned) -> Result<Bytes, Problem> {
     input.get_bytes(start, length as usize).map_err(problem)
 }
 
-/// Refuses a file of Spark's old calendar that has days or times.
-fn check_calendar(metadata: &ArrowReaderMetadata) -> Result<(), Problem> {
-    let has_days = metadata
-        .schema()
-        .flattened_fields()
-        .iter()
-        .any(|field| matches!(field.data_type(), DataType::Date32 | DataType::Timestamp(..)));
-    let none = Vec::new();
-    let keys = metadata.metadata().file_metadata().key_value_metadata().unwrap_or(&none);
-    let is_old = |pair: &&KeyValue| OLD_CALENDAR.contains(&pair.key.as_str());
-    match keys.iter().find(is_old) {
-        Some(KeyValue { key, .. }) if has_days => Err(format!(
-            "Spark wrote its dates in the old calendar, in which early dates are other days ({key}); \
-             write it again with spark.sql.parquet.datetimeRebaseModeInWrite=CORRECTED"
-        )),
-        _ => Ok(()),
+/// Refuses compressions that this program does not unpack.
+fn check_compression(compression: Compression) -> Result<(), Problem> {
+    let name = match compression {
+        Compression::BROTLI(_) => "Brotli",
+        Compression::LZO => "LZO",
+        _ => return Ok(()),
+    };
+    Err(format!("it is compressed by {name}, which is not supported; write the file with zstd or snappy"))
+}
+
+/// The metadata with the rows of all row groups, as old files of Rust do not have them: the decoder reads no more rows
+/// than the file says.
+fn with_rows_of_groups(
+    metadata: ArrowReaderMetadata,
+    options: &ArrowReaderOptions,
+) -> Result<ArrowReaderMetadata, Problem> {
+    let all = metadata.metadata();
+    let file = all.file_metadata();
+    let mut rows = all.row_groups().iter().map(|group| group.num_rows());
+    let rows = rows.try_fold(0i64, |sum, rows| sum.checked_add(rows));
+    let rows = rows.ok_or("its row groups have more rows than there can be")?;
+    if rows == file.num_rows() {
+        return Ok(metadata);
     }
+    let file = FileMetaData::new(
+        file.version(),
+        rows,
+        file.created_by().map(str::to_owned),
+        file.key_value_metadata().cloned(),
+        file.schema_descr_ptr(),
+        file.column_orders().cloned(),
+    );
+    let all = ParquetMetaData::new(file, all.row_groups().to_vec());
+    ArrowReaderMetadata::try_new(Arc::new(all), options.clone()).map_err(problem)
 }
 
 impl TypedFile for ParquetFile {
     fn schema(&self) -> &SchemaRef {
-        self.metadata.schema()
+        &self.schema
     }
 
     fn part(&self, index: usize, columns: &[usize]) -> Result<Option<Part>, Problem> {
@@ -211,6 +234,7 @@ impl TypedFile for ParquetFile {
         })?;
         Ok(Some(Part {
             rows,
+            first_row: None,
             row_bytes,
             end: end.min(self.input.bytes()),
             fingerprint: self.fingerprint,

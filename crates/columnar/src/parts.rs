@@ -4,10 +4,9 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use arrow_array::ArrayRef;
 use face::option::MEMORY;
 
-use crate::file::{OpenPart, TypedFile};
+use crate::file::{Decoded, OpenPart, TypedFile};
 use crate::guard::Problem;
 use crate::room::{Room, Share};
 
@@ -52,7 +51,7 @@ impl Parts {
         &self.room
     }
 
-    /// Rows of a part of a file: an array for each of the key's columns.
+    /// Rows of a part of a file: those of each of the key's columns.
     ///
     /// Errors: data that is damaged, or takes more memory than there is.
     pub(crate) fn read(
@@ -60,18 +59,18 @@ impl Parts {
         key: &PartKey,
         file: &dyn TypedFile,
         rows: Range<u64>,
-    ) -> Result<Vec<ArrayRef>, Problem> {
+    ) -> Result<Vec<Decoded>, Problem> {
         if key.columns.is_empty() {
             return Ok(Vec::new());
         }
         let count = rows.end - rows.start;
         let shared = self.find(key);
         let opened = self.opened(&shared, file)?;
-        let arrays = opened.part.read(rows)?;
+        let decoded = opened.part.read(rows)?;
         if opened.rows_left.fetch_sub(count, Ordering::Relaxed) <= count {
             self.leave(|it| Arc::ptr_eq(it, &shared));
         }
-        Ok(arrays)
+        Ok(decoded)
     }
 
     fn find(&self, key: &PartKey) -> Arc<SharedPart> {

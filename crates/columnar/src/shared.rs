@@ -8,22 +8,30 @@ use face::option::MISSING_NULL;
 use sources::{Error, FoundInput, Result};
 
 use crate::arrow_file::ArrowFile;
+#[cfg(feature = "excel")]
+use crate::excel::ExcelFile;
 use crate::file::TypedFile;
 use crate::guard::Problem;
 use crate::kind::Kind;
-use crate::options::ColumnMatching;
+use crate::options::{ColumnMatching, ColumnarOptions, SheetOptions};
 use crate::parquet_file::ParquetFile;
 use crate::parts::Parts;
 use crate::room::Room;
 
 /// Files that stay open: the one at hand, and those that readers still read.
 const OPEN_MAX: usize = 4;
+/// Sheets of workbooks that stay in memory, and the part of the memory for each.
+const SHEETS_OPEN_MAX: usize = 2;
+const SHEET_SHARE: u64 = 4;
 
 /// The files, and those that are open.
 pub(crate) struct Shared {
     pub(crate) kind: Kind,
     pub(crate) files: Vec<FoundInput>,
     pub(crate) matching: ColumnMatching,
+    pub(crate) sheet: SheetOptions,
+    /// Memory for all that is read.
+    pub(crate) memory_bytes: u64,
     pub(crate) parts: Parts,
     /// The columns of the input: those of the first file, or of all files that are not pipes.
     schema: OnceLock<SchemaRef>,
@@ -48,19 +56,46 @@ impl OpenFile {
 impl Shared {
     pub(crate) fn new(
         kind: Kind,
-        (files, matching): (Vec<FoundInput>, ColumnMatching),
-        room: Room,
-        stop: Arc<AtomicBool>,
+        files: Vec<FoundInput>,
+        options: &ColumnarOptions,
     ) -> Shared {
+        let ColumnarOptions { matching, sheet, memory_bytes, stop, .. } = options;
         Shared {
             kind,
             files,
-            matching,
-            parts: Parts::new(room),
+            matching: *matching,
+            sheet: sheet.clone(),
+            memory_bytes: *memory_bytes,
+            parts: Parts::new(Room::new(0)),
             schema: OnceLock::new(),
             open: Mutex::default(),
-            stop,
+            stop: Arc::clone(stop),
         }
+    }
+
+    /// The same with room for parts; what is open stays open.
+    pub(crate) fn with_room(self, room: Room) -> Shared {
+        Shared { parts: Parts::new(room), ..self }
+    }
+
+    /// Another one of the same files, with room of its own.
+    pub(crate) fn again(&self) -> Shared {
+        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        Shared {
+            kind: self.kind,
+            files: self.files.clone(),
+            matching: self.matching,
+            sheet: self.sheet.clone(),
+            memory_bytes: self.memory_bytes,
+            parts: Parts::new(Room::new(self.parts.room().bytes())),
+            schema: self.schema.clone(),
+            open: Mutex::new(if self.kind == Kind::Excel { open.clone() } else { Vec::new() }),
+            stop: Arc::clone(&self.stop),
+        }
+    }
+
+    fn open_max(&self) -> usize {
+        if self.kind == Kind::Excel { SHEETS_OPEN_MAX } else { OPEN_MAX }
     }
 
     /// The columns of the input.
@@ -97,7 +132,7 @@ impl Shared {
         let columns = columns(schema, file.schema(), self.matching);
         let columns = columns.map_err(|problem| self.error(index, String::new(), problem))?;
         let file = Arc::new(OpenFile { file, columns });
-        if open.len() >= OPEN_MAX {
+        if open.len() >= self.open_max() {
             open.remove(0);
         }
         open.push((index, Arc::clone(&file)));
@@ -109,6 +144,7 @@ impl Shared {
         let file: Result<Box<dyn TypedFile>, Problem> = match self.kind {
             Kind::Parquet => ParquetFile::open(found)?.map(|file| Box::new(file) as _),
             Kind::Arrow => ArrowFile::open(found)?.map(|file| Box::new(file) as _),
+            Kind::Excel => open_sheet(found, &self.sheet, self.memory_bytes / SHEET_SHARE)?,
         };
         file.map_err(|problem| self.error(index, String::new(), problem))
     }
@@ -127,6 +163,25 @@ impl Shared {
         let path = self.files.get(index as usize).map(|file| file.path().to_owned());
         Err(Error::Stopped { path: path.unwrap_or_default() })
     }
+}
+
+#[cfg(feature = "excel")]
+fn open_sheet(
+    found: &FoundInput,
+    sheet: &SheetOptions,
+    memory_bytes: u64,
+) -> Result<Result<Box<dyn TypedFile>, Problem>> {
+    let file = ExcelFile::open(found, sheet, memory_bytes)?;
+    Ok(file.map(|file| Box::new(file) as _))
+}
+
+#[cfg(not(feature = "excel"))]
+fn open_sheet(
+    _: &FoundInput,
+    _: &SheetOptions,
+    _: u64,
+) -> Result<Result<Box<dyn TypedFile>, Problem>> {
+    Ok(Err("this program was built without support for Excel files".to_owned()))
 }
 
 /// The columns of a schema, and those of another file that it lacks.

@@ -110,30 +110,30 @@ impl ColumnarSource {
         paths: &[std::path::PathBuf],
         options: ColumnarOptions,
     ) -> Result<ColumnarSource> {
-        let ColumnarOptions { matching, memory_bytes, temp_dir, below, kept, stop } = options;
-        let files = FoundInput::find(paths, below.as_deref(), &kept, &temp_dir)?;
+        let ColumnarOptions { memory_bytes, temp_dir, below, kept, .. } = &options;
+        let files = FoundInput::find(paths, below.as_deref(), kept, temp_dir)?;
         let file =
             |input: &FoundInput| InputFile { path: input.path().to_owned(), bytes: input.bytes() };
         let inputs = files.iter().map(file).collect();
-        let ahead = ahead_bytes(&files, memory_bytes);
-        let memory_bytes = memory_bytes - ahead;
-        files.iter().for_each(|file| file.prepare(ahead as usize / parts::OPEN_MAX, &stop));
-        let with_matching = (files.clone(), matching);
-        let probe = Shared::new(kind, with_matching, Room::new(0), Arc::clone(&stop));
+        let ahead = ahead_bytes(&files, *memory_bytes);
+        let memory_bytes = *memory_bytes - ahead;
+        files.iter().for_each(|file| file.prepare(ahead as usize / parts::OPEN_MAX, &options.stop));
+        let options = ColumnarOptions { memory_bytes, ..options };
+        let shared = Shared::new(kind, files, &options);
         let mut needed = 0;
-        for index in (0..files.len()).filter(|index| files[*index].bytes().is_some()) {
-            let bytes = probe.open(index as u32)?.file.reader_bytes();
+        for index in (0..shared.files.len()).filter(|it| shared.files[*it].bytes().is_some()) {
+            let bytes = shared.open(index as u32)?.file.reader_bytes();
             needed = needed
-                .max(bytes.map_err(|problem| probe.error(index as u32, String::new(), problem))?);
+                .max(bytes.map_err(|problem| shared.error(index as u32, String::new(), problem))?);
         }
         let needed = needed.saturating_mul(parts::OPEN_MAX as u64);
         let room = needed.clamp(memory_bytes / ROOM_SHARE, memory_bytes);
         let facts = InputFacts {
             has_header: true,
             held_bytes: room + ahead,
-            ..InputFacts::new(inputs, words(kind, matching))
+            ..InputFacts::new(inputs, words(kind, &options))
         };
-        Ok(ColumnarSource::of(facts, Shared::new(kind, (files, matching), Room::new(room), stop)))
+        Ok(ColumnarSource::of(facts, shared.with_room(Room::new(room))))
     }
 
     fn of(facts: InputFacts, shared: Shared) -> ColumnarSource {
@@ -169,6 +169,12 @@ impl ColumnarSource {
         let fields = (0..is_read.len()).map(|at| Some((place(at)?, None)));
         projection.fields = fields.collect();
         self.projection = Arc::new(projection);
+    }
+
+    /// The files, to look at all of their cells.
+    #[cfg(feature = "excel")]
+    pub(crate) fn shared(&self) -> &Shared {
+        &self.shared
     }
 
     /// The pipes among its files, whose bytes were read.
@@ -257,7 +263,8 @@ impl ColumnarSource {
             .min(part.rows - self.row);
         chunk.ordinal = self.ordinal;
         chunk.file = self.file;
-        chunk.first_record = Some(self.rows_before + self.row);
+        chunk.first_record = Some(part.first_row.unwrap_or(self.rows_before) + self.row);
+        chunk.part = Some(Arc::new(self.shared.open(self.file)?.file.place(self.part)));
         for number in [self.part as u64, self.row, rows, part.fingerprint] {
             chunk.bytes.extend_from_slice(&number.to_le_bytes());
         }
@@ -315,11 +322,7 @@ impl Source for ColumnarSource {
     }
 
     fn again(&self) -> Option<Box<dyn Source>> {
-        let Shared { kind, files, matching, parts, stop, .. } = &*self.shared;
-        let room = Room::new(parts.room().bytes());
-        let files = (files.clone(), *matching);
-        let shared = Shared::new(*kind, files, room, Arc::clone(stop));
-        let mut source = ColumnarSource::of(self.facts.of_another(), shared);
+        let mut source = ColumnarSource::of(self.facts.of_another(), self.shared.again());
         source.projection = Arc::clone(&self.projection);
         source.form.clone_from(&self.form);
         Some(Box::new(source))
@@ -346,18 +349,18 @@ impl ColumnReader {
         ascending.sort_unstable();
         let shared = &self.shared;
         let key = PartKey { file, part: part as usize, columns: ascending };
-        let arrays = shared.parts.read(&key, &*open.file, row..row + rows);
-        let arrays = arrays.map_err(|problem| shared.error(file, of_part(), problem))?;
+        let decoded = shared.parts.read(&key, &*open.file, row..row + rows);
+        let decoded = decoded.map_err(|problem| shared.error(file, of_part(), problem))?;
         let column = |field: &Option<(usize, Option<SqlType>)>| {
             let place = field.as_ref().and_then(|(at, sql_type)| Some((wanted[*at]?, sql_type)));
             let Some((column, sql_type)) = place else {
                 return Ok(TypedColumn::from(Cells::Null(rows as usize)));
             };
             let field = open.file.schema().field(column);
-            let array = key.columns.binary_search(&column).ok().and_then(|at| arrays.get(at));
+            let column = key.columns.binary_search(&column).ok().and_then(|at| decoded.get(at));
             let cells = guard(|| {
-                let array = array.ok_or_else(|| Problem::from("it was not decoded"))?;
-                cells::column(array, field, sql_type.as_ref(), shared.parts.room().bytes())
+                let column = column.ok_or_else(|| Problem::from("it was not decoded"))?;
+                cells::column(column, field, sql_type.as_ref(), shared.parts.room().bytes())
             });
             cells.map_err(|problem| {
                 let place = format!("{}, column `{}`", of_part(), field.name());
@@ -386,13 +389,17 @@ impl Reader for ColumnReader {
 }
 
 /// All that decides which rows come of files.
-fn words(kind: Kind, matching: ColumnMatching) -> String {
-    let how = match matching {
+fn words(kind: Kind, options: &ColumnarOptions) -> String {
+    let how = match options.matching {
         ColumnMatching::ByName => "",
         ColumnMatching::ByNameOrNull => ", missing columns NULL",
         ColumnMatching::ByPosition => ", columns by position",
     };
-    format!("{} files{how}", kind.name())
+    let sheet = match (kind, &options.sheet) {
+        (Kind::Excel, sheet) => format!(" {sheet:?}"),
+        _ => String::new(),
+    };
+    format!("{} files{how}{sheet}", kind.name())
 }
 
 /// Part, first row and number of rows of a chunk, and the part's fingerprint.

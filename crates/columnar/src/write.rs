@@ -57,6 +57,7 @@ impl TableFormat {
                 Groups::Parquet(Box::new(parquet::GroupEncoder::new(self)?))
             }
             Kind::Arrow => Groups::Arrow(Box::new(arrow::BatchEncoder::new(self)?)),
+            Kind::Excel => return Err("Excel files cannot be written".to_owned()),
         };
         let mut chunks = chunks.into_iter();
         let values = |column: &Column| match chunks.next().flatten() {
@@ -78,6 +79,7 @@ impl TableFormat {
         Ok(FileWriter(match self.options.kind {
             Kind::Parquet => Files::Parquet(parquet::FileAssembler::new(self)?),
             Kind::Arrow => Files::Arrow(arrow::FileAssembler::new(self)?),
+            Kind::Excel => return Err("Excel files cannot be written".to_owned()),
         }))
     }
 }

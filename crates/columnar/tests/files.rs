@@ -137,14 +137,27 @@ fn digits_that_a_column_lacks_are_refused_and_others_are_kept() {
 }
 
 #[test]
-fn spark_s_old_calendar_is_refused() {
+fn early_times_of_spark_s_old_calendar_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.parquet");
     let keys = vec![KeyValue::new("org.apache.spark.legacyDateTime".to_owned(), String::new())];
     let properties = || WriterProperties::builder().set_key_value_metadata(Some(keys.clone()));
-    parquet(&path, &[one("seen", nanos(vec![0]))], properties().build());
+    let early = -2_300_000_000_000_000_000;
+    parquet(&path, &[one("seen", nanos(vec![0, early]))], properties().build());
+    let rows = read(std::slice::from_ref(&path), &[]).unwrap().concat();
+    let rows: Vec<String> = rows.into_iter().flatten().collect();
+    assert_eq!(rows, ["1970-01-01 00:00:00", "!1897-02-11 15:06:40"]);
+    let days: ArrayRef = Arc::new(Date32Array::from(vec![-141_427, -141_428]));
+    parquet(&path, &[one("day", days)], properties().build());
+    let rows = read(std::slice::from_ref(&path), &[]).unwrap().concat();
+    let rows: Vec<String> = rows.into_iter().flatten().collect();
+    assert_eq!(rows, ["1582-10-15", "!1582-10-14"]);
+    let times = nanos(vec![0]);
+    let field = Arc::new(Field::new("at", times.data_type().clone(), true));
+    let nested: ArrayRef = Arc::new(StructArray::from(vec![(field, times)]));
+    parquet(&path, &[one("st", nested)], properties().build());
     let error = open(std::slice::from_ref(&path)).err().unwrap().to_string();
-    assert!(error.contains("Spark wrote its dates in the old calendar"), "{error}");
+    assert!(error.contains("column `st` has times in lists or structs that Spark wrote"), "{error}");
     parquet(&path, &[people(&[1])], properties().build());
     assert!(open(&[path]).is_ok(), "it has no dates");
 }

@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, clippy::expect_used)]
 
 mod damaged;
+#[cfg(feature = "excel")]
+mod excel;
 mod files;
 mod fixtures;
 mod round_trip;

@@ -53,6 +53,7 @@ fn open_columns(options: &LoadOptions, kind: Kind) -> Result<(Memory, Box<dyn So
     let available = limits.memory_bytes_max.saturating_sub(PROGRAM_BYTES);
     let columnar_options = ColumnarOptions {
         matching: options.input.matching,
+        sheet: options.input.sheet_options(),
         memory_bytes: available / COLUMNS_SHARE,
         temp_dir: limits.temp_dir.clone(),
         below: options.input.below.clone(),

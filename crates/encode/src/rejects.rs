@@ -165,6 +165,10 @@ struct ReasonLine<'a> {
     byte: Option<u64>,
     field: Option<usize>,
     column: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    part: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    cell: Option<String>,
     value: Option<&'a str>,
     reason: &'a str,
     #[serde(skip_serializing_if = "<[Also]>::is_empty")]
@@ -252,6 +256,8 @@ impl Rejects {
                 byte: reject.position.offset,
                 field: reject.field,
                 column: reject.column.as_deref(),
+                part: reject.position.part.as_ref().map(|part| part.name.as_str()),
+                cell: reject.position.cell(reject.field),
                 value: reject.value.as_deref(),
                 reason: &reject.reason,
                 also: &reject.also,

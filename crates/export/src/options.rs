@@ -196,7 +196,7 @@ impl ExportOptions {
             (Compression::None, _) => Packing::None,
             (Compression::Zstd, _) => Packing::Zstd,
             (Compression::Gzip, Kind::Parquet) => Packing::Gzip,
-            (Compression::Gzip, Kind::Arrow) => {
+            (Compression::Gzip, Kind::Arrow | Kind::Excel) => {
                 return Err(Error::Usage(format!(
                     "{name} files are compressed by zstd, not by gzip"
                 )));

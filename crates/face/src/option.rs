@@ -49,7 +49,7 @@ options! {
         ON_DUPLICATE "on-duplicate", OUTPUT "output" "-o", PASSWORD "password" "-p", PATH "path",
         REJECTS "rejects", REJECTS_MAX "rejects-max", REPLICA "replica", REPORT "report",
         SANDBOX "sandbox", SERVER_PROGRAM "server-program", SERVER_PUBLIC_KEY_PATH "server-public-key-path", SET "set", SET_SQL "set-sql",
-        SHARD "shard", SHARDS "shards", SKIP_LINES "skip-lines", SPLIT_ROWS "split-rows",
+        SHARD "shard", SHARDS "shards", SHEET "sheet", SKIP_LINES "skip-lines", SPLIT_ROWS "split-rows",
         SPLIT_SIZE "split-size", SQL_MODE "sql-mode", SSL_CA "ssl-ca", SSL_CERT "ssl-cert",
         SSL_KEY "ssl-key", STAMP "stamp", STATE_DIR "state-dir", TABLES "tables", TEMP_DIR "temp-dir",
         THREADS "threads", TIME_ZONE "time-zone", TYPES "types", USER "user", WHERE "where",

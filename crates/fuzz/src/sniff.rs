@@ -10,6 +10,7 @@ pub(crate) fn run(bytes: &[u8]) {
         table: "t".to_owned(),
         columnar: None,
         matching: Default::default(),
+        sheet: None,
         pointers: Vec::new(),
         dialect: None,
         empty_is_null: false,

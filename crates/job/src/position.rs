@@ -25,7 +25,10 @@ impl fmt::Display for RefusedRow {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.position)?;
         if let Some(field) = self.field {
-            write!(f, ", field {field}")?;
+            match self.position.cell(Some(field)) {
+                Some(cell) => write!(f, ", cell {cell}")?,
+                None => write!(f, ", field {field}")?,
+            }
         }
         if let Some(column) = &self.column {
             write!(f, " `{column}`")?;

@@ -117,6 +117,7 @@ impl FirstFile<'_> {
             columnar: None,
             pointers: Vec::new(),
             matching: self.options.input.matching,
+            sheet: None,
             dialect: None,
             empty_is_null: false,
             one_column: false,

@@ -63,7 +63,7 @@ struct Unordered {
 impl Unordered {
     /// Number of its file, and where it is there.
     fn place(&self, reject: &Reject) -> (Option<usize>, Option<u64>, u64) {
-        let Position { file, offset, line } = &reject.position;
+        let Position { file, offset, line, .. } = &reject.position;
         (self.files.iter().position(|known| known == file), *offset, *line)
     }
 }
@@ -197,13 +197,15 @@ impl Inner {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use std::path::Path;
+
     use job::row_log::LogForm;
 
     use super::*;
 
     fn reject(line: u64, bytes: usize) -> Reject {
         Reject {
-            position: Position { file: "f".into(), line, offset: Some(0) },
+            position: Position::in_text(Path::new("f"), line, 0),
             field: None,
             column: None,
             value: None,
@@ -279,7 +281,7 @@ mod tests {
         let files = ["b", "a"].map(PathBuf::from);
         let collector = Collector::new(rejects).of_sorted(&files);
         let reject = |file: &str, offset| {
-            let position = Position { file: file.into(), line: 1, offset: Some(offset) };
+            let position = Position::in_text(Path::new(file), 1, offset);
             let raw = format!("{file}{offset}\n").into_bytes();
             Reject { position, raw, ..reject(1, 0) }
         };

@@ -63,6 +63,8 @@ pub struct SniffOptions {
     pub columnar: Option<Kind>,
     /// How columns of several files of typed columns belong together.
     pub matching: ColumnMatching,
+    /// The sheet of workbooks; None: the first one.
+    pub sheet: Option<String>,
     /// Columns that have pointers into records of JSON.
     pub pointers: Vec<(String, Pointer)>,
     /// How fields are cut, if that is known.

@@ -23,6 +23,7 @@ fn options(files: Vec<PathBuf>) -> SniffOptions {
         columnar: None,
         pointers: Vec::new(),
         matching: columnar::ColumnMatching::default(),
+        sheet: None,
         dialect: None,
         empty_is_null: false,
         one_column: false,

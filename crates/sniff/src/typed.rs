@@ -1,6 +1,6 @@
 //! A guess at files of typed columns: their own types, and room for texts by the longest that was seen.
 
-use columnar::{ColumnGuess, ColumnarOptions, Kind, TableGuess};
+use columnar::{ColumnGuess, ColumnarOptions, Kind, SheetOptions, TableGuess};
 use job::error::Error;
 use sources::Preset;
 
@@ -16,8 +16,15 @@ const WIDTH: usize = 255;
 ///
 /// Errors: reading; a type that no column takes.
 pub(super) fn sniff(kind: Kind, options: &SniffOptions) -> Result<Sniffed, Error> {
+    let is_excel = kind == Kind::Excel;
+    let header = !is_excel || options.header == Some(true) || options.columns.is_none();
     let columnar_options = ColumnarOptions {
         matching: options.matching,
+        sheet: SheetOptions {
+            sheet: options.sheet.clone(),
+            skip_rows: options.skip_lines,
+            has_names: header,
+        },
         memory_bytes: options.memory_bytes_max / 2,
         temp_dir: options.temp_dir.clone(),
         ..ColumnarOptions::default()
@@ -32,8 +39,8 @@ pub(super) fn sniff(kind: Kind, options: &SniffOptions) -> Result<Sniffed, Error
         columnar: Some(kind),
         dialect: preset.dialect(),
         preset,
-        header: true,
-        skip_lines: 0,
+        header,
+        skip_lines: if is_excel { options.skip_lines } else { 0 },
         names: None,
         charset: None,
         compression: None,

@@ -1,6 +1,9 @@
 //! A piece of input: whole records of one file.
 
+use std::sync::Arc;
+
 use crate::bytes::encoding::Unit;
+use crate::position::PartPlace;
 
 /// Whole records, of one file and in input order unless `places` says otherwise. Reused:
 /// [`crate::Source::next_chunk`] overwrites it.
@@ -24,6 +27,8 @@ pub struct Chunk {
     /// Where each record is from, if they are not one piece of a file; ascending by `at`, the first
     /// one at 0. `file`, `offset` and `first_line` are then those of the first record.
     pub places: Vec<RecordPlace>,
+    /// The part of the file that its records are in, where a file has such parts.
+    pub part: Option<Arc<PartPlace>>,
     /// True if it is one line with an unclosed quote, so that its fields are unknown.
     pub is_unclosed: bool,
 }
@@ -95,6 +100,7 @@ impl Chunk {
         self.bytes.clear();
         self.places.clear();
         self.first_record = None;
+        self.part = None;
         self.is_unclosed = false;
     }
 

@@ -89,7 +89,7 @@ pub use delimited::{Dialect, FileSource, SourceOptions};
 pub use error::{Error, Result};
 pub use field::{FieldKind, Layout};
 pub use key::{ColumnKind, Key, MissingValue, Pointer};
-pub use position::Position;
+pub use position::{PartPlace, Position};
 pub use position_cursor::PositionCursor;
 pub use preset::{COMPRESSED, Preset};
 pub use simd::Isa;

@@ -12,6 +12,7 @@ impl Position {
             file: file_of(chunk, at, files),
             line: chunk.line_at(at),
             offset: offset(chunk, chunk.offset_at(at)),
+            part: chunk.part.clone(),
         }
     }
 }
@@ -93,7 +94,8 @@ impl PositionCursor {
             return Position::of(chunk, at, files);
         }
         let (line, bytes) = self.advance(chunk, at);
-        Position { file: file_of(chunk, at, files), line, offset: offset(chunk, bytes) }
+        let offset = offset(chunk, bytes);
+        Position { file: file_of(chunk, at, files), line, offset, part: chunk.part.clone() }
     }
 }
 

@@ -44,6 +44,14 @@ pub enum Reason {
     NotInFormat,
     /// A typed value with digits, or a part, that the column would drop.
     Inexact,
+    /// An early day or time that Spark wrote in its old calendar.
+    OldCalendar,
+    /// No geometry of two dimensions in well-known binary.
+    NoGeometry,
+    /// An error of a formula in a cell, such as #REF!.
+    ErrorCell,
+    /// A formula in a cell whose value the file does not have.
+    Unstored,
     /// A moment that the clocks of the session's time zone show twice, where it can only be told as they
     /// show it.
     ShownTwice,
@@ -79,6 +87,17 @@ impl fmt::Display for Reason {
             Reason::Malformed => f.write_str("is not a UUID or an address"),
             Reason::NotInFormat => f.write_str("does not match the column's format"),
             Reason::Inexact => f.write_str("cannot be stored without loss"),
+            Reason::OldCalendar => f.write_str(
+                "is a date of the old calendar; have Spark write the file with \
+                 spark.sql.parquet.datetimeRebaseModeInWrite=CORRECTED",
+            ),
+            Reason::NoGeometry => {
+                f.write_str("is not a geometry of two dimensions in well-known binary")
+            }
+            Reason::ErrorCell => f.write_str("is an error of a formula"),
+            Reason::Unstored => f.write_str(
+                "is a formula whose value the file does not have; open the file in Excel and save it",
+            ),
             Reason::ShownTwice => write!(
                 f,
                 "occurs twice in the session's time zone (end of daylight saving); {} has no such \

@@ -125,7 +125,7 @@ mod tests {
             is_faulty: key.starts_with('!'),
         };
         let rows = keys.into_iter().enumerate().filter(|(_, key)| !key.is_empty()).map(row);
-        let position = Position { file: "in.csv".into(), line, offset: None };
+        let position = Position { file: "in.csv".into(), line, offset: None, part: None };
         let reject = Reject {
             position,
             field: None,

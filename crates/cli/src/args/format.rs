@@ -14,6 +14,9 @@ pub(crate) struct FormatArgs {
     /// The endings .jsonl and .ndjson mean jsonl, .json means json. Fields of JSON go to the columns of their names.
     #[arg(long, value_enum)]
     pub(crate) format: Option<FormatArg>,
+    /// Sheet of Excel files [default: the first one].
+    #[arg(long, value_name = "NAME")]
+    pub(crate) sheet: Option<String>,
     /// Format of the text; other options adjust it [default: by ending, else mysql].
     ///
     /// The endings .csv, .tsv and .tbl select their dialects.

@@ -14,7 +14,7 @@ use crate::args::{Cli, is_typed};
 
 /// Options of `load` that are no keys of `[input]`: what says which server is meant or what is printed, what
 /// a job file says otherwise, and what is of one table.
-const NO_KEYS: [&str; 38] = [
+const NO_KEYS: [&str; 39] = [
     "help",
     "help-all",
     "job",
@@ -53,6 +53,7 @@ const NO_KEYS: [&str; 38] = [
     "ignore-unknown-columns",
     "by-position",
     "missing-null",
+    "sheet",
 ];
 
 /// The options that `[input]` may have, and whether each takes a value.

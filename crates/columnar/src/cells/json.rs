@@ -6,7 +6,7 @@ use arrow_schema::{DataType, Field};
 use sources::batch::{Cells, RefusedCell};
 use values::{Reason, Value};
 
-use super::{CheckedCells, column, refused, texts};
+use super::{CheckedCells, of_array, refused, texts};
 use crate::fit::is_uuid;
 use crate::guard::Problem;
 
@@ -76,7 +76,7 @@ impl Tree {
             }
             other => {
                 let is_truth = *other == DataType::Boolean;
-                let column = column(array, field, None, bytes_max)?;
+                let column = of_array(array, field, None, bytes_max)?;
                 let is_number = matches!(
                     column.cells,
                     Cells::Integer(_)

@@ -10,6 +10,9 @@ use values::{Reason, SqlType, Value};
 use super::{CheckedCells, refused};
 
 const MILLIS_OF_DAY: i64 = 86_400_000;
+/// 1582-10-15, the first day of our calendar, and 1900-01-01, from which on clocks of all zones agree with it.
+const CALENDAR_DAY: i32 = -141_427;
+const CALENDAR_TIME: i64 = -2_208_988_800_000_000;
 
 /// Days.
 pub(super) fn dates(array: &ArrayRef) -> CheckedCells {
@@ -81,6 +84,28 @@ pub(super) fn timestamps(array: &ArrayRef, sql_type: Option<&SqlType>) -> Checke
         (Some(_), _) => Cells::Timestamp(micros),
     };
     CheckedCells { cells, refused }
+}
+
+/// Refuses days and times that are others in the old calendar.
+pub(super) fn refuse_old(made: &mut CheckedCells) {
+    let old = |row: usize, value: Value<'_>| {
+        let mut scratch = Vec::new();
+        let text = value.text(&mut scratch).unwrap_or_default().to_vec();
+        RefusedCell { row, text, reason: Reason::OldCalendar }
+    };
+    match &made.cells {
+        Cells::Date(days) => {
+            let early = days.iter().enumerate().filter(|(_, day)| **day < CALENDAR_DAY);
+            made.refused.extend(early.map(|(row, day)| old(row, Value::Date(*day))));
+        }
+        Cells::DateTime(times) | Cells::Timestamp(times) => {
+            let early = times.iter().enumerate().filter(|(_, time)| **time < CALENDAR_TIME);
+            made.refused.extend(early.map(|(row, time)| old(row, Value::DateTime(*time))));
+        }
+        _ => {}
+    }
+    made.refused.sort_by_key(|cell| cell.row);
+    made.refused.dedup_by_key(|cell| cell.row);
 }
 
 /// Microseconds of values in a unit, and those of them that are no microseconds.

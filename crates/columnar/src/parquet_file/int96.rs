@@ -5,10 +5,11 @@ use std::ops::Range;
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{TimestampMicrosecondType, TimestampNanosecondType};
-use arrow_array::{Array, ArrayRef};
+use arrow_array::{Array, ArrayRef, TimestampMicrosecondArray, TimestampNanosecondArray};
+use arrow_schema::DataType;
 
 use super::part::RowGroup;
-use crate::file::OpenPart;
+use crate::file::{Decoded, OpenPart};
 use crate::guard::Problem;
 
 /// A row group, some of whose columns are read twice.
@@ -21,14 +22,14 @@ pub(super) struct WithNanos {
 }
 
 impl OpenPart for WithNanos {
-    fn read(&self, rows: Range<u64>) -> Result<Vec<ArrayRef>, Problem> {
-        let mut arrays = self.micros.read(rows.clone())?;
-        for (place, nanos) in self.places.iter().zip(self.nanos.read(rows)?) {
+    fn read(&self, rows: Range<u64>) -> Result<Vec<Decoded>, Problem> {
+        let mut arrays = self.micros.arrays(rows.clone())?;
+        for (place, nanos) in self.places.iter().zip(self.nanos.arrays(rows)?) {
             if let Some(micros) = arrays.get_mut(*place) {
                 *micros = exact(micros, &nanos)?;
             }
         }
-        Ok(arrays)
+        Ok(arrays.into_iter().map(Decoded::Array).collect())
     }
 }
 
@@ -36,6 +37,9 @@ impl OpenPart for WithNanos {
 ///
 /// Errors: 64 bits do not have all times in nanoseconds.
 fn exact(micros: &ArrayRef, nanos: &ArrayRef) -> Result<ArrayRef, Problem> {
+    if micros.data_type().is_nested() {
+        return nested(micros, nanos);
+    }
     let pair = (
         micros.as_primitive_opt::<TimestampMicrosecondType>(),
         nanos.as_primitive_opt::<TimestampNanosecondType>(),
@@ -43,11 +47,7 @@ fn exact(micros: &ArrayRef, nanos: &ArrayRef) -> Result<ArrayRef, Problem> {
     let (Some(of_micros), Some(of_nanos)) = pair else {
         return Err("its INT96 times are read in other units".to_owned());
     };
-    // The numbers of nanoseconds wrap around, and their differences do not.
-    let has_digits = |row: usize| {
-        of_micros.is_valid(row) && of_nanos.value(row) != of_micros.value(row).wrapping_mul(1_000)
-    };
-    if !(0..of_micros.len().min(of_nanos.len())).any(has_digits) {
+    if !have_digits(of_micros, of_nanos) {
         return Ok(ArrayRef::clone(micros));
     }
     let fits =
@@ -57,6 +57,47 @@ fn exact(micros: &ArrayRef, nanos: &ArrayRef) -> Result<ArrayRef, Problem> {
         false => Err("it has times with nanoseconds beside times before 1677 or after 2262; write them with fewer \
                       digits"
             .to_owned()),
+    }
+}
+
+/// True if some times in nanoseconds have digits that microseconds lack.
+fn have_digits(micros: &TimestampMicrosecondArray, nanos: &TimestampNanosecondArray) -> bool {
+    // The numbers of nanoseconds wrap around, and their differences do not.
+    let has_digits = |row: usize| {
+        micros.is_valid(row) && nanos.value(row) != micros.value(row).wrapping_mul(1_000)
+    };
+    (0..micros.len().min(nanos.len())).any(has_digits)
+}
+
+/// The times inside of lists and structs, in microseconds.
+///
+/// Errors: some have digits that microseconds lack.
+fn nested(micros: &ArrayRef, nanos: &ArrayRef) -> Result<ArrayRef, Problem> {
+    for (micros, nanos) in leaves(micros).iter().zip(leaves(nanos)) {
+        let pair = (
+            micros.as_primitive_opt::<TimestampMicrosecondType>(),
+            nanos.as_primitive_opt::<TimestampNanosecondType>(),
+        );
+        if let (Some(micros), Some(nanos)) = pair
+            && have_digits(micros, nanos)
+        {
+            return Err("it has times with nanoseconds inside of lists or structs; write them with fewer digits"
+                .to_owned());
+        }
+    }
+    Ok(ArrayRef::clone(micros))
+}
+
+/// The arrays of values inside of lists and structs, in order.
+fn leaves(array: &ArrayRef) -> Vec<ArrayRef> {
+    let of_all = |arrays: &[ArrayRef]| arrays.iter().flat_map(leaves).collect();
+    match array.data_type() {
+        DataType::Struct(_) => of_all(array.as_struct().columns()),
+        DataType::Map(..) => of_all(array.as_map().entries().columns()),
+        DataType::List(_) => leaves(array.as_list::<i32>().values()),
+        DataType::LargeList(_) => leaves(array.as_list::<i64>().values()),
+        DataType::FixedSizeList(..) => leaves(array.as_fixed_size_list().values()),
+        _ => vec![ArrayRef::clone(array)],
     }
 }
 

@@ -19,7 +19,7 @@ use parquet::arrow::arrow_reader::{
 };
 
 use super::positioned::Positioned;
-use crate::file::OpenPart;
+use crate::file::{Decoded, OpenPart};
 use crate::guard::{Problem, guard, problem};
 
 /// Time that a reader leaves to one with earlier rows, before it decodes for itself from a page's begin on.
@@ -129,8 +129,15 @@ impl ColumnDecoder {
     }
 }
 
-impl OpenPart for RowGroup {
-    fn read(&self, rows: Range<u64>) -> Result<Vec<ArrayRef>, Problem> {
+impl RowGroup {
+    /// An array for each of the columns.
+    pub(super) fn arrays(&self, rows: Range<u64>) -> Result<Vec<ArrayRef>, Problem> {
         self.columns.iter().map(|column| self.array(column, &rows)).collect()
+    }
+}
+
+impl OpenPart for RowGroup {
+    fn read(&self, rows: Range<u64>) -> Result<Vec<Decoded>, Problem> {
+        Ok(self.arrays(rows)?.into_iter().map(Decoded::Array).collect())
     }
 }

@@ -9,13 +9,13 @@ use arrow_schema::{DataType, Field, FieldRef, Fields, Schema, TimeUnit};
 use parquet::basic::Type;
 use parquet::schema::types::SchemaDescriptor;
 
-/// The columns of INT96, ascending.
+/// The columns that have INT96, ascending.
 pub(super) fn int96_columns(parquet: &SchemaDescriptor) -> Vec<usize> {
-    let leaves = (0..parquet.num_columns()).filter(|leaf| {
-        let column = parquet.column(*leaf);
-        column.physical_type() == Type::INT96 && column.path().parts().len() == 1
-    });
-    leaves.map(|leaf| parquet.get_column_root_idx(leaf)).collect()
+    let is_int96 = |leaf: &usize| parquet.column(*leaf).physical_type() == Type::INT96;
+    let leaves = (0..parquet.num_columns()).filter(is_int96);
+    let mut columns: Vec<usize> = leaves.map(|leaf| parquet.get_column_root_idx(leaf)).collect();
+    columns.dedup();
+    columns
 }
 
 /// The schema to read by, of the one that the file has, with INT96 in a unit.

@@ -315,5 +315,6 @@ fn position(chunk: &Chunk, at: usize, files: &[(PathBuf, Vec<u8>)]) -> Position 
         file: file.map(|(path, _)| path.clone()).unwrap_or_default(),
         line: chunk.line_at(at),
         offset: Some(chunk.offset_at(at)),
+        part: None,
     }
 }

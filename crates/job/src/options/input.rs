@@ -4,8 +4,8 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use columnar::{ColumnMatching, Kind};
-use face::option::{BY_POSITION, MISSING_NULL};
+use columnar::{ColumnMatching, Kind, SheetOptions};
+use face::option::{BY_POSITION, MISSING_NULL, SHEET};
 use sources::{Dialect, Encoding, KeptPipes, Source};
 
 use crate::error::Error;
@@ -37,6 +37,8 @@ pub struct InputOptions {
     pub columnar: Option<Kind>,
     /// How names and places of fields decide about their columns. Default: by name, if the input has names.
     pub matching: ColumnMatching,
+    /// The sheet of workbooks. Default: the first one that is visible.
+    pub sheet: Option<String>,
     /// True if the first line of each file names the columns.
     pub header: bool,
     /// Lines to leave out at the start of each file, before the header.
@@ -77,6 +79,7 @@ impl Default for InputOptions {
             dialect: Dialect::mysql(),
             columnar: None,
             matching: ColumnMatching::default(),
+            sheet: None,
             header: false,
             skip_lines: 0,
             columns: None,
@@ -105,6 +108,15 @@ impl InputOptions {
         self.columnar.is_some() || Kind::of_files(&self.files).is_ok_and(|kind| kind.is_some())
     }
 
+    /// The rows of a workbook that are read: with names for columns as they are typed, the first row is one of them.
+    pub fn sheet_options(&self) -> SheetOptions {
+        SheetOptions {
+            sheet: self.sheet.clone(),
+            skip_rows: self.skip_lines,
+            has_names: self.header || self.columns.is_none(),
+        }
+    }
+
     /// The format of typed columns that the files have; none of text. Looks at their first bytes.
     ///
     /// Errors: files of different formats; options of text for files of typed columns.
@@ -116,11 +128,18 @@ impl InputOptions {
             None => Kind::of_files(&self.files).map_err(usage)?,
             kind => kind,
         };
+        if self.sheet.is_some() && kind != Some(Kind::Excel) {
+            let input = kind.map_or("text", Kind::name);
+            return Err(Error::Usage(format!(
+                "{SHEET} is for Excel files, and the input is {input}"
+            )));
+        }
         let Some(known) = kind else {
             return self.check_matching().map(|()| None);
         };
         let is_utf8 = matches!(self.charset.as_str(), "utf8mb4" | "utf8mb3" | "utf8");
-        let is_plain = self.dialect == Dialect::mysql() && self.skip_lines == 0 && is_utf8;
+        let has_lines = self.skip_lines == 0 || known == Kind::Excel;
+        let is_plain = self.dialect == Dialect::mysql() && has_lines && is_utf8;
         if !is_plain {
             return Err(Error::Usage(format!(
                 "options of separators, quotes, NULL, lines and character sets are for text, and the input is {}",
