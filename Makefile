@@ -113,15 +113,12 @@ test-more:
 		left_keys:: oracle::
 	$(CARGO) test --locked --workspace --test main -- --ignored \
 		traps:: incremental_backups:: untested:: related:: disturbed::
-	$(CARGO) test --locked -p inrush-columnar --features excel excel
-	$(CARGO) test --locked -p inrush --features excel --test main -- excel::
 	$(call on_mysql,$(MYSQL_SOME))
 	@if python3 -m venv $(PYTHON) && $(PYTHON)/bin/pip install -q pyarrow duckdb polars; then \
 		INRUSH_TEST_PYTHON=$(PYTHON)/bin/python $(CARGO) test --locked --workspace --test main -- read_exports; \
 	else echo 'skipped, for Python packages cannot be had here: pyarrow, DuckDB and polars read exports'; fi
-	$(CARGO) clippy --locked --workspace --features inrush/dist --all-targets -- -D warnings
 	@if python3 -m venv $(PYTHON) && $(PYTHON)/bin/pip install -q 'moto[server]'; then \
-		INRUSH_TEST_PYTHON=$(PYTHON)/bin/python $(CARGO) test --locked --workspace --features inrush/dist --test main -- cloud:: object_store; \
+		INRUSH_TEST_PYTHON=$(PYTHON)/bin/python $(CARGO) test --locked --workspace --test main -- cloud:: object_store; \
 	else echo 'skipped, for the Python package moto cannot be had here: loads from and exports to object stores'; fi
 	@if [ "$$(id -u)" != 0 ]; then echo 'skipped, for only root can unpack a clean Debian: packages are installed there'; \
 	elif scripts/setup.sh 4 dist-test && packaging/get.sh; then \
@@ -183,7 +180,7 @@ soak-servers:
 
 build:
 	@scripts/setup.sh 4
-	$(CARGO) build --locked --release -p inrush -p inrush-bench --features inrush/dist
+	$(CARGO) build --locked --release -p inrush -p inrush-bench
 	@scripts/split-debug.sh $(INRUSH)
 	@scripts/split-debug.sh $(BENCH)
 

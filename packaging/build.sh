@@ -34,7 +34,7 @@ if ! rustc --target "$triple" --print target-libdir >/dev/null 2>&1 ||
 fi
 command -v rpmbuild >/dev/null || say 'The .rpm is left out, for rpmbuild is not installed (apt-get install rpm).'
 say "Building inrush $version for $triple and glibc $glibc"
-PATH=$tools/bin:$PATH cargo zigbuild --locked --profile "$profile" --target "$triple.$glibc" -p inrush --features dist
+PATH=$tools/bin:$PATH cargo zigbuild --locked --profile "$profile" --target "$triple.$glibc" -p inrush
 
 # --- Its files ------------------------------------------------------------------------------------------
 

@@ -15,7 +15,6 @@ from pathlib import Path
 def metadata(triple: str) -> dict:
     """What cargo knows of the packages that this target and these features need."""
     command = ["cargo", "metadata", "--locked", "--format-version", "1", "--filter-platform", triple]
-    command += ["--features", "inrush/dist"]
     return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
 
 

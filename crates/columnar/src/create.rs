@@ -7,10 +7,10 @@ use sources::batch::Cells;
 use sources::{Batch, Chunk, Reader, Result, Source, Value};
 use values::SqlType;
 
-use crate::fit::{Class, class};
-use crate::guard::Problem;
 #[cfg(feature = "excel")]
 use crate::excel;
+use crate::fit::{Class, class};
+use crate::guard::Problem;
 use crate::guess::{ColumnGuess, TableGuess};
 use crate::kind::Kind;
 use crate::options::ColumnarOptions;

@@ -24,9 +24,9 @@ use std::sync::Arc;
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use sources::{FoundInput, InputBytes, PartPlace};
 
+use self::cell::column_name;
 pub(crate) use self::column::SheetCells;
 pub(crate) use self::create::{CellStatistics, examine};
-use self::cell::column_name;
 use self::sheet::Sheet;
 use crate::file::{Decoded, OpenPart, Part, TypedFile, fingerprint};
 use crate::guard::{Problem, guard};

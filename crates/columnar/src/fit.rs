@@ -133,7 +133,9 @@ pub(crate) fn check(field: &Field, sql_type: &SqlType) -> Result<(), Problem> {
     if let (true, Some(srid)) = (is_geometry(sql_type), srid(field))
         && srid.parse::<u32>().is_err()
     {
-        return Err(format!("its coordinate system is {srid}, which has no SRID; convert the file to another"));
+        return Err(format!(
+            "its coordinate system is {srid}, which has no SRID; convert the file to another"
+        ));
     }
     let family = sql_type.family();
     let is_number = matches!(family, F::Integer | F::Decimal | F::Real);

@@ -25,8 +25,13 @@ const OLE: &[u8] = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1";
 /// First bytes of a zip archive; the place of the name of its first file, and names that workbooks begin with.
 const ZIP: &[u8] = b"PK\x03\x04";
 const ZIP_NAME: usize = 30;
-const WORKBOOK_FILES: [&[u8]; 5] =
-    [b"[Content_Types].xml", b"_rels/.rels", b"xl/", b"docProps/", b"mimetypeapplication/vnd.oasis"];
+const WORKBOOK_FILES: [&[u8]; 5] = [
+    b"[Content_Types].xml",
+    b"_rels/.rels",
+    b"xl/",
+    b"docProps/",
+    b"mimetypeapplication/vnd.oasis",
+];
 
 /// True if a zip archive that begins so has a workbook; archives of other files have other names.
 fn is_workbook(head: &[u8]) -> bool {

@@ -183,7 +183,9 @@ fn check_compression(compression: Compression) -> Result<(), Problem> {
         Compression::LZO => "LZO",
         _ => return Ok(()),
     };
-    Err(format!("it is compressed by {name}, which is not supported; write the file with zstd or snappy"))
+    Err(format!(
+        "it is compressed by {name}, which is not supported; write the file with zstd or snappy"
+    ))
 }
 
 /// The metadata with the rows of all row groups, as old files of Rust do not have them: the decoder reads no more rows

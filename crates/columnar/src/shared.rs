@@ -54,11 +54,7 @@ impl OpenFile {
 }
 
 impl Shared {
-    pub(crate) fn new(
-        kind: Kind,
-        files: Vec<FoundInput>,
-        options: &ColumnarOptions,
-    ) -> Shared {
+    pub(crate) fn new(kind: Kind, files: Vec<FoundInput>, options: &ColumnarOptions) -> Shared {
         let ColumnarOptions { matching, sheet, memory_bytes, stop, .. } = options;
         Shared {
             kind,

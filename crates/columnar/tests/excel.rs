@@ -91,8 +91,11 @@ fn cells_have_the_values_of_their_types() {
         let seen: Vec<u64> = rows.iter().map(|(number, _)| *number).collect();
         assert_eq!(seen, numbers, "{file}");
         for ((_, row), expected) in rows.iter().zip(expected) {
-            let numbers = [("1000000000000000", "1e15"), ("9007199254740991", "9.007199254740991e15")];
-            let row = numbers.iter().fold(plain(&joined(row)), |row, (plain, real)| row.replace(plain, real));
+            let numbers =
+                [("1000000000000000", "1e15"), ("9007199254740991", "9.007199254740991e15")];
+            let row = numbers
+                .iter()
+                .fold(plain(&joined(row)), |row, (plain, real)| row.replace(plain, real));
             assert_eq!(row, expected, "{file}");
         }
     }
@@ -138,7 +141,8 @@ fn workbooks_that_cannot_be_read_are_errors() {
         rows(&damaged, SheetOptions::default(), &types())
     };
     let password = "EncryptedPackage".encode_utf16().flat_map(u16::to_le_bytes);
-    let locked: Vec<u8> = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1".iter().copied().chain(password).collect();
+    let locked: Vec<u8> =
+        b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1".iter().copied().chain(password).collect();
     let error = read(&locked).unwrap_err().to_string();
     assert!(error.contains("has a password"), "{error}");
     let mut random = Random::new(Random::seed_of_run());

@@ -157,7 +157,10 @@ fn early_times_of_spark_s_old_calendar_are_refused() {
     let nested: ArrayRef = Arc::new(StructArray::from(vec![(field, times)]));
     parquet(&path, &[one("st", nested)], properties().build());
     let error = open(std::slice::from_ref(&path)).err().unwrap().to_string();
-    assert!(error.contains("column `st` has times in lists or structs that Spark wrote"), "{error}");
+    assert!(
+        error.contains("column `st` has times in lists or structs that Spark wrote"),
+        "{error}"
+    );
     parquet(&path, &[people(&[1])], properties().build());
     assert!(open(&[path]).is_ok(), "it has no dates");
 }

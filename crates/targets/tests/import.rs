@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use schema::{Mode, TableName};
 use server::catalog;
-use server::{Error, Session};
+use server::{ConnectOptions, Error, Session};
 use targets::import::{Building, Imported, Placed};
 use targets::relations::KeyChecks;
 use targets::staging_table::{Discarded, Exported, StagingTable, Template};

@@ -17,14 +17,18 @@ fn a_sheet_makes_a_table_and_is_appended_and_verified() {
     desk.load("t", &book, &["--create"]).done();
     let types = "SELECT COLUMN_NAME, COLUMN_TYPE FROM information_schema.COLUMNS \
                  WHERE TABLE_SCHEMA=DATABASE() AND TABLE_NAME='t' ORDER BY ORDINAL_POSITION";
-    let types = desk.rows(types).join(" ").replace("int(11)", "int").replace("bigint(20)", "bigint");
+    let types =
+        desk.rows(types).join(" ").replace("int(11)", "int").replace("bigint(20)", "bigint");
     assert_eq!(
         types,
         "id|int name|varchar(255) price|double day|date at|datetime(3) clock|time spent|time ok|tinyint(1) \
          big|bigint twice|double"
     );
     let rows = desk.rows(ALL);
-    assert_eq!(rows[0], "1|one|0.1|2024-02-29|2024-02-29 12:34:56.000|12:34:56|36:00:00|1|1000000000000000|0.2");
+    assert_eq!(
+        rows[0],
+        "1|one|0.1|2024-02-29|2024-02-29 12:34:56.000|12:34:56|36:00:00|1|1000000000000000|0.2"
+    );
     assert_eq!(rows.len(), 4);
     desk.verify("t", &book, &[]).done();
     desk.load("t", &book, &["--mode", "append"]).done();
@@ -54,7 +58,10 @@ fn bad_cells_are_named_by_sheet_and_cell() {
     desk.exec("CREATE TABLE t (id INT, value INT)");
     let (book, sheet) = (fixture("book.xlsx"), ["--sheet", "Errors"]);
     let one = desk.load("t", &book, &sheet);
-    one.refused(1, &["book.xlsx row 4 of sheet Errors, cell C4 `value`: \"#DIV/0!\" is an error of a formula"]);
+    one.refused(
+        1,
+        &["book.xlsx row 4 of sheet Errors, cell C4 `value`: \"#DIV/0!\" is an error of a formula"],
+    );
     let bad = desk.home.path().join("bad.jsonl");
     let log = ["--rejects-max", "9", "--rejects", bad.to_str().unwrap()];
     let load = desk.load("t", &book, &[&sheet[..], &log].concat());

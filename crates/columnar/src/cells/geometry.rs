@@ -20,7 +20,8 @@ const SHOWN_BYTES: usize = 24;
 /// The bytes that the server stores for values in well-known binary.
 pub(super) fn with_srid(cells: Cells, srid: u32) -> CheckedCells {
     let Cells::Bytes { ends, bytes } = cells else { return cells.into() };
-    let (mut out_ends, mut out, mut refused) = (Vec::with_capacity(ends.len()), Vec::new(), Vec::new());
+    let (mut out_ends, mut out, mut refused) =
+        (Vec::with_capacity(ends.len()), Vec::new(), Vec::new());
     let mut start = 0;
     for (row, end) in ends.into_iter().enumerate() {
         let value = &bytes[start..end];
@@ -29,7 +30,11 @@ pub(super) fn with_srid(cells: Cells, srid: u32) -> CheckedCells {
         let mut left = value;
         if shape(&mut left, &mut out, None, DEPTH_MAX).is_none() || !left.is_empty() {
             out.truncate(out_start);
-            let text = value.iter().take(SHOWN_BYTES).map(|byte| format!("{byte:02x}")).collect::<String>();
+            let text = value
+                .iter()
+                .take(SHOWN_BYTES)
+                .map(|byte| format!("{byte:02x}"))
+                .collect::<String>();
             refused.push(RefusedCell { row, text: text.into(), reason: Reason::NoGeometry });
         }
         out_ends.push(out.len());
@@ -94,7 +99,8 @@ fn points(input: &mut &[u8], out: &mut Vec<u8>, count: u32, is_little: bool) -> 
     let (points, rest) = input.split_at_checked(bytes)?;
     *input = rest;
     for bytes in points.as_chunks::<8>().0 {
-        let ordinate = if is_little { f64::from_le_bytes(*bytes) } else { f64::from_be_bytes(*bytes) };
+        let ordinate =
+            if is_little { f64::from_le_bytes(*bytes) } else { f64::from_be_bytes(*bytes) };
         if !ordinate.is_finite() {
             return None;
         }
@@ -140,7 +146,9 @@ mod tests {
         let wrong = [&[1, 4, 0, 0, 0, 1, 0, 0, 0][..], &[1, 2, 0, 0, 0, 0, 0, 0, 0]].concat();
         let claims = [1, 2, 0, 0, 0, 0xff, 0xff, 0xff, 0xff];
         let behind = [&point(0.0, 0.0)[..], &[0]].concat();
-        for bytes in [&b"POINT(1 2)"[..], b"", &z, &nested, &wrong, &claims, &behind, &point(f64::NAN, 0.0)] {
+        for bytes in
+            [&b"POINT(1 2)"[..], b"", &z, &nested, &wrong, &claims, &behind, &point(f64::NAN, 0.0)]
+        {
             assert_eq!(stored(bytes), None, "{bytes:?}");
         }
     }

@@ -67,7 +67,9 @@ impl Wanted {
                 Wanted::Number | Wanted::Double | Wanted::Bits,
             ) => Some(Reason::NotANumber),
             (Cell::Text(_), Wanted::Bits) => Some(Reason::NotANumber),
-            (Cell::Number(_) | Cell::Bool(_), Wanted::Date | Wanted::Time) => Some(Reason::NotATime),
+            (Cell::Number(_) | Cell::Bool(_), Wanted::Date | Wanted::Time) => {
+                Some(Reason::NotATime)
+            }
             (Cell::Time(_), Wanted::Date) => Some(Reason::NotATime),
             (Cell::Date(_) | Cell::DateTime(_), Wanted::Time) => Some(Reason::NotATime),
             (Cell::Number(_) | Cell::Bool(_), Wanted::Label) => Some(Reason::NotALabel),
@@ -163,7 +165,9 @@ fn refuse_texts(column: &mut TypedColumn, cells: &[Cell], wanted: Wanted, sql_ty
         let Some(one) = typed(&[*cell], wanted) else { continue };
         let mut one = TypedColumn::from(one);
         exact::refuse(&mut one, sql_type);
-        column.refused.extend(one.refused.into_iter().map(|refused| RefusedCell { row, ..refused }));
+        column
+            .refused
+            .extend(one.refused.into_iter().map(|refused| RefusedCell { row, ..refused }));
     }
     column.refused.sort_by_key(|cell| cell.row);
     column.refused.dedup_by_key(|cell| cell.row);

@@ -72,7 +72,10 @@ pub(super) fn read<R: Read + Seek>(
                 names.push(name);
             }
             Event::Eof => {
-                return Err(no_sheet(options.sheet.as_deref(), &mut names.iter().map(String::as_str)));
+                return Err(no_sheet(
+                    options.sheet.as_deref(),
+                    &mut names.iter().map(String::as_str),
+                ));
             }
             _ => {}
         }
@@ -105,7 +108,9 @@ impl<R: BufRead> TableReader<R> {
                     "table:shapes" => drop(self.skip()?),
                     _ => {}
                 },
-                Event::End(tag) if tag.name().as_ref() == "table:table-row" => self.end_row(&row)?,
+                Event::End(tag) if tag.name().as_ref() == "table:table-row" => {
+                    self.end_row(&row)?
+                }
                 Event::End(tag) if tag.name().as_ref() == "table:table" => {
                     return self.builder.finish(name, options);
                 }

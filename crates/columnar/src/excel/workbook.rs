@@ -3,7 +3,9 @@
 use std::io::{BufReader, Read, Seek};
 use std::sync::Arc;
 
-use calamine::{CellErrorType, Data, DataRef, ExcelDateTime, Reader, SheetType, SheetVisible, Style};
+use calamine::{
+    CellErrorType, Data, DataRef, ExcelDateTime, Reader, SheetType, SheetVisible, Style,
+};
 use calamine::{Xls, Xlsb, Xlsx};
 use face::option::{MEMORY, SHEET};
 use sources::InputBytes;
@@ -50,7 +52,9 @@ pub(super) fn read(
         WorkbookKind::Ods => super::open_document::read(reader, builder, options),
         WorkbookKind::Xls => {
             if bytes > memory_bytes / XLS_FACTOR {
-                return Err(format!("reading it takes {XLS_FACTOR} times its size: use more {MEMORY}"));
+                return Err(format!(
+                    "reading it takes {XLS_FACTOR} times its size: use more {MEMORY}"
+                ));
             }
             xls(reader, builder, options)
         }
@@ -201,7 +205,9 @@ pub(super) fn no_sheet(wanted: Option<&str>, sheets: &mut dyn Iterator<Item = &s
     let names: Vec<String> = sheets.take(20).map(|name| format!("`{name}`")).collect();
     match wanted {
         _ if names.is_empty() => "the workbook has no worksheet".to_owned(),
-        Some(wanted) => format!("it has no sheet `{wanted}`; {SHEET} names one of {}", names.join(", ")),
+        Some(wanted) => {
+            format!("it has no sheet `{wanted}`; {SHEET} names one of {}", names.join(", "))
+        }
         None => "the workbook has no worksheet".to_owned(),
     }
 }

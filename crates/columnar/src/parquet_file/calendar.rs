@@ -29,7 +29,8 @@ pub(super) fn marked(metadata: &ArrowReaderMetadata) -> Result<SchemaRef, Proble
     }
     let parquet = metadata.parquet_schema();
     let is_old = |column: usize| {
-        let mut leaves = (0..parquet.num_columns()).filter(|leaf| parquet.get_column_root_idx(*leaf) == column);
+        let mut leaves =
+            (0..parquet.num_columns()).filter(|leaf| parquet.get_column_root_idx(*leaf) == column);
         leaves.any(|leaf| match parquet.column(leaf).physical_type() {
             Type::INT96 => old_int96,
             _ => old_times,

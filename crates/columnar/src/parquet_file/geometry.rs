@@ -42,7 +42,8 @@ pub(super) fn with_srids(schema: &SchemaRef, metadata: &ArrowReaderMetadata) -> 
 /// The system of a column of Parquet's own types.
 fn of_type(metadata: &ArrowReaderMetadata, column: usize) -> Option<String> {
     let parquet = metadata.parquet_schema();
-    let mut leaves = (0..parquet.num_columns()).filter(|leaf| parquet.get_column_root_idx(*leaf) == column);
+    let mut leaves =
+        (0..parquet.num_columns()).filter(|leaf| parquet.get_column_root_idx(*leaf) == column);
     let leaf = parquet.column(leaves.next()?);
     let crs = match leaf.logical_type_ref()? {
         LogicalType::Geometry(geometry) => geometry.crs.as_deref(),
@@ -99,9 +100,18 @@ mod tests {
         for (column, srid) in [
             (json!({"encoding": "WKB"}), Some("4326")),
             (json!({"encoding": "WKB", "crs": null}), Some("0")),
-            (json!({"encoding": "WKB", "crs": {"id": {"authority": "EPSG", "code": 3857}}}), Some("3857")),
-            (json!({"encoding": "WKB", "crs": {"id": {"authority": "OGC", "code": "CRS84"}}}), Some("4326")),
-            (json!({"encoding": "WKB", "crs": {"name": "of ours"}}), Some("{\"name\":\"of ours\"}")),
+            (
+                json!({"encoding": "WKB", "crs": {"id": {"authority": "EPSG", "code": 3857}}}),
+                Some("3857"),
+            ),
+            (
+                json!({"encoding": "WKB", "crs": {"id": {"authority": "OGC", "code": "CRS84"}}}),
+                Some("4326"),
+            ),
+            (
+                json!({"encoding": "WKB", "crs": {"name": "of ours"}}),
+                Some("{\"name\":\"of ours\"}"),
+            ),
             (json!({"encoding": "point"}), None),
         ] {
             assert_eq!(of_geo_parquet(&column).as_deref(), srid, "{column}");

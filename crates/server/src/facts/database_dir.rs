@@ -233,26 +233,7 @@ impl ServerFacts {
             Err(e) if e.kind() == ErrorKind::NotADirectory => {
                 return refuse(format!("{} is not a folder", path.display()));
             }
-            Err(e) => {
-                let how = match (e.kind(), &self.local_datadir) {
-                    (ErrorKind::PermissionDenied, _) => {
-                        "run as root or as the server's user".to_owned()
-                    }
-                    (_, Some(named)) => {
-                        format!("{} must name its data directory", DATADIR.with(named.display()))
-                    }
-                    (_, None) => format!(
-                        "run on the server's machine; {} names the data directory of a server in a \
-                         container",
-                        DATADIR.with("PATH")
-                    ),
-                };
-                return refuse(format!(
-                    "{} of the server on {} is inaccessible from here: {e}; {how}",
-                    path.display(),
-                    self.hostname
-                ));
-            }
+            Err(e) => return refuse(self.inaccessible(&path, &e)),
         };
         let stat = folder.stat().map_err(|e| Error::io("reading", &path, e))?;
         let owner = stat.st_uid;
@@ -284,6 +265,25 @@ impl ServerFacts {
         }
         let (uid, gid) = (stat.st_uid, stat.st_gid);
         Ok(Ok(DatabaseDir { path, folder: Arc::new(folder), uid, gid }))
+    }
+
+    /// Why a folder of the server's cannot be opened, and what helps.
+    fn inaccessible(&self, path: &Path, error: &std::io::Error) -> String {
+        let how = match (error.kind(), &self.local_datadir) {
+            (ErrorKind::PermissionDenied, _) => "run as root or as the server's user".to_owned(),
+            (_, Some(named)) => {
+                format!("{} must name its data directory", DATADIR.with(named.display()))
+            }
+            (_, None) => format!(
+                "run on the server's machine; {} names the data directory of a server in a container",
+                DATADIR.with("PATH")
+            ),
+        };
+        format!(
+            "{} of the server on {} is inaccessible from here: {error}; {how}",
+            path.display(),
+            self.hostname
+        )
     }
 }
 

@@ -76,7 +76,7 @@ pub(super) const HIDDEN: [(&str, &str); 3] = [
         "create types collation ddl map each atomic keep-auto-increment allow-empty \
          duplicates dry-run report verbose path unlogged no-verify stamp no-triggers tune \
          untested-server server-program replica max-lag shard batch-rows batch-bytes connections max-rate lock-wait \
-         max-write-block page-cache fill",
+         max-write-block page-cache fill datadir",
     ),
     (
         "verify",
@@ -85,7 +85,7 @@ pub(super) const HIDDEN: [(&str, &str); 3] = [
          path unlogged no-verify stamp no-triggers no-foreign-key-checks tune untested-server \
          server-program replica max-lag \
          shard batch-rows batch-bytes connections max-rate lock-wait max-write-block \
-         page-cache fill",
+         page-cache fill datadir",
     ),
 ];
 
