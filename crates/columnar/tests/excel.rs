@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use columnar::{ColumnarOptions, Kind, SheetOptions};
-use sources::{Batch, Chunk, ReadAs, Reader as _, Result, SourceExt as _};
+use sources::{Batch, Chunk, ReadAs, Result, SourceExt as _};
 use testkit::random::Random;
 use values::{Charset, SqlType, TextType};
 
