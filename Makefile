@@ -121,9 +121,9 @@ test-more:
 		INRUSH_TEST_PYTHON=$(PYTHON)/bin/python $(CARGO) test --locked --workspace --test main -- cloud:: object_store; \
 	else echo 'skipped, for the Python package moto cannot be had here: loads from and exports to object stores'; fi
 	@if [ "$$(id -u)" != 0 ]; then echo 'skipped, for only root can unpack a clean Debian: packages are installed there'; \
-	elif scripts/setup.sh 4 dist-test && packaging/get.sh; then \
-		$(MAKE) --no-print-directory dist dist-test PROFILE=draft; \
-	else echo 'skipped, for a linker or Debian 12 cannot be had here: packages are installed there'; fi
+	elif scripts/setup.sh 4 dist-test && sh -c '. packaging/common.sh && clean_debian "$$work/base"'; then \
+		packaging/build.sh x86_64 debug && $(MAKE) --no-print-directory dist-test; \
+	else echo 'skipped, for Debian 12 cannot be had here: packages are installed there'; fi
 
 # The Python package on each Python that is here, with the program that make test built.
 test-python:

@@ -4,7 +4,8 @@
 #   packaging/build.sh [ARCH [PROFILE]]
 #
 #   ARCH       x86_64 (the default) or aarch64
-#   PROFILE    cargo's: release (the default); with demo the build takes half as long, and loads are slower
+#   PROFILE    cargo's: release (the default); with demo the build takes half as long, and loads are slower;
+#              debug builds nothing: packages of what make test built, for tests, and for this glibc only
 #
 # A tarball, a .deb, a .rpm, a wheel, a list of the crates inside (CycloneDX), and SHA256SUMS of them. The
 # program runs with glibc 2.28 or newer: that of RHEL 8 and Debian 10. The same program and commit give the same bytes.
@@ -17,6 +18,7 @@ glibc=2.28
 . packaging/common.sh
 triple=$arch-unknown-linux-gnu
 program=$target/$triple/$profile/inrush
+pack=xz
 root=$dist/$arch
 
 case $arch in
@@ -27,25 +29,34 @@ esac
 
 # --- The program -------------------------------------------------------------------------------------
 
-get_linker
-if ! rustc --target "$triple" --print target-libdir >/dev/null 2>&1 ||
-    [ ! -d "$(rustc --target "$triple" --print target-libdir)" ]; then
-    rustup target add "$triple"
+build() {
+    get_linker
+    if ! rustc --target "$triple" --print target-libdir >/dev/null 2>&1 ||
+        [ ! -d "$(rustc --target "$triple" --print target-libdir)" ]; then
+        rustup target add "$triple"
+    fi
+    say "Building inrush $version for $triple and glibc $glibc"
+    PATH=$tools/bin:$PATH cargo zigbuild --locked --profile "$profile" --target "$triple.$glibc" -p inrush
+}
+
+if [ "$profile" = debug ]; then
+    program=$target/debug/inrush pack=gzip glibc=$(ldd --version | sed -n '1s/.* //p')
+    [ -x "$program" ] || fail "PROFILE=debug packs what make test built, and there is no $program."
+else
+    build
 fi
 command -v rpmbuild >/dev/null || say 'The .rpm is left out, for rpmbuild is not installed (apt-get install rpm).'
-say "Building inrush $version for $triple and glibc $glibc"
-PATH=$tools/bin:$PATH cargo zigbuild --locked --profile "$profile" --target "$triple.$glibc" -p inrush
 
 # --- Its files ------------------------------------------------------------------------------------------
 
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct 2>/dev/null || stat -c %Y CHANGELOG.md)
 export SOURCE_DATE_EPOCH
-rm -rf "$root"
+rm -rf "$root" "$dist"/inrush[-_]"$version"[-_]*"$arch"* "$deb"
 bin=$root/usr/bin doc=$root/usr/share/doc/inrush man=$root/usr/share/man/man1
 mkdir -p "$bin" "$man"
 $strip -o "$bin/inrush" "$program" || fail "stripping wants binutils (gcc-aarch64-linux-gnu for aarch64)"
 chmod 755 "$bin/inrush"
-packaging/symbols.sh "$bin/inrush" "$glibc"
+[ "$profile" = debug ] || packaging/symbols.sh "$bin/inrush" "$glibc"
 
 # A man page of each command; a command with commands has one of each.
 pages() {
@@ -81,7 +92,7 @@ mkdir -p "$root/DEBIAN"
 sed -e "s/@VERSION@/$version/" -e "s/@ARCH@/$deb_arch/" -e "s/@GLIBC@/$glibc/" \
     -e "s/@KIB@/$(du -sk "$root/usr" | cut -f1)/" packaging/control >"$root/DEBIAN/control"
 touch -d "@$SOURCE_DATE_EPOCH" "$root/DEBIAN/control" "$root/DEBIAN"
-dpkg-deb --root-owner-group -Zxz --build "$root" "$deb" >/dev/null
+dpkg-deb --root-owner-group "-Z$pack" --build "$root" "$deb" >/dev/null
 rm -r "$root/DEBIAN"
 
 if command -v rpmbuild >/dev/null; then
