@@ -286,6 +286,6 @@ def test_progress_is_drawn_by_tqdm(server, database, capsys):
 
     bar = Bar()
     reader = progress.Progress(bar)
-    assert reader.take('{"phase": "rows", "rows": 5, "percent": null}\n')
+    assert reader.take('{"inrush_progress": 1, "phase": "rows", "rows": 5, "percent": null}\n')
     assert not reader.take("inrush: a message\n") and not reader.take("{no JSON\n")
     assert (bar.n, bar.text) == (5, "rows")

@@ -16,14 +16,22 @@ pub(crate) enum Meant {
 
 /// Which server is meant. Option files and the environment count also where no option does.
 pub(crate) fn meant(args: &ConnectArgs) -> Result<Meant, Failure> {
+    let is_of_a_named = || match args.datadir {
+        Some(_) => {
+            Err(Failure::usage("--datadir is for a server that is named, by --socket or --host"))
+        }
+        None => Ok(()),
+    };
     if args.sandbox.is_some() {
         if args.names_a_server() {
             return Err(Failure::usage("--sandbox and a server's address exclude each other"));
         }
+        is_of_a_named()?;
         return Ok(Meant::Sandbox(sandbox(args.sandbox.as_deref())?));
     }
     let found = args.found()?;
     if !args.names_a_server() && found.named_by.is_none() {
+        is_of_a_named()?;
         return Ok(Meant::Sandbox(sandbox(None)?));
     }
     Ok(Meant::Named(Box::new(args.given(found)?)))

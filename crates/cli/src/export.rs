@@ -34,7 +34,7 @@ pub(crate) fn run(args: &ExportArgs, watch: &Watch) -> Result<u8, Failure> {
     if remote::is_object_url(&args.output) {
         options.store = Some(objects::folder(&args.output, &options)?);
     }
-    files::check_export(&options, &args.connect)?;
+    files::check_export(&options, &args.watch, &args.connect)?;
     let Ok(visit) = connect::visit(&args.connect)? else {
         return Err(Failure::usage(
             "no server is named, and there is no sandbox yet: name a server with -S SOCKET or -h \

@@ -10,7 +10,7 @@ use sources::{Part, Sample, remote};
 use terminal::connect::ConnectArgs;
 use terminal::failure::Failure;
 
-use crate::args::LoadArgs;
+use crate::args::{LoadArgs, WatchArgs};
 
 /// Judges the files of a load, a check or a comparison, before any is opened for writing.
 pub(crate) fn check_load(args: &LoadArgs, tables: &[LoadOptions]) -> Result<(), Failure> {
@@ -24,15 +24,25 @@ pub(crate) fn check_load(args: &LoadArgs, tables: &[LoadOptions]) -> Result<(), 
 }
 
 /// Judges the files of an export.
-pub(crate) fn check_export(options: &ExportOptions, args: &ConnectArgs) -> Result<(), Failure> {
+pub(crate) fn check_export(
+    options: &ExportOptions,
+    watch: &WatchArgs,
+    args: &ConnectArgs,
+) -> Result<(), Failure> {
     let mut files = CommandFiles::new();
+    watch.metrics.iter().for_each(|path| files.writes("--metrics", path));
     options.written_over().iter().for_each(|path| files.writes("-o", path));
     check(files, args)
 }
 
 /// Judges the inputs of a command that only prints: its output may go to one of them.
-pub(crate) fn check_inputs(inputs: &[PathBuf], args: &ConnectArgs) -> Result<(), Failure> {
+pub(crate) fn check_inputs(
+    inputs: &[PathBuf],
+    watch: &WatchArgs,
+    args: &ConnectArgs,
+) -> Result<(), Failure> {
     let mut files = CommandFiles::new();
+    watch.metrics.iter().for_each(|path| files.writes("--metrics", path));
     inputs.iter().for_each(|path| files.reads("the input", path));
     check(files, args)
 }

@@ -97,7 +97,7 @@ fn run(command: Command) -> Result<u8, Failure> {
         Command::Jobs(args) => jobs::run(&args),
         Command::Replay(args) => {
             let messages = Messages { is_quiet: args.quiet, is_verbose: false };
-            let of = ("replay", args.into.as_deref().unwrap_or_default());
+            let of = ("replay", args.into.as_deref().unwrap_or("dump"));
             watch::during(of, &args.watch, messages, |watch| replay::run(&args, watch))
         }
         Command::Export(args) => {

@@ -215,13 +215,21 @@ impl Progress for Quiet {
 }
 
 /// Notes, warnings and waits for locks.
-pub(crate) struct Notes;
+#[derive(Default)]
+pub(crate) struct Notes {
+    /// The last time when a wait was printed.
+    waited: Mutex<Option<Instant>>,
+}
 
 impl Progress for Notes {
     fn update(&self, _: Snapshot) {}
 
     fn waiting(&self, text: &str) {
-        tell!("{text}");
+        let (mut waited, now) = (held(&self.waited), Instant::now());
+        if waited.is_none_or(|told| now - told >= LINE_INTERVAL) {
+            *waited = Some(now);
+            tell!("{text}");
+        }
     }
 
     fn note(&self, text: &str) {

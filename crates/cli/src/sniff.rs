@@ -14,7 +14,7 @@ use terminal::connect::ConnectArgs;
 use terminal::failure::Failure;
 use terminal::size::{self, count};
 
-use crate::args::{FormatArgs, GuessedArgs, LoadArgs, SniffArgs, WrittenArgs, said_of};
+use crate::args::{FormatArgs, GuessedArgs, LoadArgs, SniffArgs, WatchArgs, WrittenArgs, said_of};
 use crate::input::{DialectArg, FormatArg};
 use crate::{connect, dialect, files, input};
 
@@ -24,7 +24,7 @@ const DATABASE: &str = "test";
 /// Prints a command that loads the files, with the CREATE TABLE in it.
 pub(crate) fn run(args: &SniffArgs) -> Result<u8, Failure> {
     let files = input::files(&args.files)?;
-    files::check_inputs(&files, &args.connect)?;
+    files::check_inputs(&files, &WatchArgs::default(), &args.connect)?;
     let into = args.into.clone().unwrap_or_else(|| default_target(&files[0]));
     let target = connect::target(&into)?;
     let memory = args.memory.as_deref().map(size::parse).transpose().map_err(Failure::usage)?;
@@ -392,6 +392,7 @@ fn connect_options(connect: &ConnectArgs, option: &mut impl FnMut(&str, &str)) {
         ("port", connect.port.map(|port| port.to_string())),
         ("socket", path(&connect.socket)),
         ("user", connect.user.clone()),
+        ("datadir", path(&connect.datadir)),
         ("defaults-file", path(&connect.defaults_file)),
         ("defaults-extra-file", path(&connect.defaults_extra_file)),
         ("sandbox", path(&connect.sandbox)),

@@ -101,7 +101,9 @@ impl Watch {
                     tell!("{}", reading.json());
                 }
                 // The last write tells of failures.
-                if let Some(metrics) = metrics.iter().find(|_| lines % LINES_PER_METRICS == 0) {
+                if let Some(metrics) =
+                    metrics.iter().find(|_| lines.is_multiple_of(LINES_PER_METRICS))
+                {
                     let _ = metrics.write(&reading);
                 }
             }
@@ -121,7 +123,7 @@ impl Watch {
         let Messages { is_quiet, is_verbose } = self.messages;
         let shown: Box<dyn Progress> = match self.form {
             _ if is_quiet => Box::new(progress::Quiet),
-            ProgressArg::None | ProgressArg::Json => Box::new(progress::Notes),
+            ProgressArg::None | ProgressArg::Json => Box::new(progress::Notes::default()),
             ProgressArg::Auto if std::io::stderr().is_terminal() => Box::new(progress::Bar::new()),
             ProgressArg::Auto => Box::new(progress::Lines::new(is_verbose)),
         };

@@ -49,7 +49,7 @@ impl Container {
         let program = dir.path().join("mariadbd");
         let script = format!(
             "#!/bin/sh\nexec unshare --mount sh -c 'mount --bind {} {} && exec \"$@\"' sh \
-             \"$(command -v mariadbd)\" \"$@\"\n",
+             \"$(command -v \"${{INRUSH_TEST_MARIADBD:-mariadbd}}\")\" \"$@\"\n",
             path(&volume),
             path(&inside)
         );
@@ -63,6 +63,8 @@ impl Container {
         let mut session = server.connect().unwrap();
         session.exec("CREATE DATABASE d").unwrap();
         session.exec("CREATE TABLE d.t (a INT PRIMARY KEY, b VARCHAR(20), KEY (b))").unwrap();
+        // The server of the test is root, and makes folders of root's.
+        assert!(succeeds("chown", &["-R", &format!("{OWNER}:{OWNER}"), &path(&volume)]));
         Some(Container { server, session, home: Home::new(), volume, _dir: dir })
     }
 
@@ -151,6 +153,14 @@ fn a_folder_that_is_not_the_servers_is_refused() {
         let refused = run(export.arg("--socket").arg(container.server.socket()));
         refused.refused(2, &[words]);
     }
+    // A folder that has the description already proves nothing.
+    container.session.exec("FLUSH TABLES d.t FOR EXPORT").unwrap();
+    fs::copy(container.volume.join("d/t.cfg"), copy.join("d/t.cfg")).unwrap();
+    container.session.exec("UNLOCK TABLES").unwrap();
+    let mut export = container.home.inrush(["export", "d.t", "--path", "direct", "-o"]);
+    export.arg("out.csv").arg("--datadir").arg(&copy);
+    let refused = run(export.arg("--socket").arg(container.server.socket()));
+    refused.refused(2, &["t.cfg", "before this export"]);
     let theirs = session.query_text("SELECT CONCAT(a, b) FROM d.t").unwrap();
     assert_eq!(theirs.as_deref(), Some("9theirs"));
 }

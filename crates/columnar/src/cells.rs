@@ -70,8 +70,7 @@ pub(crate) fn column(
 ) -> Result<TypedColumn, Problem> {
     match decoded {
         Decoded::Array(array) => of_array(array, field, sql_type, bytes_max),
-        #[cfg(feature = "excel")]
-        Decoded::Sheet(cells) => Ok(cells.typed(sql_type)),
+        Decoded::Cells(cells) => Ok(cells.typed(sql_type)),
     }
 }
 

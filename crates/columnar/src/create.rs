@@ -1,5 +1,7 @@
 //! Columns of a new table, from the columns of files and a look at their first rows.
 
+#[cfg(feature = "excel")]
+use std::any::Any;
 use std::path::PathBuf;
 
 use arrow_schema::{DataType, Field, TimeUnit};
@@ -70,7 +72,8 @@ fn sheet_guess(source: &ColumnarSource) -> Result<TableGuess> {
     for index in 0..shared.files.len() {
         let open = shared.open(index as u32)?;
         let wanted: Vec<usize> = (0..seen.len()).collect();
-        let file = open.file.sheet();
+        let file: &dyn Any = &*open.file;
+        let file = file.downcast_ref::<excel::ExcelFile>();
         rows += file.map_or(0, |file| excel::examine(file, &open.columns(&wanted), &mut seen));
     }
     let fields = schema.fields().iter().zip(seen);

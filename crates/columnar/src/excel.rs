@@ -25,7 +25,7 @@ use arrow_schema::{DataType, Field, Schema, SchemaRef};
 use sources::{FoundInput, InputBytes, PartPlace};
 
 use self::cell::column_name;
-pub(crate) use self::column::SheetCells;
+use self::column::SheetCells;
 pub(crate) use self::create::{CellStatistics, examine};
 use self::sheet::Sheet;
 use crate::file::{Decoded, OpenPart, Part, TypedFile, fingerprint};
@@ -109,10 +109,6 @@ impl TypedFile for ExcelFile {
         PartPlace { name: format!("sheet {}", self.sheet.name()), cells: Some(columns) }
     }
 
-    fn sheet(&self) -> Option<&ExcelFile> {
-        Some(self)
-    }
-
     fn check_unchanged(&self) -> sources::Result<()> {
         self.input.check_unchanged()
     }
@@ -134,6 +130,6 @@ impl OpenPart for SheetPart {
             column: *column,
             rows: rows.clone(),
         };
-        Ok(self.columns.iter().map(cells).map(Decoded::Sheet).collect())
+        Ok(self.columns.iter().map(|column| Decoded::Cells(Box::new(cells(column)))).collect())
     }
 }

@@ -1,13 +1,14 @@
 //! An open file of typed columns: parts of rows, which any thread can decode.
 
+use std::any::Any;
 use std::ops::Range;
 
 use arrow_array::ArrayRef;
 use arrow_schema::SchemaRef;
 use sources::PartPlace;
+use sources::batch::TypedColumn;
+use values::SqlType;
 
-#[cfg(feature = "excel")]
-use crate::excel::{ExcelFile, SheetCells};
 use crate::guard::Problem;
 
 /// A row group of Parquet or a record batch of Arrow.
@@ -37,9 +38,15 @@ pub(crate) fn fingerprint(of: u64, bytes: &[u8]) -> u64 {
 pub(crate) enum Decoded {
     /// Values of one type.
     Array(ArrayRef),
-    /// Cells of a worksheet.
-    #[cfg(feature = "excel")]
-    Sheet(SheetCells),
+    /// Cells that have types of their own.
+    #[cfg_attr(not(feature = "excel"), expect(dead_code))]
+    Cells(Box<dyn MixedCells>),
+}
+
+/// Rows of a column in which each cell has its own type.
+pub(crate) trait MixedCells {
+    /// The cells for a column of the table of this type, if that is known.
+    fn typed(&self, sql_type: Option<&SqlType>) -> TypedColumn;
 }
 
 /// Some columns of a part, which readers share.
@@ -49,7 +56,7 @@ pub(crate) trait OpenPart: Send + Sync {
 }
 
 /// An open file.
-pub(crate) trait TypedFile: Send + Sync {
+pub(crate) trait TypedFile: Any + Send + Sync {
     /// Its columns.
     fn schema(&self) -> &SchemaRef;
 
@@ -71,12 +78,6 @@ pub(crate) trait TypedFile: Send + Sync {
     /// The place of a part, as positions of its rows have it.
     fn place(&self, part: usize) -> PartPlace {
         PartPlace { name: format!("{} {}", self.part_name(), part + 1), cells: None }
-    }
-
-    /// The sheet, if it is one.
-    #[cfg(feature = "excel")]
-    fn sheet(&self) -> Option<&ExcelFile> {
-        None
     }
 
     /// Refuses a file that is not as it was found.

@@ -62,7 +62,7 @@ impl TableFormat {
         let mut chunks = chunks.into_iter();
         let values = |column: &Column| match chunks.next().flatten() {
             Some(chunk) => Values::Chunk(Box::new(chunk)),
-            None => Values::Array(column.clone()),
+            None => Values::Array(Box::new(column.clone())),
         };
         Ok(RowEncoder {
             schema: SchemaRef::clone(schema),
@@ -95,7 +95,7 @@ enum Groups {
 #[derive(Debug)]
 enum Values {
     /// Until they are an array.
-    Array(Column),
+    Array(Box<Column>),
     /// As the pages of a chunk of Parquet.
     Chunk(Box<parquet::ChunkEncoder>),
 }
@@ -221,6 +221,11 @@ impl RowEncoder {
     /// Goes on in the memory of a row group that is written.
     pub fn reuse(&mut self, spare: RowGroup) {
         let Encoded::Parquet(spare) = spare.encoded else { return };
+        // Long values may have been in other columns of that row group.
+        let capacity: usize = spare.iter().map(parquet::GroupColumn::capacity).sum();
+        if capacity > 2 * self.options.group_bytes {
+            return;
+        }
         for (values, column) in self.columns.iter_mut().zip(spare) {
             if let (Values::Chunk(chunk), parquet::GroupColumn::Chunk(spare)) = (values, column) {
                 chunk.reuse(spare);

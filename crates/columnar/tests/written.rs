@@ -43,7 +43,7 @@ fn row(number: u64, different: u64, nulls: u64) -> Texts {
     let value = |column: u64, text: String| {
         // Pages of only NULLs too: nulls come in runs.
         let is_null = nulls > 0
-            && ((number / 30_000 + column).is_multiple_of(3) || (n + column).is_multiple_of(nulls));
+            && ((number / 3_000 + column).is_multiple_of(3) || (n + column).is_multiple_of(nulls));
         (!is_null).then_some(text)
     };
     let spread = n.wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -119,7 +119,7 @@ fn rows_come_back_by_every_compression_and_in_small_groups() {
             write(&path, &rows, true, options);
             assert!(read(std::slice::from_ref(&path), &types).unwrap() == rows, "{options:?}");
             let groups = described(&path);
-            assert!(groups.num_row_groups() > 3, "{options:?}");
+            assert!((4..400).contains(&groups.num_row_groups()), "{options:?}");
             let is_short = |group: &parquet::file::metadata::RowGroupMetaData| {
                 group.num_rows() as usize <= group_rows
             };

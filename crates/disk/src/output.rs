@@ -12,7 +12,7 @@
 
 use std::ffi::OsString;
 use std::fs::Permissions;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -85,6 +85,22 @@ pub fn replace(path: &Path, bytes: &[u8], mode: u32, what: &'static str) -> io::
         folder.rename(&made, &name, what)
     };
     write().inspect_err(|_| drop(folder.remove(&made, what)))
+}
+
+/// The first bytes of the plain file at `path`, at most `len`; None if there is no file.
+///
+/// Errors: the system's; `InvalidInput` with a sentence about a name that is no plain file's.
+pub fn head(path: &Path, len: u64, what: &'static str) -> io::Result<Option<Vec<u8>>> {
+    let Place::File(folder, name) = find(path)? else {
+        return Err(refused("it is not a file"));
+    };
+    let file = match folder.read_from(&name, what) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        file => file?,
+    };
+    let mut head = Vec::new();
+    file.take(len).read_to_end(&mut head)?;
+    Ok(Some(head))
 }
 
 fn find(path: &Path) -> io::Result<Place> {

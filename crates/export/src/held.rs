@@ -74,19 +74,21 @@ impl Held {
             held.release()?;
             return Ok(Err(vec![reason]));
         }
-        match held_files(session, table, &dir) {
-            Ok(files) if !stale => Ok(Ok((held, files))),
-            Err(error) if facts.local_datadir.is_none() => Err(error),
-            _ => {
-                held.release()?;
-                Ok(Err(vec![format!(
-                    "{} on this machine does not belong to the server: the description of {} did \
-                     not appear there",
-                    dir.path.display(),
-                    table.name
-                )]))
+        let folder = dir.path.display();
+        let why = match held_files(session, table, &dir) {
+            Ok(files) if !stale => return Ok(Ok((held, files))),
+            Ok(_) => format!(
+                "{folder} had the .cfg file of {} before this export, so nothing proves that the folder is the server's: \
+                 another export runs, or a killed server left the file; remove it if no export runs",
+                table.name
+            ),
+            Err(error) if facts.local_datadir.is_none() => return Err(error),
+            Err(error) => {
+                format!("{folder} on this machine does not show {}: {error}", table.name)
             }
-        }
+        };
+        held.release()?;
+        Ok(Err(vec![why]))
     }
 
     /// Nobody writes to the table, also no transaction that has no connection, and its file is written out.

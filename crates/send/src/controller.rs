@@ -24,10 +24,10 @@ use std::sync::mpsc::Receiver;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use crate::pressure::Pressure;
 use job::progress::Progress;
 use job::settled::Settled;
 use server::Interrupt;
-use server::pressure::Pressure;
 
 pub(crate) use self::backoff::Trouble;
 use self::tuner::{Begun, Tuner};
@@ -230,7 +230,7 @@ impl Drop for Permit<'_> {
 mod tests {
     use std::sync::mpsc::channel;
 
-    use server::pressure::{Following, Lag};
+    use server::replication::lag::{Following, Lag};
 
     use super::*;
 

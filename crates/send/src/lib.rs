@@ -30,6 +30,7 @@ mod ended;
 mod ledger;
 mod limits;
 mod order;
+mod pressure;
 mod resume;
 pub mod retry;
 mod sender;

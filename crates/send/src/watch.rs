@@ -5,11 +5,11 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::{JoinHandle, ScopedJoinHandle};
 use std::time::{Duration, Instant};
 
+use crate::pressure::{Gauge, Pressure};
 use encode::prepared::Prepared;
 use job::error::Error;
 use job::failpoint;
 use job::progress::Progress;
-use server::pressure::{Gauge, Pressure};
 use server::replicas::{self, Replica};
 use server::{ConnectOptions, Interrupt, Session};
 

@@ -2,12 +2,11 @@
 //!
 //! ```text
 //! connect -> facts, catalog: what is there and may it be loaded      learn: collations
-//!                                                                    pressure: meanwhile
 //! ```
 //!
 //! In reading order: [`connect`] is how to reach a server and talk to it, [`facts`] and [`catalog`]
-//! describe it and a table of it, [`learn`] its collations, [`pressure`] is what it and its replicas
-//! suffer meanwhile, [`replication`] who replicates from whom.
+//! describe it and a table of it, [`learn`] its collations, [`replication`] is who replicates from whom, and how far
+//! replicas are behind.
 
 #![forbid(unsafe_code)]
 
@@ -21,7 +20,6 @@ pub mod filename;
 mod grant;
 pub mod identifier;
 pub mod learn;
-pub mod pressure;
 pub mod replication;
 pub mod tested_build;
 mod unsupported;
@@ -37,7 +35,7 @@ pub use facts::{ServerFacts, capacity, privileges};
 pub use interrupt::Interrupt;
 pub use option_file::OptionFiles;
 pub use options::{ConnectOptions, Flushing, UntestedBuilds};
-pub use pressure::replicas;
+pub use replication::replicas;
 pub use session::{Row, Session};
 pub use tested_build::ServerBuild;
 pub use tls::{Encryption, TlsOptions, Verify};

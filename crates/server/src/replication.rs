@@ -2,9 +2,11 @@
 //!
 //! For loads that put the same file on a primary and on its replicas, and have the RENAME alone
 //! replicated: each replica of the primary has to have the file, and to come to the RENAME. [`notes`]
-//! says what any load has to do with replication.
+//! says what any load has to do with replication, [`replicas`] which there are, [`lag`] how far one is behind.
 
+pub mod lag;
 pub mod notes;
+pub mod replicas;
 
 use std::collections::{BTreeMap, HashMap};
 

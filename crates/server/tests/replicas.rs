@@ -1,11 +1,11 @@
-//! Pressure and lag, as a primary and its replicas tell them.
+//! Lag, as a primary and its replicas tell it.
 
 use std::time::{Duration, Instant};
 
+use server::Session;
 use server::capacity::Capacity;
-use server::pressure::{Following, Gauge, Lag};
 use server::replicas::{self, Replica};
-use server::{ConnectOptions, Session};
+use server::replication::lag::{Following, Lag};
 use testkit::{Cluster, TestServer};
 
 fn behind(lag: Option<&Lag>) -> Option<u64> {
@@ -29,19 +29,18 @@ fn replicas_are_found_and_tell_how_far_they_are_behind() {
     let Some(cluster) = Cluster::start(2).unwrap() else { return };
     let mut remarks = Vec::new();
     let mut session = Session::connect(&cluster.open_options()).unwrap();
-    let found = replicas::find(&mut session, &[], &mut remarks);
+    let mut found = replicas::find(&mut session, &[], &mut remarks);
     let mut names: Vec<String> = found.iter().map(|replica| replica.name().to_owned()).collect();
     let mut expected = vec![cluster.address(0), cluster.address(1)];
     names.sort();
     expected.sort();
     assert_eq!((names, remarks), (expected, Vec::new()));
 
-    let mut gauge = Gauge::new(&cluster.options(), found);
-    let pressure = gauge.sample();
-    assert_eq!(behind(pressure.lag.as_ref()), Some(0), "{pressure:?}");
-    assert!(pressure.checkpoint.is_some_and(|share| (0.0..1.2).contains(&share)), "{pressure:?}");
-    assert!(pressure.threads_running.is_some_and(|running| running >= 1), "{pressure:?}");
-    assert_eq!(pressure.flow_control, None, "this is no Galera cluster");
+    let mut longest = || {
+        let lags = found.iter_mut().filter_map(Replica::lag);
+        lags.max_by_key(|lag| lag.following)
+    };
+    assert_eq!(behind(longest().as_ref()), Some(0));
 
     // One that waits for a lock does not apply what it gets.
     session.exec("CREATE DATABASE d").unwrap();
@@ -51,22 +50,22 @@ fn replicas_are_found_and_tell_how_far_they_are_behind() {
     holder.exec("LOCK TABLES d.t READ").unwrap();
     session.exec("INSERT INTO d.t VALUES (1)").unwrap();
     eventually("the lag of a replica that waits", || {
-        let lag = gauge.sample().lag;
+        let lag = longest();
         behind(lag.as_ref()) >= Some(1) && lag.unwrap().replica == cluster.address(1)
     });
     holder.exec("UNLOCK TABLES").unwrap();
-    eventually("the end of the lag", || behind(gauge.sample().lag.as_ref()) == Some(0));
+    eventually("the end of the lag", || behind(longest().as_ref()) == Some(0));
 
     // One that was stopped is waited for, for it followed before; one that is gone is not.
     let mut administrator = cluster.replica(0).unwrap();
     administrator.exec("STOP SLAVE SQL_THREAD").unwrap();
     eventually("the stopped replica", || {
-        gauge.sample().lag.is_some_and(|lag| lag.following == Following::Stopped)
+        longest().is_some_and(|lag| lag.following == Following::Stopped)
     });
     let mut named = Replica::named(&cluster.address(0), &cluster.options()).unwrap();
     cluster.replicas[0].0.kill_9().unwrap();
     eventually("the other replica", || {
-        gauge.sample().lag.is_some_and(|lag| lag.replica == cluster.address(1))
+        longest().is_some_and(|lag| lag.replica == cluster.address(1))
     });
     assert_eq!(named.lag().unwrap().following, Following::Unreachable);
 }
@@ -132,10 +131,4 @@ fn a_server_says_how_much_of_it_may_be_used() {
     let ours = std::thread::available_parallelism().unwrap().get();
     assert_eq!(capacity.cores, Some(ours), "the test's server is on this machine");
     assert!(capacity.connections.is_some_and(|free| (1..250).contains(&free)), "{capacity:?}");
-}
-
-#[test]
-fn a_server_that_does_not_answer_has_nothing_to_say() {
-    let nowhere = ConnectOptions::for_socket("/nowhere/at/all.sock");
-    assert_eq!(Gauge::new(&nowhere, Vec::new()).sample(), Default::default());
 }

@@ -135,13 +135,21 @@ impl Lock {
         let folder = self.session.query_once("SELECT @@innodb_log_group_home_dir")?;
         let folder = folder.first().map_or(Ok(None), |row| row.text_or_null(0))?;
         let Some(datadir) = dir.path.parent() else { return Ok(None) };
+        let Some(folder) = folder else { return Ok(None) };
+        let folder = Path::new(&folder);
         // A server in a container names its folders as it sees them.
-        let below = |folder: &str| match Path::new(folder).strip_prefix(&self.facts.datadir) {
-            Ok(below) => below.to_owned(),
-            Err(_) => PathBuf::from(folder),
+        let below = match folder.strip_prefix(&self.facts.datadir) {
+            Ok(below) => below,
+            Err(_) if folder.is_absolute() && self.facts.local_datadir.is_some() => {
+                self.patience.say(
+                    "backups that began before are not waited for: the redo log is outside of the data directory",
+                );
+                return Ok(None);
+            }
+            Err(_) => folder,
         };
         // An absolute path takes the place of the one before.
-        Ok(folder.map(|folder| datadir.join(below(&folder)).join("ib_logfile0")))
+        Ok(Some(datadir.join(below).join("ib_logfile0")))
     }
 }
 

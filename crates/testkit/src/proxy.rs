@@ -36,13 +36,18 @@ pub struct Request {
 }
 
 impl Request {
-    /// True if it is a statement that begins with these words.
+    /// True if it is a statement that begins with these words, behind a comment that names the work.
     pub fn begins(&self, words: &str) -> bool {
+        let text = match self.text.strip_prefix(b"/* inrush ") {
+            Some(rest) => {
+                let end = rest.windows(3).position(|three| three == b"*/ ");
+                end.map_or(rest, |end| &rest[end + 3..])
+            }
+            None => &self.text[..],
+        };
+        let start = text.get(..words.len());
         self.command == COM_QUERY
-            && self
-                .text
-                .get(..words.len())
-                .is_some_and(|b| b.eq_ignore_ascii_case(words.as_bytes()))
+            && start.is_some_and(|start| start.eq_ignore_ascii_case(words.as_bytes()))
     }
 }
 

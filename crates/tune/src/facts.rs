@@ -159,7 +159,8 @@ impl Facts {
     fn look_around(&mut self, session: &Session) {
         let nodename = rustix::system::uname();
         let is_named = nodename.nodename().to_bytes() == self.server.hostname.as_bytes();
-        if !is_named && session.options().socket_path().is_none() {
+        let has_path = self.server.local_datadir.is_some();
+        if !is_named && !has_path && session.options().socket_path().is_none() {
             let hostname = &self.server.hostname;
             self.unread.push(format!(
                 "machine and disks of {hostname}, which is another machine: run this command there"
@@ -168,7 +169,7 @@ impl Facts {
         }
         self.host = Some(Host::here());
         self.data = Some(self.server.data_folder().to_owned())
-            .filter(|_| is_named || self.server.local_datadir.is_some())
+            .filter(|_| is_named || has_path)
             .and_then(|datadir| Storage::of(&datadir));
         if self.data.is_none() {
             self.unread.push(format!(
@@ -177,7 +178,8 @@ impl Facts {
             ));
             return;
         }
-        self.temporary = self.temporary_storage();
+        // A server in a container names its folder for temporary files as it sees it.
+        self.temporary = if is_named { self.temporary_storage() } else { None };
     }
 
     /// The folder of `tmpdir` with the least room.

@@ -42,7 +42,7 @@ class Progress:
             told = json.loads(line)
         except ValueError:
             return False
-        if not isinstance(told, dict):
+        if not isinstance(told, dict) or "inrush_progress" not in told:
             return False
         phase, rows, percent = told.get("phase"), told.get("rows"), told.get("percent")
         if phase:

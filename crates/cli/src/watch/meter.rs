@@ -29,6 +29,8 @@ pub(crate) struct Totals {
 #[derive(Debug)]
 pub(super) struct Meter {
     command: &'static str,
+    /// The table or database of the command.
+    name: String,
     started: Instant,
     started_at: SystemTime,
     state: Mutex<State>,
@@ -75,6 +77,9 @@ pub(super) struct Reading {
     pub(super) tables: Option<u64>,
     pub(super) rejected: Option<u64>,
     pub(super) status: Option<u8>,
+    /// The table or database of the command.
+    #[serde(skip)]
+    pub(super) name: String,
     #[serde(skip)]
     pub(super) started_at: SystemTime,
 }
@@ -90,6 +95,7 @@ impl Meter {
     pub(super) fn new(command: &'static str, table: &str) -> Meter {
         Meter {
             command,
+            name: table.to_owned(),
             started: Instant::now(),
             started_at: SystemTime::now(),
             state: Mutex::new(State {
@@ -135,6 +141,7 @@ impl Meter {
         let mut state = self.state();
         name.clone_into(&mut state.table);
         (state.rows, state.tables_done) = (0, number.saturating_sub(1) as u64);
+        (state.done_bytes, state.total_bytes, state.left) = (0, None, None);
         state.tables = Some(of as u64);
         state.earlier.clear();
     }
@@ -178,7 +185,9 @@ impl Meter {
         let state = self.state();
         let percent = state.percent().map(|percent| format!(" {} %", percent as u64));
         let percent = percent.unwrap_or_default();
-        format!("{} {}, {}{percent}", self.command, state.table, state.phase)
+        // A replay goes on to other statements while rows are sent.
+        let table = if self.command == "replay" { &self.name } else { &state.table };
+        format!("{} {table}, {}{percent}", self.command, state.phase)
     }
 
     /// The numbers now.
@@ -206,6 +215,7 @@ impl Meter {
             tables: state.tables,
             rejected: state.rejected,
             status: state.status,
+            name: self.name.clone(),
             started_at: self.started_at,
         }
     }

@@ -5,7 +5,6 @@
 //! metrics keeps its name: `--metrics orders.csv` destroys no input.
 
 use std::fmt::Write as _;
-use std::io::{ErrorKind, Read};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -39,16 +38,12 @@ impl MetricsFile {
 
     /// Refuses a file of anything but metrics.
     fn check(&self) -> Result<(), Failure> {
-        disk::output::check(&self.path).map_err(|error| self.refused(error))?;
-        let mut head = Vec::new();
-        let read = std::fs::File::open(&self.path)
-            .and_then(|file| file.take(HEAD.len() as u64).read_to_end(&mut head));
-        match read {
-            Ok(0) => Ok(()),
-            Ok(_) if head == HEAD.as_bytes() => Ok(()),
-            Ok(_) => Err(self.refused("the file exists, and it is not one of metrics")),
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-            Err(error) => Err(self.refused(error)),
+        let head = disk::output::head(&self.path, HEAD.len() as u64, "metrics");
+        match head.map_err(|error| self.refused(error))? {
+            Some(head) if head != HEAD.as_bytes() => {
+                Err(self.refused("the file exists, and it is not one of metrics"))
+            }
+            _ => Ok(()),
         }
     }
 
@@ -91,7 +86,7 @@ fn text(reading: &Reading) -> String {
         ("start_time_seconds", "Unix time of the start.", Some(seconds(reading.started_at))),
         ("end_time_seconds", "Unix time of the end.", end),
     ];
-    let (command, table) = (reading.command, label(&reading.table));
+    let (command, table) = (reading.command, label(&reading.name));
     let mut text = String::new();
     for (name, help, value) in metrics {
         let Some(value) = value else { continue };

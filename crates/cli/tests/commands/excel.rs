@@ -25,6 +25,10 @@ fn a_sheet_makes_a_table_and_is_appended_and_verified() {
          big|bigint twice|double"
     );
     let rows = desk.rows(ALL);
+    // The writer of these gave 0.1 + 0.2 fifteen digits; the others have all of its bits.
+    let all_bits: Vec<String> =
+        rows.iter().map(|row| row.replace("|0.3|", "|0.30000000000000004|")).collect();
+    assert_ne!(all_bits, rows);
     assert_eq!(
         rows[0],
         "1|one|0.1|2024-02-29|2024-02-29 12:34:56.000|12:34:56|36:00:00|1|1000000000000000|0.2"
@@ -36,19 +40,19 @@ fn a_sheet_makes_a_table_and_is_appended_and_verified() {
     for path in ["direct", "stream", "insert"] {
         desk.exec("TRUNCATE t");
         desk.load("t", &fixture("book.ods"), &["--path", path]).done();
-        assert_eq!(desk.rows(ALL), rows, "{path}");
+        assert_eq!(desk.rows(ALL), all_bits, "{path}");
     }
-    for name in ["book-1904.xlsx", "book.xls"] {
+    for (name, expected) in [("book-1904.xlsx", &rows), ("book.xls", &all_bits)] {
         desk.exec("TRUNCATE t");
         desk.load("t", &fixture(name), &[]).done();
-        assert_eq!(desk.rows(ALL), rows, "{name}");
+        assert_eq!(desk.rows(ALL), *expected, "{name}");
     }
     // DECIMAL columns get the digits that Excel shows.
     desk.exec("TRUNCATE t");
     desk.exec("ALTER TABLE t MODIFY price DECIMAL(9,2)");
     let more = ["--sheet", "Titled", "--skip-lines", "2"];
     desk.load("t", &book, &more).done();
-    assert_eq!(desk.rows("SELECT price FROM t ORDER BY id"), ["0.10", "0.30", "NULL", "-12.50"]);
+    assert_eq!(desk.rows("SELECT price FROM t ORDER BY id"), ["0.10", "0.30", "", "-12.50"]);
     desk.verify("t", &book, &more).done();
 }
 
@@ -71,7 +75,7 @@ fn bad_cells_are_named_by_sheet_and_cell() {
     for part in [
         "\"part\":\"sheet Errors\",\"cell\":\"C4\",\"value\":\"#DIV/0!\"",
         "\"cell\":\"C5\",\"value\":\"five\"",
-        "\"cell\":\"C6\",\"value\":\"2024-01-01\",\"reason\":\"\\\"2024-01-01\\\" is not a number",
+        "\"cell\":\"C6\",\"value\":\"2024-01-01\",\"reason\":\"\\\"2024-01-01\\\" is not INT",
         "\"cell\":\"C7\",\"value\":\"9007199254740992\"",
     ] {
         assert!(reasons.contains(part), "{part}: {reasons}");

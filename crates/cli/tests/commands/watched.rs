@@ -1,13 +1,16 @@
 //! `--progress json` and `--metrics`.
 
 use std::fs;
+use std::io::Write;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
 
 use serde_json::Value;
 use testkit::TestServer;
 
-use crate::support::{Desk, Home, Outcome, run};
+use crate::support::{Desk, Home, Outcome, finish, run, start};
 
 /// Lines of progress on stderr.
 fn progress(outcome: &Outcome) -> Vec<Value> {
@@ -69,6 +72,28 @@ fn every_command_says_how_far_it_is_as_json() {
     replay.arg(&dump).args(["--progress", "json", "--socket"]).arg(desk.server.socket());
     let last = begins_and_ends(run(&mut replay).done(), "replay", "done", 0);
     assert_eq!((&last["rows"], &last["tables_done"]), (&2.into(), &1.into()), "{last}");
+}
+
+/// Lines come while the command waits for its input, too.
+#[test]
+fn a_line_comes_every_second() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE t (a INT PRIMARY KEY)");
+    let metrics = desk.home.path().join("inrush.prom");
+    let mut load = desk.home.load(desk.server, &desk.table("t"), Path::new("-"));
+    load.args(["--dialect", "csv", "--progress", "json", "--metrics"]).arg(&metrics);
+    let mut child = start(load.stdin(Stdio::piped()));
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(b"1\n").unwrap();
+    std::thread::sleep(Duration::from_millis(3_500));
+    assert_eq!(metric(&metrics, "running").as_deref(), Some("1"));
+    drop(input);
+    let loaded = finish(child);
+    let lines = progress(loaded.done());
+    assert!((4..20).contains(&lines.len()), "{loaded:?}");
+    let seconds = |line: &Value| line["seconds"].as_f64().unwrap();
+    assert!(lines.windows(2).all(|pair| seconds(&pair[0]) <= seconds(&pair[1])), "{lines:?}");
+    assert_eq!(metric(&metrics, "success").as_deref(), Some("1"));
 }
 
 /// A reader learns of a fault before the server is asked, too.
@@ -139,16 +164,20 @@ fn statements_with_rows_name_the_work() {
     session.exec("SET GLOBAL general_log=1").unwrap();
     session.exec("CREATE DATABASE d").unwrap();
     session.exec("CREATE TABLE d.t (a INT PRIMARY KEY)").unwrap();
+    session.exec("CREATE TABLE d.`ü*/;x` LIKE d.t").unwrap();
     let home = Home::new();
     let file = home.file("rows.csv", "1\n2\n");
-    for (path, verb) in [("stream", "LOAD DATA"), ("insert", "INSERT INTO")] {
-        let more = ["--path", path, "--mode", "replace"];
-        run(home.load(&server, "d.t", &file).args(more)).done();
-        let sql = format!(
-            "SELECT CONVERT(argument USING utf8mb4) FROM mysql.general_log WHERE argument LIKE \
-             '/* inrush load d.t,%{verb}%'"
-        );
-        let found = session.query_text(&sql).unwrap();
-        assert!(found.is_some_and(|text| text.contains(" */ ")), "{path}");
+    for (table, label) in [("d.t", "d.t"), ("d.ü*/;x", "d.ü___x")] {
+        for (path, verb) in [("stream", "LOAD DATA"), ("insert", "INSERT INTO")] {
+            let more = ["--path", path, "--mode", "replace"];
+            run(home.load(&server, table, &file).args(more)).done();
+            let sql = format!(
+                "SELECT CONVERT(argument USING utf8mb4) FROM mysql.general_log WHERE argument LIKE \
+                 '/* inrush load {label}, %*/ {verb}%'"
+            );
+            assert!(session.query_text(&sql).unwrap().is_some(), "{path} {label}");
+            let rows = format!("SELECT COUNT(*) FROM {}", table.replace("d.", "d.`") + "`");
+            assert_eq!(session.query_text(&rows).unwrap().as_deref(), Some("2"));
+        }
     }
 }

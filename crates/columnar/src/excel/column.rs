@@ -12,10 +12,11 @@ use values::{Family, Reason, SqlType};
 use super::cell::Cell;
 use super::number;
 use super::sheet::Sheet;
+use crate::file::MixedCells;
 use crate::{cells, exact};
 
 /// Some rows of a column of a sheet.
-pub(crate) struct SheetCells {
+pub(super) struct SheetCells {
     pub(super) sheet: Arc<Sheet>,
     pub(super) column: usize,
     pub(super) rows: Range<usize>,
@@ -23,7 +24,7 @@ pub(crate) struct SheetCells {
 
 /// The values that a column of the table takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Wanted {
+enum WantedValue {
     Number,
     /// Doubles, with all of their bits.
     Double,
@@ -38,18 +39,20 @@ enum Wanted {
     Other,
 }
 
-impl Wanted {
-    fn of(sql_type: Option<&SqlType>) -> Wanted {
-        let Some(sql_type) = sql_type else { return Wanted::Text };
+impl WantedValue {
+    fn of(sql_type: Option<&SqlType>) -> WantedValue {
+        let Some(sql_type) = sql_type else { return WantedValue::Text };
         match (sql_type, sql_type.family()) {
-            (SqlType::Time { .. }, _) => Wanted::Time,
-            (SqlType::Double { .. }, _) => Wanted::Double,
-            (_, Family::Bits) => Wanted::Bits,
-            (_, Family::Integer | Family::Decimal | Family::Real | Family::Year) => Wanted::Number,
-            (_, Family::Temporal | Family::Moment) => Wanted::Date,
-            (_, Family::Labels(_)) => Wanted::Label,
-            (_, Family::Text(_) | Family::Bytes) => Wanted::Text,
-            _ => Wanted::Other,
+            (SqlType::Time { .. }, _) => WantedValue::Time,
+            (SqlType::Double { .. }, _) => WantedValue::Double,
+            (_, Family::Bits) => WantedValue::Bits,
+            (_, Family::Integer | Family::Decimal | Family::Real | Family::Year) => {
+                WantedValue::Number
+            }
+            (_, Family::Temporal | Family::Moment) => WantedValue::Date,
+            (_, Family::Labels(_)) => WantedValue::Label,
+            (_, Family::Text(_) | Family::Bytes) => WantedValue::Text,
+            _ => WantedValue::Other,
         }
     }
 
@@ -59,20 +62,22 @@ impl Wanted {
             (Cell::Error(_), _) => Some(Reason::ErrorCell),
             (Cell::Unstored, _) => Some(Reason::Unstored),
             (Cell::NoDate(_), _) => Some(Reason::NotATime),
-            (Cell::Number(number), _) if self != Wanted::Double && number::is_uncertain(number) => {
+            (Cell::Number(number), _)
+                if self != WantedValue::Double && number::is_uncertain(number) =>
+            {
                 Some(Reason::Inexact)
             }
             (
                 Cell::Date(_) | Cell::Time(_) | Cell::DateTime(_),
-                Wanted::Number | Wanted::Double | Wanted::Bits,
+                WantedValue::Number | WantedValue::Double | WantedValue::Bits,
             ) => Some(Reason::NotANumber),
-            (Cell::Text(_), Wanted::Bits) => Some(Reason::NotANumber),
-            (Cell::Number(_) | Cell::Bool(_), Wanted::Date | Wanted::Time) => {
+            (Cell::Text(_), WantedValue::Bits) => Some(Reason::NotANumber),
+            (Cell::Number(_) | Cell::Bool(_), WantedValue::Date | WantedValue::Time) => {
                 Some(Reason::NotATime)
             }
-            (Cell::Time(_), Wanted::Date) => Some(Reason::NotATime),
-            (Cell::Date(_) | Cell::DateTime(_), Wanted::Time) => Some(Reason::NotATime),
-            (Cell::Number(_) | Cell::Bool(_), Wanted::Label) => Some(Reason::NotALabel),
+            (Cell::Time(_), WantedValue::Date) => Some(Reason::NotATime),
+            (Cell::Date(_) | Cell::DateTime(_), WantedValue::Time) => Some(Reason::NotATime),
+            (Cell::Number(_) | Cell::Bool(_), WantedValue::Label) => Some(Reason::NotALabel),
             _ => None,
         }
     }
@@ -80,20 +85,19 @@ impl Wanted {
     /// The text of a truth value.
     fn truth(self, is_true: bool) -> &'static [u8] {
         match (self, is_true) {
-            (Wanted::Number | Wanted::Double, true) => b"1",
-            (Wanted::Number | Wanted::Double, false) => b"0",
-            (Wanted::Other, true) => b"true",
-            (Wanted::Other, false) => b"false",
+            (WantedValue::Number | WantedValue::Double, true) => b"1",
+            (WantedValue::Number | WantedValue::Double, false) => b"0",
+            (WantedValue::Other, true) => b"true",
+            (WantedValue::Other, false) => b"false",
             (_, true) => b"TRUE",
             (_, false) => b"FALSE",
         }
     }
 }
 
-impl SheetCells {
-    /// The cells for a column of the table of this type, if that is known.
-    pub(crate) fn typed(&self, sql_type: Option<&SqlType>) -> TypedColumn {
-        let wanted = Wanted::of(sql_type);
+impl MixedCells for SheetCells {
+    fn typed(&self, sql_type: Option<&SqlType>) -> TypedColumn {
+        let wanted = WantedValue::of(sql_type);
         let rows = self.rows.clone();
         let mut values: Vec<Cell> = rows.map(|row| self.sheet.cell(self.column, row)).collect();
         let mut refused = Vec::new();
@@ -117,7 +121,7 @@ impl SheetCells {
                 false => exact::refuse(&mut column, sql_type),
             }
         }
-        if wanted == Wanted::Bits {
+        if wanted == WantedValue::Bits {
             column.cells = cells::bits(column.cells, &mut column.refused);
         }
         if column.is_valid.iter().all(|is_valid| *is_valid) {
@@ -125,19 +129,21 @@ impl SheetCells {
         }
         column
     }
+}
 
+impl SheetCells {
     /// True if a cell has no value: an empty text is none but for columns of texts.
-    fn is_null(&self, cell: Cell, wanted: Wanted) -> bool {
+    fn is_null(&self, cell: Cell, wanted: WantedValue) -> bool {
         match cell {
             Cell::Empty => true,
-            Cell::Text(number) if wanted != Wanted::Text && wanted != Wanted::Label => {
+            Cell::Text(number) if wanted != WantedValue::Text && wanted != WantedValue::Label => {
                 self.sheet.text(number).is_empty()
             }
             _ => false,
         }
     }
 
-    fn text(&self, cell: Cell, wanted: Wanted) -> Vec<u8> {
+    fn text(&self, cell: Cell, wanted: WantedValue) -> Vec<u8> {
         let mut text = Vec::new();
         match cell {
             Cell::Bool(is_true) => text.extend_from_slice(wanted.truth(is_true)),
@@ -146,7 +152,7 @@ impl SheetCells {
         text
     }
 
-    fn texts(&self, cells: &[Cell], wanted: Wanted) -> Cells {
+    fn texts(&self, cells: &[Cell], wanted: WantedValue) -> Cells {
         let (mut ends, mut bytes) = (Vec::with_capacity(cells.len()), Vec::new());
         for cell in cells {
             match cell {
@@ -160,7 +166,7 @@ impl SheetCells {
 }
 
 /// Refuses numbers, dates and times among texts that a column would change.
-fn refuse_texts(column: &mut TypedColumn, cells: &[Cell], wanted: Wanted, sql_type: &SqlType) {
+fn refuse_texts(column: &mut TypedColumn, cells: &[Cell], wanted: WantedValue, sql_type: &SqlType) {
     for (row, cell) in cells.iter().enumerate() {
         let Some(one) = typed(&[*cell], wanted) else { continue };
         let mut one = TypedColumn::from(one);
@@ -174,15 +180,15 @@ fn refuse_texts(column: &mut TypedColumn, cells: &[Cell], wanted: Wanted, sql_ty
 }
 
 /// Cells of one type; None where some have another, or only their text counts.
-fn typed(cells: &[Cell], wanted: Wanted) -> Option<Cells> {
+fn typed(cells: &[Cell], wanted: WantedValue) -> Option<Cells> {
     let used = || cells.iter().filter(|cell| **cell != Cell::Empty);
     if used().next().is_none() {
         return Some(Cells::Null(cells.len()));
     }
     match wanted {
-        Wanted::Number | Wanted::Double | Wanted::Bits => numbers(cells, wanted),
-        Wanted::Date => dates(cells),
-        Wanted::Time => {
+        WantedValue::Number | WantedValue::Double | WantedValue::Bits => numbers(cells, wanted),
+        WantedValue::Date => dates(cells),
+        WantedValue::Time => {
             let time = |cell: &Cell| match cell {
                 Cell::Time(micros) => Some(*micros),
                 Cell::Empty => Some(0),
@@ -190,13 +196,13 @@ fn typed(cells: &[Cell], wanted: Wanted) -> Option<Cells> {
             };
             cells.iter().map(time).collect::<Option<Vec<i64>>>().map(Cells::Time)
         }
-        Wanted::Text | Wanted::Label | Wanted::Other => None,
+        WantedValue::Text | WantedValue::Label | WantedValue::Other => None,
     }
 }
 
-fn numbers(cells: &[Cell], wanted: Wanted) -> Option<Cells> {
+fn numbers(cells: &[Cell], wanted: WantedValue) -> Option<Cells> {
     let number = |cell: &Cell| match cell {
-        Cell::Number(number) if wanted == Wanted::Double => Some(*number),
+        Cell::Number(number) if wanted == WantedValue::Double => Some(*number),
         Cell::Number(number) => Some(number::shown(*number)),
         Cell::Bool(is_true) => Some(f64::from(*is_true)),
         Cell::Empty => Some(0.0),

@@ -10,8 +10,7 @@ use quick_xml::events::{BytesRef, BytesStart, Event};
 use zip::ZipArchive;
 
 use super::cell::Cell;
-use super::sheet::{Sheet, SheetBuilder};
-use super::workbook::{no_sheet, of_iso};
+use super::sheet::{Sheet, SheetBuilder, no_sheet};
 use crate::guard::{Problem, problem};
 use crate::options::SheetOptions;
 
@@ -244,7 +243,7 @@ impl OpenCell {
                 Ok(number) => Cell::Number(number),
                 Err(_) => return Err(format!("it has a number `{}`", value.escape_debug())),
             },
-            "date" | "time" => of_iso(&value, builder)?,
+            "date" | "time" => builder.iso(&value)?,
             "boolean" => Cell::Bool(value.eq_ignore_ascii_case("true")),
             "string" if value.is_empty() => Cell::Text(builder.text(&self.text)?),
             "string" => Cell::Text(builder.text(&value)?),

@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 
+use super::calendar;
 use super::cell::{Cell, column_name};
 use super::number;
 use crate::guard::Problem;
 use crate::options::SheetOptions;
-use face::option::{COLUMNS, MEMORY};
+use face::option::{COLUMNS, MEMORY, SHEET};
 use values::Value;
 
 /// Rows and columns that a worksheet has at most.
@@ -129,6 +130,16 @@ impl SheetBuilder {
         let number = self.text(text)?;
         self.shared.insert(address, number);
         Ok(number)
+    }
+
+    /// The cell of a text of ISO 8601.
+    ///
+    /// Errors: as [`SheetBuilder::text`].
+    pub(super) fn iso(&mut self, text: &str) -> Result<Cell, Problem> {
+        match calendar::of_iso(text) {
+            Some(cell) => Ok(cell),
+            None => Ok(Cell::NoDate(self.text(text)?)),
+        }
     }
 
     fn take(&mut self, bytes: u64) -> Result<(), Problem> {
@@ -271,5 +282,17 @@ impl Sheet {
             }
         }
         Ok(())
+    }
+}
+
+/// The error for a sheet that does not exist.
+pub(super) fn no_sheet(wanted: Option<&str>, sheets: &mut dyn Iterator<Item = &str>) -> Problem {
+    let names: Vec<String> = sheets.take(20).map(|name| format!("`{name}`")).collect();
+    match wanted {
+        _ if names.is_empty() => "the workbook has no worksheet".to_owned(),
+        Some(wanted) => {
+            format!("it has no sheet `{wanted}`; {SHEET} names one of {}", names.join(", "))
+        }
+        None => "the workbook has no worksheet".to_owned(),
     }
 }

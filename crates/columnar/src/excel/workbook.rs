@@ -7,7 +7,7 @@ use calamine::{
     CellErrorType, Data, DataRef, ExcelDateTime, Reader, SheetType, SheetVisible, Style,
 };
 use calamine::{Xls, Xlsb, Xlsx};
-use face::option::{MEMORY, SHEET};
+use face::option::MEMORY;
 use sources::InputBytes;
 
 use super::archive::{self, InputReader, WorkbookKind};
@@ -15,7 +15,7 @@ use super::calendar;
 use super::cell::Cell;
 use super::number;
 use super::number_format::{ShownParts, shown_parts};
-use super::sheet::{Sheet, SheetBuilder};
+use super::sheet::{Sheet, SheetBuilder, no_sheet};
 use crate::guard::{Problem, problem};
 use crate::options::SheetOptions;
 
@@ -200,18 +200,6 @@ fn sheet_name(sheets: &[calamine::Sheet], options: &SheetOptions) -> Result<Stri
     })
 }
 
-/// The error for a sheet that does not exist.
-pub(super) fn no_sheet(wanted: Option<&str>, sheets: &mut dyn Iterator<Item = &str>) -> Problem {
-    let names: Vec<String> = sheets.take(20).map(|name| format!("`{name}`")).collect();
-    match wanted {
-        _ if names.is_empty() => "the workbook has no worksheet".to_owned(),
-        Some(wanted) => {
-            format!("it has no sheet `{wanted}`; {SHEET} names one of {}", names.join(", "))
-        }
-        None => "the workbook has no worksheet".to_owned(),
-    }
-}
-
 /// A cell's value.
 fn value(
     data: &DataRef<'_>,
@@ -227,17 +215,9 @@ fn value(
         DataRef::SharedString(text) => Cell::Text(builder.shared_text(text)?),
         DataRef::String(text) => Cell::Text(builder.text(text)?),
         DataRef::DateTime(moment) => of_moment(*moment, parts, is_1904, builder)?,
-        DataRef::DateTimeIso(text) | DataRef::DurationIso(text) => of_iso(text, builder)?,
+        DataRef::DateTimeIso(text) | DataRef::DurationIso(text) => builder.iso(text)?,
         DataRef::Error(error) => Cell::Error(builder.text(error_text(error))?),
     })
-}
-
-/// The cell of a text of ISO 8601.
-pub(super) fn of_iso(text: &str, builder: &mut SheetBuilder) -> Result<Cell, Problem> {
-    match calendar::of_iso(text) {
-        Some(cell) => Ok(cell),
-        None => Ok(Cell::NoDate(builder.text(text)?)),
-    }
 }
 
 fn of_moment(

@@ -27,6 +27,7 @@ use super::{TableFormat, Values, WriteError};
 use crate::guard::{Problem, problem};
 use crate::written::Packing;
 pub(super) use chunk::ChunkEncoder;
+use chunk::Room;
 use encoded_chunk::EncodedChunk;
 pub(super) use pages::Packer;
 use pages::{GZIP_LEVEL, ZSTD_LEVEL};
@@ -65,6 +66,7 @@ fn properties(packing: Packing, habits: Habits) -> Result<WriterPropertiesBuilde
         .set_compression(compression)
         .set_dictionary_enabled(habits.has_dictionary)
         .set_data_page_size_limit(PAGE_BYTES)
+        .set_offset_index_disabled(true)
         .set_statistics_enabled(EnabledStatistics::Chunk))
 }
 
@@ -93,6 +95,14 @@ impl GroupColumn {
         }
     }
 
+    /// Bytes of memory that another row group can go on in.
+    pub(super) fn capacity(&self) -> usize {
+        match self {
+            GroupColumn::Chunk(chunk) => chunk.capacity(),
+            GroupColumn::Array(..) => 0,
+        }
+    }
+
     /// Bytes of the values in their plain form, as far as they are known.
     pub(super) fn value_bytes(&self) -> usize {
         match self {
@@ -109,7 +119,12 @@ pub(super) fn chunk_encoders(
     group_bytes: usize,
 ) -> Result<Vec<Option<ChunkEncoder>>, Problem> {
     let descriptor = SchemaDescriptor::new(root(schema)?);
-    let room = (group_bytes / columns.len().max(1)).clamp(ROOM_MIN, ROOM_MAX);
+    let share = group_bytes / columns.len().max(1);
+    // The dictionaries of all columns fill no more than half of a row group.
+    let room = Room {
+        page: share.clamp(ROOM_MIN, ROOM_MAX),
+        dictionary: (share / 2).clamp(ROOM_MIN, 2 * ROOM_MAX),
+    };
     let encoder = |(at, column)| ChunkEncoder::new(column, descriptor.column(at), room);
     Ok(columns.iter().enumerate().map(encoder).collect())
 }
@@ -122,6 +137,8 @@ pub(super) struct GroupEncoder {
     columns: Vec<Option<ColumnEncoder>>,
     /// True if values wait for the end of the row group, because writers of all columns at once take too much memory.
     is_deferred: bool,
+    /// Memory of the row group so far.
+    bytes: usize,
 }
 
 /// Encodes the chunks of a column by the library, one after the other.
@@ -147,12 +164,12 @@ impl GroupEncoder {
         let columns = columns.map(column).collect::<Result<Vec<_>, _>>()?;
         let count = columns.iter().flatten().count();
         let is_deferred = count * WRITER_BYTES > 2 * format.options.group_bytes;
-        Ok(GroupEncoder { packer: Packer::new(packing)?, columns, is_deferred })
+        Ok(GroupEncoder { packer: Packer::new(packing)?, columns, is_deferred, bytes: 0 })
     }
 
     /// Bytes of memory that the row group takes.
     pub(super) fn bytes(&self) -> usize {
-        self.columns.iter().flatten().map(ColumnEncoder::bytes).sum()
+        self.bytes
     }
 
     /// Appends values of the columns that are encoded here.
@@ -164,12 +181,14 @@ impl GroupEncoder {
                 false => column.write(&array)?,
             }
         }
+        self.bytes = self.columns.iter().flatten().map(ColumnEncoder::bytes).sum();
         Ok(())
     }
 
     /// Ends the row group.
     pub(super) fn take(&mut self, values: &mut [Values]) -> Result<Group, WriteError> {
         let mut group = Vec::with_capacity(values.len());
+        self.bytes = 0;
         for (number, (values, column)) in values.iter_mut().zip(&mut self.columns).enumerate() {
             group.push(match (values, column) {
                 (Values::Chunk(chunk), _) => {

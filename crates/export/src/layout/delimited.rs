@@ -366,6 +366,9 @@ mod tests {
         assert!(line(&Dialect::tsv(), &[Some("a\tb")]).unwrap_err().contains("neither"));
         let token = Dialect { null_tokens: vec![Vec::new()], ..Dialect::csv() };
         assert_eq!(line(&token, &[None, Some("")]).unwrap(), ",\"\"\n");
+        let token = Dialect { null_tokens: vec![b"(missing)".to_vec()], ..Dialect::csv() };
+        let text = line(&token, &[Some("a"), Some("(missing)"), None]).unwrap();
+        assert_eq!(text, "a,\"(missing)\",(missing)\n");
         let token = Dialect { null_tokens: vec![b"-".to_vec()], ..Dialect::mysql() };
         assert!(line(&token, &[Some("-")]).is_err());
     }

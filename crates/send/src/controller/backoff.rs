@@ -15,8 +15,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use crate::pressure::Pressure;
 use job::settled::HeldBack;
-use server::pressure::{Following, Lag, Pressure};
+use server::replication::lag::{Following, Lag};
 
 /// Share of the connections that remain after trouble.
 const SHRINK: f64 = 0.7;

@@ -8,7 +8,8 @@
 
 use std::time::Duration;
 
-use server::pressure::{Following, Lag, Pressure};
+use crate::pressure::Pressure;
+use server::replication::lag::{Following, Lag};
 
 use super::backoff::Trouble;
 use super::tuner::{Begun, Tuner};

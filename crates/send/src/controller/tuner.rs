@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
+use crate::pressure::Pressure;
 use job::settled::Settled;
-use server::pressure::Pressure;
 
 use super::backoff::{Backoff, Trouble};
 use super::rate::Rate;

@@ -105,7 +105,7 @@ pub struct ConnectOptions {
     /// The server's data directory as this machine sees it; default as the server names it. Nothing is built
     /// there before the server has proven that the folder is its own.
     pub datadir: Option<PathBuf>,
-    /// The work that statements with rows, and statements that take long, name in a comment. Default: none.
+    /// The work that statements with rows name in a comment. Default: none.
     pub label: Option<WorkLabel>,
     /// Treatment of servers whose build is not on the tested list. Default: no built files.
     pub untested: UntestedBuilds,
@@ -271,7 +271,9 @@ impl ConnectOptions {
             "skip-compress" | "disable-compress" => self.compress = Some(false),
             "server-public-key-path" => self.server_public_key = path(),
             // In other groups it is a variable of a server.
-            "datadir" if setting.group == "inrush" => self.datadir = path(),
+            "datadir" if setting.group == "inrush" => {
+                self.datadir = path().filter(|path| !path.as_os_str().is_empty());
+            }
             "get-server-public-key" => self.get_server_public_key = Some(setting.is_on()),
             name if name.contains("ssl") => return self.apply_tls(setting),
             _ => {}

@@ -41,7 +41,7 @@ mod tests {
     fn words_do_not_end_the_comment() {
         for (words, comment) in [
             ("load shop.orders, rows 42 %", "/* inrush load shop.orders, rows 42 % */ "),
-            ("a*/ DROP TABLE t; /*!x", "/* inrush a__ DROP TABLE t_ __x */ "),
+            ("a*/ DROP TABLE t; /*!x", "/* inrush a__ DROP TABLE t_ ___x */ "),
             ("m\u{fc}ll\n:name ? ", "/* inrush m\u{fc}ll__name _  */ "),
         ] {
             let words = words.to_owned();

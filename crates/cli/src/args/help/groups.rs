@@ -15,7 +15,7 @@ pub(super) const GROUPS: [Group; 12] = [
     },
     Group {
         heading: "Text format (\\t \\n \\r \\0 \\\\ are read as in LOAD DATA)",
-        options: "dialect header skip-lines charset null-token null-in-quotes \
+        options: "dialect header skip-lines sheet charset null-token null-in-quotes \
          fields-terminated-by fields-enclosed-by fields-escaped-by lines-terminated-by lines-starting-by",
     },
     Group {

@@ -9,7 +9,7 @@
 use parquet::basic::{Compression, Encoding, PageType, Type};
 use parquet::schema::types::ColumnDescPtr;
 
-use super::bits::{index_width, push_differences, push_runs};
+use super::bits::{index_width, push_runs};
 use super::dictionary::Dictionary;
 use super::encoded_chunk::{EncodedChunk, Totals};
 use super::levels::Levels;
@@ -27,6 +27,13 @@ const DICTIONARY_VALUES: usize = 32 << 10;
 /// Part of a page that compression has to save.
 const SAVED_MIN: usize = 12;
 
+/// Bytes that a column takes, about.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Room {
+    pub(super) page: usize,
+    pub(super) dictionary: usize,
+}
+
 /// Encodes the chunks of a column, one after the other.
 #[derive(Debug)]
 pub(in crate::write) struct ChunkEncoder {
@@ -35,8 +42,7 @@ pub(in crate::write) struct ChunkEncoder {
     /// True if each chunk begins with a dictionary, and if the page at hand has one.
     may_repeat: bool,
     is_indexed: bool,
-    /// Bytes of a page, and of a dictionary.
-    room: usize,
+    room: Room,
     levels: Levels,
     /// The values of the page: as numbers in the dictionary, or themselves.
     numbers: Vec<u16>,
@@ -53,11 +59,11 @@ pub(in crate::write) struct ChunkEncoder {
 }
 
 impl ChunkEncoder {
-    /// None for a column that has no plain values. Pages take about `room` bytes.
-    pub(in crate::write) fn new(
+    /// None for a column that has no plain values.
+    pub(super) fn new(
         column: &Column,
         descriptor: ColumnDescPtr,
-        room: usize,
+        room: Room,
     ) -> Option<ChunkEncoder> {
         let may_repeat = !column.is_long();
         Some(ChunkEncoder {
@@ -120,6 +126,7 @@ impl ChunkEncoder {
             self.read_bytes += value.len();
             let (number, is_new) = self.dictionary.number(value);
             if is_new {
+                assert!(number <= usize::from(u16::MAX), "more values at once than a leaf has");
                 read(&mut self.entries, value).map_err(|bad| (0, bad))?;
             }
             self.numbers.push(number as u16);
@@ -153,17 +160,20 @@ impl ChunkEncoder {
         if self.is_indexed {
             let entries = self.dictionary.len();
             let is_trial = self.totals.is_empty() && values >= TRIAL_ROWS;
-            if is_trial && 4 * entries > 3 * values {
+            let is_short = self.indexed_bytes() <= 2 * self.room.page;
+            if is_trial && is_short && 4 * entries > 3 * values {
                 return self.give_up_dictionary(packer);
             }
             if entries > DICTIONARY_VALUES
-                || self.dictionary.bytes() + self.entries.bytes() > 2 * self.room
+                || self.dictionary.bytes() + self.entries.bytes() > self.room.dictionary
             {
                 self.end_page(packer)?;
                 self.is_indexed = false;
+                // The values are enough for the page of the dictionary.
+                self.dictionary.clear();
             }
         }
-        if rows >= PAGE_ROWS || 2 * values + self.values.bytes() >= self.room {
+        if rows >= PAGE_ROWS || 2 * values + self.values.bytes() >= self.room.page {
             self.end_page(packer)?;
         }
         Ok(())
@@ -204,19 +214,10 @@ impl ChunkEncoder {
     fn end_plain_page(&mut self, packer: &mut Packer) -> Result<(), WriteError> {
         let mut body = self.begin_body(packer)?;
         self.bounds.take(&self.plain, self.values.is_unsigned());
-        let encoding = match &self.plain {
-            Plain::Numbers(numbers) => {
-                push_differences(numbers, self.is_narrow(), &mut body);
-                self.totals.value_bytes += numbers.len() * if self.is_narrow() { 4 } else { 8 };
-                Encoding::DELTA_BINARY_PACKED
-            }
-            Plain::Bytes(bytes, ends) => {
-                push_bytes(bytes, ends, &mut body);
-                self.totals.value_bytes += body.len();
-                Encoding::PLAIN
-            }
-        };
-        self.push_page(encoding, body, packer)
+        let levels_end = body.len();
+        push_plain(&self.plain, self.is_narrow(), &mut body);
+        self.totals.value_bytes += body.len() - levels_end;
+        self.push_page(Encoding::PLAIN, body, packer)
     }
 
     /// The body of a page: the levels, behind which its values go.
@@ -243,7 +244,11 @@ impl ChunkEncoder {
             let less = packer.pack(&body).map_err(WriteError::internal)?;
             // The first page decides, unless it is mostly NULL.
             let is_sparse = 2 * self.levels.nulls > self.levels.rows;
-            let saves = is_sparse || less.len() + body.len() / SAVED_MIN < body.len();
+            // Numbers of texts do not show how much of the texts compression saves.
+            let is_of_texts =
+                encoding == Encoding::RLE_DICTIONARY && matches!(self.plain, Plain::Bytes(..));
+            let saves =
+                is_sparse || is_of_texts || less.len() + body.len() / SAVED_MIN < body.len();
             if *self.totals.is_packed.get_or_insert(saves) {
                 packed = less;
             }
@@ -296,15 +301,7 @@ impl ChunkEncoder {
     fn push_dictionary(&mut self, packer: &mut Packer) -> Result<(), WriteError> {
         let mut body = std::mem::take(&mut packer.body);
         body.clear();
-        match &self.plain {
-            Plain::Bytes(bytes, ends) => push_bytes(bytes, ends, &mut body),
-            Plain::Numbers(numbers) if self.is_narrow() => {
-                body.extend(numbers.iter().flat_map(|number| (*number as i32).to_le_bytes()));
-            }
-            Plain::Numbers(numbers) => {
-                body.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
-            }
-        }
+        push_plain(&self.plain, self.is_narrow(), &mut body);
         let packed: &[u8] = match self.totals.is_packed {
             Some(true) => packer.pack(&body).map_err(WriteError::internal)?,
             _ => &body,
@@ -327,11 +324,22 @@ impl ChunkEncoder {
     }
 }
 
-/// Appends bytes of values, each behind its length.
-fn push_bytes(bytes: &[u8], ends: &[i32], out: &mut Vec<u8>) {
-    out.reserve(bytes.len() + 4 * ends.len());
-    for pair in ends.windows(2) {
-        out.extend_from_slice(&(pair[1] - pair[0]).to_le_bytes());
-        out.extend_from_slice(&bytes[pair[0] as usize..pair[1] as usize]);
+/// Appends values in the encoding PLAIN, which every reader knows: numbers of 32 bits if they are `narrow`, bytes behind
+/// their length.
+fn push_plain(values: &Plain, narrow: bool, out: &mut Vec<u8>) {
+    match values {
+        Plain::Numbers(numbers) if narrow => {
+            out.extend(numbers.iter().flat_map(|number| (*number as i32).to_le_bytes()));
+        }
+        Plain::Numbers(numbers) => {
+            out.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
+        }
+        Plain::Bytes(bytes, ends) => {
+            out.reserve(bytes.len() + 4 * ends.len());
+            for pair in ends.windows(2) {
+                out.extend_from_slice(&(pair[1] - pair[0]).to_le_bytes());
+                out.extend_from_slice(&bytes[pair[0] as usize..pair[1] as usize]);
+            }
+        }
     }
 }

@@ -33,10 +33,9 @@ pub(super) struct Totals {
     plain_bytes: usize,
     /// Bytes of the values in their plain form.
     pub(super) value_bytes: usize,
-    /// Data pages of numbers of the dictionary, and how many others in which encoding.
+    /// Data pages of numbers of the dictionary, and of values.
     pub(super) indexed_pages: i32,
     plain_pages: i32,
-    plain_encoding: Option<Encoding>,
     /// True if bodies are compressed; none before the first page.
     pub(super) is_packed: Option<bool>,
 }
@@ -60,10 +59,7 @@ impl Totals {
         out.extend_from_slice(body);
         match (head.page_type, head.encoding) {
             (PageType::DATA_PAGE, Encoding::RLE_DICTIONARY) => self.indexed_pages += 1,
-            (PageType::DATA_PAGE, encoding) => {
-                self.plain_pages += 1;
-                self.plain_encoding = Some(encoding);
-            }
+            (PageType::DATA_PAGE, _) => self.plain_pages += 1,
             _ => return Ok(()),
         }
         self.rows += head.values;
@@ -77,8 +73,8 @@ impl Totals {
             all.push(stats(PageType::DICTIONARY_PAGE, Encoding::PLAIN, 1));
             all.push(stats(PageType::DATA_PAGE, Encoding::RLE_DICTIONARY, self.indexed_pages));
         }
-        if let Some(encoding) = self.plain_encoding {
-            all.push(stats(PageType::DATA_PAGE, encoding, self.plain_pages));
+        if self.plain_pages > 0 {
+            all.push(stats(PageType::DATA_PAGE, Encoding::PLAIN, self.plain_pages));
         }
         all
     }
@@ -88,6 +84,11 @@ impl EncodedChunk {
     /// Bytes of memory.
     pub(super) fn bytes(&self) -> usize {
         self.dictionary.len() + self.pages.len()
+    }
+
+    /// Bytes that it has memory for.
+    pub(super) fn capacity(&self) -> usize {
+        self.dictionary.capacity() + self.pages.capacity()
     }
 
     /// Bytes of the values in their plain form.

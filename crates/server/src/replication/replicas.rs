@@ -10,10 +10,10 @@ use std::time::Duration;
 
 use face::option::REPLICA;
 
+use super::lag::{Following, Lag};
 use crate::error::{Error, Result};
 use crate::interrupt::Interrupt;
 use crate::options::{ConnectOptions, Known, Protocol, check_host};
-use crate::pressure::{Following, Lag};
 use crate::session::Session;
 use crate::version::Flavor;
 

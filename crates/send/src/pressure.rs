@@ -1,17 +1,12 @@
 //! The load on a server: sampled by a session of its own.
 
-pub mod replicas;
-
 use std::collections::HashMap;
-use std::fmt;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use crate::error::Result;
-use crate::interrupt::Interrupt;
-use crate::options::ConnectOptions;
-use crate::replicas::Replica;
-use crate::session::Session;
-use crate::version::Flavor;
+use server::replicas::Replica;
+use server::replication::lag::Lag;
+use server::version::Flavor;
+use server::{ConnectOptions, Interrupt, Result, Row, Session};
 
 /// Status variables that are read, of MariaDB, Galera and MySQL.
 const STATUS: [&str; 7] = [
@@ -33,56 +28,24 @@ const GROUP_QUEUE: &str = "SELECT GREATEST(MAX(COUNT_TRANSACTIONS_IN_QUEUE) / \
 
 /// One sample. Values that the server does not tell, or the account may not see, are None.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Pressure {
+pub(crate) struct Pressure {
     /// Redo log not yet covered by a checkpoint, as a share of what the log may hold before InnoDB
     /// makes writers wait until pages are flushed.
-    pub checkpoint: Option<f64>,
+    pub(crate) checkpoint: Option<f64>,
     /// Statements running now, ours and the one that asks included.
-    pub threads_running: Option<u64>,
+    pub(crate) threads_running: Option<u64>,
     /// Share of the time since the sample before in which Galera's flow control stopped writes.
-    pub flow_control: Option<f64>,
+    pub(crate) flow_control: Option<f64>,
     /// Transactions that wait at a member of the replication group, as a share of how many there may be
     /// before its flow control holds writers up.
-    pub group_queue: Option<f64>,
+    pub(crate) group_queue: Option<f64>,
     /// The replica that is furthest behind.
-    pub lag: Option<Lag>,
-}
-
-/// How a replica follows.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Lag {
-    /// `host:port`.
-    pub replica: String,
-    /// How far it is behind, or why that is not known.
-    pub following: Following,
-}
-
-/// How far a replica is behind. Ordered from good to bad.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Following {
-    /// By so much, without the delay that it was told to keep (`MASTER_DELAY`).
-    Behind(Duration),
-    /// It runs and applies nothing: a thread of its was stopped, or stopped by an error.
-    Stopped,
-    /// It does not answer.
-    Unreachable,
-}
-
-impl fmt::Display for Lag {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.following {
-            Following::Behind(behind) => {
-                write!(f, "{} is {} s behind", self.replica, behind.as_secs())
-            }
-            Following::Stopped => write!(f, "{} has stopped replicating", self.replica),
-            Following::Unreachable => write!(f, "{} does not answer", self.replica),
-        }
-    }
+    pub(crate) lag: Option<Lag>,
 }
 
 /// Takes samples of a server and of its replicas.
 #[derive(Debug)]
-pub struct Gauge {
+pub(crate) struct Gauge {
     options: ConnectOptions,
     session: Option<Session>,
     replicas: Vec<Replica>,
@@ -94,7 +57,7 @@ pub struct Gauge {
 
 impl Gauge {
     /// A gauge of the server of `options` and of `replicas`. Connects when it is first asked.
-    pub fn new(options: &ConnectOptions, replicas: Vec<Replica>) -> Gauge {
+    pub(crate) fn new(options: &ConnectOptions, replicas: Vec<Replica>) -> Gauge {
         // What stops the load's statements need not stop these: they are short.
         let options = ConnectOptions { interrupt: Interrupt::default(), ..options.clone() };
         Gauge { options, session: None, replicas, paused: None, is_alone: false }
@@ -102,7 +65,7 @@ impl Gauge {
 
     /// The state of this moment. A server that does not answer has nothing to say; it is asked over
     /// a new connection the next time.
-    pub fn sample(&mut self) -> Pressure {
+    pub(crate) fn sample(&mut self) -> Pressure {
         let status = self.status().unwrap_or_else(|_| {
             self.session = None;
             HashMap::new()
@@ -127,8 +90,7 @@ impl Gauge {
         let names = STATUS.map(|name| format!("'{name}'")).join(",");
         let sql = format!("SHOW GLOBAL STATUS WHERE Variable_name IN ({names})");
         let rows = session.query(&sql)?;
-        let value =
-            |row: &crate::Row| Some((row.text(0).ok()?.to_ascii_lowercase(), row.number(1).ok()?));
+        let value = |row: &Row| Some((row.text(0).ok()?.to_ascii_lowercase(), row.number(1).ok()?));
         Ok(rows.iter().filter_map(value).collect())
     }
 
@@ -179,6 +141,10 @@ fn checkpoint(status: &HashMap<String, u64>) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use testkit::TestServer;
+
     use super::*;
 
     fn status(values: &[(&str, u64)]) -> HashMap<String, u64> {
@@ -203,6 +169,20 @@ mod tests {
     }
 
     #[test]
+    fn servers_tell_their_pressure() {
+        let servers = [TestServer::start(), TestServer::mysql(Vec::new())];
+        for server in servers.into_iter().flatten() {
+            let pressure = Gauge::new(&server.options(), Vec::new()).sample();
+            let is_share = |share: f64| (0.0..1.2).contains(&share);
+            assert!(pressure.checkpoint.is_some_and(is_share), "{pressure:?}");
+            assert!(pressure.threads_running.is_some_and(|running| running >= 1), "{pressure:?}");
+            assert_eq!((pressure.flow_control, pressure.group_queue), (None, None));
+        }
+        let nowhere = ConnectOptions::for_socket("/nowhere/at/all.sock");
+        assert_eq!(Gauge::new(&nowhere, Vec::new()).sample(), Pressure::default());
+    }
+
+    #[test]
     fn flow_control_is_the_share_of_the_time_between_samples() {
         let mut gauge = Gauge::new(&ConnectOptions::default(), Vec::new());
         let at = |ns| status(&[("wsrep_flow_control_paused_ns", ns)]);
@@ -212,13 +192,5 @@ mod tests {
         assert!(share.is_some_and(|share| share > 0.0 && share <= 0.5), "{share:?}");
         assert_eq!(gauge.flow_control(&at(0)), Some(0.0), "after FLUSH STATUS");
         assert_eq!(gauge.flow_control(&status(&[])), None);
-    }
-
-    #[test]
-    fn what_does_not_follow_is_worse_than_any_lag() {
-        let behind = |seconds| Following::Behind(Duration::from_secs(seconds));
-        assert!(behind(3) < behind(100_000) && behind(100_000) < Following::Stopped);
-        let lag = Lag { replica: "db2:3306".to_owned(), following: behind(94) };
-        assert_eq!(lag.to_string(), "db2:3306 is 94 s behind");
     }
 }
