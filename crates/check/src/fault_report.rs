@@ -103,8 +103,8 @@ struct Telling<'a> {
 
 impl Take for Telling<'_> {
     fn take<R: Row>(&mut self, row: R, mut here: Here<'_>) -> Result<(), Stop> {
-        let here = here.place();
-        let Some((_, found)) = self.row.take_if(|(place, _)| *place == here) else {
+        let at = here.place();
+        let Some((_, found)) = self.row.take_if(|(place, _)| *place == at) else {
             return Ok(());
         };
         let mut faults = Vec::new();

@@ -45,6 +45,8 @@ pub struct BadRow {
     pub line: u64,
     /// Byte of the file at which it begins, from 0; none of a row that is no text.
     pub byte: Option<u64>,
+    /// The sheet, row group or record batch of a file that has such parts.
+    pub part: Option<String>,
     /// All that is wrong with it.
     pub reasons: Vec<Also>,
 }
@@ -56,6 +58,7 @@ impl From<Reject> for BadRow {
             file: position.file.display().to_string(),
             line: position.line,
             byte: position.offset,
+            part: position.part.as_ref().map(|part| part.name.clone()),
             reasons: std::iter::once(Also { field, column, value, reason }).chain(also).collect(),
         }
     }

@@ -17,6 +17,7 @@ mod number_format;
 mod open_document;
 mod sheet;
 mod workbook;
+mod xml_scan;
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -104,7 +105,7 @@ impl TypedFile for ExcelFile {
     }
 
     fn place(&self, _: usize) -> PartPlace {
-        let column = |number: &u32| column_name(*number);
+        let column = |number: &u32| Some(column_name(*number));
         let columns = self.sheet.column_numbers().iter().map(column).collect();
         PartPlace { name: format!("sheet {}", self.sheet.name()), cells: Some(columns) }
     }

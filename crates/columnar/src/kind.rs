@@ -21,9 +21,9 @@ const HEAD_BYTES: usize = 64;
 const SCHEMA_BYTES_MAX: u32 = 64 << 20;
 
 /// First bytes of older workbooks, and of those that have a password.
-const OLE: &[u8] = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1";
+pub(crate) const OLE: &[u8] = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1";
 /// First bytes of a zip archive; the place of the name of its first file, and names that workbooks begin with.
-const ZIP: &[u8] = b"PK\x03\x04";
+pub(crate) const ZIP: &[u8] = b"PK\x03\x04";
 const ZIP_NAME: usize = 30;
 const WORKBOOK_FILES: [&[u8]; 5] = [
     b"[Content_Types].xml",

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use arrow_schema::{DataType, FieldRef, Schema, SchemaRef};
 use face::option::MISSING_NULL;
-use sources::{Error, FoundInput, Result};
+use sources::{Error, FoundInput, PartPlace, Result};
 
 use crate::arrow_file::ArrowFile;
 #[cfg(feature = "excel")]
@@ -44,9 +44,26 @@ pub(crate) struct OpenFile {
     pub(crate) file: Box<dyn TypedFile>,
     /// The column of this file that each of the input's is; None for one that it lacks.
     columns: Vec<Option<usize>>,
+    /// The place of all parts of a sheet.
+    sheet: Option<Arc<PartPlace>>,
 }
 
 impl OpenFile {
+    fn new(file: Box<dyn TypedFile>, columns: Vec<Option<usize>>) -> OpenFile {
+        let PartPlace { name, cells } = file.place(0);
+        // Fields of rows are columns of the input.
+        let sheet = cells.map(|own| {
+            let cell = |column: &Option<usize>| own.get((*column)?)?.clone();
+            Arc::new(PartPlace { name, cells: Some(columns.iter().map(cell).collect()) })
+        });
+        OpenFile { file, columns, sheet }
+    }
+
+    /// The place of a part, as positions of its rows have it.
+    pub(crate) fn place(&self, part: usize) -> Arc<PartPlace> {
+        self.sheet.clone().unwrap_or_else(|| Arc::new(self.file.place(part)))
+    }
+
     /// The columns of this file that some of the input's are; None for one that it lacks.
     pub(crate) fn columns(&self, of_input: &[usize]) -> Vec<Option<usize>> {
         of_input.iter().map(|column| self.columns[*column]).collect()
@@ -123,14 +140,14 @@ impl Shared {
         if let Some((_, file)) = open.iter().find(|(at, _)| *at == index) {
             return Ok(Arc::clone(file));
         }
+        if open.len() >= self.open_max() {
+            open.remove(0);
+        }
         let file = self.open_new(index)?;
         let schema = self.schema.get_or_init(|| Arc::clone(file.schema()));
         let columns = columns(schema, file.schema(), self.matching);
         let columns = columns.map_err(|problem| self.error(index, String::new(), problem))?;
-        let file = Arc::new(OpenFile { file, columns });
-        if open.len() >= self.open_max() {
-            open.remove(0);
-        }
+        let file = Arc::new(OpenFile::new(file, columns));
         open.push((index, Arc::clone(&file)));
         Ok(file)
     }

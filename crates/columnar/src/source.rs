@@ -264,7 +264,7 @@ impl ColumnarSource {
         chunk.ordinal = self.ordinal;
         chunk.file = self.file;
         chunk.first_record = Some(part.first_row.unwrap_or(self.rows_before) + self.row);
-        chunk.part = Some(Arc::new(self.shared.open(self.file)?.file.place(self.part)));
+        chunk.part = Some(self.shared.open(self.file)?.place(self.part));
         for number in [self.part as u64, self.row, rows, part.fingerprint] {
             chunk.bytes.extend_from_slice(&number.to_le_bytes());
         }

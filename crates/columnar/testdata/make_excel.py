@@ -1,15 +1,12 @@
-"""Workbooks of the tests: pip install xlsxwriter openpyxl xlwt odfpy.
+"""Workbooks of the tests: pip install xlsxwriter openpyxl odfpy.
 
 Each has the same rows on the sheet `Orders`, below a title and a blank row in the sheets named `Titled`.
 """
 
 import datetime as dt
-import io
-import zipfile
 
 import openpyxl
 import xlsxwriter
-import xlwt
 from odf import opendocument, table, text
 
 NAMES = ["id", "name", "price", "day", "at", "clock", "spent", "ok", "big", "twice"]
@@ -64,23 +61,6 @@ def xlsx(path, epoch_1904=False):
     book.close()
 
 
-def xls(path):
-    book = xlwt.Workbook()
-    sheet = book.add_sheet("Orders")
-    styles = {3: "yyyy-mm-dd", 4: "yyyy-mm-dd hh:mm:ss", 5: "hh:mm:ss", 6: "[h]:mm:ss"}
-    for column, name in enumerate(NAMES):
-        sheet.write(0, column, name)
-    for at_row, row in enumerate(ROWS):
-        for column, value in enumerate(row):
-            if value is None:
-                continue
-            if column == 6:
-                value = value.total_seconds() / 86400
-            style = xlwt.easyxf(num_format_str=styles[column]) if column in styles else xlwt.Style.default_style
-            sheet.write(at_row + 1, column, value, style)
-    book.save(path)
-
-
 def ods(path):
     book = opendocument.OpenDocumentSpreadsheet()
     sheet = table.Table(name="Orders")
@@ -127,6 +107,5 @@ def unstored(path):
 
 xlsx("other/book.xlsx")
 xlsx("other/book-1904.xlsx", True)
-xls("other/book.xls")
 ods("other/book.ods")
 unstored("other/unstored.xlsx")

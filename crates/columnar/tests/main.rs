@@ -7,6 +7,8 @@ mod excel;
 mod files;
 mod fixtures;
 mod round_trip;
+#[cfg(feature = "excel")]
+mod small_workbooks;
 mod tables;
 mod writing;
 mod written;

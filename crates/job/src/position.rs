@@ -55,6 +55,12 @@ pub struct ErrorPlace {
     /// Byte of the file, from 0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub byte: Option<u64>,
+    /// Sheet, row group or record batch of a file that has such parts.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub part: Option<String>,
+    /// Cell of a sheet, such as B7.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cell: Option<String>,
     /// Field of the line, from 1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub field: Option<usize>,
@@ -75,6 +81,7 @@ impl From<&Position> for ErrorPlace {
             file: position.file.display().to_string(),
             line: position.line,
             byte: position.offset,
+            part: position.part.as_ref().map(|part| part.name.clone()),
             ..ErrorPlace::default()
         }
     }
@@ -83,6 +90,7 @@ impl From<&Position> for ErrorPlace {
 impl From<&RefusedRow> for ErrorPlace {
     fn from(row: &RefusedRow) -> ErrorPlace {
         ErrorPlace {
+            cell: row.position.cell(row.field),
             field: row.field,
             column: row.column.clone(),
             value: row.value.clone(),

@@ -22,8 +22,8 @@ pub struct Position {
 pub struct PartPlace {
     /// Its name, as messages have it.
     pub name: String,
-    /// Names of the columns of a sheet, by field: a field of a row is a cell then.
-    pub cells: Option<Vec<String>>,
+    /// Names of the columns of a sheet, by field: a field of a row is a cell then. None for a column that it lacks.
+    pub cells: Option<Vec<Option<String>>>,
 }
 
 impl Position {
@@ -35,7 +35,7 @@ impl Position {
     /// The cell of a sheet that a field, from 1, is in: B7.
     pub fn cell(&self, field: Option<usize>) -> Option<String> {
         let columns = self.part.as_ref()?.cells.as_ref()?;
-        let column = columns.get(field?.checked_sub(1)?)?;
+        let column = columns.get(field?.checked_sub(1)?)?.as_ref()?;
         Some(format!("{column}{}", self.line))
     }
 }

@@ -50,6 +50,8 @@ pub enum Reason {
     NoGeometry,
     /// An error of a formula in a cell, such as #REF!.
     ErrorCell,
+    /// A number in a cell with a format of dates that no date has, or another text for one.
+    NoDate,
     /// A formula in a cell whose value the file does not have.
     Unstored,
     /// A moment that the clocks of the session's time zone show twice, where it can only be told as they
@@ -95,6 +97,7 @@ impl fmt::Display for Reason {
                 f.write_str("is not a geometry of two dimensions in well-known binary")
             }
             Reason::ErrorCell => f.write_str("is an error of a formula"),
+            Reason::NoDate => f.write_str("has the format of a date or time and is none"),
             Reason::Unstored => f.write_str(
                 "is a formula whose value the file does not have; open the file in Excel and save it",
             ),

@@ -42,11 +42,9 @@ fn a_sheet_makes_a_table_and_is_appended_and_verified() {
         desk.load("t", &fixture("book.ods"), &["--path", path]).done();
         assert_eq!(desk.rows(ALL), all_bits, "{path}");
     }
-    for (name, expected) in [("book-1904.xlsx", &rows), ("book.xls", &all_bits)] {
-        desk.exec("TRUNCATE t");
-        desk.load("t", &fixture(name), &[]).done();
-        assert_eq!(desk.rows(ALL), *expected, "{name}");
-    }
+    desk.exec("TRUNCATE t");
+    desk.load("t", &fixture("book-1904.xlsx"), &[]).done();
+    assert_eq!(desk.rows(ALL), rows);
     // DECIMAL columns get the digits that Excel shows.
     desk.exec("TRUNCATE t");
     desk.exec("ALTER TABLE t MODIFY price DECIMAL(9,2)");

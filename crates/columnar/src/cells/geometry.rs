@@ -11,8 +11,9 @@ use values::Reason;
 
 use super::CheckedCells;
 
-/// Shapes inside of each other at most.
-const DEPTH_MAX: usize = 32;
+/// Kinds of shapes: a polygon, and one that has shapes of all kinds but its own.
+const POLYGON: u32 = 3;
+const COLLECTION: u32 = 7;
 /// Bytes of a point, and bytes that a message shows.
 const POINT_BYTES: usize = 16;
 const SHOWN_BYTES: usize = 24;
@@ -28,7 +29,7 @@ pub(super) fn with_srid(cells: Cells, srid: u32) -> CheckedCells {
         let out_start = out.len();
         out.extend_from_slice(&srid.to_le_bytes());
         let mut left = value;
-        if shape(&mut left, &mut out, None, DEPTH_MAX).is_none() || !left.is_empty() {
+        if shape(&mut left, &mut out, None).is_none() || !left.is_empty() {
             out.truncate(out_start);
             let text = value
                 .iter()
@@ -43,33 +44,49 @@ pub(super) fn with_srid(cells: Cells, srid: u32) -> CheckedCells {
     CheckedCells { cells: Cells::Bytes { ends: out_ends, bytes: out }, refused }
 }
 
-/// Takes a shape off the input; of one kind, if others cannot be there. None if it is none in two dimensions.
-fn shape(input: &mut &[u8], out: &mut Vec<u8>, only: Option<u32>, depth: usize) -> Option<()> {
+/// Takes a shape off the input, inside of a shape of some kind. None if it is none in two dimensions.
+///
+/// Shapes are those that have a text: `values::format::wkt`.
+fn shape(input: &mut &[u8], out: &mut Vec<u8>, parent: Option<u32>) -> Option<()> {
     let is_little = match take::<1>(input)? {
         [0] => false,
         [1] => true,
         _ => return None,
     };
     let kind = number(input, is_little)?;
-    if only.is_some_and(|only| only != kind) || depth == 0 {
-        return None;
-    }
+    let fits = match parent {
+        None => true,
+        Some(COLLECTION) => kind != COLLECTION,
+        Some(parent) => kind == parent - 3,
+    };
+    fits.then_some(())?;
     out.push(1);
     out.extend_from_slice(&kind.to_le_bytes());
+    if kind == 1 {
+        return points(input, out, 1, is_little);
+    }
+    let count = number(input, is_little)?;
+    if count == 0 && kind != COLLECTION {
+        return None;
+    }
+    out.extend_from_slice(&count.to_le_bytes());
     match kind {
-        1 => points(input, out, 1, is_little),
-        2 => counted_points(input, out, is_little),
-        3 => {
-            let rings = count(input, out, is_little)?;
-            (0..rings).try_for_each(|_| counted_points(input, out, is_little))
-        }
-        4..=7 => {
-            let shapes = count(input, out, is_little)?;
-            let only = if kind == 7 { None } else { Some(kind - 3) };
-            (0..shapes).try_for_each(|_| shape(input, out, only, depth - 1))
-        }
+        2 => points(input, out, count, is_little),
+        POLYGON => (0..count).try_for_each(|_| ring(input, out, is_little)),
+        4..=COLLECTION => (0..count).try_for_each(|_| shape(input, out, Some(kind))),
         _ => None,
     }
+}
+
+/// Takes a ring: a line that ends where it begins.
+fn ring(input: &mut &[u8], out: &mut Vec<u8>, is_little: bool) -> Option<()> {
+    let count = number(input, is_little)?;
+    out.extend_from_slice(&count.to_le_bytes());
+    let start = out.len();
+    points(input, out, count, is_little)?;
+    let ring = &out[start..];
+    let is_closed = ring.first_chunk::<POINT_BYTES>()? == ring.last_chunk::<POINT_BYTES>()?;
+    is_closed.then_some(())
 }
 
 fn take<const N: usize>(input: &mut &[u8]) -> Option<[u8; N]> {
@@ -81,17 +98,6 @@ fn take<const N: usize>(input: &mut &[u8]) -> Option<[u8; N]> {
 fn number(input: &mut &[u8], is_little: bool) -> Option<u32> {
     let bytes = take::<4>(input)?;
     Some(if is_little { u32::from_le_bytes(bytes) } else { u32::from_be_bytes(bytes) })
-}
-
-fn count(input: &mut &[u8], out: &mut Vec<u8>, is_little: bool) -> Option<u32> {
-    let count = number(input, is_little)?;
-    out.extend_from_slice(&count.to_le_bytes());
-    Some(count)
-}
-
-fn counted_points(input: &mut &[u8], out: &mut Vec<u8>, is_little: bool) -> Option<()> {
-    let count = count(input, out, is_little)?;
-    points(input, out, count, is_little)
 }
 
 fn points(input: &mut &[u8], out: &mut Vec<u8>, count: u32, is_little: bool) -> Option<()> {
@@ -117,6 +123,13 @@ mod tests {
         [&[1, 1, 0, 0, 0][..], &x.to_le_bytes(), &y.to_le_bytes()].concat()
     }
 
+    /// A polygon of one ring.
+    fn polygon(ring: &[u8]) -> Vec<u8> {
+        let point = |x: &u8| [f64::from(*x).to_le_bytes(), 0f64.to_le_bytes()].concat();
+        let points = ring.iter().flat_map(point).collect::<Vec<u8>>();
+        [&[1, 3, 0, 0, 0, 1, 0, 0, 0, ring.len() as u8, 0, 0, 0][..], &points].concat()
+    }
+
     fn stored(value: &[u8]) -> Option<Vec<u8>> {
         let cells = Cells::Bytes { ends: vec![value.len()], bytes: value.to_vec() };
         let made = with_srid(cells, 4326);
@@ -137,17 +150,23 @@ mod tests {
         assert_eq!(stored(&many).map(|bytes| bytes.len()), Some(4 + many.len()));
         let line = [&[1, 2, 0, 0, 0, 1, 0, 0, 0][..], &[0; 16]].concat();
         assert!(stored(&line).is_some());
+        let all = [&[1, 7, 0, 0, 0, 2, 0, 0, 0][..], &line, &polygon(&[0, 1, 0])].concat();
+        assert!(stored(&all).is_some());
+        assert!(stored(&[1, 7, 0, 0, 0, 0, 0, 0, 0]).is_some());
     }
 
     #[test]
     fn other_bytes_are_no_shapes() {
         let z = [&[1, 0xe9, 3, 0, 0][..], &[0; 24]].concat();
-        let nested = [1, 7, 0, 0, 0, 1, 0, 0, 0].repeat(40);
+        let nested = [1, 7, 0, 0, 0, 1, 0, 0, 0, 1, 7, 0, 0, 0, 0, 0, 0, 0];
+        let (no_points, no_rings) = ([1, 2, 0, 0, 0, 0, 0, 0, 0], [1, 3, 0, 0, 0, 0, 0, 0, 0]);
         let wrong = [&[1, 4, 0, 0, 0, 1, 0, 0, 0][..], &[1, 2, 0, 0, 0, 0, 0, 0, 0]].concat();
         let claims = [1, 2, 0, 0, 0, 0xff, 0xff, 0xff, 0xff];
         let behind = [&point(0.0, 0.0)[..], &[0]].concat();
         for bytes in
             [&b"POINT(1 2)"[..], b"", &z, &nested, &wrong, &claims, &behind, &point(f64::NAN, 0.0)]
+            .into_iter()
+            .chain([&no_points[..], &no_rings, &polygon(&[0, 1]), &polygon(&[])])
         {
             assert_eq!(stored(bytes), None, "{bytes:?}");
         }

@@ -3,29 +3,40 @@
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 use std::sync::Arc;
 
+use quick_xml::Reader;
+use quick_xml::escape::unescape;
+use quick_xml::events::Event;
 use sources::InputBytes;
 use zip::ZipArchive;
 
+use super::xml_scan::XmlScan;
 use crate::guard::{Problem, problem};
 use face::option::MEMORY;
 
 /// Bytes that are read at once of the input, and those of a file that are unpacked at once.
 const READ_BYTES: usize = 64 << 10;
 const UNPACKED_BYTES: usize = 64 << 10;
-/// Longest text or tag: a cell has at most 32,767 characters.
-const TEXT_BYTES_MAX: u64 = 4 << 20;
-/// Memory for a byte of the files that are kept whole, such as texts, and for one of the styles.
+/// Memory for a byte of the files that are kept whole, for a text of those, and for another tag with its copies.
 const KEPT_FACTOR: u64 = 4;
-const STYLES_FACTOR: u64 = 64;
+const TEXT_BYTES: u64 = 40;
+const TAG_BYTES: u64 = 512;
+/// Memory for a text that a file says it has.
+const COUNTED_BYTES: u64 = 24;
 /// Bytes that are unpacked of all files.
 const ALL_BYTES_MAX: u64 = 64 << 30;
+
+/// The answer to a workbook with a password.
+pub(super) const PASSWORD: &str = "the workbook has a password; save a copy without it";
+/// Files with the relationships of an Excel workbook, with the sheets of OpenDocument, and of such with a password.
+const RELATIONSHIPS: &str = "_rels/.rels";
+const CONTENT: &str = "content.xml";
+const MANIFEST: &str = "meta-inf/manifest.xml";
+const ENCRYPTED: &str = "encrypted-package";
 
 /// Kinds of workbooks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WorkbookKind {
     Xlsx,
-    Xlsb,
-    Xls,
     Ods,
 }
 
@@ -65,70 +76,221 @@ impl Seek for InputReader {
     }
 }
 
-/// The kind of a zip archive with a workbook, whose files are as large as they may be.
+/// The kind of a zip archive with a workbook whose files are as large as they may be, and the memory for what readers
+/// keep of them.
 ///
 /// Errors: an archive that is damaged, or has no workbook; files that take more memory than there is.
 pub(super) fn check(
     input: &Arc<InputBytes>,
     bytes: u64,
     memory_bytes: u64,
-) -> Result<WorkbookKind, Problem> {
-    let mut archive = ZipArchive::new(reader(input, bytes))
+) -> Result<(WorkbookKind, u64), Problem> {
+    let archive = ZipArchive::new(reader(input, bytes))
         .map_err(|error| format!("the zip archive is damaged or cut off ({error})"))?;
-    let (mut kind, mut kept, mut all) = (None, 0u64, 0u64);
-    for index in 0..archive.len() {
-        let mut file = archive.by_index(index).map_err(problem)?;
-        let name = file.name().map_err(problem)?.to_ascii_lowercase();
-        kind = kind.or(match name.as_str() {
-            "xl/workbook.xml" => Some(WorkbookKind::Xlsx),
-            "xl/workbook.bin" => Some(WorkbookKind::Xlsb),
-            "content.xml" => Some(WorkbookKind::Ods),
-            _ => None,
-        });
-        let is_xml = name.ends_with(".xml") || name.ends_with(".rels");
-        if !is_xml && !name.ends_with(".bin") {
-            continue;
-        }
-        let is_sheet = name.contains("worksheets/") || name == "content.xml";
-        let factor = match name.ends_with("styles.xml") {
-            true => STYLES_FACTOR,
-            false => KEPT_FACTOR,
-        };
-        let left = (memory_bytes - kept) / factor;
-        let most = if is_sheet { ALL_BYTES_MAX - all } else { left.min(ALL_BYTES_MAX - all) };
-        let size = unpacked_bytes(&mut file, is_xml, most)
-            .map_err(|problem| format!("{name}: {problem}"))?;
-        all += size;
-        kept += if is_sheet { 0 } else { size * factor };
+    let mut names = Vec::new();
+    for name in archive.file_names() {
+        names.push(normal(&name.map_err(problem)?));
     }
-    kind.ok_or_else(|| "the zip archive has no workbook in it".to_owned())
+    let has = |wanted: &str| names.iter().any(|name| name == wanted);
+    let is_excel = has(RELATIONSHIPS);
+    if !is_excel && !has(CONTENT) {
+        return Err(match has(ENCRYPTED) {
+            true => PASSWORD.to_owned(),
+            false => "the zip archive has no workbook in it".to_owned(),
+        });
+    }
+    let mut check =
+        ArchiveCheck { archive, names, memory_bytes, is_excel, kept: 0, all: 0, longest: 0 };
+    if is_excel {
+        check.excel()?;
+        return Ok((WorkbookKind::Xlsx, check.kept));
+    }
+    check.file(MANIFEST, Kept::Tags)?;
+    check.file(CONTENT, Kept::Nothing)?;
+    Ok((WorkbookKind::Ods, check.kept))
 }
 
-/// The size of a file of an archive, unpacked.
-///
-/// Errors: one that is damaged, larger than `most`, or has a text or tag that no workbook has.
-fn unpacked_bytes(file: &mut impl Read, is_xml: bool, most: u64) -> Result<u64, Problem> {
-    let mut piece = vec![0; UNPACKED_BYTES];
-    let (mut bytes, mut text_bytes) = (0u64, 0u64);
-    loop {
-        let size = file.read(&mut piece).map_err(problem)?;
-        if size == 0 {
-            return Ok(bytes);
+/// Names as readers compare them.
+fn normal(name: &str) -> String {
+    name.replace('\\', "/").to_ascii_lowercase()
+}
+
+/// The contents of a file that readers keep.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kept {
+    /// Cells are read one after the other.
+    Nothing,
+    Texts,
+    Tags,
+}
+
+/// An archive that is being examined: only the files that readers read.
+struct ArchiveCheck {
+    archive: ZipArchive<BufReader<InputReader>>,
+    names: Vec<String>,
+    memory_bytes: u64,
+    is_excel: bool,
+    kept: u64,
+    all: u64,
+    /// Bytes of the longest tag: a reader may copy it for each of the other tags.
+    longest: u64,
+}
+
+impl ArchiveCheck {
+    /// Examines the files that a reader of Excel's workbooks reads.
+    ///
+    /// Source: calamine 0.38, xlsx/mod.rs, `Xlsx::new` and those that it calls.
+    fn excel(&mut self) -> Result<(), Problem> {
+        self.file(RELATIONSHIPS, Kept::Tags)?;
+        for (kind, workbook) in self.targets(RELATIONSHIPS)? {
+            if kind != "officeDocument" {
+                continue;
+            }
+            let workbook = unescape(&workbook).map_err(problem)?;
+            if workbook.ends_with(".bin") {
+                return Err("it is a binary workbook (.xlsb); save it as .xlsx".to_owned());
+            }
+            let (folder, name) = match workbook.rfind('/') {
+                Some(slash) => workbook.split_at(slash + 1),
+                None => ("", &*workbook),
+            };
+            let folder = folder.strip_prefix('/').unwrap_or(folder);
+            let relationships = format!("{folder}_rels/{name}.rels");
+            self.file(&relationships, Kept::Tags)?;
+            self.file(&format!("{folder}{name}"), Kept::Tags)?;
+            self.file(&format!("{folder}styles.xml"), Kept::Tags)?;
+            self.file(&format!("{folder}theme/theme1.xml"), Kept::Tags)?;
+            let texts = format!("{folder}sharedStrings.xml");
+            self.file(&texts, Kept::Texts)?;
+            self.texts(&texts)?;
+            for (kind, sheet) in self.targets(&relationships)? {
+                if kind.ends_with("sheet") {
+                    let path = format!("{folder}{sheet}");
+                    self.file(sheet.strip_prefix('/').unwrap_or(&path), Kept::Nothing)?;
+                }
+            }
         }
-        bytes += size as u64;
-        if bytes > most {
-            return Err(format!(
-                "it has more than {} MiB when it is unpacked, which is all that memory is left for: use more {MEMORY}",
-                most >> 20
-            ));
+        Ok(())
+    }
+
+    /// Indices of the files that have a name, as readers find them.
+    fn find(&self, name: &str) -> Vec<usize> {
+        let name = normal(name);
+        (0..self.names.len()).filter(|index| self.names[*index] == name).collect()
+    }
+
+    /// Examines a file, if there is one of this name.
+    ///
+    /// Errors: one that is damaged, is too large, or has a text or tag that no workbook has.
+    fn file(&mut self, name: &str, kept: Kept) -> Result<(), Problem> {
+        for index in self.find(name) {
+            self.scan(index, kept).map_err(|problem| format!("{name}: {problem}"))?;
         }
-        let is_tag = |byte: &u8| *byte == b'<';
-        text_bytes = match piece[..size].iter().rposition(is_tag) {
-            Some(last) => (size - last) as u64,
-            None => text_bytes + size as u64,
-        };
-        if is_xml && text_bytes > TEXT_BYTES_MAX {
-            return Err("it has a text that is longer than a cell's".to_owned());
+        Ok(())
+    }
+
+    fn scan(&mut self, index: usize, kept: Kept) -> Result<(), Problem> {
+        let mut file = self.archive.by_index(index).map_err(problem)?;
+        let mut scan = XmlScan::new(self.is_excel);
+        let (mut piece, mut bytes) = (vec![0; UNPACKED_BYTES], 0);
+        loop {
+            let size = file.read(&mut piece).map_err(problem)?;
+            bytes += size as u64;
+            scan.feed(&piece[..size])?;
+            let longest = self.longest.max(scan.longest);
+            let kept_bytes = match kept {
+                Kept::Nothing => 0,
+                Kept::Texts => bytes * KEPT_FACTOR / 2 + scan.tags * TEXT_BYTES,
+                Kept::Tags => {
+                    bytes * KEPT_FACTOR + scan.tags.saturating_mul(TAG_BYTES + 2 * longest)
+                }
+            };
+            if self.kept.saturating_add(kept_bytes) > self.memory_bytes
+                || self.all + bytes > ALL_BYTES_MAX
+            {
+                return Err(too_large(self.memory_bytes));
+            }
+            if size == 0 {
+                self.kept += kept_bytes;
+                self.all += bytes;
+                self.longest = if kept == Kept::Tags { longest } else { self.longest };
+                return Ok(());
+            }
         }
     }
+
+    /// Counts the memory for as many shared texts as a file says it has.
+    fn texts(&mut self, name: &str) -> Result<(), Problem> {
+        for index in self.find(name) {
+            let mut count = 0;
+            each_tag(&mut self.archive, index, "sst", true, |key, value| {
+                if key == "uniqueCount" {
+                    count = value.parse::<u64>().map_err(problem)?;
+                }
+                Ok(())
+            })?;
+            self.kept = self.kept.saturating_add(count.saturating_mul(COUNTED_BYTES));
+            if self.kept > self.memory_bytes {
+                return Err(format!("{name}: {}", too_large(self.memory_bytes)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Kinds and targets of the relationships in a file that was examined.
+    fn targets(&mut self, name: &str) -> Result<Vec<(String, String)>, Problem> {
+        let mut targets: Vec<(String, String)> = Vec::new();
+        for index in self.find(name) {
+            each_tag(&mut self.archive, index, "Relationship", false, |key, value| {
+                match (key, targets.last_mut()) {
+                    ("", _) => targets.push((String::new(), String::new())),
+                    ("Type", Some((kind, _))) => {
+                        *kind = value.rsplit('/').next().unwrap_or_default().to_owned();
+                    }
+                    ("Target", Some((_, target))) => *target = value.to_owned(),
+                    _ => {}
+                }
+                Ok(())
+            })?;
+        }
+        Ok(targets)
+    }
+}
+
+/// Reads all tags of a name in a file, or the first one: each without a key, then its attributes.
+fn each_tag(
+    archive: &mut ZipArchive<BufReader<InputReader>>,
+    index: usize,
+    name: &str,
+    is_first: bool,
+    mut take: impl FnMut(&str, &str) -> Result<(), Problem>,
+) -> Result<(), Problem> {
+    let file = archive.by_index(index).map_err(problem)?;
+    let mut xml = Reader::from_reader(BufReader::with_capacity(READ_BYTES, file));
+    xml.config_mut().check_end_names = false;
+    let mut piece = Vec::new();
+    loop {
+        match xml.read_event_into(&mut piece).map_err(problem)? {
+            Event::Start(tag) | Event::Empty(tag) if tag.local_name().as_ref() == name => {
+                take("", "")?;
+                for attribute in tag.attributes() {
+                    let attribute = attribute.map_err(problem)?;
+                    take(attribute.key.as_ref(), &attribute.value)?;
+                }
+                if is_first {
+                    return Ok(());
+                }
+            }
+            Event::Eof => return Ok(()),
+            _ => {}
+        }
+        piece.clear();
+    }
+}
+
+fn too_large(memory_bytes: u64) -> Problem {
+    format!(
+        "reading it takes more than the {} MiB that are left for it: use more {MEMORY}",
+        memory_bytes >> 20
+    )
 }

@@ -59,8 +59,11 @@ fn days_since_1970(day: i64, is_1904: bool) -> Option<i64> {
 /// The cell of a date, a date and time, or a time of ISO 8601; None of another text.
 pub(super) fn of_iso(text: &str) -> Option<Cell> {
     let text = text.strip_suffix('Z').unwrap_or(text);
-    if let Some(duration) = text.strip_prefix("PT") {
-        return of_iso_duration(duration);
+    if let Some(duration) = text.strip_prefix("-P") {
+        return Some(Cell::Time(-duration_micros(duration)?));
+    }
+    if let Some(duration) = text.strip_prefix('P') {
+        return Some(Cell::Time(duration_micros(duration)?));
     }
     let Some((date, time)) = text.split_once(['T', ' ']) else {
         return match text.contains(':') {
@@ -80,41 +83,45 @@ fn date(text: &str) -> Option<i32> {
     values::decode::units::days_of(year, month, day)
 }
 
-/// Microseconds of HH:MM[:SS[.ffffff]].
+/// Microseconds of HH:MM[:SS[.fffffffff]].
 fn clock(text: &str) -> Option<i64> {
     let mut parts = text.splitn(3, ':');
     let hours: i64 = parts.next()?.parse().ok()?;
     let minutes: i64 = parts.next()?.parse().ok()?;
-    let seconds = parts.next().map_or(Some(0), micros)?;
-    let fits = (0..24).contains(&hours) && (0..60).contains(&minutes) && seconds < 60_000_000;
-    fits.then_some((hours * 60 + minutes) * 60_000_000 + seconds)
+    let (seconds, micros) = parts.next().map_or(Some((0, 0)), seconds)?;
+    let fits = (0..24).contains(&hours) && (0..60).contains(&minutes) && seconds < 60;
+    fits.then_some(((hours * 60 + minutes) * 60 + seconds) * 1_000_000 + micros)
 }
 
-/// Microseconds of HHhMMmSS[.ffffff]s, as durations have them.
-fn of_iso_duration(text: &str) -> Option<Cell> {
-    let (mut left, mut total) = (text, 0i64);
-    for (unit, of_unit) in [('H', 3_600i64), ('M', 60)] {
+/// Microseconds of [dD][T[hH][mM][s[.fffffffff]S]], as durations have them behind their P.
+fn duration_micros(text: &str) -> Option<i64> {
+    let (days, time) = text.split_once('T').unwrap_or((text, ""));
+    let number = |text: &str| text.parse().ok().filter(|it| (0..10_000_000i64).contains(it));
+    let mut total = match days.strip_suffix('D') {
+        Some(days) => number(days)? * DAY_MILLIS * 1_000,
+        None if days.is_empty() && text.contains('T') => 0,
+        None => return None,
+    };
+    let mut left = time;
+    for (unit, seconds) in [('H', 3_600), ('M', 60)] {
         if let Some((count, rest)) = left.split_once(unit) {
-            let count: i64 = count.parse().ok().filter(|count| (0..10_000_000).contains(count))?;
-            (total, left) = (total + count * of_unit * 1_000_000, rest);
+            (total, left) = (total + number(count)? * seconds * 1_000_000, rest);
         }
     }
-    if let Some(seconds) = left.strip_suffix('S') {
-        (total, left) = (total + micros(&seconds.replace(',', "."))?, "");
+    if let Some(text) = left.strip_suffix('S') {
+        let (seconds, micros) = seconds(&text.replace(',', "."))?;
+        (total, left) = (total + seconds * 1_000_000 + micros, "");
     }
-    left.is_empty().then_some(Cell::Time(total))
+    left.is_empty().then_some(total)
 }
 
-/// Microseconds of seconds with a fraction; digits behind them are dropped only if they are zeros.
-fn micros(text: &str) -> Option<i64> {
+/// Seconds, and microseconds of their fraction: of at most 9 digits, rounded to milliseconds.
+fn seconds(text: &str) -> Option<(i64, i64)> {
     let (seconds, fraction) = text.split_once('.').unwrap_or((text, ""));
     let seconds: i64 = seconds.parse().ok().filter(|it| (0..1_000_000_000).contains(it))?;
-    let is_number = fraction.bytes().all(|digit| digit.is_ascii_digit());
-    let (kept, left) = fraction.split_at_checked(6).unwrap_or((fraction, ""));
-    if !is_number || left.bytes().any(|digit| digit != b'0') {
-        return None;
-    }
-    Some(seconds * 1_000_000 + format!("{kept:0<6}").parse::<i64>().ok()?)
+    let is_number = fraction.len() <= 9 && fraction.bytes().all(|digit| digit.is_ascii_digit());
+    let nanos = is_number.then(|| format!("{fraction:0<9}").parse::<i64>().ok())??;
+    Some((seconds, (nanos + 500_000) / 1_000_000 * 1_000))
 }
 
 #[cfg(test)]
@@ -161,10 +168,17 @@ mod tests {
             ("06:00", Some(Cell::Time(DAY / 4))),
             ("PT36H00M00S", Some(Cell::Time(DAY * 3 / 2))),
             ("PT00H00M01.5S", Some(Cell::Time(1_500_000))),
+            ("-PT01H30M00S", Some(Cell::Time(-DAY / 16))),
+            ("P1DT12H", Some(Cell::Time(DAY * 3 / 2))),
+            ("P1D", Some(Cell::Time(DAY))),
+            ("1970-01-01T00:00:00.789123", Some(Cell::DateTime(789_000))),
+            ("1970-01-01T23:59:59.999999999", Some(Cell::DateTime(DAY))),
+            ("00:00:00.0000000001", None),
+            ("00:00:60", None),
+            ("P1M", None),
             ("1970-02-30", None),
             ("25:00", None),
             ("PT", Some(Cell::Time(0))),
-            ("P1D", None),
             ("tomorrow", None),
         ] {
             assert_eq!(of_iso(text), cell, "{text}");

@@ -27,7 +27,7 @@ pub(super) enum Cell {
 
 /// The name of a column: A, B, ... XFD, by its number from 0.
 pub(crate) fn column_name(column: u32) -> String {
-    let (mut left, mut letters) = (column + 1, Vec::new());
+    let (mut left, mut letters) = (u64::from(column) + 1, Vec::new());
     while left > 0 {
         letters.push(b'A' + ((left - 1) % 26) as u8);
         left = (left - 1) / 26;

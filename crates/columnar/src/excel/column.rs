@@ -61,7 +61,7 @@ impl WantedValue {
         match (cell, self) {
             (Cell::Error(_), _) => Some(Reason::ErrorCell),
             (Cell::Unstored, _) => Some(Reason::Unstored),
-            (Cell::NoDate(_), _) => Some(Reason::NotATime),
+            (Cell::NoDate(_), _) => Some(Reason::NoDate),
             (Cell::Number(number), _)
                 if self != WantedValue::Double && number::is_uncertain(number) =>
             {
@@ -157,6 +157,10 @@ impl SheetCells {
         for cell in cells {
             match cell {
                 Cell::Bool(is_true) => bytes.extend_from_slice(wanted.truth(*is_true)),
+                // A text among numbers takes no bit of theirs.
+                Cell::Number(number) if wanted == WantedValue::Double => {
+                    bytes.extend_from_slice(number::text_of_bits(*number).as_bytes());
+                }
                 cell => self.sheet.write(*cell, &mut bytes),
             }
             ends.push(bytes.len());

@@ -40,6 +40,14 @@ pub(super) fn text(number: f64) -> String {
     }
 }
 
+/// The text of a number with all of its bits.
+pub(super) fn text_of_bits(number: f64) -> String {
+    match number == 0.0 || (PLAIN_MIN..PLAIN_MAX).contains(&number.abs()) {
+        true => format!("{}", number + 0.0),
+        false => format!("{number:e}"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -60,6 +68,11 @@ mod tests {
             (19.99 * 100.0, "1999"),
         ] {
             assert_eq!(text(number), expected);
+        }
+        for (number, expected) in
+            [(0.1 + 0.2, "0.30000000000000004"), (-0.0, "0"), (1.0 / 3e9, "3.333333333333333e-10")]
+        {
+            assert_eq!(text_of_bits(number), expected);
         }
         assert!(is_whole(1e15) && !is_whole(1e16) && is_uncertain(1e16) && !is_uncertain(0.5));
     }

@@ -2,6 +2,7 @@
 //!
 //! Source: OASIS Open Document Format 1.3, part 3, sections 9.1 and 19.385.
 
+use std::collections::HashSet;
 use std::io::{BufRead, BufReader, Read, Seek};
 
 use quick_xml::Reader;
@@ -9,8 +10,10 @@ use quick_xml::escape::{resolve_predefined_entity, unescape};
 use quick_xml::events::{BytesRef, BytesStart, Event};
 use zip::ZipArchive;
 
+use super::archive::PASSWORD;
 use super::cell::Cell;
 use super::sheet::{Sheet, SheetBuilder, no_sheet};
+use super::workbook::placed;
 use crate::guard::{Problem, problem};
 use crate::options::SheetOptions;
 
@@ -19,6 +22,9 @@ const READ_BYTES: usize = 64 << 10;
 /// Columns of a worksheet, and characters of a cell.
 const COLUMNS_MAX: u32 = 16_384;
 const CHARS_MAX: usize = 1 << 20;
+/// Bytes of a name besides its letters.
+const NAME_BYTES: u64 = 64;
+const CUT_OFF: &str = "the sheet is cut off";
 
 /// A cell that is being read.
 #[derive(Debug, Default)]
@@ -53,33 +59,88 @@ pub(super) fn read<R: Read + Seek>(
         let mut text = String::new();
         manifest.read_to_string(&mut text).map_err(problem)?;
         if text.contains(":encryption-data") {
-            return Err("the workbook has a password; save a copy without it".to_owned());
+            return Err(PASSWORD.to_owned());
         }
     }
-    let content = archive.by_name("content.xml").map_err(problem)?;
-    let mut xml = Reader::from_reader(BufReader::with_capacity(READ_BYTES, content));
-    xml.config_mut().expand_empty_elements = true;
-    xml.config_mut().check_end_names = false;
-    let (mut piece, mut names) = (Vec::new(), Vec::new());
+    let (mut builder, mut names) = (builder, Vec::new());
+    // The first sheet of all is loaded where all are hidden.
+    for has_hidden in [options.sheet.is_some(), true] {
+        let content = archive.by_name("content.xml").map_err(problem)?;
+        let mut xml = Reader::from_reader(BufReader::with_capacity(READ_BYTES, content));
+        xml.config_mut().expand_empty_elements = true;
+        xml.config_mut().check_end_names = false;
+        names.clear();
+        if find_table(&mut xml, &mut builder, options, has_hidden, &mut names)? {
+            let name = names.pop().unwrap_or_default();
+            let mut table = TableReader { xml, builder, row: 0, open: OpenRow::default() };
+            let read = table.read();
+            let place = (table.row, table.open.column);
+            read.map_err(|problem| placed(&name, "cell", Some(place), &problem))?;
+            return table.builder.finish(&name, options);
+        }
+    }
+    Err(no_sheet(options.sheet.as_deref(), &mut names.iter().map(String::as_str)))
+}
+
+/// Reads on to the sheet that is named, or the first one: its name is the last of the names then.
+fn find_table(
+    xml: &mut Reader<impl BufRead>,
+    builder: &mut SheetBuilder,
+    options: &SheetOptions,
+    has_hidden: bool,
+    names: &mut Vec<String>,
+) -> Result<bool, Problem> {
+    let (mut piece, mut style, mut hidden) = (Vec::new(), String::new(), HashSet::new());
     loop {
         match xml.read_event_into(&mut piece).map_err(problem)? {
-            Event::Start(tag) if tag.name().as_ref() == "table:table" => {
-                let name = attribute(&tag, "table:name")?.unwrap_or_default();
-                if options.sheet.as_ref().is_none_or(|wanted| *wanted == name) {
-                    return TableReader { xml, builder, row: 0 }.read(&name, options);
+            Event::Start(tag) => match tag.name().as_ref() {
+                "style:style" => style = attribute(&tag, "style:name")?.unwrap_or_default(),
+                "style:table-properties"
+                    if attribute(&tag, "table:display")?.as_deref() == Some("false") =>
+                {
+                    builder.take(style.len() as u64 + NAME_BYTES)?;
+                    hidden.insert(std::mem::take(&mut style));
                 }
-                names.push(name);
-            }
-            Event::Eof => {
-                return Err(no_sheet(
-                    options.sheet.as_deref(),
-                    &mut names.iter().map(String::as_str),
-                ));
-            }
+                "table:table" => {
+                    let name = attribute(&tag, "table:name")?.unwrap_or_default();
+                    let style = attribute(&tag, "table:style-name")?.unwrap_or_default();
+                    let is_wanted = options.sheet.as_ref().is_none_or(|wanted| *wanted == name);
+                    builder.take(name.len() as u64 + NAME_BYTES)?;
+                    names.push(name);
+                    if is_wanted && (has_hidden || !hidden.contains(&style)) {
+                        return Ok(true);
+                    }
+                    skip(xml)?;
+                }
+                _ => {}
+            },
+            Event::Eof => return Ok(false),
             _ => {}
         }
         piece.clear();
     }
+}
+
+/// Skips to the end of an element that has begun.
+fn skip(xml: &mut Reader<impl BufRead>) -> Result<(), Problem> {
+    let (mut piece, mut depth) = (Vec::new(), 1usize);
+    while depth > 0 {
+        match xml.read_event_into(&mut piece).map_err(problem)? {
+            Event::Start(_) => depth += 1,
+            Event::End(_) => depth -= 1,
+            Event::Eof => return Err(CUT_OFF.to_owned()),
+            _ => {}
+        }
+        piece.clear();
+    }
+    Ok(())
+}
+
+/// True for elements of a cell whose texts are not the cell's: notes, shapes, tables and readings.
+fn has_other_texts(name: &str) -> bool {
+    matches!(name, "office:annotation" | "table:table" | "text:ruby-text")
+        || name.starts_with("draw:")
+        || name.starts_with("dr3d:")
 }
 
 /// The table of a sheet.
@@ -87,33 +148,30 @@ struct TableReader<R> {
     xml: Reader<R>,
     builder: SheetBuilder,
     row: u32,
+    open: OpenRow,
 }
 
 impl<R: BufRead> TableReader<R> {
-    fn read(mut self, name: &str, options: &SheetOptions) -> Result<Sheet, Problem> {
-        let (mut piece, mut row) = (Vec::new(), OpenRow::default());
+    fn read(&mut self) -> Result<(), Problem> {
+        let mut piece = Vec::new();
         loop {
             match self.xml.read_event_into(&mut piece).map_err(problem)? {
                 Event::Start(tag) => match tag.name().as_ref() {
                     "table:table-row" => {
-                        let repeats = count(&tag, "table:number-rows-repeated")?;
-                        row = OpenRow { repeats, ..OpenRow::default() };
+                        let repeats = repeats(&tag, "table:number-rows-repeated")?;
+                        self.open = OpenRow { repeats, ..OpenRow::default() };
                     }
                     "table:table-cell" | "table:covered-table-cell" => {
                         let cell = OpenCell::of(&tag)?;
-                        self.cell(cell, &mut row)?;
+                        self.cell(cell)?;
                     }
                     // Drawings have texts and tables of their own.
-                    "table:shapes" => drop(self.skip()?),
+                    "table:shapes" => skip(&mut self.xml)?,
                     _ => {}
                 },
-                Event::End(tag) if tag.name().as_ref() == "table:table-row" => {
-                    self.end_row(&row)?
-                }
-                Event::End(tag) if tag.name().as_ref() == "table:table" => {
-                    return self.builder.finish(name, options);
-                }
-                Event::Eof => return Err("the sheet is cut off".to_owned()),
+                Event::End(tag) if tag.name().as_ref() == "table:table-row" => self.end_row()?,
+                Event::End(tag) if tag.name().as_ref() == "table:table" => return Ok(()),
+                Event::Eof => return Err(CUT_OFF.to_owned()),
                 _ => {}
             }
             piece.clear();
@@ -121,59 +179,47 @@ impl<R: BufRead> TableReader<R> {
     }
 
     /// Reads on to the end of a cell.
-    fn cell(&mut self, mut cell: OpenCell, row: &mut OpenRow) -> Result<(), Problem> {
+    fn cell(&mut self, mut cell: OpenCell) -> Result<(), Problem> {
         let mut piece = Vec::new();
         loop {
             match self.xml.read_event_into(&mut piece).map_err(problem)? {
                 Event::Start(tag) => match tag.name().as_ref() {
-                    "office:annotation" | "draw:frame" | "table:table" => self.skip()?,
+                    name if has_other_texts(name) => skip(&mut self.xml)?,
                     name => cell.start(name, &tag)?,
                 },
                 Event::Text(text) => cell.push(&text.xml10_content())?,
+                Event::CData(text) => cell.push(&text.xml10_content())?,
                 Event::GeneralRef(entity) => cell.push(&entity_text(&entity)?)?,
                 Event::End(tag) if tag.name().as_ref().ends_with("table-cell") => break,
-                Event::Eof => return Err("the sheet is cut off".to_owned()),
+                Event::Eof => return Err(CUT_OFF.to_owned()),
                 _ => {}
             }
             piece.clear();
         }
-        let repeats = cell.repeats;
+        let (repeats, row) = (cell.repeats, &mut self.open);
         let value = cell.value(&mut self.builder)?;
+        let end = row.column.saturating_add(repeats);
         if value != Cell::Empty {
-            let end = row.column.saturating_add(repeats);
             if end > COLUMNS_MAX {
-                return Err("it has a cell outside of the 16,384 columns".to_owned());
+                return Err("it is outside of the 16,384 columns".to_owned());
             }
             row.cells.extend((row.column..end).map(|column| (column, value)));
         }
-        row.column = row.column.saturating_add(repeats);
+        row.column = end;
         Ok(())
     }
 
-    fn end_row(&mut self, row: &OpenRow) -> Result<(), Problem> {
+    fn end_row(&mut self) -> Result<(), Problem> {
+        let row = std::mem::take(&mut self.open);
+        let end = self.row.saturating_add(row.repeats);
         if !row.cells.is_empty() {
-            for number in self.row..self.row.saturating_add(row.repeats) {
+            for number in self.row..end {
                 for (column, cell) in &row.cells {
                     self.builder.push(number, *column, *cell)?;
                 }
             }
         }
-        self.row = self.row.saturating_add(row.repeats);
-        Ok(())
-    }
-
-    /// Skips to the end of an element that has begun.
-    fn skip(&mut self) -> Result<(), Problem> {
-        let (mut piece, mut depth) = (Vec::new(), 1usize);
-        while depth > 0 {
-            match self.xml.read_event_into(&mut piece).map_err(problem)? {
-                Event::Start(_) => depth += 1,
-                Event::End(_) => depth -= 1,
-                Event::Eof => return Err("the sheet is cut off".to_owned()),
-                _ => {}
-            }
-            piece.clear();
-        }
+        self.row = end;
         Ok(())
     }
 }
@@ -192,7 +238,7 @@ impl OpenCell {
             value: attribute(tag, key)?,
             is_error: attribute(tag, "calcext:value-type")?.as_deref() == Some("error"),
             has_formula: attribute(tag, "table:formula")?.is_some(),
-            repeats: count(tag, "table:number-columns-repeated")?,
+            repeats: repeats(tag, "table:number-columns-repeated")?,
             value_type,
             ..OpenCell::default()
         })
@@ -244,11 +290,14 @@ impl OpenCell {
                 Err(_) => return Err(format!("it has a number `{}`", value.escape_debug())),
             },
             "date" | "time" => builder.iso(&value)?,
-            "boolean" => Cell::Bool(value.eq_ignore_ascii_case("true")),
+            "boolean" if value == "true" || value == "false" => Cell::Bool(value == "true"),
+            "boolean" => return Err(format!("it has a truth value `{}`", value.escape_debug())),
             "string" if value.is_empty() => Cell::Text(builder.text(&self.text)?),
             "string" => Cell::Text(builder.text(&value)?),
-            _ if self.has_formula => Cell::Unstored,
-            _ => Cell::Empty,
+            "" | "void" if self.has_formula => Cell::Unstored,
+            "" | "void" if self.text.is_empty() => Cell::Empty,
+            "" | "void" => Cell::Text(builder.text(&self.text)?),
+            other => return Err(format!("it has a cell of type `{}`", other.escape_debug())),
         })
     }
 }
@@ -258,7 +307,15 @@ fn attribute(tag: &BytesStart<'_>, name: &str) -> Result<Option<String>, Problem
     Ok(Some(unescape(&found.value).map_err(problem)?.into_owned()))
 }
 
-/// A number of repetitions, 1 where none is said.
+/// Repetitions of a row or cell.
+fn repeats(tag: &BytesStart<'_>, name: &str) -> Result<u32, Problem> {
+    match count(tag, name)? {
+        0 => Err("it is repeated 0 times".to_owned()),
+        repeats => Ok(repeats),
+    }
+}
+
+/// A number, 1 where none is said.
 fn count(tag: &BytesStart<'_>, name: &str) -> Result<u32, Problem> {
     let Some(text) = attribute(tag, name)? else { return Ok(1) };
     text.parse().map_err(|_| format!("it has a number `{}`", text.escape_debug()))

@@ -101,8 +101,9 @@ impl SheetBuilder {
         self.take((missing * size_of::<Cell>()) as u64)?;
         let cells = &mut self.columns[column];
         cells.resize(self.rows.len(), Cell::Empty);
-        if let Some(last) = cells.last_mut() {
-            *last = cell;
+        match cells.last_mut() {
+            Some(last) if *last == Cell::Empty => *last = cell,
+            _ => return Err("the sheet has the cell twice".to_owned()),
         }
         Ok(())
     }
@@ -142,7 +143,10 @@ impl SheetBuilder {
         }
     }
 
-    fn take(&mut self, bytes: u64) -> Result<(), Problem> {
+    /// Counts memory that is taken.
+    ///
+    /// Errors: more than there is.
+    pub(super) fn take(&mut self, bytes: u64) -> Result<(), Problem> {
         self.bytes = self.bytes.saturating_add(bytes);
         match self.bytes <= self.memory_bytes {
             true => Ok(()),
@@ -157,7 +161,11 @@ impl SheetBuilder {
     ///
     /// Errors: no row; columns with values and without a name.
     pub(super) fn finish(self, name: &str, options: &SheetOptions) -> Result<Sheet, Problem> {
-        let SheetBuilder { bytes, rows, columns, texts, .. } = self;
+        let SheetBuilder { bytes, mut rows, mut columns, mut texts, .. } = self;
+        rows.shrink_to_fit();
+        columns.iter_mut().for_each(Vec::shrink_to_fit);
+        texts.ends.shrink_to_fit();
+        texts.bytes.shrink_to_fit();
         let mut sheet = Sheet {
             name: name.to_owned(),
             names: Vec::new(),
@@ -250,12 +258,15 @@ impl Sheet {
             return Err("it has no rows".to_owned());
         }
         let row = self.rows[0];
+        let has_values = |cells: &Vec<Cell>| cells.iter().any(|cell| *cell != Cell::Empty);
+        let used = self.columns.iter().rposition(has_values).map_or(0, |last| last + 1);
+        self.columns.truncate(used);
+        // Columns without names are known by their places: blank ones keep theirs.
         let mut names: Vec<Option<String>> = Vec::with_capacity(self.columns.len());
         for column in 0..self.columns.len() {
             let mut name = Vec::new();
             match has_names {
                 true => self.write(self.cell(column, 0), &mut name),
-                false if self.columns[column].is_empty() => {}
                 false => name.extend_from_slice(column_name(column as u32).as_bytes()),
             }
             let name = String::from_utf8_lossy(&name).trim().to_owned();
@@ -264,7 +275,6 @@ impl Sheet {
         if has_names {
             self.drop_rows(1);
         }
-        let has_values = |cells: &Vec<Cell>| cells.iter().any(|cell| *cell != Cell::Empty);
         let unnamed = names.iter().zip(&self.columns);
         let unnamed = unnamed.map(|(name, cells)| name.is_none() && has_values(cells));
         if let Some(column) = unnamed.into_iter().position(|is_unnamed| is_unnamed) {

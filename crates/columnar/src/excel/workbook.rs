@@ -4,29 +4,24 @@ use std::io::{BufReader, Read, Seek};
 use std::sync::Arc;
 
 use calamine::{
-    CellErrorType, Data, DataRef, ExcelDateTime, Reader, SheetType, SheetVisible, Style,
+    CellErrorType, DataRef, ExcelDateTime, Reader, SheetType, SheetVisible, Style, Xlsx,
 };
-use calamine::{Xls, Xlsb, Xlsx};
-use face::option::MEMORY;
 use sources::InputBytes;
 
 use super::archive::{self, InputReader, WorkbookKind};
 use super::calendar;
-use super::cell::Cell;
+use super::cell::{Cell, column_name};
 use super::number;
 use super::number_format::{ShownParts, shown_parts};
 use super::sheet::{Sheet, SheetBuilder, no_sheet};
 use crate::guard::{Problem, problem};
+use crate::kind::{OLE, ZIP};
 use crate::options::SheetOptions;
 
 type Input = BufReader<InputReader>;
 
-/// First bytes of zip archives, and of the older files.
-const ZIP: &[u8] = b"PK\x03\x04";
-/// Memory for a byte of an older file, whose sheets are all read.
-const XLS_FACTOR: u64 = 8;
-/// Names of streams in older files, in the letters of two bytes that they have.
-const PASSWORD_STREAM: &str = "EncryptedPackage";
+/// A format that says nothing of a number.
+const GENERAL: &str = "General";
 
 /// Reads the sheet that is named, or the first one.
 ///
@@ -37,27 +32,22 @@ pub(super) fn read(
     options: &SheetOptions,
     memory_bytes: u64,
 ) -> Result<Sheet, Problem> {
-    let mut head = [0; 4];
+    let mut head = [0; 8];
     let size = input.read_at(0, &mut head).map_err(problem)?;
-    let is_zip = size == head.len() && head == ZIP;
-    let kind = match is_zip {
-        true => archive::check(input, bytes, memory_bytes)?,
-        false => WorkbookKind::Xls,
-    };
-    let builder = SheetBuilder::new(memory_bytes);
+    let head = &head[..size];
+    if head.starts_with(OLE) {
+        return Err("it is an old workbook (.xls), or one with a password; save it as .xlsx without a password"
+            .to_owned());
+    }
+    if !head.starts_with(ZIP) {
+        return Err("it is not a workbook (.xlsx, .xlsm, .ods)".to_owned());
+    }
+    let (kind, kept) = archive::check(input, bytes, memory_bytes)?;
+    let builder = SheetBuilder::new(memory_bytes - kept);
     let reader = archive::reader(input, bytes);
     match kind {
         WorkbookKind::Xlsx => xlsx(reader, builder, options),
-        WorkbookKind::Xlsb => xlsb(reader, builder, options),
         WorkbookKind::Ods => super::open_document::read(reader, builder, options),
-        WorkbookKind::Xls => {
-            if bytes > memory_bytes / XLS_FACTOR {
-                return Err(format!(
-                    "reading it takes {XLS_FACTOR} times its size: use more {MEMORY}"
-                ));
-            }
-            xls(reader, builder, options)
-        }
     }
 }
 
@@ -65,17 +55,17 @@ fn xlsx(reader: Input, builder: SheetBuilder, options: &SheetOptions) -> Result<
     let mut workbook = Xlsx::new(reader).map_err(problem)?;
     let name = sheet_name(workbook.sheets_metadata(), options)?;
     let memory_bytes = builder.memory_bytes();
-    let (builder, has_blanks) = xlsx_cells(&mut workbook, &name, builder, &[])?;
-    // A blank cell may be a formula without a value: looking for these takes another reading.
-    let unstored = if has_blanks { unstored_formulas(&mut workbook, &name)? } else { Vec::new() };
-    let builder = match unstored.is_empty() {
-        true => builder,
-        false => {
+    let (mut builder, has_blanks) = xlsx_cells(&mut workbook, &name, builder, &[])?;
+    if has_blanks {
+        // A blank cell may be a formula without a value: looking for these takes another reading.
+        let unstored = unstored_formulas(&mut workbook, &name, &mut builder)?;
+        if !unstored.is_empty() {
             drop(builder);
-            let builder = SheetBuilder::new(memory_bytes);
-            xlsx_cells(&mut workbook, &name, builder, &unstored)?.0
+            let places = size_of_val(&*unstored) as u64;
+            let again = SheetBuilder::new(memory_bytes.saturating_sub(places));
+            builder = xlsx_cells(&mut workbook, &name, again, &unstored)?.0;
         }
-    };
+    }
     builder.finish(&name, options)
 }
 
@@ -88,103 +78,66 @@ fn xlsx_cells<R: Read + Seek>(
 ) -> Result<(SheetBuilder, bool), Problem> {
     let is_1904 = workbook.has_1904_epoch();
     let mut cells = workbook.worksheet_cells_reader(name).map_err(problem)?;
-    let format = |style: &Style| shown_parts(&style.number_format.as_ref()?.format_code);
+    let format = |style: &Style| {
+        let code = &style.number_format.as_ref()?.format_code;
+        if code == GENERAL { None } else { shown_parts(code) }
+    };
     let formats: Vec<Option<ShownParts>> = cells.styles().iter().map(format).collect();
     let mut unstored = unstored.iter().peekable();
-    let mut has_blanks = false;
-    while let Some((cell, style)) = cells.next_cell_with_style_id().map_err(problem)? {
+    let (mut has_blanks, mut last) = (false, None);
+    loop {
+        let next = cells.next_cell_with_style_id();
+        let next = next.map_err(|error| placed(name, "after cell", last, &problem(error)))?;
+        let Some((cell, style)) = next else { return Ok((builder, has_blanks)) };
+        last = Some(cell.get_position());
         let (row, column) = cell.get_position();
+        let here = |problem: Problem| placed(name, "cell", last, &problem);
+        let data = cell.get_value();
+        if style > 0 && style >= formats.len() && matches!(data, DataRef::Float(_)) {
+            return Err(here("the workbook lacks the number format of the cell".to_owned()));
+        }
         let parts = formats.get(style).copied().flatten();
-        let mut value = value(cell.get_value(), parts, is_1904, &mut builder)?;
+        let mut value = value(data, parts, is_1904, &mut builder).map_err(here)?;
         has_blanks |= value == Cell::Empty;
         if unstored.next_if_eq(&&(row, column)).is_some() {
             value = Cell::Unstored;
         }
-        builder.push(row, column, value)?;
+        builder.push(row, column, value).map_err(here)?;
     }
-    Ok((builder, has_blanks))
+}
+
+/// A problem at a cell.
+pub(super) fn placed(
+    sheet: &str,
+    preposition: &str,
+    cell: Option<(u32, u32)>,
+    problem: &str,
+) -> Problem {
+    match cell {
+        Some((row, column)) => {
+            let column = column_name(column);
+            format!("sheet {sheet}, {preposition} {column}{}: {problem}", u64::from(row) + 1)
+        }
+        None => format!("sheet {sheet}: {problem}"),
+    }
 }
 
 /// Places of formulas without a stored value, in the order of the sheet.
 fn unstored_formulas<R: Read + Seek>(
     workbook: &mut Xlsx<R>,
     name: &str,
+    builder: &mut SheetBuilder,
 ) -> Result<Vec<(u32, u32)>, Problem> {
     let mut cells = workbook.worksheet_cells_reader(name).map_err(problem)?;
     let mut places = Vec::new();
     while let Some(record) = cells.next_cell_with_formula_metadata().map_err(problem)? {
         if record.formula.is_some() && record.value == DataRef::Empty {
+            // A vector that grows has both of its places for a moment.
+            builder.take(3 * size_of_val(&record.pos) as u64)?;
             places.push(record.pos);
         }
     }
     Ok(places)
-}
-
-fn xlsb(
-    reader: Input,
-    mut builder: SheetBuilder,
-    options: &SheetOptions,
-) -> Result<Sheet, Problem> {
-    let mut workbook = Xlsb::new(reader).map_err(problem)?;
-    let name = sheet_name(workbook.sheets_metadata(), options)?;
-    let is_1904 = workbook.has_1904_epoch();
-    let mut cells = workbook.worksheet_cells_reader(&name).map_err(problem)?;
-    while let Some(cell) = cells.next_cell().map_err(problem)? {
-        let (row, column) = cell.get_position();
-        let value = value(cell.get_value(), None, is_1904, &mut builder)?;
-        builder.push(row, column, value)?;
-    }
-    builder.finish(&name, options)
-}
-
-fn xls(reader: Input, mut builder: SheetBuilder, options: &SheetOptions) -> Result<Sheet, Problem> {
-    let mut reader = reader;
-    if has_password(&mut reader)? {
-        return Err("the workbook has a password; save a copy without it".to_owned());
-    }
-    reader.rewind().map_err(problem)?;
-    let mut workbook = Xls::new(reader).map_err(problem)?;
-    let name = sheet_name(workbook.sheets_metadata(), options)?;
-    let is_1904 = workbook.has_1904_epoch();
-    let range = workbook.worksheet_range(&name).map_err(problem)?;
-    let (first_row, first_column) = range.start().unwrap_or_default();
-    for (row, column, data) in range.used_cells() {
-        let value = value(&data_ref(data), None, is_1904, &mut builder)?;
-        builder.push(first_row + row as u32, first_column + column as u32, value)?;
-    }
-    builder.finish(&name, options)
-}
-
-fn data_ref(data: &Data) -> DataRef<'_> {
-    match data {
-        Data::Int(number) => DataRef::Int(*number),
-        Data::Float(number) => DataRef::Float(*number),
-        Data::String(text) | Data::DateTimeIso(text) | Data::DurationIso(text) => {
-            DataRef::SharedString(text)
-        }
-        Data::Bool(is_true) => DataRef::Bool(*is_true),
-        Data::DateTime(moment) => DataRef::DateTime(*moment),
-        Data::Error(error) => DataRef::Error(error.clone()),
-        _ => DataRef::Empty,
-    }
-}
-
-/// True if an older file is only the cover of an encrypted workbook.
-fn has_password(reader: &mut Input) -> Result<bool, Problem> {
-    let stream: Vec<u8> = PASSWORD_STREAM.encode_utf16().flat_map(u16::to_le_bytes).collect();
-    let (mut piece, mut kept) = (vec![0; 64 << 10], 0);
-    loop {
-        let size = reader.read(&mut piece[kept..]).map_err(problem)?;
-        if size == 0 {
-            return Ok(false);
-        }
-        let end = kept + size;
-        if piece[..end].windows(stream.len()).any(|window| window == stream) {
-            return Ok(true);
-        }
-        kept = end.min(stream.len() - 1);
-        piece.copy_within(end - kept..end, 0);
-    }
 }
 
 /// The name of the sheet: that which is asked for, or the first one that is visible.
