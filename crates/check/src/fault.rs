@@ -15,8 +15,9 @@ pub(crate) fn reject(
     others: impl Iterator<Item = Fault>,
     raw: Vec<u8>,
 ) -> Reject {
-    let Also { field, column, value, reason } = first;
-    let also = others.map(|(also, _)| also).collect();
+    let Also { field, column, value, reason, .. } = first;
+    let placed = |(also, _): Fault| Also { cell: position.cell(also.field), ..also };
+    let also = others.map(placed).collect();
     Reject { position, field, column, value, reason, class, also, raw }
 }
 
@@ -28,7 +29,8 @@ pub(crate) fn of_field<R: Row>(
     reason: String,
 ) -> Also {
     let value = field.and_then(|field| text(row, field));
-    Also { field: field.map(|field| field + 1), column: Some(column), value, reason }
+    let field = field.map(|field| field + 1);
+    Also { field, column: Some(column), cell: None, value, reason }
 }
 
 /// A field for people; none if it is NULL.

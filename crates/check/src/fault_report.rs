@@ -187,7 +187,8 @@ impl Telling<'_> {
         }
         let value = (!values.is_empty()).then(|| format!("({})", values.join(", ")));
         let column = (!columns.is_empty()).then(|| columns.join(", "));
-        let also = Also { field: field.map(|at| at + 1), column, value, reason: words.clone() };
+        let field = field.map(|at| at + 1);
+        let also = Also { field, column, cell: None, value, reason: words.clone() };
         faults.push((also, words));
     }
 }

@@ -54,12 +54,13 @@ pub struct BadRow {
 impl From<Reject> for BadRow {
     fn from(reject: Reject) -> BadRow {
         let Reject { position, field, column, value, reason, also, .. } = reject;
+        let first = Also { field, column, cell: position.cell(field), value, reason };
         BadRow {
             file: position.file.display().to_string(),
             line: position.line,
             byte: position.offset,
             part: position.part.as_ref().map(|part| part.name.clone()),
-            reasons: std::iter::once(Also { field, column, value, reason }).chain(also).collect(),
+            reasons: std::iter::once(first).chain(also).collect(),
         }
     }
 }

@@ -136,15 +136,19 @@ fn listed(judged: &[String]) -> String {
 }
 
 fn bad_row(out: &mut impl Write, row: &BadRow) -> io::Result<()> {
-    let BadRow { file, line, byte, reasons } = row;
-    match byte {
-        Some(byte) => writeln!(out, "  {file} line {line} (byte {byte})")?,
-        None => writeln!(out, "  {file} row {line}")?,
+    let BadRow { file, line, byte, part, reasons } = row;
+    let is_sheet = reasons.iter().any(|also| also.cell.is_some());
+    match (byte, part) {
+        (Some(byte), _) => writeln!(out, "  {file} line {line} (byte {byte})")?,
+        (None, Some(part)) if is_sheet => writeln!(out, "  {file} row {line} of {part}")?,
+        (None, _) => writeln!(out, "  {file} row {line}")?,
     }
-    for Also { field, column, value, reason } in reasons {
+    for Also { field, column, cell, value, reason } in reasons {
         write!(out, "    ")?;
-        if let Some(field) = field {
-            write!(out, "field {field} ")?;
+        match (cell, field) {
+            (Some(cell), _) => write!(out, "cell {cell} ")?,
+            (None, Some(field)) => write!(out, "field {field} ")?,
+            (None, None) => {}
         }
         if let Some(column) = column {
             write!(out, "`{column}` ")?;

@@ -123,7 +123,9 @@ fn made(
         Time32(_) | Time64(_) | Duration(_) => times::times(array),
         Timestamp(..) => times::timestamps(array, sql_type),
         FixedSizeBinary(16) if is_uuid(field) && is_uuid_text(sql_type) => texts::uuids(array),
-        Binary | LargeBinary | BinaryView if sql_type.is_some_and(is_geometry) && fit::srid(field).is_some() => {
+        Binary | LargeBinary | BinaryView
+            if sql_type.is_some_and(is_geometry) && fit::srid(field).is_some() =>
+        {
             let srid = fit::srid(field).unwrap_or("0").parse().map_err(problem)?;
             geometry::with_srid(texts::bytes(array, bytes_max)?, srid)
         }

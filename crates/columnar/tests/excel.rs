@@ -83,11 +83,9 @@ fn cells_have_the_values_of_their_types() {
         "4|Ünïcode|-12.5|9999-12-31|2024-01-01 00:00:00.25|23:59:59|00:00:00|1|-1|-25",
     ];
     let plain = |line: &str| line.replace(".250000", ".25").replace(".250", ".25");
-    for (file, numbers) in [
-        ("book.xlsx", [2, 3, 5, 6]),
-        ("book-1904.xlsx", [2, 3, 5, 6]),
-        ("book.ods", [2, 3, 4, 5]),
-    ] {
+    for (file, numbers) in
+        [("book.xlsx", [2, 3, 5, 6]), ("book-1904.xlsx", [2, 3, 5, 6]), ("book.ods", [2, 3, 4, 5])]
+    {
         let (names, rows) = rows(&fixture(file), SheetOptions::default(), &types()).unwrap();
         assert_eq!(names, NAMES, "{file}");
         let seen: Vec<u64> = rows.iter().map(|(number, _)| *number).collect();

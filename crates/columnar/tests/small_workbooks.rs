@@ -2,8 +2,8 @@
 
 use std::io::Write as _;
 
-use columnar::SheetOptions;
-use sources::Result;
+use columnar::{ColumnarOptions, Kind, SheetOptions};
+use sources::{Chunk, PartPlace, ReadAs, Result};
 use values::SqlType;
 use zip::ZipWriter;
 use zip::write::SimpleFileOptions;
@@ -78,7 +78,10 @@ fn small_files_that_take_all_memory_are_errors() {
     let words = " word".repeat(600_000);
     let texts = |texts: &str| xlsx("", &[("xl/sharedStrings.xml", texts)]);
     refused(&texts("<sst uniqueCount='100000000000'/>"), "reading it takes more than the 16 MiB");
-    refused(&texts(&format!("<sst>{}</sst>", "<si/>".repeat(500_000))), "sharedStrings.xml: reading");
+    refused(
+        &texts(&format!("<sst>{}</sst>", "<si/>".repeat(500_000))),
+        "sharedStrings.xml: reading",
+    );
     let fonts = format!("<font><name val='{}'/></font>", "n".repeat(100_000));
     let styles = format!("<fonts>{fonts}</fonts>{}", "<xf fontId='0'></xf>".repeat(2_000));
     refused(&xlsx("", &[("xl/styles.xml", &styles)]), "styles.xml: reading it takes");
@@ -95,7 +98,8 @@ fn small_files_that_take_all_memory_are_errors() {
     }
     refused(&ods(&format!("<table:table table:name='{long}'>")), "longer than a cell's");
     let names = format!("<table:table table:name='{}'/>", "n".repeat(100_000)).repeat(200);
-    let hidden = "<style:style style:name='h'><style:table-properties table:display='false'/></style:style>";
+    let hidden =
+        "<style:style style:name='h'><style:table-properties table:display='false'/></style:style>";
     let hidden_names = names.replace("<table:table ", "<table:table table:style-name='h' ");
     refused(&ods(&format!("<a>{hidden}{hidden_names}</a>")), "use more --memory");
 }
@@ -146,8 +150,14 @@ fn errors_name_sheet_and_cell() {
         &xlsx(&cell("<c r='C4' t='e'><v>#GETTING_DATA</v></c>"), &[]),
         "sheet S, after cell B4: Unsupported cell error value '#GETTING_DATA'",
     );
-    refused(&xlsx(&cell("<c r='B4'><v>2</v></c>"), &[]), "sheet S, cell B4: the sheet has the cell twice");
-    refused(&xlsx(&cell("<c r='B3'><v>2</v></c>"), &[]), "sheet S, cell B3: its rows are not in order");
+    refused(
+        &xlsx(&cell("<c r='B4'><v>2</v></c>"), &[]),
+        "sheet S, cell B4: the sheet has the cell twice",
+    );
+    refused(
+        &xlsx(&cell("<c r='B3'><v>2</v></c>"), &[]),
+        "sheet S, cell B3: its rows are not in order",
+    );
     for (cell, problem) in [
         ("office:value-type='float' office:value=''", "it has a number ``"),
         ("office:value-type='boolean'", "it has a truth value ``"),
@@ -183,7 +193,8 @@ fn open_document_cells_have_their_own_texts() {
 
 #[test]
 fn hidden_open_document_sheets_are_loaded_by_name() {
-    let style = "<style:style style:name='h'><style:table-properties table:display='false'/></style:style>";
+    let style =
+        "<style:style style:name='h'><style:table-properties table:display='false'/></style:style>";
     let sheet = |name: &str, style: &str| {
         format!(
             "<table:table table:name='{name}' table:style-name='{style}'><table:table-row>\
@@ -194,4 +205,27 @@ fn hidden_open_document_sheets_are_loaded_by_name() {
     let book = |sheets: &[String]| ods(&format!("<a>{style}{}</a>", sheets.concat()));
     assert_eq!(lines(&book(&[sheet("A", "h"), sheet("B", "v")])), ["B"]);
     assert_eq!(lines(&book(&[sheet("A", "h"), sheet("B", "h")])), ["A"]);
+}
+
+#[test]
+fn cells_of_several_workbooks_are_those_of_each_file() {
+    let cell = |text: &str| format!("<c t='str'><v>{text}</v></c>");
+    let rows = |names: [&str; 2]| {
+        let names = names.map(cell).concat();
+        xlsx(&format!("<row>{names}</row><row>{}{}</row>", cell("1"), cell("2")), &[])
+    };
+    let folder = tempfile::tempdir().unwrap();
+    let paths = ["a", "b"].map(|name| folder.path().join(name));
+    std::fs::write(&paths[0], rows(["id", "v"])).unwrap();
+    std::fs::write(&paths[1], rows(["v", "id"])).unwrap();
+    let mut source = columnar::open(Kind::Excel, &paths, ColumnarOptions::default()).unwrap();
+    source.begin(ReadAs { chunk_bytes: 64, ..ReadAs::default() }).unwrap();
+    let (mut chunk, mut cells) = (Chunk::default(), Vec::new());
+    while source.next_chunk(&mut chunk).unwrap() {
+        let PartPlace { name, cells: Some(columns) } = &**chunk.part.as_ref().unwrap() else {
+            panic!("no cells")
+        };
+        cells.push(format!("{name} {}", columns.iter().flatten().cloned().collect::<String>()));
+    }
+    assert_eq!(cells, ["sheet S AB", "sheet S BA"]);
 }

@@ -48,6 +48,9 @@ pub struct Also {
     pub field: Option<usize>,
     /// Column the field goes to.
     pub column: Option<String>,
+    /// Cell of a sheet, such as B7.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cell: Option<String>,
     /// The value, cut.
     pub value: Option<String>,
     /// Why it is refused.
@@ -81,6 +84,7 @@ impl Also {
         Also {
             field: fault.field.and_then(|field| row.line_field(field)).map(|field| field + 1),
             column: column.map(|column| column.name.clone()),
+            cell: None,
             value: value.as_deref().map(Reject::cut),
             reason,
         }
@@ -123,7 +127,7 @@ impl Reject {
         column: Option<&Column>,
         position: Position,
     ) -> Reject {
-        let Also { field, column, value, reason } = Also::new(fault, row, column);
+        let Also { field, column, value, reason, .. } = Also::new(fault, row, column);
         Reject {
             position,
             field,

@@ -86,7 +86,7 @@ pub(super) fn missing(lookup: &Lookup) -> String {
 pub(super) fn no_row(table: &str, column: &str) -> Fault {
     let reason = "NULL, but the column is NOT NULL: the line has no row whose id the column needs";
     let column = Some(format!("{table}.{column}"));
-    let also = Also { field: None, column, value: None, reason: reason.to_owned() };
+    let also = Also { field: None, column, cell: None, value: None, reason: reason.to_owned() };
     (also, reason.to_owned())
 }
 
@@ -98,5 +98,6 @@ pub(super) fn says_else(table: &str) -> Fault {
 
 /// Something that is wrong with the line as a whole.
 pub(super) fn of_line(reason: String) -> Fault {
-    (Also { field: None, column: None, value: None, reason: reason.clone() }, reason)
+    let also = Also { field: None, column: None, cell: None, value: None, reason: reason.clone() };
+    (also, reason)
 }

@@ -58,7 +58,7 @@ fn text() -> String {
     format!("{COLUMNS}\n{}\n", lines.join("\n"))
 }
 
-fn check(desk: &Desk, table: &str, file: &std::path::Path, more: &[&str]) -> Outcome {
+pub(super) fn check(desk: &Desk, table: &str, file: &std::path::Path, more: &[&str]) -> Outcome {
     let load = desk.home.load(desk.server, &desk.table(table), file);
     let arguments: Vec<_> = load.get_args().skip(1).map(ToOwned::to_owned).collect();
     run(desk.home.inrush(["check"]).args(arguments).args(more))

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::checked::check;
 use crate::support::Desk;
 
 fn fixture(name: &str) -> PathBuf {
@@ -64,6 +65,9 @@ fn bad_cells_are_named_by_sheet_and_cell() {
         1,
         &["book.xlsx row 4 of sheet Errors, cell C4 `value`: \"#DIV/0!\" is an error of a formula"],
     );
+    let failed = desk.load("t", &book, &[&sheet[..], &["--json"]].concat()).out;
+    let error: serde_json::Value = serde_json::from_str(&failed).unwrap();
+    assert_eq!((&error["part"], &error["cell"]), (&"sheet Errors".into(), &"C4".into()));
     let bad = desk.home.path().join("bad.jsonl");
     let log = ["--rejects-max", "9", "--rejects", bad.to_str().unwrap()];
     let load = desk.load("t", &book, &[&sheet[..], &log].concat());
@@ -77,6 +81,11 @@ fn bad_cells_are_named_by_sheet_and_cell() {
         "\"cell\":\"C7\",\"value\":\"9007199254740992\"",
     ] {
         assert!(reasons.contains(part), "{part}: {reasons}");
+    }
+    let report = check(&desk, "t", &book, &sheet).out;
+    for part in ["book.xlsx row 4 of sheet Errors\n    cell C4 `value` ", "\n    cell C7 `value` "]
+    {
+        assert!(report.contains(part), "{part}: {report}");
     }
     desk.exec("CREATE TABLE u (id INT, twice INT)");
     let unstored = desk.load("u", &fixture("unstored.xlsx"), &[]);

@@ -165,8 +165,8 @@ mod tests {
         let behind = [&point(0.0, 0.0)[..], &[0]].concat();
         for bytes in
             [&b"POINT(1 2)"[..], b"", &z, &nested, &wrong, &claims, &behind, &point(f64::NAN, 0.0)]
-            .into_iter()
-            .chain([&no_points[..], &no_rings, &polygon(&[0, 1]), &polygon(&[])])
+                .into_iter()
+                .chain([&no_points[..], &no_rings, &polygon(&[0, 1]), &polygon(&[])])
         {
             assert_eq!(stored(bytes), None, "{bytes:?}");
         }
