@@ -117,7 +117,16 @@ fn points(input: &mut &[u8], out: &mut Vec<u8>, count: u32, is_little: bool) -> 
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashMap;
+    use std::sync::Arc;
+
+    use arrow_array::{ArrayRef, BinaryArray, BinaryViewArray, LargeBinaryArray};
+    use arrow_schema::Field;
+    use values::SqlType;
+
     use super::*;
+    use crate::cells::made;
+    use crate::fit::SRID;
 
     fn point(x: f64, y: f64) -> Vec<u8> {
         [&[1, 1, 0, 0, 0][..], &x.to_le_bytes(), &y.to_le_bytes()].concat()
@@ -169,6 +178,25 @@ mod tests {
                 .chain([&no_points[..], &no_rings, &polygon(&[0, 1]), &polygon(&[])])
         {
             assert_eq!(stored(bytes), None, "{bytes:?}");
+        }
+    }
+
+    #[test]
+    fn shapes_in_binary_of_all_sizes_get_their_srid() {
+        let value = point(1.0, 2.0);
+        let bytes = || vec![&value[..]];
+        let arrays: [ArrayRef; 3] = [
+            Arc::new(BinaryArray::from_vec(bytes())),
+            Arc::new(LargeBinaryArray::from_vec(bytes())),
+            Arc::new(BinaryViewArray::from_iter_values(bytes())),
+        ];
+        for array in arrays {
+            let srid = HashMap::from([(SRID.to_owned(), "4326".to_owned())]);
+            let field = Field::new("g", array.data_type().clone(), true).with_metadata(srid);
+            let geometry = SqlType::Opaque { declared: "geometry".to_owned(), is_text: false };
+            let made = made(&array, &field, Some(&geometry), 1 << 20).map(|made| made.cells);
+            let Ok(Cells::Bytes { bytes, .. }) = made else { panic!("no bytes") };
+            assert_eq!(bytes[..4], 4326u32.to_le_bytes(), "{}", array.data_type());
         }
     }
 }

@@ -1,5 +1,7 @@
 //! Cells of a worksheet.
 
+use crate::guard::Problem;
+
 /// A cell. Texts are numbers of those that the sheet has.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Cell {
@@ -33,6 +35,22 @@ pub(crate) fn column_name(column: u32) -> String {
         left = (left - 1) / 26;
     }
     letters.iter().rev().map(|letter| char::from(*letter)).collect()
+}
+
+/// A problem at a cell.
+pub(super) fn placed(
+    sheet: &str,
+    preposition: &str,
+    cell: Option<(u32, u32)>,
+    problem: &str,
+) -> Problem {
+    match cell {
+        Some((row, column)) => {
+            let column = column_name(column);
+            format!("sheet {sheet}, {preposition} {column}{}: {problem}", u64::from(row) + 1)
+        }
+        None => format!("sheet {sheet}: {problem}"),
+    }
 }
 
 #[cfg(test)]

@@ -11,9 +11,8 @@ use quick_xml::events::{BytesRef, BytesStart, Event};
 use zip::ZipArchive;
 
 use super::archive::PASSWORD;
-use super::cell::Cell;
+use super::cell::{Cell, placed};
 use super::sheet::{Sheet, SheetBuilder, no_sheet};
-use super::workbook::placed;
 use crate::guard::{Problem, problem};
 use crate::options::SheetOptions;
 

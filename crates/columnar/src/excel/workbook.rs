@@ -10,7 +10,7 @@ use sources::InputBytes;
 
 use super::archive::{self, InputReader, WorkbookKind};
 use super::calendar;
-use super::cell::{Cell, column_name};
+use super::cell::{Cell, placed};
 use super::number;
 use super::number_format::{ShownParts, shown_parts};
 use super::sheet::{Sheet, SheetBuilder, no_sheet};
@@ -103,22 +103,6 @@ fn xlsx_cells<R: Read + Seek>(
             value = Cell::Unstored;
         }
         builder.push(row, column, value).map_err(here)?;
-    }
-}
-
-/// A problem at a cell.
-pub(super) fn placed(
-    sheet: &str,
-    preposition: &str,
-    cell: Option<(u32, u32)>,
-    problem: &str,
-) -> Problem {
-    match cell {
-        Some((row, column)) => {
-            let column = column_name(column);
-            format!("sheet {sheet}, {preposition} {column}{}: {problem}", u64::from(row) + 1)
-        }
-        None => format!("sheet {sheet}: {problem}"),
     }
 }
 
