@@ -160,7 +160,7 @@ fn a_folder_that_is_not_the_servers_is_refused() {
     let mut export = container.home.inrush(["export", "d.t", "--path", "direct", "-o"]);
     export.arg("out.csv").arg("--datadir").arg(&copy);
     let refused = run(export.arg("--socket").arg(container.server.socket()));
-    refused.refused(2, &["t.cfg", "before this export"]);
+    refused.refused(2, &[".cfg file of d.t", "before this export"]);
     let theirs = session.query_text("SELECT CONCAT(a, b) FROM d.t").unwrap();
     assert_eq!(theirs.as_deref(), Some("9theirs"));
 }

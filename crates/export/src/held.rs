@@ -84,7 +84,9 @@ impl Held {
             ),
             Err(error) if facts.local_datadir.is_none() => return Err(error),
             Err(error) => {
-                format!("{folder} on this machine does not show {}: {error}", table.name)
+                format!(
+                    "{folder} on this machine does not belong to the server, or cannot be read: {error}"
+                )
             }
         };
         held.release()?;

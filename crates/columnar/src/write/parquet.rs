@@ -34,9 +34,10 @@ use pages::{GZIP_LEVEL, ZSTD_LEVEL};
 
 /// Plain bytes of a page: its buffers stay below the size from which on the allocator asks the system for each.
 const PAGE_BYTES: usize = 64 << 10;
-/// Memory for a page of a column, at most and at least.
+/// Memory for a page of a column, at most.
 const ROOM_MAX: usize = 1 << 20;
-const ROOM_MIN: usize = 4 << 10;
+/// Least share of a column in a row group with which its values need not wait for the end of the row group.
+const SHARE_MIN: usize = 64 << 10;
 /// Memory of the writer of a column: its compressor, its dictionary and a page.
 const WRITER_BYTES: usize = 400 << 10;
 /// Part of a column that compression has to save.
@@ -112,20 +113,25 @@ impl GroupColumn {
     }
 }
 
-/// An encoder of each column that has plain values.
+/// A column's share of the memory of a row group.
+fn share(columns: &[Column], group_bytes: usize) -> usize {
+    group_bytes / columns.len().max(1)
+}
+
+/// An encoder of each column that has plain values; none where memory is too small for pages of all columns at once.
 pub(super) fn chunk_encoders(
     schema: &SchemaRef,
     columns: &[Column],
     group_bytes: usize,
 ) -> Result<Vec<Option<ChunkEncoder>>, Problem> {
     let descriptor = SchemaDescriptor::new(root(schema)?);
-    let share = group_bytes / columns.len().max(1);
+    let share = share(columns, group_bytes);
     // The dictionaries of all columns fill no more than half of a row group.
-    let room = Room {
-        page: share.clamp(ROOM_MIN, ROOM_MAX),
-        dictionary: (share / 2).clamp(ROOM_MIN, 2 * ROOM_MAX),
+    let room = Room { page: share.min(ROOM_MAX), dictionary: (share / 2).min(2 * ROOM_MAX) };
+    let encoder = |(at, column)| {
+        let encoder = || ChunkEncoder::new(column, descriptor.column(at), room);
+        (share >= SHARE_MIN).then(encoder).flatten()
     };
-    let encoder = |(at, column)| ChunkEncoder::new(column, descriptor.column(at), room);
     Ok(columns.iter().enumerate().map(encoder).collect())
 }
 
@@ -155,10 +161,11 @@ struct ColumnEncoder {
 impl GroupEncoder {
     pub(super) fn new(format: &TableFormat) -> Result<GroupEncoder, Problem> {
         let packing = format.options.packing;
+        let has_room = share(&format.columns, format.options.group_bytes) >= SHARE_MIN;
         let column = |(field, column): (&FieldRef, &Column)| {
             let habits = Habits { has_dictionary: !column.is_long(), is_packed: true };
             let encoder = || ColumnEncoder::new(field, packing, habits);
-            column.plain().is_none().then(encoder).transpose()
+            (!has_room || column.plain().is_none()).then(encoder).transpose()
         };
         let columns = format.schema.fields().iter().zip(&format.columns);
         let columns = columns.map(column).collect::<Result<Vec<_>, _>>()?;

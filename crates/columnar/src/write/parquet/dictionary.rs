@@ -101,7 +101,7 @@ impl Dictionary {
     }
 
     fn grow(&mut self) {
-        let slots = vec![Slot::default(); 4 * self.slots.len()];
+        let slots = vec![Slot::default(); 2 * self.slots.len()];
         let before = std::mem::replace(&mut self.slots, slots);
         for slot in before.into_iter().filter(|slot| slot.len > 0) {
             let mut at = self.first_slot(slot.key);
