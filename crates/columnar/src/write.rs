@@ -284,11 +284,15 @@ impl FileWriter {
         }
     }
 
-    /// Writes a row group.
+    /// Writes a row group. Only memory in which an encoder goes on stays in it.
     pub fn group(&mut self, group: &mut RowGroup, to: &mut dyn Write) -> io::Result<()> {
         match (&mut self.0, &mut group.encoded) {
             (Files::Parquet(file), Encoded::Parquet(group)) => file.group(group, to),
-            (Files::Arrow(file), Encoded::Arrow(message)) => file.message(message, to),
+            (Files::Arrow(file), Encoded::Arrow(message)) => {
+                file.message(message, to)?;
+                group.encoded = Encoded::Nothing;
+                Ok(())
+            }
             _ => Err(io::Error::other("the row group belongs to another kind of file")),
         }
     }

@@ -9,6 +9,7 @@
 mod archive;
 mod cfg;
 mod collation;
+mod columnar;
 mod convert;
 mod dump;
 mod journal;
@@ -32,10 +33,11 @@ pub struct Target {
 }
 
 /// All of them.
-pub const TARGETS: [Target; 11] = [
+pub const TARGETS: [Target; 12] = [
     Target { name: "archive", run: archive::run },
     Target { name: "cfg", run: cfg::run },
     Target { name: "collation", run: collation::run },
+    Target { name: "columnar", run: columnar::run },
     Target { name: "convert", run: convert::run },
     Target { name: "dump", run: dump::run },
     Target { name: "journal", run: journal::run },

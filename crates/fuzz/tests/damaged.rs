@@ -101,6 +101,11 @@ fn texts_are_converted_or_refused() {
 }
 
 #[test]
+fn files_of_typed_columns_are_read_or_refused() {
+    feed_named("columnar");
+}
+
+#[test]
 fn dumps_are_read_the_same_however_they_are_read() {
     feed_named("dump");
 }

@@ -9,6 +9,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a tool of whoever changes a format")]
 
 mod archives;
+mod columnar;
 mod json;
 mod lines;
 mod tables;
@@ -25,6 +26,7 @@ fn main() {
         ("archive", archives::inputs()),
         ("cfg", tables::cfgs()),
         ("collation", tables::collations()),
+        ("columnar", columnar::inputs()),
         ("convert", texts::values()),
         ("dump", texts::dumps()),
         ("journal", lines::journals()),
