@@ -13,7 +13,7 @@ use crate::support::{Desk, Home, Outcome, check_table, finish, run, start};
 const BEYOND_PERCENT: u64 = 15;
 /// Code that a program of tests has in memory beyond what an optimised one has: it is twice as large, and how much of
 /// it the kernel maps at a fault differs by 1 MiB from run to run.
-pub const UNOPTIMIZED_BYTES: u64 = 8 << 20;
+pub(crate) const UNOPTIMIZED_BYTES: u64 = 8 << 20;
 
 /// Loads a generated file within `mebibytes`, and gives the report.
 #[track_caller]
