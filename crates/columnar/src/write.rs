@@ -14,17 +14,12 @@ mod texts;
 
 use std::io::{self, Write};
 
-use arrow_array::RecordBatch;
 use arrow_schema::SchemaRef;
 
 use self::cells::Column;
 use crate::Kind;
 use crate::guard::Problem;
 use crate::written::{BadCell, WriteOptions, WrittenColumn};
-
-/// Bytes of values that are encoded at once into a row group of Parquet: the values of a column are then in a
-/// processor's cache, and below the size from which on the allocator asks the system for each buffer.
-const BATCH_BYTES: usize = 256 << 10;
 
 /// The contents of files of a table: its columns, and how they are encoded.
 #[derive(Debug)]
@@ -49,29 +44,12 @@ impl TableFormat {
 
     /// An encoder for a thread.
     pub fn encoder(&self) -> Result<RowEncoder, Problem> {
-        let TableFormat { options, schema, columns } = self;
-        let mut chunks = Vec::new();
-        let groups = match options.kind {
-            Kind::Parquet => {
-                chunks = parquet::chunk_encoders(schema, columns, options.group_bytes)?;
-                Groups::Parquet(Box::new(parquet::GroupEncoder::new(self)?))
-            }
-            Kind::Arrow => Groups::Arrow(Box::new(arrow::BatchEncoder::new(self)?)),
+        let columns = match self.options.kind {
+            Kind::Parquet => Columns::Parquet(Box::new(parquet::GroupEncoder::new(self)?)),
+            Kind::Arrow => Columns::Arrow(Box::new(arrow::BatchEncoder::new(self)?)),
             Kind::Excel => return Err("Excel files cannot be written".to_owned()),
         };
-        let mut chunks = chunks.into_iter();
-        let values = |column: &Column| match chunks.next().flatten() {
-            Some(chunk) => Values::Chunk(Box::new(chunk)),
-            None => Values::Array(Box::new(column.clone())),
-        };
-        Ok(RowEncoder {
-            schema: SchemaRef::clone(schema),
-            columns: columns.iter().map(values).collect(),
-            groups,
-            options: self.options,
-            rows: 0,
-            group: RowGroup::default(),
-        })
+        Ok(RowEncoder { columns, options: self.options, rows: 0 })
     }
 
     /// The writer of a file.
@@ -84,33 +62,22 @@ impl TableFormat {
     }
 }
 
-/// Encoders of row groups.
+/// The columns of the row group at hand.
 #[derive(Debug)]
-enum Groups {
+enum Columns {
+    /// Encoded page by page.
     Parquet(Box<parquet::GroupEncoder>),
+    /// Encoded at the end of the row group, which is a record batch.
     Arrow(Box<arrow::BatchEncoder>),
-}
-
-/// Values of a column on their way to a file.
-#[derive(Debug)]
-enum Values {
-    /// Until they are an array.
-    Array(Box<Column>),
-    /// As the pages of a chunk of Parquet.
-    Chunk(Box<parquet::ChunkEncoder>),
 }
 
 /// Encodes rows.
 #[derive(Debug)]
 pub struct RowEncoder {
-    schema: SchemaRef,
-    columns: Vec<Values>,
-    groups: Groups,
+    columns: Columns,
     options: WriteOptions,
-    /// Rows whose values are in `columns`, but those in chunks.
+    /// Rows of the row group so far.
     rows: usize,
-    /// The row group so far, without these.
-    group: RowGroup,
 }
 
 impl RowEncoder {
@@ -123,9 +90,9 @@ impl RowEncoder {
         column: usize,
         values: impl Iterator<Item = Option<&'v [u8]>>,
     ) -> Result<(), (usize, BadCell)> {
-        match &mut self.columns[column] {
-            Values::Array(column) => column.stored(values),
-            Values::Chunk(chunk) => chunk.stored(values),
+        match &mut self.columns {
+            Columns::Parquet(group) => group.columns[column].stored(values),
+            Columns::Arrow(batch) => batch.columns[column].stored(values),
         }
     }
 
@@ -133,103 +100,55 @@ impl RowEncoder {
     ///
     /// Errors: a value that cannot be written.
     pub fn sent(&mut self, column: usize, value: Option<&[u8]>) -> Result<(), BadCell> {
-        match &mut self.columns[column] {
-            Values::Array(column) => column.sent(value),
-            Values::Chunk(chunk) => chunk.sent(value),
+        match &mut self.columns {
+            Columns::Parquet(group) => group.columns[column].sent(value),
+            Columns::Arrow(batch) => batch.columns[column].sent(value),
         }
     }
 
     /// Ends so many rows, of which each column has a value; true if the row group is full.
     pub fn end_rows(&mut self, rows: usize) -> Result<bool, WriteError> {
         self.rows += rows;
-        // Bytes of arrays and of chunks, and of all values.
-        let (mut bytes, mut chunk_bytes) = (0, 0);
-        let mut value_bytes = self.group.value_bytes;
-        for (number, values) in self.columns.iter_mut().enumerate() {
-            match (values, &mut self.groups) {
-                (Values::Array(column), _) => bytes += column.bytes(),
-                (Values::Chunk(chunk), Groups::Parquet(group)) => {
-                    chunk.end_rows(&mut group.packer).map_err(|error| error.of(number))?;
-                    chunk_bytes += chunk.bytes();
-                    value_bytes += chunk.value_bytes() as u64;
-                }
-                (Values::Chunk(_), Groups::Arrow(_)) => {}
-            }
-        }
-        let WriteOptions { group_bytes, value_bytes: value_bytes_max, .. } = self.options;
-        let is_full = self.rows_left() == 0 || value_bytes + bytes as u64 >= value_bytes_max;
-        let Groups::Parquet(group) = &self.groups else {
-            return Ok(is_full || bytes >= group_bytes);
+        let (bytes, value_bytes) = match &mut self.columns {
+            Columns::Parquet(group) => group.end_rows()?,
+            Columns::Arrow(batch) => (batch.bytes(), batch.bytes()),
         };
-        let is_full = is_full || group.bytes() + chunk_bytes + bytes >= group_bytes;
-        if bytes >= BATCH_BYTES.min(group_bytes) {
-            self.flush()?;
-        }
-        Ok(is_full)
+        let WriteOptions { group_bytes, value_bytes: value_bytes_max, .. } = self.options;
+        let is_full = bytes >= group_bytes || value_bytes as u64 >= value_bytes_max;
+        Ok(is_full || self.rows_left() == 0)
     }
 
     /// Rows that the row group has room for.
     pub fn rows_left(&self) -> usize {
-        self.options.group_rows.saturating_sub(self.group.rows as usize + self.rows)
-    }
-
-    /// Encodes the values of `columns`.
-    fn flush(&mut self) -> Result<(), WriteError> {
-        if self.rows == 0 {
-            return Ok(());
-        }
-        self.group.rows += self.rows as u64;
-        self.rows = 0;
-        let mut arrays = Vec::with_capacity(self.columns.len());
-        for (number, values) in self.columns.iter_mut().enumerate() {
-            let Values::Array(column) = values else {
-                arrays.push(None);
-                continue;
-            };
-            self.group.value_bytes += column.bytes() as u64;
-            let array = column.finish().map_err(|bad| WriteError::Cell(number, bad))?;
-            arrays.push(Some(array));
-        }
-        match &mut self.groups {
-            Groups::Parquet(group) => group.write(arrays)?,
-            Groups::Arrow(group) => {
-                let schema = SchemaRef::clone(&self.schema);
-                let arrays = arrays.into_iter().flatten().collect();
-                let batch = RecordBatch::try_new(schema, arrays).map_err(WriteError::internal)?;
-                self.group.encoded = Encoded::Arrow(group.encode(&batch)?);
-            }
-        }
-        Ok(())
+        self.options.group_rows.saturating_sub(self.rows)
     }
 
     /// Ends the row group; none without rows.
     pub fn take(&mut self) -> Result<Option<RowGroup>, WriteError> {
-        self.flush()?;
-        if self.group.rows == 0 {
+        let rows = std::mem::take(&mut self.rows) as u64;
+        if rows == 0 {
             return Ok(None);
         }
-        let mut group = std::mem::take(&mut self.group);
-        if let Groups::Parquet(encoder) = &mut self.groups {
-            let columns = encoder.take(&mut self.columns)?;
-            let value_bytes = columns.iter().map(parquet::GroupColumn::value_bytes).sum::<usize>();
-            group.value_bytes += value_bytes as u64;
-            group.encoded = Encoded::Parquet(columns);
-        }
-        Ok(Some(group))
+        let (encoded, value_bytes) = match &mut self.columns {
+            Columns::Parquet(encoder) => {
+                let group = encoder.take()?;
+                let value_bytes = group.iter().map(parquet::EncodedChunk::value_bytes).sum();
+                (Encoded::Parquet(group), value_bytes)
+            }
+            Columns::Arrow(batch) => {
+                let value_bytes = batch.bytes();
+                (Encoded::Arrow(batch.take()?), value_bytes)
+            }
+        };
+        Ok(Some(RowGroup { rows, value_bytes: value_bytes as u64, encoded }))
     }
 
     /// Goes on in the memory of a row group that is written.
     pub fn reuse(&mut self, spare: RowGroup) {
-        let Encoded::Parquet(spare) = spare.encoded else { return };
-        // Long values may have been in other columns of that row group.
-        let capacity: usize = spare.iter().map(parquet::GroupColumn::capacity).sum();
-        if capacity > 2 * self.options.group_bytes {
-            return;
-        }
-        for (values, column) in self.columns.iter_mut().zip(spare) {
-            if let (Values::Chunk(chunk), parquet::GroupColumn::Chunk(spare)) = (values, column) {
-                chunk.reuse(spare);
-            }
+        if let (Columns::Parquet(encoder), Encoded::Parquet(spare)) =
+            (&mut self.columns, spare.encoded)
+        {
+            encoder.reuse(spare);
         }
     }
 }
@@ -250,7 +169,7 @@ impl RowGroup {
         match &self.encoded {
             Encoded::Nothing => 0,
             Encoded::Parquet(group) => {
-                group.iter().map(parquet::GroupColumn::bytes).sum::<usize>() as u64
+                group.iter().map(parquet::EncodedChunk::bytes).sum::<usize>() as u64
             }
             Encoded::Arrow(message) => message.bytes() as u64,
         }

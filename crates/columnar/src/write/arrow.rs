@@ -16,7 +16,8 @@ use arrow_ipc::writer::{
 use arrow_ipc::{Block, CompressionType, FooterBuilder, MetadataVersion};
 use arrow_schema::{Schema, SchemaRef};
 
-use super::TableFormat;
+use super::cells::Column;
+use super::{TableFormat, WriteError};
 use crate::guard::{Problem, problem};
 use crate::written::Packing;
 
@@ -64,6 +65,9 @@ impl Message {
 /// Encodes record batches, one after the other.
 #[derive(Debug)]
 pub(super) struct BatchEncoder {
+    /// Values of the batch.
+    pub(super) columns: Vec<Column>,
+    schema: SchemaRef,
     options: IpcWriteOptions,
     tracker: DictionaryTracker,
     context: IpcWriteContext,
@@ -75,15 +79,32 @@ impl BatchEncoder {
         let mut tracker = DictionaryTracker::new(true);
         // Gives each dictionary its number.
         let _ = schema_message(&format.schema, &mut tracker, &options);
-        Ok(BatchEncoder { options, tracker, context: IpcWriteContext::default() })
+        Ok(BatchEncoder {
+            columns: format.columns.clone(),
+            schema: SchemaRef::clone(&format.schema),
+            options,
+            tracker,
+            context: IpcWriteContext::default(),
+        })
     }
 
-    /// Encodes a batch, whose dictionaries are in the file already.
-    pub(super) fn encode(&mut self, batch: &RecordBatch) -> Result<Message, Problem> {
+    /// Bytes of the values.
+    pub(super) fn bytes(&self) -> usize {
+        self.columns.iter().map(Column::bytes).sum()
+    }
+
+    /// Encodes the values, whose dictionaries are in the file already.
+    pub(super) fn take(&mut self) -> Result<Message, WriteError> {
+        let mut arrays = Vec::with_capacity(self.columns.len());
+        for (number, column) in self.columns.iter_mut().enumerate() {
+            arrays.push(column.finish().map_err(|bad| WriteError::Cell(number, bad))?);
+        }
+        let batch = RecordBatch::try_new(SchemaRef::clone(&self.schema), arrays);
+        let batch = batch.map_err(WriteError::internal)?;
         let generator = IpcDataGenerator::default();
-        let encoded = generator.encode(batch, &mut self.tracker, &self.options, &mut self.context);
-        let (_, data) = encoded.map_err(problem)?;
-        Message::new(data, &self.options)
+        let encoded = generator.encode(&batch, &mut self.tracker, &self.options, &mut self.context);
+        let (_, data) = encoded.map_err(WriteError::internal)?;
+        Ok(Message::new(data, &self.options)?)
     }
 }
 

@@ -25,7 +25,7 @@ use crate::Kind;
 use crate::guard::Problem;
 use crate::written::{BadCell, WrittenColumn, is_geometry};
 
-pub(super) use plain::Plain;
+pub(super) use plain::{Order, Plain};
 
 /// Bytes of the SRID before the well-known binary of a geometry.
 const SRID_BYTES: usize = 4;

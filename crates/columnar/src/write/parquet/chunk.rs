@@ -42,6 +42,7 @@ pub(in crate::write) struct ChunkEncoder {
     /// True if each chunk begins with a dictionary, and if the page at hand has one.
     may_repeat: bool,
     is_indexed: bool,
+    waits: bool,
     room: Room,
     levels: Levels,
     /// The values of the page: as numbers in the dictionary, or themselves.
@@ -59,18 +60,21 @@ pub(in crate::write) struct ChunkEncoder {
 }
 
 impl ChunkEncoder {
-    /// None for a column that has no plain values.
+    /// An encoder whose values are pages at the end of the row group only, if it `waits`: then memory has one dictionary
+    /// at a time.
     pub(super) fn new(
         column: &Column,
         descriptor: ColumnDescPtr,
         room: Room,
-    ) -> Option<ChunkEncoder> {
+        waits: bool,
+    ) -> ChunkEncoder {
         let may_repeat = !column.is_long();
-        Some(ChunkEncoder {
+        ChunkEncoder {
             is_nullable: descriptor.max_def_level() > 0,
             descriptor,
             may_repeat,
-            is_indexed: may_repeat,
+            is_indexed: may_repeat && !waits,
+            waits,
             room,
             levels: Levels::default(),
             numbers: Vec::new(),
@@ -78,11 +82,11 @@ impl ChunkEncoder {
             read_bytes: 0,
             dictionary: Dictionary::new(),
             entries: column.clone(),
-            plain: column.plain()?,
+            plain: column.plain(),
             bounds: Bounds::default(),
             chunk: EncodedChunk::default(),
             totals: Totals::default(),
-        })
+        }
     }
 
     /// Appends stored values.
@@ -156,6 +160,9 @@ impl ChunkEncoder {
 
     /// Ends rows: the page too, if it is full.
     pub(in crate::write) fn end_rows(&mut self, packer: &mut Packer) -> Result<(), WriteError> {
+        if self.waits {
+            return Ok(());
+        }
         let (rows, values) = (self.levels.rows, self.numbers.len());
         if self.is_indexed {
             let entries = self.dictionary.len();
@@ -182,8 +189,8 @@ impl ChunkEncoder {
     /// Ends the first page of a chunk without the dictionary, which has nearly as many values as the page.
     fn give_up_dictionary(&mut self, packer: &mut Packer) -> Result<(), WriteError> {
         self.is_indexed = false;
-        let Some(mut entries) = self.entries.plain() else { return Ok(()) };
-        self.entries.take_plain(&mut entries).map_err(WriteError::of_cell)?;
+        let mut entries = self.entries.plain();
+        self.entries.take_plain(&mut entries, self.value_len()).map_err(WriteError::of_cell)?;
         self.plain.expand(&entries, &self.numbers);
         self.dictionary.clear();
         self.numbers.clear();
@@ -197,9 +204,15 @@ impl ChunkEncoder {
         }
         // A page without any value needs no dictionary, which may have none either.
         if !self.is_indexed || self.numbers.is_empty() {
-            self.values.take_plain(&mut self.plain).map_err(WriteError::of_cell)?;
+            let len = self.value_len();
+            self.values.take_plain(&mut self.plain, len).map_err(WriteError::of_cell)?;
             return self.end_plain_page(packer);
         }
+        self.end_indexed_page(packer)
+    }
+
+    /// Ends a page of numbers of the dictionary.
+    fn end_indexed_page(&mut self, packer: &mut Packer) -> Result<(), WriteError> {
         let mut body = self.begin_body(packer)?;
         let width = index_width(self.dictionary.len());
         body.push(width as u8);
@@ -213,11 +226,53 @@ impl ChunkEncoder {
     /// Ends a page of the values in `plain`.
     fn end_plain_page(&mut self, packer: &mut Packer) -> Result<(), WriteError> {
         let mut body = self.begin_body(packer)?;
-        self.bounds.take(&self.plain, self.values.is_unsigned());
+        self.bounds.take(&self.plain, self.values.order());
         let levels_end = body.len();
-        push_plain(&self.plain, self.is_narrow(), &mut body);
+        push_plain(&self.plain, self.descriptor.physical_type(), &mut body);
         self.totals.value_bytes += body.len() - levels_end;
         self.push_page(Encoding::PLAIN, body, packer)
+    }
+
+    /// Ends the only page of a chunk whose values waited. The values of a dictionary are in `plain` then.
+    fn end_waiting_page(&mut self, packer: &mut Packer) -> Result<(), WriteError> {
+        let len = self.value_len();
+        self.values.take_plain(&mut self.plain, len).map_err(WriteError::of_cell)?;
+        match self.distinct() {
+            Some(entries) => {
+                self.read_bytes = self.plain.bytes();
+                self.plain = entries;
+                self.end_indexed_page(packer)
+            }
+            None => {
+                self.numbers.clear();
+                self.end_plain_page(packer)
+            }
+        }
+    }
+
+    /// The different values of `plain`, with their numbers in `numbers`; none if too few repeat.
+    fn distinct(&mut self) -> Option<Plain> {
+        let count = self.plain.len();
+        if !self.may_repeat || count == 0 {
+            return None;
+        }
+        let mut entries = self.values.plain();
+        for at in 0..count {
+            let (number, is_new) = match &self.plain {
+                Plain::Numbers(numbers) => self.dictionary.number(&numbers[at].to_le_bytes()),
+                Plain::Bytes(bytes, ends) => {
+                    self.dictionary.number(Plain::bytes_of((bytes, ends), at))
+                }
+            };
+            if is_new && 4 * number > 3 * count.min(DICTIONARY_VALUES) {
+                return None;
+            }
+            if is_new {
+                entries.push(&self.plain, at);
+            }
+            self.numbers.push(number as u16);
+        }
+        Some(entries)
     }
 
     /// The body of a page: the levels, behind which its values go.
@@ -269,16 +324,22 @@ impl ChunkEncoder {
 
     /// Ends the chunk.
     pub(super) fn take(&mut self, packer: &mut Packer) -> Result<EncodedChunk, WriteError> {
-        self.end_page(packer)?;
+        if self.waits {
+            self.end_waiting_page(packer)?;
+        } else {
+            self.end_page(packer)?;
+        }
         if self.totals.indexed_pages > 0 {
-            self.entries.take_plain(&mut self.plain).map_err(WriteError::of_cell)?;
-            self.bounds.take(&self.plain, self.values.is_unsigned());
+            if !self.waits {
+                let len = self.value_len();
+                self.entries.take_plain(&mut self.plain, len).map_err(WriteError::of_cell)?;
+            }
+            self.bounds.take(&self.plain, self.values.order());
             self.push_dictionary(packer)?;
         }
-        let is_text = self.values.is_text();
         let statistics = self.bounds.statistics(
             self.descriptor.physical_type(),
-            is_text,
+            (self.values.order(), self.values.is_text()),
             self.totals.nulls as u64,
         );
         let codec = match self.totals.is_packed {
@@ -287,8 +348,12 @@ impl ChunkEncoder {
         };
         self.chunk.close(&self.descriptor, &self.totals, (codec, statistics))?;
         self.dictionary.clear();
+        if self.waits {
+            // Their memory is for the next column.
+            (self.dictionary, self.numbers) = (Dictionary::new(), Vec::new());
+        }
         self.bounds.clear();
-        self.is_indexed = self.may_repeat;
+        self.is_indexed = self.may_repeat && !self.waits;
         self.totals = Totals::default();
         Ok(std::mem::take(&mut self.chunk))
     }
@@ -301,7 +366,7 @@ impl ChunkEncoder {
     fn push_dictionary(&mut self, packer: &mut Packer) -> Result<(), WriteError> {
         let mut body = std::mem::take(&mut packer.body);
         body.clear();
-        push_plain(&self.plain, self.is_narrow(), &mut body);
+        push_plain(&self.plain, self.descriptor.physical_type(), &mut body);
         let packed: &[u8] = match self.totals.is_packed {
             Some(true) => packer.pack(&body).map_err(WriteError::internal)?,
             _ => &body,
@@ -320,19 +385,33 @@ impl ChunkEncoder {
 
     /// True if the file has the numbers in 32 bits.
     fn is_narrow(&self) -> bool {
-        self.descriptor.physical_type() == Type::INT32
+        is_narrow(self.descriptor.physical_type())
+    }
+
+    /// Bytes of each value, where all have as many.
+    fn value_len(&self) -> usize {
+        match self.descriptor.physical_type() {
+            Type::FIXED_LEN_BYTE_ARRAY => self.descriptor.type_length().max(0) as usize,
+            _ => 0,
+        }
     }
 }
 
-/// Appends values in the encoding PLAIN, which every reader knows: numbers of 32 bits if they are `narrow`, bytes behind
-/// their length.
-fn push_plain(values: &Plain, narrow: bool, out: &mut Vec<u8>) {
+fn is_narrow(physical: Type) -> bool {
+    matches!(physical, Type::INT32 | Type::FLOAT)
+}
+
+/// Appends values in the encoding PLAIN, which every reader knows: bytes of varying length behind that.
+fn push_plain(values: &Plain, physical: Type, out: &mut Vec<u8>) {
     match values {
-        Plain::Numbers(numbers) if narrow => {
+        Plain::Numbers(numbers) if is_narrow(physical) => {
             out.extend(numbers.iter().flat_map(|number| (*number as i32).to_le_bytes()));
         }
         Plain::Numbers(numbers) => {
             out.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
+        }
+        Plain::Bytes(bytes, _) if physical == Type::FIXED_LEN_BYTE_ARRAY => {
+            out.extend_from_slice(bytes);
         }
         Plain::Bytes(bytes, ends) => {
             out.reserve(bytes.len() + 4 * ends.len());

@@ -82,7 +82,7 @@ impl Totals {
 
 impl EncodedChunk {
     /// Bytes of memory.
-    pub(super) fn bytes(&self) -> usize {
+    pub(in crate::write) fn bytes(&self) -> usize {
         self.dictionary.len() + self.pages.len()
     }
 
@@ -92,7 +92,7 @@ impl EncodedChunk {
     }
 
     /// Bytes of the values in their plain form.
-    pub(super) fn value_bytes(&self) -> usize {
+    pub(in crate::write) fn value_bytes(&self) -> usize {
         self.value_bytes
     }
 
