@@ -313,6 +313,7 @@ pub struct FieldSpan {
 
 impl FieldSpan {
     /// The stored bytes; `None` for NULL.
+    #[inline]
     pub fn of<'a>(&self, page: &'a [u8]) -> Option<&'a [u8]> {
         (!self.is_null).then(|| &page[self.start..self.start + self.len])
     }

@@ -13,6 +13,7 @@ use crate::typed::Rows;
 
 impl Reader<'_> {
     /// Writes the rows of a leaf, whose records are known.
+    #[inline(never)]
     pub(super) fn typed_leaf(
         &mut self,
         space: &Space,

@@ -21,9 +21,7 @@ const HIGH: u64 = LOW << 7;
 #[derive(Clone, Debug)]
 pub(crate) struct Special {
     bytes: [bool; 256],
-    /// Each in all places of a block, some more than once.
-    blocks: [[u8; BLOCK]; SPECIAL_MAX],
-    /// Each in all places of a word, and how many there are.
+    /// Each in all places of a word, some more than once, and how many there are.
     words: [u64; SPECIAL_MAX],
     count: usize,
 }
@@ -37,7 +35,6 @@ impl Special {
         let byte = |at: usize| special[at.min(special.len() - 1)];
         Special {
             bytes,
-            blocks: std::array::from_fn(|at| [byte(at); BLOCK]),
             words: std::array::from_fn(|at| u64::from(byte(at)) * LOW),
             count: special.len(),
         }
@@ -57,29 +54,28 @@ impl Special {
         let end = out.len() + text.len();
         if let Some(last) = text.last_chunk::<BLOCK>() {
             let (blocks, _) = text.as_chunks::<BLOCK>();
-            let mut found = [0; BLOCK];
-            self.look(last, high, &mut found);
+            let mut found = self.found_in(words(last), high);
             for block in blocks {
-                self.look(block, high, &mut found);
+                found |= self.found_in(words(block), high);
                 out.extend_from_slice(block);
             }
             out.truncate(end - BLOCK);
             out.extend_from_slice(last);
-            return u128::from_ne_bytes(found) == 0;
+            return found == 0;
         }
         if let (Some(first), Some(last)) = (text.first_chunk::<8>(), text.last_chunk::<8>()) {
             out.extend_from_slice(first);
             out.truncate(end - 8);
             out.extend_from_slice(last);
             let (first, last) = (u64::from_ne_bytes(*first), u64::from_ne_bytes(*last));
-            return self.found_in(first, high) | self.found_in(last, high) == 0;
+            return self.found_in([first, last], high) == 0;
         }
         if let (Some(first), Some(last)) = (text.first_chunk::<4>(), text.last_chunk::<4>()) {
             out.extend_from_slice(first);
             out.truncate(end - 4);
             out.extend_from_slice(last);
             let (first, last) = (u32::from_ne_bytes(*first), u32::from_ne_bytes(*last));
-            return self.found_in(u64::from(first) << 32 | u64::from(last), high) == 0;
+            return self.found_in([u64::from(first) << 32 | u64::from(last)], high) == 0;
         }
         let mut is_plain = true;
         for byte in text {
@@ -89,35 +85,33 @@ impl Special {
         is_plain
     }
 
-    /// 0 if no byte of a word is special or has a bit of `high`.
+    /// 0 if no byte of these words is special or has a bit of `high`.
+    ///
+    /// Words, for the compiler makes SIMD of a loop over bytes in some surroundings only.
     #[inline(always)]
-    fn found_in(&self, word: u64, high: u8) -> u64 {
-        let mut found = word & (u64::from(high) * LOW);
-        for special in &self.words[..self.count] {
-            // A byte that is the same is 0 now, and the first such loses its highest bit to the subtraction.
-            let other = word ^ special;
-            found |= other.wrapping_sub(LOW) & !other & HIGH;
-        }
-        found
-    }
-
-    /// Leaves `found` all 0 if no byte of a block is special or has a bit of `high`.
-    #[inline(always)]
-    fn look(&self, block: &[u8; BLOCK], high: u8, found: &mut [u8; BLOCK]) {
-        for (found, byte) in found.iter_mut().zip(block) {
-            *found |= byte & high;
-        }
-        let (first, more) = self.blocks.split_at(SPECIAL_FEW);
-        let mut mark = |special: &[u8; BLOCK]| {
-            for ((found, byte), special) in found.iter_mut().zip(block).zip(special) {
-                *found |= u8::from(byte == special);
+    fn found_in<const N: usize>(&self, words: [u64; N], high: u8) -> u64 {
+        let mut found = words.iter().fold(0, |all, word| all | word) & (u64::from(high) * LOW);
+        let mut mark = |special: &u64| {
+            for word in words {
+                // A byte that is the same is 0 now, and the first such loses its highest bit to the subtraction.
+                let other = word ^ special;
+                found |= other.wrapping_sub(LOW) & !other & HIGH;
             }
         };
-        first.iter().for_each(&mut mark);
+        let (few, more) = self.words.split_at(SPECIAL_FEW);
+        few.iter().for_each(&mut mark);
         if self.count > SPECIAL_FEW {
             more.iter().for_each(mark);
         }
+        found
     }
+}
+
+/// The words of a block.
+#[inline(always)]
+fn words(block: &[u8; BLOCK]) -> [u64; 2] {
+    let word = |at: usize| u64::from_ne_bytes(std::array::from_fn(|byte| block[at + byte]));
+    [word(0), word(8)]
 }
 
 #[cfg(test)]
