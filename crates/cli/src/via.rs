@@ -53,7 +53,7 @@ pub(crate) fn receive(args: &mut LoadArgs) -> Result<(), Failure> {
 }
 
 fn receiving(error: std::io::Error) -> Failure {
-    Failure::failed(format!("receiving a load by ssh: {error}"))
+    Failure::failed(format!("nothing was loaded: receiving the file by ssh: {error}"))
 }
 
 /// Loads by the program on the machine `via`.
