@@ -83,7 +83,9 @@ pub(crate) fn run(args: &LoadArgs, via: &str) -> Result<u8, Failure> {
 
 /// The refusal of `--via` by commands that load nothing.
 pub(crate) fn refusal() -> Failure {
-    Failure::usage("--via belongs to load; run this command on the other machine: ssh HOST inrush ..")
+    Failure::usage(
+        "--via belongs to load; run this command on the other machine: ssh HOST inrush ..",
+    )
 }
 
 /// Refuses options that name files, which would be read or written on the other machine.

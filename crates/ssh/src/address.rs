@@ -39,11 +39,15 @@ impl Address {
             return Err("has a path: the program there is found by its PATH");
         }
         if !is_plain(host, "._-:%") {
-            return Err("has no host that ssh could be told: letters, digits, dots and dashes, and \
-                        no dash first");
+            return Err(
+                "has no host that ssh could be told: letters, digits, dots and dashes, and \
+                        no dash first",
+            );
         }
         if user.is_some_and(|user| !is_plain(user, "._-+@\\")) {
-            return Err("has no user that ssh could be told, or a password, which ssh takes from none");
+            return Err(
+                "has no user that ssh could be told, or a password, which ssh takes from none",
+            );
         }
         let port = port.map(|port| port.parse().ok().filter(|&port| port > 0));
         let port = port.map(|port| port.ok_or("has no port between 1 and 65535"));
@@ -104,9 +108,27 @@ mod tests {
             assert_eq!(parts(text), expected, "{text}");
         }
         for wrong in [
-            "db1", "http://db1", "ssh://", "ssh:///x", "ssh://h/x", "ssh://h:22/x", "ssh://-oProxyCommand=x",
-            "ssh://u@-h", "ssh://-lroot@h", "ssh://u:p@h", "ssh://@h", "ssh://h:", "ssh://h:0", "ssh://h:70000",
-            "ssh://a b", "ssh://`id`", "ssh://$(id)", "ssh://h;id", "ssh://[::1", "ssh://[::1]22", "ssh://h\n",
+            "db1",
+            "http://db1",
+            "ssh://",
+            "ssh:///x",
+            "ssh://h/x",
+            "ssh://h:22/x",
+            "ssh://-oProxyCommand=x",
+            "ssh://u@-h",
+            "ssh://-lroot@h",
+            "ssh://u:p@h",
+            "ssh://@h",
+            "ssh://h:",
+            "ssh://h:0",
+            "ssh://h:70000",
+            "ssh://a b",
+            "ssh://`id`",
+            "ssh://$(id)",
+            "ssh://h;id",
+            "ssh://[::1",
+            "ssh://[::1]22",
+            "ssh://h\n",
             "SSH://h",
         ] {
             assert_eq!(parts(wrong), None, "{wrong}");

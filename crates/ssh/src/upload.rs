@@ -115,9 +115,8 @@ impl InputReader {
             true => io::stdin().as_fd().try_clone_to_owned().map(File::from),
             false => File::open(path),
         };
-        let file = file.map_err(|error| {
-            UploadError::Input(format!("opening {}: {error}", path.display()))
-        })?;
+        let file = file
+            .map_err(|error| UploadError::Input(format!("opening {}: {error}", path.display())))?;
         Ok(InputReader::Pipe(file, path.to_owned()))
     }
 

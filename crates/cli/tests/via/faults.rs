@@ -130,7 +130,10 @@ fn a_file_that_changes_while_it_is_sent_loads_no_row() {
     // The program there waits before it reads, and the pipe is smaller than the file.
     let program = env!("CARGO_BIN_EXE_inrush");
     let wait = "while ! test -e \"$TMPDIR/../go\"; do sleep 0.01; done";
-    machine.has_program("inrush", &format!("echo wait > \"$TMPDIR/../wait\"; {wait}; exec {program} \"$@\""));
+    machine.has_program(
+        "inrush",
+        &format!("echo wait > \"$TMPDIR/../wait\"; {wait}; exec {program} \"$@\""),
+    );
     let file = machine.desk.home.file("a.csv", "1,a\n");
     let load = start(machine.load("t").arg(&file));
     let begin = Instant::now();
@@ -147,7 +150,8 @@ fn a_file_that_changes_while_it_is_sent_loads_no_row() {
 
 #[test]
 fn a_thread_that_panics_loads_no_row_unless_it_only_looks_on() {
-    let Some(mut machine) = Machine::with(Desk::new, "INRUSH_FAILPOINT=thread.hang-up=panic") else {
+    let Some(mut machine) = Machine::with(Desk::new, "INRUSH_FAILPOINT=thread.hang-up=panic")
+    else {
         return;
     };
     machine.desk.exec(TABLE);

@@ -58,7 +58,8 @@ fn a_machine_without_this_program_is_refused_by_name() {
     // Another version that knows of such loads, and an old one that does not.
     machine.has_program("inrush", "echo 'inrush 0.0.9 awaits a load' >&2; cat > /dev/null");
     load(&machine).refused(2, &["127.0.0.1 has Inrush 0.0.9", env!("CARGO_PKG_VERSION")]);
-    let old = "test \"$1\" = --version && echo inrush 0.0.1 && exit; echo 'unknown option' >&2; exit 2";
+    let old =
+        "test \"$1\" = --version && echo inrush 0.0.1 && exit; echo 'unknown option' >&2; exit 2";
     machine.has_program("inrush", old);
     load(&machine).refused(2, &["127.0.0.1 has Inrush 0.0.1", "the same version"]);
     machine.has_program("inrush", "exit 1");
