@@ -6,6 +6,7 @@
 
 use std::ffi::OsStr;
 use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use server::Interrupt;
@@ -101,10 +102,12 @@ fn refuse_files(args: &LoadArgs, address: &Address) -> Result<(), Failure> {
         ("--report", &args.report),
         ("--metrics", &args.watch.metrics),
     ];
-    match written.into_iter().find(|(_, file)| file.is_some()) {
+    // These are streams of this machine.
+    let is_file = |file: &PathBuf| !["/dev/stdout", "/dev/null"].map(Path::new).contains(&&**file);
+    match written.into_iter().find(|(_, file)| file.as_ref().is_some_and(is_file)) {
         Some((option, _)) => Err(Failure::usage(format!(
-            "{option} would write its file on {address}, and --via brings no file back; leave the option out, or run \
-             inrush on {address}"
+            "{option} would write its file on {address}, and --via brings no file back; rows go to /dev/stdout, and \
+             other files need inrush on {address}"
         ))),
         None => Ok(()),
     }

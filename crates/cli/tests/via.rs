@@ -67,6 +67,11 @@ fn errors_name_the_file_and_the_line_of_this_machine() {
     let skipped = run(machine.load("t").args(["bad.csv", "--no-guess", "--rejects-max", "1"]));
     assert_eq!(skipped.code(), 3, "{skipped:?}");
     machine.has_rows("t", "1a");
+    let mut returned = machine.load("t");
+    returned.args(["bad.csv", "--no-guess", "--rejects-max", "1", "--rejects", "/dev/stdout"]);
+    let returned = run(returned.args(["--mode", "replace", "--quiet"]));
+    assert_eq!((returned.code(), &*returned.out), (3, "x,b\n"), "{returned:?}");
+    machine.has_rows("t", "1a");
     let checked = run(machine.load("t").args(["bad.csv", "--no-guess", "--dry-run"]));
     assert!(checked.code() != 0 && checked.out.contains("bad.csv line 2"), "{checked:?}");
     machine.leaves_nothing();
