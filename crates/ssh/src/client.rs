@@ -102,9 +102,14 @@ impl Client {
                 thread::sleep(LOOK_INTERVAL / 10);
             }
             if upload.as_ref().is_some_and(JoinHandle::is_finished) {
-                failure = upload.take().and_then(|upload| upload_failure(upload.join()));
+                let end = upload.take().map(JoinHandle::join);
+                // Behind a complete upload the pipe stays open: its end would stop the load.
+                if !matches!(end, Some(Ok(Ok(())))) {
+                    stdin.close();
+                }
+                failure = end.and_then(upload_failure);
             }
-            if failure.is_some() || interrupt.is_requested() {
+            if interrupt.is_requested() {
                 stdin.close();
             }
         };

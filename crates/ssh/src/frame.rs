@@ -25,7 +25,7 @@ pub(crate) enum FrameKind {
     Name = b'N',
     /// The password of the server's account.
     Password = b'P',
-    /// CREATE TABLE of a missing table.
+    /// A part of the text by which a missing table is created.
     Schema = b'S',
     /// The input follows.
     Start = b'I',
@@ -64,7 +64,7 @@ fn cut_short() -> io::Error {
 /// Writes a frame, in one call.
 pub(crate) fn write(out: &mut impl Write, kind: FrameKind, payload: &[u8]) -> io::Result<()> {
     let size = u32::try_from(payload.len()).ok().filter(|&size| size as usize <= PAYLOAD_BYTES_MAX);
-    let size = size.ok_or_else(|| io::Error::other("an argument or a file of SQL is too long"))?;
+    let size = size.ok_or_else(|| io::Error::other("an argument is too long"))?;
     let mut frame = Vec::with_capacity(HEAD_BYTES + payload.len());
     frame.push(kind as u8);
     frame.extend_from_slice(&size.to_be_bytes());

@@ -59,16 +59,18 @@ pub fn answer(version: &str) -> io::Result<Vec<OsString>> {
 pub fn receive() -> io::Result<Received> {
     let mut input = open_stdin()?;
     let mut received = Received { name: PathBuf::new(), password: None, schema: None };
+    let mut schema: Option<Vec<u8>> = None;
     let text = |payload| String::from_utf8(payload).map_err(|_| invalid());
     loop {
         match frame::read(&mut input)? {
             (FrameKind::Name, payload) => received.name = OsStr::from_bytes(&payload).into(),
             (FrameKind::Password, payload) => received.password = Some(text(payload)?.into()),
-            (FrameKind::Schema, payload) => received.schema = Some(text(payload)?),
+            (FrameKind::Schema, part) => schema.get_or_insert_default().extend(part),
             (FrameKind::Start, _) => break,
             _ => return Err(invalid()),
         }
     }
+    received.schema = schema.map(text).transpose()?;
     let mut stream = Stream { input: Some(input), left: 0, bytes: 0 };
     let mut head = Vec::new();
     stream.by_ref().take(HEAD_BYTES as u64).read_to_end(&mut head)?;
@@ -164,4 +166,44 @@ impl Remote for ReceivedInput {
     fn forget(&self) {}
 
     fn watch(&self, _: &Arc<AtomicBool>) {}
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::io::{Seek as _, SeekFrom};
+
+    use super::*;
+    use crate::frame::DataWriter;
+
+    fn stream(bytes: &[u8]) -> Stream {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(bytes).unwrap();
+        file.seek(SeekFrom::Start(0)).unwrap();
+        Stream { input: Some(file), left: 0, bytes: 0 }
+    }
+
+    /// Bytes that no format checks, as those of a packed file that ends between its members.
+    #[test]
+    fn a_stream_that_is_cut_anywhere_never_ends_well() {
+        let mut bytes = Vec::new();
+        let mut data = DataWriter::new(&mut bytes);
+        for part in [&b"first"[..], b"second"] {
+            data.write_all(part).unwrap();
+            data.flush().unwrap();
+        }
+        data.finish().unwrap();
+        for size in 0..bytes.len() {
+            let error = stream(&bytes[..size]).read_to_end(&mut Vec::new()).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::UnexpectedEof, "{size}");
+        }
+        // Another number of bytes, another kind of frame, a size beyond all bounds.
+        let last = bytes.len() - 1;
+        for (at, byte) in [(last, 12), (0, b'N'), (0, b'x'), (1, 0xff)] {
+            let mut bytes = bytes.clone();
+            bytes[at] = byte;
+            let error = stream(&bytes).read_to_end(&mut Vec::new()).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::InvalidData, "{at}");
+        }
+    }
 }

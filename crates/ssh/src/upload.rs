@@ -64,8 +64,8 @@ impl Upload {
         if let Some(password) = &self.password {
             frame::write(out, FrameKind::Password, password.expose_secret().as_bytes())?;
         }
-        if let Some(schema) = &self.schema {
-            frame::write(out, FrameKind::Schema, schema.as_bytes())?;
+        for part in self.schema.iter().flat_map(|text| text.as_bytes().chunks(PIECE_BYTES)) {
+            frame::write(out, FrameKind::Schema, part)?;
         }
         frame::write(out, FrameKind::Start, &[])?;
         let mut input = InputReader::open(&self.input)?;
