@@ -47,7 +47,8 @@ fn a_file_is_loaded_by_the_program_on_another_machine() {
     let table = machine.desk.table("t");
     let mut export = machine.desk.home.inrush(["export", &table, "-o"]);
     run(export.arg(&parquet).arg("--socket").arg(machine.desk.server.socket())).done();
-    let schema = "CREATE TABLE u (id BIGINT PRIMARY KEY, name VARCHAR(9))";
+    let comment = "x".repeat(5 << 20);
+    let schema = format!("/* {comment} */ CREATE TABLE u (id BIGINT PRIMARY KEY, name VARCHAR(9))");
     let schema = machine.desk.home.file("u.sql", schema);
     run(machine.load("u").arg(&parquet).arg("--ddl").arg(schema)).done();
     machine.has_rows("u", "1a 2b, c 3c 4d");
