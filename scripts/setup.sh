@@ -34,6 +34,10 @@ fi
 if [ "$purpose" != demo ] && [ -z "$packages" ]; then
     have mariadb-dump || missing="$missing mariadb-client"
     have mydumper || [ ! -e /etc/debian_version ] || missing="$missing mydumper"
+    # Loads by ssh. Under systemd the package would start a service, so that there it is for users to install.
+    if [ "$purpose" = test ] && [ -e /etc/debian_version ] && [ ! -d /run/systemd/system ]; then
+        have sshd && have ssh || missing="$missing openssh-server openssh-client"
+    fi
     # Kills loads at each system call, in the soak.
     have strace || [ ! -e /etc/debian_version ] || missing="$missing strace"
 fi

@@ -144,6 +144,9 @@ pub(crate) struct LoadArgs {
     /// With --into DB each table that files go to is created.
     #[arg(long, value_name = "FILE")]
     pub(crate) ddl: Option<PathBuf>,
+    /// The text of that file, from another machine.
+    #[arg(skip)]
+    pub(crate) sent_ddl: Option<String>,
     /// Create a missing table as `inrush sniff` guesses it.
     ///
     /// Dialect, header, character set and types are guessed from the files, unless options give them.
@@ -291,6 +294,12 @@ pub(crate) struct LoadArgs {
     pub(crate) untested: UntestedArgs,
     #[command(flatten)]
     pub(crate) batches: BatchArgs,
+    /// Run the load on HOST by ssh, and send the file there.
+    ///
+    /// HOST has the same version of this program. Options of the server, such as --socket, are meant as seen from
+    /// HOST. The direct method then works for the server of another machine.
+    #[arg(long, value_name = "ssh://[USER@]HOST[:PORT]")]
+    pub(crate) via: Option<String>,
     #[command(flatten)]
     pub(crate) connect: ConnectArgs,
 }

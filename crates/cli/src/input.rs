@@ -91,7 +91,7 @@ pub(crate) fn in_folder_of_store(name: &Path) -> PathBuf {
 }
 
 /// True if a name is meant as a URL; a file of that name is a file.
-fn is_url(name: &Path) -> bool {
+pub(crate) fn is_url(name: &Path) -> bool {
     name.to_string_lossy().contains("://") && !name.exists()
 }
 

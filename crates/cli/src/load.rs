@@ -173,9 +173,11 @@ pub(crate) fn options_of(
     files: Vec<PathBuf>,
 ) -> Result<LoadOptions, Failure> {
     let mut options = options_but_ddl(args, target, files)?;
-    if let Some(path) = &args.ddl {
-        options.ddl = Some(read_ddl(path)?);
-    }
+    options.ddl = match (&args.sent_ddl, &args.ddl) {
+        (Some(text), _) => Some(text.clone()),
+        (None, Some(path)) => Some(read_ddl(path)?),
+        (None, None) => None,
+    };
     if args.create {
         sniff::create(args, slice::from_mut(&mut options))?;
     }

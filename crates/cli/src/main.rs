@@ -39,6 +39,7 @@ mod sniff;
 mod status;
 mod tuned;
 mod verify;
+mod via;
 mod watch;
 
 use std::io::Write;
@@ -69,24 +70,23 @@ fn main() -> ! {
 
 /// Does what the command line asks for; gives the exit status.
 fn status() -> u8 {
-    let done = Cli::read(job_file::with_job).and_then(|cli| run(cli.command));
+    let cli = via::answer().and_then(|()| Cli::read(job_file::with_job));
+    let done = cli.and_then(|cli| run(cli.command));
     done.unwrap_or_else(|failure| failure.tell())
 }
 
 fn run(command: Command) -> Result<u8, Failure> {
     match command {
-        Command::Load(args) if args.dry_run => check_rows(&args),
+        Command::Load(args) => load_rows(*args),
+        Command::Plan(args) | Command::Check(args) | Command::Verify(args)
+            if args.via.is_some() =>
+        {
+            Err(via::refusal())
+        }
         Command::Check(args) => check_rows(&args),
         Command::Verify(args) => {
             let into = connect::into(&args.into)?;
             watched("verify", &args, |watch| verify::run(&args, &into, watch))
-        }
-        Command::Load(args) => {
-            let into = connect::into(&args.into)?;
-            watched("load", &args, |watch| match &into {
-                Into::Table(target) => load::run(&args, target, watch),
-                Into::Database(database) => several::run(&args, database, watch),
-            })
         }
         Command::Plan(args) => match connect::into(&args.into)? {
             Into::Table(target) => load::plan(&args, &target),
@@ -114,6 +114,21 @@ fn run(command: Command) -> Result<u8, Failure> {
         Command::Help(args) => args.run(),
         Command::Completions(args) => args.run(),
     }
+}
+
+fn load_rows(mut args: LoadArgs) -> Result<u8, Failure> {
+    via::receive(&mut args)?;
+    if let Some(via) = &args.via {
+        return via::run(&args, via);
+    }
+    if args.dry_run {
+        return check_rows(&args);
+    }
+    let into = connect::into(&args.into)?;
+    watched("load", &args, |watch| match &into {
+        Into::Table(target) => load::run(&args, target, watch),
+        Into::Database(database) => several::run(&args, database, watch),
+    })
 }
 
 fn check_rows(args: &LoadArgs) -> Result<u8, Failure> {

@@ -46,6 +46,7 @@ mod support;
 mod triggers;
 mod unlogged;
 mod untested;
+mod via;
 mod waits;
 mod web;
 mod written;

@@ -37,6 +37,9 @@ pub struct ConnectArgs {
     /// for them: others can read it.
     #[arg(short = 'p', long)]
     pub password: bool,
+    /// The password, asked for on another machine (`--via`).
+    #[arg(skip)]
+    pub sent_password: Option<SecretString>,
     /// Option file to read instead of the usual ones.
     #[arg(long, value_name = "FILE")]
     pub defaults_file: Option<PathBuf>,
@@ -97,11 +100,13 @@ impl ConnectArgs {
             socket: self.socket.clone(),
             user: self.user.clone(),
             datadir: self.datadir.clone(),
+            password: self.sent_password.clone(),
             ..self.secure.options()?
         };
         let options = found.options.overridden_by(typed);
         options.check_host().map_err(|error| Failure::usage(error.to_string()))?;
-        Ok(NamedServer { options, asks_password: self.password })
+        let asks_password = self.password && self.sent_password.is_none();
+        Ok(NamedServer { options, asks_password })
     }
 
     /// The same arguments for another program of ours, less the password.
@@ -137,11 +142,15 @@ impl NamedServer {
         if !self.asks_password {
             return Ok(self.options);
         }
-        let text = rpassword::prompt_password("Enter password: ")
-            .map_err(|error| Failure::usage(format!("reading the password: {error}")))?;
-        let password = Some(SecretString::from(text));
-        Ok(ConnectOptions { password, ..self.options })
+        Ok(ConnectOptions { password: Some(ask_password()?), ..self.options })
     }
+}
+
+/// Asks for the password of the server's account.
+pub fn ask_password() -> Result<SecretString, Failure> {
+    let text = rpassword::prompt_password("Enter password: ")
+        .map_err(|error| Failure::usage(format!("reading the password: {error}")))?;
+    Ok(SecretString::from(text))
 }
 
 /// Keeps off the terminal what the driver dies of when a server answers without sense, and readers of damaged

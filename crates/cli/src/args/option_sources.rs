@@ -17,7 +17,7 @@ use super::Cli;
 const PREFIX: &str = "INRUSH_";
 const GROUP: &str = "inrush";
 /// Variables that are no options: of tests, of the sandbox's server, and of one that is waited for.
-const NO_OPTIONS: [&str; 8] = [
+const NO_OPTIONS: [&str; 9] = [
     "FACE",
     "FAILPOINT",
     "FAULT",
@@ -25,6 +25,7 @@ const NO_OPTIONS: [&str; 8] = [
     "MARIADBD",
     "PLUGIN_DIR",
     "PROGRAM",
+    "RECEIVER",
     "RECONNECT_MS",
 ];
 /// Options that are only ever typed.

@@ -14,7 +14,7 @@ use crate::args::{Cli, is_typed};
 
 /// Options of `load` that are no keys of `[input]`: what says which server is meant or what is printed, what
 /// a job file says otherwise, and what is of one table.
-const NO_KEYS: [&str; 39] = [
+const NO_KEYS: [&str; 40] = [
     "help",
     "help-all",
     "job",
@@ -54,6 +54,7 @@ const NO_KEYS: [&str; 39] = [
     "by-position",
     "missing-null",
     "sheet",
+    "via",
 ];
 
 /// The options that `[input]` may have, and whether each takes a value.

@@ -3,7 +3,8 @@
 //! the same command then works. Threads that only look on take nothing with them: the load ends well.
 //!
 //! `"thread.shard"`, `"thread.route"`, `"thread.prepare"`, `"thread.staged"` and `"thread.commit"` are tried
-//! where there are shards (`shards.rs`). The threads are those of the product, each with its place
+//! where there are shards (`shards.rs`), `"thread.upload"`, `"thread.messages"` and `"thread.hang-up"` where there is
+//! ssh (`via/faults.rs`). The threads are those of the product, each with its place
 //! `thread.<its work>`; that none is missing here is a test of the house (`crates/testkit/tests/house`).
 
 mod scene;

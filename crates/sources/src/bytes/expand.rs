@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use glob::MatchOptions;
 
+use super::remote;
 use crate::error::{Error, Result};
 
 /// As the shell matches: `*` does not go over `/` or find hidden files.
@@ -24,13 +25,17 @@ pub fn expand(names: &[PathBuf]) -> Result<Vec<PathBuf>> {
     for name in names {
         if name == Path::new("-") {
             paths.push(PathBuf::from("/dev/stdin"));
-        } else if is_pattern(name) && std::fs::symlink_metadata(name).is_err() {
+        } else if is_pattern(name) && !is_there(name) {
             paths.append(&mut matches(name)?);
         } else {
             paths.push(name.clone());
         }
     }
     Ok(paths)
+}
+
+fn is_there(name: &Path) -> bool {
+    remote::of(name).is_some() || std::fs::symlink_metadata(name).is_ok()
 }
 
 fn is_pattern(name: &Path) -> bool {

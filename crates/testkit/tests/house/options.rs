@@ -4,9 +4,15 @@ use super::{LAYERS, sources};
 
 /// Whose words are those of a command line, and the list itself.
 const COMMAND_LINES: [&str; 5] = ["face", "terminal", "bench", "cli", "fuzz"];
-/// Files that start programs of the server's, whose arguments these are.
-const STARTED: [&str; 4] =
-    ["sandbox/mariadbd.rs", "sandbox/lib.rs", "sandbox/shards.rs", "prove/private_server.rs"];
+/// Files that start programs, whose arguments these are.
+const STARTED: [&str; 5] = [
+    "sandbox/mariadbd.rs",
+    "sandbox/lib.rs",
+    "sandbox/shards.rs",
+    "prove/private_server.rs",
+    // Ours, on another machine.
+    "ssh/client.rs",
+];
 /// Options of other programs that a message names.
 const OTHERS: [(&str, &str); 5] = [
     ("replay/dump.rs", "--tab"),

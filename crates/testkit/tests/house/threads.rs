@@ -6,11 +6,13 @@ use std::fs;
 use super::{LAYERS, root, sources};
 
 /// Calls that begin something and are no thread of a load's.
-const OTHERS: [(&str, usize); 6] = [
+const OTHERS: [(&str, usize); 7] = [
     // The server is a process.
     ("crates/sandbox/src/lib.rs", 1),
     // A process, and the thread that starts it, which does nothing else.
     ("crates/sandbox/src/temporary.rs", 2),
+    // ssh is a process.
+    ("crates/ssh/src/client.rs", 1),
     // The clock of a proof, which kills its private server.
     ("crates/prove/src/lib.rs", 1),
     // The end of the process that a test asks for.

@@ -48,7 +48,7 @@ pub(super) const GROUPS: [Group; 12] = [
     },
     Group {
         heading: "Server (default: option files, MYSQL_* variables, then the sandbox)",
-        options: "host port socket user password datadir sandbox defaults-file defaults-extra-file \
+        options: "via host port socket user password datadir sandbox defaults-file defaults-extra-file \
          protocol connect-timeout compress",
     },
     Group {
@@ -69,14 +69,14 @@ pub(super) const HIDDEN: [(&str, &str); 3] = [
     (
         "plan",
         "rejects duplicates dry-run progress metrics report verbose no-verify tune max-rate max-lag \
-         batch-rows batch-bytes lock-wait page-cache",
+         batch-rows batch-bytes lock-wait page-cache via",
     ),
     (
         "check",
         "create types collation ddl map each atomic keep-auto-increment allow-empty \
          duplicates dry-run report verbose path unlogged no-verify stamp no-triggers tune \
          untested-server server-program replica max-lag shard batch-rows batch-bytes connections max-rate lock-wait \
-         max-write-block page-cache fill datadir",
+         max-write-block page-cache fill datadir via",
     ),
     (
         "verify",
@@ -85,7 +85,7 @@ pub(super) const HIDDEN: [(&str, &str); 3] = [
          path unlogged no-verify stamp no-triggers no-foreign-key-checks tune untested-server \
          server-program replica max-lag \
          shard batch-rows batch-bytes connections max-rate lock-wait max-write-block \
-         page-cache fill datadir",
+         page-cache fill datadir via",
     ),
 ];
 

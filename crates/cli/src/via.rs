@@ -1,0 +1,136 @@
+//! `inrush load --via ssh://HOST`: the load of a file of this machine by the program on another one.
+//!
+//! The arguments go there as they were typed: options of the connection and folders are meant as seen from there.
+//! Option files and `INRUSH_` variables are those of the user there. Passwords and the text of `--ddl` go with the
+//! input; options that would write files there are refused.
+
+use std::ffi::OsStr;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use server::Interrupt;
+use sources::{FoundInput, KeptPipes};
+use ssh::{Address, Client, Upload};
+use terminal::connect::ask_password;
+use terminal::failure::Failure;
+use terminal::{programs, signals};
+
+use crate::args::LoadArgs;
+use crate::connect::{self, Into};
+use crate::{input, load};
+
+/// The arguments by which ssh starts the program on the other machine.
+const ANSWER: [&str; 3] = ["load", "--via", "-"];
+/// The variable by which the program there knows that its input comes by ssh.
+const RECEIVER: &str = "INRUSH_RECEIVER";
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Becomes the program with the arguments of a load that comes by ssh, if this process was started for one.
+pub(crate) fn answer() -> Result<(), Failure> {
+    if !std::env::args_os().skip(1).eq(ANSWER.map(OsStr::new)) {
+        return Ok(());
+    }
+    let arguments = ssh::host::answer(VERSION).map_err(receiving)?;
+    let program = std::env::current_exe().map_err(receiving)?;
+    let error = Command::new(program).arg0("inrush").args(arguments).env(RECEIVER, "1").exec();
+    Err(receiving(error))
+}
+
+/// Takes what comes by ssh beside the arguments, if this process was started so.
+pub(crate) fn receive(args: &mut LoadArgs) -> Result<(), Failure> {
+    if std::env::var_os(RECEIVER).is_none() {
+        return Ok(());
+    }
+    let received = ssh::host::receive().map_err(receiving)?;
+    args.via = None;
+    args.files = vec![received.name];
+    args.connect.sent_password = received.password;
+    if received.schema.is_some() {
+        args.ddl = None;
+        args.sent_ddl = received.schema;
+    }
+    Ok(())
+}
+
+fn receiving(error: std::io::Error) -> Failure {
+    Failure::failed(format!("nothing was loaded: receiving the file by ssh: {error}"))
+}
+
+/// Loads by the program on the machine `via`.
+pub(crate) fn run(args: &LoadArgs, via: &str) -> Result<u8, Failure> {
+    let address = Address::parse(via).map_err(|wrong| Failure::usage(format!("--via {wrong}")))?;
+    refuse_files(args, &address)?;
+    if matches!(connect::into(&args.into)?, Into::Database(_)) {
+        return Err(Failure::usage("--via loads one table: --into DB.TABLE is expected"));
+    }
+    let program = programs::find("ssh").ok_or_else(|| {
+        Failure::usage("--via needs the program ssh in the PATH; install the client of OpenSSH")
+    })?;
+    let input = input(args, &address)?;
+    let schema = args.ddl.as_deref().map(load::read_ddl).transpose()?;
+    let interrupt = Interrupt::default();
+    let client = Client::connect(&program, &address, VERSION)?;
+    let password = match (args.connect.password, &args.connect.user) {
+        (true, _) => Some(ask_password()?),
+        // Without a user the settings of the other machine count.
+        (false, Some(_)) => std::env::var("MYSQL_PWD").ok().map(|text| text.into()),
+        (false, None) => None,
+    };
+    signals::watch(&interrupt, args.quiet)?;
+    let arguments = std::env::args_os().skip(1).collect();
+    client.load(Upload { arguments, password, schema, input }, &interrupt)
+}
+
+/// The refusal of `--via` by commands that load nothing.
+pub(crate) fn refusal() -> Failure {
+    Failure::usage(
+        "--via belongs to load; run this command on the other machine: ssh HOST inrush ..",
+    )
+}
+
+/// Refuses options that name files, which would be read or written on the other machine.
+fn refuse_files(args: &LoadArgs, address: &Address) -> Result<(), Failure> {
+    if args.job.is_some() {
+        return Err(Failure::usage(format!(
+            "--via does not send job files (-c); type its options, or run inrush on {address}"
+        )));
+    }
+    let written = [
+        ("--rejects", &args.rejects),
+        ("--duplicates", &args.duplicates),
+        ("--report", &args.report),
+        ("--metrics", &args.watch.metrics),
+    ];
+    // These are streams of this machine.
+    let is_file = |file: &PathBuf| !["/dev/stdout", "/dev/null"].map(Path::new).contains(&&**file);
+    match written.into_iter().find(|(_, file)| file.as_ref().is_some_and(is_file)) {
+        Some((option, _)) => Err(Failure::usage(format!(
+            "{option} would write its file on {address}, and --via brings no file back; rows go to /dev/stdout, and \
+             other files need inrush on {address}"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// The only input.
+fn input(args: &LoadArgs, address: &Address) -> Result<FoundInput, Failure> {
+    if let Some(url) = args.files.iter().find(|name| input::is_url(name)) {
+        return Err(Failure::usage(format!(
+            "--via sends files and pipes, and {} is a URL; run inrush on {address}, which reads it from there",
+            input::shown(url).display()
+        )));
+    }
+    let files = input::files(&args.files)?;
+    if files.len() != 1 {
+        return Err(Failure::usage(format!(
+            "--via sends one file or pipe, and {} are named; load them one after the other with --mode append, or \
+             join them in a pipe",
+            files.len()
+        )));
+    }
+    let temp_dir = std::env::temp_dir();
+    let found = FoundInput::find(&files, None, &KeptPipes::default(), &temp_dir);
+    let mut found = found.map_err(|error| Failure::usage(error.to_string()))?;
+    found.pop().ok_or_else(|| Failure::usage("no file is named"))
+}

@@ -1,0 +1,243 @@
+//! This machine's end: starts ssh, sends the load, passes messages and the exit status on.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::os::unix::process::CommandExt as _;
+use std::path::Path;
+use std::process::{Child, ChildStderr, ChildStdin, ExitStatus, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use server::Interrupt;
+use terminal::failure::Failure;
+use terminal::say;
+
+use crate::GREETING;
+use crate::address::Address;
+use crate::upload::{Upload, UploadError};
+
+/// The command that ssh has the other machine's shell run: words without meaning for any shell.
+const COMMAND: &str = "inrush load --via -";
+/// Longest line of a message; a longer one is cut into lines.
+const LINE_BYTES_MAX: u64 = 64 << 10;
+/// How often somebody who waits looks whether to stop.
+const LOOK_INTERVAL: Duration = Duration::from_millis(50);
+/// The wait for the last lines of a program that has ended.
+const LAST_LINES: Duration = Duration::from_secs(5);
+/// Exit status of ssh for its own failures.
+const SSH_FAILED: i32 = 255;
+/// Exit status of a shell for a program that is missing, or cannot be run.
+const NO_PROGRAM: [i32; 2] = [127, 126];
+
+/// A program of ours on another machine that awaits a load.
+#[derive(Debug)]
+pub struct Client {
+    address: Address,
+    child: Child,
+    stdin: Pipe,
+    messages: BufReader<ChildStderr>,
+}
+
+impl Client {
+    /// Starts `program`, which is ssh, and waits for the greeting of the program on the other machine. Lines
+    /// that come before it are printed.
+    ///
+    /// Errors: no connection; no program there, or one of another version.
+    pub fn connect(program: &Path, address: &Address, version: &str) -> Result<Client, Failure> {
+        let mut command = address.command(program);
+        // A Ctrl-C of the terminal is for this program, which tells the other machine.
+        command.arg(COMMAND).process_group(0);
+        let child = command.stdin(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        let starting = |error| Failure::failed(format!("starting {}: {error}", program.display()));
+        let mut child = child.map_err(starting)?;
+        let pipes = child.stdin.take().zip(child.stderr.take());
+        let (stdin, stderr) = pipes.ok_or_else(|| starting(io::ErrorKind::BrokenPipe.into()))?;
+        let mut messages = BufReader::new(stderr);
+        while let Some(line) = next_line(&mut messages) {
+            let Some(other) = greeting(&line) else {
+                say(line);
+                continue;
+            };
+            if other == version {
+                let stdin = Pipe(Arc::new(Mutex::new(Some(stdin))));
+                return Ok(Client { address: address.clone(), child, stdin, messages });
+            }
+            let refusal = other_version(address, other, version);
+            drop(stdin);
+            let _ = child.wait();
+            return Err(refusal);
+        }
+        drop(stdin);
+        let status = child.wait().map_err(Failure::failed)?;
+        Err(no_greeting(program, address, version, status))
+    }
+
+    /// Sends a load, prints the messages about it, and gives its exit status. A request of the end closes the
+    /// stream, at which the program there stops and cleans up.
+    ///
+    /// Errors: an input that cannot be read, a connection that ended.
+    pub fn load(self, upload: Upload, interrupt: &Interrupt) -> Result<u8, Failure> {
+        let Client { address, mut child, stdin, mut messages } = self;
+        let mut out = stdin.clone();
+        let mut upload = Some(start("upload", move || {
+            disk::failpoint::hit("thread.upload");
+            upload.write(&mut out)
+        })?);
+        let (printing, printed) = channel::<()>();
+        start("messages", move || {
+            disk::failpoint::hit("thread.messages");
+            while let Some(line) = next_line(&mut messages) {
+                say(line);
+            }
+            drop(printing);
+        })?;
+        let mut failure = None;
+        let status = loop {
+            if let Some(status) = child.try_wait().map_err(Failure::failed)? {
+                break status;
+            }
+            if printed.recv_timeout(LOOK_INTERVAL) == Err(RecvTimeoutError::Disconnected) {
+                // The end of the messages is that of the program, a moment later.
+                thread::sleep(LOOK_INTERVAL / 10);
+            }
+            if upload.as_ref().is_some_and(JoinHandle::is_finished) {
+                let end = upload.take().map(JoinHandle::join);
+                // Behind a complete upload the pipe stays open: its end would stop the load.
+                if !matches!(end, Some(Ok(Ok(())))) {
+                    stdin.close();
+                }
+                failure = end.and_then(upload_failure);
+            }
+            if interrupt.is_requested() {
+                stdin.close();
+            }
+        };
+        let _ = printed.recv_timeout(LAST_LINES);
+        match failure {
+            Some(error) => Err(Failure::failed(format!("nothing was loaded: {error}"))),
+            None => exit_status(&address, status),
+        }
+    }
+}
+
+/// Why an upload failed by a fault of this machine.
+fn upload_failure(end: thread::Result<Result<(), UploadError>>) -> Option<String> {
+    match end {
+        Ok(Ok(()) | Err(UploadError::Pipe)) => None,
+        Ok(Err(UploadError::Input(error))) => Some(error),
+        Err(_) => Some("an internal error ended the transfer; please report this".to_owned()),
+    }
+}
+
+fn start<T: Send + 'static>(
+    name: &str,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<JoinHandle<T>, Failure> {
+    let thread = thread::Builder::new().name(name.to_owned()).spawn(work);
+    thread.map_err(|error| Failure::failed(format!("starting a thread: {error}")))
+}
+
+/// The exit status of the program on the other machine.
+fn exit_status(address: &Address, status: ExitStatus) -> Result<u8, Failure> {
+    let code = status.code().filter(|&code| code != SSH_FAILED);
+    code.and_then(|code| u8::try_from(code).ok()).ok_or_else(|| {
+        Failure::failed(format!(
+            "the connection to {address} ended during the load, which stops there; rows that were being published \
+             may be in: run `inrush jobs` on {address}"
+        ))
+    })
+}
+
+/// The refusal of a program that did not greet.
+fn no_greeting(program: &Path, address: &Address, version: &str, status: ExitStatus) -> Failure {
+    match status.code() {
+        None | Some(SSH_FAILED) => Failure::failed(format!(
+            "nothing was loaded: {address} cannot be reached by ssh, which must log in without a question, by a key \
+             or an agent"
+        )),
+        Some(code) if NO_PROGRAM.contains(&code) => Failure::usage(format!(
+            "the PATH of ssh's commands on {address} has no program inrush; install Inrush {version} there, such as \
+             in /usr/local/bin"
+        )),
+        Some(code) => {
+            let mut probe = address.command(program);
+            let output = probe.arg("inrush --version").stdin(Stdio::null()).output();
+            let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+            let text = text.unwrap_or_default();
+            let other = text.lines().find_map(|line| line.strip_prefix("inrush "));
+            match other.filter(|&other| other != version) {
+                Some(other) => other_version(address, other, version),
+                None => Failure::usage(format!(
+                    "the program inrush on {address} ended with exit status {code} before it took the load; install \
+                     Inrush {version} there"
+                )),
+            }
+        }
+    }
+}
+
+fn other_version(address: &Address, other: &str, version: &str) -> Failure {
+    Failure::usage(format!(
+        "{address} has Inrush {other}, and this is Inrush {version}; install the same version on both machines"
+    ))
+}
+
+/// The version in a greeting.
+fn greeting(line: &str) -> Option<&str> {
+    let version = line.strip_prefix(GREETING.0)?.strip_suffix(GREETING.1)?;
+    (!version.contains(' ')).then_some(version)
+}
+
+/// The next line of messages; None at their end.
+fn next_line(messages: &mut impl BufRead) -> Option<String> {
+    let mut line = Vec::new();
+    let size = messages.by_ref().take(LINE_BYTES_MAX).read_until(b'\n', &mut line).ok()?;
+    let text = String::from_utf8_lossy(&line);
+    (size > 0).then(|| text.trim_end_matches(['\r', '\n']).to_owned())
+}
+
+/// The standard input of ssh, which one thread writes to and another closes.
+#[derive(Clone, Debug)]
+struct Pipe(Arc<Mutex<Option<ChildStdin>>>);
+
+impl Pipe {
+    fn close(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+    }
+}
+
+impl Write for Pipe {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(stdin) => stdin.write(bytes),
+            None => Err(io::ErrorKind::BrokenPipe.into()),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn greetings_are_told_from_messages() {
+        assert_eq!(greeting("inrush 0.1.0 awaits a load"), Some("0.1.0"));
+        for line in ["inrush: an error", "inrush 0.1.0", "inrush who awaits awaits a load", ""] {
+            assert_eq!(greeting(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn long_lines_of_messages_are_cut() {
+        let text = [b"a\r\n\n".as_slice(), &vec![b'x'; 70_000], b"\nend"].concat();
+        let mut text = &text[..];
+        let lines: Vec<String> = std::iter::from_fn(|| next_line(&mut text)).collect();
+        let sizes: Vec<usize> = lines.iter().map(String::len).collect();
+        assert_eq!(sizes, [1, 0, 65_536, 4_464, 3]);
+    }
+}
