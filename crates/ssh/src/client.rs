@@ -5,9 +5,9 @@ use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, ChildStderr, ChildStdin, ExitStatus, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use server::Interrupt;
 use terminal::failure::Failure;
@@ -23,7 +23,7 @@ const COMMAND: &str = "inrush load --via -";
 const LINE_BYTES_MAX: u64 = 64 << 10;
 /// How often somebody who waits looks whether to stop.
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);
-/// The wait for the last lines of a program that has ended.
+/// The wait for the last lines of a program that has ended, and for a program that is to end to read.
 const LAST_LINES: Duration = Duration::from_secs(5);
 /// Exit status of ssh for its own failures.
 const SSH_FAILED: i32 = 255;
@@ -92,7 +92,7 @@ impl Client {
             }
             drop(printing);
         })?;
-        let mut failure = None;
+        let (mut failure, mut waited) = (None, Instant::now());
         let status = loop {
             if let Some(status) = child.try_wait().map_err(Failure::failed)? {
                 break status;
@@ -109,8 +109,12 @@ impl Client {
                 }
                 failure = end.and_then(upload_failure);
             }
-            if interrupt.is_requested() {
-                stdin.close();
+            // A program that does not read is told by the end of ssh.
+            if interrupt.is_requested() && !stdin.close() && waited.elapsed() > LAST_LINES {
+                let _ = child.kill();
+            }
+            if !interrupt.is_requested() {
+                waited = Instant::now();
             }
         };
         let _ = printed.recv_timeout(LAST_LINES);
@@ -202,8 +206,14 @@ fn next_line(messages: &mut impl BufRead) -> Option<String> {
 struct Pipe(Arc<Mutex<Option<ChildStdin>>>);
 
 impl Pipe {
-    fn close(&self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+    /// Closes it; false while a write waits for a reader.
+    fn close(&self) -> bool {
+        match self.0.try_lock() {
+            Ok(mut stdin) => drop(stdin.take()),
+            Err(TryLockError::Poisoned(stdin)) => drop(stdin.into_inner().take()),
+            Err(TryLockError::WouldBlock) => return false,
+        }
+        true
     }
 }
 

@@ -112,6 +112,33 @@ fn a_signal_here_stops_the_load_there() {
     }
 }
 
+#[test]
+fn a_signal_here_ends_a_load_whose_program_there_does_not_read() {
+    let Some(mut machine) = Machine::new() else { return };
+    machine.desk.exec(TABLE);
+    let greeting = format!("inrush {} awaits a load", env!("CARGO_PKG_VERSION"));
+    let go = machine.desk.home.path().join("go");
+    let script = format!("echo '{greeting}' >&2; : > {}; exec sleep 100", go.display());
+    machine.has_program("inrush", &script);
+    // Much more than is on the way at any time.
+    let mut state = 1u64;
+    let mut byte = || {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (state >> 56) as u8
+    };
+    let bytes: Vec<u8> = (0..8 << 20).map(|_| byte()).collect();
+    fs::write(machine.desk.home.path().join("a.csv"), bytes).unwrap();
+    let load = start(machine.load("t").arg("a.csv"));
+    let begin = Instant::now();
+    while !go.exists() {
+        assert!(begin.elapsed() < PATIENCE, "{}", machine.log());
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    signal(load.id(), "-TERM");
+    assert_ends(&finish(load), &["stopping and cleaning up", "connection to 127.0.0.1 ended"]);
+    machine.is_as_before();
+}
+
 /// A Ctrl-C ends the program that writes to the pipe too: the input is then complete, or seems so.
 #[test]
 fn a_signal_that_ends_the_input_too_loads_no_row() {
