@@ -45,7 +45,7 @@ impl Ingest {
             Ok(target)
         })?;
         let program = Program::start(&shared.server, &self.arguments(&target, mode))?;
-        program.run(&shared.work, |input| stream::write(input, data))
+        program.run(&shared.work, |input, takes_input| stream::write(input, data, takes_input))
     }
 
     fn target(&self, session: &mut Session) -> Result<TableName> {

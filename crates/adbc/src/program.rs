@@ -2,12 +2,14 @@
 
 use std::fs::File;
 use std::io::{BufWriter, Read, Seek, Write};
+use std::net::Shutdown;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use adbc_core::error::{Error, Result, Status};
@@ -15,7 +17,7 @@ use serde_json::Value;
 
 use crate::errors::{error, of_load};
 use crate::server_options::ServerOptions;
-use crate::work::{Work, stop};
+use crate::work::{ProgramRun, Work};
 
 /// The variable that names the program, where no option does.
 const PROGRAM: &str = "INRUSH_PROGRAM";
@@ -32,7 +34,7 @@ const STOPS: [i32; 2] = [2, 15];
 
 /// A program that waits for its input.
 pub(crate) struct Program {
-    child: Arc<Mutex<Child>>,
+    run: ProgramRun,
     input: Option<BufWriter<UnixStream>>,
     /// Files without a name: no thread has to read pipes.
     stdout: File,
@@ -68,43 +70,54 @@ impl Program {
             // Ctrl-C of a terminal comes to the caller alone, which passes it on once.
             .process_group(0);
         let child = command.spawn().map_err(|cause| not_started(&path, &cause))?;
+        let run = ProgramRun {
+            child: Arc::new(Mutex::new(child)),
+            input: Arc::new(input.try_clone().map_err(failed("creating a socket"))?),
+            is_cancelled: Arc::default(),
+        };
         let input = Some(BufWriter::with_capacity(WRITTEN_BYTES, input));
-        Ok(Program { child: Arc::new(Mutex::new(child)), input, stdout, stderr })
+        Ok(Program { run, input, stdout, stderr })
     }
 
-    /// Sends the input by `write`, and waits for the end; gives the report.
+    /// Sends the input by `write`, and waits for the end; gives the report. The second argument of `write` is
+    /// false once the program takes no more.
     ///
     /// Errors: those of the program, as it reports them; those of `write`, which stop the program before it
     /// loads anything.
     pub(crate) fn run(
         mut self,
         work: &Work,
-        write: impl FnOnce(&mut BufWriter<UnixStream>) -> Written,
+        write: impl FnOnce(&mut BufWriter<UnixStream>, &dyn Fn() -> bool) -> Written,
     ) -> Result<Value> {
-        let _running = work.program(&self.child);
+        let _running = work.program(&self.run);
+        let run = &self.run;
         let written = match &mut self.input {
-            Some(input) => write(input).and_then(|()| input.flush().map_err(WriteError::from)),
+            Some(input) => write(input, &|| run.takes_input())
+                .and_then(|()| input.flush().map_err(WriteError::from)),
             None => Ok(()),
         };
         if let Err(WriteError::Input(_)) = written {
-            stop(&mut self.child.lock().unwrap_or_else(PoisonError::into_inner));
+            run.stop();
         }
         if let Some(input) = self.input.take() {
             // The rest of a failed stream is not sent: it would only be refused.
             drop(input.into_parts());
         }
+        // The copy of the socket keeps it open.
+        let _ = run.input.shutdown(Shutdown::Write);
         let status = self.wait()?;
-        match written {
-            Err(WriteError::Input(cause)) => Err(cause),
+        let is_cancelled = self.run.is_cancelled.load(Ordering::SeqCst);
+        match (written, self.report(status)) {
+            (Err(WriteError::Input(cause)), _) => Err(cause),
             // A program that reads no more has ended, and says why.
-            _ => self.report(status),
+            (_, Err(cause)) if is_cancelled => Err(Error { status: Status::Cancelled, ..cause }),
+            (_, reported) => reported,
         }
     }
 
     fn wait(&self) -> Result<ExitStatus> {
         loop {
-            let ended = self.child.lock().unwrap_or_else(PoisonError::into_inner).try_wait();
-            match ended {
+            match self.run.status() {
                 Ok(Some(status)) => return Ok(status),
                 Ok(None) => std::thread::sleep(PAUSE),
                 Err(cause) => {

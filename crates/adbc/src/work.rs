@@ -1,6 +1,9 @@
 //! The work that a connection does, so that another thread can end it.
 
-use std::process::Child;
+use std::net::Shutdown;
+use std::os::unix::net::UnixStream;
+use std::process::{Child, ExitStatus};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use adbc_core::CancelHandle;
@@ -23,8 +26,17 @@ enum Current {
     Nothing,
     /// A statement of this session.
     Statement(Mark),
-    /// A run of the program.
-    Program(Arc<Mutex<Child>>),
+    Program(ProgramRun),
+}
+
+/// A run of the program.
+#[derive(Clone, Debug)]
+pub(crate) struct ProgramRun {
+    pub(crate) child: Arc<Mutex<Child>>,
+    /// Its standard input.
+    pub(crate) input: Arc<UnixStream>,
+    /// True once somebody has ended it.
+    pub(crate) is_cancelled: Arc<AtomicBool>,
 }
 
 /// Work under way, until it is dropped.
@@ -42,8 +54,8 @@ impl Work {
     }
 
     /// Notes a run of the program.
-    pub(crate) fn program(&self, child: &Arc<Mutex<Child>>) -> Running<'_> {
-        self.begin(Current::Program(Arc::clone(child)))
+    pub(crate) fn program(&self, run: &ProgramRun) -> Running<'_> {
+        self.begin(Current::Program(run.clone()))
     }
 
     fn begin(&self, current: Current) -> Running<'_> {
@@ -64,8 +76,9 @@ impl CancelHandle for Work {
         let current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         match &*current {
             Current::Nothing => Ok(()),
-            Current::Program(child) => {
-                stop(&mut child.lock().unwrap_or_else(PoisonError::into_inner));
+            Current::Program(run) => {
+                run.is_cancelled.store(true, Ordering::SeqCst);
+                run.stop();
                 Ok(())
             }
             Current::Statement(mark) => {
@@ -76,10 +89,26 @@ impl CancelHandle for Work {
     }
 }
 
-/// Has the program stop and clean up, if it still runs.
-pub(crate) fn stop(child: &mut Child) {
-    if let Ok(None) = child.try_wait() {
-        // It may end meanwhile; until somebody waits for it, its number is no one else's.
-        let _ = kill_process(Pid::from_child(child), Signal::INT);
+impl ProgramRun {
+    /// Has the program stop and clean up, if it still runs. It gets no more input, and loads none without an
+    /// end mark.
+    pub(crate) fn stop(&self) {
+        let mut child = self.child.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Ok(None) = child.try_wait() {
+            // It may end meanwhile; until somebody waits for it, its number is no one else's.
+            let _ = kill_process(Pid::from_child(&child), Signal::INT);
+        }
+        // A program that has ended has closed its side.
+        let _ = self.input.shutdown(Shutdown::Both);
+    }
+
+    /// The exit status of a program that has ended.
+    pub(crate) fn status(&self) -> std::io::Result<Option<ExitStatus>> {
+        self.child.lock().unwrap_or_else(PoisonError::into_inner).try_wait()
+    }
+
+    /// True if the program may still take input.
+    pub(crate) fn takes_input(&self) -> bool {
+        !self.is_cancelled.load(Ordering::SeqCst) && matches!(self.status(), Ok(None))
     }
 }

@@ -17,11 +17,20 @@ const PART_BYTES: usize = 8 << 20;
 const PART_ROWS_MIN: usize = 1024;
 
 /// Writes all batches, and behind them the end mark: the program loads no stream without it.
-pub(super) fn write(input: &mut BufWriter<UnixStream>, data: Reader) -> Result<(), WriteError> {
+///
+/// Small batches wait in the buffer for others, so each batch begins with a look at the program.
+pub(super) fn write(
+    input: &mut BufWriter<UnixStream>,
+    data: Reader,
+    takes_input: &dyn Fn() -> bool,
+) -> Result<(), WriteError> {
     let schema = plain_schema(&data.schema());
     let mut writer = StreamWriter::try_new(input, &schema)?;
     for batch in data {
         let batch = batch.map_err(WriteError::of_data)?;
+        if !takes_input() {
+            return Err(WriteError::Closed);
+        }
         let bytes_per_row = batch.get_array_memory_size() / batch.num_rows().max(1);
         let rows = (PART_BYTES / bytes_per_row.max(1)).max(PART_ROWS_MIN);
         let dictionaries = batch.columns().iter().map(plain_dictionary).collect::<Vec<_>>();
