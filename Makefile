@@ -127,6 +127,7 @@ test-more:
 
 # The Python package on each Python that is here, with the program that make test built.
 test-python:
+	$(CARGO) build --locked -p inrush-adbc
 	scripts/python-tests.sh $(TARGET)/debug/inrush
 
 bench:

@@ -18,6 +18,8 @@ glibc=2.28
 . packaging/common.sh
 triple=$arch-unknown-linux-gnu
 program=$target/$triple/$profile/inrush
+# The driver for ADBC, for the wheel.
+driver=$target/$triple/$profile/libadbc_driver_inrush.so
 pack=xz
 root=$dist/$arch
 
@@ -36,10 +38,12 @@ build() {
         rustup target add "$triple"
     fi
     say "Building inrush $version for $triple and glibc $glibc"
-    PATH=$tools/bin:$PATH cargo zigbuild --locked --profile "$profile" --target "$triple.$glibc" -p inrush
+    PATH=$tools/bin:$PATH cargo zigbuild --locked --profile "$profile" --target "$triple.$glibc" -p inrush -p inrush-adbc
 }
 
 if [ "$profile" = debug ]; then
+    driver=$target/debug/libadbc_driver_inrush.so
+    [ -e "$driver" ] || { say 'The wheel has no driver for ADBC (cargo build --locked -p inrush-adbc).' && driver=; }
     program=$target/debug/inrush pack=gzip glibc=$(ldd --version | sed -n '1s/.* //p')
     [ -x "$program" ] || fail "PROFILE=debug packs what make test built, and there is no $program."
 else
@@ -57,6 +61,11 @@ mkdir -p "$bin" "$man"
 $strip -o "$bin/inrush" "$program" || fail "stripping wants binutils (gcc-aarch64-linux-gnu for aarch64)"
 chmod 755 "$bin/inrush"
 [ "$profile" = debug ] || packaging/symbols.sh "$bin/inrush" "$glibc"
+if [ -n "$driver" ]; then
+    $strip -o "$dist/driver.so" "$driver"
+    driver=$dist/driver.so
+    [ "$profile" = debug ] || packaging/symbols.sh "$driver" "$glibc"
+fi
 
 # A man page of each command; a command with commands has one of each.
 pages() {
@@ -103,7 +112,8 @@ if command -v rpmbuild >/dev/null; then
     rm -rf "$dist/rpm"
 fi
 
-python3 python/build_wheel.py "$bin/inrush" "$dist" >&2
+python3 python/build_wheel.py "$bin/inrush" "$dist" ${driver:+"$driver"} >&2
+rm -f "$dist/driver.so"
 
 add_sums
 say "In $dist:"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Lists the crates inside the program: as CycloneDX, and their licences as texts.
+"""Lists the crates inside the program and the driver for ADBC: as CycloneDX, and their licences as texts.
 
     packaging/crates.py TRIPLE BOM NOTICES
 """
@@ -18,9 +18,9 @@ def metadata(triple: str) -> dict:
     return json.loads(subprocess.run(command, check=True, stdout=subprocess.PIPE).stdout)
 
 
-def needed(nodes: dict, root: str) -> dict:
-    """The packages that are linked into the program, each with those that it uses; no build tools, no tests."""
-    found, open_ = {}, [root]
+def needed(nodes: dict, roots: list) -> dict:
+    """The packages that are linked into the roots, each with those that it uses; no build tools, no tests."""
+    found, open_ = {}, list(roots)
     while open_:
         package = open_.pop()
         if package not in found:
@@ -111,7 +111,7 @@ def notices(packages: dict, used: dict, out: Path) -> None:
             text_of[key] = text
             crates_of.setdefault(key, []).append(title)
     with out.open("w") as file:
-        print("The program contains these crates, under their licences.", file=file)
+        print("The program and the driver for ADBC contain these crates, under their licences.", file=file)
         for key, titles in sorted(crates_of.items(), key=lambda it: it[1]):
             print(f"\n{'=' * 100}\n" + "\n".join(dict.fromkeys(titles)) + f"\n\n{text_of[key]}", file=file)
         if without:
@@ -123,7 +123,8 @@ def main() -> None:
     known = metadata(triple)
     packages = {it["id"]: it for it in known["packages"]}
     root = next(it["id"] for it in known["packages"] if it["name"] == "inrush" and not it["source"] and "/cli/" in it["manifest_path"])
-    used = needed({it["id"]: it for it in known["resolve"]["nodes"]}, root)
+    driver = next(it["id"] for it in known["packages"] if it["name"] == "inrush-adbc" and not it["source"])
+    used = needed({it["id"]: it for it in known["resolve"]["nodes"]}, [root, driver])
     Path(bom_path).write_text(json.dumps(bom(packages, used, root), indent=1) + "\n")
     notices(packages, used, Path(notices_path))
 

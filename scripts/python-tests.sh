@@ -4,6 +4,7 @@
 #
 #   scripts/python-tests.sh PROGRAM
 #
+# The driver for ADBC is the one beside the program (cargo build --locked -p inrush-adbc).
 # Pythons and packages that cannot be had are named and left out.
 set -eu
 program=$(realpath "$1")
@@ -34,11 +35,19 @@ for version in 3.9 3.11 3.13; do
         # Debug symbols would take minutes to compress.
         rm -rf "$target/wheels" && mkdir -p "$target/wheels"
         strip -o "$target/wheels/inrush" "$program" 2>/dev/null || cp "$program" "$target/wheels/inrush"
-        wheel=$("$python" python/build_wheel.py "$target/wheels/inrush" "$target/wheels")
+        driver=$(dirname "$program")/libadbc_driver_inrush.so
+        if [ -e "$driver" ]; then
+            strip -o "$target/wheels/driver.so" "$driver" 2>/dev/null || cp "$driver" "$target/wheels/driver.so"
+            driver=$target/wheels/driver.so
+        else
+            echo "skipped, for there is no $driver: tests of the driver for ADBC"
+            driver=
+        fi
+        wheel=$("$python" python/build_wheel.py "$target/wheels/inrush" "$target/wheels" ${driver:+"$driver"})
     fi
     "$venv/bin/pip" install -q --no-deps --force-reinstall "$wheel"
     "$venv/bin/pip" check
-    packages='pyarrow polars pandas duckdb sqlalchemy pymysql tqdm pytest'
+    packages='pyarrow polars pandas duckdb sqlalchemy pymysql tqdm pytest adbc-driver-manager'
     # On the others it is tested that dlt, nanoarrow and mypy may be missing.
     case $version in
         3.11) packages="$packages dlt[sqlalchemy] nanoarrow mypy" ;;

@@ -54,7 +54,10 @@ def test_replay_and_sniff_and_call(server, table, tmp_path):
     file.write_text("id,name\n1,a\n")
     assert "CREATE TABLE" in str(inrush.sniff(file))
     assert inrush.call("doctor", connection=server)
-    assert inrush.jobs()
+    with pytest.raises(inrush.RowError):
+        inrush.load({"id": ["x"], "name": ["a"]}, into=table, mode="append", connection=server)
+    # A failed load is a job with an error, and no error of the list.
+    assert any("error" in job for job in inrush.jobs())
 
 
 def test_resume_runs_a_failed_load_again(server, table, tmp_path):

@@ -35,6 +35,19 @@ def test_the_tag_says_machine_and_glibc(build):
         build.platform(b"#!/bin/sh\n")
 
 
+def test_the_driver_is_beside_the_modules(build, tmp_path):
+    library = b"\x7fELF" + bytes(12) + b"\x03\0" + (0x3E).to_bytes(2, "little") + b"GLIBC_2.30\0"
+    (tmp_path / "inrush").write_bytes(program(0x3E, 17))
+    (tmp_path / "driver.so").write_bytes(library)
+    wheel = build.write(tmp_path / "inrush", tmp_path, tmp_path / "driver.so")
+    assert "manylinux_2_30_x86_64" in wheel
+    with zipfile.ZipFile(tmp_path / wheel) as archive:
+        assert archive.read(build.DRIVER) == library
+    (tmp_path / "driver.so").write_bytes(program(0xB7))
+    with pytest.raises(SystemExit):
+        build.write(tmp_path / "inrush", tmp_path, tmp_path / "driver.so")
+
+
 def test_the_record_has_every_file_and_the_bytes_are_the_same_each_time(build, tmp_path):
     path = tmp_path / "inrush"
     path.write_bytes(program(0x3E, 17))

@@ -39,7 +39,9 @@ class Output:
     consumed: Any = None
 
     def failure(self, table: Optional[str] = None) -> Optional[InrushError]:
-        """The error that the program reports, if it failed."""
+        """The error that the program reports, if it failed. The list of jobs also has errors of others."""
+        if self.status == 0:
+            return None
         told = next((one for one in self.objects if "error" in one), None)
         if told is not None:
             return of_failure(told, self.status, self.stderr, table)

@@ -65,6 +65,11 @@ def sandbox(dir: Union[None, str, "os.PathLike[str]"] = None) -> Iterator[Sandbo
             shutil.rmtree(temporary, ignore_errors=True)
 
 
+def socket_of(folder: str) -> str:
+    """The Unix socket of the sandbox in a folder."""
+    return _field(_run("path", folder), "socket")
+
+
 def _status(folder: str) -> str:
     return _field(_run("path", folder), "status")
 

@@ -36,7 +36,7 @@ pub struct Setting {
     pub group: String,
     /// The file.
     pub file: PathBuf,
-    /// 1-based line.
+    /// 1-based line; 0 for a setting that is in no file, whose source `file` names.
     pub line: usize,
     /// True if it is one of the machine's files, not the user's or one that an option names.
     pub is_global: bool,
@@ -45,6 +45,9 @@ pub struct Setting {
 impl Setting {
     /// `/etc/my.cnf, line 3`.
     pub fn place(&self) -> String {
+        if self.line == 0 {
+            return self.file.display().to_string();
+        }
         format!("{}, line {}", self.file.display(), self.line)
     }
 

@@ -207,6 +207,16 @@ impl ConnectOptions {
         Ok(ConfiguredOptions { options, named_by })
     }
 
+    /// Options by their names in option files, later ones over earlier ones. Neither files nor the
+    /// environment are read. Options of other programs are passed over.
+    ///
+    /// Errors: a port that is no number, and the like.
+    pub fn from_settings(settings: &[Setting]) -> Result<ConnectOptions> {
+        let mut options = ConnectOptions::default();
+        settings.iter().try_for_each(|setting| options.apply(setting))?;
+        Ok(options)
+    }
+
     /// Options of the environment alone.
     fn from_environment(get: impl Fn(&str) -> Option<String>) -> Result<ConnectOptions> {
         let set = |name: &str| get(name).filter(|value| !value.is_empty());

@@ -220,6 +220,19 @@ impl Session {
         outcome.map_err(|e| self.with_grant(Error::from_driver(e, sql)))?
     }
 
+    /// Has the driver run a statement of the user's, to the end of its answer: for callers that read columns
+    /// with the types that the server describes.
+    pub fn run_by<T>(
+        &mut self,
+        sql: &str,
+        work: impl FnOnce(&mut mysql::Conn) -> mysql::Result<T>,
+    ) -> Result<T> {
+        refuse_local(sql)?;
+        let _running = self.options.interrupt.begin(&self.mark)?;
+        let outcome = self.driver.call(work);
+        outcome.map_err(|e| self.with_grant(Error::from_driver(e, sql)))
+    }
+
     /// Runs a statement and gives each row as its columns by name, in lower case. For statements
     /// whose columns differ from version to version.
     pub fn query_named(&mut self, sql: &str) -> Result<Vec<HashMap<String, Option<String>>>> {

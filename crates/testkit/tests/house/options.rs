@@ -5,7 +5,9 @@ use super::{LAYERS, sources};
 /// Whose words are those of a command line, and the list itself.
 const COMMAND_LINES: [&str; 5] = ["face", "terminal", "bench", "cli", "fuzz"];
 /// Files that start programs, whose arguments these are.
-const STARTED: [&str; 5] = [
+const STARTED: [&str; 7] = [
+    "adbc/ingest.rs",
+    "adbc/server_options.rs",
     "sandbox/mariadbd.rs",
     "sandbox/lib.rs",
     "sandbox/shards.rs",

@@ -6,7 +6,9 @@ use std::fs;
 use super::{LAYERS, root, sources};
 
 /// Calls that begin something and are no thread of a load's.
-const OTHERS: [(&str, usize); 7] = [
+const OTHERS: [(&str, usize); 8] = [
+    // The program is a process.
+    ("crates/adbc/src/program.rs", 1),
     // The server is a process.
     ("crates/sandbox/src/lib.rs", 1),
     // A process, and the thread that starts it, which does nothing else.
