@@ -5,7 +5,7 @@
 //!   | lengths, last field first | nulls | header | field 0 | field 1 .. |
 //! ```
 //!
-//! What is before the origin is read backwards. `nulls` has a bit for each nullable field of the index, set for NULL,
+//! Bytes before the origin are read backwards. `nulls` has a bit for each nullable field of the index, set for NULL,
 //! lowest bit of the byte next to the header first. A length is there for each field of varying length that is not
 //! NULL: one byte, or two where the column can be long (nearer the header `0x80 | external 0x40 | length >> 8`, then
 //! `length & 255`). A node pointer has the key fields only, then the 4-byte number of the child, but a leaf's nulls.

@@ -1,8 +1,9 @@
 //! Dates, times and moments, from the text of the server.
 
+use values::decode::units::days_of;
+
 const SECONDS_PER_DAY: i64 = 86_400;
 const MICROSECONDS: i64 = 1_000_000;
-const DAYS_PER_MONTH: [u8; 12] = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
 /// Days since 1970-01-01; None for dates that no calendar has, such as 0000-00-00.
 pub(super) fn days(text: &str) -> Option<i32> {
@@ -10,18 +11,7 @@ pub(super) fn days(text: &str) -> Option<i32> {
     let year = number(parts.next()?, 4)?;
     let month = number(parts.next()?, 2)?;
     let day = number(parts.next()?, 2)?;
-    let is_leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
-    let longest = *DAYS_PER_MONTH.get(usize::try_from(month).ok()?.checked_sub(1)?)?;
-    let longest = longest + u8::from(is_leap && month == 2);
-    if parts.next().is_some() || day < 1 || day > i32::from(longest) {
-        return None;
-    }
-    // Years begin in March here, so that the leap day is the last day of a year.
-    let year = year - i32::from(month <= 2);
-    let (era, year_of_era) = (year.div_euclid(400), year.rem_euclid(400));
-    let day_of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    Some(era * 146_097 + day_of_era - 719_468)
+    if parts.next().is_some() { None } else { days_of(year, month, day) }
 }
 
 /// Microseconds since 1970-01-01 00:00:00.
@@ -50,7 +40,7 @@ pub(super) fn duration(text: &str) -> Option<i64> {
 }
 
 /// A number of so many digits.
-fn number(text: &str, digits: usize) -> Option<i32> {
+fn number(text: &str, digits: usize) -> Option<u32> {
     let is_number = text.len() == digits && text.bytes().all(|byte| byte.is_ascii_digit());
     if is_number { text.parse().ok() } else { None }
 }

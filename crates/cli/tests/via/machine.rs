@@ -70,7 +70,7 @@ impl Machine {
         Some(machine)
     }
 
-    /// What sshd said.
+    /// The messages of sshd.
     pub(super) fn log(&self) -> String {
         fs::read_to_string(self.folder.join("log")).unwrap()
     }

@@ -20,7 +20,7 @@ pub(in crate::write) enum Order {
     /// The highest bit is the sign.
     Signed,
     Unsigned,
-    /// Of real numbers, by their bits.
+    /// The bits are those of real numbers.
     Real,
 }
 
@@ -91,11 +91,9 @@ impl Column {
     /// The order of its values in their plain form.
     pub(in crate::write) fn order(&self) -> Order {
         match self.cells {
-            Cells::UInt64(_) => Order::Unsigned,
             Cells::Float(_) | Cells::Double(_) => Order::Real,
-            Cells::Uuid(_) | Cells::Fixed(..) | Cells::Bytes(_) | Cells::Labels(..) => {
-                Order::Unsigned
-            }
+            Cells::UInt64(_) | Cells::Uuid(_) | Cells::Fixed(..) => Order::Unsigned,
+            Cells::Bytes(_) | Cells::Labels(..) => Order::Unsigned,
             _ => Order::Signed,
         }
     }

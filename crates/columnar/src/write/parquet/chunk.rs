@@ -42,6 +42,7 @@ pub(in crate::write) struct ChunkEncoder {
     /// True if each chunk begins with a dictionary, and if the page at hand has one.
     may_repeat: bool,
     is_indexed: bool,
+    /// True if values wait for the end of the row group.
     waits: bool,
     room: Room,
     levels: Levels,
