@@ -130,6 +130,32 @@ fn triggers_are_left_alone_and_stay() {
     place.check_they_work();
 }
 
+/// LOCK TABLES of a table for writing also locks what its triggers write to, so two connections of the load would
+/// wait for each other.
+#[test]
+fn tables_whose_triggers_write_to_each_other_take_their_places_together() {
+    let Some(place) = Place::new() else { return };
+    place
+        .server
+        .script(
+            "USE d; CREATE TRIGGER there AFTER INSERT ON u FOR EACH ROW INSERT INTO log VALUES (1);
+             CREATE TRIGGER back AFTER DELETE ON log FOR EACH ROW DELETE FROM u WHERE id = OLD.x",
+        )
+        .unwrap();
+    let folder = place.home.path().join("several");
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::write(folder.join("log.csv"), "1\n2\n").unwrap();
+    std::fs::write(folder.join("u.csv"), "1,1\n2,2\n").unwrap();
+    for mode in ["insert", "replace"] {
+        let mut load = place.home.load(&place.server, "d", &folder);
+        load.args(["--mode", mode, "--path", "direct", "--no-triggers", "--lock-wait", "3"]);
+        let loaded = run(&mut load);
+        let loaded = loaded.done();
+        assert!(loaded.out.contains("4 rows loaded into 2 tables at once"), "{loaded:?}");
+        assert!(!loaded.err.contains("waiting for a lock"), "{loaded:?}");
+    }
+}
+
 #[test]
 fn a_trigger_that_is_made_meanwhile_stays_too() {
     let Some(mut place) = Place::new() else { return };

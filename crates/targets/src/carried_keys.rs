@@ -157,11 +157,12 @@ fn is_whole(session: &mut Session, table: &TableName) -> Result<bool> {
     }
 }
 
-/// A connection that keeps others from the tables whose keys are to be carried over, so that no transaction
-/// has a lock of theirs; none where the account may not.
+/// A connection that keeps others from writing to the tables whose keys are to be carried over and to those whose
+/// rows follow theirs, so that no transaction has a lock of theirs; none where the account may not.
 ///
-/// Tables whose rows follow those of a child are locked with it. Where the new table is one of these, it
-/// cannot be renamed then: readers are let in, whom the server locks nothing for.
+/// Readers are let in: a WRITE would also lock what triggers of these tables write to, which may be the new table, and
+/// its RENAME would wait for this connection. Source: MariaDB 10.11, sql/sql_base.cc,
+/// `DML_prelocking_strategy::handle_table`; tried.
 ///
 /// Errors: somebody holds one of them.
 fn hold(
@@ -180,28 +181,23 @@ fn hold(
     let followers = Followers::of(&between);
     let reached: BTreeSet<TableName> =
         children.iter().flat_map(|child| followers.reached(child)).cloned().collect();
-    let is_joined = reached.contains(table);
-    if is_joined {
-        children.extend(reached);
-    }
+    children.extend(reached);
     children.retain(|child| child != table && child != aside);
     let mut there = Vec::new();
     for child in children {
         if catalog::exists(session, &child)? {
-            there.push(child.quoted());
+            there.push(format!("{} READ", child.quoted()));
         }
     }
     if there.is_empty() {
         return Ok(None);
     }
-    let how = if is_joined { "READ" } else { "WRITE" };
-    let tables: Vec<String> = there.iter().map(|child| format!("{child} {how}")).collect();
     let mut holder = second(session, TURN)?;
     holder.set_lock_wait(TURN)?;
     // Without autocommit LOCK TABLES takes InnoDB's locks too, which waits for transactions that have no
     // connection: prepared ones. COMMIT gives these back, for RENAME, and not the tables.
     holder.set(&[("autocommit", "0"), ("innodb_lock_wait_timeout", "1")])?;
-    match holder.exec(&format!("LOCK TABLES {}", tables.join(", "))) {
+    match holder.exec(&format!("LOCK TABLES {}", there.join(", "))) {
         Err(error) if error.errno().is_some_and(|errno| ER_DENIED.contains(&errno)) => {
             return Ok(None);
         }

@@ -305,7 +305,7 @@ impl Attempt<'_> {
         let targets = preparation.targets;
         if targets.iter().all(|(table, _)| table.foreign_keys.is_empty()) {
             let begun = self.export.as_ref().map_or_else(Instant::now, |held| held.since());
-            let held = self.swap(lock, preparation, &Guarded::default(), None);
+            let held = self.swap(lock, preparation, turns, (&Guarded::default(), None));
             lock.blocked.writers_since(begun);
             return held.map(|(held, guard)| (held, guard, begun));
         }
@@ -326,7 +326,7 @@ impl Attempt<'_> {
         lock.session.set_lock_wait(TURN)?;
         let prepared = preparation.prepare(lock, &around);
         failpoint::hit("publish.prepared");
-        let swapped = prepared.and_then(|()| self.swap(lock, preparation, &around, guard));
+        let swapped = prepared.and_then(|()| self.swap(lock, preparation, turns, (&around, guard)));
         lock.blocked.writers_since(begun);
         if lock.session.is_alive() {
             // Of no matter where the connection has gone.
@@ -345,8 +345,8 @@ impl Attempt<'_> {
         self,
         lock: &mut Lock,
         preparation: &Preparation<'_>,
-        around: &Guarded,
-        mut guard: Option<Guard>,
+        turns: &mut Turns,
+        (around, mut guard): (&Guarded, Option<Guard>),
     ) -> Result<(Held, Option<Guard>)> {
         let Preparation { targets, mode, .. } = *preparation;
         let pairs: Vec<Pair> = match lock.facts.engine.swap {
@@ -364,7 +364,7 @@ impl Attempt<'_> {
             given = guard.hand_out(Kind::Target);
         }
         let swap = Swap::new(pairs).with_children(around.children.clone());
-        let held = swap.run_for(lock, given, yields);
+        let held = swap.run_for(lock, turns, given, yields);
         if held.is_err() && lock.session.is_alive() {
             // The parents are held still.
             preparation.take_back(lock)?;

@@ -44,7 +44,7 @@ use crate::lock::{Lock, RECONNECT_WAIT};
 use crate::queued::POLL;
 use crate::reach::reach;
 use crate::triggers::{self, has_triggers};
-use crate::turns::Blocked;
+use crate::turns::{Blocked, Turns};
 use crate::waiting::{Patience, lock_holders};
 use schema::{ForeignKey, KeyEnd, Mode};
 use server::catalog::{self, KeysOfTables, definition, foreign_keys};
@@ -183,6 +183,7 @@ impl Swap {
             swap: self,
             session,
             patience: &patience,
+            turns: &mut Turns::begin(wait),
             reconnect_wait: RECONNECT_WAIT,
             given: Vec::new(),
             yields: false,
@@ -199,22 +200,24 @@ impl Swap {
         done.and(again)
     }
 
-    /// As [`Swap::run`], over the session of a locked target, which keeps a second one. Gives the locks of new
-    /// tables whose children are still the old ones'. Those `given` hold the targets, each some that follow each
-    /// other, since rows were looked at: then there is one attempt. A swap that `yields` waits for others in it as
-    /// long as nobody waits for the load.
+    /// As [`Swap::run`], over the session of a locked target, which keeps a second one, in what is left of
+    /// `turns`. Gives the locks of new tables whose children are still the old ones'. Those `given` hold the
+    /// targets, each some that follow each other, since rows were looked at: then there is one attempt. A swap
+    /// that `yields` waits for others in it as long as nobody waits for the load.
     ///
     /// Errors: as [`Swap::run`], and [`Error::Yielded`].
     pub(super) fn run_for(
         &self,
         lock: &mut Lock,
+        turns: &mut Turns,
         given: Vec<Session>,
         yields: bool,
     ) -> Result<Held> {
         let mut spare = Some(lock.second()?);
         let Lock { session, patience, reconnect_wait, blocked, .. } = lock;
         let (swap, reconnect_wait) = (self, *reconnect_wait);
-        let mut mover = Mover { swap, session, patience, reconnect_wait, given, yields, blocked };
+        let mut mover =
+            Mover { swap, session, patience, turns, reconnect_wait, given, yields, blocked };
         let done = mover.run(&mut spare);
         lock.spare = spare;
         // Of no matter where the connection has gone.
@@ -260,6 +263,12 @@ impl Swap {
     /// True if foreign keys join tables with others, or may.
     fn is_joined(&self) -> bool {
         !self.pairs.iter().all(Pair::is_free)
+    }
+
+    /// True if tables have triggers, which may write to others of them.
+    fn has_triggers(&self) -> bool {
+        let has = |pair: &Pair| matches!(&pair.before, Before::Unchanged { triggers: Some(_), .. });
+        self.pairs.iter().any(has)
     }
 
     /// The last of the load's own tables that the mover locks before a target: the server locks in the order of

@@ -21,11 +21,13 @@ const SCHEMA: &str = "\
     CREATE TABLE g (id INT AUTO_INCREMENT PRIMARY KEY, c_id INT, \
         CONSTRAINT g_c FOREIGN KEY (c_id) REFERENCES c (id)) ENGINE=InnoDB; \
     CREATE TABLE o (a INT) ENGINE=InnoDB; \
+    CREATE TRIGGER goes_with_it AFTER DELETE ON c FOR EACH ROW DELETE FROM t WHERE id = OLD.t_id; \
     INSERT INTO c VALUES (1, NULL), (2, NULL)";
 const ROWS: &str = "1\t1\n2\t2\n3\t3\n";
 const LEFT: &str = "all rows are loaded; these foreign keys still refer to the old table: d.c.c_t; run inrush resume ";
 
-/// A server of its own, a parent with a child and a grandchild, and a table of none of them.
+/// A server of its own, a parent with a child and a grandchild, and a table of none of them. A trigger of the child
+/// writes to the parent: whoever locks the child for writing has the parent locked too.
 struct Scene {
     server: TestServer,
     session: Session,

@@ -31,6 +31,7 @@ pub(super) struct Mover<'s> {
     /// The connection that renames.
     pub(super) session: &'s mut Session,
     pub(super) patience: &'s Patience,
+    pub(super) turns: &'s mut Turns,
     pub(super) reconnect_wait: Duration,
     /// Who holds the tables, in their order, where rows were looked at.
     pub(super) given: Vec<Session>,
@@ -44,7 +45,6 @@ impl Mover<'_> {
     /// Swaps, in as many attempts as there is time for. `spare` is the first holder, and one stays
     /// there.
     pub(super) fn run(&mut self, spare: &mut Option<Session>) -> Result<Held> {
-        let mut turns = Turns::begin(self.patience.wait);
         // Rows that were looked at could change before a second attempt: that is for the caller.
         let were_seen = !self.given.is_empty();
         let mut holders = match were_seen {
@@ -78,7 +78,7 @@ impl Mover<'_> {
             let seen = self.swap.holders_of_locks(seen_by, &own);
             let (target, seconds) = (self.swap.names(), self.patience.wait.as_secs());
             let waited = Error::LockWait { target, seconds, holders: seen };
-            if were_seen || !turns.again(&waited, self.session) {
+            if were_seen || !self.turns.again(&waited, self.session) {
                 break Err(waited);
             }
             if let Error::LockWait { holders, .. } = &waited {
@@ -111,8 +111,10 @@ impl Mover<'_> {
     /// A connection for each table that is held.
     fn holders(&self, spare: &mut Option<Session>) -> Result<Vec<Session>> {
         let mut holders = Vec::new();
-        // The server locks tables with those whose rows follow: one connection has all.
-        let count = if self.swap.is_joined() { 1 } else { HOLDERS_MAX };
+        // The server locks tables with those whose rows follow, and with those that triggers write to: one
+        // connection has all.
+        let is_one = self.swap.is_joined() || self.swap.has_triggers();
+        let count = if is_one { 1 } else { HOLDERS_MAX };
         for _ in self.swap.held(count) {
             let mut holder = match spare.take() {
                 Some(holder) => holder,
