@@ -26,8 +26,7 @@ pub(crate) fn guess(
     }
     let is_one = tables.len() == 1;
     let mut guesses: Vec<FileGuess> = Vec::new();
-    for options in tables.iter() {
-        let mut guess = load::guess(server, options)?;
+    for mut guess in load::guesses(server, tables)? {
         if args.create {
             guess = FileGuess { formats: guess.formats, ..FileGuess::default() };
         }

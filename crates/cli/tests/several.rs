@@ -1,5 +1,6 @@
 //! Several tables in one command: all at once, or none, whatever happens on the way.
 
+mod apart;
 mod crashes;
 mod ddl;
 mod inputs;

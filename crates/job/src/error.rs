@@ -400,7 +400,7 @@ pub enum Error {
         left: Vec<String>,
     },
     /// One of several tables that were to be loaded at once was not, and so none.
-    #[error("{table}: {error}; {}", none(table, *tables, left.as_deref()))]
+    #[error("{table}: {error}; {}{}", none(table, *tables, left.as_deref()), also_bad(others))]
     Several {
         /// `database.table`, or all of them.
         table: String,
@@ -412,6 +412,8 @@ pub enum Error {
         tables: usize,
         /// Why something is left of what the load made.
         left: Option<String>,
+        /// Other tables that would have been refused for their rows, a sentence each.
+        others: Vec<String>,
     },
     /// One of several tables that were loaded one after the other was not.
     #[error("{table}: {error}; {}", before(done))]
@@ -643,6 +645,14 @@ fn none(table: &str, tables: usize, left: Option<&str>) -> String {
             "{changed}; some of the load's own tables and files could not be removed; the next \
              load of each table removes them ({error})"
         ),
+    }
+}
+
+fn also_bad(others: &[String]) -> String {
+    match others {
+        [] => String::new(),
+        [other] => format!("; another table has bad rows: {other}"),
+        others => format!("; other tables have bad rows: {}", others.join("; ")),
     }
 }
 

@@ -84,6 +84,7 @@ mod tests {
             error: Box::new(cause),
             tables: 2,
             left: None,
+            others: Vec::new(),
         };
         assert_eq!((error.kind(), error.table()), ("unfit", Some("shop.item")));
     }

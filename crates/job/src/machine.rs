@@ -2,6 +2,7 @@
 //! less where something limits it.
 
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use rustix::process::{Resource, getrlimit};
 
@@ -13,9 +14,14 @@ const USAGE_V2: &str = "memory.current";
 const LIMIT_V1: &str = "memory.limit_in_bytes";
 const USAGE_V1: &str = "memory.usage_in_bytes";
 
-/// Memory in bytes: the least of the machine's, of every control group that the process is in,
-/// and of the limits of its address space (`ulimit -v`, `ulimit -d`).
+/// Memory in bytes, as it was when the process first asked: the least of the machine's, of every control group that
+/// the process is in, and of the limits of its address space (`ulimit -v`, `ulimit -d`).
 pub fn memory_bytes() -> u64 {
+    static BYTES: OnceLock<u64> = OnceLock::new();
+    *BYTES.get_or_init(read_memory_bytes)
+}
+
+fn read_memory_bytes() -> u64 {
     let machine = meminfo_bytes("MemTotal:").unwrap_or(4 << 30);
     let limits = [Resource::As, Resource::Data];
     let limits = limits.into_iter().filter_map(|resource| getrlimit(resource).current);

@@ -226,9 +226,9 @@ impl<'a> Steps<'a> {
                 target,
                 rows,
             },
-            Error::Several { table, step, tables, left: Some(left), .. } => {
+            Error::Several { table, step, tables, left: Some(left), others, .. } => {
                 let (error, left) = (Box::new(stopped), Some(left));
-                Error::Several { table, step, error, tables, left }
+                Error::Several { table, step, error, tables, left, others }
             }
             Error::Step { step, state, clean: false, .. } => {
                 Error::Step { step, error: Box::new(stopped), state, clean: false }

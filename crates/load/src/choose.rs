@@ -37,7 +37,7 @@ pub(crate) use self::inspection::{
 pub use self::objections::not_empty;
 pub(crate) use self::order::largest_first;
 pub use self::refused::Refused;
-pub(crate) use self::together::{Methods, Together};
+pub(crate) use self::together::{Methods, Together, TogetherSeconds};
 
 /// Measured speeds of this machine, and the memory that a load may use.
 pub(crate) struct Costs<'a> {

@@ -103,6 +103,7 @@ impl Estimate {
     /// all, and for the sorted runs of one at a time. None for no tables.
     pub(crate) fn of_all(all: &[Estimate]) -> Option<Estimate> {
         let most = |of: fn(&Estimate) -> u64| all.iter().map(of).max();
+        let longest = |of: fn(&Estimate) -> f64| all.iter().map(of).fold(0.0, f64::max);
         let import = |one: &Estimate| one.seconds - one.build_seconds();
         let last_import = all.last().map_or(0.0, import);
         let further = all.len().saturating_sub(1) as f64;
@@ -115,12 +116,14 @@ impl Estimate {
             temporary_bytes_unordered: most(|one| one.temporary_bytes_unordered)?,
             spilled_bytes_min: most(|one| one.spilled_bytes_min)?,
             // While one is imported the next is built.
-            seconds: all.iter().map(Estimate::build_seconds).sum::<f64>() - shared,
-            seconds_unordered: all
+            seconds: (all.iter().map(Estimate::build_seconds).sum::<f64>() - shared)
+                .max(longest(|one| one.seconds)),
+            seconds_unordered: (all
                 .iter()
                 .map(|one| one.seconds_unordered - import(one))
                 .sum::<f64>()
-                - shared,
+                - shared)
+                .max(longest(|one| one.seconds_unordered)),
             ..*all.first()?
         })
     }

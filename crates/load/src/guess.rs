@@ -4,6 +4,7 @@
 //! dialect is used if the first line does not fit the table without it, and a format of values if the server would
 //! refuse these values.
 
+use std::iter::repeat_with;
 use std::slice;
 
 use job::options::{InputOptions, LoadOptions};
@@ -31,20 +32,44 @@ pub struct FileGuess {
     pub ambiguous_days: Vec<(String, String)>,
 }
 
-/// The guess at the first file of a load into a table that exists.
+/// The guesses at the first files of loads into tables of one database, each made when it is asked for. A table that
+/// does not exist has none.
 ///
-/// Errors: no connection. Whatever else is wrong with file, table or server is told by the load.
-pub fn guess(connect: &ConnectOptions, options: &LoadOptions) -> Result<FileGuess, server::Error> {
+/// Errors: no connection. Whatever else is wrong with files, tables or server is told by the load.
+pub fn guesses(
+    connect: &ConnectOptions,
+    tables: &[LoadOptions],
+) -> Result<impl Iterator<Item = FileGuess>, server::Error> {
+    let known =
+        if tables.iter().any(may_be_guessed) { known(connect, tables)? } else { Vec::new() };
+    let known = known.into_iter().chain(repeat_with(|| None));
+    Ok(tables.iter().zip(known).map(|(options, table)| {
+        let guess = |table: Table| FirstFile { options, table: &table }.guess();
+        table.filter(|_| may_be_guessed(options)).and_then(guess).unwrap_or_default()
+    }))
+}
+
+/// True if the files of a load are text, and can be read twice.
+fn may_be_guessed(options: &LoadOptions) -> bool {
     let has_types = options.input.kind().is_ok_and(|kind| kind.is_some());
-    if has_types || !options.input.files.iter().all(|file| remote::plain_bytes(file).is_some()) {
-        return Ok(FileGuess::default());
-    }
+    !has_types && options.input.files.iter().all(|file| remote::plain_bytes(file).is_some())
+}
+
+/// The tables of loads as the server describes them, as far as they exist.
+fn known(
+    connect: &ConnectOptions,
+    tables: &[LoadOptions],
+) -> Result<Vec<Option<Table>>, server::Error> {
+    let Some(first) = tables.first() else { return Ok(Vec::new()) };
     let mut session = Session::connect(connect)?;
-    let name = TableName::new(&options.database, &options.table);
-    let exists = catalog::exists(&mut session, &name).unwrap_or(false);
-    let table = if exists { catalog::read(&mut session, &name).ok() } else { None };
-    let guess = table.and_then(|table| FirstFile { options, table: &table }.guess());
-    Ok(guess.unwrap_or_default())
+    let typed = |options: &LoadOptions| TableName::new(&options.database, &options.table);
+    let wanted: Vec<TableName> = tables.iter().map(typed).collect();
+    let Ok(spelled) = catalog::spellings(&mut session, &first.database, &wanted) else {
+        return Ok(Vec::new());
+    };
+    let names: Vec<TableName> = spelled.iter().flatten().cloned().collect();
+    let mut described = catalog::read_all(&mut session, &names).unwrap_or_default().into_iter();
+    Ok(spelled.iter().map(|name| name.as_ref().and_then(|_| described.next()?.ok())).collect())
 }
 
 /// The first file of a load, and its table.

@@ -13,12 +13,14 @@
 //! | `part`, `pipeline` | one table between two stages; a table is built while the one before is imported |
 //! | `publish`, `one_transaction` | one RENAME for all tables; one COMMIT |
 //! | `each` | tables that are published one by one |
+//! | `bad_rows` | other tables whose rows would have failed the command, too |
 //! | `shares`, `ids`, `lookups` | lines with rows of several tables, ids of their entities, values of other tables |
 //! | `lines_read`, `lines_checked` | such lines read before a load, and checked alone |
 //! | `plan`, `watched` | the plan of all tables; their progress |
 
 pub mod files;
 
+mod bad_rows;
 mod each;
 mod facts;
 mod ids;
@@ -127,7 +129,7 @@ fn load_all_of(
     let begun = Instant::now();
     let (first, mut kept) = (&tables[0], Vec::new());
     let told = told(tables);
-    let mut lines = None;
+    let (mut lines, mut apart) = (None, Vec::new());
     let outcome = journaled::job(connect, first, &told, progress, |connect, steps, told_by| {
         let tables: Vec<LoadOptions> = tables
             .iter()
@@ -156,10 +158,16 @@ fn load_all_of(
                     tables
                 }),
         };
-        let loaded = shared
-            .and_then(|tables| load_all(connect, tables, &told_by, &told, &mut *steps, progress));
+        let asked = shared.as_ref().cloned().unwrap_or_default();
+        let loaded = shared.and_then(|tables| {
+            load_all(connect, tables, (&told_by, &told), &mut apart, &mut *steps, progress)
+        });
         let tolerates = of.is_some() && first.rows.rejects_max > 0;
-        let loaded = loaded.map_err(|error| if tolerates { refused_line(error) } else { error });
+        let loaded = loaded.map_err(|error| match of {
+            Some(_) if tolerates => refused_line(error),
+            Some(_) => error,
+            None => bad_rows::with_others(error, connect, &asked, progress),
+        });
         if let Err(error) = &loaded
             && !error.is_told()
         {
@@ -169,23 +177,54 @@ fn load_all_of(
         loaded
     });
     kept.iter().for_each(|path| remove_empty(path));
-    outcome.map(|(tables, warnings)| {
-        let mut report = SeveralReport::of(tables, warnings, true, begun);
-        report.rejects += lines.as_ref().map_or(0, |lines| lines.rejects);
-        SeveralReport { lines, ..report }
-    })
+    let (reports, warnings) = outcome?;
+    let is_atomic = apart.is_empty();
+    let reports = load_apart(connect, tables, &apart, reports, progress)?;
+    let mut report = SeveralReport::of(reports, warnings, is_atomic, begun);
+    report.rejects += lines.as_ref().map_or(0, |lines| lines.rejects);
+    Ok(SeveralReport { lines, ..report })
+}
+
+/// The note on a table that is not published together with the others of a command.
+fn after_others(table: &str) -> String {
+    format!(
+        "{table} is loaded after the other tables, by itself: it, or a table that it refers to, \
+         cannot be published together with others"
+    )
+}
+
+/// Loads the tables that could not be published together with those that have `reports`; gives the reports of all.
+///
+/// Errors: [`Error::Each`].
+fn load_apart(
+    connect: &ConnectOptions,
+    tables: &[LoadOptions],
+    apart: &[TableName],
+    reports: Vec<Report>,
+    progress: &dyn Progress,
+) -> Result<Vec<Report>, Error> {
+    let of = |name: &TableName| {
+        tables.iter().find(|options| options.table.eq_ignore_ascii_case(&name.table))
+    };
+    let next: Vec<&LoadOptions> = apart.iter().filter_map(of).collect();
+    let published = reports.len();
+    let mut reports = each::load_next(connect, &next, reports, None, progress)?;
+    for report in &mut reports[published..] {
+        report.notes.push(after_others(&report.target));
+    }
+    Ok(reports)
 }
 
 /// The error about a line that passed the check and was refused by a table. It does not repeat the limit of
 /// rejects.
 fn refused_line(error: Error) -> Error {
     match error {
-        Error::Several { table, step, error, tables, left } => {
+        Error::Several { table, step, error, tables, left, others } => {
             let error = match *error {
                 Error::Rejected { last: row, .. } => Error::RefusedLine { row },
                 error => error,
             };
-            Error::Several { table, step, error: Box::new(error), tables, left }
+            Error::Several { table, step, error: Box::new(error), tables, left, others }
         }
         error => error,
     }
@@ -195,8 +234,8 @@ fn refused_line(error: Error) -> Error {
 fn load_all(
     connect: &ConnectOptions,
     tables: Vec<LoadOptions>,
-    told_by: &Sender<String>,
-    told: &str,
+    (told_by, told): (&Sender<String>, &str),
+    apart: &mut Vec<TableName>,
     steps: &mut Steps<'_>,
     progress: &dyn Progress,
 ) -> Result<(Vec<Report>, Vec<String>), Error> {
@@ -204,12 +243,13 @@ fn load_all(
     let asked = tables.clone();
     let inspected =
         steps.step(Stage::Inspect, || inspection::inspect(connect, tables, told_by, told))?;
-    let (inspected, settled) = match inspected {
+    let (mut inspected, settled) = match inspected {
         Inspection::Tables(inspected, settled) => (*inspected, settled),
         Inspection::In(targets, _keeper, settled) => {
             return Ok(settled.finish_own_all(targets, connect, &asked, steps));
         }
     };
+    *apart = std::mem::take(&mut inspected.apart);
     let sent = inspected.parts.iter().find(|part| part.chosen.path != LoadPath::Direct);
     let all =
         inspected.parts.iter().flat_map(|part| part.options.input.files.iter().cloned()).collect();
@@ -247,6 +287,10 @@ fn load_inspected(
     progress: &dyn Progress,
     interrupt: &Interrupt,
 ) -> Result<(Vec<Report>, Vec<String>), Error> {
+    if inspected.parts.is_empty() {
+        // Each is loaded by itself.
+        return Ok((Vec::new(), Vec::new()));
+    }
     // From here on something may be made.
     steps.stage = Stage::Staging;
     if inspected.is_whole {

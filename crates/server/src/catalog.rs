@@ -44,18 +44,35 @@ const LISTED_NAP: Duration = Duration::from_millis(20);
 ///
 /// Errors: [`Error::NoTable`]; a server that refuses to tell.
 pub fn read(session: &mut Session, name: &TableName) -> Result<Table> {
-    read_among(session, name, &CatalogCache::default())
+    let table = read_among(session, name, &CatalogCache::default())?;
+    // A limit would have cut off what was read.
+    session.check_variables()?;
+    Ok(table)
 }
 
-/// The same of one of many, of what was asked about all of them.
+/// Describes many tables, by questions about all of them.
+///
+/// Errors: as [`read`]; the inner ones are those of one table.
+pub fn read_all(session: &mut Session, names: &[TableName]) -> Result<Vec<Result<Table>>> {
+    let mut asked = CatalogCache::default();
+    for name in names {
+        // Who cannot be told of is asked about alone, which tells why.
+        let _ = asked.define(session, name);
+    }
+    asked.ask(session)?;
+    let tables = names.iter().map(|name| read_among(session, name, &asked)).collect();
+    session.check_variables()?;
+    Ok(tables)
+}
+
+/// The description of one of many, of what was asked about all of them. The caller checks the session's variables
+/// behind the last one.
 pub fn read_among(session: &mut Session, name: &TableName, asked: &CatalogCache) -> Result<Table> {
     let begun = Instant::now();
     let (alone, mut asked) = (CatalogCache::default(), asked);
     loop {
         let table = read_once(session, name, std::mem::replace(&mut asked, &alone))?;
         if begun.elapsed() > LISTED_WAIT || is_as_read(session, &table)? {
-            // A limit would have cut off what was read.
-            session.check_variables()?;
             return Ok(table);
         }
         std::thread::sleep(LISTED_NAP);

@@ -9,6 +9,7 @@ mod rules;
 
 use std::collections::HashMap;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 use face::option::{REPLICA, UNLOGGED};
 use schema::{Engine, RowFormat, Table};
@@ -95,6 +96,8 @@ pub struct ServerFacts {
     pub account: String,
     /// The account's privileges.
     pub privileges: Privileges,
+    /// True if it has a history of backups, once that was asked.
+    pub has_backup_history: OnceLock<bool>,
 }
 
 /// How the server's redo log is made to begin behind a certain LSN.
@@ -160,6 +163,7 @@ impl ServerFacts {
             false => None,
         };
         Ok(ServerFacts {
+            has_backup_history: OnceLock::new(),
             version: session.version().clone(),
             untested,
             hostname: text("hostname"),

@@ -31,6 +31,7 @@ use crate::publish::Filled;
 use crate::read_back::Access;
 use server::catalog;
 use server::error::{Error, Result};
+use server::facts::ServerFacts;
 use server::identifier::TableName;
 use server::session::Session;
 
@@ -131,17 +132,30 @@ impl Lock {
     }
 }
 
+/// True if the server had a history of backups when the first of a command's tables was inspected.
+///
+/// Errors: as [`has_backup_history`].
+pub fn had_backup_history(session: &mut Session, facts: &ServerFacts) -> Result<bool> {
+    match facts.has_backup_history.get() {
+        Some(had) => Ok(*had),
+        None => has_backup_history(session).inspect(|has| {
+            let _ = facts.has_backup_history.set(*has);
+        }),
+    }
+}
+
 /// True if a server has a history of backups (mariadb-backup --history), as far as the account may see it.
 ///
 /// Errors: the connection's.
 pub fn has_backup_history(session: &mut Session) -> Result<bool> {
     for (database, table) in HISTORIES {
-        let name = TableName::new(database, table);
-        // A history that the account may not read is unknown, as is a broken one.
-        let is_there =
-            catalog::exists(session, &name)? && !catalog::is_empty(session, &name).unwrap_or(true);
-        if is_there {
-            return Ok(true);
+        match catalog::is_empty(session, &TableName::new(database, table)) {
+            Ok(false) => return Ok(true),
+            Ok(true) => {}
+            // A history that is not there has no row, and one that the account may not read is unknown, as is a
+            // broken one.
+            Err(error) if error.errno().is_some() => {}
+            Err(error) => return Err(error),
         }
     }
     Ok(false)

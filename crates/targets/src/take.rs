@@ -41,6 +41,8 @@ impl Lock {
         }
         // Now that nobody else loads it.
         let table = described(&mut session, &spelled, options, &CatalogCache::default())?;
+        // A limit would have cut off what was read.
+        session.check_variables()?;
         let facts = Arc::new(ServerFacts::read(&mut session)?);
         let dir = facts.database_dir(&mut session, &table.name.database)?;
         let resting = Resting::of(table, &facts, &dir, options);
@@ -70,6 +72,7 @@ impl Keeper {
         let asked = asked(&mut session, names, options)?;
         let tables = names.iter().map(|name| described(&mut session, name, options, &asked));
         let tables = tables.collect::<Result<Vec<Table>>>()?;
+        session.check_variables()?;
         let facts = Arc::new(ServerFacts::read(&mut session)?);
         let dir = facts.database_dir(&mut session, &names[0].database)?;
         let left = match names {

@@ -24,6 +24,8 @@ use server::version::Flavor;
 const ROW_LOCK_SECONDS_MAX: u64 = 1_073_741_824;
 /// A transaction whose connection broke is rolled back, or was committed, within this.
 const OUTCOME_WAIT: Duration = Duration::from_secs(120);
+/// Tables that a question about numbers names at most.
+const NUMBERS_AT_ONCE: usize = 64;
 /// How long the table's lock is waited for once its rows are in.
 const NUMBERING_WAIT: Duration = Duration::from_secs(1);
 
@@ -249,6 +251,34 @@ pub fn number(lock: &mut Lock, next: u64) -> Result<()> {
         session.exec(&format!("ALTER TABLE {target} AUTO_INCREMENT={next}, ALGORITHM=INPLACE"))?;
     }
     Ok(())
+}
+
+/// Those of the tables of the target's database whose AUTO_INCREMENT is less than the number beside them.
+///
+/// Errors: the server's.
+pub fn behind(lock: &mut Lock, wanted: &[(TableName, u64)]) -> Result<Vec<TableName>> {
+    let mut behind = Vec::new();
+    if lock.session.version().flavor != Flavor::MariaDb {
+        return Ok(behind);
+    }
+    lock.reconnect()?;
+    for some in wanted.chunks(NUMBERS_AT_ONCE) {
+        let names: Vec<String> = some.iter().map(|(name, _)| quote_text(&name.table)).collect();
+        let sql = format!(
+            "SELECT TABLE_NAME, AUTO_INCREMENT FROM information_schema.TABLES \
+             WHERE TABLE_SCHEMA={} AND TABLE_NAME IN ({})",
+            quote_text(&lock.table.name.database),
+            names.join(", ")
+        );
+        for row in lock.session.query(&sql)? {
+            let (table, there) = (row.text(0)?, row.number_or_null::<u64>(1)?);
+            let of_table = some.iter().find(|(name, _)| name.table == table);
+            let is_behind =
+                |(_, next): &&(TableName, u64)| there.is_some_and(|there| there < *next);
+            behind.extend(of_table.filter(is_behind).map(|(name, _)| name.clone()));
+        }
+    }
+    Ok(behind)
 }
 
 /// Has the target's AUTO_INCREMENT go on at `next`, or behind the largest number that is there, also where

@@ -97,7 +97,7 @@ fn what_cannot_be_meant_is_refused_before_anything_is_done() {
             &["--create finds decimal commas", "--format-of COLUMN=FORMAT needs --types"],
         ),
         (&["t.csv"], &["--ddl", "t.csv"], &["--ddl contains no CREATE TABLE for any table in"]),
-        (&["t.csv", "g.csv", "u.csv"], &[], &["g", "trigger", "--each"]),
+        (&["t.csv", "g.csv", "u.csv"], &["--path", "direct"], &["g", "trigger"]),
     ];
     for (files, more, parts) in cases {
         inrush(&desk, "load", files, more).refused(2, parts);

@@ -31,6 +31,37 @@ fn a_bad_row_in_the_last_file_leaves_every_table_as_it_was() {
 }
 
 #[test]
+fn every_table_with_bad_rows_is_named_by_one_run() {
+    let Some(server) = TestServer::shared() else { return };
+    for path in ["auto", "direct", "stream"] {
+        let mut yard = Yard::new(server, Mode::Insert);
+        for (table, bad) in [("a", "x\t1\tn\tb\n"), ("c", "x\t1\tn\tb\ny\t1\tn\tb\n")] {
+            let file = yard.folder().join(format!("{table}.txt"));
+            let text = std::fs::read_to_string(&file).unwrap();
+            std::fs::write(&file, text + bad).unwrap();
+        }
+        let refused = run(yard.command().args(["--path", path]));
+        refused.refused(1, &["none of the 3 tables was changed; another table has bad rows: "]);
+        // Which one ends the load depends on the order in which they are read.
+        let (first, other) = refused.err.split_once("; another").unwrap();
+        let of = |text: &str, table: &str| text.contains(&format!("{}.{table}: ", yard.database));
+        let a = "1 bad row, the first is ";
+        let c = "2 bad rows, the first is ";
+        assert!(
+            (of(first, "a") && of(other, "c") && other.contains(c) && other.contains("line 3001 "))
+                || (of(first, "c")
+                    && of(other, "a")
+                    && other.contains(a)
+                    && other.contains("line 301 ")),
+            "{path}: {refused:?}"
+        );
+        assert!(other.contains("\"x\" is not INT"), "{path}: {refused:?}");
+        assert!(!yard.is_new(), "{path}");
+        yard.clean(path);
+    }
+}
+
+#[test]
 fn rows_of_several_tables_that_are_refused_go_to_files_of_their_own() {
     let Some(server) = TestServer::shared() else { return };
     let yard = Yard::new(server, Mode::Insert);

@@ -1,6 +1,7 @@
 //! Threads, memory and folders of a load, and the sizes of its batches and pages.
 
 use std::path::PathBuf;
+use std::sync::OnceLock;
 
 use face::option::{BATCH_BYTES, BATCH_ROWS, CONNECTIONS, MAX_RATE};
 
@@ -103,7 +104,8 @@ impl Default for ResourceLimits {
 }
 
 fn default_threads() -> usize {
-    std::thread::available_parallelism().map_or(1, |n| n.get())
+    static THREADS: OnceLock<usize> = OnceLock::new();
+    *THREADS.get_or_init(|| std::thread::available_parallelism().map_or(1, |n| n.get()))
 }
 
 /// A quarter of the memory that the process may use: of the machine's, of its control group's, or

@@ -7,11 +7,10 @@ use job::memory::{Memory, MinMemory};
 use job::options::{LoadOptions, LoadPath, Mode, ResourceLimits};
 use schema::{Method, Table, quote_name};
 use send::{Ask, Destination};
-use server::engine::Rules;
 use server::version::Flavor;
 use server::{ServerFacts, Session, Unsupported, catalog};
 use sources::{Source, SourceExt as _};
-use targets::stamp::has_backup_history;
+use targets::stamp::had_backup_history;
 use targets::{Direct, Lock};
 
 use super::facts::{Choice, Facts, Input, RowsThere};
@@ -123,7 +122,7 @@ pub(crate) fn foresee(session: &mut Session, options: &LoadOptions) -> Result<Pr
     let mut against = found.unsupported(&options.database);
     // The folder of its database may be missing still: it will be beside that of the server's own.
     against.extend(found.database_dir(session, "mysql")?.err());
-    let mut facts = Facts::of_server(session, &against, &found.engine, options)?;
+    let mut facts = Facts::of_server(session, &against, &found, options)?;
     let refusal = found.engine.refuses(&options.database);
     facts.against_all = refusal.map(|why| format!("{} ({why})", found.engine.kind));
     let against = Objections::of(&facts, options);
@@ -136,7 +135,7 @@ impl Facts {
     /// Facts that a table gives before its rows are looked at.
     fn of(target: &mut Lock, options: &LoadOptions) -> Result<Facts, Error> {
         let Lock { session, unsupported, facts, table, .. } = target;
-        let found = Facts::of_server(session, unsupported, &facts.engine, options)?;
+        let found = Facts::of_server(session, unsupported, facts, options)?;
         Ok(Facts {
             has_triggers: !table.triggers.is_empty(),
             partitions: table.partitioning.as_ref().map(|by| by.partitions.len()),
@@ -152,9 +151,10 @@ impl Facts {
     fn of_server(
         session: &mut Session,
         against_direct: &[Unsupported],
-        engine: &Rules,
+        found: &ServerFacts,
         options: &LoadOptions,
     ) -> Result<Facts, Error> {
+        let engine = &found.engine;
         let logs = |session: &mut Session| session.query_text("SELECT @@GLOBAL.log_bin");
         let refusal = engine.refuses_load_data(&options.input.charset);
         let allowed = session.query_once("SELECT @@GLOBAL.local_infile")?;
@@ -164,7 +164,7 @@ impl Facts {
         let stamps = match options.server.stamps {
             _ if is_done => may_build,
             Some(stamps) => stamps,
-            None => may_build && has_backup_history(session)?,
+            None => may_build && had_backup_history(session, found)?,
         };
         Ok(Facts {
             stamps,

@@ -1,8 +1,8 @@
 //! The decision about all tables of a command: by which publish they get their rows, and in which order.
 //!
-//! A table that is built and swapped in takes the server some 20 ms, whatever its rows: CREATE TABLE .. LIKE,
+//! A table that is built and swapped in takes the server some 16 ms, whatever its rows: CREATE TABLE .. LIKE,
 //! DISCARD, IMPORT, RENAME and DROP, most of which sync files. Rows that go into the table itself need none of
-//! these, and all tables of a command share one COMMIT.
+//! these, and all tables of a command share one COMMIT; but one connection sends them all.
 
 use job::error::Error;
 use job::options::WithOthers;
@@ -10,11 +10,17 @@ use job::options::WithOthers;
 use super::facts::{CommandFacts, CommandTable};
 use super::order::{largest_first, order, parents_first};
 
-/// Bytes of text a table, on average, up to which one transaction is faster. Twenty tables of five columns and a
-/// secondary index, 39 bytes a row: see docs/benchmarks.md, "Small tables".
-const BYTES_PER_TABLE_MAX: u64 = 64 << 10;
+/// Seconds of a table that is built and swapped in, besides its rows, and what its foreign keys add: measured, see
+/// docs/benchmarks.md, "Small tables", as are those below.
+const SWAPPED_TABLE_SECONDS: f64 = 0.014;
+const KEYS_SECONDS: f64 = 0.012;
+/// The same in one transaction.
+const SENT_TABLE_SECONDS: f64 = 0.003;
+/// Bytes of text a second, built by two threads and imported, and sent by one connection.
+const BUILT_BYTES: f64 = 40e6;
+const SENT_BYTES: f64 = 10e6;
 /// Bytes of text of all tables: as much as one transaction holds, and rolls back if it fails.
-const BYTES_MAX: u64 = 32 << 20;
+const BYTES_MAX: u64 = 128 << 20;
 
 /// Why small tables are not built.
 pub(super) const SMALL: &str =
@@ -88,14 +94,38 @@ impl Together {
     }
 }
 
+/// Expected seconds of all tables of a command, by both methods of publishing them at once.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct TogetherSeconds {
+    /// In one transaction.
+    pub(crate) transaction: f64,
+    /// By a swap of built tables.
+    pub(crate) swap: f64,
+}
+
 impl CommandFacts {
-    /// True if there are several tables, small on average, and none of them needs another method.
+    /// True if one transaction of several tables is faster than a swap, and none of them needs another method.
     fn are_small(&self) -> bool {
-        let count = self.tables.len() as u64;
+        let Some((bytes, seconds)) = self.small_bytes().zip(self.seconds()) else { return false };
+        let is_faster = bytes <= BYTES_MAX && seconds.transaction <= seconds.swap;
+        self.tables.len() > 1 && self.are_small.unwrap_or(is_faster)
+    }
+
+    /// Bytes of the text of all inputs; none where a table needs another method than one transaction of all.
+    fn small_bytes(&self) -> Option<u64> {
         let add = |sum: u64, table: &CommandTable| Some(sum.saturating_add(table.small_bytes?));
-        let bytes = self.tables.iter().try_fold(0, add);
-        let bytes_max = BYTES_MAX.min(BYTES_PER_TABLE_MAX * count);
-        count > 1 && bytes.is_some_and(|bytes| self.are_small.unwrap_or(bytes <= bytes_max))
+        self.tables.iter().try_fold(0, add)
+    }
+
+    /// Expected seconds of one transaction and of a swap; none where one transaction is excluded.
+    pub(crate) fn seconds(&self) -> Option<TogetherSeconds> {
+        let bytes = self.small_bytes()? as f64;
+        let count = self.tables.len() as f64;
+        let with_keys = self.tables.iter().filter(|table| !table.parents.is_empty()).count() as f64;
+        Some(TogetherSeconds {
+            transaction: count * SENT_TABLE_SECONDS + bytes / SENT_BYTES,
+            swap: count * SWAPPED_TABLE_SECONDS + with_keys * KEYS_SECONDS + bytes / BUILT_BYTES,
+        })
     }
 }
 
@@ -126,9 +156,13 @@ mod tests {
 
     #[test]
     fn small_tables_share_a_transaction_and_large_ones_a_swap() {
-        let small = BYTES_PER_TABLE_MAX;
+        let small = 100 << 10;
         assert_eq!(chosen(&facts([small, small, small])), (WithOthers::Small, vec![0, 1, 2]));
-        assert_eq!(chosen(&facts([small, small + 1])), (WithOthers::Swap, vec![1, 0]));
+        assert_eq!(chosen(&facts([small, small * 2])), (WithOthers::Swap, vec![1, 0]));
+        // Foreign keys make a swap slower.
+        let mut children = facts([small, small * 2]);
+        children.tables[1].parents = vec![children.tables[0].name.clone()];
+        assert_eq!(chosen(&children), (WithOthers::Small, vec![0, 1]));
         // One table is swapped, whatever its size.
         assert_eq!(chosen(&facts([1])), (WithOthers::Swap, vec![0]));
         // 400 small tables and two large ones are one decision.
@@ -137,8 +171,8 @@ mod tests {
         assert_eq!((with_others, &order[..2]), (WithOthers::Swap, &[401, 400][..]));
         assert_eq!(chosen(&facts([1 << 10; 400])).0, WithOthers::Small);
         // More than one transaction should hold, though each is small.
-        assert_eq!(chosen(&facts([small; 513])).0, WithOthers::Swap);
-        assert_eq!(chosen(&facts([small; 512])).0, WithOthers::Small);
+        assert_eq!(chosen(&facts([small; 1400])).0, WithOthers::Swap);
+        assert_eq!(chosen(&facts([small; 1300])).0, WithOthers::Small);
     }
 
     #[test]

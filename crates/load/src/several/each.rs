@@ -5,8 +5,8 @@ use std::time::Instant;
 use job::error::Error;
 use job::options::LoadOptions;
 use job::progress::Progress;
-use schema::{Table, TableName};
-use server::catalog::CatalogCache;
+use job::report::Report;
+use schema::Table;
 use server::{ConnectOptions, Session, catalog};
 
 use super::facts::waiting;
@@ -32,10 +32,24 @@ pub fn load_each(
     let described = described(&mut session, tables)?;
     let order = Together::each(&waiting(tables, described.iter().map(Option::as_ref))).order;
     drop(session);
-    let mut reports = Vec::new();
-    for (number, options) in order.iter().map(|&at| &tables[at]).enumerate() {
+    let tables: Vec<&LoadOptions> = order.iter().map(|&at| &tables[at]).collect();
+    let reports = load_next(connect, &tables, Vec::new(), places, progress)?;
+    Ok(SeveralReport::of(reports, Vec::new(), false, begun))
+}
+
+/// Loads tables one after the other behind those that have `reports`, and gives the reports of all.
+///
+/// Errors: as [`load_each`].
+pub(super) fn load_next(
+    connect: &ConnectOptions,
+    tables: &[&LoadOptions],
+    mut reports: Vec<Report>,
+    places: Option<&dyn Places>,
+    progress: &dyn Progress,
+) -> Result<Vec<Report>, Error> {
+    for options in tables {
         let table = format!("{}.{}", options.database, options.table);
-        progress.table(&table, number + 1, tables.len());
+        progress.table(&table, reports.len() + 1, tables.len().max(reports.len() + 1));
         match run::load(connect, options, places, progress) {
             Ok(report) => reports.push(report),
             Err(error) => {
@@ -44,24 +58,17 @@ pub fn load_each(
             }
         }
     }
-    Ok(SeveralReport::of(reports, Vec::new(), false, begun))
+    Ok(reports)
 }
 
 /// The tables as the server describes them; none where `--ddl` is still to make one.
 fn described(session: &mut Session, tables: &[LoadOptions]) -> Result<Vec<Option<Table>>, Error> {
     let names = spelled(session, tables)?;
-    let mut asked = CatalogCache::default();
-    for name in &names {
-        // Of one that is still to be made, and of others that cannot be told, it is asked below.
-        let _ = asked.define(session, name);
-    }
-    asked.ask(session)?;
-    let read = |(name, options): (&TableName, &LoadOptions)| match catalog::read_among(
-        session, name, &asked,
-    ) {
+    let described = catalog::read_all(session, &names)?.into_iter().zip(tables);
+    let known = |(described, options): (server::Result<Table>, &LoadOptions)| match described {
         Ok(table) => Ok(Some(table)),
         Err(server::Error::NoTable(_)) if options.ddl.is_some() => Ok(None),
         Err(error) => Err(error.into()),
     };
-    names.iter().zip(tables).map(read).collect()
+    described.map(known).collect()
 }

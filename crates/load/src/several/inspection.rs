@@ -2,7 +2,7 @@
 
 use face::option::{DDL, MAP};
 use sources::SourceExt as _;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -36,6 +36,8 @@ pub(super) struct InspectedTables {
     pub(super) is_whole: bool,
     /// Replicas that get the same files.
     pub(super) copies: Option<Copies>,
+    /// Tables that cannot be published together with these: each is loaded by itself behind them, in this order.
+    pub(super) apart: Vec<TableName>,
 }
 
 /// The result of inspecting the tables of a command.
@@ -96,7 +98,11 @@ pub(super) fn inspect(
         };
     };
     let Together { with_others, order } = together;
+    let apart = Together::each(&facts.tables).order.into_iter();
+    let apart = apart.filter(|at| !inspected.at.contains(at));
+    let apart = apart.map(|at| facts.tables[at].name.clone()).collect();
     let inspected = inspected.finish(keeper, &order, with_others.is_transaction(), None)?;
+    let inspected = InspectedTables { apart, ..inspected };
     Ok(Inspection::Tables(Box::new(inspected), Box::new(settled)))
 }
 
@@ -154,7 +160,7 @@ impl TablesWithMethods {
         is_whole: bool,
         copies: Option<Copies>,
     ) -> Result<InspectedTables, Error> {
-        let TablesWithMethods { mut parts, estimates, mut connections } = self;
+        let TablesWithMethods { at, mut parts, estimates, mut connections } = self;
         check_room(&parts, &estimates)?;
         for part in &mut parts {
             let Some(target) = part.target.take() else { continue };
@@ -165,14 +171,16 @@ impl TablesWithMethods {
             read?;
         }
         expect_children(&mut parts);
-        let mut parts: Vec<Option<Part>> = parts.into_iter().map(Some).collect();
-        let parts = order.iter().filter_map(|&at| parts[at].take()).collect();
-        Ok(InspectedTables { parts, connections, keeper, is_whole, copies })
+        let mut parts: HashMap<usize, Part> = at.into_iter().zip(parts).collect();
+        let parts = order.iter().filter_map(|at| parts.remove(at)).collect();
+        Ok(InspectedTables { parts, connections, keeper, is_whole, copies, apart: Vec::new() })
     }
 }
 
 /// The inspection of all tables, if each has a method.
 struct TablesWithMethods {
+    /// Positions of the tables in the command. Those that cannot be published together with others are missing.
+    at: Vec<usize>,
     parts: Vec<Part>,
     /// Estimates of the tables that are built.
     estimates: Vec<Estimate>,
@@ -207,14 +215,24 @@ fn inspect_all(
     with_others: WithOthers,
 ) -> Result<Result<TablesWithMethods, NoMethod>, Error> {
     let (mut parts, mut estimates) = (Vec::new(), Vec::new());
+    let (mut all_at, mut apart) = (Vec::new(), HashSet::new());
     let mut tables = tables.into_iter();
-    while let Some((options, target)) = tables.next() {
+    let mut next_at = 0..;
+    while let Some(((options, target), at)) = tables.next().zip(next_at.next()) {
         let options = LoadOptions { with_others, ..options };
-        match inspect_one(options, target, connections)? {
-            Ok(inspected) => {
-                connections = inspected.2;
-                parts.push(inspected.0);
-                estimates.extend(inspected.1);
+        let name = target.table.name.clone();
+        match inspect_one(options, target, connections)?
+            .map_or_else(NoMethod::apart, |found| Ok(Ok(found)))?
+        {
+            Ok((Some(part), estimate, back)) => {
+                connections = back;
+                all_at.push(at);
+                parts.push(part);
+                estimates.extend(estimate);
+            }
+            Ok((None, _, back)) => {
+                connections = back;
+                apart.insert(name);
             }
             Err(mut shut) => {
                 let before = parts.into_iter();
@@ -224,7 +242,59 @@ fn inspect_all(
             }
         }
     }
-    Ok(Ok(TablesWithMethods { parts, estimates, connections }))
+    let mut inspected = TablesWithMethods { at: all_at, parts, estimates, connections };
+    inspected.leave_out_children(apart);
+    Ok(Ok(inspected))
+}
+
+impl TablesWithMethods {
+    /// Leaves out tables whose rows refer to those that are `apart`, which come later.
+    fn leave_out_children(&mut self, mut apart: HashSet<TableName>) {
+        let refers = |part: &Part, apart: &HashSet<TableName>| {
+            let table = part.target.as_ref().map(|target| &target.table)?;
+            let refers = table.references.iter().any(|reference| apart.contains(&reference.parent));
+            (refers && !part.options.server.unchecked_keys).then(|| table.name.clone())
+        };
+        let next = |parts: &[Part], apart: &HashSet<TableName>| {
+            parts.iter().enumerate().find_map(|(at, part)| Some((at, refers(part, apart)?)))
+        };
+        while let Some((at, name)) = next(&self.parts, &apart) {
+            self.parts.remove(at);
+            self.at.remove(at);
+            apart.insert(name);
+        }
+    }
+}
+
+impl NoMethod {
+    /// True if files of its own fill each table, so that one can be loaded by itself.
+    fn may_be_apart(&self) -> bool {
+        let is_apart = |options: &LoadOptions| {
+            options.with_others == WithOthers::Swap && options.input.selection.is_none()
+        };
+        self.tables.iter().all(|(options, _)| is_apart(options))
+    }
+
+    /// The table left to a load by itself, if that has a method.
+    fn apart(mut self) -> Result<Result<InspectedTable, NoMethod>, Error> {
+        let is_open = self.may_be_apart();
+        match self.tables.pop() {
+            Some((options, target)) if is_open => {
+                let alone = LoadOptions { with_others: WithOthers::Alone, ..options.clone() };
+                match inspect_one(alone, target, self.connections)? {
+                    Ok((_, _, connections)) => Ok(Ok((None, None, connections))),
+                    Err(mut shut) => {
+                        shut.tables.iter_mut().for_each(|table| table.0 = options.clone());
+                        Ok(Err(shut))
+                    }
+                }
+            }
+            last => {
+                self.tables.extend(last);
+                Ok(Err(self))
+            }
+        }
+    }
 }
 
 /// The names as the server spells them, or as they were typed where `--ddl` is to make a table.
@@ -291,8 +361,8 @@ pub(super) fn lock_options(options: &LoadOptions, told: Option<&Sender<String>>)
     }
 }
 
-/// A table, what it will take, and the connections that inspected at it.
-type InspectedTable = (Part, Option<Estimate>, Connections);
+/// A table, what it will take, and the connections that inspected at it. No table: it is loaded by itself.
+type InspectedTable = (Option<Part>, Option<Estimate>, Connections);
 
 /// The way into one of them, and what it will take; else why there is none.
 fn inspect_one(
@@ -327,7 +397,7 @@ fn inspect_one(
         next_number: None,
         build_seconds,
     };
-    Ok(Ok((part, estimate, connections)))
+    Ok(Ok((Some(part), estimate, connections)))
 }
 
 /// Has tables keep the keys that others of the command refer to.

@@ -17,6 +17,7 @@ use job::progress::{Progress, Stage};
 use job::publish::publish;
 use job::report::Report;
 use job::steps::Steps;
+use schema::TableName;
 use send::Uncommitted;
 use server::{ConnectOptions, Session};
 use targets::{Connections, Lock, Transaction};
@@ -174,8 +175,18 @@ fn commit(
 /// Has numbers go on where LOAD DATA would have left them. Where that cannot be done they go on without
 /// a gap, which is not worth a word.
 fn number(parts: &mut [Part], mut connections: Connections) {
+    let wanted = |part: &Part| Some((part.target.as_ref()?.table.name.clone(), part.next_number?));
+    let wanted: Vec<(TableName, u64)> = parts.iter().filter_map(wanted).collect();
+    let Some(target) = parts.first_mut().and_then(|part| part.target.take()) else { return };
+    let mut lock = target.work(connections);
+    let behind = targets::transaction::behind(&mut lock, &wanted).unwrap_or_default();
+    let (target, back) = lock.rest();
+    (parts[0].target, connections) = (Some(target), back);
     for part in parts {
-        let (Some(next), Some(target)) = (part.next_number, part.target.take()) else { continue };
+        let is_behind =
+            part.target.as_ref().is_some_and(|target| behind.contains(&target.table.name));
+        let Some(next) = part.next_number.filter(|_| is_behind) else { continue };
+        let Some(target) = part.target.take() else { continue };
         let mut lock = target.work(connections);
         let _ = targets::transaction::number(&mut lock, next);
         connections = lock.rest().1;

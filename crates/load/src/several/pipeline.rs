@@ -101,7 +101,7 @@ pub(super) fn give_up(parts: Vec<Part>, mut connections: Connections, ended: End
         }
     }
     let left = cleaned.err().map(|error| error.to_string());
-    Error::Several { table, step, error: Box::new(error), tables: count, left }
+    Error::Several { table, step, error: Box::new(error), tables: count, left, others: Vec::new() }
 }
 
 fn is_gone(error: &server::Error) -> bool {

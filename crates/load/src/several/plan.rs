@@ -1,6 +1,6 @@
 //! The plan of a load of several tables.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use encode::input;
@@ -12,12 +12,12 @@ use serde::Serialize;
 use server::{ConnectOptions, Session, catalog};
 use targets::{Connections, Keeper, Lock, Resting};
 
-use super::check_several;
 use super::facts::{self, waiting};
 use super::inspection::{lock_options, spelled};
+use super::{after_others, check_several};
 
 use crate::choose::Prediction;
-use crate::choose::{self, CommandFacts, Methods, Purpose, Refused, Together};
+use crate::choose::{self, CommandFacts, Methods, Purpose, Refused, Together, TogetherSeconds};
 use crate::copies::are_asked_for;
 use crate::estimate::Estimate;
 use crate::places::Places;
@@ -42,6 +42,20 @@ pub struct SeveralPlan {
 
 /// A table's plan, and what was seen of it and of its input.
 type Planned = (Plan, Option<Inspected>);
+
+/// The plans of all tables, by the way that they would take together.
+struct AllPlanned {
+    /// The order in which they would be loaded.
+    order: Vec<usize>,
+    /// In that order.
+    plans: Vec<Planned>,
+    /// The times that the way was chosen by.
+    seconds: Option<TogetherSeconds>,
+    /// True if one transaction would load all.
+    is_whole: bool,
+    /// Tables that would be loaded by themselves behind the others.
+    apart: Vec<TableName>,
+}
 
 impl SeveralPlan {
     /// True if all tables can be loaded.
@@ -72,17 +86,28 @@ pub fn plan_several(
 ) -> Result<SeveralPlan, Error> {
     check_several(tables)?;
     let mut looked = PlannedTables::at(connect, tables, places)?;
-    let (order, plans) = looked.plan_all(each)?;
+    let AllPlanned { order, plans, seconds, is_whole, apart } = looked.plan_all(each)?;
     let plans = if each { plans } else { one_way(plans, &order, &mut looked)? };
     let mut plans: Vec<Plan> = plans.into_iter().map(|(plan, _)| plan).collect();
     let mut notes = shared_notes(&mut plans);
+    notes.extend(apart.iter().map(|table| after_others(&table.to_string())));
+    notes.extend(seconds.map(|TogetherSeconds { transaction, swap }| {
+        format!(
+            "one transaction of all tables takes about {transaction:.1} s, a swap of built tables \
+             about {swap:.1} s"
+        )
+    }));
     notes.extend(looked.replication_notes(&plans, &order)?);
     let estimates: Option<Vec<Estimate>> = plans.iter().map(|plan| plan.estimate).collect();
+    let mut estimate = estimates.and_then(|all| Estimate::of_all(&all));
+    if let (Some(estimate), Some(seconds), true) = (&mut estimate, seconds, is_whole) {
+        estimate.take(seconds.transaction);
+    }
     Ok(SeveralPlan {
         database: tables[0].database.clone(),
-        atomic: !each,
+        atomic: !each && apart.is_empty(),
         input_bytes: plans.iter().map(|plan| plan.input_bytes).sum(),
-        estimate: estimates.and_then(|all| Estimate::of_all(&all)),
+        estimate,
         tables: plans,
         notes,
     })
@@ -192,12 +217,14 @@ impl<'t> PlannedTables<'t> {
         self.described.iter().map(Option::as_ref)
     }
 
-    /// All tables in the order in which they would be loaded, by the way that they would take together.
-    fn plan_all(&mut self, each: bool) -> Result<(Vec<usize>, Vec<Planned>), Error> {
+    /// All tables, by the way that they would take together.
+    fn plan_all(&mut self, each: bool) -> Result<AllPlanned, Error> {
         if each {
             let Together { order, with_others } =
                 Together::each(&waiting(self.tables, self.described()));
-            return Ok((order.clone(), self.planned_by(&order, with_others)?));
+            let plans = self.planned_by(&order, with_others)?;
+            let (seconds, is_whole, apart) = (None, false, Vec::new());
+            return Ok(AllPlanned { order, plans, seconds, is_whole, apart });
         }
         let mut session = self.session.another()?;
         let described: Vec<Option<&Table>> = self.described().collect();
@@ -212,9 +239,57 @@ impl<'t> PlannedTables<'t> {
             };
             match together.after(methods, &facts) {
                 Some(next) => together = next,
-                None => return Ok((together.order, plans)),
+                None => {
+                    let seconds = facts.seconds().filter(|_| facts.tables.len() > 1);
+                    let Together { order, with_others } = together;
+                    let (is_whole, apart) = (with_others.is_transaction(), Vec::new());
+                    let planned = AllPlanned { order, plans, seconds, is_whole, apart };
+                    return self.leave_out(planned, &facts);
+                }
             }
         }
+    }
+
+    /// Has tables that cannot be published together with others come behind them, each by itself.
+    fn leave_out(
+        &mut self,
+        planned: AllPlanned,
+        facts: &CommandFacts,
+    ) -> Result<AllPlanned, Error> {
+        let mut plans: HashMap<usize, Planned> =
+            planned.order.iter().copied().zip(planned.plans).collect();
+        let mut apart: HashSet<usize> = HashSet::new();
+        for (&at, (plan, _)) in &mut plans {
+            let options = &self.tables[at];
+            if plan.path.is_some() || options.input.selection.is_some() || self.are_copied {
+                continue;
+            }
+            let alone =
+                self.plan(at, LoadOptions { with_others: WithOthers::Alone, ..options.clone() })?;
+            if alone.0.path.is_some() {
+                apart.insert(at);
+            }
+            *plan = alone.0;
+        }
+        let tables = &facts.tables;
+        let refers = |at: &usize, apart: &HashSet<usize>| {
+            let mut parents = tables[*at].parents.iter();
+            parents.any(|parent| apart.iter().any(|other| tables[*other].name == *parent))
+        };
+        while let Some(&next) = planned
+            .order
+            .iter()
+            .find(|at| !apart.contains(at) && !apart.is_empty() && refers(at, &apart))
+        {
+            apart.insert(next);
+        }
+        let (last, mut order): (Vec<usize>, Vec<usize>) =
+            Together::each(tables).order.into_iter().partition(|at| apart.contains(at));
+        order.sort_by_key(|at| planned.order.iter().position(|other| other == at));
+        order.extend(&last);
+        let plans = order.iter().filter_map(|at| plans.remove(at)).collect();
+        let apart = last.iter().map(|&at| tables[at].name.clone()).collect();
+        Ok(AllPlanned { order, plans, apart, ..planned })
     }
 
     /// All of them in this order.

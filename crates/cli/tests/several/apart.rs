@@ -1,0 +1,102 @@
+//! Tables that cannot be published together with others: each is loaded by itself behind these.
+
+use serde_json::Value;
+use server::Session;
+use testkit::TestServer;
+
+use crate::support::{Home, Outcome, run};
+
+/// `a` has triggers and `b` refers to it; `c` and `d` have nothing to do with them.
+const TABLES: &str = "USE `@`; CREATE TABLE log (x INT); \
+    CREATE TABLE a (id INT PRIMARY KEY) ENGINE=InnoDB; \
+    CREATE TABLE b (id INT PRIMARY KEY, FOREIGN KEY (id) REFERENCES a (id)) ENGINE=InnoDB; \
+    CREATE TABLE c (id INT PRIMARY KEY) ENGINE=InnoDB; \
+    CREATE TABLE d (id INT PRIMARY KEY) ENGINE=InnoDB; \
+    CREATE TRIGGER logged AFTER INSERT ON a FOR EACH ROW INSERT INTO log VALUES (NEW.id);";
+
+struct Place<'a> {
+    server: &'a TestServer,
+    session: Session,
+    home: Home,
+    database: String,
+}
+
+impl<'a> Place<'a> {
+    fn new(server: &'a TestServer, files: &[&str]) -> Place<'a> {
+        let database = server.database().unwrap();
+        server.script(&TABLES.replace('@', &database)).unwrap();
+        let (home, session) = (Home::new(), server.connect().unwrap());
+        std::fs::create_dir(home.path().join("rows")).unwrap();
+        for table in files {
+            home.file(&format!("rows/{table}.csv"), "1\n2\n3\n");
+        }
+        Place { server, session, home, database }
+    }
+
+    fn load(&self, more: &[&str]) -> Outcome {
+        let folder = self.home.path().join("rows");
+        run(self
+            .home
+            .load(self.server, &self.database, &folder)
+            .args(["--path", "auto"])
+            .args(more))
+    }
+
+    fn load_direct(&self) -> Outcome {
+        let folder = self.home.path().join("rows");
+        run(&mut self.home.load(self.server, &self.database, &folder))
+    }
+
+    fn rows(&mut self) -> Vec<u64> {
+        let mut rows = Vec::new();
+        for table in ["a", "b", "c", "d", "log"] {
+            let sql = format!("SELECT COUNT(*) FROM `{}`.{table}", self.database);
+            rows.push(self.session.query_row(&sql).unwrap().number(0).unwrap());
+        }
+        rows
+    }
+}
+
+#[test]
+fn a_table_with_triggers_and_its_child_come_behind_the_others() {
+    let Some(server) = TestServer::shared() else { return };
+    let mut place = Place::new(server, &["a", "b", "c", "d"]);
+    let mut plan = place.home.inrush(["plan", "--json", "--into", &place.database, "--socket"]);
+    let plan = run(plan.arg(server.socket()).arg(place.home.path().join("rows")));
+    let loaded = place.load(&["--json"]);
+    for told in [&plan, &loaded] {
+        let told: Value = serde_json::from_str(&told.done().out).unwrap();
+        assert_eq!(told["atomic"], false, "{told}");
+        let tables = told["tables"].as_array().unwrap().iter();
+        let tables: Vec<&str> = tables
+            .map(|table| table["target"].as_str().unwrap().rsplit('.').next().unwrap())
+            .collect();
+        assert_eq!(tables, ["c", "d", "a", "b"], "{told}");
+        let note = format!("{}.b is loaded after the other tables, by itself", place.database);
+        assert!(told.to_string().contains(&note), "{told}");
+    }
+    // Each row of the table with the trigger has fired it.
+    assert_eq!(place.rows(), [3, 3, 3, 3, 3]);
+}
+
+#[test]
+fn the_tables_behind_the_others_fail_by_themselves_and_say_what_is_loaded() {
+    let Some(server) = TestServer::shared() else { return };
+    let mut place = Place::new(server, &["a", "b", "c", "d"]);
+    place.home.file("rows/a.csv", "1\nx\n");
+    let refused = place.load(&[]);
+    let (c, d) = (format!("{}.c", place.database), format!("{}.d", place.database));
+    refused.refused(1, &["a.csv line 2", &format!("already loaded: {c}, {d}")]);
+    assert_eq!(place.rows(), [0, 0, 3, 3, 0]);
+}
+
+#[test]
+fn only_tables_that_cannot_be_published_together_are_loaded_one_after_the_other() {
+    let Some(server) = TestServer::shared() else { return };
+    let mut place = Place::new(server, &["a", "b"]);
+    assert!(place.load(&[]).done().out.contains("6 rows loaded into 2 tables, 0 rejected"));
+    assert_eq!(place.rows(), [3, 3, 0, 0, 3]);
+    // What keeps a table from every method is refused before anything is done.
+    let place = Place::new(server, &["a", "c"]);
+    place.load_direct().refused(2, &[".a cannot be loaded by the direct path"]);
+}

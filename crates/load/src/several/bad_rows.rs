@@ -1,0 +1,103 @@
+//! Other tables whose rows would have failed the command, too: one run names them all.
+//!
+//! Rows of one table end the command. The files of the others are then checked, without keys of other tables, as
+//! long as that takes no longer than [`CHECKING`].
+
+use std::time::{Duration, Instant};
+
+use check::report::BadRow;
+use encode::rejects::Also;
+use job::error::Error;
+use job::options::{LoadOptions, Mode, RowOptions, ServerOptions};
+use job::progress::Progress;
+use server::ConnectOptions;
+
+/// How long files are checked behind a failure.
+const CHECKING: Duration = Duration::from_secs(60);
+
+/// Has an error about rows of one table name the other tables that have bad rows. Other errors stay as they are.
+pub(super) fn with_others(
+    error: Error,
+    connect: &ConnectOptions,
+    tables: &[LoadOptions],
+    progress: &dyn Progress,
+) -> Error {
+    match error {
+        Error::Several { table, step, error, tables: count, left, .. }
+            if error.leaves_table_unchanged() && error.place().is_some() =>
+        {
+            let others = others(connect, tables, &table, progress);
+            Error::Several { table, step, error, tables: count, left, others }
+        }
+        error => error,
+    }
+}
+
+/// A sentence for each table besides the one that failed: its bad rows, and the first of them.
+fn others(
+    connect: &ConnectOptions,
+    tables: &[LoadOptions],
+    failed: &str,
+    progress: &dyn Progress,
+) -> Vec<String> {
+    let (begun, mut told) = (Instant::now(), Vec::new());
+    let name = |options: &LoadOptions| format!("{}.{}", options.database, options.table);
+    let left: Vec<&LoadOptions> = tables.iter().filter(|options| name(options) != failed).collect();
+    for (at, options) in left.iter().enumerate() {
+        if options.interrupt.is_requested() {
+            return told;
+        }
+        if begun.elapsed() > CHECKING {
+            let unchecked = format!("{} were not checked", tables_of(left.len() - at));
+            told.extend((!told.is_empty()).then_some(unchecked));
+            return told;
+        }
+        progress.table(&name(options), at + 1, left.len());
+        let alone = LoadOptions {
+            mode: Mode::Replace,
+            rows: RowOptions { rejects: None, duplicates: None, ..options.rows.clone() },
+            server: ServerOptions { unchecked_keys: true, ..options.server.clone() },
+            ..(*options).clone()
+        };
+        // What else is wrong with a table is told by the next load.
+        let Ok(report) = check::check(connect, &alone, &()) else { continue };
+        let is_tolerated = match options.rows.rejects_max_percent {
+            Some(_) => true,
+            None => report.bad_rows <= options.rows.rejects_max,
+        };
+        if let (false, Some(first)) = (is_tolerated, report.first.first()) {
+            told.push(format!(
+                "{}: {}, the first is {}",
+                report.target,
+                rows(report.bad_rows),
+                place(first)
+            ));
+        }
+    }
+    told
+}
+
+fn rows(count: u64) -> String {
+    if count == 1 { "1 bad row".to_owned() } else { format!("{count} bad rows") }
+}
+
+fn tables_of(count: usize) -> String {
+    if count == 1 { "1 more table".to_owned() } else { format!("{count} more tables") }
+}
+
+/// A bad row in one line.
+fn place(row: &BadRow) -> String {
+    let BadRow { file, line, byte, part, reasons } = row;
+    let place = match (byte, part) {
+        (Some(byte), _) => format!("{file} line {line} (byte {byte})"),
+        (None, Some(part)) => format!("{file} row {line} of {part}"),
+        (None, None) => format!("{file} row {line}"),
+    };
+    let Some(Also { field, column, value, reason, .. }) = reasons.first() else { return place };
+    let field = field.map(|field| format!(", field {field}")).unwrap_or_default();
+    let column = column.as_ref().map(|column| format!(" `{column}`")).unwrap_or_default();
+    match value.as_ref().filter(|_| !reason.starts_with('"')) {
+        Some(value) => format!("{place}{field}{column}: {value:?}: {reason}"),
+        None => format!("{place}{field}{column}: {reason}"),
+    }
+}
