@@ -156,13 +156,21 @@ pub fn spellings(
     ))?;
     let mut there = HashMap::new();
     for row in rows {
-        let spelled = TableName::new(row.text(0)?, row.text(1)?);
+        let spelled = spelled(session, &row, database)?;
         let caseless = row.number::<u8>(2)? != 0;
         there.insert(folded(&spelled, caseless), (spelled, caseless));
     }
     let caseless = there.values().next().is_some_and(|(_, caseless)| *caseless);
     let spelled = |name| Some(there.get(&folded(name, caseless))?.0.clone());
     Ok(names.iter().map(spelled).collect())
+}
+
+/// The name in a row about a table of `database`. vtgate answers with the name that MySQL has: `vt_shop_0`.
+fn spelled(session: &Session, row: &Row, database: &str) -> Result<TableName> {
+    let own = row.text(0)?;
+    let is_other =
+        session.version().flavor == Flavor::MySql && own.to_lowercase() != database.to_lowercase();
+    Ok(TableName::new(if is_other { database.to_owned() } else { own }, row.text(1)?))
 }
 
 /// A name as the server compares it.
@@ -215,7 +223,7 @@ fn find_once(session: &mut Session, name: &TableName) -> Result<(TableName, Row)
     );
     let sql = sql(&About { condition, also: String::new() });
     for row in session.query(&sql)? {
-        let spelled = TableName::new(row.text(0)?, row.text(1)?);
+        let spelled = spelled(session, &row, &name.database)?;
         let caseless = row.number::<u8>(7)? != 0;
         if folded(&spelled, caseless) == folded(name, caseless) {
             return Ok((spelled, row));

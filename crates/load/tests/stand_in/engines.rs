@@ -33,7 +33,7 @@ const TWO: LoadCase = REPLACE.into(&["t", "u"]);
 const TWO_SMALL: LoadCase = INSERT.into(&["t", "u"]);
 
 /// Loads that are possible, with their path and method.
-const OPEN: [(Engine, LoadCase, &str, &str); 22] = [
+const OPEN: [(Engine, LoadCase, &str, &str); 24] = [
     (GALERA, INSERT, "stream", "staging"),
     (GALERA, APPEND, "stream", "append"),
     (GALERA, WHOLE, "stream", "transaction"),
@@ -44,6 +44,8 @@ const OPEN: [(Engine, LoadCase, &str, &str); 22] = [
     (GROUP, BY_INSERT, "insert", "append"),
     (TIDB, INSERT, "stream", "staging"),
     (TIDB, REPLACE, "stream", "staging"),
+    (TIDB, INSERT.into(&["i"]), "stream", "staging"),
+    (TIDB, INSERT.into(&["r"]), "stream", "staging"),
     (TIDB, APPEND, "stream", "append"),
     (TIDB, NO_KEY, "stream", "append"),
     (TIDB, WHOLE, "stream", "transaction"),

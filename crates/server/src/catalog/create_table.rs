@@ -18,16 +18,30 @@ fn without_name(text: &str) -> String {
     let head = lines(text).next().map_or(0, str::len);
     let body = text.get(head + 1..).unwrap_or_default();
     // The last line that starts with a parenthesis: texts in between escape their line ends.
-    // The counter comes right after the engine; further on it would be part of a comment.
     let Some((columns, options)) = body.rsplit_once("\n) ENGINE=") else {
         return body.to_owned();
     };
-    let (engine, options) = options.split_at(options.find([' ', '\n']).unwrap_or(options.len()));
-    let options = match options.strip_prefix(" AUTO_INCREMENT=") {
-        Some(rest) => rest.trim_start_matches(|c: char| c.is_ascii_digit()),
-        None => options,
-    };
-    format!("{columns}\n) ENGINE={engine}{options}")
+    let (line, rest) = options.split_at(options.find('\n').unwrap_or(options.len()));
+    // What is in quotes is a text.
+    let parts = line.split('\'').enumerate();
+    let parts =
+        parts.map(|(at, part)| if at % 2 == 0 { without_counters(part) } else { part.into() });
+    format!("{columns}\n) ENGINE={}{rest}", parts.collect::<Vec<_>>().join("'"))
+}
+
+/// Options without the counters. TiDB has them behind the collation, the one for AUTO_RANDOM in a comment.
+/// Source: TiDB 8.5, pkg/executor/show.go, `constructResultOfShowCreateTable`.
+fn without_counters(options: &str) -> String {
+    let mut options = options.to_owned();
+    for (name, end) in
+        [(" AUTO_INCREMENT=", ""), (" /*T![auto_rand_base] AUTO_RANDOM_BASE=", " */")]
+    {
+        if let Some((before, rest)) = options.split_once(name) {
+            let rest = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+            options = format!("{before}{}", rest.strip_prefix(end).unwrap_or(rest));
+        }
+    }
+    options
 }
 
 /// The lines of a definition. A line break within a name in backquotes ends none; within other texts it is escaped.
@@ -121,6 +135,9 @@ mod tests {
         let comment = "CREATE TABLE `b` (\n  `x` int(11)\n) ENGINE=InnoDB DEFAULT \
                        CHARSET=latin1 COMMENT=' AUTO_INCREMENT=5'";
         assert!(without_name(comment).contains(" AUTO_INCREMENT=5"));
+        let of_tidb = "CREATE TABLE `b` (\n  `x` int(11)\n) ENGINE=InnoDB DEFAULT CHARSET=latin1 \
+                       AUTO_INCREMENT=30001 /*T![auto_rand_base] AUTO_RANDOM_BASE=7 */ COMMENT='c'";
+        assert_eq!(without_name(a), without_name(of_tidb));
         let broken = b.replace("`b`", "`a\n``b\nc`");
         assert_eq!(without_name(a), without_name(&broken));
     }

@@ -5,6 +5,7 @@
 //! Nobody has compared these with the engines, but for Galera and Group Replication: they are the
 //! engines' documentation and sources, as `docs/reference/engines.md` cites them.
 
+use super::DATABASE;
 use super::answers::{Learned, learned, learned_of_mysql};
 use super::shared::held;
 use super::statements::{Answer, BASE_TABLE, Run, names, text, within};
@@ -75,6 +76,24 @@ impl Engine {
         !matches!(self, Engine::TiDb { .. } | Engine::PolarDbX)
     }
 
+    /// The name of the database in answers: vtgate sends on what its MySQL calls it.
+    pub(super) fn schema_name(self) -> &'static str {
+        if matches!(self, Engine::Vitess { .. }) { "vt_model_0" } else { DATABASE }
+    }
+
+    /// The counter that a definition ends with, of a table that has had rows: TiDB's nodes take some thousand
+    /// numbers at a time.
+    pub(super) fn counter(self, lines: &[String], rows: usize) -> &'static str {
+        let has = |word: &str| lines.iter().any(|line| line.contains(word));
+        match self {
+            Engine::TiDb { .. } if rows > 0 && has(" AUTO_INCREMENT") => " AUTO_INCREMENT=30001",
+            Engine::TiDb { .. } if rows > 0 && has(" AUTO_RANDOM(") => {
+                " /*T![auto_rand_base] AUTO_RANDOM_BASE=30001 */"
+            }
+            _ => "",
+        }
+    }
+
     /// True if LOCK TABLES locks anything, and a locking read waits.
     fn locks(self) -> bool {
         matches!(self, Engine::MariaDb | Engine::Galera { .. } | Engine::Group { .. })
@@ -110,6 +129,9 @@ impl Engine {
                         rows.push(pair("tidb_txn_mode", "pessimistic"));
                     }
                     *columns = 2;
+                }
+                Engine::TiDb { .. } if question.contains("='TIDB_CHECK_CONSTRAINTS'") => {
+                    *rows = vec![vec![text("TIDB_CHECK_CONSTRAINTS")]];
                 }
                 Engine::TiDb { .. } | Engine::PolarDbX if question.contains("'log_bin',") => {
                     rows.retain(|row| row[0] != text("log_bin"));
@@ -202,6 +224,12 @@ impl Run<'_> {
                         1235,
                         "function LOCK IN SHARE MODE has only noop implementation in tidb now",
                     );
+                }
+                if sql.contains(" AND ENFORCED='YES'") {
+                    return refused(1054, "Unknown column 'enforced' in 'where clause'");
+                }
+                if sql.contains(" FROM information_schema.TIDB_CHECK_CONSTRAINTS ") {
+                    return Some(Answer::Rows(3, Vec::new()));
                 }
                 // Another session's is not told.
                 if let Some(name) = within(sql, "SELECT IS_USED_LOCK('", "')") {

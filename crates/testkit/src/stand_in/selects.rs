@@ -28,7 +28,8 @@ impl Run<'_> {
             let Some(table) = tables.tables.get(&name) else {
                 return Some(missing(&name));
             };
-            return Some(rows(vec![vec![text(&name), text(table.definition(&name))]]));
+            let definition = table.definition(&name, self.shared.engine);
+            return Some(rows(vec![vec![text(&name), text(definition)]]));
         }
         if sql.starts_with("CHECKSUM TABLE ") {
             return self.checksum(&names(sql).into_iter().next()?);
@@ -152,7 +153,7 @@ impl Run<'_> {
         let found = all.keys().filter(|name| wanted.as_ref().is_none_or(|wanted| wanted == *name));
         let row = |name: &String| -> Vec<Value> {
             let rest = ["BASE TABLE", "InnoDB", "Dynamic", "", "", "0"];
-            let mut row = vec![text("model"), text(name)];
+            let mut row = vec![text(self.shared.engine.schema_name()), text(name)];
             match wanted {
                 _ if sql.starts_with("SELECT TABLE_NAME FROM") => _ = row.remove(0),
                 Some(_) if sql.starts_with("SELECT TABLE_SCHEMA, TABLE_NAME, TABLE_TYPE FROM") => {
