@@ -63,7 +63,7 @@ const OPEN: [(Engine, LoadCase, &str, &str); 24] = [
 /// Loads that are refused, with a part of the sentence.
 const REFUSED: [(Engine, LoadCase, &str); 8] = [
     (OLD_TIDB, BY_STREAM, "TiDB (before TiDB 7.6, LOAD DATA is not part of the transaction"),
-    (TIDB, WHOLE_INSERT, "TiDB (other clients could insert into the empty table"),
+    (TIDB, WHOLE_INSERT, "trigger g); other clients could insert into the empty table"),
     (Engine::TiDb { release: (5, 4), bytes: LARGE }, APPEND, "6.5 or newer is needed"),
     (VITESS, BY_STREAM, "Vitess (vtgate does not support LOAD DATA LOCAL)"),
     (

@@ -81,6 +81,11 @@ impl Engine {
         if matches!(self, Engine::Vitess { .. }) { "vt_model_0" } else { DATABASE }
     }
 
+    /// The row format that is told of each table.
+    pub(super) fn row_format(self) -> &'static str {
+        if matches!(self, Engine::TiDb { .. }) { "Compact" } else { "Dynamic" }
+    }
+
     /// The counter that a definition ends with, of a table that has had rows: TiDB's nodes take some thousand
     /// numbers at a time.
     pub(super) fn counter(self, lines: &[String], rows: usize) -> &'static str {
@@ -135,12 +140,14 @@ impl Engine {
                 }
                 Engine::TiDb { .. } | Engine::PolarDbX if question.contains("'log_bin',") => {
                     rows.retain(|row| row[0] != text("log_bin"));
-                    rows.push(pair("log_bin", "OFF"));
                 }
                 _ => {}
             }
         }
         let refused = |errno, words: &str| Learned::Refused(errno, words.to_owned());
+        if matches!(self, Engine::TiDb { .. } | Engine::PolarDbX) {
+            without_log(&mut answers);
+        }
         match self {
             Engine::Galera { bytes } => {
                 let limits = vec![
@@ -206,6 +213,20 @@ impl Engine {
         match self {
             Engine::TiDb { .. } => of_rows + rows.len() * (30 + 40 * indexes),
             _ => of_rows + rows.len() * 12,
+        }
+    }
+}
+
+/// Takes a binary log and its variables away, as TiDB has from 8.4 on.
+fn without_log(answers: &mut BTreeMap<String, Learned>) {
+    const LOGGED: &str = ", @@session.sql_log_bin, ";
+    let logged: Vec<String> =
+        answers.keys().filter(|sql| sql.contains("log_bin")).cloned().collect();
+    for question in logged {
+        let unknown = Learned::Refused(1193, "Unknown system variable 'log_bin'".to_owned());
+        let known = question.contains("SHOW GLOBAL VARIABLES");
+        if !known && let Some(answer) = answers.insert(question.clone(), unknown) {
+            answers.insert(question.replace(LOGGED, ", 0, "), answer);
         }
     }
 }
@@ -283,6 +304,10 @@ impl Run<'_> {
             }
         }
         if !engine.locks() && sql.starts_with("LOCK TABLES ") {
+            if sql.ends_with(" READ") {
+                // Several connections would read rows of several moments.
+                self.broke(sql);
+            }
             return Some(Answer::done());
         }
         None

@@ -14,6 +14,9 @@ const WAITING: &str = "Waiting for table metadata lock";
 
 impl Run<'_> {
     pub(super) fn look(&self, sql: &str) -> Option<Answer> {
+        if let Some(answer) = self.exported(sql) {
+            return Some(answer);
+        }
         if let Some(row) = self.variables(sql) {
             return Some(rows(vec![row]));
         }
@@ -152,7 +155,7 @@ impl Run<'_> {
         let all = std::mem::take(&mut tables.tables);
         let found = all.keys().filter(|name| wanted.as_ref().is_none_or(|wanted| wanted == *name));
         let row = |name: &String| -> Vec<Value> {
-            let rest = ["BASE TABLE", "InnoDB", "Dynamic", "", "", "0"];
+            let rest = ["BASE TABLE", "InnoDB", self.shared.engine.row_format(), "", "", "0"];
             let mut row = vec![text(self.shared.engine.schema_name()), text(name)];
             match wanted {
                 _ if sql.starts_with("SELECT TABLE_NAME FROM") => _ = row.remove(0),

@@ -100,7 +100,7 @@ impl Run<'_> {
         }
         let mut tables = self.shared.held();
         match sql {
-            "START TRANSACTION" => {
+            "START TRANSACTION" | "START TRANSACTION WITH CONSISTENT SNAPSHOT" => {
                 tables.commit(self.id);
                 tables.session(self.id).is_begun = true;
             }
