@@ -157,7 +157,10 @@ fn several(
     (kind, (options, progress, is_busy)): (EngineKind, (&ExportOptions, &dyn Progress, bool)),
 ) -> Result<Result<Vec<Session>, String>, Error> {
     if kind == EngineKind::TiDb {
-        return Ok(Ok(of_one_timestamp(session, count)?));
+        return match of_one_timestamp(session, count) {
+            Err(error) if error.errno().is_some() => Ok(Err(format!("no tidb_snapshot: {error}"))),
+            begun => Ok(Ok(begun?)),
+        };
     }
     if !kind.has_files() {
         return Ok(Err(format!("LOCK TABLES locks nothing on {kind}")));

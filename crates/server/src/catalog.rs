@@ -240,8 +240,14 @@ struct About {
 }
 
 impl About {
-    /// Exact: information_schema compares without case, and the plain comparison is what it can look up.
-    fn of(schema: &str, table: &str, database: &str, names: &[&TableName]) -> About {
+    /// Exact: information_schema compares without case, and the plain comparison is what it can look up. MySQL
+    /// compares databases as it has them, and vtgate finds none by `BINARY`.
+    fn of(
+        flavor: Flavor,
+        (schema, table): (&str, &str),
+        database: &str,
+        names: &[&TableName],
+    ) -> About {
         let quoted: Vec<String> = names.iter().map(|name| quote_text(&name.table)).collect();
         let database = quote_text(database);
         let (plain, exact, also) = match quoted.as_slice() {
@@ -249,13 +255,16 @@ impl About {
             // Whose name it is, is compared when the rows are here.
             some => (format!(" IN ({})", some.join(", ")), String::new(), format!(", {table}")),
         };
-        let condition =
-            format!("{schema}={database} AND {table}{plain} AND BINARY {schema}={database}{exact}");
+        let own = match flavor {
+            Flavor::MariaDb => format!(" AND BINARY {schema}={database}"),
+            Flavor::MySql => String::new(),
+        };
+        let condition = format!("{schema}={database} AND {table}{plain}{own}{exact}");
         About { condition, also }
     }
 }
 
 /// That of a view of tables, about one.
-fn only(name: &TableName) -> String {
-    About::of("TABLE_SCHEMA", "TABLE_NAME", &name.database, &[name]).condition
+fn only(flavor: Flavor, name: &TableName) -> String {
+    About::of(flavor, ("TABLE_SCHEMA", "TABLE_NAME"), &name.database, &[name]).condition
 }

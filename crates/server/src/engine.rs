@@ -123,6 +123,21 @@ impl Kind {
         }
     }
 
+    /// Variables that it takes, and does not set. Source: Vitess 24, go/vt/sysvars/sysvars.go, `CheckAndIgnore`.
+    pub(crate) fn ignored(self) -> &'static [&'static str] {
+        match self {
+            Kind::Vitess => &[
+                "interactive_timeout",
+                "lock_wait_timeout",
+                "max_error_count",
+                "net_read_timeout",
+                "net_write_timeout",
+                "wait_timeout",
+            ],
+            _ => &[],
+        }
+    }
+
     /// Variables of a connection that sends rows, where the engine knows them: values of AUTO_RANDOM columns
     /// that the input has are taken.
     pub fn sender_wishes(self) -> &'static [(&'static str, &'static str)] {

@@ -232,14 +232,15 @@ pub(super) fn checks_sql(
     database: &str,
     names: &[&TableName],
 ) -> Result<Option<String>> {
-    let of_table = About::of("CONSTRAINT_SCHEMA", "TABLE_NAME", database, names);
+    let flavor = session.version().flavor;
+    let of_table = About::of(flavor, ("CONSTRAINT_SCHEMA", "TABLE_NAME"), database, names);
     let sql = |level: &str, view: &str, About { condition, also }: &About| {
         format!(
             "SELECT CONSTRAINT_NAME, {level}, CHECK_CLAUSE{also} FROM information_schema.{view} \
              WHERE {condition}"
         )
     };
-    if session.version().flavor == Flavor::MariaDb {
+    if flavor == Flavor::MariaDb {
         return Ok(Some(sql("LEVEL", "CHECK_CONSTRAINTS", &of_table)));
     }
     let Some(row) = session.query_once(VIEWS)?.into_iter().next() else { return Ok(None) };
@@ -250,7 +251,7 @@ pub(super) fn checks_sql(
     let view = format!(
         "{view} JOIN information_schema.CHECK_CONSTRAINTS USING (CONSTRAINT_SCHEMA, CONSTRAINT_NAME)"
     );
-    let about = About::of("TABLE_SCHEMA", "TABLE_NAME", database, names);
+    let about = About::of(flavor, ("TABLE_SCHEMA", "TABLE_NAME"), database, names);
     Ok(Some(sql("'Table'", &view, &about) + " AND CONSTRAINT_TYPE='CHECK' AND ENFORCED='YES'"))
 }
 

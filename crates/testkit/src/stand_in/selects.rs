@@ -73,8 +73,12 @@ impl Run<'_> {
         let (what, from) = before.split_once(&format!(", {column} FROM "))?;
         let (mut columns, mut all) = (0, Vec::new());
         for name in list.split("', '") {
-            let exact = format!("='model' AND BINARY {column}='{name}'");
-            let behind = behind.replacen("='model'", &exact, 1);
+            // Of MariaDB behind the name of the database once more.
+            let exact = format!(" AND BINARY {column}='{name}'");
+            let behind = match behind.split_once("='model'") {
+                Some((own, rest)) => format!("{own}='model'{exact}{rest}"),
+                None => format!("{exact}{behind}"),
+            };
             let one = format!("{what} FROM {from} {column}='{name}'{behind}");
             let Answer::Rows(count, rows) = self.schema(&one).or_else(|| self.learned(&one))?
             else {

@@ -257,7 +257,9 @@ impl Run<'_> {
         };
         let mut tables = self.shared.held();
         let session = tables.session(self.id);
-        session.variables.extend(sql.strip_prefix("SET ").map(assignments).unwrap_or_default());
+        let set = sql.strip_prefix("SET ").map(assignments).unwrap_or_default();
+        let engine = self.shared.engine;
+        session.variables.extend(set.into_iter().map(|(name, value)| engine.as_kept(name, value)));
         session.table_wait = seconds("lock_wait_timeout").unwrap_or(session.table_wait);
         session.row_wait = seconds("innodb_lock_wait_timeout").unwrap_or(session.row_wait);
         if let Some(on) = seconds("autocommit") {
