@@ -9,7 +9,7 @@ use face::option::WHERE;
 use job::progress::Progress;
 use schema::quote_name;
 use schema::{Engine, Table, TableName};
-use server::engine::Kind as EngineKind;
+use server::engine::{Kind as EngineKind, OLAP};
 use server::error::holders_text;
 use server::session::Isolation;
 use server::{ConnectOptions, Session};
@@ -193,8 +193,7 @@ fn of_one_timestamp(session: &mut Session, count: usize) -> Result<Vec<Session>,
 fn transaction(session: &Session, kind: EngineKind) -> Result<Session, server::Error> {
     let mut reader = session.another()?;
     if kind == EngineKind::Vitess {
-        // vtgate otherwise keeps all rows of an answer in memory, and refuses more than 10,000.
-        reader.exec("SET workload='OLAP'")?;
+        reader.set(&[OLAP])?;
     }
     reader.set_isolation(Isolation::RepeatableRead)?;
     reader.exec(BEGIN)?;

@@ -28,6 +28,9 @@ use crate::version::Version;
 /// runs one after another. Source: its documentation, "Optimize batch insert queries".
 const POLARDB_X_HINT: &str = "/*+TDDL:CMD_EXTRA(BATCH_INSERT_POLICY=NONE)*/ ";
 
+/// Has vtgate send rows as they come: otherwise tablets refuse an answer of more than 10,000.
+pub const OLAP: (&str, &str) = ("workload", "OLAP");
+
 /// Which engine answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kind {

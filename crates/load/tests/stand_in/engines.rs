@@ -63,7 +63,7 @@ const OPEN: [(Engine, LoadCase, &str, &str); 24] = [
 /// Loads that are refused, with a part of the sentence.
 const REFUSED: [(Engine, LoadCase, &str); 8] = [
     (OLD_TIDB, BY_STREAM, "TiDB (before TiDB 7.6, LOAD DATA is not part of the transaction"),
-    (TIDB, WHOLE_INSERT, "trigger g); other clients could insert into the empty table"),
+    (TIDB, WHOLE_INSERT, "trigger (g); other clients could insert into the empty table"),
     (Engine::TiDb { release: (5, 4), bytes: LARGE }, APPEND, "6.5 or newer is needed"),
     (VITESS, BY_STREAM, "Vitess (vtgate does not support LOAD DATA LOCAL)"),
     (
@@ -204,6 +204,18 @@ fn statements_are_within_what_an_engine_takes_however_many_rows_are_asked_for() 
         assert_eq!(load::load(&scene.connect, &options, None, &()).unwrap().rows, rows);
         assert_eq!(scene.server.broken(), Vec::<String>::new(), "{engine:?}");
     }
+}
+
+#[test]
+fn more_rows_than_a_tablet_deletes_at_once_are_replaced() {
+    let folder = folder();
+    let scene = Scene::of(VITESS, REPLACE.into(&["n"]), &folder.path().join("replaced"));
+    let options = many(&scene, &folder.path().join("replaced"), 3);
+    let old: Vec<String> = (0..12_000).map(|row| format!("{row} 0")).collect();
+    scene.server.clear();
+    scene.server.make("n", super::scene::definition("n"), None, &old);
+    assert_eq!(load::load(&scene.connect, &options, None, &()).unwrap().rows, 3);
+    assert_eq!(scene.server.rows("n").unwrap(), ["0 0", "1 1", "2 2"]);
 }
 
 /// A load of a file of so many rows of the scene's table.

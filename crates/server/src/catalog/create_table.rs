@@ -1,6 +1,6 @@
 //! Facts that only SHOW CREATE TABLE shows, and CREATE_OPTIONS of information_schema.TABLES.
 
-use schema::{CreateOption, TableName};
+use schema::{CreateOption, DefaultValue, Table, TableName};
 
 use crate::error::Result;
 use crate::identifier::quoted_name;
@@ -103,6 +103,17 @@ pub(super) fn period(definition: &str) -> Option<String> {
         line.starts_with("PERIOD FOR ") && !line.starts_with("PERIOD FOR SYSTEM_TIME")
     };
     elements(definition).find(is_it).map(str::to_owned)
+}
+
+/// Gives the column of TiDB that only its definition calls AUTO_RANDOM a default of the server's: it may be left out.
+pub(super) fn fill_auto_random(table: &mut Table) {
+    let line =
+        elements(&table.definition).find(|line| line.contains(" /*T![auto_rand] AUTO_RANDOM("));
+    let Some((name, _)) = line.and_then(quoted_name) else { return };
+    let column = table.columns.iter_mut().find(|column| column.name == name);
+    if let Some(column) = column.filter(|column| column.default == DefaultValue::None) {
+        column.default = DefaultValue::Expression("AUTO_RANDOM".to_owned());
+    }
 }
 
 /// Names and lines of the keys that are WITHOUT OVERLAPS.
