@@ -8,7 +8,7 @@
 use face::option::WHERE;
 use job::progress::Progress;
 use schema::quote_name;
-use schema::{Engine, Table, TableName};
+use schema::{BASE_TABLE, Engine, Table, TableName};
 use server::engine::{Kind as EngineKind, OLAP};
 use server::error::holders_text;
 use server::session::Isolation;
@@ -158,7 +158,9 @@ fn several(
 ) -> Result<Result<Vec<Session>, String>, Error> {
     if kind == EngineKind::TiDb {
         return match of_one_timestamp(session, count) {
-            Err(error) if error.errno().is_some() => Ok(Err(format!("no tidb_snapshot: {error}"))),
+            Err(error) if error.errno().is_some() => {
+                Ok(Err(format!("tidb_snapshot cannot be set: {error}")))
+            }
             begun => Ok(Ok(begun?)),
         };
     }
@@ -183,7 +185,7 @@ fn of_one_timestamp(session: &mut Session, count: usize) -> Result<Vec<Session>,
     let timestamp: u64 = session.query_row("SELECT @@tidb_current_ts")?.number(0)?;
     let reader = |_| {
         let mut reader = session.another()?;
-        reader.exec(&format!("SET SESSION tidb_snapshot='{timestamp}'"))?;
+        reader.set(&[("tidb_snapshot", &timestamp.to_string())])?;
         Ok(reader)
     };
     (0..count).map(reader).collect()
@@ -236,7 +238,8 @@ fn lock(
 
 /// Proves a lock: the server refuses the table by another name, under which it is not locked.
 fn proven(session: &mut Session, table: &Table) -> Result<Result<(), String>, Error> {
-    let sql = format!("SELECT 1 FROM {} AS unlocked LIMIT 0", table.name.quoted());
+    let name = table.name.quoted();
+    let sql = format!("SELECT 1 FROM {name} AS unlocked {BASE_TABLE} LIMIT 0");
     match session.query(&sql) {
         Err(error) if error.errno() == Some(ER_TABLE_NOT_LOCKED) => Ok(Ok(())),
         Err(error) => Err(error.into()),

@@ -47,7 +47,7 @@ fn connections_to_tidb_read_by_one_timestamp() {
     assert_eq!((report.threads, report.rows, lines), (4, ROWS as u64, ROWS));
     let count = |words: &str| requests.iter().filter(|sql| sql.contains(words)).count();
     assert_eq!(count("START TRANSACTION WITH CONSISTENT SNAPSHOT"), 1);
-    assert_eq!(count("SET SESSION tidb_snapshot='454000000000000001'"), 4);
+    assert_eq!(count("SET SESSION tidb_snapshot=454000000000000001"), 4);
     assert!(report.why.contains("TiDB"), "{}", report.why);
 }
 

@@ -401,7 +401,7 @@ fn replicas(session: &mut Session) -> Vec<String> {
 }
 
 /// Replicas that registered, as far as the account may see them.
-pub(crate) fn registered(session: &mut Session) -> Vec<String> {
+pub fn registered(session: &mut Session) -> Vec<String> {
     let sql = match session.version().flavor {
         Flavor::MariaDb => "SHOW SLAVE HOSTS",
         Flavor::MySql => "SHOW REPLICAS",
@@ -415,7 +415,7 @@ pub(crate) fn registered(session: &mut Session) -> Vec<String> {
 }
 
 /// Where those are that are being sent the binary log, as far as the account may see them.
-pub(crate) fn followers(session: &mut Session) -> Vec<String> {
+pub fn followers(session: &mut Session) -> Vec<String> {
     let dumps = "SELECT HOST FROM information_schema.PROCESSLIST WHERE COMMAND LIKE 'Binlog Dump%'";
     let rows = session.query(dumps).unwrap_or_default();
     rows.iter().filter_map(|row| row.text(0).ok()).collect()
