@@ -116,7 +116,7 @@ fn read_once(session: &mut Session, name: &TableName, asked: &CatalogCache) -> R
         table.old_uuids = uuid::old(session, &table)?;
     }
     defaults::complete(session, &mut table)?;
-    create_table::fill_auto_random(&mut table);
+    create_table::fill_auto_random(&table.definition, &mut table.columns);
     Ok(table)
 }
 

@@ -1,6 +1,6 @@
 //! Facts that only SHOW CREATE TABLE shows, and CREATE_OPTIONS of information_schema.TABLES.
 
-use schema::{CreateOption, DefaultValue, Table, TableName};
+use schema::{Column, CreateOption, DefaultValue, TableName};
 
 use crate::error::Result;
 use crate::identifier::quoted_name;
@@ -106,11 +106,10 @@ pub(super) fn period(definition: &str) -> Option<String> {
 }
 
 /// Gives the column of TiDB that only its definition calls AUTO_RANDOM a default of the server's: it may be left out.
-pub(super) fn fill_auto_random(table: &mut Table) {
-    let line =
-        elements(&table.definition).find(|line| line.contains(" /*T![auto_rand] AUTO_RANDOM("));
+pub(super) fn fill_auto_random(definition: &str, columns: &mut [Column]) {
+    let line = elements(definition).find(|line| line.contains(" /*T![auto_rand] AUTO_RANDOM("));
     let Some((name, _)) = line.and_then(quoted_name) else { return };
-    let column = table.columns.iter_mut().find(|column| column.name == name);
+    let column = columns.iter_mut().find(|column| column.name == name);
     if let Some(column) = column.filter(|column| column.default == DefaultValue::None) {
         column.default = DefaultValue::Expression("AUTO_RANDOM".to_owned());
     }
@@ -134,6 +133,8 @@ fn elements(definition: &str) -> impl Iterator<Item = &str> {
 
 #[cfg(test)]
 mod tests {
+    use values::SqlType;
+
     use super::*;
 
     #[test]
@@ -172,6 +173,15 @@ mod tests {
         let directory = "DATA DIRECTORY='/x/'";
         assert_eq!(options(directory), [CreateOption::DataDirectory(text(directory))]);
         assert!(options("row_format=COMPACT stats_persistent=1 `encrypted`=no").is_empty());
+    }
+
+    #[test]
+    fn a_column_with_auto_random_may_be_left_out() {
+        let mut columns = ["a", "b"].map(|name| Column::new(name, SqlType::Year));
+        let definition = "  `a` bigint NOT NULL /*T![auto_rand] AUTO_RANDOM(5) */,\n  `b` int NOT NULL\n) ENGINE=InnoDB";
+        fill_auto_random(definition, &mut columns);
+        let defaults = columns.iter().map(|column| column.default != DefaultValue::None);
+        assert_eq!(defaults.collect::<Vec<_>>(), [true, false]);
     }
 
     #[test]

@@ -2,8 +2,8 @@
 //! numbers. Limits are enforced as the engine enforces them, so that a load which does not keep to one
 //! fails; what the engine would do without a word is noted ([`StandIn::broken`](super::StandIn::broken)).
 //!
-//! Nobody has compared these with the engines, but for Galera and Group Replication: they are the
-//! engines' documentation and sources, as `docs/reference/engines.md` cites them.
+//! Of TiDB and Vitess they are what the engines answered (`make engines`), as those of Galera and Group
+//! Replication. Those of PolarDB-X are from its documentation, as `docs/reference/engines.md` cites it.
 
 use super::DATABASE;
 use super::answers::{Learned, learned, learned_of_mysql};
