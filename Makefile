@@ -57,12 +57,13 @@ space   := $(subst ,, )
 ARCH    ?= x86_64
 PROFILE ?= release
 
-.PHONY: help demo cluster cluster-stop test test-more test-python bench soak soak-servers fuzz fuzz-sanitized miri build dist \
+.PHONY: help demo cluster cluster-stop engines test test-more test-python bench soak soak-servers fuzz fuzz-sanitized miri build dist \
 	dist-test install clean
 
 help:
 	@echo 'make demo            load TPC-H lineitem (SCALE=1: 6 million rows) and compare with LOAD DATA'
 	@echo 'make cluster         a server with Spider and four that have its partitions (make cluster-stop stops them)'
+	@echo 'make engines         loads and exports on TiDB and Vitess: TIDB=tidb-server VITESS=folder MYSQLD=mysqld'
 	@echo 'make test            format, lints and all tests'
 	@echo 'make test-more       foreign keys under load, a race for names, random job files, backups; CI runs both'
 	@echo 'make test-python     the Python package on each Python that is here, after make test'
@@ -94,6 +95,9 @@ cluster:
 
 cluster-stop:
 	@$(INRUSH) sandbox stop --sandbox $(CLUSTER)
+
+engines: build
+	@INRUSH=$(INRUSH) TIDB="$(TIDB)" VITESS="$(VITESS)" MYSQLD="$(MYSQLD)" scripts/engines.py $(CASES)
 
 test:
 	@scripts/setup.sh 8 test

@@ -24,6 +24,7 @@ use job::memory::Memory;
 use job::options::LoadOptions;
 use job::progress::{Progress, Snapshot, Stage};
 use schema::Table;
+use server::engine::Kind;
 use server::session::Isolation;
 use server::{ConnectOptions, ServerFacts, Session};
 use sources::{Source, SourceExt as _};
@@ -72,7 +73,9 @@ fn begin_reading(connect: &ConnectOptions) -> Result<Session, Error> {
     let utc = ConnectOptions { time_zone: Some("+00:00".to_owned()), ..connect.clone() };
     let mut session = Session::connect(&utc)?;
     session.set_isolation(Isolation::RepeatableRead)?;
-    session.exec("START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY")?;
+    // TiDB refuses `READ ONLY`.
+    let only = if Kind::of_version(session.version()).has_files() { ", READ ONLY" } else { "" };
+    session.exec(&format!("START TRANSACTION WITH CONSISTENT SNAPSHOT{only}"))?;
     Ok(session)
 }
 

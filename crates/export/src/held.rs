@@ -8,6 +8,8 @@ use disk::File;
 use face::option::{TIME_ZONE, WHERE};
 use job::progress::Progress;
 use schema::Table;
+use server::engine::Kind;
+use server::facts::NO_FILES;
 use server::facts::database_dir::DatabaseDir;
 use server::filename::filename;
 use server::{ServerFacts, Session, catalog};
@@ -47,6 +49,10 @@ impl Held {
         columns: &Columns,
         (options, progress): (&ExportOptions, &dyn Progress),
     ) -> Result<HeldFiles, Error> {
+        let kind = Kind::ask(session)?;
+        if !kind.has_files() {
+            return Ok(Err(vec![format!("{kind}: {NO_FILES}")]));
+        }
         let mut reasons = reasons(session, table, columns, options);
         if !reasons.is_empty() {
             return Ok(Err(reasons));

@@ -37,6 +37,9 @@ pub mod report;
 mod select;
 pub mod store;
 mod target;
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;
 mod text;
 mod typed;
 

@@ -2,12 +2,14 @@
 //!
 //! Several connections read ranges of the primary key, and all see the rows of one moment: their
 //! transactions begin while a lock keeps the table from being written to. Where others keep that lock from
-//! us, one connection reads by one snapshot, which waits for nobody.
+//! us, or the server has no such lock, one connection reads by one snapshot, which waits for nobody. TiDB has
+//! timestamps instead, of which all connections take the same.
 
 use face::option::WHERE;
 use job::progress::Progress;
 use schema::quote_name;
-use schema::{Engine, Table, TableName};
+use schema::{BASE_TABLE, Engine, Table, TableName};
+use server::engine::{Kind as EngineKind, OLAP};
 use server::error::holders_text;
 use server::session::Isolation;
 use server::{ConnectOptions, Session};
@@ -25,6 +27,10 @@ use crate::places::PlaceReader;
 use crate::ranges::{Ranges, ranges};
 use crate::text::{Chunk, RowText};
 use crate::typed::{Contents, Rows};
+
+/// Begins a transaction whose rows are those of its first moment.
+const BEGIN: &str = "START TRANSACTION WITH CONSISTENT SNAPSHOT";
+const ER_TABLE_NOT_LOCKED: u16 = 1100;
 
 /// Rows that are about to be read.
 #[derive(Default)]
@@ -69,21 +75,14 @@ impl Select {
         if let Ranges::One(Some(why)) = &ranges {
             notes.push(format!("one connection reads: {why}"));
         }
+        let kind = EngineKind::ask(session)?;
         let mut conditions = ranges.conditions();
         let mut sessions = Vec::new();
         let count = options.threads.min(conditions.len());
         if count > 1 {
-            let locked = match is_busy {
-                true => Err("others write to the table".to_owned()),
-                false => lock(session, table, (options, progress))?,
-            };
-            match locked {
-                Ok(()) => {
-                    for _ in 0..count {
-                        sessions.push(transaction(session)?);
-                    }
-                    session.exec("UNLOCK TABLES")?;
-                }
+            let how = (options, progress, is_busy);
+            match several(session, table, count, (kind, how))? {
+                Ok(begun) => sessions = begun,
                 Err(why) => {
                     notes.push(format!("one connection reads: {why}"));
                     conditions = vec![None];
@@ -91,7 +90,7 @@ impl Select {
             }
         }
         if sessions.is_empty() {
-            sessions.push(transaction(session)?);
+            sessions.push(transaction(session, kind)?);
         }
         for reader in &mut sessions {
             reader.set_lock_wait(options.wait())?;
@@ -148,17 +147,64 @@ impl Select {
     }
 }
 
+/// So many connections, which see the rows of one moment.
+///
+/// Errors of the inner result: why there are not several, as a part of a sentence.
+fn several(
+    session: &mut Session,
+    table: &Table,
+    count: usize,
+    (kind, (options, progress, is_busy)): (EngineKind, (&ExportOptions, &dyn Progress, bool)),
+) -> Result<Result<Vec<Session>, String>, Error> {
+    if kind == EngineKind::TiDb {
+        return match of_one_timestamp(session, count) {
+            Err(error) if error.errno().is_some() => {
+                Ok(Err(format!("tidb_snapshot cannot be set: {error}")))
+            }
+            begun => Ok(Ok(begun?)),
+        };
+    }
+    if !kind.has_files() {
+        return Ok(Err(format!("LOCK TABLES locks nothing on {kind}")));
+    }
+    if is_busy {
+        return Ok(Err("others write to the table".to_owned()));
+    }
+    if let Err(why) = lock(session, table, (options, progress))? {
+        return Ok(Err(why));
+    }
+    let begun = (0..count).map(|_| transaction(session, kind)).collect::<Result<_, _>>()?;
+    session.exec("UNLOCK TABLES")?;
+    Ok(Ok(begun))
+}
+
+/// Connections that read by one timestamp of TiDB's. The transaction of `session` is open for longer than they
+/// read, and keeps the rows of that moment from the garbage collection.
+fn of_one_timestamp(session: &mut Session, count: usize) -> Result<Vec<Session>, server::Error> {
+    session.exec(BEGIN)?;
+    let timestamp: u64 = session.query_row("SELECT @@tidb_current_ts")?.number(0)?;
+    let reader = |_| {
+        let mut reader = session.another()?;
+        reader.set(&[("tidb_snapshot", &timestamp.to_string())])?;
+        Ok(reader)
+    };
+    (0..count).map(reader).collect()
+}
+
 /// A transaction that sees the rows as they are now.
-fn transaction(session: &Session) -> Result<Session, server::Error> {
+fn transaction(session: &Session, kind: EngineKind) -> Result<Session, server::Error> {
     let mut reader = session.another()?;
+    if kind == EngineKind::Vitess {
+        reader.set(&[OLAP])?;
+    }
     reader.set_isolation(Isolation::RepeatableRead)?;
-    reader.exec("START TRANSACTION WITH CONSISTENT SNAPSHOT")?;
+    reader.exec(BEGIN)?;
     Ok(reader)
 }
 
 /// Begins a transaction that sees the rows as they are now; nobody alters the table before it ends.
 pub fn begin_snapshot(session: &Session, table: &TableName) -> Result<Session, server::Error> {
-    let mut reader = transaction(session)?;
+    let mut reader = transaction(session, EngineKind::Plain)?;
     reader.query(&format!("SELECT 1 FROM {base} LIMIT 1", base = table.base()))?;
     Ok(reader)
 }
@@ -177,7 +223,7 @@ fn lock(
     let sql = format!("LOCK TABLES {} READ", table.name.quoted());
     let waiting = |text: &str| progress.waiting(text);
     match brief_lock::take(session, &table.name, &sql, options.lock_wait(), waiting) {
-        Ok(_) => Ok(Ok(())),
+        Ok(_) => proven(session, table),
         Err(server::Error::LockWait { seconds, holders, .. }) => Ok(Err(format!(
             "several need a lock, which did not come within {seconds} s; {}",
             holders_text(&holders)
@@ -187,6 +233,20 @@ fn lock(
                 .to_owned(),
         )),
         Err(error) => Err(error.into()),
+    }
+}
+
+/// Proves a lock: the server refuses the table by another name, under which it is not locked.
+fn proven(session: &mut Session, table: &Table) -> Result<Result<(), String>, Error> {
+    let name = table.name.quoted();
+    let sql = format!("SELECT 1 FROM {name} AS unlocked {BASE_TABLE} LIMIT 0");
+    match session.query(&sql) {
+        Err(error) if error.errno() == Some(ER_TABLE_NOT_LOCKED) => Ok(Ok(())),
+        Err(error) => Err(error.into()),
+        Ok(_) => {
+            session.exec("UNLOCK TABLES")?;
+            Ok(Err("LOCK TABLES locks nothing on this server".to_owned()))
+        }
     }
 }
 

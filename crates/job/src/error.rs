@@ -603,6 +603,10 @@ impl Error {
         let clean = cleaned.is_ok();
         let state = match cleaned {
             Ok(()) if plain => return self,
+            // The same load would end in the same way.
+            Ok(()) if matches!(&self, Error::Server(error) if error.has_advice()) => {
+                format!("{now}the load left nothing behind")
+            }
             Ok(()) => format!("{now}the load left nothing behind; load again"),
             Err(error) => format!(
                 "{now}{} and its files could not be removed; the next load of the table removes \

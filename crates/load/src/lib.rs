@@ -7,7 +7,7 @@
 //! | `choose` | the method of a table and the publish of all tables, by facts |
 //! | `append`, `partitioned`, `estimate`, `first_chunk`, `key_order`, `overhead`, `speeds` | times and sizes |
 //! | `predicted_table`, `ddl` | tables that do not exist yet |
-//! | `plan`, `space`, `min_memory`, `forecast` | the plan without a load, room, memory, the time left |
+//! | `plan`, `replication_notes`, `space`, `min_memory`, `forecast` | the plan without a load, replicas, room, memory, the time left |
 //! | `killed_loads`, `left_keys` | leftovers of killed loads whose rows are in |
 //! | `copies` | replicas that get the same file |
 //! | [`places`] | tables whose rows are on other servers |
@@ -39,6 +39,7 @@ pub mod places;
 mod plan;
 mod predicted_table;
 mod publish;
+mod replication_notes;
 mod run;
 pub mod several;
 mod space;

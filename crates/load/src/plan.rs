@@ -12,7 +12,6 @@ use job::space::free_bytes;
 use job::tuning;
 use schema::{Flavor, ForeignKey, KeyEnd, Table, TableName};
 use serde::Serialize;
-use server::replication::notes::{self, Arrival};
 use server::{ConnectOptions, Session, Unsupported, catalog};
 use sources::{FileSource, Source, SourceExt as _};
 use targets::Lock;
@@ -25,6 +24,7 @@ use crate::lock_target::{lock, no_table};
 use crate::min_memory;
 use crate::places::{Places, PlacesPlan};
 use crate::predicted_table;
+use crate::replication_notes::{self, Arrival};
 
 /// Tables that a note names.
 const KEYS_NAMED: usize = 3;
@@ -269,8 +269,8 @@ impl Plan {
             Some(_) => Arrival::Sent,
         };
         let Lock { session, facts, .. } = target;
-        let mut found = notes::of_server(session, facts, &options.database, arrival)?;
-        found.extend(notes::of_replicas(
+        let mut found = replication_notes::of_server(session, facts, &options.database, arrival)?;
+        found.extend(replication_notes::of_replicas(
             &options.server.replicas.named,
             session.options(),
             arrival,

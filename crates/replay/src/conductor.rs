@@ -116,7 +116,7 @@ fn refuse_engine(sessions: &Sessions) -> Result<(), Error> {
     let kind = Kind::of_version(sessions.own.version());
     match kind.has_files() {
         true => Ok(()),
-        false => Err(Error::Refused(format!(
+        false => Err(Error::Usage(format!(
             "the server is {kind}, whose locks, RENAME and transactions do not support a replay; \
              load the tables with inrush load"
         ))),

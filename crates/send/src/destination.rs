@@ -165,7 +165,8 @@ impl Destination {
         let rules = &target.facts.engine;
         if self.method == Method::Transaction {
             let is_between = !rules.kind.keeps_gaps() && self.ask.mode == Mode::Insert;
-            let why = rules.no_whole.clone().or_else(|| is_between.then(rows_between));
+            let between = || is_between.then(|| format!("{}; {}", self.why, rows_between()));
+            let why = rules.no_whole.clone().or_else(between);
             refused.extend(why.map(|why| format!("{} ({why})", rules.kind)));
         }
         let engine = &target.table.engine;

@@ -133,6 +133,7 @@ fn read_once(session: &mut Session, name: &TableName, asked: &CatalogCache) -> R
         table.old_uuids = uuid::old(session, &table)?;
     }
     defaults::complete(session, &mut table)?;
+    create_table::fill_auto_random(&table.definition, &mut table.columns);
     Ok(table)
 }
 
@@ -173,13 +174,21 @@ pub fn spellings(
     ))?;
     let mut there = HashMap::new();
     for row in rows {
-        let spelled = TableName::new(row.text(0)?, row.text(1)?);
+        let spelled = spelled(session, &row, database)?;
         let caseless = row.number::<u8>(2)? != 0;
         there.insert(folded(&spelled, caseless), (spelled, caseless));
     }
     let caseless = there.values().next().is_some_and(|(_, caseless)| *caseless);
     let spelled = |name| Some(there.get(&folded(name, caseless))?.0.clone());
     Ok(names.iter().map(spelled).collect())
+}
+
+/// The name in a row about a table of `database`. vtgate answers with the name that MySQL has: `vt_shop_0`.
+fn spelled(session: &Session, row: &Row, database: &str) -> Result<TableName> {
+    let own = row.text(0)?;
+    let is_other =
+        session.version().flavor == Flavor::MySql && own.to_lowercase() != database.to_lowercase();
+    Ok(TableName::new(if is_other { database.to_owned() } else { own }, row.text(1)?))
 }
 
 /// A name as the server compares it.
@@ -232,7 +241,7 @@ fn find_once(session: &mut Session, name: &TableName) -> Result<(TableName, Row)
     );
     let sql = sql(&About { condition, also: String::new() });
     for row in session.query(&sql)? {
-        let spelled = TableName::new(row.text(0)?, row.text(1)?);
+        let spelled = spelled(session, &row, &name.database)?;
         let caseless = row.number::<u8>(7)? != 0;
         if folded(&spelled, caseless) == folded(name, caseless) {
             return Ok((spelled, row));
@@ -249,8 +258,14 @@ struct About {
 }
 
 impl About {
-    /// Exact: information_schema compares without case, and the plain comparison is what it can look up.
-    fn of(schema: &str, table: &str, database: &str, names: &[&TableName]) -> About {
+    /// Exact: information_schema compares without case, and the plain comparison is what it can look up. MySQL
+    /// compares databases as it has them, and vtgate finds none by `BINARY`.
+    fn of(
+        flavor: Flavor,
+        (schema, table): (&str, &str),
+        database: &str,
+        names: &[&TableName],
+    ) -> About {
         let quoted: Vec<String> = names.iter().map(|name| quote_text(&name.table)).collect();
         let database = quote_text(database);
         let (plain, exact, also) = match quoted.as_slice() {
@@ -258,13 +273,16 @@ impl About {
             // Whose name it is, is compared when the rows are here.
             some => (format!(" IN ({})", some.join(", ")), String::new(), format!(", {table}")),
         };
-        let condition =
-            format!("{schema}={database} AND {table}{plain} AND BINARY {schema}={database}{exact}");
+        let own = match flavor {
+            Flavor::MariaDb => format!(" AND BINARY {schema}={database}"),
+            Flavor::MySql => String::new(),
+        };
+        let condition = format!("{schema}={database} AND {table}{plain}{own}{exact}");
         About { condition, also }
     }
 }
 
 /// That of a view of tables, about one.
-fn only(name: &TableName) -> String {
-    About::of("TABLE_SCHEMA", "TABLE_NAME", &name.database, &[name]).condition
+fn only(flavor: Flavor, name: &TableName) -> String {
+    About::of(flavor, ("TABLE_SCHEMA", "TABLE_NAME"), &name.database, &[name]).condition
 }

@@ -18,7 +18,7 @@ mod rules;
 use std::borrow::Cow;
 use std::fmt;
 
-use face::option::ATOMIC;
+use face::option::{ATOMIC, MODE};
 use schema::Engine;
 
 pub use self::rules::{Limit, Rules, Swap};
@@ -27,6 +27,9 @@ use crate::version::Version;
 /// Opens statements to PolarDB-X, which else cuts those above 256 KB into 200-row pieces that it
 /// runs one after another. Source: its documentation, "Optimize batch insert queries".
 const POLARDB_X_HINT: &str = "/*+TDDL:CMD_EXTRA(BATCH_INSERT_POLICY=NONE)*/ ";
+
+/// Has vtgate send rows as they come: otherwise tablets refuse an answer of more than 10,000.
+pub const OLAP: (&str, &str) = ("workload", "OLAP");
 
 /// Which engine answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -123,6 +126,21 @@ impl Kind {
         }
     }
 
+    /// Variables that it takes, and does not set. Source: Vitess 24, go/vt/sysvars/sysvars.go, `CheckAndIgnore`.
+    pub(crate) fn ignored(self) -> &'static [&'static str] {
+        match self {
+            Kind::Vitess => &[
+                "interactive_timeout",
+                "lock_wait_timeout",
+                "max_error_count",
+                "net_read_timeout",
+                "net_write_timeout",
+                "wait_timeout",
+            ],
+            _ => &[],
+        }
+    }
+
     /// Variables of a connection that sends rows, where the engine knows them: values of AUTO_RANDOM columns
     /// that the input has are taken.
     pub fn sender_wishes(self) -> &'static [(&'static str, &'static str)] {
@@ -165,6 +183,13 @@ pub(crate) fn advice(errno: u16, message: &str) -> Cow<'static, str> {
         8004 => format!(
             "; a transaction is larger than TiDB's txn-total-size-limit: raise the limit, or load \
              in chunks, without {ATOMIC}"
+        )
+        .into(),
+        // What tablets of Vitess 24 say of a transaction that they end, and say later of one that they have ended.
+        1317 if message.contains("tx killer") || message.contains("exceeded timeout") => format!(
+            "; the tablet ends transactions after queryserver-config-transaction-timeout: raise it, or load \
+             with {}, in chunks",
+            MODE.with("append")
         )
         .into(),
         8175 => "; TiDB's tidb_mem_quota_query is too small for the transaction: raise it".into(),
@@ -219,6 +244,9 @@ mod tests {
         assert!(advice(1105, "Maximum writeset size exceeded").contains("wsrep_max_ws_size"));
         assert_eq!(advice(1180, "Got error 28 from storage engine"), "");
         assert!(advice(3100, "").contains("group_replication_transaction_size_limit"));
+        let killed = "transaction 7: in use: for tx killer rollback (CallerID: userData1)";
+        assert!(advice(1317, killed).contains("--mode append"));
+        assert_eq!(advice(1317, "Query execution was interrupted"), "");
         assert_eq!(advice(1062, ""), "");
     }
 }

@@ -407,6 +407,11 @@ impl Error {
         }
     }
 
+    /// True if it says itself what to do.
+    pub fn has_advice(&self) -> bool {
+        matches!(self, Error::Statement { errno, message, .. } if !engine::advice(*errno, message).is_empty())
+    }
+
     /// True if the connection has ended in mid-statement, by itself or by an administrator.
     pub fn is_cut(&self) -> bool {
         matches!(self, Error::Lost { .. } | Error::Nonsense { .. }) || self.is_refusal_of(&CUT)

@@ -27,7 +27,7 @@ use crate::version::{Flavor, Version};
 const PAGE_BYTES: u64 = 16_384;
 
 /// Why the direct path is not taken to an engine.
-const NO_FILES: &str = "its tables are not InnoDB files that a server can import";
+pub const NO_FILES: &str = "its tables are not InnoDB files that a server can import";
 
 /// Variables that keep writes away; the first is MySQL's alone, and keeps every account's away.
 const READ_ONLY: [&str; 4] =
@@ -151,12 +151,14 @@ impl ServerFacts {
         let variables = variables(session)?;
         let text = |name: &str| variables.get(name).cloned().unwrap_or_default();
         let on = |name: &str| matches!(text(name).as_str(), "ON" | "1");
-        let session_row = session.query_row(
-            "SELECT @@session.time_zone, @@session.sql_log_bin, \
-             @@session.auto_increment_increment, @@session.auto_increment_offset, \
-             SUBSTRING_INDEX(CURRENT_USER(), '@', -1), CURRENT_USER()",
-        )?;
         let log_bin = on("log_bin");
+        // TiDB from 8.4 on has no binary log, and no variables of one.
+        let is_logged = if log_bin { "@@session.sql_log_bin" } else { "0" };
+        let session_row = session.query_row(&format!(
+            "SELECT @@session.time_zone, {is_logged}, \
+             @@session.auto_increment_increment, @@session.auto_increment_offset, \
+             SUBSTRING_INDEX(CURRENT_USER(), '@', -1), CURRENT_USER()"
+        ))?;
         let engine = rules::read(session, on("wsrep_on"))?;
         let untested = match engine.kind.has_files() {
             true => tested_build::objection(session)?,
@@ -403,7 +405,7 @@ fn replicas(session: &mut Session) -> Vec<String> {
 }
 
 /// Replicas that registered, as far as the account may see them.
-pub(crate) fn registered(session: &mut Session) -> Vec<String> {
+pub fn registered(session: &mut Session) -> Vec<String> {
     let sql = match session.version().flavor {
         Flavor::MariaDb => "SHOW SLAVE HOSTS",
         Flavor::MySql => "SHOW REPLICAS",
@@ -417,7 +419,7 @@ pub(crate) fn registered(session: &mut Session) -> Vec<String> {
 }
 
 /// Where those are that are being sent the binary log, as far as the account may see them.
-pub(crate) fn followers(session: &mut Session) -> Vec<String> {
+pub fn followers(session: &mut Session) -> Vec<String> {
     let dumps = "SELECT HOST FROM information_schema.PROCESSLIST WHERE COMMAND LIKE 'Binlog Dump%'";
     let rows = session.query(dumps).unwrap_or_default();
     rows.iter().filter_map(|row| row.text(0).ok()).collect()

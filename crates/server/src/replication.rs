@@ -1,11 +1,10 @@
 //! Who replicates from whom, and what of a table would be lost on the way.
 //!
 //! For loads that put the same file on a primary and on its replicas, and have the RENAME alone
-//! replicated: each replica of the primary has to have the file, and to come to the RENAME. [`notes`]
-//! says what any load has to do with replication, [`replicas`] which there are, [`lag`] how far one is behind.
+//! replicated: each replica of the primary has to have the file, and to come to the RENAME. [`replicas`]
+//! says which there are, [`lag`] how far one is behind.
 
 pub mod lag;
-pub mod notes;
 pub mod replicas;
 
 use std::collections::{BTreeMap, HashMap};
@@ -13,7 +12,6 @@ use std::collections::{BTreeMap, HashMap};
 use crate::error::Result;
 use crate::session::Session;
 use crate::version::Flavor;
-use notes::{channels, log_status, word};
 
 /// Rules of a replica by which it leaves out or renames what it is sent.
 const FILTERS: [&str; 7] = [
@@ -128,4 +126,27 @@ pub fn delay(session: &mut Session) -> Result<u64> {
 /// The value of a column, if any.
 fn set<'a>(row: &'a HashMap<String, Option<String>>, column: &str) -> Option<&'a str> {
     row.get(column)?.as_deref().filter(|value| !value.is_empty())
+}
+
+/// The server's status of its binary log.
+pub fn log_status(session: &mut Session) -> Result<Vec<HashMap<String, Option<String>>>> {
+    session.query_named(match session.version().flavor {
+        Flavor::MySql if session.version().number >= (8, 2, 0) => "SHOW BINARY LOG STATUS",
+        _ => "SHOW MASTER STATUS",
+    })
+}
+
+/// The server's status of each primary that it follows.
+pub fn channels(session: &mut Session) -> Result<Vec<HashMap<String, Option<String>>>> {
+    session.query_named(match session.version().flavor {
+        Flavor::MariaDb => "SHOW ALL SLAVES STATUS",
+        _ if session.version().number >= (8, 0, 22) => "SHOW REPLICA STATUS",
+        _ => "SHOW SLAVE STATUS",
+    })
+}
+
+/// The value of the first of these columns that exists, if any.
+pub fn word<'a>(row: &'a HashMap<String, Option<String>>, columns: &[&str]) -> Option<&'a str> {
+    let value = columns.iter().find_map(|column| row.get(*column))?;
+    value.as_deref().filter(|value| !value.is_empty())
 }

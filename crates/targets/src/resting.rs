@@ -77,6 +77,10 @@ impl Resting {
             }
         };
         unsupported.extend(missing_for_keys(&table, facts));
+        if !facts.engine.kind.has_files() {
+            // All else is about files.
+            unsupported.retain(|reason| matches!(reason, Unsupported::Engine(..)));
+        }
         let patience = Patience {
             target: table.name.clone(),
             wait: options.lock_wait,

@@ -15,6 +15,7 @@ use crate::torn::rows_if_there;
 use schema::Mode;
 use server::catalog::{self, definition};
 use server::connect::Mark;
+use server::engine::Kind;
 use server::error::{Error, Result};
 use server::identifier::{TableName, quote_text};
 use server::session::{Isolation, Session};
@@ -38,6 +39,10 @@ pub struct Transaction {
     mark: Option<TableName>,
     asked: CommitState,
 }
+
+/// Rows that a DELETE of Vitess has at most: tablets refuse those of more than 10,000 by default
+/// (`queryserver-config-max-result-size`).
+const DELETED_MAX: u64 = 5000;
 
 /// The state of a COMMIT request.
 #[derive(Clone, Debug)]
@@ -71,7 +76,7 @@ impl Transaction {
         // Gaps are locked at this level only.
         session.set_isolation(Isolation::RepeatableRead)?;
         session.exec("START TRANSACTION")?;
-        let target = lock.table.name.clone();
+        let (target, kind) = (lock.table.name.clone(), lock.facts.engine.kind);
         let found = lock.patience.watch(&mut session, |session| match mode {
             Mode::Insert => {
                 let base = target.base();
@@ -80,7 +85,7 @@ impl Transaction {
             }
             Mode::Replace => {
                 session.hold_tables(&[&target])?;
-                session.exec(&format!("DELETE FROM {}", target.quoted())).map(|_| false)
+                delete_all(session, &target, kind).map(|()| false)
             }
             // Whoever sends the rows holds it, just before: an ALTER that came in between would have the server
             // end one of the two for a deadlock.
@@ -309,6 +314,17 @@ fn next_number(session: &mut Session, name: &TableName) -> Result<u64> {
         quote_text(&name.table)
     );
     session.query_row(&sql)?.number(0)
+}
+
+/// Deletes all rows, by the transaction of `session`.
+fn delete_all(session: &mut Session, target: &TableName, kind: Kind) -> Result<()> {
+    let sql = format!("DELETE FROM {}", target.quoted());
+    if kind != Kind::Vitess {
+        return session.exec(&sql).map(drop);
+    }
+    let sql = format!("{sql} LIMIT {DELETED_MAX}");
+    while session.exec(&sql)?.affected_rows > 0 {}
+    Ok(())
 }
 
 /// Makes the table whose row will tell of the COMMIT, where the account may.

@@ -14,6 +14,7 @@ mod answers;
 mod connection;
 mod definitions;
 mod engine;
+mod exports;
 pub mod faults;
 mod selects;
 mod shared;

@@ -32,6 +32,10 @@ fn interrupted(facts: &Facts) -> Option<Finding> {
 
 /// Everything there is to say, what matters most first.
 pub fn findings(facts: &Facts, gains: Option<&Gains>) -> Vec<Finding> {
+    if !facts.server.engine.kind.has_files() {
+        // Of InnoDB, or of the one server behind a vtgate that answers.
+        return direct_path::found(facts);
+    }
     let mut all = dangers::found(facts);
     all.extend(direct_path::found(facts));
     all.extend(interrupted(facts));

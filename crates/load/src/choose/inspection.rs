@@ -121,7 +121,9 @@ pub(crate) fn foresee(session: &mut Session, options: &LoadOptions) -> Result<Pr
     let found = ServerFacts::read(session)?;
     let mut against = found.unsupported(&options.database);
     // The folder of its database may be missing still: it will be beside that of the server's own.
-    against.extend(found.database_dir(session, "mysql")?.err());
+    if found.engine.kind.has_files() {
+        against.extend(found.database_dir(session, "mysql")?.err());
+    }
     let mut facts = Facts::of_server(session, &against, &found, options)?;
     let refusal = found.engine.refuses(&options.database);
     facts.against_all = refusal.map(|why| format!("{} ({why})", found.engine.kind));

@@ -33,7 +33,7 @@ const TWO: LoadCase = REPLACE.into(&["t", "u"]);
 const TWO_SMALL: LoadCase = INSERT.into(&["t", "u"]);
 
 /// Loads that are possible, with their path and method.
-const OPEN: [(Engine, LoadCase, &str, &str); 22] = [
+const OPEN: [(Engine, LoadCase, &str, &str); 24] = [
     (GALERA, INSERT, "stream", "staging"),
     (GALERA, APPEND, "stream", "append"),
     (GALERA, WHOLE, "stream", "transaction"),
@@ -44,6 +44,8 @@ const OPEN: [(Engine, LoadCase, &str, &str); 22] = [
     (GROUP, BY_INSERT, "insert", "append"),
     (TIDB, INSERT, "stream", "staging"),
     (TIDB, REPLACE, "stream", "staging"),
+    (TIDB, INSERT.into(&["i"]), "stream", "staging"),
+    (TIDB, INSERT.into(&["r"]), "stream", "staging"),
     (TIDB, APPEND, "stream", "append"),
     (TIDB, NO_KEY, "stream", "append"),
     (TIDB, WHOLE, "stream", "transaction"),
@@ -61,7 +63,7 @@ const OPEN: [(Engine, LoadCase, &str, &str); 22] = [
 /// Loads that are refused, with a part of the sentence.
 const REFUSED: [(Engine, LoadCase, &str); 8] = [
     (OLD_TIDB, BY_STREAM, "TiDB (before TiDB 7.6, LOAD DATA is not part of the transaction"),
-    (TIDB, WHOLE_INSERT, "TiDB (other clients could insert into the empty table"),
+    (TIDB, WHOLE_INSERT, "trigger (g); other clients could insert into the empty table"),
     (Engine::TiDb { release: (5, 4), bytes: LARGE }, APPEND, "6.5 or newer is needed"),
     (VITESS, BY_STREAM, "Vitess (vtgate does not support LOAD DATA LOCAL)"),
     (
@@ -202,6 +204,18 @@ fn statements_are_within_what_an_engine_takes_however_many_rows_are_asked_for() 
         assert_eq!(load::load(&scene.connect, &options, None, &()).unwrap().rows, rows);
         assert_eq!(scene.server.broken(), Vec::<String>::new(), "{engine:?}");
     }
+}
+
+#[test]
+fn more_rows_than_a_tablet_deletes_at_once_are_replaced() {
+    let folder = folder();
+    let scene = Scene::of(VITESS, REPLACE.into(&["n"]), &folder.path().join("replaced"));
+    let options = many(&scene, &folder.path().join("replaced"), 3);
+    let old: Vec<String> = (0..12_000).map(|row| format!("{row} 0")).collect();
+    scene.server.clear();
+    scene.server.make("n", super::scene::definition("n"), None, &old);
+    assert_eq!(load::load(&scene.connect, &options, None, &()).unwrap().rows, 3);
+    assert_eq!(scene.server.rows("n").unwrap(), ["0 0", "1 1", "2 2"]);
 }
 
 /// A load of a file of so many rows of the scene's table.

@@ -24,6 +24,12 @@ const TABLE: &str = " (\n  `a` int(11) NOT NULL,\n  `b` int(11) DEFAULT NULL,\n 
      KEY `b` (`b`)\n) ENGINE=InnoDB DEFAULT CHARSET=latin1 COLLATE=latin1_swedish_ci";
 const WITHOUT_KEY: &str = " (\n  `a` int(11) NOT NULL,\n  `b` int(11) DEFAULT NULL,\n  KEY `b` (`b`)\n) \
      ENGINE=InnoDB DEFAULT CHARSET=latin1 COLLATE=latin1_swedish_ci";
+/// Of TiDB: its counters are at the end of the definition as soon as there are rows.
+const COUNTED: &str = " (\n  `a` int(11) NOT NULL AUTO_INCREMENT,\n  `b` int(11) DEFAULT NULL,\n  \
+     PRIMARY KEY (`a`),\n  KEY `b` (`b`)\n) ENGINE=InnoDB DEFAULT CHARSET=latin1 COLLATE=latin1_swedish_ci";
+const RANDOM: &str = " (\n  `a` int(11) NOT NULL /*T![auto_rand] AUTO_RANDOM(5) */,\n  `b` int(11) DEFAULT \
+     NULL,\n  PRIMARY KEY (`a`) /*T![clustered_index] CLUSTERED */,\n  KEY `b` (`b`)\n) ENGINE=InnoDB \
+     DEFAULT CHARSET=latin1 COLLATE=latin1_swedish_ci";
 
 /// A way in.
 #[derive(Clone, Copy, Debug)]
@@ -232,9 +238,14 @@ impl Scene {
     }
 }
 
-/// A table's definition: all but `n` have a key that refuses a duplicate row.
+/// A table's definition: all but `n` have a key that refuses a duplicate row, that of `i` and `r` from a counter.
 pub(super) fn definition(table: &str) -> &'static str {
-    if table == "n" { WITHOUT_KEY } else { TABLE }
+    match table {
+        "n" => WITHOUT_KEY,
+        "i" => COUNTED,
+        "r" => RANDOM,
+        _ => TABLE,
+    }
 }
 
 fn file_of(folder: &Path, file: u64) -> PathBuf {

@@ -16,7 +16,6 @@ use super::create_table::definition;
 use super::{About, columns, constraints, indexes, is_listed_only};
 use crate::error::Result;
 use crate::session::{Row, Session};
-use crate::version::Flavor;
 
 /// Tables that a question names at most.
 const TABLES_MAX: usize = 64;
@@ -97,7 +96,7 @@ impl CatalogCache {
     ) -> Result<Vec<Row>> {
         match self.definitions.contains_key(name) {
             true => Ok(self.rows.get(&(view, name.clone())).cloned().unwrap_or_default()),
-            false => session.query(&view.sql(session.version().flavor, &name.database, &[name])),
+            false => view.ask(session, &name.database, &[name]),
         }
     }
 }
@@ -109,9 +108,8 @@ fn ask_some(
     answers: &mut HashMap<(View, TableName), Vec<Row>>,
 ) -> Result<()> {
     let wanted: HashSet<&str> = names.iter().map(|name| name.table.as_str()).collect();
-    let flavor = session.version().flavor;
     for view in [View::Tables, View::Columns, View::Indexes, View::Triggers, View::Checks] {
-        for row in session.query(&view.sql(flavor, database, names))? {
+        for row in view.ask(session, database, names)? {
             let table = match names {
                 [one] => one.table.clone(),
                 _ => row.text(row.len() - 1)?,
@@ -127,21 +125,24 @@ fn ask_some(
 }
 
 impl View {
-    /// The question about tables of a database; about several, the name of its table is the last column
-    /// of each row.
-    fn sql(self, flavor: Flavor, database: &str, names: &[&TableName]) -> String {
-        let (schema, table) = match self {
+    /// The rows about tables of a database; of several, the name of its table is the last column of each row.
+    fn ask(self, session: &mut Session, database: &str, names: &[&TableName]) -> Result<Vec<Row>> {
+        let flavor = session.version().flavor;
+        let columns = match self {
             View::Triggers => ("EVENT_OBJECT_SCHEMA", "EVENT_OBJECT_TABLE"),
-            View::Checks if flavor == Flavor::MariaDb => ("CONSTRAINT_SCHEMA", "TABLE_NAME"),
             _ => ("TABLE_SCHEMA", "TABLE_NAME"),
         };
-        let about = About::of(schema, table, database, names);
-        match self {
+        let about = About::of(flavor, columns, database, names);
+        let sql = match self {
             View::Tables => super::sql(&about),
             View::Columns => columns::sql(flavor, &about),
             View::Indexes => indexes::sql(flavor, &about),
             View::Triggers => constraints::triggers_sql(&about),
-            View::Checks => constraints::checks_sql(flavor, &about),
-        }
+            View::Checks => match constraints::checks_sql(session, database, names)? {
+                Some(sql) => sql,
+                None => return Ok(Vec::new()),
+            },
+        };
+        session.query(&sql)
     }
 }

@@ -219,20 +219,40 @@ pub(super) fn triggers(rows: &[Row]) -> Result<Vec<Trigger>> {
     rows.iter().map(|row| Ok(Trigger { name: row.text(0)? })).collect()
 }
 
-/// Asks about CHECK constraints.
-pub(super) fn checks_sql(flavor: Flavor, About { condition, also }: &About) -> String {
-    match flavor {
-        Flavor::MariaDb => format!(
-            "SELECT CONSTRAINT_NAME, LEVEL, CHECK_CLAUSE{also} \
-             FROM information_schema.CHECK_CONSTRAINTS WHERE {condition}"
-        ),
-        Flavor::MySql => format!(
-            "SELECT CONSTRAINT_NAME, 'Table', CHECK_CLAUSE{also} \
-             FROM information_schema.TABLE_CONSTRAINTS \
-             JOIN information_schema.CHECK_CONSTRAINTS USING (CONSTRAINT_SCHEMA, CONSTRAINT_NAME) \
-             WHERE {condition} AND CONSTRAINT_TYPE='CHECK' AND ENFORCED='YES'"
-        ),
+/// The views in which a server of MySQL's kind has CHECK constraints. TABLE_CONSTRAINTS of TiDB has neither them nor ENFORCED.
+/// Source: TiDB 8.5, pkg/infoschema/tables.go, `tableConstraintsCols`, `tableTiDBCheckConstraintsCols`.
+const VIEWS: &str = "SELECT TABLE_NAME FROM information_schema.COLUMNS WHERE \
+                     TABLE_SCHEMA='information_schema' AND (TABLE_NAME='TABLE_CONSTRAINTS' AND \
+                     COLUMN_NAME='ENFORCED' OR TABLE_NAME='TIDB_CHECK_CONSTRAINTS' AND \
+                     COLUMN_NAME='TABLE_NAME')";
+
+/// Asks about CHECK constraints, in the views that the server has; none where it has no such constraints.
+pub(super) fn checks_sql(
+    session: &mut Session,
+    database: &str,
+    names: &[&TableName],
+) -> Result<Option<String>> {
+    let flavor = session.version().flavor;
+    let of_table = About::of(flavor, ("CONSTRAINT_SCHEMA", "TABLE_NAME"), database, names);
+    let sql = |level: &str, view: &str, About { condition, also }: &About| {
+        format!(
+            "SELECT CONSTRAINT_NAME, {level}, CHECK_CLAUSE{also} FROM information_schema.{view} \
+             WHERE {condition}"
+        )
+    };
+    if flavor == Flavor::MariaDb {
+        return Ok(Some(sql("LEVEL", "CHECK_CONSTRAINTS", &of_table)));
     }
+    let Some(row) = session.query_once(VIEWS)?.into_iter().next() else { return Ok(None) };
+    let view = row.text(0)?;
+    if view.starts_with("TIDB") {
+        return Ok(Some(sql("'Table'", &view, &of_table)));
+    }
+    let view = format!(
+        "{view} JOIN information_schema.CHECK_CONSTRAINTS USING (CONSTRAINT_SCHEMA, CONSTRAINT_NAME)"
+    );
+    let about = About::of(flavor, ("TABLE_SCHEMA", "TABLE_NAME"), database, names);
+    Ok(Some(sql("'Table'", &view, &about) + " AND CONSTRAINT_TYPE='CHECK' AND ENFORCED='YES'"))
 }
 
 /// CHECK constraints, but not the JSON_VALID that makes a LONGTEXT a JSON column: `columns` are

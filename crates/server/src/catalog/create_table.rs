@@ -1,6 +1,6 @@
 //! Facts that only SHOW CREATE TABLE shows, and CREATE_OPTIONS of information_schema.TABLES.
 
-use schema::{CreateOption, TableName};
+use schema::{Column, CreateOption, DefaultValue, TableName};
 
 use crate::error::Result;
 use crate::identifier::quoted_name;
@@ -18,16 +18,30 @@ fn without_name(text: &str) -> String {
     let head = lines(text).next().map_or(0, str::len);
     let body = text.get(head + 1..).unwrap_or_default();
     // The last line that starts with a parenthesis: texts in between escape their line ends.
-    // The counter comes right after the engine; further on it would be part of a comment.
     let Some((columns, options)) = body.rsplit_once("\n) ENGINE=") else {
         return body.to_owned();
     };
-    let (engine, options) = options.split_at(options.find([' ', '\n']).unwrap_or(options.len()));
-    let options = match options.strip_prefix(" AUTO_INCREMENT=") {
-        Some(rest) => rest.trim_start_matches(|c: char| c.is_ascii_digit()),
-        None => options,
-    };
-    format!("{columns}\n) ENGINE={engine}{options}")
+    let (line, rest) = options.split_at(options.find('\n').unwrap_or(options.len()));
+    // What is in quotes is a text.
+    let parts = line.split('\'').enumerate();
+    let parts =
+        parts.map(|(at, part)| if at % 2 == 0 { without_counters(part) } else { part.into() });
+    format!("{columns}\n) ENGINE={}{rest}", parts.collect::<Vec<_>>().join("'"))
+}
+
+/// Options without the counters. TiDB has them behind the collation, the one for AUTO_RANDOM in a comment.
+/// Source: TiDB 8.5, pkg/executor/show.go, `constructResultOfShowCreateTable`.
+fn without_counters(options: &str) -> String {
+    let mut options = options.to_owned();
+    for (name, end) in
+        [(" AUTO_INCREMENT=", ""), (" /*T![auto_rand_base] AUTO_RANDOM_BASE=", " */")]
+    {
+        if let Some((before, rest)) = options.split_once(name) {
+            let rest = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+            options = format!("{before}{}", rest.strip_prefix(end).unwrap_or(rest));
+        }
+    }
+    options
 }
 
 /// The lines of a definition. A line break within a name in backquotes ends none; within other texts it is escaped.
@@ -91,6 +105,16 @@ pub(super) fn period(definition: &str) -> Option<String> {
     elements(definition).find(is_it).map(str::to_owned)
 }
 
+/// Gives the column of TiDB that only its definition calls AUTO_RANDOM a default of the server's: it may be left out.
+pub(super) fn fill_auto_random(definition: &str, columns: &mut [Column]) {
+    let line = elements(definition).find(|line| line.contains(" /*T![auto_rand] AUTO_RANDOM("));
+    let Some((name, _)) = line.and_then(quoted_name) else { return };
+    let column = columns.iter_mut().find(|column| column.name == name);
+    if let Some(column) = column.filter(|column| column.default == DefaultValue::None) {
+        column.default = DefaultValue::Expression("AUTO_RANDOM".to_owned());
+    }
+}
+
 /// Names and lines of the keys that are WITHOUT OVERLAPS.
 pub(super) fn keys_without_overlaps(definition: &str) -> impl Iterator<Item = (String, &str)> {
     elements(definition).filter(|line| line.contains(" WITHOUT OVERLAPS)")).filter_map(|line| {
@@ -109,6 +133,8 @@ fn elements(definition: &str) -> impl Iterator<Item = &str> {
 
 #[cfg(test)]
 mod tests {
+    use values::SqlType;
+
     use super::*;
 
     #[test]
@@ -121,6 +147,9 @@ mod tests {
         let comment = "CREATE TABLE `b` (\n  `x` int(11)\n) ENGINE=InnoDB DEFAULT \
                        CHARSET=latin1 COMMENT=' AUTO_INCREMENT=5'";
         assert!(without_name(comment).contains(" AUTO_INCREMENT=5"));
+        let of_tidb = "CREATE TABLE `b` (\n  `x` int(11)\n) ENGINE=InnoDB DEFAULT CHARSET=latin1 \
+                       AUTO_INCREMENT=30001 /*T![auto_rand_base] AUTO_RANDOM_BASE=7 */ COMMENT='c'";
+        assert_eq!(without_name(a), without_name(of_tidb));
         let broken = b.replace("`b`", "`a\n``b\nc`");
         assert_eq!(without_name(a), without_name(&broken));
     }
@@ -144,6 +173,15 @@ mod tests {
         let directory = "DATA DIRECTORY='/x/'";
         assert_eq!(options(directory), [CreateOption::DataDirectory(text(directory))]);
         assert!(options("row_format=COMPACT stats_persistent=1 `encrypted`=no").is_empty());
+    }
+
+    #[test]
+    fn a_column_with_auto_random_may_be_left_out() {
+        let mut columns = ["a", "b"].map(|name| Column::new(name, SqlType::Year));
+        let definition = "  `a` bigint NOT NULL /*T![auto_rand] AUTO_RANDOM(5) */,\n  `b` int NOT NULL\n) ENGINE=InnoDB";
+        fill_auto_random(definition, &mut columns);
+        let defaults = columns.iter().map(|column| column.default != DefaultValue::None);
+        assert_eq!(defaults.collect::<Vec<_>>(), [true, false]);
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub(super) fn partitioning(
          PARTITION_DESCRIPTION FROM information_schema.PARTITIONS \
          WHERE {} AND PARTITION_NAME IS NOT NULL \
          ORDER BY PARTITION_ORDINAL_POSITION, SUBPARTITION_ORDINAL_POSITION",
-        only(name)
+        only(session.version().flavor, name)
     );
     let rows = session.query(&sql)?;
     let mut found = Partitioning::unknown();

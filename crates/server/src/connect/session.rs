@@ -25,6 +25,7 @@ pub use self::bulk::Prepared;
 pub use self::row::Row;
 pub use self::variables::Isolation;
 pub use super::variables::NULL;
+use crate::engine::{Kind, OLAP};
 use crate::error::{Error, Result, shorten};
 use crate::identifier::{quote_name, quote_text};
 use crate::options::ConnectOptions;
@@ -184,6 +185,9 @@ impl Session {
     ///
     /// An error of `visit` ends the statement: the rest of the answer is read and dropped.
     pub fn for_each(&mut self, sql: &str, visit: impl FnMut(Row) -> Result<()>) -> Result<()> {
+        if Kind::of_version(&self.version) == Kind::Vitess {
+            self.set(&[OLAP])?;
+        }
         self.each_within(sql, usize::MAX, visit)
     }
 

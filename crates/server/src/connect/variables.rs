@@ -154,7 +154,7 @@ pub(crate) struct Variables {
     begun: BTreeMap<String, String>,
     /// Values that were set since.
     now: BTreeMap<String, String>,
-    /// Variables that the account may not set, and a load has to heed.
+    /// Variables that the server keeps as they are.
     kept: BTreeMap<String, String>,
 }
 
@@ -200,7 +200,7 @@ impl Variables {
         name.is_some_and(|name| self.now.remove(name).is_some())
     }
 
-    /// A variable has a value that the account cannot change, and that others ask for.
+    /// A variable has a value that the server does not change.
     pub(crate) fn keep(&mut self, name: &str, value: &str) {
         self.forget(name);
         self.begun.remove(name);

@@ -54,14 +54,8 @@ pub(super) fn read(session: &mut Session, has_wsrep: bool) -> Result<Rules> {
         Kind::TiDb => return tidb(session),
         _ => {}
     }
-    // A vtgate may call itself as it was told to, and only it knows this.
-    let shards = match session.query("SHOW VITESS_SHARDS") {
-        Ok(rows) => Some(rows.iter().map(|row| row.text_lossy(0)).collect()),
-        Err(error) if error.is_cut() => return Err(error),
-        Err(_) => None,
-    };
     let named = Kind::of_version(session.version()) == Kind::Vitess;
-    if let Some(shards) = shards.or(named.then(Vec::new)) {
+    if let Some(shards) = shards(session)?.or(named.then(Vec::new)) {
         return Ok(vitess(shards));
     }
     let variables = variables(session, &OF_MYSQL)?;
@@ -78,6 +72,24 @@ pub(super) fn read(session: &mut Session, has_wsrep: bool) -> Result<Rules> {
         });
     }
     group(session, &variables)
+}
+
+/// Those of a vtgate, which may call itself as it was told to: only it knows this statement.
+fn shards(session: &mut Session) -> Result<Option<Vec<String>>> {
+    match session.query("SHOW VITESS_SHARDS") {
+        Ok(rows) => Ok(Some(rows.iter().map(|row| row.text_lossy(0)).collect())),
+        Err(error) if error.is_cut() => Err(error),
+        Err(_) => Ok(None),
+    }
+}
+
+impl Kind {
+    /// The engine without its rules, as far as an export has to know it.
+    pub fn ask(session: &mut Session) -> Result<Kind> {
+        let kind = Kind::of_version(session.version());
+        let is_known = kind != Kind::Plain || session.version().flavor == Flavor::MariaDb;
+        Ok(if !is_known && shards(session)?.is_some() { Kind::Vitess } else { kind })
+    }
 }
 
 fn tidb(session: &mut Session) -> Result<Rules> {

@@ -2,9 +2,10 @@
 //! numbers. Limits are enforced as the engine enforces them, so that a load which does not keep to one
 //! fails; what the engine would do without a word is noted ([`StandIn::broken`](super::StandIn::broken)).
 //!
-//! Nobody has compared these with the engines, but for Galera and Group Replication: they are the
-//! engines' documentation and sources, as `docs/reference/engines.md` cites them.
+//! Of TiDB and Vitess they are what the engines answered (`make engines`), as those of Galera and Group
+//! Replication. Those of PolarDB-X are from its documentation, as `docs/reference/engines.md` cites it.
 
+use super::DATABASE;
 use super::answers::{Learned, learned, learned_of_mysql};
 use super::shared::held;
 use super::statements::{Answer, BASE_TABLE, Run, names, text, within};
@@ -75,6 +76,37 @@ impl Engine {
         !matches!(self, Engine::TiDb { .. } | Engine::PolarDbX)
     }
 
+    /// The name of the database in answers: vtgate sends on what its MySQL calls it.
+    pub(super) fn schema_name(self) -> &'static str {
+        if matches!(self, Engine::Vitess { .. }) { "vt_model_0" } else { DATABASE }
+    }
+
+    /// A variable after a statement that sets it: vtgate takes some, and ignores them.
+    pub(super) fn as_kept(self, name: String, value: String) -> (String, String) {
+        let is_wait = name.ends_with("_timeout") && name != "innodb_lock_wait_timeout";
+        let is_kept = is_wait || name == "max_error_count";
+        let is_vitess = matches!(self, Engine::Vitess { .. });
+        (name, if is_vitess && is_kept { "28800".to_owned() } else { value })
+    }
+
+    /// The row format that is told of each table.
+    pub(super) fn row_format(self) -> &'static str {
+        if matches!(self, Engine::TiDb { .. }) { "Compact" } else { "Dynamic" }
+    }
+
+    /// The counter that a definition ends with, of a table that has had rows: TiDB's nodes take some thousand
+    /// numbers at a time.
+    pub(super) fn counter(self, lines: &[String], rows: usize) -> &'static str {
+        let has = |word: &str| lines.iter().any(|line| line.contains(word));
+        match self {
+            Engine::TiDb { .. } if rows > 0 && has(" AUTO_INCREMENT") => " AUTO_INCREMENT=30001",
+            Engine::TiDb { .. } if rows > 0 && has(" AUTO_RANDOM(") => {
+                " /*T![auto_rand_base] AUTO_RANDOM_BASE=30001 */"
+            }
+            _ => "",
+        }
+    }
+
     /// True if LOCK TABLES locks anything, and a locking read waits.
     fn locks(self) -> bool {
         matches!(self, Engine::MariaDb | Engine::Galera { .. } | Engine::Group { .. })
@@ -111,14 +143,19 @@ impl Engine {
                     }
                     *columns = 2;
                 }
+                Engine::TiDb { .. } if question.contains("='TIDB_CHECK_CONSTRAINTS'") => {
+                    *rows = vec![vec![text("TIDB_CHECK_CONSTRAINTS")]];
+                }
                 Engine::TiDb { .. } | Engine::PolarDbX if question.contains("'log_bin',") => {
                     rows.retain(|row| row[0] != text("log_bin"));
-                    rows.push(pair("log_bin", "OFF"));
                 }
                 _ => {}
             }
         }
         let refused = |errno, words: &str| Learned::Refused(errno, words.to_owned());
+        if matches!(self, Engine::TiDb { .. } | Engine::PolarDbX) {
+            without_log(&mut answers);
+        }
         match self {
             Engine::Galera { bytes } => {
                 let limits = vec![
@@ -188,6 +225,20 @@ impl Engine {
     }
 }
 
+/// Takes a binary log and its variables away, as TiDB has from 8.4 on.
+fn without_log(answers: &mut BTreeMap<String, Learned>) {
+    const LOGGED: &str = ", @@session.sql_log_bin, ";
+    let logged: Vec<String> =
+        answers.keys().filter(|sql| sql.contains("log_bin")).cloned().collect();
+    for question in logged {
+        let unknown = Learned::Refused(1193, "Unknown system variable 'log_bin'".to_owned());
+        let known = question.contains("SHOW GLOBAL VARIABLES");
+        if !known && let Some(answer) = answers.insert(question.clone(), unknown) {
+            answers.insert(question.replace(LOGGED, ", 0, "), answer);
+        }
+    }
+}
+
 impl Run<'_> {
     /// An engine's answer to a statement that MariaDB would treat otherwise.
     pub(super) fn of_engine(&self, sql: &str) -> Option<Answer> {
@@ -203,6 +254,12 @@ impl Run<'_> {
                         "function LOCK IN SHARE MODE has only noop implementation in tidb now",
                     );
                 }
+                if sql.contains(" AND ENFORCED='YES'") {
+                    return refused(1054, "Unknown column 'enforced' in 'where clause'");
+                }
+                if sql.contains(" FROM information_schema.TIDB_CHECK_CONSTRAINTS ") {
+                    return Some(Answer::Rows(3, Vec::new()));
+                }
                 // Another session's is not told.
                 if let Some(name) = within(sql, "SELECT IS_USED_LOCK('", "')") {
                     let holder = self.shared.held().names.get(name).copied();
@@ -214,6 +271,10 @@ impl Run<'_> {
                 }
             }
             Engine::Vitess { .. } => {
+                // Only names of its own that are compared plainly become those of its MySQL.
+                if sql.contains(" AND BINARY TABLE_SCHEMA='") {
+                    return Some(Answer::Rows(1, Vec::new()));
+                }
                 if sql.starts_with("LOAD DATA") {
                     return refused(1064, "syntax error at position 16 near 'local'");
                 }
@@ -255,6 +316,10 @@ impl Run<'_> {
             }
         }
         if !engine.locks() && sql.starts_with("LOCK TABLES ") {
+            if sql.ends_with(" READ") {
+                // Several connections would read rows of several moments.
+                self.broke(sql);
+            }
             return Some(Answer::done());
         }
         None

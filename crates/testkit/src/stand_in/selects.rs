@@ -14,6 +14,9 @@ const WAITING: &str = "Waiting for table metadata lock";
 
 impl Run<'_> {
     pub(super) fn look(&self, sql: &str) -> Option<Answer> {
+        if let Some(answer) = self.exported(sql) {
+            return Some(answer);
+        }
         if let Some(row) = self.variables(sql) {
             return Some(rows(vec![row]));
         }
@@ -28,7 +31,8 @@ impl Run<'_> {
             let Some(table) = tables.tables.get(&name) else {
                 return Some(missing(&name));
             };
-            return Some(rows(vec![vec![text(&name), text(table.definition(&name))]]));
+            let definition = table.definition(&name, self.shared.engine);
+            return Some(rows(vec![vec![text(&name), text(definition)]]));
         }
         if sql.starts_with("CHECKSUM TABLE ") {
             return self.checksum(&names(sql).into_iter().next()?);
@@ -69,8 +73,12 @@ impl Run<'_> {
         let (what, from) = before.split_once(&format!(", {column} FROM "))?;
         let (mut columns, mut all) = (0, Vec::new());
         for name in list.split("', '") {
-            let exact = format!("='model' AND BINARY {column}='{name}'");
-            let behind = behind.replacen("='model'", &exact, 1);
+            // Of MariaDB behind the name of the database once more.
+            let exact = format!(" AND BINARY {column}='{name}'");
+            let behind = match behind.split_once("='model'") {
+                Some((own, rest)) => format!("{own}='model'{exact}{rest}"),
+                None => format!("{exact}{behind}"),
+            };
             let one = format!("{what} FROM {from} {column}='{name}'{behind}");
             let Answer::Rows(count, rows) = self.schema(&one).or_else(|| self.learned(&one))?
             else {
@@ -151,8 +159,8 @@ impl Run<'_> {
         let all = std::mem::take(&mut tables.tables);
         let found = all.keys().filter(|name| wanted.as_ref().is_none_or(|wanted| wanted == *name));
         let row = |name: &String| -> Vec<Value> {
-            let rest = ["BASE TABLE", "InnoDB", "Dynamic", "", "", "0"];
-            let mut row = vec![text("model"), text(name)];
+            let rest = ["BASE TABLE", "InnoDB", self.shared.engine.row_format(), "", "", "0"];
+            let mut row = vec![text(self.shared.engine.schema_name()), text(name)];
             match wanted {
                 _ if sql.starts_with("SELECT TABLE_NAME FROM") => _ = row.remove(0),
                 Some(_) if sql.starts_with("SELECT TABLE_SCHEMA, TABLE_NAME, TABLE_TYPE FROM") => {

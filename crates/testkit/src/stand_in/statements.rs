@@ -3,6 +3,7 @@
 //! It knows the SQL statements of a load, by their first words and by the names in them. Unknown statements
 //! are refused, and remembered: a test that meets such a statement is to fail.
 
+use std::cell::Cell;
 use std::time::Duration;
 
 use super::answers::Learned;
@@ -100,7 +101,7 @@ impl Run<'_> {
         }
         let mut tables = self.shared.held();
         match sql {
-            "START TRANSACTION" => {
+            "START TRANSACTION" | "START TRANSACTION WITH CONSISTENT SNAPSHOT" => {
                 tables.commit(self.id);
                 tables.session(self.id).is_begun = true;
             }
@@ -193,8 +194,18 @@ impl Run<'_> {
         }
         if sql.starts_with("DELETE") {
             let job = within(sql, "WHERE job='", "'").map(|job| job.as_bytes().to_vec());
-            let is_of_job = |row: &Row| job.is_none() || row.values[0] == job;
+            let most = sql.split_once(" LIMIT ").and_then(|(_, most)| most.parse().ok());
+            let left = Cell::new(most.unwrap_or(usize::MAX));
+            let is_of_job = |row: &Row| {
+                let is_it = left.get() > 0 && (job.is_none() || row.values[0] == job);
+                left.set(left.get() - usize::from(is_it));
+                is_it
+            };
             let mut tables = self.shared.held();
+            let seen = tables.tables.get(&name).map_or(0, |table| table.seen_by(self.id).count());
+            if let Some(refused) = self.too_many(seen.min(left.get())) {
+                return Some(refused);
+            }
             let count = tables.delete(self.id, &name, is_of_job);
             self.end_statement(&mut tables);
             return Some(Answer::Done(count, String::new()));
@@ -257,7 +268,9 @@ impl Run<'_> {
         };
         let mut tables = self.shared.held();
         let session = tables.session(self.id);
-        session.variables.extend(sql.strip_prefix("SET ").map(assignments).unwrap_or_default());
+        let set = sql.strip_prefix("SET ").map(assignments).unwrap_or_default();
+        let engine = self.shared.engine;
+        session.variables.extend(set.into_iter().map(|(name, value)| engine.as_kept(name, value)));
         session.table_wait = seconds("lock_wait_timeout").unwrap_or(session.table_wait);
         session.row_wait = seconds("innodb_lock_wait_timeout").unwrap_or(session.row_wait);
         if let Some(on) = seconds("autocommit") {

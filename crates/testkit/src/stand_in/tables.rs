@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 pub(super) use super::answers::Value;
+use super::engine::Engine;
 
 /// Number of a connection.
 pub(super) type Id = u64;
@@ -119,8 +120,10 @@ impl Table {
     }
 
     /// As SHOW CREATE TABLE has it.
-    pub(super) fn definition(&self, name: &str) -> String {
-        format!("CREATE TABLE `{name}` (\n  {}\n) {}", self.lines.join(",\n  "), self.tail)
+    pub(super) fn definition(&self, name: &str, engine: Engine) -> String {
+        let counter = engine.counter(&self.lines, self.rows.len());
+        let lines = self.lines.join(",\n  ");
+        format!("CREATE TABLE `{name}` (\n  {lines}\n) {}{counter}", self.tail)
     }
 
     /// Rows that a connection sees.

@@ -46,6 +46,9 @@ impl Session {
         pairs.extend(variables::besides(&self.version));
         pairs.extend(asked.all());
         self.variables = Variables::begun(&pairs);
+        for name in Kind::of_version(&self.version).ignored() {
+            self.variables.keep(name, "");
+        }
         for (name, set, read) in self.differing()? {
             self.settle(&name, &set, &read, &refused)?;
         }
@@ -128,9 +131,11 @@ impl Session {
     }
 
     /// Sets variables, by their names and their values as SELECT gives them. Those that are so
-    /// already are left out.
+    /// already, and those that the server keeps, are left out.
     pub fn set(&mut self, pairs: &[(&str, &str)]) -> Result<()> {
-        let is_other = |(name, value): &&(&str, &str)| self.variables.get(name) != Some(value);
+        let is_other = |(name, value): &&(&str, &str)| {
+            self.variables.kept(name).is_none() && self.variables.get(name) != Some(value)
+        };
         let other: Vec<(&str, &str)> = pairs.iter().filter(is_other).copied().collect();
         if other.is_empty() {
             return Ok(());

@@ -5,20 +5,18 @@
 
 use std::collections::HashMap;
 
-use crate::engine::Kind;
-use crate::error::Result;
-use crate::facts::{ServerFacts, followers, registered};
-use crate::options::ConnectOptions;
-use crate::replicas;
-use crate::session::Session;
-use crate::version::Flavor;
+use server::engine::Kind;
+use server::error::Result;
+use server::facts::{followers, registered};
+use server::replication::{channels, log_status, word};
+use server::{ConnectOptions, Row, ServerFacts, Session, replicas};
 
 /// Replicas that a sentence names.
 const NAMED_MAX: usize = 3;
 
 /// How rows come into the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Arrival {
+pub(crate) enum Arrival {
     /// By statements.
     Sent,
     /// In a file, past the binary log.
@@ -27,7 +25,7 @@ pub enum Arrival {
 
 /// Notes on replicas, primary and cluster of the server of `session`, for a load into `database`.
 /// Changes nothing.
-pub fn of_server(
+pub(crate) fn of_server(
     session: &mut Session,
     facts: &ServerFacts,
     database: &str,
@@ -48,7 +46,11 @@ pub fn of_server(
 }
 
 /// Notes on unusual replicas that a user named, a sentence for each.
-pub fn of_replicas(names: &[String], primary: &ConnectOptions, arrival: Arrival) -> Vec<String> {
+pub(crate) fn of_replicas(
+    names: &[String],
+    primary: &ConnectOptions,
+    arrival: Arrival,
+) -> Vec<String> {
     let note = |name: &String| {
         let words = match words_of_replica(name, primary, arrival) {
             Ok(words) => words,
@@ -108,7 +110,7 @@ impl Settings {
              'rpl_semi_sync_source_enabled', 'rpl_semi_sync_source_timeout', \
              'slave_parallel_threads', 'replica_parallel_workers')",
         )?;
-        let pair = |row: &crate::Row| Ok((row.text(0)?.to_ascii_lowercase(), row.text(1)?));
+        let pair = |row: &Row| Ok((row.text(0)?.to_ascii_lowercase(), row.text(1)?));
         Ok(Settings(rows.iter().map(pair).collect::<Result<_>>()?))
     }
 
@@ -225,32 +227,6 @@ fn upstream(session: &mut Session) -> Option<String> {
             from.join(" and ")
         )
     })
-}
-
-/// The server's status of its binary log.
-pub(super) fn log_status(session: &mut Session) -> Result<Vec<HashMap<String, Option<String>>>> {
-    session.query_named(match session.version().flavor {
-        Flavor::MySql if session.version().number >= (8, 2, 0) => "SHOW BINARY LOG STATUS",
-        _ => "SHOW MASTER STATUS",
-    })
-}
-
-/// The server's status of each primary that it follows.
-pub(super) fn channels(session: &mut Session) -> Result<Vec<HashMap<String, Option<String>>>> {
-    session.query_named(match session.version().flavor {
-        Flavor::MariaDb => "SHOW ALL SLAVES STATUS",
-        _ if session.version().number >= (8, 0, 22) => "SHOW REPLICA STATUS",
-        _ => "SHOW SLAVE STATUS",
-    })
-}
-
-/// The value of the first of these columns that exists, if any.
-pub(super) fn word<'a>(
-    row: &'a HashMap<String, Option<String>>,
-    columns: &[&str],
-) -> Option<&'a str> {
-    let value = columns.iter().find_map(|column| row.get(*column))?;
-    value.as_deref().filter(|value| !value.is_empty())
 }
 
 #[cfg(test)]
