@@ -199,16 +199,15 @@ fn after_others(table: &str) -> String {
 fn load_apart(
     connect: &ConnectOptions,
     tables: &[LoadOptions],
-    apart: &[TableName],
+    apart: &[usize],
     reports: Vec<Report>,
     progress: &dyn Progress,
 ) -> Result<Vec<Report>, Error> {
-    let of = |name: &TableName| {
-        tables.iter().find(|options| options.table.eq_ignore_ascii_case(&name.table))
-    };
-    let next: Vec<&LoadOptions> = apart.iter().filter_map(of).collect();
+    // The command is that of all tables, and none of them is resumed by it.
+    let alone = |&at: &usize| LoadOptions { command: None, ..tables[at].clone() };
+    let next: Vec<LoadOptions> = apart.iter().map(alone).collect();
     let published = reports.len();
-    let mut reports = each::load_next(connect, &next, reports, None, progress)?;
+    let mut reports = each::load_next(connect, next.iter(), reports, None, progress)?;
     for report in &mut reports[published..] {
         report.notes.push(after_others(&report.target));
     }
@@ -235,7 +234,7 @@ fn load_all(
     connect: &ConnectOptions,
     tables: Vec<LoadOptions>,
     (told_by, told): (&Sender<String>, &str),
-    apart: &mut Vec<TableName>,
+    apart: &mut Vec<usize>,
     steps: &mut Steps<'_>,
     progress: &dyn Progress,
 ) -> Result<(Vec<Report>, Vec<String>), Error> {

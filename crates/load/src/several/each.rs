@@ -32,24 +32,25 @@ pub fn load_each(
     let described = described(&mut session, tables)?;
     let order = Together::each(&waiting(tables, described.iter().map(Option::as_ref))).order;
     drop(session);
-    let tables: Vec<&LoadOptions> = order.iter().map(|&at| &tables[at]).collect();
-    let reports = load_next(connect, &tables, Vec::new(), places, progress)?;
+    let tables = order.iter().map(|&at| &tables[at]);
+    let reports = load_next(connect, tables, Vec::new(), places, progress)?;
     Ok(SeveralReport::of(reports, Vec::new(), false, begun))
 }
 
 /// Loads tables one after the other behind those that have `reports`, and gives the reports of all.
 ///
 /// Errors: as [`load_each`].
-pub(super) fn load_next(
+pub(super) fn load_next<'t>(
     connect: &ConnectOptions,
-    tables: &[&LoadOptions],
+    tables: impl ExactSizeIterator<Item = &'t LoadOptions>,
     mut reports: Vec<Report>,
     places: Option<&dyn Places>,
     progress: &dyn Progress,
 ) -> Result<Vec<Report>, Error> {
+    let count = reports.len() + tables.len();
     for options in tables {
         let table = format!("{}.{}", options.database, options.table);
-        progress.table(&table, reports.len() + 1, tables.len().max(reports.len() + 1));
+        progress.table(&table, reports.len() + 1, count);
         match run::load(connect, options, places, progress) {
             Ok(report) => reports.push(report),
             Err(error) => {

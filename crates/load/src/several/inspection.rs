@@ -13,6 +13,8 @@ use job::failpoint;
 use job::options::{LoadOptions, LoadPath, WithOthers};
 use job::report::Stopwatch;
 use schema::{Table, TableName};
+use server::engine::Swap;
+use server::facts::ServerFacts;
 use server::{ConnectOptions, Session, Unsupported, catalog};
 use targets::{Connections, Keeper, LockOptions, Resting};
 
@@ -36,8 +38,9 @@ pub(super) struct InspectedTables {
     pub(super) is_whole: bool,
     /// Replicas that get the same files.
     pub(super) copies: Option<Copies>,
-    /// Tables that cannot be published together with these: each is loaded by itself behind them, in this order.
-    pub(super) apart: Vec<TableName>,
+    /// Positions in the command of tables that cannot be published together with these: each is loaded by itself
+    /// behind them, in this order.
+    pub(super) apart: Vec<usize>,
 }
 
 /// The result of inspecting the tables of a command.
@@ -98,9 +101,8 @@ pub(super) fn inspect(
         };
     };
     let Together { with_others, order } = together;
-    let apart = Together::each(&facts.tables).order.into_iter();
-    let apart = apart.filter(|at| !inspected.at.contains(at));
-    let apart = apart.map(|at| facts.tables[at].name.clone()).collect();
+    let mut apart = Together::each(&facts.tables).order;
+    apart.retain(|at| !inspected.at.contains(at));
     let inspected = inspected.finish(keeper, &order, with_others.is_transaction(), None)?;
     let inspected = InspectedTables { apart, ..inspected };
     Ok(Inspection::Tables(Box::new(inspected), Box::new(settled)))
@@ -267,12 +269,12 @@ impl TablesWithMethods {
 }
 
 impl NoMethod {
-    /// True if files of its own fill each table, so that one can be loaded by itself.
+    /// True if the table has what keeps it from a swap, and can be loaded by itself.
     fn may_be_apart(&self) -> bool {
-        let is_apart = |options: &LoadOptions| {
-            options.with_others == WithOthers::Swap && options.input.selection.is_none()
+        let may_be = |(options, target): &(LoadOptions, Resting)| {
+            options.with_others == WithOthers::Swap && may_be_apart(options, &target.facts)
         };
-        self.tables.iter().all(|(options, _)| is_apart(options))
+        self.tables.iter().all(may_be)
     }
 
     /// The table left to a load by itself, if that has a method.
@@ -295,6 +297,11 @@ impl NoMethod {
             }
         }
     }
+}
+
+/// True if a table of a command has files of its own, on an engine that could publish it together with others.
+pub(super) fn may_be_apart(options: &LoadOptions, facts: &ServerFacts) -> bool {
+    options.input.selection.is_none() && !matches!(facts.engine.swap, Swap::Never(_))
 }
 
 /// The names as the server spells them, or as they were typed where `--ddl` is to make a table.

@@ -13,7 +13,7 @@ use server::{ConnectOptions, Session, catalog};
 use targets::{Connections, Keeper, Lock, Resting};
 
 use super::facts::{self, waiting};
-use super::inspection::{lock_options, spelled};
+use super::inspection::{lock_options, may_be_apart, spelled};
 use super::{after_others, check_several};
 
 use crate::choose::Prediction;
@@ -261,7 +261,9 @@ impl<'t> PlannedTables<'t> {
         let mut apart: HashSet<usize> = HashSet::new();
         for (&at, (plan, _)) in &mut plans {
             let options = &self.tables[at];
-            if plan.path.is_some() || options.input.selection.is_some() || self.are_copied {
+            let target = self.targets[at].as_ref();
+            let may_be = target.is_some_and(|target| may_be_apart(options, &target.facts));
+            if plan.path.is_some() || !may_be {
                 continue;
             }
             let alone =
