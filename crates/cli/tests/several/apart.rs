@@ -96,6 +96,11 @@ fn only_tables_that_cannot_be_published_together_are_loaded_one_after_the_other(
     let mut place = Place::new(server, &["a", "b"]);
     assert!(place.load(&[]).done().out.contains("6 rows loaded into 2 tables, 0 rejected"));
     assert_eq!(place.rows(), [3, 3, 0, 0, 3]);
+    // Foreign keys alone are no reason to publish tables one by one.
+    let mut joined = Place::new(server, &["a", "b"]);
+    joined.session.exec(&format!("DROP TRIGGER `{}`.logged", joined.database)).unwrap();
+    joined.load(&["--path", "stream"]).refused(2, &["cannot be published together", "--each"]);
+    assert_eq!(joined.rows(), [0; 5]);
     // What keeps a table from every method is refused before anything is done.
     let place = Place::new(server, &["a", "c"]);
     place.load_direct().refused(2, &[".a cannot be loaded by the direct path"]);

@@ -14,7 +14,6 @@ use job::options::{LoadOptions, LoadPath, WithOthers};
 use job::report::Stopwatch;
 use schema::{Table, TableName};
 use server::engine::Swap;
-use server::facts::ServerFacts;
 use server::{ConnectOptions, Session, Unsupported, catalog};
 use targets::{Connections, Keeper, LockOptions, Resting};
 
@@ -272,7 +271,7 @@ impl NoMethod {
     /// True if the table has what keeps it from a swap, and can be loaded by itself.
     fn may_be_apart(&self) -> bool {
         let may_be = |(options, target): &(LoadOptions, Resting)| {
-            options.with_others == WithOthers::Swap && may_be_apart(options, &target.facts)
+            options.with_others == WithOthers::Swap && may_be_apart(options, target)
         };
         self.tables.iter().all(may_be)
     }
@@ -299,9 +298,12 @@ impl NoMethod {
     }
 }
 
-/// True if a table of a command has files of its own, on an engine that could publish it together with others.
-pub(super) fn may_be_apart(options: &LoadOptions, facts: &ServerFacts) -> bool {
-    options.input.selection.is_none() && !matches!(facts.engine.swap, Swap::Never(_))
+/// True if a table of a command has files of its own and triggers, on an engine that publishes others together.
+/// Foreign keys alone are no reason: all tables of a command may have some, and none would be published together.
+pub(super) fn may_be_apart(options: &LoadOptions, target: &Resting) -> bool {
+    options.input.selection.is_none()
+        && !target.table.triggers.is_empty()
+        && !matches!(target.facts.engine.swap, Swap::Never(_))
 }
 
 /// The names as the server spells them, or as they were typed where `--ddl` is to make a table.

@@ -262,7 +262,7 @@ impl<'t> PlannedTables<'t> {
         for (&at, (plan, _)) in &mut plans {
             let options = &self.tables[at];
             let target = self.targets[at].as_ref();
-            let may_be = target.is_some_and(|target| may_be_apart(options, &target.facts));
+            let may_be = target.is_some_and(|target| may_be_apart(options, target));
             if plan.path.is_some() || !may_be {
                 continue;
             }
