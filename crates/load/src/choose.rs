@@ -35,7 +35,7 @@ pub(crate) use self::inspection::{
     Decision, Prediction, Purpose, decide, decide_without_building, foresee,
 };
 pub use self::objections::not_empty;
-pub(crate) use self::order::largest_first;
+pub(crate) use self::order::{largest_first, with_children};
 pub use self::refused::Refused;
 pub(crate) use self::together::{Methods, Together, TogetherSeconds};
 

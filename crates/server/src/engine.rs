@@ -185,7 +185,7 @@ pub(crate) fn advice(errno: u16, message: &str) -> Cow<'static, str> {
              in chunks, without {ATOMIC}"
         )
         .into(),
-        // What tablets of Vitess 24 say of a transaction that they end, and say later of one that they have ended.
+        // The words of tablets of Vitess 24 about a transaction that they end, or have ended.
         1317 if message.contains("tx killer") || message.contains("exceeded timeout") => format!(
             "; the tablet ends transactions after queryserver-config-transaction-timeout: raise it, or load \
              with {}, in chunks",

@@ -258,7 +258,7 @@ pub fn number(lock: &mut Lock, next: u64) -> Result<()> {
     Ok(())
 }
 
-/// Those of the tables of the target's database whose AUTO_INCREMENT is less than the number beside them.
+/// Tables of the target's database whose AUTO_INCREMENT is less than the number beside them.
 ///
 /// Errors: the server's.
 pub fn behind(lock: &mut Lock, wanted: &[(TableName, u64)]) -> Result<Vec<TableName>> {

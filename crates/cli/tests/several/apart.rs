@@ -101,7 +101,7 @@ fn only_tables_that_cannot_be_published_together_are_loaded_one_after_the_other(
     joined.session.exec(&format!("DROP TRIGGER `{}`.logged", joined.database)).unwrap();
     joined.load(&["--path", "stream"]).refused(2, &["cannot be published together", "--each"]);
     assert_eq!(joined.rows(), [0; 5]);
-    // What keeps a table from every method is refused before anything is done.
+    // A table that no method fits is refused before anything is done.
     let place = Place::new(server, &["a", "c"]);
     place.load_direct().refused(2, &[".a cannot be loaded by the direct path"]);
 }

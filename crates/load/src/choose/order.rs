@@ -47,6 +47,21 @@ pub(crate) fn order(tables: &[CommandTable]) -> Vec<usize> {
     order
 }
 
+/// These tables, and all whose rows refer to them, as positions in `tables`.
+pub(crate) fn with_children(tables: &[CommandTable], mut these: HashSet<usize>) -> HashSet<usize> {
+    let refers = |at: usize, these: &HashSet<usize>| {
+        let mut parents = tables[at].parents.iter();
+        parents.any(|parent| these.iter().any(|&other| tables[other].name == *parent))
+    };
+    let next = |these: &HashSet<usize>| {
+        (0..tables.len()).find(|at| !these.contains(at) && refers(*at, these))
+    };
+    while let Some(at) = next(&these) {
+        these.insert(at);
+    }
+    these
+}
+
 /// The same where each row of all tables refers to rows that were there before it, if the tables' keys alone
 /// tell so: none has a key to itself, and none stand in a circle.
 pub(crate) fn parents_first(tables: &[CommandTable]) -> Option<Vec<usize>> {

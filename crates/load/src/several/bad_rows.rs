@@ -48,8 +48,7 @@ fn others(
             return told;
         }
         if begun.elapsed() > CHECKING {
-            let unchecked = format!("{} were not checked", tables_of(left.len() - at));
-            told.extend((!told.is_empty()).then_some(unchecked));
+            told.extend((!told.is_empty()).then(|| unchecked(left.len() - at)));
             return told;
         }
         progress.table(&name(options), at + 1, left.len());
@@ -59,7 +58,7 @@ fn others(
             server: ServerOptions { unchecked_keys: true, ..options.server.clone() },
             ..(*options).clone()
         };
-        // What else is wrong with a table is told by the next load.
+        // The next load tells other faults of a table.
         let Ok(report) = check::check(connect, &alone, &()) else { continue };
         let is_tolerated = match options.rows.rejects_max_percent {
             Some(_) => true,
@@ -81,8 +80,11 @@ fn rows(count: u64) -> String {
     if count == 1 { "1 bad row".to_owned() } else { format!("{count} bad rows") }
 }
 
-fn tables_of(count: usize) -> String {
-    if count == 1 { "1 more table".to_owned() } else { format!("{count} more tables") }
+fn unchecked(count: usize) -> String {
+    match count {
+        1 => "1 more table was not checked".to_owned(),
+        count => format!("{count} more tables were not checked"),
+    }
 }
 
 /// A bad row in one line.

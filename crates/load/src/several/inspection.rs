@@ -20,7 +20,7 @@ use targets::{Connections, Keeper, LockOptions, Resting};
 use super::facts::{self, waiting};
 use super::part::{At, Part};
 
-use crate::choose::{self, CommandFacts, Methods, Purpose, Together, largest_first};
+use crate::choose::{self, CommandFacts, Methods, Purpose, Together, largest_first, with_children};
 use crate::copies::{self, Copies, CopyRequest, Original};
 use crate::estimate::Estimate;
 use crate::killed_loads::{self, KilledLoads};
@@ -100,9 +100,12 @@ pub(super) fn inspect(
         };
     };
     let Together { with_others, order } = together;
+    let missing = (0..facts.tables.len()).filter(|at| !inspected.at.contains(at)).collect();
+    let left_out = with_children(&facts.tables, missing);
     let mut apart = Together::each(&facts.tables).order;
-    apart.retain(|at| !inspected.at.contains(at));
-    let inspected = inspected.finish(keeper, &order, with_others.is_transaction(), None)?;
+    apart.retain(|at| left_out.contains(at));
+    let inspected =
+        inspected.without(&left_out).finish(keeper, &order, with_others.is_transaction(), None)?;
     let inspected = InspectedTables { apart, ..inspected };
     Ok(Inspection::Tables(Box::new(inspected), Box::new(settled)))
 }
@@ -202,6 +205,13 @@ impl TablesWithMethods {
         self.parts.iter().all(|part| facts::gives_numbers(&part.chosen.inspected))
     }
 
+    /// The same without tables that are loaded by themselves.
+    fn without(mut self, left_out: &HashSet<usize>) -> TablesWithMethods {
+        let parts = self.at.into_iter().zip(self.parts);
+        (self.at, self.parts) = parts.filter(|(at, _)| !left_out.contains(at)).unzip();
+        self
+    }
+
     /// The tables without their methods.
     fn back(self) -> (Vec<(LoadOptions, Resting)>, Connections) {
         let tables = self.parts.into_iter().filter_map(|part| Some((part.options, part.target?)));
@@ -216,12 +226,11 @@ fn inspect_all(
     with_others: WithOthers,
 ) -> Result<Result<TablesWithMethods, NoMethod>, Error> {
     let (mut parts, mut estimates) = (Vec::new(), Vec::new());
-    let (mut all_at, mut apart) = (Vec::new(), HashSet::new());
+    let mut all_at = Vec::new();
     let mut tables = tables.into_iter();
     let mut next_at = 0..;
     while let Some(((options, target), at)) = tables.next().zip(next_at.next()) {
         let options = LoadOptions { with_others, ..options };
-        let name = target.table.name.clone();
         match inspect_one(options, target, connections)?
             .map_or_else(NoMethod::apart, |found| Ok(Ok(found)))?
         {
@@ -231,10 +240,7 @@ fn inspect_all(
                 parts.push(part);
                 estimates.extend(estimate);
             }
-            Ok((None, _, back)) => {
-                connections = back;
-                apart.insert(name);
-            }
+            Ok((None, _, back)) => connections = back,
             Err(mut shut) => {
                 let before = parts.into_iter();
                 let before = before.filter_map(|part: Part| Some((part.options, part.target?)));
@@ -243,28 +249,7 @@ fn inspect_all(
             }
         }
     }
-    let mut inspected = TablesWithMethods { at: all_at, parts, estimates, connections };
-    inspected.leave_out_children(apart);
-    Ok(Ok(inspected))
-}
-
-impl TablesWithMethods {
-    /// Leaves out tables whose rows refer to those that are `apart`, which come later.
-    fn leave_out_children(&mut self, mut apart: HashSet<TableName>) {
-        let refers = |part: &Part, apart: &HashSet<TableName>| {
-            let table = part.target.as_ref().map(|target| &target.table)?;
-            let refers = table.references.iter().any(|reference| apart.contains(&reference.parent));
-            (refers && !part.options.server.unchecked_keys).then(|| table.name.clone())
-        };
-        let next = |parts: &[Part], apart: &HashSet<TableName>| {
-            parts.iter().enumerate().find_map(|(at, part)| Some((at, refers(part, apart)?)))
-        };
-        while let Some((at, name)) = next(&self.parts, &apart) {
-            self.parts.remove(at);
-            self.at.remove(at);
-            apart.insert(name);
-        }
-    }
+    Ok(Ok(TablesWithMethods { at: all_at, parts, estimates, connections }))
 }
 
 impl NoMethod {

@@ -17,7 +17,9 @@ use super::inspection::{lock_options, may_be_apart, spelled};
 use super::{after_others, check_several};
 
 use crate::choose::Prediction;
-use crate::choose::{self, CommandFacts, Methods, Purpose, Refused, Together, TogetherSeconds};
+use crate::choose::{
+    self, CommandFacts, Methods, Purpose, Refused, Together, TogetherSeconds, with_children,
+};
 use crate::copies::are_asked_for;
 use crate::estimate::Estimate;
 use crate::places::Places;
@@ -274,17 +276,7 @@ impl<'t> PlannedTables<'t> {
             *plan = alone.0;
         }
         let tables = &facts.tables;
-        let refers = |at: &usize, apart: &HashSet<usize>| {
-            let mut parents = tables[*at].parents.iter();
-            parents.any(|parent| apart.iter().any(|other| tables[*other].name == *parent))
-        };
-        while let Some(&next) = planned
-            .order
-            .iter()
-            .find(|at| !apart.contains(at) && !apart.is_empty() && refers(at, &apart))
-        {
-            apart.insert(next);
-        }
+        let apart = with_children(tables, apart);
         let (last, mut order): (Vec<usize>, Vec<usize>) =
             Together::each(tables).order.into_iter().partition(|at| apart.contains(at));
         order.sort_by_key(|at| planned.order.iter().position(|other| other == at));

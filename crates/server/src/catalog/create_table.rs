@@ -22,7 +22,7 @@ fn without_name(text: &str) -> String {
         return body.to_owned();
     };
     let (line, rest) = options.split_at(options.find('\n').unwrap_or(options.len()));
-    // What is in quotes is a text.
+    // Quotes hold a text.
     let parts = line.split('\'').enumerate();
     let parts =
         parts.map(|(at, part)| if at % 2 == 0 { without_counters(part) } else { part.into() });

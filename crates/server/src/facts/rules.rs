@@ -74,7 +74,7 @@ pub(super) fn read(session: &mut Session, has_wsrep: bool) -> Result<Rules> {
     group(session, &variables)
 }
 
-/// Those of a vtgate, which may call itself as it was told to: only it knows this statement.
+/// Shards of a vtgate, which may call itself as it was told to: only it knows this statement.
 fn shards(session: &mut Session) -> Result<Option<Vec<String>>> {
     match session.query("SHOW VITESS_SHARDS") {
         Ok(rows) => Ok(Some(rows.iter().map(|row| row.text_lossy(0)).collect())),
