@@ -99,10 +99,7 @@ pub fn run(options: &BatchOptions, say: &mut dyn FnMut(&str)) -> Result<BatchOut
     check(options)?;
     let rows = options.load_rows;
     let needed_bytes = rows * (sbtest::ROW_BYTES + 3 * sbtest::TABLE_ROW_BYTES);
-    host::check_space(
-        &options.host.data_dir,
-        needed_bytes + options.host.log_file_bytes + (1 << 30),
-    )?;
+    options.host.check_space(needed_bytes)?;
     let data_dir = options.host.data_dir()?;
     say(&format!("making {rows} rows"));
     let file = sbtest::file(rows, &data_dir)?;

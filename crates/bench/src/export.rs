@@ -71,8 +71,8 @@ pub fn run(options: &ExportOptions, say: &mut dyn FnMut(&str)) -> Result<ExportO
     }
     let data_dir = options.host.data_dir()?;
     let text = (Table::LineItem.text_bytes_at_scale_1() as f64 * options.scale) as u64;
-    let needed = 3 * text + 2 * table_bytes(text) + options.host.log_file_bytes + (1 << 30);
-    host::check_space(&data_dir, needed)?;
+    let needed = 3 * text + 2 * table_bytes(text);
+    options.host.check_space(needed)?;
     say(&format!("{TABLE}: rows of scale {}", options.scale));
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let dir = data_dir.join(format!("sf{}", options.scale));

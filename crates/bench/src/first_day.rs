@@ -51,7 +51,7 @@ pub fn run(options: &FirstDayOptions, say: &mut dyn FnMut(&str)) -> Result<First
     }
     files.sort();
     let data_dir = options.host.data_dir()?;
-    host::check_space(&data_dir, options.host.log_file_bytes + TABLES_BYTES)?;
+    options.host.check_space(TABLES_BYTES)?;
     let host = Host::start(&options.host, TABLES_BYTES)?;
     let program = host.program(&options.host);
     let mut loader = Loader { host: &host, program, session: host.session()?, data_dir };

@@ -80,8 +80,8 @@ pub fn run(options: &FormatsOptions, say: &mut dyn FnMut(&str)) -> Result<Format
     let data_dir = options.host.data_dir()?;
     let text = (Table::LineItem.text_bytes_at_scale_1() as f64 * options.scale
         + WIDE_ROWS * WIDE_ROW_BYTES * options.scale) as u64;
-    let needed = 6 * text + 2 * table_bytes(text) + options.host.log_file_bytes + (1 << 30);
-    host::check_space(&data_dir, needed)?;
+    let needed = 6 * text + 2 * table_bytes(text);
+    options.host.check_space(needed)?;
     let host = Host::start(&options.host, 2 * table_bytes(text))?;
     let folder = data_dir.join(format!("formats-sf{}", options.scale));
     fs::create_dir_all(&folder).map_err(Error::io("making", &folder))?;

@@ -78,6 +78,13 @@ impl HostOptions {
     pub(crate) fn data_dir(&self) -> Result<PathBuf, Error> {
         std::path::absolute(&self.data_dir).map_err(Error::io("finding", &self.data_dir))
     }
+
+    /// Refuses a file system that lacks space for `bytes` of files and tables, a gibibyte more, and the
+    /// log of a server of the benchmark's own. Makes the folder.
+    pub(crate) fn check_space(&self, bytes: u64) -> Result<(), Error> {
+        let log_bytes = if self.server.is_some() { 0 } else { self.log_file_bytes };
+        check_space(&self.data_dir, bytes + log_bytes + (1 << 30))
+    }
 }
 
 /// The server of a run.

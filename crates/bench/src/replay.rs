@@ -79,7 +79,7 @@ pub fn run(options: &ReplayOptions, say: &mut dyn FnMut(&str)) -> Result<ReplayO
         return Err(Error::Option("--repeat must be at least 1".to_owned()));
     }
     let data_dir = options.host.data_dir()?;
-    host::check_space(&data_dir, needed_bytes(options))?;
+    options.host.check_space(needed_bytes(options))?;
     let host = Host::start(&options.host, (TABLES_BYTES * options.scale) as u64)?;
     let mut player = Player::new(&host, host.program(&options.host), options)?;
     let mut dumps = Vec::new();
@@ -105,8 +105,7 @@ pub fn run(options: &ReplayOptions, say: &mut dyn FnMut(&str)) -> Result<ReplayO
 fn needed_bytes(options: &ReplayOptions) -> u64 {
     let texts = 1.0 + Kind::chosen(&options.kinds).len() as f64;
     // Inrush may hold a table twice: as a sorted run and as its file.
-    let scaled = options.scale * (texts * TEXT_BYTES + 1.5 * TABLES_BYTES);
-    scaled as u64 + options.host.log_file_bytes + (1 << 30)
+    (options.scale * (texts * TEXT_BYTES + 1.5 * TABLES_BYTES)) as u64
 }
 
 /// Finds the dump where a run before left it, or makes it.

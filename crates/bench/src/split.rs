@@ -67,8 +67,8 @@ pub fn run(options: &SplitOptions, say: &mut dyn FnMut(&str)) -> Result<SplitOut
     }
     let data_dir = options.host.data_dir()?;
     let tables_bytes = options.lines * ROWS_BYTES;
-    let needed = options.lines * 2 * LINE_BYTES + 3 * tables_bytes + options.host.log_file_bytes;
-    host::check_space(&data_dir, needed + (1 << 30))?;
+    let needed = options.lines * 2 * LINE_BYTES + 3 * tables_bytes;
+    options.host.check_space(needed)?;
     let host = Host::start(&options.host, 2 * tables_bytes)?;
     let mut session = host.session()?;
     let folder = data_dir.join("split");

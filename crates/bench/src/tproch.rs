@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::choice::Choice;
 use crate::error::Error;
 use crate::head::Head;
-use crate::host::{self, DATABASE, Host, HostOptions, LOG_FILE_BYTES};
+use crate::host::{self, DATABASE, Host, HostOptions};
 use crate::outcome::{LoadWay, Outcome, TableOutcome, WayOutcome};
 use crate::rows::{self, TableFile};
 use crate::together::Together;
@@ -288,13 +288,9 @@ fn check_space(options: &TprochOptions, tables: &[Table]) -> Result<(), Error> {
     // Copied for the one command that loads all.
     let copies: u64 = if tables.len() > 1 { sizes().sum() } else { 0 };
     let largest = sizes().max().unwrap_or(0);
-    let needed_bytes = sizes().sum::<u64>()
-        + table_bytes(files)
-        + copies
-        + 3 * table_bytes(largest)
-        + LOG_FILE_BYTES
-        + (1 << 30);
-    host::check_space(&options.host.data_dir, needed_bytes)
+    let needed_bytes =
+        sizes().sum::<u64>() + table_bytes(files) + copies + 3 * table_bytes(largest);
+    options.host.check_space(needed_bytes)
 }
 
 fn start(options: &TprochOptions, tables: &[Table]) -> Result<Host, Error> {

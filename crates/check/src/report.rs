@@ -51,6 +51,19 @@ pub struct BadRow {
     pub reasons: Vec<Also>,
 }
 
+impl BadRow {
+    /// The row's place, in words for people.
+    pub fn place(&self) -> String {
+        let BadRow { file, line, byte, part, reasons } = self;
+        let is_sheet = reasons.iter().any(|also| also.cell.is_some());
+        match (byte, part) {
+            (Some(byte), _) => format!("{file} line {line} (byte {byte})"),
+            (None, Some(part)) if is_sheet => format!("{file} row {line} of {part}"),
+            (None, _) => format!("{file} row {line}"),
+        }
+    }
+}
+
 impl From<Reject> for BadRow {
     fn from(reject: Reject) -> BadRow {
         let Reject { position, field, column, value, reason, also, .. } = reject;

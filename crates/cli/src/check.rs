@@ -5,7 +5,6 @@ use std::slice;
 
 use ::check::{BadRow, CheckReport};
 use ::load::LoadOptions;
-use encode::rejects::Also;
 use schema::TableName;
 use terminal::failure::{Failure, REJECTS};
 use terminal::signals;
@@ -136,29 +135,6 @@ fn listed(judged: &[String]) -> String {
 }
 
 fn bad_row(out: &mut impl Write, row: &BadRow) -> io::Result<()> {
-    let BadRow { file, line, byte, part, reasons } = row;
-    let is_sheet = reasons.iter().any(|also| also.cell.is_some());
-    match (byte, part) {
-        (Some(byte), _) => writeln!(out, "  {file} line {line} (byte {byte})")?,
-        (None, Some(part)) if is_sheet => writeln!(out, "  {file} row {line} of {part}")?,
-        (None, _) => writeln!(out, "  {file} row {line}")?,
-    }
-    for Also { field, column, cell, value, reason } in reasons {
-        write!(out, "    ")?;
-        match (cell, field) {
-            (Some(cell), _) => write!(out, "cell {cell} ")?,
-            (None, Some(field)) => write!(out, "field {field} ")?,
-            (None, None) => {}
-        }
-        if let Some(column) = column {
-            write!(out, "`{column}` ")?;
-        }
-        // Of keys, conditions and rules the reason does not begin with the value.
-        match value.as_ref().filter(|_| !reason.starts_with('"')) {
-            Some(value) if value.starts_with('(') => writeln!(out, "{value}: {reason}")?,
-            Some(value) => writeln!(out, "{value:?}: {reason}")?,
-            None => writeln!(out, "{reason}")?,
-        }
-    }
-    Ok(())
+    writeln!(out, "  {}", row.place())?;
+    row.reasons.iter().try_for_each(|also| writeln!(out, "    {also}"))
 }

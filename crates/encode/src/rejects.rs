@@ -1,6 +1,7 @@
 //! Rows that were refused: their bytes to one file, the reasons to another.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use job::error::Error;
@@ -55,6 +56,27 @@ pub struct Also {
     pub value: Option<String>,
     /// Why it is refused.
     pub reason: String,
+}
+
+/// The field and its fault, as reports show them: ``field 2 `price` "x": not a number``.
+impl fmt::Display for Also {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.cell, self.field) {
+            (Some(cell), _) => write!(f, "cell {cell} ")?,
+            (None, Some(field)) => write!(f, "field {field} ")?,
+            (None, None) => {}
+        }
+        if let Some(column) = &self.column {
+            write!(f, "`{column}` ")?;
+        }
+        let reason = &self.reason;
+        // Of keys, conditions and rules the reason does not begin with the value.
+        match self.value.as_ref().filter(|_| !reason.starts_with('"')) {
+            Some(value) if value.starts_with('(') => write!(f, "{value}: {reason}"),
+            Some(value) => write!(f, "{value:?}: {reason}"),
+            None => write!(f, "{reason}"),
+        }
+    }
 }
 
 impl Also {

@@ -158,15 +158,15 @@ fn load_all_of(
                     tables
                 }),
         };
-        let asked = shared.as_ref().cloned().unwrap_or_default();
-        let loaded = shared.and_then(|tables| {
-            load_all(connect, tables, (&told_by, &told), &mut apart, &mut *steps, progress)
-        });
         let tolerates = of.is_some() && first.rows.rejects_max > 0;
-        let loaded = loaded.map_err(|error| match of {
-            Some(_) if tolerates => refused_line(error),
-            Some(_) => error,
-            None => bad_rows::with_others(error, connect, &asked, progress),
+        let loaded = shared.and_then(|tables| {
+            let told = (&told_by, &*told);
+            let loaded = load_all(connect, &tables, told, &mut apart, &mut *steps, progress);
+            loaded.map_err(|error| match of {
+                Some(_) if tolerates => refused_line(error),
+                Some(_) => error,
+                None => bad_rows::with_others(error, connect, &tables, progress),
+            })
         });
         if let Err(error) = &loaded
             && !error.is_told()
@@ -232,20 +232,19 @@ fn refused_line(error: Error) -> Error {
 /// Loads tables that are there, if they may be loaded.
 fn load_all(
     connect: &ConnectOptions,
-    tables: Vec<LoadOptions>,
+    tables: &[LoadOptions],
     (told_by, told): (&Sender<String>, &str),
     apart: &mut Vec<usize>,
     steps: &mut Steps<'_>,
     progress: &dyn Progress,
 ) -> Result<(Vec<Report>, Vec<String>), Error> {
     let interrupt = tables[0].interrupt.clone();
-    let asked = tables.clone();
     let inspected =
         steps.step(Stage::Inspect, || inspection::inspect(connect, tables, told_by, told))?;
     let (mut inspected, settled) = match inspected {
         Inspection::Tables(inspected, settled) => (*inspected, settled),
         Inspection::In(targets, _keeper, settled) => {
-            return Ok(settled.finish_own_all(targets, connect, &asked, steps));
+            return Ok(settled.finish_own_all(targets, connect, tables, steps));
         }
     };
     *apart = std::mem::take(&mut inspected.apart);

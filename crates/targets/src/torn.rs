@@ -14,6 +14,7 @@ use disk::failpoint;
 use server::catalog;
 use server::error::{Error, Result};
 use server::facts::ServerFacts;
+use server::facts::database_dir::DatabaseDir;
 use server::filename::filename;
 use server::identifier::{TableName, quote_text};
 use server::session::Session;
@@ -65,10 +66,20 @@ pub fn rows_if_there<T: Default>(
 pub fn remove_unknown_files(
     session: &mut Session,
     database: &str,
-    mut is_ours: impl FnMut(&mut Session, &str) -> Result<bool>,
+    is_ours: impl FnMut(&mut Session, &str) -> Result<bool>,
 ) -> Result<()> {
     let facts = ServerFacts::read(session)?;
     let Ok(dir) = facts.database_dir(session, database)? else { return Ok(()) };
+    remove_unknown_files_in(&dir, session, database, is_ours)
+}
+
+/// The same in the folder of that database.
+pub(super) fn remove_unknown_files_in(
+    dir: &DatabaseDir,
+    session: &mut Session,
+    database: &str,
+    mut is_ours: impl FnMut(&mut Session, &str) -> Result<bool>,
+) -> Result<()> {
     for file in dir.names()? {
         let Some(name) = file.strip_suffix(".ibd") else { continue };
         if !is_ours(session, name)? {
@@ -79,7 +90,7 @@ pub fn remove_unknown_files(
         // Where nobody may ask InnoDB, it may have the table.
         let is_known = catalog::exists(session, &table)?
             || in_engine(session, &is).map_or(true, |names| !names.is_empty());
-        if !is_known && is_folder_of(session, &dir, &Names::of(&table).row_ids)? {
+        if !is_known && is_folder_of(session, dir, &Names::of(&table).row_ids)? {
             dir.remove(&dir.path.join(&file))?;
         }
     }

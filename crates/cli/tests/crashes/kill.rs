@@ -285,6 +285,20 @@ fn files_that_a_killed_drop_left_are_removed() {
     }
 }
 
+/// Half of a DROP that a power cut has undone: no ledger could be created.
+#[test]
+fn a_file_that_a_dropped_ledger_left_is_removed() {
+    let Some(server) = TestServer::shared() else { return };
+    let mut scene = Scene::new(server, Mode::Replace, 1_000);
+    let names = Names::of(&TableName::new(scene.database.clone(), "t"));
+    let folder = server.datadir().join(&scene.database);
+    let left = folder.join(format!("{}.ibd", names.ledger.table));
+    std::fs::copy(folder.join("t.ibd"), &left).unwrap();
+    run(scene.command().args(["--path", "stream"])).done();
+    assert!(scene.is_new() && !left.exists());
+    scene.clean("after a load over the file of a ledger");
+}
+
 /// Stops a load at `place`, lets another session do something, and gives the load's outcome.
 fn meanwhile(scene: &mut Scene<'_>, place: &str, sql: &str) -> Outcome {
     let mut child = start(&mut scene.load_with(&format!("{place}=pause")));

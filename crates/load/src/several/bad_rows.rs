@@ -5,8 +5,6 @@
 
 use std::time::{Duration, Instant};
 
-use check::report::BadRow;
-use encode::rejects::Also;
 use job::error::Error;
 use job::options::{LoadOptions, Mode, RowOptions, ServerOptions};
 use job::progress::Progress;
@@ -65,12 +63,9 @@ fn others(
             None => report.bad_rows <= options.rows.rejects_max,
         };
         if let (false, Some(first)) = (is_tolerated, report.first.first()) {
-            told.push(format!(
-                "{}: {}, the first is {}",
-                report.target,
-                rows(report.bad_rows),
-                place(first)
-            ));
+            let (place, bad) = (first.place(), rows(report.bad_rows));
+            let why = first.reasons.first().map(|also| format!(", {also}")).unwrap_or_default();
+            told.push(format!("{}: {bad}, the first is {place}{why}", report.target));
         }
     }
     told
@@ -84,22 +79,5 @@ fn unchecked(count: usize) -> String {
     match count {
         1 => "1 more table was not checked".to_owned(),
         count => format!("{count} more tables were not checked"),
-    }
-}
-
-/// A bad row in one line.
-fn place(row: &BadRow) -> String {
-    let BadRow { file, line, byte, part, reasons } = row;
-    let place = match (byte, part) {
-        (Some(byte), _) => format!("{file} line {line} (byte {byte})"),
-        (None, Some(part)) => format!("{file} row {line} of {part}"),
-        (None, None) => format!("{file} row {line}"),
-    };
-    let Some(Also { field, column, value, reason, .. }) = reasons.first() else { return place };
-    let field = field.map(|field| format!(", field {field}")).unwrap_or_default();
-    let column = column.as_ref().map(|column| format!(" `{column}`")).unwrap_or_default();
-    match value.as_ref().filter(|_| !reason.starts_with('"')) {
-        Some(value) => format!("{place}{field}{column}: {value:?}: {reason}"),
-        None => format!("{place}{field}{column}: {reason}"),
     }
 }

@@ -55,19 +55,19 @@ pub(super) enum Inspection {
 /// Errors: whatever keeps one of them from being loaded with the others.
 pub(super) fn inspect(
     connect: &ConnectOptions,
-    tables: Vec<LoadOptions>,
+    tables: &[LoadOptions],
     told: &Sender<String>,
     text: &str,
 ) -> Result<Inspection, Error> {
     let against = match tables.iter().all(copies::are_asked_for) {
-        true => match look_with_copies(connect, &tables, told, text)? {
+        true => match look_with_copies(connect, tables, told, text)? {
             Ok(found) => return Ok(found),
             Err(against) => against,
         },
         false => Vec::new(),
     };
     let mut session = Session::connect(connect)?;
-    let names = spelled(&mut session, &tables)?;
+    let names = spelled(&mut session, tables)?;
     let lock_options = lock_options(&tables[0], Some(told));
     let (keeper, targets) = Keeper::take(session, &names, &lock_options)?;
     let (mut targets, settled) =
@@ -80,10 +80,10 @@ pub(super) fn inspect(
     }
     let mut session = keeper.another()?;
     let described: Vec<Option<&Table>> = targets.iter().map(|one| Some(&one.table)).collect();
-    let facts = CommandFacts::of(&mut session, &tables, &described)?;
+    let facts = CommandFacts::of(&mut session, tables, &described)?;
     let mut together = Together::choose(&facts)?;
     let mut connections = Connections::of(session);
-    let mut tables: Vec<(LoadOptions, Resting)> = tables.into_iter().zip(targets).collect();
+    let mut tables: Vec<(LoadOptions, Resting)> = tables.iter().cloned().zip(targets).collect();
     let inspected = loop {
         let inspected = inspect_all(tables, connections, together.with_others)?;
         let methods = match &inspected {
