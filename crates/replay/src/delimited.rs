@@ -95,7 +95,8 @@ pub(crate) fn serial(
 fn set_mode(session: &mut Session, mode: &str) -> Result<(), Error> {
     session.set(&[("sql_mode", mode.trim_matches(','))])?;
     // The server may write its flags in another way.
-    Ok(session.adopt_variables()?)
+    session.adopt_variables(&[])?;
+    Ok(())
 }
 
 /// The number behind a word in the server's summary.

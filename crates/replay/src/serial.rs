@@ -44,19 +44,18 @@ pub(crate) fn send(
     }
     let parts = is_ours && filling.is_staging;
     let done = session.exec_bytes(&hold).map_err(Stopped::from);
-    let done = done.and_then(|_| statements(filling, &mut run, session, parts, &hold, last_number));
+    let mut done =
+        done.and_then(|_| statements(filling, &mut run, session, parts, &hold, last_number));
     // The error of the statement says more.
     let _shield = done.is_err().then(|| filling.options.interrupt.shield());
+    if is_unchecked {
+        let set_back = session.set(&[("unique_checks", "0")]);
+        done = done.and_then(|sent| set_back.map(|()| sent).map_err(Stopped::from));
+    }
     if is_ours {
         match done {
             Ok(_) => filling.commit(session)?,
             Err(_) => drop(session.exec("ROLLBACK")),
-        }
-    }
-    if is_unchecked {
-        let set_back = session.set(&[("unique_checks", "0")]);
-        if done.is_ok() {
-            set_back?;
         }
     }
     let (rows, changes) = done?;

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use server::identifier::quote_name;
 use server::session::NULL;
+use server::version::Flavor;
 use server::{Result, Session};
 use sql::Syntax;
 
@@ -17,8 +18,10 @@ const CORE: [&str; 8] = [
     "time_zone",
     "foreign_key_checks",
     "unique_checks",
-    "check_constraint_checks",
+    CHECKS,
 ];
+/// The variable of CHECK constraints, which MySQL lacks.
+const CHECKS: &str = "check_constraint_checks";
 
 /// Variables that stay with the session that the dump sets them in: what other connections do with
 /// transactions, and how they read answers, is their own affair.
@@ -62,34 +65,29 @@ pub(crate) struct SessionState {
 }
 
 impl SessionState {
-    /// Asks a session for all variables that matter, and for those in `set`.
-    pub(crate) fn read(
-        session: &mut Session,
-        database: Option<&str>,
-        set: &BTreeSet<String>,
-    ) -> Result<SessionState> {
-        let is_wanted = |name: &&str| !OWN.contains(name) && !ALIASES.contains(name);
+    /// Asks a session for its database, all variables that matter, and those in `set`. What it has set so far is
+    /// taken to be on purpose.
+    pub(crate) fn read(session: &mut Session, set: &BTreeSet<String>) -> Result<SessionState> {
+        let lacks = |name: &str| name == CHECKS && session.version().flavor == Flavor::MySql;
+        let is_wanted =
+            |name: &&str| !OWN.contains(name) && !ALIASES.contains(name) && !lacks(name);
         let names: BTreeSet<&str> =
             CORE.into_iter().chain(set.iter().map(String::as_str)).collect();
         let names: Vec<&str> = names.into_iter().filter(is_wanted).collect();
-        let mut variables = BTreeMap::new();
         match ask(session, &names) {
-            Ok(values) => variables.extend(names.iter().map(|&n| n.to_owned()).zip(values)),
+            // One of them is unknown here: each by itself.
             Err(error) if error.errno() == Some(ER_UNKNOWN_SYSTEM_VARIABLE) => {
-                // One of them is unknown here: each by itself.
+                let mut state = ask(session, &[])?;
                 for name in names {
                     match ask(session, &[name]) {
-                        Ok(values) => {
-                            variables.extend(values.into_iter().map(|v| (name.to_owned(), v)));
-                        }
                         Err(e) if e.errno() == Some(ER_UNKNOWN_SYSTEM_VARIABLE) => {}
-                        Err(e) => return Err(e),
+                        one => state.variables.append(&mut one?.variables),
                     }
                 }
+                Ok(state)
             }
-            Err(error) => return Err(error),
+            state => state,
         }
-        Ok(SessionState { database: database.map(str::to_owned), variables })
     }
 
     /// With these values, for tests.
@@ -166,8 +164,12 @@ impl SessionState {
     }
 }
 
-fn ask(session: &mut Session, names: &[&str]) -> Result<Vec<Option<String>>> {
-    let columns: Vec<String> = names.iter().map(|name| format!("@@SESSION.{name}")).collect();
-    let row = session.query_row(&format!("SELECT {}", columns.join(", ")))?;
-    (0..names.len()).map(|column| row.text_or_null(column)).collect()
+/// The state of a session as far as these variables tell.
+fn ask(session: &mut Session, names: &[&str]) -> Result<SessionState> {
+    let variables = names.iter().map(|name| format!("@@SESSION.{name}"));
+    let columns: Vec<String> = ["DATABASE()".to_owned()].into_iter().chain(variables).collect();
+    let mut values = session.adopt_variables(&columns)?.into_iter();
+    let database = values.next().flatten();
+    let names = names.iter().map(|&name| name.to_owned());
+    Ok(SessionState { database, variables: names.zip(values).collect() })
 }

@@ -473,11 +473,7 @@ struct Reading {
 
 impl Reading {
     fn of(dump: &mut Session) -> server::Result<Reading> {
-        let row = dump.query_row(
-            "SELECT @@SESSION.sql_mode, @@SESSION.character_set_client, \
-             @@SESSION.foreign_key_checks",
-        )?;
-        let (mode, charset) = (row.text_lossy(0), row.text_lossy(1));
+        let (mode, charset) = (setting(dump, "sql_mode")?, setting(dump, "character_set_client")?);
         let has = |flag: &str| mode.split(',').any(|set| set == flag);
         Ok(Reading {
             comments: crate::reading::comments(dump),
@@ -488,7 +484,7 @@ impl Reading {
             },
             is_utf8: charset.starts_with("utf8"),
             has_odd_bytes: ["big5", "cp932", "gb18030", "gbk", "sjis"].contains(&&*charset),
-            is_checking: row.bytes(2) != Some(b"0"),
+            is_checking: is_checking(dump)?,
         })
     }
 
@@ -564,7 +560,15 @@ fn add(
 }
 
 fn is_checking(dump: &mut Session) -> server::Result<bool> {
-    Ok(dump.query_text("SELECT @@SESSION.foreign_key_checks")?.as_deref() != Some("0"))
+    Ok(setting(dump, "foreign_key_checks")? != "0")
+}
+
+/// The value of a variable of the dump's session, which knows what the dump has set.
+fn setting(dump: &mut Session, name: &str) -> server::Result<String> {
+    match dump.variable(name) {
+        Some(value) => Ok(value.to_owned()),
+        None => dump.query_row(&format!("SELECT @@SESSION.{name}"))?.text(0),
+    }
 }
 
 /// The object that has this name.

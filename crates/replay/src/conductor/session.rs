@@ -44,9 +44,8 @@ impl Conductor<'_, '_> {
             true => Some(self.state()?),
             false => None,
         };
-        self.exec(statement)?;
         self.set.extend(variables);
-        self.state = None;
+        self.exec(statement)?;
         match before {
             Some(before) => self.changed(&before),
             None => Ok(()),
@@ -144,18 +143,20 @@ impl Conductor<'_, '_> {
     /// Runs a statement in the dump's session.
     pub(super) fn exec(&mut self, statement: &Statement) -> Result<(), Error> {
         let text = self.order.names().text(&statement.text, &self.order.databases()).into_owned();
-        self.sessions.check_in_step()?;
+        let may_set = may_set(&statement.kind, &text);
+        match statement.kind {
+            // It touches no table.
+            StatementKind::Set { .. } if !may_set => {}
+            StatementKind::Set { .. } => self.sessions.dump.check_in_step()?,
+            _ => self.sessions.check_in_step()?,
+        }
         let done = self.sessions.dump.exec_bytes(&text)?;
         if CHANGING.iter().any(|word| sql::command::first_word(&text).eq_ignore_ascii_case(word)) {
             let (dump, options) = (&mut self.sessions.dump, self.shared.options);
             self.report.changes.take(dump, &done, statement.line, options)?;
         }
-        // A procedure may set variables too.
-        let may_set = [&b"set"[..], b"call"].iter().any(|word| has_word(&text, word));
-        match statement.kind {
-            StatementKind::Set { .. } => self.sessions.dump.adopt_variables()?,
-            StatementKind::Other if may_set => self.sessions.dump.adopt_variables()?,
-            _ => {}
+        if may_set {
+            self.read_state()?;
         }
         self.report.statements += 1;
         if self.state.as_ref().is_some_and(|state| state.is_of_next()) {
@@ -169,8 +170,14 @@ impl Conductor<'_, '_> {
         if let Some(state) = &self.state {
             return Ok(Arc::clone(state));
         }
-        let database = self.sessions.dump.query_text("SELECT DATABASE()")?;
-        let state = SessionState::read(&mut self.sessions.dump, database.as_deref(), &self.set)?;
+        // What has changed since then, nobody has set on purpose.
+        self.sessions.dump.check_in_step()?;
+        self.read_state()
+    }
+
+    /// The same after a statement that may have set something.
+    fn read_state(&mut self) -> Result<Arc<SessionState>, Error> {
+        let state = SessionState::read(&mut self.sessions.dump, &self.set)?;
         Ok(Arc::clone(self.state.insert(Arc::new(state))))
     }
 
@@ -185,5 +192,16 @@ impl Conductor<'_, '_> {
             reading::follow(reader, &*self.state()?);
         }
         Ok(())
+    }
+}
+
+/// True if a statement may set variables of the session: not where it sets variables of the user's alone, to what
+/// calls no function.
+fn may_set(kind: &StatementKind, text: &[u8]) -> bool {
+    match kind {
+        StatementKind::Set { variables } => !variables.is_empty() || text.contains(&b'('),
+        // A procedure may, too.
+        StatementKind::Other => [&b"set"[..], b"call"].iter().any(|word| has_word(text, word)),
+        _ => false,
     }
 }

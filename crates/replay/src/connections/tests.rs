@@ -50,7 +50,7 @@ impl Scene {
 
     fn set(&mut self, sql: &str) {
         self.session.exec(sql).unwrap();
-        self.session.adopt_variables().unwrap();
+        self.session.adopt_variables(&[]).unwrap();
     }
 
     /// The first run of a dump.
@@ -69,7 +69,7 @@ impl Scene {
         go: impl FnOnce(&Filling<'_>, RowRun, &mut Session) -> T,
     ) -> T {
         let (head, run) = self.run(dump);
-        let state = SessionState::read(&mut self.session, None, &self.sets).unwrap();
+        let state = SessionState::read(&mut self.session, &self.sets).unwrap();
         let filling = Filling {
             connect: &self.server.options(),
             options: &self.options,

@@ -81,8 +81,7 @@ impl Replayed<'_> {
                 }
                 StatementKind::Insert(_) => {
                     let set = ["time_zone".to_owned()].into();
-                    let state =
-                        SessionState::read(&mut sessions.dump, Some(&database), &set).unwrap();
+                    let state = SessionState::read(&mut sessions.dump, &set).unwrap();
                     reading::follow(&mut reader, &state);
                     let (run, handback) = reader.into_run(ReadAs::default()).unwrap();
                     let job = Job {
@@ -98,7 +97,7 @@ impl Replayed<'_> {
                 }
                 _ => {
                     sessions.dump.exec_bytes(&statement.text).unwrap();
-                    sessions.dump.adopt_variables().unwrap();
+                    sessions.dump.adopt_variables(&[]).unwrap();
                 }
             }
         }
@@ -119,7 +118,7 @@ impl Replayed<'_> {
         let mut reader = SqlReader::open(&[path], reading).unwrap();
         while let Some(mut statement) = reader.next().unwrap() {
             if let StatementKind::Insert(_) = statement.kind {
-                let state = SessionState::read(&mut session, None, &[].into()).unwrap();
+                let state = SessionState::read(&mut session, &[].into()).unwrap();
                 reading::follow(&mut reader, &state);
                 statement.text = reader.whole().unwrap();
             }

@@ -28,6 +28,8 @@ pub fn is_in_driver() -> bool {
 pub(crate) struct Driver {
     /// None once it was given up.
     conn: Option<Conn>,
+    /// How often it was called.
+    calls: u64,
 }
 
 /// A panic of our own while the driver had us at work, which goes on behind it.
@@ -36,12 +38,17 @@ pub(crate) struct Ours(Option<Panic>);
 
 impl Driver {
     pub(crate) fn new(conn: Conn) -> Driver {
-        Driver { conn: Some(conn) }
+        Driver { conn: Some(conn), calls: 0 }
     }
 
     /// The number that the server gave the connection; 0 where it was given up.
     pub(crate) fn connection_id(&self) -> u32 {
         self.conn.as_ref().map_or(0, Conn::connection_id)
+    }
+
+    /// How often the driver was called so far.
+    pub(crate) fn calls(&self) -> u64 {
+        self.calls
     }
 
     /// Sets the source of the bytes for LOAD DATA LOCAL.
@@ -59,6 +66,7 @@ impl Driver {
         &mut self,
         work: impl FnOnce(&mut Conn) -> mysql::Result<T>,
     ) -> mysql::Result<T> {
+        self.calls += 1;
         let Some(conn) = &mut self.conn else { return Err(given_up()) };
         let outcome = inside(|| work(conn)).unwrap_or_else(|panic| {
             Err(nonsense(&format!("the driver failed: {}", words(&*panic))))

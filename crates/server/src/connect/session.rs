@@ -50,6 +50,8 @@ pub struct Session {
     options: ConnectOptions,
     /// The values that its variables have.
     variables: Variables,
+    /// Calls of the driver up to the last answer that was in step.
+    calls_in_step: u64,
     /// Answers of [`Session::query_once`].
     answers: HashMap<String, Vec<Row>>,
     /// Findings of [`crate::habits`].
@@ -88,8 +90,17 @@ impl Session {
         let mark = Mark::put_on(&mut driver)?;
         let (answers, options) = (HashMap::new(), options.clone());
         let variables = Variables::default();
-        let mut session =
-            Session { driver, mark, version, options, variables, answers, habits: None };
+        let calls_in_step = 0;
+        let mut session = Session {
+            driver,
+            mark,
+            version,
+            options,
+            variables,
+            calls_in_step,
+            answers,
+            habits: None,
+        };
         session.begin()?;
         Ok(session)
     }

@@ -2,13 +2,18 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use super::DATABASE;
 use super::statements::{Answer, ER_NO_SUCH_TABLE, Run, names, text, within};
 use super::tables::{Row, Tables, Value};
 
 const ER_UNKNOWN_TABLE: u16 = 1109;
 /// Variables that a connection asks for and sets only where they are not so.
-const UNSET: [(&str, &str); 2] =
-    [("enforce_storage_engine", "NULL"), ("system_versioning_asof", "DEFAULT")];
+const UNSET: [(&str, &str); 4] = [
+    ("enforce_storage_engine", "NULL"),
+    ("system_versioning_asof", "DEFAULT"),
+    ("collation_connection", "utf8mb4_general_ci"),
+    ("time_zone", "SYSTEM"),
+];
 /// State of a connection that waits for a table, in the process list.
 const WAITING: &str = "Waiting for table metadata lock";
 
@@ -50,13 +55,14 @@ impl Run<'_> {
         None
     }
 
-    /// Variables as the connection has set them, perhaps behind a number.
+    /// Variables as the connection has set them, perhaps behind a number, and its database.
     fn variables(&self, sql: &str) -> Option<Vec<Value>> {
         let mut tables = self.shared.held();
         let set = &tables.session(self.id).variables;
         let value = |column: &str| -> Option<Value> {
             let Some(name) = column.strip_prefix("@@SESSION.") else {
-                return is_number(column).then(|| text(column));
+                let column = if column == "DATABASE()" { DATABASE } else { column };
+                return (column == DATABASE || is_number(column)).then(|| text(column));
             };
             let unset = UNSET.iter().find(|(unset, _)| *unset == name).map(|(_, value)| *value);
             let value = set.get(name).map(String::as_str).or(unset)?;

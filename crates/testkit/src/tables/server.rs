@@ -146,7 +146,7 @@ impl Db {
         let done = done.unwrap_or_else(|error| panic!("{error}"));
         if sql.starts_with("SET ") {
             // The product is handed this session, and expects what it set itself.
-            self.session.adopt_variables().unwrap_or_else(|error| panic!("{error}"));
+            self.session.adopt_variables(&[]).unwrap_or_else(|error| panic!("{error}"));
         }
         done
     }

@@ -18,16 +18,38 @@ impl Session {
     /// Sees to it that the answers so far were those to what was asked: before something is done
     /// because of them, and behind it.
     ///
-    /// Also, to the variables of the session having their values still.
+    /// Also, to the variables of the session having their values still. Asks nothing where nothing was asked
+    /// since the last time.
     ///
     /// Errors: [`Error::Nonsense`] where they are not; the connection is given up then.
     /// [`Error::Variable`].
     pub fn check_in_step(&mut self) -> Result<()> {
-        let variables = self.more_columns();
-        match self.check_answers(&variables)? {
-            Some(row) => self.check_read(&row),
-            None => Ok(()),
+        if self.driver.calls() == self.calls_in_step {
+            return Ok(());
         }
+        let variables = self.more_columns();
+        if let Some(row) = self.check_answers(&variables)? {
+            self.check_read(&row)?;
+        }
+        self.calls_in_step = self.driver.calls();
+        Ok(())
+    }
+
+    /// Takes the variables as they are now, after a statement that may have set some on purpose; gives the
+    /// values that `more` columns have at the same moment.
+    ///
+    /// Errors: [`Error::Nonsense`], as [`Session::check_in_step`].
+    pub fn adopt_variables(&mut self, more: &[String]) -> Result<Vec<Option<String>>> {
+        let mut columns = self.more_columns();
+        more.iter().for_each(|column| columns.extend([", ", column]));
+        let row = match self.check_answers(&columns)? {
+            Some(row) => row,
+            // The server says why nothing can be asked now.
+            None => self.ask_number(&columns)?,
+        };
+        self.adopt_read(&row)?;
+        self.calls_in_step = self.driver.calls();
+        (row.len() - more.len()..row.len()).map(|column| row.text_or_null(column)).collect()
     }
 
     /// The same of the answers alone; gives what `more` reads besides, if anything is answered.

@@ -256,9 +256,9 @@ impl Session {
         refuse_any(self.variables.differing(&values(row, 1)?))
     }
 
-    /// Takes the variables as they are now, after a statement that may have set some on purpose.
-    pub fn adopt_variables(&mut self) -> Result<()> {
-        let differing = self.differing()?;
+    /// Takes the variables as such a row has them.
+    pub(super) fn adopt_read(&mut self, row: &Row) -> Result<()> {
+        let differing = self.variables.differing(&values(row, 1)?);
         differing.iter().for_each(|(name, _, read)| self.variables.note(name, read));
         Ok(())
     }
