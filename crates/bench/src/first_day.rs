@@ -21,7 +21,7 @@ pub use self::outcome::{Done, FileOutcome, FirstDayOutcome};
 use self::halves::{Halves, Layout};
 use crate::error::Error;
 use crate::head::Head;
-use crate::host::{self, DATABASE, Host, HostOptions};
+use crate::host::{DATABASE, Host, HostOptions};
 use crate::program::Program;
 
 const TABLE: &str = "first_day";

@@ -5,7 +5,8 @@
 //! can be; [`tproch`] runs them side by side, then all by one command (`together`), and [`outcome`] is what
 //! it finds, on which [`machine`], under the [`head`] of all reports. [`mod@batch`] inserts the rows of
 //! [`sbtest`] in batches of every size over any number of connections. [`replay`] has a dump of the TPC-H
-//! tables replayed; [`insert`] is the Insert Benchmark, [`split`] one file into several tables,
+//! tables replayed; [`insert`] is the Insert Benchmark, [`split`] one file into several tables, [`folder`]
+//! hundreds of small tables of an application, as files and as a dump,
 //! [`mod@export`] the way back, [`formats`] files of several formats, [`mod@tune`] what each setting of a server gains. [`stages`] measures each
 //! stage alone, [`writes`] ways of writing the file, [`first_day`] how many files of a folder load by one command.
 
@@ -54,6 +55,8 @@ pub mod replay;
 pub mod insert;
 
 pub mod split;
+
+pub mod folder;
 
 pub mod export;
 

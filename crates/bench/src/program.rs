@@ -41,6 +41,19 @@ impl Program {
         self.report(command, connect, failed)
     }
 
+    /// `inrush plan FILE --into TABLE`; gives its report. Errors as [`Program::load`].
+    pub(crate) fn plan(
+        &self,
+        file: &Path,
+        table: &str,
+        connect: &ConnectOptions,
+    ) -> Result<serde_json::Value, Error> {
+        let mut command = Command::new(&self.path);
+        command.arg("plan").arg(file).arg("--into").arg(table);
+        let failed = |said: String| Error::Program { name: "inrush plan".to_owned(), said };
+        self.report(command, connect, failed)
+    }
+
     /// `inrush replay DUMP ..`; gives its report. Errors as [`Program::load`].
     pub(crate) fn replay(
         &self,

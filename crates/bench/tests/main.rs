@@ -5,6 +5,7 @@
 mod command_line;
 mod export;
 mod first_day;
+mod folder;
 mod formats;
 mod shards;
 mod split;

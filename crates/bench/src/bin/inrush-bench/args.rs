@@ -43,6 +43,9 @@ pub(crate) enum Command {
     Insert(InsertArgs),
     /// One wide file into four tables, all of it or nothing: a Python script, a staging table, Inrush.
     Split(SplitArgs),
+    /// The tables of an application, hundreds of small ones: as files by LOAD DATA, mariadb-import and Inrush, as a
+    /// dump by the client, myloader and Inrush.
+    Folder(FolderArgs),
     /// TPC-H lineitem as text: the mariadb client, mariadb-dump, Inrush by SELECT and from the table's file.
     Export(ExportArgs),
     /// TPC-H lineitem from CSV, Parquet, Arrow and JSON Lines, beside DuckDB, polars and pandas.
@@ -250,6 +253,22 @@ pub(crate) struct SplitArgs {
     /// Memory for Inrush, as 512M or 4G.
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory: Option<String>,
+    #[command(flatten)]
+    pub(crate) host: HostArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(mut_arg("data_dir", |arg| arg.help("Where the files, the dumps and the server are meanwhile [default: in the user's cache folder]")))]
+pub(crate) struct FolderArgs {
+    /// Numbers of tables, an application each.
+    #[arg(long, value_delimiter = ',', value_name = "N,N", default_values_t = [50, 400, 700])]
+    pub(crate) tables: Vec<usize>,
+    /// Only these ways: load-data, import, load, client, myloader, replay.
+    #[arg(long, value_delimiter = ',', value_name = "A,B")]
+    pub(crate) ways: Option<Vec<String>>,
+    /// Runs of each way.
+    #[arg(long, value_name = "N", default_value_t = 3)]
+    pub(crate) repeat: usize,
     #[command(flatten)]
     pub(crate) host: HostArgs,
 }

@@ -9,6 +9,7 @@ use bench::batch::{self, BatchOptions, Cell};
 use bench::choice::Choice;
 use bench::export::{self, ExportOptions, ExportOutcome};
 use bench::first_day::{self, FirstDayOptions, FirstDayOutcome};
+use bench::folder::{self, FolderOptions, FolderOutcome};
 use bench::formats::{self, FormatsOptions, FormatsOutcome};
 use bench::host::{GivenServer, HostOptions};
 use bench::insert::{self, InsertOptions, InsertOutcome};
@@ -26,8 +27,8 @@ use terminal::state::state_dir;
 use terminal::{signals, size};
 
 use crate::args::{
-    BatchArgs, Command, ExportArgs, FirstDayArgs, FormatsArgs, HostArgs, InsertArgs, ReplayArgs,
-    SchemaArg, SplitArgs, TprochArgs, TuneArgs, WritesArgs,
+    BatchArgs, Command, ExportArgs, FirstDayArgs, FolderArgs, FormatsArgs, HostArgs, InsertArgs,
+    ReplayArgs, SchemaArg, SplitArgs, TprochArgs, TuneArgs, WritesArgs,
 };
 
 /// Runs the one that was asked for.
@@ -38,6 +39,7 @@ pub(crate) fn run(command: &Command) -> Result<u8, Failure> {
         Command::Replay(args) => replay(args),
         Command::Insert(args) => insert(args),
         Command::Split(args) => split(args),
+        Command::Folder(args) => folder(args),
         Command::Export(args) => export(args),
         Command::Formats(args) => formats(args),
         Command::Tune(args) => tune(args),
@@ -184,6 +186,19 @@ fn split(args: &SplitArgs) -> Result<u8, Failure> {
     signals::watch(&options.host.interrupt, false)?;
     let outcome = split::run(&options, &mut say).map_err(Failure::failed)?;
     tell(args.host.json, &outcome, SplitOutcome::text)
+}
+
+/// The tables of an application.
+fn folder(args: &FolderArgs) -> Result<u8, Failure> {
+    let options = FolderOptions {
+        tables: args.tables.clone(),
+        ways: named("--ways", args.ways.as_ref())?,
+        repeat: args.repeat,
+        host: host(&args.host)?,
+    };
+    signals::watch(&options.host.interrupt, false)?;
+    let outcome = folder::run(&options, &mut say).map_err(Failure::failed)?;
+    tell(args.host.json, &outcome, FolderOutcome::text)
 }
 
 /// The way back.
