@@ -96,6 +96,35 @@ fn an_answer_that_comes_twice_shows_when_a_number_is_asked_for() {
 }
 
 #[test]
+fn a_check_asks_again_only_behind_a_statement() {
+    let Some(hall) = Hall::new() else { return };
+    let mut session = Session::connect(&hall.options).unwrap();
+    let asked = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&asked);
+    hall.proxy.judge(move |_| {
+        count.fetch_add(1, Ordering::SeqCst);
+        Fate::Done
+    });
+    let mut asks = |work: &mut dyn FnMut(&mut Session)| {
+        let before = asked.load(Ordering::SeqCst);
+        work(&mut session);
+        asked.load(Ordering::SeqCst) - before
+    };
+    let check = &mut |session: &mut Session| session.check_in_step().unwrap();
+    assert_eq!((asks(check), asks(check)), (1, 0));
+    assert_eq!(asks(&mut |session| drop(session.exec("SET sql_mode='ANSI'").unwrap())), 1);
+    let adopt = &mut |session: &mut Session| {
+        let columns = ["@@SESSION.sql_mode".to_owned(), "NULL".to_owned()];
+        let values = session.adopt_variables(&columns).unwrap();
+        assert!(values[0].as_ref().is_some_and(|mode| mode.contains("ANSI")), "{values:?}");
+        assert_eq!(values[1..], [None]);
+    };
+    assert_eq!((asks(adopt), asks(check)), (1, 0));
+    std::thread::sleep(Duration::from_millis(1_100));
+    assert_eq!(asks(check), 1, "the connection may be another one by now");
+}
+
+#[test]
 fn a_session_in_any_state_answers_with_the_number() {
     let Some(hall) = Hall::new() else { return };
     for states in [

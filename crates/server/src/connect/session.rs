@@ -15,7 +15,7 @@ mod variables;
 use std::collections::HashMap;
 use std::io::{Read, Write};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use mysql::LocalInfileHandler;
 use mysql::prelude::Queryable;
@@ -50,8 +50,8 @@ pub struct Session {
     options: ConnectOptions,
     /// The values that its variables have.
     variables: Variables,
-    /// Calls of the driver up to the last answer that was in step.
-    calls_in_step: u64,
+    /// Calls of the driver up to the last answer that was in step, and when that was.
+    in_step: Option<(u64, Instant)>,
     /// Answers of [`Session::query_once`].
     answers: HashMap<String, Vec<Row>>,
     /// Findings of [`crate::habits`].
@@ -90,14 +90,13 @@ impl Session {
         let mark = Mark::put_on(&mut driver)?;
         let (answers, options) = (HashMap::new(), options.clone());
         let variables = Variables::default();
-        let calls_in_step = 0;
         let mut session = Session {
             driver,
             mark,
             version,
             options,
             variables,
-            calls_in_step,
+            in_step: None,
             answers,
             habits: None,
         };

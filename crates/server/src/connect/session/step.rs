@@ -5,12 +5,15 @@
 //! and so on. Nothing in the protocol tells. A question to which only one answer is right does.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use super::{Row, Session};
 use crate::error::{Error, Result, shorten};
 
 /// Server error of whatever is asked at the end of an XA transaction.
 const ER_XAER_RMFAIL: u16 = 1399;
+/// How long a check holds: a proxy may give the session another connection while it is idle.
+const MOMENT: Duration = Duration::from_secs(1);
 /// A number that no other answer has by chance.
 const FIRST: u64 = 7_177_135_000_000_000_000;
 
@@ -19,19 +22,22 @@ impl Session {
     /// because of them, and behind it.
     ///
     /// Also, to the variables of the session having their values still. Asks nothing where nothing was asked
-    /// since the last time.
+    /// since the last time, a moment ago.
     ///
     /// Errors: [`Error::Nonsense`] where they are not; the connection is given up then.
     /// [`Error::Variable`].
     pub fn check_in_step(&mut self) -> Result<()> {
-        if self.driver.calls() == self.calls_in_step {
+        let is_known = |(calls, checked): (u64, Instant)| {
+            calls == self.driver.calls() && checked.elapsed() < MOMENT
+        };
+        if self.in_step.is_some_and(is_known) {
             return Ok(());
         }
         let variables = self.more_columns();
         if let Some(row) = self.check_answers(&variables)? {
             self.check_read(&row)?;
         }
-        self.calls_in_step = self.driver.calls();
+        self.in_step = Some((self.driver.calls(), Instant::now()));
         Ok(())
     }
 
@@ -48,7 +54,7 @@ impl Session {
             None => self.ask_number(&columns)?,
         };
         self.adopt_read(&row)?;
-        self.calls_in_step = self.driver.calls();
+        self.in_step = Some((self.driver.calls(), Instant::now()));
         (row.len() - more.len()..row.len()).map(|column| row.text_or_null(column)).collect()
     }
 
