@@ -125,7 +125,10 @@ pub(crate) fn foresee(session: &mut Session, options: &LoadOptions) -> Result<Pr
         against.extend(found.database_dir(session, "mysql")?.err());
     }
     let mut facts = Facts::of_server(session, &against, &found, options)?;
-    let refusal = found.engine.refuses(&options.database);
+    let is_divided = !found.engine.shards_of(&options.database).is_empty();
+    let no_vindex =
+        || "a new table of a sharded keyspace has no vindex: create it first".to_owned();
+    let refusal = found.engine.refuses(&options.database).or_else(|| is_divided.then(no_vindex));
     facts.against_all = refusal.map(|why| format!("{} ({why})", found.engine.kind));
     let against = Objections::of(&facts, options);
     let flavor = session.version().flavor;
