@@ -281,10 +281,11 @@ def several(run):
 
 def job_file(run):
     """lines of one file split into two tables by a job file"""
-    run.make("customers", "id INT PRIMARY KEY, email VARCHAR(60) NOT NULL, UNIQUE KEY (email)")
+    # Keys of entities that are texts are refused: their order is not learned from these engines.
+    run.make("customers", "id INT PRIMARY KEY, code INT NOT NULL, UNIQUE KEY (code)")
     run.make("orders", "no INT PRIMARY KEY, customer INT NOT NULL, KEY (customer)")
-    run.file("orders.csv", ["no,email", *(f"{no},c{no % 700}@example.org" for no in range(1, 9001))])
-    run.file("more.csv", ["no,email", *(f"{no},c{no % 900}@example.org" for no in range(10001, 14001))])
+    run.file("orders.csv", ["no,code", *(f"{no},{no % 700 + 1000}" for no in range(1, 9001))])
+    run.file("more.csv", ["no,code", *(f"{no},{no % 900 + 1000}" for no in range(10001, 14001))])
     job = run.folder / "job.toml"
     for mode, file in [("insert", "orders.csv"), ("append", "more.csv")]:
         job.write_text(JOB.format(file))
@@ -299,8 +300,8 @@ files = ["{}"]
 header = true
 [[table]]
 name = "customers"
-columns = {{ email = "email" }}
-entity = {{ key = ["email"], id = "id" }}
+columns = {{ code = "code" }}
+entity = {{ key = ["code"], id = "id" }}
 [[table]]
 name = "orders"
 columns = {{ no = "no", customer = {{ id_of = "customers" }} }}
@@ -309,20 +310,22 @@ columns = {{ no = "no", customer = {{ id_of = "customers" }} }}
 
 def foreign_keys(run):
     """a table with a foreign key: rows without their parent are refused"""
-    run.engine.sql("DROP TABLE IF EXISTS c", database="un")
-    run.maria.sql("DROP TABLE IF EXISTS c", database="un")
-    run.make("p", "id BIGINT PRIMARY KEY, k INT NOT NULL")
-    run.make("c", "id BIGINT PRIMARY KEY, p BIGINT NOT NULL, KEY (p), CONSTRAINT f FOREIGN KEY (p) REFERENCES p (id)")
-    run.both("load", run.file("p.txt", [f"{id}\t{id}" for id in range(1, 1001)]), "--into", "un.p")
-    children = [f"{id}\t{id % 1000 + 1}" for id in range(1, 5001)]
-    run.both("load", run.file("c.txt", children), "--into", "un.c")
-    assert run.same("c") == 5000
+    for server in (run.engine, run.maria):
+        server.sql("DROP TABLE IF EXISTS child", database="un")
+    run.make("parent", "id BIGINT PRIMARY KEY, k INT NOT NULL")
+    run.make("child", "id BIGINT PRIMARY KEY, p BIGINT NOT NULL, KEY (p), "
+             "CONSTRAINT f FOREIGN KEY (p) REFERENCES parent (id)")
+    rows = run.file("parent.txt", [f"{id}\t{id}" for id in range(1, 1001)])
+    run.both("load", rows, "--into", "un.parent", "--mode", "append")
+    children = run.file("child.txt", [f"{id}\t{id % 1000 + 1}" for id in range(1, 5001)])
+    run.both("load", children, "--into", "un.child", "--mode", "append")
+    assert run.same("child") == 5000
     lost = run.file("lost.txt", ["6001\t1", "6002\t5000"])
     for mode in ["append", "replace"]:
-        run.both("load", lost, "--into", "un.c", "--mode", mode, status=1)
-        assert run.same("c") == 5000, mode
-    run.both("load", run.file("d.txt", ["7001\t7"]), "--into", "un.c", "--mode", "replace")
-    assert run.same("c") == 1
+        run.both("load", lost, "--into", "un.child", "--mode", mode, status=1)
+        assert run.same("child") == 5000, mode
+    run.both("load", run.file("one.txt", ["7001\t7"]), "--into", "un.child", "--mode", "replace")
+    assert run.same("child") == 1
 
 
 def counters(run):
