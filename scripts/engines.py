@@ -6,6 +6,7 @@ Every case runs on the engine and on MariaDB. Both have to have the same rows: t
   TIDB=.../tidb-server  VITESS=.../vitess  MYSQLD=.../mysqld  INRUSH=target/release/inrush  scripts/engines.py [CASE...]
 
 VITESS is a folder with bin (vttestserver, vtcombo, mysqlctl) and config, as a release of Vitess has them.
+VITESS_SOURCE is a folder of its sources instead: go builds the programs into target/engines.
 Servers listen on the loopback only, and end with the script.
 """
 
@@ -40,6 +41,8 @@ class Engine:
     paths = ["stream", "insert"]
     # How several tables are loaded: by one swap, or one after the other.
     several = []
+    # The modes of loads that are killed.
+    modes = ["append", "insert"]
 
     def __init__(self, name, folder):
         self.name, self.folder, self.port, self.process = name, folder, None, None
@@ -102,7 +105,7 @@ class TiDb(Engine):
     def start(self):
         self.port = self.port or free_port()
         self.spawn([ENV["TIDB"], "--store=unistore", f"--path={self.folder}/data", "--host=127.0.0.1",
-                    f"-P={self.port}", f"--status={free_port()}", "--advertise-address=127.0.0.1",
+                    f"-P={self.port}", f"--status={free_port()}", "--status-host=127.0.0.1", "--advertise-address=127.0.0.1",
                     f"--socket={self.folder}/socket", f"--temp-dir={self.folder}/tmp"], cwd=self.folder)
         self.until_up()
         self.sql("CREATE DATABASE IF NOT EXISTS un")
@@ -114,6 +117,7 @@ class TiDb(Engine):
 class Vitess(Engine):
     paths = ["insert"]
     several = ["--each"]
+    shards = 1
 
     def start(self):
         # mysqlctl does not run as root, and MySQL from 9 lacks a variable of the configuration for tests.
@@ -134,9 +138,9 @@ class Vitess(Engine):
             for place in [self.folder, self.folder.parent]:
                 place.chmod(0o777)
         self.port = base + 3
-        self.spawn([str(programs / "bin/vttestserver"), f"--port={base}", "--keyspaces=un", "--num-shards=1",
-                    "--mysql-bind-host=127.0.0.1", f"--data-dir={self.folder}", "--persistent-mode"],
-                   env=env, cwd=self.folder, **user)
+        self.spawn([str(programs / "bin/vttestserver"), f"--port={base}", "--keyspaces=un", f"--num-shards={self.shards}",
+                    "--mysql-bind-host=127.0.0.1", f"--data-dir={self.folder}", "--persistent-mode",
+                    "--vschema-ddl-authorized-users=%"], env=env, cwd=self.folder, **user)
         self.until_up()
 
     def kill(self, how=signal.SIGKILL):
@@ -153,11 +157,32 @@ class Vitess(Engine):
 
     def make(self, table, shape):
         super().make(table, shape)
+        self.until_known(table)
+
+    def until_known(self, table):
         # vtgate learns of tables a little later.
         end = time.time() + WAIT
         while self.sql(f"SELECT 1 FROM {table} LIMIT 1", check=False, database="un").returncode and time.time() < end:
             time.sleep(0.2)
         time.sleep(1)
+
+
+class VitessShards(Vitess):
+    """A keyspace of two shards, whose tables are divided by their first column."""
+
+    shards = 2
+    modes = ["append"]
+
+    def make(self, table, shape):
+        # vtgate makes and drops tables that have a vindex.
+        column = shape.split(" ", 1)[0]
+        self.sql(f"ALTER VSCHEMA ON un.{table} DROP VINDEX hash", check=False)
+        self.sql(f"ALTER VSCHEMA ON un.{table} ADD VINDEX hash({column}) USING hash")
+        end = time.time() + WAIT
+        while self.sql(f"DROP TABLE IF EXISTS {table}", check=False, database="un").returncode and time.time() < end:
+            time.sleep(0.2)
+        self.sql(f"CREATE TABLE {table} ({shape})", database="un")
+        self.until_known(table)
 
 
 def free_base():
@@ -252,6 +277,55 @@ def several(run):
         run.inrush(run.engine, "load", dump, "--into", "un", "--mode", mode, *run.engine.several)
         for table in "abc":
             run.same(table)
+
+
+def job_file(run):
+    """lines of one file split into two tables by a job file"""
+    # Keys of entities that are texts are refused: their order is not learned from these engines.
+    run.make("customers", "id INT PRIMARY KEY, code INT NOT NULL, UNIQUE KEY (code)")
+    run.make("orders", "no INT PRIMARY KEY, customer INT NOT NULL, KEY (customer)")
+    run.file("orders.csv", ["no,code", *(f"{no},{no % 700 + 1000}" for no in range(1, 9001))])
+    run.file("more.csv", ["no,code", *(f"{no},{no % 900 + 1000}" for no in range(10001, 14001))])
+    job = run.folder / "job.toml"
+    for mode, file in [("insert", "orders.csv"), ("append", "more.csv")]:
+        job.write_text(JOB.format(file))
+        run.both("load", "-c", job, "--mode", mode)
+        assert run.same("customers") == {"insert": 700, "append": 900}[mode]
+        run.same("orders")
+
+
+JOB = """into = "un"
+[input]
+files = ["{}"]
+header = true
+[[table]]
+name = "customers"
+columns = {{ code = "code" }}
+entity = {{ key = ["code"], id = "id" }}
+[[table]]
+name = "orders"
+columns = {{ no = "no", customer = {{ id_of = "customers" }} }}
+"""
+
+
+def foreign_keys(run):
+    """a table with a foreign key: rows without their parent are refused"""
+    for server in (run.engine, run.maria):
+        server.sql("DROP TABLE IF EXISTS child", database="un")
+    run.make("parent", "id BIGINT PRIMARY KEY, k INT NOT NULL")
+    run.make("child", "id BIGINT PRIMARY KEY, p BIGINT NOT NULL, KEY (p), "
+             "CONSTRAINT f FOREIGN KEY (p) REFERENCES parent (id)")
+    rows = run.file("parent.txt", [f"{id}\t{id}" for id in range(1, 1001)])
+    run.both("load", rows, "--into", "un.parent", "--mode", "append")
+    children = run.file("child.txt", [f"{id}\t{id % 1000 + 1}" for id in range(1, 5001)])
+    run.both("load", children, "--into", "un.child", "--mode", "append")
+    assert run.same("child") == 5000
+    lost = run.file("lost.txt", ["6001\t1", "6002\t5000"])
+    for mode in ["append", "replace"]:
+        run.both("load", lost, "--into", "un.child", "--mode", mode, status=1)
+        assert run.same("child") == 5000, mode
+    run.both("load", run.file("one.txt", ["7001\t7"]), "--into", "un.child", "--mode", "replace")
+    assert run.same("child") == 1
 
 
 def counters(run):
@@ -377,7 +451,7 @@ def killed(run):
     """kill -9 at ten places, and the same command again"""
     rows = numbered(1, 120000)
     file, dice = run.file("rows.txt", rows), random.Random(SEED)
-    for mode in ["append", "insert"]:
+    for mode in run.engine.modes:
         for at in range(10):
             run.engine.make("t", NUMBERED)
             words = ["load", file, "--into", "un.t", "--mode", mode]
@@ -429,11 +503,91 @@ def engine_killed(run):
     again(run, words, len(rows))
 
 
-CASES = [ways, several, counters, shapes, bad_rows, writers, killed, two_at_once, engine_killed]
+def on_shards(run):
+    """rows that are added to two shards, with rejects and keys that are there; what is refused"""
+    for shape in [NUMBERED, "k BIGINT NOT NULL, c VARCHAR(60), KEY (k)"]:
+        has_key = shape == NUMBERED
+        run.make("t", shape)
+        file = run.file("rows.txt", numbered(1, 30000) if has_key else [f"{id - 500}\ttext" for id in range(30000)])
+        for mode in ["insert", "replace"]:
+            run.inrush(run.engine, "load", file, "--into", "un.t", "--mode", mode, status=2)
+        run.inrush(run.engine, "load", file, "--into", "un.t", "--mode", "append", "--atomic", status=2)
+        run.inrush(run.engine, "plan", file, "--into", "un.t", "--mode", "append")
+        run.both("load", file, "--into", "un.t", "--mode", "append")
+        assert run.same("t") == 30000
+        divided = [int(run.engine.sql(f"USE `un:{shard}`; SELECT COUNT(*) FROM t").stdout) for shard in ["-80", "80-"]]
+        assert sum(divided) == 30000 and min(divided) > 10000, divided
+    run.make("t", NUMBERED)
+    run.both("load", run.file("rows.txt", numbered(1, 3000)), "--into", "un.t", "--mode", "append")
+    lines = numbered(2500, 2000)
+    lines[700] = "x\ty\tz"
+    mixed = run.file("mixed.txt", lines)
+    run.inrush(run.engine, "load", mixed, "--into", "un.t", "--mode", "append", "--on-duplicate", "replace", status=2)
+    run.both("load", mixed, "--into", "un.t", "--mode", "append", status=1)
+    run.both("load", mixed, "--into", "un.t", "--mode", "append", "--on-duplicate", "skip", "--rejects-max", 1, status=3)
+    assert run.same("t") == 4498
+    run.engine.sql("CREATE TABLE nowhere (id INT PRIMARY KEY)", check=False, database="un:-80")
+    run.inrush(run.engine, "load", mixed, "--into", "un.nowhere", "--mode", "append", status=None)
+
+
+def half_committed(run):
+    """chunks that only one of two shards has, and the same command again"""
+    rows = numbered(1, 150000)
+    file = run.file("rows.txt", rows)
+    text = file.read_bytes()
+    words = ["load", file, "--into", "un.t", "--mode", "append"]
+    for lost in ["80-", "-80"]:
+        run.engine.make("t", NUMBERED)
+        load = run.start(*words)
+        ledger = of_shard(run, "80-", "SHOW TABLES LIKE '\\_inrush\\_ledger%'", until=True)[0]
+        chunks = of_shard(run, "80-", f"SELECT ordinal, first_byte, bytes FROM {ledger} WHERE ordinal >= 0", until=True)
+        load.kill()
+        load.wait()
+        time.sleep(1)
+        ordinal, begin, size = map(int, chunks[0].split())
+        ids = [int(line.split(b"\t")[0]) for line in text[begin:begin + size].splitlines()]
+        of_shard(run, lost, f"DELETE FROM {ledger} WHERE ordinal={ordinal}")
+        for first in range(min(ids), max(ids) + 1, 5000):
+            of_shard(run, lost, f"DELETE FROM t WHERE id BETWEEN {first} AND {min(first + 4999, max(ids))}")
+        left = int(run.engine.sql("SELECT COUNT(*) FROM un.t").stdout)
+        assert 0 < left < len(rows), left
+        again(run, words, len(rows))
+        told = run.engine.sql("SELECT COUNT(DISTINCT id), SUM(id) FROM un.t").stdout.split()
+        assert told == ["150000", str(150000 * 150001 // 2)], told
+
+
+def of_shard(run, shard, sql, until=False):
+    """The lines of an answer of one shard; waits for one, if it has to be."""
+    end = time.time() + WAIT
+    while True:
+        lines = run.engine.sql(f"USE `un:{shard}`; {sql}", check=not until).stdout.splitlines()
+        if lines or not until or time.time() > end:
+            return lines
+        time.sleep(0.02)
+
+
+CASES = [ways, several, job_file, foreign_keys, counters, shapes, bad_rows, writers, killed, two_at_once, engine_killed]
+OF_SHARDS = [on_shards, half_committed, killed, two_at_once, engine_killed]
+
+
+def build_vitess(source, lacks):
+    """Gives the folder with the programs of these sources; the first time takes minutes."""
+    source, folder = pathlib.Path(source).resolve(), HERE / "target/engines/vitess"
+    if not shutil.which("go") or not (source / "go/cmd/vttestserver").exists():
+        lacks.append("go, or go/cmd/vttestserver in the folder VITESS_SOURCE=")
+        return ""
+    (folder / "bin").mkdir(parents=True, exist_ok=True)
+    for program in ["vttestserver", "vtcombo", "mysqlctl"]:
+        build = ["go", "build", "-buildvcs=false", "-o", str(folder / "bin" / program), f"./go/cmd/{program}"]
+        subprocess.run(build, cwd=source, check=True)
+    shutil.copytree(source / "config", folder / "config", dirs_exist_ok=True)
+    return str(folder)
 
 
 def lacking():
     found, lacks = [], []
+    if ENV.get("VITESS_SOURCE") and not ENV.get("VITESS"):
+        ENV["VITESS"] = build_vitess(ENV["VITESS_SOURCE"], lacks)
     tidb, vitess, mysqld = (ENV.get(name, "") for name in ("TIDB", "VITESS", "MYSQLD"))
     if os.access(tidb, os.X_OK):
         found.append(TiDb)
@@ -444,16 +598,16 @@ def lacking():
     elif not os.access(mysqld, os.X_OK):
         lacks.append("MYSQLD=, the mysqld under Vitess")
     else:
-        found.append(Vitess)
+        found += [Vitess, VitessShards]
     return found, lacks
 
 
 def main():
-    chosen = [case for case in CASES if not sys.argv[1:] or case.__name__ in sys.argv[1:]]
+    named = sys.argv[1:]
     found, lacks = lacking()
     for what in lacks:
         print(f"skipped, for it lacks {what}")
-    failed = 0
+    run, failed = 0, 0
     with tempfile.TemporaryDirectory(prefix="inrush-engines-") as folder:
         folder = pathlib.Path(folder)
         folder.chmod(0o755)
@@ -465,8 +619,9 @@ def main():
             for engine in engines:
                 engine.start()
                 print(f"{engine.name} {engine.version()}", flush=True)
-                for case in chosen:
-                    begun, words = time.time(), "passed"
+                cases = OF_SHARDS if engine.name == "vitessshards" else CASES
+                for case in (case for case in cases if not named or case.__name__ in named):
+                    begun, words, run = time.time(), "passed", run + 1
                     try:
                         case(Run(engine, maria, folder / f"{engine.name}-{case.__name__}"))
                     except (AssertionError, subprocess.TimeoutExpired) as error:
@@ -476,7 +631,7 @@ def main():
         finally:
             for server in [maria, *engines]:
                 server.stop()
-    print(f"{len(chosen) * len(found) - failed} passed, {failed} failed")
+    print(f"{run - failed} passed, {failed} failed")
     return 1 if failed or not found else 0
 
 

@@ -34,6 +34,7 @@ mod places;
 mod progress;
 mod ranges;
 pub mod report;
+mod retention;
 mod select;
 pub mod store;
 mod target;

@@ -70,7 +70,8 @@ pub(crate) fn ranges(
     Ok(Ranges::Many(conditions))
 }
 
-fn data_bytes(
+/// Bytes of a table's rows, about.
+pub(crate) fn data_bytes(
     session: &mut Session,
     TableName { database, table }: &TableName,
 ) -> Result<u64, Error> {

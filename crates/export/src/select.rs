@@ -24,7 +24,8 @@ use crate::layout::{Kind, without_zerofill};
 use crate::options::ExportOptions;
 use crate::ordered::{Sink, Turns, Worker};
 use crate::places::PlaceReader;
-use crate::ranges::{Ranges, ranges};
+use crate::ranges::{Ranges, data_bytes, ranges};
+use crate::retention;
 use crate::text::{Chunk, RowText};
 use crate::typed::{Contents, Rows};
 
@@ -76,6 +77,13 @@ impl Select {
             notes.push(format!("one connection reads: {why}"));
         }
         let kind = EngineKind::ask(session)?;
+        if kind == EngineKind::TiDb {
+            let bytes = data_bytes(session, &table.name)?;
+            notes.extend(retention::note(session, bytes)?);
+        }
+        if kind == EngineKind::Vitess && has_several_shards(session, &table.name)? {
+            notes.push("the rows of each shard are those of a moment of its own".to_owned());
+        }
         let mut conditions = ranges.conditions();
         let mut sessions = Vec::new();
         let count = options.threads.min(conditions.len());
@@ -176,6 +184,13 @@ fn several(
     let begun = (0..count).map(|_| transaction(session, kind)).collect::<Result<_, _>>()?;
     session.exec("UNLOCK TABLES")?;
     Ok(Ok(begun))
+}
+
+/// True if a table of Vitess is in several shards, which have no common moment.
+fn has_several_shards(session: &mut Session, table: &TableName) -> Result<bool, server::Error> {
+    let shards = session.query("SHOW VITESS_SHARDS")?;
+    let keyspace = format!("{}/", table.database);
+    Ok(shards.iter().filter(|shard| shard.text_lossy(0).starts_with(&keyspace)).count() > 1)
 }
 
 /// Connections that read by one timestamp of TiDB's. The transaction of `session` is open for longer than they

@@ -14,6 +14,8 @@ use targets::identity::Identity;
 use targets::secondary::Defer;
 use targets::{Lock, StagingCopy};
 
+use crate::shards::Shards;
+
 /// Tables that a reason names.
 const NAMED_MAX: usize = 3;
 
@@ -161,6 +163,14 @@ impl Destination {
                                   tables{or}"
             ));
             return Ok(refused);
+        }
+        let shards = Shards::of(target);
+        if shards.are_several() {
+            let changes = self.ask.deletes || self.ask.updates;
+            refused.extend(shards.refused(target, self.method, changes)?);
+            if !refused.is_empty() {
+                return Ok(refused);
+            }
         }
         let rules = &target.facts.engine;
         if self.method == Method::Transaction {

@@ -4,7 +4,10 @@
 //! the chunk, because the answer to COMMIT was lost or because the load was killed, inserts the same ledger
 //! row: that waits for a transaction which still runs, and then is a duplicate if it was committed and new if
 //! it was not. So a chunk is loaded exactly once, whatever keys the target has.
+//!
+//! Where a transaction may be committed on some of several shards, each shard has a ledger ([`Shards`]).
 
+use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -16,9 +19,11 @@ use serde::{Deserialize, Serialize};
 use server::identifier::{digest, quote_text};
 use server::session::{Row, Session};
 use sources::remote;
+use targets::Lock;
 use targets::torn::rows_if_there;
 
 use crate::sent_chunk::SentChunk;
+use crate::shards::Shards;
 
 /// The row that says which job it is, before those of its chunks.
 const JOB_ROW: i64 = -1;
@@ -82,10 +87,17 @@ impl JobFile {
     }
 }
 
+/// The table of a target's ledger: one table, or one on each shard.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct LedgerTable {
+    name: TableName,
+    shards: Shards,
+}
+
 /// The ledger of one job. Cheap to copy: each connection has one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Ledger {
-    table: TableName,
+    table: LedgerTable,
     /// Digest of the job's text, in hex.
     job: String,
 }
@@ -182,16 +194,54 @@ impl Entry {
 const ENTRY_COLUMNS: &str =
     "ordinal, file, first_byte, bytes, crc32c, row_count, duplicates, rejects, note";
 
-impl Ledger {
-    /// Makes the ledger `table`, [`targets::Names::ledger`], if it is missing, and writes
-    /// the job down in it if that is missing. Killed after it: an empty table is left, or one
-    /// whose job has no chunks.
+impl LedgerTable {
+    /// That of a target.
+    pub(crate) fn of(target: &Lock) -> LedgerTable {
+        LedgerTable::new(target.names.ledger.clone(), Shards::of(target))
+    }
+
+    pub(crate) fn new(name: TableName, shards: Shards) -> LedgerTable {
+        LedgerTable { name, shards }
+    }
+
+    /// Where it is.
+    pub(crate) fn shards(&self) -> &Shards {
+        &self.shards
+    }
+
+    /// Makes it if it is missing, and writes the job down in it if that is missing. Killed after it: an empty
+    /// table is left, or one whose job has no chunks.
+    ///
+    /// Where there are several shards, the job of a load that begins has no chunks on any.
     pub(crate) fn create(
+        self,
         session: &mut Session,
-        table: &TableName,
         job: &Job,
+        begins: bool,
     ) -> Result<Ledger, Error> {
-        session.exec(&format!(
+        let text = job.text()?;
+        let ledger = Ledger { job: id(&text), table: self };
+        let LedgerTable { name, shards } = &ledger.table;
+        shards.at_each(session, |session| ledger.table.create_here(session))?;
+        failpoint::hit("ledger.created");
+        if begins {
+            shards.at_others(session, |session| ledger.delete_here(session))?;
+        }
+        let sql = format!(
+            "INSERT IGNORE INTO {} VALUES ({}, {JOB_ROW}, 0, 0, 0, 0, 0, 0, 0, {})",
+            name.quoted(),
+            quote_text(&ledger.job),
+            quote_text(&text)
+        );
+        let label = "INSERT of the job into the ledger";
+        shards.at(session, shards.last(), |session| {
+            session.write_to(name, |session| session.exec_rows(&sql, label))
+        })?;
+        Ok(ledger)
+    }
+
+    fn create_here(&self, session: &mut Session) -> server::Result<()> {
+        let done = session.exec(&format!(
             "CREATE TABLE IF NOT EXISTS {} (\
              job CHAR(16) CHARACTER SET ascii COLLATE ascii_bin NOT NULL, \
              ordinal BIGINT NOT NULL, \
@@ -205,37 +255,23 @@ impl Ledger {
              note LONGTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NULL, \
              PRIMARY KEY (job, ordinal)\
              ) ENGINE=InnoDB COMMENT='chunks that a load by inrush has committed'",
-            table.quoted()
-        ))?;
-        failpoint::hit("ledger.created");
-        let text = job.text()?;
-        let ledger = Ledger { table: table.clone(), job: id(&text) };
-        let sql = format!(
-            "INSERT IGNORE INTO {} VALUES ({}, {JOB_ROW}, 0, 0, 0, 0, 0, 0, 0, {})",
-            table.quoted(),
-            quote_text(&ledger.job),
-            quote_text(&text)
-        );
-        let label = "INSERT of the job into the ledger";
-        session.write_to(table, |session| session.exec_rows(&sql, label))?;
-        Ok(ledger)
+            self.shards.name(&self.name)
+        ));
+        done.map(drop)
     }
 
     /// The jobs whose ledger was left by loads that did not end, and what is in of each.
-    pub(crate) fn find(
-        session: &mut Session,
-        table: &TableName,
-    ) -> Result<Vec<(Job, Ledger, Totals)>, Error> {
+    pub(crate) fn find(self, session: &mut Session) -> Result<Vec<(Job, Ledger, Totals)>, Error> {
         let sql = format!(
             "SELECT job, note FROM {base} WHERE ordinal={JOB_ROW} ORDER BY job",
-            base = table.base()
+            base = self.name.base()
         );
-        let jobs = rows_if_there(session, table, |session| session.query(&sql))?;
+        let jobs = self.rows(session, |session| session.query(&sql))?;
         let mut found = Vec::with_capacity(jobs.len());
         for row in jobs {
-            let ledger = Ledger { table: table.clone(), job: row.text(0)? };
+            let ledger = Ledger { table: self.clone(), job: row.text(0)? };
             let job = serde_json::from_str(&row.text_lossy(1)).map_err(|e| {
-                Error::Internal(format!("{table} contains a job that is not JSON ({e})"))
+                Error::Internal(format!("{} contains a job that is not JSON ({e})", self.name))
             })?;
             let totals = ledger.totals(session)?;
             found.push((job, ledger, totals));
@@ -243,42 +279,120 @@ impl Ledger {
         Ok(found)
     }
 
+    /// The jobs in a ledger all of whose chunks are in, with what their commands are known by.
+    pub(crate) fn completed(
+        self,
+        session: &mut Session,
+    ) -> Result<Vec<(Ledger, Option<String>)>, Error> {
+        let base = self.name.base();
+        let sql = format!("SELECT job, note FROM {base} WHERE ordinal={COMPLETE_ROW}");
+        let rows = self.rows(session, |session| session.query(&sql))?;
+        let job = |row: &Row| {
+            let proof = Some(row.text_lossy(1)).filter(|proof| !proof.is_empty());
+            Ok((Ledger { table: self.clone(), job: row.text(0)? }, proof))
+        };
+        rows.iter().map(job).collect()
+    }
+
+    /// Removes the table if it is there and no job is in it.
+    pub(crate) fn remove_empty(self, session: &mut Session) -> Result<(), Error> {
+        let count = format!("SELECT COUNT(*) FROM {base}", base = self.name.base());
+        let jobs = self.rows(session, |session| session.query_text(&count))?;
+        // A shard may have one before the last shard has.
+        let is_empty = jobs.map_or(self.shards.are_several(), |jobs| jobs == "0");
+        if is_empty { Ok(self.drop(session)?) } else { Ok(()) }
+    }
+
+    /// Removes the table with all jobs. Done again, it does nothing.
+    pub(crate) fn drop(&self, session: &mut Session) -> server::Result<()> {
+        let sql = format!("DROP TABLE IF EXISTS {}", self.shards.name(&self.name));
+        self.shards.at_each(session, |session| session.exec(&sql).map(drop))
+    }
+
+    /// Rows of the ledger that counts; none if it is missing.
+    fn rows<T: Default>(
+        &self,
+        session: &mut Session,
+        work: impl FnOnce(&mut Session) -> server::Result<T>,
+    ) -> server::Result<T> {
+        self.shards
+            .at(session, self.shards.last(), |session| rows_if_there(session, &self.name, work))
+    }
+}
+
+impl Ledger {
     /// The ledger's table.
     pub(crate) fn table(&self) -> &TableName {
-        &self.table
+        &self.table.name
+    }
+
+    /// Where the ledger is.
+    pub(crate) fn shards(&self) -> &Shards {
+        &self.table.shards
     }
 
     /// All chunks that are in, by number.
     pub(crate) fn entries(&self, session: &mut Session) -> Result<Vec<Entry>, Error> {
         let sql = format!("{} AND ordinal>=0 ORDER BY ordinal", self.select());
+        let shards = self.shards();
         let mut rows = Vec::new();
         // As many as there are, refused rows with them.
-        session.for_each(&sql, |row| {
-            rows.push(row);
+        shards.at(session, shards.last(), |session| {
+            session.for_each(&sql, |row| {
+                rows.push(row);
+                Ok(())
+            })
+        })?;
+        let mut entries = rows.iter().map(Entry::read).collect::<Result<Vec<_>, _>>()?;
+        // The last shard has what all have; whatever it has besides is sent again, where it is missing.
+        shards.at_others(session, |session| {
+            let mut there = HashSet::new();
+            session.for_each(&sql, |row| {
+                there.insert(row.number::<u64>(0)?);
+                Ok(())
+            })?;
+            entries.retain(|entry| there.contains(&entry.portion));
             Ok(())
         })?;
-        rows.iter().map(Entry::read).collect()
+        Ok(entries)
     }
 
     /// How much is in. After a restart of the server this may be less than was committed: by its
-    /// settings it may lose the last transactions, with their ledger rows.
+    /// settings it may lose the last transactions, with their ledger rows. Of several shards it is that of the shard
+    /// that has most.
     pub(crate) fn totals(&self, session: &mut Session) -> Result<Totals, Error> {
-        let row = session.query_row(&format!(
+        let each = self.totals_of_each(session)?;
+        Ok(each.into_iter().max_by_key(|totals| totals.portions).unwrap_or_default())
+    }
+
+    fn totals_of_each(&self, session: &mut Session) -> Result<Vec<Totals>, Error> {
+        let sql = format!(
             "SELECT COUNT(*), COALESCE(SUM(row_count), 0) FROM {base} WHERE job={} AND ordinal>=0",
             quote_text(&self.job),
-            base = self.table.base()
-        ))?;
-        Ok(Totals { portions: row.number(0)?, rows: row.number(1)? })
+            base = self.table().base()
+        );
+        let mut each = Vec::new();
+        self.shards().at_each(session, |session| {
+            let row = session.query_row(&sql)?;
+            each.push(Totals { portions: row.number(0)?, rows: row.number(1)? });
+            Ok(())
+        })?;
+        Ok(each)
+    }
+
+    /// The most rows that are in, and whether it is so many: not where some shards lack rows that others have.
+    pub(crate) fn rows_in(&self, session: &mut Session) -> Result<(u64, bool), Error> {
+        let each = self.totals_of_each(session)?;
+        let most = each.iter().map(|totals| totals.rows).max().unwrap_or_default();
+        Ok((most, each.iter().all(|totals| totals.rows == most)))
     }
 
     /// Sees to it that all that was committed is there, before anything is built on it.
     ///
     /// Errors: [`Error::LostCommits`], of a server that crashed while the load ran.
     pub(crate) fn require(&self, session: &mut Session, sent: Totals) -> Result<(), Error> {
-        let kept = self.totals(session)?;
-        if kept == sent {
-            return Ok(());
-        }
+        let each = self.totals_of_each(session)?;
+        let Some(kept) = each.into_iter().find(|kept| *kept != sent) else { return Ok(()) };
         Err(Error::LostCommits {
             sent_rows: sent.rows,
             kept_rows: kept.rows,
@@ -289,48 +403,43 @@ impl Ledger {
     /// Writes down that all chunks are in, of a command that is known by `proof`. Done again, it does
     /// nothing.
     pub(crate) fn complete(&self, session: &mut Session, proof: Option<&str>) -> Result<(), Error> {
+        let table = self.table();
         let sql = format!(
             "INSERT IGNORE INTO {} VALUES ({}, {COMPLETE_ROW}, 0, 0, 0, 0, 0, 0, 0, {})",
-            self.table.quoted(),
+            table.quoted(),
             quote_text(&self.job),
             quote_text(proof.unwrap_or_default())
         );
         let label = "INSERT of the job's end into the ledger";
-        session.write_to(&self.table, |session| session.exec_rows(&sql, label))?;
+        self.shards().at(session, self.shards().last(), |session| {
+            session.write_to(table, |session| session.exec_rows(&sql, label))
+        })?;
         Ok(())
     }
 
-    /// The jobs in a ledger all of whose chunks are in, with what their commands are known by.
-    pub(crate) fn completed(
-        session: &mut Session,
-        table: &TableName,
-    ) -> Result<Vec<(Ledger, Option<String>)>, Error> {
-        let base = table.base();
-        let sql = format!("SELECT job, note FROM {base} WHERE ordinal={COMPLETE_ROW}");
-        let rows = rows_if_there(session, table, |session| session.query(&sql))?;
-        let job = |row: &Row| {
-            let proof = Some(row.text_lossy(1)).filter(|proof| !proof.is_empty());
-            Ok((Ledger { table: table.clone(), job: row.text(0)? }, proof))
-        };
-        rows.iter().map(job).collect()
-    }
-
-    /// The entry of one chunk, if it is in.
+    /// The entry of one chunk on one of [`Shards::all`], if it is in there.
     pub(crate) fn entry(
         &self,
         session: &mut Session,
+        shard: &str,
         portion: u64,
     ) -> Result<Option<Entry>, Error> {
-        let rows = session.query(&format!("{} AND ordinal={portion}", self.select()))?;
+        let sql = format!("{} AND ordinal={portion}", self.select());
+        let rows = self.shards().at(session, shard, |session| session.query(&sql))?;
         rows.first().map(Entry::read).transpose()
     }
 
-    /// Writes a chunk down, first in its transaction, which holds the table: error 1062 of the server says
-    /// that the chunk is loaded.
-    pub(crate) fn insert(&self, session: &mut Session, entry: &Entry) -> server::Result<()> {
+    /// Writes a chunk down on one of [`Shards::all`], first in its transaction, which holds the table: error 1062
+    /// of the server says that the chunk is loaded there.
+    pub(crate) fn insert(
+        &self,
+        session: &mut Session,
+        shard: &str,
+        entry: &Entry,
+    ) -> server::Result<()> {
         let sql = format!(
             "INSERT INTO {} VALUES ({}, {}, {}, {}, {}, {}, {}, {}, {}, NULL)",
-            self.table.quoted(),
+            self.table().quoted(),
             quote_text(&self.job),
             entry.portion,
             entry.file,
@@ -341,14 +450,20 @@ impl Ledger {
             entry.duplicates,
             entry.rejects,
         );
-        session.exec_rows(&sql, "INSERT into the ledger").map(drop)
+        let insert = |session: &mut Session| session.exec_rows(&sql, "INSERT into the ledger");
+        self.shards().at(session, shard, insert).map(drop)
     }
 
-    /// Corrects what became of a chunk's rows, last in its transaction.
-    pub(crate) fn update(&self, session: &mut Session, entry: &Entry) -> Result<(), Error> {
+    /// Corrects what became of a chunk's rows, last in its transaction, on these of [`Shards::all`].
+    pub(crate) fn update(
+        &self,
+        session: &mut Session,
+        shards: &[&str],
+        entry: &Entry,
+    ) -> Result<(), Error> {
         let mut sql = format!(
             "UPDATE {} SET row_count={}, duplicates={}",
-            self.table.quoted(),
+            self.table().quoted(),
             entry.rows,
             entry.duplicates
         );
@@ -360,41 +475,37 @@ impl Ledger {
         }
         let job = quote_text(&self.job);
         let _ = write!(sql, " WHERE job={job} AND ordinal={}", entry.portion);
-        session.exec_rows(&sql, "UPDATE of the ledger")?;
+        for shard in shards {
+            let update = |session: &mut Session| session.exec_rows(&sql, "UPDATE of the ledger");
+            self.shards().at(session, shard, update)?;
+        }
         Ok(())
     }
 
     /// Forgets the job, and removes the table if no other job is in it. Done again, it does
     /// nothing.
     pub(crate) fn remove(&self, session: &mut Session) -> Result<(), Error> {
-        let (table, base) = (self.table.quoted(), self.table.base());
+        let base = self.table().base();
         let job = quote_text(&self.job);
         let count = format!("SELECT COUNT(*) FROM {base} WHERE ordinal={JOB_ROW} AND job<>{job}");
-        let others = rows_if_there(session, &self.table, |session| session.query_text(&count))?;
-        match others.as_deref() {
-            None => {}
-            Some("0") => drop(session.exec(&format!("DROP TABLE IF EXISTS {table}"))?),
-            Some(_) => {
-                let delete = format!("DELETE FROM {table} WHERE job={job}");
-                session.write_to(&self.table, |session| session.exec(&delete))?;
-            }
+        match self.table.rows(session, |session| session.query_text(&count))?.as_deref() {
+            None if !self.shards().are_several() => {}
+            // The others' ledgers go before the one that counts.
+            None | Some("0") => self.table.drop(session)?,
+            Some(_) => self.shards().at_each(session, |session| self.delete_here(session))?,
         }
         Ok(())
     }
 
-    /// Removes the table if it is there and no job is in it.
-    pub(crate) fn remove_empty(session: &mut Session, table: &TableName) -> Result<(), Error> {
-        let count = format!("SELECT COUNT(*) FROM {base}", base = table.base());
-        let jobs = rows_if_there(session, table, |session| session.query_text(&count))?;
-        if jobs.as_deref() == Some("0") {
-            session.exec(&format!("DROP TABLE IF EXISTS {}", table.quoted()))?;
-        }
-        Ok(())
+    fn delete_here(&self, session: &mut Session) -> server::Result<()> {
+        let table = self.table();
+        let delete = format!("DELETE FROM {} WHERE job={}", table.quoted(), quote_text(&self.job));
+        session.write_to(table, |session| session.exec(&delete)).map(drop)
     }
 
     fn select(&self) -> String {
         let job = quote_text(&self.job);
-        format!("SELECT {ENTRY_COLUMNS} FROM {base} WHERE job={job}", base = self.table.base())
+        format!("SELECT {ENTRY_COLUMNS} FROM {base} WHERE job={job}", base = self.table().base())
     }
 }
 

@@ -35,6 +35,7 @@ mod resume;
 pub mod retry;
 mod sender;
 mod sent_chunk;
+mod shards;
 mod sorted;
 #[cfg(test)]
 mod tests;
@@ -81,6 +82,7 @@ use self::resume::Resume;
 use self::sender::statements::Place;
 use self::sender::{Commit, SenderOptions};
 use self::sent_chunk::Form;
+use self::shards::{Shards, Vindex};
 use self::sorted::{Arrangement, InputOrder};
 use self::watch::Watch;
 
@@ -409,6 +411,7 @@ impl<'a> Work<'a> {
             Some(resume) => Commit::Portions(resume.rows.ledger.clone()),
             None => Commit::Whole { savepoints: !is_spider },
         };
+        let vindex = vindex(target, &columns.names())?;
         Ok(SenderOptions {
             connect: self.connect.clone(),
             place: Place {
@@ -421,6 +424,7 @@ impl<'a> Work<'a> {
                 rule: options.rows.on_duplicate,
             },
             commit,
+            vindex,
             form,
             settings: vec![("sql_mode", columns.sql_mode().to_owned())],
             files: options.input.files.clone().into(),
@@ -439,6 +443,26 @@ fn deferred(options: &ResourceLimits, source: &dyn Source) -> Defer {
         true => Defer::NotUnique,
         false => Defer::Nothing,
     }
+}
+
+/// The column by which rows are divided among shards, if they are, and its place among the columns that are
+/// sent.
+fn vindex(target: &mut Lock, columns: &[String]) -> Result<Option<(Vindex, usize)>, Error> {
+    if !Shards::of(target).are_several() {
+        return Ok(None);
+    }
+    let name = target.table.name.to_string();
+    let unfit = |why| Error::Unfit { target: name.clone(), path: None, reasons: vec![why] };
+    let vindex = Vindex::read(target)?.map_err(unfit)?;
+    let place = columns.iter().position(|column| column.eq_ignore_ascii_case(&vindex.column));
+    let missing = || {
+        unfit(format!(
+            "the input has no values of `{}`, by which Vitess divides rows",
+            vindex.column
+        ))
+    };
+    let place = place.ok_or_else(missing)?;
+    Ok(Some((vindex, place)))
 }
 
 fn no_connection() -> Error {

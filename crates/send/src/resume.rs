@@ -15,7 +15,7 @@ use sources::{Chunk, Source, SourceExt as _};
 use targets::Lock;
 
 use crate::destination::Destination;
-use crate::ledger::{Entry, Job, JobFile, Ledger, Totals};
+use crate::ledger::{Entry, Job, JobFile, LedgerTable, Totals};
 use crate::unpublished::AddedRows;
 
 /// Server errors of a right that the account lacks.
@@ -56,7 +56,7 @@ impl Resume {
         input_words: String,
         chunk_bytes: usize,
     ) -> Result<Resume, Error> {
-        let table = target.names.ledger.clone();
+        let table = LedgerTable::of(target);
         let files = || options.input.files.iter().map(|file| file.as_path());
         let is_twin = destination.method == Method::Stage;
         let words = match is_twin {
@@ -65,7 +65,7 @@ impl Resume {
         };
         let mut ours = Job::new(files(), words, chunk_bytes as u64);
         let mut begun = None;
-        for (job, ledger, totals) in Ledger::find(&mut target.session, &table)? {
+        for (job, ledger, totals) in table.clone().find(&mut target.session)? {
             let is_ours = Job { chunk_bytes: ours.chunk_bytes, ..job.clone() } == ours;
             if job.options.starts_with(TWIN_MARK) || totals.rows == 0 && !is_ours {
                 ledger.remove(&mut target.session)?;
@@ -81,7 +81,7 @@ impl Resume {
             }
         }
         ours.chunk_bytes = begun.unwrap_or(ours.chunk_bytes);
-        let ledger = Ledger::create(&mut target.session, &table, &ours)?;
+        let ledger = table.create(&mut target.session, &ours, begun.is_none())?;
         let mut loaded = HashMap::new();
         if begun.is_some() {
             for entry in ledger.entries(&mut target.session)? {
@@ -151,8 +151,7 @@ impl Loaded {
 
 /// Forgets the loads into staging tables that were killed: their staging tables are gone.
 pub fn sweep(target: &mut Lock) -> Result<(), Error> {
-    let table = target.names.ledger.clone();
-    for (job, ledger, _) in Ledger::find(&mut target.session, &table)? {
+    for (job, ledger, _) in LedgerTable::of(target).find(&mut target.session)? {
         if job.options.starts_with(TWIN_MARK) {
             ledger.remove(&mut target.session)?;
         }
@@ -172,8 +171,8 @@ pub struct Completed {
 ///
 /// Errors: the server's.
 pub fn completed(target: &mut Lock, options: &InputOptions) -> Result<Vec<Completed>, Error> {
-    let table = target.names.ledger.clone();
-    let proofs = match Ledger::completed(&mut target.session, &table) {
+    let table = LedgerTable::of(target);
+    let proofs = match table.clone().completed(&mut target.session) {
         // An account that may not look has left nothing.
         Err(Error::Server(error))
             if error.errno().is_some_and(|errno| ER_DENIED.contains(&errno)) =>
@@ -186,7 +185,7 @@ pub fn completed(target: &mut Lock, options: &InputOptions) -> Result<Vec<Comple
         return Ok(Vec::new());
     }
     let files: Vec<JobFile> = options.files.iter().map(|file| JobFile::at(file)).collect();
-    let jobs = Ledger::find(&mut target.session, &table)?;
+    let jobs = table.find(&mut target.session)?;
     let completed = jobs.into_iter().filter_map(|(job, ledger, _)| {
         let (_, proof) = proofs.iter().find(|(completed, _)| *completed == ledger)?;
         Some(Completed { proof: proof.clone()?, is_same_input: job.files == files })
@@ -198,8 +197,7 @@ pub fn completed(target: &mut Lock, options: &InputOptions) -> Result<Vec<Comple
 ///
 /// Errors: the server's.
 pub fn forget_completed(target: &mut Lock, proofs: &[String]) -> Result<(), Error> {
-    let table = target.names.ledger.clone();
-    for (ledger, proof) in Ledger::completed(&mut target.session, &table)? {
+    for (ledger, proof) in LedgerTable::of(target).completed(&mut target.session)? {
         if proof.is_some_and(|proof| proofs.contains(&proof)) {
             ledger.remove(&mut target.session)?;
         }
@@ -210,15 +208,15 @@ pub fn forget_completed(target: &mut Lock, proofs: &[String]) -> Result<(), Erro
 /// Removes what a load that ended while it opened its ledger may have made of it. Rows that another
 /// load has added stay written down.
 pub(crate) fn give_up(target: &mut Lock) -> Result<(), Error> {
-    let table = target.names.ledger.clone();
-    let found = Ledger::find(&mut target.session, &table)?;
+    let table = LedgerTable::of(target);
+    let found = table.clone().find(&mut target.session)?;
     for (job, ledger, totals) in &found {
         if job.options.starts_with(TWIN_MARK) || totals.rows == 0 {
             ledger.remove(&mut target.session)?;
         }
     }
     match found.is_empty() {
-        true => Ledger::remove_empty(&mut target.session, &table),
+        true => table.remove_empty(&mut target.session),
         false => Ok(()),
     }
 }
@@ -260,8 +258,7 @@ pub(crate) fn refuse_interrupted(target: &mut Lock, mode: Mode) -> Result<(), Er
     if mode != Mode::Append || target.is_empty()? {
         return Ok(());
     }
-    let table = target.names.ledger.clone();
-    for (job, _, totals) in Ledger::find(&mut target.session, &table)? {
+    for (job, _, totals) in LedgerTable::of(target).find(&mut target.session)? {
         if totals.rows > 0 && !job.options.starts_with(TWIN_MARK) {
             return Err(interrupted(target, &job, totals, None));
         }

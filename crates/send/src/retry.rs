@@ -56,6 +56,10 @@ pub enum Class {
 pub fn classify(error: &server::Error) -> Class {
     match error {
         error if error.is_cut() => Class::Again(Cause::Lost),
+        // vtgate's words about a value that has no shard: Vitess 24, go/vt/vterrors/code.go.
+        server::Error::Statement { errno: 1105, message, .. } if message.contains("VT09023") => {
+            Class::Row
+        }
         server::Error::Statement { errno, sqlstate, .. } => of_number(*errno, sqlstate),
         _ => Class::Fatal,
     }
@@ -186,6 +190,10 @@ mod tests {
         assert_eq!(of(1366, "22007"), Class::Row);
         assert_eq!(of(4025, "23000"), Class::Row);
         assert_eq!(of(1452, "23000"), Class::Row);
+        let message = "VT09023: could not map [NULL] to a keyspace id".to_owned();
+        let (sqlstate, statement) = ("HY000".into(), String::new());
+        let unmapped = server::Error::Statement { errno: 1105, sqlstate, message, statement };
+        assert_eq!((classify(&unmapped), of(1105, "HY000")), (Class::Row, Class::Fatal));
         assert_eq!(of(1644, "45000"), Class::Row);
         assert_eq!(of(1644, "02TRG"), Class::Row);
         // A full disk, a missing right, a missing table, a read-only server, bad SQL.

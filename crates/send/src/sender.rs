@@ -43,6 +43,7 @@ use crate::columns::Columns;
 use crate::ledger::{Entry, Ledger, Refused};
 use crate::retry::{Class, Tries, classify};
 use crate::sent_chunk::{Form, SentChunk};
+use crate::shards::Vindex;
 
 /// Warnings that a session keeps, all that the server can.
 const WARNINGS_MAX: usize = 65_535;
@@ -63,6 +64,8 @@ pub(crate) struct SenderOptions {
     pub(crate) place: Place,
     /// When rows are there to stay.
     pub(crate) commit: Commit,
+    /// The column by which rows are divided among shards, and its place in a tuple.
+    pub(crate) vindex: Option<(Vindex, usize)>,
     /// How rows are to be written: [`insert_form`] says it of INSERTs.
     pub(crate) form: Form,
     /// Variables that every new connection begins with: `sql_mode`.
@@ -88,6 +91,16 @@ pub(crate) enum Commit {
         /// INSERTs. Else it fails the load. MariaDB's bulk insert knows no savepoints.
         savepoints: bool,
     },
+}
+
+/// The state of a chunk whose transaction begins.
+enum ChunkState {
+    /// It is nowhere.
+    New,
+    /// It is in, as the ledger has it, and there is no transaction.
+    Loaded(Entry),
+    /// Some shards have their rows of it; these lack theirs, and have a row in their ledgers by now.
+    OnSome(Entry, Vec<String>),
 }
 
 /// How much a statement holds.
@@ -252,9 +265,17 @@ impl Sender {
         self.reconnect()?;
         let begun = Instant::now();
         let mut sent = Sent { entry: Entry::of(portion), ..Sent::default() };
-        if let Some(entry) = self.begin(&sent.entry)? {
-            let rejects = merged(portion, &entry.refused, &self.options.files);
-            return Ok(Sent { entry, rejects, was_loaded: true, ..sent });
+        match self.begin(&sent.entry)? {
+            ChunkState::New => {}
+            ChunkState::Loaded(entry) => {
+                let rejects = merged(portion, &entry.refused, &self.options.files);
+                return Ok(Sent { entry, rejects, was_loaded: true, ..sent });
+            }
+            ChunkState::OnSome(entry, missing) => {
+                self.send_rest(portion, batch, &entry, &missing)?;
+                sent.rejects = merged(portion, &entry.refused, &self.options.files);
+                return Ok(Sent { entry, elapsed: begun.elapsed(), ..sent });
+            }
         }
         let mut clean = match portion.form {
             Form::Lines => self.load(portion, &mut sent)?,
@@ -267,7 +288,7 @@ impl Sender {
                 caller.tuples(portion)?;
             }
             sent.entry = Entry::of(portion);
-            if self.begin(&sent.entry)?.is_some() {
+            if !matches!(self.begin(&sent.entry)?, ChunkState::New) {
                 return Err(
                     internal("the ledger has a chunk of the input that was rolled back").into()
                 );
@@ -283,8 +304,8 @@ impl Sender {
         Ok(sent)
     }
 
-    /// Begins the chunk's transaction; gives its ledger row if it is loaded already.
-    fn begin(&mut self, entry: &Entry) -> Result<Option<Entry>, Trouble> {
+    /// Begins the chunk's transaction, with its row in the ledger of each shard.
+    fn begin(&mut self, entry: &Entry) -> Result<ChunkState, Trouble> {
         let options = Arc::clone(&self.options);
         let table = &options.place.table;
         let ledger = match &options.commit {
@@ -297,27 +318,89 @@ impl Sender {
                 if *savepoints {
                     self.exec("SAVEPOINT inrush_portion")?;
                 }
-                return Ok(None);
+                return Ok(ChunkState::New);
             }
             Commit::Portions(ledger) => ledger,
         };
         self.is_open = true;
         self.exec("START TRANSACTION")?;
-        self.with_session(|session| session.hold_tables(&[ledger.table(), table]))?;
-        let inserted = self.with_session(|session| ledger.insert(session, entry));
-        match inserted {
-            Err(Trouble::Failed(Error::Server(e))) if e.errno() == Some(ER_DUP_ENTRY) => {}
-            inserted => return inserted.map(|()| None),
+        let all = ledger.shards().all();
+        if all.len() == 1 {
+            self.with_session(|session| session.hold_tables(&[ledger.table(), table]))?;
         }
-        self.exec("ROLLBACK")?;
+        let (mut there, mut missing) = (None, Vec::new());
+        for shard in &all {
+            match self.with_session(|session| ledger.insert(session, shard, entry)) {
+                Err(Trouble::Failed(Error::Server(e))) if e.errno() == Some(ER_DUP_ENTRY) => {
+                    there = Some(*shard);
+                }
+                inserted => {
+                    inserted?;
+                    missing.push((*shard).to_owned());
+                }
+            }
+        }
+        let Some(there) = there else {
+            if all.len() > 1 {
+                // Behind the ledgers, whose order is that of the commits.
+                self.with_session(|session| session.hold_tables(&[table]))?;
+            }
+            return Ok(ChunkState::New);
+        };
+        if missing.is_empty() {
+            self.exec("ROLLBACK")?;
+        }
         let session = self.session.as_mut().ok_or_else(no_session)?;
-        let Some(loaded) = ledger.entry(session, entry.portion).map_err(again_or_failed)? else {
+        let loaded = ledger.entry(session, there, entry.portion).map_err(again_or_failed)?;
+        let Some(loaded) = loaded else {
             return Err(internal("a row of the ledger is a duplicate, but missing").into());
         };
         if !loaded.is_of_same_input(entry) {
             return Err(Error::InputChanged.into());
         }
-        Ok(Some(loaded))
+        Ok(if missing.is_empty() {
+            ChunkState::Loaded(loaded)
+        } else {
+            ChunkState::OnSome(loaded, missing)
+        })
+    }
+
+    /// Sends the rows of a chunk that some shards have, to those that lack them. The transaction has begun.
+    fn send_rest(
+        &mut self,
+        portion: &mut SentChunk,
+        batch: Batch,
+        entry: &Entry,
+        missing: &[String],
+    ) -> Result<(), Trouble> {
+        let options = Arc::clone(&self.options);
+        let (Commit::Portions(ledger), Some((vindex, at))) = (&options.commit, &options.vindex)
+        else {
+            return Err(internal("the shards of a chunk's rows are unknown").into());
+        };
+        let session = self.session.as_mut().ok_or_else(no_session)?;
+        let shards: Vec<&str> = missing.iter().map(String::as_str).collect();
+        ledger.update(session, &shards, entry).map_err(again_or_failed)?;
+        let was_refused = |row: &usize| {
+            let begin = portion.rows[*row].raw.start;
+            entry.refused.iter().any(|refused| refused.begin == begin)
+        };
+        let rows: Vec<usize> = (0..portion.rows.len()).filter(|row| !was_refused(row)).collect();
+        let rows = vindex.rows_of(session, portion, (&rows, *at), missing);
+        let rows = rows.map_err(again_or_failed)?;
+        let rest = portion.only(&rows);
+        let whole = (
+            std::mem::replace(&mut portion.text, rest.0),
+            std::mem::replace(&mut portion.rows, rest.1),
+        );
+        let mut sent = Sent::default();
+        let outcome = self.insert(portion, batch, true, &mut sent);
+        (portion.text, portion.rows) = whole;
+        outcome?;
+        if sent.entry.rows + sent.entry.duplicates != rows.len() as u64 {
+            return Err(internal("a shard refused rows of a chunk that another shard has").into());
+        }
+        self.commit()
     }
 
     /// Undoes the chunk's rows and its ledger row.
@@ -356,8 +439,12 @@ impl Sender {
         };
         if *entry != Entry::of(portion) {
             let session = self.session.as_mut().ok_or_else(no_session)?;
-            ledger.update(session, entry).map_err(again_or_failed)?;
+            ledger.update(session, &ledger.shards().all(), entry).map_err(again_or_failed)?;
         }
+        self.commit()
+    }
+
+    fn commit(&mut self) -> Result<(), Trouble> {
         // Rows that were converted by other settings are not to stay.
         let session = self.session.as_mut().ok_or_else(no_session)?;
         session.check_variables().map_err(again_or_failed)?;

@@ -56,6 +56,17 @@ impl SentChunk {
         }
     }
 
+    /// The texts of these rows, back to back, and where each is.
+    pub(crate) fn only(&self, rows: &[usize]) -> (Vec<u8>, Vec<SentRow>) {
+        let (mut text, mut places) = (Vec::new(), Vec::with_capacity(rows.len()));
+        for &row in rows {
+            let begin = row.checked_sub(1).map_or(0, |before| self.rows[before].end);
+            text.extend_from_slice(&self.text[begin..self.rows[row].end]);
+            places.push(SentRow { end: text.len(), raw: self.rows[row].raw.clone() });
+        }
+        (text, places)
+    }
+
     /// The text of some of the rows, as a statement wants it: tuples without the last comma.
     pub(crate) fn text_of(&self, rows: Range<usize>) -> &[u8] {
         let begin = rows.start.checked_sub(1).map_or(0, |before| self.rows[before].end);
@@ -99,6 +110,8 @@ mod tests {
         assert_eq!(portion.text_of(1..2), b"(22)");
         assert_eq!(portion.text_of(2..2), b"");
         assert_eq!(portion.text_of(0..0), b"");
+        let (text, rows) = portion.only(&[0, 2]);
+        assert_eq!((&text[..], rows[1].end), (&b"(1),(3),"[..], 8));
         portion.form = Form::Lines;
         portion.text = b"1\n1\n22222\n33\n".to_vec();
         assert_eq!(portion.text_of(1..3), &portion.text[4..13]);

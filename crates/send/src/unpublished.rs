@@ -9,7 +9,7 @@ use server::{Session, catalog};
 use targets::publish::FilledBy;
 use targets::{Lock, Transaction};
 
-use crate::ledger::Ledger;
+use crate::ledger::{Ledger, LedgerTable};
 
 const ER_NO_SUCH_TABLE: u16 = 1146;
 const ER_BAD_DB: u16 = 1049;
@@ -83,16 +83,16 @@ impl AddedRows {
             return (error, forgotten);
         }
         // Where the server cannot be asked, the next load finds the ledger.
-        let totals = target.clean_up(|target| self.ledger.totals(&mut target.session));
+        let rows_in = target.clean_up(|target| self.ledger.rows_in(&mut target.session));
         let names = Box::new([target.table.name.to_string(), target.names.ledger.to_string()]);
         // Somebody may have dropped or emptied the table meanwhile, and its ledger is of no use.
         let has_rows = match target.is_empty() {
             Ok(is_empty) => !is_empty,
             Err(error) => !matches!(error.errno(), Some(ER_NO_SUCH_TABLE | ER_BAD_DB)),
         };
-        match totals {
-            Ok(totals) if totals.rows > 0 && has_rows => {
-                let rows = Some(totals.rows);
+        match rows_in {
+            Ok((rows, is_exact)) if rows > 0 && has_rows => {
+                let rows = is_exact.then_some(rows);
                 (Error::Appended { error: Box::new(error), target: names, rows }, Ok(()))
             }
             Err(_) => {
@@ -183,6 +183,10 @@ pub fn forget_ledgers(lock: &mut Lock, ledgers: &[TableName], then: Option<&str>
 /// Errors: the server's.
 pub fn drop_ledgers(lock: &mut Lock, ledgers: &[TableName]) -> server::Result<()> {
     lock.reconnect()?;
+    let own = LedgerTable::of(lock);
+    if own.shards().are_several() {
+        return own.drop(&mut lock.session);
+    }
     let session = &mut lock.session;
     let there = match ledgers {
         [] => Vec::new(),

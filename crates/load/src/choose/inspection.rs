@@ -7,6 +7,7 @@ use job::memory::{Memory, MinMemory};
 use job::options::{LoadOptions, LoadPath, Mode, ResourceLimits};
 use schema::{Method, Table, quote_name};
 use send::{Ask, Destination};
+use server::engine::Kind;
 use server::version::Flavor;
 use server::{ServerFacts, Session, Unsupported, catalog};
 use sources::{Source, SourceExt as _};
@@ -125,7 +126,10 @@ pub(crate) fn foresee(session: &mut Session, options: &LoadOptions) -> Result<Pr
         against.extend(found.database_dir(session, "mysql")?.err());
     }
     let mut facts = Facts::of_server(session, &against, &found, options)?;
-    let refusal = found.engine.refuses(&options.database);
+    let is_divided = !found.engine.shards_of(&options.database).is_empty();
+    let no_vindex =
+        || "a new table of a sharded keyspace has no vindex: create it first".to_owned();
+    let refusal = found.engine.refuses(&options.database).or_else(|| is_divided.then(no_vindex));
     facts.against_all = refusal.map(|why| format!("{} ({why})", found.engine.kind));
     let against = Objections::of(&facts, options);
     let flavor = session.version().flavor;
@@ -138,7 +142,13 @@ impl Facts {
     fn of(target: &mut Lock, options: &LoadOptions) -> Result<Facts, Error> {
         let Lock { session, unsupported, facts, table, .. } = target;
         let found = Facts::of_server(session, unsupported, facts, options)?;
+        let kind = facts.engine.kind;
+        // Seen on 8.5: rows without their parent go in, without a word.
+        let passes_keys_over =
+            kind == Kind::TiDb && !table.foreign_keys.is_empty() && !options.server.unchecked_keys;
+        let unchecked = || format!("{kind} (LOAD DATA does not check foreign keys there)");
         Ok(Facts {
+            against_load_data: found.against_load_data.or_else(|| passes_keys_over.then(unchecked)),
             has_triggers: !table.triggers.is_empty(),
             partitions: table.partitioning.as_ref().map(|by| by.partitions.len()),
             is_referred_to: table.is_referred_to(),

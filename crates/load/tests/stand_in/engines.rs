@@ -19,6 +19,7 @@ const GROUP: Engine = Engine::Group { bytes: LARGE };
 const TIDB: Engine = Engine::TiDb { release: (7, 6), bytes: LARGE };
 const OLD_TIDB: Engine = Engine::TiDb { release: (7, 1), bytes: LARGE };
 const VITESS: Engine = Engine::Vitess { shards: 1 };
+const SHARDS: Engine = Engine::Vitess { shards: 2 };
 
 const APPEND: LoadCase = LoadCase::new(LoadPath::Auto, Mode::Append, false);
 const INSERT: LoadCase = LoadCase::new(LoadPath::Auto, Mode::Insert, false);
@@ -33,7 +34,7 @@ const TWO: LoadCase = REPLACE.into(&["t", "u"]);
 const TWO_SMALL: LoadCase = INSERT.into(&["t", "u"]);
 
 /// Loads that are possible, with their path and method.
-const OPEN: [(Engine, LoadCase, &str, &str); 24] = [
+const OPEN: [(Engine, LoadCase, &str, &str); 27] = [
     (GALERA, INSERT, "stream", "staging"),
     (GALERA, APPEND, "stream", "append"),
     (GALERA, WHOLE, "stream", "transaction"),
@@ -55,22 +56,22 @@ const OPEN: [(Engine, LoadCase, &str, &str); 24] = [
     (VITESS, NO_KEY, "insert", "append"),
     (VITESS, INSERT, "insert", "transaction"),
     (VITESS, REPLACE, "insert", "transaction"),
+    (SHARDS, APPEND, "insert", "append"),
+    (SHARDS, NO_KEY, "insert", "append"),
+    (Engine::Vitess { shards: 3 }, NO_KEY, "insert", "append"),
     (Engine::PolarDbX, APPEND, "insert", "append"),
     (Engine::PolarDbX, NO_KEY, "insert", "append"),
     (Engine::PolarDbX, BY_INSERT, "insert", "append"),
 ];
 
 /// Loads that are refused, with a part of the sentence.
-const REFUSED: [(Engine, LoadCase, &str); 8] = [
+const REFUSED: [(Engine, LoadCase, &str); 9] = [
     (OLD_TIDB, BY_STREAM, "TiDB (before TiDB 7.6, LOAD DATA is not part of the transaction"),
     (TIDB, WHOLE_INSERT, "trigger (g); other clients could insert into the empty table"),
     (Engine::TiDb { release: (5, 4), bytes: LARGE }, APPEND, "6.5 or newer is needed"),
     (VITESS, BY_STREAM, "Vitess (vtgate does not support LOAD DATA LOCAL)"),
-    (
-        Engine::Vitess { shards: 4 },
-        APPEND,
-        "model has 4 shards, which Vitess commits one after the other",
-    ),
+    (SHARDS, INSERT, "model has 2 shards, which Vitess commits one after the other"),
+    (SHARDS, REPLACE, "--mode append adds rows"),
     (Engine::PolarDbX, BY_STREAM, "PolarDB-X (LOAD DATA is not a transaction on PolarDB-X)"),
     (Engine::PolarDbX, INSERT, "PolarDB-X (savepoints in such a transaction"),
     (Engine::PolarDbX, REPLACE, "--mode append adds rows"),

@@ -18,9 +18,10 @@ use testkit::TestServer;
 
 use super::lines::numbers;
 use super::*;
-use crate::ledger::Job;
+use crate::ledger::{Job, LedgerTable};
 use crate::retry::Cause;
 use crate::sent_chunk::SentRow;
+use crate::shards::Shards;
 
 /// Statements of two rows, so that small chunks need several.
 const BATCH: Batch = Batch { rows: 2, bytes: 1 << 20 };
@@ -110,7 +111,8 @@ impl Scene {
         let mut session = server.connect().unwrap();
         session.exec(&format!("CREATE TABLE {} ({columns})", target.quoted())).unwrap();
         let job = Job::new([Path::new("rows.tsv")], "{}".to_owned(), 4096);
-        let ledger = Ledger::create(&mut session, &Names::of(&target).ledger, &job).unwrap();
+        let table = LedgerTable::new(Names::of(&target).ledger, Shards::default());
+        let ledger = table.create(&mut session, &job, true).unwrap();
         let place = Place {
             table: target.clone(),
             target: target.clone(),
@@ -124,6 +126,7 @@ impl Scene {
             connect: server.options(),
             place,
             commit: Commit::Portions(ledger.clone()),
+            vindex: None,
             form: Form::Lines,
             settings: Vec::new(),
             files: Arc::from([PathBuf::from("rows.tsv")]),
@@ -228,13 +231,13 @@ fn a_ledger_is_found_again_and_removed_when_its_last_job_is() {
         let mut portion = portion(ordinal, Form::Lines, &[&format!("{ordinal}\tx")]);
         sender.send(&mut portion, BATCH, &mut Notes::default()).unwrap();
     }
-    let table = scene.ledger.table().clone();
+    let table = LedgerTable::new(scene.ledger.table().clone(), Shards::default());
     let other = Job::new([Path::new("other.tsv")], "{}".to_owned(), 4096);
-    let other = Ledger::create(&mut scene.session, &table, &other).unwrap();
+    let other = table.clone().create(&mut scene.session, &other, true).unwrap();
     // Twice is once.
     let job = Job::new([Path::new("rows.tsv")], "{}".to_owned(), 4096);
-    assert_eq!(Ledger::create(&mut scene.session, &table, &job).unwrap(), scene.ledger);
-    let found = Ledger::find(&mut scene.session, &table).unwrap();
+    assert_eq!(table.clone().create(&mut scene.session, &job, false).unwrap(), scene.ledger);
+    let found = table.clone().find(&mut scene.session).unwrap();
     assert_eq!(found.len(), 2);
     let ours = found.iter().find(|(_, ledger, _)| *ledger == scene.ledger).unwrap();
     assert_eq!((&ours.0, ours.2.portions, ours.2.rows), (&job, 3, 3));
@@ -242,7 +245,7 @@ fn a_ledger_is_found_again_and_removed_when_its_last_job_is() {
     assert_eq!(scene.entries().len(), 3);
     scene.ledger.remove(&mut scene.session).unwrap();
     scene.ledger.remove(&mut scene.session).unwrap();
-    assert!(Ledger::find(&mut scene.session, &table).unwrap().is_empty());
+    assert!(table.clone().find(&mut scene.session).unwrap().is_empty());
 }
 
 #[test]

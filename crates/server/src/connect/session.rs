@@ -195,10 +195,13 @@ impl Session {
     ///
     /// An error of `visit` ends the statement: the rest of the answer is read and dropped.
     pub fn for_each(&mut self, sql: &str, visit: impl FnMut(Row) -> Result<()>) -> Result<()> {
-        if Kind::of_version(&self.version) == Kind::Vitess {
-            self.set(&[OLAP])?;
+        if Kind::of_version(&self.version) != Kind::Vitess {
+            return self.each_within(sql, usize::MAX, visit);
         }
-        self.each_within(sql, usize::MAX, visit)
+        self.set(&[OLAP])?;
+        let visited = self.each_within(sql, usize::MAX, visit);
+        // One of several shards takes no rows otherwise.
+        visited.and(self.set(&[("workload", "OLTP")]))
     }
 
     /// As [`Session::for_each`], of an answer that may have so many bytes.

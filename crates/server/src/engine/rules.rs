@@ -78,27 +78,23 @@ impl Rules {
     }
 
     /// Why no row of a load goes into a table of `database`.
-    ///
-    /// A transaction over several shards of Vitess is committed shard by shard, and can be half in: no
-    /// promise of a load would hold. Source: vitess.io, MySQL compatibility, "Cross-shard Transactions".
     pub fn refuses(&self, database: &str) -> Option<String> {
-        if self.refused.is_some() || self.kind != Kind::Vitess {
-            return self.refused.clone();
-        }
-        let own = self.shards.iter().filter(|shard| {
-            shard.split_once('/').is_some_and(|(keyspace, _)| keyspace == database)
-        });
-        match own.count() {
-            1 => None,
-            0 => Some(format!(
-                "SHOW VITESS_SHARDS lists no shard of {database}, so a transaction may include \
-                 several shards"
-            )),
-            shards => Some(format!(
-                "{database} has {shards} shards, which Vitess commits one after the other: a load \
-                 could end half done"
-            )),
-        }
+        let is_unknown = self.kind == Kind::Vitess && self.own_shards(database).next().is_none();
+        let unknown = || format!("SHOW VITESS_SHARDS lists no shard of {database}");
+        self.refused.clone().or_else(|| is_unknown.then(unknown))
+    }
+
+    /// The shards of a keyspace that has several, as USE takes them: `shop:-80`. A transaction over them is
+    /// committed shard by shard. Source: vitess.io, MySQL compatibility, "Cross-shard Transactions".
+    pub fn shards_of(&self, database: &str) -> Vec<String> {
+        let own = self.own_shards(database).map(|shard| format!("{database}:{shard}"));
+        let own: Vec<String> = own.collect();
+        if own.len() > 1 { own } else { Vec::new() }
+    }
+
+    fn own_shards(&self, database: &str) -> impl Iterator<Item = &str> {
+        let all = self.shards.iter().filter_map(|shard| shard.split_once('/'));
+        all.filter(move |(keyspace, _)| *keyspace == database).map(|(_, shard)| shard)
     }
 
     /// Why rows in this character set are not sent by LOAD DATA LOCAL.
@@ -215,11 +211,12 @@ mod tests {
     }
 
     #[test]
-    fn a_keyspace_of_several_shards_is_refused() {
+    fn shards_of_a_keyspace_are_told_if_they_are_several() {
         let shards = ["shop/-80", "shop/80-", "one/0"].map(str::to_owned).to_vec();
         let rules = Rules { kind: Kind::Vitess, shards, ..Rules::default() };
-        assert!(rules.refuses("shop").is_some_and(|why| why.contains("2 shards")));
+        assert_eq!((rules.refuses("shop"), rules.refuses("one")), (None, None));
         assert!(rules.refuses("other").is_some());
-        assert_eq!(rules.refuses("one"), None);
+        assert_eq!(rules.shards_of("shop"), ["shop:-80", "shop:80-"]);
+        assert_eq!(rules.shards_of("one"), Vec::<String>::new());
     }
 }

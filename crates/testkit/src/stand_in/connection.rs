@@ -105,6 +105,10 @@ impl Connection<'_> {
         }
         let Some(request) = request(packet) else { return Ok(()) };
         let fate = self.run.shared.fate(&request);
+        let is_cut = matches!(fate, Fate::LostBefore | Fate::Refused(_));
+        if is_cut && request.text == b"COMMIT" {
+            self.run.commit_on_some();
+        }
         match fate {
             Fate::LostBefore => return Err(Over),
             Fate::Refused(errno) => {

@@ -9,7 +9,7 @@ use super::DATABASE;
 use super::answers::{Learned, learned, learned_of_mysql};
 use super::shared::held;
 use super::statements::{Answer, BASE_TABLE, Run, names, text, within};
-use super::tables::Value;
+use super::tables::{OF_SHARD, Value};
 use std::collections::BTreeMap;
 
 /// Size above which PolarDB-X cuts transactions, unless a setting keeps it from that.
@@ -17,6 +17,8 @@ const CUT_ABOVE: usize = 256 << 10;
 /// Size of a gRPC message of Vitess, with the overhead of a value.
 const MESSAGE_BYTES: usize = 16 << 20;
 const VALUE_BYTES: usize = 16;
+/// The beginning of a ledger's name.
+const LEDGER: &str = "_inrush_ledger";
 /// Transactions that a tablet has at once.
 const TRANSACTIONS_MAX: usize = 20;
 
@@ -181,7 +183,7 @@ impl Engine {
                 answers.insert("SELECT @@tidb_mem_quota_query".to_owned(), quota);
             }
             Engine::Vitess { shards } => {
-                let shard = |at: usize| vec![text(format!("model/{at}0-"))];
+                let shard = |at: usize| vec![text(format!("model/{}", shard_name(at)))];
                 let rows = (0..shards).map(shard).collect();
                 answers.insert("SHOW VITESS_SHARDS".to_owned(), Learned::Rows(1, rows));
             }
@@ -239,7 +241,68 @@ fn without_log(answers: &mut BTreeMap<String, Learned>) {
     }
 }
 
+/// The name of a shard, by its place.
+fn shard_name(at: usize) -> String {
+    format!("{at}0-")
+}
+
 impl Run<'_> {
+    /// A statement as one of several shards has it: each has a ledger of its own.
+    pub(super) fn on_shard(&self, sql: &str) -> String {
+        let Engine::Vitess { shards: 2.. } = self.shared.engine else { return sql.to_owned() };
+        let mut tables = self.shared.held();
+        let session = tables.session(self.id);
+        if let Some(name) = within(sql, "USE `", "`") {
+            let shard = name.strip_prefix("model:").and_then(|shard| shard.strip_suffix("0-"));
+            session.shard = shard.and_then(|shard| shard.parse().ok());
+        }
+        let Some(shard) = session.shard else { return sql.to_owned() };
+        let own = names(sql).into_iter().filter(|name| name.starts_with(LEDGER));
+        own.fold(sql.to_owned(), |sql, name| {
+            sql.replace(&format!("`{name}`"), &format!("`{name}{OF_SHARD}{shard}`"))
+        })
+    }
+
+    /// Has stay what a transaction did on the first of several shards, as if the others had gone down.
+    pub(super) fn commit_on_some(&self) {
+        if let Engine::Vitess { shards: shards @ 2.. } = self.shared.engine {
+            self.shared.held().commit_on_first(self.id, shards);
+        }
+    }
+
+    /// vtgate's answers about several shards.
+    fn of_shards(&self, sql: &str, shards: usize) -> Option<Answer> {
+        if shards == 1 {
+            return None;
+        }
+        let is_definition = sql.starts_with("CREATE TABLE ") || sql.starts_with("DROP TABLE ");
+        let names = names(sql);
+        let has_ledger = names.iter().any(|name| name.starts_with(LEDGER));
+        let is_on_one = self.shared.held().session(self.id).shard.is_some();
+        if is_on_one && is_definition && sql.contains("`model`.") {
+            return Some(Answer::Refused(1049, "Unknown database 'model'".to_owned()));
+        }
+        let is_olap = self.shared.held().session(self.id).variables.get("workload").cloned()
+            == Some("OLAP".to_owned());
+        if is_on_one
+            && is_olap
+            && ["INSERT ", "UPDATE ", "DELETE "].iter().any(|verb| sql.starts_with(verb))
+        {
+            return Some(Answer::Refused(1105, "INSERT not allowed for streaming".to_owned()));
+        }
+        if is_on_one != has_ledger && !names.is_empty() && !sql.starts_with("USE ") {
+            self.broke(sql);
+        }
+        if sql.starts_with("SHOW VSCHEMA VINDEXES ON ") {
+            return Some(Answer::Rows(5, vec![["a", "hash", "hash", "", ""].map(text).to_vec()]));
+        }
+        let keys = within(sql, "SELECT shard FROM `model`.`hash` WHERE id IN (", ")")?;
+        let shard =
+            |key: &str| key.trim_matches('\'').parse::<usize>().unwrap_or_default() % shards;
+        let rows = keys.split(", ").map(|key| vec![text(shard_name(shard(key)))]);
+        Some(Answer::Rows(1, rows.collect()))
+    }
+
     /// An engine's answer to a statement that MariaDB would treat otherwise.
     pub(super) fn of_engine(&self, sql: &str) -> Option<Answer> {
         let engine = self.shared.engine;
@@ -270,7 +333,10 @@ impl Run<'_> {
                     self.broke(sql);
                 }
             }
-            Engine::Vitess { .. } => {
+            Engine::Vitess { shards } => {
+                if let Some(answer) = self.of_shards(sql, shards) {
+                    return Some(answer);
+                }
                 // Only names of its own that are compared plainly become those of its MySQL.
                 if sql.contains(" AND BINARY TABLE_SCHEMA='") {
                     return Some(Answer::Rows(1, Vec::new()));

@@ -18,6 +18,9 @@ impl Run<'_> {
         if sql == "SELECT @@tidb_current_ts" {
             return Some(Answer::Rows(1, vec![vec![text(454_000_000_000_000_001_u64)]]));
         }
+        if sql == "SELECT @@GLOBAL.tidb_gc_life_time, @@GLOBAL.tidb_gc_max_wait_time" {
+            return Some(Answer::Rows(2, vec![["10m0s", "86400"].map(text).to_vec()]));
+        }
         let columns = within(sql, "SELECT ", " FROM `model`.`")?;
         if !columns.starts_with("MIN(") && !columns.starts_with('`') {
             return None;

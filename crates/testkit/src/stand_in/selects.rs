@@ -4,7 +4,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::DATABASE;
 use super::statements::{Answer, ER_NO_SUCH_TABLE, Run, names, text, within};
-use super::tables::{Row, Tables, Value};
+use super::tables::{OF_SHARD, Row, Tables, Value};
 
 const ER_UNKNOWN_TABLE: u16 = 1109;
 /// Variables that a connection asks for and sets only where they are not so.
@@ -142,8 +142,10 @@ impl Run<'_> {
         }
         if let Some(pattern) = within(sql, "TABLE_NAME LIKE '", "'") {
             let pattern = pattern.replace("\\\\", "\\");
-            let is_like = |name: &&String| is_like(name.as_bytes(), pattern.as_bytes());
-            let found = tables.tables.keys().filter(is_like);
+            // Of a table that each shard has, that of one is shown.
+            let names = tables.tables.keys().filter(|name| !name.contains("@1"));
+            let names = names.map(|name| name.split(OF_SHARD).next().unwrap_or_default());
+            let found = names.filter(|name| is_like(name.as_bytes(), pattern.as_bytes()));
             let row = |name| vec![text(name), text("BASE TABLE"), text("InnoDB")];
             return Some(rows(found.map(row).collect()));
         }

@@ -72,6 +72,7 @@ impl Run<'_> {
             Some((_, inner)) => inner,
             None => sql,
         };
+        let sql = &self.on_shard(sql);
         let engine = self.of_engine(sql);
         let sql = self.without_hint(sql);
         let sql = &sql.replace(BASE_TABLE, "");

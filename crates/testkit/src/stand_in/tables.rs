@@ -68,6 +68,8 @@ pub(super) struct SessionState {
     /// How long it waits for tables, and for rows.
     pub(super) table_wait: Duration,
     pub(super) row_wait: Duration,
+    /// Which of several shards its statements go to; all of them, if none.
+    pub(super) shard: Option<usize>,
     /// Variables that it has set.
     pub(super) variables: BTreeMap<String, String>,
     /// Somebody has ended its statement, or all of it.
@@ -89,6 +91,7 @@ impl Default for SessionState {
             bytes: 0,
             table_wait: Duration::from_secs(60),
             row_wait: Duration::from_secs(50),
+            shard: None,
             variables: BTreeMap::new(),
             is_stopped: false,
             is_killed: false,
@@ -156,6 +159,18 @@ impl Table {
     }
 }
 
+/// Stands before the number of its shard in the name of a table that each shard has by itself.
+pub(super) const OF_SHARD: char = '@';
+
+/// The shard of a row, by the remainder of its first value.
+fn shard_of(table: &str, values: &[Value], shards: usize) -> usize {
+    if let Some((_, shard)) = table.split_once(OF_SHARD) {
+        return shard.parse().unwrap_or_default();
+    }
+    let first = values.first().cloned().flatten().unwrap_or_default();
+    String::from_utf8_lossy(&first).parse::<usize>().unwrap_or_default() % shards
+}
+
 impl Tables {
     /// Puts rows in, all or none; those that are there already are passed over if `ignore` says so.
     /// Gives how many went in.
@@ -209,6 +224,17 @@ impl Tables {
             own.for_each(|row| row.inserted_by = None);
         }
         self.over(id);
+    }
+
+    /// Has stay what it did on the first of so many shards, and takes back the rest.
+    pub(super) fn commit_on_first(&mut self, id: Id, shards: usize) {
+        for (name, table) in &mut self.tables {
+            let is_first = |row: &Row| shard_of(name, &row.values, shards) == 0;
+            table.rows.retain(|row| row.deleted_by != Some(id) || !is_first(row));
+            let own = table.rows.iter_mut().filter(|row| row.inserted_by == Some(id));
+            own.filter(|row| is_first(row)).for_each(|row| row.inserted_by = None);
+        }
+        self.rollback(id);
     }
 
     /// Takes back what it did.

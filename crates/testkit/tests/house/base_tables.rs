@@ -6,9 +6,10 @@ use super::{LAYERS, sources};
 /// Programs for ourselves, whose servers have no other user.
 const OWN_SERVERS: [&str; 3] = ["prove", "bench", "fuzz"];
 /// Reads that are of no user's table: temporary tables and expressions of the session, the server's
-/// own tables. The driver for ADBC reads the columns of whatever its caller names, views too.
-const READ: [(&str, &str); 6] = [
+/// own tables, vindexes of vtgate. The driver for ADBC reads the columns of whatever its caller names, views too.
+const READ: [(&str, &str); 7] = [
     ("adbc/connection.rs", "name}"),
+    ("send/shards.rs", "from}"),
     ("server/catalog/evaluate.rs", "twin}"),
     ("server/catalog/defaults.rs", "twin}"),
     ("server/learn/contractions.rs", "of}"),
