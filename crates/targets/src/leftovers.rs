@@ -16,7 +16,6 @@ use crate::names::{
 };
 use crate::staging_database;
 use crate::swapped::check_emptied;
-use crate::torn::remove_unknown_files_in;
 use face::option::DATADIR;
 use schema::{Engine, ForeignKey, TableKind};
 use server::Unsupported;
@@ -299,17 +298,6 @@ impl Lock {
         }
         self.remove_dropped(&dir)?;
         failed.map(|()| removed)
-    }
-
-    /// The files of tables that a load only keeps while it sends, where a power cut has undone half of their DROP:
-    /// nothing could be created under these names.
-    fn remove_dropped(&mut self, dir: &DatabaseDir) -> Result<()> {
-        let target = &self.table.name;
-        let kinds = ["ledger", "append", MARK].map(|kind| kind_prefix(target, kind));
-        let is_ours = |_: &mut Session, name: &str| {
-            Ok(kinds.iter().any(|kind| name.starts_with(kind.as_str())))
-        };
-        remove_unknown_files_in(dir, &mut self.session, &target.database, is_ours)
     }
 
     /// Every file of ours that a kill can leave.

@@ -21,7 +21,7 @@ use server::session::Session;
 
 use crate::leftovers::is_folder_of;
 use crate::lock::{ER_GONE, Folder, Lock};
-use crate::names::{Names, is_merged, part_prefix};
+use crate::names::{MARK, Names, is_merged, kind_prefix, part_prefix};
 
 const ER_NO_SUCH_TABLE_IN_ENGINE: u16 = 1932;
 /// ER_GET_ERRNO: "Got error 175", the engine's.
@@ -74,7 +74,7 @@ pub fn remove_unknown_files(
 }
 
 /// The same in the folder of that database.
-pub(super) fn remove_unknown_files_in(
+fn remove_unknown_files_in(
     dir: &DatabaseDir,
     session: &mut Session,
     database: &str,
@@ -98,6 +98,17 @@ pub(super) fn remove_unknown_files_in(
 }
 
 impl Lock {
+    /// The files of tables that a load only keeps while it sends, where a power cut has undone half of their DROP:
+    /// nothing could be created under these names.
+    pub(super) fn remove_dropped(&mut self, dir: &DatabaseDir) -> Result<()> {
+        let target = &self.table.name;
+        let kinds = ["ledger", "append", MARK].map(|kind| kind_prefix(target, kind));
+        let is_ours = |_: &mut Session, name: &str| {
+            Ok(kinds.iter().any(|kind| name.starts_with(kind.as_str())))
+        };
+        remove_unknown_files_in(dir, &mut self.session, &target.database, is_ours)
+    }
+
     /// Drops partitioned tables in which new rows are gathered, none of which was ever the target, though
     /// their lists of partitions are lost.
     ///
