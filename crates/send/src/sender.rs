@@ -379,8 +379,10 @@ impl Sender {
             return Err(internal("the shards of a chunk's rows are unknown").into());
         };
         let session = self.session.as_mut().ok_or_else(no_session)?;
-        let shards: Vec<&str> = missing.iter().map(String::as_str).collect();
-        ledger.update(session, &shards, entry).map_err(again_or_failed)?;
+        if *entry != Entry::of(portion) {
+            let shards: Vec<&str> = missing.iter().map(String::as_str).collect();
+            ledger.update(session, &shards, entry).map_err(again_or_failed)?;
+        }
         let was_refused = |row: &usize| {
             let begin = portion.rows[*row].raw.start;
             entry.refused.iter().any(|refused| refused.begin == begin)

@@ -7,7 +7,7 @@ use job::memory::Memory;
 use load::{InputOptions, LoadOptions, LoadPath, Mode};
 use testkit::Random;
 use testkit::stand_in::Engine;
-use testkit::stand_in::faults::faults;
+use testkit::stand_in::faults::{Fault, faults};
 
 use super::scene::{LoadCase, Scene};
 use super::{all, folder};
@@ -135,10 +135,18 @@ fn whatever_befalls_a_request_to_an_engine_what_is_said_of_the_outcome_is_so() {
     let mut work = Vec::new();
     for (at, &(engine, way)) in ways.iter().enumerate() {
         let first = folder.path().join(format!("first{at}"));
-        let mut faults = faults(&Scene::of(engine, way, &first).requests(), rounds, &mut random);
+        let requests = Scene::of(engine, way, &first).requests();
+        let mut faults = faults(&requests, rounds, &mut random);
         if !rounds {
             random.shuffle(&mut faults);
-            faults.truncate(FAULTS);
+            // What one shard has and others lack comes of a COMMIT.
+            let is_kept = |fault: &Fault| {
+                engine == SHARDS && requests.get(fault.nth).is_some_and(|at| at.begins("COMMIT"))
+            };
+            let (kept, mut others): (Vec<Fault>, Vec<Fault>) =
+                faults.into_iter().partition(is_kept);
+            others.truncate(FAULTS);
+            faults = [kept, others].concat();
         }
         work.extend(faults.into_iter().map(|fault| (at, fault)));
     }
