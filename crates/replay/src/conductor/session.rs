@@ -44,8 +44,13 @@ impl Conductor<'_, '_> {
             true => Some(self.state()?),
             false => None,
         };
-        self.set.extend(variables);
-        self.exec(statement)?;
+        // Its state is read with them; those that the server refuses are not asked for again.
+        let new: Vec<String> =
+            variables.into_iter().filter(|name| self.set.insert(name.clone())).collect();
+        if let Err(error) = self.exec(statement) {
+            new.iter().for_each(|name| drop(self.set.remove(name)));
+            return Err(error);
+        }
         match before {
             Some(before) => self.changed(&before),
             None => Ok(()),
