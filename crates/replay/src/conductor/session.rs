@@ -48,7 +48,7 @@ impl Conductor<'_, '_> {
         let new: Vec<String> =
             variables.into_iter().filter(|name| self.set.insert(name.clone())).collect();
         if let Err(error) = self.exec(statement) {
-            new.iter().for_each(|name| drop(self.set.remove(name)));
+            self.set.retain(|name| !new.contains(name));
             return Err(error);
         }
         match before {
