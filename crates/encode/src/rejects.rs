@@ -70,7 +70,7 @@ impl fmt::Display for Also {
             write!(f, "`{column}` ")?;
         }
         let reason = &self.reason;
-        // Of keys, conditions and rules the reason does not begin with the value.
+        // The reason of keys, conditions and rules does not begin with the value.
         match self.value.as_ref().filter(|_| !reason.starts_with('"')) {
             Some(value) if value.starts_with('(') => write!(f, "{value}: {reason}"),
             Some(value) => write!(f, "{value:?}: {reason}"),

@@ -18,10 +18,10 @@ const CORE: [&str; 8] = [
     "time_zone",
     "foreign_key_checks",
     "unique_checks",
-    CHECKS,
+    CONSTRAINT_CHECKS,
 ];
 /// The variable of CHECK constraints, which MySQL lacks.
-const CHECKS: &str = "check_constraint_checks";
+const CONSTRAINT_CHECKS: &str = "check_constraint_checks";
 
 /// Variables that stay with the session that the dump sets them in: what other connections do with
 /// transactions, and how they read answers, is their own affair.
@@ -68,7 +68,8 @@ impl SessionState {
     /// Asks a session for its database, all variables that matter, and those in `set`. What it has set so far is
     /// taken to be on purpose.
     pub(crate) fn read(session: &mut Session, set: &BTreeSet<String>) -> Result<SessionState> {
-        let lacks = |name: &str| name == CHECKS && session.version().flavor == Flavor::MySql;
+        let lacks =
+            |name: &str| name == CONSTRAINT_CHECKS && session.version().flavor == Flavor::MySql;
         let is_wanted =
             |name: &&str| !OWN.contains(name) && !ALIASES.contains(name) && !lacks(name);
         let names: BTreeSet<&str> =

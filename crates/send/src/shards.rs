@@ -53,7 +53,7 @@ pub(crate) struct Vindex {
 }
 
 impl Shards {
-    /// Those of a target's database.
+    /// The shards of a target's database.
     pub(crate) fn of(target: &Lock) -> Shards {
         let keyspace = target.table.name.database.clone();
         let names = target.facts.engine.shards_of(&keyspace);

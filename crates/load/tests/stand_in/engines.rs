@@ -139,7 +139,7 @@ fn whatever_befalls_a_request_to_an_engine_what_is_said_of_the_outcome_is_so() {
         let mut faults = faults(&requests, rounds, &mut random);
         if !rounds {
             random.shuffle(&mut faults);
-            // What one shard has and others lack comes of a COMMIT.
+            // Shards differ only behind a COMMIT.
             let is_kept = |fault: &Fault| {
                 engine == SHARDS && requests.get(fault.nth).is_some_and(|at| at.begins("COMMIT"))
             };

@@ -175,7 +175,7 @@ impl Conductor<'_, '_> {
         if let Some(state) = &self.state {
             return Ok(Arc::clone(state));
         }
-        // What has changed since then, nobody has set on purpose.
+        // Nobody has set on purpose what has changed since then.
         self.sessions.dump.check_in_step()?;
         self.read_state()
     }

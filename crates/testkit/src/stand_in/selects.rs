@@ -142,7 +142,7 @@ impl Run<'_> {
         }
         if let Some(pattern) = within(sql, "TABLE_NAME LIKE '", "'") {
             let pattern = pattern.replace("\\\\", "\\");
-            // Of a table that each shard has, that of one is shown.
+            // A table that each shard has is shown once.
             let names = tables.tables.keys().filter(|name| !name.contains("@1"));
             let names = names.map(|name| name.split(OF_SHARD).next().unwrap_or_default());
             let found = names.filter(|name| is_like(name.as_bytes(), pattern.as_bytes()));
