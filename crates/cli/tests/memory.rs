@@ -11,9 +11,9 @@ use crate::support::{Desk, Home, Outcome, check_table, finish, run, start};
 
 /// Tolerance beyond the budget, in percent.
 const BEYOND_PERCENT: u64 = 15;
-/// Code that a program of tests has in memory beyond what an optimised one has: it is twice as large, and how much of
-/// it the kernel maps at a fault differs by 1 MiB from run to run.
-pub(crate) const UNOPTIMIZED_BYTES: u64 = 8 << 20;
+/// Code that a program of tests has in memory beyond what an optimised one has: measured 26.8 MB of mapped files
+/// instead of 14.8, and how much of it the kernel maps at a fault differs from run to run and from machine to machine.
+pub(crate) const UNOPTIMIZED_BYTES: u64 = 12 << 20;
 
 /// Loads a generated file within `mebibytes`, and gives the report.
 #[track_caller]
