@@ -103,7 +103,7 @@ test:
 	@scripts/setup.sh 8 test
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
-	RUST_TEST_THREADS=$(THREADS) $(CARGO) test --locked --workspace
+	@CARGO="$(CARGO)" RUST_TEST_THREADS=$(THREADS) scripts/test.sh
 	@if ! command -v cargo-deny >/dev/null; then \
 		echo 'not checked, for cargo-deny is not installed: advisories, sources, licences as texts (deny.toml)'; \
 	elif ! $(CARGO) deny --locked -L error check licenses bans sources; then exit 1; \

@@ -8,7 +8,7 @@ use std::iter::repeat_with;
 use std::slice;
 
 use job::options::{InputOptions, LoadOptions};
-use schema::{Column, Table, TableName};
+use schema::{Column, TableName};
 use server::{ConnectOptions, Session, catalog};
 use sniff::{SniffOptions, Sniffed, TableSettings};
 use sources::{Dialect, FileSource, MultiByte, SourceOptions, remote};
@@ -43,9 +43,9 @@ pub fn guesses(
     let known =
         if tables.iter().any(may_be_guessed) { known(connect, tables)? } else { Vec::new() };
     let known = known.into_iter().chain(repeat_with(|| None));
-    Ok(tables.iter().zip(known).map(|(options, table)| {
-        let guess = |table: Table| FirstFile { options, table: &table }.guess();
-        table.filter(|_| may_be_guessed(options)).and_then(guess).unwrap_or_default()
+    Ok(tables.iter().zip(known).map(|(options, columns)| {
+        let guess = |columns: Vec<Column>| FirstFile { options, columns: &columns }.guess();
+        columns.filter(|_| may_be_guessed(options)).and_then(guess).unwrap_or_default()
     }))
 }
 
@@ -55,11 +55,11 @@ fn may_be_guessed(options: &LoadOptions) -> bool {
     !has_types && options.input.files.iter().all(|file| remote::plain_bytes(file).is_some())
 }
 
-/// The tables of loads as the server describes them, as far as they exist.
+/// The columns of the tables of loads, as far as these exist.
 fn known(
     connect: &ConnectOptions,
     tables: &[LoadOptions],
-) -> Result<Vec<Option<Table>>, server::Error> {
+) -> Result<Vec<Option<Vec<Column>>>, server::Error> {
     let Some(first) = tables.first() else { return Ok(Vec::new()) };
     let mut session = Session::connect(connect)?;
     let typed = |options: &LoadOptions| TableName::new(&options.database, &options.table);
@@ -68,14 +68,14 @@ fn known(
         return Ok(Vec::new());
     };
     let names: Vec<TableName> = spelled.iter().flatten().cloned().collect();
-    let mut described = catalog::read_all(&mut session, &names).unwrap_or_default().into_iter();
-    Ok(spelled.iter().map(|name| name.as_ref().and_then(|_| described.next()?.ok())).collect())
+    let mut columns = catalog::columns_of(&mut session, &names).unwrap_or_default().into_iter();
+    Ok(spelled.iter().map(|name| name.as_ref().and_then(|_| columns.next()?.ok())).collect())
 }
 
-/// The first file of a load, and its table.
+/// The first file of a load, and the columns of its table.
 struct FirstFile<'a> {
     options: &'a LoadOptions,
-    table: &'a Table,
+    columns: &'a [Column],
 }
 
 impl FirstFile<'_> {
@@ -96,8 +96,9 @@ impl FirstFile<'_> {
             sniffed = Some(found);
         }
         guess.header = !input.header && input.columns.is_none() && self.is_header(&line);
-        let columns = self.columns(&line, guess.header || input.header)?;
-        if columns.iter().flatten().all(|column| is_text(column)) {
+        let columns = self.columns_by_field(&line, guess.header || input.header)?;
+        let is_plain = guess.dialect.is_none() && self.is_plain(&columns, guess.header);
+        if is_plain || columns.iter().flatten().all(|column| is_text(column)) {
             return Some(guess);
         }
         let is_known = |sniffed: &Sniffed| sniffed.header || !guess.header;
@@ -119,7 +120,7 @@ impl FirstFile<'_> {
 
     /// The first line behind those that are skipped.
     fn first_line(&self, dialect: &Dialect, skip_lines: u64) -> Option<Vec<String>> {
-        let InputOptions { files, charset, encoding, .. } = &self.options.input;
+        let InputOptions { files, encoding, .. } = &self.options.input;
         let source_options = SourceOptions {
             header: true,
             skip_lines,
@@ -127,16 +128,27 @@ impl FirstFile<'_> {
             temp_dir: self.options.limits.temp_dir.clone(),
             ..SourceOptions::default()
         };
-        let dialect = Dialect { charset: MultiByte::of_charset(charset), ..dialect.clone() };
+        let dialect = self.in_charset(dialect);
         FileSource::new(files.get(..1)?, &dialect, source_options).ok()?.header().ok()?
     }
 
+    /// A dialect in the character set of the files.
+    fn in_charset(&self, dialect: &Dialect) -> Dialect {
+        let charset = MultiByte::of_charset(&self.options.input.charset);
+        Dialect { charset, ..dialect.clone() }
+    }
+
     fn sniff(&self, header: bool) -> Option<Sniffed> {
+        sniff::sniff(&self.look(header)?).ok()
+    }
+
+    /// The look at the first file, of which nothing is known but what options say.
+    fn look(&self, header: bool) -> Option<SniffOptions> {
         let InputOptions { files, charset, encoding, skip_lines, columns, written, .. } =
             &self.options.input;
         let Dialect { null_tokens, null_in_quotes, .. } = &self.options.input.dialect;
         let text = |token: &Vec<u8>| String::from_utf8_lossy(token).into_owned();
-        let options = SniffOptions {
+        Some(SniffOptions {
             files: files.first().map(slice::from_ref)?.to_vec(),
             table: self.options.table.clone(),
             columnar: None,
@@ -158,13 +170,24 @@ impl FirstFile<'_> {
             trim: written.trim,
             constants: Vec::new(),
             wanted: TableSettings::default(),
-        };
-        sniff::sniff(&options).ok()
+        })
+    }
+
+    /// True if the values of all fields whose format no option has are ones that the server reads, cut as options say.
+    fn is_plain(&self, columns: &[Option<&Column>], has_header: bool) -> bool {
+        let input = &self.options.input;
+        let Some(look) = self.look(has_header || input.header) else { return false };
+        let is_guessed = |column: &&Column| !is_text(column) && !self.is_typed(column);
+        let families =
+            columns.iter().map(|column| Some(column.filter(is_guessed)?.sql_type.family()));
+        let families: Vec<_> = families.collect();
+        !input.written.trim
+            && sniff::is_plain(&look, &self.in_charset(&input.dialect), &families).unwrap_or(false)
     }
 
     fn column(&self, name: &str) -> Option<&Column> {
         let lower = name.trim().to_lowercase();
-        self.table.columns.iter().find(|column| column.name.to_lowercase() == lower)
+        self.columns.iter().find(|column| column.name.to_lowercase() == lower)
     }
 
     /// True if each field is the name of a column, and of another one.
@@ -202,12 +225,12 @@ impl FirstFile<'_> {
             let lower = column.name.to_lowercase();
             constants.iter().any(|(name, _)| name.to_lowercase() == lower)
         };
-        let columns = self.table.columns.iter();
+        let columns = self.columns.iter();
         columns.filter(move |column| !column.is_invisible && !is_set(column))
     }
 
     /// The column of each field.
-    fn columns(&self, line: &[String], has_header: bool) -> Option<Vec<Option<&Column>>> {
+    fn columns_by_field(&self, line: &[String], has_header: bool) -> Option<Vec<Option<&Column>>> {
         let names = match &self.options.input.columns {
             Some(columns) => Some(columns.as_slice()),
             None => (has_header && !self.options.input.is_by_position()).then_some(line),
@@ -327,5 +350,73 @@ fn is_text(column: &Column) -> bool {
         Family::Temporal | Family::Moment | Family::Bits => false,
         Family::Labels(_) | Family::Text(_) | Family::Json(_) | Family::Bytes => true,
         Family::Document | Family::Formatted | Family::OpaqueText | Family::OpaqueBytes => true,
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use proptest::prelude::*;
+    use schema::Column;
+
+    use super::*;
+
+    const VALUES: [&str; 24] = [
+        "0",
+        "-17",
+        "1.5",
+        "0.25",
+        "1.234",
+        "12.345",
+        "1,5",
+        "1.234,50",
+        "1e5",
+        "",
+        "NULL",
+        "NA",
+        "yes",
+        "no",
+        "2024-01-02",
+        "2024-01-02 03:04:05",
+        "2024-01-02T03:04:05Z",
+        "01/02/2024",
+        "13/02/2024",
+        "02.01.24",
+        "10:30",
+        " 7",
+        "007",
+        "$5",
+    ];
+
+    proptest! {
+        /// Values that pass for plain have no format, and no day of theirs has two meanings.
+        #[test]
+        fn plain_values_need_no_guess(
+            // Most columns have values of few kinds.
+            kinds in prop::collection::vec(0..VALUES.len(), 1..4),
+            rows in prop::collection::vec((0..4_usize, 0..4_usize), 1..6),
+            family in 0..4_usize,
+        ) {
+            let folder = tempfile::tempdir().unwrap();
+            let file = folder.path().join("t.tsv");
+            let value = |nth: usize| VALUES[kinds[nth % kinds.len()]];
+            let lines = rows.iter().map(|&(a, b)| format!("{}\t{}\n", value(a), value(b)));
+            std::fs::write(&file, lines.collect::<String>()).unwrap();
+            let sql_type = [
+                SqlType::Integer { bytes: 4, unsigned: false },
+                SqlType::Decimal { precision: 10, scale: 3, unsigned: false },
+                SqlType::Date,
+                SqlType::DateTime { digits: 0 },
+            ][family].clone();
+            let columns = ["a", "b"].map(|name| Column::new(name.to_owned(), sql_type.clone()));
+            let options = LoadOptions::new(vec![file], "d", "t");
+            let first = FirstFile { options: &options, columns: &columns };
+            let fields = [Some(&columns[0]), Some(&columns[1])];
+            let sniffed = first.sniff(false).filter(|found| found.columns.len() == fields.len());
+            if let Some(sniffed) = sniffed.filter(|_| first.is_plain(&fields, false)) {
+                prop_assert_eq!(first.formats(&sniffed, &fields, false), []);
+                prop_assert_eq!(first.ambiguous_days(&sniffed, &fields), []);
+            }
+        }
     }
 }

@@ -20,7 +20,7 @@ mod uuid;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use schema::{Engine, RowFormat, Table, TableKind, TableName};
+use schema::{Column, Engine, RowFormat, Table, TableKind, TableName};
 
 pub use self::catalog_cache::CatalogCache;
 pub use self::constraints::{
@@ -63,6 +63,20 @@ pub fn read_all(session: &mut Session, names: &[TableName]) -> Result<Vec<Result
     let tables = names.iter().map(|name| read_among(session, name, &asked)).collect();
     session.check_variables()?;
     Ok(tables)
+}
+
+/// The columns of many tables of one database, without the values of their defaults.
+///
+/// Errors: as [`read_all`].
+pub fn columns_of(session: &mut Session, names: &[TableName]) -> Result<Vec<Result<Vec<Column>>>> {
+    let mut rows = catalog_cache::columns(session, names)?;
+    let columns = names.iter().map(|name| match rows.remove(&(View::Columns, name.clone())) {
+        Some(rows) => columns::columns(session, &rows),
+        None => Ok(read(session, name)?.columns),
+    });
+    let columns = columns.collect();
+    session.check_variables()?;
+    Ok(columns)
 }
 
 /// The description of one of many, of what was asked about all of them. The caller checks the session's variables

@@ -20,6 +20,7 @@ mod json;
 mod kind;
 mod mixture;
 mod notes;
+mod plain;
 mod preamble;
 mod records;
 mod row_size;
@@ -27,6 +28,7 @@ mod statistics;
 mod typed;
 
 pub use format::other_than_sql;
+pub use plain::is_plain;
 
 use std::path::{Path, PathBuf};
 

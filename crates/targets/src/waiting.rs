@@ -30,6 +30,10 @@ const GLANCE: Duration = Duration::from_millis(250);
 const IDS_NAMED: usize = 3;
 /// More of them in one message would not be read.
 const HOLDERS_MAX: u32 = 5;
+/// The age of a transaction in seconds: the server tells its begin by the clock of its system, and NOW() is by that of
+/// the session's time zone.
+const AGE: &str =
+    "TIMESTAMPDIFF(SECOND, trx_started, CONVERT_TZ(NOW(), @@SESSION.time_zone, 'SYSTEM'))";
 
 /// How long a load waits for locks, and who hears of it.
 #[derive(Clone, Debug)]
@@ -230,14 +234,13 @@ pub fn lock_holders(
     );
     let processes = "information_schema.PROCESSLIST p";
     let transactions = "LEFT JOIN information_schema.INNODB_TRX t ON t.trx_mysql_thread_id = p.ID";
-    let since = "TIMESTAMPDIFF(SECOND, t.trx_started, NOW())";
     let names_it = format!("({})", of_each(&|_, table| format!("INSTR(p.INFO, {table}) > 0")));
     let busy = format!("(t.trx_id IS NOT NULL OR {names_it})");
     // From the surest to the vaguest; an account without PROCESS may not see transactions.
     let questions = [
-        select(since, &format!("{locks} {transactions}"), &exact),
+        select(AGE, &format!("{locks} {transactions}"), &exact),
         select("NULL", locks, &exact),
-        select(since, &format!("{processes} {transactions}"), &busy),
+        select(AGE, &format!("{processes} {transactions}"), &busy),
         select("NULL", processes, &names_it),
     ];
     // Who leaves no trace.
@@ -268,10 +271,11 @@ fn prepared(session: &mut Session) -> Result<Option<String>> {
     if session.query_text(count)?.as_deref() == Some("0") {
         return Ok(None);
     }
-    let age = "SELECT MAX(TIMESTAMPDIFF(SECOND, trx_started, NOW())) \
-                FROM information_schema.INNODB_TRX \
-                WHERE trx_mysql_thread_id=0 AND trx_rows_modified>0";
-    let Some(seconds) = session.query_row(age)?.text_or_null(0)? else { return Ok(None) };
+    let age = format!(
+        "SELECT MAX({AGE}) FROM information_schema.INNODB_TRX \
+         WHERE trx_mysql_thread_id=0 AND trx_rows_modified>0"
+    );
+    let Some(seconds) = session.query_row(&age)?.text_or_null(0)? else { return Ok(None) };
     let format = if session.version().flavor == Flavor::MariaDb { " FORMAT='SQL'" } else { "" };
     let rows = session.query(&format!("XA RECOVER{format}"));
     let ids: Vec<String> = rows.unwrap_or_default().iter().map(|row| row.text_lossy(3)).collect();

@@ -58,7 +58,7 @@ impl CatalogCache {
         let mut answers = HashMap::new();
         for (database, names) in by_database {
             for some in names.chunks(TABLES_MAX) {
-                ask_some(session, database, some, &mut answers)?;
+                ask_some(session, database, some, &View::ALL, &mut answers)?;
             }
         }
         self.rows = answers;
@@ -101,14 +101,28 @@ impl CatalogCache {
     }
 }
 
+/// The rows about the columns of tables of one database, by few questions. While an ALTER puts a new definition in its
+/// place, a table has none.
+pub(super) fn columns(
+    session: &mut Session,
+    names: &[TableName],
+) -> Result<HashMap<(View, TableName), Vec<Row>>> {
+    let (names, mut answers) = (names.iter().collect::<Vec<_>>(), HashMap::new());
+    for some in names.chunks(TABLES_MAX) {
+        ask_some(session, &some[0].database, some, &[View::Columns], &mut answers)?;
+    }
+    Ok(answers)
+}
+
 fn ask_some(
     session: &mut Session,
     database: &str,
     names: &[&TableName],
+    views: &[View],
     answers: &mut HashMap<(View, TableName), Vec<Row>>,
 ) -> Result<()> {
     let wanted: HashSet<&str> = names.iter().map(|name| name.table.as_str()).collect();
-    for view in [View::Tables, View::Columns, View::Indexes, View::Triggers, View::Checks] {
+    for view in views {
         for row in view.ask(session, database, names)? {
             let table = match names {
                 [one] => one.table.clone(),
@@ -117,7 +131,7 @@ fn ask_some(
             // Names that differ in case alone are the same to information_schema.
             if wanted.contains(table.as_str()) {
                 let name = TableName::new(database, table);
-                answers.entry((view, name)).or_default().push(row);
+                answers.entry((*view, name)).or_default().push(row);
             }
         }
     }
@@ -125,6 +139,9 @@ fn ask_some(
 }
 
 impl View {
+    const ALL: [View; 5] =
+        [View::Tables, View::Columns, View::Indexes, View::Triggers, View::Checks];
+
     /// The rows about tables of a database; of several, the name of its table is the last column of each row.
     fn ask(self, session: &mut Session, database: &str, names: &[&TableName]) -> Result<Vec<Row>> {
         let flavor = session.version().flavor;

@@ -114,10 +114,13 @@ impl Sample {
         let is_plain = !text.is_packed() && text.unit() == Unit::Byte;
         let large = input.bytes().filter(|&bytes| is_plain && bytes > share as u64);
         let size = if large.is_some() { share / 2 } else { share };
+        // A buffer of the file's own size: to zero a larger one would take longer than to read a small file.
+        let whole = input.bytes().filter(|_| is_plain && large.is_none());
+        let at_once = whole.map_or(READ_BYTES, |bytes| READ_BYTES.min(bytes as usize + 1));
         let mut start = Part { file, is_start: true, ..Part::default() };
         while start.bytes.len() < size && !start.is_end {
             let seen = start.bytes.len();
-            text.read(&mut start.bytes, READ_BYTES.min(size - seen).max(4))?;
+            text.read(&mut start.bytes, at_once.min(size - seen).max(4))?;
             start.is_end = start.bytes.len() == seen;
         }
         if !start.is_end {
