@@ -11,6 +11,9 @@ use crate::delimited::dialect::Dialect;
 use crate::delimited::split::Splitter;
 use crate::error::{Error, Position, Result};
 
+/// Bytes of the first read call of a file: many files are smaller than a piece.
+const FIRST_BYTES: usize = 64 << 10;
+
 /// Bytes per read call. Small enough that a piece is still in the second-level cache when it is
 /// searched for its last record end and its newlines.
 pub(super) const PIECE_BYTES: usize = 256 << 10;
@@ -184,14 +187,16 @@ impl OpenFile {
 
     /// Appends `size` bytes of the file; fewer come only at its end, when `ended` is set.
     pub(super) fn read(&mut self, bytes: &mut Vec<u8>, size: usize) -> Result<()> {
-        let seen = bytes.len();
-        // Zeroing a piece that is written right after stays in the cache.
-        bytes.resize(seen + size, 0);
-        let mut end = seen;
-        let mut outcome = Ok(());
+        let (seen, mut end, mut outcome) = (bytes.len(), bytes.len(), Ok(()));
         // To the full, whatever a pipe or an archive gives at once: where chunks end follows from
         // the text alone.
-        while end < bytes.len() && !self.ended && outcome.is_ok() {
+        while end < seen + size && !self.ended && outcome.is_ok() {
+            if end == bytes.len() {
+                // Zeroing a piece that is written right after stays in the cache.
+                let is_first = end == 0 && self.offset == 0;
+                let piece = if is_first { size.min(FIRST_BYTES) } else { size };
+                bytes.resize(seen + piece, 0);
+            }
             outcome = self.read_some(&mut bytes[end..]).map(|read| {
                 end += read;
                 self.ended = read == 0;
