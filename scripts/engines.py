@@ -6,10 +6,11 @@ Every case runs on the engine and on MariaDB. Both have to have the same rows: t
   TIDB=.../tidb-server  VITESS=.../vitess  MYSQLD=.../mysqld  INRUSH=target/release/inrush  scripts/engines.py [CASE...]
 
 VITESS is a folder with bin (vttestserver, vtcombo, mysqlctl) and config, as a release of Vitess has them.
-VITESS_SOURCE is a folder of its sources instead: go builds the programs into target/engines.
+TIDB_SOURCE and VITESS_SOURCE are folders of their sources instead: go builds the programs into target/engines.
 Servers listen on the loopback only, and end with the script.
 """
 
+import json
 import os
 import pathlib
 import random
@@ -570,6 +571,28 @@ CASES = [ways, several, job_file, foreign_keys, counters, shapes, bad_rows, writ
 OF_SHARDS = [on_shards, half_committed, killed, two_at_once, engine_killed]
 
 
+def build_tidb(source, lacks):
+    """Gives the program of these sources; the first time takes minutes. Nothing is written among them."""
+    source, folder = pathlib.Path(source).resolve(), HERE / "target/engines/tidb"
+    if not shutil.which("go") or not (source / "cmd/tidb-server").exists():
+        lacks.append("go, or cmd/tidb-server in the folder TIDB_SOURCE=")
+        return ""
+    folder.mkdir(parents=True, exist_ok=True)
+    program, overlay = folder / "tidb-server", []
+    grammar = source / "pkg/parser"
+    if not (grammar / "parser.go").exists():
+        # Copies of the repository may lack what its Makefile makes.
+        subprocess.run(["go", "build", "-o", str(folder / "goyacc"), "./goyacc"], cwd=grammar, check=True)
+        made = [str(folder / "goyacc"), "-o", str(folder / "parser.go"), "-v", str(folder / "y.output")]
+        subprocess.run([*made, "-p", "yy", "-t", "Parser", "parser.y"], cwd=grammar, check=True)
+        replaced = {str(grammar / "parser.go"): str(folder / "parser.go")}
+        (folder / "overlay.json").write_text(json.dumps({"Replace": replaced}))
+        overlay = ["-overlay", str(folder / "overlay.json")]
+    build = ["go", "build", "-buildvcs=false", "-ldflags=-checklinkname=0", *overlay, "-o", str(program)]
+    subprocess.run([*build, "./cmd/tidb-server"], cwd=source, check=True)
+    return str(program)
+
+
 def build_vitess(source, lacks):
     """Gives the folder with the programs of these sources; the first time takes minutes."""
     source, folder = pathlib.Path(source).resolve(), HERE / "target/engines/vitess"
@@ -586,6 +609,8 @@ def build_vitess(source, lacks):
 
 def lacking():
     found, lacks = [], []
+    if ENV.get("TIDB_SOURCE") and not ENV.get("TIDB"):
+        ENV["TIDB"] = build_tidb(ENV["TIDB_SOURCE"], lacks)
     if ENV.get("VITESS_SOURCE") and not ENV.get("VITESS"):
         ENV["VITESS"] = build_vitess(ENV["VITESS_SOURCE"], lacks)
     tidb, vitess, mysqld = (ENV.get(name, "") for name in ("TIDB", "VITESS", "MYSQLD"))

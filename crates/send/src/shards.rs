@@ -96,12 +96,14 @@ impl Shards {
         if !self.are_several() {
             return work(session);
         }
-        session.exec(&format!("USE {}", quote_name(shard)))?;
-        let done = work(session);
-        let back = session.exec(&format!("USE {}", quote_name(&self.keyspace)));
-        let done = done?;
-        back?;
-        Ok(done)
+        let there = session.exec(&format!("USE {}", quote_name(shard)));
+        let done = there.and_then(|_| work(session));
+        if let Err(error) = session.exec(&format!("USE {}", quote_name(&self.keyspace))) {
+            // Whatever is asked next would be asked of one shard.
+            session.give_up();
+            return Err(done.err().unwrap_or(error));
+        }
+        done
     }
 
     /// Does something on each shard, on the last one at the end.

@@ -6,9 +6,11 @@ use std::path::Path;
 use job::memory::Memory;
 use load::{InputOptions, LoadOptions, LoadPath, Mode};
 use testkit::Random;
+use testkit::proxy::Fate;
 use testkit::stand_in::Engine;
 use testkit::stand_in::faults::{Fault, faults};
 
+use super::judged::first;
 use super::scene::{LoadCase, Scene};
 use super::{all, folder};
 
@@ -34,7 +36,7 @@ const TWO: LoadCase = REPLACE.into(&["t", "u"]);
 const TWO_SMALL: LoadCase = INSERT.into(&["t", "u"]);
 
 /// Loads that are possible, with their path and method.
-const OPEN: [(Engine, LoadCase, &str, &str); 27] = [
+const OPEN: [(Engine, LoadCase, &str, &str); 29] = [
     (GALERA, INSERT, "stream", "staging"),
     (GALERA, APPEND, "stream", "append"),
     (GALERA, WHOLE, "stream", "transaction"),
@@ -49,6 +51,9 @@ const OPEN: [(Engine, LoadCase, &str, &str); 27] = [
     (TIDB, INSERT.into(&["r"]), "stream", "staging"),
     (TIDB, APPEND, "stream", "append"),
     (TIDB, NO_KEY, "stream", "append"),
+    // LOAD DATA checks no foreign key there.
+    (TIDB, APPEND.into(&["c"]), "insert", "append"),
+    (TIDB, REPLACE.into(&["c"]), "insert", "transaction"),
     (TIDB, WHOLE, "stream", "transaction"),
     (OLD_TIDB, REPLACE, "insert", "staging"),
     (OLD_TIDB, APPEND, "insert", "append"),
@@ -65,8 +70,9 @@ const OPEN: [(Engine, LoadCase, &str, &str); 27] = [
 ];
 
 /// Loads that are refused, with a part of the sentence.
-const REFUSED: [(Engine, LoadCase, &str); 9] = [
+const REFUSED: [(Engine, LoadCase, &str); 10] = [
     (OLD_TIDB, BY_STREAM, "TiDB (before TiDB 7.6, LOAD DATA is not part of the transaction"),
+    (TIDB, BY_STREAM.into(&["c"]), "TiDB (LOAD DATA does not check foreign keys there)"),
     (TIDB, WHOLE_INSERT, "trigger (g); other clients could insert into the empty table"),
     (Engine::TiDb { release: (5, 4), bytes: LARGE }, APPEND, "6.5 or newer is needed"),
     (VITESS, BY_STREAM, "Vitess (vtgate does not support LOAD DATA LOCAL)"),
@@ -102,8 +108,9 @@ fn what_an_engine_would_not_keep_is_refused_before_anything_is_done() {
         assert!(told.contains(words), "{engine:?} {way:?}: {told}");
         assert_eq!(refused.exit_status(), 2, "{engine:?} {way:?}: {told}");
         scene.server.settle();
-        assert_eq!(scene.server.rows("t").unwrap(), scene.old, "{engine:?} {way:?}");
-        assert_eq!(scene.server.tables(), ["t"], "{engine:?} {way:?}");
+        let tables = scene.server.tables();
+        assert_eq!(tables.len(), 1, "{engine:?} {way:?}: {tables:?}");
+        assert_eq!(scene.server.rows(&tables[0]).unwrap(), scene.old, "{engine:?} {way:?}");
         assert_eq!(scene.server.broken(), Vec::<String>::new(), "{engine:?} {way:?}");
     }
     let atomic = Scene::of(Engine::PolarDbX, APPEND, &folder.path().join("atomic"));
@@ -155,6 +162,23 @@ fn whatever_befalls_a_request_to_an_engine_what_is_said_of_the_outcome_is_so() {
     println!("{} runs, seed {seed}", work.len());
     let some: Vec<&str> = failed.iter().take(8).map(String::as_str).collect();
     assert!(failed.is_empty(), "seed {seed}, {} failed:\n{}", failed.len(), some.join("\n"));
+}
+
+/// Errors of accounts that may not look are no failure of some questions.
+#[test]
+fn a_connection_that_does_not_come_back_from_a_shard_is_not_asked_again() {
+    let folder = folder();
+    for (at, errno) in [1044, 1142, 1143, 1205].into_iter().enumerate() {
+        let scene = Scene::of(SHARDS, NO_KEY, &folder.path().join(format!("back{at}")));
+        scene.reset();
+        scene.server.judge(first("USE `model`", Fate::Refused(errno)));
+        load::load(&scene.connect, &scene.options[0], None, &()).unwrap_err();
+        scene.server.let_pass();
+        scene.server.settle();
+        assert_eq!(scene.server.rows("n").unwrap(), scene.old, "{errno}");
+        load::load(&scene.connect, &scene.options[0], None, &()).unwrap();
+        assert_eq!(scene.server.broken(), Vec::<String>::new(), "{errno}");
+    }
 }
 
 /// Rows of a file that would not go in by one transaction.

@@ -62,7 +62,10 @@ impl Outcome {
 }
 
 /// Has the first request that begins with some words its fate, and all others none.
-fn first(words: &'static str, fate: Fate) -> impl FnMut(&Request) -> Fate + Send + 'static {
+pub(super) fn first(
+    words: &'static str,
+    fate: Fate,
+) -> impl FnMut(&Request) -> Fate + Send + 'static {
     let is_over = AtomicBool::new(false);
     move |request| match request.begins(words) && !is_over.swap(true, Ordering::SeqCst) {
         true => fate,

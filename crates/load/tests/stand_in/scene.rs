@@ -30,6 +30,10 @@ const COUNTED: &str = " (\n  `a` int(11) NOT NULL AUTO_INCREMENT,\n  `b` int(11)
 const RANDOM: &str = " (\n  `a` int(11) NOT NULL /*T![auto_rand] AUTO_RANDOM(5) */,\n  `b` int(11) DEFAULT \
      NULL,\n  PRIMARY KEY (`a`) /*T![clustered_index] CLUSTERED */,\n  KEY `b` (`b`)\n) ENGINE=InnoDB \
      DEFAULT CHARSET=latin1 COLLATE=latin1_swedish_ci";
+/// A row's parent is in `p`, which nothing is asked about.
+const CHILD: &str = " (\n  `a` int(11) NOT NULL,\n  `b` int(11) DEFAULT NULL,\n  PRIMARY KEY (`a`),\n  \
+     KEY `b` (`b`),\n  CONSTRAINT `f` FOREIGN KEY (`b`) REFERENCES `p` (`a`)\n) ENGINE=InnoDB DEFAULT \
+     CHARSET=latin1 COLLATE=latin1_swedish_ci";
 
 /// A way in.
 #[derive(Clone, Copy, Debug)]
@@ -247,6 +251,7 @@ pub(super) fn definition(table: &str) -> &'static str {
         "n" => WITHOUT_KEY,
         "i" => COUNTED,
         "r" => RANDOM,
+        "c" => CHILD,
         _ => TABLE,
     }
 }

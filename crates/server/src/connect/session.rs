@@ -118,6 +118,11 @@ impl Session {
         })
     }
 
+    /// Ends the connection: nothing more is asked over it.
+    pub fn give_up(&mut self) {
+        self.driver.give_up();
+    }
+
     /// A comment that names the current work, to begin a statement with; empty without a
     /// [`WorkLabel`](super::WorkLabel).
     pub fn comment(&self) -> String {

@@ -129,6 +129,12 @@ impl Table {
         format!("CREATE TABLE `{name}` (\n  {lines}\n) {}{counter}", self.tail)
     }
 
+    /// The table that its foreign key refers to.
+    pub(super) fn parent(&self) -> Option<String> {
+        let key = self.lines.iter().find(|line| line.contains(" FOREIGN KEY "))?;
+        Some(key.split_once("REFERENCES `")?.1.split('`').next()?.to_owned())
+    }
+
     /// Rows that a connection sees.
     pub(super) fn seen_by(&self, id: Id) -> impl Iterator<Item = &Row> {
         self.rows.iter().filter(move |row| {
