@@ -63,7 +63,7 @@ PROFILE ?= release
 help:
 	@echo 'make demo            load TPC-H lineitem (SCALE=1: 6 million rows) and compare with LOAD DATA'
 	@echo 'make cluster         a server with Spider and four that have its partitions (make cluster-stop stops them)'
-	@echo 'make engines         loads and exports on TiDB and Vitess: TIDB=tidb-server VITESS=folder MYSQLD=mysqld, or sources'
+	@echo 'make engines         loads and exports on TiDB and Vitess: TIDB=tidb-server VITESS=folder MYSQLD=mysqld (TIDB_SOURCE, VITESS_SOURCE: sources)'
 	@echo 'make test            format, lints and all tests'
 	@echo 'make test-more       foreign keys under load, a race for names, random job files, backups; CI runs both'
 	@echo 'make test-python     the Python package on each Python that is here, after make test'

@@ -97,8 +97,8 @@ impl FirstFile<'_> {
         }
         guess.header = !input.header && input.columns.is_none() && self.is_header(&line);
         let columns = self.columns_by_field(&line, guess.header || input.header)?;
-        let is_plain = guess.dialect.is_none() && self.is_plain(&columns, guess.header);
-        if is_plain || columns.iter().flatten().all(|column| is_text(column)) {
+        let are_texts = columns.iter().flatten().all(|column| is_text(column));
+        if are_texts || (guess.dialect.is_none() && self.is_plain(&columns, guess.header)) {
             return Some(guess);
         }
         let is_known = |sniffed: &Sniffed| sniffed.header || !guess.header;

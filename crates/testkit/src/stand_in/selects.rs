@@ -124,7 +124,7 @@ impl Run<'_> {
             let trigger = tables.tables.get(name).and_then(|table| table.trigger.clone());
             return Some(rows(trigger.into_iter().map(|name| vec![text(name)]).collect()));
         }
-        // Of who may not see the view of InnoDB: a table's own keys, by its lines.
+        // A table's own foreign keys, as any account may ask for them, by its lines.
         let own =
             within(sql, "SELECT CONSTRAINT_NAME, CONSTRAINT_SCHEMA='model' AND TABLE_NAME='", "'");
         let own = own.and_then(|name| tables.tables.get(name)?.parent());
