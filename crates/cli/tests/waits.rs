@@ -178,6 +178,25 @@ fn a_lock_that_comes_in_time_was_told_of_while_it_was_waited_for() {
     }
 }
 
+/// A mistake of ours in the thread that looks who holds a lock: the statement that waits goes on without it.
+#[test]
+fn a_panic_beside_a_statement_that_waits_takes_nothing_with_it() {
+    let Some(server) = TestServer::start() else { return };
+    let mut scene = Scene::new(&server, Mode::Replace, 1_000);
+    let mut other = server.connect().unwrap();
+    other.exec(&format!("USE {}", scene.database)).unwrap();
+    other.exec("LOCK TABLES t WRITE").unwrap();
+    let mut load = scene.load_with("thread.holders=panic");
+    let mut child = start(load.env("RUST_BACKTRACE", "0"));
+    let mut said = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+    let is_met = said.any(|line| line.contains("the failpoint thread.holders"));
+    other.exec("UNLOCK TABLES").unwrap();
+    let rest: Vec<String> = said.collect();
+    assert!(is_met, "{rest:?}");
+    assert_eq!(finish(child).code(), 0, "{rest:?}");
+    scene.clean("after a panic");
+}
+
 /// A statement that reads the table for longer than the load waits.
 #[test]
 fn a_long_query_is_named_with_its_text_less_its_secrets() {

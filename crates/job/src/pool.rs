@@ -1,9 +1,10 @@
 //! The workers of a stage.
 
 use std::any::Any;
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread::ScopedJoinHandle;
+use std::thread::Scope;
 
 use crate::error::Error;
 use crate::failpoint;
@@ -18,24 +19,24 @@ pub fn run<R: Reason>(
     work: impl Fn() -> Result<(), R> + Sync,
     close: impl Fn() + Sync,
 ) -> Result<(), R> {
-    let guarded = || {
-        let outcome = catch(&work).unwrap_or_else(|error| Err(R::from(error)));
-        if outcome.is_err() {
-            close();
-        }
-        outcome
+    let work = |next: &dyn Fn()| {
+        next();
+        work()
     };
-    let mut outcomes = Vec::with_capacity(threads);
-    std::thread::scope(|scope| {
-        let others: Vec<_> = (1..threads).map(|_| scope.spawn(guarded)).collect();
-        outcomes.push(guarded());
-        let join = |other: ScopedJoinHandle<'_, _>| {
-            other.join().unwrap_or_else(|panic| Err(R::from(internal(&*panic))))
-        };
-        outcomes.extend(others.into_iter().map(join));
-    });
+    run_growing(threads, work, close)
+}
+
+/// The same in as few threads as are needed, at most `threads`: each worker gets a function that has one
+/// more begin, if it is called for the first time.
+pub fn run_growing<R: Reason>(
+    threads: usize,
+    work: impl Fn(&dyn Fn()) -> Result<(), R> + Sync,
+    close: impl Fn() + Sync,
+) -> Result<(), R> {
+    let team = Team { threads, work, close, outcomes: Mutex::new(Vec::new()) };
+    std::thread::scope(|scope| team.work_at(1, scope));
     let mut abandoned = Ok(());
-    for outcome in outcomes {
+    for outcome in team.outcomes.into_inner().unwrap_or_else(PoisonError::into_inner) {
         match outcome {
             Ok(()) => {}
             Err(reason) if reason.is_abandoned() => abandoned = Err(reason),
@@ -43,6 +44,36 @@ pub fn run<R: Reason>(
         }
     }
     abandoned
+}
+
+/// Workers, each of which may have the next begin.
+struct Team<R, W, C> {
+    threads: usize,
+    work: W,
+    close: C,
+    outcomes: Mutex<Vec<Result<(), R>>>,
+}
+
+impl<R, W, C> Team<R, W, C>
+where
+    R: Reason,
+    W: Fn(&dyn Fn()) -> Result<(), R> + Sync,
+    C: Fn() + Sync,
+{
+    /// Has worker `number` (1, 2, ..) work to the end, in this thread.
+    fn work_at<'scope>(&'scope self, number: usize, scope: &'scope Scope<'scope, '_>) {
+        let has_next = Cell::new(number < self.threads);
+        let next = || {
+            if has_next.replace(false) {
+                scope.spawn(move || self.work_at(number + 1, scope));
+            }
+        };
+        let outcome = catch(|| (self.work)(&next)).unwrap_or_else(|error| Err(R::from(error)));
+        if outcome.is_err() {
+            (self.close)();
+        }
+        lock(&self.outcomes).push(outcome);
+    }
 }
 
 /// The results of `work` for each of `all`, in their order, in at most so many threads.
@@ -140,6 +171,27 @@ mod tests {
         assert!(
             matches!(outcome, Err(Stop::Failed(Error::Usage(reason))) if reason == "the reason")
         );
+    }
+
+    #[test]
+    fn workers_begin_when_one_before_needs_them() {
+        for (wanted, threads, begun) in [(1, 64, 1), (3, 64, 3), (64, 2, 2), (5, 5, 5)] {
+            let (left, workers) = (AtomicU64::new(wanted), AtomicU64::new(0));
+            let take = || {
+                left.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1))
+            };
+            let work = |next: &dyn Fn()| {
+                workers.fetch_add(1, Ordering::SeqCst);
+                // Each has one thing to do, and leaves more to the next.
+                if take().is_ok() && left.load(Ordering::SeqCst) > 0 {
+                    next();
+                    next();
+                }
+                Ok::<_, Stop>(())
+            };
+            run_growing(threads, work, || {}).unwrap();
+            assert_eq!(workers.into_inner(), begun, "{wanted} of {threads}");
+        }
     }
 
     #[test]

@@ -82,16 +82,18 @@ impl<'a> ConnectionSet<'a> {
             close();
         };
         watch.during(&self.controller, self.interrupt, progress, || {
-            pool::run(self.count, || self.work(open()), close)
+            pool::run_growing(self.count, |next| self.work(open(), next), close)
         })
     }
 
-    /// Runs one connection to the end of the input, or to the first failure of any.
-    fn work<L: ConnectionWork>(&self, mut lane: L) -> Result<(), L::Stop> {
+    /// Runs one connection to the end of the input, or to the first failure of any. Has the `next` begin once it may
+    /// send itself: connections with lower numbers go first.
+    fn work<L: ConnectionWork>(&self, mut lane: L, next: &dyn Fn()) -> Result<(), L::Stop> {
         failpoint::hit("thread.lane");
         let number = self.next.fetch_add(1, Ordering::Relaxed);
         let ended = loop {
             let Some(permit) = self.controller.enter(number, self.interrupt) else { break Ok(()) };
+            next();
             match lane.take(permit) {
                 Ok(true) => {}
                 Ok(false) => {

@@ -12,7 +12,7 @@
 //! [`partitions`] are tried and filled one by one, and a `merged_partition` takes the place of one; `reach` connects; `leftovers`
 //! removes what a killed load left, of which `left` knows for many targets, and [`left_keys`] for all of a
 //! server; `followers` are locked with whom they refer to; [`carried_keys`] refer to the new table in place
-//! of the old one; `recover` goes on after a connection was lost; [`waiting`] is for locks of others,
+//! of the old one; `recover` goes on after a connection was lost; [`waiting`] is for locks of others, beside statements that are `lasting`,
 //! [`brief_lock`] for locks that writers queue behind, [`description`] for files that the server describes,
 //! `backup` for backups, which [`stamp`] has copy imported pages; `clones` for clones of MySQL; `triggers` stay on the target; [`identity`]
 //! says whether another may take the target's place.
@@ -38,6 +38,7 @@ pub mod identity;
 pub mod import;
 pub mod keeper;
 pub mod key_run;
+mod lasting;
 mod left;
 pub mod left_keys;
 mod leftovers;

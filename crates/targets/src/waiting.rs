@@ -5,13 +5,14 @@
 //! afterwards it may have gone.
 
 use std::fmt::Write as _;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
-use std::sync::{Mutex, PoisonError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use disk::failpoint;
 
+use crate::lasting;
+use server::connect::Mark;
 use server::error::{Error, Result, holders_text};
 use server::identifier::{TableName, quote_text};
 use server::options::ConnectOptions;
@@ -95,50 +96,20 @@ impl Patience {
         yields: bool,
         work: impl FnOnce(&mut Session) -> Result<T>,
     ) -> Result<T> {
-        let (options, mark) = (session.options().clone(), session.mark().clone());
-        let (id, begun, pause_next) =
-            (mark.id(), Instant::now(), if yields { GLANCE } else { LOOK });
-        // Holders, and the number of who looks, whose last question the server may still show.
-        let seen = Mutex::new((Vec::new(), 0));
-        let has_yielded = AtomicBool::new(false);
-        let outcome = std::thread::scope(|scope| {
-            let (done, ended) = channel::<()>();
-            let (seen, has_yielded, mark) = (&seen, &has_yielded, &mark);
-            let watching = scope.spawn(move || {
-                failpoint::hit("thread.waiting");
-                let mut observer = None;
-                let (mut pause, mut told) = (QUIET, None);
-                while let Err(RecvTimeoutError::Timeout) = ended.recv_timeout(pause) {
-                    pause = pause_next;
-                    // A look that fails is tried again: the statement's own outcome counts.
-                    let looked = self.look(&options, id, &mut observer);
-                    let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
-                    seen.1 = observer.as_ref().map_or(0, Session::id);
-                    let Ok(Some(holders)) = looked else { continue };
-                    if told.is_none_or(|told: Instant| told.elapsed() >= LOOK) {
-                        told = Some(Instant::now());
-                        self.tell(&holders);
-                    }
-                    seen.0 = holders;
-                    if yields
-                        && let Some(observer) = &mut observer
-                        && self.is_waited_for(observer, id).unwrap_or(false)
-                    {
-                        has_yielded.store(true, Ordering::SeqCst);
-                        // Without it the statement ends by its own limit.
-                        let _ = observer.kill_query(mark);
-                    }
-                }
-            });
-            let outcome = work(session);
-            drop(done);
-            // What it died of changes nothing of what was done.
-            let _ = watching.join();
-            outcome
-        });
-        let (mut holders, observer) = seen.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let begun = Instant::now();
+        let seen = Arc::new(Mutex::new(Seen::default()));
+        let looker = Looker {
+            patience: self.clone(),
+            options: session.options().clone(),
+            mark: session.mark().clone(),
+            yields,
+            seen: Arc::clone(&seen),
+        };
+        let outcome = lasting::run(QUIET, |ended| looker.look_on(ended), || work(session));
+        let Seen { mut holders, observer, has_yielded } =
+            std::mem::take(&mut *seen.lock().unwrap_or_else(PoisonError::into_inner));
         match outcome {
-            Err(e) if has_yielded.into_inner() && e.is_unclear() && session.is_alive() => {
+            Err(e) if has_yielded && e.is_unclear() && session.is_alive() => {
                 let (target, seconds) = (self.target.to_string(), begun.elapsed().as_secs());
                 Err(Error::Yielded { target, seconds, holders })
             }
@@ -188,6 +159,63 @@ impl Patience {
             quote_text(&self.target.table)
         );
         Ok(session.query_text(&sql)?.is_some())
+    }
+}
+
+/// Who looks after a statement that lasts.
+struct Looker {
+    patience: Patience,
+    /// How the statement's connection was made.
+    options: ConnectOptions,
+    mark: Mark,
+    yields: bool,
+    seen: Arc<Mutex<Seen>>,
+}
+
+/// The findings about a statement.
+#[derive(Default)]
+struct Seen {
+    holders: Vec<String>,
+    /// The number of who looks, whose last question the server may still show.
+    observer: u64,
+    /// True once the statement was ended, because somebody waited for it.
+    has_yielded: bool,
+}
+
+impl Looker {
+    /// Looks after the statement until it ends.
+    fn look_on(self, ended: &Receiver<()>) {
+        failpoint::hit("thread.holders");
+        let pause = if self.yields { GLANCE } else { LOOK };
+        let (mut observer, mut told) = (None, None);
+        loop {
+            self.look_once(&mut observer, &mut told);
+            if ended.recv_timeout(pause) != Err(RecvTimeoutError::Timeout) {
+                return;
+            }
+        }
+    }
+
+    fn look_once(&self, observer: &mut Option<Session>, told: &mut Option<Instant>) {
+        let (patience, id) = (&self.patience, self.mark.id());
+        // A look that fails is tried again: the statement's own outcome counts.
+        let looked = patience.look(&self.options, id, observer);
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        seen.observer = observer.as_ref().map_or(0, Session::id);
+        let Ok(Some(holders)) = looked else { return };
+        if told.is_none_or(|told| told.elapsed() >= LOOK) {
+            *told = Some(Instant::now());
+            patience.tell(&holders);
+        }
+        seen.holders = holders;
+        if self.yields
+            && let Some(observer) = observer
+            && patience.is_waited_for(observer, id).unwrap_or(false)
+        {
+            seen.has_yielded = true;
+            // Without it the statement ends by its own limit.
+            let _ = observer.kill_query(&self.mark);
+        }
     }
 }
 

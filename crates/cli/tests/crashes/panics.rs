@@ -4,8 +4,9 @@
 //!
 //! `"thread.shard"`, `"thread.route"`, `"thread.prepare"`, `"thread.staged"` and `"thread.commit"` are tried
 //! where there are shards (`shards.rs`), `"thread.upload"`, `"thread.messages"` and `"thread.hang-up"` where there is
-//! ssh (`via/faults.rs`). The threads are those of the product, each with its place
-//! `thread.<its work>`; that none is missing here is a test of the house (`crates/testkit/tests/house`).
+//! ssh (`via/faults.rs`), `"thread.holders"` where somebody holds a lock (`waits.rs`). The threads are those of the
+//! product, each with its place `thread.<its work>`; that none is missing here is a test of the house
+//! (`crates/testkit/tests/house`).
 
 mod scene;
 

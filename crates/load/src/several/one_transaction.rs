@@ -8,6 +8,7 @@
 //! is held as it was described, and empty if it keeps no rows, from its first row on.
 
 use std::sync::PoisonError;
+use std::time::{Duration, Instant};
 
 use encode::prepared::Prepared;
 use job::error::Error;
@@ -29,8 +30,17 @@ use super::publish::finish;
 use crate::forecast::Forecast;
 use crate::publish::RowCommit;
 
-/// The transaction, and the connection that it is on.
-type Open = (Transaction, Session);
+/// Between two looks whether the connection is there that holds the tables.
+const LOOK: Duration = Duration::from_secs(1);
+
+/// The transaction that all rows go into.
+struct Open {
+    transaction: Transaction,
+    /// The connection that it is on.
+    session: Session,
+    /// When the other connection was there.
+    looked: Instant,
+}
 
 /// Loads all tables; gives their reports, and what did not work after that.
 ///
@@ -56,13 +66,12 @@ pub(super) fn load(
             Err(ended) => return Err(undone(parts, connections, ended)),
         }
     }
-    let Some((transaction, session)) = open else {
+    let Some(open) = open else {
         return Err(Error::Internal("there is no table to load".to_owned()));
     };
     steps.stage = Stage::Rows;
-    let flavor = session.version().flavor;
-    let (connections, committed) =
-        commit(&mut parts, connections, (transaction, session), told, steps);
+    let flavor = open.session.version().flavor;
+    let (connections, committed) = commit(&mut parts, connections, open, told, steps);
     match committed {
         Ok(warnings) => {
             number(&mut parts, connections);
@@ -122,10 +131,20 @@ fn rows(
     let lacks = |what: &str| Error::Internal(format!("{} has no {what}", lock.table.name));
     let destination = part.chosen.destination.clone().ok_or_else(|| lacks("destination"))?;
     let source = part.source.take().ok_or_else(|| lacks("source"))?;
-    lock.reconnect()?;
-    let (transaction, mut session) = match open {
+    let mut open = open;
+    match &mut open {
+        Some(open) if open.looked.elapsed() < LOOK => {}
+        open => {
+            lock.reconnect()?;
+            open.iter_mut().for_each(|open| open.looked = Instant::now());
+        }
+    }
+    let Open { transaction, mut session, looked } = match open {
         Some(open) => open,
-        None => Transaction::begin(lock, Mode::Append)?,
+        None => {
+            let (transaction, session) = Transaction::begin(lock, Mode::Append)?;
+            Open { transaction, session, looked: Instant::now() }
+        }
     };
     Transaction::include(lock, &mut session, part.options.mode)?;
     forecast.expect(std::mem::take(&mut part.chosen.expected));
@@ -143,14 +162,14 @@ fn rows(
     let source = source.into_inner().unwrap_or_else(PoisonError::into_inner);
     let sent = send::run_within(&prepared, connect, destination, lock, source, steps, session)?;
     part.next_number = sent.next_number;
-    Ok((sent.report, (transaction, sent.session)))
+    Ok((sent.report, Open { transaction, session: sent.session, looked }))
 }
 
 /// Has the rows of all stay; gives what did not work after that.
 fn commit(
     parts: &mut [Part],
     connections: Connections,
-    (transaction, session): Open,
+    Open { transaction, session, .. }: Open,
     told: &str,
     steps: &mut Steps<'_>,
 ) -> (Connections, Result<Vec<String>, Error>) {
