@@ -18,6 +18,8 @@ from .program import find_program
 #: Linux: sets the size of a pipe. Python has the name from 3.10 on.
 _SET_PIPE_SIZE = 1031
 _PIPE_BYTES = 1 << 20
+#: What is written or read at once through a buffer. Columns of a batch are larger, and go to the pipe without a copy.
+_BUFFER_BYTES = 64 << 10
 #: Seconds for a program that was told to end at once.
 _END_SECONDS = 10.0
 #: Seconds for a program that was told to stop, while its input stays open.
@@ -72,7 +74,7 @@ def run(
         env=environment(connection),
         # Ctrl-C of the terminal comes to Python alone, which passes it on once.
         start_new_session=True,
-        bufsize=_PIPE_BYTES,
+        bufsize=_BUFFER_BYTES,
     )
     messages, listener = _listen(process.stderr, on_message)
     text: List[bytes] = []
