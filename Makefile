@@ -66,7 +66,7 @@ help:
 	@echo 'make engines         loads and exports on TiDB and Vitess: TIDB=tidb-server VITESS=folder MYSQLD=mysqld (TIDB_SOURCE, VITESS_SOURCE: sources)'
 	@echo 'make test            format, lints and all tests'
 	@echo 'make test-more       foreign keys under load, a race for names, random job files, backups; CI runs both'
-	@echo 'make test-python     the Python package on each Python that is here, after make test'
+	@echo 'make test-python     the Python package alone, on each Python that is here, after make test'
 	@echo 'make bench           rows/s and MB/s of each stage, then of the whole load (SCALE=1)'
 	@echo 'make soak            random tables by LOAD DATA and by Inrush, with kills (MINUTES=10; SEED=n: case n again)'
 	@echo 'make soak-servers    unpack MariaDB 10.5, 11.4 and 11.8 for make soak, and MySQL; installs nothing'
@@ -124,6 +124,7 @@ test-more:
 	@if python3 -m venv $(PYTHON) && $(PYTHON)/bin/pip install -q 'moto[server]'; then \
 		INRUSH_TEST_PYTHON=$(PYTHON)/bin/python $(CARGO) test --locked --workspace --test main -- cloud:: object_store; \
 	else echo 'skipped, for the Python package moto cannot be had here: loads from and exports to object stores'; fi
+	$(MAKE) --no-print-directory test-python
 	@if [ "$$(id -u)" != 0 ]; then echo 'skipped, for only root can unpack a clean Debian: packages are installed there'; \
 	elif scripts/setup.sh 4 dist-test && sh -c '. packaging/common.sh && clean_debian "$$work/base"'; then \
 		packaging/build.sh x86_64 debug && $(MAKE) --no-print-directory dist-test; \

@@ -1,11 +1,15 @@
 """A private server for all tests, and a database for each."""
 
 import os
+import signal
 import tempfile
 
 import pytest
 
 import inrush
+
+# Whoever runs tests in the background of a shell has them ignore Ctrl-C, and with them all programs that they start.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session", autouse=True)
