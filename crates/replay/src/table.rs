@@ -7,6 +7,9 @@
 //!                         -> add_keys        foreign keys, when the tables they concern are published
 //! ```
 //!
+//! A new table whose foreign keys refer to new tables, or to missing ones, has them from its CREATE on
+//! ([`Tables::keys_later`] takes them off where rows are built, or checked): ALTER TABLE costs as much as all else.
+//!
 //! So t is the old table or the new one at any moment, with all its rows, and the rows of one table
 //! may go in while the dump makes the next. `--atomic` keeps all staging tables until [`Tables::finish`],
 //! whose one RENAME publishes them.
@@ -27,7 +30,7 @@ use face::option::ATOMIC;
 use job::pool;
 use schema::TableName;
 use server::Session;
-use server::identifier::quote_text;
+use server::identifier::{quote_name, quote_text};
 use sql::{Comments, CreateTable, ForeignKey, Syntax};
 use targets::Names;
 use targets::foreign_keys::{has_children, unchecked};
@@ -73,7 +76,10 @@ enum Kind {
 #[derive(Debug)]
 struct Entry {
     staging: StagingTable,
+    /// Foreign keys that it gets when it is published.
     keys: Vec<ForeignKey>,
+    /// Those that it has.
+    keys_within: Vec<ForeignKey>,
     /// Foreign keys that came by an ALTER TABLE, and if `--atomic` has them checked.
     late: Late,
     /// True if the dump drops the table that has the name now.
@@ -98,6 +104,8 @@ pub(crate) struct Tables {
     entries: BTreeMap<TableName, Entry>,
     /// Dropped by the dump, and not made again yet.
     held: BTreeMap<TableName, TableName>,
+    /// Tables of this dump whose names were nobody's before.
+    new: BTreeSet<TableName>,
     /// Published without the foreign keys that the dump gives them.
     bare: Vec<(TableName, Vec<ForeignKey>)>,
     /// Databases that were looked through for what a killed replay left.
@@ -114,6 +122,7 @@ impl Tables {
             lock_wait: Duration::from_secs(u64::from(options.lock_wait_seconds)),
             entries: BTreeMap::new(),
             held: BTreeMap::new(),
+            new: BTreeSet::new(),
             bare: Vec::new(),
             cleaned: BTreeSet::new(),
             caseless: None,
@@ -216,9 +225,10 @@ impl Tables {
         sessions.check_in_step()?;
         self.clean(&mut sessions.own, &name.database)?;
         self.take(&mut sessions.own, name)?;
-        let made = make(sessions, &create, &reading, name);
-        let staging = match made {
-            Ok(Ok(staging)) => staging,
+        let with_keys = kind == Kind::Nothing && self.may_have_keys(sessions, &key, &create)?;
+        let made = make(sessions, &create, &reading, name, with_keys);
+        let (staging, has_keys) = match made {
+            Ok(Ok(made)) => made,
             Ok(Err(why)) => {
                 self.release(&mut sessions.own, name);
                 return Ok(Created::AsItIs(why));
@@ -236,10 +246,62 @@ impl Tables {
         };
         self.held.remove(&key);
         let replaces = kind == Kind::Table;
+        if !replaces {
+            self.new.insert(key.clone());
+        }
         let late = Late { any: false, checked: is_checked };
-        self.entries.insert(key, Entry { staging, keys: create.keys, late, replaces });
+        let (keys, keys_within) = match has_keys {
+            true => (Vec::new(), create.keys),
+            false => (create.keys, Vec::new()),
+        };
+        self.entries.insert(key, Entry { staging, keys, keys_within, late, replaces });
         load::failpoint::step("replay.created");
         Ok(Created::StagingTable)
+    }
+
+    /// True if a new table can have its foreign keys from the beginning: none of the tables that they refer to is one
+    /// that this dump replaces, whose place another takes.
+    fn may_have_keys(
+        &self,
+        sessions: &mut Sessions,
+        key: &TableName,
+        create: &CreateTable,
+    ) -> server::Result<bool> {
+        if self.atomic || create.keys.iter().any(|foreign| foreign.name.is_none()) {
+            return Ok(false);
+        }
+        for foreign in &create.keys {
+            let parent = keys::parent_of(foreign, key);
+            let folded = self.fold(&parent);
+            let is_new = folded == *key || self.new.contains(&folded);
+            if !is_new && kind(&mut sessions.own, &parent, self.is_caseless())? != Kind::Nothing {
+                return Ok(false);
+            }
+        }
+        Ok(!create.keys.is_empty())
+    }
+
+    /// Has a table that is not published get its foreign keys when it is: its rows are built, or come while the dump
+    /// has them checked, and what they refer to may not have its place yet.
+    ///
+    /// Errors: the server's.
+    pub(crate) fn keys_later(
+        &mut self,
+        sessions: &mut Sessions,
+        name: &TableName,
+    ) -> Result<(), Error> {
+        let key = self.fold(name);
+        let Some(entry) = self.entries.get_mut(&key) else { return Ok(()) };
+        let names = entry.keys_within.iter().filter_map(|key| key.name.as_deref());
+        let drops: Vec<String> =
+            names.map(|name| format!("DROP FOREIGN KEY {}", quote_name(name))).collect();
+        if drops.is_empty() {
+            return Ok(());
+        }
+        let table = entry.staging.name.quoted();
+        sessions.own.exec(&format!("ALTER TABLE {table} {}", drops.join(", ")))?;
+        entry.keys.splice(0..0, std::mem::take(&mut entry.keys_within));
+        entry.read_again(sessions)
     }
 
     /// Where the rows of a table go that is not published yet.
@@ -398,6 +460,7 @@ impl Tables {
         self.clean(&mut sessions.own, &name.database)?;
         let Reading { syntax, comments, .. } = Reading::of(&mut sessions.dump)?;
         let Ok(create) = CreateTable::read(text, syntax, comments) else { return Ok(()) };
+        self.new.insert(key.clone());
         // All of a table's are added by one statement.
         if !create.keys.is_empty() && !has_keys(&mut sessions.own, name)? {
             self.bare.push((key, create.keys));
@@ -507,20 +570,30 @@ impl Reading {
     }
 }
 
-/// Makes the staging table on the dump's session; the inner error says why it may not be one.
+/// Makes the staging table on the dump's session, `with_keys` if it can be; gives whether it has its foreign keys.
+/// The inner error says why it may not be one.
 fn make(
     sessions: &mut Sessions,
     create: &CreateTable,
     reading: &Reading,
     name: &TableName,
-) -> server::Result<Result<StagingTable, String>> {
+    with_keys: bool,
+) -> server::Result<Result<(StagingTable, bool), String>> {
     let staging = staging_table::name_of(name);
     // What the dump's session calls the database is what it is used by.
     let written = match reading.is_utf8 || name.database.is_ascii() {
         true => staging.quoted(),
-        false => server::identifier::quote_name(&staging.table),
+        false => quote_name(&staging.table),
     };
-    let made = sessions.dump.exec_bytes(&create.named(&written));
+    let text = match with_keys {
+        true => create.named_with_keys(&written),
+        false => create.named(&written),
+    };
+    let made = sessions.dump.exec_bytes(&text);
+    if with_keys && matches!(made, Err(server::Error::Statement { .. })) {
+        // When it is published the server says it of the foreign keys alone.
+        return make(sessions, create, reading, name, false);
+    }
     let own = &mut sessions.own;
     if let Err(error) = made {
         // A statement that was killed may have made it all the same.
@@ -537,7 +610,7 @@ fn make(
                 false => engine == "innodb",
             };
             if may(&engine.to_ascii_lowercase()) {
-                return Ok(Ok(staging));
+                return Ok(Ok((staging, with_keys)));
             }
             Ok(format!("its engine is {engine}"))
         }

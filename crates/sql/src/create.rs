@@ -1,9 +1,9 @@
-//! CREATE TABLE under another name, without its foreign keys.
+//! CREATE TABLE under another name, with its foreign keys or without.
 //!
 //! ```text
 //! CREATE TABLE [IF NOT EXISTS] `t` (        the name: replaced
 //!   `a` int .., KEY `k` (`a`),              kept as it stands
-//!   CONSTRAINT `f` FOREIGN KEY (`a`) ..     taken out, kept for ALTER TABLE .. ADD
+//!   CONSTRAINT `f` FOREIGN KEY (`a`) ..     kept, or taken out for ALTER TABLE .. ADD
 //! ) ENGINE=InnoDB ..                        kept
 //! ```
 //!
@@ -34,6 +34,8 @@ pub struct CreateTable {
     before: Vec<u8>,
     /// Everything after it, without foreign keys.
     after: Vec<u8>,
+    /// The same with them, as it stands.
+    after_with_keys: Vec<u8>,
     /// True if the name stands there with its database.
     pub is_qualified: bool,
     /// `ENGINE=`, where it is said, in lower case.
@@ -68,6 +70,7 @@ impl CreateTable {
         Ok(CreateTable {
             before: text[..start].to_vec(),
             after,
+            after_with_keys: text[end..].to_vec(),
             is_qualified: database.is_some(),
             engine,
             keys,
@@ -81,9 +84,14 @@ impl CreateTable {
             && self.keys.iter().all(ForeignKey::is_ascii)
     }
 
-    /// The statement with another name, `name` being quoted.
+    /// The statement with another name, `name` being quoted, and without foreign keys.
     pub fn named(&self, name: &str) -> Vec<u8> {
         [&self.before, name.as_bytes(), &self.after].concat()
+    }
+
+    /// The same with its foreign keys.
+    pub fn named_with_keys(&self, name: &str) -> Vec<u8> {
+        [&self.before, name.as_bytes(), &self.after_with_keys].concat()
     }
 }
 
@@ -206,7 +214,8 @@ pub(crate) fn foreign_key(text: &[u8], element: &[Token<'_>]) -> Result<Option<P
         String::from_utf8(bytes).map_err(|_| Unread("a name in a foreign key is not UTF-8"))
     };
     let parent = Parent { database: database.map(utf8).transpose()?, table: utf8(table)? };
-    let key = ForeignKey { head, parent, tail, columns };
+    let constraint = symbol.clone().map(utf8).transpose()?;
+    let key = ForeignKey { name: constraint, head, parent, tail, columns };
     Ok(Some(ParsedKey { key, index: symbol.or(name) }))
 }
 

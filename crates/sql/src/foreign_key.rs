@@ -3,6 +3,8 @@
 /// A foreign key, taken apart where the table it refers to is named.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ForeignKey {
+    /// The name of the constraint, where the dump gives it one.
+    pub name: Option<String>,
     /// `` CONSTRAINT `f` FOREIGN KEY ( `a` ) REFERENCES ``.
     pub head: String,
     /// The table it refers to.

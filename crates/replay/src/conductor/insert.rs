@@ -9,6 +9,7 @@ use sources::ReadAs;
 use sources::dump::{RowRun, RunPlace, RunStatement, SqlReader, Statement};
 use sql::{InsertHead, ObjectName, Verb};
 
+use super::session::CHECKS;
 use super::{Conductor, Filled};
 use crate::changes::Changes;
 use crate::connections;
@@ -215,6 +216,7 @@ impl Conductor<'_, '_> {
         while !self.crew.has_room() {
             self.settle(true)?;
         }
+        self.tables.keys_later(&mut self.sessions, &table)?;
         let staging = self.tables.staging(&table).cloned();
         let is_empty = match self.filled.get(&table) {
             Some(filled) => !filled.has_rows,
@@ -229,6 +231,7 @@ impl Conductor<'_, '_> {
 
     /// Rows that go in at once, statement by statement.
     fn here(&mut self, table: &TableName, run: RowRun) -> Result<(), Error> {
+        self.check_no_keys(table)?;
         let staging = self.tables.staging(table).cloned();
         let in_transaction = staging.is_none() && self.transaction.is_open();
         let played = self.play(table, staging.as_ref(), run, in_transaction);
@@ -244,6 +247,14 @@ impl Conductor<'_, '_> {
                 self.fail(table);
                 Err(error)
             }
+        }
+    }
+
+    /// Before rows that go in at once: a table apart has no foreign keys if the dump has them checked.
+    fn check_no_keys(&mut self, table: &TableName) -> Result<(), Error> {
+        match self.state()?.is_on(CHECKS) {
+            true => self.tables.keys_later(&mut self.sessions, table),
+            false => Ok(()),
         }
     }
 
@@ -310,6 +321,7 @@ impl Conductor<'_, '_> {
                 }
             }
         }
+        self.check_no_keys(table)?;
         let state = self.state()?;
         let staging = self.tables.staging(table).cloned();
         if staging.is_none() && self.before_rows_of_others(table)? {

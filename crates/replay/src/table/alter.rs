@@ -52,7 +52,10 @@ impl Tables {
     ) -> Result<bool, Error> {
         let key = self.key(&mut sessions.own, name)?;
         let reading = Reading::of(&mut sessions.dump)?;
-        let has_keys = self.entries.values().any(|entry| !entry.keys.is_empty());
+        let has_keys = self
+            .entries
+            .values()
+            .any(|entry| !entry.keys.is_empty() || !entry.keys_within.is_empty());
         let Some(entry) = self.entries.get_mut(&key) else { return Ok(false) };
         let is_ascii = change.is_ascii() && entry.staging.name.quoted().is_ascii();
         // Rows that others refer to, or that a foreign key changes with them, are not there yet.
@@ -90,7 +93,7 @@ impl Entry {
             && self.keys.iter().all(|key| key.is_served_by(columns) || has_one(key)))
     }
 
-    fn read_again(&mut self, sessions: &mut Sessions) -> Result<(), Error> {
+    pub(super) fn read_again(&mut self, sessions: &mut Sessions) -> Result<(), Error> {
         let (table, staging) = (self.staging.table.clone(), self.staging.name.clone());
         (self.staging, _) = StagingTable::read(&mut sessions.own, table, staging)?;
         Ok(())

@@ -157,6 +157,63 @@ fn cycles_references_to_itself_and_unnamed_keys_are_made() {
     );
 }
 
+/// Tables with named foreign keys to each other, to themselves and to a missing table, with and without an index.
+const CYCLE: [TableCase<'_>; 2] = [
+    (
+        "a",
+        "(`id` int PRIMARY KEY, `b` int, `me` int, KEY (`b`), CONSTRAINT `a_ibfk_1` FOREIGN KEY (`me`) \
+         REFERENCES `a` (`id`), CONSTRAINT `to``b` FOREIGN KEY (`b`) REFERENCES `b` (`id`) \
+         ON UPDATE SET NULL) ENGINE=InnoDB",
+        "(1,1,2),(2,NULL,1)",
+    ),
+    (
+        "b",
+        "(`id` int PRIMARY KEY, `a` int, CONSTRAINT `b_a` FOREIGN KEY (`a`) REFERENCES `a` (`id`) ON \
+         DELETE RESTRICT, CONSTRAINT `b_n` FOREIGN KEY (`id`,`a`) REFERENCES `nowhere` (`x`,`y`)) \
+         ENGINE=InnoDB",
+        "(1,1),(9,9)",
+    ),
+];
+
+#[test]
+fn named_keys_of_new_tables_are_made_with_them() {
+    made("", &CYCLE);
+    made("", &[CYCLE[1], CYCLE[0]]);
+    // The parent is replaced behind its new child.
+    made("CREATE TABLE p (id int PRIMARY KEY) ENGINE=InnoDB", &[CHILD, PARENT]);
+    made("CREATE TABLE b (id int PRIMARY KEY, x int) ENGINE=InnoDB", &CYCLE);
+}
+
+#[test]
+fn keys_that_a_new_table_has_can_come_later() {
+    let Some(server) = TestServer::start() else { return };
+    let expected = serial(&server, "", &CYCLE);
+    let database = server.database().unwrap();
+    let mut sessions = sessions(&server, &database);
+    let mut tables = Tables::new(&options(false));
+    for (name, shape, _) in CYCLE {
+        let name = TableName::new(database.as_str(), name);
+        let text = format!("CREATE TABLE {} {shape}", name.quoted());
+        tables.create(&mut sessions, text.as_bytes(), &name, false).unwrap();
+        let staging = tables.staging(&name).unwrap().name.clone();
+        let sql = format!("SHOW CREATE TABLE {}", staging.quoted());
+        let made = sessions.own.query_row(&sql).unwrap().text(1).unwrap();
+        assert_eq!(made.matches("FOREIGN KEY").count(), 2, "{made}");
+        for _ in 0..2 {
+            tables.keys_later(&mut sessions, &name).unwrap();
+        }
+        let bare = sessions.own.query_row(&sql).unwrap().text(1).unwrap();
+        assert!(!bare.contains("FOREIGN KEY") && bare.contains("KEY `"), "{bare}");
+        tables.staging(&name).unwrap().clone().remake(&mut sessions.own).unwrap();
+    }
+    for (name, _, rows) in CYCLE {
+        let into = tables.staging(&TableName::new(database.as_str(), name)).unwrap().name.clone();
+        insert(&mut sessions, &into, rows);
+    }
+    tables.finish(&mut sessions).unwrap();
+    assert_eq!(contents(&mut sessions.own, &database), expected);
+}
+
 #[test]
 fn old_tables_of_the_same_names_and_keys_are_replaced() {
     let before = "CREATE TABLE p (id int PRIMARY KEY) ENGINE=InnoDB; INSERT INTO p VALUES (7); \
@@ -373,6 +430,7 @@ fn a_replay_that_goes_on_adds_keys_that_are_missing() {
 fn on_mysql_too_children_follow_and_keys_come_back() {
     let Some(server) = TestServer::mysql(Vec::new()) else { return };
     made_on(&server, "", &[CHILD, PARENT]);
+    made_on(&server, "", &CYCLE);
     let before = "CREATE TABLE p (id int PRIMARY KEY) ENGINE=InnoDB; INSERT INTO p VALUES (1); \
         CREATE TABLE other (id int PRIMARY KEY, a int, CONSTRAINT o FOREIGN KEY (a) REFERENCES p (id) \
         ON DELETE CASCADE) ENGINE=InnoDB; INSERT INTO other VALUES (5, 1); \
