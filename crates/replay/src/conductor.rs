@@ -20,6 +20,7 @@ mod transaction;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Instant;
 
 use face::option::ATOMIC;
 use job::pool;
@@ -59,6 +60,8 @@ pub(crate) struct Conductor<'scope, 'env> {
     crew: Runs<'scope, 'env>,
     /// How far the tables are that the dump makes and that are not published yet.
     filled: BTreeMap<TableName, Filled>,
+    /// When the first of those was ready that may take their places now.
+    ready_since: Option<Instant>,
     /// Session variables that the dump has set.
     set: BTreeSet<String>,
     /// State of the dump's session, if it was read since its last change.
@@ -153,6 +156,7 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
             tables: Tables::new(shared.options),
             crew,
             filled: BTreeMap::new(),
+            ready_since: None,
             set: BTreeSet::new(),
             state: None,
             transaction,

@@ -327,22 +327,31 @@ impl Tables {
         self.entries.values().map(|entry| &entry.staging.table)
     }
 
-    /// The rows of these tables are in: they take their places, but for `--atomic`.
+    /// True if a table that is not published takes the place of another one.
+    pub(crate) fn replaces(&self, name: &TableName) -> bool {
+        self.entries.get(&self.fold(name)).is_some_and(|entry| entry.replaces)
+    }
+
+    /// The rows of these tables are in: they take their places at once, but for `--atomic`. Tables that are not apart
+    /// have theirs.
     ///
-    /// Errors: those tables that were not published yet are as they were; asking again is right.
+    /// Errors: all are as they were, or new; asking again is right.
     pub(crate) fn publish(
         &mut self,
         sessions: &mut Sessions,
         names: &[TableName],
     ) -> Result<(), Error> {
-        if self.atomic {
+        let keys = names.iter().map(|name| self.fold(name));
+        let keys: Vec<TableName> = keys.filter(|key| self.entries.contains_key(key)).collect();
+        if self.atomic || keys.is_empty() {
             return Ok(());
         }
-        for name in names {
-            let key = self.fold(name);
-            let Some(entry) = self.entries.get(&key) else { continue };
-            sessions.check_in_step()?;
-            swap::swap(&mut sessions.own, self.lock_wait, &[&entry.staging], &[entry.replaces])?;
+        sessions.check_in_step()?;
+        let entries = keys.iter().filter_map(|key| self.entries.get(key));
+        let (stagings, replaces): (Vec<&StagingTable>, Vec<bool>) =
+            entries.map(|entry| (&entry.staging, entry.replaces)).unzip();
+        swap::swap(&mut sessions.own, self.lock_wait, &stagings, &replaces)?;
+        for key in keys {
             if let Some(entry) = self.entries.remove(&key) {
                 self.published(&mut sessions.own, key, entry);
             }
@@ -385,7 +394,7 @@ impl Tables {
             self.finish_at_once(sessions)?;
         } else {
             let names: Vec<TableName> = self.pending().cloned().collect();
-            self.publish(sessions, &names)?;
+            names.chunks(1).try_for_each(|name| self.publish(sessions, name))?;
         }
         self.run_held_drops(sessions)?;
         self.add_keys(sessions)
