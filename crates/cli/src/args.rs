@@ -403,6 +403,8 @@ pub(crate) enum PathArg {
     Stream,
     /// Send rows by INSERTs of many rows.
     Insert,
+    /// Have TiDB read a file of the rows by IMPORT INTO.
+    Import,
     /// Send rows by INSERT to the Spider server, which assigns them to its shards.
     #[value(alias = "head")]
     Coordinator,

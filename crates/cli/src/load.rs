@@ -209,6 +209,7 @@ pub(crate) fn options_but_ddl(
         PathArg::Direct => LoadPath::Direct,
         PathArg::Stream => LoadPath::Stream,
         PathArg::Insert | PathArg::Coordinator => LoadPath::Insert,
+        PathArg::Import => LoadPath::Import,
     };
     options.server.through_head = args.path == PathArg::Coordinator;
     options.atomic = args.atomic;

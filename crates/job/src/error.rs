@@ -448,6 +448,12 @@ pub enum Error {
              this: {0}"
     )]
     Adopted(String),
+    /// IMPORT INTO of TiDB did not import all rows.
+    #[error(
+        "IMPORT INTO did not load the rows: {0}; {stream} sends them, and names those that TiDB refuses",
+        stream = PATH.with("stream")
+    )]
+    NotImported(String),
     /// Rows that were read are not accounted for: a mistake of ours, or of a server's answers.
     #[error(
         "only {done} of the {read} rows that were read are accounted for{}, so nothing more was \

@@ -9,6 +9,7 @@
 //! refused by name and with every reason ([`objections`]), which plan and report print.
 
 mod facts;
+mod importing;
 mod inspection;
 mod objections;
 mod order;

@@ -21,7 +21,7 @@ pub(crate) fn least(
             let verify = estimate.map(|estimate| MinMemory::of_verifying(estimate.table_bytes));
             verify.map_or(build.clone(), |verify| build.or(verify))
         }
-        LoadPath::Stream | LoadPath::Insert => {
+        LoadPath::Stream | LoadPath::Insert | LoadPath::Import => {
             let connections = options.limits.batches.connections;
             any.or(ConnectionShares::least(reading_bytes, path, connections))
         }

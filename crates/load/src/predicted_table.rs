@@ -71,7 +71,7 @@ pub(crate) fn estimate(
     let direct = sample.estimate(rows, total, table, options, memory, &speeds);
     Ok(Some(match path {
         LoadPath::Auto | LoadPath::Direct => direct,
-        LoadPath::Stream | LoadPath::Insert => {
+        LoadPath::Stream | LoadPath::Insert | LoadPath::Import => {
             let by = (path, Method::Stage);
             direct.sent((total, table.indexes.len()), memory, by, &speeds)
         }

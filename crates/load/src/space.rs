@@ -28,7 +28,8 @@ pub(crate) fn check(
     fits(temp_dir, 0, temporary_bytes)
 }
 
-fn fits(folder: &Path, table_bytes: u64, temporary_bytes: u64) -> Result<(), Error> {
+/// Refuses what is larger than the room in a folder.
+pub(crate) fn fits(folder: &Path, table_bytes: u64, temporary_bytes: u64) -> Result<(), Error> {
     let free_bytes = free_bytes(folder)?;
     if table_bytes + temporary_bytes <= free_bytes {
         return Ok(());

@@ -122,7 +122,7 @@ impl Speeds {
     pub(crate) fn of_sending(&self, path: LoadPath) -> f64 {
         match path {
             LoadPath::Insert => self.insert,
-            LoadPath::Auto | LoadPath::Direct | LoadPath::Stream => self.stream,
+            LoadPath::Auto | LoadPath::Direct | LoadPath::Stream | LoadPath::Import => self.stream,
         }
     }
 
@@ -142,6 +142,10 @@ impl Speeds {
         report: &Report,
         indexes: usize,
     ) {
+        if path == LoadPath::Import {
+            // Nobody has measured it.
+            return;
+        }
         let known = Speeds::of(state_dir, flavor);
         let mut speeds = known;
         match (report.partitions, method) {
@@ -202,6 +206,7 @@ impl Speeds {
             }
             LoadPath::Stream => mix(&mut self.stream, sent, building),
             LoadPath::Insert => mix(&mut self.insert, sent, building),
+            LoadPath::Import => {}
         }
         self.loads = self.loads.saturating_add(1);
     }

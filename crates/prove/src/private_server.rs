@@ -71,7 +71,7 @@ impl Folder {
     pub(crate) fn make(temp_dir: &Path) -> Result<Folder> {
         let temp_dir =
             std::path::absolute(temp_dir).map_err(|e| Error::io("finding", temp_dir, e))?;
-        remove_left(&temp_dir);
+        disk::private::remove_left(&temp_dir, PREFIX);
         let path = temp_dir.join(format!("{PREFIX}{}", std::process::id()));
         let made = disk::private::make(&path).and_then(|_| disk::private::make(&path.join("tmp")));
         made.map_err(|e| Error::io("making", &path, e))?;
@@ -95,16 +95,5 @@ impl Drop for Folder {
     fn drop(&mut self) {
         // What stays is removed by the next proof.
         let _ = fs::remove_dir_all(&self.path);
-    }
-}
-
-/// Removes folders of proofs whose process was killed.
-fn remove_left(temp_dir: &Path) {
-    for entry in fs::read_dir(temp_dir).into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let pid = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.parse::<u32>().ok());
-        if pid.is_some_and(|pid| !Path::new(&format!("/proc/{pid}")).exists()) {
-            let _ = fs::remove_dir_all(entry.path());
-        }
     }
 }

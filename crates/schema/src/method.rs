@@ -27,10 +27,12 @@ pub enum LoadPath {
     Stream,
     /// INSERT of many rows, over several connections.
     Insert,
+    /// IMPORT INTO of TiDB, which reads a file that is written for it. Only taken by its name.
+    Import,
 }
 
 impl LoadPath {
-    /// The paths that may be taken, the fastest first.
+    /// The paths that [`LoadPath::Auto`] may take, the fastest first.
     pub const TAKEN: [LoadPath; 3] = [LoadPath::Direct, LoadPath::Stream, LoadPath::Insert];
 
     /// The value of `--path`.
@@ -40,12 +42,13 @@ impl LoadPath {
             LoadPath::Direct => "direct",
             LoadPath::Stream => "stream",
             LoadPath::Insert => "insert",
+            LoadPath::Import => "import",
         }
     }
 
-    /// True if rows go to the server in statements.
+    /// True if the server gets rows as text.
     pub fn sends(self) -> bool {
-        matches!(self, LoadPath::Stream | LoadPath::Insert)
+        matches!(self, LoadPath::Stream | LoadPath::Insert | LoadPath::Import)
     }
 }
 

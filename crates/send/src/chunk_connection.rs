@@ -21,6 +21,8 @@ use sources::{Source, SourceExt as _};
 use super::budget::{Budget, Loan};
 use super::collector::{Collected, Collector, WentIn};
 use super::encoder::{Encoder, Shared};
+use super::import_file::ImportFile;
+use super::ledger::Entry;
 use super::order::{KeyCollector, OrderGate, UniqueKeys};
 use super::resume::Resume;
 use super::sender::trouble::{Again, Trouble};
@@ -39,6 +41,8 @@ pub(crate) struct ConnectionSetup<'a> {
     pub(crate) sender: Arc<SenderOptions>,
     /// Chunks that an earlier run has loaded; none if all is one transaction.
     pub(crate) resume: Option<&'a Resume>,
+    /// The file that gets the rows in place of the server.
+    pub(crate) file: Option<&'a ImportFile>,
     /// True if rows are in another order than the input's.
     pub(crate) is_sorted: bool,
     /// The keys by which chunks may not overtake each other; none where they always may.
@@ -193,6 +197,12 @@ impl<'l, 'a> ChunkConnection<'l, 'a> {
     fn send(&mut self, permit: &Permit<'_>) -> Result<Sent, Stop> {
         let portions = self.portions;
         let options = &portions.plan.sender;
+        if let Some(file) = portions.plan.file {
+            file.push(&self.portion)?;
+            let entry = Entry::of(&self.portion);
+            let rejects = std::mem::take(&mut self.portion.rejects);
+            return Ok(Sent { entry, rejects, ..Sent::default() });
+        }
         let sender = match &mut self.sender {
             Some(sender) => sender,
             none => {

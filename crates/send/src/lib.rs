@@ -12,6 +12,7 @@
 //! | `sent_chunk`, `sender` | the part of the input that one transaction loads, by LOAD DATA or INSERT |
 //! | `ledger`, `resume` | committed chunks, so that each is loaded once; continuing an interrupted load |
 //! | `order`, `sorted` | chunks that may overtake others; rows sorted by key |
+//! | `import_file`, `import_into` | the same rows in a file that TiDB imports, and its job |
 //! | [`connections`], `chunk_connection` | connections at work, and one that sends chunks |
 //! | [`controller`], `limits` | the number of connections and the size of statements |
 //! | [`retry`], [`watch`] | errors that are tried again; the server during the load |
@@ -27,6 +28,8 @@ pub mod controller;
 pub mod destination;
 mod encoder;
 mod ended;
+mod import_file;
+mod import_into;
 mod ledger;
 mod limits;
 mod order;
@@ -48,6 +51,7 @@ mod sync {
 }
 
 pub use destination::{Ask, Destination};
+pub use import_file::server_user;
 pub use resume::{completed, forget_completed, input_text, sweep};
 pub use unpublished::{
     AddedRows, NEXT_LOAD, Uncommitted, Unpublished, drop_ledgers, forget_ledgers,
@@ -76,6 +80,7 @@ use self::chunk_connection::{ConnectionSetup, Loaded, SharedChunks};
 use self::collector::Collected;
 use self::columns::Columns;
 use self::encoder::{Numbers, Shared};
+use self::import_file::ImportFile;
 use self::ledger::Totals;
 use self::order::{RowOrder, UniqueKeys};
 use self::resume::Resume;
@@ -151,6 +156,8 @@ struct Work<'a> {
     connect: &'a ConnectOptions,
     destination: Destination,
     resume: Option<Resume>,
+    /// The file that gets the rows, and the sessions' `sql_mode` in which TiDB reads it.
+    file: Option<(ImportFile, String)>,
     /// The one that all rows are in, if they are in one that ends with them.
     transaction: Option<Transaction>,
     /// The connection whose transaction holds these rows and others', while no connection has it.
@@ -178,6 +185,7 @@ impl<'a> Work<'a> {
             connect,
             destination,
             resume: None,
+            file: None,
             transaction: None,
             given: None,
             next_number: None,
@@ -254,6 +262,7 @@ impl<'a> Work<'a> {
         self.check_ledger(target, &loaded)?;
         let Collected { rows, rejects, .. } = loaded.collected;
         prepared.options.check_loaded(rows, rejects, loaded.rows_read)?;
+        self.import_file(target, rows, steps)?;
         let unpublished = match (twin, self.transaction.take()) {
             (Some(mut twin), _) => {
                 steps.step(Stage::Indexes, || {
@@ -286,6 +295,9 @@ impl<'a> Work<'a> {
         source_words: &str,
         shares: &mut ConnectionShares,
     ) -> Result<(), Error> {
+        if self.prepared.path == LoadPath::Import {
+            return Ok(());
+        }
         if self.destination.method == Method::Transaction {
             return resume::refuse_interrupted(target, self.prepared.options.mode);
         }
@@ -336,6 +348,7 @@ impl<'a> Work<'a> {
                     .to_owned(),
             );
         }
+        self.create_file(&columns, numbers.is_some())?;
         let encoder = Shared {
             columns: &columns,
             files: &options.input.files,
@@ -359,6 +372,7 @@ impl<'a> Work<'a> {
             encoder,
             sender: Arc::new(self.sender(target, &columns)?),
             resume: self.resume.as_ref(),
+            file: self.file.as_ref().map(|(file, _)| file),
             is_sorted: order.is_sorted,
             keys: keys.as_ref(),
             session,
@@ -368,6 +382,36 @@ impl<'a> Work<'a> {
         let is_reserved = target.table.engine == Engine::InnoDb;
         self.next_number = numbers.map(|numbers| numbers.next()).filter(|_| is_reserved);
         Ok(loaded)
+    }
+
+    /// Makes the file of a load by IMPORT INTO, which stores a 0 where LOAD DATA counts: `counts` if we do.
+    fn create_file(&mut self, columns: &Columns, counts: bool) -> Result<(), Error> {
+        if self.prepared.path != LoadPath::Import {
+            return Ok(());
+        }
+        if columns.auto_increment.is_some() && !counts {
+            let why = "the values of the AUTO_INCREMENT column cannot be counted";
+            return Err(Error::NotImported(why.to_owned()));
+        }
+        let temp_dir = &self.prepared.options.limits.temp_dir;
+        let file = ImportFile::create(temp_dir, self.connect, columns.names())?;
+        self.file = Some((file, columns.sql_mode()));
+        Ok(())
+    }
+
+    /// Has TiDB import the file, if there is one, with so many rows.
+    fn import_file(
+        &mut self,
+        target: &mut Lock,
+        rows: u64,
+        steps: &mut Steps<'_>,
+    ) -> Result<(), Error> {
+        let Some((file, sql_mode)) = self.file.take() else { return Ok(()) };
+        tally::check(rows, file.rows(), 0)?;
+        let progress = self.prepared.progress;
+        steps.step(Stage::Import, || {
+            import_into::import(&file, target, self.connect, &sql_mode, progress)
+        })
     }
 
     /// A server that went down and up again may have lost what it had committed last.

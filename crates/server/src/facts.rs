@@ -23,6 +23,8 @@ use crate::tested_build;
 use crate::unsupported::{SUPER_READ_ONLY, Unsupported};
 use crate::version::{Flavor, Version};
 
+pub use self::rules::tidb_release;
+
 /// Page size the direct path builds.
 const PAGE_BYTES: u64 = 16_384;
 

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use crate::carried_keys::carry_over;
 use crate::foreign_keys::{has_children, referred, unchecked};
 use crate::identity::{EngineRows, rows_of};
+use crate::import_job::cancel_jobs;
 use crate::lock::Lock;
 use crate::names::{
     MARK, Names, is_own_database, kind_prefix, own_pattern, part_prefix, proof_in, twin_prefix,
@@ -20,6 +21,7 @@ use face::option::DATADIR;
 use schema::{Engine, ForeignKey, TableKind};
 use server::Unsupported;
 use server::catalog;
+use server::engine::Kind;
 use server::error::{Error, Result};
 use server::facts::database_dir::DatabaseDir;
 use server::identifier::{TableName, quote_text};
@@ -93,6 +95,10 @@ impl Lock {
             if catalog::exists(&mut self.session, &table)? {
                 there.push(table);
             }
+        }
+        if self.facts.engine.kind == Kind::TiDb {
+            // The job of a killed load may still fill its staging table.
+            cancel_jobs(&mut self.session, &there)?;
         }
         let is =
             |table: &TableName, name: &TableName| table == name || table.database == name.table;

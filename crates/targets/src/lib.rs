@@ -11,7 +11,7 @@
 //! [`export`] has its rows read meanwhile; a [`guard`] holds tables that it has to do with, in [`turns`];
 //! [`partitions`] are tried and filled one by one, and a `merged_partition` takes the place of one; `reach` connects; `leftovers`
 //! removes what a killed load left, of which `left` knows for many targets, and [`left_keys`] for all of a
-//! server; `followers` are locked with whom they refer to; [`carried_keys`] refer to the new table in place
+//! server; `followers` are locked with whom they refer to; `import_job` is TiDB's; [`carried_keys`] refer to the new table in place
 //! of the old one; `recover` goes on after a connection was lost; [`waiting`] is for locks of others, beside statements that are `lasting`,
 //! [`brief_lock`] for locks that writers queue behind, [`description`] for files that the server describes,
 //! `backup` for backups, which [`stamp`] has copy imported pages; `clones` for clones of MySQL; `triggers` stay on the target; [`identity`]
@@ -36,6 +36,7 @@ pub mod foreign_keys;
 pub mod guard;
 pub mod identity;
 pub mod import;
+mod import_job;
 pub mod keeper;
 pub mod key_run;
 mod lasting;
@@ -70,6 +71,7 @@ mod triggers;
 pub mod turns;
 pub mod waiting;
 
+pub use import_job::ImportJob;
 pub use keeper::Keeper;
 pub use leftovers::Proof;
 pub use lock::{Lock, LockOptions, RECONNECT_WAIT};

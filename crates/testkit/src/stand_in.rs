@@ -16,6 +16,7 @@ mod definitions;
 mod engine;
 mod exports;
 pub mod faults;
+mod imports;
 mod selects;
 mod shared;
 mod statements;
@@ -31,6 +32,7 @@ pub use self::answers::{Learned, Value, learned, learned_of_mysql, questions, wr
 pub use self::connection::COM_CONNECT;
 use self::connection::Connection;
 pub use self::engine::Engine;
+pub use self::imports::ImportEnd;
 use self::shared::{Shared, held};
 use self::tables::Table;
 use crate::proxy::{Fate, Request};
@@ -90,6 +92,17 @@ impl StandIn {
     /// How long it does not notice that a client has gone.
     pub fn set_unnoticed(&self, time: Duration) {
         *held(&self.shared.unnoticed) = time;
+    }
+
+    /// The end of TiDB's jobs from now on.
+    pub fn end_imports(&self, end: ImportEnd) {
+        held(&self.shared.imports).end = end;
+    }
+
+    /// Has a question answered by these texts, a row each, in place of what it was.
+    pub fn tell(&self, question: &str, rows: &[&str]) {
+        let rows = rows.iter().map(|row| vec![Some(row.as_bytes().to_vec())]).collect();
+        held(&self.shared.told).insert(question.to_owned(), rows);
     }
 
     /// Has no table.

@@ -26,7 +26,7 @@ const LANE_BYTES: usize = 512 << 10;
 fn copies(path: LoadPath) -> usize {
     match path {
         LoadPath::Insert => 14,
-        LoadPath::Auto | LoadPath::Direct | LoadPath::Stream => 8,
+        LoadPath::Auto | LoadPath::Direct | LoadPath::Stream | LoadPath::Import => 8,
     }
 }
 

@@ -22,6 +22,9 @@ pub(crate) struct Facts {
     pub(crate) stamps: bool,
     /// The engine's reason against LOAD DATA.
     pub(crate) against_load_data: Option<String>,
+    /// Reasons of server, account and table against IMPORT INTO, where it is asked for.
+    #[serde(default)]
+    pub(crate) against_import: Vec<String>,
     /// True if rows that are sent are in a binary log. Looked at for `--unlogged` only.
     pub(crate) is_logged: bool,
     /// The engine's reason against every path.

@@ -15,6 +15,7 @@ use targets::stamp::had_backup_history;
 use targets::{Direct, Lock};
 
 use super::facts::{Choice, Facts, Input, RowsThere};
+use super::importing;
 use super::objections::Objections;
 use super::refused::Refused;
 use super::{Costs, choose};
@@ -147,7 +148,12 @@ impl Facts {
         let passes_keys_over =
             kind == Kind::TiDb && !table.foreign_keys.is_empty() && !options.server.unchecked_keys;
         let unchecked = || format!("{kind} (LOAD DATA does not check foreign keys there)");
+        let mut against_import = found.against_import;
+        if options.path == LoadPath::Import {
+            against_import.extend(importing::of_table(table));
+        }
         Ok(Facts {
+            against_import,
             against_load_data: found.against_load_data.or_else(|| passes_keys_over.then(unchecked)),
             has_triggers: !table.triggers.is_empty(),
             partitions: table.partitioning.as_ref().map(|by| by.partitions.len()),
@@ -170,6 +176,10 @@ impl Facts {
         let logs = |session: &mut Session| session.query_text("SELECT @@GLOBAL.log_bin");
         let refusal = engine.refuses_load_data(&options.input.charset);
         let allowed = session.query_once("SELECT @@GLOBAL.local_infile")?;
+        let against_import = match options.path {
+            LoadPath::Import => importing::of_server(session, found, options)?,
+            _ => Vec::new(),
+        };
         let may_build = against_direct.is_empty();
         // IMPORT of MySQL does it.
         let is_done = session.version().flavor == Flavor::MySql;
@@ -180,6 +190,7 @@ impl Facts {
         };
         Ok(Facts {
             stamps,
+            against_import,
             against_direct: against_direct.iter().map(ToString::to_string).collect(),
             local_infile: allowed.first().map(|row| row.text_lossy(0)).as_deref() == Some("1"),
             against_load_data: refusal.map(|why| format!("{} ({why})", engine.kind)),
@@ -238,6 +249,8 @@ impl<'l> Survey<'l> {
         let decision = Decision::of(choice, inspected, self.destination.take(), least);
         if purpose == Purpose::Load {
             decision.check_room(path, self.target, &self.options.limits)?;
+            let text_bytes = source.facts().bytes_total.filter(|_| path == LoadPath::Import);
+            space::fits(&self.options.limits.temp_dir, 0, text_bytes.unwrap_or(0))?;
         }
         Ok(decision)
     }

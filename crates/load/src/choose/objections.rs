@@ -5,6 +5,7 @@ use job::options::{LoadOptions, LoadPath, Mode, OnDuplicate, RowRules, WithOther
 use schema::Method;
 
 use super::facts::{Facts, Input, RowsThere};
+use super::importing;
 use super::refused::Refused;
 use super::together::SMALL;
 use crate::partitioned::Scope;
@@ -75,12 +76,13 @@ impl Objections {
     fn refuse_sending(&mut self, reason: &str) {
         self.refuse(LoadPath::Stream, reason);
         self.refuse(LoadPath::Insert, reason);
+        self.refuse(LoadPath::Import, reason);
     }
 
     /// One reason against all paths: others are of no use.
     fn all(&mut self, reason: &str) {
         self.refused.clear();
-        LoadPath::TAKEN.iter().for_each(|path| self.refuse(*path, reason));
+        self.paths.clone().into_iter().for_each(|path| self.refuse(path, reason));
     }
 
     /// By server, account and options.
@@ -108,6 +110,9 @@ impl Objections {
                 DUPLICATES.with("FILE")
             ));
         }
+        importing::refused(facts, options)
+            .into_iter()
+            .for_each(|reason| self.refuse(LoadPath::Import, reason));
         if let Some(why) = &facts.against_load_data {
             self.refuse(LoadPath::Stream, why);
         }

@@ -18,6 +18,7 @@ use super::{all, folder};
 const LARGE: usize = 1 << 30;
 const GALERA: Engine = Engine::Galera { bytes: LARGE };
 const GROUP: Engine = Engine::Group { bytes: LARGE };
+const MARIADB: Engine = Engine::MariaDb;
 const TIDB: Engine = Engine::TiDb { release: (7, 6), bytes: LARGE };
 const OLD_TIDB: Engine = Engine::TiDb { release: (7, 1), bytes: LARGE };
 const VITESS: Engine = Engine::Vitess { shards: 1 };
@@ -31,12 +32,14 @@ const WHOLE: LoadCase = LoadCase::new(LoadPath::Auto, Mode::Replace, true);
 const WHOLE_INSERT: LoadCase = LoadCase::new(LoadPath::Auto, Mode::Insert, true);
 const BY_INSERT: LoadCase = LoadCase::new(LoadPath::Insert, Mode::Append, false);
 const BY_STREAM: LoadCase = LoadCase::new(LoadPath::Stream, Mode::Append, false);
+const BY_IMPORT: LoadCase = LoadCase::new(LoadPath::Import, Mode::Insert, false);
+const REPLACE_BY_IMPORT: LoadCase = LoadCase::new(LoadPath::Import, Mode::Replace, false);
 const NO_KEY: LoadCase = APPEND.into(&["n"]);
 const TWO: LoadCase = REPLACE.into(&["t", "u"]);
 const TWO_SMALL: LoadCase = INSERT.into(&["t", "u"]);
 
 /// Loads that are possible, with their path and method.
-const OPEN: [(Engine, LoadCase, &str, &str); 29] = [
+const OPEN: [(Engine, LoadCase, &str, &str); 32] = [
     (GALERA, INSERT, "stream", "staging"),
     (GALERA, APPEND, "stream", "append"),
     (GALERA, WHOLE, "stream", "transaction"),
@@ -55,6 +58,9 @@ const OPEN: [(Engine, LoadCase, &str, &str); 29] = [
     (TIDB, APPEND.into(&["c"]), "insert", "append"),
     (TIDB, REPLACE.into(&["c"]), "insert", "transaction"),
     (TIDB, WHOLE, "stream", "transaction"),
+    (TIDB, BY_IMPORT, "import", "staging"),
+    (TIDB, REPLACE_BY_IMPORT.into(&["n"]), "import", "staging"),
+    (TIDB, BY_IMPORT.into(&["i"]), "import", "staging"),
     (OLD_TIDB, REPLACE, "insert", "staging"),
     (OLD_TIDB, APPEND, "insert", "append"),
     (VITESS, APPEND, "insert", "append"),
@@ -70,7 +76,7 @@ const OPEN: [(Engine, LoadCase, &str, &str); 29] = [
 ];
 
 /// Loads that are refused, with a part of the sentence.
-const REFUSED: [(Engine, LoadCase, &str); 10] = [
+const REFUSED: [(Engine, LoadCase, &str); 17] = [
     (OLD_TIDB, BY_STREAM, "TiDB (before TiDB 7.6, LOAD DATA is not part of the transaction"),
     (TIDB, BY_STREAM.into(&["c"]), "TiDB (LOAD DATA does not check foreign keys there)"),
     (TIDB, WHOLE_INSERT, "trigger (g); other clients could insert into the empty table"),
@@ -81,6 +87,17 @@ const REFUSED: [(Engine, LoadCase, &str); 10] = [
     (Engine::PolarDbX, BY_STREAM, "PolarDB-X (LOAD DATA is not a transaction on PolarDB-X)"),
     (Engine::PolarDbX, INSERT, "PolarDB-X (savepoints in such a transaction"),
     (Engine::PolarDbX, REPLACE, "--mode append adds rows"),
+    (GROUP, BY_IMPORT, "only TiDB has IMPORT INTO; --path auto chooses another method"),
+    (OLD_TIDB, BY_IMPORT, "TiDB 7.5 or newer is needed"),
+    (
+        TIDB,
+        LoadCase::new(LoadPath::Import, Mode::Append, false),
+        "IMPORT INTO fills an empty table only, but --mode append keeps",
+    ),
+    (TIDB, LoadCase::new(LoadPath::Import, Mode::Replace, true), "none can replace this table"),
+    (TIDB, BY_IMPORT.into(&["c"]), "IMPORT INTO does not check foreign keys"),
+    (TIDB, BY_IMPORT.into(&["r"]), "IMPORT INTO stores a 0 of the AUTO_RANDOM column `a`"),
+    (MARIADB, BY_IMPORT, "only TiDB has IMPORT INTO"),
 ];
 
 #[test]

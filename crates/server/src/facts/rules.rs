@@ -94,7 +94,7 @@ impl Kind {
 
 fn tidb(session: &mut Session) -> Result<Rules> {
     let text = session.version().text.clone();
-    let release = release(&text);
+    let release = tidb_release(&text);
     let refused = match release {
         Some(release) if release >= TIDB_MIN => None,
         Some(_) => Some(format!(
@@ -126,7 +126,7 @@ fn tidb(session: &mut Session) -> Result<Rules> {
 }
 
 /// `v7.5.1` in `8.0.11-TiDB-v7.5.1`.
-fn release(text: &str) -> Option<(u16, u16)> {
+pub fn tidb_release(text: &str) -> Option<(u16, u16)> {
     let (_, rest) = text.split_once("TiDB-v")?;
     let mut parts = rest.split(|c: char| !c.is_ascii_digit());
     Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
@@ -284,9 +284,9 @@ mod tests {
 
     #[test]
     fn releases_of_tidb_are_read() {
-        assert_eq!(release("8.0.11-TiDB-v7.5.1"), Some((7, 5)));
-        assert_eq!(release("5.7.25-TiDB-v6.5.0-serverless"), Some((6, 5)));
-        assert_eq!(release("8.0.11-TiDB-None"), None);
+        assert_eq!(tidb_release("8.0.11-TiDB-v7.5.1"), Some((7, 5)));
+        assert_eq!(tidb_release("5.7.25-TiDB-v6.5.0-serverless"), Some((6, 5)));
+        assert_eq!(tidb_release("8.0.11-TiDB-None"), None);
     }
 
     #[test]

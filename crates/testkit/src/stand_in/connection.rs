@@ -223,12 +223,10 @@ impl Connection<'_> {
             }
             (Answer::Refused(errno, message), _) => vec![refusal(errno, &message)],
             (Answer::Rows(columns, rows), _) => {
-                let mut packets = vec![vec![columns as u8]];
-                packets.extend((0..columns).map(|at| column(&format!("c{at}"))));
-                packets.push(EOF.to_vec());
-                packets.extend(rows.iter().map(|row| row.iter().flat_map(value).collect()));
-                packets.push(EOF.to_vec());
-                packets
+                table((0..columns).map(|at| column(&format!("c{at}"))).collect(), &rows)
+            }
+            (Answer::Named(names, rows), _) => {
+                table(names.iter().map(|name| column(name)).collect(), &rows)
             }
             (Answer::File, _) => vec![vec![ERR]],
         };
@@ -255,6 +253,16 @@ impl Connection<'_> {
     fn send(&mut self, sequence: u8, payload: &[u8]) -> Result<(), Over> {
         self.output.write_all(&framed(sequence, payload)).map_err(|_| Over)
     }
+}
+
+/// The packets of an answer with rows.
+fn table(columns: Vec<Vec<u8>>, rows: &[Vec<Value>]) -> Vec<Vec<u8>> {
+    let mut packets = vec![vec![columns.len() as u8]];
+    packets.extend(columns);
+    packets.push(EOF.to_vec());
+    packets.extend(rows.iter().map(|row| row.iter().flat_map(value).collect()));
+    packets.push(EOF.to_vec());
+    packets
 }
 
 /// All is done.

@@ -179,6 +179,7 @@ impl Engine {
                 let told = ["tidb", "db1:4000", name, &bytes.to_string()].map(text).to_vec();
                 let asked = format!("SHOW CONFIG WHERE type='tidb' AND name='{name}'");
                 answers.insert(asked, Learned::Rows(4, vec![told]));
+                answers.insert("SELECT tidb_version()".to_owned(), one(Engine::tidb_version("tikv")));
                 let quota = one((1u64 << 30).to_string());
                 answers.insert("SELECT @@tidb_mem_quota_query".to_owned(), quota);
             }
@@ -311,6 +312,9 @@ impl Run<'_> {
         match engine {
             Engine::MariaDb | Engine::Galera { .. } | Engine::Group { .. } => return None,
             Engine::TiDb { .. } => {
+                if let Some(answer) = self.imports(sql) {
+                    return Some(answer);
+                }
                 if sql.ends_with(" LOCK IN SHARE MODE") {
                     return refused(
                         1235,
@@ -424,7 +428,7 @@ impl Run<'_> {
         Some(refused)
     }
 
-    fn broke(&self, sql: &str) {
+    pub(super) fn broke(&self, sql: &str) {
         held(&self.shared.broken).push(sql.chars().take(120).collect());
     }
 }

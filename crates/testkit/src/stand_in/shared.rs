@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 
 use super::answers::Learned;
 use super::engine::Engine;
+use super::imports::Imports;
 use super::statements::{Answer, gave_up, waited_too_long};
-use super::tables::{Id, SessionState, Tables};
+use super::tables::{Id, SessionState, Tables, Value};
 use crate::proxy::{Fate, Request};
 
 type Judge = Box<dyn FnMut(&Request) -> Fate + Send>;
@@ -21,6 +22,9 @@ pub(super) struct Shared {
     pub(super) changed: Condvar,
     pub(super) answers: BTreeMap<String, Learned>,
     pub(super) engine: Engine,
+    /// Answers of one column that a test gives.
+    pub(super) told: Mutex<BTreeMap<String, Vec<Vec<Value>>>>,
+    pub(super) imports: Mutex<Imports>,
     /// Statements that an engine would have done in a way of its own.
     pub(super) broken: Mutex<Vec<String>>,
     /// Statements that nothing was known of.
@@ -38,6 +42,8 @@ impl Shared {
             changed: Condvar::new(),
             answers: engine.answers(),
             engine,
+            told: Mutex::default(),
+            imports: Mutex::default(),
             broken: Mutex::default(),
             unknown: Mutex::default(),
             judge: Mutex::default(),

@@ -7,7 +7,7 @@ use std::cell::Cell;
 use std::time::Duration;
 
 use super::answers::Learned;
-use super::shared::Shared;
+use super::shared::{Shared, held};
 use super::tables::{Id, NotIn, Row, SessionState, Tables, Value};
 
 /// The answer.
@@ -19,6 +19,8 @@ pub(super) enum Answer {
     Loaded(u64, u64),
     /// How many columns there are, and rows.
     Rows(usize, Vec<Vec<Value>>),
+    /// Rows whose columns have these names.
+    Named(&'static [&'static str], Vec<Vec<Value>>),
     /// A number and words.
     Refused(u16, String),
     /// The rows of the file are to come.
@@ -76,7 +78,10 @@ impl Run<'_> {
         let engine = self.of_engine(sql);
         let sql = self.without_hint(sql);
         let sql = &sql.replace(BASE_TABLE, "");
-        let known = engine
+        let told = held(&self.shared.told).get(sql).cloned();
+        let known = told
+            .map(|rows| Answer::Rows(1, rows))
+            .or(engine)
             .or_else(|| self.transaction(sql))
             .or_else(|| self.lock(sql))
             .or_else(|| self.definition(sql))
