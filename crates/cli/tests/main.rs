@@ -17,6 +17,7 @@ mod foreign_key_types;
 mod foreign_keys;
 mod fresh;
 mod guessed;
+mod imported_by_tidb;
 mod incremental_backups;
 mod inputs;
 mod large_file;

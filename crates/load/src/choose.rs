@@ -25,6 +25,7 @@ use schema::Method;
 
 use self::facts::{Choice, Input};
 pub(crate) use self::facts::{CommandFacts, CommandTable, Facts};
+pub(crate) use self::importing::import_note;
 use self::objections::{Objections, why};
 use crate::append::{AppendTimes, Old, Ways};
 use crate::estimate::Estimate;

@@ -244,6 +244,7 @@ impl Plan {
             self.notes.extend(keys_note(&target.table, &options.server, is_loaded));
             self.notes.extend(decision.notes.iter().cloned());
         }
+        self.notes.extend(choose::import_note(path, &options.limits.temp_dir));
         self.notes.extend(options.unchecked_note(!target.table.foreign_keys.is_empty()));
         if let Err(error) = decision.check_room(path, target, &options.limits) {
             self.refused.push(Refused { path: path.name(), reason: error.to_string() });

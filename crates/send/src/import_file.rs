@@ -105,9 +105,9 @@ impl ImportFile {
                 chown(path, Some(self.reader), None).map_err(Error::io("giving away", path))?;
             }
         }
-        let text = path.to_str().ok_or_else(|| {
-            Error::NotImported(format!("the path {} is no text", path.display()))
-        })?;
+        let text = path
+            .to_str()
+            .ok_or_else(|| Error::NotImported(format!("the path {} is no text", path.display())))?;
         Ok(statement(table, &self.columns, text))
     }
 
@@ -204,11 +204,11 @@ fn statement(table: &TableName, columns: &[String], path: &str) -> String {
     while names.len() < FIELDS_MIN {
         names.push(NO_COLUMN.to_owned());
     }
+    let file = quote_text(path);
     format!(
-        "IMPORT INTO {} ({}) FROM {} FORMAT 'csv' WITH {OPTIONS}",
+        "IMPORT INTO {} ({}) FROM {file} FORMAT 'csv' WITH {OPTIONS}",
         table.quoted(),
-        names.join(", "),
-        quote_text(path)
+        names.join(", ")
     )
 }
 

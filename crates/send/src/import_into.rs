@@ -71,7 +71,7 @@ pub(crate) fn import(
 fn check(job: &ImportJob, rows: u64) -> Result<(), Error> {
     let ImportJob { id, status, message, .. } = job;
     if status != "finished" {
-        return Err(Error::NotImported(format!("TiDB's job {id} is {status}: {message}")));
+        return Err(Error::NotImported(format!("TiDB's job {id} ended as {status}: {message}")));
     }
     if job.rows != Some(rows) {
         let imported = job.rows.map_or("an unknown number".to_owned(), |rows| rows.to_string());

@@ -41,7 +41,7 @@ class Report:
     bytes: int
     seconds: float
     rows_per_second: float
-    #: Method: ``direct``, ``stream``, ``insert`` or ``coordinator``.
+    #: Method: ``direct``, ``stream``, ``insert``, ``import`` or ``coordinator``.
     path: Optional[str]
     #: Reason for the method.
     why: str

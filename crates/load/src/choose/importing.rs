@@ -3,9 +3,11 @@
 //! Sources: TiDB 8.5, pkg/planner/core/planbuilder.go (`buildImportInto`), pkg/executor/importer,
 //! pkg/lightning/backend/kv/base.go (`getActualDatum`).
 
+use std::path::Path;
+
 use face::option::{MODE, ON_DUPLICATE, PATH};
 use job::error::Error;
-use job::options::{LoadOptions, Mode, OnDuplicate, WithOthers};
+use job::options::{LoadOptions, LoadPath, Mode, OnDuplicate, WithOthers};
 use schema::{DefaultValue, Method, Table, quote_name};
 use server::engine::Kind;
 use server::facts::tidb_release;
@@ -41,14 +43,24 @@ pub(super) fn refused(facts: &Facts, options: &LoadOptions) -> Vec<String> {
         refused.push(format!("{} loads one table in a command", PATH.with("import")));
     }
     if matches!(facts.sending, Some(Ok(method)) if method != Method::Stage) {
-        refused.push(
-            "IMPORT INTO fills a staging table, but none can replace this table".to_owned(),
-        );
+        refused
+            .push("IMPORT INTO fills a staging table, but none can replace this table".to_owned());
     }
     if let Some(last) = refused.last_mut() {
         last.push_str(&format!("; {} chooses another method", PATH.with("auto")));
     }
     refused
+}
+
+/// A note for plans about the method.
+pub(crate) fn import_note(path: LoadPath, temp_dir: &Path) -> Option<String> {
+    (path == LoadPath::Import).then(|| {
+        format!(
+            "IMPORT INTO reads a copy of the rows as text in {}; nobody has run this path with a real \
+             TiKV yet",
+            temp_dir.display()
+        )
+    })
 }
 
 /// By server, account and character set.
@@ -89,7 +101,8 @@ pub(super) fn of_server(
     }
     let charset = &options.input.charset;
     if found.engine.load_data_charsets.is_some_and(|taken| !taken.contains(&charset.as_str())) {
-        refused.push(format!("the file for IMPORT INTO is in UTF-8, but the input is in {charset}"));
+        refused
+            .push(format!("the file for IMPORT INTO is in UTF-8, but the input is in {charset}"));
     }
     Ok(refused)
 }
@@ -103,9 +116,7 @@ pub(super) fn of_table(table: &Table) -> Vec<String> {
     if let Some(check) = table.checks.first() {
         refused.push(format!("IMPORT INTO does not check CHECK {}", quote_name(&check.name)));
     }
-    let is_random = |default: &DefaultValue| {
-        matches!(default, DefaultValue::Expression(text) if text == AUTO_RANDOM)
-    };
+    let is_random = |default: &DefaultValue| matches!(default, DefaultValue::Expression(text) if text == AUTO_RANDOM);
     if let Some(column) = table.columns.iter().find(|column| is_random(&column.default)) {
         refused.push(format!(
             "IMPORT INTO stores a 0 of the AUTO_RANDOM column {} as it is, where other statements \

@@ -5,6 +5,7 @@ use face::option::TEMP_DIR;
 use job::error::Error;
 use job::memory::ConnectionShares;
 use job::memory::Memory;
+use job::options::LoadPath;
 use job::progress::Stage;
 use job::space;
 use job::steps::Steps;
@@ -76,7 +77,9 @@ impl Arrangement {
         let none = Arrangement { plan: None, store_bytes: 0, is_in_order: true };
         let plan = SortPlan::new(table, prepared.inspected, options.rows.on_duplicate, row_order);
         let is_large = source.facts().bytes_total.is_none_or(|bytes| bytes >= INPUT_BYTES_MIN);
-        let Some(plan) = plan.filter(|_| options.limits.sort_input.unwrap_or(is_large)) else {
+        // IMPORT INTO sorts by itself.
+        let sorts = is_large && prepared.path != LoadPath::Import;
+        let Some(plan) = plan.filter(|_| options.limits.sort_input.unwrap_or(sorts)) else {
             return Ok(none);
         };
         source.begin_with(LOOK_BYTES, prepared.memory.record_bytes_max)?;

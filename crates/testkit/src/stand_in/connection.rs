@@ -4,6 +4,7 @@ use std::io::{BufReader, Write};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 
+use super::imports::value_of;
 use super::shared::Shared;
 use super::statements::{Answer, Run, names};
 use super::tables::{Id, Value};
@@ -154,9 +155,8 @@ impl Connection<'_> {
             }
         };
         let lines = bytes.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
-        let value = |text: &[u8]| (text != b"\\N").then(|| text.to_vec());
         let rows: Vec<Vec<Value>> =
-            lines.map(|line| line.split(|&byte| byte == b'\t').map(value).collect()).collect();
+            lines.map(|line| line.split(|&byte| byte == b'\t').map(value_of).collect()).collect();
         let name = names(sql).into_iter().next().unwrap_or_default();
         // Whose file is the client's is refused no row: it is passed over, with a warning.
         let answer = match self.run.insert(&name, &rows, true) {

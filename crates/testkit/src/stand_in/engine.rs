@@ -179,7 +179,8 @@ impl Engine {
                 let told = ["tidb", "db1:4000", name, &bytes.to_string()].map(text).to_vec();
                 let asked = format!("SHOW CONFIG WHERE type='tidb' AND name='{name}'");
                 answers.insert(asked, Learned::Rows(4, vec![told]));
-                answers.insert("SELECT tidb_version()".to_owned(), one(Engine::tidb_version("tikv")));
+                answers
+                    .insert("SELECT tidb_version()".to_owned(), one(Engine::tidb_version("tikv")));
                 let quota = one((1u64 << 30).to_string());
                 answers.insert("SELECT @@tidb_mem_quota_query".to_owned(), quota);
             }

@@ -66,6 +66,8 @@ pub(super) struct Imports {
 struct Job {
     path: String,
     table: String,
+    /// Fields of a line that columns get: the first ones.
+    fields: usize,
     status: &'static str,
     rows: Option<u64>,
     message: String,
@@ -143,12 +145,14 @@ impl Run<'_> {
     }
 
     fn start_import(&self, sql: &str, rest: &str) -> Answer {
-        let refused = |words: &str| Answer::Refused(ER_PRECHECK, format!("PreCheck failed: {words}"));
+        let refused =
+            |words: &str| Answer::Refused(ER_PRECHECK, format!("PreCheck failed: {words}"));
         let Some(table) = names(rest).into_iter().next() else { return refused("no table") };
         let path = within(rest, ") FROM '", "' FORMAT 'csv' WITH ").unwrap_or_default().to_owned();
-        let is_strict = self.shared.held().session(self.id).variables.get("sql_mode").is_some_and(
-            |modes| modes.contains("STRICT_ALL_TABLES") && !modes.contains("NO_BACKSLASH_ESCAPES"),
-        );
+        let is_strict =
+            self.shared.held().session(self.id).variables.get("sql_mode").is_some_and(|modes| {
+                modes.contains("STRICT_ALL_TABLES") && !modes.contains("NO_BACKSLASH_ESCAPES")
+            });
         if !sql.ends_with(OPTIONS) || !path.ends_with(".csv") || !is_strict {
             self.broke(sql);
         }
@@ -183,7 +187,9 @@ impl Run<'_> {
         }
         let id = imports.jobs.len() as u64 + 1;
         let message = String::new();
-        let job = Job { path, table, status: "pending", rows: None, message, looks: 0 };
+        let columns = within(rest, "` (", ") FROM ").unwrap_or_default();
+        let fields = columns.split(", ").filter(|name| name.starts_with('`')).count();
+        let job = Job { path, table, fields, status: "pending", rows: None, message, looks: 0 };
         let row = job.row(id);
         imports.jobs.insert(id, job);
         Answer::Named(&COLUMNS, vec![row])
@@ -201,7 +207,7 @@ fn look(job: &mut Job, end: ImportEnd, tables: &mut Tables) {
         return;
     }
     let mut rows = match std::fs::read(&job.path) {
-        Ok(bytes) => rows_of(&bytes),
+        Ok(bytes) => rows_of(&bytes, job.fields),
         Err(error) => return job.end("failed", &format!("open {}: {error}", job.path)),
     };
     match end {
@@ -227,14 +233,18 @@ fn no_job(id: u64) -> Answer {
     Answer::Refused(ER_NO_JOB, format!("Job ID {id} doesn't exist"))
 }
 
-/// Rows as TiDB's reader of CSV gives them with these options: lines of nothing but white space are none.
-fn rows_of(bytes: &[u8]) -> Vec<Vec<Value>> {
+/// Rows of so many values as TiDB's reader of CSV gives them with these options: lines of nothing but white
+/// space are none.
+fn rows_of(bytes: &[u8], fields: usize) -> Vec<Vec<Value>> {
     let lines = bytes.split(|&byte| byte == b'\n');
     let lines = lines.filter(|line| !line.iter().all(|&byte| byte == b' ' || byte == b'\r'));
-    lines.map(|line| line.split(|&byte| byte == b'\t').map(value_of).collect()).collect()
+    let values =
+        |line: &[u8]| line.split(|&byte| byte == b'\t').map(value_of).take(fields).collect();
+    lines.map(values).collect()
 }
 
-fn value_of(field: &[u8]) -> Value {
+/// The value of a field of LOAD DATA's lines.
+pub(super) fn value_of(field: &[u8]) -> Value {
     if field == b"\\N" {
         return None;
     }

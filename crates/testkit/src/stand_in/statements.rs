@@ -68,6 +68,11 @@ impl Run<'_> {
     /// Does what a statement says.
     pub(super) fn statement(&self, sql: &str) -> Answer {
         self.shared.held().session(self.id).statement = sql.to_owned();
+        // The program says in a comment how far it is.
+        let sql = sql
+            .strip_prefix("/* inrush ")
+            .and_then(|rest| rest.split_once(" */ "))
+            .map_or(sql, |(_, sql)| sql);
         // `SET STATEMENT .. FOR` something else.
         let sql = match sql.strip_prefix("SET STATEMENT ").and_then(|rest| rest.split_once(" FOR "))
         {

@@ -6,9 +6,10 @@ use super::{LAYERS, sources};
 /// Programs for ourselves, whose servers have no other user.
 const OWN_SERVERS: [&str; 3] = ["prove", "bench", "fuzz"];
 /// Reads that are of no user's table: temporary tables and expressions of the session, the server's
-/// own tables, vindexes of vtgate. The driver for ADBC reads the columns of whatever its caller names, views too.
-const READ: [(&str, &str); 7] = [
+/// own tables, vindexes of vtgate, a file. The driver for ADBC reads the columns of whatever its caller names, views too.
+const READ: [(&str, &str); 8] = [
     ("adbc/connection.rs", "name}"),
+    ("send/import_file.rs", "file}"),
     ("send/shards.rs", "from}"),
     ("server/catalog/evaluate.rs", "twin}"),
     ("server/catalog/defaults.rs", "twin}"),
@@ -16,9 +17,10 @@ const READ: [(&str, &str); 7] = [
     ("targets/waiting.rs", "from}"),
     ("tune/identity.rs", "schema}"),
 ];
-/// Files whose tables others hold (`send/sender.rs`, `Transaction::include`), are temporary, or are words of
-/// an export.
-const WRITTEN: [&str; 5] = [
+/// Files whose tables others hold (`send/sender.rs`, `Transaction::include`), are temporary, are words of
+/// an export, or that TiDB fills only if they are no views.
+const WRITTEN: [&str; 6] = [
+    "send/import_file.rs",
     "send/sender/statements.rs",
     "spider/shards/staged.rs",
     "server/catalog/evaluate.rs",
