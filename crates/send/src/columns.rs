@@ -13,6 +13,7 @@ use job::options::RowRules;
 use schema::{Column, Table};
 use server::Session;
 use server::catalog::{self, Moment};
+use server::engine::Kind;
 use server::identifier::quote_name;
 use server::version::Flavor;
 use values::{Charset, Converter, SqlMode, SqlType, Zone};
@@ -91,6 +92,9 @@ pub(crate) struct Columns {
     pub(crate) file: Charset,
     /// The escape character of lines.
     pub(crate) escape: u8,
+    /// True if the reader of lines drops a byte order mark at their beginning, also one of a value, unless it is
+    /// escaped: TiDB's. Source: pkg/lightning/mydump/parser.go, `readBlock`; seen on 8.5.
+    pub(crate) escapes_mark: bool,
     /// Place of the AUTO_INCREMENT column among `columns`.
     pub(crate) auto_increment: Option<usize>,
     /// Zone that moments are shown in.
@@ -118,6 +122,7 @@ impl Columns {
             fields_per_row: inspected.fields.columns.len(),
             fields_needed: inspected.fields.needed(),
             file: inspected.convert.file_charset,
+            escapes_mark: Kind::of_version(session.version()) == Kind::TiDb,
             escape: text::escape(inspected.convert.file_charset),
             auto_increment: columns.iter().position(|column| column.column.auto_increment),
             zone: inspected.convert.time_zone.clone(),

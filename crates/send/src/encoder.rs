@@ -23,6 +23,9 @@ use crate::columns::{Columns, OnNull, Origin, SentColumn};
 use crate::sender::parameters;
 use crate::sent_chunk::{Form, SentChunk, SentRow};
 
+/// The byte order mark in UTF-8.
+const MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// State shared by all encoders of a load.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shared<'a> {
@@ -424,6 +427,9 @@ impl<'a> Writer<'a> {
     fn push(&self, sent: &SentColumn, text: &[u8], form: Form, out: &mut Vec<u8>) {
         match form {
             Form::Lines => {
+                if out.is_empty() && self.columns.escapes_mark && text.starts_with(MARK) {
+                    out.push(self.columns.escape);
+                }
                 push_field(text, self.columns.escape, out);
                 out.push(SEPARATOR);
             }

@@ -246,7 +246,7 @@ mod tests {
                      0: 0100007F:0FA0 00000000:0000 0A 00000000:00000000 00:00000000 00000000   998        0 1\n\
                      1: 0100007F:0FA0 0100007F:9999 01 00000000:00000000 00:00000000 00000000     7        0 2\n";
         assert_eq!(users_in(table, 4000), [998]);
-        assert_eq!(users_in(table, 4001), []);
+        assert!(users_in(table, 4001).is_empty());
         let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap().to_string();
         assert_eq!(listening_user(&address), Some(rustix::process::geteuid().as_raw()));

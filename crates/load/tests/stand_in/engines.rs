@@ -236,6 +236,21 @@ fn portions_are_within_what_an_engine_takes_and_all_rows_at_once_are_refused() {
 }
 
 #[test]
+fn a_value_that_begins_with_a_byte_order_mark_keeps_it_as_the_first_of_its_statement() {
+    let folder = folder();
+    for path in [LoadPath::Stream, LoadPath::Import, LoadPath::Insert] {
+        let folder = folder.path().join(path.name());
+        let scene = Scene::of(TIDB, LoadCase::new(path, Mode::Insert, false), &folder);
+        let mut options = many(&scene, &folder, 0);
+        // A file of which nobody takes the mark for its own.
+        std::fs::write(&options.input.files[0], "x\t\u{feff}1\n\u{feff}y\t2\n").unwrap();
+        options.input.columns = Some(["b", "a"].map(str::to_owned).to_vec());
+        assert_eq!(load::load(&scene.connect, &options, None, &()).unwrap().rows, 2);
+        assert_eq!(scene.server.rows("t").unwrap(), ["2 \u{feff}y", "\u{feff}1 x"], "{path:?}");
+    }
+}
+
+#[test]
 fn statements_are_within_what_an_engine_takes_however_many_rows_are_asked_for() {
     let folder = folder();
     for (engine, rows, mebibytes) in [(Engine::PolarDbX, 100_000, 1), (VITESS, 400_000, 4)] {

@@ -4,7 +4,8 @@ use std::io::{BufReader, Write};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 
-use super::imports::value_of;
+use super::engine::Engine;
+use super::imports::{value_of, without_mark};
 use super::shared::Shared;
 use super::statements::{Answer, Run, names};
 use super::tables::{Id, Value};
@@ -154,7 +155,11 @@ impl Connection<'_> {
                 break packet[3].wrapping_add(1);
             }
         };
-        let lines = bytes.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
+        let text = match self.run.shared.engine {
+            Engine::TiDb { .. } => without_mark(&bytes),
+            _ => &bytes,
+        };
+        let lines = text.split(|&byte| byte == b'\n').filter(|line| !line.is_empty());
         let rows: Vec<Vec<Value>> =
             lines.map(|line| line.split(|&byte| byte == b'\t').map(value_of).collect()).collect();
         let name = names(sql).into_iter().next().unwrap_or_default();

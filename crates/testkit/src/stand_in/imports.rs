@@ -236,11 +236,16 @@ fn no_job(id: u64) -> Answer {
 /// Rows of so many values as TiDB's reader of CSV gives them with these options: lines of nothing but white
 /// space are none.
 fn rows_of(bytes: &[u8], fields: usize) -> Vec<Vec<Value>> {
-    let lines = bytes.split(|&byte| byte == b'\n');
+    let lines = without_mark(bytes).split(|&byte| byte == b'\n');
     let lines = lines.filter(|line| !line.iter().all(|&byte| byte == b' ' || byte == b'\r'));
     let values =
         |line: &[u8]| line.split(|&byte| byte == b'\t').map(value_of).take(fields).collect();
     lines.map(values).collect()
+}
+
+/// A text less its byte order mark, which TiDB takes from every text that it reads.
+pub(super) fn without_mark(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes)
 }
 
 /// The value of a field of LOAD DATA's lines.
