@@ -205,6 +205,23 @@ fn a_store_or_an_account_that_cannot_import_is_refused_before_anything_is_done()
 }
 
 #[test]
+fn several_tables_and_duplicates_are_refused() {
+    let case = Case::new();
+    let skips = case.load(&["--on-duplicate", "skip"]);
+    skips.refused(2, &["cannot resolve duplicates, as --on-duplicate skip requires"]);
+    case.is_as_before(&skips);
+    case.server.make("u", TABLE, None, &[]);
+    let other = case.home.file("u.csv", ROWS);
+    let mut both = case.home.inrush(["load"]);
+    both.args([&case.file, &other]).args(["--into", "model", "--path", "import", "--mode"]);
+    both.args(["replace", "--dialect", "csv", "--socket"]).arg(case.server.socket());
+    let refused = run(&mut both);
+    refused.refused(2, &["--path import loads one table in a command"]);
+    assert_eq!(case.server.rows("t").unwrap(), OLD);
+    assert_eq!(case.server.tables(), ["t", "u"]);
+}
+
+#[test]
 fn a_plan_names_the_path_that_is_requested() {
     let case = Case::new();
     case.server.tell("SHOW SLAVE STATUS", &[]);
