@@ -97,7 +97,7 @@ impl Patience {
         work: impl FnOnce(&mut Session) -> Result<T>,
     ) -> Result<T> {
         let begun = Instant::now();
-        let seen = Arc::new(Mutex::new(Seen::default()));
+        let seen = Arc::new(Mutex::new(Findings::default()));
         let looker = Looker {
             patience: self.clone(),
             options: session.options().clone(),
@@ -106,7 +106,7 @@ impl Patience {
             seen: Arc::clone(&seen),
         };
         let outcome = lasting::run(QUIET, |ended| looker.look_on(ended), || work(session));
-        let Seen { mut holders, observer, has_yielded } =
+        let Findings { mut holders, observer, has_yielded } =
             std::mem::take(&mut *seen.lock().unwrap_or_else(PoisonError::into_inner));
         match outcome {
             Err(e) if has_yielded && e.is_unclear() && session.is_alive() => {
@@ -169,12 +169,12 @@ struct Looker {
     options: ConnectOptions,
     mark: Mark,
     yields: bool,
-    seen: Arc<Mutex<Seen>>,
+    seen: Arc<Mutex<Findings>>,
 }
 
 /// The findings about a statement.
 #[derive(Default)]
-struct Seen {
+struct Findings {
     holders: Vec<String>,
     /// The number of who looks, whose last question the server may still show.
     observer: u64,
