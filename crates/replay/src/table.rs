@@ -7,8 +7,7 @@
 //!                         -> add_keys        foreign keys, when the tables they concern are published
 //! ```
 //!
-//! A new table whose foreign keys refer to new tables, or to missing ones, has them from its CREATE on
-//! ([`Tables::keys_later`] takes them off where rows are built, or checked): ALTER TABLE costs as much as all else.
+//! Some new tables have their foreign keys from their CREATE on ([`new_keys`]).
 //!
 //! So t is the old table or the new one at any moment, with all its rows, and the rows of one table
 //! may go in while the dump makes the next. `--atomic` keeps all staging tables until [`Tables::finish`],
@@ -20,6 +19,7 @@
 
 mod alter;
 mod leftovers;
+mod new_keys;
 mod staging_table;
 mod swap;
 
@@ -106,6 +106,8 @@ pub(crate) struct Tables {
     held: BTreeMap<TableName, TableName>,
     /// Tables of this dump whose names were nobody's before.
     new: BTreeSet<TableName>,
+    /// Published with their foreign keys.
+    complete: Vec<(TableName, Vec<ForeignKey>)>,
     /// Published without the foreign keys that the dump gives them.
     bare: Vec<(TableName, Vec<ForeignKey>)>,
     /// Databases that were looked through for what a killed replay left.
@@ -123,6 +125,7 @@ impl Tables {
             entries: BTreeMap::new(),
             held: BTreeMap::new(),
             new: BTreeSet::new(),
+            complete: Vec::new(),
             bare: Vec::new(),
             cleaned: BTreeSet::new(),
             caseless: None,
@@ -142,6 +145,7 @@ impl Tables {
         }
         let key = self.key(&mut sessions.own, name)?;
         self.bare.retain(|(table, _)| *table != key);
+        self.complete.retain(|(table, _)| *table != key);
         if let Some(entry) = self.entries.remove(&key) {
             sessions.own.exec(&format!("DROP TABLE IF EXISTS {}", entry.staging.name.quoted()))?;
             if entry.replaces {
@@ -259,51 +263,6 @@ impl Tables {
         Ok(Created::StagingTable)
     }
 
-    /// True if a new table can have its foreign keys from the beginning: none of the tables that they refer to is one
-    /// that this dump replaces, whose place another takes.
-    fn may_have_keys(
-        &self,
-        sessions: &mut Sessions,
-        key: &TableName,
-        create: &CreateTable,
-    ) -> server::Result<bool> {
-        if self.atomic || create.keys.iter().any(|foreign| foreign.name.is_none()) {
-            return Ok(false);
-        }
-        for foreign in &create.keys {
-            let parent = keys::parent_of(foreign, key);
-            let folded = self.fold(&parent);
-            let is_new = folded == *key || self.new.contains(&folded);
-            if !is_new && kind(&mut sessions.own, &parent, self.is_caseless())? != Kind::Nothing {
-                return Ok(false);
-            }
-        }
-        Ok(!create.keys.is_empty())
-    }
-
-    /// Has a table that is not published get its foreign keys when it is: its rows are built, or come while the dump
-    /// has them checked, and what they refer to may not have its place yet.
-    ///
-    /// Errors: the server's.
-    pub(crate) fn keys_later(
-        &mut self,
-        sessions: &mut Sessions,
-        name: &TableName,
-    ) -> Result<(), Error> {
-        let key = self.fold(name);
-        let Some(entry) = self.entries.get_mut(&key) else { return Ok(()) };
-        let names = entry.keys_within.iter().filter_map(|key| key.name.as_deref());
-        let drops: Vec<String> =
-            names.map(|name| format!("DROP FOREIGN KEY {}", quote_name(name))).collect();
-        if drops.is_empty() {
-            return Ok(());
-        }
-        let table = entry.staging.name.quoted();
-        sessions.own.exec(&format!("ALTER TABLE {table} {}", drops.join(", ")))?;
-        entry.keys.splice(0..0, std::mem::take(&mut entry.keys_within));
-        entry.read_again(sessions)
-    }
-
     /// Where the rows of a table go that is not published yet.
     pub(crate) fn staging(&self, name: &TableName) -> Option<&StagingTable> {
         self.entries.get(&self.fold(name)).map(|entry| &entry.staging)
@@ -347,16 +306,26 @@ impl Tables {
             return Ok(());
         }
         sessions.check_in_step()?;
-        let entries = keys.iter().filter_map(|key| self.entries.get(key));
-        let (stagings, replaces): (Vec<&StagingTable>, Vec<bool>) =
-            entries.map(|entry| (&entry.staging, entry.replaces)).unzip();
-        swap::swap(&mut sessions.own, self.lock_wait, &stagings, &replaces)?;
+        match self.swap(sessions, &keys) {
+            Err(server::Error::Statement { .. }) if self.take_keys_to(sessions, &keys)? => {
+                self.swap(sessions, &keys)?;
+            }
+            done => done?,
+        }
         for key in keys {
             if let Some(entry) = self.entries.remove(&key) {
                 self.published(&mut sessions.own, key, entry);
             }
         }
         Ok(())
+    }
+
+    /// Has these tables take their places, all or none.
+    fn swap(&self, sessions: &mut Sessions, keys: &[TableName]) -> server::Result<()> {
+        let entries = keys.iter().filter_map(|key| self.entries.get(key));
+        let (stagings, replaces): (Vec<&StagingTable>, Vec<bool>) =
+            entries.map(|entry| (&entry.staging, entry.replaces)).unzip();
+        swap::swap(&mut sessions.own, self.lock_wait, &stagings, &replaces)
     }
 
     /// Adds the foreign keys of published tables, but those that refer to tables yet to be published.
@@ -451,6 +420,9 @@ impl Tables {
 
     /// A table has its place: what is left is its foreign keys.
     fn published(&mut self, own: &mut Session, key: TableName, entry: Entry) {
+        if !entry.keys_within.is_empty() {
+            self.complete.push((key.clone(), entry.keys_within));
+        }
         if !entry.keys.is_empty() {
             self.bare.push((key, entry.keys));
         }
