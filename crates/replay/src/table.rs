@@ -306,8 +306,11 @@ impl Tables {
             return Ok(());
         }
         sessions.check_in_step()?;
+        let are_new = !names.iter().any(|name| self.replaces(name));
         match self.swap(sessions, &keys) {
-            Err(server::Error::Statement { .. }) if self.take_keys_to(sessions, &keys)? => {
+            Err(server::Error::Statement { .. })
+                if are_new && self.take_keys_to(sessions, &keys)? =>
+            {
                 self.swap(sessions, &keys)?;
             }
             done => done?,

@@ -35,6 +35,12 @@ impl Conductor<'_, '_> {
         }
     }
 
+    /// The same of all that are ready, for what comes next may take long.
+    pub(super) fn publish_all_ready(&mut self) -> Result<(), Error> {
+        let ready = self.ready();
+        self.publish(&ready)
+    }
+
     /// Tables that may take their places.
     fn ready(&self) -> Vec<TableName> {
         let is_ready = |(table, filled): &(&TableName, &Filled)| {
@@ -134,7 +140,7 @@ impl Conductor<'_, '_> {
             filled.has_failed = true;
         }
         // What it died of, it may die of again.
-        let _ = pool::catch(|| self.publish(&self.ready()));
+        let _ = pool::catch(|| self.publish_all_ready());
         // What it has open holds on to tables that have to go. One that the driver has given up on
         // cannot be asked: the server rolls back when its connection goes.
         if self.sessions.dump.exec("ROLLBACK").is_err()

@@ -213,6 +213,7 @@ impl Conductor<'_, '_> {
     /// Rows for the crew.
     fn send(&mut self, table: TableName, input: Input, place: &Place) -> Result<(), Error> {
         self.check_written()?;
+        self.publish_all_ready()?;
         while !self.crew.has_room() {
             self.settle(true)?;
         }
