@@ -78,7 +78,7 @@ struct Entry {
     staging: StagingTable,
     /// Foreign keys that it gets when it is published.
     keys: Vec<ForeignKey>,
-    /// Those that it has.
+    /// Foreign keys that it has already.
     keys_within: Vec<ForeignKey>,
     /// Foreign keys that came by an ALTER TABLE, and if `--atomic` has them checked.
     late: Late,
@@ -574,7 +574,10 @@ fn make(
         false => create.named(&written),
     };
     let made = sessions.dump.exec_bytes(&text);
-    if with_keys && matches!(made, Err(server::Error::Statement { .. })) {
+    let is_refused = |error: &server::Error| {
+        matches!(error, server::Error::Statement { .. }) && !error.is_unclear()
+    };
+    if with_keys && made.as_ref().is_err_and(is_refused) {
         // When it is published the server says it of the foreign keys alone.
         return make(sessions, create, reading, name, false);
     }

@@ -63,7 +63,7 @@ impl ImportFile {
         disk::private::remove_left(&temp_dir, PREFIX);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let folder = temp_dir.join(format!("{PREFIX}{}-{number}", std::process::id()));
-        // Of a killed process of this number.
+        // A killed process of this number may have left one.
         let _ = fs::remove_dir_all(&folder);
         let made = disk::private::make(&folder);
         let file = made.and_then(|made| made.create(OsStr::new(NAME), 0o600, "rows"));
@@ -102,12 +102,13 @@ impl ImportFile {
         let path = self.path();
         if !can_read(self.reader) {
             for path in [&path, &self.folder] {
-                chown(path, Some(self.reader), None).map_err(Error::io("giving away", path))?;
+                chown(path, Some(self.reader), None)
+                    .map_err(Error::io("changing the owner of", path))?;
             }
         }
-        let text = path
-            .to_str()
-            .ok_or_else(|| Error::NotImported(format!("the path {} is no text", path.display())))?;
+        let text = path.to_str().ok_or_else(|| {
+            Error::NotImported(format!("the path {} is not UTF-8", path.display()))
+        })?;
         Ok(statement(table, &self.columns, text))
     }
 
@@ -118,7 +119,7 @@ impl ImportFile {
 
 impl Drop for ImportFile {
     fn drop(&mut self) {
-        // What stays is removed by the next load of this kind.
+        // A rest is removed by the next load of this kind.
         let _ = fs::remove_dir_all(&self.folder);
     }
 }

@@ -33,7 +33,7 @@ struct Work {
     beside: Beside,
 }
 
-/// What is to be beside a work.
+/// The part that begins beside a work.
 enum Beside {
     /// Not begun. The receiver is disconnected at the end of the work.
     Waiting(Box<dyn FnOnce() + Send>),
@@ -83,7 +83,7 @@ impl Drop for UnderWay {
         let work = at.map(|at| works.all.swap_remove(at));
         drop(works);
         if let Some(Work { beside: Beside::Begun(Some(thread)), .. }) = work {
-            // What it died of changes nothing of what was done.
+            // A panic there changes nothing of what was done.
             let _ = thread.join();
         }
     }

@@ -249,8 +249,10 @@ impl<'l> Survey<'l> {
         let decision = Decision::of(choice, inspected, self.destination.take(), least);
         if purpose == Purpose::Load {
             decision.check_room(path, self.target, &self.options.limits)?;
-            let text_bytes = source.facts().bytes_total.filter(|_| path == LoadPath::Import);
-            space::fits(&self.options.limits.temp_dir, 0, text_bytes.unwrap_or(0))?;
+            if path == LoadPath::Import {
+                let text_bytes = source.facts().bytes_total.unwrap_or(0);
+                space::fits(&self.options.limits.temp_dir, 0, text_bytes)?;
+            }
         }
         Ok(decision)
     }

@@ -131,20 +131,17 @@ fn rows(
     let lacks = |what: &str| Error::Internal(format!("{} has no {what}", lock.table.name));
     let destination = part.chosen.destination.clone().ok_or_else(|| lacks("destination"))?;
     let source = part.source.take().ok_or_else(|| lacks("source"))?;
-    let mut open = open;
-    match &mut open {
-        Some(open) if open.looked.elapsed() < LOOK => {}
-        open => {
-            lock.reconnect()?;
-            open.iter_mut().for_each(|open| open.looked = Instant::now());
-        }
-    }
-    let Open { transaction, mut session, looked } = match open {
-        Some(open) => open,
+    let looked = open.as_ref().map(|open| open.looked).filter(|looked| looked.elapsed() < LOOK);
+    let looked = match looked {
+        Some(looked) => looked,
         None => {
-            let (transaction, session) = Transaction::begin(lock, Mode::Append)?;
-            Open { transaction, session, looked: Instant::now() }
+            lock.reconnect()?;
+            Instant::now()
         }
+    };
+    let (transaction, mut session) = match open {
+        Some(open) => (open.transaction, open.session),
+        None => Transaction::begin(lock, Mode::Append)?,
     };
     Transaction::include(lock, &mut session, part.options.mode)?;
     forecast.expect(std::mem::take(&mut part.chosen.expected));

@@ -26,17 +26,19 @@ impl Conductor<'_, '_> {
     pub(super) fn publish_ready(&mut self) -> Result<(), Error> {
         let ready = self.ready();
         if ready.is_empty() {
+            self.ready_since = None;
             return Ok(());
         }
         let since = *self.ready_since.get_or_insert_with(Instant::now);
         match ready.len() >= TOGETHER_MAX || since.elapsed() >= READY_WAIT {
-            true => self.publish(&ready),
+            true => self.publish_all_ready(),
             false => Ok(()),
         }
     }
 
     /// The same of all that are ready, for what comes next may take long.
     pub(super) fn publish_all_ready(&mut self) -> Result<(), Error> {
+        self.ready_since = None;
         let ready = self.ready();
         self.publish(&ready)
     }
@@ -52,7 +54,6 @@ impl Conductor<'_, '_> {
     }
 
     fn publish(&mut self, tables: &[TableName]) -> Result<(), Error> {
-        self.ready_since = None;
         let (old, new): (Vec<TableName>, Vec<TableName>) =
             tables.iter().cloned().partition(|table| self.tables.replaces(table));
         for some in new.chunks(TOGETHER_MAX) {

@@ -218,7 +218,7 @@ fn look(job: &mut Job, end: ImportEnd, tables: &mut Tables) {
         ImportEnd::Short => drop(rows.pop()),
         ImportEnd::Finished | ImportEnd::Never => {}
     }
-    // Of a connection that there is not.
+    // Connection 0 is nobody's.
     let count = tables.insert(0, &job.table, &rows, true).unwrap_or_default();
     tables.commit(0);
     tables.end(0);
