@@ -95,6 +95,15 @@ fn patched(installed: &Binary, folder: &Path) -> Option<PathBuf> {
     Some(path)
 }
 
+/// Processes that run on the folder of a proof in `home`.
+fn servers_of_proofs(home: &Path) -> usize {
+    let processes = fs::read_dir("/proc").unwrap().flatten();
+    let lines = processes.filter_map(|entry| fs::read(entry.path().join("cmdline")).ok());
+    let folder = format!("--datadir={}", home.display());
+    let of_proof = |line: &str| line.contains(&folder) && line.contains("inrush-proof-");
+    lines.filter(|line| of_proof(&String::from_utf8_lossy(line))).count()
+}
+
 #[test]
 #[ignore = "half a minute long; make test-more runs it"]
 fn a_build_that_cannot_be_proven_gets_its_rows_sent() {
@@ -190,6 +199,9 @@ fn a_server_that_differs_or_dies_keeps_the_direct_path_shut() {
     let mortal = untested.script("mortal", mortal);
     let proof = untested.run("doctor", &["--prove", "--server-program", &mortal]);
     assert_eq!(proof.code(), 1, "{proof:?}");
+    // The server of that script went with it.
+    assert_eq!(untested.home.temp_files(), Vec::<String>::new());
+    assert_eq!(servers_of_proofs(untested.home.path()), 0);
     // One more proof, of the server's own program, opens the path.
     untested.run("doctor", &["--prove"]).done();
     untested.load(&["--path", "direct"]).done();

@@ -14,7 +14,7 @@
 //! a line behind it proves that it was synced: then the journal is refused.
 
 use std::ffi::{OsStr, OsString};
-use std::io::{self, ErrorKind, Read, Write};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
@@ -151,6 +151,20 @@ pub fn replace<K: Kind>(folder: &Folder, name: &OsStr, what: &K) -> io::Result<(
 /// Errors: as of [`parse`]; a file that is not ours alone; `NotFound`.
 pub fn read<K: Kind>(folder: &Folder, name: &OsStr) -> io::Result<Vec<Record<K>>> {
     Ok(parse(&private::read(folder, name, WHAT)?)?.0)
+}
+
+/// The text of a journal's first record; none where its line is damaged, or the journal is of another build.
+///
+/// Errors: a file that is not ours alone; `NotFound`.
+pub fn first_text<K: Kind>(folder: &Folder, name: &OsStr) -> io::Result<Option<String>> {
+    let mut reader = BufReader::new(private::open_file(folder, name, WHAT)?.0);
+    let mut lines = [Vec::new(), Vec::new()];
+    for line in &mut lines {
+        reader.read_until(b'\n', line)?;
+    }
+    let [first, record] = lines;
+    let is_ours = text_of(&first).is_some_and(|text| text.starts_with(&header::<K>()));
+    Ok(text_of(&record).filter(|_| is_ours).map(str::to_owned))
 }
 
 /// The records in the text of a journal, and the number of its bytes that are whole lines.
@@ -294,6 +308,24 @@ mod tests {
         let mut bent = text.to_vec();
         bent[lines[..number].concat().len() + 12] ^= 1;
         bent
+    }
+
+    #[test]
+    fn the_first_record_is_had_without_the_others() {
+        let (_state, folder) = folder();
+        let name = OsStr::new("7.jsonl");
+        let first = || first_text::<Step>(&folder, name).unwrap();
+        let text = written(&folder, &[Step::Number(77), Step::Nothing, Step::Nothing]);
+        assert!(first().unwrap().contains(r#""number":77}"#));
+        assert_eq!(first_text::<Synced>(&folder, name).unwrap(), None);
+        let path = folder.path().join(name);
+        // Damage of another line does not matter, and that of its own does.
+        for (line, is_had) in [(0, false), (1, false), (2, true)] {
+            std::fs::write(&path, bent(&text, line)).unwrap();
+            assert_eq!(first().is_some(), is_had, "{line}");
+        }
+        std::fs::write(&path, "").unwrap();
+        assert_eq!(first(), None);
     }
 
     #[test]

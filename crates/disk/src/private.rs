@@ -13,6 +13,7 @@ use std::path::Path;
 
 use rustix::fs::{FileType, Mode, Stat};
 
+use crate::File;
 use crate::folder::{Folder, is_link};
 
 /// Write permission of group and others.
@@ -66,11 +67,22 @@ pub fn remove_left(temp_dir: &Path, prefix: &str) {
 
 /// All bytes of a file of ours.
 pub fn read(folder: &Folder, name: &OsStr, what: &'static str) -> io::Result<Vec<u8>> {
-    let mut file = folder.read_from(name, what).map_err(named_link)?;
-    check_file(&rustix::fs::fstat(&file)?)?;
-    let mut bytes = Vec::new();
+    let (mut file, size) = open_file(folder, name, what)?;
+    let mut bytes = Vec::with_capacity(size + 1);
     file.read_to_end(&mut bytes)?;
     Ok(bytes)
+}
+
+/// Opens a file of ours to read it. Gives its size in bytes as well.
+pub(crate) fn open_file(
+    folder: &Folder,
+    name: &OsStr,
+    what: &'static str,
+) -> io::Result<(File, usize)> {
+    let file = folder.read_from(name, what).map_err(named_link)?;
+    let stat = rustix::fs::fstat(&file)?;
+    check_file(&stat)?;
+    Ok((file, usize::try_from(stat.st_size).unwrap_or(0)))
 }
 
 /// Opens a file of ours to read it and to write at its end; made if it is missing.

@@ -2,6 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use disk::Folder;
@@ -10,7 +11,7 @@ use serde::Serialize;
 
 use crate::command::{CommandLine, CommandProof};
 use crate::error::Error;
-use crate::journal::{self, Entry, Event};
+use crate::journal::{self, Entry, Event, StepEvent};
 use crate::progress::Stage;
 
 /// The state of a job.
@@ -128,7 +129,7 @@ impl Job {
 /// Errors: a folder of journals that is not this user's alone, or cannot be read.
 pub fn list(state_dir: &Path) -> Result<(Vec<Job>, Vec<Error>), Error> {
     let (mut jobs, mut unreadable) = (Vec::new(), Vec::new());
-    for job in read(state_dir, |_, _| true)? {
+    for job in read(state_dir, |_, _| Ok(true))? {
         job.map_or_else(|error| unreadable.push(error), |job| jobs.push(job));
     }
     Ok((jobs, unreadable))
@@ -138,7 +139,7 @@ pub fn list(state_dir: &Path) -> Result<(Vec<Job>, Vec<Error>), Error> {
 ///
 /// Errors: there is none, or there are several; its journal is damaged or of another build; as of [`list`].
 pub fn find(state_dir: &Path, name: &str) -> Result<Job, Error> {
-    let jobs = read(state_dir, |job, _| job.starts_with(name))?;
+    let jobs = read(state_dir, |_, file| Ok(file.as_bytes().starts_with(name.as_bytes())))?;
     let mut jobs = jobs.into_iter().collect::<Result<Vec<Job>, Error>>()?;
     if let Some(at) = jobs.iter().position(|job| job.name == name) {
         return Ok(jobs.swap_remove(at));
@@ -225,37 +226,47 @@ pub fn note_keys_carried(state_dir: &Path, job: &Job) -> Result<(), Error> {
     close(state_dir, job)
 }
 
-/// Jobs whose journals have this text and which may have published, the newest first: those of commands
+/// Jobs whose first lines have this text and which may have published, the newest first: those of commands
 /// that have a proof.
 ///
 /// Errors: a journal with this text that is damaged or of another build; as of [`list`].
 pub fn published(state_dir: &Path, text: &str) -> Result<Vec<Job>, Error> {
-    let has_text =
-        |_: &str, read: &[u8]| read.windows(text.len()).any(|bytes| bytes == text.as_bytes());
-    let jobs = read(state_dir, has_text)?;
+    let jobs = read(state_dir, |folder, file| has_text(folder, file, text.as_bytes()))?;
     let mut jobs = jobs.into_iter().collect::<Result<Vec<Job>, Error>>()?;
     jobs.retain(|job| job.proof().is_some() && job.may_be_in());
     Ok(jobs)
 }
 
-/// Jobs whose names and texts of journals are selected, the newest first; an error for each of these journals
-/// that cannot be read.
+/// True if the first line of a journal has a text, or, where that line is damaged, any line.
+fn has_text(folder: &Folder, file: &OsStr, text: &[u8]) -> io::Result<bool> {
+    let has = |read: &[u8]| read.windows(text.len()).any(|bytes| bytes == text);
+    match disk::journal::first_text::<StepEvent>(folder, file)? {
+        Some(first) => Ok(has(first.as_bytes())),
+        None => Ok(has(&private::read(folder, file, "journal")?)),
+    }
+}
+
+/// Jobs whose journals are selected, the newest first; an error for each of these journals that cannot be
+/// read.
 fn read(
     state_dir: &Path,
-    is_selected: impl Fn(&str, &[u8]) -> bool,
+    is_selected: impl Fn(&Folder, &OsStr) -> io::Result<bool>,
 ) -> Result<Vec<Result<Job, Error>>, Error> {
     let Some(folder) = folder(state_dir)? else { return Ok(Vec::new()) };
     let mut jobs = Vec::new();
     for file in folder.names().map_err(state_error(state_dir))? {
         let Some(begun_ms) = journal::begun_ms(&file) else { continue };
         let path = folder.path().join(&file);
-        let parsed = match private::read(&folder, &file, "journal") {
-            // Another load has just removed it, since it is old.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-            Ok(text) if !is_selected(&file.to_string_lossy(), &text) => continue,
-            text => text.and_then(|text| disk::journal::parse(&text)),
+        let job = match is_selected(&folder, &file) {
+            Ok(false) => continue,
+            Ok(true) => disk::journal::read(&folder, &file)
+                .and_then(|entries| Job::of(&folder, &file, entries)),
+            Err(error) => Err(error),
         };
-        let job = parsed.and_then(|(entries, _)| Job::of(&folder, &file, entries));
+        // Another load has just removed it, since it is old.
+        if job.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+            continue;
+        }
         let job = job.map_err(Error::io("reading the journal", &path)).transpose();
         jobs.extend(job.map(|job| ((begun_ms, file), job)));
     }

@@ -152,15 +152,16 @@ fn watched<T>(
     std::thread::scope(|scope| {
         let done = Arc::clone(&is_done);
         let watcher = scope.spawn(move || {
+            let mut is_over = false;
             while !done.load(Ordering::Relaxed) {
-                if begun.elapsed() > limit || request.interrupt.check().is_err() {
-                    // What is under way fails, whatever it is.
+                is_over |= begun.elapsed() > limit || request.interrupt.check().is_err();
+                if is_over {
+                    // What is under way fails, whatever it is; a start that it had begun as well.
                     let _ = server.kill_9();
-                    return true;
                 }
                 std::thread::sleep(LOOK);
             }
-            false
+            is_over
         });
         let outcome = work();
         is_done.store(true, Ordering::Relaxed);

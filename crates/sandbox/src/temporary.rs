@@ -6,10 +6,15 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process_group};
+
 use server::Session;
 use server::error::{Error, Result};
 
 use crate::mariadbd::{Binary, Place, child_end};
+
+/// Between two looks at a server that ends.
+const POLL: Duration = Duration::from_millis(10);
 
 /// A server on a data directory that exists. Killed when it is dropped, or when the process ends.
 #[derive(Debug)]
@@ -58,16 +63,18 @@ impl TemporaryServer {
         let arguments = [&self.arguments[..], more].concat();
         let mut command = self.binary.command(&self.place, &arguments);
         command.envs(self.environment.iter().map(|(name, value)| (name, value)));
-        let mut child = spawn_from_lasting_thread(command)
+        let child = spawn_from_lasting_thread(command)
             .map_err(|e| Error::io("running", &self.binary.path, e))?;
-        match self.place.wait_for_connection(self.start_timeout, || child_end(&mut child)) {
-            Ok(_session) => {
-                *self.slot() = Some(child);
-                Ok(())
-            }
+        // From here on another thread can kill it.
+        *self.slot() = Some(child);
+        let ended = || match self.slot().as_mut() {
+            Some(child) => child_end(child),
+            None => Some("the server was killed at its start".to_owned()),
+        };
+        match self.place.wait_for_connection(self.start_timeout, ended) {
+            Ok(_session) => Ok(()),
             Err(reason) => {
-                let _ = child.kill();
-                let _ = child.wait();
+                let _ = self.kill_9();
                 let message = format!("{reason}\n{}", self.place.log_tail(from));
                 let dir = self.place.datadir.clone();
                 Err(Error::Sandbox { doing: "starting", dir, message })
@@ -80,12 +87,17 @@ impl TemporaryServer {
         Session::connect(&self.place.connect_options())
     }
 
-    /// Kills it as a crash would: no flush, no goodbye.
+    /// Kills it as a crash would: no flush, no goodbye. Its whole process group goes, for its program can be a
+    /// script that has the server as a process of its own.
     pub fn kill_9(&self) -> Result<()> {
         let mut slot = self.slot();
-        if let Some(mut child) = slot.take() {
-            let failed = |e| Error::io("killing", &self.place.datadir, e);
-            child.kill().map_err(failed)?;
+        let Some(mut child) = slot.take() else { return Ok(()) };
+        let failed = |e| Error::io("killing", &self.place.datadir, e);
+        // The number of a process that was waited for may be another's.
+        if child.try_wait().map_err(failed)?.is_none() {
+            let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+            let killed = group.map(|group| kill_process_group(group, Signal::KILL));
+            killed.unwrap_or(Ok(())).map_err(|e| failed(e.into()))?;
             child.wait().map_err(failed)?;
         }
         Ok(())
@@ -93,12 +105,15 @@ impl TemporaryServer {
 
     /// Ends it cleanly; nothing if it does not run.
     pub fn stop(&self) -> Result<()> {
-        if self.slot().is_some() {
-            self.connect()?.exec("SHUTDOWN")?;
-            if let Some(mut child) = self.slot().take() {
-                child.wait().map_err(|e| Error::io("stopping", &self.place.datadir, e))?;
-            }
+        if self.slot().is_none() {
+            return Ok(());
         }
+        self.connect()?.exec("SHUTDOWN")?;
+        // Not held while it ends: another thread can kill it.
+        while self.slot().is_some() && self.end().is_none() {
+            std::thread::sleep(POLL);
+        }
+        self.slot().take();
         Ok(())
     }
 

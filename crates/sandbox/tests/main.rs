@@ -5,8 +5,10 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
-use sandbox::{Sandbox, SandboxOptions, Status};
+use sandbox::mariadbd::{Binary, Place, Wrapper};
+use sandbox::{Sandbox, SandboxOptions, Status, TemporaryServer};
 use server::{Error, Session};
 
 /// Stops the sandbox when a test ends, however it ends.
@@ -104,4 +106,65 @@ fn a_newer_servers_data_is_refused_and_a_bad_option_shows_the_log() {
     assert!(error.contains("no-such-option"), "{error}");
     std::fs::write(sandbox.dir().join("version"), "99.1.0-MariaDB\n").unwrap();
     assert!(matches!(sandbox.start(&small()), Err(Error::Downgrade { .. })));
+}
+
+/// A server of a data directory of its own, whose program is a script that has the server as a process of its own.
+fn scripted(dir: &Path) -> Option<TemporaryServer> {
+    let mut binary = Binary::find(sandbox::BINARY_VARIABLE).ok()?;
+    let datadir = dir.join("data");
+    binary.install(&datadir, &[]).unwrap();
+    let script = dir.join("server.sh");
+    let program = binary.path.display();
+    std::fs::write(&script, format!("#!/bin/sh\n{program} \"$@\"\nexit 1\n")).unwrap();
+    std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
+    binary.path = script;
+    std::fs::create_dir(dir.join("tmp")).unwrap();
+    let place = Place {
+        datadir,
+        socket: dir.join("s"),
+        pid_file: dir.join("server.pid"),
+        error_log: dir.join("error.log"),
+        tmpdir: dir.join("tmp"),
+        wrapper: Wrapper::DiesWithUs,
+    };
+    let arguments = vec!["--innodb-buffer-pool-size=32M".to_owned()];
+    Some(TemporaryServer::new(binary, place, arguments, Duration::from_secs(60)))
+}
+
+/// True once no process runs on a folder, within a time.
+fn nobody_left(dir: &Path) -> bool {
+    let dir = dir.to_str().unwrap();
+    let runs = || {
+        let processes = std::fs::read_dir("/proc").unwrap().flatten();
+        let lines = processes.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
+        lines.into_iter().any(|line| String::from_utf8_lossy(&line).contains(dir))
+    };
+    let begun = Instant::now();
+    while runs() {
+        if begun.elapsed() > Duration::from_secs(30) {
+            return false;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    true
+}
+
+#[test]
+fn a_kill_reaches_a_server_behind_a_script_also_while_it_starts() {
+    let dir = tempfile::tempdir().unwrap();
+    let Some(server) = scripted(dir.path()) else { return };
+    server.start().unwrap();
+    server.kill_9().unwrap();
+    assert!(nobody_left(dir.path()));
+    let begun = Instant::now();
+    std::thread::scope(|scope| {
+        let started = scope.spawn(|| server.start());
+        while !started.is_finished() {
+            server.kill_9().unwrap();
+            assert!(begun.elapsed() < Duration::from_secs(30));
+        }
+        let error = started.join().unwrap().unwrap_err().to_string();
+        assert!(error.contains("killed at its start"), "{error}");
+    });
+    assert!(nobody_left(dir.path()));
 }
