@@ -7,7 +7,6 @@
 use std::sync::{Mutex, PoisonError};
 
 use direct::{Built, StagedBuild, Unplaced};
-use encode::input;
 use encode::prepared::Prepared;
 use job::error::Error;
 use job::memory::Memory;
@@ -229,19 +228,8 @@ impl<'l> Filling<'l, '_, '_> {
         may && is_for_rows && failed.1.is_ok()
     }
 
-    /// Reads the input once more, and sends its rows.
-    pub(crate) fn send_again(
-        &mut self,
-        chosen: &mut Chosen,
-        target: &mut Lock,
-        error: &Error,
-    ) -> Result<Full, Failed> {
-        let (_, source) = input::open_files(self.options).map_err(|e| Box::new((e, Ok(()))))?;
-        self.send_instead(chosen, target, source, error)
-    }
-
     /// Sends the rows of a load that the direct path gave up because of `error`, its table gone.
-    fn send_instead(
+    pub(crate) fn send_instead(
         &mut self,
         chosen: &mut Chosen,
         target: &mut Lock,

@@ -150,13 +150,14 @@ fn run(
     let tuning = Tuning::begin(connect, options, chosen.path, &load_into(options));
     let mut filling = Filling { connect, options, progress, memory, steps, copies };
     let may_read_again = source.files().iter().all(|file| file.bytes.is_some());
+    let again = source.again().filter(|_| may_read_again);
     let outcome = filling.fill(&mut chosen, &mut target, source);
     let mut outcome = outcome.and_then(|filled| filling.publish(&chosen, &mut target, filled));
     if let Err(failed) = &outcome
-        && may_read_again
         && filling.may_send_after(&chosen, failed)
+        && let Some(again) = again
     {
-        let sent = filling.send_again(&mut chosen, &mut target, &failed.0);
+        let sent = filling.send_instead(&mut chosen, &mut target, again, &failed.0);
         outcome = sent.and_then(|filled| filling.publish(&chosen, &mut target, filled));
     }
     match outcome {

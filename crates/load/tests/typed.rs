@@ -259,3 +259,25 @@ fn a_typed_row_that_is_refused_is_told_by_its_number() {
         assert!(reason.starts_with(wanted), "{reason}");
     }
 }
+
+/// Rows without a parent can be rejected by the server alone, which takes a second look at the input.
+#[test]
+fn a_source_that_is_read_once_is_not_read_again_as_a_file_of_its_name() {
+    let Some(server) = Server::get() else { return };
+    let mut db = server.database();
+    let path = server.file(&db, "named.tsv", "7\t1\n");
+    db.sql("CREATE TABLE parent (id INT PRIMARY KEY)");
+    db.sql("INSERT INTO parent VALUES (1)");
+    db.sql("CREATE TABLE b (id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES parent (id))");
+    let column = |cells| TypedColumn::from(cells);
+    let columns = [vec![1, 2], vec![1, 99]].map(|cells| column(Cells::Integer(cells)));
+    let mut columns = Columns::new(columns.into(), 2);
+    columns.facts.files = vec![InputFile { path, bytes: Some(2) }];
+    let mut options = server.options(&db, "b", Vec::new());
+    options.rows.rejects_max = 1;
+    let source = Box::new(columns);
+    let error = load::load_from(&server.connect_options(), &options, source, None, &());
+    let error = error.unwrap_err().to_string();
+    assert!(error.contains("99"), "{error}");
+    assert_eq!(db.number("SELECT COUNT(*) FROM b"), 0);
+}

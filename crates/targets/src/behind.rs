@@ -6,6 +6,7 @@
 //! Source: MariaDB 10.11, sql/mdl.cc, `MDL_lock::can_grant_lock`, and the matrix of waiting requests.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, channel};
+use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 use disk::failpoint;
@@ -43,12 +44,13 @@ impl Behind {
         session.set_lock_wait(wait)?;
         let (mark, (sender, result)) = (session.mark().clone(), channel());
         let sql = statement.clone();
-        std::thread::spawn(move || {
+        let waiting = move || {
             failpoint::hit("thread.behind");
             let locked = session.exec(&sql).map(drop);
             // Nobody waits for it any more: the lock goes with the session.
             let _ = sender.send((session, locked));
-        });
+        };
+        Builder::new().spawn(waiting).map_err(|error| not_started(&error, &statement))?;
         let seen =
             wait_until_queued(observer, (&mark, None), tables, &result).inspect_err(|_| {
                 // Nobody is told when it gets its locks.
@@ -106,6 +108,14 @@ impl Behind {
     }
 }
 
+/// The error of a statement whose thread the system did not start: it was not sent.
+pub(super) fn not_started(error: &std::io::Error, statement: &str) -> Error {
+    Error::Lost {
+        message: format!("no thread could be started for it: {error}"),
+        statement: statement.to_owned(),
+    }
+}
+
 /// Does `work`, whose connection waits for some of so many tables that these have: they let go when it
 /// does.
 pub(super) fn hand_over<T: Send>(
@@ -117,11 +127,14 @@ pub(super) fn hand_over<T: Send>(
     let Some(mut observer) = holders.pop() else { return work() };
     std::thread::scope(|scope| {
         let (sender, result) = channel();
-        let working = scope.spawn(move || {
+        let carry = move || {
             failpoint::hit("thread.carrier");
             // The receiver outlives this: it is asked in any case.
             let _ = sender.send(work());
-        });
+        };
+        let working = Builder::new()
+            .spawn_scoped(scope, carry)
+            .map_err(|error| not_started(&error, "LOCK TABLES"))?;
         let early = wait_until_queued(&mut observer, (waiter, None), tables, &result);
         // Without it the other would wait for nothing.
         drop(observer);

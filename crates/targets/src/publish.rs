@@ -365,9 +365,17 @@ impl Attempt<'_> {
         }
         let swap = Swap::new(pairs).with_children(around.children.clone());
         let held = swap.run_for(lock, turns, given, yields);
-        if held.is_err() && lock.session.is_alive() {
+        // Where nobody knows what the RENAME has done, the tables that had keys may be in their places.
+        if let Err(error) = &held
+            && !matches!(error, Error::Unanswered { .. })
+            && lock.session.is_alive()
+        {
             // The parents are held still.
-            preparation.take_back(lock)?;
+            let taken = preparation.take_back(lock);
+            // A swap that waited is tried again, which it must not be with the keys there.
+            if matches!(error, Error::LockWait { .. } | Error::Yielded { .. }) {
+                taken?;
+            }
         }
         held.map(|held| (held, guard))
     }

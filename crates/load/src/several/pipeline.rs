@@ -71,7 +71,7 @@ pub(super) fn fill(
         build_seconds: parts.iter().map(|part| part.build_seconds).collect(),
         parts: parts.into_iter().map(Mutex::new).collect(),
         ended: Mutex::new(None),
-        backlog: Backlog { bytes: Mutex::new(0), changed: Condvar::new(), bytes_max: cache_bytes },
+        backlog: Backlog::of(cache_bytes),
     };
     let connections = pipeline.run(connections, others);
     let parts: Vec<Part> = pipeline
@@ -125,9 +125,16 @@ struct Pipeline<'a> {
 
 /// Files that are built and not imported yet: in the page cache, as long as it has room for them.
 struct Backlog {
-    bytes: Mutex<u64>,
+    waiting: Mutex<Waiting>,
     changed: Condvar,
     bytes_max: u64,
+}
+
+#[derive(Default)]
+struct Waiting {
+    bytes: u64,
+    /// True once the command has ended: whoever would remove bytes may be gone.
+    is_over: bool,
 }
 
 /// A table, and the parts that work at it.
@@ -319,7 +326,9 @@ impl Pipeline<'_> {
             steps: &mut steps,
             copies: None,
         };
-        let done = work(&mut TableAtWork { chosen, source, at, lock: &mut locked, filling });
+        let mut work_table = TableAtWork { chosen, source, at, lock: &mut locked, filling };
+        let done = pool::catch(|| work(&mut work_table));
+        let done = done.unwrap_or_else(|panic| Err(Box::new((panic, Ok(())))));
         steps.stopwatch.stop();
         std::mem::swap(&mut steps.stopwatch, stopwatch);
         let (taken, connections) = locked.rest();
@@ -334,9 +343,7 @@ impl Pipeline<'_> {
     /// Notes what ended the command, if it is the first.
     fn end(&self, ended: Ended) {
         lock(&self.ended).get_or_insert(ended);
-        self.backlog.changed.notify_all();
-        // Nobody waits for room any more.
-        *lock(&self.backlog.bytes) = 0;
+        self.backlog.end();
     }
 
     fn has_ended(&self) -> bool {
@@ -402,29 +409,59 @@ impl TableAtWork<'_, '_, '_> {
 }
 
 impl Backlog {
-    /// Waits until the files that wait for their import leave room for another.
+    fn of(bytes_max: u64) -> Backlog {
+        Backlog { waiting: Mutex::default(), changed: Condvar::new(), bytes_max }
+    }
+
+    /// Waits until the files that wait for their import leave room for another, or the command has ended.
     fn wait_for_room(&self) {
-        let bytes = lock(&self.bytes);
-        let is_full = |bytes: &mut u64| *bytes > self.bytes_max / 2;
-        drop(self.changed.wait_while(bytes, is_full).unwrap_or_else(PoisonError::into_inner));
+        let waiting = lock(&self.waiting);
+        let is_full =
+            |waiting: &mut Waiting| !waiting.is_over && waiting.bytes > self.bytes_max / 2;
+        drop(self.changed.wait_while(waiting, is_full).unwrap_or_else(PoisonError::into_inner));
     }
 
     /// Bytes that there is room for.
     fn room(&self) -> u64 {
-        self.bytes_max.saturating_sub(*lock(&self.bytes))
+        self.bytes_max.saturating_sub(lock(&self.waiting).bytes)
     }
 
     fn add(&self, bytes: u64) {
-        *lock(&self.bytes) += bytes;
+        lock(&self.waiting).bytes += bytes;
     }
 
     fn remove(&self, bytes: u64) {
-        let mut waiting = lock(&self.bytes);
-        *waiting = waiting.saturating_sub(bytes);
+        let mut waiting = lock(&self.waiting);
+        waiting.bytes = waiting.bytes.saturating_sub(bytes);
+        self.changed.notify_all();
+    }
+
+    /// Has nobody wait for room any more.
+    fn end(&self) {
+        lock(&self.waiting).is_over = true;
         self.changed.notify_all();
     }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_waits_for_room_once_the_command_has_ended() {
+        let backlog = Backlog::of(100);
+        backlog.add(80);
+        std::thread::scope(|scope| {
+            scope.spawn(|| backlog.wait_for_room());
+            backlog.end();
+        });
+        // A build that was under way then adds its file, and no import takes it away.
+        backlog.add(80);
+        backlog.wait_for_room();
+        assert_eq!(backlog.room(), 0);
+    }
 }

@@ -1,13 +1,14 @@
 //! A swap on its way: who holds the tables, who renames, and who waits behind.
 
 use std::sync::mpsc::{Receiver, channel};
+use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 use disk::failpoint;
 
 use super::queued::{Queued, lock_statement};
 use super::{ATTEMPT, Before, Group, HOLDERS_MAX, Held, Pair, Swap, exec_published};
-use crate::behind::Behind;
+use crate::behind::{Behind, not_started};
 use crate::followers::Followers;
 use crate::foreign_keys::unchecked;
 use crate::queued::{POLL, wait_until_queued};
@@ -268,11 +269,18 @@ impl Mover<'_> {
         let tables = self.swap.pairs.len();
         std::thread::scope(|scope| {
             let (sender, result) = channel();
-            let moving = scope.spawn(move || {
+            let renaming = move || {
                 failpoint::hit("thread.mover");
                 // The receiver outlives this: it is asked in any case.
                 let _ = sender.send(self.rename());
-            });
+            };
+            let moving = match Builder::new().spawn_scoped(scope, renaming) {
+                Ok(moving) => moving,
+                Err(error) => {
+                    unlock(holders);
+                    return (None, Err(not_started(&error, &swap.statement())));
+                }
+            };
             let (mut seen, mut ended, mut unlocked) = (Ok(None), None, Ok(()));
             let held = swap.held(holders.len());
             for (holder, pairs) in holders.iter_mut().zip(held) {

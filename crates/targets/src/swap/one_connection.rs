@@ -55,8 +55,9 @@ impl Swap {
         lock.blocked.all_since(begun);
         if done.is_err() && lock.session.is_alive() {
             let _shield = lock.session.options().interrupt.shield();
-            lock.session.exec("UNLOCK TABLES")?;
-            lock.session.set_lock_wait(lock.patience.wait)?;
+            // Where it fails, the connection has gone, and its locks with it; why the swap failed is told.
+            let unlocked = lock.session.exec("UNLOCK TABLES");
+            let _ = unlocked.and_then(|_| lock.session.set_lock_wait(lock.patience.wait));
         }
         done.map(|()| Held { tables: Vec::new(), since: Some(begun) })
     }
@@ -89,7 +90,8 @@ impl Swap {
                 }
             }
             done => {
-                preparation.take_back(lock)?;
+                // Filled tables that keep their keys are dropped with them; why the swap failed is told.
+                let _ = preparation.take_back(lock);
                 done
             }
         }
