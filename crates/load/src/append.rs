@@ -59,8 +59,8 @@ pub(crate) struct Old {
     pub(crate) share: f64,
     /// Rows of the table, about.
     pub(crate) rows: u64,
-    /// Indexes of the table.
-    pub(crate) indexes: usize,
+    /// Its secondary indexes.
+    pub(crate) secondary: usize,
     /// True if it has a primary key.
     pub(crate) has_key: bool,
     /// Bytes of the server's buffer pool.
@@ -106,12 +106,14 @@ impl Old {
     pub(crate) fn inspect(target: &mut Lock, scope: &Scope) -> Result<Old, Error> {
         let pool = target.session.query_text("SELECT @@GLOBAL.innodb_buffer_pool_size")?;
         let (bytes, share, (file, file_bytes)) = files_of(target, scope)?;
+        let has_key = target.table.indexes.iter().any(|index| index.name == "PRIMARY");
         Ok(Old {
             bytes,
             share,
             rows: catalog::rows_about(&mut target.session, &target.table.name)?,
-            indexes: target.table.indexes.len().max(1),
-            has_key: target.table.indexes.iter().any(|index| index.name == "PRIMARY"),
+            // Without a primary key the clustered index is none of these.
+            secondary: target.table.indexes.len() - usize::from(has_key),
+            has_key,
             pool_bytes: pool.and_then(|bytes| bytes.parse().ok()).unwrap_or(0),
             // A disk that cannot be asked is taken to be slow.
             disk: Disk::measure(&file, file_bytes).unwrap_or_default(),
@@ -162,7 +164,7 @@ impl AppendTimes {
         let merged = processor_seconds(old).max(disk_seconds) + fixed_seconds;
         let missed = (1.0 - pool / (old + built.table_bytes as f64)).clamp(0.0, 1.0);
         // The clustered index, too, unless rows come in its order.
-        let (clustered, secondary) = (usize::from(built.is_unordered), table.indexes - 1);
+        let (clustered, secondary) = (usize::from(built.is_unordered), table.secondary);
         // Read, and written.
         let random_seconds =
             |indexes: usize| 2.0 * sent.rows as f64 * indexes as f64 * missed * disk.page_seconds;
@@ -280,7 +282,7 @@ mod tests {
         let bare = of_new(rows as f64 / 2e5);
         let pool_bytes = (pool / POOL_SHARE) as u64;
         let (bytes, rows) = (old as u64, (old / 200.0) as u64);
-        let table = Old { bytes, rows, indexes: 4, pool_bytes, disk: DISK, ..Old::default() };
+        let table = Old { bytes, rows, secondary: 3, pool_bytes, disk: DISK, ..Old::default() };
         let ways = Ways { built: &built, sent: &sent, bare: &bare, stamps: false };
         AppendTimes::compute(&table, &ways, 0.1, |old| old / 500e6)
     }

@@ -50,7 +50,8 @@ pub(crate) struct Costs<'a> {
 /// The fastest method that nothing is known against.
 pub(crate) fn choose(facts: &Facts, options: &LoadOptions, costs: &Costs<'_>) -> Choice {
     let mut against = Objections::of(facts, options);
-    let weighed = facts.input.as_ref().map(|input| Comparison::of(facts, input, options, costs));
+    let weighed =
+        facts.input.as_ref().map(|input| Comparison::of(facts, input, options, costs, &against));
     let weighed = weighed.unwrap_or_default();
     if against.is_open(LoadPath::Direct)
         && let Some(reason) = weighed.against_building(&options.server, against.may_send())
@@ -114,7 +115,13 @@ struct Comparison {
 }
 
 impl Comparison {
-    fn of(facts: &Facts, input: &Input, options: &LoadOptions, costs: &Costs<'_>) -> Comparison {
+    fn of(
+        facts: &Facts,
+        input: &Input,
+        options: &LoadOptions,
+        costs: &Costs<'_>,
+        against: &Objections,
+    ) -> Comparison {
         let speeds = costs.speeds;
         let mut weighed = Comparison { plain: input.built, ..Comparison::default() };
         let Some(mut plain) = input.built else { return weighed };
@@ -124,12 +131,13 @@ impl Comparison {
         let partitions = facts.partitions.unwrap_or(0);
         let files = input.scope.as_ref().map_or(partitions, Scope::partitions);
         weighed.built = Some(plain.in_partitions(files, speeds));
-        let Some(sent) = weighed.sent(LoadPath::Stream, facts, options, costs) else {
+        let by = against.sent_by();
+        let Some(sent) = weighed.sent(by, facts, options, costs) else {
             return weighed;
         };
         let weigh = |old: &Old, scope: &Scope| {
             let built = plain.in_partitions(scope.partitions(), speeds);
-            let by = (LoadPath::Stream, sending(options));
+            let by = (by, sending(options));
             let bare = plain.sent((input.bytes.unwrap_or(0), 1), costs.memory, by, speeds);
             let ways = Ways { built: &built, sent: &sent, bare: &bare, stamps: facts.stamps };
             AppendTimes::of(old, scope, &ways, &options.rows, costs.memory.threads, speeds)

@@ -115,6 +115,8 @@ impl Estimate {
             temporary_bytes: most(|one| one.temporary_bytes)?,
             temporary_bytes_unordered: most(|one| one.temporary_bytes_unordered)?,
             spilled_bytes_min: most(|one| one.spilled_bytes_min)?,
+            is_unordered: all.iter().any(|one| one.is_unordered),
+            fixed_seconds: fixed,
             // While one is imported the next is built.
             seconds: (all.iter().map(Estimate::build_seconds).sum::<f64>() - shared)
                 .max(longest(|one| one.seconds)),

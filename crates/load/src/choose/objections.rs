@@ -66,6 +66,14 @@ impl Objections {
         self.is_open(LoadPath::Stream) || self.is_open(LoadPath::Insert)
     }
 
+    /// The path by which rows would be sent.
+    pub(super) fn sent_by(&self) -> LoadPath {
+        match !self.is_open(LoadPath::Stream) && self.is_open(LoadPath::Insert) {
+            true => LoadPath::Insert,
+            false => LoadPath::Stream,
+        }
+    }
+
     /// Notes a reason against a path, if it may be taken.
     pub(super) fn refuse(&mut self, path: LoadPath, reason: impl Into<String>) {
         if self.paths.contains(&path) {

@@ -34,13 +34,13 @@ fn facts() -> Facts {
 /// The same with rows that are there, in a file of so many bytes.
 fn with_rows(bytes: u64, pool_bytes: u64) -> Facts {
     let disk = Disk { page_seconds: 0.2e-3, run_bytes: 500e6, is_measured: true };
-    let (share, rows, indexes, has_key) = (1.0, bytes / 200, 2, true);
+    let (share, rows, secondary, has_key) = (1.0, bytes / 200, 1, true);
     let mut facts = facts();
     facts.rows = Some(RowsThere::default());
     facts.sending = Some(Ok(Method::Append));
     let input = facts.input.as_mut().unwrap();
     input.scope = Some(Scope::Table);
-    input.old = Some(Old { bytes, share, rows, indexes, has_key, pool_bytes, disk });
+    input.old = Some(Old { bytes, share, rows, secondary, has_key, pool_bytes, disk });
     facts
 }
 
