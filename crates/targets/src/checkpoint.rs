@@ -43,8 +43,9 @@ const ROUNDS_MAX: u32 = 3;
 /// Before 10.8 the record has 12 bytes, and the frame of a block may lie before it: 16 bytes, 20 in an encrypted log.
 const RECORD_BYTES: [u64; 5] = [12, 16, 24, 28, 32];
 
-/// Between two looks whether the log has moved.
-const LOOK: Duration = Duration::from_millis(20);
+/// Between the first two looks whether the log has moved, and between later ones: a pause is twice the one before.
+const LOOK_MIN: Duration = Duration::from_millis(2);
+const LOOK_MAX: Duration = Duration::from_millis(20);
 
 /// How long a load that failed waits for its checkpoint to end. The server does not stop one when
 /// asked to, so without the wait loads that fail one after the other use up its connections.
@@ -109,7 +110,7 @@ impl Checkpoint {
     /// Waits at most so long until the log starts after what was done before [`Checkpoint::start`]; false
     /// if that takes longer.
     pub(crate) fn passes_within(&self, session: &mut Session, limit: Duration) -> Result<bool> {
-        let begun = Instant::now();
+        let (begun, mut pause) = (Instant::now(), LOOK_MIN);
         while self.thread.as_ref().is_some_and(|thread| !thread.is_finished()) {
             if has_passed(status(session, "Innodb_lsn_last_checkpoint")?, self.done_at) {
                 break;
@@ -117,7 +118,8 @@ impl Checkpoint {
             if begun.elapsed() >= limit {
                 return Ok(false);
             }
-            std::thread::sleep(LOOK);
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(LOOK_MAX);
         }
         Ok(true)
     }
@@ -125,6 +127,7 @@ impl Checkpoint {
     /// Waits until the log starts after what was done before [`Checkpoint::start`], as `session` sees
     /// it; gives the connection back, unless the server goes on with it.
     pub(crate) fn wait(mut self, session: &mut Session) -> Result<Option<Session>> {
+        let mut pause = LOOK_MIN;
         while self.thread.as_ref().is_some_and(|thread| !thread.is_finished()) {
             // Of a flush the thread sees it too, and puts its variables back first.
             if self.way == CheckpointWay::Statement
@@ -134,7 +137,8 @@ impl Checkpoint {
                 drop(self.thread.take());
                 return Ok(None);
             }
-            std::thread::sleep(LOOK);
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(LOOK_MAX);
         }
         let lost = || Error::Lost {
             message: "the checkpoint thread has ended".to_owned(),
@@ -180,7 +184,7 @@ fn flush(session: &mut Session, done_at: u64, is_abandoned: &AtomicBool) -> Resu
         }
     }
     while !has_passed(session)? {
-        std::thread::sleep(LOOK);
+        std::thread::sleep(LOOK_MAX);
     }
     drop(set);
     Ok(())
