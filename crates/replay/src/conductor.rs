@@ -349,7 +349,7 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
     fn judge(&mut self, place: Place, done: Result<(), Error>) -> Result<(), Error> {
         let done = done.map_err(|error| explain(error, &mut self.sessions.own));
         match done.map_err(|error| self.named(error)) {
-            Err(error) if self.shared.options.force && error.is_passed_over() => {
+            Err(error) if self.shared.options.passes_over(&error) => {
                 self.pass_over(&place, &error);
                 Ok(())
             }

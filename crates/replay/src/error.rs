@@ -1,5 +1,7 @@
 //! Why a replay ended.
 
+use send::retry::{Class, classify};
+
 use crate::place::Place;
 
 /// Why a replay ended.
@@ -57,11 +59,21 @@ impl Error {
         }
     }
 
-    /// True if `--force` goes on behind it: the server refused a statement, and still answers.
+    /// True if `--force` goes on behind it: a statement, or the rows of a table, were refused for good.
+    ///
+    /// Statements that did not run because of a signal, a KILL, a lost connection or a lock are not
+    /// refused: the same command runs them. Deadlocks also roll back the statements before them.
     pub(crate) fn is_passed_over(&self) -> bool {
+        use load::Error as E;
         match self {
-            Error::Server(server::Error::Statement { .. }) | Error::Refused(_) => true,
-            Error::Load(_) => true,
+            Error::Server(error) => is_refusal(error),
+            Error::Refused(_) => true,
+            Error::Load(error) => match innermost(error) {
+                E::Source(sources::Error::Stopped { .. }) => false,
+                E::Source(_) | E::InputChanged | E::Internal(_) | E::Miscounted { .. } => true,
+                E::Server(error) => is_refusal(error),
+                _ => false,
+            },
             Error::At { error, .. } => error.is_passed_over(),
             _ => false,
         }
@@ -73,5 +85,74 @@ impl Error {
             error @ (Error::At { .. } | Error::Usage(_) | Error::Stopped { .. }) => error,
             error => Error::At { place: Box::new(place), error: Box::new(error) },
         }
+    }
+}
+
+/// True if the server has refused a statement for good, and still answers.
+pub(crate) fn is_refusal(error: &server::Error) -> bool {
+    matches!(error, server::Error::Statement { .. })
+        && !error.is_unclear()
+        && !matches!(classify(error), Class::Again(_))
+}
+
+/// The cause, without its step.
+pub(crate) fn innermost(mut error: &load::Error) -> &load::Error {
+    while let load::Error::Step { error: inner, .. } = error {
+        error = inner;
+    }
+    error
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(errno: u16) -> server::Error {
+        server::Error::Statement {
+            errno,
+            sqlstate: "HY000".to_owned(),
+            message: String::new(),
+            statement: "CREATE VIEW v".to_owned(),
+        }
+    }
+
+    #[test]
+    fn force_passes_over_what_is_refused_for_good() {
+        // A table that is missing, one that exists, a duplicate, a syntax error, a right, a full disk.
+        for errno in [1146, 1050, 1062, 1064, 1142, 1021] {
+            assert!(Error::Server(refused(errno)).is_passed_over(), "{errno}");
+            assert!(Error::Load(refused(errno).into()).is_passed_over(), "{errno}");
+        }
+        // Killed, out of time, shut down, no lock, a deadlock, a row that has changed.
+        for errno in [1317, 1969, 3024, 1053, 1927, 1205, 1213, 1020] {
+            assert!(!Error::Server(refused(errno)).is_passed_over(), "{errno}");
+            let step = load::Error::Step {
+                step: "rows",
+                error: Box::new(refused(errno).into()),
+                state: String::new(),
+                clean: true,
+            };
+            assert!(!Error::Load(step).at(Place::default()).is_passed_over(), "{errno}");
+        }
+    }
+
+    #[test]
+    fn force_does_not_pass_over_a_signal_or_a_journal_that_cannot_be_written() {
+        let (target, source) = ("d.t".to_owned(), || std::io::Error::other("no room"));
+        let stopped =
+            || load::Error::Stopped { by: "SIGINT", stage: "rows", target: target.clone() };
+        let unread = sources::Error::Stopped { path: "d.sql".into() };
+        for error in [
+            stopped(),
+            load::Error::Server(server::Error::Interrupted),
+            load::Error::Source(unread),
+            load::Error::State { path: "state".into(), source: source() },
+            load::Error::io("writing", "state".as_ref())(source()),
+            load::Error::SwapUnknown { target: target.clone(), reason: "lost".to_owned() },
+        ] {
+            let text = error.to_string();
+            assert!(!Error::Load(error).is_passed_over(), "{text}");
+        }
+        assert!(!Error::Server(server::Error::Interrupted).is_passed_over());
     }
 }

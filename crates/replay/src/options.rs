@@ -106,6 +106,11 @@ impl ReplayOptions {
         }
     }
 
+    /// True if a failed statement is passed over.
+    pub(crate) fn passes_over(&self, error: &Error) -> bool {
+        self.force && error.is_passed_over()
+    }
+
     /// The error of a replay that somebody has ended.
     pub(crate) fn interrupted(&self) -> Option<Error> {
         self.interrupt.requested().map(|by| Error::Stopped { by })

@@ -207,7 +207,7 @@ fn first(
             }
             // Statement by statement, all that can go in do.
             Err(Stopped::Failed(error))
-                if filling.options.force && index + 1 < routes.len() && error.is_passed_over() =>
+                if index + 1 < routes.len() && filling.options.passes_over(&error) =>
             {
                 notes.push(format!("not with {}: {error}", route.name()));
             }

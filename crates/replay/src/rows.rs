@@ -15,7 +15,7 @@ use load::{LoadOptions, LoadPath, OnDuplicate, Progress, RowRules, Snapshot, Sta
 use sources::Source;
 use sql::{InsertHead, Verb};
 
-use crate::error::Error;
+use crate::error::{Error, innermost};
 use crate::filling::{Filling, Sent, Stopped};
 use crate::options::ReplayOptions;
 use crate::progress::Watch;
@@ -138,14 +138,6 @@ fn stopped(error: load::Error, is_staging: bool) -> Stopped {
         true => Stopped::Failed(Error::Load(error)),
         false => Stopped::Unfit(error.to_string()),
     }
-}
-
-/// The cause, without its step.
-fn innermost(mut error: &load::Error) -> &load::Error {
-    while let load::Error::Step { error: inner, .. } = error {
-        error = inner;
-    }
-    error
 }
 
 /// Counts rows as they are read.

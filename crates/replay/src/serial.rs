@@ -101,7 +101,7 @@ fn statements(
                 let file = file.map(|file| file.path.clone()).unwrap_or_default();
                 let (offset, line) = (statement.offset, statement.line);
                 let place = Place { file, offset, line, head: place::head(&statement.text) };
-                if filling.options.force && error.is_passed_over() {
+                if filling.options.passes_over(&error) {
                     tally.done(known.unwrap_or(0));
                     filling.watch.fail(&place, &error);
                     continue;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use server::{ConnectOptions, Session};
-use testkit::proxy::{Damage, Fate, Proxy};
+use testkit::proxy::{Damage, Fate, Proxy, Request};
 use testkit::{Random, TestServer};
 
 use super::*;
@@ -18,7 +18,8 @@ const RUNS: usize = 32;
 const MORE_REQUESTS: usize = 5;
 /// Packets of an answer of which one is damaged.
 const PACKETS: usize = 6;
-const TABLES: [&str; 4] = ["a", "b", "c", "e"];
+/// The last is a view.
+const TABLES: [&str; 5] = ["a", "b", "c", "e", "v"];
 
 /// Tables before the replay: `a` and `b` are made again by the dump, `e` is none of its tables.
 const BEFORE: &str = "CREATE TABLE a (id INT PRIMARY KEY, old INT) ENGINE=InnoDB;\
@@ -47,6 +48,19 @@ const MORE: &str = "INSERT INTO e VALUES (1),(2),(3);\n";
 const REFUSALS: [u16; 7] = [1205, 1213, 1021, 1290, 1053, 1927, 1317];
 /// The errors among these that are also reported for an executed statement.
 const UNCLEAR: [u16; 3] = [1053, 1927, 1317];
+/// Fates after which the same command may do what was not done.
+const PASSING: [Fate; 8] = [
+    Fate::LostBefore,
+    Fate::LostAfter,
+    Fate::Refused(1205),
+    Fate::Refused(1213),
+    Fate::Refused(1053),
+    Fate::Refused(1927),
+    Fate::Refused(1317),
+    Fate::DoneThenRefused(1317),
+];
+/// Requests at the end of a replay at which it is stopped.
+const SIGNALS: usize = 12;
 /// First words of statements that touch no row: they wait for no row lock.
 const WITHOUT_ROWS: [&str; 8] = ["SET", "START", "XA", "USE", "SHOW", "SELECT", "DO", "CREATE"];
 
@@ -136,14 +150,30 @@ impl Scene {
 
     /// A replay in which the request of this number has this fate.
     fn run_at(&mut self, fate: Fate, nth: usize) {
+        let mut count = 0;
+        self.run_where(fate, move |_| {
+            count += 1;
+            count - 1 == nth
+        });
+    }
+
+    /// A replay in which the first request that is meant has this fate.
+    fn run_where(
+        &mut self,
+        fate: Fate,
+        mut is_meant: impl FnMut(&Request) -> bool + Send + 'static,
+    ) {
         self.reset();
         let met: Arc<Mutex<String>> = Arc::default();
-        let (mut count, meets) = (0, Arc::clone(&met));
+        let (mut is_over, meets) = (false, Arc::clone(&met));
         self.proxy.judge(move |request| {
-            count += 1;
             let needs_rows = matches!(fate, Fate::Refused(1205 | 1213));
             let has_none = WITHOUT_ROWS.iter().any(|words| request.begins(words));
-            if count - 1 != nth || (needs_rows && has_none) {
+            if is_over || !is_meant(request) {
+                return Fate::Done;
+            }
+            is_over = true;
+            if needs_rows && has_none {
                 return Fate::Done;
             }
             let text = &request.text[..request.text.len().min(200)];
@@ -153,7 +183,7 @@ impl Scene {
         let outcome = replay(&self.connect, &self.options, &());
         self.proxy.let_pass();
         let met = met.lock().unwrap().clone();
-        let what = format!("{fate:?} at request {nth}, {met:?}: {outcome:?}");
+        let what = format!("{fate:?} at {met:?}: {outcome:?}");
         let seen = self.seen();
         for (at, table) in seen.iter().enumerate() {
             let is_known = [&self.old[at], &self.new[at]].contains(&table);
@@ -173,6 +203,28 @@ impl Scene {
         assert!(left.is_empty() || notes.contains("could not be dropped"), "{what}: {left:?}");
         let prepared = self.session.query("XA RECOVER").unwrap();
         assert!(prepared.is_empty(), "{what}: {prepared:?}");
+    }
+
+    /// A replay that somebody wants to end at the request of this number.
+    fn stop_at(&mut self, nth: usize) {
+        self.reset();
+        self.options.interrupt = server::Interrupt::default();
+        let (mut count, interrupt) = (0, self.options.interrupt.clone());
+        self.proxy.judge(move |_| {
+            count += 1;
+            if count - 1 == nth {
+                interrupt.request("SIGTERM");
+            }
+            Fate::Done
+        });
+        let outcome = replay(&self.connect, &self.options, &());
+        self.proxy.let_pass();
+        self.options.interrupt = server::Interrupt::default();
+        let what = format!("stopped at request {nth}: {outcome:?}");
+        if outcome.is_ok() {
+            assert_eq!(self.seen(), self.new, "{what}");
+        }
+        self.again(&what, outcome.is_ok());
     }
 
     fn again(&mut self, what: &str, is_done: bool) {
@@ -203,6 +255,9 @@ const WAYS: [fn(&mut ReplayOptions); 4] = [
     |options| (options.small_bytes_max, options.atomic) = (1, true),
 ];
 
+/// The ways that `--force` may be used with.
+const NOT_ATOMIC: &[fn(&mut ReplayOptions)] = WAYS.split_at(3).0;
+
 /// Answers that are damaged: as `crates/load/tests/hostile.rs` has it for loads.
 #[test]
 fn hostile_servers_leave_whole_tables_behind_a_replay() {
@@ -229,6 +284,37 @@ fn modelled_servers_leave_whole_tables_behind_a_replay() {
         (0..runs(WAYS.len())).for_each(|_| scene.run(&mut random));
         let (seconds, requests) = (begun.elapsed().as_secs(), scene.requests);
         println!("way {number}: {requests} requests, {seconds} s");
+    }
+}
+
+/// `--force` once passed over statements that did not run, or the same command took them for done.
+#[test]
+fn what_did_not_run_is_not_passed_over_by_force() {
+    let Some(server) = TestServer::start() else { return };
+    let mut random = Random::new(Random::seed_of_run());
+    for (number, way) in NOT_ATOMIC.iter().enumerate() {
+        let mut scene = Scene::new(&server, way);
+        scene.options.force = true;
+        for begin in ["CREATE OR REPLACE VIEW", "INSERT INTO"] {
+            // Each of them meets one of the ways at least.
+            for fate in PASSING.into_iter().skip(number % 2).step_by(2) {
+                scene.run_where(fate, move |request| request.begins(begin));
+            }
+        }
+        for _ in 0..runs(4 * NOT_ATOMIC.len()) {
+            let fate = random.pick(&PASSING);
+            scene.run_with(fate, &mut random);
+        }
+    }
+}
+
+#[test]
+fn a_signal_under_force_loses_no_statement() {
+    let Some(server) = TestServer::start() else { return };
+    for way in &NOT_ATOMIC[..2] {
+        let mut scene = Scene::new(&server, way);
+        scene.options.force = true;
+        (0..scene.requests).rev().take(SIGNALS).for_each(|nth| scene.stop_at(nth));
     }
 }
 

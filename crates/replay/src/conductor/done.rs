@@ -78,7 +78,11 @@ impl Conductor<'_, '_> {
             done => done,
         };
         // One that fails and is passed over is over too.
-        if done.is_ok() || self.shared.options.force {
+        let is_over = match &done {
+            Ok(()) => true,
+            Err(error) => self.shared.options.passes_over(error),
+        };
+        if is_over {
             self.journal.write(Line::Done(self.spot))?;
         }
         done

@@ -14,7 +14,7 @@ use super::{Conductor, Filled};
 use crate::changes::Changes;
 use crate::connections;
 use crate::dump::TableRows;
-use crate::error::Error;
+use crate::error::{Error, is_refusal};
 use crate::filling::{Filling, Sent, Stopped};
 use crate::naming::Naming;
 use crate::order::{Step, has_word};
@@ -175,7 +175,7 @@ impl Conductor<'_, '_> {
             Ok(rows) => Ok(rows.first().is_some_and(|row| {
                 row.bytes(1).is_some_and(|text| text.starts_with(b"CREATE TEMPORARY"))
             })),
-            Err(server::Error::Statement { .. }) => Ok(false),
+            Err(error) if is_refusal(&error) => Ok(false),
             Err(error) => Err(error.into()),
         }
     }

@@ -16,7 +16,6 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use server::ConnectOptions;
-use testkit::proxy::Request;
 use testkit::stand_in::StandIn;
 use testkit::stand_in::faults::{Fault, faults};
 
