@@ -182,7 +182,7 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
         // A panic is one more way to fail: what is not published has to go.
         match pool::catch(|| self.all(dump)).unwrap_or_else(|error| Err(error.into())) {
             Ok(()) => {
-                self.journal.forget()?;
+                self.end_journal();
                 self.report.failed = self.shared.watch.failed();
                 self.report.notes.extend(self.collations.notes());
                 self.report.share_notes();

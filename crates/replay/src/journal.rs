@@ -247,7 +247,8 @@ impl Journal {
     /// gone on with. The same command begins anew.
     pub(crate) fn forget(&mut self) -> Result<(), Error> {
         if self.writer.take().is_some() {
-            disk::remove(&self.path, "journal").map_err(|e| state_error(&self.path, e))?;
+            disk::remove(&self.path, "journal")
+                .map_err(load::Error::io("removing the journal", &self.path))?;
         }
         Ok(())
     }

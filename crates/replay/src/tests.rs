@@ -308,6 +308,33 @@ fn what_did_not_run_is_not_passed_over_by_force() {
     }
 }
 
+/// A complete replay was an error when its journal could not be removed.
+#[test]
+fn a_journal_that_stays_is_a_note() {
+    let Some(server) = TestServer::start() else { return };
+    let mut scene = Scene::new(&server, WAYS[0]);
+    scene.reset();
+    let journals = scene.options.state_dir.join("replays");
+    let folder = journals.clone();
+    scene.proxy.judge(move |request| {
+        if request.begins("CREATE OR REPLACE VIEW") {
+            // A folder cannot be removed as a file.
+            for file in std::fs::read_dir(&folder).unwrap() {
+                let path = file.unwrap().path();
+                std::fs::remove_file(&path).unwrap();
+                std::fs::create_dir(&path).unwrap();
+            }
+        }
+        Fate::Done
+    });
+    let report = replay(&scene.connect, &scene.options, &()).unwrap();
+    scene.proxy.let_pass();
+    assert_eq!(scene.seen(), scene.new);
+    let notes = notes(&report);
+    let told = ["journal is left", &journals.display().to_string(), "remove", "--fresh"];
+    assert!(told.iter().all(|words| notes.contains(words)), "{notes}");
+}
+
 #[test]
 fn a_signal_under_force_loses_no_statement() {
     let Some(server) = TestServer::start() else { return };

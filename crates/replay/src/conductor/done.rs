@@ -1,5 +1,6 @@
 //! Steps that an interrupted replay has finished, which are skipped.
 
+use face::option::FRESH;
 use server::Session;
 use server::identifier::quote_text;
 use sources::dump::Statement;
@@ -67,6 +68,16 @@ impl Conductor<'_, '_> {
             quote_text(name)
         );
         Ok(!self.sessions.own.query(&sql)?.is_empty())
+    }
+
+    /// Removes the journal of a complete replay.
+    pub(super) fn end_journal(&mut self) {
+        if let Err(error) = self.journal.forget() {
+            self.report.notes.push(format!(
+                "the replay is complete, but its journal is left: {error}; remove this file, or \
+                 the same command skips the finished tables ({FRESH} loads them again)"
+            ));
+        }
     }
 
     /// Runs a statement in the dump's session, and writes down that it is done.
