@@ -131,10 +131,9 @@ impl Conductor<'_, '_> {
     /// the table that the dump was at: it may have more rows.
     pub(super) fn give_up(&mut self) {
         let _shield = self.shared.options.interrupt.shield();
-        let mut result = self.settle(true);
         while !self.crew.is_idle() {
-            // The first error is the one that is told.
-            result = self.settle(true).and(result);
+            // The error that ended the replay is reported. Tables that fail now stay as they were.
+            let _ = self.settle(true);
         }
         // What the dump has not committed is not to be taken for finished.
         for filled in self.filled.values_mut().filter(|filled| filled.since != Since::Nothing) {
