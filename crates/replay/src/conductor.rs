@@ -19,6 +19,7 @@ mod settled;
 mod transaction;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -90,6 +91,8 @@ pub(crate) struct Conductor<'scope, 'env> {
     journal: Journal,
     /// Where the current statement is.
     spot: Spot,
+    /// The file that it is in.
+    file: PathBuf,
     /// Statements that an atomic replay leaves for its end.
     deferred: Vec<Deferred>,
     report: Report,
@@ -170,6 +173,7 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
             held: BTreeMap::new(),
             journal,
             spot: Spot::default(),
+            file: PathBuf::new(),
             deferred: Vec::new(),
             report,
         })
@@ -265,7 +269,8 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
                 offset: one.offset,
                 line: one.line,
             };
-            let file = script.path.as_deref().unwrap_or(&self.shared.options.dump);
+            let file = script.path.as_ref().unwrap_or(&self.shared.options.dump);
+            self.file.clone_from(file);
             let place = Place::of(file, &statement, &statement.text);
             self.settle(false)?;
             let done = self.statement(&statement);
@@ -295,6 +300,7 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
                 _ => &statement.text,
             };
             let place = Place::of(&file, &statement, text);
+            self.file = file;
             self.shared.watch.set_doing(&place.head);
             self.settle(false)?;
             let done = match &statement.kind {

@@ -4,6 +4,7 @@
 //! triggers and routines follow it, each in a session that is set to what it was when the dump came
 //! to them.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use face::option::ATOMIC;
@@ -25,6 +26,8 @@ use crate::state::SessionState;
 #[derive(Debug)]
 pub(super) struct Deferred {
     statement: Statement,
+    /// The file that it is in.
+    file: PathBuf,
     /// The table that it is a trigger of.
     fires_for: Option<TableName>,
     /// State of its session.
@@ -63,7 +66,8 @@ impl Conductor<'_, '_> {
             Step::After(table) => Some(table.clone()),
             _ => None,
         };
-        self.deferred.push(Deferred { statement: statement.clone(), fires_for, state, spot });
+        let (statement, file) = (statement.clone(), self.file.clone());
+        self.deferred.push(Deferred { statement, file, fires_for, state, spot });
         Ok(())
     }
 
@@ -176,14 +180,14 @@ impl Conductor<'_, '_> {
     /// Does what was left, in its order.
     pub(super) fn run_deferred(&mut self) -> Result<(), Error> {
         let mut now: Option<Arc<SessionState>> = None;
-        for Deferred { statement, state, spot, .. } in std::mem::take(&mut self.deferred) {
+        for Deferred { statement, file, state, spot, .. } in std::mem::take(&mut self.deferred) {
             if !now.as_ref().is_some_and(|now| Arc::ptr_eq(now, &state)) {
                 state.apply(&mut self.sessions.dump)?;
                 self.state = None;
                 now = Some(state);
             }
             self.spot = spot;
-            let place = Place::of(&self.shared.options.dump, &statement, &statement.text);
+            let place = Place::of(&file, &statement, &statement.text);
             let done = self.once(&statement);
             self.judge(place, done)?;
         }

@@ -232,6 +232,27 @@ fn delimited_rows_that_the_server_would_change_are_refused() {
     assert_eq!(report.rows, 2, "{report:?}");
 }
 
+/// Statements that `--atomic` runs at its end once had the name of the folder in their errors.
+#[test]
+fn statements_of_the_end_are_reported_by_their_file() {
+    let Some(target) = TestServer::start() else { return };
+    let place = tempfile::tempdir().unwrap();
+    let folder = place.path().join("tab");
+    std::fs::create_dir(&folder).unwrap();
+    let table = "CREATE TABLE `t` (`id` int PRIMARY KEY);\n";
+    std::fs::write(folder.join("t.sql"), table).unwrap();
+    std::fs::write(folder.join("t.txt"), "1\n").unwrap();
+    let view = "-- A view\n\nCREATE VIEW `v` AS SELECT `id` FROM `nothing`;\n";
+    std::fs::write(folder.join("v.sql"), view).unwrap();
+    let mut options = ReplayOptions::new(folder.clone());
+    options.state_dir = place.path().to_owned();
+    options.into = Some("shop".to_owned());
+    options.atomic = true;
+    let error = replay(&target.options(), &options, &()).unwrap_err().to_string();
+    let path = folder.join("v.sql");
+    assert!(error.starts_with(&format!("{}, line 3, ", path.display())), "{error}");
+}
+
 #[test]
 fn folders_of_mysql_shell_give_the_same_tables() {
     if !is_there("mariadb-dump") {
