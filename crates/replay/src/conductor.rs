@@ -420,17 +420,16 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
             self.rows_of_part.take_if(|rows| *rows.table == *own_name(statement));
             return Ok(());
         }
-        let atomic = self.shared.options.atomic;
         match &step {
+            Step::LeftOut => {
+                self.report.left_out += 1;
+                return Ok(());
+            }
             Step::Drop(_) | Step::Make(_) => self.leave_tables(),
-            Step::Set(_) | Step::Nothing | Step::LeftOut | Step::Keys(_) => {}
-            _ if atomic => {}
+            Step::Set(_) | Step::Nothing | Step::Keys(_) => {}
+            _ if self.shared.options.atomic => {}
             // What was dropped was not made again.
             _ => self.run_held_drops()?,
-        }
-        if step == Step::LeftOut {
-            self.report.left_out += 1;
-            return Ok(());
         }
         self.check_asks(statement)?;
         self.do_step(step, statement)?;
@@ -438,10 +437,8 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
     }
 
     fn do_step(&mut self, step: Step, statement: &Statement) -> Result<(), Error> {
-        let atomic = self.shared.options.atomic;
         match step {
-            Step::LeftOut => {}
-            Step::Nothing => {}
+            Step::Nothing | Step::LeftOut => {}
             Step::Use(database) => self.enter(&database)?,
             Step::Set(variables) => self.set(statement, variables)?,
             Step::Drop(table) => self.drop(statement, &table)?,
@@ -453,19 +450,14 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
                     self.part_rows(&rows)?;
                 }
             }
-            Step::Keys(table) if self.tables.staging(&table).is_some() => {}
+            Step::Keys(table) => self.keys(statement, table)?,
             Step::Database(_) => self.once(statement)?,
             Step::Rows(_) => return Err(Error::Refused("rows came out of order".to_owned())),
-            step if atomic => self.defer(statement, &step)?,
+            Step::After(_) | Step::Run | Step::Barrier if self.shared.options.atomic => {
+                self.defer(statement, &step)?;
+            }
             Step::After(table) => {
                 self.finish_table(&table)?;
-                self.once(statement)?;
-            }
-            Step::Keys(table) => {
-                // It would wait for the transaction of the rows.
-                while self.crew.is_busy(&table) {
-                    self.settle(true)?;
-                }
                 self.once(statement)?;
             }
             Step::Run => self.once(statement)?,
@@ -485,6 +477,21 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
             }
         }
         Ok(())
+    }
+
+    /// ALTER TABLE .. DISABLE or ENABLE KEYS: a table that is filled apart needs neither.
+    fn keys(&mut self, statement: &Statement, table: TableName) -> Result<(), Error> {
+        if self.tables.staging(&table).is_some() {
+            return Ok(());
+        }
+        if self.shared.options.atomic {
+            return self.defer(statement, &Step::Keys(table));
+        }
+        // The statement would wait for the transaction of the rows.
+        while self.crew.is_busy(&table) {
+            self.settle(true)?;
+        }
+        self.once(statement)
     }
 
     fn step(&mut self, statement: &Statement) -> Result<Step, Error> {
