@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! statement --order--> step: run on the dump's session
-//!                            staging table made, filled by the crew, published     table.rs, route.rs
+//!                            staging table made, filled by a run, published table.rs, route.rs
 //!                            wait for one table, for all of them            barrier.rs
 //!                            SET, and what else is the session's            session.rs
 //!                            left for the end of an --atomic replay         atomic.rs
@@ -58,7 +58,8 @@ pub(crate) struct Conductor<'scope, 'env> {
     is_lower: bool,
     order: Order,
     tables: Tables,
-    crew: Runs<'scope, 'env>,
+    /// Rows that are being loaded.
+    runs: Runs<'scope, 'env>,
     /// How far the tables are that the dump makes and that are not published yet.
     filled: BTreeMap<TableName, Filled>,
     /// When the first of those was ready that may take their places now.
@@ -76,8 +77,8 @@ pub(crate) struct Conductor<'scope, 'env> {
     /// Names of the functions that the server has stored, where that was asked since the dump may
     /// have made some.
     functions: Option<Vec<Vec<u8>>>,
-    /// Tables whose rows the crew could not put in, since they ask the dump's session, and what it
-    /// has tried.
+    /// Tables whose rows no run could load, since they ask the dump's session, and the methods that
+    /// were tried.
     returned: BTreeMap<TableName, Vec<String>>,
     /// Rows of the current part that wait for their table.
     rows_of_part: Option<TableRows>,
@@ -133,7 +134,7 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
     /// Connects. The dump's session is one of the client's: with the server's settings.
     pub(crate) fn new(
         shared: Shared<'env>,
-        crew: Runs<'scope, 'env>,
+        runs: Runs<'scope, 'env>,
         order: Order,
     ) -> Result<Self, Error> {
         let mut sessions = Sessions::connect(shared.connect, shared.options)?;
@@ -157,7 +158,7 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
             is_lower,
             order,
             tables: Tables::new(shared.options),
-            crew,
+            runs,
             filled: BTreeMap::new(),
             ready_since: None,
             set: BTreeSet::new(),
@@ -488,7 +489,7 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
             return self.defer(statement, &Step::Keys(table));
         }
         // The statement would wait for the transaction of the rows.
-        while self.crew.is_busy(&table) {
+        while self.runs.is_busy(&table) {
             self.settle(true)?;
         }
         self.once(statement)
@@ -506,7 +507,7 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
         if self.has_temporary && self.is_temporary(table)? {
             return self.exec(statement);
         }
-        while self.crew.is_busy(table) {
+        while self.runs.is_busy(table) {
             self.settle(true)?;
         }
         self.filled.remove(table);

@@ -39,7 +39,7 @@ pub(crate) struct Filling<'a> {
     pub(crate) memory_bytes_max: u64,
     /// The observer of the progress.
     pub(crate) watch: &'a Watch,
-    /// Where it is told how far this run is, if it is one of the crew's.
+    /// The progress of this run, if it is loaded while the dump goes on.
     pub(crate) under_way: Option<&'a UnderWay>,
 }
 

@@ -124,7 +124,7 @@ impl Conductor<'_, '_> {
         if self.tables.staging(&table).is_none() || state.is_of_next() {
             return Ok(false);
         }
-        while self.crew.is_busy(&table) {
+        while self.runs.is_busy(&table) {
             self.settle(true)?;
         }
         let is_done = match (&alter, &change) {

@@ -46,7 +46,7 @@ impl Conductor<'_, '_> {
     /// Tables that may take their places.
     fn ready(&self) -> Vec<TableName> {
         let is_ready = |(table, filled): &(&TableName, &Filled)| {
-            filled.is_left && !filled.has_failed && !self.crew.is_busy(table)
+            filled.is_left && !filled.has_failed && !self.runs.is_busy(table)
         };
         let is_atomic = self.shared.options.atomic;
         let ready = self.filled.iter().filter(|one| !is_atomic && is_ready(one));
@@ -86,7 +86,7 @@ impl Conductor<'_, '_> {
 
     /// Waits for a table, and has it take its place.
     pub(super) fn finish_table(&mut self, table: &TableName) -> Result<(), Error> {
-        while self.crew.is_busy(table) {
+        while self.runs.is_busy(table) {
             self.settle(true)?;
         }
         let is_good = self.filled.get(table).is_some_and(|filled| !filled.has_failed);
@@ -98,7 +98,7 @@ impl Conductor<'_, '_> {
 
     /// Waits for all tables, and has them take their places with their foreign keys.
     pub(super) fn barrier(&mut self) -> Result<(), Error> {
-        while !self.crew.is_idle() {
+        while !self.runs.is_idle() {
             self.settle(true)?;
         }
         if self.shared.options.atomic {
@@ -131,7 +131,7 @@ impl Conductor<'_, '_> {
     /// the table that the dump was at: it may have more rows.
     pub(super) fn give_up(&mut self) {
         let _shield = self.shared.options.interrupt.shield();
-        while !self.crew.is_idle() {
+        while !self.runs.is_idle() {
             // The error that ended the replay is reported. Tables that fail now stay as they were.
             let _ = self.settle(true);
         }

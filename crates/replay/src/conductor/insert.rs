@@ -1,4 +1,4 @@
-//! Rows: small runs at once, others to the crew.
+//! Rows: small runs at once, others while the dump goes on.
 
 use face::option::ATOMIC;
 use job::pool;
@@ -28,8 +28,8 @@ use crate::table::StagingTable;
 enum Begun {
     /// It is over.
     Done,
-    /// The crew has it.
-    ByCrew,
+    /// It is under way.
+    UnderWay,
 }
 
 impl Conductor<'_, '_> {
@@ -67,10 +67,10 @@ impl Conductor<'_, '_> {
         let done = self.run_of_rows(table.clone(), run, place);
         // How the dump goes on may depend on rows that ask its session.
         match (done, handback.wait_to_judge()) {
-            (Ok(Begun::ByCrew), Ok((reader, true))) => {
-                (self.after_crew(&table, before, &run_place), Ok(reader))
+            (Ok(Begun::UnderWay), Ok((reader, true))) => {
+                (self.after_run(&table, before, &run_place), Ok(reader))
             }
-            (Ok(Begun::ByCrew), Ok((reader, false))) => (self.went_elsewhere(&table), Ok(reader)),
+            (Ok(Begun::UnderWay), Ok((reader, false))) => (self.went_elsewhere(&table), Ok(reader)),
             (done, back) => (done.map(drop), back.map(|(reader, _)| reader).map_err(Error::from)),
         }
     }
@@ -85,7 +85,7 @@ impl Conductor<'_, '_> {
             self.run_held_drops()?;
         }
         self.check_rows(&table, run.place().head().verb)?;
-        while self.crew.is_busy(&table) {
+        while self.runs.is_busy(&table) {
             self.settle(true)?;
         }
         let filled = self.filled.get(&table).copied();
@@ -106,18 +106,18 @@ impl Conductor<'_, '_> {
         if is_small || (!is_ours && self.transaction.is_open()) || self.state()?.is_of_next() {
             return self.here(&table, run).map(|()| Begun::Done);
         }
-        self.send(table, Input::Run(Box::new(run)), place).map(|()| Begun::ByCrew)
+        self.send(table, Input::Run(Box::new(run)), place).map(|()| Begun::UnderWay)
     }
 
-    /// A run that asks the dump's session, which the crew has begun with: what it could not do is
-    /// done here, before the dump goes on.
-    fn after_crew(
+    /// A run that was begun although its rows ask the dump's session: rows that it could not load are
+    /// loaded here, before the dump goes on.
+    fn after_run(
         &mut self,
         table: &TableName,
         before: Option<Filled>,
         run: &RunPlace,
     ) -> Result<(), Error> {
-        while self.crew.is_busy(table) {
+        while self.runs.is_busy(table) {
             self.settle(true)?;
         }
         let Some(notes) = self.returned.remove(table) else { return Ok(()) };
@@ -200,7 +200,7 @@ impl Conductor<'_, '_> {
             return self.went_elsewhere(&table).map(|()| false);
         }
         self.check_rows(&table, Verb::Insert)?;
-        while self.crew.is_busy(&table) {
+        while self.runs.is_busy(&table) {
             self.settle(true)?;
         }
         if self.tables.staging(&table).is_none() && self.before_rows_of_others(&table)? {
@@ -210,11 +210,11 @@ impl Conductor<'_, '_> {
         self.went_elsewhere(&table).map(|()| true)
     }
 
-    /// Rows for the crew.
+    /// Begins a run.
     fn send(&mut self, table: TableName, input: Input, place: &Place) -> Result<(), Error> {
         self.check_written()?;
         self.publish_all_ready()?;
-        while !self.crew.has_room() {
+        while !self.runs.has_room() {
             self.settle(true)?;
         }
         self.tables.keys_later(&mut self.sessions, &table)?;
@@ -226,7 +226,7 @@ impl Conductor<'_, '_> {
         self.has_rows(&table);
         let state = self.state()?;
         let job = Job { table, staging, is_empty, state, spot: self.spot, input };
-        self.crew.begin(place.clone(), job);
+        self.runs.begin(place.clone(), job);
         Ok(())
     }
 
@@ -309,7 +309,7 @@ impl Conductor<'_, '_> {
         }
         self.check_rows(table, head.verb)?;
         self.check_asked(text.get(head.text.len()..).unwrap_or_default())?;
-        while self.crew.is_busy(table) {
+        while self.runs.is_busy(table) {
             self.settle(true)?;
         }
         if self.tables.staging(table).is_some() {

@@ -1,4 +1,4 @@
-//! Rows that are in: taken from the crew, counted, noted for the report.
+//! Rows that are in: taken from their runs, counted, noted for the report.
 
 use schema::TableName;
 
@@ -23,11 +23,11 @@ impl Conductor<'_, '_> {
         }
     }
 
-    /// Takes what the crew has finished, and publishes the tables that are ready for it; waits for
+    /// Takes the runs that have ended, and publishes the tables that are ready for it; waits for
     /// one if `wait` says so.
     pub(super) fn settle(&mut self, wait: bool) -> Result<(), Error> {
         let mut wait = wait;
-        while let Some(finished) = self.crew.next(wait) {
+        while let Some(finished) = self.runs.next(wait) {
             wait = false;
             let Finished { table, place, spot, outcome, seconds } = finished;
             match outcome {

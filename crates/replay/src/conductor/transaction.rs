@@ -180,7 +180,7 @@ impl Conductor<'_, '_> {
         let all = self.filled.iter().filter(|(_, filled)| filled.since == Since::All);
         let all: Vec<TableName> = all.map(|(table, _)| table.clone()).collect();
         for table in all {
-            while self.crew.is_busy(&table) {
+            while self.runs.is_busy(&table) {
                 self.settle(true)?;
             }
             let Some(staging) = self.tables.staging(&table) else { continue };
