@@ -4,7 +4,7 @@
 //! {"dump": ..}                            which dump, into which server, how
 //! {"begin": place} {"done": place}        a statement that all tables before it were finished for
 //! {"fill": place}                         rows of a table that was there before, without any
-//! {"told": place}                         the user was told that such a statement may have been done
+//! {"told": place}                         the user was told that such a statement was refused, or may have been done
 //! {"table": name, from, to, rows}         a table that has its place, and the statements it is of
 //! {"gone": name}                          a table that the dump dropped
 //! {"named": file, digest}                 a file that the dump names by `source`
@@ -78,7 +78,8 @@ pub(crate) enum Line {
     Begin(Spot),
     /// Rows are about to go into a table that was there before and has none.
     Fill(Spot),
-    /// The user is told that a statement may have been done, and sees to it that it may be done.
+    /// The user is told that the server refused a statement, or may have done it, and sees to it that it
+    /// may be done.
     Told(Spot),
     /// A statement is done, or failed and was passed over.
     Done(Spot),

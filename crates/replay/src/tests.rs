@@ -308,6 +308,26 @@ fn what_did_not_run_is_not_passed_over_by_force() {
     }
 }
 
+/// The same command once took a statement for done that the server had refused, because its object
+/// existed.
+#[test]
+fn a_statement_that_was_refused_is_refused_again() {
+    let Some(server) = TestServer::start() else { return };
+    let mut scene = Scene::new(&server, WAYS[0]);
+    scene.reset();
+    scene.session.exec("CREATE VIEW v AS SELECT 7 AS id").unwrap();
+    let text = DUMP.replace("CREATE OR REPLACE VIEW", "CREATE VIEW");
+    std::fs::write(&scene.options.dump, format!("USE `{}`;\n{text}", scene.database)).unwrap();
+    for _ in 0..3 {
+        let outcome = replay(&scene.connect, &scene.options, &());
+        let error = outcome.unwrap_err().to_string();
+        assert!(error.contains("server error 1050"), "{error}");
+    }
+    scene.session.exec("DROP VIEW v").unwrap();
+    replay(&scene.connect, &scene.options, &()).unwrap();
+    assert_eq!(scene.session.query("SELECT id FROM v").unwrap().len(), 3);
+}
+
 /// A complete replay was an error when its journal could not be removed.
 #[test]
 fn a_journal_that_stays_is_a_note() {

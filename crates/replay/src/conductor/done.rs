@@ -7,7 +7,7 @@ use sources::dump::Statement;
 use sql::StatementKind;
 
 use super::Conductor;
-use crate::error::Error;
+use crate::error::{Error, is_refusal};
 use crate::journal::{Journal, Line, was_done_before};
 use crate::options::ReplayOptions;
 use crate::order::Step;
@@ -88,13 +88,16 @@ impl Conductor<'_, '_> {
             Err(Error::Server(error)) if was_begun && was_done_before(&error) => Ok(()),
             done => done,
         };
-        // One that fails and is passed over is over too.
-        let is_over = match &done {
-            Ok(()) => true,
-            Err(error) => self.shared.options.passes_over(error),
-        };
-        if is_over {
-            self.journal.write(Line::Done(self.spot))?;
+        match &done {
+            Ok(()) => self.journal.write(Line::Done(self.spot))?,
+            // One that fails and is passed over is over too.
+            Err(error) if self.shared.options.passes_over(error) => {
+                self.journal.write(Line::Done(self.spot))?;
+            }
+            Err(Error::Server(error)) if !was_begun && is_refusal(error) => {
+                self.journal.write(Line::Told(self.spot))?;
+            }
+            Err(_) => {}
         }
         done
     }
