@@ -18,6 +18,7 @@ mod no_faults;
 pub mod output;
 pub mod private;
 pub mod size;
+mod temp_folder;
 #[cfg(feature = "faults")]
 mod unsynced;
 
@@ -26,6 +27,7 @@ use no_faults as faults;
 
 pub use file::File;
 pub use folder::Folder;
+pub use temp_folder::TempFolder;
 
 use std::fs::{self, OpenOptions};
 use std::io;

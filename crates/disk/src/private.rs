@@ -51,20 +51,6 @@ pub fn subfolder(folder: &Folder, name: &str) -> io::Result<Folder> {
     checked(folder.subfolder(name))
 }
 
-/// Removes folders of killed processes from a folder for temporary files: their names are `prefix` and the
-/// number of the process, with nothing or `-` behind it.
-pub fn remove_left(temp_dir: &Path, prefix: &str) {
-    for entry in std::fs::read_dir(temp_dir).into_iter().flatten().flatten() {
-        let name = entry.file_name();
-        let rest = name.to_str().and_then(|name| name.strip_prefix(prefix));
-        let process = rest.and_then(|rest| rest.split('-').next()?.parse::<u32>().ok());
-        if process.is_some_and(|process| !Path::new(&format!("/proc/{process}")).exists()) {
-            // What stays is tried again the next time.
-            let _ = std::fs::remove_dir_all(entry.path());
-        }
-    }
-}
-
 /// All bytes of a file of ours.
 pub fn read(folder: &Folder, name: &OsStr, what: &'static str) -> io::Result<Vec<u8>> {
     let (mut file, size) = open_file(folder, name, what)?;

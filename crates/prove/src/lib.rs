@@ -27,7 +27,7 @@ use server::error::{Error, Result};
 use server::tested_build::Outcome;
 use server::{ConnectOptions, Interrupt, ServerBuild, ServerFacts, Session, Unsupported};
 
-use crate::private_server::{Folder, arguments};
+use crate::private_server::arguments;
 use crate::trial::{Failed, START_TIMEOUT, Trial};
 
 /// Seconds that a proof before a load may take.
@@ -92,12 +92,12 @@ pub fn prove(
     let binary = program::find(&mut session, request.program).map_err(Obstacle::Program)?;
     drop(session);
     let program = binary.path.clone();
-    let folder = Folder::make(request.temp_dir)?;
+    let folder = private_server::folder(request.temp_dir)?;
     let arguments = arguments(&build);
-    let place = folder.place();
+    let place = private_server::place(folder.path());
     binary.install(&place.datadir, &arguments).map_err(not_run)?;
     let server = TemporaryServer::new(binary, place, arguments, START_TIMEOUT);
-    let ended = watched(&server, request, begun, || tried(&server, &build, &folder.path));
+    let ended = watched(&server, request, begun, || tried(&server, &build, folder.path()));
     let (outcome, tables) = ended?;
     build.keep(request.state_dir, &outcome)?;
     let seconds = begun.elapsed().as_secs_f64();

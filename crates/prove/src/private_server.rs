@@ -1,8 +1,8 @@
 //! The private server of a proof: its folder and its arguments.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use disk::TempFolder;
 use sandbox::mariadbd::{Place, Wrapper};
 use server::ServerBuild;
 use server::error::{Error, Result};
@@ -10,6 +10,8 @@ use server::version::Flavor;
 
 /// The beginning of a folder's name, before the number of the process.
 const PREFIX: &str = "inrush-proof-";
+/// The folder in it for the server's temporary files.
+const TMP: &str = "tmp";
 
 /// Arguments of the private server beside the user's settings: small, and safe against kills of its process.
 const ARGUMENTS: [&str; 15] = [
@@ -61,39 +63,23 @@ pub(crate) fn arguments(build: &ServerBuild) -> Vec<String> {
     own.iter().map(|argument| (*argument).to_owned()).chain(settings).collect()
 }
 
-/// The folder of a private server, removed when it is dropped.
-pub(crate) struct Folder {
-    pub(crate) path: PathBuf,
+/// Makes the folder of a private server, and removes those of killed proofs.
+pub(crate) fn folder(temp_dir: &Path) -> Result<TempFolder> {
+    let folder = TempFolder::create(temp_dir, PREFIX, "proof");
+    let folder = folder.map_err(|e| Error::io("making a folder in", temp_dir, e))?;
+    let tmp = folder.folder().subfolder(TMP);
+    tmp.map_err(|e| Error::io("making", &folder.path().join(TMP), e))?;
+    Ok(folder)
 }
 
-impl Folder {
-    /// Makes it, and removes those of killed proofs.
-    pub(crate) fn make(temp_dir: &Path) -> Result<Folder> {
-        let temp_dir =
-            std::path::absolute(temp_dir).map_err(|e| Error::io("finding", temp_dir, e))?;
-        disk::private::remove_left(&temp_dir, PREFIX);
-        let path = temp_dir.join(format!("{PREFIX}{}", std::process::id()));
-        let made = disk::private::make(&path).and_then(|_| disk::private::make(&path.join("tmp")));
-        made.map_err(|e| Error::io("making", &path, e))?;
-        Ok(Folder { path })
-    }
-
-    /// Where its server keeps its files.
-    pub(crate) fn place(&self) -> Place {
-        Place {
-            datadir: self.path.join("data"),
-            socket: sandbox::socket_path(&self.path),
-            pid_file: self.path.join("server.pid"),
-            error_log: self.path.join("error.log"),
-            tmpdir: self.path.join("tmp"),
-            wrapper: Wrapper::DiesWithUs,
-        }
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // What stays is removed by the next proof.
-        let _ = fs::remove_dir_all(&self.path);
+/// Where the server of a folder keeps its files.
+pub(crate) fn place(folder: &Path) -> Place {
+    Place {
+        datadir: folder.join("data"),
+        socket: sandbox::socket_path(folder),
+        pid_file: folder.join("server.pid"),
+        error_log: folder.join("error.log"),
+        tmpdir: folder.join(TMP),
+        wrapper: Wrapper::DiesWithUs,
     }
 }

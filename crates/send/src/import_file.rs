@@ -9,12 +9,14 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::net::{IpAddr, ToSocketAddrs, UdpSocket};
-use std::os::unix::fs::{MetadataExt, chown};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use disk::TempFolder;
 use encode::text::{SEPARATOR, TERMINATOR};
 use job::error::Error;
+use rustix::fs::{Uid, fchown};
 use server::ConnectOptions;
 use server::identifier::{TableName, quote_name, quote_text};
 
@@ -22,6 +24,8 @@ use crate::sent_chunk::SentChunk;
 
 /// Begins the names of folders; the number of the process and one of the load follow.
 const PREFIX: &str = "inrush-import-";
+/// The kind of the file in errors.
+const WHAT: &str = "rows";
 /// TiDB takes files of the server by their endings.
 const NAME: &str = "rows.csv";
 /// Fields that a line has at least.
@@ -35,10 +39,9 @@ const OPTIONS: &str = "character_set='utf8mb4', fields_terminated_by='\\t', fiel
                        fields_escaped_by='\\\\', fields_defined_null_by='\\\\N', \
                        lines_terminated_by='\\n', split_file, checksum_table='required', detached";
 
-/// A file that is written. It goes with its folder when it is dropped.
+/// A file that is written. It is removed with its folder when it is dropped.
 #[derive(Debug)]
 pub(crate) struct ImportFile {
-    folder: PathBuf,
     file: disk::File,
     bytes: AtomicU64,
     rows: AtomicU64,
@@ -46,6 +49,7 @@ pub(crate) struct ImportFile {
     columns: Vec<String>,
     /// The user who gets the file.
     reader: u32,
+    folder: TempFolder,
 }
 
 impl ImportFile {
@@ -57,31 +61,22 @@ impl ImportFile {
         connect: &ConnectOptions,
         columns: Vec<String>,
     ) -> Result<ImportFile, Error> {
-        static NUMBER: AtomicU64 = AtomicU64::new(0);
         let reader = server_user(connect).map_err(Error::NotImported)?;
-        let temp_dir = std::path::absolute(temp_dir).map_err(Error::io("finding", temp_dir))?;
-        disk::private::remove_left(&temp_dir, PREFIX);
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let folder = temp_dir.join(format!("{PREFIX}{}-{number}", std::process::id()));
-        // A killed process of this number may have left one.
-        let _ = fs::remove_dir_all(&folder);
-        let made = disk::private::make(&folder);
-        let file = made.and_then(|made| made.create(OsStr::new(NAME), 0o600, "rows"));
-        let file = file.map_err(|error| {
-            let _ = fs::remove_dir_all(&folder);
-            Error::io("making", &folder)(error)
-        })?;
+        let made = TempFolder::create(temp_dir, PREFIX, WHAT);
+        let folder = made.map_err(Error::io("making a folder in", temp_dir))?;
+        let file = folder.folder().create(OsStr::new(NAME), 0o600, WHAT);
+        let file = file.map_err(Error::io("making", &folder.path().join(NAME)))?;
         let (bytes, rows) = (AtomicU64::new(0), AtomicU64::new(0));
-        Ok(ImportFile { folder, file, bytes, rows, columns, reader })
+        Ok(ImportFile { file, bytes, rows, columns, reader, folder })
     }
 
     /// Writes the rows of a chunk. Several threads may write at once.
-    pub(crate) fn push(&self, portion: &SentChunk) -> Result<(), Error> {
-        let text = lines(&portion.text, self.columns.len());
+    pub(crate) fn push(&self, chunk: &SentChunk) -> Result<(), Error> {
+        let text = lines(&chunk.text, self.columns.len());
         let offset = self.bytes.fetch_add(text.len() as u64, Ordering::Relaxed);
         let written = self.file.write_all_at(&text, offset);
         written.map_err(Error::io("writing", &self.path()))?;
-        self.rows.fetch_add(portion.rows.len() as u64, Ordering::Relaxed);
+        self.rows.fetch_add(chunk.rows.len() as u64, Ordering::Relaxed);
         Ok(())
     }
 
@@ -101,10 +96,10 @@ impl ImportFile {
     pub(crate) fn hand_over(&self, table: &TableName) -> Result<String, Error> {
         let path = self.path();
         if !can_read(self.reader) {
-            for path in [&path, &self.folder] {
-                chown(path, Some(self.reader), None)
-                    .map_err(Error::io("changing the owner of", path))?;
-            }
+            let reader = Some(Uid::from_raw(self.reader));
+            let given = fchown(&self.file, reader, None)
+                .and_then(|()| fchown(self.folder.folder(), reader, None));
+            given.map_err(|e| Error::io("changing the owner of", &path)(e.into()))?;
         }
         let text = path.to_str().ok_or_else(|| {
             Error::NotImported(format!("the path {} is not UTF-8", path.display()))
@@ -113,14 +108,7 @@ impl ImportFile {
     }
 
     fn path(&self) -> PathBuf {
-        self.folder.join(NAME)
-    }
-}
-
-impl Drop for ImportFile {
-    fn drop(&mut self) {
-        // A rest is removed by the next load of this kind.
-        let _ = fs::remove_dir_all(&self.folder);
+        self.folder.path().join(NAME)
     }
 }
 
@@ -268,11 +256,11 @@ mod tests {
         let columns = vec!["a".to_owned(), "b".to_owned()];
         let file = ImportFile::create(temp.path(), &connect, columns).unwrap();
         assert!(!left.exists());
-        let portion = SentChunk { text: b"1\t2\n".to_vec(), ..SentChunk::default() };
-        file.push(&portion).unwrap();
-        file.push(&portion).unwrap();
+        let chunk = SentChunk { text: b"1\t2\n".to_vec(), ..SentChunk::default() };
+        file.push(&chunk).unwrap();
+        file.push(&chunk).unwrap();
         let mode = |path: &Path| fs::metadata(path).unwrap().mode() & 0o777;
-        assert_eq!((mode(&file.folder), mode(&file.path())), (0o700, 0o600));
+        assert_eq!((mode(file.folder.path()), mode(&file.path())), (0o700, 0o600));
         assert_eq!(fs::read(file.path()).unwrap(), b"1\t2\n1\t2\n");
         let statement = file.hand_over(&TableName::new("d", "t")).unwrap();
         assert!(statement.contains(file.path().to_str().unwrap()), "{statement}");
