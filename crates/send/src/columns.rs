@@ -81,6 +81,15 @@ pub(crate) struct SentColumn {
     pub(crate) is_sent: bool,
 }
 
+/// A column of the target that the load fills.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct FilledColumn {
+    /// Its name.
+    pub(crate) name: String,
+    /// Its field, from 0; none for a constant.
+    pub(crate) field: Option<usize>,
+}
+
 /// All columns that the input has a say in, in table order.
 #[derive(Clone, Debug)]
 pub(crate) struct Columns {
@@ -153,6 +162,15 @@ impl Columns {
     pub(crate) fn names(&self) -> Vec<String> {
         let sent = self.columns.iter().filter(|column| column.is_sent);
         sent.map(|column| column.column.name.clone()).collect()
+    }
+
+    /// All columns that the rows fill, with their fields.
+    pub(crate) fn filled(&self) -> Vec<FilledColumn> {
+        let filled = |sent: &SentColumn| FilledColumn {
+            name: sent.column.name.clone(),
+            field: sent.origin.field(),
+        };
+        self.columns.iter().map(filled).collect()
     }
 
     /// The columns of LOAD DATA, in parentheses.

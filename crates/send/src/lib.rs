@@ -221,7 +221,7 @@ impl<'a> Work<'a> {
             None => Watch::begin(prepared, self.connect, &mut target.session)?,
         };
         self.notes.append(&mut watch.notes);
-        let twin = match self.destination.method {
+        let staging = match self.destination.method {
             Method::Stage => {
                 let defer = match deferred(&prepared.options.limits, &*source) {
                     Defer::NotUnique
@@ -263,14 +263,14 @@ impl<'a> Work<'a> {
         let Collected { rows, rejects, .. } = loaded.collected;
         prepared.options.check_loaded(rows, rejects, loaded.rows_read)?;
         self.import_file(target, rows, steps)?;
-        let unpublished = match (twin, self.transaction.take()) {
-            (Some(mut twin), _) => {
+        let unpublished = match (staging, self.transaction.take()) {
+            (Some(mut staging), _) => {
                 steps.step(Stage::Indexes, || {
-                    twin.ensure_session(target)?;
-                    self.next_number.map_or(Ok(()), |next| twin.number(target, next))?;
-                    Ok(twin.finish(target)?)
+                    staging.ensure_session(target)?;
+                    self.next_number.map_or(Ok(()), |next| staging.number(target, next))?;
+                    Ok(staging.finish(target)?)
                 })?;
-                Some(Unpublished::Table(twin.filled(target).rest()))
+                Some(Unpublished::Table(staging.filled(target).rest()))
             }
             (None, Some(transaction)) => Some(Unpublished::Transaction(Box::new(Uncommitted {
                 transaction,
@@ -472,6 +472,7 @@ impl<'a> Work<'a> {
             form,
             settings: vec![("sql_mode", columns.sql_mode().to_owned())],
             files: options.input.files.clone().into(),
+            columns: columns.filled().into(),
             rejects_max: options.rows.rejects_max,
             lock_wait: Duration::from_secs(u64::from(options.server.lock_wait_seconds)),
             reconnect_wait: failpoint::reconnect_wait(targets::RECONNECT_WAIT),

@@ -11,12 +11,13 @@
 //! warning undoes it all, and statements that do refuse find out which rows are at fault.
 //!
 //! In reading order: [`statements`] the texts around the rows, [`parameters`] rows without a text,
-//! [`trouble`] what a refusal means, [`lines`] LOAD DATA, [`strict`] the INSERTs, [`connection`] what
+//! [`trouble`] what a refusal means, [`refused`] rows with the columns at fault, [`lines`] LOAD DATA, [`strict`] the INSERTs, [`connection`] what
 //! they go over.
 
 mod connection;
 mod lines;
 pub(crate) mod parameters;
+mod refused;
 pub(crate) mod statements;
 mod strict;
 #[cfg(test)]
@@ -31,6 +32,7 @@ use connection::lock_name;
 use encode::rejects::Reject;
 use job::error::Error;
 use job::position::Position;
+use refused::merged;
 use schema::TableName;
 use server::ConnectOptions;
 use server::reach::{reach, sleep};
@@ -39,8 +41,8 @@ use server::version::Flavor;
 use statements::{Place, Statements};
 use trouble::{Again, Trouble};
 
-use crate::columns::Columns;
-use crate::ledger::{Entry, Ledger, Refused};
+use crate::columns::{Columns, FilledColumn};
+use crate::ledger::{Entry, Ledger};
 use crate::retry::{Class, Tries, classify};
 use crate::sent_chunk::{Form, SentChunk};
 use crate::shards::Vindex;
@@ -72,6 +74,8 @@ pub(crate) struct SenderOptions {
     pub(crate) settings: Vec<(&'static str, String)>,
     /// The source's files, for positions.
     pub(crate) files: Arc<[PathBuf]>,
+    /// The columns that the rows fill, for refusals that name one.
+    pub(crate) columns: Arc<[FilledColumn]>,
     /// Rows of one chunk that may be refused, by conversion and server together.
     pub(crate) rejects_max: u64,
     /// How long one chunk is tried again for the sake of deadlocks and locks.
@@ -268,12 +272,12 @@ impl Sender {
         match self.begin(&sent.entry)? {
             ChunkState::New => {}
             ChunkState::Loaded(entry) => {
-                let rejects = merged(portion, &entry.refused, &self.options.files);
+                let rejects = merged(portion, &entry.refused, &self.options);
                 return Ok(Sent { entry, rejects, was_loaded: true, ..sent });
             }
             ChunkState::OnSome(entry, missing) => {
                 self.send_rest(portion, batch, &entry, &missing)?;
-                sent.rejects = merged(portion, &entry.refused, &self.options.files);
+                sent.rejects = merged(portion, &entry.refused, &self.options);
                 return Ok(Sent { entry, elapsed: begun.elapsed(), ..sent });
             }
         }
@@ -299,7 +303,7 @@ impl Sender {
             return Err(internal("an INSERT that should refuse rows changed their values").into());
         }
         self.end(portion, &sent.entry)?;
-        sent.rejects = merged(portion, &sent.entry.refused, &self.options.files);
+        sent.rejects = merged(portion, &sent.entry.refused, &self.options);
         sent.elapsed = begun.elapsed();
         Ok(sent)
     }
@@ -491,21 +495,4 @@ fn internal(what: &str) -> Error {
 
 fn no_session() -> Trouble {
     internal("rows were sent without a connection").into()
-}
-
-/// The rows that were refused, by us or by the server, in input order.
-pub(crate) fn merged(portion: &SentChunk, refused: &[Refused], files: &[PathBuf]) -> Vec<Reject> {
-    let mut rejects = portion.rejects.clone();
-    rejects.extend(refused.iter().map(|row| Reject {
-        position: Position::of(&portion.chunk, row.begin, files),
-        field: None,
-        column: None,
-        value: None,
-        reason: format!("the server refused it: {} (error {})", row.message, row.errno),
-        class: format!("the server refused it (error {})", row.errno),
-        also: Vec::new(),
-        raw: portion.raw(row.begin..row.end),
-    }));
-    rejects.sort_by_key(|reject| (reject.position.offset, reject.position.line));
-    rejects
 }

@@ -145,7 +145,7 @@ impl Sender {
             None => format!("{message}, in this row or one of the next {}", rows.len() - 1),
         };
         let refused = Refused { begin: raw.start, end: raw.end, errno, message };
-        Trouble::Rejected(merged(portion, &[refused], &self.options.files))
+        Trouble::Rejected(merged(portion, &[refused], &self.options))
     }
 
     /// Takes down a single row that was refused.
@@ -171,7 +171,7 @@ impl Sender {
         sent.entry.refused.push(Refused { begin: raw.start, end: raw.end, errno, message });
         let refused = portion.rejects.len() + sent.entry.refused.len();
         if refused as u64 > self.options.rejects_max {
-            let rejects = merged(portion, &sent.entry.refused, &self.options.files);
+            let rejects = merged(portion, &sent.entry.refused, &self.options);
             return Err(Trouble::Rejected(rejects));
         }
         Ok(())

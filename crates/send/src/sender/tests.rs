@@ -43,7 +43,11 @@ pub(super) fn portion(ordinal: u64, form: Form, lines: &[&str]) -> SentChunk {
     portion
 }
 
-/// Writes the rows of a chunk's chunk as the encoder would.
+fn filled(name: &str) -> FilledColumn {
+    FilledColumn { name: name.to_owned(), field: None }
+}
+
+/// Writes the rows of a chunk as the encoder would.
 fn write(portion: &mut SentChunk, form: Form) {
     let (mut text, mut rows, mut begin) = (Vec::new(), Vec::new(), 0);
     for line in portion.chunk.bytes.split_inclusive(|&b| b == b'\n') {
@@ -130,6 +134,7 @@ impl Scene {
             form: Form::Lines,
             settings: Vec::new(),
             files: Arc::from([PathBuf::from("rows.tsv")]),
+            columns: names.iter().map(|name| filled(name)).collect(),
             rejects_max: 1000,
             lock_wait: Duration::from_secs(60),
             reconnect_wait: Duration::from_secs(60),

@@ -76,6 +76,8 @@ fn a_value_that_the_server_would_bend_is_refused() {
         assert_eq!(errors, [1406, 1264], "{form:?} {rule:?}");
         assert_eq!(sent.rejects[1].position.to_string(), "rows.tsv line 3 (byte 24)");
         assert!(!sent.rejects[1].reason.contains("at row"), "{}", sent.rejects[1].reason);
+        let named: Vec<_> = sent.rejects.iter().map(|row| row.column.as_deref()).collect();
+        assert_eq!(named, [Some("b"), Some("a")], "{form:?} {rule:?}");
     }
 }
 
@@ -266,7 +268,7 @@ fn rows_that_cannot_be_undone_end_the_load() {
 
 /// In a transaction of others, a chunk alone is undone and sent again.
 #[test]
-fn a_savepoint_undoes_a_portion_alone() {
+fn a_savepoint_undoes_a_chunk_alone() {
     let Some(server) = TestServer::shared() else { return };
     let mut scene = Scene::new(server, COLUMNS, &NAMES, OnDuplicate::Fail);
     for savepoints in [true, false] {
