@@ -21,7 +21,7 @@ use crate::unpublished::AddedRows;
 /// Server errors of a right that the account lacks.
 const ER_DENIED: [u16; 3] = [1044, 1142, 1143];
 /// Begins the options of a job whose rows went into a staging table.
-const TWIN_MARK: &str = "twin ";
+const STAGING_MARK: &str = "twin ";
 
 /// Loaded chunks, and the ledger for the rest.
 #[derive(Debug)]
@@ -58,18 +58,18 @@ impl Resume {
     ) -> Result<Resume, Error> {
         let table = LedgerTable::of(target);
         let files = || options.input.files.iter().map(|file| file.as_path());
-        let is_twin = destination.method == Method::Stage;
-        let words = match is_twin {
-            true => format!("{TWIN_MARK}{}", target.names.staging),
+        let is_staged = destination.method == Method::Stage;
+        let words = match is_staged {
+            true => format!("{STAGING_MARK}{}", target.names.staging),
             false => input_words,
         };
         let mut ours = Job::new(files(), words, chunk_bytes as u64);
         let mut begun = None;
         for (job, ledger, totals) in table.clone().find(&mut target.session)? {
             let is_ours = Job { chunk_bytes: ours.chunk_bytes, ..job.clone() } == ours;
-            if job.options.starts_with(TWIN_MARK) || totals.rows == 0 && !is_ours {
+            if job.options.starts_with(STAGING_MARK) || totals.rows == 0 && !is_ours {
                 ledger.remove(&mut target.session)?;
-            } else if is_twin {
+            } else if is_staged {
                 // Its rows stay as long as the swap has not come.
             } else if target.is_empty()? {
                 // Its rows were deleted since.
@@ -152,7 +152,7 @@ impl Loaded {
 /// Forgets the loads into staging tables that were killed: their staging tables are gone.
 pub fn sweep(target: &mut Lock) -> Result<(), Error> {
     for (job, ledger, _) in LedgerTable::of(target).find(&mut target.session)? {
-        if job.options.starts_with(TWIN_MARK) {
+        if job.options.starts_with(STAGING_MARK) {
             ledger.remove(&mut target.session)?;
         }
     }
@@ -211,7 +211,7 @@ pub(crate) fn give_up(target: &mut Lock) -> Result<(), Error> {
     let table = LedgerTable::of(target);
     let found = table.clone().find(&mut target.session)?;
     for (job, ledger, totals) in &found {
-        if job.options.starts_with(TWIN_MARK) || totals.rows == 0 {
+        if job.options.starts_with(STAGING_MARK) || totals.rows == 0 {
             ledger.remove(&mut target.session)?;
         }
     }
@@ -259,7 +259,7 @@ pub(crate) fn refuse_interrupted(target: &mut Lock, mode: Mode) -> Result<(), Er
         return Ok(());
     }
     for (job, _, totals) in LedgerTable::of(target).find(&mut target.session)? {
-        if totals.rows > 0 && !job.options.starts_with(TWIN_MARK) {
+        if totals.rows > 0 && !job.options.starts_with(STAGING_MARK) {
             return Err(interrupted(target, &job, totals, None));
         }
     }

@@ -1,7 +1,8 @@
 //! An empty table like the target, as the server copies it.
 
 use crate::lock::Lock;
-use server::catalog::{definition, plain_keys, without_references};
+use schema::RowFormat;
+use server::catalog::{definition, plain_keys, row_format_of, without_references};
 use server::error::Result;
 use server::identifier::quote_name;
 
@@ -27,6 +28,19 @@ impl Lock {
         }
         // Foreign keys are added when it takes the target's place.
         Ok(made == without_references(&self.table.definition))
+    }
+
+    /// The row format of [`Names::staging`](super::names::Names::staging) in words, if it is not the target's: where
+    /// the table has none of its own, the server's setting of today decides.
+    pub(super) fn other_row_format(&mut self) -> Result<Option<String>> {
+        let made = row_format_of(&mut self.session, &self.names.staging)?;
+        let expected = self.table.row_format;
+        Ok((made != expected && expected != RowFormat::Other).then(|| {
+            format!(
+                "the server creates {made:?} tables now, but this table is {expected:?}: set \
+                 innodb_default_row_format, or give the table a ROW_FORMAT"
+            )
+        }))
     }
 
     /// Has indexes that the server once made for foreign keys be as if somebody had asked for them:

@@ -138,7 +138,7 @@ impl Lock {
             let grant = privileges::grant(&["TRIGGER"], database, account);
             found.ties.push(Unsupported::UnseenTriggers(grant));
         }
-        let missing = privileges.missing_for_twin(database, account);
+        let missing = privileges.missing_for_staging(database, account);
         if !missing.is_empty() {
             found.ties.push(Unsupported::StagingPrivileges(missing));
         }

@@ -13,7 +13,7 @@ use crate::identity::{EngineRows, rows_of};
 use crate::import_job::cancel_jobs;
 use crate::lock::Lock;
 use crate::names::{
-    MARK, Names, is_own_database, kind_prefix, own_pattern, part_prefix, proof_in, twin_prefix,
+    MARK, Names, is_own_database, kind_prefix, own_pattern, part_prefix, proof_in, staging_prefix,
 };
 use crate::staging_database;
 use crate::swapped::check_emptied;
@@ -51,15 +51,20 @@ impl Lock {
     }
 
     /// Removes the tables that a killed load of this target left, by whichever way; gives their
-    /// names. Files that the direct path left are removed where they can be reached. Does nothing
-    /// the second time.
+    /// names. Files that the direct path left are removed where they can be reached; files that
+    /// stay are a remark, since no statement needs their names. Does nothing the second time.
     ///
     /// Errors: [`Error::Leftover`] when the table put aside for empty is not, or when one with rows
     /// was put aside and the target has none; a lock that does not come.
     pub fn cleanup_tables(&mut self) -> Result<Vec<String>> {
         let mut removed = self.drop_leftovers()?;
-        // Of another server than this, they are none of our business here.
-        removed.extend(self.remove_files().unwrap_or_default());
+        match self.remove_files() {
+            Ok(files) => removed.extend(files),
+            // The files belong to another server.
+            Err(Error::Unsupported { reasons, .. })
+                if matches!(reasons[..], [Unsupported::DataDirectory(_)]) => {}
+            Err(error) => self.remarks.push(format!("files of a killed load stay: {error}")),
+        }
         Ok(removed)
     }
 
@@ -128,7 +133,7 @@ impl Lock {
             }
         }
         let mark = kind_prefix(&self.table.name, MARK);
-        let made = [twin_prefix(&self.table.name), part_prefix(&self.table.name), mark];
+        let made = [staging_prefix(&self.table.name), part_prefix(&self.table.name), mark];
         for table in there {
             let aside = names.beside().into_iter().find(|aside| is(&table, aside));
             let is_aside = emptied.contains(&table) || replaced.contains(&table);
@@ -220,7 +225,7 @@ impl Lock {
         let tables = rows.iter().map(name).collect::<Result<_>>()?;
         let sql = format!(
             "SELECT SCHEMA_NAME FROM information_schema.SCHEMATA WHERE SCHEMA_NAME IN ({})",
-            Names::of(&self.table.name).scratch().map(quote_text).join(", ")
+            Names::of(&self.table.name).staging_databases().map(quote_text).join(", ")
         );
         let rows = self.session.query(&sql)?;
         let databases = rows.iter().map(|row| row.text(0)).collect::<Result<_>>()?;

@@ -6,6 +6,7 @@
 use std::hash::{BuildHasher as _, RandomState};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use schema::{Mode, Table};
 use server::identifier::{TableName, digest};
 
 /// Characters of the target's name in the names of ours: 64 less prefix and digest.
@@ -69,6 +70,53 @@ impl Names {
     pub(crate) fn proven_by(self, proof: Option<String>) -> Names {
         Names { proof, ..self }
     }
+
+    /// The table that takes the target's place, right before it does.
+    pub(super) fn replacement(&self, table: &Table) -> TableName {
+        match table.references.is_empty() {
+            true => self.staging.clone(),
+            false => TableName::new(self.staging.table.as_str(), table.name.table.as_str()),
+        }
+    }
+
+    /// Name of the target once that has its place. Tables without foreign keys are named by the
+    /// proof of their command: the privileges of the others are those to databases of fixed names.
+    pub(super) fn aside(&self, table: &Table, mode: Mode) -> TableName {
+        let (aside, kind) = match mode {
+            Mode::Insert => (&self.emptied, "empty"),
+            Mode::Replace => (&self.replaced, "old"),
+            Mode::Append => (&self.extended, "before"),
+        };
+        if mode == Mode::Append && merged_space_id(&table.name, aside).is_some() {
+            return aside.clone();
+        }
+        if let Some(proof) = self.proof.as_ref().filter(|_| table.foreign_keys.is_empty()) {
+            return proven_name(&table.name, kind, proof);
+        }
+        match table.references.is_empty() {
+            true => aside.clone(),
+            false => TableName::new(aside.table.as_str(), table.name.table.as_str()),
+        }
+    }
+
+    /// All that the target can be called then.
+    pub(super) fn asides(&self, target: &TableName) -> Vec<TableName> {
+        let elsewhere =
+            |aside: &TableName| TableName::new(aside.table.as_str(), target.table.as_str());
+        let beside = self.beside();
+        beside.into_iter().cloned().chain(beside.map(elsewhere)).collect()
+    }
+
+    /// The names that it can have in its own database.
+    pub(super) fn beside(&self) -> [&TableName; 3] {
+        [&self.emptied, &self.replaced, &self.extended]
+    }
+
+    /// The databases that a load of the target makes, whether or not it needs them.
+    pub(super) fn staging_databases(&self) -> [&str; 4] {
+        let [emptied, replaced, extended] = self.beside();
+        [&self.staging.table, &emptied.table, &replaced.table, &extended.table]
+    }
 }
 
 /// A name beside the target with the proof of a command in place of what can be read.
@@ -95,7 +143,7 @@ pub(super) fn kind_prefix(target: &TableName, kind: &str) -> String {
 pub(super) fn mark_name(target: &TableName, names: &Names, connection: u64) -> TableName {
     match &names.proof {
         Some(proof) => proven_name(target, MARK, proof),
-        None => twin_name(target, connection),
+        None => staging_name(target, connection),
     }
 }
 
@@ -169,15 +217,15 @@ pub(super) fn kept_name(target: &TableName, space_id: u32) -> TableName {
     TableName::new(target.database.clone(), table)
 }
 
-/// The prefix of all staging tables of a target.
-pub(super) fn twin_prefix(target: &TableName) -> String {
+/// The prefix of the staging tables that rows for a target are sent to, and of its marks without a proof.
+pub(super) fn staging_prefix(target: &TableName) -> String {
     format!("_inrush_twin_{}_", digest_of(target))
 }
 
 /// A name that no other load gives, and that nobody foresees.
-pub(super) fn twin_name(target: &TableName, connection: u64) -> TableName {
+pub(super) fn staging_name(target: &TableName, connection: u64) -> TableName {
     let token = token(connection);
-    TableName::new(target.database.clone(), format!("{}{token:016x}", twin_prefix(target)))
+    TableName::new(target.database.clone(), format!("{}{token:016x}", staging_prefix(target)))
 }
 
 /// A number that no other load gives: by time, process and connection, under a key from the system's random
@@ -245,11 +293,11 @@ mod tests {
     }
 
     #[test]
-    fn names_of_twins_differ_and_are_found() {
+    fn names_of_staging_tables_differ_and_are_found() {
         let target = TableName::new("d", "t".repeat(64));
-        let (one, other) = (twin_name(&target, 1), twin_name(&target, 2));
+        let (one, other) = (staging_name(&target, 1), staging_name(&target, 2));
         assert_ne!(one, other);
-        assert!(one.table.starts_with(&twin_prefix(&target)) && one.table.len() <= 64, "{one}");
-        assert!(!one.table.starts_with(&twin_prefix(&TableName::new("e", "t".repeat(64)))));
+        assert!(one.table.starts_with(&staging_prefix(&target)) && one.table.len() <= 64, "{one}");
+        assert!(!one.table.starts_with(&staging_prefix(&TableName::new("e", "t".repeat(64)))));
     }
 }

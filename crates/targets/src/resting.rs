@@ -140,7 +140,7 @@ impl Resting {
 /// Rights that foreign keys take.
 fn missing_for_keys(table: &Table, facts: &ServerFacts) -> Option<Unsupported> {
     let names = Names::of(&table.name);
-    let own = if table.references.is_empty() { &[][..] } else { &names.scratch()[..] };
+    let own = if table.references.is_empty() { &[][..] } else { &names.staging_databases()[..] };
     let others = table.foreign_keys.iter().filter_map(|key| key.other.as_ref());
     let others = others.map(|other| other.database.as_str());
     let others = others.filter(|other| *other != table.name.database).collect();

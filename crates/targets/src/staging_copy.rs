@@ -4,22 +4,20 @@
 //! StagingCopy::create -> (rows go in) -> finish -> filled -> publish
 //! ```
 //!
-//! Unlike the direct path's staging table a staging table has a name of its own in each load. The named lock
-//! of a load is lost with its connection, and others may then clean up and begin anew while connections of
-//! the first still send rows: they find their table gone, never another's.
+//! Each load gives this table a name of its own; the direct path's staging table has one name in all loads.
+//! The named lock of a load is lost with its connection, and others may then clean up and begin anew while
+//! connections of the first still send rows: they find their table gone, never another's.
 //!
 //! While it is filled the staging table can differ from the target: secondary indexes are missing, and a
 //! table of an engine without transactions is one of InnoDB. That the way back leads to the very
 //! definition of the target is tried on the empty staging table, before any row is sent.
 
-use schema::RowFormat;
-
 use crate::lock::Lock;
-use crate::names::twin_name;
+use crate::names::staging_name;
 use crate::publish::Filled;
 use crate::secondary::{Defer, Secondary, alter_text};
 use server::Unsupported;
-use server::catalog::{definition, row_format_of};
+use server::catalog::definition;
 use server::error::{Error, Result};
 
 /// Connections lost in [`StagingCopy::finish`] before it gives up.
@@ -48,36 +46,36 @@ impl StagingCopy {
     /// Errors: [`Error::NoStagingTable`] when the server's copy is another table than the target, the staging
     /// table then gone again; the server's.
     pub fn create(lock: &mut Lock, defer: Defer, staged: bool) -> Result<StagingCopy> {
-        lock.names.staging = twin_name(&lock.table.name, lock.session.id());
+        lock.names.staging = staging_name(&lock.table.name, lock.session.id());
         let made = StagingCopy::shape(lock, defer, staged);
         if made.is_err() {
             let _shield = lock.session.options().interrupt.shield();
             // The error that is reported says why; what stays the next load removes.
-            let _ = drop_twin(lock);
+            let _ = drop_staging(lock);
         }
         made
     }
 
     fn shape(lock: &mut Lock, defer: Defer, staged: bool) -> Result<StagingCopy> {
         copy_target(lock)?;
-        let mut twin = StagingCopy {
+        let mut copy = StagingCopy {
             secondary: Secondary::of(&lock.table, defer),
             staged: staged.then(|| lock.table.engine.to_string()),
             next: lock.table.auto_increment,
         };
-        if !twin.try_way_back(lock)? {
+        if !copy.try_way_back(lock)? {
             if staged {
-                return Err(no_twin(lock, Unsupported::StagedDiffers));
+                return Err(no_staging(lock, Unsupported::StagedDiffers));
             }
             // Only indexes: they can just as well stay.
-            drop_twin(lock)?;
+            drop_staging(lock)?;
             copy_target(lock)?;
-            twin.secondary = Secondary::default();
+            copy.secondary = Secondary::default();
         }
-        if let Some(next) = twin.next.filter(|&next| next > 1) {
-            alter_twin(lock, &[format!("AUTO_INCREMENT={next}")])?;
+        if let Some(next) = copy.next.filter(|&next| next > 1) {
+            alter_staging(lock, &[format!("AUTO_INCREMENT={next}")])?;
         }
-        Ok(twin)
+        Ok(copy)
     }
 
     /// Gives the empty staging table the shape rows are sent to, brings it back, and if that leads to the
@@ -87,16 +85,16 @@ impl StagingCopy {
         if there.is_empty() {
             return Ok(true);
         }
-        alter_twin(lock, &there)?;
+        alter_staging(lock, &there)?;
         let staging = lock.names.staging.clone();
         let before = definition(&mut lock.session, &staging)?;
         for back in self.back(&before, None) {
-            alter_twin(lock, &back)?;
+            alter_staging(lock, &back)?;
         }
         if definition(&mut lock.session, &staging)? != lock.table.definition {
             return Ok(false);
         }
-        alter_twin(lock, &there)?;
+        alter_staging(lock, &there)?;
         Ok(true)
     }
 
@@ -130,7 +128,7 @@ impl StagingCopy {
         let staging = lock.names.staging.clone();
         let now = definition(&mut lock.session, &staging)?;
         for alter in self.back(&now, self.next) {
-            alter_twin(lock, &alter)?;
+            alter_staging(lock, &alter)?;
         }
         lock.check_staging()
     }
@@ -138,7 +136,7 @@ impl StagingCopy {
     /// Has its AUTO_INCREMENT go on at `next`, and the target's after the swap.
     pub fn number(&mut self, lock: &mut Lock, next: u64) -> Result<()> {
         self.next = Some(next);
-        alter_twin(lock, &[format!("AUTO_INCREMENT={next}")])
+        alter_staging(lock, &[format!("AUTO_INCREMENT={next}")])
     }
 
     /// Names of the indexes that [`StagingCopy::finish`] builds.
@@ -180,35 +178,27 @@ impl StagingCopy {
 ///
 /// Errors: [`Error::NoStagingTable`] where that made another table.
 fn copy_target(lock: &mut Lock) -> Result<()> {
-    let staging = lock.names.staging.clone();
     if !lock.copy_target()? {
-        return Err(no_twin(lock, Unsupported::CopyDiffers));
+        return Err(no_staging(lock, Unsupported::CopyDiffers));
     }
-    // Where the table does not say, the server's setting of today does.
-    let (made, expected) = (row_format_of(&mut lock.session, &staging)?, lock.table.row_format);
-    if made != expected && expected != RowFormat::Other {
-        let detail = format!(
-            "the server creates {made:?} tables now, but this table is \
-                              {expected:?}: set innodb_default_row_format, or give the table a \
-                              ROW_FORMAT"
-        );
-        return Err(no_twin(lock, Unsupported::RowFormat(detail)));
+    match lock.other_row_format()? {
+        Some(detail) => Err(no_staging(lock, Unsupported::RowFormat(detail))),
+        None => Ok(()),
     }
-    Ok(())
 }
 
-fn drop_twin(lock: &mut Lock) -> Result<()> {
+fn drop_staging(lock: &mut Lock) -> Result<()> {
     let sql = format!("DROP TABLE IF EXISTS {}", lock.names.staging.quoted());
     lock.exec(&sql)
 }
 
-fn alter_twin(lock: &mut Lock, clauses: &[String]) -> Result<()> {
+fn alter_staging(lock: &mut Lock, clauses: &[String]) -> Result<()> {
     let flavor = lock.session.version().flavor;
     let sql = alter_text(flavor, &lock.names.staging, clauses);
     lock.exec(&sql)
 }
 
-fn no_twin(lock: &Lock, reason: Unsupported) -> Error {
+fn no_staging(lock: &Lock, reason: Unsupported) -> Error {
     Error::NoStagingTable { target: lock.table.name.to_string(), reasons: vec![reason] }
 }
 
@@ -218,15 +208,15 @@ mod tests {
 
     #[test]
     fn the_way_back_names_only_what_is_missing() {
-        let twin = StagingCopy {
+        let copy = StagingCopy {
             secondary: Secondary::default(),
             staged: Some("Aria".to_owned()),
             next: None,
         };
         assert_eq!(
-            twin.back("  `a` int\n) ENGINE=InnoDB", Some(7)),
+            copy.back("  `a` int\n) ENGINE=InnoDB", Some(7)),
             [["ENGINE=Aria", "AUTO_INCREMENT=7"]]
         );
-        assert!(twin.back("  `a` int\n) ENGINE=Aria", Some(7)).is_empty());
+        assert!(copy.back("  `a` int\n) ENGINE=Aria", Some(7)).is_empty());
     }
 }

@@ -16,7 +16,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::foreign_keys::unchecked;
-use crate::names::{Names, merged_space_id, proven_name};
+use crate::names::Names;
 use schema::{Mode, Table, TableName};
 use server::catalog::{self, definition, references, without_references};
 use server::error::{Error, Result};
@@ -25,55 +25,6 @@ use server::session::Session;
 
 /// Under which names tables wait that are published together, by their targets'.
 pub(super) type Waiting = HashMap<TableName, TableName>;
-
-impl Names {
-    /// The table that takes the target's place, right before it does.
-    pub(super) fn replacement(&self, table: &Table) -> TableName {
-        match table.references.is_empty() {
-            true => self.staging.clone(),
-            false => TableName::new(self.staging.table.as_str(), table.name.table.as_str()),
-        }
-    }
-
-    /// Name of the target once that has its place. Tables without foreign keys are named by the
-    /// proof of their command: the privileges of the others are those to databases of fixed names.
-    pub(super) fn aside(&self, table: &Table, mode: Mode) -> TableName {
-        let (aside, kind) = match mode {
-            Mode::Insert => (&self.emptied, "empty"),
-            Mode::Replace => (&self.replaced, "old"),
-            Mode::Append => (&self.extended, "before"),
-        };
-        if mode == Mode::Append && merged_space_id(&table.name, aside).is_some() {
-            return aside.clone();
-        }
-        if let Some(proof) = self.proof.as_ref().filter(|_| table.foreign_keys.is_empty()) {
-            return proven_name(&table.name, kind, proof);
-        }
-        match table.references.is_empty() {
-            true => aside.clone(),
-            false => TableName::new(aside.table.as_str(), table.name.table.as_str()),
-        }
-    }
-
-    /// All that the target can be called then.
-    pub(super) fn asides(&self, target: &TableName) -> Vec<TableName> {
-        let elsewhere =
-            |aside: &TableName| TableName::new(aside.table.as_str(), target.table.as_str());
-        let beside = self.beside();
-        beside.into_iter().cloned().chain(beside.map(elsewhere)).collect()
-    }
-
-    /// The names that it can have in its own database.
-    pub(super) fn beside(&self) -> [&TableName; 3] {
-        [&self.emptied, &self.replaced, &self.extended]
-    }
-
-    /// The databases that a load of the target makes, whether or not it needs them.
-    pub(super) fn scratch(&self) -> [&str; 4] {
-        let [emptied, replaced, extended] = self.beside();
-        [&self.staging.table, &emptied.table, &replaced.table, &extended.table]
-    }
-}
 
 /// Brings a filled table to where it waits; one without keys of its own stays where it is.
 ///

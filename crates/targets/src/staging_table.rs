@@ -22,7 +22,6 @@ use crate::checkpoint::Checkpoint;
 use crate::description::check_described;
 use crate::lock::Lock;
 use server::Unsupported;
-use server::catalog::row_format_of;
 use server::error::{Error, Result};
 use server::facts::CheckpointWay;
 use server::facts::database_dir::DatabaseDir;
@@ -160,13 +159,7 @@ impl<'l> Direct<'l> {
             let detail = "CREATE TABLE .. LIKE created a different table".to_owned();
             return Err(Error::Altered { target: target.to_string(), detail });
         }
-        // Where the table does not say, the server's setting of today does.
-        let (made, expected) = (row_format_of(&mut lock.session, &staging)?, lock.table.row_format);
-        if made != expected {
-            let detail = format!(
-                "the server creates {made:?} tables now, but {target} is {expected:?}: set \
-                 innodb_default_row_format, or give the table a ROW_FORMAT"
-            );
+        if let Some(detail) = lock.other_row_format()? {
             let reasons = vec![Unsupported::RowFormat(detail)];
             return Err(Error::Unsupported { target: target.to_string(), reasons });
         }

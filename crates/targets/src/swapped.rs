@@ -162,7 +162,8 @@ impl Swapped {
         let with_own = |(table, _): &&(Table, Names)| {
             !table.references.is_empty() && dropped.contains(&table.name)
         };
-        let databases = self.targets.iter().filter(with_own).flat_map(|(_, names)| names.scratch());
+        let databases =
+            self.targets.iter().filter(with_own).flat_map(|(_, names)| names.staging_databases());
         staging_database::drop_databases(&mut lock.session, databases)?;
         kept
     }

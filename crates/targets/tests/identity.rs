@@ -150,12 +150,12 @@ fn an_account_may_do_with_what_is_named_to_it() {
     let mut target =
         Lock::take(Session::connect(&options).unwrap(), &name, &LockOptions::default()).unwrap();
     target.cleanup_tables().unwrap();
-    let twin =
+    let copy =
         StagingCopy::create(&mut target, targets::secondary::Defer::NotUnique, false).unwrap();
     let name = target.names.staging.quoted();
     target.session.exec(&format!("INSERT INTO {name} VALUES (1, 2)")).unwrap();
-    twin.finish(&mut target).unwrap();
-    crate::publish(twin.filled(&mut target), schema::Mode::Insert);
+    copy.finish(&mut target).unwrap();
+    crate::publish(copy.filled(&mut target), schema::Mode::Insert);
 }
 
 #[test]

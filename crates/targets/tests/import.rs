@@ -460,6 +460,20 @@ fn a_file_with_another_tablespaces_number_is_not_placed() {
 }
 
 #[test]
+fn files_that_stay_are_a_remark_of_a_load_that_needs_no_files() {
+    let Some(server) = TestServer::shared() else { return };
+    let setup = setup(server);
+    let mut lock = setup.target(server);
+    let build = lock.build_path().unwrap();
+    std::os::unix::fs::symlink("/nowhere", &build).unwrap();
+    assert_eq!(lock.cleanup_tables().unwrap(), Vec::<String>::new());
+    let [remark] = &lock.remarks[..] else { panic!("{:?}", lock.remarks) };
+    assert!(remark.starts_with("files of a killed load stay: "), "{remark}");
+    assert!(remark.contains(&build.display().to_string()), "{remark}");
+    std::fs::remove_file(&build).unwrap();
+}
+
+#[test]
 fn another_servers_folder_is_found_out() {
     let Some(server) = TestServer::shared() else { return };
     let setup = setup(server);
@@ -477,6 +491,8 @@ fn another_servers_folder_is_found_out() {
     // A load into a table of the same name that runs on the other server keeps its files.
     let theirs = direct.lock.build_path().unwrap();
     std::fs::write(&theirs, "being built").unwrap();
+    assert_eq!(direct.lock.cleanup_tables().unwrap(), Vec::<String>::new());
+    assert!(direct.lock.remarks.is_empty() && theirs.exists(), "{:?}", direct.lock.remarks);
     match direct.cleanup() {
         Err(Error::Unsupported { reasons, .. }) => {
             assert!(

@@ -78,7 +78,7 @@ const SHAPES: [(&str, &[&str], &str); 14] = [
 ];
 
 #[test]
-fn a_filled_twin_becomes_the_very_table_the_target_was() {
+fn a_filled_copy_becomes_the_very_table_the_target_was() {
     let Some(server) = TestServer::shared() else { return };
     for (shape, deferred, row) in SHAPES {
         let database = server.database().unwrap();
@@ -88,17 +88,17 @@ fn a_filled_twin_becomes_the_very_table_the_target_was() {
         let mut target = target(server, &database, "t");
         let identity = target.identity().unwrap();
         assert!(identity.ties.is_empty() && identity.refused.is_empty(), "{shape} {identity:?}");
-        let twin = StagingCopy::create(&mut target, Defer::NotUnique, identity.is_unsafe).unwrap();
-        assert_eq!(twin.deferred(), deferred, "{shape}");
+        let copy = StagingCopy::create(&mut target, Defer::NotUnique, identity.is_unsafe).unwrap();
+        assert_eq!(copy.deferred(), deferred, "{shape}");
         let name = target.names.staging.clone();
         let engine = catalog::read(&mut session, &name).unwrap().engine;
         assert_eq!(engine, schema::Engine::InnoDb, "{shape}");
         session.exec(&format!("INSERT INTO {} VALUES ({row})", name.quoted())).unwrap();
-        let early = twin.filled(&mut target).publish(Mode::Insert, KeyChecks::Rows).map(drop);
+        let early = copy.filled(&mut target).publish(Mode::Insert, KeyChecks::Rows).map(drop);
         assert!(matches!(early, Err(Error::Altered { .. })), "{shape}: {early:?}");
-        twin.finish(&mut target).unwrap();
-        twin.finish(&mut target).unwrap();
-        crate::publish(twin.filled(&mut target), Mode::Insert);
+        copy.finish(&mut target).unwrap();
+        copy.finish(&mut target).unwrap();
+        crate::publish(copy.filled(&mut target), Mode::Insert);
         assert_eq!(create(&mut session, &database), before);
         let rows = session.query(&format!("SELECT * FROM {database}.t")).unwrap();
         assert_eq!(rows.len(), 1, "{shape}");
@@ -118,14 +118,14 @@ fn filled(server: &TestServer, database: &str, rows: u32) -> (Lock, StagingCopy)
     );
     session.exec(&sql).unwrap();
     let mut target = target(server, database, "t");
-    let twin = StagingCopy::create(&mut target, Defer::NotUnique, false).unwrap();
+    let copy = StagingCopy::create(&mut target, Defer::NotUnique, false).unwrap();
     let name = target.names.staging.quoted();
     session
         .exec(&format!(
             "INSERT INTO {name} SELECT seq, seq * 7 % 1000, MD5(seq) FROM {database}.seq_1_to_{rows}"
         ))
         .unwrap();
-    (target, twin)
+    (target, copy)
 }
 
 /// Waits until the connection builds the indexes.
@@ -145,11 +145,11 @@ fn await_alter(session: &mut Session, id: u64) -> bool {
 
 fn check_published(
     server: &TestServer,
-    (target, twin): (&mut Lock, &StagingCopy),
+    (target, copy): (&mut Lock, &StagingCopy),
     database: &str,
     rows: u64,
 ) {
-    crate::publish(twin.filled(target), Mode::Insert);
+    crate::publish(copy.filled(target), Mode::Insert);
     let mut session = server.connect().unwrap();
     for index in ["PRIMARY", "b", "c"] {
         let sql = format!("SELECT COUNT(*) FROM {database}.t FORCE INDEX ({index})");
@@ -166,7 +166,7 @@ fn check_published(
 fn indexes_whose_building_is_cut_off_are_built_over_a_new_connection() {
     let Some(server) = TestServer::shared() else { return };
     let database = server.database().unwrap();
-    let (mut target, twin) = filled(server, &database, 150_000);
+    let (mut target, copy) = filled(server, &database, 150_000);
     let (id, mut killer) = (target.session.id(), server.connect().unwrap());
     let mark = target.session.mark().clone();
     std::thread::scope(|scope| {
@@ -174,10 +174,10 @@ fn indexes_whose_building_is_cut_off_are_built_over_a_new_connection() {
             assert!(await_alter(&mut killer, id), "the ALTER was not seen");
             killer.kill(&mark).unwrap();
         });
-        twin.finish(&mut target).unwrap();
+        copy.finish(&mut target).unwrap();
     });
     assert_ne!(target.session.id(), id);
-    check_published(server, (&mut target, &twin), &database, 150_000);
+    check_published(server, (&mut target, &copy), &database, 150_000);
 }
 
 #[test]
@@ -185,7 +185,7 @@ fn indexes_are_built_again_after_a_crash_of_the_server_in_the_middle() {
     let options = TestServerOptions { durable: true, ..TestServerOptions::default() };
     let Some(server) = TestServer::start_with(&options) else { return };
     let database = server.database().unwrap();
-    let (mut target, twin) = filled(&server, &database, 150_000);
+    let (mut target, copy) = filled(&server, &database, 150_000);
     let (id, mut watcher) = (target.session.id(), server.connect().unwrap());
     std::thread::scope(|scope| {
         let server = &server;
@@ -194,20 +194,20 @@ fn indexes_are_built_again_after_a_crash_of_the_server_in_the_middle() {
             server.kill_9().unwrap();
             server.restart().unwrap();
         });
-        twin.finish(&mut target).unwrap();
+        copy.finish(&mut target).unwrap();
     });
-    check_published(&server, (&mut target, &twin), &database, 150_000);
+    check_published(&server, (&mut target, &copy), &database, 150_000);
 }
 
 #[test]
-fn a_half_built_twin_is_never_published_and_the_next_load_removes_it() {
+fn a_half_built_copy_is_never_published_and_the_next_load_removes_it() {
     let Some(server) = TestServer::shared() else { return };
     let database = server.database().unwrap();
     let mut session = server.connect().unwrap();
-    let (mut target, twin) = filled(server, &database, 100);
+    let (mut target, copy) = filled(server, &database, 100);
     let name = target.names.staging.clone();
     session.exec(&format!("ALTER TABLE {} ADD KEY b (b)", name.quoted())).unwrap();
-    let early = twin.filled(&mut target).publish(Mode::Insert, KeyChecks::Rows).map(drop);
+    let early = copy.filled(&mut target).publish(Mode::Insert, KeyChecks::Rows).map(drop);
     assert!(matches!(early, Err(Error::Altered { .. })));
     // Killed: its connection ends, and with it the lock.
     drop(target);
@@ -218,11 +218,11 @@ fn a_half_built_twin_is_never_published_and_the_next_load_removes_it() {
 }
 
 #[test]
-fn rows_of_an_overtaken_load_never_reach_the_next_ones_twin() {
+fn rows_of_an_overtaken_load_never_reach_the_next_ones_copy() {
     let Some(server) = TestServer::shared() else { return };
     let database = server.database().unwrap();
     let mut session = server.connect().unwrap();
-    let (mut first, twin) = filled(server, &database, 10);
+    let (mut first, copy) = filled(server, &database, 10);
     let theirs = first.names.staging.quoted();
     session.kill(first.session.mark()).unwrap();
     let mut second = target(server, &database, "t");
@@ -231,7 +231,7 @@ fn rows_of_an_overtaken_load_never_reach_the_next_ones_twin() {
     let late = session.exec(&format!("INSERT INTO {theirs} VALUES (1, 2, 'x')")).unwrap_err();
     assert_eq!(late.errno(), Some(1146), "{late}");
     drop(second);
-    assert!(matches!(twin.finish(&mut first), Err(Error::Overtaken(_))));
+    assert!(matches!(copy.finish(&mut first), Err(Error::Overtaken(_))));
 }
 
 #[test]
@@ -243,17 +243,17 @@ fn a_duplicate_in_a_key_left_for_later_fails_the_building() {
         .exec(&format!("CREATE TABLE {database}.t (a INT PRIMARY KEY, b INT, UNIQUE KEY u (b))"))
         .unwrap();
     let mut target = target(server, &database, "t");
-    let twin = StagingCopy::create(&mut target, Defer::Unique, false).unwrap();
-    assert_eq!(twin.deferred(), ["u"]);
+    let copy = StagingCopy::create(&mut target, Defer::Unique, false).unwrap();
+    assert_eq!(copy.deferred(), ["u"]);
     let name = target.names.staging.quoted();
     session.exec(&format!("INSERT INTO {name} VALUES (1, 1), (2, 1)")).unwrap();
-    assert_eq!(twin.finish(&mut target).unwrap_err().errno(), Some(1062));
+    assert_eq!(copy.finish(&mut target).unwrap_err().errno(), Some(1062));
     target.abandon().unwrap();
     assert!(leftovers(&mut session, &database).is_empty());
 }
 
 #[test]
-fn a_twin_becomes_the_table_on_mysql_too() {
+fn a_copy_becomes_the_table_on_mysql_too() {
     let Some(server) = TestServer::mysql(Vec::new()) else { return };
     let shapes: [(&str, &[&str], &str); 7] = [
         (
@@ -293,16 +293,16 @@ fn a_twin_becomes_the_table_on_mysql_too() {
         let mut target = target(&server, &database, "t");
         let identity = target.identity().unwrap();
         assert!(identity.ties.is_empty() && identity.refused.is_empty(), "{shape} {identity:?}");
-        let twin = StagingCopy::create(&mut target, Defer::NotUnique, identity.is_unsafe).unwrap();
-        let mut found = twin.deferred();
+        let copy = StagingCopy::create(&mut target, Defer::NotUnique, identity.is_unsafe).unwrap();
+        let mut found = copy.deferred();
         found.sort_unstable();
         let mut deferred = deferred.to_vec();
         deferred.sort_unstable();
         assert_eq!(found, deferred, "{shape}");
         let name = target.names.staging.quoted();
         session.exec(&format!("INSERT INTO {name} VALUES ({row})")).unwrap();
-        twin.finish(&mut target).unwrap();
-        crate::publish(twin.filled(&mut target), Mode::Insert);
+        copy.finish(&mut target).unwrap();
+        crate::publish(copy.filled(&mut target), Mode::Insert);
         assert_eq!(create(&mut session, &database), before);
         assert_eq!(session.query(&format!("SELECT a FROM {database}.t")).unwrap().len(), 1);
         assert!(leftovers(&mut session, &database).is_empty(), "{shape}");
@@ -326,7 +326,7 @@ const GALERA: [&str; 2] =
     ["/usr/lib/galera/libgalera_smm.so", "/usr/lib64/galera/libgalera_smm.so"];
 
 #[test]
-fn a_twin_is_swapped_in_on_a_cluster_and_rows_go_in_at_once() {
+fn a_copy_is_swapped_in_on_a_cluster_and_rows_go_in_at_once() {
     let Some(library) = GALERA.into_iter().find(|path| std::path::Path::new(path).exists()) else {
         println!("skipped: no Galera library is installed");
         return;
@@ -346,10 +346,10 @@ fn a_twin_is_swapped_in_on_a_cluster_and_rows_go_in_at_once() {
     let options = TestServerOptions { extra, ..TestServerOptions::default() };
     let Some(server) = TestServer::start_with(&options) else { return };
     let database = server.database().unwrap();
-    let (mut target, twin) = filled(&server, &database, 3000);
+    let (mut target, copy) = filled(&server, &database, 3000);
     assert!(target.facts.galera && target.identity().unwrap().ties.is_empty());
-    twin.finish(&mut target).unwrap();
-    check_published(&server, (&mut target, &twin), &database, 3000);
+    copy.finish(&mut target).unwrap();
+    check_published(&server, (&mut target, &copy), &database, 3000);
     let (mut transaction, mut rows) = Transaction::begin(&mut target, Mode::Replace).unwrap();
     rows.exec(&format!("INSERT INTO {database}.t VALUES (1, 2, 'x')")).unwrap();
     transaction.commit(&mut target, rows).unwrap();

@@ -153,7 +153,7 @@ impl Privileges {
     }
 
     /// The rights that a staging table needs and that are missing, as `GRANT .. TO account` gives them.
-    pub fn missing_for_twin(&self, database: &str, account: &str) -> Vec<String> {
+    pub fn missing_for_staging(&self, database: &str, account: &str) -> Vec<String> {
         self.missing(&TWIN, database, account).into_iter().collect()
     }
 
