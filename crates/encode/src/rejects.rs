@@ -111,9 +111,7 @@ impl Also {
             reason,
         }
     }
-}
 
-impl Also {
     /// Other faults of a row that is rejected for `fault`.
     #[cold]
     pub fn all<R: Row>(binding: &Binding, fault: &RowFault, row: R) -> Vec<Also> {

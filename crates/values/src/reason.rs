@@ -134,7 +134,7 @@ impl Reason {
         }
     }
 
-    /// One sentence fragment with value and type: `"12,50" is not a number for DECIMAL(10,2)`.
+    /// One sentence fragment with value and type: `"12,50" is not DECIMAL(10,2)`.
     /// The value is cut to 64 characters.
     pub fn explain<'a>(self, value: &'a [u8], sql_type: &'a SqlType) -> Explained<'a> {
         Explained { reason: self, value, sql_type }

@@ -1,4 +1,4 @@
-//! All tables, inspected at before anything is done to one of them.
+//! All tables, inspected before anything is done to one of them.
 
 use face::option::{DDL, MAP};
 use sources::SourceExt as _;
@@ -355,7 +355,7 @@ pub(super) fn lock_options(options: &LoadOptions, told: Option<&Sender<String>>)
     }
 }
 
-/// A table, what it will take, and the connections that inspected at it. No table: it is loaded by itself.
+/// A table, what it will take, and the connections that inspected it. No table: it is loaded by itself.
 type InspectedTable = (Option<Part>, Option<Estimate>, Connections);
 
 /// The way into one of them, and what it will take; else why there is none.
