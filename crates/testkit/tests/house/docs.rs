@@ -97,3 +97,93 @@ fn sentences_of_the_documentation_begin_with_a_noun() {
     }
     assert!(found.is_empty(), "{} sentences:\n{}", found.len(), found.join("\n"));
 }
+
+/// The text of all `impl` blocks of a type in a formatted source: those of its own, and of traits for it.
+fn blocks_of(source: &str, type_name: &str) -> String {
+    let is_of = |line: &str| {
+        let words = |text: &str| {
+            text.split(|c: char| !c.is_alphanumeric() && c != '_').any(|word| word == type_name)
+        };
+        line.starts_with("impl") && words(line.rsplit(" for ").next().unwrap_or(line))
+            || line.split("trait ").nth(1).is_some_and(|rest| !line.starts_with(' ') && words(rest))
+    };
+    let (mut found, mut is_in) = (String::new(), false);
+    for line in source.lines() {
+        is_in |= is_of(line);
+        if is_in {
+            found.push_str(line);
+            found.push('\n');
+        }
+        is_in &= line != "}";
+    }
+    found
+}
+
+/// True if a file of this path has a `Type`, a `Type::function`, a `module::function` or a `function`.
+fn has_name(path: &str, source: &str, name: &str) -> bool {
+    let is_type = |name: &str| name.starts_with(char::is_uppercase);
+    let has_function = |text: &str, name: &str| {
+        ["(", "<"].iter().any(|end| text.contains(&format!("fn {name}{end}")))
+    };
+    match name.split_once("::") {
+        Some((owner, function)) if is_type(owner) => {
+            has_function(&blocks_of(source, owner), function)
+        }
+        Some((module, function)) => {
+            let is_in = path.ends_with(&format!("/{module}.rs"))
+                || path == format!("crates/{module}/src/lib.rs");
+            is_in && has_function(source, function)
+        }
+        None if is_type(name) => ["struct", "enum", "trait", "type"].iter().any(|word| {
+            let rest = source.split(&format!("{word} {name}")).nth(1);
+            rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
+        }),
+        None => has_function(source, name),
+    }
+}
+
+/// The names and paths in a cell that lead nowhere. A path stands behind the names that its file has.
+fn lost(cell: &str) -> Vec<String> {
+    let (mut lost, mut names) = (Vec::new(), Vec::new());
+    for word in cell.split('`').skip(1).step_by(2).filter(|word| !word.contains(' ')) {
+        if !word.contains('/') {
+            names.push(word);
+            continue;
+        }
+        let source = fs::read_to_string(root().join(word)).unwrap_or_default();
+        if source.is_empty() {
+            lost.push(word.to_owned());
+        }
+        let missing = names.drain(..).filter(|name| !has_name(word, &source, name));
+        lost.extend(missing.map(|name| format!("{name} in {word}")));
+    }
+    lost.extend(names.iter().map(|name| format!("{name} without a file")));
+    lost
+}
+
+#[test]
+fn every_function_in_the_table_of_architecture_exists_in_its_file() {
+    let text = fs::read_to_string(root().join("docs/architecture.md")).unwrap();
+    let section = text.split("## Where the code is").nth(1).unwrap();
+    let rows = section.split("\n## ").next().unwrap().lines();
+    let cells = rows.filter(|line| line.starts_with("| ")).flat_map(|line| line.split('|'));
+    let cells: Vec<&str> = cells.filter(|cell| cell.contains('`')).collect();
+    assert!(cells.len() > 8, "{} cells", cells.len());
+    let lost: Vec<String> = cells.into_iter().flat_map(lost).collect();
+    assert!(lost.is_empty(), "{}", lost.join("\n"));
+}
+
+#[test]
+fn names_without_their_file_are_found() {
+    let cell =
+        "`SpaceFormat::renumber`, `crates/innodb/src/space_format.rs`; `crates/none.rs`; `choose`";
+    let expected = [
+        "SpaceFormat::renumber in crates/innodb/src/space_format.rs",
+        "crates/none.rs",
+        "choose without a file",
+    ];
+    assert_eq!(lost(cell), expected);
+    let found =
+        "`space_format::renumber` and `SpaceFormat::seal`, `crates/innodb/src/space_format.rs`";
+    assert!(lost(found).is_empty());
+}
