@@ -125,12 +125,12 @@ impl<'a> SharedChunks<'a> {
     }
 
     /// Takes the next chunk; none at the end of the input, or if there is no need to go on.
-    fn next_chunk(&self, portion: &mut SentChunk) -> Result<Option<Loan<'_>>, Stop> {
+    fn next_chunk(&self, chunk: &mut SentChunk) -> Result<Option<Loan<'_>>, Stop> {
         let is_enough = || {
             self.reading.set_rows(self.collector.rows());
             self.collector.is_full()
         };
-        self.reading.next_chunk(&mut portion.chunk, is_enough, |bytes| self.budget.borrow(bytes))
+        self.reading.next_chunk(&mut chunk.input, is_enough, |bytes| self.budget.borrow(bytes))
     }
 
     /// Rows of the input that went in or were left out. Those that replaced or changed others are
@@ -175,38 +175,38 @@ fn explain(stop: Stop) -> Error {
 
 /// A connection, and what writes its rows.
 struct ChunkConnection<'l, 'a> {
-    portions: &'l SharedChunks<'a>,
+    chunks: &'l SharedChunks<'a>,
     encoder: Encoder<'a>,
-    portion: SentChunk,
+    chunk: SentChunk,
     keys: Option<KeyCollector>,
     /// None before the first chunk.
     sender: Option<Sender>,
 }
 
 impl<'l, 'a> ChunkConnection<'l, 'a> {
-    fn new(portions: &'l SharedChunks<'a>) -> ChunkConnection<'l, 'a> {
+    fn new(chunks: &'l SharedChunks<'a>) -> ChunkConnection<'l, 'a> {
         ChunkConnection {
-            portions,
-            encoder: Encoder::new(portions.plan.encoder, portions.reading.reader()),
-            portion: SentChunk::default(),
-            keys: portions.plan.keys.map(UniqueKeys::collector),
+            chunks,
+            encoder: Encoder::new(chunks.plan.encoder, chunks.reading.reader()),
+            chunk: SentChunk::default(),
+            keys: chunks.plan.keys.map(UniqueKeys::collector),
             sender: None,
         }
     }
 
     fn send(&mut self, permit: &Permit<'_>) -> Result<Sent, Stop> {
-        let portions = self.portions;
-        let options = &portions.plan.sender;
-        if let Some(file) = portions.plan.file {
-            file.push(&self.portion)?;
-            let entry = Entry::of(&self.portion);
-            let rejects = std::mem::take(&mut self.portion.rejects);
+        let chunks = self.chunks;
+        let options = &chunks.plan.sender;
+        if let Some(file) = chunks.plan.file {
+            file.push(&self.chunk)?;
+            let entry = Entry::of(&self.chunk);
+            let rejects = std::mem::take(&mut self.chunk.rejects);
             return Ok(Sent { entry, rejects, ..Sent::default() });
         }
         let sender = match &mut self.sender {
             Some(sender) => sender,
             none => {
-                let given = portions.session.lock().unwrap_or_else(PoisonError::into_inner).take();
+                let given = chunks.session.lock().unwrap_or_else(PoisonError::into_inner).take();
                 none.insert(match given {
                     Some(session) => Sender::with(session, options)?,
                     None => Sender::connect(options)?,
@@ -216,8 +216,8 @@ impl<'l, 'a> ChunkConnection<'l, 'a> {
         let batch = permit.batch();
         let batch = Batch { rows: batch.rows, bytes: batch.bytes };
         let mut caller =
-            ConnectionCaller { lanes: &portions.lanes, encoder: &mut self.encoder, permit };
-        let sent = sender.send(&mut self.portion, batch, &mut caller);
+            ConnectionCaller { lanes: &chunks.lanes, encoder: &mut self.encoder, permit };
+        let sent = sender.send(&mut self.chunk, batch, &mut caller);
         sent.or_else(|trouble| match trouble.into_error() {
             Ok(error) => Err(error.into()),
             Err(rejects) => Ok(not_loaded(rejects)),
@@ -229,41 +229,41 @@ impl ConnectionWork for ChunkConnection<'_, '_> {
     type Stop = Stop;
 
     fn take(&mut self, permit: Permit<'_>) -> Result<bool, Stop> {
-        let portions = self.portions;
-        let Some(loan) = portions.next_chunk(&mut self.portion)? else { return Ok(false) };
-        let chunk = &self.portion.chunk;
+        let chunks = self.chunks;
+        let Some(loan) = chunks.next_chunk(&mut self.chunk)? else { return Ok(false) };
+        let chunk = &self.chunk.input;
         let (ordinal, bytes) = (chunk.ordinal, chunk.bytes.len());
-        let before = portions.plan.resume.map_or(Ok(None), |resume| resume.loaded(chunk))?;
+        let before = chunks.plan.resume.map_or(Ok(None), |resume| resume.loaded(chunk))?;
         if let Some(before) = before.filter(|before| !before.has_rejects) {
             drop((loan, permit));
-            if let Some(order) = &portions.order {
+            if let Some(order) = &chunks.order {
                 order.pass_over(ordinal);
             }
             let went_in = WentIn { rows: before.rows, duplicates: before.duplicates };
-            let rows = portions.rows_of(went_in);
-            portions.reading.tally().read(rows);
-            portions.end_chunk(rows);
-            portions.collector.take(ordinal, went_in, Vec::new())?;
+            let rows = chunks.rows_of(went_in);
+            chunks.reading.tally().read(rows);
+            chunks.end_chunk(rows);
+            chunks.collector.take(ordinal, went_in, Vec::new())?;
             return Ok(true);
         }
         failpoint::hit(&format!("portion.{ordinal}.read"));
-        self.encoder.encode(&mut self.portion, portions.plan.sender.form)?;
-        portions.reading.tally().read(self.portion.batch.len() as u64);
+        self.encoder.encode(&mut self.chunk, chunks.plan.sender.form)?;
+        chunks.reading.tally().read(self.chunk.batch.len() as u64);
         if failpoint::drops_batch(ordinal) {
-            self.portion.rows.clear();
-            self.portion.text.clear();
+            self.chunk.rows.clear();
+            self.chunk.text.clear();
         }
-        let pass = match (&portions.order, &mut self.keys) {
+        let pass = match (&chunks.order, &mut self.keys) {
             (Some(order), Some(keys)) => {
-                let keys = self.portion.batch.visit(&self.portion.chunk, keys);
+                let keys = self.chunk.batch.visit(&self.chunk.input, keys);
                 Some(order.enter(ordinal, keys)?)
             }
             _ => None,
         };
-        let rejects_max = portions.plan.prepared.options.rows.rejects_max;
-        let sent = match self.portion.rejects.len() as u64 > rejects_max {
+        let rejects_max = chunks.plan.prepared.options.rows.rejects_max;
+        let sent = match self.chunk.rejects.len() as u64 > rejects_max {
             // The encoder has left the rest of the chunk out: it must not be written down as in.
-            true => not_loaded(std::mem::take(&mut self.portion.rejects)),
+            true => not_loaded(std::mem::take(&mut self.chunk.rejects)),
             false => self.send(&permit)?,
         };
         failpoint::hit(&format!("portion.{ordinal}.loaded"));
@@ -272,12 +272,12 @@ impl ConnectionWork for ChunkConnection<'_, '_> {
         if let Some(pass) = pass.filter(|_| is_in) {
             pass.done();
         }
-        if bytes > 2 * portions.plan.shares.chunk_bytes {
+        if bytes > 2 * chunks.plan.shares.chunk_bytes {
             // Its buffers have grown with the record: give them back before the loan.
-            let is_in_packet = self.portion.form != Form::Lines;
-            self.portion = SentChunk::default();
+            let is_in_packet = self.chunk.form != Form::Lines;
+            self.chunk = SentChunk::default();
             self.encoder.begin_anew();
-            if is_in_packet && matches!(portions.plan.sender.commit, Commit::Portions(_)) {
+            if is_in_packet && matches!(chunks.plan.sender.commit, Commit::Chunks(_)) {
                 // A connection keeps room for the longest packet that it has sent. Lines go in short ones, and
                 // of the one in the transaction of all rows there is no other.
                 self.sender = None;
@@ -290,15 +290,15 @@ impl ConnectionWork for ChunkConnection<'_, '_> {
             false => permit.done(entry.rows, bytes as u64),
         }
         let went_in = WentIn { rows: entry.rows, duplicates: entry.duplicates };
-        portions.end_chunk(portions.rows_of(went_in) + rejects.len() as u64);
-        portions.collector.take(ordinal, went_in, rejects)?;
+        chunks.end_chunk(chunks.rows_of(went_in) + rejects.len() as u64);
+        chunks.collector.take(ordinal, went_in, rejects)?;
         Ok(true)
     }
 
     fn end(self) {
         let Some(session) = self.sender.and_then(Sender::into_session) else { return };
         // Only the one that was given is wanted.
-        let mut given = self.portions.session.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut given = self.chunks.session.lock().unwrap_or_else(PoisonError::into_inner);
         given.get_or_insert(session);
     }
 }
@@ -317,8 +317,8 @@ struct ConnectionCaller<'c, 'l, 'a> {
 }
 
 impl Caller for ConnectionCaller<'_, '_, '_> {
-    fn tuples(&mut self, portion: &mut SentChunk) -> Result<(), Error> {
-        self.encoder.encode_as(portion, Form::Tuples)
+    fn tuples(&mut self, chunk: &mut SentChunk) -> Result<(), Error> {
+        self.encoder.encode_as(chunk, Form::Tuples)
     }
 
     fn again(&mut self, again: &Again) -> Result<(), Error> {

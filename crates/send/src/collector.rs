@@ -20,7 +20,7 @@ pub(crate) struct Collected {
     pub(crate) duplicates: u64,
     pub(crate) rejects: u64,
     pub(crate) rejects_by_reason: Vec<RejectTally>,
-    pub(crate) portions: u64,
+    pub(crate) chunks: u64,
 }
 
 /// Takes what connections tell, in any order.
@@ -148,7 +148,7 @@ impl Collector {
             duplicates,
             rejects: inner.rejects.count(),
             rejects_by_reason: inner.rejects.tally(),
-            portions: inner.next,
+            chunks: inner.next,
         })
     }
 
@@ -254,7 +254,7 @@ mod tests {
             late.join().unwrap();
         });
         let collected = collector.finish().unwrap();
-        assert_eq!((collected.rows, collected.rejects, collected.portions), (20, 19, 20));
+        assert_eq!((collected.rows, collected.rejects, collected.chunks), (20, 19, 20));
     }
 
     #[test]
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn refused_rows_of_sorted_portions_are_written_in_input_order() {
+    fn refused_rows_of_sorted_chunks_are_written_in_input_order() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("rejects");
         let rejects = Rejects::create(Some(&path), 10, &LogForm::default()).unwrap();

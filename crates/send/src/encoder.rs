@@ -89,30 +89,30 @@ impl<'a> Encoder<'a> {
         self.rows = RowEncoder::new(self.shared);
     }
 
-    /// Overwrites `portion` with the rows of its chunk, in `form`. Where values are counted, waits
+    /// Overwrites `chunk` with the rows of its chunk, in `form`. Where values are counted, waits
     /// for the encoders of the chunks before.
     ///
     /// After one refused row more than is tolerated, the rest of the chunk is left out.
-    pub(crate) fn encode(&mut self, portion: &mut SentChunk, form: Form) -> Result<(), Stop> {
-        portion.ordinal = portion.chunk.ordinal;
-        portion.form = form;
-        self.reader.read(&portion.chunk, &mut portion.batch)?;
-        let SentChunk { chunk, batch, text, rows, rejects, .. } = portion;
+    pub(crate) fn encode(&mut self, chunk: &mut SentChunk, form: Form) -> Result<(), Stop> {
+        chunk.ordinal = chunk.input.ordinal;
+        chunk.form = form;
+        self.reader.read(&chunk.input, &mut chunk.batch)?;
+        let SentChunk { input: chunk, batch, text, rows, rejects, .. } = chunk;
         let encoder = &mut self.rows;
         batch.visit(chunk, Encoding { encoder, form, chunk, text, rows, rejects })
     }
 
     /// Writes the rows of the chunk that was encoded last again, in another form: the same rows
     /// with the same numbers.
-    pub(crate) fn encode_as(&mut self, portion: &mut SentChunk, form: Form) -> Result<(), Error> {
-        let is_last = self.rows.ordinal == Some(portion.ordinal);
-        if !is_last || self.rows.accepted.len() != portion.rows.len() {
+    pub(crate) fn encode_as(&mut self, chunk: &mut SentChunk, form: Form) -> Result<(), Error> {
+        let is_last = self.rows.ordinal == Some(chunk.ordinal);
+        if !is_last || self.rows.accepted.len() != chunk.rows.len() {
             return Err(Error::Internal(
                 "another chunk of the input was encoded before".to_owned(),
             ));
         }
-        portion.form = form;
-        let SentChunk { chunk, batch, text, rows, .. } = portion;
+        chunk.form = form;
+        let SentChunk { input: chunk, batch, text, rows, .. } = chunk;
         let encoder = &mut self.rows;
         batch.visit(chunk, EncodingAgain { encoder, form, text, rows });
         Ok(())

@@ -69,7 +69,7 @@ impl Work<'_> {
                 destination: self.destination.method.destination().unwrap_or_default(),
                 destination_reason: self.destination.why.clone(),
                 settled,
-                chunks: collected.portions,
+                chunks: collected.chunks,
                 sorted: order.is_sorted,
                 retries,
                 rows_before: before.rows,

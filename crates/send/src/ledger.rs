@@ -106,7 +106,7 @@ pub(crate) struct Ledger {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Entry {
     /// [`SentChunk::ordinal`].
-    pub(crate) portion: u64,
+    pub(crate) ordinal: u64,
     /// Index of its file among the source's.
     pub(crate) file: u32,
     /// Byte of the file at which it begins.
@@ -142,30 +142,30 @@ pub(crate) struct Refused {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Totals {
     /// Chunks that are in.
-    pub(crate) portions: u64,
+    pub(crate) chunks: u64,
     /// [`Entry::rows`] of all.
     pub(crate) rows: u64,
 }
 
 impl Entry {
     /// The entry of a chunk all of whose accepted rows are loaded.
-    pub(crate) fn of(portion: &SentChunk) -> Entry {
+    pub(crate) fn of(chunk: &SentChunk) -> Entry {
         Entry {
-            portion: portion.ordinal,
-            file: portion.chunk.file,
-            offset: portion.chunk.offset,
-            bytes: portion.chunk.bytes.len() as u64,
-            crc: crc32c::crc32c(&portion.chunk.bytes),
-            rows: portion.rows.len() as u64,
+            ordinal: chunk.ordinal,
+            file: chunk.input.file,
+            offset: chunk.input.offset,
+            bytes: chunk.input.bytes.len() as u64,
+            crc: crc32c::crc32c(&chunk.input.bytes),
+            rows: chunk.rows.len() as u64,
             duplicates: 0,
-            rejects: portion.rejects.len() as u64,
+            rejects: chunk.rejects.len() as u64,
             refused: Vec::new(),
         }
     }
 
     /// True if both have the same bytes of the same input.
     pub(crate) fn is_of_same_input(&self, other: &Entry) -> bool {
-        let input = |e: &Entry| (e.portion, e.file, e.offset, e.bytes, e.crc);
+        let input = |e: &Entry| (e.ordinal, e.file, e.offset, e.bytes, e.crc);
         input(self) == input(other)
     }
 
@@ -177,7 +177,7 @@ impl Entry {
             })?,
         };
         Ok(Entry {
-            portion: row.number(0)?,
+            ordinal: row.number(0)?,
             file: row.number(1)?,
             offset: row.number(2)?,
             bytes: row.number(3)?,
@@ -351,7 +351,7 @@ impl Ledger {
                 there.insert(row.number::<u64>(0)?);
                 Ok(())
             })?;
-            entries.retain(|entry| there.contains(&entry.portion));
+            entries.retain(|entry| there.contains(&entry.ordinal));
             Ok(())
         })?;
         Ok(entries)
@@ -362,7 +362,7 @@ impl Ledger {
     /// that has most.
     pub(crate) fn totals(&self, session: &mut Session) -> Result<Totals, Error> {
         let each = self.totals_of_each(session)?;
-        Ok(each.into_iter().max_by_key(|totals| totals.portions).unwrap_or_default())
+        Ok(each.into_iter().max_by_key(|totals| totals.chunks).unwrap_or_default())
     }
 
     fn totals_of_each(&self, session: &mut Session) -> Result<Vec<Totals>, Error> {
@@ -374,7 +374,7 @@ impl Ledger {
         let mut each = Vec::new();
         self.shards().at_each(session, |session| {
             let row = session.query_row(&sql)?;
-            each.push(Totals { portions: row.number(0)?, rows: row.number(1)? });
+            each.push(Totals { chunks: row.number(0)?, rows: row.number(1)? });
             Ok(())
         })?;
         Ok(each)
@@ -396,7 +396,7 @@ impl Ledger {
         Err(Error::LostCommits {
             sent_rows: sent.rows,
             kept_rows: kept.rows,
-            chunks: sent.portions.saturating_sub(kept.portions),
+            chunks: sent.chunks.saturating_sub(kept.chunks),
         })
     }
 
@@ -422,9 +422,9 @@ impl Ledger {
         &self,
         session: &mut Session,
         shard: &str,
-        portion: u64,
+        ordinal: u64,
     ) -> Result<Option<Entry>, Error> {
-        let sql = format!("{} AND ordinal={portion}", self.select());
+        let sql = format!("{} AND ordinal={ordinal}", self.select());
         let rows = self.shards().at(session, shard, |session| session.query(&sql))?;
         rows.first().map(Entry::read).transpose()
     }
@@ -441,7 +441,7 @@ impl Ledger {
             "INSERT INTO {} VALUES ({}, {}, {}, {}, {}, {}, {}, {}, {}, NULL)",
             self.table().quoted(),
             quote_text(&self.job),
-            entry.portion,
+            entry.ordinal,
             entry.file,
             entry.offset,
             entry.bytes,
@@ -474,7 +474,7 @@ impl Ledger {
             let _ = write!(sql, ", note={}", quote_text(&note));
         }
         let job = quote_text(&self.job);
-        let _ = write!(sql, " WHERE job={job} AND ordinal={}", entry.portion);
+        let _ = write!(sql, " WHERE job={job} AND ordinal={}", entry.ordinal);
         for shard in shards {
             let update = |session: &mut Session| session.exec_rows(&sql, "UPDATE of the ledger");
             self.shards().at(session, shard, update)?;

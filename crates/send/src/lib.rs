@@ -242,7 +242,7 @@ impl<'a> Work<'a> {
         let mut shares =
             prepared.options.lane_shares(prepared.path, taken, source.facts().bytes_total)?;
         if self.destination.method != Method::Transaction {
-            limits::limit_portions(&mut shares, target, prepared.inspected);
+            limits::limit_chunks(&mut shares, target, prepared.inspected);
         }
         let words = source.words();
         self.open_ledger(target, arrangement.is_sorted(), &words, &mut shares)?;
@@ -308,7 +308,7 @@ impl<'a> Work<'a> {
             Resume::open(target, &self.destination, prepared.options, words, shares.chunk_bytes)?;
         shares.chunk_bytes = resume.chunk_bytes;
         let before = resume.before();
-        if before.portions > 0 {
+        if before.chunks > 0 {
             self.notes.push(format!(
                 "an interrupted load of this input had loaded {} rows already",
                 before.rows
@@ -418,8 +418,8 @@ impl<'a> Work<'a> {
     fn check_ledger(&self, target: &mut Lock, loaded: &Loaded) -> Result<(), Error> {
         let Some(resume) = &self.resume else { return Ok(()) };
         target.reconnect()?;
-        let (portions, rows) = (loaded.collected.portions, loaded.collected.rows);
-        resume.rows.ledger.require(&mut target.session, Totals { portions, rows })
+        let (chunks, rows) = (loaded.collected.chunks, loaded.collected.rows);
+        resume.rows.ledger.require(&mut target.session, Totals { chunks, rows })
     }
 
     /// The keys by which chunks wait for each other, where rows with one key are no failure, or
@@ -452,7 +452,7 @@ impl<'a> Work<'a> {
             _ => Form::Lines,
         };
         let commit = match &self.resume {
-            Some(resume) => Commit::Portions(resume.rows.ledger.clone()),
+            Some(resume) => Commit::Chunks(resume.rows.ledger.clone()),
             None => Commit::Whole { savepoints: !is_spider },
         };
         let vindex = vindex(target, &columns.names())?;

@@ -23,7 +23,7 @@ const STATEMENT_BYTES: u64 = 64 << 10;
 const ROWS_BYTES_MIN: u64 = 1 << 10;
 
 /// The most that a chunk is of input, so that its transaction is within what the engine takes.
-pub(crate) fn limit_portions(shares: &mut ConnectionShares, target: &Lock, inspected: &Inspected) {
+pub(crate) fn limit_chunks(shares: &mut ConnectionShares, target: &Lock, inspected: &Inspected) {
     let fields = inspected.fields.columns.iter().flatten().count();
     let (columns, indexes) = (target.table.columns.len(), target.table.indexes.len());
     let most = target.facts.engine.portion_bytes_max(fields, columns, indexes);

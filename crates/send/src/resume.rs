@@ -85,7 +85,7 @@ impl Resume {
         let mut loaded = HashMap::new();
         if begun.is_some() {
             for entry in ledger.entries(&mut target.session)? {
-                loaded.insert(entry.portion, Loaded::of(&entry));
+                loaded.insert(entry.ordinal, Loaded::of(&entry));
             }
         }
         let chunk_bytes = usize::try_from(ours.chunk_bytes).unwrap_or(usize::MAX);
@@ -131,7 +131,7 @@ impl Resume {
     /// Chunks and rows that an earlier run has loaded.
     pub(crate) fn before(&self) -> Totals {
         Totals {
-            portions: self.loaded.len() as u64,
+            chunks: self.loaded.len() as u64,
             rows: self.loaded.values().map(|loaded| loaded.rows).sum(),
         }
     }

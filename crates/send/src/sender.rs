@@ -88,7 +88,7 @@ pub(crate) struct SenderOptions {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Commit {
     /// After each chunk, with its row in the ledger.
-    Portions(Ledger),
+    Chunks(Ledger),
     /// Not here: the session that is given is in a transaction that others end.
     Whole {
         /// True if a chunk that was not loaded cleanly may be undone alone and sent again by strict
@@ -157,7 +157,7 @@ pub(crate) fn insert_form(
 pub(crate) trait Caller {
     /// Writes the rows of a chunk anew as [`Form::Tuples`], in the same order and with the same
     /// AUTO_INCREMENT numbers; only `form`, `text` and `rows` change.
-    fn tuples(&mut self, portion: &mut SentChunk) -> Result<(), Error>;
+    fn tuples(&mut self, chunk: &mut SentChunk) -> Result<(), Error>;
 
     /// Hears of a try that failed, before the pause that follows. An error ends the load.
     fn again(&mut self, again: &Again) -> Result<(), Error>;
@@ -229,13 +229,13 @@ impl Sender {
     /// says so, or the connection was lost for good: then the ledger knows.
     pub(crate) fn send(
         &mut self,
-        portion: &mut SentChunk,
+        chunk: &mut SentChunk,
         batch: Batch,
         caller: &mut dyn Caller,
     ) -> Result<Sent, Trouble> {
         let mut tries = Tries::begin();
         loop {
-            let trouble = match self.attempt(portion, batch, caller) {
+            let trouble = match self.attempt(chunk, batch, caller) {
                 Ok(sent) => return Ok(sent),
                 Err(trouble) => trouble,
             };
@@ -253,7 +253,7 @@ impl Sender {
             caller.again(&again)?;
             if tries.are_over(self.options.lock_wait) {
                 self.give_up();
-                return Err(gave_up(portion, &self.options.files, again, tries.elapsed()).into());
+                return Err(gave_up(chunk, &self.options.files, again, tries.elapsed()).into());
             }
             sleep(again.pause, &self.options.connect.interrupt);
         }
@@ -262,48 +262,48 @@ impl Sender {
     /// Sends a chunk once.
     fn attempt(
         &mut self,
-        portion: &mut SentChunk,
+        chunk: &mut SentChunk,
         batch: Batch,
         caller: &mut dyn Caller,
     ) -> Result<Sent, Trouble> {
         self.reconnect()?;
         let begun = Instant::now();
-        let mut sent = Sent { entry: Entry::of(portion), ..Sent::default() };
+        let mut sent = Sent { entry: Entry::of(chunk), ..Sent::default() };
         match self.begin(&sent.entry)? {
             ChunkState::New => {}
             ChunkState::Loaded(entry) => {
-                let rejects = merged(portion, &entry.refused, &self.options);
+                let rejects = merged(chunk, &entry.refused, &self.options);
                 return Ok(Sent { entry, rejects, was_loaded: true, ..sent });
             }
             ChunkState::OnSome(entry, missing) => {
-                self.send_rest(portion, batch, &entry, &missing)?;
-                sent.rejects = merged(portion, &entry.refused, &self.options);
+                self.send_rest(chunk, batch, &entry, &missing)?;
+                sent.rejects = merged(chunk, &entry.refused, &self.options);
                 return Ok(Sent { entry, elapsed: begun.elapsed(), ..sent });
             }
         }
-        let mut clean = match portion.form {
-            Form::Lines => self.load(portion, &mut sent)?,
-            Form::Tuples | Form::Values => self.insert(portion, batch, false, &mut sent)?,
+        let mut clean = match chunk.form {
+            Form::Lines => self.load(chunk, &mut sent)?,
+            Form::Tuples | Form::Values => self.insert(chunk, batch, false, &mut sent)?,
         };
         if !clean {
             self.undo()?;
-            if portion.form == Form::Lines {
+            if chunk.form == Form::Lines {
                 sent.was_strict = true;
-                caller.tuples(portion)?;
+                caller.tuples(chunk)?;
             }
-            sent.entry = Entry::of(portion);
+            sent.entry = Entry::of(chunk);
             if !matches!(self.begin(&sent.entry)?, ChunkState::New) {
                 return Err(
                     internal("the ledger has a chunk of the input that was rolled back").into()
                 );
             }
-            clean = self.insert(portion, batch, true, &mut sent)?;
+            clean = self.insert(chunk, batch, true, &mut sent)?;
         }
         if !clean {
             return Err(internal("an INSERT that should refuse rows changed their values").into());
         }
-        self.end(portion, &sent.entry)?;
-        sent.rejects = merged(portion, &sent.entry.refused, &self.options);
+        self.end(chunk, &sent.entry)?;
+        sent.rejects = merged(chunk, &sent.entry.refused, &self.options);
         sent.elapsed = begun.elapsed();
         Ok(sent)
     }
@@ -324,7 +324,7 @@ impl Sender {
                 }
                 return Ok(ChunkState::New);
             }
-            Commit::Portions(ledger) => ledger,
+            Commit::Chunks(ledger) => ledger,
         };
         self.is_open = true;
         self.exec("START TRANSACTION")?;
@@ -355,7 +355,7 @@ impl Sender {
             self.exec("ROLLBACK")?;
         }
         let session = self.session.as_mut().ok_or_else(no_session)?;
-        let loaded = ledger.entry(session, there, entry.portion).map_err(again_or_failed)?;
+        let loaded = ledger.entry(session, there, entry.ordinal).map_err(again_or_failed)?;
         let Some(loaded) = loaded else {
             return Err(internal("a row of the ledger is a duplicate, but missing").into());
         };
@@ -372,36 +372,36 @@ impl Sender {
     /// Sends the rows of a chunk that some shards have, to those that lack them. The transaction has begun.
     fn send_rest(
         &mut self,
-        portion: &mut SentChunk,
+        chunk: &mut SentChunk,
         batch: Batch,
         entry: &Entry,
         missing: &[String],
     ) -> Result<(), Trouble> {
         let options = Arc::clone(&self.options);
-        let (Commit::Portions(ledger), Some((vindex, at))) = (&options.commit, &options.vindex)
+        let (Commit::Chunks(ledger), Some((vindex, at))) = (&options.commit, &options.vindex)
         else {
             return Err(internal("the shards of a chunk's rows are unknown").into());
         };
         let session = self.session.as_mut().ok_or_else(no_session)?;
-        if *entry != Entry::of(portion) {
+        if *entry != Entry::of(chunk) {
             let shards: Vec<&str> = missing.iter().map(String::as_str).collect();
             ledger.update(session, &shards, entry).map_err(again_or_failed)?;
         }
         let was_refused = |row: &usize| {
-            let begin = portion.rows[*row].raw.start;
+            let begin = chunk.rows[*row].raw.start;
             entry.refused.iter().any(|refused| refused.begin == begin)
         };
-        let rows: Vec<usize> = (0..portion.rows.len()).filter(|row| !was_refused(row)).collect();
-        let rows = vindex.rows_of(session, portion, (&rows, *at), missing);
+        let rows: Vec<usize> = (0..chunk.rows.len()).filter(|row| !was_refused(row)).collect();
+        let rows = vindex.rows_of(session, chunk, (&rows, *at), missing);
         let rows = rows.map_err(again_or_failed)?;
-        let rest = portion.only(&rows);
+        let rest = chunk.only(&rows);
         let whole = (
-            std::mem::replace(&mut portion.text, rest.0),
-            std::mem::replace(&mut portion.rows, rest.1),
+            std::mem::replace(&mut chunk.text, rest.0),
+            std::mem::replace(&mut chunk.rows, rest.1),
         );
         let mut sent = Sent::default();
-        let outcome = self.insert(portion, batch, true, &mut sent);
-        (portion.text, portion.rows) = whole;
+        let outcome = self.insert(chunk, batch, true, &mut sent);
+        (chunk.text, chunk.rows) = whole;
         outcome?;
         if sent.entry.rows + sent.entry.duplicates != rows.len() as u64 {
             return Err(internal("a shard refused rows of a chunk that another shard has").into());
@@ -420,7 +420,7 @@ impl Sender {
                 .into());
             }
             Commit::Whole { savepoints: true } => "ROLLBACK TO SAVEPOINT inrush_portion",
-            Commit::Portions(_) => "ROLLBACK",
+            Commit::Chunks(_) => "ROLLBACK",
         };
         if self.exec(sql)?.warnings == 0 {
             return Ok(());
@@ -437,13 +437,13 @@ impl Sender {
     }
 
     /// Makes the chunk's rows stay.
-    fn end(&mut self, portion: &SentChunk, entry: &Entry) -> Result<(), Trouble> {
+    fn end(&mut self, chunk: &SentChunk, entry: &Entry) -> Result<(), Trouble> {
         let ledger = match &self.options.commit {
             // The savepoint goes with the next of its name, or with the transaction.
             Commit::Whole { .. } => return Ok(()),
-            Commit::Portions(ledger) => ledger.clone(),
+            Commit::Chunks(ledger) => ledger.clone(),
         };
-        if *entry != Entry::of(portion) {
+        if *entry != Entry::of(chunk) {
             let session = self.session.as_mut().ok_or_else(no_session)?;
             ledger.update(session, &ledger.shards().all(), entry).map_err(again_or_failed)?;
         }
@@ -479,10 +479,10 @@ fn again_or_failed(error: impl Into<Error>) -> Trouble {
     }
 }
 
-fn gave_up(portion: &SentChunk, files: &[PathBuf], again: Again, elapsed: Duration) -> Error {
-    let end = portion.rows.first().map_or(0, |row| row.raw.start);
+fn gave_up(chunk: &SentChunk, files: &[PathBuf], again: Again, elapsed: Duration) -> Error {
+    let end = chunk.rows.first().map_or(0, |row| row.raw.start);
     Error::GaveUp {
-        position: Box::new(Position::of(&portion.chunk, end, files)),
+        position: Box::new(Position::of(&chunk.input, end, files)),
         tries: again.tries,
         seconds: elapsed.as_secs(),
         error: again.error,

@@ -31,7 +31,7 @@ pub(crate) struct SentChunk {
     /// One an accepted row, in order.
     pub(crate) rows: Vec<SentRow>,
     /// The chunk that the rows came from.
-    pub(crate) chunk: Chunk,
+    pub(crate) input: Chunk,
     /// All rows of the chunk.
     pub(crate) batch: Batch,
     /// Rows that the conversion refused, in order.
@@ -50,9 +50,9 @@ pub(crate) struct SentRow {
 impl SentChunk {
     /// A row as a file of rejects gets it, by what [`SentRow::raw`] says of it.
     pub(crate) fn raw(&self, raw: Range<usize>) -> Vec<u8> {
-        match self.chunk.first_record {
-            None => self.chunk.bytes.get(raw).unwrap_or_default().to_owned(),
-            Some(_) => self.batch.visit(&self.chunk, Raw { index: raw.start }),
+        match self.input.first_record {
+            None => self.input.bytes.get(raw).unwrap_or_default().to_owned(),
+            Some(_) => self.batch.visit(&self.input, Raw { index: raw.start }),
         }
     }
 
@@ -100,20 +100,20 @@ mod tests {
     #[test]
     fn the_text_of_rows_is_cut_where_they_end() {
         let row = |end| SentRow { end, raw: 0..0 };
-        let mut portion = SentChunk {
+        let mut chunk = SentChunk {
             form: Form::Tuples,
             text: b"(1),(22),(3),".to_vec(),
             rows: vec![row(4), row(9), row(13)],
             ..SentChunk::default()
         };
-        assert_eq!(portion.text_of(0..3), b"(1),(22),(3)");
-        assert_eq!(portion.text_of(1..2), b"(22)");
-        assert_eq!(portion.text_of(2..2), b"");
-        assert_eq!(portion.text_of(0..0), b"");
-        let (text, rows) = portion.only(&[0, 2]);
+        assert_eq!(chunk.text_of(0..3), b"(1),(22),(3)");
+        assert_eq!(chunk.text_of(1..2), b"(22)");
+        assert_eq!(chunk.text_of(2..2), b"");
+        assert_eq!(chunk.text_of(0..0), b"");
+        let (text, rows) = chunk.only(&[0, 2]);
         assert_eq!((&text[..], rows[1].end), (&b"(1),(3),"[..], 8));
-        portion.form = Form::Lines;
-        portion.text = b"1\n1\n22222\n33\n".to_vec();
-        assert_eq!(portion.text_of(1..3), &portion.text[4..13]);
+        chunk.form = Form::Lines;
+        chunk.text = b"1\n1\n22222\n33\n".to_vec();
+        assert_eq!(chunk.text_of(1..3), &chunk.text[4..13]);
     }
 }

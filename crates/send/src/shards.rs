@@ -213,17 +213,17 @@ impl Vindex {
     pub(crate) fn rows_of(
         &self,
         session: &mut Session,
-        portion: &SentChunk,
+        chunk: &SentChunk,
         (rows, at): (&[usize], usize),
         shards: &[String],
     ) -> Result<Vec<usize>, Error> {
-        if portion.form != Form::Tuples {
+        if chunk.form != Form::Tuples {
             return Err(Error::Internal("rows of shards are not tuples".to_owned()));
         }
         let unread = || Error::Internal("a value of a row that was sent is not found".to_owned());
         let mut keys = Vec::with_capacity(rows.len());
         for &row in rows {
-            let text = std::str::from_utf8(portion.text_of(row..row + 1)).map_err(|_| unread())?;
+            let text = std::str::from_utf8(chunk.text_of(row..row + 1)).map_err(|_| unread())?;
             keys.push(value(text, at).ok_or_else(unread)?);
         }
         let told = self.shards(session, &keys.iter().copied().collect())?;

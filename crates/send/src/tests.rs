@@ -231,40 +231,40 @@ impl Bench {
             std::iter::once(0).chain(ends.map(|(at, _)| at as u64 + 1)).collect();
         self.session.set(&[("sql_mode", &ready.columns.sql_mode())]).unwrap();
         let mut encoder = ready.encoder();
-        let mut portion = SentChunk::default();
+        let mut chunk = SentChunk::default();
         let mut refused = Vec::new();
-        for chunk in &ready.chunks {
-            portion.chunk.clone_from(chunk);
-            encoder.encode(&mut portion, Form::Lines).unwrap();
-            let lines = portion.text.clone();
-            self.send(&portion, &ready.columns);
-            encoder.encode_as(&mut portion, Form::Tuples).unwrap();
-            self.send(&portion, &ready.columns);
+        for input in &ready.chunks {
+            chunk.input.clone_from(input);
+            encoder.encode(&mut chunk, Form::Lines).unwrap();
+            let lines = chunk.text.clone();
+            self.send(&chunk, &ready.columns);
+            encoder.encode_as(&mut chunk, Form::Tuples).unwrap();
+            self.send(&chunk, &ready.columns);
             // Into the table of values go tuples where they cannot.
             let form = if ready.columns.are_values() { Form::Values } else { Form::Tuples };
-            encoder.encode_as(&mut portion, form).unwrap();
-            self.send_into("values", &portion, &ready.columns);
-            encoder.encode_as(&mut portion, Form::Lines).unwrap();
-            assert!(lines == portion.text, "the same text again");
+            encoder.encode_as(&mut chunk, form).unwrap();
+            self.send_into("values", &chunk, &ready.columns);
+            encoder.encode_as(&mut chunk, Form::Lines).unwrap();
+            assert!(lines == chunk.text, "the same text again");
             let row_of = |offset| starts.binary_search(&offset).unwrap();
-            let offsets = portion.rejects.iter().filter_map(|reject| reject.position.offset);
+            let offsets = chunk.rejects.iter().filter_map(|reject| reject.position.offset);
             refused.extend(offsets.map(row_of));
         }
         refused
     }
 
-    fn send(&mut self, portion: &SentChunk, columns: &Columns) {
-        let table = match portion.form {
+    fn send(&mut self, chunk: &SentChunk, columns: &Columns) {
+        let table = match chunk.form {
             Form::Lines => "lines",
             Form::Tuples => "tuples",
             Form::Values => "values",
         };
-        self.send_into(table, portion, columns);
+        self.send_into(table, chunk, columns);
     }
 
     /// Loads a chunk; the server has nothing to say of any row.
-    fn send_into(&mut self, table: &str, portion: &SentChunk, columns: &Columns) {
-        if portion.rows.is_empty() {
+    fn send_into(&mut self, table: &str, chunk: &SentChunk, columns: &Columns) {
+        if chunk.rows.is_empty() {
             return;
         }
         let place = Place {
@@ -277,8 +277,8 @@ impl Bench {
             rule: OnDuplicate::Fail,
         };
         let statements = Statements::new(place, self.session.version());
-        let text = portion.text_of(0..portion.rows.len()).to_vec();
-        let done = match portion.form {
+        let text = chunk.text_of(0..chunk.rows.len()).to_vec();
+        let done = match chunk.form {
             Form::Lines => {
                 self.session.load_local(&statements.load, std::io::Cursor::new(text)).unwrap()
             }
@@ -298,7 +298,7 @@ impl Bench {
         };
         let said = if done.warnings > 0 { self.session.warnings().unwrap() } else { Vec::new() };
         assert!(said.iter().all(|warning| warning.level == "Note"), "{said:?}");
-        assert_eq!(done.affected_rows, portion.rows.len() as u64);
+        assert_eq!(done.affected_rows, chunk.rows.len() as u64);
     }
 
     /// Every value in hexadecimal, in the order of `id`.

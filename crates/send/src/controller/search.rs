@@ -37,7 +37,7 @@ const PRESSED_LOSS: f64 = 0.005;
 const SURE: f64 = 1.5;
 
 /// Fewest chunks that decide anything.
-const PORTIONS_MIN: usize = 4;
+const CHUNKS_MIN: usize = 4;
 
 /// Most rounds of all connections in a probe, or this share of all chunks so far if that is more.
 /// Differences that do not show by then matter little.
@@ -66,7 +66,7 @@ pub(super) struct Search {
     /// Probes in a row that were not kept.
     failures: usize,
     /// Chunks so far.
-    portions: usize,
+    chunks: usize,
     /// Seconds that probes cost, against what the best would have done meanwhile.
     lost_seconds: f64,
 }
@@ -109,7 +109,7 @@ impl Search {
             pressed: false,
             climbed: false,
             failures: 0,
-            portions: 0,
+            chunks: 0,
             lost_seconds: 0.0,
         }
     }
@@ -151,11 +151,11 @@ impl Search {
 
     /// A chunk was loaded; the load began `now` ago.
     pub(super) fn push(&mut self, sample: Sample, now: Duration) {
-        self.portions += 1;
+        self.chunks += 1;
         // Begun or ended beside another number of connections, it tells of neither.
         let connections = self.connections() as f64;
         let is_full = (sample.beside - connections).abs() <= 0.1 * connections;
-        let enough = |samples: &Samples| samples.len() >= self.best.max(PORTIONS_MIN);
+        let enough = |samples: &Samples| samples.len() >= self.best.max(CHUNKS_MIN);
         match &mut self.phase {
             Phase::Fixed => {}
             Phase::Cold { left, near } => {
@@ -196,7 +196,7 @@ impl Search {
         let gain = self.base.rate() / samples.rate() - 1.0;
         let doubt = SURE * self.base.error_of_ratio(samples);
         let is_clear = (gain - RAMP_GAIN).abs() > doubt;
-        if !is_clear && self.base.len() < RAMP_ROUNDS_MAX * self.best.max(PORTIONS_MIN) {
+        if !is_clear && self.base.len() < RAMP_ROUNDS_MAX * self.best.max(CHUNKS_MIN) {
             return;
         }
         if gain >= RAMP_GAIN {
@@ -245,7 +245,7 @@ impl Search {
             self.upward = !self.upward;
             self.rest(self.best);
         } else {
-            self.base.keep_last(self.probe_portions_max(self.best));
+            self.base.keep_last(self.probe_chunks_max(self.best));
             self.phase = Phase::Probe { to, samples: Samples::default() };
         }
     }
@@ -253,7 +253,7 @@ impl Search {
     /// Keeps what is tried, gives it up, or waits for more chunks.
     fn judge(&mut self) {
         let Phase::Probe { to, samples } = &self.phase else { return };
-        let round = (*to).max(PORTIONS_MIN);
+        let round = (*to).max(CHUNKS_MIN);
         if samples.len() < round {
             return;
         }
@@ -261,7 +261,7 @@ impl Search {
         let doubt = samples.error_of_ratio(&self.base);
         let wanted = if self.pressed && *to < self.best { -PRESSED_LOSS } else { PROBE_GAIN };
         let is_clear = (gain - wanted).abs() > SURE * doubt;
-        if !is_clear && samples.len() < self.probe_portions_max(*to) {
+        if !is_clear && samples.len() < self.probe_chunks_max(*to) {
             return;
         }
         let (to, samples) = (*to, samples.clone());
@@ -288,13 +288,13 @@ impl Search {
     }
 
     /// Chunks that decide at most about `connections`.
-    fn probe_portions_max(&self, connections: usize) -> usize {
-        (PROBE_ROUNDS_MAX * connections.max(PORTIONS_MIN)).max(self.portions / PROBE_SHARE)
+    fn probe_chunks_max(&self, connections: usize) -> usize {
+        (PROBE_ROUNDS_MAX * connections.max(CHUNKS_MIN)).max(self.chunks / PROBE_SHARE)
     }
 
-    /// Loads by what is best, after a probe of `portions`.
-    fn rest(&mut self, portions: usize) {
+    /// Loads by what is best, after a probe of `chunks`.
+    fn rest(&mut self, chunks: usize) {
         let times = REST_MIN.saturating_mul(1 << (self.failures / 2).min(8)).min(REST_MAX);
-        self.phase = Phase::Rest { left: portions.saturating_mul(times) };
+        self.phase = Phase::Rest { left: chunks.saturating_mul(times) };
     }
 }

@@ -15,7 +15,7 @@ use super::backoff::Trouble;
 use super::tuner::{Begun, Tuner};
 use super::{Limits, Settled};
 
-const PORTION_BYTES: u64 = 8 << 20;
+const CHUNK_BYTES: u64 = 8 << 20;
 const ROW_BYTES: u64 = 128;
 const SECOND: u64 = 1_000_000_000;
 
@@ -99,16 +99,16 @@ struct SimulatedConnection {
     troubled: bool,
 }
 
-/// A load of `portions` and what came of it: seconds, and what was settled on.
-fn run(server: &Server, limits: &Limits, portions: usize, seed: u64) -> (f64, Settled) {
-    run_observed(server, limits, portions, seed, |_, _| None)
+/// A load of `chunks` and what came of it: seconds, and what was settled on.
+fn run(server: &Server, limits: &Limits, chunks: usize, seed: u64) -> (f64, Settled) {
+    run_observed(server, limits, chunks, seed, |_, _| None)
 }
 
 /// The same, the server looked at each second.
 fn run_observed(
     server: &Server,
     limits: &Limits,
-    portions: usize,
+    chunks: usize,
     seed: u64,
     mut look: impl FnMut(f64, f64) -> Option<Pressure>,
 ) -> (f64, Settled) {
@@ -119,9 +119,9 @@ fn run_observed(
     let (mut now, mut taken, mut done, mut weather) = (0.0, 0, 0, 0.0f64);
     let mut looked_at = 0.0;
     let time = |now: f64| Duration::from_nanos((now * SECOND as f64) as u64);
-    while done < portions {
+    while done < chunks {
         for lane in 0..lanes.len() {
-            if lanes[lane].is_none() && taken < portions && tuner.wait(lane, time(now)).is_zero() {
+            if lanes[lane].is_none() && taken < chunks && tuner.wait(lane, time(now)).is_zero() {
                 let begun = tuner.begin(time(now));
                 let statement = (server.statement)(begun.batch.rows as f64);
                 let left = statement * (1.0 + server.noise * dice.normal()).max(0.2);
@@ -136,11 +136,11 @@ fn run_observed(
         let first = lanes.iter().enumerate().filter_map(|(i, lane)| Some((i, lane.as_ref()?.left)));
         let first = first.min_by(|a, b| a.1.total_cmp(&b.1));
         weather = 0.9 * weather + server.weather * 0.44 * dice.normal();
-        let curve = server.later.filter(|_| 2 * done > portions).unwrap_or(server.curve);
+        let curve = server.later.filter(|_| 2 * done > chunks).unwrap_or(server.curve);
         let speed = curve(active.max(1.0)) / active.max(1.0) * weather.exp();
         let ends_at = first.map_or(f64::INFINITY, |(_, left)| now + left / speed);
         // A connection that waits for the rate wakes by itself.
-        let free = (0..lanes.len()).filter(|&lane| lanes[lane].is_none() && taken < portions);
+        let free = (0..lanes.len()).filter(|&lane| lanes[lane].is_none() && taken < chunks);
         let waits = free.map(|lane| tuner.wait(lane, time(now))).min().unwrap_or(Duration::MAX);
         let until = ends_at.min(next_look).min(now + waits.as_secs_f64());
         for lane in lanes.iter_mut().flatten() {
@@ -164,7 +164,7 @@ fn run_observed(
             continue;
         }
         if let Some(lane) = lanes[index].take() {
-            tuner.done(&lane.begun, PORTION_BYTES / ROW_BYTES, PORTION_BYTES, time(now));
+            tuner.done(&lane.begun, CHUNK_BYTES / ROW_BYTES, CHUNK_BYTES, time(now));
             tuner.leave(time(now));
             done += 1;
         }
@@ -182,12 +182,12 @@ fn limits(server_cores: Option<usize>) -> Limits {
         tune_batch: false,
         rate_bytes: None,
         lag_max: Duration::from_secs(10),
-        portion_bytes: PORTION_BYTES as usize,
+        portion_bytes: CHUNK_BYTES as usize,
     }
 }
 
 /// Seconds of the best fixed number of connections and rows.
-fn best(server: &Server, limits: &Limits, portions: usize, seed: u64) -> f64 {
+fn best(server: &Server, limits: &Limits, chunks: usize, seed: u64) -> f64 {
     let rows: &[usize] =
         if limits.tune_batch { &[10, 100, 500, 1000, 2000, 5000, 10_000] } else { &[1000] };
     let cells = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64].into_iter();
@@ -197,16 +197,16 @@ fn best(server: &Server, limits: &Limits, portions: usize, seed: u64) -> f64 {
         batch_rows: Some(rows),
         ..limits.clone()
     };
-    cells.map(|cell| run(server, &fixed(cell), portions, seed).0).fold(f64::INFINITY, f64::min)
+    cells.map(|cell| run(server, &fixed(cell), chunks, seed).0).fold(f64::INFINITY, f64::min)
 }
 
 /// The controller's speed over that of the best cell: average and worst of some runs.
-fn efficiency(server: &Server, limits: &Limits, portions: usize) -> (f64, f64, Settled) {
+fn efficiency(server: &Server, limits: &Limits, chunks: usize) -> (f64, f64, Settled) {
     let seeds = 1..=8;
     let (mut sum, mut worst, mut last) = (0.0, f64::INFINITY, Settled::default());
     for seed in seeds.clone() {
-        let (seconds, settled) = run(server, limits, portions, seed);
-        let share = best(server, limits, portions, seed) / seconds;
+        let (seconds, settled) = run(server, limits, chunks, seed);
+        let share = best(server, limits, chunks, seed) / seconds;
         sum += share;
         worst = share.min(worst);
         last = settled;
@@ -216,8 +216,8 @@ fn efficiency(server: &Server, limits: &Limits, portions: usize) -> (f64, f64, S
 
 /// The controller's speed is at least `share` of the best cell's, on average of some loads.
 #[track_caller]
-fn reaches(share: f64, server: &Server, limits: &Limits, portions: usize) -> Settled {
-    let (mean, worst, settled) = efficiency(server, limits, portions);
+fn reaches(share: f64, server: &Server, limits: &Limits, chunks: usize) -> Settled {
+    let (mean, worst, settled) = efficiency(server, limits, chunks);
     assert!(mean >= share && worst >= share - 0.1, "{mean:.3}, at worst {worst:.3}: {settled:?}");
     settled
 }
@@ -233,7 +233,7 @@ fn a_known_small_server_is_loaded_as_by_the_best_cell() {
 }
 
 #[test]
-fn an_unknown_server_is_found_out_within_some_hundred_portions() {
+fn an_unknown_server_is_found_out_within_some_hundred_chunks() {
     reaches(0.95, &QUIET, &limits(None), 400);
     let settled = reaches(0.95, &Server { curve: large, ..QUIET }, &limits(None), 3000);
     assert!(settled.connections >= 24, "{settled:?}");
@@ -354,7 +354,7 @@ fn a_full_redo_log_makes_do_with_fewer_connections() {
 
 #[test]
 fn a_rate_is_kept_from_the_first_second_to_the_last() {
-    let bytes = 4 * PORTION_BYTES;
+    let bytes = 4 * CHUNK_BYTES;
     for connections in [None, Some(16)] {
         let slow = Limits { rate_bytes: Some(bytes), connections, ..limits(Some(2)) };
         let mut early = 0.0f64;

@@ -13,8 +13,8 @@ const GAIN: f64 = 0.02;
 const GAIN_LARGE: f64 = 0.15;
 
 /// Chunks of each size that decide at least and at most.
-const PORTIONS_MIN: usize = 6;
-const PORTIONS_MAX: usize = 24;
+const CHUNKS_MIN: usize = 6;
+const CHUNKS_MAX: usize = 24;
 
 /// Chunks between two comparisons once both neighbours have lost.
 const REST: usize = 200;
@@ -74,22 +74,16 @@ impl Statement {
         }
     }
 
-    /// A chunk of `portion_rows` was loaded by statements of `rows`, at most `rows_max` of which
+    /// A chunk of `chunk_rows` was loaded by statements of `rows`, at most `rows_max` of which
     /// fit one for their bytes.
-    pub(super) fn push(
-        &mut self,
-        rows: usize,
-        sample: Sample,
-        portion_rows: usize,
-        rows_max: usize,
-    ) {
+    pub(super) fn push(&mut self, rows: usize, sample: Sample, chunk_rows: usize, rows_max: usize) {
         if self.most == 0 {
             return;
         }
         let Some(rival) = &mut self.rival else {
             self.rest = self.rest.saturating_sub(1);
             if self.rest == 0 {
-                self.challenge(portion_rows.min(rows_max));
+                self.challenge(chunk_rows.min(rows_max));
             }
             return;
         };
@@ -99,12 +93,12 @@ impl Statement {
             rival.ours.push(sample);
         }
         let count = rival.ours.len().min(rival.theirs.len());
-        if count < PORTIONS_MIN {
+        if count < CHUNKS_MIN {
             return;
         }
         let gain = rival.ours.cost() / rival.theirs.cost() - 1.0;
         let doubt = rival.theirs.error_of_ratio(&rival.ours);
-        if (gain - GAIN).abs() < 1.5 * doubt && count < PORTIONS_MAX {
+        if (gain - GAIN).abs() < 1.5 * doubt && count < CHUNKS_MAX {
             return;
         }
         let rows = rival.rows;

@@ -12,7 +12,7 @@ use super::*;
 /// Keys of a chunk in each of two indexes; none if they are unknown.
 type Keys = [Option<Vec<u8>>; 2];
 
-fn portion_keys(keys: &Keys) -> ChunkKeys {
+fn chunk_keys(keys: &Keys) -> ChunkKeys {
     let index = |keys: &Option<Vec<u8>>| match keys {
         None => IndexKeys::Any,
         Some(keys) => {
@@ -26,20 +26,20 @@ fn portion_keys(keys: &Keys) -> ChunkKeys {
 
 /// Loads the chunks in so many connections, and gives who came to each key, in the order they came.
 /// Key 256 is touched by chunks whose keys are unknown.
-fn load(portions: &[Keys], lanes: usize) -> HashMap<(usize, u16), Vec<u64>> {
+fn load(chunks: &[Keys], lanes: usize) -> HashMap<(usize, u16), Vec<u64>> {
     let gate = OrderGate::new();
     let next = AtomicU64::new(0);
     let table = Mutex::new(HashMap::<(usize, u16), Vec<u64>>::new());
     let lane = || loop {
         let ordinal = next.fetch_add(1, Ordering::SeqCst);
-        let Some(keys) = portions.get(ordinal as usize) else { return };
+        let Some(keys) = chunks.get(ordinal as usize) else { return };
         // Encoding takes longer for some.
         std::thread::sleep(Duration::from_micros(u64::from(ordinal.is_multiple_of(3)) * 50));
         if ordinal % 7 == 6 {
             gate.pass_over(ordinal);
             continue;
         }
-        let pass = gate.enter(ordinal, portion_keys(keys)).unwrap();
+        let pass = gate.enter(ordinal, chunk_keys(keys)).unwrap();
         for (index, keys) in keys.iter().enumerate() {
             let keys = keys.as_ref().map_or(vec![256], |keys| {
                 keys.iter().map(|key| u16::from(*key)).collect::<Vec<_>>()
@@ -72,14 +72,14 @@ proptest! {
 
     #[test]
     fn rows_of_one_key_are_loaded_in_input_order(
-        portions in prop::collection::vec(keys(), 0..40),
+        chunks in prop::collection::vec(keys(), 0..40),
         lanes in 1_usize..9,
     ) {
-        let loaded = load(&portions, lanes);
+        let loaded = load(&chunks, lanes);
         for ((index, key), ordinals) in &loaded {
             prop_assert!(ordinals.is_sorted(), "index {}, key {}: {:?}", index, key, ordinals);
         }
-        let touches: usize = portions
+        let touches: usize = chunks
             .iter()
             .enumerate()
             .filter(|(ordinal, _)| ordinal % 7 != 6)
@@ -91,9 +91,9 @@ proptest! {
 }
 
 #[test]
-fn portions_that_share_no_key_run_side_by_side() {
+fn chunks_that_share_no_key_run_side_by_side() {
     let gate = OrderGate::new();
-    let of = |key: u8| portion_keys(&[Some(vec![key]), Some(vec![])]);
+    let of = |key: u8| chunk_keys(&[Some(vec![key]), Some(vec![])]);
     let first = gate.enter(0, of(1)).unwrap();
     let second = gate.enter(1, of(2)).unwrap();
     let entered = AtomicUsize::new(0);
@@ -113,9 +113,9 @@ fn portions_that_share_no_key_run_side_by_side() {
 }
 
 #[test]
-fn whoever_waits_for_a_portion_that_fails_is_turned_away_by_the_closed_gate() {
+fn whoever_waits_for_a_chunk_that_fails_is_turned_away_by_the_closed_gate() {
     let gate = OrderGate::new();
-    let of = |key: u8| portion_keys(&[Some(vec![key]), None]);
+    let of = |key: u8| chunk_keys(&[Some(vec![key]), None]);
     let first = gate.enter(0, of(1)).unwrap();
     std::thread::scope(|scope| {
         // One waits for the first, one for a chunk that never comes.

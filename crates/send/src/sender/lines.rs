@@ -16,26 +16,22 @@ const ER_DUP_ENTRY_WITH_KEY_NAME: u16 = 1586;
 
 impl Sender {
     /// LOAD DATA LOCAL of a whole chunk; false when a row was skipped or a value changed.
-    pub(super) fn load(
-        &mut self,
-        portion: &mut SentChunk,
-        sent: &mut Sent,
-    ) -> Result<bool, Trouble> {
-        let rows = portion.rows.len() as u64;
+    pub(super) fn load(&mut self, chunk: &mut SentChunk, sent: &mut Sent) -> Result<bool, Trouble> {
+        let rows = chunk.rows.len() as u64;
         if rows == 0 {
             return Ok(true);
         }
         if self.statements.place.rule == OnDuplicate::Update {
             return Err(internal("LOAD DATA cannot update rows").into());
         }
-        let text = Arc::new(std::mem::take(&mut portion.text));
+        let text = Arc::new(std::mem::take(&mut chunk.text));
         let source = Shared { bytes: Arc::clone(&text), at: 0 };
         let label = &self.statements.load_label;
         let session = self.session.as_mut().ok_or_else(no_session)?;
         let sql = session.comment() + &self.statements.load;
         let done = session.load_rows(&sql, label, source);
         // The driver may still hold its half when the connection broke.
-        portion.text = Arc::try_unwrap(text).unwrap_or_else(|text| text.to_vec());
+        chunk.text = Arc::try_unwrap(text).unwrap_or_else(|text| text.to_vec());
         let done = match done {
             Err(e) if matches!(classify(&e), Class::Row | Class::Duplicate) => return Ok(false),
             done => done.map_err(again_or_failed)?,

@@ -21,23 +21,23 @@ use crate::sent_chunk::SentChunk;
 
 /// The rows that were refused, by us or by the server, in input order.
 pub(crate) fn merged(
-    portion: &SentChunk,
+    chunk: &SentChunk,
     refused: &[Refused],
     options: &SenderOptions,
 ) -> Vec<Reject> {
-    let mut rejects = portion.rejects.clone();
-    let mut fields = fields_of(portion, refused, &options.columns);
+    let mut rejects = chunk.rejects.clone();
+    let mut fields = fields_of(chunk, refused, &options.columns);
     rejects.extend(refused.iter().map(|row| {
         let (field, value) = fields.remove(&row.begin).unwrap_or_default();
         Reject {
-            position: Position::of(&portion.chunk, row.begin, &options.files),
+            position: Position::of(&chunk.input, row.begin, &options.files),
             field,
             column: named(&row.message, &options.columns).map(|column| column.name.clone()),
             value,
             reason: format!("the server refused it: {} (error {})", row.message, row.errno),
             class: format!("the server refused it (error {})", row.errno),
             also: Vec::new(),
-            raw: portion.raw(row.begin..row.end),
+            raw: chunk.raw(row.begin..row.end),
         }
     }));
     rejects.sort_by_key(|reject| (reject.position.offset, reject.position.line));
@@ -66,12 +66,12 @@ fn named<'c>(message: &str, columns: &'c [FilledColumn]) -> Option<&'c FilledCol
 /// The fields of lines, from 1, and the values that the server refused, by the places of the rows.
 type Fields = HashMap<usize, (Option<usize>, Option<String>)>;
 
-fn fields_of(portion: &SentChunk, refused: &[Refused], columns: &[FilledColumn]) -> Fields {
+fn fields_of(chunk: &SentChunk, refused: &[Refused], columns: &[FilledColumn]) -> Fields {
     let field = |row: &Refused| Some((row.begin, named(&row.message, columns)?.field?));
     let wanted: HashMap<usize, usize> = refused.iter().filter_map(field).collect();
     match wanted.is_empty() {
         true => Fields::new(),
-        false => portion.batch.visit(&portion.chunk, Written { wanted }),
+        false => chunk.batch.visit(&chunk.input, Written { wanted }),
     }
 }
 
@@ -145,9 +145,9 @@ mod tests {
         let mut source =
             FileSource::new(std::slice::from_ref(&path), &dialect, SourceOptions::default())
                 .unwrap();
-        let mut portion = SentChunk::default();
-        assert!(source.next_chunk(&mut portion.chunk).unwrap());
-        source.reader().read(&portion.chunk, &mut portion.batch).unwrap();
+        let mut chunk = SentChunk::default();
+        assert!(source.next_chunk(&mut chunk.input).unwrap());
+        source.reader().read(&chunk.input, &mut chunk.batch).unwrap();
         let columns = [("a", Some(0)), ("b", Some(1)), ("c", None)]
             .map(|(name, field)| FilledColumn { name: name.to_owned(), field });
         let refused = |begin, message: &str| Refused {
@@ -161,11 +161,11 @@ mod tests {
             refused(6, "Column 'b' cannot be null"),
             refused(11, "Out of range value for column 'c'"),
         ];
-        let fields = fields_of(&portion, &rows, &columns);
+        let fields = fields_of(&chunk, &rows, &columns);
         assert_eq!(fields[&0], (Some(2), Some("one".to_owned())));
         assert_eq!(fields[&6], (Some(2), None));
         assert!(!fields.contains_key(&11));
-        let last = fields_of(&portion, &[refused(11, "Data too long for column 'a'")], &columns);
+        let last = fields_of(&chunk, &[refused(11, "Data too long for column 'a'")], &columns);
         assert_eq!(last[&11], (Some(1), Some("3".to_owned())));
     }
 }

@@ -37,18 +37,18 @@ impl Sender {
     /// where that is the rule, and the result is false when that did anything else as well.
     pub(super) fn insert(
         &mut self,
-        portion: &SentChunk,
+        chunk: &SentChunk,
         batch: Batch,
         is_strict: bool,
         sent: &mut Sent,
     ) -> Result<bool, Trouble> {
         sent.entry.rows = 0;
-        if portion.form == Form::Values && !portion.rows.is_empty() {
+        if chunk.form == Form::Values && !chunk.rows.is_empty() {
             self.set_names(false)?;
             self.prepare(is_strict)?;
             self.set_names(true)?;
         }
-        let outcome = self.insert_all(portion, batch, is_strict, sent);
+        let outcome = self.insert_all(chunk, batch, is_strict, sent);
         // The ledger is in UTF-8; after a failure the connection is one to undo by, if any.
         if outcome.is_ok() {
             self.set_names(false)?;
@@ -58,18 +58,18 @@ impl Sender {
 
     fn insert_all(
         &mut self,
-        portion: &SentChunk,
+        chunk: &SentChunk,
         batch: Batch,
         is_strict: bool,
         sent: &mut Sent,
     ) -> Result<bool, Trouble> {
         let mut at = 0;
-        while at < portion.rows.len() {
-            let rows = self.next_batch(portion, at, batch);
+        while at < chunk.rows.len() {
+            let rows = self.next_batch(chunk, at, batch);
             at = rows.end;
             // A server that waits for rows ends nothing by itself.
             self.options.connect.interrupt.check().map_err(Error::from)?;
-            if !self.insert_rows(portion, rows, is_strict, sent)? {
+            if !self.insert_rows(chunk, rows, is_strict, sent)? {
                 return Ok(false);
             }
         }
@@ -77,15 +77,15 @@ impl Sender {
     }
 
     /// The rows of the next statement.
-    fn next_batch(&self, portion: &SentChunk, at: usize, batch: Batch) -> Range<usize> {
-        let begin = at.checked_sub(1).map_or(0, |before| portion.rows[before].end);
+    fn next_batch(&self, chunk: &SentChunk, at: usize, batch: Batch) -> Range<usize> {
+        let begin = at.checked_sub(1).map_or(0, |before| chunk.rows[before].end);
         let bytes = batch.bytes.min(self.packet_bytes);
         let mut rows = batch.rows;
-        if portion.form == Form::Values {
+        if chunk.form == Form::Values {
             rows = rows.min(VALUES_MAX / self.statements.place.insert_columns.len().max(1));
         }
-        let last = (at + rows.max(1)).min(portion.rows.len());
-        let fits = portion.rows[at..last].partition_point(|row| row.end - begin <= bytes);
+        let last = (at + rows.max(1)).min(chunk.rows.len());
+        let fits = chunk.rows[at..last].partition_point(|row| row.end - begin <= bytes);
         at..at + fits.max(1)
     }
 
@@ -93,7 +93,7 @@ impl Sender {
     /// find which.
     fn insert_rows(
         &mut self,
-        portion: &SentChunk,
+        chunk: &SentChunk,
         rows: Range<usize>,
         is_strict: bool,
         sent: &mut Sent,
@@ -101,7 +101,7 @@ impl Sender {
         // Not by recursion: each of very many rows may be refused by its name.
         let mut left = vec![rows];
         while let Some(rows) = left.pop() {
-            let (errno, message, is_duplicate) = match self.ask(portion, rows.clone(), is_strict)? {
+            let (errno, message, is_duplicate) = match self.ask(chunk, rows.clone(), is_strict)? {
                 Outcome::In { rows, duplicates } => {
                     sent.entry.rows += rows;
                     sent.entry.duplicates += duplicates;
@@ -111,10 +111,10 @@ impl Sender {
                 Outcome::Refused { errno, message, is_duplicate } => (errno, message, is_duplicate),
             };
             if self.options.commit == (Commit::Whole { savepoints: false }) {
-                return Err(self.refused_for_good(portion, rows, errno, message, is_duplicate));
+                return Err(self.refused_for_good(chunk, rows, errno, message, is_duplicate));
             }
             if rows.len() == 1 {
-                self.refuse(portion, rows.start, errno, &message, is_duplicate, sent)?;
+                self.refuse(chunk, rows.start, errno, &message, is_duplicate, sent)?;
             } else {
                 left.extend(parts(rows, row_named(&message)).into_iter().rev());
             }
@@ -126,7 +126,7 @@ impl Sender {
     /// it can be sent again.
     fn refused_for_good(
         &self,
-        portion: &SentChunk,
+        chunk: &SentChunk,
         rows: Range<usize>,
         errno: u16,
         message: String,
@@ -139,39 +139,39 @@ impl Sender {
             return Error::UnknownDuplicate { index, reason: message }.into();
         }
         let row = rows.start + named.map_or(0, |row| row - 1);
-        let raw = portion.rows[row].raw.clone();
+        let raw = chunk.rows[row].raw.clone();
         let message = match named {
             Some(_) => message,
             None => format!("{message}, in this row or one of the next {}", rows.len() - 1),
         };
         let refused = Refused { begin: raw.start, end: raw.end, errno, message };
-        Trouble::Rejected(merged(portion, &[refused], &self.options))
+        Trouble::Rejected(merged(chunk, &[refused], &self.options))
     }
 
     /// Takes down a single row that was refused.
     fn refuse(
         &self,
-        portion: &SentChunk,
+        chunk: &SentChunk,
         row: usize,
         errno: u16,
         message: &str,
         is_duplicate: bool,
         sent: &mut Sent,
     ) -> Result<(), Trouble> {
-        let raw = portion.rows[row].raw.clone();
+        let raw = chunk.rows[row].raw.clone();
         let message = self.statements.clean(message);
         if is_duplicate {
             if self.statements.place.rule == OnDuplicate::Skip {
                 sent.entry.duplicates += 1;
                 return Ok(());
             }
-            let position = Position::of(&portion.chunk, raw.start, &self.options.files);
+            let position = Position::of(&chunk.input, raw.start, &self.options.files);
             return Err(Trouble::Duplicate { position, message });
         }
         sent.entry.refused.push(Refused { begin: raw.start, end: raw.end, errno, message });
-        let refused = portion.rejects.len() + sent.entry.refused.len();
+        let refused = chunk.rejects.len() + sent.entry.refused.len();
         if refused as u64 > self.options.rejects_max {
-            let rejects = merged(portion, &sent.entry.refused, &self.options);
+            let rejects = merged(chunk, &sent.entry.refused, &self.options);
             return Err(Trouble::Rejected(rejects));
         }
         Ok(())
@@ -180,12 +180,12 @@ impl Sender {
     /// One statement with some rows.
     fn ask(
         &mut self,
-        portion: &SentChunk,
+        chunk: &SentChunk,
         rows: Range<usize>,
         is_strict: bool,
     ) -> Result<Outcome, Trouble> {
         let count = rows.len() as u64;
-        let text = portion.text_of(rows);
+        let text = chunk.text_of(rows);
         if text.len() > self.packet_bytes {
             return Ok(Outcome::Refused {
                 errno: ER_PACKET_TOO_LARGE,
@@ -198,7 +198,7 @@ impl Sender {
                 is_duplicate: false,
             });
         }
-        let done = match portion.form {
+        let done = match chunk.form {
             Form::Values => self.ask_by_values(text, is_strict)?,
             _ => self.ask_by_text(text, is_strict)?,
         };

@@ -29,18 +29,18 @@ const BATCH: Batch = Batch { rows: 2, bytes: 1 << 20 };
 const ONE_BATCH: Batch = Batch { rows: 10_000, bytes: 1 << 20 };
 
 /// A chunk of lines with tab-separated fields.
-pub(super) fn portion(ordinal: u64, form: Form, lines: &[&str]) -> SentChunk {
+pub(super) fn chunk(ordinal: u64, form: Form, lines: &[&str]) -> SentChunk {
     let bytes: Vec<u8> = lines.iter().flat_map(|line| format!("{line}\n").into_bytes()).collect();
-    let mut portion = SentChunk {
+    let mut chunk = SentChunk {
         ordinal,
         form: Form::Lines,
         text: Vec::new(),
         rows: Vec::new(),
-        chunk: Chunk { ordinal, first_line: 1 + 100 * ordinal, bytes, ..Chunk::default() },
+        input: Chunk { ordinal, first_line: 1 + 100 * ordinal, bytes, ..Chunk::default() },
         ..SentChunk::default()
     };
-    write(&mut portion, form);
-    portion
+    write(&mut chunk, form);
+    chunk
 }
 
 fn filled(name: &str) -> FilledColumn {
@@ -48,9 +48,9 @@ fn filled(name: &str) -> FilledColumn {
 }
 
 /// Writes the rows of a chunk as the encoder would.
-fn write(portion: &mut SentChunk, form: Form) {
+fn write(chunk: &mut SentChunk, form: Form) {
     let (mut text, mut rows, mut begin) = (Vec::new(), Vec::new(), 0);
-    for line in portion.chunk.bytes.split_inclusive(|&b| b == b'\n') {
+    for line in chunk.input.bytes.split_inclusive(|&b| b == b'\n') {
         match form {
             Form::Lines => text.extend_from_slice(line),
             Form::Values => {
@@ -71,7 +71,7 @@ fn write(portion: &mut SentChunk, form: Form) {
         rows.push(SentRow { end: text.len(), raw: begin..begin + line.len() });
         begin += line.len();
     }
-    (portion.form, portion.text, portion.rows) = (form, text, rows);
+    (chunk.form, chunk.text, chunk.rows) = (form, text, rows);
 }
 
 /// Writes tuples, and remembers which tries failed.
@@ -84,9 +84,9 @@ pub(super) struct Notes {
 }
 
 impl Caller for Notes {
-    fn tuples(&mut self, portion: &mut SentChunk) -> Result<(), Error> {
+    fn tuples(&mut self, chunk: &mut SentChunk) -> Result<(), Error> {
         self.was_asked_for_tuples = true;
-        write(portion, Form::Tuples);
+        write(chunk, Form::Tuples);
         Ok(())
     }
 
@@ -129,7 +129,7 @@ impl Scene {
         let options = SenderOptions {
             connect: server.options(),
             place,
-            commit: Commit::Portions(ledger.clone()),
+            commit: Commit::Chunks(ledger.clone()),
             vindex: None,
             form: Form::Lines,
             settings: Vec::new(),
@@ -182,15 +182,15 @@ fn both_forms_load_the_same_rows_and_write_them_down() {
     let Some(server) = TestServer::shared() else { return };
     for form in forms(server) {
         let mut scene = Scene::new(server, COLUMNS, &NAMES, OnDuplicate::Fail);
-        let mut portion = portion(3, form, &["1\tone", "2\t\\N", "3\tthree's", "4\tpassword"]);
+        let mut chunk = chunk(3, form, &["1\tone", "2\t\\N", "3\tthree's", "4\tpassword"]);
         let mut notes = Notes::default();
-        let sent = scene.sender().send(&mut portion, BATCH, &mut notes).unwrap();
+        let sent = scene.sender().send(&mut chunk, BATCH, &mut notes).unwrap();
         assert!(!sent.was_loaded && !sent.was_strict && notes.causes.is_empty());
         assert_eq!(scene.rows(), ["1\tone", "2\t\\N", "3\tthree's", "4\tpassword"]);
         assert_eq!(scene.entries(), std::slice::from_ref(&sent.entry));
-        assert_eq!((sent.entry.portion, sent.entry.rows, sent.entry.duplicates), (3, 4, 0));
+        assert_eq!((sent.entry.ordinal, sent.entry.rows, sent.entry.duplicates), (3, 4, 0));
         // The text is the caller's again.
-        assert_eq!(portion.rows.last().unwrap().end, portion.text.len());
+        assert_eq!(chunk.rows.last().unwrap().end, chunk.text.len());
     }
 }
 
@@ -206,10 +206,10 @@ fn values_go_in_the_character_set_of_the_file() {
     scene.options.place.charset = "latin1".to_owned();
     let mut sender = scene.sender();
     for (ordinal, line) in [b"1\t\xe9\n", b"2\t\xfc\n"].into_iter().enumerate() {
-        let mut portion = portion(ordinal as u64, Form::Lines, &[]);
-        portion.chunk.bytes = line.to_vec();
-        write(&mut portion, Form::Values);
-        sender.send(&mut portion, BATCH, &mut Notes::default()).unwrap();
+        let mut chunk = chunk(ordinal as u64, Form::Lines, &[]);
+        chunk.input.bytes = line.to_vec();
+        write(&mut chunk, Form::Values);
+        sender.send(&mut chunk, BATCH, &mut Notes::default()).unwrap();
         let alter = format!("ALTER TABLE {} ADD x{ordinal} INT", scene.target.quoted());
         scene.session.exec(&alter).unwrap();
     }
@@ -217,12 +217,12 @@ fn values_go_in_the_character_set_of_the_file() {
 }
 
 #[test]
-fn a_portion_without_rows_is_written_down_too() {
+fn a_chunk_without_rows_is_written_down_too() {
     let Some(server) = TestServer::shared() else { return };
     for form in forms(server) {
         let mut scene = Scene::new(server, COLUMNS, &NAMES, OnDuplicate::Fail);
-        let mut portion = portion(0, form, &[]);
-        let sent = scene.sender().send(&mut portion, BATCH, &mut Notes::default()).unwrap();
+        let mut chunk = chunk(0, form, &[]);
+        let sent = scene.sender().send(&mut chunk, BATCH, &mut Notes::default()).unwrap();
         assert_eq!((sent.entry.rows, scene.entries().len()), (0, 1));
     }
 }
@@ -233,8 +233,8 @@ fn a_ledger_is_found_again_and_removed_when_its_last_job_is() {
     let mut scene = Scene::new(server, COLUMNS, &NAMES, OnDuplicate::Fail);
     let mut sender = scene.sender();
     for ordinal in 0..3 {
-        let mut portion = portion(ordinal, Form::Lines, &[&format!("{ordinal}\tx")]);
-        sender.send(&mut portion, BATCH, &mut Notes::default()).unwrap();
+        let mut chunk = chunk(ordinal, Form::Lines, &[&format!("{ordinal}\tx")]);
+        sender.send(&mut chunk, BATCH, &mut Notes::default()).unwrap();
     }
     let table = LedgerTable::new(scene.ledger.table().clone(), Shards::default());
     let other = Job::new([Path::new("other.tsv")], "{}".to_owned(), 4096);
@@ -245,7 +245,7 @@ fn a_ledger_is_found_again_and_removed_when_its_last_job_is() {
     let found = table.clone().find(&mut scene.session).unwrap();
     assert_eq!(found.len(), 2);
     let ours = found.iter().find(|(_, ledger, _)| *ledger == scene.ledger).unwrap();
-    assert_eq!((&ours.0, ours.2.portions, ours.2.rows), (&job, 3, 3));
+    assert_eq!((&ours.0, ours.2.chunks, ours.2.rows), (&job, 3, 3));
     other.remove(&mut scene.session).unwrap();
     assert_eq!(scene.entries().len(), 3);
     scene.ledger.remove(&mut scene.session).unwrap();
@@ -264,8 +264,8 @@ fn rows_go_into_a_transaction_of_others_and_stay_only_with_it() {
         session.exec("START TRANSACTION").unwrap();
         let mut sender = Sender::with(session, &Arc::new(scene.options.clone())).unwrap();
         for (ordinal, form) in forms(server).into_iter().enumerate() {
-            let mut portion = portion(ordinal as u64, form, &[&format!("{ordinal}\tx")]);
-            sender.send(&mut portion, BATCH, &mut Notes::default()).unwrap();
+            let mut chunk = chunk(ordinal as u64, form, &[&format!("{ordinal}\tx")]);
+            sender.send(&mut chunk, BATCH, &mut Notes::default()).unwrap();
         }
         assert!(scene.rows().is_empty());
         let mut session = sender.into_session().unwrap();

@@ -25,11 +25,11 @@ fn rows() -> Vec<Row> {
 
 /// Encodes all chunks; their texts in order.
 fn texts(ready: &Ready) -> Vec<Vec<u8>> {
-    let (mut encoder, mut portion) = (ready.encoder(), SentChunk::default());
-    let text = |chunk| {
-        portion.chunk = chunk;
-        encoder.encode(&mut portion, Form::Tuples).unwrap();
-        portion.text.clone()
+    let (mut encoder, mut chunk) = (ready.encoder(), SentChunk::default());
+    let text = |input| {
+        chunk.input = input;
+        encoder.encode(&mut chunk, Form::Tuples).unwrap();
+        chunk.text.clone()
     };
     ready.chunks.iter().cloned().map(text).collect()
 }
@@ -78,12 +78,12 @@ fn chunks_that_are_encoded_side_by_side_are_numbered_in_order() {
     std::thread::scope(|scope| {
         for _ in 0..3 {
             scope.spawn(|| {
-                let (mut encoder, mut portion) = (ready.encoder(), SentChunk::default());
+                let (mut encoder, mut chunk) = (ready.encoder(), SentChunk::default());
                 loop {
                     let Some(at) = next.lock().unwrap().next() else { return };
-                    portion.chunk = ready.chunks[at].clone();
-                    encoder.encode(&mut portion, Form::Tuples).unwrap();
-                    found.lock().unwrap()[at] = portion.text.clone();
+                    chunk.input = ready.chunks[at].clone();
+                    encoder.encode(&mut chunk, Form::Tuples).unwrap();
+                    found.lock().unwrap()[at] = chunk.text.clone();
                 }
             });
         }

@@ -5,7 +5,7 @@ use testkit::TestServerOptions;
 use super::*;
 
 fn send(scene: &Scene, form: Form, batch: Batch, lines: &[&str]) -> Result<Sent, Trouble> {
-    scene.sender().send(&mut portion(0, form, lines), batch, &mut Notes::default())
+    scene.sender().send(&mut chunk(0, form, lines), batch, &mut Notes::default())
 }
 
 /// Every row that a CHECK refuses is found, whatever its place, and named with the server's words.
@@ -277,8 +277,8 @@ fn a_savepoint_undoes_a_chunk_alone() {
         session.exec("START TRANSACTION").unwrap();
         let mut sender = Sender::with(session, &Arc::new(scene.options.clone())).unwrap();
         let mut send = |ordinal, lines: &[&str]| {
-            let mut portion = portion(ordinal, Form::Lines, lines);
-            sender.send(&mut portion, BATCH, &mut Notes::default())
+            let mut chunk = chunk(ordinal, Form::Lines, lines);
+            sender.send(&mut chunk, BATCH, &mut Notes::default())
         };
         send(0, &["1\ta"]).unwrap();
         let second = send(1, &["2\tb", "3\tlonger than ten"]);

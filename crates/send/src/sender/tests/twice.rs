@@ -9,21 +9,21 @@ use crate::retry::TRIES_MIN;
 
 /// A second sender, as of a second run, finds the chunk in the ledger.
 #[test]
-fn a_portion_that_is_in_is_not_loaded_again() {
+fn a_chunk_that_is_in_is_not_loaded_again() {
     let Some(server) = TestServer::shared() else { return };
     let columns = format!("{COLUMNS}, CONSTRAINT good CHECK (b <> 'bad')");
     let mut scene = Scene::new(server, &columns, &NAMES, OnDuplicate::Fail);
     let lines = ["1\ta", "2\tbad", "3\tc"];
-    let mut first = portion(0, Form::Lines, &lines);
+    let mut first = chunk(0, Form::Lines, &lines);
     let first = scene.sender().send(&mut first, BATCH, &mut Notes::default()).unwrap();
-    let mut again = portion(0, Form::Lines, &lines);
+    let mut again = chunk(0, Form::Lines, &lines);
     let again = scene.sender().send(&mut again, BATCH, &mut Notes::default()).unwrap();
     assert!(again.was_loaded && !first.was_loaded);
     assert_eq!(again.entry, first.entry);
     assert_eq!(again.rejects[0].told().to_string(), first.rejects[0].told().to_string());
     assert_eq!(scene.rows(), ["1\ta", "3\tc"]);
     // Of other bytes, it is another input.
-    let mut other = portion(0, Form::Lines, &["1\ta", "2\tbed", "3\tc"]);
+    let mut other = chunk(0, Form::Lines, &["1\ta", "2\tbed", "3\tc"]);
     let other = scene.sender().send(&mut other, BATCH, &mut Notes::default());
     assert!(matches!(other, Err(Trouble::Failed(Error::InputChanged))), "{other:?}");
 }
@@ -44,13 +44,13 @@ fn send_through(
     options.connect.socket = Some(proxy.socket().to_owned());
     let mut sender = Sender::connect(&Arc::new(options)).unwrap();
     let mut notes = Notes::default();
-    let mut first = portion(0, form, &["1\ta", "2\tb"]);
+    let mut first = chunk(0, form, &["1\ta", "2\tb"]);
     sender.send(&mut first, BATCH, &mut notes).unwrap();
     proxy.cut_at(nth, cut);
-    let mut second = portion(1, form, &["3\tc", "4\td", "5\te"]);
+    let mut second = chunk(1, form, &["3\tc", "4\td", "5\te"]);
     sender.send(&mut second, BATCH, &mut notes).unwrap();
     let more = !proxy.let_pass();
-    let mut third = portion(2, form, &["6\tf"]);
+    let mut third = chunk(2, form, &["6\tf"]);
     sender.send(&mut third, BATCH, &mut notes).unwrap();
     (more, notes.causes)
 }
@@ -58,7 +58,7 @@ fn send_through(
 fn expect_once(scene: &mut Scene, at: &str) {
     let rows = ["1\ta", "2\tb", "3\tc", "4\td", "5\te", "6\tf"];
     assert_eq!(scene.rows(), rows, "{at}");
-    let entries: Vec<(u64, u64)> = scene.entries().iter().map(|e| (e.portion, e.rows)).collect();
+    let entries: Vec<(u64, u64)> = scene.entries().iter().map(|e| (e.ordinal, e.rows)).collect();
     assert_eq!(entries, [(0, 2), (1, 3), (2, 1)], "{at}");
 }
 
@@ -140,7 +140,7 @@ fn a_lock_that_comes_late_is_waited_for_and_one_that_does_not_ends_the_load() {
             fails.recv().unwrap();
             other.exec("ROLLBACK").unwrap();
         });
-        sender.send(&mut portion(0, Form::Lines, &lines), BATCH, &mut notes).unwrap();
+        sender.send(&mut chunk(0, Form::Lines, &lines), BATCH, &mut notes).unwrap();
     });
     assert!(!notes.causes.is_empty());
     assert!(notes.causes.iter().all(|cause| *cause == Cause::LockWait));
@@ -150,7 +150,7 @@ fn a_lock_that_comes_late_is_waited_for_and_one_that_does_not_ends_the_load() {
     other.exec(&insert.replace("(2", "(9")).unwrap();
     scene.options.lock_wait = Duration::ZERO;
     let mut notes = Notes::default();
-    let sent = scene.sender().send(&mut portion(1, Form::Tuples, &["9\ta"]), BATCH, &mut notes);
+    let sent = scene.sender().send(&mut chunk(1, Form::Tuples, &["9\ta"]), BATCH, &mut notes);
     let Err(Trouble::Failed(Error::GaveUp { tries, error, .. })) = sent else { panic!("{sent:?}") };
     assert_eq!((tries, error.errno()), (TRIES_MIN, Some(1205)));
     assert_eq!(scene.entries().len(), 1);
@@ -184,7 +184,7 @@ fn the_loser_of_a_deadlock_is_sent_again() {
             other.exec(&format!("INSERT INTO {table} VALUES (1, 'x')")).unwrap();
             other.exec("ROLLBACK").unwrap();
         });
-        let mut ours = portion(0, Form::Tuples, &["1\ta", "2\tb", "5\tc"]);
+        let mut ours = chunk(0, Form::Tuples, &["1\ta", "2\tb", "5\tc"]);
         sender.send(&mut ours, BATCH, &mut notes).unwrap();
     });
     assert_eq!(notes.causes[0], Cause::Deadlock);
@@ -203,9 +203,9 @@ fn a_whole_transaction_that_is_lost_is_not_gone_on_with() {
     let mark = session.mark().clone();
     let mut sender = Sender::with(session, &Arc::new(scene.options.clone())).unwrap();
     let mut notes = Notes::default();
-    sender.send(&mut portion(0, Form::Lines, &["1\ta"]), BATCH, &mut notes).unwrap();
+    sender.send(&mut chunk(0, Form::Lines, &["1\ta"]), BATCH, &mut notes).unwrap();
     scene.session.kill(&mark).unwrap();
-    let sent = sender.send(&mut portion(1, Form::Lines, &["2\tb"]), BATCH, &mut notes);
+    let sent = sender.send(&mut chunk(1, Form::Lines, &["2\tb"]), BATCH, &mut notes);
     assert!(matches!(&sent, Err(Trouble::Again(again)) if again.cause == Cause::Lost), "{sent:?}");
     assert!(sender.into_session().is_none() && scene.rows().is_empty());
 }
@@ -219,7 +219,7 @@ fn a_wish_to_stop_ends_the_wait_for_a_server() {
     let kill = format!("KILL {}", sender.connection_id().unwrap());
     scene.session.exec(&kill).unwrap();
     interrupt.request("SIGTERM");
-    let sent = sender.send(&mut portion(0, Form::Lines, &["1\ta"]), BATCH, &mut Notes::default());
+    let sent = sender.send(&mut chunk(0, Form::Lines, &["1\ta"]), BATCH, &mut Notes::default());
     assert!(
         matches!(&sent, Err(Trouble::Failed(Error::Server(server::Error::Interrupted)))),
         "{sent:?}"
@@ -229,15 +229,15 @@ fn a_wish_to_stop_ends_the_wait_for_a_server() {
 
 /// As after a crash that took the last transactions with it: rows and ledger are of one mind.
 #[test]
-fn portions_that_a_crash_took_are_missed() {
+fn chunks_that_a_crash_took_are_missed() {
     let Some(server) = TestServer::shared() else { return };
     let mut scene = Scene::new(server, COLUMNS, &NAMES, OnDuplicate::Fail);
     let mut sender = scene.sender();
     for (ordinal, lines) in [["1\ta", "2\tb"], ["3\tc", "4\td"]].iter().enumerate() {
-        let mut portion = portion(ordinal as u64, Form::Lines, lines);
-        sender.send(&mut portion, BATCH, &mut Notes::default()).unwrap();
+        let mut chunk = chunk(ordinal as u64, Form::Lines, lines);
+        sender.send(&mut chunk, BATCH, &mut Notes::default()).unwrap();
     }
-    let sent = Totals { portions: 2, rows: 4 };
+    let sent = Totals { chunks: 2, rows: 4 };
     scene.ledger.require(&mut scene.session, sent).unwrap();
     let lose = format!("DELETE FROM {} WHERE ordinal=1", scene.ledger.table().quoted());
     scene.session.exec(&lose).unwrap();
