@@ -68,7 +68,7 @@ pub(crate) fn folder(temp_dir: &Path) -> Result<TempFolder> {
     let folder = TempFolder::create(temp_dir, PREFIX, "proof");
     let folder = folder.map_err(|e| Error::io("making a folder in", temp_dir, e))?;
     let tmp = folder.folder().subfolder(TMP);
-    tmp.map_err(|e| Error::io("making", &folder.path().join(TMP), e))?;
+    tmp.map_err(|e| Error::io("making", folder.path().join(TMP), e))?;
     Ok(folder)
 }
 
