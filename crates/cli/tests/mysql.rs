@@ -160,6 +160,15 @@ fn rows_that_mysql_refuses_are_rejects() {
         assert_eq!(scene.lines("SELECT id FROM t ORDER BY id"), ["1", "5"]);
         let refused = fs::read_to_string(&rejects).unwrap();
         assert_eq!(refused, "2\tten\t2024-01-31\n3\t30\t2024-02-31\n4\t40000\t\\N\n", "{path}");
+        let reasons = fs::read_to_string(scene.home.path().join("rejects.reasons.jsonl")).unwrap();
+        let expected = [
+            r#""field":2,"column":"n","value":"ten""#,
+            r#""field":3,"column":"d","value":"2024-02-31""#,
+            r#""field":2,"column":"n","value":"40000""#,
+        ];
+        for (line, expected) in reasons.lines().zip(expected) {
+            assert!(line.contains(expected) && line.contains("the server refused it"), "{line}");
+        }
         let outcome = scene.load("t", &file, &["--path", path, "--mode", "replace"]);
         outcome.refused(1, &["line 2"]);
         assert_eq!(scene.lines("SELECT id FROM t ORDER BY id"), ["1", "5"]);
