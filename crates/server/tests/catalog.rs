@@ -173,7 +173,7 @@ fn defaults_are_the_bytes_a_load_would_read() {
     }
     let next = session.query_text("SELECT NEXTVAL(s)").unwrap();
     assert_eq!(next.as_deref(), Some("1"), "reading the catalog drew a number");
-    assert!(session.query("SHOW TABLES").unwrap().len() == 2, "the twin is gone");
+    assert!(session.query("SHOW TABLES").unwrap().len() == 2, "the copy is gone");
 }
 
 #[test]

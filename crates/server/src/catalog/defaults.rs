@@ -14,7 +14,7 @@ use crate::session::Session;
 use crate::version::Flavor;
 
 /// Name of the temporary staging table. Temporary tables are visible to their session alone.
-const TWIN: &str = "_inrush_twin";
+const COPY: &str = "_inrush_twin";
 
 /// Takes zero dates as defaults, which strict mode would refuse.
 pub(super) const INVALID_DATES: (&str, &str) = ("sql_mode", "ALLOW_INVALID_DATES");
@@ -59,7 +59,7 @@ pub(super) fn complete(session: &mut Session, table: &mut Table) -> Result<()> {
     }
     if lossy && is_built {
         let constants: Vec<usize> = literals.into_iter().map(|(i, _)| i).collect();
-        ask_twin(session, table, &constants)?;
+        ask_copy(session, table, &constants)?;
     }
     for column in &mut table.columns {
         // An ENUM that must not be NULL falls back to its first label, also under strict mode.
@@ -188,25 +188,25 @@ pub(super) fn names<'n>(variables: &[(&'n str, &str)]) -> Vec<&'n str> {
 }
 
 /// Reads the defaults of columns `constants`, and lost labels, from a temporary staging table.
-fn ask_twin(session: &mut Session, table: &mut Table, constants: &[usize]) -> Result<()> {
-    let twin = TableName::new(table.name.database.clone(), TWIN).quoted();
-    session.exec(&format!("DROP TEMPORARY TABLE IF EXISTS {twin}"))?;
-    let like = format!("CREATE TEMPORARY TABLE {twin} LIKE {}", table.name.quoted());
+fn ask_copy(session: &mut Session, table: &mut Table, constants: &[usize]) -> Result<()> {
+    let copy = TableName::new(table.name.database.clone(), COPY).quoted();
+    session.exec(&format!("DROP TEMPORARY TABLE IF EXISTS {copy}"))?;
+    let like = format!("CREATE TEMPORARY TABLE {copy} LIKE {}", table.name.quoted());
     session.exec_under(&[INVALID_DATES], &like)?;
     // Not strict: columns without default get zeros here. The session's mode is restored below.
     let lenient = lenient(session.version().flavor, "");
     session.set(&lenient)?;
-    let answer = read_twin(session, table, constants, &twin);
+    let answer = read_copy(session, table, constants, &copy);
     session.reset(&names(&lenient))?;
-    session.exec(&format!("DROP TEMPORARY TABLE IF EXISTS {twin}"))?;
+    session.exec(&format!("DROP TEMPORARY TABLE IF EXISTS {copy}"))?;
     answer
 }
 
-fn read_twin(
+fn read_copy(
     session: &mut Session,
     table: &mut Table,
     constants: &[usize],
-    twin: &str,
+    copy: &str,
 ) -> Result<()> {
     // Expressions are not evaluated: NEXTVAL would move a sequence.
     let expressions =
@@ -214,13 +214,13 @@ fn read_twin(
     let (names, blanks): (Vec<String>, Vec<&str>) =
         expressions.map(|column| (quote_name(&column.name), blank(column))).unzip();
     let (names, blanks) = (names.join(","), blanks.join(","));
-    session.exec(&format!("INSERT INTO {twin} ({names}) VALUES ({blanks})"))?;
+    session.exec(&format!("INSERT INTO {copy} ({names}) VALUES ({blanks})"))?;
     if !constants.is_empty() {
         let list: Vec<String> = constants
             .iter()
             .map(|&i| format!("DEFAULT({})", quote_name(&table.columns[i].name)))
             .collect();
-        let row = session.query_row(&format!("SELECT {} FROM {twin}", list.join(",")))?;
+        let row = session.query_row(&format!("SELECT {} FROM {copy}", list.join(",")))?;
         for (at, &i) in constants.iter().enumerate() {
             let value = row.bytes(at).unwrap_or_default().to_vec();
             table.columns[i].default = DefaultValue::Constant(value);
@@ -238,8 +238,8 @@ fn read_twin(
         };
         for (i, label) in labels.iter_mut().enumerate() {
             let number = if is_set { 1u64 << i } else { i as u64 + 1 };
-            session.exec(&format!("UPDATE {twin} SET {name}={number}"))?;
-            *label = session.query_row(&format!("SELECT {name} FROM {twin}"))?.text(0)?;
+            session.exec(&format!("UPDATE {copy} SET {name}={number}"))?;
+            *label = session.query_row(&format!("SELECT {name} FROM {copy}"))?.text(0)?;
         }
     }
     Ok(())

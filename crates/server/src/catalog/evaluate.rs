@@ -13,7 +13,7 @@ use crate::identifier::quote_name;
 use crate::session::Session;
 
 /// Name of the temporary staging table. Temporary tables are visible to their session alone.
-const TWIN: &str = "_inrush_defaults";
+const COPY: &str = "_inrush_defaults";
 /// The mode in which errors of strict mode are warnings.
 const LENIENT_MODE: &str = "ERROR_FOR_DIVISION_BY_ZERO";
 /// Warnings of columns that are not asked about: no DEFAULT.
@@ -107,7 +107,7 @@ pub fn evaluate_defaults(
         }
     }
     if !asked.is_empty() {
-        values.extend(ask_twin(table, session, &asked, moment)?);
+        values.extend(ask_copy(table, session, &asked, moment)?);
     }
     Ok(values)
 }
@@ -126,34 +126,34 @@ fn default_error(table: &Table, position: usize, reason: String) -> Error {
     Error::Default { column: column.name.clone(), expression, reason }
 }
 
-fn ask_twin(
+fn ask_copy(
     table: &Table,
     session: &mut Session,
     asked: &[usize],
     moment: &Moment,
 ) -> Result<Vec<(usize, DefaultValue)>> {
-    let twin = TableName::new(table.name.database.clone(), TWIN).quoted();
-    session.exec(&format!("DROP TEMPORARY TABLE IF EXISTS {twin}"))?;
-    let like = format!("CREATE TEMPORARY TABLE {twin} LIKE {}", table.name.quoted());
+    let copy = TableName::new(table.name.database.clone(), COPY).quoted();
+    session.exec(&format!("DROP TEMPORARY TABLE IF EXISTS {copy}"))?;
+    let like = format!("CREATE TEMPORARY TABLE {copy} LIKE {}", table.name.quoted());
     session.exec_under(&[INVALID_DATES], &like)?;
     let zone = session.query_row("SELECT @@session.time_zone")?.text(0)?;
     let lenient = lenient(session.version().flavor, LENIENT_MODE);
     session.set(&lenient)?;
     // Not where the server forbids it (secure_timestamp); then a moment later has to do.
     let _ = session.set(&[("timestamp", &moment.unix.to_string())]);
-    let answer = read_twin(table, session, asked, &twin);
+    let answer = read_copy(table, session, asked, &copy);
     let _ = session.reset(&["timestamp"]);
     session.reset(&names(&lenient))?;
     session.set(&[("time_zone", &zone)])?;
-    session.exec(&format!("DROP TEMPORARY TABLE IF EXISTS {twin}"))?;
+    session.exec(&format!("DROP TEMPORARY TABLE IF EXISTS {copy}"))?;
     answer
 }
 
-fn read_twin(
+fn read_copy(
     table: &Table,
     session: &mut Session,
     asked: &[usize],
-    twin: &str,
+    copy: &str,
 ) -> Result<Vec<(usize, DefaultValue)>> {
     // Others are not evaluated: NEXTVAL would move a sequence.
     let others = (0..table.columns.len())
@@ -163,7 +163,7 @@ fn read_twin(
     let (names, blanks): (Vec<String>, Vec<&str>) =
         others.map(|column| (quote_name(&column.name), blank(column))).unzip();
     let (names, blanks) = (names.join(","), blanks.join(","));
-    session.exec(&format!("INSERT INTO {twin} ({names}) VALUES ({blanks})"))?;
+    session.exec(&format!("INSERT INTO {copy} ({names}) VALUES ({blanks})"))?;
     for warning in session.warnings()? {
         let about = |&&position: &&usize| {
             let name = &table.columns[position].name;
@@ -180,7 +180,7 @@ fn read_twin(
     session.set(&[("time_zone", "+00:00")])?;
     let list: Vec<String> =
         asked.iter().map(|&position| readable(&table.columns[position])).collect();
-    let row = session.query_row(&format!("SELECT {} FROM {twin}", list.join(",")))?;
+    let row = session.query_row(&format!("SELECT {} FROM {copy}", list.join(",")))?;
     Ok(asked
         .iter()
         .enumerate()
