@@ -367,6 +367,35 @@ fn a_server_killed_while_a_table_is_published_has_old_rows_or_new_ones_and_all_k
     }
 }
 
+/// Where the journal cannot be written behind the RENAME, the old table stays as the proof, and rows of others
+/// refer to it still.
+#[test]
+fn keys_that_a_full_state_folder_leaves_at_the_old_table_are_told() {
+    let Some(server) = TestServer::shared() else { return };
+    let mut family = Family::new(server);
+    let before = family.definitions();
+    let replace = ["--mode", "replace", "--path", "direct"];
+    let file = family.home.file("rows", ROWS);
+    let log = family.home.path().join("operations");
+    let load = |family: &Family<'_>, variable: &str, value: &str| {
+        let mut load = family.home.load(server, &family.name("t"), &file);
+        run(load.args(replace).env(variable, value))
+    };
+    load(&family, "INRUSH_FAULT_LOG", log.to_str().unwrap()).done();
+    let log = std::fs::read_to_string(log).unwrap();
+    let written = log.lines().enumerate().filter(|(_, line)| line.starts_with("write journal"));
+    let written: Vec<usize> = written.map(|(at, _)| at + 1).collect();
+    // Behind `publish begin` come its end, that of the job, and the line that closes it.
+    let full = format!("{}:enospc", written[written.len() - 3]);
+    let left = load(&family, "INRUSH_FAULT", &full);
+    assert_eq!(left.code(), 4, "{left:?}");
+    assert!(left.err.contains("the journal could not be written"), "{left:?}");
+    family.load(ROWS, &replace).done();
+    family.check("after");
+    assert_eq!(family.definitions(), before);
+    family.refuses("INSERT INTO @.c (t_id) VALUES (9)");
+}
+
 /// Two tables that need each other's rows, one that refers to both by several columns, and one that
 /// is not loaded.
 const CIRCLE: &str = "\

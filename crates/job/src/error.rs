@@ -582,11 +582,12 @@ impl Error {
     /// True if the error itself tells the state of the tables: they have all rows, or may have
     /// them.
     pub fn is_told(&self) -> bool {
-        use server::Error as E;
-        matches!(
-            self,
-            Error::SwapUnknown { .. } | Error::AllIn { .. } | Error::Server(E::CommitUnknown(_))
-        )
+        self.is_unknown() || matches!(self, Error::AllIn { .. })
+    }
+
+    /// True if nobody knows whether the rows are in. What proves it on the server has to stay for the next load.
+    pub fn is_unknown(&self) -> bool {
+        matches!(self, Error::SwapUnknown { .. } | Error::Server(server::Error::CommitUnknown(_)))
     }
 
     /// The error of a step, with leftovers of the load after `cleaned` up. An error that tells

@@ -80,6 +80,13 @@ impl Job {
         self.entries.first()?.what.proof()
     }
 
+    /// The tables of its command that were to be loaded behind it, each by a job of its own.
+    pub fn apart(&self) -> Vec<String> {
+        let mut entries = self.entries.iter();
+        let noted = entries.find(|entry| entry.what.step == journal::APART);
+        noted.and_then(|entry| serde_json::from_str(&entry.what.detail).ok()).unwrap_or_default()
+    }
+
     /// True if it was about to publish, or has.
     pub fn may_be_in(&self) -> bool {
         self.is_in() || self.entries.iter().any(|entry| entry.what.step == Stage::Publish.name())

@@ -22,6 +22,8 @@ use crate::command::{CommandLine, CommandProof};
 pub(crate) const JOB: &str = "job";
 /// The step of the line about foreign keys that refer to an old table still, though all rows are in.
 pub(crate) const KEYS: &str = "keys";
+/// The step of the line about tables that are loaded behind the others of the command.
+pub(crate) const APART: &str = "apart";
 /// Steps whose lines are synced before they go on.
 const SYNCED_STEPS: [&str; 3] = [JOB, KEYS, "publish"];
 /// Folder of the journals, in the state folder.

@@ -37,6 +37,9 @@ pub trait Publish {
 
     /// Removes what proves it, and what the rows have replaced. Gives warnings.
     fn clean_up(&mut self) -> Vec<String>;
+
+    /// Notes what others will notice where that is left to the next load.
+    fn leave(&mut self) {}
 }
 
 /// The step that publishes all rows of a load; gives warnings.
@@ -58,7 +61,10 @@ pub fn publish(steps: &mut Steps<'_>, rows: &mut dyn Publish) -> Result<Vec<Stri
                 "{died}; all rows are loaded, and the next load removes the leftovers of this load"
             )),
         },
-        (Err(error), Some(proof)) => warnings.push(unwritten(&proof, &error)),
+        (Err(error), Some(proof)) => {
+            warnings.push(unwritten(&proof, &error));
+            let _ = pool::catch(|| rows.leave());
+        }
         (Err(error), None) => warnings.push(error.to_string()),
     }
     Ok(warnings)

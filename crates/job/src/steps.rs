@@ -152,6 +152,13 @@ impl<'a> Steps<'a> {
         pool::catch(|| self.write(stage.name(), Event::End, &target)).and_then(|written| written)
     }
 
+    /// Writes down which tables of the command are loaded behind this job, each by a job of its own.
+    pub fn note_apart(&mut self, tables: &[&str]) -> Result<(), Error> {
+        let detail = serde_json::to_string(tables).unwrap_or_default();
+        pool::catch(|| self.write(journal::APART, Event::Begin, &detail))
+            .and_then(|written| written)
+    }
+
     /// Writes down, on disk, that all rows are in. Whatever proves that on the server goes behind this.
     ///
     /// Errors: it cannot be written down; what proves it has to stay.
@@ -265,6 +272,7 @@ impl<'a> Steps<'a> {
             .map_err(Error::io("writing the journal", &path))?;
         drop(journal);
         failpoint::hit("job.begin");
+        failpoint::hit(&format!("{target}.job.begin"));
         Ok(())
     }
 
@@ -285,6 +293,7 @@ impl<'a> Steps<'a> {
         let place = format!("{step}.{}", event.name());
         failpoint::hit(&place);
         self.table.iter().for_each(|table| failpoint::hit(&format!("{table}.{place}")));
+        failpoint::hit(&format!("{}.{place}", self.target));
     }
 
     fn lock(&self) -> MutexGuard<'_, Journal> {

@@ -302,14 +302,17 @@ impl<'l> Filling<'l, '_, '_> {
                     TableSwap { target: name, filled, copies, options, ledgers, swapped: None };
                 publish(steps, &mut { swap }).map_err(|error| {
                     let _shield = shielded();
-                    Box::new((error, abandon_filled(chosen, target)))
+                    let kept = error.is_unknown();
+                    let cleaned = if kept { Ok(()) } else { abandon_filled(chosen, target) };
+                    Box::new((error, cleaned))
                 })
             }
             Unpublished::Transaction(rows) => {
                 let commit = RowCommit { target: name, lock: target, rows: *rows };
                 publish(steps, &mut { commit }).map_err(|error| {
                     let _shield = shielded();
-                    Box::new((error, target.abandon()))
+                    let cleaned = if error.is_unknown() { Ok(()) } else { target.abandon() };
+                    Box::new((error, cleaned))
                 })
             }
             Unpublished::Added(rows) => {

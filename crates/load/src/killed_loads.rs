@@ -311,23 +311,29 @@ impl KilledLoads {
     /// The same of several targets, with the options of each.
     pub(crate) fn finish_own_all(
         mut self,
-        targets: Vec<Resting>,
+        tables: Vec<(&LoadOptions, Resting)>,
         connect: &ConnectOptions,
-        tables: &[LoadOptions],
         steps: &mut Steps<'_>,
     ) -> (Vec<Report>, Vec<String>) {
+        let (tables, targets): (Vec<&LoadOptions>, Vec<Resting>) = tables.into_iter().unzip();
         let names: Vec<String> = targets.iter().map(|one| one.table.name.to_string()).collect();
         let warnings = self.take_over(steps, |settled| {
             each(targets, connect, |target| settled.clear(target)).map(drop)
         });
-        let report = |(name, options): (&String, &LoadOptions)| {
+        let report = |(name, options): (&String, &&LoadOptions)| {
             let of_table = |journal: &Path| {
                 journal::rejects_path_of(&journal::rejects_path(journal), &options.table)
             };
             let rejects = self.rejects(options, of_table);
             self.report(name, connect, rejects, steps, Vec::new())
         };
-        (names.iter().zip(tables).map(report).collect(), warnings)
+        (names.iter().zip(&tables).map(report).collect(), warnings)
+    }
+
+    /// The tables that the killed command had left to loads behind this one, each by itself; none where its journal
+    /// is not here.
+    pub(crate) fn apart(&self) -> Option<Vec<String>> {
+        self.job.as_ref().map(Job::apart)
     }
 
     /// The file of rows that the killed load has refused, and how many they are; none where it has refused

@@ -70,6 +70,11 @@ impl Publish for TableSwap<'_, '_> {
         warnings.extend(send::forget_ledgers(self.filled.lock, ledgers, *then));
         warnings
     }
+
+    fn leave(&mut self) {
+        let Some(swapped) = &self.swapped else { return };
+        swapped.leave(self.filled.lock);
+    }
 }
 
 impl TableSwap<'_, '_> {

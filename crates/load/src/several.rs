@@ -36,7 +36,7 @@ mod publish;
 mod shares;
 mod watched;
 
-use face::option::INTO;
+use face::option::{INTO, STATE_DIR};
 use sources::SourceExt as _;
 use std::sync::mpsc::Sender;
 use std::sync::{Mutex, PoisonError};
@@ -53,10 +53,12 @@ use job::tuning::Tuning;
 use schema::TableName;
 use serde::Serialize;
 use server::{ConnectOptions, Interrupt};
+use targets::Resting;
 
 use self::inspection::{InspectedTables, Inspection};
 use crate::ddl;
 use crate::journaled;
+use crate::killed_loads::KilledLoads;
 use crate::run::{self, remove_empty};
 
 pub use self::each::load_each;
@@ -193,7 +195,38 @@ fn after_others(table: &str) -> String {
     )
 }
 
+/// Writes down which tables are loaded behind the others, where there are any.
+fn note_apart(tables: &[LoadOptions], apart: &[usize], steps: &mut Steps<'_>) -> Result<(), Error> {
+    let names: Vec<&str> = apart.iter().map(|&at| tables[at].table.as_str()).collect();
+    if names.is_empty() { Ok(()) } else { steps.note_apart(&names) }
+}
+
+/// The positions of tables that a killed command had left to loads behind it, which may have done some of them.
+///
+/// Errors: its journal is not here, and it may have had such tables.
+fn left_apart(
+    settled: &KilledLoads,
+    tables: &[LoadOptions],
+    targets: &[Resting],
+) -> Result<Vec<usize>, Error> {
+    if let Some(names) = settled.apart() {
+        let position = |name: &String| tables.iter().position(|one| one.table == *name);
+        return Ok(names.iter().filter_map(position).collect());
+    }
+    let mut found = tables.iter().zip(targets);
+    match found.find(|(options, target)| inspection::may_be_apart(options, target)) {
+        None => Ok(Vec::new()),
+        Some((_, target)) => Err(Error::Usage(format!(
+            "a load of this command on another computer, or with another {STATE_DIR}, had published its tables \
+             before it was killed; only its journal says if the rows of {}, which has triggers, are in: run the \
+             command there again",
+            target.table.name
+        ))),
+    }
+}
+
 /// Loads the tables that could not be published together with those that have `reports`; gives the reports of all.
+/// Each is a job with the command, whose identity for that table is another than for all.
 ///
 /// Errors: [`Error::Each`].
 fn load_apart(
@@ -203,8 +236,8 @@ fn load_apart(
     reports: Vec<Report>,
     progress: &dyn Progress,
 ) -> Result<Vec<Report>, Error> {
-    // The command is that of all tables, and none of them is resumed by it.
-    let alone = |&at: &usize| LoadOptions { command: None, ..tables[at].clone() };
+    let command = &tables[0].command;
+    let alone = |&at: &usize| LoadOptions { command: command.clone(), ..tables[at].clone() };
     let next: Vec<LoadOptions> = apart.iter().map(alone).collect();
     let published = reports.len();
     let mut reports = each::load_next(connect, next.iter(), reports, None, progress)?;
@@ -244,10 +277,15 @@ fn load_all(
     let (mut inspected, settled) = match inspected {
         Inspection::Tables(inspected, settled) => (*inspected, settled),
         Inspection::In(targets, _keeper, settled) => {
-            return Ok(settled.finish_own_all(targets, connect, tables, steps));
+            *apart = left_apart(&settled, tables, &targets)?;
+            note_apart(tables, apart, steps)?;
+            let found = tables.iter().zip(targets).enumerate();
+            let together = found.filter(|(at, _)| !apart.contains(at)).map(|(_, found)| found);
+            return Ok(settled.finish_own_all(together.collect(), connect, steps));
         }
     };
     *apart = std::mem::take(&mut inspected.apart);
+    note_apart(tables, apart, steps)?;
     let sent = inspected.parts.iter().find(|part| part.chosen.path != LoadPath::Direct);
     let all =
         inspected.parts.iter().flat_map(|part| part.options.input.files.iter().cloned()).collect();

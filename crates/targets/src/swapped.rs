@@ -101,6 +101,12 @@ impl Swapped {
         done
     }
 
+    /// Leaves the old tables to the next load, and notes the foreign keys that refer to them in
+    /// [`Lock::keys_left`].
+    pub fn leave(&self, lock: &mut Lock) {
+        lock.keys_left = self.keys_left(&mut lock.session);
+    }
+
     /// Keys that refer to an old table still, with the table that they are to refer to.
     fn keys_left(&self, session: &mut Session) -> Vec<(TableName, String)> {
         let mut left = Vec::new();

@@ -105,3 +105,25 @@ fn only_tables_that_cannot_be_published_together_are_loaded_one_after_the_other(
     let place = Place::new(server, &["a", "c"]);
     place.load_direct().refused(2, &[".a cannot be loaded by the direct path"]);
 }
+
+/// At whatever step a command is killed, the same command loads each row that is missing, and no row twice.
+#[test]
+fn a_killed_command_goes_on_with_the_tables_behind_the_others() {
+    let Some(server) = TestServer::shared() else { return };
+    let places =
+        ["job.begin", "inspect.end", "rows.begin", "publish.begin", "publish.end", "job.end"];
+    for (at, place) in ["a", "b"].iter().flat_map(|table| places.map(|place| (table, place))) {
+        for mode in ["insert", "append"] {
+            let mut family = Place::new(server, &["a", "b", "c", "d"]);
+            let folder = family.home.path().join("rows");
+            let mut load = family.home.load(server, &family.database, &folder);
+            load.args(["--path", "auto", "--mode", mode]);
+            let place = format!("{}.{at}.{place}=kill", family.database);
+            let killed = run(load.env("INRUSH_FAILPOINT", &place));
+            assert_eq!(killed.code(), -1, "{mode} {place}: {killed:?}");
+            let again = family.load(&["--mode", mode]);
+            assert_eq!(again.code(), 0, "{mode} {place}: {again:?}");
+            assert_eq!(family.rows(), [3; 5], "{mode} {place}: {again:?}");
+        }
+    }
+}

@@ -79,6 +79,8 @@ pub(super) fn load(
             finish(&mut parts, &mut reports, flavor);
             Ok((reports, warnings))
         }
+        // What proves it stays.
+        Err(error) if error.is_unknown() => Err(error),
         Err(error) => {
             let is_told = error.is_told();
             let ended = Ended::plainly(told.to_owned(), Stage::Publish.name(), error);

@@ -68,13 +68,17 @@ pub(super) fn publish(
     }
 }
 
-/// Removes what was made, and gives the error with what came of that.
+/// Removes what was made, and gives the error with what came of that. Where nobody knows whether the rows are in,
+/// all stays: it tells the next load.
 pub(super) fn not_published(
     parts: Vec<Part>,
     connections: Connections,
     told: &str,
     error: Error,
 ) -> Error {
+    if error.is_unknown() {
+        return error;
+    }
     // Then it says by itself what the tables are.
     let is_told = error.is_told();
     let ended = Ended::plainly(told.to_owned(), Stage::Publish.name(), error);
