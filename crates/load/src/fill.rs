@@ -5,8 +5,10 @@
 //! [`several`](crate::several) calls the same parts.
 
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 use direct::{Built, StagedBuild, Unplaced};
+use encode::input;
 use encode::prepared::Prepared;
 use job::error::Error;
 use job::memory::Memory;
@@ -20,9 +22,10 @@ use send::{Destination, Unpublished};
 use server::ConnectOptions;
 use sources::Source;
 use targets::publish::Filled;
+use targets::turns::Turns;
 use targets::{Direct, Lock};
 
-use crate::choose::{self, Chosen};
+use crate::choose::{self, Chosen, Purpose};
 use crate::copies::Copies;
 use crate::forecast::Forecast;
 use crate::publish::{RowCommit, TableSwap};
@@ -210,35 +213,103 @@ impl<'l> Filling<'l, '_, '_> {
         })
     }
 
+    /// Loads the rows of a load that `failed` once more, if that may help: the direct path merges them again where it
+    /// let others go on, and sends them where it was a choice. The input is read again.
+    pub(crate) fn once_more(
+        &mut self,
+        chosen: &mut Chosen,
+        target: &mut Lock,
+        failed: Failed,
+    ) -> Result<Report, Failed> {
+        match self.options.path {
+            LoadPath::Direct => self.merge_again(chosen, target, failed),
+            LoadPath::Auto if self.may_send_after(chosen, &failed) => {
+                let sent = self.send_again(chosen, target, &failed.0);
+                sent.and_then(|filled| self.publish(chosen, target, filled))
+            }
+            _ => Err(failed),
+        }
+    }
+
     /// True if a load failed and was cleaned up, for locks of others, or for rows without a parent that may be
     /// rejected: the server finds them one by one.
-    pub(crate) fn may_send_after(
-        &self,
-        chosen: &Chosen,
-        failed: &(Error, server::Result<()>),
-    ) -> bool {
-        if self.options.path == LoadPath::Auto && is_for_locks(chosen, failed) {
-            return true;
-        }
+    fn may_send_after(&self, chosen: &Chosen, failed: &(Error, server::Result<()>)) -> bool {
         let is_for_rows = matches!(
             &failed.0,
             Error::Server(server::Error::Orphans(orphans)) if orphans.is_new
         );
-        let may = self.options.path == LoadPath::Auto && self.options.rows.rejects_max > 0;
-        may && is_for_rows && failed.1.is_ok()
+        let is_for_rows = is_for_rows && self.options.rows.rejects_max > 0 && failed.1.is_ok();
+        is_for_rows || is_for_locks(chosen, failed)
+    }
+
+    /// Merges rows, those of the input and those that the table has by now, as often as the load lets others go on
+    /// who keep it from its place.
+    fn merge_again(
+        &mut self,
+        chosen: &mut Chosen,
+        target: &mut Lock,
+        mut failed: Failed,
+    ) -> Result<Report, Failed> {
+        let mut turns = Turns::begin(self.lock_wait());
+        for merges in 2.. {
+            match &*failed {
+                (Error::Server(error), Ok(())) if target.merges_again(&mut turns, error) => {}
+                _ => return Err(failed),
+            }
+            let merged = self.fill_again(chosen, target);
+            match merged.and_then(|filled| self.publish(chosen, target, filled)) {
+                Ok(mut report) => {
+                    report.notes.push(format!(
+                        "the rows were merged {merges} times, because others waited for the load"
+                    ));
+                    return Ok(report);
+                }
+                Err(again) => failed = again,
+            }
+        }
+        Err(failed)
+    }
+
+    fn lock_wait(&self) -> Duration {
+        Duration::from_secs(u64::from(self.options.server.lock_wait_seconds))
+    }
+
+    /// Reads the input once more, chooses a method, and fills the table by it.
+    fn fill_again(&mut self, chosen: &mut Chosen, target: &mut Lock) -> Result<Full, Failed> {
+        let unfilled = |error| Box::new((error, Ok(())));
+        let (_, mut source) = input::open_files(self.options).map_err(unfilled)?;
+        let (options, memory, wait) = (self.options, self.memory, self.lock_wait());
+        let decision = self.steps.step(Stage::Inspect, || {
+            target.begin_again(wait)?;
+            let decision = choose::decide(target, options, memory, &mut *source, Purpose::Load)?;
+            decision.require(target, options)
+        });
+        *chosen = decision.map_err(unfilled)?;
+        self.fill(chosen, target, source)
+    }
+
+    /// Reads the input once more, and sends its rows.
+    fn send_again(
+        &mut self,
+        chosen: &mut Chosen,
+        target: &mut Lock,
+        error: &Error,
+    ) -> Result<Full, Failed> {
+        let (_, source) = input::open_files(self.options).map_err(|e| Box::new((e, Ok(()))))?;
+        self.send_instead(chosen, target, source, error)
     }
 
     /// Sends the rows of a load that the direct path gave up because of `error`, its table gone.
-    pub(crate) fn send_instead(
+    fn send_instead(
         &mut self,
         chosen: &mut Chosen,
         target: &mut Lock,
         mut source: Box<dyn Source>,
         error: &Error,
     ) -> Result<Full, Failed> {
-        let Filling { options, memory, .. } = *self;
+        let (options, memory, wait) = (self.options, self.memory, self.lock_wait());
         let decision = self.steps.step(Stage::Inspect, || {
-            target.reconnect()?;
+            target.begin_again(wait)?;
             let reason = error.to_string();
             let decision =
                 choose::decide_without_building(target, options, memory, &mut *source, reason)?;

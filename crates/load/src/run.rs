@@ -38,7 +38,9 @@ pub fn load(
     progress: &dyn Progress,
 ) -> Result<Report, Error> {
     let (memory, source) = input::open_files(options)?;
-    load_input(connect, options, places, progress, &memory, source)
+    let may_read_again = source.files().iter().all(|file| file.bytes.is_some());
+    let rows = Rows { memory: &memory, source, may_read_again };
+    load_input(connect, options, places, progress, rows)
 }
 
 /// Loads the rows of an unread source in place of files. The source decides about files and their
@@ -57,7 +59,8 @@ pub fn load_from(
     progress: &dyn Progress,
 ) -> Result<Report, Error> {
     let (memory, options) = input::adopt(options, &mut *source)?;
-    load_input(connect, &options, places, progress, &memory, source)
+    let rows = Rows { memory: &memory, source, may_read_again: false };
+    load_input(connect, &options, places, progress, rows)
 }
 
 /// Loads some rows of the files that the options name into the table of one place.
@@ -70,7 +73,16 @@ pub fn load_part(
     progress: &dyn Progress,
 ) -> Result<Report, Error> {
     let memory = input::adopt_part(options, &mut *source)?;
-    load_input(connect, options, None, progress, &memory, source)
+    let rows = Rows { memory: &memory, source, may_read_again: false };
+    load_input(connect, options, None, progress, rows)
+}
+
+/// The input of a load.
+struct Rows<'m> {
+    memory: &'m Memory,
+    source: Box<dyn Source>,
+    /// True if these are all rows of the files that the options name, which are no pipes.
+    may_read_again: bool,
 }
 
 fn load_input(
@@ -78,8 +90,7 @@ fn load_input(
     options: &LoadOptions,
     places: Option<&dyn Places>,
     progress: &dyn Progress,
-    memory: &Memory,
-    mut source: Box<dyn Source>,
+    mut rows: Rows<'_>,
 ) -> Result<Report, Error> {
     let target = format!("{}.{}", options.database, options.table);
     let forecast = &Forecast::new(progress);
@@ -97,7 +108,7 @@ fn load_input(
         let text = steps.target().to_owned();
         let found = steps.step_or_undo(
             Stage::Inspect,
-            || inspect(connect, options, places, memory, &mut *source, &told, &text),
+            || inspect(connect, options, places, &mut rows, &told, &text),
             |found| match found {
                 Target::Table(mut inspected) => {
                     undo(&mut inspected.target, &inspected.made, options)
@@ -106,13 +117,11 @@ fn load_input(
             },
         )?;
         let mut report = match found {
-            Target::Table(inspected) => {
-                run(connect, options, forecast, memory, source, steps, *inspected)?
-            }
+            Target::Table(inspected) => run(connect, options, forecast, rows, steps, *inspected)?,
             Target::Loaded(mut target, settled) => {
                 settled.finish_own(&mut target, connect, options, steps)
             }
-            Target::Places(load) => load(source, forecast, steps)?,
+            Target::Places(load) => load(rows.source, forecast, steps)?,
         };
         if report.rejects_file.is_none() {
             report.rejects_file = options.rows.rejects.clone().filter(|_| report.rejects > 0);
@@ -139,8 +148,7 @@ fn run(
     connect: &ConnectOptions,
     options: &LoadOptions,
     progress: &Forecast<'_>,
-    memory: &Memory,
-    source: Box<dyn Source>,
+    Rows { memory, source, may_read_again }: Rows<'_>,
     steps: &mut Steps<'_>,
     inspected: Inspected,
 ) -> Result<Report, Error> {
@@ -149,17 +157,12 @@ fn run(
     let options = &LoadOptions { path, ..options.clone() };
     let tuning = Tuning::begin(connect, options, chosen.path, &load_into(options));
     let mut filling = Filling { connect, options, progress, memory, steps, copies };
-    let may_read_again = source.files().iter().all(|file| file.bytes.is_some());
-    let again = source.again().filter(|_| may_read_again);
     let outcome = filling.fill(&mut chosen, &mut target, source);
-    let mut outcome = outcome.and_then(|filled| filling.publish(&chosen, &mut target, filled));
-    if let Err(failed) = &outcome
-        && filling.may_send_after(&chosen, failed)
-        && let Some(again) = again
-    {
-        let sent = filling.send_instead(&mut chosen, &mut target, again, &failed.0);
-        outcome = sent.and_then(|filled| filling.publish(&chosen, &mut target, filled));
-    }
+    let outcome = outcome.and_then(|filled| filling.publish(&chosen, &mut target, filled));
+    let outcome = match outcome {
+        Err(failed) if may_read_again => filling.once_more(&mut chosen, &mut target, failed),
+        outcome => outcome,
+    };
     match outcome {
         Ok(mut report) => {
             let method = chosen.method;
@@ -255,11 +258,11 @@ fn inspect<'r>(
     connect: &'r ConnectOptions,
     options: &'r LoadOptions,
     places: Option<&dyn Places>,
-    memory: &Memory,
-    source: &mut dyn Source,
+    Rows { memory, source, .. }: &mut Rows<'_>,
     told: &Sender<String>,
     text: &str,
 ) -> Result<Target<'r>, Error> {
+    let source = &mut **source;
     let (mut against, mut settled) = (Vec::new(), KilledLoads::default());
     if copies::are_asked_for(options) {
         let mut target = lock(Session::connect(connect)?, options, Some(told))?;

@@ -13,7 +13,7 @@ use schema::{Table, TableName};
 use crate::keeper::Keeper;
 use crate::left::Left;
 use crate::names::Names;
-use crate::turns::Blocked;
+use crate::turns::{Blocked, Turns};
 use crate::waiting::Patience;
 use server::Unsupported;
 use server::catalog;
@@ -109,6 +109,12 @@ impl Lock {
     /// The longest wait for the locks of one statement.
     pub fn lock_wait(&self) -> Duration {
         self.patience.wait
+    }
+
+    /// True if the rows of a merge that let others go on, which is `error`, are merged once more: there is time for
+    /// it, and the others had their turn.
+    pub fn merges_again(&self, turns: &mut Turns, error: &Error) -> bool {
+        matches!(error, Error::Yielded { .. }) && turns.again(error, &self.session)
     }
 
     /// Runs a statement that may wait for locks, on our tables or the target.

@@ -109,7 +109,7 @@ impl Lock {
         let (writers, begun) = (export.since(), Instant::now());
         let (session, _guard) = export.into_parts();
         let mut was_held = false;
-        let done = self.patience.watch_yielding(&mut self.session, |mover| {
+        let done = self.patience.watch_yielding(&mut self.session, writers, |mover| {
             let (held, done) = exchange_held(mover, &sql, session, &mut observer);
             was_held = held;
             done

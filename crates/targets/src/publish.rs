@@ -356,7 +356,7 @@ impl Attempt<'_> {
         let (mut export, mut given) = (self.export, Vec::new());
         guard.iter_mut().try_for_each(Guard::check)?;
         export.iter_mut().try_for_each(Export::check)?;
-        let yields = export.is_some();
+        let yields_since = export.as_ref().map(Export::since);
         if let Some((session, held)) = export.map(Export::into_parts) {
             given.push(session);
             guard = Some(held);
@@ -364,7 +364,7 @@ impl Attempt<'_> {
             given = guard.hand_out(Kind::Target);
         }
         let swap = Swap::new(pairs).with_children(around.children.clone());
-        let held = swap.run_for(lock, turns, given, yields);
+        let held = swap.run_for(lock, turns, given, yields_since);
         // Where nobody knows what the RENAME has done, the tables that had keys may be in their places.
         if let Err(error) = &held
             && !matches!(error, Error::Unanswered { .. })

@@ -68,6 +68,13 @@ impl Lock {
         if self.session.is_alive() { Ok(()) } else { self.recover() }
     }
 
+    /// Begins the load once more, whose tables are removed: it waits up to `wait` for locks, as at first.
+    pub fn begin_again(&mut self, wait: Duration) -> Result<()> {
+        (self.patience.wait, self.keeps_others) = (wait, false);
+        self.reconnect()?;
+        self.session.set_lock_wait(wait)
+    }
+
     /// Connects again and locks the target again. The lost connection's statement is ended.
     pub(super) fn recover(&mut self) -> Result<()> {
         let mut session = self.reach()?;

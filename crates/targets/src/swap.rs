@@ -186,7 +186,7 @@ impl Swap {
             turns: &mut Turns::begin(wait),
             reconnect_wait: RECONNECT_WAIT,
             given: Vec::new(),
-            yields: false,
+            yields_since: None,
             blocked: &mut Blocked::default(),
         };
         let done = { mover }.run(&mut None).map(drop);
@@ -203,7 +203,7 @@ impl Swap {
     /// As [`Swap::run`], over the session of a locked target, which keeps a second one, in what is left of
     /// `turns`. Gives the locks of new tables whose children are still the old ones'. Those `given` hold the
     /// targets, each some that follow each other, since rows were looked at: then there is one attempt. A swap
-    /// that `yields` waits for others in it as long as nobody waits for the load.
+    /// that yields waits for others in it as long as nobody has waited for the load `yields_since` then.
     ///
     /// Errors: as [`Swap::run`], and [`Error::Yielded`].
     pub(super) fn run_for(
@@ -211,13 +211,13 @@ impl Swap {
         lock: &mut Lock,
         turns: &mut Turns,
         given: Vec<Session>,
-        yields: bool,
+        yields_since: Option<Instant>,
     ) -> Result<Held> {
         let mut spare = Some(lock.second()?);
         let Lock { session, patience, reconnect_wait, blocked, .. } = lock;
         let (swap, reconnect_wait) = (self, *reconnect_wait);
         let mut mover =
-            Mover { swap, session, patience, turns, reconnect_wait, given, yields, blocked };
+            Mover { swap, session, patience, turns, reconnect_wait, given, yields_since, blocked };
         let done = mover.run(&mut spare);
         lock.spare = spare;
         // Of no matter where the connection has gone.

@@ -33,7 +33,7 @@ pub struct Blocked {
 
 /// Tries again while somebody holds what is needed, in turns that leave others theirs.
 #[derive(Debug)]
-pub(super) struct Turns {
+pub struct Turns {
     begun: Instant,
     wait: Duration,
     pause: Duration,
@@ -62,7 +62,7 @@ impl Blocked {
 
 impl Turns {
     /// Turns for so long.
-    pub(super) fn begin(wait: Duration) -> Turns {
+    pub fn begin(wait: Duration) -> Turns {
         Turns { begun: Instant::now(), wait, pause: PAUSE_MIN, blocked: Blocked::default() }
     }
 
@@ -86,10 +86,10 @@ impl Turns {
     }
 }
 
-/// True for a lock that did not come.
+/// True for a lock that did not come, or not while others waited for the load.
 pub(super) fn is_wait(error: &Error) -> bool {
     let waits = [ER_LOCK_WAIT_TIMEOUT, ER_LOCK_DEADLOCK, ER_STATEMENT_TIMEOUT];
-    matches!(error, Error::LockWait { .. })
+    matches!(error, Error::LockWait { .. } | Error::Yielded { .. })
         || error.errno().is_some_and(|errno| waits.contains(&errno))
 }
 

@@ -75,25 +75,26 @@ impl Patience {
         session: &mut Session,
         work: impl FnOnce(&mut Session) -> Result<T>,
     ) -> Result<T> {
-        self.watch_for(session, false, work)
+        self.watch_for(session, None, work)
     }
 
-    /// The same of a statement whose lock keeps others waiting, who may wait for us already: it is ended behind a
-    /// [`TURN`] if somebody waits.
+    /// The same of a statement whose lock keeps others waiting. They may wait for us already, since the load holds
+    /// the first of its tables: `since` then. The statement is ended behind a [`TURN`] if somebody waits.
     ///
     /// Errors: also [`Error::Yielded`].
     pub(crate) fn watch_yielding<T>(
         &self,
         session: &mut Session,
+        since: Instant,
         work: impl FnOnce(&mut Session) -> Result<T>,
     ) -> Result<T> {
-        self.watch_for(session, true, work)
+        self.watch_for(session, Some(since), work)
     }
 
     fn watch_for<T>(
         &self,
         session: &mut Session,
-        yields: bool,
+        yields_since: Option<Instant>,
         work: impl FnOnce(&mut Session) -> Result<T>,
     ) -> Result<T> {
         let begun = Instant::now();
@@ -102,7 +103,7 @@ impl Patience {
             patience: self.clone(),
             options: session.options().clone(),
             mark: session.mark().clone(),
-            yields,
+            yields_since,
             seen: Arc::clone(&seen),
         };
         let outcome = lasting::run(QUIET, |ended| looker.look_on(ended), || work(session));
@@ -148,18 +149,6 @@ impl Patience {
             if waits { Some(lock_holders(session, &[&self.target], &[id])?) } else { None };
         Ok(holders)
     }
-
-    /// True if a connection other than `waiter` waits with a statement that names the target, and that is not one
-    /// of the load's own.
-    fn is_waited_for(&self, session: &mut Session, waiter: u64) -> Result<bool> {
-        let sql = format!(
-            "SELECT 1 FROM information_schema.PROCESSLIST WHERE ID<>{waiter} \
-             AND STATE LIKE 'Waiting for % lock' AND INSTR(INFO, {}) > 0 \
-             AND INFO NOT LIKE 'LOCK TABLES %' LIMIT 1",
-            quote_text(&self.target.table)
-        );
-        Ok(session.query_text(&sql)?.is_some())
-    }
 }
 
 /// Who looks after a statement that lasts.
@@ -168,7 +157,8 @@ struct Looker {
     /// How the statement's connection was made.
     options: ConnectOptions,
     mark: Mark,
-    yields: bool,
+    /// When the load held the first table, if the statement is ended for those who have waited since then.
+    yields_since: Option<Instant>,
     seen: Arc<Mutex<Findings>>,
 }
 
@@ -186,7 +176,7 @@ impl Looker {
     /// Looks after the statement until it ends.
     fn look_on(self, ended: &Receiver<()>) {
         failpoint::hit("thread.holders");
-        let pause = if self.yields { GLANCE } else { LOOK };
+        let pause = if self.yields_since.is_some() { GLANCE } else { LOOK };
         let (mut observer, mut told) = (None, None);
         loop {
             self.look_once(&mut observer, &mut told);
@@ -208,15 +198,31 @@ impl Looker {
             patience.tell(&holders);
         }
         seen.holders = holders;
-        if self.yields
+        if let Some(since) = self.yields_since
             && let Some(observer) = observer
-            && patience.is_waited_for(observer, id).unwrap_or(false)
+            && is_waited_for(observer, id, since).unwrap_or(false)
         {
             seen.has_yielded = true;
             // Without it the statement ends by its own limit.
             let _ = observer.kill_query(&self.mark);
         }
     }
+}
+
+/// True if a connection other than `waiter` waits for a metadata lock since the load holds tables, `since` then. Not
+/// with LOCK TABLES, which the load's own connections run.
+///
+/// Whose lock is waited for the server does not say, nor which tables a statement uses: those of views, functions and
+/// triggers are not in its text.
+fn is_waited_for(session: &mut Session, waiter: u64, since: Instant) -> Result<bool> {
+    // The server counts whole seconds.
+    let seconds = since.elapsed().as_secs() + 1;
+    let sql = format!(
+        "SELECT 1 FROM information_schema.PROCESSLIST WHERE ID<>{waiter} \
+         AND STATE LIKE 'Waiting for % lock' AND TIME <= {seconds} \
+         AND COALESCE(INFO, '') NOT LIKE 'LOCK TABLES %' LIMIT 1"
+    );
+    Ok(session.query_text(&sql)?.is_some())
 }
 
 /// True if a connection waits for a metadata lock: of a table, a database, or all of the server.

@@ -36,8 +36,8 @@ pub(super) struct Mover<'s> {
     pub(super) reconnect_wait: Duration,
     /// Who holds the tables, in their order, where rows were looked at.
     pub(super) given: Vec<Session>,
-    /// True if this is the only attempt: its locks are waited for as long as nobody waits for ours.
-    pub(super) yields: bool,
+    /// When ours were held, if this is the only attempt: its locks are waited for as long as nobody waits for ours.
+    pub(super) yields_since: Option<Instant>,
     /// How long others may have waited.
     pub(super) blocked: &'s mut Blocked,
 }
@@ -151,7 +151,8 @@ impl Mover<'_> {
         // A lock that only keeps writers away lets readers in, whom the mover waits for.
         let has_readers = self.swap.is_joined();
         let wait = if is_single && !has_readers { ATTEMPT } else { TURN };
-        self.session.set_lock_wait(if self.yields { self.patience.wait } else { wait })?;
+        let is_patient = self.yields_since.is_some();
+        self.session.set_lock_wait(if is_patient { self.patience.wait } else { wait })?;
         let held = self.swap.held(holders.len());
         let mut looked = held.iter().zip(holders.iter_mut());
         let looked = looked.try_for_each(|(pairs, holder)| check(pairs, holder));
@@ -235,10 +236,12 @@ impl Mover<'_> {
 
     fn rename(&mut self) -> Result<()> {
         let sql = self.swap.statement();
-        let (patience, yields) = (self.patience, self.yields);
-        let publish = |session: &mut Session| match yields {
-            true => patience.watch_yielding(session, |session| exec_published(session, &sql)),
-            false => exec_published(session, &sql),
+        let (patience, yields_since) = (self.patience, self.yields_since);
+        let publish = |session: &mut Session| match yields_since {
+            Some(since) => {
+                patience.watch_yielding(session, since, |session| exec_published(session, &sql))
+            }
+            None => exec_published(session, &sql),
         };
         if self.swap.pairs.iter().all(Pair::is_free) {
             return publish(self.session);
