@@ -162,10 +162,11 @@ fn a_merge_that_others_wait_for_lets_them_go_on() {
         let rest: Vec<String> = rest.map_or_else(Vec::new, Iterator::collect);
         let outcome = finish(load);
         assert_eq!(outcome.code(), i32::from(loaded == 0), "{when}: {rest:?} {outcome:?}");
-        let is_said = |words: &str| rest.iter().any(|line| line.contains(words));
-        assert_eq!(is_said("the rows were merged "), path == "direct" && !is_pipe, "{rest:?}");
-        assert_eq!(is_said("while others waited for the load"), is_pipe, "{rest:?}");
-        assert_eq!(shop.count("SELECT COUNT(*) FROM u"), 2 + loaded, "{when}: {rest:?}");
+        let said = format!("{rest:?} {outcome:?}");
+        let is_merged_again = said.contains("the rows were merged ");
+        assert_eq!(is_merged_again, path == "direct" && !is_pipe, "{when}: {said}");
+        assert_eq!(said.contains("while others waited for the load"), is_pipe, "{when}: {said}");
+        assert_eq!(shop.count("SELECT COUNT(*) FROM u"), 2 + loaded, "{when}: {said}");
     }
 }
 
