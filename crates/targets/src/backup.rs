@@ -102,7 +102,7 @@ impl Lock {
 
     /// Fails behind a [`TURN`] where others wait for the load.
     fn yield_to_backup(&self, waited: Duration) -> Result<()> {
-        if !self.keeps_others || waited < TURN {
+        if self.keeps_others.is_none() || waited < TURN {
             return Ok(());
         }
         let holders = vec!["a backup, or DDL that waits for locks".to_owned()];

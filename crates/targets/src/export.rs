@@ -67,7 +67,7 @@ impl Direct<'_> {
             lock.spare = Some(other);
         }
         let (session, guard) = hold(lock)?;
-        lock.keeps_others = true;
+        lock.keeps_others = Some(guard.since());
         if definition(&mut lock.session, &table)? != lock.table.definition {
             let detail = "the table's definition changed during the load".to_owned();
             return Err(Error::Altered { target: table.to_string(), detail });

@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::Sender;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use schema::{Table, TableName};
 
@@ -77,8 +77,8 @@ pub struct Lock {
     pub keys_left: Vec<(TableName, String)>,
     /// How long others may have waited for the load.
     pub blocked: Blocked,
-    /// True once others wait for the load to end: it waits for nobody any more then.
-    pub(super) keeps_others: bool,
+    /// Since when others wait for the load to end: it waits for nobody any more then.
+    pub(super) keeps_others: Option<Instant>,
     pub(super) patience: Patience,
     pub(super) reconnect_wait: Duration,
     /// Connected early, so that a full server cannot stop the swap: it holds the table there.
@@ -117,14 +117,19 @@ impl Lock {
         matches!(error, Error::Yielded { .. }) && turns.again(error, &self.session)
     }
 
-    /// Runs a statement that may wait for locks, on our tables or the target.
+    /// Runs a statement that may wait for locks, on our tables or the target; as long as nobody waits for the load,
+    /// if it holds the target.
     pub(super) fn exec(&mut self, sql: &str) -> Result<()> {
         self.exec_done(sql).map(drop)
     }
 
     /// The same, with what it did.
     pub(super) fn exec_done(&mut self, sql: &str) -> Result<Done> {
-        let done = self.patience.watch(&mut self.session, |session| session.exec(sql));
+        let run = |session: &mut Session| session.exec(sql);
+        let done = match self.keeps_others {
+            Some(since) => self.patience.watch_yielding(&mut self.session, since, run),
+            None => self.patience.watch(&mut self.session, run),
+        };
         done.map_err(|error| self.gone_meanwhile(error))
     }
 

@@ -70,7 +70,7 @@ impl Lock {
 
     /// Begins the load once more, whose tables are removed: it waits up to `wait` for locks, as at first.
     pub fn begin_again(&mut self, wait: Duration) -> Result<()> {
-        (self.patience.wait, self.keeps_others) = (wait, false);
+        (self.patience.wait, self.keeps_others) = (wait, None);
         self.reconnect()?;
         self.session.set_lock_wait(wait)
     }
@@ -105,6 +105,7 @@ impl Lock {
     /// As [`Lock::abandon`], where `clean` removes what there is.
     pub(super) fn abandon_by(&mut self, clean: fn(&mut Lock) -> Result<Vec<String>>) -> Result<()> {
         self.patience.wait = CLEANUP_WAIT.min(self.patience.wait);
+        self.keeps_others = None;
         self.clean_up(|lock| {
             // An export that was broken off may still hold its lock, against our own DROP TABLE too.
             lock.session.exec("UNLOCK TABLES")?;

@@ -114,7 +114,7 @@ impl Resting {
             remarks,
             keys_left: Vec::new(),
             blocked: Blocked::default(),
-            keeps_others: false,
+            keeps_others: None,
             patience,
             reconnect_wait,
             spare,
