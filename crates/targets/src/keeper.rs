@@ -4,6 +4,7 @@
 //! lost and made again, so one that does nothing else holds the locks of all, taken in the order of
 //! the targets' names: two commands that want some of the same tables cannot wait for each other.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -22,6 +23,8 @@ pub struct Keeper {
     /// In the order of their names.
     pub(super) targets: Vec<TableName>,
     pub(super) reconnect_wait: Duration,
+    /// True once the connection was lost, and the targets are held by a new one.
+    pub(super) is_retaken: AtomicBool,
 }
 
 impl Keeper {
@@ -31,14 +34,14 @@ impl Keeper {
     }
 
     /// Sees to it that the targets are held, over a new connection if the one before was lost:
-    /// whether it was. Somebody else may have had them meanwhile.
+    /// whether one ever was. Somebody else may have had them meanwhile.
     ///
     /// Errors: [`Error::Busy`](server::Error::Busy) where somebody has one now; a server that cannot be
     /// reached.
     pub(super) fn ensure(&self) -> Result<bool> {
         let mut held = self.lock();
         if held.is_alive() {
-            return Ok(false);
+            return Ok(self.is_retaken.load(Ordering::Relaxed));
         }
         let mut session = reach::reach(&held, self.reconnect_wait)?;
         reach::end(&mut session, &held)?;
@@ -48,6 +51,7 @@ impl Keeper {
             }
         }
         *held = session;
+        self.is_retaken.store(true, Ordering::Relaxed);
         Ok(true)
     }
 

@@ -187,6 +187,10 @@ impl<'l> Filled<'l> {
         if !again {
             return Ok(());
         }
+        let Lock { session, table, names, .. } = &mut *self.lock;
+        if !self.made.is_still_there(session, table, names)? {
+            return Err(Error::Overtaken(table.name.to_string()));
+        }
         for Ready { target, made } in &self.others {
             if !made.is_still_there(&mut self.lock.session, &target.table, &target.names)? {
                 return Err(Error::Overtaken(target.table.name.to_string()));

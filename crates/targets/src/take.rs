@@ -1,5 +1,6 @@
 //! Targets are taken: one, or all of a command that loads several.
 
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
 use schema::Table;
@@ -83,7 +84,12 @@ impl Keeper {
             }
         };
         let reconnect_wait = options.reconnect_wait;
-        let keeper = Arc::new(Keeper { session: Mutex::new(session), targets, reconnect_wait });
+        let keeper = Arc::new(Keeper {
+            session: Mutex::new(session),
+            targets,
+            reconnect_wait,
+            is_retaken: AtomicBool::new(false),
+        });
         let resting = |table| Resting {
             keeper: Some(Arc::clone(&keeper)),
             left: left.clone(),
