@@ -239,7 +239,7 @@ impl<'l> Filled<'l> {
             .map(FilledBy::keys)
             .collect();
         let mut preparation =
-            Preparation { targets: &targets, keys: &keys, mode, checks, are_brought: false };
+            Preparation { targets: &targets, keys: &keys, mode, checks, brought: 0 };
         let mut turns = Turns::begin(self.lock.patience.wait);
         let held = loop {
             let attempt = Attempt {

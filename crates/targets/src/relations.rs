@@ -41,8 +41,8 @@ pub(super) struct Preparation<'f> {
     pub(super) keys: &'f [Option<&'f Keys>],
     pub(super) mode: Mode,
     pub(super) checks: KeyChecks,
-    /// True once tables with keys of their own are in databases of the load's.
-    pub(super) are_brought: bool,
+    /// How many of the targets' filled tables, the first ones, are where they wait.
+    pub(super) brought: usize,
 }
 
 /// The other tables that foreign keys join with targets, as far as they are to be held, and the targets.
@@ -74,8 +74,18 @@ impl Preparation<'_> {
     ///
     /// Killed in it: filled tables, some of them in databases of their own, and targets as they were.
     ///
-    /// Errors: [`Error::Orphans`](server::Error::Orphans).
+    /// Errors, filled tables without keys: [`Error::Orphans`](server::Error::Orphans).
     pub(super) fn prepare(&mut self, lock: &mut Lock, around: &Guarded) -> Result<()> {
+        let prepared = self.give_keys(lock, around);
+        if prepared.is_err() && lock.session.is_alive() {
+            // Others may delete rows that the keys refer to once this has failed.
+            let _shield = lock.session.options().interrupt.shield();
+            self.take_back(lock)?;
+        }
+        prepared
+    }
+
+    fn give_keys(&mut self, lock: &mut Lock, around: &Guarded) -> Result<()> {
         if self.checks == KeyChecks::Rows {
             self.check(lock, &around.children)?;
         }
@@ -95,11 +105,9 @@ impl Preparation<'_> {
     ///
     /// Killed in it: filled tables, some of them in databases of their own.
     pub(super) fn bring(&mut self, lock: &mut Lock) -> Result<()> {
-        if !self.are_brought {
-            for (table, names) in self.targets {
-                staging_database::bring(&mut lock.session, table, names, self.mode)?;
-            }
-            self.are_brought = true;
+        for (table, names) in &self.targets[self.brought..] {
+            staging_database::bring(&mut lock.session, table, names, self.mode)?;
+            self.brought += 1;
         }
         Ok(())
     }
@@ -107,7 +115,8 @@ impl Preparation<'_> {
     /// Takes the keys of filled tables away before others may write to the tables around: a row that is deleted
     /// there must neither be kept by rows that nobody sees, nor take these along.
     pub(super) fn take_back(&self, lock: &mut Lock) -> Result<()> {
-        if !self.are_brought {
+        // No table gets keys before all are there.
+        if self.brought < self.targets.len() {
             return Ok(());
         }
         self.targets.iter().try_for_each(|(table, names)| {
@@ -116,18 +125,20 @@ impl Preparation<'_> {
     }
 
     /// Where the rows of a filled table are.
-    fn rows_of(&self, (table, names): &(Table, Names)) -> TableName {
-        if self.are_brought { names.replacement(table) } else { names.staging.clone() }
+    fn rows_of(&self, at: usize) -> TableName {
+        let (table, names) = &self.targets[at];
+        if at < self.brought { names.replacement(table) } else { names.staging.clone() }
     }
 
     fn check(&self, lock: &mut Lock, children: &BTreeSet<TableName>) -> Result<()> {
         let filled: Waiting = self
             .targets
             .iter()
-            .map(|target| (target.0.name.clone(), self.rows_of(target)))
+            .enumerate()
+            .map(|(at, target)| (target.0.name.clone(), self.rows_of(at)))
             .collect();
         for (at, target) in self.targets.iter().enumerate() {
-            let (table, rows) = (&target.0, self.rows_of(target));
+            let (table, rows) = (&target.0, self.rows_of(at));
             for reference in &table.references {
                 let Preparation { targets, keys, .. } = self;
                 if !is_covered(&mut lock.session, reference, targets, keys, at)? {

@@ -77,9 +77,16 @@ pub(super) fn add_keys(
     Err(Error::Altered { target: table.name.to_string(), detail })
 }
 
-/// Takes the keys of a filled table away again.
+/// Takes the keys of a filled table away again, as far as it has them.
 pub(super) fn drop_keys(session: &mut Session, table: &Table, names: &Names) -> Result<()> {
-    if table.references.is_empty() {
+    drop_keys_of(session, table, &names.replacement(table))
+}
+
+/// Takes the foreign keys of a target from a table that has some of them, or none.
+pub(super) fn drop_keys_of(session: &mut Session, table: &Table, owner: &TableName) -> Result<()> {
+    if table.references.is_empty()
+        || references(&definition(session, owner)?, &owner.database).is_empty()
+    {
         return Ok(());
     }
     let keys = table.references.iter().map(|key| {
@@ -87,8 +94,8 @@ pub(super) fn drop_keys(session: &mut Session, table: &Table, names: &Names) -> 
         format!("DROP FOREIGN KEY {name}")
     });
     let keys: Vec<String> = keys.collect();
-    let replacement = names.replacement(table).quoted();
-    let sql = format!("ALTER TABLE {replacement} {}, ALGORITHM=INPLACE", keys.join(", "));
+    let owner = owner.quoted();
+    let sql = format!("ALTER TABLE {owner} {}, ALGORITHM=INPLACE", keys.join(", "));
     unchecked(session, |session| session.exec(&sql).map(drop))
 }
 
