@@ -38,6 +38,7 @@ pub mod identity;
 pub mod import;
 mod import_job;
 pub mod keeper;
+mod kept_rows;
 pub mod key_run;
 mod lasting;
 mod left;

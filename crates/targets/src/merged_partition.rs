@@ -23,7 +23,7 @@ use schema::quote_name;
 
 use crate::export::Export;
 use crate::lock::Lock;
-use crate::names::{kept_name, merged_name, merged_space_id};
+use crate::names::{merged_name, merged_space_id};
 use crate::queued::{POLL, wait_until_queued};
 use crate::reach::ENDING_WAIT;
 use crate::swap::exec_published;
@@ -64,6 +64,11 @@ impl MergedPartition {
         Ok(MergedPartition { partition: partition.to_owned(), table: merged, space_id })
     }
 
+    /// The partition.
+    pub(super) fn partition(&self) -> &str {
+        &self.partition
+    }
+
     /// The table.
     pub(super) fn table(&self) -> &TableName {
         &self.table
@@ -85,7 +90,8 @@ impl MergedPartition {
 }
 
 impl Lock {
-    /// Exchanges a partition of the target, which `export` holds until then.
+    /// Exchanges a partition of the target, which `export` holds until then. Gives false where others may have
+    /// written to the old rows after they were read.
     ///
     /// Killed in it: the old partition or the new one. Killed after it: the new one, and a table with the
     /// old rows.
@@ -96,7 +102,7 @@ impl Lock {
         &mut self,
         merged: &MergedPartition,
         export: Option<Export>,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         let target = self.table.name.clone();
         let sql = merged.statement(&target);
         let mut export = export.ok_or_else(|| lost("the table is not locked", &sql))?;
@@ -128,7 +134,7 @@ impl Lock {
             }
             Err(error) => return Err(error),
         }
-        if was_held { Ok(()) } else { self.keep(merged) }
+        Ok(was_held)
     }
 
     /// True if an EXCHANGE without answer was done.
@@ -146,21 +152,6 @@ impl Lock {
             std::thread::sleep(POLL);
         }
         Ok(!merged.is_still_there(&mut session)?)
-    }
-
-    /// Keeps the old rows, to which others may have written after they were read: says so.
-    fn keep(&mut self, merged: &MergedPartition) -> Result<()> {
-        let MergedPartition { partition, table, space_id } = merged;
-        self.reconnect()?;
-        let kept = kept_name(&self.table.name, *space_id);
-        self.exec(&format!("RENAME TABLE {} TO {}", table.quoted(), kept.quoted()))?;
-        self.remarks.push(format!(
-            "the connection that blocked writers of {} was lost at the last moment: {kept} has \
-             the old rows of partition {partition}; copy the rows that the partition lacks from \
-             there, then drop the table with the old rows",
-            self.table.name
-        ));
-        Ok(())
     }
 
     /// True if the partition of a load that merges one is exchanged; none of other loads.

@@ -210,10 +210,10 @@ pub(super) fn merged_space_id(target: &TableName, table: &TableName) -> Option<u
     words.split_once('_').map_or(words, |(number, _)| number).parse().ok()
 }
 
-/// Name for the old rows of a partition, if others may have written to it at the last moment. No
+/// Name for the old rows of a table or a partition, if others may have written to it at the last moment. No
 /// load removes it.
-pub(super) fn kept_name(target: &TableName, space_id: u32) -> TableName {
-    let table = format!("_inrush_kept_{}_{space_id}", digest_of(target));
+pub(super) fn kept_name(target: &TableName, connection: u64) -> TableName {
+    let table = format!("_inrush_kept_{}_{:016x}", digest_of(target), token(connection));
     TableName::new(target.database.clone(), table)
 }
 

@@ -218,9 +218,13 @@ impl<'l> Filled<'l> {
     pub fn publish(&mut self, mode: Mode, checks: KeyChecks) -> Result<Swapped> {
         self.lock.check_writable()?;
         if let By::Merged { partition, export } = &mut self.made.0 {
-            self.lock.exchange(partition, export.take().map(|export| *export))?;
+            let was_held = self.lock.exchange(partition, export.take().map(|export| *export))?;
             failpoint::hit("publish.moved");
-            return Ok(Swapped::alone(self.lock, Mode::Append));
+            let mut swapped = Swapped::alone(self.lock, Mode::Append);
+            if !was_held {
+                swapped.keep_old(self.lock, Some(partition.partition()));
+            }
+            return Ok(swapped);
         }
         let mut export = self.made.take_export();
         let mode = if export.is_some() { Mode::Append } else { mode };
@@ -265,7 +269,13 @@ impl<'l> Filled<'l> {
         let (held, guard, begun) = held.map_err(|error| self.gone_meanwhile(error))?;
         self.lock.sync_names();
         failpoint::hit("publish.moved");
-        Ok(Swapped { targets, mode, guard, held, begun: Some(begun), has_tried: false })
+        let (begun, has_later_rows) = (Some(begun), held.has_later_rows);
+        let mut swapped =
+            Swapped { targets, mode, guard, held, begun, has_tried: false, kept: Vec::new() };
+        if has_later_rows {
+            swapped.keep_old(self.lock, None);
+        }
+        Ok(swapped)
     }
 
     /// A statement that found a table no more says which one it was.

@@ -118,6 +118,8 @@ pub(super) struct Held {
     tables: Vec<HeldTables>,
     /// When the swap began, where there are any: nobody could read the tables.
     pub(super) since: Option<Instant>,
+    /// True if others may have written to old tables after their rows were read.
+    pub(super) has_later_rows: bool,
 }
 
 /// Tables that one connection locks.

@@ -10,8 +10,9 @@ use crate::behind::hand_over;
 use crate::carried_keys::{carry_one_over, key_name, keys_of, mend, there_and_back};
 use crate::foreign_keys::{unchecked, with_children};
 use crate::guard::Guard;
+use crate::kept_rows::KeptRows;
 use crate::lock::{ER_GONE, Lock};
-use crate::names::{Names, is_own_database};
+use crate::names::{Names, is_own_database, kept_name};
 use crate::staging_database;
 use crate::swap::{HOLDERS_MAX, Held, exec_published};
 use crate::turns::{TURN, Turns, in_turn};
@@ -37,6 +38,8 @@ pub struct Swapped {
     pub(super) begun: Option<Instant>,
     /// True if there was a turn at dropping the old tables.
     pub(super) has_tried: bool,
+    /// Old tables that are not dropped, one a target, or none.
+    pub(super) kept: Vec<KeptRows>,
 }
 
 impl Swapped {
@@ -44,7 +47,27 @@ impl Swapped {
     pub(super) fn alone(lock: &Lock, mode: Mode) -> Swapped {
         let targets = vec![(lock.table.clone(), lock.names.clone())];
         let (guard, held, begun) = (None, Held::default(), None);
-        Swapped { targets, mode, guard, held, begun, has_tried: false }
+        Swapped { targets, mode, guard, held, begun, has_tried: false, kept: Vec::new() }
+    }
+
+    /// Keeps the old tables, to which others may have written after their rows were read. What fails here is tried
+    /// again by [`Swapped::drop_old`].
+    pub(super) fn keep_old(&mut self, lock: &mut Lock, partition: Option<&str>) {
+        let connection = lock.session.id();
+        let kept = self.targets.iter().map(|(table, names)| KeptRows {
+            old: names.aside(table, self.mode),
+            kept: kept_name(&table.name, connection),
+            partition: partition.map(str::to_owned),
+            is_renamed: false,
+        });
+        self.kept = kept.collect();
+        let _shield = lock.session.options().interrupt.shield();
+        let _ = self.rename_kept(lock);
+    }
+
+    fn rename_kept(&mut self, lock: &mut Lock) -> Result<()> {
+        let mut kept = self.kept.iter_mut().zip(&self.targets);
+        kept.try_for_each(|(kept, (table, _))| kept.keep(lock, table))
     }
 
     /// The names of the old tables.
@@ -57,8 +80,9 @@ impl Swapped {
     /// second, those who wait for the new ones have their turn before it tries again, until the lock wait is
     /// over.
     ///
-    /// Errors: [`Error::Leftover`] if rows are in a table that had to be empty; it is kept, the others
-    /// go. Keys that refer to an old table still are in [`Lock::keys_left`].
+    /// Errors: [`Error::Leftover`] if rows are in a table that had to be empty, which is kept while the others go,
+    /// and where rows of others may be lost.
+    /// Keys that refer to an old table still are in [`Lock::keys_left`].
     pub fn drop_old(&mut self, lock: &mut Lock) -> Result<()> {
         let mut turns = Turns::begin(lock.patience.wait);
         let done = loop {
@@ -83,10 +107,13 @@ impl Swapped {
                 let _ = lock.recover();
             }
         };
-        if done.is_err() {
-            lock.keys_left = self.keys_left(&mut lock.session);
-        }
-        done
+        let Err(error) = done else { return Ok(()) };
+        lock.keys_left = self.keys_left(&mut lock.session);
+        let lost = self.kept.iter().zip(&self.targets).find(|(kept, _)| !kept.is_renamed);
+        Err(match lost {
+            Some((kept, (table, _))) => kept.not_renamed(&table.name, &error),
+            None => error,
+        })
     }
 
     /// Tries once. Others who wait for what is held wait no longer than that.
@@ -110,13 +137,16 @@ impl Swapped {
     /// Keys that refer to an old table still, with the table that they are to refer to.
     fn keys_left(&self, session: &mut Session) -> Vec<(TableName, String)> {
         let mut left = Vec::new();
-        for (table, names) in &self.targets {
+        for (at, (table, names)) in self.targets.iter().enumerate() {
             let known = table.foreign_keys.iter().filter(|key| key.end == KeyEnd::Parent);
             let known: Vec<ForeignKey> = known.cloned().collect();
             if known.is_empty() {
                 continue;
             }
-            let keys = keys_of(session, &names.aside(table, self.mode));
+            let keys = match self.kept.get(at) {
+                Some(kept) => kept.keys(session),
+                None => keys_of(session, &names.aside(table, self.mode)),
+            };
             // Of a server that cannot be asked they may all be left.
             for key in keys.unwrap_or(known) {
                 if !key.other.as_ref().is_some_and(|child| is_own_database(&child.database)) {
@@ -142,7 +172,11 @@ impl Swapped {
             let parents = self.parents_replaced();
             mend(&mut lock.session, &parents)?;
         }
+        self.rename_kept(lock)?;
         let mut kept = Ok(());
+        for (old, (table, _)) in self.kept.iter().zip(&self.targets) {
+            kept = kept.and(old.check_keys(&mut lock.session, &table.name));
+        }
         let mut dropped = Vec::new();
         for (table, names) in self.targets.clone() {
             let aside = names.aside(&table, self.mode);

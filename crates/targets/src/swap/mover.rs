@@ -42,6 +42,16 @@ pub(super) struct Mover<'s> {
     pub(super) blocked: &'s mut Blocked,
 }
 
+/// The outcome of a renaming.
+struct Renamed {
+    /// True if the holders had their tables until the mover waited for these.
+    was_held: bool,
+    /// The loss of a holder.
+    cause: Option<Error>,
+    /// The mover's answer.
+    moved: Result<()>,
+}
+
 impl Mover<'_> {
     /// Swaps, in as many attempts as there is time for. `spare` is the first holder, and one stays
     /// there.
@@ -57,7 +67,7 @@ impl Mover<'_> {
         let outcome = loop {
             let begun = Instant::now();
             let locked = if were_seen { Ok(()) } else { self.lock(&mut holders) };
-            let outcome = locked.and_then(|()| self.attempt(&mut holders, &joined));
+            let outcome = locked.and_then(|()| self.attempt(&mut holders, &joined, spare.as_mut()));
             self.blocked.all_since(begun);
             let outcome = outcome.map(|held| held.since(begun));
             match outcome.as_ref().err().and_then(Error::errno) {
@@ -144,8 +154,13 @@ impl Mover<'_> {
     }
 
     /// Looks at tables that holders have locked, and swaps once; error 1205 when others keep them for a [`TURN`].
-    /// Nothing is locked afterwards.
-    fn attempt(&mut self, holders: &mut [Session], joined: &[Group]) -> Result<Held> {
+    /// Nothing is locked afterwards. `spare`, which holds nothing, ends the swap where a holder is lost.
+    fn attempt(
+        &mut self,
+        holders: &mut [Session],
+        joined: &[Group],
+        spare: Option<&mut Session>,
+    ) -> Result<Held> {
         // Others can only have got one of several meanwhile.
         let is_single = self.swap.pairs.len() == 1 && !holders.is_empty();
         // A lock that only keeps writers away lets readers in, whom the mover waits for.
@@ -164,9 +179,9 @@ impl Mover<'_> {
             }
         };
         let mover_id = self.session.id();
-        let (cause, moved) = match holders.is_empty() {
-            true => (None, self.rename()),
-            false => self.rename_held(holders, &mut behind),
+        let Renamed { was_held, cause, moved } = match holders.is_empty() {
+            true => Renamed { was_held: true, cause: None, moved: self.rename() },
+            false => self.rename_held(holders, &mut behind, spare),
         };
         if moved.is_err() && !holders.is_empty() {
             // An ending that came late hits this instead of what follows.
@@ -190,7 +205,9 @@ impl Mover<'_> {
             }
             Ok(()) => {}
         }
-        Ok(behind.held(self.session))
+        // Rows that were read are in the new table, later ones in the old table alone.
+        let has_later_rows = self.yields && !was_held;
+        Ok(Held { has_later_rows, ..behind.held(self.session) })
     }
 
     /// Has connections wait for the new tables that children are to refer to.
@@ -257,12 +274,12 @@ impl Mover<'_> {
     }
 
     /// Under the holders' locks: renames, and lets each lock go when the renaming waits for it.
-    /// Gives what befell a holder, and what the renaming says.
     fn rename_held(
         &mut self,
         holders: &mut [Session],
         behind: &mut Queued,
-    ) -> (Option<Error>, Result<()>) {
+        mut spare: Option<&mut Session>,
+    ) -> Renamed {
         let died = Error::Lost {
             message: "the renaming thread has ended".to_owned(),
             statement: self.swap.statement(),
@@ -281,7 +298,8 @@ impl Mover<'_> {
                 Ok(moving) => moving,
                 Err(error) => {
                     unlock(holders);
-                    return (None, Err(not_started(&error, &swap.statement())));
+                    let moved = Err(not_started(&error, &swap.statement()));
+                    return Renamed { was_held: true, cause: None, moved };
                 }
             };
             let (mut seen, mut ended, mut unlocked) = (Ok(None), None, Ok(()));
@@ -299,11 +317,13 @@ impl Mover<'_> {
                 // Before the lock goes: else the mover would swap what nobody watches. Where this
                 // fails too, the mover may swap, and says so.
                 if failed_here {
-                    ended = end_mover(holder, &mover, &result);
+                    let ender = spare.as_deref_mut().unwrap_or(holder);
+                    ended = end_mover(ender, &mover, &result);
                 }
                 // Without it the mover would wait for nothing.
                 unlocked = unlocked.and(holder.exec("UNLOCK TABLES").map(drop));
             }
+            let was_held = matches!(seen, Ok(None));
             let (early, cause) = match seen {
                 Ok(early) => (early, unlocked.err()),
                 Err(cause) => (ended, Some(cause)),
@@ -313,7 +333,7 @@ impl Mover<'_> {
             let moved = early
                 .unwrap_or_else(|| behind.let_pass(&result, wait, holders).unwrap_or(Err(died)));
             let _ = moving.join();
-            (cause, moved)
+            Renamed { was_held, cause, moved }
         })
     }
 }

@@ -59,7 +59,7 @@ impl Swap {
             let unlocked = lock.session.exec("UNLOCK TABLES");
             let _ = unlocked.and_then(|_| lock.session.set_lock_wait(lock.patience.wait));
         }
-        done.map(|()| Held { tables: Vec::new(), since: Some(begun) })
+        done.map(|()| Held { since: Some(begun), ..Held::default() })
     }
 
     fn under_locks(
