@@ -349,6 +349,7 @@ impl Place<'_> {
             told: told.cloned(),
             no_triggers: false,
             proof: None,
+            allow_empty: false,
         };
         let names: Vec<TableName> =
             originals.iter().map(|original| original.table.name.clone()).collect();

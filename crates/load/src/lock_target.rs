@@ -29,6 +29,7 @@ pub fn lock(
         told: told.cloned(),
         no_triggers: options.server.no_triggers,
         proof: options.proof(),
+        allow_empty: options.allow_empty,
     };
     Lock::take(session, &name, &lock_options).map_err(|error| match error {
         server::Error::NoTable(name) if options.ddl.is_none() => no_table(&name),

@@ -13,7 +13,8 @@ use crate::identity::{EngineRows, rows_of};
 use crate::import_job::cancel_jobs;
 use crate::lock::Lock;
 use crate::names::{
-    MARK, Names, is_own_database, kind_prefix, own_pattern, part_prefix, proof_in, staging_prefix,
+    ASIDES, MARK, Names, is_own_database, kind_prefix, own_pattern, part_prefix, proof_in,
+    staging_prefix,
 };
 use crate::staging_database;
 use crate::swapped::check_emptied;
@@ -188,7 +189,7 @@ impl Lock {
         let is_aside = |table: &TableName| {
             let is_of = |kind| table.table.starts_with(&kind_prefix(&target, kind));
             names.beside().contains(&table)
-                || proof_in(table).is_some() && ["old", "empty", "before"].into_iter().any(is_of)
+                || proof_in(table).is_some() && ASIDES.into_iter().any(is_of)
         };
         for table in tables {
             let is_mark = table.table.starts_with(&kind_prefix(&target, MARK));
@@ -269,8 +270,9 @@ impl Lock {
         let target = self.table.name.clone();
         let is_old = aside.table.starts_with(&kind_prefix(&target, "old"));
         let is_own = proof_in(aside).is_some_and(|of| self.names.proof.as_ref() == Some(&of));
-        // The same command replaces these rows whatever has become of the target.
-        if is_old && is_own {
+        // The same command may have put nothing in their place. An empty target of any other command was made
+        // anew: these are the only rows until new ones are in.
+        if is_old && is_own && self.allow_empty {
             return Ok(());
         }
         if !self.is_empty()? || catalog::is_empty(&mut self.session, aside)? {
@@ -323,8 +325,7 @@ impl Lock {
         let part = part_prefix(&self.table.name);
         let whole = self.names.beside().into_iter().chain([&self.names.staging]);
         let mut whole: Vec<String> = whole.map(|name| format!("{}#", name.table)).collect();
-        let proven = ["old", "empty", "before"];
-        whole.extend(proven.map(|kind| format!("{}by_", kind_prefix(&self.table.name, kind))));
+        whole.extend(ASIDES.map(|kind| format!("{}by_", kind_prefix(&self.table.name, kind))));
         let is_of_parts = |name: &str| {
             let is_part = name.starts_with(&part) && name.ends_with(".build");
             let is_file = name.ends_with(".ibd") || name.ends_with(".cfg");

@@ -41,6 +41,8 @@ pub struct LockOptions {
     pub no_triggers: bool,
     /// The identity of the command's rows; default none.
     pub proof: Option<String>,
+    /// True if the command may leave the target without rows; default no.
+    pub allow_empty: bool,
 }
 
 impl Default for LockOptions {
@@ -52,6 +54,7 @@ impl Default for LockOptions {
             told: None,
             no_triggers: false,
             proof: None,
+            allow_empty: false,
         }
     }
 }
@@ -81,6 +84,8 @@ pub struct Lock {
     pub(super) keeps_others: Option<Instant>,
     pub(super) patience: Patience,
     pub(super) reconnect_wait: Duration,
+    /// [`LockOptions::allow_empty`].
+    pub(super) allow_empty: bool,
     /// Connected early, so that a full server cannot stop the swap: it holds the table there.
     pub(super) spare: Option<Session>,
     /// None where it cannot be reached: [`Lock::unsupported`] says why.

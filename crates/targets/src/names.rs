@@ -16,6 +16,8 @@ const NAME_CHARS: usize = 30;
 const PROOF_MARK: &str = "_by";
 /// The kind of tables whose row proves that a transaction was committed.
 pub(super) const MARK: &str = "mark";
+/// The kinds of old tables that a swap has renamed.
+pub(super) const ASIDES: [&str; 3] = ["old", "empty", "before"];
 
 /// Names of one load's helpers, derived from the target's name alone.
 #[derive(Clone, Debug, PartialEq, Eq)]

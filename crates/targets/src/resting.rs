@@ -43,6 +43,7 @@ pub struct Resting {
     pub remarks: Vec<String>,
     pub(super) patience: Patience,
     pub(super) reconnect_wait: Duration,
+    pub(super) allow_empty: bool,
     pub(super) folder: Option<Folder>,
     pub(super) keeper: Option<Arc<Keeper>>,
     pub(super) left: Option<Arc<Left>>,
@@ -94,6 +95,7 @@ impl Resting {
             remarks: Vec::new(),
             patience,
             reconnect_wait: options.reconnect_wait,
+            allow_empty: options.allow_empty,
             folder,
             keeper: None,
             left: None,
@@ -104,7 +106,7 @@ impl Resting {
     pub fn work(self, connections: Connections) -> Lock {
         let Connections { session, spare } = connections;
         let Resting { table, facts, names, unsupported, remarks, .. } = self;
-        let Resting { patience, reconnect_wait, folder, keeper, left, .. } = self;
+        let Resting { patience, reconnect_wait, allow_empty, folder, keeper, left, .. } = self;
         Lock {
             session,
             table,
@@ -117,6 +119,7 @@ impl Resting {
             keeps_others: None,
             patience,
             reconnect_wait,
+            allow_empty,
             spare,
             folder,
             keeper,
@@ -152,7 +155,7 @@ impl Lock {
     /// Takes the connections from the target, for another one.
     pub fn rest(self) -> (Resting, Connections) {
         let Lock { session, table, facts, names, unsupported, remarks, .. } = self;
-        let Lock { patience, reconnect_wait, spare, folder, keeper, left, .. } = self;
+        let Lock { patience, reconnect_wait, allow_empty, spare, folder, keeper, left, .. } = self;
         let resting = Resting {
             table,
             facts,
@@ -161,6 +164,7 @@ impl Lock {
             remarks,
             patience,
             reconnect_wait,
+            allow_empty,
             folder,
             keeper,
             left,

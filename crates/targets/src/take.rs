@@ -10,14 +10,14 @@ use crate::guard::publishing;
 use crate::keeper::Keeper;
 use crate::left::Left;
 use crate::lock::{Lock, LockOptions};
-use crate::names::{Names, is_own_database};
+use crate::names::{ASIDES, Names, is_own_database, kind_prefix};
 use crate::resting::{Connections, Resting};
 use crate::turns::Turns;
 use crate::waiting::Patience;
 use server::catalog::{self, CatalogCache};
 use server::error::{Error, Result};
 use server::facts::ServerFacts;
-use server::identifier::TableName;
+use server::identifier::{TableName, quote_text};
 use server::session::Session;
 
 /// ER_DBACCESS_DENIED_ERROR, ER_TABLEACCESS_DENIED_ERROR.
@@ -189,11 +189,20 @@ pub fn refuse_put_aside(session: &mut Session, name: &TableName) -> Result<()> {
 /// The same of several tables of one database, by one question.
 pub fn refuse_any_put_aside(session: &mut Session, names: &[TableName]) -> Result<()> {
     let Some(first) = names.first() else { return Ok(()) };
-    let beside = |name| Names::of(name).beside().map(TableName::clone);
-    let asides: Vec<TableName> = names.iter().flat_map(beside).collect();
-    let there = catalog::spellings(session, &first.database, &asides)?;
-    let Some(at) = there.iter().position(Option::is_some) else { return Ok(()) };
-    let (aside, name) = (&asides[at], &names[at * names.len() / asides.len()]);
+    let sql = format!(
+        "SELECT TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA={} \
+         AND TABLE_NAME LIKE '\\_inrush\\_%'",
+        quote_text(&first.database)
+    );
+    let rows = session.query(&sql)?;
+    let own = rows.iter().map(|row| row.text(0)).collect::<Result<Vec<String>>>()?;
+    let aside_of = |name: &TableName| {
+        let prefixes = ASIDES.map(|kind| kind_prefix(name, kind));
+        own.iter().find(|own| prefixes.iter().any(|prefix| own.starts_with(prefix)))
+    };
+    let found = names.iter().find_map(|name| Some((name, aside_of(name)?)));
+    let Some((name, aside)) = found else { return Ok(()) };
+    let aside = TableName::new(first.database.as_str(), aside.as_str());
     Err(Error::Leftover(format!(
         "table {name} does not exist, because a load renamed it to {aside}: RENAME TABLE {} TO {} \
          restores the table; DROP TABLE of the renamed table discards its rows",

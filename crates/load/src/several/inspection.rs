@@ -352,6 +352,7 @@ pub(super) fn lock_options(options: &LoadOptions, told: Option<&Sender<String>>)
         told: told.cloned(),
         no_triggers: options.server.no_triggers,
         proof: options.proof(),
+        allow_empty: options.allow_empty,
     }
 }
 
