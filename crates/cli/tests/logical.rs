@@ -339,6 +339,46 @@ fn plan_says_which_rung_and_why_not_the_faster_ones() {
     assert_eq!(desk.rows("SELECT a FROM t ORDER BY a"), ["1", "2"]);
 }
 
+/// The server is still at the COMMIT of a killed load when the same command runs again: DROP TABLE of the ledger
+/// would wait for the rows, and the command would send them again.
+#[test]
+fn an_append_waits_for_a_commit_that_is_under_way() {
+    for path in ["stream", "insert"] {
+        let Some(mut growing) = Growing::new(path, "") else { return };
+        let killed = growing.add("portion.5.loaded=kill");
+        assert_eq!(killed.status.signal(), Some(KILL), "{killed:?}");
+        growing.wait_for_open_transactions();
+        let desk = &mut growing.desk;
+        let ledger = desk.rows("SHOW TABLES LIKE '%ledger%'").remove(0);
+        desk.exec(&format!("CREATE TABLE chunks SELECT * FROM `{ledger}` WHERE ordinal >= 0"));
+        desk.exec("CREATE TABLE arrived SELECT * FROM t WHERE id >= 0");
+        assert_ne!(desk.rows("SELECT COUNT(*) FROM arrived"), ["0"]);
+        desk.exec(&format!("DELETE FROM `{ledger}` WHERE ordinal >= 0"));
+        desk.exec("DELETE FROM t");
+        let mut committing = desk.server.connect().unwrap();
+        committing.exec(&format!("USE {}", desk.database)).unwrap();
+        committing.exec("START TRANSACTION").unwrap();
+        committing.exec(&format!("INSERT INTO `{ledger}` SELECT * FROM chunks")).unwrap();
+        committing.exec("INSERT INTO t SELECT * FROM arrived").unwrap();
+
+        let refused = run(growing.command(&growing.file).args(["--lock-wait", "1"]));
+        let holder = format!("connection {} of", committing.id());
+        refused.refused(1, &["lock", &holder]);
+        let other = growing.desk.home.file("other.txt", "-1000\tword\n");
+        run(growing.command(&other).args(["--lock-wait", "1"])).refused(1, &["lock", &holder]);
+        let load = start(&mut growing.command(&growing.file));
+        std::thread::sleep(Duration::from_secs(2));
+        committing.exec("COMMIT").unwrap();
+        finish(load).done();
+        let database = growing.desk.database.clone();
+        let old = format!("INSERT INTO t SELECT -seq, 'old' FROM {database}.seq_1_to_100");
+        for sql in ["DROP TABLE chunks", "DROP TABLE arrived", &old] {
+            growing.desk.exec(sql);
+        }
+        growing.check(path);
+    }
+}
+
 /// Rows that went with their table are not told as being in, and the table made anew gets them all.
 #[test]
 fn a_table_that_is_dropped_under_an_append_has_no_rows_in() {

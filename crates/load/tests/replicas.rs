@@ -126,6 +126,47 @@ fn a_load_waits_for_a_replica_that_is_behind_or_stopped() {
     }
 }
 
+/// Tells what a transaction that waits for a replica keeps others from: nothing, yet.
+struct Writer {
+    trouble: Trouble,
+    session: Mutex<Session>,
+    written: Mutex<bool>,
+}
+
+impl Progress for Writer {
+    fn update(&self, _: Snapshot) {}
+
+    fn waiting(&self, text: &str) {
+        let mut written = self.written.lock().unwrap();
+        if text.starts_with("loading is paused") && !*written {
+            let mut session = self.session.lock().unwrap();
+            session.exec("SET innodb_lock_wait_timeout=3").unwrap();
+            session.exec("UPDATE d.t SET c='written meanwhile'").unwrap();
+            session.exec("INSERT INTO d.t VALUES (-2, 'written meanwhile')").unwrap();
+            *written = true;
+        }
+        self.trouble.waiting(text);
+    }
+}
+
+#[test]
+fn a_transaction_waits_for_a_replica_before_it_locks_rows() {
+    let Some(place) = Place::new() else { return };
+    let mut session = place.cluster.primary.connect().unwrap();
+    // Rows of a table with a child are replaced by one transaction.
+    session.exec("CREATE TABLE d.child (id INT REFERENCES d.t (id)) ENGINE=InnoDB").unwrap();
+    session.exec("INSERT INTO d.t VALUES (-1, 'old')").unwrap();
+    place.cluster.wait_until_even().unwrap();
+    let mut replica = place.cluster.replica(0).unwrap();
+    replica.exec("STOP SLAVE SQL_THREAD").unwrap();
+    let trouble = Trouble::new(replica, "DO 0", "START SLAVE SQL_THREAD");
+    let writer = Writer { trouble, session: Mutex::new(session), written: Mutex::new(false) };
+    let report = place.load(&writer, Some(Duration::from_secs(20)));
+    assert_eq!(report.logical.unwrap().destination, "transaction");
+    assert!(*writer.written.lock().unwrap());
+    place.check();
+}
+
 #[test]
 fn a_load_does_not_wait_for_replicas_that_follow_or_when_told_not_to() {
     let Some(place) = Place::new() else { return };

@@ -179,6 +179,11 @@ impl Controller {
         self.changed.notify_all();
     }
 
+    /// True while nobody may load.
+    pub(crate) fn is_paused(&self) -> bool {
+        self.lock().tuner.connections() == 0
+    }
+
     /// The reason why the load is held back now, as a sentence; None if it is not.
     pub(crate) fn holding(&self) -> Option<String> {
         self.lock().tuner.holding()

@@ -11,6 +11,7 @@ use std::collections::HashSet;
 use std::fmt::Write as _;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::time::Duration;
 
 use job::error::Error;
 use job::failpoint;
@@ -260,8 +261,8 @@ impl LedgerTable {
         done.map(drop)
     }
 
-    /// The jobs whose ledger was left by loads that did not end, and what is in of each.
-    pub(crate) fn find(self, session: &mut Session) -> Result<Vec<(Job, Ledger, Totals)>, Error> {
+    /// The jobs whose ledger was left by loads that did not end.
+    pub(crate) fn find(self, session: &mut Session) -> Result<Vec<(Job, Ledger)>, Error> {
         let sql = format!(
             "SELECT job, note FROM {base} WHERE ordinal={JOB_ROW} ORDER BY job",
             base = self.name.base()
@@ -273,8 +274,7 @@ impl LedgerTable {
             let job = serde_json::from_str(&row.text_lossy(1)).map_err(|e| {
                 Error::Internal(format!("{} contains a job that is not JSON ({e})", self.name))
             })?;
-            let totals = ledger.totals(session)?;
-            found.push((job, ledger, totals));
+            found.push((job, ledger));
         }
         Ok(found)
     }
@@ -357,23 +357,34 @@ impl Ledger {
         Ok(entries)
     }
 
-    /// How much is in. After a restart of the server this may be less than was committed: by its
-    /// settings it may lose the last transactions, with their ledger rows. Of several shards it is that of the shard
-    /// that has most.
-    pub(crate) fn totals(&self, session: &mut Session) -> Result<Totals, Error> {
-        let each = self.totals_of_each(session)?;
+    /// How much is in, once the chunks of a killed load are committed or rolled back. After a restart of the
+    /// server this may be less than was committed: by its settings it may lose the last transactions, with their
+    /// ledger rows. Of several shards it is that of the shard that has most.
+    ///
+    /// Errors: as [`Lock::when_settled`].
+    pub(crate) fn totals(&self, target: &mut Lock, wait: Duration) -> server::Result<Totals> {
+        let each = self.settled_totals(target, wait)?;
         Ok(each.into_iter().max_by_key(|totals| totals.chunks).unwrap_or_default())
     }
 
-    fn totals_of_each(&self, session: &mut Session) -> Result<Vec<Totals>, Error> {
-        let sql = format!(
+    fn settled_totals(&self, target: &mut Lock, wait: Duration) -> server::Result<Vec<Totals>> {
+        target.when_settled(wait, &self.totals_query(), |session, sql| {
+            self.totals_of_each(session, sql)
+        })
+    }
+
+    fn totals_query(&self) -> String {
+        format!(
             "SELECT COUNT(*), COALESCE(SUM(row_count), 0) FROM {base} WHERE job={} AND ordinal>=0",
             quote_text(&self.job),
             base = self.table().base()
-        );
+        )
+    }
+
+    fn totals_of_each(&self, session: &mut Session, sql: &str) -> server::Result<Vec<Totals>> {
         let mut each = Vec::new();
         self.shards().at_each(session, |session| {
-            let row = session.query_row(&sql)?;
+            let row = session.query_row(sql)?;
             each.push(Totals { chunks: row.number(0)?, rows: row.number(1)? });
             Ok(())
         })?;
@@ -381,8 +392,11 @@ impl Ledger {
     }
 
     /// The most rows that are in, and whether it is so many: not where some shards lack rows that others have.
-    pub(crate) fn rows_in(&self, session: &mut Session) -> Result<(u64, bool), Error> {
-        let each = self.totals_of_each(session)?;
+    /// Waits for connections of the load that have not ended.
+    ///
+    /// Errors: as [`Lock::when_settled`].
+    pub(crate) fn rows_in(&self, target: &mut Lock, wait: Duration) -> server::Result<(u64, bool)> {
+        let each = self.settled_totals(target, wait)?;
         let most = each.iter().map(|totals| totals.rows).max().unwrap_or_default();
         Ok((most, each.iter().all(|totals| totals.rows == most)))
     }
@@ -391,7 +405,7 @@ impl Ledger {
     ///
     /// Errors: [`Error::LostCommits`], of a server that crashed while the load ran.
     pub(crate) fn require(&self, session: &mut Session, sent: Totals) -> Result<(), Error> {
-        let each = self.totals_of_each(session)?;
+        let each = self.totals_of_each(session, &self.totals_query())?;
         let Some(kept) = each.into_iter().find(|kept| *kept != sent) else { return Ok(()) };
         Err(Error::LostCommits {
             sent_rows: sent.rows,

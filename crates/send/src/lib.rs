@@ -358,6 +358,7 @@ impl<'a> Work<'a> {
         let session = match (self.given.take(), self.destination.method) {
             (Some(given), _) => Some(given),
             (None, Method::Transaction) => {
+                watch.wait_for_replicas(&limits, &options.interrupt, self.prepared.progress)?;
                 let (transaction, session) =
                     Transaction::begin(target, self.prepared.options.mode)?;
                 self.transaction = Some(transaction);

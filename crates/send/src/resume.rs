@@ -5,6 +5,7 @@
 //! the others. A staging table's ledger is of no use once its load has ended, and goes with it.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use encode::inspected::Inspected;
 use job::error::Error;
@@ -65,9 +66,15 @@ impl Resume {
         };
         let mut ours = Job::new(files(), words, chunk_bytes as u64);
         let mut begun = None;
-        for (job, ledger, totals) in table.clone().find(&mut target.session)? {
+        for (job, ledger) in table.clone().find(&mut target.session)? {
+            if job.options.starts_with(STAGING_MARK) {
+                ledger.remove(&mut target.session)?;
+                continue;
+            }
             let is_ours = Job { chunk_bytes: ours.chunk_bytes, ..job.clone() } == ours;
-            if job.options.starts_with(STAGING_MARK) || totals.rows == 0 && !is_ours {
+            // The last COMMIT of a killed load may be under way: DROP TABLE would wait for it and then forget it.
+            let totals = ledger.totals(target, target.lock_wait())?;
+            if totals.rows == 0 && !is_ours {
                 ledger.remove(&mut target.session)?;
             } else if is_staged {
                 // Its rows stay as long as the swap has not come.
@@ -151,7 +158,7 @@ impl Loaded {
 
 /// Forgets the loads into staging tables that were killed: their staging tables are gone.
 pub fn sweep(target: &mut Lock) -> Result<(), Error> {
-    for (job, ledger, _) in LedgerTable::of(target).find(&mut target.session)? {
+    for (job, ledger) in LedgerTable::of(target).find(&mut target.session)? {
         if job.options.starts_with(STAGING_MARK) {
             ledger.remove(&mut target.session)?;
         }
@@ -174,11 +181,7 @@ pub fn completed(target: &mut Lock, options: &InputOptions) -> Result<Vec<Comple
     let table = LedgerTable::of(target);
     let proofs = match table.clone().completed(&mut target.session) {
         // An account that may not look has left nothing.
-        Err(Error::Server(error))
-            if error.errno().is_some_and(|errno| ER_DENIED.contains(&errno)) =>
-        {
-            return Ok(Vec::new());
-        }
+        Err(Error::Server(error)) if is_denied(&error) => return Ok(Vec::new()),
         proofs => proofs?,
     };
     if proofs.is_empty() {
@@ -186,7 +189,7 @@ pub fn completed(target: &mut Lock, options: &InputOptions) -> Result<Vec<Comple
     }
     let files: Vec<JobFile> = options.files.iter().map(|file| JobFile::at(file)).collect();
     let jobs = table.find(&mut target.session)?;
-    let completed = jobs.into_iter().filter_map(|(job, ledger, _)| {
+    let completed = jobs.into_iter().filter_map(|(job, ledger)| {
         let (_, proof) = proofs.iter().find(|(completed, _)| *completed == ledger)?;
         Some(Completed { proof: proof.clone()?, is_same_input: job.files == files })
     });
@@ -210,8 +213,16 @@ pub fn forget_completed(target: &mut Lock, proofs: &[String]) -> Result<(), Erro
 pub(crate) fn give_up(target: &mut Lock) -> Result<(), Error> {
     let table = LedgerTable::of(target);
     let found = table.clone().find(&mut target.session)?;
-    for (job, ledger, totals) in &found {
-        if job.options.starts_with(STAGING_MARK) || totals.rows == 0 {
+    for (job, ledger) in &found {
+        let has_rows = match job.options.starts_with(STAGING_MARK) {
+            true => false,
+            // Rows that are still to be committed may come.
+            false => match ledger.totals(target, Duration::ZERO) {
+                Err(server::Error::LockWait { .. }) => true,
+                totals => totals?.rows > 0,
+            },
+        };
+        if !has_rows {
             ledger.remove(&mut target.session)?;
         }
     }
@@ -253,13 +264,25 @@ pub fn input_text(
     Job::new(files, input_words(options, inspected, source_words, false), 0).text()
 }
 
+fn is_denied(error: &server::Error) -> bool {
+    error.errno().is_some_and(|errno| ER_DENIED.contains(&errno))
+}
+
 /// Refuses to add rows at once to those of a load that was interrupted.
 pub(crate) fn refuse_interrupted(target: &mut Lock, mode: Mode) -> Result<(), Error> {
-    if mode != Mode::Append || target.is_empty()? {
+    if mode != Mode::Append {
         return Ok(());
     }
-    for (job, _, totals) in LedgerTable::of(target).find(&mut target.session)? {
-        if totals.rows > 0 && !job.options.starts_with(STAGING_MARK) {
+    let found = match LedgerTable::of(target).find(&mut target.session) {
+        Err(Error::Server(error)) if is_denied(&error) => return Ok(()),
+        found => found?,
+    };
+    for (job, ledger) in found {
+        if job.options.starts_with(STAGING_MARK) {
+            continue;
+        }
+        let totals = ledger.totals(target, target.lock_wait())?;
+        if totals.rows > 0 && !target.is_empty()? {
             return Err(interrupted(target, &job, totals, None));
         }
     }

@@ -1,5 +1,7 @@
 //! Rows that were sent and that are still to be published, each kind with what is done then.
 
+use std::time::Duration;
+
 use job::error::Error;
 use job::failpoint;
 use job::pool;
@@ -13,6 +15,8 @@ use crate::ledger::{Ledger, LedgerTable};
 
 const ER_NO_SUCH_TABLE: u16 = 1146;
 const ER_BAD_DB: u16 = 1049;
+/// How long the end of a failed load waits for its last COMMIT. Behind it nobody knows how many rows are in.
+const SETTLE_WAIT: Duration = Duration::from_secs(10);
 
 /// The place of all rows of a target before they are published.
 #[derive(Debug)]
@@ -83,7 +87,7 @@ impl AddedRows {
             return (error, forgotten);
         }
         // Where the server cannot be asked, the next load finds the ledger.
-        let rows_in = target.clean_up(|target| self.ledger.rows_in(&mut target.session));
+        let rows_in = target.clean_up(|target| self.ledger.rows_in(target, SETTLE_WAIT));
         let names = Box::new([target.table.name.to_string(), target.names.ledger.to_string()]);
         // Somebody may have dropped or emptied the table meanwhile, and its ledger is of no use.
         let has_rows = match target.is_empty() {

@@ -13,10 +13,13 @@ use job::progress::Progress;
 use server::replicas::{self, Replica};
 use server::{ConnectOptions, Interrupt, Session};
 
-use crate::controller::Controller;
+use crate::controller::{Controller, Limits};
 
 /// Time between two looks at the server.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// Time between two looks whether the load is to stop.
+const NAP: Duration = Duration::from_millis(100);
 
 /// How long the end of a load waits for an answer that nobody needs any more.
 const END_WAIT: Duration = Duration::from_secs(2);
@@ -62,6 +65,38 @@ impl Watch {
     /// Nothing is looked at.
     pub(crate) fn of_nobody() -> Watch {
         Watch { gauge: None, notes: Vec::new() }
+    }
+
+    /// Waits until replicas follow, and looks at nothing any more: for a transaction, whose locks keep others
+    /// waiting until its end.
+    ///
+    /// Errors: the load is to stop.
+    pub(crate) fn wait_for_replicas(
+        &mut self,
+        limits: &Limits,
+        interrupt: &Interrupt,
+        progress: &dyn Progress,
+    ) -> Result<(), Error> {
+        let Some(eyes) = self.gauge.take().and_then(Eyes::open) else { return Ok(()) };
+        let controller = Controller::new(limits.clone());
+        let samples = eyes.samples.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut told = None;
+        loop {
+            interrupt.check()?;
+            match samples.recv_timeout(NAP) {
+                Ok(pressure) => controller.observe(&pressure),
+                Err(RecvTimeoutError::Timeout) => continue,
+                Err(RecvTimeoutError::Disconnected) => return Ok(()),
+            }
+            if !controller.is_paused() {
+                return Ok(());
+            }
+            let reason = controller.holding().filter(|reason| told.as_ref() != Some(reason));
+            if let Some(reason) = reason {
+                progress.waiting(&reason);
+                told = Some(reason);
+            }
+        }
     }
 
     /// Runs `load` with the server watched on behalf of `controller`, which is closed afterwards.

@@ -11,8 +11,11 @@ use std::time::Duration;
 
 use crate::lock::Lock;
 use crate::names::mark_name;
+use crate::resting::Resting;
 use crate::torn::rows_if_there;
-use schema::Mode;
+use crate::turns::{TURN, Turns};
+use crate::waiting::Patience;
+use schema::{Mode, Table};
 use server::catalog::{self, definition};
 use server::connect::Mark;
 use server::engine::Kind;
@@ -27,6 +30,8 @@ const ROW_LOCK_SECONDS_MAX: u64 = 1_073_741_824;
 const OUTCOME_WAIT: Duration = Duration::from_secs(120);
 /// Tables that a question about numbers names at most.
 const NUMBERS_AT_ONCE: usize = 64;
+/// The end of a query that waits for transactions which changed its rows.
+const SHARED: &str = "LOCK IN SHARE MODE";
 /// How long the table's lock is waited for once its rows are in.
 const NUMBERING_WAIT: Duration = Duration::from_secs(1);
 
@@ -70,9 +75,7 @@ impl Transaction {
         let mark = make_mark(lock)?;
         let mut session = lock.second()?;
         let wait = lock.patience.wait;
-        session.set_lock_wait(wait)?;
-        let seconds = wait.as_secs().clamp(1, ROW_LOCK_SECONDS_MAX);
-        session.set(&[("innodb_lock_wait_timeout", &seconds.to_string())])?;
+        set_waits(&mut session, wait)?;
         // Gaps are locked at this level only.
         session.set_isolation(Isolation::RepeatableRead)?;
         session.exec("START TRANSACTION")?;
@@ -106,20 +109,43 @@ impl Transaction {
     ///
     /// Errors: [`Error::NotEmpty`], [`Error::Altered`], [`Error::LockWait`]; the server's.
     pub fn include(lock: &mut Lock, session: &mut Session, mode: Mode) -> Result<()> {
-        let name = lock.table.name.clone();
-        let locks = if mode == Mode::Append { "" } else { " LOCK IN SHARE MODE" };
-        let sql = format!("SELECT 1 FROM {base} LIMIT 1{locks}", base = name.base());
-        let found = lock.patience.watch(session, |session| session.query(&sql));
-        let found = found.map_err(|error| lock.gone_meanwhile(error))?;
-        if mode != Mode::Append && !found.is_empty() {
-            return Err(Error::NotEmpty(name.to_string()));
+        let Lock { table, patience, .. } = &*lock;
+        let included = include(table, patience, session, mode);
+        included.map_err(|error| lock.gone_meanwhile(error))
+    }
+
+    /// Takes in all targets that are to be empty, before the first row: others wait for the locks. So no lock is
+    /// waited for longer than a turn, behind which the transaction of `session` begins anew.
+    ///
+    /// Errors: those of [`Transaction::include`], with the target.
+    pub fn include_empty(
+        targets: &[&Resting],
+        session: &mut Session,
+    ) -> std::result::Result<(), (TableName, Error)> {
+        let Some(first) = targets.first() else { return Ok(()) };
+        let of_first = |error| (first.table.name.clone(), error);
+        let wait = first.patience.wait;
+        let mut turns = Turns::begin(wait);
+        set_waits(session, TURN).map_err(of_first)?;
+        loop {
+            let taken = targets.iter().try_for_each(|target| {
+                let taken = include(&target.table, &target.patience, session, Mode::Insert);
+                taken.map_err(|error| (target, error))
+            });
+            let Err((target, error)) = taken else { break };
+            let of_target = |error| (target.table.name.clone(), error);
+            if session.exec("ROLLBACK").is_err() {
+                return Err(of_target(error));
+            }
+            if let Error::LockWait { holders, .. } = &error {
+                target.patience.tell(holders);
+            }
+            if !turns.again(&error, session) {
+                return Err(of_target(error));
+            }
+            session.exec("START TRANSACTION").map_err(of_target)?;
         }
-        // From here on nobody can alter it.
-        if definition(session, &name)? == lock.table.definition {
-            return Ok(());
-        }
-        let detail = "the table's definition changed during the load".to_owned();
-        Err(Error::Altered { target: name.to_string(), detail })
+        set_waits(session, wait).map_err(of_first)
     }
 
     /// Commits what its `session` has loaded. Its mark stays, and proves that, until
@@ -232,6 +258,56 @@ impl Lock {
         })?;
         Ok(!rows.is_empty())
     }
+
+    /// Runs a query about a table of ours once all transactions have ended that changed its rows, which a
+    /// snapshot would not see: `work` gets the query as it is sent. TiDB, whose locks do not cover missing rows,
+    /// answers at once.
+    ///
+    /// Errors: [`Error::LockWait`] behind `wait` or the load's own limit, with those who may hold the rows.
+    pub fn when_settled<T>(
+        &mut self,
+        wait: Duration,
+        sql: &str,
+        work: impl FnOnce(&mut Session, &str) -> Result<T>,
+    ) -> Result<T> {
+        let Lock { session, patience, facts, .. } = self;
+        if !facts.engine.kind.keeps_gaps() {
+            return work(session, sql);
+        }
+        let wait = wait.min(patience.wait);
+        let sql = match session.version().flavor {
+            Flavor::MariaDb => {
+                let seconds = wait.as_secs().clamp(1, ROW_LOCK_SECONDS_MAX);
+                format!("SET STATEMENT innodb_lock_wait_timeout={seconds} FOR {sql} {SHARED}")
+            }
+            Flavor::MySql => format!("{sql} {SHARED}"),
+        };
+        Patience { wait, ..patience.clone() }.watch(session, |session| work(session, &sql))
+    }
+}
+
+/// How long a session waits for a lock, of a table or of a row.
+fn set_waits(session: &mut Session, wait: Duration) -> Result<()> {
+    session.set_lock_wait(wait)?;
+    let seconds = wait.as_secs().clamp(1, ROW_LOCK_SECONDS_MAX);
+    session.set(&[("innodb_lock_wait_timeout", &seconds.to_string())])
+}
+
+/// Holds a table as it was described, and empty if rows are not kept, until the transaction of `session` ends.
+fn include(table: &Table, patience: &Patience, session: &mut Session, mode: Mode) -> Result<()> {
+    let name = &table.name;
+    let locks = if mode == Mode::Append { "" } else { " LOCK IN SHARE MODE" };
+    let sql = format!("SELECT 1 FROM {base} LIMIT 1{locks}", base = name.base());
+    let found = patience.watch(session, |session| session.query(&sql))?;
+    if mode != Mode::Append && !found.is_empty() {
+        return Err(Error::NotEmpty(name.to_string()));
+    }
+    // From here on nobody can alter it.
+    if definition(session, name)? == table.definition {
+        return Ok(());
+    }
+    let detail = "the table's definition changed during the load".to_owned();
+    Err(Error::Altered { target: name.to_string(), detail })
 }
 
 /// Has the target's AUTO_INCREMENT go on at `next`, behind what LOAD DATA would have reserved. It is

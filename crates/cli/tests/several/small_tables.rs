@@ -51,6 +51,29 @@ fn small_tables_get_their_rows_by_one_transaction_and_plan_says_so() {
     yard.clean("after it");
 }
 
+/// Somebody has not committed a row of the last table: writers to the first one go on meanwhile.
+#[test]
+fn who_writes_to_one_table_does_not_wait_for_another() {
+    let Some(server) = TestServer::shared() else { return };
+    let mut yard = yard(server);
+    let into = |table: &str| format!("INSERT INTO {}.{table} VALUES (1000000, 2, 'mine', 'too')", yard.database);
+    let (mut holder, mut writer) = (server.connect().unwrap(), server.connect().unwrap());
+    holder.exec("START TRANSACTION").unwrap();
+    holder.exec(&into("c")).unwrap();
+    let load = start(yard.command().args(["--path", "auto", "--json"]));
+    std::thread::sleep(std::time::Duration::from_secs(3));
+    writer.exec("SET innodb_lock_wait_timeout=5").unwrap();
+    for table in ["a", "b", "a"] {
+        writer.exec("START TRANSACTION").unwrap();
+        writer.exec(&into(table)).unwrap();
+        writer.exec("ROLLBACK").unwrap();
+    }
+    holder.exec("ROLLBACK").unwrap();
+    json(&finish(load));
+    assert!(yard.is_new());
+    yard.clean("after it");
+}
+
 /// Where the tables are large, old rows are replaced, one table is loaded alone, or somebody has
 /// said so.
 #[test]
@@ -161,7 +184,7 @@ fn rows_that_come_into_a_small_table_meanwhile_stop_the_load_of_all() {
         (alter, "definition changed during the load"),
     ] {
         yard.reset();
-        let command = &mut yard.load_with("b.rows.begin=pause");
+        let command = &mut yard.load_with("transaction.begin=pause");
         let mut child = start(command.args(["--path", "auto"]));
         wait_paused(&mut child);
         yard.session.exec(&sql.replace("{}", &yard.database)).unwrap();

@@ -1,17 +1,19 @@
 //! All rows of several tables in one transaction.
 //!
 //! ```text
-//! begin -> rows of a -> rows of b -> ..  -> COMMIT        over one connection
+//! begin, hold all -> rows of a -> rows of b -> ..  -> COMMIT        over one connection
 //! ```
 //!
-//! Nobody sees a row before COMMIT, and a connection that breaks takes all of them back. Each table
-//! is held as it was described, and empty if it keeps no rows, from its first row on.
+//! Nobody sees a row before COMMIT, and a connection that breaks takes all of them back. Tables that keep
+//! no rows are held empty, as they were described, from the beginning on: later a table would be waited for
+//! while others wait for those before it. Each other table is held as it was described from its first row on.
 
 use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 
 use encode::prepared::Prepared;
 use job::error::Error;
+use job::failpoint;
 use job::options::Mode;
 use job::pool;
 use job::progress::{Progress, Stage};
@@ -53,7 +55,13 @@ pub(super) fn load(
     progress: &dyn Progress,
 ) -> Result<(Vec<Report>, Vec<String>), Error> {
     let InspectedTables { mut parts, mut connections, keeper, .. } = inspected;
-    let (mut reports, mut open) = (Vec::new(), None);
+    let mut reports = Vec::new();
+    let (back, begun) = begin(&mut parts, connections);
+    connections = back;
+    let mut open = match begun {
+        Ok(open) => open,
+        Err(ended) => return Err(undone(parts, connections, ended)),
+    };
     for at in 0..parts.len() {
         progress.table(&parts[at].name(), at + 1, parts.len());
         let (back, filled) = fill(connect, &mut parts[at], connections, open, steps, progress);
@@ -61,14 +69,11 @@ pub(super) fn load(
         match filled {
             Ok((report, now_open)) => {
                 reports.push(report);
-                open = Some(now_open);
+                open = now_open;
             }
             Err(ended) => return Err(undone(parts, connections, ended)),
         }
     }
-    let Some(open) = open else {
-        return Err(Error::Internal("there is no table to load".to_owned()));
-    };
     steps.stage = Stage::Rows;
     let flavor = open.session.version().flavor;
     let (connections, committed) = commit(&mut parts, connections, open, told, steps);
@@ -93,12 +98,39 @@ pub(super) fn load(
     }
 }
 
+/// Begins the transaction, which holds all tables that keep no rows, and gives the connections back.
+fn begin(parts: &mut [Part], connections: Connections) -> (Connections, Result<Open, Ended>) {
+    let ended = |name, error| Ended::plainly(name, Stage::Rows.name(), error);
+    let name = parts[0].name();
+    let Some(target) = parts[0].target.take() else {
+        let error = Error::Internal(format!("{name} was not locked"));
+        return (connections, Err(ended(name, error)));
+    };
+    let mut lock = target.work(connections);
+    let begun = pool::catch(|| {
+        failpoint::hit("transaction.begin");
+        lock.reconnect()?;
+        Ok(Transaction::begin(&mut lock, Mode::Append)?)
+    });
+    let (target, connections) = lock.rest();
+    parts[0].target = Some(target);
+    let (transaction, mut session) = match begun.and_then(|begun| begun) {
+        Ok(begun) => begun,
+        Err(error) => return (connections, Err(ended(name, error))),
+    };
+    let is_empty = |part: &&Part| part.options.mode != Mode::Append;
+    let empty = parts.iter().filter(is_empty).filter_map(|part| part.target.as_ref());
+    let held = Transaction::include_empty(&empty.collect::<Vec<_>>(), &mut session);
+    let held = held.map_err(|(name, error)| ended(name.to_string(), error.into()));
+    (connections, held.map(|()| Open { transaction, session, looked: Instant::now() }))
+}
+
 /// Has one table filled, and gives the connections back.
 fn fill(
     connect: &ConnectOptions,
     part: &mut Part,
     connections: Connections,
-    open: Option<Open>,
+    open: Open,
     steps: &Steps<'_>,
     progress: &dyn Progress,
 ) -> (Connections, Result<(Report, Open), Ended>) {
@@ -126,26 +158,22 @@ fn rows(
     connect: &ConnectOptions,
     part: &mut Part,
     lock: &mut Lock,
-    open: Option<Open>,
+    open: Open,
     steps: &mut Steps<'_>,
     forecast: &Forecast<'_>,
 ) -> Result<(Report, Open), Error> {
     let lacks = |what: &str| Error::Internal(format!("{} has no {what}", lock.table.name));
     let destination = part.chosen.destination.clone().ok_or_else(|| lacks("destination"))?;
     let source = part.source.take().ok_or_else(|| lacks("source"))?;
-    let looked = open.as_ref().map(|open| open.looked).filter(|looked| looked.elapsed() < LOOK);
-    let looked = match looked {
-        Some(looked) => looked,
-        None => {
-            lock.reconnect()?;
-            Instant::now()
-        }
-    };
-    let (transaction, mut session) = match open {
-        Some(open) => (open.transaction, open.session),
-        None => Transaction::begin(lock, Mode::Append)?,
-    };
-    Transaction::include(lock, &mut session, part.options.mode)?;
+    let Open { transaction, mut session, mut looked } = open;
+    if looked.elapsed() >= LOOK {
+        lock.reconnect()?;
+        looked = Instant::now();
+    }
+    // All others are held since the transaction began.
+    if part.options.mode == Mode::Append {
+        Transaction::include(lock, &mut session, Mode::Append)?;
+    }
     forecast.expect(std::mem::take(&mut part.chosen.expected));
     let Part { options, memory, chosen, .. } = part;
     let prepared = Prepared {
