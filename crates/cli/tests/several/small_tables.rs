@@ -56,7 +56,9 @@ fn small_tables_get_their_rows_by_one_transaction_and_plan_says_so() {
 fn who_writes_to_one_table_does_not_wait_for_another() {
     let Some(server) = TestServer::shared() else { return };
     let mut yard = yard(server);
-    let into = |table: &str| format!("INSERT INTO {}.{table} VALUES (1000000, 2, 'mine', 'too')", yard.database);
+    let into = |table: &str| {
+        format!("INSERT INTO {}.{table} VALUES (1000000, 2, 'mine', 'too')", yard.database)
+    };
     let (mut holder, mut writer) = (server.connect().unwrap(), server.connect().unwrap());
     holder.exec("START TRANSACTION").unwrap();
     holder.exec(&into("c")).unwrap();
