@@ -1,7 +1,9 @@
 //! The files of an export: each is written under another name, and all take theirs at the end.
 
+use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
 use std::io;
+use std::iter;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
@@ -58,20 +60,18 @@ impl Names {
         match self {
             Names::One(name) => name.clone(),
             Names::Many { stem, ending, numbered: false } => format!("{stem}.{ending}").into(),
-            Names::Many { stem, ending, numbered: true } => {
-                format!("{stem}.{number:04}.{ending}").into()
-            }
+            Names::Many { stem, ending, numbered: true } => part(stem, number, ending),
         }
     }
 
-    /// The number of a file that has such a name.
-    fn number_of(&self, name: &OsStr) -> Option<usize> {
-        let Names::Many { stem, ending, .. } = self else { return None };
-        let name = name.to_str()?.strip_prefix(stem)?.strip_suffix(ending)?;
-        match name {
-            "." => Some(0),
-            name => name.strip_prefix('.')?.strip_suffix('.')?.parse().ok(),
-        }
+    /// Names, among those of a folder, that exports of the table gave: the name of a single file, and those of parts
+    /// from `first` up to the first missing number. `orders.2023.csv` alone is a file of somebody else.
+    fn given(&self, folder: &BTreeSet<OsString>, first: usize) -> Vec<OsString> {
+        let Names::Many { stem, ending, .. } = self else { return Vec::new() };
+        let exists = |name: &OsString| folder.contains(name);
+        let single = iter::once(format!("{stem}.{ending}").into()).filter(exists);
+        let parts = (first..).map(|number| part(stem, number, ending)).take_while(exists);
+        single.chain(parts).collect()
     }
 }
 
@@ -87,8 +87,8 @@ impl ExportOptions {
         };
         let names = Names::in_folder(self, ending);
         let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
-        let files = entries.filter(|entry| names.number_of(&entry.file_name()).is_some());
-        files.map(|entry| entry.path()).collect()
+        let folder = entries.map(|entry| entry.file_name()).collect();
+        names.given(&folder, 1).iter().map(|name| path.join(name)).collect()
     }
 }
 
@@ -163,7 +163,7 @@ impl<'a> Output<'a> {
             Names::Many { .. } => {
                 let names = self.target.names();
                 let names = names.map_err(Error::io("listing", &self.shown(OsStr::new(""))))?;
-                names.into_iter().find(|name| self.names.number_of(name).is_some())
+                self.names.given(&names.into_iter().collect(), 1).into_iter().next()
             }
         };
         match found {
@@ -377,13 +377,15 @@ impl<'a> Output<'a> {
 
     /// Removes files of an export before that had more of them: all that are left belong together.
     fn remove_older(&self) -> Result<(), Error> {
-        if !self.options.force || matches!(self.names, Names::One(_)) {
+        let Names::Many { numbered, .. } = self.names else { return Ok(()) };
+        if !self.options.force {
             return Ok(());
         }
         let folder = self.shown(OsStr::new(""));
-        for name in self.target.names().map_err(Error::io("listing", &folder))? {
-            let is_ours = self.whole.iter().any(|whole| whole.name == name);
-            if self.names.number_of(&name).is_some() && !is_ours {
+        let names = self.target.names().map_err(Error::io("listing", &folder))?;
+        let first = if numbered { self.whole.len() + 1 } else { 1 };
+        for name in self.names.given(&names.into_iter().collect(), first) {
+            if self.whole.iter().all(|whole| whole.name != name) {
                 self.target.remove(&name).map_err(Error::io("removing", &folder))?;
             }
         }
@@ -409,6 +411,11 @@ pub(crate) struct Finished {
     pub(crate) files: Vec<PathBuf>,
     pub(crate) bytes: u64,
     pub(crate) file_bytes: u64,
+}
+
+/// The name of a part.
+fn part(stem: &str, number: usize, ending: &str) -> OsString {
+    format!("{stem}.{number:04}.{ending}").into()
 }
 
 /// A table's name as the beginning of a file's: what no file can be called so is spelled as the server does.

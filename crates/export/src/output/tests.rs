@@ -92,6 +92,31 @@ fn older_files_of_the_same_table_do_not_stay_among_new_ones() {
     assert_eq!(names(folder.path()), ["t.0001.txt", "t.0002.txt", "t2.0009.txt"]);
 }
 
+/// They were removed once, as parts of a longer export, and without --force they kept an export from its folder.
+#[test]
+fn files_whose_names_are_only_alike_stay() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = Place::Folder { path: folder.path().to_owned(), ending: "txt".to_owned() };
+    let alike = ["t.+5.txt", "t.0004.txt", "t.2.txt", "t.2023.txt"];
+    for name in alike {
+        std::fs::write(folder.path().join(name), "").unwrap();
+    }
+    for split in [Split { rows: Some(1), bytes: None }, Split::default()] {
+        let mut options = options(place.clone(), split);
+        for force in [false, true] {
+            options.force = force;
+            let mut output = Output::open(&options, b"").unwrap();
+            output.write(&rows(2, "a\n")).unwrap();
+            output.finish().unwrap();
+            let all = names(folder.path());
+            assert!(alike.iter().all(|name| all.iter().any(|one| one == name)), "{all:?}");
+            assert_eq!(all.len(), alike.len() + if split.rows.is_some() { 2 } else { 1 });
+        }
+        let made = names(folder.path()).into_iter().filter(|name| !alike.contains(&name.as_str()));
+        made.for_each(|name| std::fs::remove_file(folder.path().join(name)).unwrap());
+    }
+}
+
 #[test]
 fn compressed_files_are_read_back_wherever_they_are_cut() {
     for compression in [Compression::Gzip, Compression::Zstd] {
