@@ -45,6 +45,9 @@ pub enum Error {
         /// Who may hold it, one sentence each.
         holders: Vec<String>,
     },
+    /// A table with another definition than at the start of the export.
+    #[error("{0} was altered during the export; no file is left; export it again")]
+    Altered(String),
     /// A value that the dialect has no text for.
     #[error("a value of column `{column}` cannot be written: {why}")]
     Value {
@@ -91,11 +94,7 @@ impl Error {
 
     /// Text in a character set that is not the same again on the way back from UTF-8.
     pub(crate) fn no_text(column: &str) -> Error {
-        let why = format!(
-            "its bytes cannot be written as UTF-8 and loaded back unchanged; {COLUMNS} or {WHERE} \
-             omits it, and CAST(.. AS BINARY) in a view exports its bytes"
-        );
-        Error::Value { column: column.to_owned(), why }
+        Error::Value { column: column.to_owned(), why: no_text_reason() }
     }
 
     /// An error of a shard, unless the end was requested.
@@ -118,6 +117,14 @@ impl Error {
             _ => 1,
         }
     }
+}
+
+/// Why bytes are no text in a file.
+pub(crate) fn no_text_reason() -> String {
+    format!(
+        "its bytes cannot be written as UTF-8 and loaded back unchanged; {COLUMNS} or {WHERE} \
+         omits it, and CAST(.. AS BINARY) in a view exports its bytes"
+    )
 }
 
 fn advice(error: &io::Error) -> String {

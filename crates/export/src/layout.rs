@@ -186,10 +186,7 @@ impl Layout {
                 insert.value(field, value, out);
                 Ok(())
             }
-            Layout::JsonLines(json) => {
-                json.value(field, value, out);
-                Ok(())
-            }
+            Layout::JsonLines(json) => json.value(field, value, out),
         };
         written.map_err(|why| Unwritable { field, why })
     }

@@ -7,6 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use sources::json::is_json;
 
 use super::{Field, Kind, without_zerofill};
+use crate::error::no_text_reason;
 
 /// One object a row.
 #[derive(Debug)]
@@ -20,7 +21,7 @@ impl JsonLines {
     pub(crate) fn new(fields: &[Field]) -> JsonLines {
         let name = |(at, field): (usize, &Field)| {
             let mut name = if at > 0 { vec![b','] } else { Vec::new() };
-            push_string(field.name.as_bytes(), &mut name);
+            push_string(&field.name, &mut name);
             name.push(b':');
             name
         };
@@ -30,12 +31,18 @@ impl JsonLines {
         }
     }
 
+    /// Errors: why the value is no text in JSON.
     #[inline]
-    pub(crate) fn value(&self, field: usize, value: Option<&[u8]>, out: &mut Vec<u8>) {
+    pub(crate) fn value(
+        &self,
+        field: usize,
+        value: Option<&[u8]>,
+        out: &mut Vec<u8>,
+    ) -> Result<(), Box<str>> {
         out.extend_from_slice(&self.names[field]);
         let Some(value) = value else {
             out.extend_from_slice(b"null");
-            return;
+            return Ok(());
         };
         match self.kinds[field] {
             Kind::Number => out.extend_from_slice(without_zerofill(value)),
@@ -49,22 +56,24 @@ impl JsonLines {
                 let blank = |&byte: &u8| if matches!(byte, b'\n' | b'\r') { b' ' } else { byte };
                 out.extend(value.iter().map(blank));
             }
-            Kind::Text | Kind::Json => push_string(value, out),
+            // The server stores halves of pairs of UTF-16 (ED A0..BF xx), which are no text.
+            Kind::Text | Kind::Json => match str::from_utf8(value) {
+                Ok(text) => push_string(text, out),
+                Err(_) => return Err(no_text_reason().into()),
+            },
             Kind::Bytes => push_base64(value, out),
             Kind::Bits => {
                 let number = value.iter().fold(0u64, |sum, byte| sum << 8 | u64::from(*byte));
                 out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
             }
         }
+        Ok(())
     }
 }
 
-fn push_string(text: &[u8], out: &mut Vec<u8>) {
+fn push_string(text: &str, out: &mut Vec<u8>) {
     out.push(b'"');
-    for part in text.utf8_chunks() {
-        part.valid().bytes().for_each(|byte| push_byte(byte, out));
-        push_invalid(part.invalid(), out);
-    }
+    text.bytes().for_each(|byte| push_byte(byte, out));
     out.push(b'"');
 }
 
@@ -93,14 +102,6 @@ fn push_unit(unit: u16, out: &mut Vec<u8>) {
     out.extend_from_slice(&[b'\\', b'u', digit(12), digit(8), digit(4), digit(0)]);
 }
 
-/// Writes bytes that are no UTF-8: the server stores halves of pairs of UTF-16 (ED A0..BF xx), each
-/// byte of which comes here by itself. JSON has a character for these.
-fn push_invalid(bytes: &[u8], out: &mut Vec<u8>) {
-    if !bytes.is_empty() {
-        push_unit(0xfffd, out);
-    }
-}
-
 fn push_base64(bytes: &[u8], out: &mut Vec<u8>) {
     out.push(b'"');
     let start = out.len();
@@ -119,8 +120,17 @@ mod tests {
     fn value(kind: Kind, value: Option<&[u8]>) -> String {
         let json = JsonLines::new(&[Field { name: "a\"".to_owned(), kind }]);
         let mut out = Vec::new();
-        json.value(0, value, &mut out);
+        json.value(0, value, &mut out).unwrap();
         String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn half_of_a_surrogate_pair_is_refused() {
+        for kind in [Kind::Text, Kind::Json] {
+            let json = JsonLines::new(&[Field { name: "a".to_owned(), kind }]);
+            let why = json.value(0, Some(b"x\xed\xa0\x80"), &mut Vec::new()).unwrap_err();
+            assert!(why.contains("UTF-8"), "{why}");
+        }
     }
 
     #[test]
