@@ -151,7 +151,13 @@ def _of_iterator(pa: Any, data: Iterator[Any]) -> Any:
         yield from _table(pa, first).cast(schema).to_batches()
         for one in data:
             table = _table(pa, _reader(pa, one))
-            if table.schema.names != schema.names:
+            names = table.schema.names
+            if names != schema.names:
+                if sorted(names) != sorted(schema.names) or len(set(names)) < len(names):
+                    raise ValueError(
+                        f"the columns of this record batch are {', '.join(names)}; expected are "
+                        f"those of the first one: {', '.join(schema.names)}"
+                    )
                 table = table.select(schema.names)
             yield from table.cast(schema).to_batches()
 
