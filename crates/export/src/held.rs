@@ -2,29 +2,36 @@
 
 use std::path::PathBuf;
 use std::sync::mpsc::channel;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use disk::File;
 use face::option::{TIME_ZONE, WHERE};
 use job::progress::Progress;
 use schema::Table;
 use server::engine::Kind;
+use server::error::holders_text;
 use server::facts::NO_FILES;
 use server::facts::database_dir::DatabaseDir;
 use server::filename::filename;
-use server::{ServerFacts, Session, catalog};
-use targets::brief_lock;
+use server::{ServerFacts, Session};
+use targets::brief_lock::ATTEMPT;
 use targets::description::check_described;
 use targets::guard::Guard;
+use targets::waiting::{ER_LOCK_WAIT_TIMEOUT, lock_holders};
 use values::Family;
 use values::decode::Decoder;
 
 use crate::columns::Columns;
 use crate::error::Error;
 use crate::options::{ExportOptions, UTC};
+use crate::select::check_unaltered;
 
 /// Server errors of an account that lacks a right, and of a table that the server does not export.
 const REFUSED: [u16; 6] = [1031, 1044, 1045, 1142, 1227, 1235];
+
+/// Between two attempts, while the table is not locked; doubled up to the second.
+const PAUSE_MIN: Duration = Duration::from_secs(1);
+const PAUSE_MAX: Duration = Duration::from_secs(8);
 
 /// A table that nobody writes to, until it is let go or the connection ends.
 pub(crate) struct Held {
@@ -76,10 +83,7 @@ impl Held {
             }
             Err(error) => return Err(error.into()),
         };
-        if let Some(reason) = changed(session, table)? {
-            held.release()?;
-            return Ok(Err(vec![reason]));
-        }
+        check_unaltered(session, table)?;
         let folder = dir.path.display();
         let why = match held_files(session, table, &dir) {
             Ok(files) if !stale => return Ok(Ok((held, files))),
@@ -107,18 +111,38 @@ impl Held {
         progress: &dyn Progress,
     ) -> server::Result<Held> {
         let wait = options.lock_wait();
-        let begun = Instant::now();
-        let (told, words) = channel::<String>();
-        let guard = Guard::of_table(session, &table.name, wait, Some(told));
-        words.try_iter().for_each(|text| progress.waiting(&text));
-        let guard = guard?;
+        let (begun, mut pause) = (Instant::now(), PAUSE_MIN);
         let mut holder = session.another()?;
+        holder.set_lock_wait(ATTEMPT)?;
         let sql = format!("FLUSH TABLES {} FOR EXPORT", table.name.quoted());
-        let wait = wait.saturating_sub(begun.elapsed());
-        let waiting = |text: &str| progress.waiting(text);
-        let done = brief_lock::take(&mut holder, &table.name, &sql, wait, waiting)?;
-        check_described(&mut holder, &sql, &done)?;
-        Ok(Held { session: holder, _guard: guard })
+        loop {
+            let (told, words) = channel::<String>();
+            let left = wait.saturating_sub(begun.elapsed());
+            let guard = Guard::of_table(session, &table.name, left, Some(told));
+            words.try_iter().for_each(|text| progress.waiting(&text));
+            let guard = guard?;
+            match holder.exec(&sql) {
+                Ok(done) => {
+                    check_described(&mut holder, &sql, &done)?;
+                    return Ok(Held { session: holder, _guard: guard });
+                }
+                Err(error) if error.errno() == Some(ER_LOCK_WAIT_TIMEOUT) => {}
+                Err(error) => return Err(error),
+            }
+            // Writers go on during the pause.
+            drop(guard);
+            let holders = lock_holders(&mut holder, &[&table.name], &[]).unwrap_or_default();
+            let Some(left) = wait.checked_sub(begun.elapsed() + ATTEMPT) else {
+                let (target, seconds) = (table.name.to_string(), wait.as_secs());
+                return Err(server::Error::LockWait { target, seconds, holders });
+            };
+            let text = holders_text(&holders);
+            progress.waiting(&format!("waiting for a lock on {}; {text}", table.name));
+            let interrupt = &session.options().interrupt;
+            server::reach::sleep(pause.min(left), interrupt);
+            interrupt.check()?;
+            pause = (pause * 2).min(PAUSE_MAX);
+        }
     }
 
     /// Lets the table go.
@@ -163,13 +187,6 @@ fn reasons(
     }
     reasons.dedup();
     reasons
-}
-
-fn changed(session: &mut Session, table: &Table) -> Result<Option<String>, Error> {
-    if catalog::definition(session, &table.name)? != table.definition {
-        return Ok(Some("it was altered during the export".to_owned()));
-    }
-    Ok(None)
 }
 
 /// True if the folder that the user names has a description of the table before the server writes one: it is a

@@ -60,7 +60,7 @@ pub use error::Error;
 pub use options::{Compression, ExportOptions, ExportPath, Format, Place, Split};
 pub use places::{PlaceReader, Places, PlacesRead};
 pub use report::ExportReport;
-pub use select::{DENIED, begin_snapshot};
+pub use select::{DENIED, begin_snapshot, check_unaltered};
 
 use crate::columns::Columns;
 use crate::direct::Direct;

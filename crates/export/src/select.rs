@@ -12,7 +12,7 @@ use schema::{BASE_TABLE, Engine, Table, TableName};
 use server::engine::{Kind as EngineKind, OLAP};
 use server::error::holders_text;
 use server::session::Isolation;
-use server::{ConnectOptions, Session};
+use server::{ConnectOptions, Session, catalog};
 use targets::brief_lock;
 use targets::waiting::{ER_LOCK_WAIT_TIMEOUT, lock_holders};
 use values::SqlType;
@@ -103,6 +103,7 @@ impl Select {
         for reader in &mut sessions {
             reader.set_lock_wait(options.wait())?;
         }
+        check_unaltered(session, table)?;
         let statement =
             |range: &Option<String>| statement(table, columns, options, range.as_deref());
         let statements = conditions.iter().map(statement).collect();
@@ -222,6 +223,16 @@ pub fn begin_snapshot(session: &Session, table: &TableName) -> Result<Session, s
     let mut reader = transaction(session, EngineKind::Plain)?;
     reader.query(&format!("SELECT 1 FROM {base} LIMIT 1", base = table.base()))?;
     Ok(reader)
+}
+
+/// Checks that a table has the definition by which its columns are read: to be called once its snapshots or locks
+/// are there.
+///
+/// Errors: [`Error::Altered`]; the server's.
+pub fn check_unaltered(session: &mut Session, table: &Table) -> Result<(), Error> {
+    let is_same =
+        table.kind.is_view() || catalog::definition(session, &table.name)? == table.definition;
+    is_same.then_some(()).ok_or_else(|| Error::Altered(table.name.to_string()))
 }
 
 /// Server errors of an account that lacks a right.

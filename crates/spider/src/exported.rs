@@ -13,7 +13,9 @@
 
 use std::time::{Duration, Instant};
 
-use export::{DENIED, Error, ExportOptions, PlaceReader, PlacesRead, begin_snapshot};
+use export::{
+    DENIED, Error, ExportOptions, PlaceReader, PlacesRead, begin_snapshot, check_unaltered,
+};
 use face::option::WHERE;
 use schema::{Engine, Table, TableKind};
 use server::{ConnectOptions, Session, catalog, replicas};
@@ -92,19 +94,17 @@ fn readers(
         return Ok(Err(why));
     }
     let mut readers = Vec::with_capacity(shards.len());
-    for (at, Reached { shard, table, connect, holder }) in shards.iter().enumerate() {
+    for (at, Reached { shard, table, connect, holder }) in shards.iter_mut().enumerate() {
         disk::failpoint::hit(&format!("export.snapshot.{at}"));
         let session = begin_snapshot(holder, &table.name).map_err(|error| of(shard, error))?;
+        check_unaltered(holder, table)?;
         let (table, connect) = (table.clone(), connect.clone());
         readers.push(PlaceReader { session, table, name: name(shard), connect });
     }
-    let is_same = catalog::definition(session, &table.name)? == table.definition;
+    check_unaltered(session, table)?;
     // The locks are let go with the connections.
     drop(shards);
-    match is_same {
-        true => Ok(Ok(readers)),
-        false => Ok(Err("it was altered during the export".to_owned())),
-    }
+    Ok(Ok(readers))
 }
 
 /// Connects to a shard, and looks whether its table has the columns of the head's.
