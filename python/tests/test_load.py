@@ -184,6 +184,23 @@ def test_an_exception_of_the_iterator_stops_the_load(server, database):
     assert rows(server, "SELECT COUNT(*) FROM py.t") == ["0"]
 
 
+def test_frames_with_other_columns_than_the_first_stop_the_load(server, database):
+    server.sql("CREATE TABLE py.t (id INT PRIMARY KEY, note TEXT)")
+    first = pa.record_batch({"id": [1], "note": ["a"]})
+    others = [
+        pa.record_batch({"id": [2], "note": ["b"], "more": [1]}),
+        pa.record_batch({"id": [2]}),
+        pa.record_batch([pa.array([2]), pa.array(["b"]), pa.array(["c"])], names=["id", "note", "note"]),
+    ]
+    for other in others:
+        with pytest.raises(ValueError, match="columns of this record batch are id"):
+            inrush.load(iter([first, other]), into="py.t", connection=server)
+    assert rows(server, "SELECT COUNT(*) FROM py.t") == ["0"]
+    swapped = pa.record_batch({"note": ["b"], "id": [2]})
+    inrush.load(iter([first, swapped]), into="py.t", connection=server)
+    assert rows(server, "SELECT note FROM py.t WHERE id=2") == ["b"]
+
+
 def test_the_error_of_a_load_that_ends_early_is_not_a_broken_pipe(server, database):
     server.sql("CREATE TABLE py.t (id TINYINT PRIMARY KEY)")
 

@@ -136,8 +136,11 @@ impl Held {
                 let (target, seconds) = (table.name.to_string(), wait.as_secs());
                 return Err(server::Error::LockWait { target, seconds, holders });
             };
-            let text = holders_text(&holders);
-            progress.waiting(&format!("waiting for a lock on {}; {text}", table.name));
+            let (seconds, text) = (wait.as_secs(), holders_text(&holders));
+            progress.waiting(&format!(
+                "waiting for a lock on {}, at most {seconds} s; {text}",
+                table.name
+            ));
             let interrupt = &session.options().interrupt;
             server::reach::sleep(pause.min(left), interrupt);
             interrupt.check()?;

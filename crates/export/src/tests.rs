@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 
 use server::ConnectOptions;
+use testkit::TestServer;
 use testkit::proxy::Fate;
 use testkit::stand_in::{DATABASE, Engine, StandIn};
 
@@ -37,6 +38,33 @@ fn exported(engine: Engine, folder: &Path) -> (ExportReport, usize, Vec<String>)
     assert_eq!(server.broken(), Vec::<String>::new());
     let lines = std::fs::read_to_string(to).unwrap().lines().count();
     (report, lines, std::mem::take(&mut *requests.lock().unwrap()))
+}
+
+/// The file had the columns of before, and was reported as whole.
+#[test]
+fn a_table_that_is_altered_while_an_export_waits_for_its_lock_is_an_error() {
+    let Some(server) = TestServer::shared() else { return };
+    let (database, folder) = (server.database().unwrap(), tempfile::tempdir().unwrap());
+    let mut other = server.connect().unwrap();
+    other.exec(&format!("CREATE TABLE {database}.t (id INT PRIMARY KEY) ENGINE=InnoDB")).unwrap();
+    other.exec(&format!("INSERT INTO {database}.t VALUES (1)")).unwrap();
+    other.exec(&format!("LOCK TABLES {database}.t WRITE")).unwrap();
+    let (connect, to) = (server.options(), folder.path().join("t.tsv"));
+    let options = ExportOptions::new(TableName::new(&database, "t"), Place::File(to.clone()));
+    let exported = std::thread::spawn(move || export(&connect, &options, None, &()));
+    let waits = format!(
+        "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE ID<>CONNECTION_ID() AND INFO \
+         LIKE '%LOCK TABLES%{database}%'"
+    );
+    while !exported.is_finished() && other.query_row(&waits).unwrap().number::<u64>(0).unwrap() == 0
+    {
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    other.exec(&format!("ALTER TABLE {database}.t ADD COLUMN more INT")).unwrap();
+    other.exec("UNLOCK TABLES").unwrap();
+    let error = exported.join().unwrap().unwrap_err();
+    assert!(matches!(error, Error::Altered(_)), "{error}");
+    assert!(!to.exists());
 }
 
 #[test]
