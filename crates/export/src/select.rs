@@ -219,10 +219,10 @@ fn transaction(session: &Session, kind: EngineKind) -> Result<Session, server::E
 }
 
 /// Begins a transaction that sees the rows as they are now; nobody alters the table before it ends.
-pub fn begin_snapshot(session: &Session, table: &TableName) -> Result<Session, server::Error> {
-    let mut reader = transaction(session, EngineKind::Plain)?;
-    reader.query(&format!("SELECT 1 FROM {base} LIMIT 1", base = table.base()))?;
-    Ok(reader)
+pub fn begin_snapshot(reader: &mut Session, table: &TableName) -> Result<(), server::Error> {
+    reader.set_isolation(Isolation::RepeatableRead)?;
+    reader.exec(BEGIN)?;
+    reader.query(&format!("SELECT 1 FROM {base} LIMIT 1", base = table.base())).map(drop)
 }
 
 /// Checks that a table has the definition by which its columns are read: to be called once its snapshots or locks

@@ -37,6 +37,8 @@ struct Reached {
     connect: ConnectOptions,
     /// Has the lock.
     holder: Session,
+    /// Reads, connected before anything is locked.
+    reader: Session,
 }
 
 /// Begins the transactions that read, on each shard or on the head.
@@ -90,21 +92,17 @@ fn readers(
         }
     }
     let wait = Duration::from_secs(options.lock_wait_seconds.into());
-    if let Err(why) = lock(&mut shards, wait)? {
+    if let Err(why) = begin_all(&mut shards, wait)? {
         return Ok(Err(why));
     }
-    let mut readers = Vec::with_capacity(shards.len());
-    for (at, Reached { shard, table, connect, holder }) in shards.iter_mut().enumerate() {
-        disk::failpoint::hit(&format!("export.snapshot.{at}"));
-        let session = begin_snapshot(holder, &table.name).map_err(|error| of(shard, error))?;
-        check_unaltered(holder, table)?;
-        let (table, connect) = (table.clone(), connect.clone());
-        readers.push(PlaceReader { session, table, name: name(shard), connect });
-    }
     check_unaltered(session, table)?;
-    // The locks are let go with the connections.
-    drop(shards);
-    Ok(Ok(readers))
+    let reader = |reached: Reached| {
+        // The locks are let go with the connections.
+        let Reached { shard, table, connect, mut reader, .. } = reached;
+        reader.set_lock_wait(wait).map_err(|error| of(&shard, error))?;
+        Ok(PlaceReader { session: reader, table, name: name(&shard), connect })
+    };
+    shards.into_iter().map(reader).collect::<Result<_, Error>>().map(Ok)
 }
 
 /// Connects to a shard, and looks whether its table has the columns of the head's.
@@ -139,39 +137,39 @@ fn reach(
             name(&shard)
         )));
     }
-    Ok(Ok(Reached { shard, table: there, connect, holder }))
+    let connected = holder.another().and_then(|mut reader| {
+        holder.set_lock_wait(ATTEMPT)?;
+        reader.set_lock_wait(ATTEMPT)?;
+        Ok(reader)
+    });
+    let reader = connected.map_err(|error| of(&shard, error))?;
+    Ok(Ok(Reached { shard, table: there, connect, holder, reader }))
 }
 
-/// Locks all tables at once.
+/// Locks all tables at once, and begins the transactions that read while they are locked.
 ///
 /// Errors of the inner result: an account that may not.
-fn lock(shards: &mut [Reached], wait: Duration) -> Result<Result<(), String>, Error> {
+fn begin_all(shards: &mut [Reached], wait: Duration) -> Result<Result<(), String>, Error> {
     let (begun, mut pause) = (Instant::now(), PAUSE_MIN);
     loop {
-        let mut busy = None;
-        for Reached { shard, table, holder, .. } in &mut *shards {
-            holder.set_lock_wait(ATTEMPT).map_err(|error| of(shard, error))?;
-            match holder.exec(&format!("LOCK TABLES {} READ", table.name.quoted())) {
-                Ok(_) => {}
-                Err(error) if error.errno().is_some_and(|errno| DENIED.contains(&errno)) => {
-                    let what = "the account lacks LOCK TABLES on";
-                    return Ok(Err(format!("{what} {}", name(shard))));
-                }
-                Err(error) if error.errno() == Some(ER_LOCK_WAIT_TIMEOUT) => {
-                    let holders = lock_holders(holder, &[&table.name], &[]).unwrap_or_default();
-                    let (target, seconds) = (table.name.to_string(), wait.as_secs());
-                    busy = Some(of(shard, server::Error::LockWait { target, seconds, holders }));
-                    break;
-                }
-                Err(error) => return Err(of(shard, error)),
-            }
-        }
-        let Some(busy) = busy else { return Ok(Ok(())) };
+        let missed = match lock(shards).and_then(|()| snapshots(shards)) {
+            Ok(()) => return Ok(Ok(())),
+            Err(missed) => *missed,
+        };
+        let at = match missed {
+            Missed::Denied(why) => return Ok(Err(why)),
+            Missed::Failed(error) => return Err(error),
+            Missed::Busy(at) => at,
+        };
+        let Reached { shard, table, holder, .. } = &mut shards[at];
         if begun.elapsed() >= wait {
-            return Err(busy);
+            let holders = lock_holders(holder, &[&table.name], &[]).unwrap_or_default();
+            let (target, seconds) = (table.name.to_string(), wait.as_secs());
+            return Err(of(shard, server::Error::LockWait { target, seconds, holders }));
         }
-        for Reached { shard, holder, .. } in &mut *shards {
-            holder.exec("UNLOCK TABLES").map_err(|error| of(shard, error))?;
+        for Reached { shard, holder, reader, .. } in &mut *shards {
+            let freed = reader.exec("ROLLBACK").and_then(|_| holder.exec("UNLOCK TABLES"));
+            freed.map_err(|error| of(shard, error))?;
         }
         let Some(first) = shards.first() else { return Ok(Ok(())) };
         let interrupt = &first.connect.interrupt;
@@ -179,6 +177,50 @@ fn lock(shards: &mut [Reached], wait: Duration) -> Result<Result<(), String>, Er
         interrupt.check()?;
         pause = (pause * 2).min(PAUSE_MAX);
     }
+}
+
+/// Why an attempt to lock and read all tables failed.
+enum Missed {
+    /// The shard of this number did not give a lock in time.
+    Busy(usize),
+    /// The account may not, in words.
+    Denied(String),
+    Failed(Error),
+}
+
+impl Missed {
+    fn of(at: usize, shard: &Shard, error: server::Error) -> Box<Missed> {
+        Box::new(match error.errno() {
+            Some(ER_LOCK_WAIT_TIMEOUT) => Missed::Busy(at),
+            _ => Missed::Failed(of(shard, error)),
+        })
+    }
+}
+
+/// Locks the tables of all shards.
+fn lock(shards: &mut [Reached]) -> Result<(), Box<Missed>> {
+    for (at, Reached { shard, table, holder, .. }) in shards.iter_mut().enumerate() {
+        match holder.exec(&format!("LOCK TABLES {} READ", table.name.quoted())) {
+            Err(error) if error.errno().is_some_and(|errno| DENIED.contains(&errno)) => {
+                let what = "the account lacks LOCK TABLES on";
+                return Err(Box::new(Missed::Denied(format!("{what} {}", name(shard)))));
+            }
+            locked => locked.map_err(|error| Missed::of(at, shard, error))?,
+        };
+    }
+    Ok(())
+}
+
+/// Begins the transactions that read. An ALTER that waits for our lock has them wait too: for no longer than the
+/// attempt.
+fn snapshots(shards: &mut [Reached]) -> Result<(), Box<Missed>> {
+    for (at, Reached { shard, table, holder, reader, .. }) in shards.iter_mut().enumerate() {
+        disk::failpoint::hit(&format!("export.snapshot.{at}"));
+        let begun = begin_snapshot(reader, &table.name);
+        begun.map_err(|error| Missed::of(at, shard, error))?;
+        check_unaltered(holder, table).map_err(|error| Box::new(Missed::Failed(error)))?;
+    }
+    Ok(())
 }
 
 /// A shard for people.
