@@ -22,16 +22,20 @@ use std::time::{Duration, Instant};
 use face::option::{SERVER_PROGRAM, UNTESTED_SERVER};
 use load::LoadOptions;
 use sandbox::TemporaryServer;
-use sandbox::mariadbd::Binary;
 use server::error::{Error, Result};
 use server::tested_build::Outcome;
 use server::{ConnectOptions, Interrupt, ServerBuild, ServerFacts, Session, Unsupported};
 
 use crate::private_server::arguments;
+use crate::program::Program;
 use crate::trial::{Failed, START_TIMEOUT, Trial};
 
 /// Seconds that a proof before a load may take.
 pub const SECONDS_MAX: u64 = 20;
+/// How long a server that crashed may take to end.
+const CRASH_WAIT: Duration = Duration::from_secs(3);
+/// A part of the end of a process that somebody killed.
+const KILLED: &str = "SIGKILL";
 /// Between two looks at the clock.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -89,13 +93,18 @@ pub fn prove(
     let begun = Instant::now();
     let mut session = Session::connect(connect)?;
     let build = ServerBuild::read(&mut session)?;
-    let binary = program::find(&mut session, request.program).map_err(Obstacle::Program)?;
+    let Program { binary, installer } =
+        program::find(&mut session, request.program).map_err(Obstacle::Program)?;
     drop(session);
     let program = binary.path.clone();
     let folder = private_server::folder(request.temp_dir)?;
     let arguments = arguments(&build);
     let place = private_server::place(folder.path());
-    binary.install(&place.datadir, &arguments).map_err(not_run)?;
+    let installed = match installer {
+        Some(installer) => binary.install_by(&installer, &place.datadir, &arguments),
+        None => binary.install(&place.datadir, &arguments),
+    };
+    installed.map_err(not_run)?;
     let server = TemporaryServer::new(binary, place, arguments, START_TIMEOUT);
     let ended = watched(&server, request, begun, || tried(&server, &build, folder.path()));
     let (outcome, tables) = ended?;
@@ -123,12 +132,28 @@ fn tried(
     let outcome = match trial.run() {
         Ok(()) => Outcome::Proven,
         Err(Failed::Ended(error)) => return Err(error.into()),
+        Err(Failed::Lost(what)) => match crash(server) {
+            Some(end) => Outcome::Differs(format!("{end} ({what})")),
+            None => return Err(Error::Option(what).into()),
+        },
         Err(Failed::Differs(what)) => Outcome::Differs(match server.end() {
             Some(end) => format!("{end} ({what})"),
             None => what,
         }),
     };
     Ok((outcome, trial.tables()))
+}
+
+/// How the server crashed; none if it still runs, or was killed, as for lack of memory.
+fn crash(server: &TemporaryServer) -> Option<String> {
+    let begun = Instant::now();
+    loop {
+        match server.end() {
+            Some(end) => return (!end.contains(KILLED)).then_some(end),
+            None if begun.elapsed() > CRASH_WAIT => return None,
+            None => std::thread::sleep(LOOK),
+        }
+    }
 }
 
 fn not_run(error: Error) -> Obstacle {
@@ -210,7 +235,7 @@ pub fn look(
         return Ok(Trust::Settled);
     }
     Ok(match program::find(&mut session, program) {
-        Ok(Binary { path, .. }) => Trust::Provable(path),
+        Ok(Program { binary, .. }) => Trust::Provable(binary.path),
         Err(why) => Trust::Unprovable(why),
     })
 }

@@ -85,6 +85,13 @@ impl Binary {
         folders.into_iter().find(|dir| dir != Path::new("/usr") && dir.join("share").is_dir())
     }
 
+    /// The program that makes data directories for MariaDB.
+    pub fn installer(&self) -> Result<PathBuf> {
+        let names = ["mariadb-install-db", "mysql_install_db"];
+        let base = self.path.parent().and_then(Path::parent);
+        find_program(&names, base).ok_or(Error::NoServer("mariadb-install-db", "PATH"))
+    }
+
     /// Makes a new data directory at `datadir`, which must not exist.
     ///
     /// The account `root`, and the account of this process's user if it has a name, may connect
@@ -95,10 +102,12 @@ impl Binary {
         if self.version.flavor == Flavor::MySql {
             return self.initialize(datadir, extra);
         }
-        let names = ["mariadb-install-db", "mysql_install_db"];
-        let program = find_program(&names, self.path.parent().and_then(Path::parent))
-            .ok_or(Error::NoServer("mariadb-install-db", "PATH"))?;
-        let mut command = Command::new(program);
+        self.install_by(&self.installer()?, datadir, extra)
+    }
+
+    /// The same by the program `installer`.
+    pub fn install_by(&self, installer: &Path, datadir: &Path, extra: &[String]) -> Result<()> {
+        let mut command = Command::new(installer);
         command.arg("--no-defaults").arg(path_arg("--datadir=", datadir)).arg("--skip-test-db");
         // A starting server removes the #sql files it finds in its temporary folder: in a shared
         // one that would be another's. With --force the script resolves no names: there need not be an
