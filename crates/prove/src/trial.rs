@@ -21,6 +21,11 @@ use crate::tables::{ProofTable, TABLES};
 const BUILT: &str = "built";
 const LOADED: &str = "loaded";
 const MEMORY_BYTES: u64 = 256 << 20;
+/// Server errors of a full disk: on writing a file, in general, and of a table.
+const DISK_FULL: [u16; 3] = [3, 1021, 1114];
+/// Server error of a storage engine, with the number of the system's error.
+const ER_GET_ERRNO: u16 = 1030;
+const NO_SPACE: &str = "error 28 ";
 /// Rows that HANDLER reads at most: all there are.
 const ALL: u32 = 1_000_000;
 /// Statements on both tables, by the number of a row: in the middle, at the end, back again, and undone.
@@ -45,6 +50,8 @@ pub(crate) struct Trial<'a> {
 pub(crate) enum Failed {
     /// The server did something else, as a sentence.
     Differs(String),
+    /// A connection ended: the server crashed, or somebody killed it.
+    Lost(String),
     /// The disk, or the user, ended the trial.
     Ended(Error),
 }
@@ -52,9 +59,19 @@ pub(crate) enum Failed {
 impl From<Error> for Failed {
     fn from(error: Error) -> Failed {
         match error {
-            Error::Io { .. } | Error::Interrupted => Failed::Ended(error),
+            error if error.is_cut() => Failed::Lost(error.to_string()),
+            error if is_of_machine(&error) => Failed::Ended(error),
             error => Failed::Differs(error.to_string()),
         }
+    }
+}
+
+/// True for an error of the disk, or a stop: it says nothing about the build.
+fn is_of_machine(error: &Error) -> bool {
+    match error {
+        Error::Io { .. } | Error::Interrupted => true,
+        Error::Statement { errno: ER_GET_ERRNO, message, .. } => message.contains(NO_SPACE),
+        error => error.errno().is_some_and(|errno| DISK_FULL.contains(&errno)),
     }
 }
 
@@ -280,20 +297,50 @@ fn shown(row: &[Option<Vec<u8>>]) -> String {
     format!("({text})").replace(|c: char| c.is_control(), " ")
 }
 
-/// What a load that failed says about the build: nothing, if the disk or the user ended it.
+/// The failure of a load: it says nothing about the build if the disk or the user ended the load.
 fn of_load(error: load::Error) -> Failed {
-    fn of_disk(error: &load::Error) -> bool {
+    fn of_cause(error: &load::Error, text: String) -> Failed {
         match error {
-            load::Error::Step { error, .. } | load::Error::Several { error, .. } => of_disk(error),
-            load::Error::Io { .. } | load::Error::Server(Error::Io { .. } | Error::Interrupted) => {
-                true
+            load::Error::Step { error, .. } | load::Error::Several { error, .. } => {
+                of_cause(error, text)
             }
-            _ => false,
+            load::Error::Server(error) if error.is_cut() => Failed::Lost(text),
+            load::Error::Server(error) if is_of_machine(error) => {
+                Failed::Ended(Error::Option(text))
+            }
+            load::Error::Io { .. } => Failed::Ended(Error::Option(text)),
+            _ => Failed::Differs(text),
         }
     }
-    let text = format!("a load by the direct path failed: {error}");
-    if of_disk(&error) { Failed::Ended(Error::Option(text)) } else { Failed::Differs(text) }
+    of_cause(&error, format!("a load by the direct path failed: {error}"))
 }
 
 /// How long the private server may take to start.
 pub(crate) const START_TIMEOUT: Duration = Duration::from_secs(60);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A full disk was kept as the verdict that the build differs.
+    #[test]
+    fn failures_of_the_machine_are_no_verdict() {
+        let refused = |errno, message: &str| Error::Statement {
+            errno,
+            sqlstate: "HY000".to_owned(),
+            message: message.to_owned(),
+            statement: "INSERT".to_owned(),
+        };
+        let no_space = "Got error 28 \"No space left on device\" from storage engine InnoDB";
+        for (errno, message) in [(3, ""), (1021, ""), (1114, ""), (1030, no_space)] {
+            let failed = of_load(load::Error::Server(refused(errno, message)));
+            assert!(matches!(failed, Failed::Ended(_)), "{errno}: {failed:?}");
+            assert!(matches!(Failed::from(refused(errno, message)), Failed::Ended(_)), "{errno}");
+        }
+        for (errno, message) in [(1030, "Got error 126"), (1808, "")] {
+            assert!(matches!(Failed::from(refused(errno, message)), Failed::Differs(_)), "{errno}");
+        }
+        let lost = Error::Lost { message: String::new(), statement: String::new() };
+        assert!(matches!(of_load(load::Error::Server(lost)), Failed::Lost(_)));
+    }
+}
