@@ -108,7 +108,10 @@ impl Program {
         let status = self.wait()?;
         let is_cancelled = self.run.is_cancelled.load(Ordering::SeqCst);
         match (written, self.report(status)) {
-            (Err(WriteError::Input(cause)), _) => Err(cause),
+            (Err(WriteError::Input(cause)), Err(of_program)) => {
+                Err(with_outcome(cause, &of_program))
+            }
+            (Err(WriteError::Input(cause)), Ok(_)) => Err(cause),
             // A program that reads no more has ended, and says why.
             (_, Err(cause)) if is_cancelled => Err(Error { status: Status::Cancelled, ..cause }),
             (_, reported) => reported,
@@ -188,6 +191,12 @@ impl From<arrow_schema::ArrowError> for WriteError {
             cause => WriteError::Input(error(Status::InvalidData, cause.to_string())),
         }
     }
+}
+
+/// The error of a data source with the program's words: rows before the failure may be in the table.
+fn with_outcome(cause: Error, of_program: &Error) -> Error {
+    let message = format!("{}; {}", cause.message, of_program.message);
+    Error { message, details: of_program.details.clone(), ..cause }
 }
 
 /// The program that the option names, or the variable, or PATH.

@@ -1,6 +1,6 @@
 //! The result of a statement.
 
-use adbc_core::error::Result;
+use adbc_core::error::{Error, Result};
 use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
 use arrow_schema::{Schema, SchemaRef};
 use server::Session;
@@ -35,10 +35,11 @@ impl StatementResult {
             filled.borrow_mut().begin(&columns.iter().map(nullable).collect::<Vec<_>>())
         };
         let changed = result_set::read(session, sql, begin, |row| filled.borrow_mut().push(row));
-        let changed = changed.map_err(|cause| of_server(&cause))??;
+        let unfit = |cause| unfit(sql, cause);
+        let changed = changed.map_err(|cause| of_server(&cause))?.map_err(unfit)?;
         let filled = filled.into_inner();
         let is_utc = filled.has_moments() && is_utc(session)?;
-        let (schema, batches) = filled.finish(is_utc)?;
+        let (schema, batches) = filled.finish(is_utc).map_err(unfit)?;
         let affected_rows = (!has_columns).then_some(changed);
         Ok(StatementResult { schema, batches, affected_rows })
     }
@@ -47,6 +48,15 @@ impl StatementResult {
     pub(crate) fn reader(self) -> Reader {
         reader(self.schema, self.batches)
     }
+}
+
+/// The error of a result that Arrow's types do not have: a statement that changes rows has changed them.
+fn unfit(sql: &str, cause: Error) -> Error {
+    if result_set::reads(sql) {
+        return cause;
+    }
+    let done = "the server executed the statement, but its result cannot be returned";
+    Error { message: format!("{done}: {}", cause.message), ..cause }
 }
 
 /// A reader of batches in memory.

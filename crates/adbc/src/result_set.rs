@@ -115,7 +115,8 @@ impl ResultKind {
 /// Values are text, as the text protocol has them. That protocol rounds FLOAT to six digits, so queries with
 /// such a column are prepared, and their values are exact.
 ///
-/// An error of `begin` or `visit` ends the statement: the rest of the answer is read and dropped.
+/// After an error of `begin` or `visit` the rest of the answer is read and dropped; an error of the server in it comes
+/// first.
 pub(crate) fn read<E>(
     session: &mut Session,
     sql: &str,
@@ -149,9 +150,7 @@ fn described(columns: &[Column], is_text: bool) -> Vec<ResultColumn> {
 
 /// The prepared query, if the text protocol would round its values.
 fn exact(conn: &mut Conn, sql: &str) -> mysql::Result<Option<Statement>> {
-    let first = sql.trim_start_matches(|c: char| c.is_whitespace() || c == '(');
-    let first = first.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
-    if !READS.iter().any(|word| word.eq_ignore_ascii_case(first)) && !sql.starts_with("/*") {
+    if !reads(sql) && !sql.starts_with("/*") {
         return Ok(None);
     }
     let statement = match conn.prep(sql) {
@@ -166,19 +165,23 @@ fn exact(conn: &mut Conn, sql: &str) -> mysql::Result<Option<Statement>> {
     Ok(None)
 }
 
+/// True if the first word is that of a query.
+pub(crate) fn reads(sql: &str) -> bool {
+    let first = sql.trim_start_matches(|c: char| c.is_whitespace() || c == '(');
+    let first = first.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
+    READS.iter().any(|word| word.eq_ignore_ascii_case(first))
+}
+
 fn drain<P: Protocol, E>(
     mut answer: QueryResult<'_, '_, '_, P>,
     begin: impl FnOnce(&[Column]) -> Result<(), E>,
     mut visit: impl FnMut(&[Option<Value>]) -> Result<(), E>,
 ) -> mysql::Result<Result<u64, E>> {
     let changed = answer.affected_rows();
-    if let Err(error) = begin(answer.columns().as_ref()) {
-        return Ok(Err(error));
-    }
+    let mut visited = begin(answer.columns().as_ref());
     for row in answer.by_ref() {
-        if let Err(error) = visit(&row.map(Row::unwrap_raw)?) {
-            return Ok(Err(error));
-        }
+        let row = row.map(Row::unwrap_raw)?;
+        visited = visited.and_then(|()| visit(&row));
     }
     // An error of a later result is an error of the statement.
     while let Some(rest) = answer.iter() {
@@ -186,5 +189,5 @@ fn drain<P: Protocol, E>(
             row?;
         }
     }
-    Ok(Ok(changed))
+    Ok(visited.map(|()| changed))
 }

@@ -102,6 +102,32 @@ fn results_have_the_types_of_the_server() {
     assert_eq!(error.status, Status::NotImplemented);
 }
 
+#[test]
+fn an_executed_statement_whose_result_has_no_type_says_so() {
+    let Some(server) = TestServer::shared() else { return };
+    let (database, folder) = (server.database().unwrap(), tempfile::tempdir().unwrap());
+    let mut connection = connect(server, &database, &stand_in(folder.path(), "true"));
+    exec(&mut connection, "SET sql_mode=''");
+    exec(&mut connection, "CREATE TABLE t (id INT PRIMARY KEY, d DATE, f FLOAT)");
+    for (id, column) in [(1, "d"), (2, "f")] {
+        let sql = format!("INSERT INTO t VALUES ({id}, '0000-00-00', 1) RETURNING {column}");
+        let error = select(&mut connection, &sql).unwrap_err();
+        assert!(
+            error.message.starts_with("the server executed the statement"),
+            "{}",
+            error.message
+        );
+        let rows = select(&mut connection, &format!("SELECT id FROM t WHERE id={id}")).unwrap();
+        assert_eq!(rows.num_rows(), 1);
+    }
+    // The last row fails behind a value without a type.
+    let sql = "INSERT INTO t VALUES (3, '0000-00-00', 1), (1, NULL, 1) RETURNING d";
+    let error = select(&mut connection, sql).unwrap_err();
+    assert_eq!(error.vendor_code, 1062, "{}", error.message);
+    let error = select(&mut connection, "SELECT d FROM t WHERE id=1").unwrap_err();
+    assert!(error.message.starts_with("column d"), "{}", error.message);
+}
+
 fn bound() -> RecordBatch {
     let names: ArrayRef =
         Arc::new(StringViewArray::from(vec![Some("a name of more than twelve bytes"), None]));
@@ -194,4 +220,6 @@ fn data_that_fails_stops_the_program() {
     statement.bind_stream(Box::new(data)).unwrap();
     let error = statement.execute_update().unwrap_err();
     assert!(error.message.contains("the source is gone"), "{}", error.message);
+    // Rows that were appended before are in: only the program knows.
+    assert!(error.message.ends_with("; inrush was ended by signal 2"), "{}", error.message);
 }
