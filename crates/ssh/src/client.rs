@@ -119,7 +119,7 @@ impl Client {
         };
         let _ = printed.recv_timeout(LAST_LINES);
         match failure {
-            Some(error) => Err(Failure::failed(format!("nothing was loaded: {error}"))),
+            Some(error) => Err(Failure::failed(format!("the transfer failed: {error}"))),
             None => exit_status(&address, status),
         }
     }

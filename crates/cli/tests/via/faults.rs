@@ -171,7 +171,7 @@ fn a_file_that_changes_while_it_is_sent_loads_no_row() {
     fs::write(&file, "1,a\n2,b\n").unwrap();
     machine.desk.home.file("go", "");
     let ended = finish(load);
-    assert_ends(&ended, &["nothing was loaded", "a.csv grew from 4 to 8 bytes"]);
+    assert_ends(&ended, &["the transfer failed", "a.csv grew from 4 to 8 bytes"]);
     machine.is_as_before();
 }
 
