@@ -63,14 +63,16 @@ fn one_table(
         _ => failure(error),
     })?;
     watch.totals(totals(slice::from_ref(&report)));
-    if args.json {
-        print::json(&mut terminal::out(), &report)?;
+    let printed = if args.json {
+        print::json(&mut terminal::out(), &report)
     } else if args.quiet {
+        Ok(())
     } else if options.place == Place::Stdout {
-        print(&mut Plain::new(io::stderr().lock()), &report, &options.format)?;
+        print(&mut Plain::new(io::stderr().lock()), &report, &options.format)
     } else {
-        print(&mut terminal::out(), &report, &options.format)?;
-    }
+        print(&mut terminal::out(), &report, &options.format)
+    };
+    print::tell_unprinted("export", printed);
     Ok(0)
 }
 
@@ -93,13 +95,14 @@ fn all_tables(
             Failure { text, ..failure }
         })?;
         if !args.json && !args.quiet {
-            print(&mut terminal::out(), &report, &options.format)?;
+            let printed = print(&mut terminal::out(), &report, &options.format);
+            print::tell_unprinted("export", printed);
         }
         reports.push(report);
     }
     watch.totals(totals(&reports));
     if args.json {
-        print::json(&mut terminal::out(), &reports)?;
+        print::tell_unprinted("export", print::json(&mut terminal::out(), &reports));
     } else if !args.quiet && reports.len() > 1 {
         tell!("note: the tables are of different moments; each has all rows of one moment");
     }

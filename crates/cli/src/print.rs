@@ -203,7 +203,7 @@ fn shards(out: &mut impl Write, shards: &[ShardReport]) -> io::Result<()> {
     Ok(())
 }
 
-/// Warns that the report of a load or replay could not be printed, unless nobody reads it any more (`| head`).
+/// Warns that the report of a load, replay or export could not be printed, unless nobody reads it any more (`| head`).
 pub(crate) fn tell_unprinted(what: &str, printed: io::Result<()>) {
     if let Err(error) = printed
         && error.kind() != io::ErrorKind::BrokenPipe
