@@ -224,15 +224,20 @@ fn settle_defaults(
         return Ok((columns, None));
     }
     let moment = Moment::now(session)?;
-    match catalog::evaluate_defaults(table, session, &wanted, &moment) {
-        Ok(values) => {
-            for (position, value) in values {
-                columns[position].default = value;
+    let is_moment = |at: &usize| catalog::default_moment_digits(&table.columns[*at]).is_some();
+    // Moments have values whatever the others have.
+    let (moments, others): (Vec<usize>, Vec<usize>) = wanted.into_iter().partition(is_moment);
+    for wanted in [moments, others] {
+        match catalog::evaluate_defaults(table, session, &wanted, &moment) {
+            Ok(values) => {
+                for (position, value) in values {
+                    columns[position].default = value;
+                }
             }
+            Err(error) if error.errno().is_some() => unfit.push(error.to_string()),
+            Err(error @ server::Error::Default { .. }) => unfit.push(error.to_string()),
+            Err(error) => return Err(error.into()),
         }
-        Err(error) if error.errno().is_some() => unfit.push(error.to_string()),
-        Err(error @ server::Error::Default { .. }) => unfit.push(error.to_string()),
-        Err(error) => return Err(error.into()),
     }
     Ok((columns, Some(moment)))
 }

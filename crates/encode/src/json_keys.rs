@@ -1,20 +1,28 @@
 //! Fields of JSON's records: which columns they go to, and what stands for one that a record lacks.
 
-use job::options::RowOptions;
+use job::options::{OnDuplicate, RowOptions};
 use schema::{Column, DefaultValue, Table};
+use server::catalog;
 use sources::{ColumnKind, Key, MissingValue, Pointer};
 use values::{Family, SqlType, Value, Zone};
 
 use crate::fields::InputFields;
 
-/// Adds the columns that no field of the first records goes to: later records may have them. Those are left alone
-/// that the server fills in, and those that every record must have.
+/// Adds the columns that no field of the first records goes to: later records may have them. Not added are columns
+/// that every record must have, and defaults that differ from row to row. Updates of existing rows would set moments
+/// anew.
 pub(crate) fn add_columns(fields: &mut InputFields, table: &Table, rows: &RowOptions) {
     for (at, column) in table.columns.iter().enumerate() {
         let is_set = rows.constants.iter().any(|(name, _)| name.eq_ignore_ascii_case(&column.name));
-        let is_free = column.generated.is_none() && !column.is_invisible;
-        let has_default = matches!(column.default, DefaultValue::Null | DefaultValue::Constant(_));
-        if is_free
+        let has_default = match column.default {
+            DefaultValue::Null | DefaultValue::Constant(_) | DefaultValue::ConstantUtc(_) => true,
+            DefaultValue::Expression(_) => {
+                rows.on_duplicate != OnDuplicate::Update
+                    && catalog::default_moment_digits(column).is_some()
+            }
+            DefaultValue::None => false,
+        };
+        if column.generated.is_none()
             && (has_default || column.auto_increment)
             && !fields.columns.contains(&Some(at))
             && !is_set

@@ -115,6 +115,38 @@ fn fields_that_are_no_column_and_files_that_are_cut_short_are_refused() {
     assert_eq!(rows(&mut desk), ["1|none|7|2020"]);
 }
 
+/// Columns that the first records lack have their values where later records have them.
+#[test]
+fn defaults_of_moments_and_invisible_columns_take_later_values() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec(
+        "CREATE TABLE t (id INT PRIMARY KEY, at DATETIME DEFAULT CURRENT_TIMESTAMP, \
+         seen TIMESTAMP NULL DEFAULT CURRENT_TIMESTAMP, hidden INT INVISIBLE DEFAULT 5, \
+         code CHAR(36) DEFAULT (UUID()))",
+    );
+    // The first records are those of the first mebibyte.
+    let mut text = "{\"id\": 0, \"other\": 1}\n".to_owned();
+    (1..60_000).for_each(|id| text.push_str(&format!("{{\"id\": {id}, \"other\": 1}}\n")));
+    text.push_str(
+        "{\"id\": -1, \"at\": \"2020-01-02 03:04:05\", \"seen\": \"2021-01-02 03:04:05\", \"hidden\": 6}\n",
+    );
+    let file = desk.home.file("late.jsonl", &text);
+    for path in ["stream", "insert"] {
+        desk.exec("TRUNCATE t");
+        desk.load("t", &file, &["--ignore-unknown-columns", "--path", path]).done();
+        let rows = desk.rows("SELECT CONCAT_WS('|', at, seen, hidden) FROM t WHERE id = -1");
+        assert_eq!(rows, ["2020-01-02 03:04:05|2021-01-02 03:04:05|6"], "{path}");
+        let others = "SELECT COUNT(*) FROM t WHERE id >= 0 AND hidden = 5 AND code LIKE '%-%' \
+             AND ABS(TIMESTAMPDIFF(MINUTE, at, NOW())) < 60 AND ABS(TIMESTAMPDIFF(MINUTE, seen, NOW())) < 60";
+        assert_eq!(desk.rows(others), ["60000"], "{path}");
+    }
+    desk.exec("ALTER TABLE t DROP COLUMN code");
+    desk.exec("TRUNCATE t");
+    desk.load("t", &file, &["--ignore-unknown-columns"]).done();
+    let rows = desk.rows("SELECT CONCAT_WS('|', at, seen, hidden) FROM t WHERE id = -1");
+    assert_eq!(rows, ["2020-01-02 03:04:05|2021-01-02 03:04:05|6"]);
+}
+
 /// Formats are those of texts: numbers of JSON are as they are.
 #[test]
 fn texts_are_read_as_people_write_them() {
