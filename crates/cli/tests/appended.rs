@@ -364,3 +364,31 @@ fn rows_that_cannot_be_merged_are_sent() {
     run(&mut scene.command()).done();
     assert!(scene.is_new());
 }
+
+/// InnoDB gives an index no prefix of a key's column that it has as a whole.
+#[test]
+fn rows_are_replaced_whose_key_is_a_prefix_of_a_column_of_an_index() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec(
+        "CREATE TABLE t (name VARCHAR(50) CHARACTER SET utf8mb4 NOT NULL, v INT, PRIMARY KEY (name(10)), \
+         KEY k (name), KEY vn (v, name))",
+    );
+    let name = |row: u32| format!("{row:05} \u{e4}\u{f6}\u{20ac} and much more than ten");
+    let text: String = (0..2_000).map(|row| format!("{}\t{row}\n", name(row))).collect();
+    let file = desk.home.file("rows.txt", text);
+    desk.load("t", &file, &[]).done();
+    let again: String =
+        (500..600).map(|row| format!("{} again\t{}\n", name(row), row + 5_000)).collect();
+    let file = desk.home.file("again.txt", again);
+    let report = desk.load("t", &file, &["--mode", "append", "--on-duplicate", "replace"]);
+    report.done();
+    assert!(report.out.contains("100 row(s) of the table were replaced"), "{report:?}");
+    for index in ["PRIMARY", "k", "vn"] {
+        let rows = desk.rows(&format!(
+            "SELECT CONCAT_WS('|', COUNT(name), SUM(v), SUM(name LIKE '%again')) FROM t FORCE INDEX ({index}) \
+             WHERE name > '' OR v > 0",
+        ));
+        assert_eq!(rows, ["2000|2499000|100"], "{index}");
+    }
+    assert_eq!(desk.rows("CHECK TABLE t EXTENDED").len(), 1);
+}

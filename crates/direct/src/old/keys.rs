@@ -1,6 +1,6 @@
 //! Keys of an old index's records, as the sort has them for new ones.
 
-use encode::binding::{Binding, Entry, SecondaryBinding, SecondaryField, Step};
+use encode::binding::{Binding, Cut, Entry, SecondaryBinding, SecondaryField, Step};
 use innodb::leaves::{LeafRecords, LiveRecord};
 use innodb::page::PageBytes;
 use innodb::record::FieldSpan;
@@ -18,9 +18,9 @@ pub(crate) struct OldKeys<'a> {
     unique_fields: usize,
     /// How the clustered index orders rows.
     clustered: &'a [KeyPart],
-    /// Which fields of a secondary record have the clustered key, part by part; none for the clustered
-    /// index itself.
-    row_fields: Option<Vec<usize>>,
+    /// Which fields of a secondary record have the clustered key, part by part, and how much of each; none for
+    /// the clustered index itself.
+    row_fields: Option<Vec<(usize, Option<Cut>)>>,
     spans: Vec<FieldSpan>,
 }
 
@@ -109,11 +109,13 @@ impl<'a> OldKeys<'a> {
         key.unique_bytes = 0;
         self.records.key(page, record, &mut self.spans).map_err(unreadable)?;
         for (at, part) in self.clustered.iter().enumerate() {
-            let field = row_fields.get(at).and_then(|field| self.spans.get(*field));
-            let field = field.ok_or_else(|| {
+            let field = row_fields.get(at);
+            let field = field.and_then(|(field, cut)| Some((self.spans.get(*field)?, cut)));
+            let (field, cut) = field.ok_or_else(|| {
                 Error::NotMerged("an index does not identify the row of an entry".to_owned())
             })?;
-            part.push(field.of(page), &mut key.bytes).map_err(unordered)?;
+            let stored = field.of(page).map(|whole| cut.map_or(whole, |cut| cut.of(whole)));
+            part.push(stored, &mut key.bytes).map_err(unordered)?;
         }
         Ok(())
     }
@@ -139,9 +141,9 @@ impl<'a> OldKeys<'a> {
     }
 }
 
-/// Which fields of a secondary index have the clustered key: each part of it is the whole column, or
-/// cut as the clustered index cuts it. InnoDB appends what a user's index lacks of it.
-fn row_fields(binding: &Binding, secondary: &SecondaryBinding) -> Vec<usize> {
+/// Which fields of a secondary index have the clustered key, and how the clustered index cuts them: each part of it is
+/// the whole column, or cut already. InnoDB appends what a user's index lacks of it.
+fn row_fields(binding: &Binding, secondary: &SecondaryBinding) -> Vec<(usize, Option<Cut>)> {
     let steps = &binding.clustered.steps;
     let parts = steps.iter().take(binding.clustered.key.len()).enumerate();
     let fields = parts.map_while(|(at, step)| {
@@ -154,7 +156,8 @@ fn row_fields(binding: &Binding, secondary: &SecondaryBinding) -> Vec<usize> {
             None => field.clustered_field == at,
         };
         let has_it = |field: &SecondaryField| field.cut.is_none() || field.cut == cut;
-        secondary.fields.iter().position(|field| is_part(&field) && has_it(field))
+        let field = secondary.fields.iter().position(|field| is_part(&field) && has_it(field));
+        field.map(|field| (field, cut))
     });
     fields.collect()
 }
