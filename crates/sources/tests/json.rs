@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value as Json};
 use sources::{
-    Batch, Chunk, ColumnKind, Dialect, Error, FileSource, Key, MissingValue, Row, Rows, Source,
-    SourceExt as _, SourceOptions, Value, Visit,
+    Batch, Chunk, ColumnKind, Dialect, Error, FileSource, Key, MissingValue, Pointer, Row, Rows,
+    Source, SourceExt as _, SourceOptions, Value, Visit,
 };
 
 /// A row: its values in the order of keys, or None of a record whose fields are not known.
@@ -190,6 +190,43 @@ fn a_field_that_a_record_lacks_has_its_default() {
         rows,
         [Some(vec![some("7"), None, some("1")]), Some(vec![None, None, some("2")]), None]
     );
+}
+
+#[test]
+fn a_pointer_and_a_column_share_a_field_whose_name_differs_in_case() {
+    let key = |name: &str, pointer: Option<&str>| Key {
+        name: name.into(),
+        pointer: pointer.map(|text| Pointer::parse(text).unwrap()),
+        takes: ColumnKind::Json,
+        absent: MissingValue::Null,
+    };
+    let keys = [key("city", Some("/Address/city")), key("address", None)];
+    let text = b"{\"Address\":{\"city\":\"X\"}}\n{}\n";
+    let rows = read(text, true, &keys, 1 << 16).unwrap();
+    let some = |text: &str| Some(text.as_bytes().to_vec());
+    let first = vec![some("\"X\""), some("{\"city\":\"X\"}")];
+    assert_eq!(rows, [Some(first), Some(vec![None, None])]);
+}
+
+#[test]
+fn zeros_are_the_year_0() {
+    let mut keys = keys(ColumnKind::Years);
+    keys.truncate(1);
+    for (value, expected) in [
+        ("0", "0000"),
+        ("-0", "0000"),
+        ("0.0", "0000"),
+        ("0e7", "0000"),
+        ("false", "0000"),
+        ("true", "1"),
+        ("10", "10"),
+        ("0.5", "0.5"),
+        ("\"0\"", "0"),
+        ("\"0.0\"", "0.0"),
+    ] {
+        let rows = read(format!("{{\"a\": {value}}}").as_bytes(), true, &keys, 1 << 16).unwrap();
+        assert_eq!(rows, [Some(vec![Some(expected.into())])], "{value}");
+    }
 }
 
 #[test]

@@ -140,15 +140,23 @@ fn push_value(record: &[u8], found: FieldPlace, takes: ColumnKind, bytes: &mut V
         (Token::Number, ColumnKind::Bits) => {
             bytes.extend(bits(&record[start..end]).unwrap_or_default().to_be_bytes());
         }
-        (Token::Number, ColumnKind::Years) if &record[start..end] == b"0" => {
+        // Numbers that are 0 are the year 0; the text '0' is 2000.
+        (Token::Number, ColumnKind::Years) if is_zero(&record[start..end]) => {
             bytes.extend_from_slice(b"0000");
         }
+        (Token::Boolean(false), ColumnKind::Years) => bytes.extend_from_slice(b"0000"),
         (Token::Boolean(value), ColumnKind::Values | ColumnKind::Years) => {
             bytes.push(if value { b'1' } else { b'0' })
         }
         _ => bytes.extend_from_slice(&record[start..end]),
     }
     true
+}
+
+/// True if a number has no digit but 0 before its exponent.
+fn is_zero(number: &[u8]) -> bool {
+    let end = number.iter().position(|byte| matches!(byte, b'e' | b'E')).unwrap_or(number.len());
+    !number[..end].iter().any(|byte| matches!(byte, b'1'..=b'9'))
 }
 
 /// The bits that a number stands for.

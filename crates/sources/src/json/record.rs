@@ -46,8 +46,12 @@ impl Fields {
         let mut pointers = Vec::new();
         for (number, key) in keys.iter().enumerate() {
             let Some(pointer) = &key.pointer else { continue };
-            let field = *by_name.entry(pointer.field.clone()).or_insert_with(|| {
+            // As the fields of records are looked up.
+            let known = by_name.get(&pointer.field);
+            let known = known.or_else(|| by_name.get(&pointer.field.to_ascii_lowercase())).copied();
+            let field = known.unwrap_or_else(|| {
                 names.push(pointer.field.clone());
+                by_name.insert(pointer.field.clone(), names.len() - 1);
                 names.len() - 1
             });
             pointers.push((number, field));
