@@ -30,7 +30,7 @@ impl Converter {
 impl Text {
     fn plain(&self) -> Option<PlainText> {
         let bytes_max = self.short_end.checked_sub(1)?;
-        let any_byte = self.copies() && self.column.is_single_byte();
+        let any_byte = self.copies() && self.column.is_single_byte() && !self.strict_ascii;
         let (padded_bytes, pad) = match self.pad {
             Pad::Nothing => (0, 0),
             Pad::To { bytes, byte } => (bytes, byte),
@@ -44,6 +44,7 @@ impl Text {
 #[allow(clippy::unwrap_used)]
 mod tests {
     use super::*;
+    use crate::habits::Habits;
     use crate::{Charset, ConvertOptions, SqlType, TextType};
 
     fn types(charset: Charset) -> Vec<SqlType> {
@@ -72,10 +73,13 @@ mod tests {
         ];
         let texts = ["", " ", "a", "a ", "  a  ", "0123456789abcdefghij", "\u{0}\u{7f}", "\u{e9}x"];
         let mut plain_count = 0;
-        for (file, column) in
-            charsets.iter().flat_map(|file| charsets.map(|column| (*file, column)))
+        let pairs = || charsets.iter().flat_map(|file| charsets.map(|column| (*file, column)));
+        let of_mysql = pairs().map(|pair| (pair, Habits::MYSQL));
+        for ((file, column), habits) in
+            pairs().map(|pair| (pair, Habits::default())).chain(of_mysql)
         {
-            let options = ConvertOptions { file_charset: file, ..ConvertOptions::default() };
+            let options =
+                ConvertOptions { file_charset: file, habits, ..ConvertOptions::default() };
             for sql_type in types(column) {
                 let mut converter = Converter::new("c", &sql_type, &options).unwrap();
                 let Some(plain) = converter.plain_text() else { continue };

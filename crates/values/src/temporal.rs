@@ -33,6 +33,8 @@ const DASHES_AT: u64 = 0xFF00_00FF_0000_0000;
 /// Last second of a TIMESTAMP: of old servers, and of new ones, in 2106.
 const STAMP_END: i64 = 0x7fff_ffff;
 const STAMP_END_2106: i64 = 0xffff_ffff;
+/// Microseconds from which a second is rounded up.
+const HALF_SECOND: u32 = 500_000;
 
 /// `YYYY-MM-DD` of an existing day, year 1 or later.
 #[inline(always)]
@@ -159,6 +161,12 @@ impl Date {
     #[inline(always)]
     fn stored((year, month, day): (u32, u32, u32)) -> u64 {
         u64::from((year * 512 + month * 32 + day) ^ 0x80_0000)
+    }
+
+    /// True if a clock is rounded to the next second.
+    #[inline(always)]
+    pub(crate) fn rounds_up(&self, clock: Clock) -> bool {
+        clock.micro >= HALF_SECOND && self.mode.contains(SqlMode::TIME_ROUND_FRACTIONAL)
     }
 
     /// Stores a day.
@@ -435,15 +443,14 @@ impl Stamp {
         is_cut.then(|| self.push(year, month, day, of_day, clock.micro, out))
     }
 
-    /// Stores a moment, in microseconds since 1970 in UTC; None if that is to be rounded.
+    /// Stores a moment, in microseconds since 1970 in UTC. It never becomes a local time, which may occur twice.
     #[inline]
-    pub(crate) fn store_moment(
-        &self,
-        micros: i64,
-        out: &mut Vec<u8>,
-    ) -> Option<Result<(), Reason>> {
-        let (utc, micro) = (micros.div_euclid(1_000_000), micros.rem_euclid(1_000_000) as u32);
-        self.fraction.is_cut(micro).then(|| self.push_utc(utc, micro, out))
+    pub(crate) fn store_moment(&self, micros: i64, out: &mut Vec<u8>) -> Result<(), Reason> {
+        let is_cut = self.fraction.is_cut(micros.rem_euclid(1_000_000) as u32);
+        let half = if is_cut { 0 } else { i64::from(self.fraction.unit / 2) };
+        let rounded = micros.saturating_add(half);
+        let (utc, micro) = (rounded.div_euclid(1_000_000), rounded.rem_euclid(1_000_000) as u32);
+        self.push_utc(utc, micro, out)
     }
 
     #[cold]

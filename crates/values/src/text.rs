@@ -44,7 +44,7 @@ pub(crate) struct Text {
     /// True if the file is UTF-8 by MySQL's rules: without surrogates, also where a value is cut.
     strict_utf8: bool,
     /// True if the column is ASCII and takes no other byte: MariaDB copies all to it.
-    strict_ascii: bool,
+    pub(crate) strict_ascii: bool,
 }
 
 impl Text {

@@ -45,7 +45,7 @@ impl Converter {
             Value::Date(_) | Value::DateTime(_) => self.moment(value, out),
             Value::Time(micros) => self.time(micros, out),
             Value::Timestamp(micros) => match &mut self.kind {
-                Kind::Stamp(stamp) => stamp.store_moment(micros, out),
+                Kind::Stamp(stamp) => Some(stamp.store_moment(micros, out)),
                 _ => return self.convert_typed(value.in_zone(&self.zone), out),
             },
             Value::Malformed(_) => return Err(Reason::NotInFormat),
@@ -134,6 +134,8 @@ impl Converter {
             Err(_) => return Some(Err(Reason::NotATime)),
         };
         match &mut self.kind {
+            // The next day may begin.
+            Kind::Date(column) if column.rounds_up(Clock::of(micros)) => None,
             Kind::Date(column) => {
                 column.store(date, out);
                 Some(Ok(()))
@@ -152,6 +154,7 @@ mod tests {
 
     use super::*;
     use crate::civil::MICROS_OF_DAY;
+    use crate::habits::Habits;
     use crate::{Charset, ConvertOptions, SqlMode, SqlType, TextType, Zone};
 
     fn types() -> impl Strategy<Value = SqlType> {
@@ -223,15 +226,50 @@ mod tests {
         prop::sample::select(modes)
     }
 
+    #[test]
+    fn a_rounded_moment_keeps_its_hour() {
+        let micros = |seconds: i64, micro: i64| seconds * 1_000_000 + micro;
+        // Clocks of Berlin go through this hour twice: 00:30 and 01:30 in UTC.
+        let (first, second) = (1_792_888_200, 1_792_891_800);
+        let zone = Zone::parse("Europe/Berlin").unwrap();
+        let options = ConvertOptions {
+            sql_mode: SqlMode::TIME_ROUND_FRACTIONAL,
+            time_zone: zone,
+            ..ConvertOptions::default()
+        };
+        for (digits, moment, expected) in [
+            (0, micros(first, 700_000), micros(first + 1, 0)),
+            (0, micros(second, 700_000), micros(second + 1, 0)),
+            (0, micros(second, 499_999), micros(second, 0)),
+            (0, micros(second + 59, 500_000), micros(second + 60, 0)),
+            (2, micros(second, 125_000), micros(second, 130_000)),
+            (4, micros(second, 999_950), micros(second + 1, 0)),
+        ] {
+            let sql_type = SqlType::Timestamp { digits };
+            let mut converter = Converter::new("c", &sql_type, &options).unwrap();
+            let (mut stored, mut of_expected) = (Vec::new(), Vec::new());
+            converter.convert_value(Value::Timestamp(moment), &mut stored).unwrap();
+            converter.convert_value(Value::Timestamp(expected), &mut of_expected).unwrap();
+            assert_eq!(stored, of_expected, "{moment} with {digits} digits");
+            let seconds = u32::from_be_bytes(*stored.first_chunk().unwrap());
+            assert_eq!(i64::from(seconds), expected / 1_000_000);
+        }
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(4_000))]
         #[test]
         fn a_typed_value_is_stored_or_refused_as_its_text_is(
-            sql_type in types(), value in values(), sql_mode in modes(), east in -12i32..=12,
+            sql_type in types(), value in values(), sql_mode in modes(), east in -12i32..=12, is_mysql: bool,
         ) {
             let zone = Zone::fixed(east * 3600);
-            let options =
-                ConvertOptions { sql_mode, time_zone: zone.clone(), ..ConvertOptions::default() };
+            let habits = if is_mysql { Habits::MYSQL } else { Habits::default() };
+            let options = ConvertOptions {
+                sql_mode,
+                time_zone: zone.clone(),
+                habits,
+                ..ConvertOptions::default()
+            };
             let mut converter = Converter::new("c", &sql_type, &options).unwrap();
             let (mut typed, mut by_text, mut scratch) = (b"x".to_vec(), b"x".to_vec(), Vec::new());
             let stored = converter.convert_value(value, &mut typed);
