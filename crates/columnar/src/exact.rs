@@ -11,6 +11,9 @@ const POWER_MAX: u32 = 38;
 /// Digits that a double keeps of any number, and those that a float keeps.
 const DOUBLE_DIGITS: u32 = 15;
 const FLOAT_DIGITS: u32 = 6;
+/// Years below this are written with two digits: they would become a year of this century or of the last, and
+/// 0 the year 2000.
+const SHORT_YEARS_END: i64 = 100;
 
 /// Adds the values to those that are refused which a column of this type would change.
 pub(crate) fn refuse(column: &mut TypedColumn, sql_type: &SqlType) {
@@ -45,8 +48,7 @@ fn found(column: &TypedColumn, sql_type: &SqlType) -> Vec<RefusedCell> {
             refused(&|at| (!is_kept(units[at])).then(|| Value::Decimal(number(at))), units.len())
         }
         (Cells::Integer(cells), SqlType::Year) => {
-            // Two digits would become a year of this century or of the last, and 0 the year 2000.
-            let is_short = |at: usize| (0..100).contains(&cells[at]);
+            let is_short = |at: usize| (0..SHORT_YEARS_END).contains(&cells[at]);
             refused(&|at| is_short(at).then(|| Value::Integer(cells[at])), cells.len())
         }
         (Cells::Integer(cells), SqlType::Double { .. } | SqlType::Float { .. }) => {
@@ -54,7 +56,7 @@ fn found(column: &TypedColumn, sql_type: &SqlType) -> Vec<RefusedCell> {
             refused(&|at| (!is_kept(at)).then(|| Value::Integer(cells[at])), cells.len())
         }
         (Cells::Unsigned(cells), SqlType::Year) => {
-            let is_short = |at: usize| (0..100).contains(&cells[at]);
+            let is_short = |at: usize| cells[at] < SHORT_YEARS_END as u64;
             refused(&|at| is_short(at).then(|| Value::Unsigned(cells[at])), cells.len())
         }
         (Cells::Unsigned(cells), SqlType::Double { .. } | SqlType::Float { .. }) => {
@@ -125,8 +127,12 @@ fn decimal_rule(scale: u8, sql_type: &SqlType) -> impl Fn(i128) -> bool {
         _ => POWER_MAX,
     };
     let most = 10u128.pow(significant);
+    let one = 10i128.checked_pow(u32::from(scale).min(POWER_MAX)).unwrap_or(i128::MAX);
+    let short_end =
+        if *sql_type == SqlType::Year { one.saturating_mul(SHORT_YEARS_END.into()) } else { 0 };
     move |units| {
-        (unit == 1 || units % unit == 0)
+        !(0..short_end).contains(&units)
+            && (unit == 1 || units % unit == 0)
             && (significant == POWER_MAX || significant_units(units.unsigned_abs(), most) < most)
     }
 }
@@ -164,7 +170,11 @@ fn keeps(number: u64, sql_type: &SqlType) -> bool {
 
 /// True if a column has a real number as its shortest text says it.
 fn keeps_real(number: f64, is_float: bool, sql_type: &SqlType) -> bool {
-    if !number.is_finite() || (number.fract() == 0.0 && scale_of(sql_type).is_some()) {
+    if *sql_type == SqlType::Year && (0.0..SHORT_YEARS_END as f64).contains(&number) {
+        return false;
+    }
+    let keeps_whole = scale_of(sql_type).is_some() && !matches!(sql_type, SqlType::Float { .. });
+    if !number.is_finite() || (number.fract() == 0.0 && keeps_whole) {
         return true;
     }
     if let (true, SqlType::Float { digits: Some((_, scale)), .. }) = (is_float, sql_type) {
@@ -222,11 +232,22 @@ mod tests {
             (Cells::Double(vec![0.1]), float.clone(), false),
             (Cells::Float(vec![-9_999.999, 0.001]), float_of(3), false),
             (Cells::Float(vec![0.1234]), float_of(3), true),
+            (Cells::Float(vec![16_777_216.0, 1e7]), float_of(0), false),
+            (Cells::Double(vec![16_777_217.0]), float_of(0), true),
+            (Cells::Double(vec![16_777_216.0]), float_of(0), false),
             (Cells::Double(vec![0.123_456_789_01]), float.clone(), true),
             (Cells::Integer(vec![(1 << 53) + 1]), double, true),
             (Cells::Integer(vec![(1 << 24) + 1]), float, true),
             (Cells::Integer(vec![24]), SqlType::Year, true),
             (Cells::Integer(vec![2024]), SqlType::Year, false),
+            (Cells::Unsigned(vec![99]), SqlType::Year, true),
+            (Cells::Unsigned(vec![1999]), SqlType::Year, false),
+            (Cells::Double(vec![24.0]), SqlType::Year, true),
+            (Cells::Double(vec![0.0]), SqlType::Year, true),
+            (Cells::Double(vec![2024.0]), SqlType::Year, false),
+            (Cells::Float(vec![99.0]), SqlType::Year, true),
+            (units(240, 1), SqlType::Year, true),
+            (units(20_240, 1), SqlType::Year, false),
             (times(1), SqlType::DateTime { digits: 0 }, true),
             (times(1_000), SqlType::DateTime { digits: 3 }, false),
             (times(DAY), SqlType::Date, false),
