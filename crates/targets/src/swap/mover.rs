@@ -206,7 +206,7 @@ impl Mover<'_> {
             Ok(()) => {}
         }
         // Rows that were read are in the new table, later ones in the old table alone.
-        let has_later_rows = self.yields && !was_held;
+        let has_later_rows = self.yields_since.is_some() && !was_held;
         Ok(Held { has_later_rows, ..behind.held(self.session) })
     }
 
