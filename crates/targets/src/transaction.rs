@@ -121,19 +121,20 @@ impl Transaction {
     pub fn include_empty(
         targets: &[&Resting],
         session: &mut Session,
-    ) -> std::result::Result<(), (TableName, Error)> {
+    ) -> std::result::Result<(), Box<(TableName, Error)>> {
         let Some(first) = targets.first() else { return Ok(()) };
-        let of_first = |error| (first.table.name.clone(), error);
+        let of_first = |error| Box::new((first.table.name.clone(), error));
         let wait = first.patience.wait;
         let mut turns = Turns::begin(wait);
         set_waits(session, TURN).map_err(of_first)?;
         loop {
             let taken = targets.iter().try_for_each(|target| {
                 let taken = include(&target.table, &target.patience, session, Mode::Insert);
-                taken.map_err(|error| (target, error))
+                taken.map_err(|error| Box::new((target, error)))
             });
-            let Err((target, error)) = taken else { break };
-            let of_target = |error| (target.table.name.clone(), error);
+            let Err(failed) = taken else { break };
+            let (target, error) = *failed;
+            let of_target = |error| Box::new((target.table.name.clone(), error));
             if session.exec("ROLLBACK").is_err() {
                 return Err(of_target(error));
             }

@@ -121,7 +121,10 @@ fn begin(parts: &mut [Part], connections: Connections) -> (Connections, Result<O
     let is_empty = |part: &&Part| part.options.mode != Mode::Append;
     let empty = parts.iter().filter(is_empty).filter_map(|part| part.target.as_ref());
     let held = Transaction::include_empty(&empty.collect::<Vec<_>>(), &mut session);
-    let held = held.map_err(|(name, error)| ended(name.to_string(), error.into()));
+    let held = held.map_err(|failed| {
+        let (name, error) = *failed;
+        ended(name.to_string(), error.into())
+    });
     (connections, held.map(|()| Open { transaction, session, looked: Instant::now() }))
 }
 
