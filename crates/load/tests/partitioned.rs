@@ -5,7 +5,6 @@
 use std::fmt::Write;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::Path;
-use std::time::Duration;
 
 use load::{LoadOptions, LoadPath, Mode, OnDuplicate, RowOptions};
 use testkit::Random;
@@ -311,7 +310,7 @@ fn what_is_not_built_is_sent_and_says_why() {
     db.sql("CREATE TABLE b (a INT) PARTITION BY HASH (a) PARTITIONS 2");
     let direct = LoadOptions { mode: Mode::Append, ..all.clone() };
     assert_eq!(server.load(&direct).unwrap().path, "direct");
-    let report = load_among_others(&server, &append);
+    let report = server.load(&append).unwrap();
     assert_eq!(report.path, "stream");
     assert!(report.why.contains("in 2 partitions would take"), "{}", report.why);
     assert_eq!(db.number("SELECT COUNT(*) FROM b"), 4);
@@ -395,7 +394,7 @@ fn rows_are_added_to_one_partition_and_the_others_stay_as_they_are() {
         db.sql(&load_data("a", &file));
         let before = files(&server, &db);
         let append = LoadOptions { mode: Mode::Append, ..options(&server, &db, &file) };
-        let report = load_among_others(&server, &append);
+        let report = server.load(&append).unwrap();
         assert_eq!((report.path, report.rows, report.partitions), ("direct", 500, 1));
         assert!(
             report.why.contains("the partition with new rows is rebuilt with its old rows, and"),
@@ -442,20 +441,6 @@ fn rows_are_added_to_several_partitions_of_all_shapes() {
     added_to_several(SHAPES);
 }
 
-/// Loads, again if others were in the way: the server has DDL of other tests, for which a merge does not wait longer
-/// than a second.
-fn load_among_others(server: &Server, options: &LoadOptions) -> load::Report {
-    let is_in_the_way =
-        |error: &load::Error| matches!(error, load::Error::Server(server::Error::Yielded { .. }));
-    for _ in 0..10 {
-        match server.load(options) {
-            Err(error) if is_in_the_way(&error) => std::thread::sleep(Duration::from_secs(1)),
-            loaded => return loaded.unwrap(),
-        }
-    }
-    server.load(options).unwrap()
-}
-
 /// Partitions that get no rows are taken over, those that do are merged.
 fn added_to_several(shapes: &[Shape]) {
     let Some(server) = Server::get() else { return };
@@ -468,7 +453,7 @@ fn added_to_several(shapes: &[Shape]) {
             let file = server.file(&db, "more", &text);
             db.sql(&load_data("a", &file));
             let append = LoadOptions { mode: Mode::Append, ..options(&server, &db, &file) };
-            let report = load_among_others(&server, &append);
+            let report = server.load(&append).unwrap();
             assert_eq!((report.path, report.rows), ("direct", ROWS as u64), "{}", shape.what);
             assert!(report.partitions > 1, "{}: {report:?}", shape.what);
             assert!(
