@@ -120,7 +120,13 @@ impl Held {
             let left = wait.saturating_sub(begun.elapsed());
             let guard = Guard::of_table(session, &table.name, left, Some(told));
             words.try_iter().for_each(|text| progress.waiting(&text));
-            let guard = guard?;
+            let guard = guard.map_err(|error| match error {
+                // As long as the user says, in some attempts.
+                server::Error::LockWait { target, holders, .. } => {
+                    server::Error::LockWait { target, seconds: wait.as_secs(), holders }
+                }
+                error => error,
+            })?;
             match holder.exec(&sql) {
                 Ok(done) => {
                     check_described(&mut holder, &sql, &done)?;
