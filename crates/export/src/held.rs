@@ -117,7 +117,8 @@ impl Held {
         let sql = format!("FLUSH TABLES {} FOR EXPORT", table.name.quoted());
         loop {
             let (told, words) = channel::<String>();
-            let left = wait.saturating_sub(begun.elapsed());
+            // The server counts whole seconds: a moment less than one would be none.
+            let left = wait.saturating_sub(begun.elapsed()).max(ATTEMPT.min(wait));
             let guard = Guard::of_table(session, &table.name, left, Some(told));
             words.try_iter().for_each(|text| progress.waiting(&text));
             let guard = guard.map_err(|error| match error {
