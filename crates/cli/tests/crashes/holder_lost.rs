@@ -158,6 +158,10 @@ fn rows_that_others_write_before_a_whole_table_is_swapped_are_kept() {
     for (schema, other) in schemas {
         for answer in [Fate::Refused(1227), Fate::Done] {
             let Some(mut desk) = Desk::new() else { return };
+            if desk.server.is_mysql() && !other.is_empty() {
+                // There such tables are not merged.
+                continue;
+            }
             let database = desk.database.clone();
             desk.server.script(&format!("USE {database}; {schema}")).unwrap();
             desk.exec("INSERT INTO t VALUES (7, 1)");
@@ -249,6 +253,10 @@ fn keys_of_a_filled_table_are_taken_away_after_a_failed_attempt() {
 #[test]
 fn a_merge_whose_import_waits_for_a_backup_lets_writers_go_on() {
     let Some(server) = TestServer::start() else { return };
+    if server.is_mysql() {
+        println!("skipped: MySQL has no stages of a backup");
+        return;
+    }
     let mut scene = Scene::new(&server, Mode::Append, ROWS);
     let table = scene.table.clone();
     let mut child = start(&mut scene.load_with("import.placed=pause"));
