@@ -38,7 +38,7 @@ impl TempFolder {
             let path = temp_dir.join(format!("{prefix}{process}-{number}"));
             number += 1;
             match DirBuilder::new().mode(0o700).create(&path) {
-                // Of this process, or of one with its number in another container.
+                // A folder of this process, or of one with its number in another container.
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => continue,
                 made => made?,
             }

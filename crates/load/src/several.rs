@@ -219,7 +219,7 @@ fn left_apart(
         Some((_, target)) => Err(Error::Usage(format!(
             "a load of this command on another computer, or with another {STATE_DIR}, had published its tables \
              before it was killed; only its journal says if the rows of {}, which has triggers, are in: run the \
-             command there again",
+             command there again, or load that table by itself",
             target.table.name
         ))),
     }

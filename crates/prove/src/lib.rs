@@ -181,7 +181,7 @@ fn watched<T>(
             while !done.load(Ordering::Relaxed) {
                 is_over |= begun.elapsed() > limit || request.interrupt.check().is_err();
                 if is_over {
-                    // What is under way fails, whatever it is; a start that it had begun as well.
+                    // Statements under way fail then, and so does a start.
                     let _ = server.kill_9();
                 }
                 std::thread::sleep(LOOK);

@@ -108,7 +108,7 @@ impl Swapped {
             }
         };
         let Err(error) = done else { return Ok(()) };
-        lock.keys_left = self.keys_left(&mut lock.session);
+        self.leave(lock);
         let lost = self.kept.iter().zip(&self.targets).find(|(kept, _)| !kept.is_renamed);
         Err(match lost {
             Some((kept, (table, _))) => kept.not_renamed(&table.name, &error),

@@ -138,7 +138,7 @@ fn lost_at_rename(desk: &mut Desk, file: &Path, answer: Fate) -> (Outcome, bool)
     (run(&mut command), is_written.load(Ordering::Relaxed))
 }
 
-/// Of a table alone, and of one that foreign keys join with others, which others refer to.
+/// The same for a table without foreign keys, for a child and for a parent.
 #[test]
 fn rows_that_others_write_before_a_whole_table_is_swapped_are_kept() {
     let schemas = [

@@ -84,7 +84,7 @@ pub(super) fn load(
             finish(&mut parts, &mut reports, flavor);
             Ok((reports, warnings))
         }
-        // What proves it stays.
+        // The proof stays.
         Err(error) if error.is_unknown() => Err(error),
         Err(error) => {
             let is_told = error.is_told();
