@@ -46,9 +46,8 @@ on_mysql = @if scripts/get-mariadb.sh $(SERVERS)/mysql mysql; then \
 # Of the soak: how long, or which case again; and on which servers.
 MINUTES ?= 10
 SEED    ?=
-# MySQL is among them for its own tests (INRUSH_TEST_MYSQLD), which send rows.
 SERVERS := $(abspath $(TARGET))/servers
-UNPACKED = $(foreach server,bullseye 11.4.5 trixie,$(wildcard $(SERVERS)/$(server)/bin/mariadbd))
+UNPACKED = $(foreach server,bullseye 11.4.5 trixie,$(wildcard $(SERVERS)/$(server)/bin/mariadbd)) $(wildcard $(SERVERS)/mysql/bin/mysqld)
 SOAK_SERVERS ?= installed$(foreach server,$(UNPACKED),$(comma)$(server))
 comma   := ,
 space   := $(subst ,, )

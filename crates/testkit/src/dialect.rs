@@ -15,10 +15,16 @@ const REPLACED_TABLE: &str = "CREATE OR REPLACE TABLE ";
 /// The beginning of a statement that runs with variables of its own, and the word behind these.
 const WITH_VARIABLES: (&str, &str) = ("SET STATEMENT ", " FOR ");
 /// Words of MariaDB, and those of MySQL in their place; names of collations are the newest ones.
-const WORDS: [(&str, &str); 9] = [
+const WORDS: [(&str, &str); 15] = [
     (SEQUENCE, SEQUENCE),
     ("information_schema.INNODB_SYS_", "information_schema.INNODB_"),
     ("utf8mb4_uca1400_", "utf8mb4_0900_"),
+    ("utf8mb4_nopad_bin", "utf8mb4_0900_bin"),
+    ("utf8mb4_general_nopad_ci", "utf8mb4_0900_as_cs"),
+    ("_nopad_bin", "_bin"),
+    ("_general_nopad_ci", "_general_ci"),
+    ("_swedish_nopad_ci", "_swedish_ci"),
+    ("ORDER BY TIME_MS", "ORDER BY TIME"),
     // Histograms, which MySQL has for columns that are named.
     (" PERSISTENT FOR ALL", ""),
     ("STOP SLAVE", "STOP REPLICA"),

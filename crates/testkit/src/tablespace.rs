@@ -81,7 +81,7 @@ impl Source {
     /// id, segment headers, checksum, and in records transaction, child page and off-page place.
     pub fn masked(&self, page_no: u32, leaf: &RecordShape) -> Vec<u8> {
         let mut page = self.page(page_no).to_vec();
-        for range in [4..24, 26..38, 56..64, 66..94, PAGE_SIZE - 8..PAGE_SIZE] {
+        for range in [0..24, 26..38, 56..64, 66..94, PAGE_SIZE - 8..PAGE_SIZE] {
             page[range].fill(0);
         }
         let level = self.level(page_no);

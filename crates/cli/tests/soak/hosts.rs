@@ -9,14 +9,16 @@ use testkit::tables::server::Server;
 
 /// Settings of servers: commits outlive the process, not the machine. That is enough for kills, and
 /// quick.
-const EXTRA: [&str; 6] = [
+const EXTRA: [&str; 7] = [
     "--innodb-flush-log-at-trx-commit=2",
     "--innodb-flush-method=nosync",
     "--innodb-buffer-pool-size=256M",
     "--max-allowed-packet=64M",
-    // Newer ones make themselves a certificate at each start, which can take seconds.
-    "--skip-ssl",
+    // Some make themselves a certificate at each start, which can take seconds; not all have the option.
+    "--loose-skip-ssl",
     "--default-time-zone=+05:30",
+    // Zero dates are values of the cases; MySQL refuses them by itself.
+    "--sql-mode=STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION",
 ];
 
 /// One server, and how it is named in SOAK_SERVERS.

@@ -18,6 +18,8 @@ pub(crate) fn command(home: &Home, server: &TestServer, options: &LoadOptions) -
     }
     command.arg("--into").arg(format!("{}.{}", options.database, options.table));
     command.args(["--path", options.path.name()]);
+    // LOAD DATA guesses nothing.
+    command.arg("--no-guess");
     if !server.version().is_tested() {
         command.arg("--untested-server");
     }

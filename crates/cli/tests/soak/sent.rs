@@ -6,6 +6,7 @@ use std::path::Path;
 
 use load::{LoadOptions, LoadPath, Mode, OnDuplicate};
 use serde_json::Value;
+use server::version::Flavor;
 
 use crate::hosts::Host;
 use crate::program;
@@ -16,7 +17,7 @@ use crate::things::{Things, connections};
 use testkit::Random;
 use testkit::say;
 use testkit::tables::case::{Arrangement, Case, Line};
-use testkit::tables::compare::same_rows;
+use testkit::tables::compare::{same_rows, same_scans};
 use testkit::tables::left_out;
 use testkit::tables::run::{Input, Run};
 use testkit::tables::server::{Db, Server};
@@ -107,7 +108,9 @@ impl<'a> Sent<'a> {
         }
         db.sql("CREATE TABLE old LIKE b");
         db.sql("INSERT INTO old SELECT * FROM b");
-        let columns = Columns::of(&case, mode);
+        // Rows that MySQL refuses have used up their numbers.
+        let are_lost = db.session().version().flavor == Flavor::MySql && !bad.is_empty();
+        let columns = Columns::of(&case, mode == Mode::Append || are_lost);
         let parts =
             parts(random, &mut db, &run, &mut options, &columns, &Rows { good: &good, bad: &bad });
         let home = Home::new();
@@ -249,25 +252,21 @@ impl<'a> Sent<'a> {
         let wanted = if part_of.input.rejects() > 0 { REJECTS } else { 0 };
         assert_eq!(outcome.code(), wanted, "{outcome:?}");
         let report: Value = serde_json::from_str(&outcome.out).unwrap();
+        let rejects = self.options.rows.rejects.as_ref().unwrap();
+        part_of.input.were_refused(rejects, &self.options.input.dialect.lines_terminated_by);
         assert_eq!(report["rejects"], part_of.input.rejects(), "{report}");
         if self.options.rows.on_duplicate == OnDuplicate::Fail {
             assert_eq!(report["rows"], part_of.good, "{report}");
         }
-        let rejects = self.options.rows.rejects.as_ref().unwrap();
-        part_of.input.were_refused(rejects, &self.options.input.dialect.lines_terminated_by);
         let warnings = report["warnings"].to_string();
-        if warnings.contains("but the ledger ") {
-            // The server was gone when it was to be removed, and the warning says what to do.
-            for ledger in self.db.tables().iter().filter(|name| name.starts_with("_inrush_ledger"))
-            {
-                self.db.sql(&format!("DROP TABLE `{ledger}`"));
+        if warnings.contains("but the ledger ") || warnings.contains("could not be dropped") {
+            // The server was gone when they were to be removed. The next load would do it, but for the rows of the
+            // same command it would take them as a proof: each has a state folder of its own here.
+            for left in self.db.tables().iter().filter(|name| name.starts_with("_inrush_")) {
+                self.db.sql(&format!("DROP TABLE `{left}`"));
             }
         }
-        match warnings.contains("a table of the load could not be dropped") {
-            // The next load removes it.
-            true => self.holds(part),
-            false => self.compare(part),
-        }
+        self.compare(part);
     }
 
     /// The new table, sound and as LOAD DATA makes it, and nothing besides.
@@ -278,6 +277,10 @@ impl<'a> Sent<'a> {
 
     fn holds(&mut self, part: usize) {
         let seen = sum(&mut self.db, "b", &self.columns);
+        if seen != self.parts[part].new && part + 1 == self.parts.len() {
+            // It names the first row that differs.
+            same_scans(&mut self.db, "b", "a", &[]);
+        }
         assert_eq!(seen, self.parts[part].new, "rows and their checksum");
         check_table(self.db.session(), "b");
         if part + 1 < self.parts.len() {
@@ -339,7 +342,9 @@ fn rows(
     rule: OnDuplicate,
     seed: u64,
 ) -> (Case, Vec<Line>, Vec<Line>) {
-    let server_gives_numbers = mode == Mode::Append;
+    // On MySQL, where rows that the server refuses use up numbers, one of these might be given by a later row.
+    let server_gives_numbers =
+        mode == Mode::Append || db.session().version().flavor == Flavor::MySql;
     let case = loop {
         let case = Case::random_with(random, db, |random, table| {
             if matches!(rule, OnDuplicate::Skip | OnDuplicate::Replace) {
@@ -350,7 +355,8 @@ fn rows(
         // A row that the server skips or replaces uses up a number, and a table with rows in it
         // has its next number from these.
         let may_be_numbered = rule == OnDuplicate::Fail && mode != Mode::Replace;
-        if !is_numbered || may_be_numbered {
+        let may_be_updated = rule != OnDuplicate::Update || case.has_unique_key();
+        if case.is_read_alike() && may_be_updated && (!is_numbered || may_be_numbered) {
             break case;
         }
         db.sql("DROP TABLE a, b");

@@ -1,7 +1,7 @@
 //! LOAD DATA's result for rows that are sent, and its comparison if rows lie in any order or the server gave
 //! numbers.
 
-use load::{Mode, OnDuplicate};
+use load::OnDuplicate;
 use server::Row;
 
 use testkit::Random;
@@ -22,10 +22,11 @@ pub(crate) struct Columns {
 }
 
 impl Columns {
-    pub(crate) fn of(case: &Case, mode: Mode) -> Columns {
+    /// All columns; without that of numbers if these are not those of LOAD DATA.
+    pub(crate) fn of(case: &Case, has_other_numbers: bool) -> Columns {
         let columns = &case.table.columns;
         let is_number = |place: &usize| columns[*place].auto_increment;
-        let numbers = (0..columns.len()).find(is_number).filter(|_| mode == Mode::Append);
+        let numbers = (0..columns.len()).find(is_number).filter(|_| has_other_numbers);
         let kept = (0..columns.len()).filter(|place| Some(*place) != numbers);
         Columns {
             names: kept.map(|place| columns[place].name.clone()).collect(),

@@ -5,7 +5,7 @@
 //! | `SOAK_MINUTES` | how long to go on |
 //! | `SOAK_SEED` | seed of the first case; those after it count up. Default: the time |
 //! | `SOAK_CASES` | how many cases |
-//! | `SOAK_SERVERS` | `mariadbd` files separated by commas; `installed` is the installed one |
+//! | `SOAK_SERVERS` | `mariadbd` and `mysqld` files separated by commas; `installed` is the installed one |
 //! | `SOAK_ONLY` | `sent`: only cases whose rows are sent to the server |
 //! | `SOAK_DIR` | where the files of failed cases go |
 

@@ -50,11 +50,14 @@ pub(super) fn columns(session: &mut Session, rows: &[Row]) -> Result<Vec<Column>
         let (sql_type, storage) = described.sql_type();
         let nullable = row.text(2)? == "YES";
         let mut default = (!row.is_null(1)).then(|| row.text_lossy(1));
-        // MySQL writes a value as it is, but for bits, and says so of an expression.
-        let is_plain =
-            !extra.contains("default_generated") && !matches!(sql_type, SqlType::Bit { .. });
-        if is_mysql && is_plain {
-            default = default.map(|text| quote_text(&text));
+        if is_mysql {
+            // It writes a value as it is, but for bits, and says so of an expression.
+            let is_plain = !matches!(sql_type, SqlType::Bit { .. });
+            default = default.map(|text| match extra.contains("default_generated") {
+                true => expression(text),
+                false if is_plain => quote_text(&text),
+                false => text,
+            });
         }
         columns.push(Column {
             nullable,
@@ -67,6 +70,16 @@ pub(super) fn columns(session: &mut Session, rows: &[Row]) -> Result<Vec<Column>
         });
     }
     Ok(columns)
+}
+
+/// An expression as SHOW CREATE TABLE has it: MySQL's information_schema has it as the inside of a literal.
+///
+/// Source: MySQL 9.7, measured: `(concat('a'))` is `concat(_utf8mb4\'a\')`.
+fn expression(text: String) -> String {
+    match column_type::parse_literal(&format!("'{text}'")) {
+        Some((inner, "")) => inner,
+        _ => text,
+    }
 }
 
 /// How a generated column's values come about, by EXTRA in lower case.
@@ -87,5 +100,22 @@ fn declared_default(text: Option<String>, nullable: bool) -> DefaultValue {
         None => DefaultValue::None,
         Some(text) if text == "NULL" => DefaultValue::Null,
         Some(text) => DefaultValue::Expression(text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn expressions_of_mysql_are_read_as_they_were_written() {
+        let of = |text: &str| expression(text.to_owned());
+        assert_eq!(
+            of(r"concat(_utf8mb3\'it\\\'s\',_utf8mb3\'\\\\y\\n\')"),
+            r"concat(_utf8mb3'it\'s',_utf8mb3'\\y\n')"
+        );
+        assert_eq!(of("now(3)"), "now(3)");
+        // As if a version did not escape.
+        assert_eq!(of("concat('a')"), "concat('a')");
     }
 }

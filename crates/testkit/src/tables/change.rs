@@ -7,7 +7,6 @@ use server::identifier::quote_text;
 use crate::Random;
 use crate::tables::case::{Case, Line};
 use crate::tables::column::{Column, Kind};
-use crate::tables::oracle;
 use crate::tables::server::Db;
 
 /// Inserts, updates (of keys too), deletes, and a rollback, in tables `a` and `b`.
@@ -95,8 +94,7 @@ fn same_counters(db: &mut Db, case: &Case) {
 fn insert(random: &mut Random, db: &mut Db, case: &Case, folder: &Path, rows: usize, how: &str) {
     let path = folder.join("more");
     let lines: Vec<Line> = (0..rows).map(|number| case.line(random, 1_000_000 + number)).collect();
-    case.write(random, &path, &lines.iter().collect::<Vec<_>>());
-    let refused = oracle::refused(db, &case.table, &case.format, &path, &case.names());
+    let refused = case.refused(random, db, folder, &lines);
     let good = lines.iter().enumerate().filter(|(number, _)| !refused.contains(number));
     case.write(random, &path, &good.map(|(_, line)| line).collect::<Vec<_>>());
     for table in ["a", "b"] {

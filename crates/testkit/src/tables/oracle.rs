@@ -7,19 +7,30 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use server::version::Flavor;
+
 use crate::tables::column::Kind;
 use crate::tables::format::Format;
 use crate::tables::server::Db;
 use crate::tables::table::Table;
 
-/// Rows of the file at `path` that strict mode refuses, for their values alone.
-pub(crate) fn refused(
+/// Rows of a file that the server had a remark about.
+#[derive(Debug, Default)]
+pub(crate) struct Remarks {
+    /// Rows that strict mode refuses.
+    pub(crate) refused: BTreeSet<usize>,
+    /// Rows that it may refuse: MySQL only notes that digits of a number, or a text behind it, were lost.
+    pub(crate) doubtful: BTreeSet<usize>,
+}
+
+/// Rows of the file at `path` that strict mode refuses, or may refuse, for their values alone.
+pub(crate) fn remarks(
     db: &mut Db,
     table: &Table,
     format: &Format,
     path: &Path,
     columns: &[&str],
-) -> BTreeSet<usize> {
+) -> Remarks {
     let mut scratch = table.clone();
     let mut json = Vec::new();
     for column in &mut scratch.columns {
@@ -33,14 +44,32 @@ pub(crate) fn refused(
         }
     }
     create(db, &scratch, "values_scratch", false);
+    let is_mysql = db.session().version().flavor == Flavor::MySql;
+    if is_mysql {
+        db.sql("SET sql_notes=1");
+    }
     load(db, format, path, "values_scratch", columns);
-    let mut refused: BTreeSet<usize> =
-        db.warnings().iter().filter_map(|(_, text)| row_of_warning(text)).collect();
+    let mut remarks = Remarks::default();
+    for (level, text) in db.remarks() {
+        let Some(row) = row_of_warning(&text) else { continue };
+        let of = if level == "Note" { &mut remarks.doubtful } else { &mut remarks.refused };
+        of.insert(row);
+    }
+    if is_mysql {
+        db.sql("SET sql_notes=0");
+    }
     if !json.is_empty() {
         let sql = format!("SELECT __n FROM values_scratch WHERE {}", json.join(" OR "));
-        refused.extend(db.rows(&sql).iter().map(|row| row.number::<usize>(0).unwrap()));
+        let rows = db.rows(&sql);
+        remarks.refused.extend(rows.iter().map(|row| row.number::<usize>(0).unwrap()));
     }
-    refused
+    remarks.doubtful.retain(|row| !remarks.refused.contains(row));
+    remarks
+}
+
+/// True if strict mode takes the only row of the file at `path`, of the table that [`remarks`] has made.
+pub(crate) fn is_taken(db: &mut Db, format: &Format, path: &Path, columns: &[&str]) -> bool {
+    db.try_sql(&format.load_data(path, "", "values_scratch", columns)).is_ok()
 }
 
 /// Numbers of the rows of a file that the keys let in, in the order of the clustered index.

@@ -190,4 +190,10 @@ impl Db {
         let rows = self.rows("SHOW WARNINGS");
         rows.iter().map(|row| (row.number(1).unwrap(), row.text_lossy(2))).collect()
     }
+
+    /// The same: level and text.
+    pub(crate) fn remarks(&mut self) -> Vec<(String, String)> {
+        let rows = self.rows("SHOW WARNINGS");
+        rows.iter().map(|row| (row.text_lossy(0), row.text_lossy(2))).collect()
+    }
 }
