@@ -198,6 +198,20 @@ fn numbers_and_the_moment_are_those_of_one_load() {
 }
 
 #[test]
+fn built_tables_get_defaults_that_are_expressions_with_texts() {
+    let Some(mut scene) = Scene::new() else { return };
+    let columns = "a INT PRIMARY KEY, b VARCHAR(40) DEFAULT (CONCAT('it''s ', 'x\\\\y', '\\n')), \
+                   c DATETIME(3) DEFAULT (TIMESTAMP('2001-09-09', '01:46:40.125'))";
+    scene.exec(&format!("CREATE TABLE t ({columns})"));
+    scene.exec("CREATE TABLE oracle LIKE t");
+    scene.exec("INSERT INTO oracle (a) VALUES (1), (2)");
+    let file = scene.home.file("rows.txt", "1\n2\n");
+    let loaded = scene.load("t", &file, &["--path", "direct", "--unlogged", "--columns", "a"]);
+    assert!(loaded.done().out.contains("direct build"));
+    assert_eq!(scene.values("SELECT * FROM t"), scene.values("SELECT * FROM oracle"));
+}
+
+#[test]
 fn tables_that_are_tied_get_rows_in_place() {
     let Some(mut scene) = Scene::new() else { return };
     let file = scene.home.file("rows.txt", "1\t1\n2\t1\n");
