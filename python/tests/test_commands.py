@@ -1,7 +1,9 @@
 """Other commands, and connections of every kind."""
 
+import contextlib
 import os
 import stat
+import tempfile
 
 import pytest
 
@@ -153,3 +155,17 @@ def test_the_sandbox_is_private_and_goes_away():
         with pytest.raises(inrush.InrushError, match="syntax"):
             sandbox.sql("SELEC")
     assert not os.path.exists(folder)
+
+
+def test_the_last_block_stops_a_sandbox_that_several_use():
+    def is_running(sandbox):
+        return os.path.exists(os.path.join(sandbox.dir, "server.pid"))
+
+    with tempfile.TemporaryDirectory(prefix="inrush-") as folder:
+        folder = os.path.join(folder, "server")
+        with contextlib.ExitStack() as second:
+            with inrush.sandbox(folder) as first:
+                other = second.enter_context(inrush.sandbox(folder))
+                assert first.sql("SELECT 1 AS one") == "one\n1\n"
+            assert other.sql("SELECT 2 AS two") == "two\n2\n"
+        assert not is_running(other)

@@ -466,6 +466,9 @@ pub(crate) enum SandboxAction {
         #[arg(long, value_name = "N")]
         shards: Option<usize>,
     },
+    /// Run the sandbox until standard input ends or has a byte, and longer while other commands use it.
+    #[command(hide = true)]
+    Run,
     /// Stop the sandbox; its data stays.
     Stop,
     /// Run SQL from the arguments or standard input.

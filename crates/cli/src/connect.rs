@@ -1,6 +1,6 @@
 //! Which server is meant, from what was typed.
 
-use sandbox::{Sandbox, SandboxOptions, Status};
+use sandbox::{Lifetime, Sandbox, SandboxOptions, Status, User};
 use schema::TableName;
 use server::ConnectOptions;
 use terminal::connect::{ConnectArgs, NamedServer};
@@ -46,20 +46,20 @@ impl Meant {
         }
     }
 
-    /// How to reach it; a sandbox is started if need be.
-    pub(crate) fn resolve(self, quiet: bool) -> Result<ConnectOptions, Failure> {
+    /// Reaches it; a sandbox is started if need be, and keeps running.
+    pub(crate) fn resolve(self, quiet: bool) -> Result<Visit, Failure> {
         match self {
-            Meant::Named(given) => given.connect(),
+            Meant::Named(given) => Ok(Visit { connect: given.connect()?, _user: None }),
             Meant::Sandbox(sandbox) => {
-                start(&sandbox, quiet)?;
-                Ok(sandbox.connect_options())
+                tell_start(&sandbox, quiet);
+                Visit::of_sandbox(&sandbox, Lifetime::UntilStopped)
             }
         }
     }
 }
 
-/// Starts a sandbox, and says so: it takes a while.
-pub(crate) fn start(sandbox: &Sandbox, quiet: bool) -> Result<(), Failure> {
+/// Says that a sandbox is started: it takes a while.
+pub(crate) fn tell_start(sandbox: &Sandbox, quiet: bool) {
     let dir = sandbox.dir().display();
     match sandbox.status() {
         Status::Absent if !quiet => {
@@ -68,37 +68,31 @@ pub(crate) fn start(sandbox: &Sandbox, quiet: bool) -> Result<(), Failure> {
         Status::Stopped if !quiet => tell!("starting the private MariaDB in {dir}"),
         _ => {}
     }
-    Ok(sandbox.start(&SandboxOptions::default())?)
 }
 
-/// A server that is only to be looked at. A sandbox that was not running is stopped afterwards.
+/// The server of a command while it uses it. The sandbox that a visit started stops with its last user.
 pub(crate) struct Visit {
     pub(crate) connect: ConnectOptions,
-    started: Option<Sandbox>,
+    _user: Option<User>,
 }
 
-impl Drop for Visit {
-    fn drop(&mut self) {
-        if let Some(sandbox) = &self.started {
-            // The visit is over either way.
-            let _ = sandbox.stop();
-        }
+impl Visit {
+    fn of_sandbox(sandbox: &Sandbox, lifetime: Lifetime) -> Result<Visit, Failure> {
+        let user = sandbox.enter(&SandboxOptions::default(), lifetime)?;
+        Ok(Visit { connect: sandbox.connect_options(), _user: Some(user) })
     }
 }
 
-/// As [`Meant::resolve`], but makes no sandbox: the error is the one that is not there yet.
+/// Reaches a server that is only to be looked at. It makes no sandbox: the error is the missing one.
 pub(crate) fn visit(args: &ConnectArgs) -> Result<Result<Visit, Sandbox>, Failure> {
     let sandbox = match meant(args)? {
-        Meant::Named(given) => return Ok(Ok(Visit { connect: given.connect()?, started: None })),
+        Meant::Named(given) => return Ok(Ok(Visit { connect: given.connect()?, _user: None })),
         Meant::Sandbox(sandbox) => sandbox,
     };
-    let status = sandbox.status();
-    if status == Status::Absent {
+    if sandbox.status() == Status::Absent {
         return Ok(Err(sandbox));
     }
-    sandbox.start(&SandboxOptions::default())?;
-    let connect = sandbox.connect_options();
-    Ok(Ok(Visit { connect, started: (status == Status::Stopped).then_some(sandbox) }))
+    Visit::of_sandbox(&sandbox, Lifetime::UntilLastUser).map(Ok)
 }
 
 /// The server that is meant, if it runs already: nothing is started, and nobody is asked.

@@ -34,7 +34,8 @@ pub(crate) fn run(args: &LoadArgs, target: &TableName, watch: &Watch) -> Result<
         true => load::check(&options).map_err(Failure::of_load)?,
         false => drop(spider::plan(None, &options)?),
     }
-    let server = watch.label(server.resolve(args.quiet)?);
+    let visit = server.resolve(args.quiet)?;
+    let server = watch.label(visit.connect.clone());
     left_keys::carry_over(&server, args.state_dir.as_deref());
     ::load::evaluate_expressions(&server, slice::from_mut(&mut options))?;
     ::load::check_types(&server, &options, &args.guessed.types)?;

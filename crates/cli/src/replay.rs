@@ -24,7 +24,8 @@ pub(crate) fn run(args: &ReplayArgs, watch: &Watch) -> Result<u8, Failure> {
     } else {
         // No server is made or started for what cannot be read.
         replay::check(&options).map_err(failure)?;
-        let server = watch.label(connect::meant(&args.connect)?.resolve(args.quiet)?);
+        let visit = connect::meant(&args.connect)?.resolve(args.quiet)?;
+        let server = watch.label(visit.connect.clone());
         left_keys::carry_over(&server, args.state_dir.as_deref());
         signals::watch(&options.interrupt, args.quiet)?;
         let mut load = LoadOptions::new(Vec::new(), "", "");

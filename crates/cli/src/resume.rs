@@ -92,9 +92,9 @@ fn carry_keys_over(state_dir: &Path, job: &Job, command: &CommandLine) -> Result
     let Command::Load(args) = Cli::of(arguments, job_file::with_job)?.command else {
         return Err(Failure::failed(format!("job {} is not a load", job.name)));
     };
-    let server = connect::meant(&args.connect)?.resolve(args.quiet)?;
+    let visit = connect::meant(&args.connect)?.resolve(args.quiet)?;
     let wait = Duration::from_secs(u64::from(args.lock_wait));
-    let left = load::carry_keys_over(&server, state_dir, wait)?;
+    let left = load::carry_keys_over(&visit.connect, state_dir, wait)?;
     let failed = left.iter().filter_map(|one| Some((one, one.error.as_ref()?)));
     let mut keys_left = Vec::new();
     for (LeftKeys { keys, .. }, error) in failed {

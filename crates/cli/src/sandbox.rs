@@ -1,9 +1,9 @@
 //! `inrush sandbox`: the private server.
 
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::process::{Command, Stdio};
 
-use ::sandbox::{Sandbox, ShardSandbox, Status};
+use ::sandbox::{Lifetime, Sandbox, SandboxOptions, ShardSandbox, Status};
 use terminal::failure::{FAILED, Failure};
 
 use crate::args::{SandboxAction, SandboxArgs};
@@ -15,7 +15,8 @@ pub(crate) fn run(args: &SandboxArgs) -> Result<u8, Failure> {
     let mut out = io::stdout();
     match &args.action {
         SandboxAction::Start { shards: None } => {
-            connect::start(&sandbox, false)?;
+            connect::tell_start(&sandbox, false);
+            sandbox.start(&SandboxOptions::default())?;
             print_place(&mut out, &sandbox)?;
             Ok(0)
         }
@@ -26,6 +27,13 @@ pub(crate) fn run(args: &SandboxArgs) -> Result<u8, Failure> {
             }
             shards.start(*count)?;
             print_shards(&mut out, &shards)
+        }
+        SandboxAction::Run => {
+            let _user = sandbox.enter(&SandboxOptions::default(), Lifetime::UntilLastUser)?;
+            print_place(&mut out, &sandbox)?;
+            // A byte ends it, too: a forked process may hold the pipe open.
+            let _ended = io::stdin().read(&mut [0])?;
+            Ok(0)
         }
         SandboxAction::Stop => {
             let status = sandbox.status();
@@ -51,7 +59,7 @@ pub(crate) fn run(args: &SandboxArgs) -> Result<u8, Failure> {
             print_shards(&mut out, &ShardSandbox::of(&sandbox))
         }
         SandboxAction::Sql { statements } => {
-            connect::start(&sandbox, true)?;
+            let _user = sandbox.enter(&SandboxOptions::default(), Lifetime::UntilStopped)?;
             sql(sandbox.client()?, statements)
         }
     }

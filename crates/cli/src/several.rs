@@ -38,7 +38,8 @@ pub(crate) fn run(args: &LoadArgs, database: &str, watch: &Watch) -> Result<u8, 
     if !server.is_made() && !has_statements {
         return Err(no_tables(database));
     }
-    let server = watch.label(server.resolve(args.quiet)?);
+    let visit = server.resolve(args.quiet)?;
+    let server = watch.label(visit.connect.clone());
     left_keys::carry_over(&server, args.state_dir.as_deref());
     ::load::evaluate_expressions(&server, &mut tables)?;
     guess::guess(args, &server, &mut tables)?;

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! DIR/lock           held while starting or stopping
+//! DIR/users          locked by each command that uses the server
 //! DIR/data/          the data directory
 //! DIR/version        version of the server that last ran on it
 //! DIR/server.sock    the socket (elsewhere when DIR is too long for one)
@@ -18,6 +19,7 @@
 pub mod mariadbd;
 mod shards;
 mod temporary;
+mod user;
 
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::ffi::OsStrExt;
@@ -35,6 +37,7 @@ use server::options::ConnectOptions;
 use server::version::{Flavor, Version};
 
 pub use temporary::TemporaryServer;
+pub use user::{Lifetime, User};
 
 pub use shards::{PLUGIN_VARIABLE, ShardSandbox, ShardServer, spelled};
 
@@ -147,7 +150,8 @@ impl Sandbox {
         }
     }
 
-    /// Starts it if it does not run, installing it the first time; returns once it answers.
+    /// Starts it if it does not run, installing it the first time; returns once it answers. It runs until it is
+    /// stopped, also if it ran for its users alone before.
     ///
     /// Safe to call from several processes at once: one starts it, the others wait. Killed in
     /// between, the next call finds a half-made installation (thrown away) or a server on its way
@@ -156,8 +160,12 @@ impl Sandbox {
     /// Errors: no server installed, a downgrade, a server that does not come up (with the end of
     /// its log).
     pub fn start(&self, options: &SandboxOptions) -> Result<()> {
-        make_private_dir(&self.dir)?;
-        let _lock = self.lock(START_TIMEOUT)?;
+        let _lock = self.make_and_lock()?;
+        self.keep_running()?;
+        self.start_locked(options)
+    }
+
+    fn start_locked(&self, options: &SandboxOptions) -> Result<()> {
         if let Some(process) = self.place.running() {
             let gone = || (!process.is_alive()).then(|| "the server ended".to_owned());
             let from = self.place.log_len();
@@ -191,6 +199,10 @@ impl Sandbox {
             return Ok(());
         }
         let _lock = self.lock(START_TIMEOUT)?;
+        self.stop_locked()
+    }
+
+    fn stop_locked(&self) -> Result<()> {
         let Some(process) = self.place.running() else { return Ok(()) };
         process.signal(Signal::TERM).map_err(|e| self.failed("stopping", e.to_string()))?;
         if !process.wait_gone(STOP_TIMEOUT) {
@@ -224,6 +236,12 @@ impl Sandbox {
                 Err(self.failed("starting", format!("{reason}; the end of {path}:\n{log}")))
             }
         }
+    }
+
+    /// Makes the folder and takes its lock file.
+    fn make_and_lock(&self) -> Result<File> {
+        make_private_dir(&self.dir)?;
+        self.lock(START_TIMEOUT)
     }
 
     /// Takes the sandbox's lock file; it is released when the file is closed, also by a kill.

@@ -8,7 +8,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use sandbox::mariadbd::{Binary, Place, Wrapper};
-use sandbox::{Sandbox, SandboxOptions, Status, TemporaryServer};
+use sandbox::{Lifetime, Sandbox, SandboxOptions, Status, TemporaryServer};
 use server::{Error, Session};
 
 /// Stops the sandbox when a test ends, however it ends.
@@ -67,6 +67,35 @@ fn it_keeps_data_over_stop_and_kill() {
     assert_eq!(session.query_text("SELECT a FROM d.t").unwrap().as_deref(), Some("1"));
     let networking = session.query_text("SELECT @@skip_networking").unwrap();
     assert_eq!(networking.as_deref(), Some("1"));
+}
+
+#[test]
+fn the_last_user_stops_a_server_that_runs_for_users_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let Some(guard) = sandbox(&dir.path().join("box")) else { return };
+    let sandbox = &guard.0;
+    let enter = |lifetime| sandbox.enter(&small(), lifetime).unwrap();
+    let is_running = || matches!(sandbox.status(), Status::Running { .. });
+    // The test has started it.
+    drop(enter(Lifetime::UntilLastUser));
+    assert!(is_running());
+    sandbox.stop().unwrap();
+
+    let first = enter(Lifetime::UntilLastUser);
+    let second = enter(Lifetime::UntilStopped);
+    drop(first);
+    Session::connect(&sandbox.connect_options()).unwrap();
+    drop(second);
+    assert_eq!(sandbox.status(), Status::Stopped);
+
+    let first = enter(Lifetime::UntilLastUser);
+    sandbox.start(&small()).unwrap();
+    drop(first);
+    assert!(is_running());
+    sandbox.stop().unwrap();
+
+    drop(enter(Lifetime::UntilStopped));
+    assert!(is_running());
 }
 
 #[test]

@@ -46,32 +46,59 @@ def sandbox(dir: Union[None, str, "os.PathLike[str]"] = None) -> Iterator[Sandbo
     """Starts a private MariaDB for a ``with`` block, from the installed ``mariadbd``.
 
     Without ``dir`` its data is in a temporary folder and goes with it. A server in ``dir`` is
-    created once and keeps its data; it is stopped behind the block if the block started it.
+    created once and keeps its data. If the block started it, it stops with its last user: this
+    block, another block, or a command that runs then.
     """
     temporary: Optional[str] = None
     if dir is None:
         # A socket's path has at most 107 bytes.
         temporary = tempfile.mkdtemp(prefix="inrush-")
     folder = os.path.abspath(os.path.join(temporary, "server") if temporary else os.fspath(dir))  # type: ignore[arg-type]
-    was_running = not temporary and _status(folder).startswith("running")
     try:
-        out = _run("start", folder)
-        yield Sandbox(folder, _field(out, "socket"))
+        with _running(folder) as socket:
+            yield Sandbox(folder, socket)
     finally:
-        if not was_running:
+        if temporary:
             with contextlib.suppress(InrushError):
                 _run("stop", folder)
-        if temporary:
             shutil.rmtree(temporary, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _running(folder: str) -> Iterator[str]:
+    """The socket of a sandbox, which the program uses meanwhile in a process of its own.
+
+    Ctrl-C does not reach that process. It leaves the sandbox also when Python is killed.
+    """
+    process = subprocess.Popen(
+        [find_program(), "sandbox", "run", "--sandbox", folder],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=base_environment(),
+        start_new_session=True,
+    )
+    with process:
+        assert process.stdin and process.stdout and process.stderr
+        out = b""
+        for line in process.stdout:
+            out += line
+            if line.startswith(b"status "):
+                break
+        else:
+            _check("run", process.wait(), process.stderr.read())
+        try:
+            yield _field(out.decode(errors="replace"), "socket")
+        finally:
+            # A forked process may hold the pipe open.
+            with contextlib.suppress(OSError):
+                process.stdin.write(b"\n")
+                process.stdin.close()
 
 
 def socket_of(folder: str) -> str:
     """The Unix socket of the sandbox in a folder."""
     return _field(_run("path", folder), "socket")
-
-
-def _status(folder: str) -> str:
-    return _field(_run("path", folder), "status")
 
 
 def _field(text: str, name: str) -> str:
@@ -90,11 +117,16 @@ def _run(action: str, folder: str, *arguments: str) -> str:
         env=base_environment(),
         check=False,
     )
-    stderr = done.stderr.decode(errors="replace")
-    if done.returncode != 0:
-        lines = [line for line in stderr.splitlines() if line.strip()]
-        message = (lines[-1] if lines else f"inrush sandbox {action} failed").strip()
-        prefix = "inrush: "
-        message = message[len(prefix) :] if message.startswith(prefix) else message
-        raise InrushError(message, status=done.returncode, stderr=stderr)
+    _check(action, done.returncode, done.stderr)
     return done.stdout.decode(errors="replace")
+
+
+def _check(action: str, status: int, stderr: bytes) -> None:
+    if status == 0:
+        return
+    text = stderr.decode(errors="replace")
+    lines = [line for line in text.splitlines() if line.strip()]
+    message = (lines[-1] if lines else f"inrush sandbox {action} failed").strip()
+    prefix = "inrush: "
+    message = message[len(prefix) :] if message.startswith(prefix) else message
+    raise InrushError(message, status=status, stderr=text)

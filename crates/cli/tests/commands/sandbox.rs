@@ -1,7 +1,9 @@
 //! `inrush sandbox`, and loads that are told of no server.
 
 use std::fs;
-use std::process::Command;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::support::{Home, Outcome, PATIENCE, names, run, signal};
@@ -160,6 +162,50 @@ fn a_sandbox_in_a_folder_of_its_own_takes_sql_from_stdin_and_reports_errors() {
     run(&mut home.inrush(load)).done();
     assert_eq!(guard.sandbox(&["sql", "SELECT SUM(a) s FROM d.t"]).done().out, "s\n3\n");
     assert!(!home.path().join("data").exists(), "the usual sandbox was not touched");
+}
+
+/// A command whose input stays open.
+fn begin(mut command: Command) -> Child {
+    let command = command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.spawn().unwrap()
+}
+
+fn wait_for(is_true: impl Fn() -> bool) {
+    let begun = Instant::now();
+    while !is_true() {
+        assert!(begun.elapsed() < PATIENCE);
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// Has a client create a database, and waits for it.
+fn create(client: &mut Child, data: &Path, name: &str) {
+    writeln!(client.stdin.as_mut().unwrap(), "CREATE DATABASE {name};").unwrap();
+    wait_for(|| data.join(name).exists());
+}
+
+#[test]
+fn a_command_stops_no_sandbox_that_another_command_uses() {
+    let home = Home::new();
+    let guard = Guard { home: &home, dir: None };
+    if !is_installed(&guard.sandbox(&["sql", "CREATE DATABASE d; CREATE TABLE d.t (a INT)"])) {
+        return;
+    }
+    let data = home.path().join("data/inrush/sandbox/data");
+    let starters = [vec!["sandbox", "run"], vec!["verify", "-", "--into", "d.t"]];
+    for (number, words) in starters.into_iter().enumerate() {
+        guard.sandbox(&["stop"]).done();
+        let mut first = begin(home.inrush(words));
+        wait_for(|| guard.pid().is_some());
+        let mut client = begin(guard.command(&["sql"]));
+        create(&mut client, &data, &format!("before{number}"));
+        drop(first.stdin.take());
+        first.wait().unwrap();
+        create(&mut client, &data, &format!("after{number}"));
+        drop(client.stdin.take());
+        assert!(client.wait().unwrap().success());
+        assert_eq!(guard.pid(), None, "the last user stops it");
+    }
 }
 
 #[test]
