@@ -12,7 +12,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Component, Path, PathBuf};
 
-use rustix::fs::{AtFlags, Dir, Mode, OFlags, RenameFlags, ResolveFlags, Stat};
+use rustix::fs::{AtFlags, Dir, FlockOperation, Mode, OFlags, RenameFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
 
 use crate::faults;
@@ -23,6 +23,15 @@ const FOLDER: OFlags =
     OFlags::RDONLY.union(OFlags::DIRECTORY).union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC);
 /// How a file in it is: never through a link, and without waiting for the other end of a pipe.
 const FILE: OFlags = OFlags::NOFOLLOW.union(OFlags::NONBLOCK).union(OFlags::CLOEXEC);
+
+/// A lock of a folder.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lock {
+    /// Others may have one, too.
+    Shared,
+    /// Nobody else has one.
+    Exclusive,
+}
 
 /// A folder that is open.
 #[derive(Debug)]
@@ -193,6 +202,20 @@ impl Folder {
         match rustix::fs::unlinkat(&self.folder, name, AtFlags::empty()) {
             Err(Errno::NOENT) => Ok(false),
             removed => Ok(removed.map(|()| true)?),
+        }
+    }
+
+    /// Takes a lock of the open folder, without waiting; false if others have theirs. It ends with the folder.
+    ///
+    /// Errors: the system's; some file systems have no locks.
+    pub fn try_lock(&self, lock: Lock) -> io::Result<bool> {
+        let operation = match lock {
+            Lock::Shared => FlockOperation::NonBlockingLockShared,
+            Lock::Exclusive => FlockOperation::NonBlockingLockExclusive,
+        };
+        match rustix::fs::flock(&self.folder, operation) {
+            Err(Errno::WOULDBLOCK) => Ok(false),
+            locked => Ok(locked.map(|()| true)?),
         }
     }
 

@@ -26,7 +26,7 @@ mod unsynced;
 use no_faults as faults;
 
 pub use file::File;
-pub use folder::Folder;
+pub use folder::{Folder, Lock};
 pub use temp_folder::TempFolder;
 
 use std::fs::{self, OpenOptions};

@@ -6,14 +6,10 @@
 
 use std::fs::DirBuilder;
 use std::io::{self, ErrorKind};
-use std::os::fd::AsFd;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 
-use rustix::fs::FlockOperation;
-use rustix::io::Errno;
-
-use crate::{Folder, Operation, faults};
+use crate::{Folder, Lock, Operation, faults};
 
 /// A folder of this process, for its user alone. It is removed with its files when it is dropped.
 #[derive(Debug)]
@@ -77,12 +73,8 @@ impl Drop for TempFolder {
 ///
 /// A file system without locks gives none, and its folders stay.
 fn is_kept(folder: &Folder) -> io::Result<bool> {
-    let locked = lock(folder);
-    Ok(locked != Err(Errno::WOULDBLOCK) && folder.stat()?.st_nlink > 0)
-}
-
-fn lock(folder: impl AsFd) -> rustix::io::Result<()> {
-    rustix::fs::flock(folder, FlockOperation::NonBlockingLockExclusive)
+    let is_locked = folder.try_lock(Lock::Exclusive);
+    Ok(is_locked.unwrap_or(true) && folder.stat()?.st_nlink > 0)
 }
 
 /// Removes the folders of killed processes.
@@ -95,7 +87,7 @@ fn remove_left(temp_dir: &Path, prefix: &str, what: &'static str) {
             continue;
         }
         if let Ok(folder) = Folder::open(&entry.path())
-            && lock(&folder).is_ok()
+            && folder.try_lock(Lock::Exclusive).is_ok_and(|is_locked| is_locked)
         {
             // The next owner of such a folder tries a rest again.
             let _ = remove_all(folder.path(), what);
@@ -131,7 +123,7 @@ mod tests {
         }
         symlink(at("other-4294967295"), at("inrush-test-4294967293")).unwrap();
         let owner = Folder::open(&at(&foreign)).unwrap();
-        lock(&owner).unwrap();
+        assert!(owner.try_lock(Lock::Exclusive).unwrap());
         let first = TempFolder::create(temp.path(), PREFIX, "rows").unwrap();
         assert!(!at(&left).exists());
         for name in [&foreign[..], "inrush-test-x", "other-4294967295"] {
@@ -154,7 +146,7 @@ mod tests {
         let taken = temp.path().join(format!("{PREFIX}{}-0", std::process::id()));
         fs::create_dir(&taken).unwrap();
         let owner = Folder::open(&taken).unwrap();
-        lock(&owner).unwrap();
+        assert!(owner.try_lock(Lock::Exclusive).unwrap());
         let ours = TempFolder::create(temp.path(), PREFIX, "rows").unwrap();
         assert_ne!(ours.path(), taken);
         assert!(taken.exists());
@@ -166,7 +158,7 @@ mod tests {
         fs::create_dir(temp.path().join("folder")).unwrap();
         let open = || Folder::open(&temp.path().join("folder")).unwrap();
         let (remover, owner) = (open(), open());
-        lock(&remover).unwrap();
+        assert!(remover.try_lock(Lock::Exclusive).unwrap());
         assert!(!is_kept(&owner).unwrap());
         fs::remove_dir(remover.path()).unwrap();
         drop(remover);

@@ -13,6 +13,7 @@
 //! | `direct`, `held` | rows from the table's file, held by a lock |
 //! | `select`, `ranges`, `places` | rows by SELECT, in ranges, also from other servers |
 //! | `ordered`, `packer`, `output`, `target`, `part_file`, `aligned_file` | threads that write text in order; compression; files |
+//! | `leftover` | files that killed exports left |
 //! | [`store`] | folders of object stores |
 //! | `progress`, [`report`], [`error`] | results |
 
@@ -25,6 +26,7 @@ mod direct;
 pub mod error;
 mod held;
 mod layout;
+mod leftover;
 pub mod options;
 mod ordered;
 mod output;

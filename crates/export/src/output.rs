@@ -12,6 +12,7 @@ use face::option::{FORCE, OUTPUT, SPLIT_ROWS, SPLIT_SIZE};
 use server::filename::filename_ascii;
 
 use crate::error::Error;
+use crate::leftover::PartEnding;
 use crate::options::{Compression, ExportOptions, Place};
 use crate::packer::Packer;
 use crate::part_file::Part;
@@ -28,6 +29,7 @@ pub(crate) struct Output<'a> {
     writer: Option<FileWriter>,
     names: Names,
     target: Target,
+    part_ending: PartEnding,
     part: Option<Part>,
     /// Compressor of the text, and memory for it.
     packer: Packer,
@@ -61,6 +63,21 @@ impl Names {
             Names::One(name) => name.clone(),
             Names::Many { stem, ending, numbered: false } => format!("{stem}.{ending}").into(),
             Names::Many { stem, ending, numbered: true } => part(stem, number, ending),
+        }
+    }
+
+    /// True if exports of the table give this name.
+    fn has(&self, name: &OsStr) -> bool {
+        match self {
+            Names::One(one) => one == name,
+            Names::Many { stem, ending, .. } => {
+                let middle = name.to_str().and_then(|name| name.strip_prefix(stem.as_str()));
+                let middle = middle.and_then(|rest| rest.strip_suffix(ending.as_str()));
+                middle.is_some_and(|middle| {
+                    let number = middle.trim_matches('.').parse();
+                    middle == "." || number.is_ok_and(|number| part(stem, number, ending) == name)
+                })
+            }
         }
     }
 
@@ -122,6 +139,7 @@ impl<'a> Output<'a> {
             writer: None,
             names,
             target,
+            part_ending: PartEnding::new(),
             part: None,
             packer: Packer::new(options.text_compression()).map_err(Error::packing)?,
             packed: Vec::new(),
@@ -130,6 +148,7 @@ impl<'a> Output<'a> {
             file_bytes: 0,
         };
         output.ensure_free()?;
+        output.target.remove_left(|name| output.names.has(name));
         Ok(output)
     }
 
@@ -289,10 +308,7 @@ impl<'a> Output<'a> {
 
     /// Its name until all are whole.
     fn made(&self) -> OsString {
-        let mut made = OsString::from(".");
-        made.push(self.names.of(self.whole.len() + 1));
-        made.push(format!(".{}.part", std::process::id()));
-        made
+        self.part_ending.made(&self.names.of(self.whole.len() + 1))
     }
 
     fn path(&self) -> PathBuf {

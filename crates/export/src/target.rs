@@ -10,12 +10,13 @@ use std::sync::Arc;
 use disk::Folder;
 
 use crate::error::Error;
+use crate::leftover;
 use crate::options::{ExportOptions, Place};
 use crate::part_file::Sink;
 use crate::store::{Object, Store};
 
 /// The kind of these files in errors of the disk.
-const WHAT: &str = "export";
+pub(crate) const WHAT: &str = "export";
 /// Mode of a new folder, less what the umask denies.
 const FOLDER_MODE: u32 = 0o755;
 
@@ -85,11 +86,7 @@ impl Target {
     pub(crate) fn begin(&self, name: &OsStr, made: &OsStr, replaces: bool) -> io::Result<Sink> {
         match self {
             Target::Stdout => Ok(Sink::stdout()),
-            Target::Folder(folder) => {
-                // A killed process of that number may have left one.
-                folder.remove(made, WHAT)?;
-                Ok(Sink::file(folder.create(made, 0o600, WHAT)?))
-            }
+            Target::Folder(folder) => Ok(Sink::file(folder.create(made, 0o600, WHAT)?)),
             Target::Store(store) => Ok(Sink::object(store.create(text(name)?, replaces)?)),
         }
     }
@@ -112,6 +109,13 @@ impl Target {
             Target::Stdout => Ok(()),
             Target::Folder(folder) => folder.remove(name, WHAT).map(drop),
             Target::Store(store) => store.remove(text(name)?),
+        }
+    }
+
+    /// Removes files of killed exports that would have had names that `is_own`. Nobody sees objects without names.
+    pub(crate) fn remove_left(&self, is_own: impl Fn(&OsStr) -> bool) {
+        if let Target::Folder(folder) = self {
+            leftover::remove(folder, is_own);
         }
     }
 

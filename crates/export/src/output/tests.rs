@@ -75,6 +75,24 @@ fn a_file_is_there_whole_or_not_at_all() {
 }
 
 #[test]
+fn files_that_a_killed_export_left_are_removed_by_the_next_one() {
+    let folder = tempfile::tempdir().unwrap();
+    // No process has this number.
+    let left = |name: &str| folder.path().join(format!(".{name}.4194305-0123abcd.part"));
+    let own = ["t.csv", "t.0001.csv", "t.12345.csv"];
+    let foreign = ["t.1.csv", "t.2023.1.csv", "u.csv", "t.csv.gz"];
+    own.iter().chain(&foreign).for_each(|name| std::fs::write(left(name), "rows").unwrap());
+    let path = folder.path().to_owned();
+    let many = options(Place::Folder { path, ending: "csv".to_owned() }, Split::default());
+    let one = options(Place::File(folder.path().join("u.csv")), Split::default());
+    Output::open(&many, b"").unwrap().finish().unwrap();
+    assert!(own.iter().all(|name| !left(name).exists()));
+    assert!(foreign.iter().all(|name| left(name).exists()));
+    Output::open(&one, b"").unwrap().finish().unwrap();
+    assert!(!left("u.csv").exists());
+}
+
+#[test]
 fn older_files_of_the_same_table_do_not_stay_among_new_ones() {
     let folder = tempfile::tempdir().unwrap();
     let place = Place::Folder { path: folder.path().to_owned(), ending: "txt".to_owned() };
