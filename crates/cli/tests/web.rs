@@ -1,6 +1,6 @@
 //! A server of HTTP that does what a test wants, also what no server should.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -78,6 +78,10 @@ fn serve(stream: TcpStream, answer: &dyn Fn(&Request) -> Reply, log: &Mutex<Vec<
             if reader.read_line(&mut head).unwrap_or(0) == 0 {
                 return;
             }
+        }
+        let length = value(&head, "content-length").map_or(0, |length| length.parse().unwrap());
+        if std::io::copy(&mut reader.by_ref().take(length), &mut std::io::sink()).is_err() {
+            return;
         }
         let number = {
             let mut log = log.lock().unwrap();

@@ -1,8 +1,11 @@
 //! Exports into a bucket.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use super::moto::Bucket;
 use super::{load, with_store};
 use crate::support::{Desk, Outcome, finish, resume, run, signal, start, wait_paused};
+use crate::web::{Reply, Web};
 
 /// Rows for several parts of 5 MiB, which are the least that stores take.
 const MANY: &str = "INSERT INTO t SELECT seq, REPEAT(MD5(seq), 4) FROM seq_1_to_100000";
@@ -147,4 +150,116 @@ fn an_object_that_somebody_else_writes_meanwhile_is_kept() {
     finish(child).refused(1, &["the object exists already; --force overwrites it"]);
     assert!(!bucket.has_uploads());
     assert_eq!(bucket.keys(), ["t.csv"]);
+}
+
+/// The bytes of an export of `t`.
+const BYTES: usize = 4;
+
+/// A store that puts an object together in its own way.
+#[derive(Clone, Copy)]
+struct Odd {
+    /// Bytes and ETag of the object before.
+    before: Option<(usize, &'static str)>,
+    /// The same behind the upload.
+    after: Option<(usize, &'static str)>,
+    /// Answers to the requests to put it together; the connection breaks where none is left.
+    answers: &'static [&'static str],
+    /// The first of those requests that does it.
+    made_by: usize,
+    may_read: bool,
+}
+
+/// Exports to such a store; also true if an object was removed.
+fn export_to(desk: &Desk, odd: Odd, more: &[&str]) -> (Outcome, bool) {
+    let completed = AtomicUsize::new(0);
+    let web = Web::new(move |request| {
+        let xml = |text: String| Reply::whole(text.as_bytes()).with("ETag: \"p\"");
+        let is_upload = request.target.contains("uploadId=");
+        match request.head.split(' ').next().unwrap() {
+            "POST" if is_upload => {
+                let number = completed.fetch_add(1, Ordering::SeqCst);
+                match odd.answers.get(number) {
+                    Some(&"") => xml(
+                        "<CompleteMultipartUploadResult><ETag>\"new\"</ETag></CompleteMultipartUploadResult>"
+                            .to_owned(),
+                    ),
+                    Some(&"404") => Reply {
+                        status: "404 Not Found",
+                        ..xml("<Error><Code>NoSuchUpload</Code></Error>".to_owned())
+                    },
+                    Some(status) => Reply::status(status),
+                    None => Reply { cut: Some(0), ..Reply::whole(b"cut") },
+                }
+            }
+            "POST" if request.target.contains("delete") => {
+                xml("<DeleteResult><Deleted><Key>t.csv</Key></Deleted></DeleteResult>".to_owned())
+            }
+            "POST" => xml("<InitiateMultipartUploadResult><UploadId>u</UploadId></InitiateMultipartUploadResult>".to_owned()),
+            "HEAD" if !odd.may_read => Reply::status("403 Forbidden"),
+            "HEAD" => {
+                let is_made = completed.load(Ordering::SeqCst) > odd.made_by;
+                match if is_made { odd.after } else { odd.before } {
+                    None => Reply::status("404 Not Found"),
+                    Some((bytes, tag)) => Reply {
+                        headers: vec![format!("Content-Length: {bytes}"), format!("ETag: \"{tag}\"")],
+                        ..Reply::whole(b"")
+                    }
+                    .with("Last-Modified: Mon, 01 Jan 2024 00:00:00 GMT"),
+                }
+            }
+            _ => Reply::status("200 OK").with("ETag: \"p\""),
+        }
+    });
+    let mut export = desk.home.inrush(["export", &desk.table("t"), "-o", "s3://shop/t.csv"]);
+    export.arg("--socket").arg(desk.server.socket()).args(more);
+    let outcome = run(with_store(&mut export, &format!("http://{}", web.address())));
+    let is_removal = |head: &String| {
+        head.starts_with("POST /shop?delete") || head.starts_with("DELETE /shop/t.csv HTTP")
+    };
+    (outcome, web.seen().iter().any(is_removal))
+}
+
+/// An object that is there, although its answer was lost, is no failure, and another one is no success.
+#[test]
+fn an_object_is_told_as_there_if_it_is_there() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE t (id INT PRIMARY KEY)");
+    desk.exec("INSERT INTO t VALUES (1), (2)");
+    let made = Odd {
+        before: None,
+        after: Some((BYTES, "new")),
+        answers: &[""],
+        made_by: 0,
+        may_read: true,
+    };
+    for odd in [
+        made,
+        // The answer is lost, of the first request or of the second one.
+        Odd { answers: &[], ..made },
+        Odd { answers: &["500 Internal Server Error", ""], made_by: 1, ..made },
+        Odd { answers: &["404"], ..made },
+        Odd { may_read: false, ..made },
+    ] {
+        let (outcome, is_removed) = export_to(&desk, odd, &[]);
+        outcome.done();
+        assert!(!is_removed, "{outcome:?}");
+    }
+    let force = ["--force"];
+    let old = Odd { before: Some((BYTES, "old")), ..made };
+    export_to(&desk, Odd { answers: &[], ..old }, &force).0.done();
+    for (odd, more, words) in [
+        (Odd { answers: &["412 Precondition Failed"], ..made }, &[][..], "exists already"),
+        // The old object has the same size.
+        (Odd { answers: &[], made_by: 99, ..old }, &force, "5 tries in a row"),
+        (Odd { answers: &["500 Error", "404"], made_by: 99, ..old }, &force, "NoSuchUpload"),
+        (Odd { after: Some((3, "other")), ..made }, &[], "3 bytes of the object, of 4; somebody"),
+        (Odd { after: None, ..made }, &[], "and does not have it"),
+    ] {
+        let (outcome, is_removed) = export_to(&desk, odd, more);
+        outcome.refused(1, &[words]);
+        assert!(!is_removed, "{outcome:?}");
+    }
+    let (outcome, is_removed) = export_to(&desk, Odd { after: Some((3, "new")), ..made }, &[]);
+    outcome.refused(1, &["3 bytes of the object, of 4; the object was removed"]);
+    assert!(is_removed);
 }

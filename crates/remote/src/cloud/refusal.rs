@@ -69,6 +69,11 @@ impl Refusal {
         self.status == 404
     }
 
+    /// True if the store has judged the request and not done it: no lost answer, and no error of the store.
+    pub(crate) fn is_about_the_request(&self) -> bool {
+        matches!(self.status, 300..=499) && self.status != 408
+    }
+
     /// True if another try may succeed.
     fn is_passing(&self) -> bool {
         matches!(self.status, 408 | 429 | 500 | 502..=504)

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Write};
 use std::mem;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{self, JoinHandle};
 
 use bytes::Bytes;
@@ -12,11 +12,11 @@ use disk::failpoint;
 use futures_util::TryStreamExt;
 use object_store::multipart::PartId;
 use object_store::path::Path;
-use object_store::{GetOptions, MultipartId, PutPayload};
+use object_store::{GetOptions, MultipartId, ObjectMeta, PutPayload};
 
 use super::address::{Address, Scheme};
 use super::refusal::{Refusal, Task};
-use super::store::{Store, path};
+use super::store::{Clients, Store, path};
 use crate::patience::Stops;
 
 /// The smallest part that stores take before the last one, and the largest one of ours.
@@ -57,6 +57,22 @@ struct Target {
     path: Path,
     id: MultipartId,
     stops: Arc<Stops>,
+}
+
+/// The outcome of a complete upload.
+enum Completion {
+    /// The object is there, with this ETag.
+    Made(Option<String>),
+    /// Another object has its name.
+    Exists,
+}
+
+/// The answer to a question for an object.
+enum Sight {
+    Object(ObjectMeta),
+    Missing,
+    /// The account may not read.
+    Forbidden,
 }
 
 impl Folder {
@@ -145,18 +161,7 @@ impl Folder {
     ///
     /// Errors: the store's.
     pub fn remove(&self, name: &str) -> io::Result<()> {
-        let path = self.path(name)?;
-        self.store(false)?.run(Task::Write, &Stops::default(), |clients| {
-            let path = path.clone();
-            async move {
-                let paths = Box::pin(futures_util::stream::once(async { Ok(path) }));
-                let removed = clients.objects.delete_stream(paths).try_collect::<Vec<_>>().await;
-                match removed {
-                    Err(error) if Refusal::of(&error).is_some_and(Refusal::is_missing) => Ok(()),
-                    removed => removed.map(drop),
-                }
-            }
-        })
+        remove(&*self.store(false)?, &self.path(name)?)
     }
 
     fn store(&self, creates: bool) -> io::Result<Arc<Store>> {
@@ -184,39 +189,23 @@ impl Upload {
         self.wait(0)
     }
 
-    /// Makes it visible, all of it.
+    /// Makes it visible, all of it, and asks the store for its size.
     ///
-    /// Errors: the store's; of kind AlreadyExists, an object that must not be replaced.
+    /// Errors: the store's; of kind AlreadyExists, an object that must not be replaced; an object of another size.
     pub fn publish(mut self) -> io::Result<()> {
         self.finish()?;
-        let (target, bytes) = (Arc::clone(&self.target), self.bytes);
+        let target = Arc::clone(&self.target);
+        let before = target.look()?;
         let parts = mem::take(&mut self.sent);
-        let is_there = target.store.run(Task::Write, &Stops::default(), |clients| {
-            let (path, id, parts) = (&target.path, &target.id, parts.clone());
-            async move {
-                let error = match clients.uploads.complete_multipart(path, id, parts).await {
-                    Ok(_) => return Ok(false),
-                    Err(error) => error,
-                };
-                match Refusal::of(&error).map(|refusal| (refusal.status, refusal.code.as_str())) {
-                    Some((409 | 412, _)) => Ok(true),
-                    // The answer of an earlier try was lost.
-                    Some((404, "NoSuchUpload")) => {
-                        let options = GetOptions { head: true, ..GetOptions::default() };
-                        match clients.objects.get_opts(path, options).await {
-                            Ok(answer) if answer.meta.size == bytes => Ok(false),
-                            _ => Err(error),
-                        }
-                    }
-                    _ => Err(error),
-                }
+        match target.complete(parts, before.meta(), self.bytes)? {
+            Completion::Exists => {
+                Err(io::Error::new(ErrorKind::AlreadyExists, "the object exists already"))
             }
-        })?;
-        if is_there {
-            return Err(io::Error::new(ErrorKind::AlreadyExists, "the object exists already"));
+            Completion::Made(tag) => {
+                self.is_published = true;
+                target.check(self.bytes, tag)
+            }
         }
-        self.is_published = true;
-        Ok(())
     }
 
     /// Begins to send the part, when there is room for another one.
@@ -294,4 +283,114 @@ impl Target {
             async move { clients.uploads.put_part(&self.path, &self.id, number, part).await }
         })
     }
+
+    /// Puts the object together, if need be by several requests. `before` is the object that has its name before.
+    ///
+    /// The answer of a request may be lost, and the next one be refused, because the object is there or the upload
+    /// is not: so the store is asked for the object behind each answer that tells nothing.
+    fn complete(
+        &self,
+        parts: Vec<PartId>,
+        before: Option<&ObjectMeta>,
+        bytes: u64,
+    ) -> io::Result<Completion> {
+        let is_open = AtomicBool::new(false);
+        self.store.run(Task::Write, &Stops::default(), |clients| {
+            let (parts, is_open) = (parts.clone(), &is_open);
+            async move {
+                let answer = clients.uploads.complete_multipart(&self.path, &self.id, parts).await;
+                let error = match answer {
+                    Ok(made) => return Ok(Completion::Made(made.e_tag)),
+                    Err(error) => error,
+                };
+                let refusal = Refusal::of(&error);
+                let exists = refusal.is_some_and(|refusal| matches!(refusal.status, 409 | 412));
+                let is_answer = refusal.is_some_and(Refusal::is_about_the_request);
+                if !is_answer {
+                    is_open.store(true, Ordering::Relaxed);
+                }
+                let is_missing = refusal.is_some_and(|refusal| refusal.code == "NoSuchUpload");
+                if (is_open.load(Ordering::Relaxed) || is_missing)
+                    && let Ok(Sight::Object(meta)) = look(&clients, &self.path).await
+                    && meta.size == bytes
+                    && before.is_none_or(|before| differ(before, &meta))
+                {
+                    return Ok(Completion::Made(meta.e_tag));
+                }
+                if exists { Ok(Completion::Exists) } else { Err(error) }
+            }
+        })
+    }
+
+    /// Compares the size of a complete object, whose ETag `tag` is, with the bytes that were written.
+    ///
+    /// Errors: another size; the object is removed if it is the one that was made.
+    fn check(&self, bytes: u64, tag: Option<String>) -> io::Result<()> {
+        let found = match self.look()? {
+            Sight::Object(meta) if meta.size != bytes => meta,
+            Sight::Object(_) | Sight::Forbidden => return Ok(()),
+            Sight::Missing => {
+                return Err(io::Error::other("the store took the object, and does not have it"));
+            }
+        };
+        let sizes = format!("the store has {} bytes of the object, of {bytes}", found.size);
+        if tag.is_none() || tag != found.e_tag {
+            return Err(io::Error::other(format!(
+                "{sizes}; somebody else replaced the object, which stays"
+            )));
+        }
+        let removed = remove(&self.store, &self.path);
+        let end = removed.map_or_else(
+            |error| format!("cannot be removed: {error}"),
+            |()| "was removed".to_owned(),
+        );
+        Err(io::Error::other(format!("{sizes}; the object {end}")))
+    }
+
+    fn look(&self) -> io::Result<Sight> {
+        self.store.run(Task::Read, &Stops::default(), |clients| async move {
+            look(&clients, &self.path).await
+        })
+    }
+}
+
+impl Sight {
+    fn meta(&self) -> Option<&ObjectMeta> {
+        match self {
+            Sight::Object(meta) => Some(meta),
+            Sight::Missing | Sight::Forbidden => None,
+        }
+    }
+}
+
+/// Asks for an object without its bytes.
+async fn look(clients: &Clients, path: &Path) -> object_store::Result<Sight> {
+    let options = GetOptions { head: true, ..GetOptions::default() };
+    match clients.objects.get_opts(path, options).await {
+        Ok(answer) => Ok(Sight::Object(answer.meta)),
+        Err(error) => match Refusal::of(&error).map(|refusal| refusal.status) {
+            Some(404) => Ok(Sight::Missing),
+            Some(403) => Ok(Sight::Forbidden),
+            _ => Err(error),
+        },
+    }
+}
+
+/// True if an object took the place of another one. Stores may give equal objects the same ETag.
+fn differ(before: &ObjectMeta, after: &ObjectMeta) -> bool {
+    (&before.e_tag, before.last_modified) != (&after.e_tag, after.last_modified)
+}
+
+fn remove(store: &Store, path: &Path) -> io::Result<()> {
+    store.run(Task::Write, &Stops::default(), |clients| {
+        let path = path.clone();
+        async move {
+            let paths = Box::pin(futures_util::stream::once(async { Ok(path) }));
+            let removed = clients.objects.delete_stream(paths).try_collect::<Vec<_>>().await;
+            match removed {
+                Err(error) if Refusal::of(&error).is_some_and(Refusal::is_missing) => Ok(()),
+                removed => removed.map(drop),
+            }
+        }
+    })
 }
