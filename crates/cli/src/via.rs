@@ -70,7 +70,8 @@ pub(crate) fn run(args: &LoadArgs, via: &str) -> Result<u8, Failure> {
     let input = input(args, &address)?;
     let schema = args.ddl.as_deref().map(load::read_ddl).transpose()?;
     let interrupt = Interrupt::default();
-    let client = Client::connect(&program, &address, VERSION)?;
+    let client =
+        Client::connect(&program, &address, VERSION, args.connect.secure.connect_timeout())?;
     let password = match (args.connect.password, &args.connect.user) {
         (true, _) => Some(ask_password()?),
         // Without a user the settings of the other machine count.

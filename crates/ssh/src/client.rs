@@ -3,12 +3,15 @@
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt as _;
 use std::path::Path;
-use std::process::{Child, ChildStderr, ChildStdin, ExitStatus, Stdio};
+use std::process::{Child, ChildStderr, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
+use face::option::CONNECT_TIMEOUT;
+use rustix::fs::{OFlags, fcntl_setfl};
+use rustix::process::{Pid, Signal, kill_process_group};
 use server::Interrupt;
 use terminal::failure::Failure;
 use terminal::say;
@@ -21,6 +24,10 @@ use crate::upload::{Upload, UploadError};
 const COMMAND: &str = "inrush load --via -";
 /// Longest line of a message; a longer one is cut into lines.
 const LINE_BYTES_MAX: u64 = 64 << 10;
+/// The wait for the greeting, unless another one is named.
+const GREETING_WAIT: Duration = Duration::from_secs(30);
+/// Most bytes of a program's name for its version.
+const VERSION_BYTES_MAX: u64 = 4 << 10;
 /// How often somebody who waits looks whether to stop.
 const LOOK_INTERVAL: Duration = Duration::from_millis(50);
 /// The wait for the last lines of a program that has ended, and for a program that is to end to read.
@@ -36,15 +43,21 @@ pub struct Client {
     address: Address,
     child: Child,
     stdin: Pipe,
-    messages: BufReader<ChildStderr>,
+    messages: BufReader<Messages>,
 }
 
 impl Client {
-    /// Starts `program`, which is ssh, and waits for the greeting of the program on the other machine. Lines
-    /// that come before it are printed.
+    /// Starts `program`, which is ssh, and waits for the greeting of the program on the other machine, `wait` or
+    /// 30 seconds. Lines that come before it are printed.
     ///
-    /// Errors: no connection; no program there, or one of another version.
-    pub fn connect(program: &Path, address: &Address, version: &str) -> Result<Client, Failure> {
+    /// Errors: no connection, no greeting in time; no program there, or one of another version. ssh has ended then.
+    pub fn connect(
+        program: &Path,
+        address: &Address,
+        version: &str,
+        wait: Option<Duration>,
+    ) -> Result<Client, Failure> {
+        let wait = wait.unwrap_or(GREETING_WAIT);
         let mut command = address.command(program);
         // A Ctrl-C of the terminal is for this program, which tells the other machine.
         command.arg(COMMAND).process_group(0);
@@ -53,23 +66,28 @@ impl Client {
         let mut child = child.map_err(starting)?;
         let pipes = child.stdin.take().zip(child.stderr.take());
         let (stdin, stderr) = pipes.ok_or_else(|| starting(io::ErrorKind::BrokenPipe.into()))?;
-        let mut messages = BufReader::new(stderr);
+        let mut messages = BufReader::new(Messages::until(stderr, Instant::now() + wait));
         while let Some(line) = next_line(&mut messages) {
             let Some(other) = greeting(&line) else {
                 say(line);
                 continue;
             };
             if other == version {
+                messages.get_mut().wait_for_ever();
                 let stdin = Pipe(Arc::new(Mutex::new(Some(stdin))));
                 return Ok(Client { address: address.clone(), child, stdin, messages });
             }
             let refusal = other_version(address, other, version);
             drop(stdin);
-            let _ = child.wait();
+            end(&mut child).map_err(Failure::failed)?;
             return Err(refusal);
         }
         drop(stdin);
-        let status = child.wait().map_err(Failure::failed)?;
+        if messages.get_ref().is_late() {
+            kill(&mut child).map_err(Failure::failed)?;
+            return Err(no_answer(address, wait));
+        }
+        let status = end(&mut child).map_err(Failure::failed)?;
         Err(no_greeting(program, address, version, status))
     }
 
@@ -153,6 +171,46 @@ fn exit_status(address: &Address, status: ExitStatus) -> Result<u8, Failure> {
     })
 }
 
+/// The refusal of a machine that said nothing.
+fn no_answer(address: &Address, wait: Duration) -> Failure {
+    let seconds = wait.as_secs();
+    Failure::failed(format!(
+        "nothing was loaded: no program inrush on {address} answered within {seconds} s ({CONNECT_TIMEOUT} sets how \
+         long), and ssh was ended; `ssh {address} inrush --version` shows where the connection stops"
+    ))
+}
+
+/// What a program prints, which has a few seconds to end.
+fn version_text(command: &mut Command) -> io::Result<String> {
+    let pipes = command.process_group(0).stdin(Stdio::null()).stderr(Stdio::null());
+    let mut child = pipes.stdout(Stdio::piped()).spawn()?;
+    end(&mut child)?;
+    let mut text = Vec::new();
+    if let Some(stdout) = child.stdout.take() {
+        stdout.take(VERSION_BYTES_MAX).read_to_end(&mut text)?;
+    }
+    Ok(String::from_utf8_lossy(&text).into_owned())
+}
+
+/// Waits for a child that has been told to end, and kills one that does not.
+fn end(child: &mut Child) -> io::Result<ExitStatus> {
+    let until = Instant::now() + LAST_LINES;
+    while Instant::now() < until {
+        if let Some(status) = child.try_wait()? {
+            return Ok(status);
+        }
+        thread::sleep(LOOK_INTERVAL / 10);
+    }
+    kill(child)
+}
+
+/// Kills a child, which leads a group of its own, with its children: ssh may have one that connects.
+fn kill(child: &mut Child) -> io::Result<ExitStatus> {
+    // One that has ended needs no signal.
+    let _ = kill_process_group(Pid::from_child(child), Signal::KILL);
+    child.wait()
+}
+
 /// The refusal of a program that did not greet.
 fn no_greeting(program: &Path, address: &Address, version: &str, status: ExitStatus) -> Failure {
     match status.code() {
@@ -166,9 +224,7 @@ fn no_greeting(program: &Path, address: &Address, version: &str, status: ExitSta
         )),
         Some(code) => {
             let mut probe = address.command(program);
-            let output = probe.arg("inrush --version").stdin(Stdio::null()).output();
-            let text = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
-            let text = text.unwrap_or_default();
+            let text = version_text(probe.arg("inrush --version")).unwrap_or_default();
             let other = text.lines().find_map(|line| line.strip_prefix("inrush "));
             match other.filter(|&other| other != version) {
                 Some(other) => other_version(address, other, version),
@@ -201,6 +257,47 @@ fn next_line(messages: &mut impl BufRead) -> Option<String> {
     (size > 0).then(|| text.trim_end_matches(['\r', '\n']).to_owned())
 }
 
+/// The standard error of ssh, which is waited for until some moment or for ever.
+#[derive(Debug)]
+struct Messages {
+    stderr: ChildStderr,
+    until: Option<Instant>,
+}
+
+impl Messages {
+    fn until(stderr: ChildStderr, until: Instant) -> Messages {
+        let is_set = fcntl_setfl(&stderr, OFlags::NONBLOCK).is_ok();
+        Messages { stderr, until: Some(until).filter(|_| is_set) }
+    }
+
+    fn wait_for_ever(&mut self) {
+        if self.until.take().is_some() {
+            // Of a pipe that is open it cannot fail.
+            let _ = fcntl_setfl(&self.stderr, OFlags::empty());
+        }
+    }
+
+    fn is_late(&self) -> bool {
+        self.until.is_some_and(|until| Instant::now() >= until)
+    }
+}
+
+impl Read for Messages {
+    /// Errors: of kind TimedOut, no byte until the moment.
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.stderr.read(bytes) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                read => return read,
+            }
+            if self.is_late() {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            thread::sleep(LOOK_INTERVAL / 10);
+        }
+    }
+}
+
 /// The standard input of ssh, which one thread writes to and another closes.
 #[derive(Clone, Debug)]
 struct Pipe(Arc<Mutex<Option<ChildStdin>>>);
@@ -231,7 +328,11 @@ impl Write for Pipe {
 }
 
 #[cfg(test)]
+#[allow(clippy::unwrap_used)]
 mod tests {
+    use std::fs::Permissions;
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
 
     #[test]
@@ -239,6 +340,28 @@ mod tests {
         assert_eq!(greeting("inrush 0.1.0 awaits a load"), Some("0.1.0"));
         for line in ["inrush: an error", "inrush 0.1.0", "inrush who awaits awaits a load", ""] {
             assert_eq!(greeting(line), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_machine_that_says_nothing_is_not_waited_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let (program, pids) = (folder.path().join("ssh"), folder.path().join("pids"));
+        // It has a child, as ssh has with ProxyCommand, and says something else.
+        let script = format!(
+            "#!/bin/sh\nsleep 100 &\necho $$ $! > {}\necho banner >&2\nexec sleep 100\n",
+            pids.display()
+        );
+        std::fs::write(&program, script).unwrap();
+        std::fs::set_permissions(&program, Permissions::from_mode(0o700)).unwrap();
+        let address = Address::parse("ssh://host").unwrap();
+        let wait = Duration::from_secs(2);
+        let error = Client::connect(&program, &address, "1", Some(wait)).unwrap_err();
+        assert!(error.to_string().contains("answered within 2 s (--connect-timeout"), "{error}");
+        for pid in std::fs::read_to_string(pids).unwrap().split_whitespace() {
+            let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+            // Nobody may have waited for the child of a child yet.
+            assert!(stat.is_empty() || stat.contains(") Z "), "{stat}");
         }
     }
 

@@ -76,6 +76,11 @@ enum ProtocolArg {
 }
 
 impl SecureArgs {
+    /// The longest time of a connection, if one was typed.
+    pub fn connect_timeout(&self) -> Option<Duration> {
+        self.connect_timeout.map(|seconds| Duration::from_secs(seconds.into()))
+    }
+
     /// True if any option was given that makes sense only with a named server.
     pub fn names_a_server(&self) -> bool {
         let general = SecureArgs { compress: false, connect_timeout: None, ..self.clone() };
@@ -119,7 +124,7 @@ impl SecureArgs {
                 ProtocolArg::Tcp => Protocol::Tcp,
                 ProtocolArg::Socket => Protocol::Socket,
             }),
-            connect_timeout: self.connect_timeout.map(|n| Duration::from_secs(n.into())),
+            connect_timeout: self.connect_timeout(),
             compress: on(self.compress),
             tls,
             server_public_key: self.server_public_key_path.clone(),
