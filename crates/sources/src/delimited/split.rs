@@ -105,6 +105,19 @@ impl Splitter {
         sink.quote
     }
 
+    /// True if the open quote is closed nowhere, because one before it is closed nowhere up to the end of the file:
+    /// both mean the same by what is behind a byte that begins no pair.
+    pub(crate) fn stays_open(&self, bytes: &[u8]) -> bool {
+        if self.lexer.counts_fields() {
+            return false;
+        }
+        let Some(quote) = self.open_quote(bytes) else { return false };
+        let is_plain =
+            |&byte: &u8| Some(byte) != self.lexer.quote && Some(byte) != self.lexer.escape;
+        let behind = bytes.get(quote + 1..self.cursor.position).unwrap_or_default();
+        behind.iter().any(is_plain)
+    }
+
     /// The end of the line that a quote opened in, which is closed nowhere; none where lines have no
     /// ends of their own, or this one has none yet (`last`: the input ends with `bytes`).
     pub(crate) fn line_end(&self, bytes: &[u8], quote: usize, last: bool) -> Option<usize> {

@@ -18,6 +18,9 @@ const FIRST_BYTES: usize = 64 << 10;
 /// searched for its last record end and its newlines.
 pub(super) const PIECE_BYTES: usize = 256 << 10;
 
+/// Bytes of the first read call of a record behind a quote that is closed nowhere: its line may have another one.
+const LINE_BYTES: usize = 1 << 10;
+
 /// The file being read.
 #[derive(Debug)]
 pub(super) struct OpenFile {
@@ -31,6 +34,11 @@ pub(super) struct OpenFile {
     is_unclosed: bool,
     /// Bytes that were read behind such a line, and are to be read once more.
     again: Cursor<Vec<u8>>,
+    /// True if a quote before what is read is closed nowhere, up to the end of the file.
+    is_open_to_end: bool,
+    /// Bytes that were searched for record ends, counting those that were searched again.
+    #[cfg(test)]
+    searched: u64,
     /// Place of `rest` in the file.
     pub(super) offset: u64,
     pub(super) line: u64,
@@ -55,6 +63,9 @@ impl OpenFile {
             rest: Vec::new(),
             is_unclosed: false,
             again: Cursor::default(),
+            is_open_to_end: false,
+            #[cfg(test)]
+            searched: 0,
             offset: 0,
             line: 1,
             unit: Unit::Byte,
@@ -89,26 +100,30 @@ impl OpenFile {
         chunk.bytes.append(&mut self.rest);
         chunk.first_line = self.line;
         let mut lines = newlines(&chunk.bytes);
-        let mut blank_bytes = 0;
+        let (mut blank_bytes, mut judged) = (0, 0);
         let cut = loop {
             let seen = chunk.bytes.len();
-            self.read(&mut chunk.bytes, PIECE_BYTES.min(options.chunk_bytes))?;
+            self.read(&mut chunk.bytes, self.piece_bytes(seen, options))?;
             // The first read tells what the file is made of.
             (chunk.offset, chunk.unit) = (self.offset, self.unit);
             lines += newlines(&chunk.bytes[seen..]);
-            let cut = self.splitter.advance(&chunk.bytes, self.ended);
+            let cut = self.search(&chunk.bytes, seen);
             if !self.ended && chunk.bytes.len() >= options.chunk_bytes && cut > 0 {
                 // Blank lines may be the last of the file. A chunk of nothing else is handed out.
                 let kept = cut - dialect.blank_end(&chunk.bytes[..cut]);
                 break if kept > 0 { kept } else { cut };
             }
             let is_too_long = chunk.bytes.len() - cut > options.record_bytes_max;
-            if !self.ended && !is_too_long {
-                continue;
-            }
-            if options.leaves_unclosed && self.leave_unclosed(&mut chunk.bytes) {
+            let is_due = self.ended || is_too_long;
+            if options.leaves_unclosed
+                && (is_due || self.stays_open(&chunk.bytes, &mut judged))
+                && self.leave_unclosed(&mut chunk.bytes)
+            {
                 lines = newlines(&chunk.bytes);
                 break cut;
+            }
+            if !is_due {
+                continue;
             }
             if !self.ended {
                 return Err(self.too_long(chunk, cut, options.record_bytes_max));
@@ -132,20 +147,51 @@ impl OpenFile {
         Ok(cut > blank_bytes)
     }
 
+    /// Bytes of the next read call, behind so many bytes of the chunk.
+    fn piece_bytes(&self, seen: usize, options: &SourceOptions) -> usize {
+        let piece = PIECE_BYTES.min(options.chunk_bytes);
+        if self.is_open_to_end { seen.max(LINE_BYTES).min(piece) } else { piece }
+    }
+
+    /// The end of the last whole record in `bytes`, of which `seen` were searched before.
+    fn search(&mut self, bytes: &[u8], seen: usize) -> usize {
+        #[cfg(test)]
+        {
+            self.searched += (bytes.len() - seen) as u64;
+        }
+        let _ = seen;
+        self.splitter.advance(bytes, self.ended)
+    }
+
+    /// True if a quote is open at the end of `bytes` that is known to be closed nowhere. Asked again when there are
+    /// twice as many bytes as `judged`, since an answer costs as much as the search.
+    fn stays_open(&self, bytes: &[u8], judged: &mut usize) -> bool {
+        if !self.is_open_to_end || bytes.len() < 2 * *judged {
+            return false;
+        }
+        *judged = bytes.len();
+        self.splitter.stays_open(bytes)
+    }
+
     /// Where a quote is open at the end of `bytes`: cuts them behind the line that it opened in, and has
     /// what follows read once more.
     fn leave_unclosed(&mut self, bytes: &mut Vec<u8>) -> bool {
         let quote = self.splitter.open_quote(bytes);
         let end = quote.and_then(|quote| self.splitter.line_end(bytes, quote, self.ended));
         let Some(end) = end else { return false };
-        let kept = bytes[..end].to_vec();
-        let mut again = Cursor::new(std::mem::replace(bytes, kept));
-        again.set_position(end as u64);
-        // What was behind another such line is behind this one, too.
-        let behind = std::mem::take(&mut self.again);
-        let left = &behind.get_ref()[behind.position() as usize..];
-        again.get_mut().extend_from_slice(left);
-        self.again = again;
+        self.is_open_to_end |= self.ended;
+        match self.again.position().checked_sub((bytes.len() - end) as u64) {
+            // All of it was read from there.
+            Some(position) => {
+                self.again.set_position(position);
+                bytes.truncate(end);
+            }
+            None => {
+                let kept = bytes[..end].to_vec();
+                self.again = Cursor::new(std::mem::replace(bytes, kept));
+                self.again.set_position(end as u64);
+            }
+        }
         (self.is_unclosed, self.ended) = (true, false);
         true
     }
@@ -219,6 +265,49 @@ impl OpenFile {
                 self.again = Cursor::default();
                 self.stream.read(into)
             }
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::super::FileSource;
+    use super::*;
+    use crate::source::Source;
+
+    /// Bytes that are searched for record ends in a file of this text, and its lines with an open quote.
+    fn searched(text: &str) -> (u64, usize) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.csv");
+        std::fs::write(&path, text).unwrap();
+        let options = SourceOptions { leaves_unclosed: true, ..SourceOptions::default() };
+        let mut source = FileSource::new(&[path], &Dialect::csv(), options).unwrap();
+        let (mut chunk, mut searched, mut unclosed, mut seen) =
+            (Chunk::default(), 0, 0, Vec::new());
+        while source.next_chunk(&mut chunk).unwrap() {
+            unclosed += usize::from(chunk.is_unclosed);
+            searched = source.current.as_ref().map_or(searched, |open| open.searched);
+            seen.extend_from_slice(&chunk.bytes);
+        }
+        assert!(seen == text.as_bytes());
+        (searched, unclosed)
+    }
+
+    #[test]
+    fn open_quotes_take_time_by_the_size_of_the_file() {
+        for (head, line, of_line) in [
+            ("", "1,\"open\n", 1),
+            ("1,\"open\n", "2,closed nowhere else\n", 0),
+            ("", "3,\"x \"\" y, \"\"\"z\n4,plain\n", 1),
+        ] {
+            let work = |count: usize| {
+                let (searched, unclosed) = searched(&format!("{head}{}", line.repeat(count)));
+                assert_eq!(unclosed, count * of_line + usize::from(!head.is_empty()), "{line}");
+                searched
+            };
+            let (once, twice) = (work(4_000), work(8_000));
+            assert!(twice < once * 5 / 2, "{line}: {once} bytes, and {twice} of twice as many");
         }
     }
 }
