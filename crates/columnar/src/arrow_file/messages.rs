@@ -1,11 +1,13 @@
 //! The messages of an Arrow file or stream: where record batches and dictionaries are, and how large they become.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_buffer::Buffer;
 use arrow_ipc::convert::try_fb_to_schema;
 use arrow_ipc::{Block, MessageHeader, RecordBatch};
 use arrow_ipc::{root_as_footer, root_as_message};
+use arrow_schema::{DataType, Field, Schema};
 use sources::InputBytes;
 
 use super::Head;
@@ -36,6 +38,10 @@ pub(super) struct Stored {
     pub(super) fingerprint: u64,
     /// Dictionaries of the file before it.
     pub(super) dictionaries: usize,
+    /// The number of a dictionary; none of a record batch.
+    id: Option<i64>,
+    /// True of a dictionary that continues the one before it of its number.
+    is_delta: bool,
 }
 
 impl Stored {
@@ -55,6 +61,8 @@ pub(super) struct Messages {
     input: InputBytes,
     /// Size of a file; a pipe's is not known.
     bytes: Option<u64>,
+    /// True if dictionaries have dictionaries.
+    has_nested: bool,
     found: Mutex<MessageIndex>,
 }
 
@@ -63,10 +71,33 @@ pub(super) struct Messages {
 struct MessageIndex {
     batches: Vec<Stored>,
     dictionaries: Vec<Stored>,
+    /// Their places, by number.
+    places: BTreeMap<i64, Vec<usize>>,
     /// Blocks that a footer names and that were not examined yet.
     named: std::vec::IntoIter<Block>,
     /// Where the next message of a stream begins; None at its end, and in a file.
     next: Option<u64>,
+}
+
+impl MessageIndex {
+    fn push_dictionary(&mut self, stored: Stored) {
+        let places = self.places.entry(stored.id.unwrap_or_default()).or_default();
+        places.push(self.dictionaries.len());
+        self.dictionaries.push(stored);
+    }
+
+    /// The last of each number among the first `count` dictionaries, with those that continue it; in their order.
+    fn not_replaced(&self, count: usize) -> Vec<Stored> {
+        let mut used = Vec::new();
+        for places in self.places.values() {
+            let before = &places[..places.partition_point(|&place| place < count)];
+            let is_whole = |&place: &usize| !self.dictionaries[place].is_delta;
+            let first = before.iter().rposition(is_whole).unwrap_or(0);
+            used.extend_from_slice(&before[first..]);
+        }
+        used.sort_unstable();
+        used.into_iter().map(|place| self.dictionaries[place]).collect()
+    }
 }
 
 impl Messages {
@@ -76,8 +107,9 @@ impl Messages {
         let size = input.read_at(0, &mut magic).map_err(problem)?;
         let is_file = size == MAGIC.len() && magic == MAGIC;
         let bytes = input.known_size();
-        let mut messages = Messages { input, bytes, found: Mutex::default() };
+        let mut messages = Messages { input, bytes, has_nested: false, found: Mutex::default() };
         let head = if is_file { messages.read_footer()? } else { messages.read_schema()? };
+        messages.has_nested = has_nested(&head.schema);
         Ok((messages, head))
     }
 
@@ -111,7 +143,7 @@ impl Messages {
         };
         let mut found = MessageIndex::default();
         for block in footer.dictionaries().into_iter().flatten() {
-            found.dictionaries.push(self.stored(*block, 0)?);
+            found.push_dictionary(self.stored(*block, 0)?);
         }
         let named = footer.recordBatches().into_iter().flatten().copied();
         found.named = named.collect::<Vec<Block>>().into_iter();
@@ -197,17 +229,20 @@ impl Messages {
             found.next = Some(stored.end());
             match kind {
                 MessageHeader::RecordBatch => found.batches.push(stored),
-                MessageHeader::DictionaryBatch => found.dictionaries.push(stored),
+                MessageHeader::DictionaryBatch => found.push_dictionary(stored),
                 _ => return Err("the stream has a message that is no record batch".to_owned()),
             }
         }
         Ok(found.batches.get(index).copied())
     }
 
-    /// The first dictionaries of the file, so many as a record batch has before it.
+    /// The dictionaries of a record batch that has `count` before it: a stream may replace them with each batch.
     pub(super) fn dictionaries(&self, count: usize) -> Vec<Stored> {
         let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
-        found.dictionaries[..count].to_vec()
+        match self.has_nested {
+            true => found.dictionaries[..count].to_vec(),
+            false => found.not_replaced(count),
+        }
     }
 
     /// Bytes that the largest record batch of a file takes, packed and unpacked.
@@ -234,17 +269,18 @@ impl Messages {
         }
         let metadata = self.bytes_at(at, length)?;
         let message = root_as_message(without_prefix(&metadata)).map_err(problem)?;
-        let batch = match message.header_type() {
-            MessageHeader::DictionaryBatch => {
-                message.header_as_dictionary_batch().and_then(|dictionary| dictionary.data())
-            }
-            _ => message.header_as_record_batch(),
+        let dictionary = message.header_as_dictionary_batch();
+        let batch = match dictionary {
+            Some(dictionary) => dictionary.data(),
+            None => message.header_as_record_batch(),
         };
+        let id = dictionary.map(|dictionary| dictionary.id());
+        let is_delta = dictionary.is_some_and(|dictionary| dictionary.isDelta());
         let batch = batch.ok_or("a message has no rows")?;
         let rows = size(batch.length())?;
         let unpacked_bytes = self.unpacked(batch, at + length, body)?;
         let fingerprint = fingerprint(at, &metadata);
-        Ok(Stored { block, rows, unpacked_bytes, fingerprint, dictionaries })
+        Ok(Stored { block, rows, unpacked_bytes, fingerprint, dictionaries, id, is_delta })
     }
 
     /// Bytes of a batch's buffers once they are unpacked, as they claim.
@@ -280,8 +316,52 @@ impl Messages {
     }
 }
 
+/// True if values of a dictionary may have dictionaries of their own, which each reads when it is read.
+fn has_nested(schema: &Schema) -> bool {
+    let is_nested = |field: &&Field| match field.data_type() {
+        DataType::Dictionary(_, values) => {
+            values.is_nested() || matches!(**values, DataType::Dictionary(..))
+        }
+        _ => false,
+    };
+    schema.flattened_fields().iter().any(is_nested)
+}
+
 /// The metadata of a message behind its prefix.
 fn without_prefix(metadata: &[u8]) -> &[u8] {
     let skipped = if metadata.starts_with(&CONTINUES) { 8 } else { 4 };
     metadata.get(skipped..).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dictionaries_that_others_replace_are_left_out() {
+        let stored = |(at, &(id, is_delta)): (usize, &(i64, bool))| Stored {
+            block: Block::new(at as i64, 0, 0),
+            rows: 1,
+            unpacked_bytes: 0,
+            fingerprint: 0,
+            dictionaries: 0,
+            id: Some(id),
+            is_delta,
+        };
+        for (dictionaries, expected) in [
+            (&[][..], &[][..]),
+            (&[(1, false), (2, false)], &[0, 1]),
+            (&[(1, false), (2, false), (1, false), (1, false)], &[1, 3]),
+            (&[(1, false), (1, true), (2, false), (1, true)], &[0, 1, 2, 3]),
+            (&[(1, false), (1, true), (1, false), (1, true), (2, false)], &[2, 3, 4]),
+        ] {
+            let mut index = MessageIndex::default();
+            dictionaries.iter().enumerate().map(stored).for_each(|it| index.push_dictionary(it));
+            // Behind the record batch.
+            index.push_dictionary(stored((99, &(1, false))));
+            let used = index.not_replaced(dictionaries.len());
+            let places: Vec<i64> = used.iter().map(|it| it.block.offset()).collect();
+            assert_eq!(places, expected, "{dictionaries:?}");
+        }
+    }
 }
