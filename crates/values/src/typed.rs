@@ -256,6 +256,26 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_rounded_moment_begins_the_next_day_of_mysql_alone() {
+        let day = |days: i64| days * MICROS_OF_DAY;
+        for (habits, value, expected) in [
+            (Habits::MYSQL, Value::DateTime(day(20_000) - 500_000), 20_000),
+            (Habits::MYSQL, Value::Timestamp(day(20_000) - 1), 20_000),
+            (Habits::MYSQL, Value::DateTime(day(20_000) - 500_001), 19_999),
+            (Habits::MYSQL, Value::DateTime(day(20_000) - 1_500_000), 19_999),
+            (Habits::default(), Value::DateTime(day(20_000) - 500_000), 19_999),
+        ] {
+            let options =
+                ConvertOptions { habits, time_zone: Zone::UTC, ..ConvertOptions::default() };
+            let mut converter = Converter::new("c", &SqlType::Date, &options).unwrap();
+            let (mut stored, mut of_expected) = (Vec::new(), Vec::new());
+            converter.convert_value(value, &mut stored).unwrap();
+            converter.convert_value(Value::Date(expected), &mut of_expected).unwrap();
+            assert_eq!(stored, of_expected, "{value:?}");
+        }
+    }
+
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(4_000))]
         #[test]
