@@ -1,9 +1,11 @@
 //! Rows by SELECT: every table and view, on every server.
 //!
 //! Several connections read ranges of the primary key, and all see the rows of one moment: their
-//! transactions begin while a lock keeps the table from being written to. Where others keep that lock from
+//! transactions begin and open the table while a lock keeps it from being written to. Where others keep that lock from
 //! us, or the server has no such lock, one connection reads by one snapshot, which waits for nobody. TiDB has
 //! timestamps instead, of which all connections take the same.
+
+use std::time::{Duration, Instant};
 
 use face::option::WHERE;
 use job::progress::Progress;
@@ -32,6 +34,8 @@ use crate::typed::{Contents, Rows};
 /// Begins a transaction whose rows are those of its first moment.
 const BEGIN: &str = "START TRANSACTION WITH CONSISTENT SNAPSHOT";
 const ER_TABLE_NOT_LOCKED: u16 = 1100;
+/// Between two attempts to open the table by all connections.
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// Rows that are about to be read.
 #[derive(Default)]
@@ -179,12 +183,35 @@ fn several(
     if is_busy {
         return Ok(Err("others write to the table".to_owned()));
     }
-    if let Err(why) = lock(session, table, (options, progress))? {
-        return Ok(Err(why));
+    let begun = Instant::now();
+    loop {
+        if let Err(why) = lock(session, table, (options, progress))? {
+            return Ok(Err(why));
+        }
+        let readers: Result<Vec<Session>, _> =
+            (0..count).map(|at| opened(session, &table.name, at)).collect();
+        session.exec("UNLOCK TABLES")?;
+        match readers {
+            Err(error) if error.errno() == Some(ER_LOCK_WAIT_TIMEOUT) => {}
+            readers => return Ok(Ok(readers?)),
+        }
+        if begun.elapsed() > options.lock_wait() {
+            return Ok(Err("others alter the table".to_owned()));
+        }
+        let interrupt = &session.options().interrupt;
+        server::reach::sleep(PAUSE, interrupt);
+        interrupt.check()?;
     }
-    let begun = (0..count).map(|_| transaction(session, kind)).collect::<Result<_, _>>()?;
-    session.exec("UNLOCK TABLES")?;
-    Ok(Ok(begun))
+}
+
+/// A connection whose transaction has its snapshot and has opened the table, which nobody alters before its end. An
+/// ALTER that waits for our lock has it wait too: for no longer than an attempt.
+fn opened(session: &Session, table: &TableName, at: usize) -> Result<Session, server::Error> {
+    disk::failpoint::hit(&format!("export.snapshot.{at}"));
+    let mut reader = session.another()?;
+    reader.set_lock_wait(brief_lock::ATTEMPT)?;
+    begin_snapshot(&mut reader, table)?;
+    Ok(reader)
 }
 
 /// True if a table of Vitess is in several shards, which have no common moment.

@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use crate::support::{Desk, Outcome, PATIENCE, contents, finish, names, run, signal, start};
+use crate::support::{
+    Desk, Outcome, PATIENCE, contents, finish, names, run, signal, start, wait_paused,
+};
 
 /// A column of every type that has a text of its own, and of some character sets.
 const COLUMNS: &str = "(id INT PRIMARY KEY, `odd ``name,\"` TINYINT, s SMALLINT UNSIGNED, m MEDIUMINT, \
@@ -282,6 +284,52 @@ fn many_rows_come_in_the_order_of_the_key_by_several_connections() {
         &["--split-size", "2M", "--json", "--format", "sql", "--compression", "zstd"],
     ));
     assert!(!sized.is_empty());
+}
+
+/// An export by several connections, during which another one alters the table: it comes between two snapshots.
+fn altered_meanwhile(desk: &mut Desk, alter: &str) -> Outcome {
+    let (table, file) = (desk.table("t"), desk.home.path().join("altered.csv"));
+    let mut export = desk.home.inrush(["export", &table, "-o", file.to_str().unwrap(), "--force"]);
+    export.args(["--path", "select", "--threads", "3", "--json", "--socket"]);
+    export.arg(desk.server.socket()).env("INRUSH_FAILPOINT", "export.snapshot.1=pause");
+    let mut child = start(&mut export);
+    wait_paused(&mut child);
+    let mut other = desk.session.another().unwrap();
+    let (sql, pid) = (format!("ALTER TABLE {table} {alter}"), child.id());
+    std::thread::scope(|scope| {
+        let altering = scope.spawn(move || other.exec(&sql).map(drop));
+        let begun = Instant::now();
+        while desk.rows("SELECT COUNT(*) FROM information_schema.processlist WHERE state = 'Waiting for table metadata lock'") == ["0"] {
+            assert!(begun.elapsed() < PATIENCE);
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        // Each attempt pauses it again.
+        scope.spawn(move || {
+            while fs::read_to_string(format!("/proc/{pid}/stat"))
+                .is_ok_and(|it| !it.contains(") Z "))
+            {
+                let _ =
+                    std::process::Command::new("kill").args(["-CONT", &pid.to_string()]).output();
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        });
+        let outcome = finish(child);
+        altering.join().unwrap().unwrap();
+        outcome
+    })
+}
+
+#[test]
+fn connections_that_an_alter_comes_between_begin_once_more() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE t (id INT PRIMARY KEY, name VARCHAR(600)) ENGINE=InnoDB");
+    desk.exec("INSERT INTO t SELECT seq, REPEAT(CHAR(97+seq%26), 590) FROM seq_1_to_20000");
+    desk.exec("ANALYZE TABLE t");
+    let outcome = altered_meanwhile(&mut desk, "FORCE");
+    let report: Value = serde_json::from_str(&outcome.done().out).unwrap();
+    assert_eq!(report["rows"], 20_000, "{outcome:?}");
+    assert!(!outcome.out.contains("one connection reads"), "{outcome:?}");
+    altered_meanwhile(&mut desk, "ADD COLUMN more INT").refused(1, &["altered"]);
 }
 
 #[test]
