@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::mpsc::Sender;
 
+use disk::private;
 use encode::input;
 use job::error::Error;
 use job::memory::Memory;
@@ -13,6 +14,7 @@ use job::report::Report;
 use job::row_log::reasons_path;
 use job::steps::Steps;
 use job::tuning::Tuning;
+use rustix::fs::{FileType, Stat};
 use server::{ConnectOptions, Session, Unsupported};
 use sources::{Source, SourceExt as _};
 use targets::Lock;
@@ -27,6 +29,9 @@ use crate::killed_loads::{self, KilledLoads};
 use crate::lock_target::lock;
 use crate::places::{Inspection, LoadPlaces, Places};
 use crate::speeds::Speeds;
+
+/// The kind of files with refused rows in errors of the disk.
+const REJECTS: &str = "rejects";
 
 /// Loads files into a table: all of it, or nothing. `places` loads the tables that it claims.
 ///
@@ -136,10 +141,16 @@ fn load_input(
 
 /// Removes a file of refused rows that nobody has asked for, if there are none.
 pub(crate) fn remove_empty(rejects: &Path) {
-    if std::fs::metadata(rejects).is_ok_and(|meta| meta.len() == 0) {
+    let Some((folder, name)) = rejects.parent().zip(rejects.file_name()) else { return };
+    let Ok(folder) = private::open(folder) else { return };
+    let is_empty = |stat: Stat| {
+        FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile && stat.st_size == 0
+    };
+    if folder.look(name).is_ok_and(|stat| stat.is_some_and(is_empty)) {
+        let reasons = reasons_path(Path::new(name));
         // It takes no room, and goes with the journal.
-        let _ = std::fs::remove_file(reasons_path(rejects));
-        let _ = std::fs::remove_file(rejects);
+        let _ = folder.remove(reasons.as_os_str(), REJECTS);
+        let _ = folder.remove(name, REJECTS);
     }
 }
 
@@ -339,4 +350,32 @@ fn undo(target: &mut Lock, made: &CreatedTables, options: &LoadOptions) {
     // Where the server has gone, the error that is reported says so.
     let _ = target.reconnect();
     made.undo(&mut target.session);
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    use super::*;
+
+    #[test]
+    fn an_empty_file_of_refused_rows_is_removed_and_nothing_else() {
+        let place = tempfile::tempdir().unwrap();
+        fs::set_permissions(place.path(), fs::Permissions::from_mode(0o700)).unwrap();
+        let at = |name: &str| place.path().join(name);
+        for (name, text) in [("empty", ""), ("full", "1\n"), ("target", "")] {
+            fs::write(at(name), text).unwrap();
+            fs::write(reasons_path(&at(name)), "").unwrap();
+        }
+        symlink(at("target"), at("link")).unwrap();
+        symlink(place.path(), at("folder")).unwrap();
+        for name in ["empty", "full", "link", "folder/target", "missing"] {
+            remove_empty(&at(name));
+        }
+        let is_left = |name: &str| at(name).exists() && reasons_path(&at(name)).exists();
+        assert!(!at("empty").exists() && !reasons_path(&at("empty")).exists());
+        assert!(is_left("full") && is_left("target") && at("link").is_symlink());
+    }
 }
