@@ -98,6 +98,15 @@ fn look_like_names(names: &[String]) -> bool {
         && names.iter().all(|name| !is_value(name.as_bytes()) && !name.contains('\0'))
 }
 
+/// True if a text in the place of a name says that nothing is there: blanks, a sign, or a word for NULL in any case.
+fn is_missing(name: &str) -> bool {
+    const WORDS: [&str; 7] = ["null", "nil", "na", "n/a", "n.a", "nan", "none"];
+    let word = name.trim_matches(|c: char| !c.is_alphanumeric());
+    word.is_empty()
+        || is_null_word(name.trim().as_bytes())
+        || WORDS.iter().any(|known| known.eq_ignore_ascii_case(word))
+}
+
 /// A number, a date or a time.
 fn is_value(text: &[u8]) -> bool {
     let forms = Forms::of(text);
@@ -201,9 +210,8 @@ fn differ(records: &Records<'_>, names: &[String]) -> bool {
             column.values += 1;
         }
     });
-    let is_proof = |(column, name): (&Column, &String)| {
-        column.values > 2 && column.typed && !name.trim().is_empty()
-    };
+    let is_proof =
+        |(column, name): (&Column, &String)| column.values > 2 && column.typed && !is_missing(name);
     if columns.iter().zip(names).any(is_proof) {
         return true;
     }
@@ -240,7 +248,7 @@ fn differ(records: &Records<'_>, names: &[String]) -> bool {
     let says_so = |(column, name): (&Column, &String)| {
         let is_named = is_table && is_identifier(name);
         column.values > 0
-            && ((column.typed && !name.trim().is_empty())
+            && ((column.typed && !is_missing(name))
                 || (is_named && (differs(column, name) || is_usual(name))))
     };
     columns.iter().zip(names).any(says_so)
@@ -249,6 +257,7 @@ fn differ(records: &Records<'_>, names: &[String]) -> bool {
 fn is_identifier(name: &str) -> bool {
     name.starts_with(|c: char| c.is_alphabetic() || c == '_')
         && name.chars().all(|c| c.is_alphanumeric() || "_- .".contains(c))
+        && !is_missing(name)
 }
 
 /// True if columns can have these names, and a header can have them.

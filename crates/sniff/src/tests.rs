@@ -102,6 +102,27 @@ fn a_header_is_found_whatever_its_names_are() {
     }
 }
 
+/// The first row of a file without a header was lost if it had a word for NULL above numbers.
+#[test]
+fn a_word_for_null_is_no_name() {
+    let words = ["NA", "N/A", "n/a", "None", "null", "NaN", "-", "?", "#N/A", "<NA>", "(none)"];
+    for word in words {
+        for (text, names, rows) in [
+            (format!("Berlin,{word}\nParis,12\nRome,7\nOslo,9\n"), "c1|c2", 4),
+            (format!("Berlin,{word}\nParis,12\n"), "c1|c2", 2),
+            (format!("Berlin,{word}\n"), "c1|c2", 1),
+            (format!("{word},2001\n7,2002\n8,1999\n"), "c1|c2", 3),
+        ] {
+            let names = names.split('|').map(str::to_owned).collect();
+            assert_eq!(found(&text), (names, rows, 0, false), "{text}");
+        }
+    }
+    // Beside a name it is one.
+    let names = |text: &str| (found(text).0.join("|"), found(text).3);
+    assert_eq!(names("k,NA\n1,2\n3,4\n5,6\n"), ("k|NA".to_owned(), true));
+    assert_eq!(names("Na,K\n1.5,2\n2.5,3\n"), ("Na|K".to_owned(), true));
+}
+
 #[test]
 fn lines_above_the_rows_are_skipped_and_said() {
     for (above, below, skip_lines, header) in [
