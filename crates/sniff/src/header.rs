@@ -176,10 +176,12 @@ struct Column {
     all_upper: bool,
     /// All values begin with a digit.
     all_numbered: bool,
+    has_underscores: bool,
 }
 
 /// True if the rows after it are of another kind than it: typed where it is text, of one length
-/// that it has not, of words where it has one. Rows of text alone are taken for rows.
+/// that it has not, of words where it has one; or if two of its texts are what people call columns. Other rows of
+/// text alone are taken for rows.
 fn differ(records: &Records<'_>, names: &[String]) -> bool {
     let fresh = Column {
         typed: true,
@@ -207,6 +209,7 @@ fn differ(records: &Records<'_>, names: &[String]) -> bool {
             let first = value[0];
             column.all_upper &= first.is_ascii_uppercase();
             column.all_numbered &= first.is_ascii_digit();
+            column.has_underscores |= value.contains(&b'_');
             column.values += 1;
         }
     });
@@ -242,14 +245,19 @@ fn differ(records: &Records<'_>, names: &[String]) -> bool {
                     || (column.all_spaces && !name.contains(' '))
                     || (column.all_upper && name.starts_with(char::is_lowercase)))
     };
-    let is_usual = |name: &str| {
-        name.contains('_') || ["id", "name"].contains(&name.to_ascii_lowercase().as_str())
+    // One alone may be a value: the first key of a list, a code with an underscore.
+    let is_usual = |(column, name): &(&Column, &String)| {
+        let is_known = ["id", "name"].iter().any(|known| known.eq_ignore_ascii_case(name));
+        let is_joined = name.contains('_') && column.values > 0 && !column.has_underscores;
+        is_identifier(name) && (is_known || is_joined)
     };
+    if is_table && columns.iter().zip(names).filter(is_usual).count() > 1 {
+        return true;
+    }
     let says_so = |(column, name): (&Column, &String)| {
-        let is_named = is_table && is_identifier(name);
         column.values > 0
             && ((column.typed && !is_missing(name))
-                || (is_named && (differs(column, name) || is_usual(name))))
+                || (is_table && is_identifier(name) && differs(column, name)))
     };
     columns.iter().zip(names).any(says_so)
 }

@@ -123,6 +123,30 @@ fn a_word_for_null_is_no_name() {
     assert_eq!(names("Na,K\n1.5,2\n2.5,3\n"), ("Na|K".to_owned(), true));
 }
 
+/// The first row of a file of texts was lost if one of them had an underscore, or was `name`.
+#[test]
+fn a_first_row_of_texts_is_a_row_unless_its_texts_are_names() {
+    for (text, rows) in [
+        ("user_a,alice\nuser_b,bob\nuser_c,carol\n", 3),
+        ("de_DE,German text\nfr_FR,French\nit_IT,Italian\n", 3),
+        ("snake_case,some_text\nother_case,more_text\nlast,x_y\n", 3),
+        ("new_york,usa\nrome,italy\nmilan,italy\nlima,peru\n", 4),
+        ("name,alice\ncity,rome\nzip,abc\ncountry,italy\n", 4),
+        ("id,integer\ntitle,text\nprice,decimal\n", 3),
+    ] {
+        assert_eq!(found(text), (vec!["c1".to_owned(), "c2".to_owned()], rows, 0, false), "{text}");
+    }
+    for (text, names, rows) in [
+        ("id,name\nabc,xy\nde,foobar\n", "id|name", 2),
+        ("ID,Name,town\nabc,xy,rome\nde,foobar,oslo\n", "ID|Name|town", 2),
+        ("id,first_name\nabc,xy\nde,foobar\n", "id|first_name", 2),
+        ("order_id,paid_by\nabc,xy\nde,foobar\nfgh,x\n", "order_id|paid_by", 3),
+    ] {
+        let names = names.split('|').map(str::to_owned).collect();
+        assert_eq!(found(text), (names, rows, 0, true), "{text}");
+    }
+}
+
 #[test]
 fn lines_above_the_rows_are_skipped_and_said() {
     for (above, below, skip_lines, header) in [
