@@ -45,7 +45,7 @@ impl ArrowFile {
         let (messages, stored) = (&self.messages, self.stored(part)?);
         let mut decoder = FileDecoder::new(Arc::clone(&self.head.schema), self.head.version)
             .with_projection(columns.to_vec());
-        for dictionary in messages.dictionaries(stored.dictionaries) {
+        for dictionary in messages.dictionaries(&stored) {
             let bytes = messages.read(&dictionary)?;
             decoder.read_dictionary(&dictionary.block, &bytes).map_err(problem)?;
         }
@@ -99,7 +99,7 @@ impl TypedFile for ArrowFile {
     fn part_bytes(&self, part: usize, _columns: &[usize]) -> Result<u64, Problem> {
         let stored = self.stored(part)?;
         let bytes = stored.bytes().saturating_add(stored.unpacked_bytes);
-        let dictionaries = self.messages.dictionaries(stored.dictionaries);
+        let dictionaries = self.messages.dictionaries(&stored);
         let of_dictionaries = dictionaries.iter().map(|it| it.unpacked_bytes).sum::<u64>();
         Ok(bytes.saturating_add(of_dictionaries))
     }

@@ -12,7 +12,7 @@ use sources::{Batch, Chunk, ReadAs, Reader, SourceExt as _};
 use values::{SqlType, TextType};
 
 use crate::tables::{nanos, one};
-use crate::writing::{All, arrow_stream, open, parquet, read};
+use crate::writing::{All, arrow_file, arrow_stream, open, parquet, read};
 
 fn text() -> SqlType {
     let text =
@@ -231,4 +231,73 @@ fn readers_get_their_rows_in_whatever_order_they_come() {
         let expected = |id: &i32| vec![Some(id.to_string()), Some(format!("n{id}"))];
         assert!(rows.iter().eq(ids.iter().map(expected).collect::<Vec<_>>().iter()));
     }
+}
+
+/// Bytes of files one behind the other, and the byte at which the last of them begins.
+fn joined(files: &[&[u8]]) -> (Vec<u8>, usize) {
+    let bytes = files.concat();
+    let last = bytes.len() - files.last().map_or(0, |last| last.len());
+    (bytes, last)
+}
+
+/// All but the first stream were left out without a word.
+#[test]
+fn streams_one_behind_the_other_are_one_input() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.arrows");
+    let stream = |batches: &[RecordBatch]| {
+        arrow_stream(&path, batches, None);
+        std::fs::read(&path).unwrap()
+    };
+    let colours = |colours: &[&str]| {
+        let colours: DictionaryArray<types::Int8Type> = colours.iter().copied().collect();
+        one("c", Arc::new(colours))
+    };
+    let read = |bytes: &[u8]| {
+        std::fs::write(&path, bytes).unwrap();
+        let rows = read(std::slice::from_ref(&path), &[]).map_err(|error| error.to_string())?;
+        let values = rows.into_iter().map(|row| row[0].clone().unwrap_or_default());
+        Ok::<_, String>(values.collect::<Vec<String>>().join(","))
+    };
+    let first = stream(&[colours(&["red", "green"]), colours(&["red"])]);
+    let second = stream(&[colours(&["blue", "blue", "red"])]);
+    let (both, _) = joined(&[&first, &second]);
+    assert_eq!(read(&both).unwrap(), "red,green,red,blue,blue,red");
+    let empty = stream(&[colours(&[])]);
+    let (three, _) = joined(&[&first, &empty, &second]);
+    assert_eq!(read(&three).unwrap(), "red,green,red,blue,blue,red");
+    // The last marker may be missing, as that of one stream.
+    assert_eq!(read(&both[..both.len() - 8]).unwrap(), "red,green,red,blue,blue,red");
+    for other in [stream(&[people(&[1])]), stream(&[one("d", Arc::new(Int32Array::from(vec![1])))])]
+    {
+        let (bytes, at) = joined(&[&first, &other]);
+        let error = read(&bytes).unwrap_err();
+        let words = format!("the stream that begins at byte {at} has other columns");
+        assert!(error.contains(&words) && error.contains("a.arrows"), "{error}");
+    }
+    let (headless, at) = joined(&[&first, &second[second.len() - 8..]]);
+    for rest in
+        [&[0; 8][..], &[0; 4096], b"\n", b"rubbish that is longer than a prefix", &[0xff; 9]]
+    {
+        let (bytes, at) = joined(&[&first, rest]);
+        let error = read(&bytes).unwrap_err();
+        assert!(error.contains(&format!("{at} bytes, behind which are others")), "{error}");
+    }
+    let error = read(&headless).unwrap_err();
+    assert!(error.contains(&format!("{at} bytes, behind which are others")), "{error}");
+}
+
+/// The blocks of the last file were looked for at the start of the first one.
+#[test]
+fn arrow_files_one_behind_the_other_are_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.arrow");
+    let file = |ids: &[i32]| {
+        arrow_file(&path, &[people(ids)], None);
+        std::fs::read(&path).unwrap()
+    };
+    let (first, second) = (file(&[1, 2]), file(&[3, 4]));
+    std::fs::write(&path, joined(&[&first, &second]).0).unwrap();
+    let error = read(std::slice::from_ref(&path), &[]).unwrap_err().to_string();
+    assert!(error.contains("bytes that are no part of it"), "{error}");
 }

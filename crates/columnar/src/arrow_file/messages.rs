@@ -7,7 +7,7 @@ use arrow_buffer::Buffer;
 use arrow_ipc::convert::try_fb_to_schema;
 use arrow_ipc::{Block, MessageHeader, RecordBatch};
 use arrow_ipc::{root_as_footer, root_as_message};
-use arrow_schema::{DataType, Field, Schema};
+use arrow_schema::{DataType, Field, FieldRef, Fields, Schema};
 use sources::InputBytes;
 
 use super::Head;
@@ -22,6 +22,9 @@ const TRAILER_BYTES: u64 = 10;
 /// Sign and length before a message; old streams lack the sign.
 const PREFIX_BYTES: u64 = 8;
 const CONTINUES: [u8; 4] = [0xff; 4];
+/// Most bytes that fill a file up between its last message and its footer, the marker of the stream's end among them.
+/// No file is as small.
+const FILL_BYTES_MAX: u64 = 256;
 /// Most bytes of a footer or of a message's metadata.
 const METADATA_BYTES_MAX: u64 = 256 << 20;
 
@@ -36,8 +39,8 @@ pub(super) struct Stored {
     pub(super) unpacked_bytes: u64,
     /// Fingerprint of its metadata, which has sizes and numbers of NULL.
     pub(super) fingerprint: u64,
-    /// Dictionaries of the file before it.
-    pub(super) dictionaries: usize,
+    /// Dictionaries before it that are not of its stream, and all before it.
+    pub(super) dictionaries: (usize, usize),
     /// The number of a dictionary; none of a record batch.
     id: Option<i64>,
     /// True of a dictionary that continues the one before it of its number.
@@ -63,6 +66,8 @@ pub(super) struct Messages {
     bytes: Option<u64>,
     /// True if dictionaries have dictionaries.
     has_nested: bool,
+    /// The fields that all streams must have.
+    fields: Fields,
     found: Mutex<MessageIndex>,
 }
 
@@ -75,8 +80,20 @@ struct MessageIndex {
     places: BTreeMap<i64, Vec<usize>>,
     /// Blocks that a footer names and that were not examined yet.
     named: std::vec::IntoIter<Block>,
-    /// Where the next message of a stream begins; None at its end, and in a file.
+    /// Where the next message of a stream begins; None at the end of the last one, and in a file.
     next: Option<u64>,
+    /// Dictionaries of the streams before this one.
+    earlier_dictionaries: usize,
+}
+
+/// What a place in a stream has.
+enum Item {
+    /// The metadata of a message, and where it begins behind its prefix.
+    Message(Vec<u8>, u64),
+    /// The marker of the stream's end, and where that ends.
+    Marker(u64),
+    /// The end of the input.
+    End,
 }
 
 impl MessageIndex {
@@ -86,11 +103,13 @@ impl MessageIndex {
         self.dictionaries.push(stored);
     }
 
-    /// The last of each number among the first `count` dictionaries, with those that continue it; in their order.
-    fn not_replaced(&self, count: usize) -> Vec<Stored> {
+    /// The last of each number among the dictionaries from `first` up to `end`, with those that continue it; in their
+    /// order.
+    fn not_replaced(&self, first: usize, end: usize) -> Vec<Stored> {
         let mut used = Vec::new();
         for places in self.places.values() {
-            let before = &places[..places.partition_point(|&place| place < count)];
+            let behind = |bound| places.partition_point(|&place| place < bound);
+            let before = &places[behind(first)..behind(end)];
             let is_whole = |&place: &usize| !self.dictionaries[place].is_delta;
             let first = before.iter().rposition(is_whole).unwrap_or(0);
             used.extend_from_slice(&before[first..]);
@@ -107,9 +126,17 @@ impl Messages {
         let size = input.read_at(0, &mut magic).map_err(problem)?;
         let is_file = size == MAGIC.len() && magic == MAGIC;
         let bytes = input.known_size();
-        let mut messages = Messages { input, bytes, has_nested: false, found: Mutex::default() };
-        let head = if is_file { messages.read_footer()? } else { messages.read_schema()? };
+        let (fields, found) = (Fields::empty(), Mutex::default());
+        let mut messages = Messages { input, bytes, has_nested: false, fields, found };
+        if is_file {
+            let head = messages.read_footer()?;
+            messages.has_nested = has_nested(&head.schema);
+            return Ok((messages, head));
+        }
+        let (head, next) = messages.read_schema(0)?;
         messages.has_nested = has_nested(&head.schema);
+        messages.fields = head.schema.fields().clone();
+        messages.found = Mutex::new(MessageIndex { next: Some(next), ..MessageIndex::default() });
         Ok((messages, head))
     }
 
@@ -142,17 +169,46 @@ impl Messages {
             version: footer.version(),
         };
         let mut found = MessageIndex::default();
-        for block in footer.dictionaries().into_iter().flatten() {
-            found.push_dictionary(self.stored(*block, 0)?);
+        let named: Vec<Block> = footer.recordBatches().into_iter().flatten().copied().collect();
+        let dictionaries: Vec<Block> =
+            footer.dictionaries().into_iter().flatten().copied().collect();
+        self.check_footer(start, named.iter().chain(&dictionaries))?;
+        for block in dictionaries {
+            found.push_dictionary(self.stored(block, (0, 0))?);
         }
-        let named = footer.recordBatches().into_iter().flatten().copied();
-        found.named = named.collect::<Vec<Block>>().into_iter();
+        found.named = named.into_iter();
         self.found = Mutex::new(found);
         Ok(head)
     }
 
-    fn read_schema(&mut self) -> Result<Head, Problem> {
-        let (metadata, at) = self.metadata(0)?.ok_or("the stream is empty")?;
+    /// Refuses a footer that does not follow the messages that it names: those would be looked for in another file.
+    fn check_footer<'b>(
+        &self,
+        footer: u64,
+        blocks: impl Iterator<Item = &'b Block>,
+    ) -> Result<(), Problem> {
+        let end = |block: &Block| {
+            let size = i64::from(block.metaDataLength()).saturating_add(block.bodyLength());
+            block.offset().saturating_add(size)
+        };
+        let end = match blocks.map(end).max() {
+            Some(end) => u64::try_from(end).unwrap_or(footer),
+            None => self.read_schema(MAGIC_BYTES).map_or(footer, |(_, end)| end),
+        };
+        match footer.saturating_sub(end) {
+            0..=FILL_BYTES_MAX => Ok(()),
+            bytes => Err(format!(
+                "the file has {bytes} bytes that are no part of it before its footer; load files that were \
+                 joined one by one"
+            )),
+        }
+    }
+
+    /// Reads the schema that a stream begins with at this byte; gives also where the next message begins.
+    fn read_schema(&self, at: u64) -> Result<(Head, u64), Problem> {
+        let Item::Message(metadata, start) = self.item(at)? else {
+            return Err("the stream is empty".to_owned());
+        };
         let message = root_as_message(&metadata).map_err(problem)?;
         let schema = message.header_as_schema().ok_or("the stream does not begin with a schema")?;
         if !schema.endianness().equals_to_target_endianness() {
@@ -163,9 +219,7 @@ impl Messages {
             version: message.version(),
         };
         let body = u64::try_from(message.bodyLength()).map_err(problem)?;
-        let next = at + metadata.len() as u64 + body;
-        self.found = Mutex::new(MessageIndex { next: Some(next), ..MessageIndex::default() });
-        Ok(head)
+        Ok((head, start.saturating_add(metadata.len() as u64).saturating_add(body)))
     }
 
     /// Bytes of the file, all of which must be there.
@@ -182,9 +236,37 @@ impl Messages {
         }
     }
 
-    /// The metadata of the message at a byte of a stream, and where it begins behind its prefix; None at the end of
-    /// the stream.
-    fn metadata(&self, at: u64) -> Result<Option<(Vec<u8>, u64)>, Problem> {
+    /// Reads on behind the end of a stream: where the next message of another one begins; None if nothing follows.
+    ///
+    /// Errors: bytes that are no stream; a stream with other columns than the first one.
+    fn next_stream(&self, end: u64) -> Result<Option<u64>, Problem> {
+        if self.input.read_at(end, &mut [0]).map_err(problem)? == 0 {
+            return Ok(None);
+        }
+        let (head, next) = self.read_schema(end).map_err(|why| {
+            format!(
+                "a stream ends after {end} bytes, behind which are others that are no stream: {why}"
+            )
+        })?;
+        let (first, other) = (&self.fields, head.schema.fields());
+        if first == other {
+            return Ok(Some(next));
+        }
+        let shown = |field: Option<&FieldRef>| {
+            field.map_or("nothing".to_owned(), |it| format!("\"{}\" {}", it.name(), it.data_type()))
+        };
+        let count = first.len().max(other.len());
+        let at = (0..count).find(|&at| first.get(at) != other.get(at)).unwrap_or_default();
+        Err(format!(
+            "the stream that begins at byte {end} has other columns than the first one: {} in place of {}; load \
+             it by itself",
+            shown(other.get(at)),
+            shown(first.get(at))
+        ))
+    }
+
+    /// The item at a byte of a stream.
+    fn item(&self, at: u64) -> Result<Item, Problem> {
         let mut prefix = [0; PREFIX_BYTES as usize];
         let size = self.input.read_at(at, &mut prefix).map_err(problem)?;
         let (first, second) = prefix.split_at(4);
@@ -195,15 +277,15 @@ impl Messages {
                     "the stream ends without its end marker, so rows may be missing".to_owned()
                 );
             }
-            (0, _) => return Ok(None),
+            (0, _) => return Ok(Item::End),
             (8, true) => (second, at + 8),
             (4.., false) => (first, at + 4),
             _ => return Err("the stream is cut off".to_owned()),
         };
         let length = i32::from_le_bytes(length.try_into().map_err(problem)?);
         match u64::try_from(length).map_err(|_| "a message's length is negative")? {
-            0 => Ok(None),
-            length => Ok(Some((self.bytes_at(start, length)?, start))),
+            0 => Ok(Item::Marker(start)),
+            length => Ok(Item::Message(self.bytes_at(start, length)?, start)),
         }
     }
 
@@ -211,15 +293,23 @@ impl Messages {
     pub(super) fn batch(&self, index: usize) -> Result<Option<Stored>, Problem> {
         let mut found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
         while found.batches.len() <= index {
-            let dictionaries = found.dictionaries.len();
+            let dictionaries = (found.earlier_dictionaries, found.dictionaries.len());
             if let Some(block) = found.named.next() {
                 found.batches.push(self.stored(block, dictionaries)?);
                 continue;
             }
             let Some(at) = found.next else { return Ok(None) };
-            let Some((metadata, start)) = self.metadata(at)? else {
-                found.next = None;
-                return Ok(None);
+            let (metadata, start) = match self.item(at)? {
+                Item::Message(metadata, start) => (metadata, start),
+                Item::Marker(end) => {
+                    found.next = self.next_stream(end)?;
+                    found.earlier_dictionaries = dictionaries.1;
+                    continue;
+                }
+                Item::End => {
+                    found.next = None;
+                    return Ok(None);
+                }
             };
             let message = root_as_message(&metadata).map_err(problem)?;
             let length = i32::try_from(start - at + metadata.len() as u64).map_err(problem)?;
@@ -236,12 +326,13 @@ impl Messages {
         Ok(found.batches.get(index).copied())
     }
 
-    /// The dictionaries of a record batch that has `count` before it: a stream may replace them with each batch.
-    pub(super) fn dictionaries(&self, count: usize) -> Vec<Stored> {
+    /// The dictionaries that its stream has for a record batch: it may replace them with each.
+    pub(super) fn dictionaries(&self, batch: &Stored) -> Vec<Stored> {
         let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let (first, end) = batch.dictionaries;
         match self.has_nested {
-            true => found.dictionaries[..count].to_vec(),
-            false => found.not_replaced(count),
+            true => found.dictionaries[first..end].to_vec(),
+            false => found.not_replaced(first, end),
         }
     }
 
@@ -259,7 +350,7 @@ impl Messages {
     }
 
     /// Examines the message of a block, and what it claims.
-    fn stored(&self, block: Block, dictionaries: usize) -> Result<Stored, Problem> {
+    fn stored(&self, block: Block, dictionaries: (usize, usize)) -> Result<Stored, Problem> {
         let size = |size: i64| u64::try_from(size).map_err(|_| "a size or place is negative");
         let (at, body) = (size(block.offset())?, size(block.bodyLength())?);
         let length = size(i64::from(block.metaDataLength()))?;
