@@ -1,6 +1,6 @@
 //! A table of inputs and what LOAD DATA makes of them, through every way of reading.
 
-use sources::{Dialect, Error, Isa};
+use sources::{Dialect, Error, FieldKind, Isa};
 
 use crate::support::{dialects, quoted_mysql, read, scan};
 
@@ -129,6 +129,33 @@ fn line_ends_of_two_bytes() {
             ("\r\n\"x\"\r\n", "[];[x];"),
         ],
     );
+}
+
+fn fields(widths: &[u32]) -> Vec<FieldKind> {
+    let field = |&bytes| FieldKind {
+        bytes_max: bytes,
+        row_bytes: bytes,
+        ..FieldKind::of_literals(sql::Literals::default())
+    };
+    widths.iter().map(field).collect()
+}
+
+/// The carriage return of CRLF became a part of the last column.
+#[test]
+fn lines_of_fixed_width_end_with_lf_or_crlf_in_tsv() {
+    let fixed =
+        Dialect { fields_terminated_by: Vec::new(), fields: fields(&[3, 5]), ..Dialect::tsv() };
+    let input = b"12 abc\r\n34 \r\n56 abcde\r\n78 abc\rd\r\n9\n10 abcdef\r\n11 abcde\n\r\n12 a\r";
+    let expected = "[12 ][abc];[34 ];[56 ][abcde];[78 ][abc\\rd];[9];[10 ][abcde][f];[11 ][abcde];\
+                    ;[12 ][a\\r];";
+    let shown = show(&fixed, input, Isa::best());
+    assert_eq!(shown, expected);
+    for chunk_bytes in 1..input.len() {
+        let rows = read(&fixed, input, chunk_bytes, Isa::best()).unwrap();
+        assert_eq!(rows, scan(&fixed, input, Isa::best()), "chunks of {chunk_bytes}");
+    }
+    let mysql = Dialect { any_newline: false, ..fixed };
+    assert_eq!(show(&mysql, b"12 abc\r\n", Isa::best()), "[12 ][abc\\r];");
 }
 
 #[test]

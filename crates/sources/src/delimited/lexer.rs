@@ -243,12 +243,12 @@ impl Lexer {
         }
     }
 
-    /// Bytes of the line that `bytes` begins with; None if nothing ends it.
-    pub(crate) fn line_ends(&self, bytes: &[u8]) -> Option<usize> {
+    /// Bytes of the line that `bytes` begins with, without its end and with it; None if nothing ends it.
+    pub(crate) fn line_ends(&self, bytes: &[u8]) -> Option<(usize, usize)> {
         let mut at = 0;
         while at < bytes.len() {
             match self.skip(&bytes[at..]) {
-                Skip::End(size) => return Some(at + size),
+                Skip::End(size) => return Some((at, at + size)),
                 Skip::Text(size) => at += size,
             }
         }

@@ -73,7 +73,7 @@ impl Lexer {
         let rest = match row.end {
             End::Unknown => return false,
             End::Full if !self.terminator.is_empty() => match self.line_ends(&bytes[after..]) {
-                Some(size) => (size - self.terminator.len(), size),
+                Some(rest) => rest,
                 // The server no longer looks at what the end of the input cuts off.
                 None if last => (0, bytes.len() - after),
                 None => return false,
@@ -114,8 +114,8 @@ impl Lexer {
             if self.escape == Some(byte) {
                 piece.has_escapes = true;
                 piece.raw_bytes += rest.len().min(2);
-            } else if !self.terminator.is_empty() && rest.starts_with(&self.terminator) {
-                piece.end = End::Line(self.terminator.len());
+            } else if let Some(size) = self.line_end(rest) {
+                piece.end = End::Line(size);
                 return piece;
             } else {
                 piece.raw_bytes += 1;
