@@ -1,9 +1,12 @@
 //! Objects by a pattern: `s3://bucket/folder/*.parquet`.
 
+use std::collections::{HashMap, HashSet};
 use std::io;
 
 use futures_util::TryStreamExt;
 use glob::{MatchOptions, Pattern};
+use object_store::ObjectMeta;
+use object_store::path::Path;
 
 use super::address::Address;
 use super::refusal::Task;
@@ -17,38 +20,89 @@ const OPTIONS: MatchOptions = MatchOptions {
     require_literal_leading_dot: true,
 };
 
+/// An object of a listing.
+struct Listed {
+    name: String,
+    bytes: u64,
+}
+
 /// The addresses that a name stands for: its own, or those of the objects that match it as a pattern, in the order
 /// of their names' bytes. The object that has the very name is meant, though it is a pattern, too.
 ///
 /// Errors: the store's; a pattern that matches nothing, or is none.
 pub(crate) fn expand(address: Address) -> io::Result<Vec<Address>> {
     let Some(at) = address.key.find(['*', '?', '[']) else { return Ok(vec![address]) };
-    let folder = address.key[..at].rsplit_once('/').map_or("", |(folder, _)| folder);
-    let names = names(&address.with_key(folder))?;
-    if names.contains(&address.key) {
+    let folder = folder_of(&address.key[..at]);
+    let mut listed = objects(&address.with_key(folder))?;
+    if listed.iter().any(|object| object.name == address.key) {
         return Ok(vec![address]);
     }
     let pattern =
         Pattern::new(&address.key).map_err(|error| io::Error::other(error.to_string()))?;
-    let matching = names.iter().filter(|name| pattern.matches_with(name, OPTIONS));
-    let found: Vec<Address> = matching.map(|name| address.with_key(name)).collect();
+    listed.retain(|object| pattern.matches_with(&object.name, OPTIONS));
+    leave_out_markers(&address, &mut listed)?;
+    let found: Vec<Address> = listed.iter().map(|object| address.with_key(&object.name)).collect();
     match found.is_empty() {
         true => Err(io::Error::other("no object has this name or matches it as a pattern")),
         false => Ok(found),
     }
 }
 
-/// The names of all objects below a folder, in the order of their bytes.
-pub(crate) fn names(folder: &Address) -> io::Result<Vec<String>> {
-    let prefix = match folder.key.trim_end_matches('/') {
-        "" => None,
-        key => Some(path(key).map_err(io::Error::other)?),
-    };
+/// Leaves out the markers that consoles of stores make of new folders: empty objects whose names end with a slash,
+/// which the client drops. A listing of their folder alone gives them as folders.
+fn leave_out_markers(bucket: &Address, listed: &mut Vec<Listed>) -> io::Result<()> {
+    let mut names: HashMap<String, HashSet<String>> = HashMap::new();
+    for object in listed.iter().filter(|object| object.bytes == 0) {
+        let folder = folder_of(&object.name);
+        if !names.contains_key(folder) {
+            let direct = direct_objects(&bucket.with_key(folder))?;
+            names.insert(folder.to_owned(), direct.into_iter().map(|it| it.name).collect());
+        }
+    }
+    listed.retain(|object| {
+        let is_direct = |names: &HashSet<String>| names.contains(&object.name);
+        object.bytes > 0 || names.get(folder_of(&object.name)).is_some_and(is_direct)
+    });
+    listed.dedup_by(|a, b| a.name == b.name);
+    Ok(())
+}
+
+fn folder_of(name: &str) -> &str {
+    name.rsplit_once('/').map_or("", |(folder, _)| folder)
+}
+
+/// The objects that are directly in a folder.
+fn direct_objects(folder: &Address) -> io::Result<Vec<Listed>> {
+    let prefix = prefix(folder)?;
     let store = Store::of(folder, false).map_err(io::Error::other)?;
-    let mut names: Vec<String> = store.run(Task::List, &Stops::default(), |clients| {
-        let listed = clients.objects.list(prefix.as_ref());
-        listed.map_ok(|meta| meta.location.to_string()).try_collect()
+    let listed = store.run(Task::List, &Stops::default(), |clients| {
+        let prefix = prefix.clone();
+        async move { clients.objects.list_with_delimiter(prefix.as_ref()).await }
     })?;
-    names.sort();
-    Ok(names)
+    Ok(listed.objects.iter().map(Listed::of).collect())
+}
+
+fn prefix(folder: &Address) -> io::Result<Option<Path>> {
+    match folder.key.trim_end_matches('/') {
+        "" => Ok(None),
+        key => path(key).map(Some).map_err(io::Error::other),
+    }
+}
+
+impl Listed {
+    fn of(meta: &ObjectMeta) -> Listed {
+        Listed { name: meta.location.to_string(), bytes: meta.size }
+    }
+}
+
+/// All objects below a folder, in the order of the bytes of their names.
+fn objects(folder: &Address) -> io::Result<Vec<Listed>> {
+    let prefix = prefix(folder)?;
+    let store = Store::of(folder, false).map_err(io::Error::other)?;
+    let mut objects: Vec<Listed> = store.run(Task::List, &Stops::default(), |clients| {
+        let listed = clients.objects.list(prefix.as_ref());
+        listed.map_ok(|meta| Listed::of(&meta)).try_collect()
+    })?;
+    objects.sort_by(|a, b| a.name.cmp(&b.name));
+    Ok(objects)
 }
