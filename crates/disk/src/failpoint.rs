@@ -5,6 +5,8 @@
 //! this is nothing. Each thread of a load has a place for it, `thread.<its work>`, as the first thing that it
 //! does.
 
+use std::time::Duration;
+
 /// A place of this name was reached.
 #[cfg(feature = "faults")]
 pub fn hit(name: &str) {
@@ -18,7 +20,7 @@ pub fn hit(name: &str) {
     };
     let _ = rustix::process::kill_process(me, signal);
     // The signal is on its way: no step of ours after it.
-    std::thread::sleep(std::time::Duration::from_millis(100));
+    std::thread::sleep(Duration::from_millis(100));
 }
 
 /// The action at the place of this name.
@@ -27,6 +29,19 @@ pub fn action_at(name: &str) -> Option<String> {
     let wanted = std::env::var("INRUSH_FAILPOINT").ok()?;
     let (place, action) = wanted.split_once('=')?;
     (place == name).then(|| action.to_owned())
+}
+
+/// How long a server that went away is tried: the variable INRUSH_RECONNECT_MS says, if set.
+#[cfg(feature = "faults")]
+pub fn reconnect_wait(default: Duration) -> Duration {
+    let millis = std::env::var("INRUSH_RECONNECT_MS").ok().and_then(|text| text.parse().ok());
+    millis.map_or(default, Duration::from_millis)
+}
+
+/// How long a server that went away is tried.
+#[cfg(not(feature = "faults"))]
+pub fn reconnect_wait(default: Duration) -> Duration {
+    default
 }
 
 /// A place of this name was reached.

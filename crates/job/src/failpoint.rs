@@ -9,11 +9,9 @@
 //! small ones.
 //! Without the feature this is nothing.
 
-use std::time::Duration;
-
 #[cfg(feature = "failpoints")]
 use disk::failpoint::action_at;
-pub use disk::failpoint::hit;
+pub use disk::failpoint::{hit, reconnect_wait};
 
 /// A place of this name was reached; it can be named by its number too, among all of this kind that
 /// the process has reached: `step.1` the first.
@@ -43,19 +41,6 @@ pub fn are_small() -> Option<bool> {
 #[cfg(feature = "failpoints")]
 pub fn damage(name: &str) -> Option<String> {
     Some(action_at(name)?.strip_prefix("damage:")?.to_owned())
-}
-
-/// How long a server that went away is tried: the variable INRUSH_RECONNECT_MS says, if set.
-#[cfg(feature = "failpoints")]
-pub fn reconnect_wait(default: Duration) -> Duration {
-    let millis = std::env::var("INRUSH_RECONNECT_MS").ok().and_then(|text| text.parse().ok());
-    millis.map_or(default, Duration::from_millis)
-}
-
-/// How long a server that went away is tried.
-#[cfg(not(feature = "failpoints"))]
-pub fn reconnect_wait(default: Duration) -> Duration {
-    default
 }
 
 /// A place of this name was reached.

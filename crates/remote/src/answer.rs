@@ -1,5 +1,7 @@
 //! Headers of an answer: the size of an object, its state, and the range that comes.
 
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
 use ureq::http::HeaderMap;
 
 /// By what an object is the same as before.
@@ -93,6 +95,45 @@ pub(crate) fn text(headers: &HeaderMap, name: &str) -> Option<String> {
     Some(headers.get(name)?.to_str().ok()?.trim().to_owned()).filter(|text| !text.is_empty())
 }
 
+/// The time after which a server wants to be asked again: seconds, or up to a moment.
+///
+/// Source: RFC 9110, 10.2.3.
+pub(crate) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let value = text(headers, "retry-after")?;
+    if let Ok(seconds) = value.parse() {
+        return Some(Duration::from_secs(seconds));
+    }
+    // The clock of the server may differ from ours.
+    let now = text(headers, "date").and_then(|date| moment(&date)).or_else(|| {
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).ok()?;
+        i64::try_from(now.as_secs()).ok()
+    })?;
+    Some(Duration::from_secs(u64::try_from(moment(&value)? - now).unwrap_or(0)))
+}
+
+/// Seconds from 1970 on to a moment such as `Sun, 06 Nov 1994 08:49:37 GMT`.
+fn moment(text: &str) -> Option<i64> {
+    const MONTHS: &str = "JanFebMarAprMayJunJulAugSepOctNovDec";
+    let (_, rest) = text.split_once(", ")?;
+    let mut parts = rest.split(' ');
+    let (day, month, year) = (parts.next()?, parts.next()?, parts.next()?);
+    let clock = parts.next()?;
+    let month = MONTHS.find(month).filter(|_| month.len() == 3)? as i64 / 3;
+    let (year, day): (i64, i64) = (year.parse().ok()?, day.parse().ok()?);
+    let mut clock = clock.split(':').map(|part| part.parse::<i64>().ok());
+    let (hours, minutes, seconds) = (clock.next()??, clock.next()??, clock.next()??);
+    let is_sound = (1970..10_000).contains(&year)
+        && (1..=31).contains(&day)
+        && (0..24).contains(&hours)
+        && (0..60).contains(&minutes)
+        && (0..=60).contains(&seconds)
+        && (parts.next(), parts.next()) == (Some("GMT"), None);
+    // Years begin with March, so that the day of a leap year is the last one.
+    let (year, month) = if month < 2 { (year - 1, month + 10) } else { (year, month - 2) };
+    let days = 365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day;
+    is_sound.then_some((days - 719_469) * 86_400 + hours * 3600 + minutes * 60 + seconds)
+}
+
 /// The size that an answer says that its body has.
 pub(crate) fn content_length(headers: &HeaderMap) -> Option<u64> {
     text(headers, "content-length")?.parse().ok()
@@ -122,6 +163,36 @@ mod tests {
         for wrong in ["bytes 9-0/100", "bytes 0-100/100", "lines 0-9/10", "bytes 0-9", ""] {
             assert_eq!(range(wrong), None, "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_wait_is_seconds_or_up_to_a_date() {
+        for (text, seconds) in [
+            ("Thu, 01 Jan 1970 00:00:00 GMT", Some(0)),
+            ("Sun, 06 Nov 1994 08:49:37 GMT", Some(784_111_777)),
+            ("Tue, 29 Feb 2000 23:59:59 GMT", Some(951_868_799)),
+            ("Wed, 01 Mar 2000 00:00:00 GMT", Some(951_868_800)),
+            ("Mon, 31 Dec 2029 12:00:00 GMT", Some(1_893_412_800)),
+            ("Sun, 06 Nov 1994 08:49:37 CET", None),
+            ("Sun, 06 anF 1994 08:49:37 GMT", None),
+            ("Sun, 06 Nov 1994 08:49 GMT", None),
+            ("06 Nov 1994", None),
+            ("", None),
+        ] {
+            assert_eq!(moment(text), seconds, "{text}");
+        }
+        let wait = |after: &str, date: Option<&str>| {
+            let mut headers = HeaderMap::new();
+            headers.insert("retry-after", after.parse().unwrap());
+            date.map(|date| headers.insert("date", date.parse().unwrap()));
+            retry_after(&headers).map(|wait| wait.as_secs())
+        };
+        let (then, later) = ("Sun, 06 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:50:07 GMT");
+        assert_eq!(wait("7", None), Some(7));
+        assert_eq!(wait(later, Some(then)), Some(30));
+        assert_eq!(wait(then, Some(later)), Some(0));
+        assert_eq!(wait(then, None), Some(0));
+        assert_eq!(wait("soon", None), None);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use ureq::http::Response;
 use ureq::tls::{PemItem, RootCerts, TlsConfig, parse_pem};
 use ureq::{Agent, Body, BodyReader, Error, Timeout};
 
-use crate::answer::{ContentRange, State, text};
+use crate::answer::{ContentRange, State, retry_after, text};
 use crate::patience::{Fault, Patience, Stops};
 use crate::url::Url;
 
@@ -237,11 +237,7 @@ fn certificates(path: &Path) -> Result<RootCerts, String> {
 fn fault_of(status: u16, answer: &Response<Body>) -> Fault {
     match status {
         412 => replaced("is another one now"),
-        408 | 429 | 500..=599 => {
-            let after = text(answer.headers(), "retry-after");
-            let after = after.and_then(|seconds| seconds.parse().ok()).map(Duration::from_secs);
-            Fault::Again(refusal(status), after)
-        }
+        408 | 429 | 500..=599 => Fault::Again(refusal(status), retry_after(answer.headers())),
         _ => Fault::Final(refusal(status)),
     }
 }

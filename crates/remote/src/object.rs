@@ -62,7 +62,7 @@ impl Object {
     /// Errors: the server's and the network's, after more tries.
     pub(crate) fn open(url: Url) -> io::Result<Object> {
         let client = Arc::new(Client::new(url).map_err(io::Error::other)?);
-        let mut patience = Patience::new(&client.stops);
+        let mut patience = Patience::short(&client.stops);
         let found = loop {
             match FirstAnswer::ask(&client) {
                 Ok(found) => break found,

@@ -11,7 +11,7 @@ use object_store::path::Path;
 use super::address::Address;
 use super::refusal::Task;
 use super::store::{Store, path};
-use crate::patience::Stops;
+use crate::patience::{Patience, Stops};
 
 /// As patterns of files: `*` does not go over `/` or find hidden names.
 const OPTIONS: MatchOptions = MatchOptions {
@@ -75,7 +75,7 @@ fn folder_of(name: &str) -> &str {
 fn direct_objects(folder: &Address) -> io::Result<Vec<Listed>> {
     let prefix = prefix(folder)?;
     let store = Store::of(folder, false).map_err(io::Error::other)?;
-    let listed = store.run(Task::List, &Stops::default(), |clients| {
+    let listed = store.run(Task::List, Patience::short(&Stops::default()), |clients| {
         let prefix = prefix.clone();
         async move { clients.objects.list_with_delimiter(prefix.as_ref()).await }
     })?;
@@ -99,10 +99,11 @@ impl Listed {
 fn objects(folder: &Address) -> io::Result<Vec<Listed>> {
     let prefix = prefix(folder)?;
     let store = Store::of(folder, false).map_err(io::Error::other)?;
-    let mut objects: Vec<Listed> = store.run(Task::List, &Stops::default(), |clients| {
-        let listed = clients.objects.list(prefix.as_ref());
-        listed.map_ok(|meta| Listed::of(&meta)).try_collect()
-    })?;
+    let mut objects: Vec<Listed> =
+        store.run(Task::List, Patience::short(&Stops::default()), |clients| {
+            let listed = clients.objects.list(prefix.as_ref());
+            listed.map_ok(|meta| Listed::of(&meta)).try_collect()
+        })?;
     objects.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(objects)
 }

@@ -59,7 +59,7 @@ impl Object {
         let path = path(&address.key).map_err(io::Error::other)?;
         let store = Store::of(address, false).map_err(io::Error::other)?;
         let stops = Stops::default();
-        let (head, meta) = store.run(Task::Read, &stops, |clients| {
+        let (head, meta) = store.run(Task::Read, Patience::short(&stops), |clients| {
             let path = path.clone();
             async move {
                 let range = Some(GetRange::Bounded(0..HEAD_BYTES));

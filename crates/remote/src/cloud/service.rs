@@ -21,7 +21,7 @@ use ureq::http::{HeaderMap, HeaderValue, Method, Request, Response};
 use ureq::{Agent, BodyReader};
 
 use super::refusal::Refusal;
-use crate::answer::{content_length, text};
+use crate::answer::{content_length, retry_after, text};
 use crate::client::{agent, broken, fault};
 use crate::patience::Fault;
 
@@ -160,12 +160,11 @@ fn refusal(answer: Response<ureq::Body>) -> Refusal {
     let _ = body.into_reader().take(REASON_BYTES).read_to_string(&mut reason);
     let of_header = || text(&parts.headers, "x-ms-error-code");
     let code = Some(Refusal::code(&reason)).filter(|code| !code.is_empty()).or_else(of_header);
-    let after = text(&parts.headers, "retry-after").and_then(|seconds| seconds.parse().ok());
     Refusal {
         status: parts.status.as_u16(),
         code: code.unwrap_or_default(),
         region: region(&parts.headers),
-        after: after.map(Duration::from_secs),
+        after: retry_after(&parts.headers),
         ..Refusal::default()
     }
 }

@@ -15,7 +15,7 @@ use super::address::{Address, Scheme};
 use super::profile::{self, variable};
 use super::refusal::{Refusal, Task, without_credentials};
 use super::service::Connector;
-use crate::patience::{Fault, Patience, Stops};
+use crate::patience::{Fault, Patience};
 
 /// The stores that were opened: one for all objects of a bucket.
 static OPENED: Mutex<Vec<Arc<Store>>> = Mutex::new(Vec::new());
@@ -71,15 +71,14 @@ impl Store {
     pub(crate) fn run<T, F>(
         &self,
         task: Task,
-        stops: &Stops,
+        mut patience: Patience<'_>,
         mut ask: impl FnMut(Clients) -> F,
     ) -> io::Result<T>
     where
         F: Future<Output = object_store::Result<T>>,
     {
-        let mut patience = Patience::new(stops);
         loop {
-            stops.check()?;
+            patience.check()?;
             match self.try_run(task, &mut ask) {
                 Ok(done) => return Ok(done),
                 Err(fault) => patience.wait(fault, false)?,

@@ -17,7 +17,7 @@ use object_store::{GetOptions, MultipartId, ObjectMeta, PutPayload};
 use super::address::{Address, Scheme};
 use super::refusal::{Refusal, Task};
 use super::store::{Clients, Store, path};
-use crate::patience::Stops;
+use crate::patience::{Patience, Stops};
 
 /// The smallest part that stores take before the last one, and the largest one of ours.
 const PART_BYTES_MIN: u64 = 5 << 20;
@@ -105,10 +105,11 @@ impl Folder {
             "" => None,
             key => Some(path(key).map_err(io::Error::other)?),
         };
-        let listed = self.store(false)?.run(Task::List, &self.stops, |clients| {
-            let prefix = prefix.clone();
-            async move { clients.objects.list_with_delimiter(prefix.as_ref()).await }
-        })?;
+        let listed =
+            self.store(false)?.run(Task::List, Patience::short(&self.stops), |clients| {
+                let prefix = prefix.clone();
+                async move { clients.objects.list_with_delimiter(prefix.as_ref()).await }
+            })?;
         let names = listed.objects.iter().filter_map(|meta| meta.location.filename());
         Ok(names.map(str::to_owned).collect())
     }
@@ -119,7 +120,7 @@ impl Folder {
     pub fn has(&self, name: &str) -> io::Result<bool> {
         let path = self.path(name)?;
         let is_s3 = self.address.scheme == Scheme::S3;
-        self.store(false)?.run(Task::Read, &self.stops, |clients| {
+        self.store(false)?.run(Task::Read, Patience::short(&self.stops), |clients| {
             let path = path.clone();
             async move {
                 let options = GetOptions { head: true, ..GetOptions::default() };
@@ -141,7 +142,7 @@ impl Folder {
     pub fn create(&self, name: &str, replaces: bool) -> io::Result<Upload> {
         let path = self.path(name)?;
         let store = self.store(!replaces)?;
-        let id = store.run(Task::Write, &self.stops, |clients| {
+        let id = store.run(Task::Write, Patience::new(&self.stops), |clients| {
             let path = path.clone();
             async move { clients.uploads.create_multipart(&path).await }
         })?;
@@ -267,18 +268,22 @@ impl Drop for Upload {
         self.coming.drain(..).for_each(|thread| drop(thread.join()));
         let target = &self.target;
         // Nobody can be told; a rule of the bucket removes what is left.
-        let _ = target.store.run(Task::Write, &Stops::default(), |clients| async move {
-            match clients.uploads.abort_multipart(&target.path, &target.id).await {
-                Err(error) if Refusal::of(&error).is_some_and(Refusal::is_missing) => Ok(()),
-                ended => ended,
-            }
-        });
+        let _ = target.store.run(
+            Task::Write,
+            Patience::short(&Stops::default()),
+            |clients| async move {
+                match clients.uploads.abort_multipart(&target.path, &target.id).await {
+                    Err(error) if Refusal::of(&error).is_some_and(Refusal::is_missing) => Ok(()),
+                    ended => ended,
+                }
+            },
+        );
     }
 }
 
 impl Target {
     fn put(&self, number: usize, part: &Bytes) -> io::Result<PartId> {
-        self.store.run(Task::Write, &self.stops, |clients| {
+        self.store.run(Task::Write, Patience::new(&self.stops), |clients| {
             let part = PutPayload::from(part.clone());
             async move { clients.uploads.put_part(&self.path, &self.id, number, part).await }
         })
@@ -295,7 +300,7 @@ impl Target {
         bytes: u64,
     ) -> io::Result<Completion> {
         let is_open = AtomicBool::new(false);
-        self.store.run(Task::Write, &Stops::default(), |clients| {
+        self.store.run(Task::Write, Patience::new(&Stops::default()), |clients| {
             let (parts, is_open) = (parts.clone(), &is_open);
             async move {
                 let answer = clients.uploads.complete_multipart(&self.path, &self.id, parts).await;
@@ -348,7 +353,7 @@ impl Target {
     }
 
     fn look(&self) -> io::Result<Sight> {
-        self.store.run(Task::Read, &Stops::default(), |clients| async move {
+        self.store.run(Task::Read, Patience::new(&Stops::default()), |clients| async move {
             look(&clients, &self.path).await
         })
     }
@@ -382,7 +387,7 @@ fn differ(before: &ObjectMeta, after: &ObjectMeta) -> bool {
 }
 
 fn remove(store: &Store, path: &Path) -> io::Result<()> {
-    store.run(Task::Write, &Stops::default(), |clients| {
+    store.run(Task::Write, Patience::short(&Stops::default()), |clients| {
         let path = path.clone();
         async move {
             let paths = Box::pin(futures_util::stream::once(async { Ok(path) }));
