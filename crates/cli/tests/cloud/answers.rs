@@ -66,6 +66,35 @@ fn a_broken_transfer_goes_on_and_a_dead_store_ends_the_load() {
     assert_eq!(desk.home.temp_files(), [""; 0]);
 }
 
+/// A pattern listed everything below its folder, and failed because of names that cannot match.
+#[test]
+fn a_pattern_without_folders_lists_its_folder_alone() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec(TABLE);
+    let entry = |key: &str| {
+        format!(
+            "<Contents><Key>{key}</Key><LastModified>2024-01-01T00:00:00.000Z</LastModified>\
+             <ETag>\"a\"</ETag><Size>6</Size></Contents>"
+        )
+    };
+    let direct = [entry("p/a.csv"), entry("p/b.csv")].concat();
+    let below = format!("{direct}{}", entry("p/deep//odd.csv"));
+    let list = |entries: &str| format!("<ListBucketResult>{entries}</ListBucketResult>");
+    let (direct, below) = (list(&direct), list(&below));
+    let web = Web::new(move |request| {
+        let target = &request.target;
+        match (target.contains("list-type=2"), target.contains("delimiter=")) {
+            (true, true) => Reply::whole(direct.as_bytes()),
+            (true, false) => Reply::whole(below.as_bytes()),
+            _ if target.contains("a.csv") => ranged(request, b"1,one\n", "\"a\""),
+            _ => ranged(request, b"2,two\n", "\"a\""),
+        }
+    });
+    load(&desk, &endpoint(&web), "s3://shop/p/*.csv", &[]).done();
+    assert_eq!(desk.rows("SELECT word FROM t ORDER BY id"), ["one", "two"]);
+    load(&desk, &endpoint(&web), "s3://shop/*/*.csv", &[]).refused(2, &["empty path segment"]);
+}
+
 #[test]
 fn refusals_are_told_in_words() {
     let Some(mut desk) = Desk::new() else { return };

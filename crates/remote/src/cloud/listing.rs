@@ -1,6 +1,7 @@
 //! Objects by a pattern: `s3://bucket/folder/*.parquet`.
 
 use std::collections::{HashMap, HashSet};
+use std::future::ready;
 use std::io;
 
 use futures_util::TryStreamExt;
@@ -33,13 +34,20 @@ struct Listed {
 pub(crate) fn expand(address: Address) -> io::Result<Vec<Address>> {
     let Some(at) = address.key.find(['*', '?', '[']) else { return Ok(vec![address]) };
     let folder = folder_of(&address.key[..at]);
-    let mut listed = objects(&address.with_key(folder))?;
+    let pattern = Pattern::new(&address.key);
+    let is_meant = |object: &Listed| {
+        let matches = |pattern: &Pattern| pattern.matches_with(&object.name, OPTIONS);
+        object.name == address.key || pattern.as_ref().is_ok_and(matches)
+    };
+    let folder = address.with_key(folder);
+    let mut listed = match address.key[at..].contains('/') || address.key.contains("**") {
+        true => objects_below(&folder, &is_meant)?,
+        false => direct_objects(&folder, &is_meant)?,
+    };
     if listed.iter().any(|object| object.name == address.key) {
         return Ok(vec![address]);
     }
-    let pattern =
-        Pattern::new(&address.key).map_err(|error| io::Error::other(error.to_string()))?;
-    listed.retain(|object| pattern.matches_with(&object.name, OPTIONS));
+    pattern.map_err(|error| io::Error::other(error.to_string()))?;
     leave_out_markers(&address, &mut listed)?;
     let found: Vec<Address> = listed.iter().map(|object| address.with_key(&object.name)).collect();
     match found.is_empty() {
@@ -55,7 +63,7 @@ fn leave_out_markers(bucket: &Address, listed: &mut Vec<Listed>) -> io::Result<(
     for object in listed.iter().filter(|object| object.bytes == 0) {
         let folder = folder_of(&object.name);
         if !names.contains_key(folder) {
-            let direct = direct_objects(&bucket.with_key(folder))?;
+            let direct = direct_objects(&bucket.with_key(folder), &|it| it.bytes == 0)?;
             names.insert(folder.to_owned(), direct.into_iter().map(|it| it.name).collect());
         }
     }
@@ -71,15 +79,21 @@ fn folder_of(name: &str) -> &str {
     name.rsplit_once('/').map_or("", |(folder, _)| folder)
 }
 
-/// The objects that are directly in a folder.
-fn direct_objects(folder: &Address) -> io::Result<Vec<Listed>> {
+/// The objects directly in a folder that are meant, in the order of the bytes of their names. Those below its folders
+/// are not listed.
+fn direct_objects(folder: &Address, is_meant: &dyn Fn(&Listed) -> bool) -> io::Result<Vec<Listed>> {
     let prefix = prefix(folder)?;
     let store = Store::of(folder, false).map_err(io::Error::other)?;
     let listed = store.run(Task::List, Patience::short(&Stops::default()), |clients| {
         let prefix = prefix.clone();
         async move { clients.objects.list_with_delimiter(prefix.as_ref()).await }
     })?;
-    Ok(listed.objects.iter().map(Listed::of).collect())
+    Ok(sorted(listed.objects.iter().map(Listed::of).filter(is_meant).collect()))
+}
+
+fn sorted(mut objects: Vec<Listed>) -> Vec<Listed> {
+    objects.sort_by(|a, b| a.name.cmp(&b.name));
+    objects
 }
 
 fn prefix(folder: &Address) -> io::Result<Option<Path>> {
@@ -95,15 +109,18 @@ impl Listed {
     }
 }
 
-/// All objects below a folder, in the order of the bytes of their names.
-fn objects(folder: &Address) -> io::Result<Vec<Listed>> {
+/// The objects anywhere below a folder that are meant, in the order of the bytes of their names. The others are
+/// forgotten as they come.
+fn objects_below(folder: &Address, is_meant: &dyn Fn(&Listed) -> bool) -> io::Result<Vec<Listed>> {
     let prefix = prefix(folder)?;
     let store = Store::of(folder, false).map_err(io::Error::other)?;
-    let mut objects: Vec<Listed> =
-        store.run(Task::List, Patience::short(&Stops::default()), |clients| {
-            let listed = clients.objects.list(prefix.as_ref());
-            listed.map_ok(|meta| Listed::of(&meta)).try_collect()
-        })?;
-    objects.sort_by(|a, b| a.name.cmp(&b.name));
-    Ok(objects)
+    let objects = store.run(Task::List, Patience::short(&Stops::default()), |clients| {
+        let listed = clients.objects.list(prefix.as_ref());
+        let meant = listed.try_filter_map(|meta| {
+            let object = Listed::of(&meta);
+            ready(Ok(is_meant(&object).then_some(object)))
+        });
+        meant.try_collect()
+    })?;
+    Ok(sorted(objects))
 }
