@@ -158,6 +158,34 @@ fn lines_of_fixed_width_end_with_lf_or_crlf_in_tsv() {
     assert_eq!(show(&mysql, b"12 abc\r\n", Isa::best()), "[12 ][abc\\r];");
 }
 
+/// They were dropped, as LOAD DATA does it.
+#[test]
+fn fields_too_many_stay_in_a_last_line_without_end_where_lines_end_as_they_like() {
+    let two = |dialect: Dialect| Dialect { fields: fields(&[9, 9]), ..dialect };
+    let csv = two(Dialect::csv());
+    for (dialect, input, expected) in [
+        (csv.clone(), "1,Ann\n2,Smith, John", "[1][Ann];[2][Smith][ John];"),
+        (csv.clone(), "1,\"a\",\"b\"", "[1][a][b];"),
+        (csv.clone(), "1,a,", "[1][a][];"),
+        (csv.clone(), "1,a", "[1][a];"),
+        (two(Dialect::tsv()), "1\ta\tb\tc", "[1][a][b][c];"),
+        (two(Dialect::tbl()), "1|a|", "[1][a];"),
+        (two(Dialect::tbl()), "1|a|b|", "[1][a][b];"),
+        (Dialect { any_newline: false, ..csv }, "1,a,b", "[1][a];"),
+        (two(Dialect::mysql()), "1\ta\tb\tc", "[1][a];"),
+        (two(Dialect::mysql()), "1\ta\tb\tc\n", "[1][a][b][c];"),
+    ] {
+        for isa in Isa::available() {
+            assert_eq!(show(&dialect, input.as_bytes(), isa), expected, "{input:?}");
+        }
+    }
+    let fixed = |dialect: Dialect| Dialect { fields_terminated_by: Vec::new(), ..two(dialect) };
+    let long = "123456789abcdefghirest";
+    let shown = |dialect: &Dialect| show(dialect, long.as_bytes(), Isa::best());
+    assert_eq!(shown(&fixed(Dialect::tsv())), "[123456789][abcdefghi][rest];");
+    assert_eq!(shown(&fixed(Dialect::mysql())), "[123456789][abcdefghi];");
+}
+
 #[test]
 fn long_terminators() {
     let long = Dialect {

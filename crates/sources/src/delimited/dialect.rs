@@ -13,7 +13,8 @@
 //!   record of one empty field.
 //!
 //! - The end of the file ends a record like a line end. Text beyond the fields of columns is then not
-//!   examined, though after a line end it would be refused.
+//!   examined, though after a line end it would be refused. A dialect that ends lines with LF or CRLF has
+//!   it refused in both places.
 //! - Where the escape character is the quote, a quote that is the very last byte of the file does
 //!   not close: both quotes are text.
 //! - Where lines have no terminator, or the same as fields, a record is as many fields as there are
@@ -63,7 +64,8 @@ pub struct Dialect {
     /// field is dropped.
     pub trailing_separator: bool,
     /// Each line ends with LF or CRLF, whichever it has; a separator before the end of the file
-    /// does open a last, empty field; a UTF-8 byte order mark at the start of a file is skipped.
+    /// does open a last, empty field; fields too many in a last line without end stay; a UTF-8 byte order
+    /// mark at the start of a file is skipped.
     /// LOAD DATA knows none of these; every CSV reader does. `lines_terminated_by` must be `\n`.
     pub any_newline: bool,
     /// How the file's bytes make characters. Default: one byte each.

@@ -118,7 +118,8 @@ impl Fields<'_> {
                 self.row(size);
             }
         }
-        if is_cut && self.fields_max > 0 && self.lexer.fixed.is_none() {
+        let has_server_rules = !self.lexer.any_newline && self.lexer.fixed.is_none();
+        if is_cut && self.fields_max > 0 && has_server_rules {
             self.drop_what_is_cut_off(chunk);
         }
     }

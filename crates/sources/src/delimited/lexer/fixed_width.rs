@@ -75,7 +75,8 @@ impl Lexer {
             End::Full if !self.terminator.is_empty() => match self.line_ends(&bytes[after..]) {
                 Some(rest) => rest,
                 // The server no longer looks at what the end of the input cuts off.
-                None if last => (0, bytes.len() - after),
+                None if last && !self.any_newline => (0, bytes.len() - after),
+                None if last => (bytes.len() - after, bytes.len() - after),
                 None => return false,
             },
             End::Line(size) => (0, size),
