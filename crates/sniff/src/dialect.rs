@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use sources::{Dialect, Preset, Row, Rows, Sample};
+use sources::{COMPRESSED, Dialect, Preset, Row, Rows, Sample};
 
 use super::BYTE_ORDER_MARK;
 
@@ -40,10 +40,9 @@ impl Guess {
 
 /// The ending of a file's name behind those of archives, in lower case.
 pub(super) fn ending(path: &Path) -> Option<String> {
-    const ARCHIVES: [&str; 8] = ["gz", "gzip", "bgz", "zst", "zstd", "lz4", "bz2", "xz"];
     let lower = |path: &Path| Some(path.extension()?.to_str()?.to_ascii_lowercase());
     let outer = lower(path)?;
-    match ARCHIVES.contains(&outer.as_str()) {
+    match COMPRESSED.contains(&outer.as_str()) {
         true => lower(Path::new(path.file_stem()?)),
         false => Some(outer),
     }

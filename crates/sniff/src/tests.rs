@@ -148,6 +148,14 @@ fn a_first_row_of_texts_is_a_row_unless_its_texts_are_names() {
 }
 
 #[test]
+fn the_ending_behind_that_of_any_archive_counts() {
+    for archive in sources::COMPRESSED {
+        let name = format!("x.tsv.{archive}");
+        assert_eq!(dialect::ending(std::path::Path::new(&name)).as_deref(), Some("tsv"), "{name}");
+    }
+}
+
+#[test]
 fn lines_above_the_rows_are_skipped_and_said() {
     for (above, below, skip_lines, header) in [
         ("sep=;\n", "id;v\n1;a,b\n2;c\n", 1, true),
