@@ -16,8 +16,6 @@ use disk::{Folder, Lock};
 use rustix::fs::FileType;
 use rustix::process::{Pid, geteuid, getpid, test_kill_process};
 
-use crate::target::WHAT;
-
 /// The time that another export has to remove files.
 const WAIT: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_millis(5);
@@ -45,14 +43,14 @@ impl PartEnding {
 
 /// Removes files of killed exports whose name `is_own`, and has other exports leave those of this one.
 ///
-/// A file system without locks keeps the files.
-pub(crate) fn remove(folder: &Folder, is_own: impl Fn(&OsStr) -> bool) {
+/// A file system without locks keeps the files. `what` is their kind in errors of the disk.
+pub(crate) fn remove(folder: &Folder, what: &'static str, is_own: impl Fn(&OsStr) -> bool) {
     if folder.try_lock(Lock::Exclusive).unwrap_or(false) {
         for name in folder.names().unwrap_or_default() {
             let part = split(&name).filter(|(own, process)| is_own(own) && has_ended(*process));
             if part.is_some() && is_plain_and_ours(folder, &name) {
                 // The next export tries a rest again.
-                let _ = folder.remove(&name, WHAT);
+                let _ = folder.remove(&name, what);
             }
         }
     }
@@ -113,7 +111,7 @@ mod tests {
 
     fn clean(path: &Path) -> Folder {
         let folder = Folder::open(path).unwrap();
-        remove(&folder, |name| name == "t.csv");
+        remove(&folder, "export", |name| name == "t.csv");
         folder
     }
 

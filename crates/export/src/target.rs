@@ -16,7 +16,7 @@ use crate::part_file::Sink;
 use crate::store::{Object, Store};
 
 /// The kind of these files in errors of the disk.
-pub(crate) const WHAT: &str = "export";
+const WHAT: &str = "export";
 /// Mode of a new folder, less what the umask denies.
 const FOLDER_MODE: u32 = 0o755;
 
@@ -115,7 +115,7 @@ impl Target {
     /// Removes files of killed exports that would have had names that `is_own`. Nobody sees objects without names.
     pub(crate) fn remove_left(&self, is_own: impl Fn(&OsStr) -> bool) {
         if let Target::Folder(folder) = self {
-            leftover::remove(folder, is_own);
+            leftover::remove(folder, WHAT, is_own);
         }
     }
 

@@ -77,7 +77,7 @@ impl Sandbox {
                 Lifetime::UntilLastUser => file.write_all(UNTIL_LAST_USER),
             }
         };
-        write(file).map_err(|e| Error::io("writing", &self.dir().join(NAME), e))
+        write(file).map_err(|e| Error::io("writing", self.dir().join(NAME), e))
     }
 }
 
