@@ -118,7 +118,7 @@ fn moment(text: &str) -> Option<i64> {
     let mut parts = rest.split(' ');
     let (day, month, year) = (parts.next()?, parts.next()?, parts.next()?);
     let clock = parts.next()?;
-    let month = MONTHS.find(month).filter(|_| month.len() == 3)? as i64 / 3;
+    let month = MONTHS.find(month).filter(|at| month.len() == 3 && at % 3 == 0)? as i64 / 3;
     let (year, day): (i64, i64) = (year.parse().ok()?, day.parse().ok()?);
     let mut clock = clock.split(':').map(|part| part.parse::<i64>().ok());
     let (hours, minutes, seconds) = (clock.next()??, clock.next()??, clock.next()??);

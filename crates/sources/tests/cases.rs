@@ -146,8 +146,8 @@ fn lines_of_fixed_width_end_with_lf_or_crlf_in_tsv() {
     let fixed =
         Dialect { fields_terminated_by: Vec::new(), fields: fields(&[3, 5]), ..Dialect::tsv() };
     let input = b"12 abc\r\n34 \r\n56 abcde\r\n78 abc\rd\r\n9\n10 abcdef\r\n11 abcde\n\r\n12 a\r";
-    let expected = "[12 ][abc];[34 ];[56 ][abcde];[78 ][abc\\rd];[9];[10 ][abcde][f];[11 ][abcde];\
-                    ;[12 ][a\\r];";
+    let expected = "[12 ][abc];[34 ];[56 ][abcde];[78 ][abc\\rd];[9];[10 ][abcde][f];[11 ][abcde];[];\
+                    [12 ][a\\r];";
     let shown = show(&fixed, input, Isa::best());
     assert_eq!(shown, expected);
     for chunk_bytes in 1..input.len() {
