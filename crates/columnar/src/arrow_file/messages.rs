@@ -435,7 +435,7 @@ mod tests {
             rows: 1,
             unpacked_bytes: 0,
             fingerprint: 0,
-            dictionaries: 0,
+            dictionaries: (0, 0),
             id: Some(id),
             is_delta,
         };
@@ -450,7 +450,7 @@ mod tests {
             dictionaries.iter().enumerate().map(stored).for_each(|it| index.push_dictionary(it));
             // Behind the record batch.
             index.push_dictionary(stored((99, &(1, false))));
-            let used = index.not_replaced(dictionaries.len());
+            let used = index.not_replaced(0, dictionaries.len());
             let places: Vec<i64> = used.iter().map(|it| it.block.offset()).collect();
             assert_eq!(places, expected, "{dictionaries:?}");
         }

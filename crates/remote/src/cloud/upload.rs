@@ -162,7 +162,7 @@ impl Folder {
     ///
     /// Errors: the store's.
     pub fn remove(&self, name: &str) -> io::Result<()> {
-        remove(&self.store(false)?, &self.path(name)?)
+        remove(&*self.store(false)?, &self.path(name)?)
     }
 
     fn store(&self, creates: bool) -> io::Result<Arc<Store>> {
