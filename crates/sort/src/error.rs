@@ -6,9 +6,6 @@ use std::path::PathBuf;
 /// Result of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// The error of an added ordered run that cannot be read.
-pub type RunError = Box<dyn std::error::Error + Send + Sync>;
-
 /// Failure of a sort. Entries themselves cannot be wrong; disks and budgets can.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -66,20 +63,6 @@ pub enum Error {
         seen: u64,
         /// The value that fits the rest.
         expected: u64,
-    },
-    /// A run that the sort did not make could not be read.
-    #[error("reading run {ordinal}: {source}")]
-    Ordered {
-        /// Ordinal it was added with.
-        ordinal: u64,
-        /// Its error.
-        source: RunError,
-    },
-    /// A run that the sort did not make has a key that is less than the one before.
-    #[error("run {ordinal} is not in order")]
-    Unsorted {
-        /// Ordinal it was added with.
-        ordinal: u64,
     },
     /// The budget cannot hold even the buffers of the smallest merge.
     #[error("sorting needs at least {needed} bytes of memory, but the limit is {given} bytes")]

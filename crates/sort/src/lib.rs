@@ -12,9 +12,6 @@
 //! once. Entries of equal keys all come out, side by side, in the order of their chunks and as
 //! pushed within a chunk, wherever the run was kept meanwhile.
 //!
-//! Entries that lie in order elsewhere, as in the leaves of an existing index, take part in the merge
-//! without being pushed: [`RunStore::add_ordered`].
-//!
 //! Bare keys of one length (secondary indexes of numbers and dates) are held as integers of the
 //! bits in which they differ, in memory and on disk, and sorted by radix, in the chunk and again in
 //! the merge. All other entries are sorted by comparison and merged by a loser tree.
@@ -28,7 +25,7 @@
 //! reserve = max(spills at once * buffers of a spill, merges at once * buffers of a merge)
 //! room   >= retained runs (capacities) + indexes of spilled runs
 //!           + while spilled runs are merged early: a block of each of them
-//!           + after finish: spilled and ordered runs * merges at once * a block
+//!           + after finish: spilled runs * merges at once * a block
 //! ```
 //!
 //! The sizes are in `budget.rs`, the room is counted in `store.rs` before memory is taken. With 64
@@ -60,7 +57,6 @@ mod file;
 mod keys;
 mod merge;
 mod order;
-mod ordered;
 mod pack;
 mod radix;
 mod range;
@@ -75,9 +71,8 @@ mod faults;
 
 pub use buffer::SortBuffer;
 pub use entry::EntryShape;
-pub use error::{Error, Result, RunError};
+pub use error::{Error, Result};
 pub use merge::Merge;
-pub use ordered::{EntryBlock, OrderedRun, RunReader};
 pub use range::KeyRange;
 pub use run::MemoryRun;
 pub use store::{Loan, RunStore, Runs, SortStats, StoreOptions};

@@ -8,9 +8,8 @@ use crate::buffer::common_len;
 use crate::entry::EntryShape;
 use crate::error::Result;
 use crate::file::RunFile;
-use crate::ordered::AddedRun;
 use crate::run::{Entries, MemoryRun};
-use crate::source::{BlockBuffers, EntrySource, KeySource, Rest};
+use crate::source::{BlockBuffers, EntrySource, KeySource};
 use crate::tree::{LoserTree, OrderedEntry};
 
 /// The entries of a range of keys, ascending; equal keys are all there, side by side.
@@ -40,7 +39,6 @@ enum Engine<'a> {
 pub(crate) struct MergeRuns<'a> {
     pub(crate) memory: &'a [MemoryRun],
     pub(crate) files: &'a [RunFile],
-    pub(crate) added: &'a [AddedRun],
 }
 
 impl<'a> Merge<'a> {
@@ -52,18 +50,15 @@ impl<'a> Merge<'a> {
         (start, end): (&'a [u8], Option<&'a [u8]>),
         buffers: BatchBuffers,
     ) -> Merge<'a> {
-        let MergeRuns { memory, files, added } = runs;
-        let spilled = |run: &'a RunFile| Rest::spilled(run, start, end);
-        let ordered =
-            |run: &'a AddedRun| Rest::ordered(run.blocks(shape, budget, start, end), start, end);
+        let MergeRuns { memory, files } = runs;
         let engine = if let Some(len) = shape.stride() {
             let memory = memory.iter().filter_map(|run| match &run.entries {
                 Entries::Keys(keys) => Some(KeySource::memory(keys, start, end)),
                 Entries::Encoded(_) => None,
             });
-            let blocks = files.iter().map(spilled).chain(added.iter().map(ordered));
+            let files = files.iter().map(|run| KeySource::file(len, run, start, end));
             let sources = memory
-                .chain(blocks.map(|rest| KeySource::blocks(len, rest)))
+                .chain(files)
                 .filter(|source| !source.window().is_empty() || source.has_more());
             let sources = sources.collect();
             Engine::Batch(Box::new(BatchMerge::new(len, budget.batch_entries, sources, buffers)))
@@ -74,11 +69,8 @@ impl<'a> Merge<'a> {
                     Some(EntrySource::memory(entries, run.ordinal, start, end))
                 }
             });
-            let files = files.iter().map(|run| (run.ordinal, spilled(run)));
-            let added = added.iter().map(|run| (run.ordinal, ordered(run)));
-            let blocks =
-                files.chain(added).map(|(ordinal, rest)| EntrySource::blocks(shape, ordinal, rest));
-            let sources = memory.chain(blocks).filter(|source| !source.is_ended()).collect();
+            let files = files.iter().map(|run| EntrySource::file(shape, run, start, end));
+            let sources = memory.chain(files).filter(|source| !source.is_ended()).collect();
             // What begins both bounds begins all that lies between.
             let common_len = end.map_or(0, |end| common_len(start, end));
             Engine::Tree(LoserTree::new(sources, common_len))
@@ -94,8 +86,7 @@ impl<'a> Merge<'a> {
 
     /// Steps to the next entry and gives its key and payload.
     ///
-    /// Errors: a spilled run cannot be read or is damaged; an ordered run that was added cannot be
-    /// read or is not in order.
+    /// Errors: a spilled run cannot be read or is damaged.
     #[inline]
     #[allow(clippy::should_implement_trait, reason = "the entry is lent until the next call")]
     pub fn next(&mut self) -> Result<Option<(&[u8], &[u8])>> {

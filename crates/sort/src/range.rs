@@ -9,7 +9,6 @@ use std::borrow::Cow;
 use crate::entry::EntryShape;
 use crate::file::RunFile;
 use crate::merge::MergeRuns;
-use crate::ordered;
 
 /// Samples for each range. The more, the more equal the ranges.
 const SAMPLES_PER_RANGE: usize = 64;
@@ -39,10 +38,6 @@ pub(crate) fn cut(shape: EntryShape, runs: MergeRuns<'_>, bytes_per_range: usize
     let mut samples: Vec<(Cow<'_, [u8]>, u64)> =
         runs.memory.iter().flat_map(|run| run.samples(step)).collect();
     samples.extend(runs.files.iter().flat_map(RunFile::samples));
-    for added in runs.added {
-        let ordered = ordered::samples(added, step).into_iter();
-        samples.extend(ordered.map(|(key, bytes)| (key.into(), bytes)));
-    }
     samples.sort_unstable();
     let boundary = |key: &[u8]| key.len().saturating_sub(shape.tail_len);
     let mut ranges = Vec::new();

@@ -1,7 +1,6 @@
 //! One run in a merge: the entries at hand, and the blocks that further ones come in.
 //!
-//! A run in memory is at hand as a whole. A spilled run and one that the sort did not make are
-//! read a block at a time; which of them it is, is asked once a block.
+//! A run in memory is at hand as a whole. A spilled run is read a block at a time.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -10,8 +9,7 @@ use crate::block::BlockReader;
 use crate::entry::{EntryAt, EntryShape};
 use crate::error::Result;
 use crate::file::RunFile;
-use crate::keys::{Keys, Words};
-use crate::ordered::OrderedBlocks;
+use crate::keys::Keys;
 use crate::run::{EncodedRun, lower_bound};
 
 /// Buffers for reading spilled blocks, shared by the sources of a merge.
@@ -26,100 +24,55 @@ impl BlockBuffers {
     }
 }
 
-/// The part of a run from one key on and before another that is not yet at hand.
-pub(crate) struct Rest<'a> {
-    blocks: Blocks<'a>,
+/// The part of a spilled run from one key on and before another that is not yet at hand.
+struct Rest<'a> {
+    run: &'a RunFile,
+    /// Blocks not yet read.
+    left: Range<usize>,
     /// Cleared when an entry of the range was found: none after it is less.
     start: &'a [u8],
     end: Option<&'a [u8]>,
 }
 
-/// Where blocks come from.
-enum Blocks<'a> {
-    Spilled { run: &'a RunFile, left: Range<usize> },
-    Ordered(OrderedBlocks<'a>),
-}
-
 impl<'a> Rest<'a> {
-    /// The rest of a spilled run. Reads nothing yet.
-    pub(crate) fn spilled(run: &'a RunFile, start: &'a [u8], end: Option<&'a [u8]>) -> Rest<'a> {
-        Rest { blocks: Blocks::Spilled { run, left: run.blocks(start, end) }, start, end }
+    fn new(run: &'a RunFile, start: &'a [u8], end: Option<&'a [u8]>) -> Rest<'a> {
+        Rest { run, left: run.blocks(start, end), start, end }
     }
 
-    /// The rest of a run that the sort did not make.
-    pub(crate) fn ordered(
-        blocks: OrderedBlocks<'a>,
-        start: &'a [u8],
-        end: Option<&'a [u8]>,
-    ) -> Rest<'a> {
-        Rest { blocks: Blocks::Ordered(blocks), start, end }
-    }
-
-    /// True if blocks follow; an ordered run may turn out to have none.
     fn has_more(&self) -> bool {
-        match &self.blocks {
-            Blocks::Spilled { left, .. } => !left.is_empty(),
-            Blocks::Ordered(blocks) => !blocks.is_ended(),
-        }
+        !self.left.is_empty()
     }
 
-    /// About how many entries they hold.
+    /// About how many entries the blocks hold.
     fn left(&self) -> usize {
-        match &self.blocks {
-            Blocks::Spilled { run, left } => run.keys_in(left),
-            Blocks::Ordered(blocks) => blocks.left(),
-        }
+        self.run.keys_in(&self.left)
     }
 
     /// Replaces `keys` with those of the next block; false if there is none.
     fn next_keys(&mut self, buffers: &mut BlockBuffers, keys: &mut Keys) -> Result<bool> {
-        match &mut self.blocks {
-            Blocks::Spilled { run, left } => {
-                let Some(block) = left.next() else { return Ok(false) };
-                let BlockBuffers { reader, stored } = buffers;
-                run.read(block, stored, |stored| reader.read_keys(stored, keys))?;
-                Ok(true)
-            }
-            Blocks::Ordered(blocks) => {
-                let mut bytes = keys.take_plain();
-                let read = blocks.next(&mut bytes);
-                keys.words = Words::Plain(bytes);
-                read
-            }
-        }
+        let Some(block) = self.left.next() else { return Ok(false) };
+        let BlockBuffers { reader, stored } = buffers;
+        self.run.read(block, stored, |stored| reader.read_keys(stored, keys))?;
+        Ok(true)
     }
 
     /// Replaces `bytes` with the entries of the next block; false if there is none.
     fn next_entries(&mut self, buffers: &mut BlockBuffers, bytes: &mut Vec<u8>) -> Result<bool> {
-        match &mut self.blocks {
-            Blocks::Spilled { run, left } => {
-                let Some(block) = left.next() else { return Ok(false) };
-                let BlockBuffers { reader, stored } = buffers;
-                run.read(block, stored, |stored| reader.read(stored, bytes))?;
-                Ok(true)
-            }
-            Blocks::Ordered(blocks) => blocks.next(bytes),
-        }
+        let Some(block) = self.left.next() else { return Ok(false) };
+        let BlockBuffers { reader, stored } = buffers;
+        self.run.read(block, stored, |stored| reader.read(stored, bytes))?;
+        Ok(true)
     }
 
     /// The range's end, if the block read last can reach beyond it.
     fn end_of_last(&self) -> Option<&'a [u8]> {
-        self.end.filter(|end| match &self.blocks {
-            Blocks::Spilled { run, left } => left.len() < run.blocks_at_end(),
-            Blocks::Ordered(blocks) => blocks.reaches(end),
-        })
+        self.end.filter(|_| self.left.len() < self.run.blocks_at_end())
     }
 
-    /// Takes note of what lies in the range of the block read last, which has `len` keys or bytes.
-    fn note(&mut self, in_range: &Range<usize>, len: usize) {
+    /// Takes note of what lies in the range of the block read last.
+    fn note(&mut self, in_range: &Range<usize>) {
         if !in_range.is_empty() {
             self.start = &[];
-        }
-        // Whatever comes after the end of the range is beyond it too.
-        if let Blocks::Ordered(blocks) = &mut self.blocks
-            && in_range.end < len
-        {
-            blocks.end();
         }
     }
 }
@@ -147,10 +100,15 @@ impl<'a> KeySource<'a> {
         KeySource { keys: KeysAtHand::Run(keys), at, end, rest: None }
     }
 
-    /// The source of a run that is read by blocks. Reads nothing yet.
-    pub(crate) fn blocks(key_len: usize, rest: Rest<'a>) -> KeySource<'a> {
+    /// The source of a spilled run. Reads nothing yet.
+    pub(crate) fn file(
+        key_len: usize,
+        run: &'a RunFile,
+        start: &'a [u8],
+        end: Option<&'a [u8]>,
+    ) -> KeySource<'a> {
         let keys = KeysAtHand::Block(Box::new(Keys::empty(key_len)));
-        KeySource { keys, at: 0, end: 0, rest: Some(rest) }
+        KeySource { keys, at: 0, end: 0, rest: Some(Rest::new(run, start, end)) }
     }
 
     /// The keys that [`KeySource::window`] is about.
@@ -193,7 +151,7 @@ impl<'a> KeySource<'a> {
                 [] => 0,
                 start => keys.lower_bound(0..self.end, start),
             };
-            rest.note(&(self.at..self.end), len);
+            rest.note(&(self.at..self.end));
         }
         Ok(true)
     }
@@ -227,11 +185,15 @@ impl<'a> EntrySource<'a> {
         EntrySource { shape: run.shape, bytes, at, end, ordinal, on_disk: false, rest: None }
     }
 
-    /// The source of a run that is read by blocks. Reads nothing yet.
-    pub(crate) fn blocks(shape: EntryShape, ordinal: u64, rest: Rest<'a>) -> EntrySource<'a> {
-        let on_disk = matches!(rest.blocks, Blocks::Spilled { .. });
-        let bytes = Cow::Owned(Vec::new());
-        EntrySource { shape, bytes, at: 0, end: 0, ordinal, on_disk, rest: Some(rest) }
+    /// The source of a spilled run. Reads nothing yet.
+    pub(crate) fn file(
+        shape: EntryShape,
+        run: &'a RunFile,
+        start: &'a [u8],
+        end: Option<&'a [u8]>,
+    ) -> EntrySource<'a> {
+        let (bytes, rest) = (Cow::Owned(Vec::new()), Some(Rest::new(run, start, end)));
+        EntrySource { shape, bytes, at: 0, end: 0, ordinal: run.ordinal, on_disk: true, rest }
     }
 
     /// The bytes that offsets of entries point into.
@@ -273,7 +235,7 @@ impl<'a> EntrySource<'a> {
                 [] => 0,
                 start => bound(start).min(self.end),
             };
-            rest.note(&(self.at..self.end), bytes.len());
+            rest.note(&(self.at..self.end));
         }
         Ok(true)
     }
@@ -281,11 +243,11 @@ impl<'a> EntrySource<'a> {
     #[cold]
     fn damaged(&self) -> crate::error::Error {
         match &self.rest {
-            Some(Rest { blocks: Blocks::Spilled { run, left }, .. }) => {
+            Some(Rest { run, left, .. }) => {
                 let block = left.start.saturating_sub(1);
                 run.corrupt(block, "an entry's end", self.at as u64, self.end as u64)
             }
-            _ => unreachable!("entries in memory are as they were encoded"),
+            None => unreachable!("entries in memory are as they were encoded"),
         }
     }
 }

@@ -11,7 +11,6 @@ use crate::entry::EntryShape;
 use crate::error::{Error, Result};
 use crate::file::{RunFile, RunWriter, SpillDir};
 use crate::merge::{Merge, MergeRuns, Merges};
-use crate::ordered::{AddedRun, OrderedRun};
 use crate::range::{self, KeyRange};
 use crate::run::MemoryRun;
 
@@ -76,8 +75,6 @@ struct State {
     idle: Vec<MemoryRun>,
     idle_bytes: usize,
     files: Vec<RunFile>,
-    /// Runs that the sort did not make.
-    added: Vec<AddedRun>,
     /// Bytes taken of the room: idle runs, runs being spilled, indexes, blocks of a premerge.
     used: usize,
     spilling: usize,
@@ -169,15 +166,6 @@ impl RunStore {
         Ok(())
     }
 
-    /// Adds a run that the sort did not make: entries that are in order already, elsewhere, and are
-    /// read from there by each merge. Entries of equal keys come in the order of the ordinals.
-    ///
-    /// Takes no memory before [`RunStore::finish`]; then, for each merge, a block of entries and
-    /// what its reader takes. It is not counted in [`SortStats`].
-    pub fn add_ordered(&self, run: Box<dyn OrderedRun>, ordinal: u64) {
-        self.lock().added.push(AddedRun { run, ordinal });
-    }
-
     /// Lends memory to somebody who needs it for a while, and spills runs for it.
     ///
     /// Lends what is there when even without runs it is less than `bytes`. Errors: a spill
@@ -218,7 +206,8 @@ impl RunStore {
         }
         loop {
             debug_assert!(state.spilling == 0, "nobody adds any more");
-            let merging = self.budget.merges_max * self.sources_bytes(&state);
+            let source_bytes = self.budget.source_bytes(state.entry_bytes_max);
+            let merging = self.budget.merges_max * source_bytes * state.files.len();
             if state.used + merging <= self.budget.room() {
                 state.note_peak(self.budget.reserve + merging);
                 break;
@@ -244,23 +233,14 @@ impl RunStore {
             budget: self.budget,
             memory: state.idle,
             files: state.files,
-            added: state.added,
             stats: state.stats,
             merges: Mutex::default(),
         })
     }
 
-    /// Memory that one merge takes for the runs that are not in memory.
-    fn sources_bytes(&self, state: &State) -> usize {
-        let added: usize = state.added.iter().map(|run| run.source_bytes(&self.budget)).sum();
-        self.budget.source_bytes(state.entry_bytes_max) * state.files.len() + added
-    }
-
     fn too_small(&self, state: &State) -> Error {
         let merges = self.budget.merges_max;
-        let added: usize = state.added.iter().map(|run| run.source_bytes(&self.budget)).sum();
-        let sources =
-            2 * merges.max(2) * self.budget.source_bytes(state.entry_bytes_max) + merges * added;
+        let sources = 2 * merges.max(2) * self.budget.source_bytes(state.entry_bytes_max);
         let needed = self.budget.reserve + state.used + sources;
         Error::BudgetTooSmall { given: self.budget.memory_bytes_max, needed }
     }
@@ -342,7 +322,7 @@ impl RunStore {
             + files.iter().map(|run| run.entry_bytes).sum::<u64>();
         let mut writer =
             RunWriter::create(&self.dir, number, ordinal, self.shape, &self.budget, bytes)?;
-        let runs = MergeRuns { memory: runs, files, added: &[] };
+        let runs = MergeRuns { memory: runs, files };
         let mut merge =
             Merge::new(self.shape, &self.budget, runs, (&[], None), BatchBuffers::default());
         while let Some((ordinal, key, payload)) = merge.next_with_ordinal()? {
@@ -488,7 +468,6 @@ pub struct Runs {
     budget: Budget,
     memory: Vec<MemoryRun>,
     files: Vec<RunFile>,
-    added: Vec<AddedRun>,
     stats: SortStats,
     merges: Mutex<Merges>,
 }
@@ -519,10 +498,10 @@ impl Runs {
     }
 
     fn all(&self) -> MergeRuns<'_> {
-        MergeRuns { memory: &self.memory, files: &self.files, added: &self.added }
+        MergeRuns { memory: &self.memory, files: &self.files }
     }
 
-    /// Number of entries, without those of [`RunStore::add_ordered`].
+    /// Number of entries.
     pub fn entries(&self) -> u64 {
         self.stats.entries
     }

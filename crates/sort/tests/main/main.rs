@@ -3,6 +3,5 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
 mod model;
-mod ordered;
 mod ranges;
 mod threads;
