@@ -113,8 +113,7 @@ impl Writer {
             }
             Ok(true)
         };
-        let short =
-            self.mover.move_fields_in_parts(record, &mut page_nos, &mut self.pages, &mut write)?;
+        let short = self.mover.move_fields(record, &mut page_nos, &mut self.pages, &mut write)?;
         self.bytes.clear();
         self.bytes.extend_from_slice(short.bytes);
         self.short = Some(Short { origin: short.origin });

@@ -40,8 +40,6 @@ pub(crate) struct Segment {
     pub(crate) fragments: Vec<u32>,
     /// Pages of the newest extent that were not given out yet.
     rest: Range<u32>,
-    /// Pages given back, to be given out first.
-    spare: Vec<Range<u32>>,
 }
 
 impl Owner {
@@ -101,24 +99,6 @@ impl Allocator {
         self.next_range(segment, 1).map(|range| range.start)
     }
 
-    /// Takes back pages that were given to `segment` and not written.
-    ///
-    /// They are given out again before any new page; those left at the end are free pages of
-    /// their extents.
-    pub fn give_back(&mut self, segment: SegmentNo, range: Range<u32>) {
-        let owner = |page_no: u32| self.extents[(page_no / PAGES_PER_EXTENT) as usize].segment();
-        debug_assert!(
-            range.clone().all(|page_no| match owner(page_no) {
-                Some(owner) => owner == segment.0,
-                None => self.segments[segment.0].fragments.contains(&page_no),
-            }),
-            "a segment gives back its own pages"
-        );
-        if !range.is_empty() {
-            self.segments[segment.0].spare.push(range);
-        }
-    }
-
     /// Pages from 0 to the last one of the file: whole extents, except in a file of one.
     pub fn size_pages(&self) -> u32 {
         match (self.extents.len(), self.fragments.get(&0)) {
@@ -136,11 +116,11 @@ impl Allocator {
     }
 
     /// Used pages of each extent that is not full: fragment extents, and those of a segment with
-    /// pages not given out or given back.
+    /// pages not given out.
     pub(crate) fn used_bitmaps(&self) -> BTreeMap<u32, u64> {
         let mut bitmaps = self.fragments.clone();
         for segment in &self.segments {
-            for page_no in segment.unused_pages() {
+            for page_no in segment.rest.clone() {
                 let used = bitmaps.entry(page_no / PAGES_PER_EXTENT).or_insert(u64::MAX);
                 *used &= !(1 << (page_no % PAGES_PER_EXTENT));
             }
@@ -151,13 +131,6 @@ impl Allocator {
     /// Between 1 and `pages_max` pages next to each other.
     fn next_range(&mut self, number: SegmentNo, pages_max: u32) -> Result<Range<u32>> {
         let segment = &mut self.segments[number.0];
-        if let Some(spare) = segment.spare.last_mut() {
-            let range = cut_front(spare, pages_max);
-            if spare.start == spare.end {
-                segment.spare.pop();
-            }
-            return Ok(range);
-        }
         if segment.rest.is_empty() {
             if segment.fragments.len() < FRAGMENTS {
                 let page_no = self.fragment_page()?;
@@ -213,11 +186,6 @@ impl Allocator {
 impl Segment {
     fn of_template(segment: &crate::template::TemplateSegment) -> Segment {
         Segment { fragments: segment.page.into_iter().collect(), ..Segment::default() }
-    }
-
-    /// Pages that are the segment's, but hold nothing.
-    pub(crate) fn unused_pages(&self) -> impl Iterator<Item = u32> {
-        self.spare.iter().cloned().flatten().chain(self.rest.clone())
     }
 }
 

@@ -13,7 +13,6 @@
 //! Source: MariaDB 10.11, storage/innobase/data/data0data.cc, `dtuple_convert_big_rec`;
 //! btr/btr0cur.cc, `btr_store_big_rec_extern_fields`.
 
-use core::convert::Infallible;
 use core::mem::size_of;
 use zerocopy::byteorder::big_endian::{U32, U64};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout, Unaligned};
@@ -180,26 +179,13 @@ impl BlobPages {
         self.format
     }
 
-    /// Cuts `value` into pages and gives the number of the first. The pages are sealed.
+    /// Cuts `value` into pages and gives the number of the first. The pages are sealed. Asks `full`
+    /// each time the pages come to [`PART_BYTES`] whether it has taken them, and then forgets them.
     ///
     /// `page_nos` must hold [`pages_needed`] numbers, in any order.
-    pub fn push(
-        &mut self,
-        value: &[u8],
-        space_id: SpaceId,
-        page_nos: &mut impl Iterator<Item = u32>,
-    ) -> u32 {
-        match self.push_in_parts(value, space_id, page_nos, &mut |_| Ok::<bool, Infallible>(false))
-        {
-            Ok(first) => first,
-        }
-    }
-
-    /// As [`push`](Self::push), but asks `full` each time the pages come to [`PART_BYTES`] whether
-    /// it has taken them, and then forgets them.
     ///
     /// Errors: those of `full`.
-    fn push_in_parts<E>(
+    fn push<E>(
         &mut self,
         value: &[u8],
         space_id: SpaceId,
@@ -295,25 +281,13 @@ impl OffPage {
     }
 
     /// Writes the fields planned to `pages`, and gives `record` with references in their place.
+    /// `full` may take the pages each time they come to [`PART_BYTES`], and says whether it has;
+    /// `pages` has the last.
     ///
     /// `page_nos` must hold as many numbers as [`plan`](Self::plan) said.
-    pub fn move_fields(
-        &mut self,
-        record: &RecordWriter,
-        page_nos: &mut impl Iterator<Item = u32>,
-        pages: &mut BlobPages,
-    ) -> EncodedRecord<'_> {
-        let mut keep = |_: &BlobPages| Ok::<bool, Infallible>(false);
-        match self.move_fields_in_parts(record, page_nos, pages, &mut keep) {
-            Ok(record) => record,
-        }
-    }
-
-    /// As [`move_fields`](Self::move_fields), for values of any length: `full` may take the pages
-    /// each time they come to [`PART_BYTES`], and says whether it has; `pages` has the last.
     ///
     /// Errors: those of `full`.
-    pub fn move_fields_in_parts<E>(
+    pub fn move_fields<E>(
         &mut self,
         record: &RecordWriter,
         page_nos: &mut impl Iterator<Item = u32>,
@@ -333,7 +307,7 @@ impl OffPage {
             match record.field(index) {
                 Some(value) if is_external => {
                     let (prefix, rest) = value.split_at(self.row_format.local_prefix());
-                    let page_no = pages.push_in_parts(rest, self.space_id, page_nos, full)?;
+                    let page_no = pages.push(rest, self.space_id, page_nos, full)?;
                     let reference = BlobReference {
                         space_id: U32::new(self.space_id.0),
                         page_no: U32::new(page_no),
@@ -395,6 +369,11 @@ mod tests {
         assert!(matches!(error, Error::RecordTooLarge { .. }));
     }
 
+    /// Takes no pages.
+    fn keep(_: &BlobPages) -> Result<bool, Error> {
+        Ok(false)
+    }
+
     #[test]
     fn a_value_is_cut_into_pages_that_lead_to_each_other() {
         let lens = [1, BLOB_BYTES_MAX, BLOB_BYTES_MAX + 1, 3 * BLOB_BYTES_MAX];
@@ -403,7 +382,8 @@ mod tests {
             let value: Vec<u8> = (0..len).map(|byte| byte as u8).collect();
             let mut blobs = BlobPages::new(SpaceFormat::MariaDb);
             let numbers = [40, 41, 80];
-            let first = blobs.push(&value, SpaceId(5), &mut numbers.into_iter());
+            let first = blobs.push(&value, SpaceId(5), &mut numbers.into_iter(), &mut keep);
+            let first = first.unwrap();
             assert_eq!(first, 40);
             let (mut seen, mut next) = (Vec::new(), first);
             for (AlignedPage(page), page_no) in blobs.pages.iter().zip(numbers) {
@@ -434,7 +414,9 @@ mod tests {
             let mut off_page = OffPage::new(&shape, format, SpaceId(5));
             assert_eq!(off_page.plan(&writer).unwrap(), 2);
             let mut pages = BlobPages::new(SpaceFormat::MariaDb);
-            let record = off_page.move_fields(&writer, &mut [9, 8].into_iter(), &mut pages);
+            let record = off_page
+                .move_fields(&writer, &mut [9, 8].into_iter(), &mut pages, &mut keep)
+                .unwrap();
             let mut spans = Vec::new();
             shape.spans(record.bytes, record.origin, &mut spans).unwrap();
             assert!(spans[6].is_external && spans[6].len == local + 20);

@@ -12,7 +12,7 @@
 //!
 //! Source: MariaDB 10.11, storage/innobase/fsp/fsp0fsp.cc; include/fsp0fsp.h.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use zerocopy::byteorder::big_endian::{U16, U32, U64};
 
 use crate::allocator::{Allocator, Owner};
@@ -229,10 +229,8 @@ impl<'a> Layout<'a> {
 
     fn inode(&self, number: usize, template: SegmentInode) -> SegmentInode {
         let pages = &self.allocator.segments()[number];
-        let unused: BTreeSet<u32> = pages.unused_pages().collect();
         let mut fragments = [U32::new(FIL_NULL); FRAGMENTS];
-        let used = pages.fragments.iter().filter(|page_no| !unused.contains(page_no));
-        for (slot, page_no) in fragments.iter_mut().zip(used) {
+        for (slot, page_no) in fragments.iter_mut().zip(&pages.fragments) {
             *slot = U32::new(*page_no);
         }
         let list = |used| List::Segment(number as u16, used);

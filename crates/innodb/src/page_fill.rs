@@ -41,11 +41,6 @@ impl Fill {
 
     /// Every page full: what the server does in a secondary index.
     pub const FULL: Fill = Fill { leaf_reserve_bytes: 0, node_reserve_bytes: 0 };
-
-    /// As the server's sorted build with `innodb_fill_factor=100`, its default.
-    pub fn of_server(is_clustered: bool) -> Fill {
-        if is_clustered { Fill::default() } else { Fill::FULL }
-    }
 }
 
 impl Default for Fill {

@@ -144,13 +144,6 @@ impl RecordShape {
         Ok(RecordShape::of(fields, key_fields, usize::from(null_bits).div_ceil(8), false))
     }
 
-    /// Shape of the node pointers of `index`.
-    ///
-    /// Errors: as [`RecordShape::leaf`].
-    pub fn node(cfg: &Cfg, index: &CfgIndex) -> Result<RecordShape> {
-        Ok(RecordShape::leaf(cfg, index)?.to_node())
-    }
-
     /// Shape of the node pointers to leaves of this shape.
     pub fn to_node(&self) -> RecordShape {
         let fields = self.fields[..self.key_fields].to_vec();
@@ -480,10 +473,10 @@ mod tests {
         assert_eq!(leaf.header_bytes_max, 5 + 1 + 1 + 2 + 2);
         assert_eq!(leaf.fields[1].system, Some(SystemColumn::TrxId));
         assert_eq!(leaf.fields[2].system, Some(SystemColumn::RollPtr));
-        let node = RecordShape::node(&cfg, &cfg.indexes[0]).unwrap();
+        let node = leaf.to_node();
         assert_eq!((node.fields.len(), node.null_bytes, node.header_bytes_max), (1, 1, 6));
 
-        let kb = RecordShape::node(&cfg, &cfg.indexes[2]).unwrap();
+        let kb = RecordShape::leaf(&cfg, &cfg.indexes[2]).unwrap().to_node();
         assert_eq!((kb.fields.len(), kb.null_bytes), (3, 1));
         assert!(kb.fields[0].descending && kb.fields[0].big && kb.fields[0].prefix_len == 40);
         let kc = RecordShape::leaf(&cfg, &cfg.indexes[3]).unwrap();
@@ -592,9 +585,10 @@ mod tests {
         ) {
             let cfg = cfg();
             for index in &cfg.indexes {
-                for shape in [RecordShape::leaf(&cfg, index), RecordShape::node(&cfg, index)] {
+                let leaf = RecordShape::leaf(&cfg, index).unwrap();
+                for shape in [leaf.to_node(), leaf] {
                     let mut spans = Vec::new();
-                    if let Ok(whole) = shape.unwrap().spans(&bytes, origin, &mut spans) {
+                    if let Ok(whole) = shape.spans(&bytes, origin, &mut spans) {
                         prop_assert!(whole.end <= bytes.len());
                         for span in spans {
                             span.of(&bytes);

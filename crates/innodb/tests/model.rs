@@ -265,49 +265,6 @@ fn an_empty_index_is_the_root_the_server_made() {
 }
 
 #[test]
-fn pages_given_back_are_free_in_their_extents() {
-    let (_, template) = template();
-    let clustered = &template.indexes[0];
-    let (mut store, mut allocator) = (Store::default(), Allocator::new(&template));
-    let mut builder = IndexBuilder::new(clustered, TWO_A_PAGE);
-    let mut batch = LeafBatch::new(clustered, TWO_A_PAGE, 1);
-    let records = rows(&template, &[(20, false); 600]);
-    for (part, records) in records.chunks(100).enumerate() {
-        // Another worker took 64 pages and used a few of them for off-page columns.
-        let mut ranges = Vec::new();
-        allocator.allocate(clustered.leaf_segment, 64, &mut ranges).unwrap();
-        let mut numbers = ranges.iter().cloned().flatten();
-        let mut blobs = innodb::blob::BlobPages::new(template.format);
-        blobs.push(&vec![1; 16_330 * part], template.space_id, &mut numbers);
-        for (offset, bytes) in blobs.writes() {
-            store.write(offset, bytes);
-        }
-        numbers
-            .for_each(|page_no| allocator.give_back(clustered.leaf_segment, page_no..page_no + 1));
-        for (record, origin) in records {
-            batch.push(record, *origin).unwrap();
-        }
-        for (offset, bytes) in builder.append(&mut batch, &mut allocator).unwrap().seal().writes() {
-            store.write(offset, bytes);
-        }
-    }
-    let mut ranges = Vec::new();
-    allocator.allocate(clustered.leaf_segment, 200, &mut ranges).unwrap();
-    ranges.into_iter().for_each(|range| allocator.give_back(clustered.leaf_segment, range));
-    for page in builder.finish(0, &mut allocator).unwrap() {
-        store.write(page.page_no.file_offset(), &page.bytes[..]);
-    }
-    for index in &template.indexes[1..] {
-        for page in IndexBuilder::new(index, TWO_A_PAGE).finish(0, &mut allocator).unwrap() {
-            store.write(page.page_no.file_offset(), &page.bytes[..]);
-        }
-    }
-    store.finish(&template, &allocator);
-    let walk = store.walk(clustered.root, &clustered.shape);
-    assert_eq!(walk.records.len(), records.len());
-}
-
-#[test]
 fn a_segment_alone_gets_long_runs_around_descriptor_pages() {
     let (_, template) = template();
     let mut allocator = Allocator::new(&template);

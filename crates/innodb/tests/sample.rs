@@ -2,6 +2,7 @@
 //! off-page values, whole extents.
 
 use std::cmp::Ordering;
+use std::convert::Infallible;
 use std::sync::Arc;
 
 use innodb::allocator::Allocator;
@@ -275,7 +276,9 @@ pub(crate) fn build(
             let mut ranges = Vec::new();
             allocator.allocate(index.leaf_segment, pages as u32, &mut ranges).unwrap();
             let mut numbers = ranges.into_iter().flatten();
-            let record = off_page.move_fields(&writer, &mut numbers, &mut blobs);
+            let mut keep = |_: &BlobPages| Ok::<bool, Infallible>(false);
+            let moved = off_page.move_fields(&writer, &mut numbers, &mut blobs, &mut keep);
+            let record = moved.unwrap();
             batch.push(record.bytes, record.origin).unwrap();
         } else {
             batch.push(record.bytes, record.origin).unwrap();
