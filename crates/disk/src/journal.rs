@@ -14,7 +14,7 @@
 //! a line behind it proves that it was synced: then the journal is refused.
 
 use std::ffi::{OsStr, OsString};
-use std::io::{self, BufRead, BufReader, ErrorKind, Read, Write};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::thread::sleep;
@@ -68,20 +68,26 @@ pub struct Writer {
     path: PathBuf,
     /// False while the first line is missing.
     has_header: bool,
+    /// Offset of a line that was written in part and could not be cut off yet.
+    torn_at: Option<u64>,
 }
 
 impl Writer {
     /// Makes a journal, for this user alone, under a name that nobody has. The name is not synced.
     pub fn create(folder: &Folder, name: &OsStr) -> io::Result<Writer> {
         let path = folder.path().join(name);
-        Ok(Writer { file: folder.create(name, 0o600, WHAT)?, path, has_header: false })
+        Ok(Writer::new(folder.create(name, 0o600, WHAT)?, path))
     }
 
     /// Opens a journal, to [`read`](Writer::read) or [`restart`](Writer::restart) it and go on with it;
     /// made if it is missing.
     pub fn open(folder: &Folder, name: &OsStr) -> io::Result<Writer> {
         let file = File::new(private::append_to(folder, name, WHAT)?, WHAT);
-        Ok(Writer { file, path: folder.path().join(name), has_header: false })
+        Ok(Writer::new(file, folder.path().join(name)))
+    }
+
+    fn new(file: File, path: PathBuf) -> Writer {
+        Writer { file, path, has_header: false, torn_at: None }
     }
 
     /// Its file.
@@ -112,10 +118,12 @@ impl Writer {
     /// Removes all that was written.
     pub fn restart(&mut self) -> io::Result<()> {
         self.has_header = false;
-        self.file.set_len(0)
+        self.torn_at = Some(0);
+        self.cut_torn_line()
     }
 
-    /// Writes an event, and waits until it is on disk where it has to be.
+    /// Writes an event, and waits until it is on disk where it has to be. An event that cannot be
+    /// written leaves no part of its line.
     pub fn append<K: Kind>(&mut self, what: &K) -> io::Result<()> {
         let record = Record { unix_ms: unix_ms(), pid: std::process::id(), what };
         let mut text = line(&serde_json::to_string(&record)?);
@@ -124,9 +132,24 @@ impl Writer {
             let id = id.split('.').next().unwrap_or_default();
             text.insert_str(0, &line(&format!(r#"{}"{id}"}}"#, header::<K>())));
         }
-        self.file.write_all(text.as_bytes())?;
+        self.cut_torn_line()?;
+        let end = self.file.metadata()?.len();
+        if let Err(error) = self.file.write_all_at(text.as_bytes(), end) {
+            self.torn_at = Some(end);
+            // The next event tries again.
+            let _ = self.cut_torn_line();
+            return Err(error);
+        }
         self.has_header = true;
         if what.is_synced() { self.sync() } else { Ok(()) }
+    }
+
+    fn cut_torn_line(&mut self) -> io::Result<()> {
+        if let Some(end) = self.torn_at {
+            self.file.set_len(end)?;
+            self.torn_at = None;
+        }
+        Ok(())
     }
 
     /// Waits until all that was written is on disk.
@@ -252,6 +275,10 @@ fn text_of(line: &[u8]) -> Option<&str> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use std::process::Command;
+
+    use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
     use super::*;
 
     /// A step with a number; those below 10 are synced.
@@ -365,6 +392,47 @@ mod tests {
             let again = read::<Synced>(&folder, OsStr::new("torn")).unwrap();
             assert_eq!(again.len(), lines.saturating_sub(1) + 1, "cut at {cut}");
             assert_eq!(again.last().unwrap().what.number, 9);
+        }
+    }
+
+    /// Sets how long files of this process may become; None: as long as at its start.
+    fn limit_files(bytes: Option<u64>) {
+        let maximum = getrlimit(Resource::Fsize).maximum;
+        setrlimit(Resource::Fsize, Rlimit { current: bytes.or(maximum), maximum }).unwrap();
+    }
+
+    #[test]
+    fn a_line_that_is_written_in_part_is_cut_off_again() {
+        const NAME: &str = "journal::tests::a_line_that_is_written_in_part_is_cut_off_again";
+        const AGAIN: &str = "INRUSH_TEST_AGAIN";
+        if std::env::var_os(AGAIN).is_none() {
+            // The limit is one of a process, and its signal would end the process.
+            let script = r#"trap "" XFSZ; exec "$0" --exact "$1""#;
+            let mut again = Command::new("sh");
+            again.args(["-c", script]).arg(std::env::current_exe().unwrap()).arg(NAME);
+            let outcome = again.env(AGAIN, "1").output().unwrap();
+            let text = String::from_utf8_lossy(&outcome.stdout);
+            assert!(outcome.status.success() && text.contains("1 passed"), "{text}");
+            return;
+        }
+        let name = OsStr::new("7.jsonl");
+        for open in [Writer::create, Writer::open] {
+            // The first line is torn, and a later one.
+            for room in [50, 1000] {
+                let (_state, folder) = folder();
+                let mut writer = open(&folder, name).unwrap();
+                limit_files(Some(room));
+                let is_written = |&number: &u64| writer.append(&Synced { number }).is_ok();
+                let written = (0..100).take_while(is_written).count() as u64;
+                limit_files(None);
+                assert_eq!(written > 0, room > 50);
+                for number in [200, 201] {
+                    writer.append(&Synced { number }).unwrap();
+                }
+                let records = read::<Synced>(&folder, name).unwrap();
+                let numbers: Vec<u64> = records.iter().map(|record| record.what.number).collect();
+                assert_eq!(numbers, (0..written).chain([200, 201]).collect::<Vec<u64>>());
+            }
         }
     }
 
