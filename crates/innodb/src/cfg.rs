@@ -50,8 +50,14 @@ impl Cfg {
     /// those of dropped columns, in any order.
     pub fn indexes_of_like(&self, other: &Cfg, is_altered: bool) -> Option<Vec<usize>> {
         let flags = |cfg: &Cfg| cfg.table_flags & !table_flags::DATA_DIRECTORY;
+        // DROP INDEX leaves the longest prefix of an index in MariaDB's description of the column.
+        let columns = |cfg: &Cfg| -> Vec<CfgColumn> {
+            let stored =
+                |column: &CfgColumn| CfgColumn { ord_part: 0, max_prefix: 0, ..column.clone() };
+            cfg.columns.iter().map(stored).collect()
+        };
         if flags(self) != flags(other)
-            || self.columns != other.columns
+            || columns(self) != columns(other)
             || self.indexes.len() != other.indexes.len()
         {
             return None;

@@ -104,6 +104,13 @@ fn the_description_of_the_file_is_like_that_of_the_table() {
     let (old, (new, _)) = (Cfg::parse(OLD).unwrap(), shape());
     assert_eq!(new.indexes_of_like(&old, true), Some(vec![0, 1]));
     assert_eq!(new.indexes_of_like(&old, false), None);
+    // As after DROP INDEX of an index of a prefix.
+    let mut other = new.clone();
+    (other.columns[0].ord_part, other.columns[0].max_prefix) = (0, 10);
+    assert_ne!(other.columns, new.columns);
+    assert_eq!(other.indexes_of_like(&old, true), Some(vec![0, 1]));
+    other.columns[0].len += 1;
+    assert_eq!(other.indexes_of_like(&old, true), None);
     let mut other = new.clone();
     other.indexes[0].fields[3].fixed_len += 1;
     assert_eq!(other.indexes_of_like(&old, true), None);
