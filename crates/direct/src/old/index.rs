@@ -16,7 +16,8 @@ pub(crate) const READ_PAGES: usize = 64;
 /// Keys of leaves that are kept take no more, in all files of a table, so that few leaves are read in
 /// vain.
 const MARK_BYTES_MAX: usize = 256 << 10;
-/// More than the key of one takes: InnoDB allows 3,072 bytes, and sort keys of texts are longer.
+/// More than most keys take: InnoDB allows 3,072 bytes, and sort keys of texts are longer. Keys can
+/// be 27 times as long, of letters with 18 weights: new rows are then read again behind the lock.
 const MARK_BYTES_LONGEST: usize = 16 << 10;
 
 /// The leaves of one index, in order of key.
