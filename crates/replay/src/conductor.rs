@@ -6,7 +6,7 @@
 //!                            wait for one table, for all of them            barrier.rs
 //!                            SET, and what else is the session's            session.rs
 //!                            left for the end of an --atomic replay         atomic.rs
-//!                            passed over, because it was done before        done.rs
+//!                            passed over, because it was done before        done.rs, repetition.rs
 //! ```
 
 mod atomic;
@@ -14,6 +14,7 @@ mod barrier;
 mod done;
 mod insert;
 mod others;
+mod repetition;
 mod session;
 mod settled;
 mod transaction;
@@ -77,6 +78,9 @@ pub(crate) struct Conductor<'scope, 'env> {
     /// Names of the functions that the server has stored, where that was asked since the dump may
     /// have made some.
     functions: Option<Vec<Vec<u8>>>,
+    /// True if the server has tables whose changes no ROLLBACK takes back, where that was asked since
+    /// the dump may have made some.
+    has_other_engines: Option<bool>,
     /// Tables whose rows no run could load, since they ask the dump's session, and the methods that
     /// were tried.
     returned: BTreeMap<TableName, Vec<String>>,
@@ -167,6 +171,7 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
             last_number: LastNumber::default(),
             has_temporary: false,
             functions: None,
+            has_other_engines: None,
             returned: BTreeMap::new(),
             rows_of_part: None,
             collations,
@@ -416,16 +421,17 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
         if let StatementKind::Transaction(bound) = statement.kind {
             return self.bound(statement, bound);
         }
+        if step == Step::LeftOut {
+            self.report.left_out += 1;
+            return Ok(());
+        }
+        self.before_statement(statement)?;
         if self.was_done(&step, statement)? {
             // So were the rows that follow it.
             self.rows_of_part.take_if(|rows| *rows.table == *own_name(statement));
             return Ok(());
         }
         match &step {
-            Step::LeftOut => {
-                self.report.left_out += 1;
-                return Ok(());
-            }
             Step::Drop(_) | Step::Make(_) => self.leave_tables(),
             Step::Set(_) | Step::Nothing | Step::Keys(_) => {}
             _ if self.shared.options.atomic => {}

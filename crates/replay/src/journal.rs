@@ -3,6 +3,7 @@
 //! ```text
 //! {"dump": ..}                            which dump, into which server, how
 //! {"begin": place} {"done": place}        a statement that all tables before it were finished for
+//! {"commit": places}                      a transaction that is about to be committed, and its statements
 //! {"fill": place}                         rows of a table that was there before, without any
 //! {"told": place}                         the user was told that such a statement was refused, or may have been done
 //! {"table": name, from, to, rows}         a table that has its place, and the statements it is of
@@ -76,6 +77,8 @@ pub(crate) enum Line {
     Dump(Identity),
     /// A statement is about to run that is of no table, neither SET nor USE.
     Begin(Spot),
+    /// The transaction of these statements is about to be committed.
+    Commit(Vec<Spot>),
     /// Rows are about to go into a table that was there before and has none.
     Fill(Spot),
     /// The user is told that the server refused a statement, or may have done it, and sees to it that it
@@ -126,6 +129,8 @@ pub(crate) struct Journal {
     done: BTreeSet<Spot>,
     /// Begun, and not known to be done.
     begun: BTreeSet<Spot>,
+    /// The places among these that were to be committed together.
+    committing: Vec<Spot>,
     /// The places among these with rows for tables that had none.
     fills: BTreeSet<Spot>,
     tables: BTreeMap<TableName, Vec<Finished>>,
@@ -254,14 +259,38 @@ impl Journal {
         Ok(())
     }
 
+    /// The places that were to be committed with this one: if it was, they were.
+    fn together(&mut self, spot: Spot) -> Vec<Spot> {
+        match self.committing.contains(&spot) {
+            true => std::mem::take(&mut self.committing),
+            false => Vec::new(),
+        }
+    }
+
     fn take(&mut self, line: Line) {
         match line {
             Line::Dump(_) => {}
             Line::Begin(spot) => _ = self.begun.insert(spot),
-            Line::Told(spot) => _ = self.begun.remove(&spot),
+            Line::Commit(spots) => {
+                self.begun.extend(&spots);
+                self.committing = spots;
+            }
+            Line::Told(spot) => {
+                let together = self.together(spot);
+                self.begun.retain(|one| *one != spot && !together.contains(one));
+            }
             Line::Fill(spot) => _ = (self.begun.insert(spot), self.fills.insert(spot)),
-            Line::Done(spot) => _ = (self.begun.remove(&spot), self.done.insert(spot)),
+            Line::Done(spot) => {
+                let together = self.together(spot);
+                self.begun.retain(|one| *one != spot && !together.contains(one));
+                self.done.extend(together.into_iter().chain([spot]));
+            }
             Line::Table(table) => {
+                if table.from == table.to {
+                    let together = self.together(table.from);
+                    self.begun.retain(|spot| !together.contains(spot));
+                    self.done.extend(together);
+                }
                 self.begun.retain(|spot| *spot < table.from || table.to < *spot);
                 let name = TableName::new(table.database.as_str(), table.table.as_str());
                 self.tables.entry(name).or_default().push(table);

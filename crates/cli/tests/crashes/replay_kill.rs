@@ -223,6 +223,54 @@ fn a_replay_killed_at_any_step_goes_on() {
     kill_at_every_step(&[], MORE);
 }
 
+/// Changes of rows of a table that the dump does not make: in a transaction, and each by itself.
+const CHANGES: &str = "INSERT INTO `e` VALUES (1),(2);
+BEGIN;
+UPDATE `e` SET `id` = `id` + 10;
+SAVEPOINT `s`;
+DELETE FROM `e`;
+ROLLBACK TO `s`;
+INSERT INTO `e` VALUES (3);
+INSERT INTO `e` SELECT `id` + 100 FROM `e`;
+COMMIT;
+UPDATE `e` SET `id` = `id` + 1000;
+SET autocommit=0;
+DELETE FROM `e` ORDER BY `id` LIMIT 1;
+CREATE TABLE `behind` (`id` int) ENGINE=InnoDB;
+INSERT INTO `e` VALUES (4);
+COMMIT;
+";
+
+/// A statement of a transaction was once taken for done before its COMMIT, and one that was killed was
+/// done twice. Only a kill during a COMMIT leaves a doubt.
+#[test]
+fn changes_of_rows_killed_at_any_step_are_made_once() {
+    let Some(server) = TestServer::shared() else { return };
+    let mut scene = Scene::new(server, &[], CHANGES);
+    let mut doubts = 0;
+    for step in 1..STEPS_MAX {
+        scene.reset();
+        let killed: Outcome = run(&mut scene.killed_at(step));
+        if killed.status.signal() != Some(KILL) {
+            assert_eq!(killed.code(), 0, "{killed:?}");
+            assert!((1..8).contains(&doubts), "{doubts} doubts");
+            return;
+        }
+        let before = scene.tables();
+        let outcome = run(&mut scene.command());
+        if outcome.code() == 0 {
+            scene.is_as_expected(step);
+            scene.is_clean(step);
+            continue;
+        }
+        let doubt = ["may be done already", "may be loaded already"];
+        assert!(doubt.iter().any(|words| outcome.err.contains(words)), "step {step}: {outcome:?}");
+        doubts += 1;
+        assert_eq!(scene.tables()[3], before[3], "step {step}: {outcome:?}");
+    }
+    panic!("a replay has more than {STEPS_MAX} steps");
+}
+
 #[test]
 fn an_atomic_replay_killed_at_any_step_is_done_or_not() {
     kill_at_every_step(&["--atomic"], "");

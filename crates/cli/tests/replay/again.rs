@@ -97,3 +97,48 @@ fn rows_that_a_failed_replay_added_are_not_added_twice_without_a_word() {
     assert_eq!(scene.value("SELECT COUNT(*) FROM others"), "2");
     assert_eq!(scene.value("SELECT COUNT(*) FROM a"), "2");
 }
+
+/// Tables that are none of the dump's.
+const ACCOUNTS: &str = "CREATE TABLE others (i INT, n INT) ENGINE=InnoDB;\
+     INSERT INTO others VALUES (1,10),(2,20)";
+
+/// A DELETE was once taken for done although the server had rolled it back, and never done.
+#[test]
+fn a_transaction_that_was_rolled_back_is_done_as_a_whole_the_second_time() {
+    for (begin, middle) in [
+        ("BEGIN", ""),
+        ("SET autocommit=0", ""),
+        ("BEGIN", "SAVEPOINT s;\nDELETE FROM others;\nROLLBACK TO s;\n"),
+    ] {
+        let text = format!(
+            "{DUMP}{begin};\nDELETE FROM others WHERE i=1;\n{middle}UPDATE others SET n=n-5;\n\
+             INSERT INTO others VALUES (3,30);\nINSERT INTO others SELECT 4, n FROM others WHERE i=3;\n\
+             INSERT INTO helper VALUES (1);\nCOMMIT;\n"
+        );
+        let Some(mut scene) = Scene::failed(ACCOUNTS, &text) else { return };
+        let rows = "SELECT GROUP_CONCAT(i, '=', n ORDER BY i) FROM others";
+        assert_eq!(scene.value(rows), "1=10,2=20", "{text}");
+        scene.again(&[]).done();
+        assert_eq!(scene.value(rows), "2=15,3=30,4=30", "{text}");
+        assert_eq!(scene.value("SELECT COUNT(*) FROM helper"), "1");
+    }
+}
+
+/// Tables without transactions keep what a ROLLBACK should undo.
+#[test]
+fn a_statement_that_no_rollback_undoes_is_not_done_twice_without_a_word() {
+    let Some(mut yard) = Yard::with(&[], &["again"]) else { return };
+    let database = yard.databases[0].clone();
+    yard.session.exec(&format!("USE {database}")).unwrap();
+    all(&mut yard.session, "CREATE TABLE m (n INT) ENGINE=MyISAM;INSERT INTO m VALUES (1)");
+    let text = "BEGIN;\nUPDATE m SET n=n+1;\nINSERT INTO helper VALUES (1);\nCOMMIT;\n";
+    let dump = yard.home.file("dump.sql", format!("USE {database};\n{text}"));
+    run(&mut yard.replay(&dump, &[])).refused(1, &["helper"]);
+    all(&mut yard.session, "CREATE TABLE helper (i INT)");
+    let mut scene = Scene { yard, dump };
+    scene.again(&[]).refused(1, &["line 3", "may be done already", "undo it"]);
+    assert_eq!(scene.value("SELECT n FROM m"), "2");
+    all(&mut scene.yard.session, "UPDATE m SET n=1");
+    scene.again(&[]).done();
+    assert_eq!(scene.value("SELECT n FROM m"), "2");
+}

@@ -143,10 +143,14 @@ impl Conductor<'_, '_> {
         let _ = pool::catch(|| self.publish_all_ready());
         // What it has open holds on to tables that have to go. One that the driver has given up on
         // cannot be asked: the server rolls back when its connection goes.
-        if self.sessions.dump.exec("ROLLBACK").is_err()
-            && let Ok(other) = self.sessions.own.another()
-        {
-            self.sessions.dump = other;
+        match self.sessions.dump.exec("ROLLBACK") {
+            // What is not written down, the next replay says that it may be done.
+            Ok(done) => drop(self.gave_up(&done)),
+            Err(_) => {
+                if let Ok(other) = self.sessions.own.another() {
+                    self.sessions.dump = other;
+                }
+            }
         }
         self.tables.abandon(&mut self.sessions.own);
     }

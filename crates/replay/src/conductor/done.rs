@@ -7,14 +7,19 @@ use sources::dump::Statement;
 use sql::StatementKind;
 
 use super::Conductor;
+use super::repetition::Words;
 use crate::error::{Error, is_refusal};
 use crate::journal::{Journal, Line, was_done_before};
 use crate::options::ReplayOptions;
-use crate::order::Step;
+use crate::order::{Step, has_word};
 use crate::report::Report;
 
 /// First words of statements that change definitions, not rows.
 const CHANGES: [&str; 5] = ["CREATE", "ALTER", "DROP", "RENAME", "TRUNCATE"];
+
+/// Query for tables whose changes no ROLLBACK takes back.
+const OTHER_ENGINES: &str = "SELECT 1 FROM information_schema.TABLES WHERE ENGINE<>'InnoDB' AND \
+     TABLE_SCHEMA NOT IN ('information_schema', 'mysql', 'performance_schema', 'sys') LIMIT 1";
 
 /// Query for the identity of a server, whatever address leads to it.
 const SERVER: &str =
@@ -80,30 +85,119 @@ impl Conductor<'_, '_> {
         }
     }
 
-    /// Runs a statement in the dump's session, and writes down that it is done.
+    /// Runs a statement in the dump's session, and writes down that it is done: when it is committed.
+    ///
+    /// Errors: the server's; a statement that an interrupted replay may have done, and that does more
+    /// the second time.
     pub(super) fn once(&mut self, statement: &Statement) -> Result<(), Error> {
+        let words = Words::of(&statement.text, self.state()?.syntax());
+        let is_other = statement.kind == StatementKind::Other;
+        if is_other && words.are_of_transaction() {
+            // Those of a finished transaction change nothing.
+            return self.exec_in_step(statement);
+        }
+        if is_other && self.journal.is_unclear(self.spot) {
+            self.check_repeatable(&words)?;
+        }
+        let is_inside = self.transaction.is_open() && !self.transaction.is_committed_by(statement);
+        match is_other
+            && (is_inside || words.change_rows())
+            && self.can_be_undone(&words, statement)?
+        {
+            true if is_inside => self.in_transaction(statement),
+            true => self.alone(statement),
+            false => {
+                if is_inside && !words.stay_inside() {
+                    // It may commit.
+                    self.before_commit()?;
+                }
+                self.begun(statement, is_inside)
+            }
+        }
+    }
+
+    /// A statement that goes when its transaction is rolled back.
+    fn in_transaction(&mut self, statement: &Statement) -> Result<(), Error> {
+        let done = self.exec_in_step(statement);
+        if self.is_over(&done) {
+            self.transaction.holds(self.spot, false);
+        }
+        done
+    }
+
+    /// The same in a transaction of its own: a replay that is killed meanwhile has done nothing.
+    fn alone(&mut self, statement: &Statement) -> Result<(), Error> {
+        self.sessions.dump.exec("START TRANSACTION")?;
+        let done = self.in_transaction(statement);
+        if done.is_err() {
+            // The error of the statement says more.
+            let _ = self.sessions.dump.exec("ROLLBACK");
+            self.committed()?;
+            return done;
+        }
+        self.commit()?;
+        self.committed()
+    }
+
+    /// A statement whose beginning is written down, since it may stay whatever comes.
+    fn begun(&mut self, statement: &Statement, is_inside: bool) -> Result<(), Error> {
         let was_begun = self.journal.is_unclear(self.spot);
         self.journal.write(Line::Begin(self.spot))?;
         let done = match self.exec_in_step(statement) {
             Err(Error::Server(error)) if was_begun && was_done_before(&error) => Ok(()),
             done => done,
         };
-        match &done {
-            Ok(()) => self.journal.write(Line::Done(self.spot))?,
-            // One that fails and is passed over is over too.
-            Err(error) if self.shared.options.passes_over(error) => {
-                self.journal.write(Line::Done(self.spot))?;
+        if self.is_over(&done) {
+            match is_inside {
+                true => self.transaction.holds(self.spot, true),
+                false => self.journal.write(Line::Done(self.spot))?,
             }
-            Err(Error::Server(error)) if !was_begun && is_refusal(error) => {
+        }
+        match &done {
+            Err(Error::Server(error))
+                if !self.is_over(&done) && !was_begun && is_refusal(error) =>
+            {
                 self.journal.write(Line::Told(self.spot))?;
             }
-            Err(_) => {}
+            _ => {}
         }
         done
     }
 
-    /// Runs a statement, and checks that the answer was its own. The statement after one that
-    /// changes rows may ask how many they were.
+    /// True for a statement that is done, or fails and is passed over.
+    fn is_over(&self, done: &Result<(), Error>) -> bool {
+        done.as_ref().err().is_none_or(|error| self.shared.options.passes_over(error))
+    }
+
+    /// Errors: the current statement may be done already, and does more the second time.
+    fn check_repeatable(&mut self, words: &Words<'_>) -> Result<(), Error> {
+        self.words_that_read()?;
+        if words.are_repeatable(self.functions.as_deref().unwrap_or_default()) {
+            return Ok(());
+        }
+        self.journal.write(Line::Told(self.spot))?;
+        Err(Error::Refused(
+            "an earlier replay was interrupted while the server ran or committed this statement, so \
+             it may be done already, with all of its transaction: check, undo it if it is done, and \
+             run the same command again"
+                .to_owned(),
+        ))
+    }
+
+    /// True if the server takes back all that a statement does, when its transaction is rolled back.
+    fn can_be_undone(&mut self, words: &Words<'_>, statement: &Statement) -> Result<bool, Error> {
+        let is_of_system = self.state()?.database.as_deref().is_some_and(schema::is_system_schema);
+        if !words.stay_inside() || is_of_system || has_word(&statement.text, b"mysql") {
+            return Ok(false);
+        }
+        if self.has_other_engines.is_none() {
+            let rows = self.sessions.own.query(OTHER_ENGINES)?;
+            self.has_other_engines = Some(!rows.is_empty());
+        }
+        Ok(self.has_other_engines == Some(false))
+    }
+
+    /// Runs a statement, and checks that the answer was its own.
     fn exec_in_step(&mut self, statement: &Statement) -> Result<(), Error> {
         self.exec(statement)?;
         let changes_tables = |kind: &StatementKind| match kind {

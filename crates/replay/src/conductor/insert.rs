@@ -100,10 +100,11 @@ impl Conductor<'_, '_> {
             self.before_rows_that_ask(&table, &run.place())?;
         }
         let is_ours = self.tables.staging(&table).is_some();
-        if !is_ours && self.before_rows_of_others(&table)? {
+        let is_inside = !is_ours && self.transaction.is_open();
+        if !is_ours && self.before_rows_of_others(&table, is_inside)? {
             return Ok(Begun::Done);
         }
-        if is_small || (!is_ours && self.transaction.is_open()) || self.state()?.is_of_next() {
+        if is_small || is_inside || self.state()?.is_of_next() {
             return self.here(&table, run).map(|()| Begun::Done);
         }
         self.send(table, Input::Run(Box::new(run)), place).map(|()| Begun::UnderWay)
@@ -125,7 +126,10 @@ impl Conductor<'_, '_> {
             // It has none of these rows, and is not to be taken for finished behind them.
             self.filled.insert(table.clone(), before);
             self.before_rows_that_ask(table, run)?;
-            if self.tables.staging(table).is_none() && self.before_rows_of_others(table)? {
+            let is_inside = self.transaction.is_open();
+            if self.tables.staging(table).is_none()
+                && self.before_rows_of_others(table, is_inside)?
+            {
                 return Ok(());
             }
         }
@@ -203,7 +207,7 @@ impl Conductor<'_, '_> {
         while self.runs.is_busy(&table) {
             self.settle(true)?;
         }
-        if self.tables.staging(&table).is_none() && self.before_rows_of_others(&table)? {
+        if self.tables.staging(&table).is_none() && self.before_rows_of_others(&table, false)? {
             return Ok(false);
         }
         self.send(table.clone(), Input::Files(Box::new(rows.clone())), place)?;
@@ -239,7 +243,8 @@ impl Conductor<'_, '_> {
         self.has_rows(table);
         match played {
             Ok(sent) if in_transaction => {
-                self.transaction.holds(table, self.spot, sent.rows);
+                let is_begun = self.journal.is_unclear(self.spot);
+                self.transaction.holds_rows(table, self.spot, sent.rows, is_begun);
                 self.note(table, sent, 0.0);
                 Ok(())
             }
@@ -325,7 +330,8 @@ impl Conductor<'_, '_> {
         self.check_no_keys(table)?;
         let state = self.state()?;
         let staging = self.tables.staging(table).cloned();
-        if staging.is_none() && self.before_rows_of_others(table)? {
+        let in_transaction = self.transaction.is_open();
+        if staging.is_none() && self.before_rows_of_others(table, in_transaction)? {
             return Ok(());
         }
         let into = staging.as_ref().map_or(table, |staging| &staging.name);
@@ -334,7 +340,6 @@ impl Conductor<'_, '_> {
         let hold = connections::hold(&mut self.sessions.own, into, state.charset())?;
         self.has_rows(table);
         let mut changes = Changes::default();
-        let in_transaction = self.transaction.is_open();
         let options = self.shared.options;
         let done =
             whole(&mut self.sessions.dump, (&hold, &sent), in_transaction, |session, done| {
@@ -348,7 +353,8 @@ impl Conductor<'_, '_> {
         let sent = Sent { rows, way: "serial", changes, ..Sent::default() };
         match (self.transaction.is_open(), &staging) {
             (true, None) => {
-                self.transaction.holds(table, self.spot, rows);
+                let is_begun = self.journal.is_unclear(self.spot);
+                self.transaction.holds_rows(table, self.spot, rows, is_begun);
                 self.note(table, sent, 0.0);
                 return Ok(());
             }

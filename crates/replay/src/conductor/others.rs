@@ -12,14 +12,22 @@ use crate::journal::Line;
 
 impl Conductor<'_, '_> {
     /// Before rows of a table that the dump has not made: what they refer to has its place. True
-    /// where an interrupted replay has put them in.
+    /// where an interrupted replay has put them in. `is_inside`: they go into the transaction of the
+    /// dump's session.
     ///
     /// Errors: `--atomic`; rows that an interrupted replay may have put in.
-    pub(super) fn before_rows_of_others(&mut self, table: &TableName) -> Result<bool, Error> {
+    pub(super) fn before_rows_of_others(
+        &mut self,
+        table: &TableName,
+        is_inside: bool,
+    ) -> Result<bool, Error> {
         if self.shared.options.atomic {
             return Err(Error::Refused(format!(
                 "{ATOMIC}: the dump does not create {table}, so its rows cannot be staged"
             )));
+        }
+        if self.journal.is_done(self.spot) {
+            return Ok(true);
         }
         self.barrier()?;
         let own = &mut self.sessions.own;
@@ -51,9 +59,11 @@ impl Conductor<'_, '_> {
                  are, and run the same command again"
             )));
         }
-        match is_empty && takes_rows_back(own, table)? {
-            true => self.journal.write(Line::Fill(self.spot))?,
-            false => self.journal.write(Line::Begin(self.spot))?,
+        match takes_rows_back(own, table)? {
+            // The COMMIT is their beginning.
+            true if is_inside => {}
+            true if is_empty => self.journal.write(Line::Fill(self.spot))?,
+            _ => self.journal.write(Line::Begin(self.spot))?,
         }
         Ok(false)
     }

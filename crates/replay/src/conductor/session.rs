@@ -25,12 +25,6 @@ const CHANGING: [&[u8]; 5] = [b"insert", b"replace", b"update", b"load", b"with"
 pub(super) const CHECKS: &str = "foreign_key_checks";
 
 impl Conductor<'_, '_> {
-    /// Has the rows that the dump's session has put in stay.
-    pub(super) fn commit(&mut self) -> Result<(), Error> {
-        self.sessions.dump.exec("COMMIT")?;
-        Ok(self.sessions.dump.check_in_step()?)
-    }
-
     pub(super) fn set(
         &mut self,
         statement: &Statement,

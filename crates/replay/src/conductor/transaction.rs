@@ -6,12 +6,13 @@
 
 use schema::TableName;
 use server::Session;
+use server::session::Done;
 use sources::dump::Statement;
 use sql::{Bound, StatementKind};
 
 use super::Conductor;
 use crate::error::Error;
-use crate::journal::Spot;
+use crate::journal::{Line, Spot};
 
 /// First words of statements that commit what was done before them.
 /// Source: MariaDB, "SQL statements that cause an implicit commit".
@@ -19,6 +20,9 @@ const COMMITTING: [&str; 16] = [
     "ALTER", "ANALYZE", "CHANGE", "CREATE", "DROP", "FLUSH", "GRANT", "INSTALL", "OPTIMIZE",
     "RENAME", "REPAIR", "RESET", "REVOKE", "START", "STOP", "TRUNCATE",
 ];
+
+/// The variable that says whether each statement is committed by itself.
+const AUTOCOMMIT: &str = "autocommit";
 
 /// Uncommitted work of the dump's session.
 #[derive(Debug, Default)]
@@ -29,10 +33,22 @@ pub(super) struct Transaction {
     is_begun: bool,
     /// `LOCK TABLES`, whose end commits too.
     is_locked: bool,
-    /// Rows of tables in their places, to be written down as done.
-    rows: Vec<(TableName, Spot, u64)>,
+    /// Rows of tables in their places, and other statements, to be written down as done.
+    held: Vec<Held>,
+    /// True if the server may have committed the held ones, and has not said so.
+    is_unclear: bool,
     /// A table that has its place with rows that a ROLLBACK would take back.
     stays: Option<TableName>,
+}
+
+/// Work of a transaction that is done when the transaction is committed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Held {
+    spot: Spot,
+    /// Rows of this table, and their number; None: another statement.
+    rows: Option<(TableName, u64)>,
+    /// True if the journal has its beginning.
+    is_begun: bool,
 }
 
 /// Rows of a table that is filled apart, which the dump may take back.
@@ -58,9 +74,34 @@ impl Transaction {
         self.is_manual || self.is_begun
     }
 
-    /// Rows went in that are to be written down when they are committed.
-    pub(super) fn holds(&mut self, table: &TableName, spot: Spot, rows: u64) {
-        self.rows.push((table.clone(), spot, rows));
+    /// Rows went in that are to be written down when they are committed. `is_begun`: the journal has
+    /// their beginning.
+    pub(super) fn holds_rows(&mut self, table: &TableName, spot: Spot, rows: u64, is_begun: bool) {
+        self.held.push(Held { spot, rows: Some((table.clone(), rows)), is_begun });
+    }
+
+    /// A statement ran that is to be written down when it is committed.
+    pub(super) fn holds(&mut self, spot: Spot, is_begun: bool) {
+        self.held.push(Held { spot, rows: None, is_begun });
+    }
+
+    /// True if the server commits before it runs a statement.
+    pub(super) fn is_committed_by(&self, statement: &Statement) -> bool {
+        match &statement.kind {
+            StatementKind::Set { .. }
+            | StatementKind::Use(_)
+            | StatementKind::Insert(_)
+            | StatementKind::Transaction(_) => false,
+            StatementKind::UnlockTables => self.is_locked,
+            StatementKind::Other => {
+                let text = String::from_utf8_lossy(&statement.text);
+                let mut words = text.split_whitespace().map(str::to_ascii_uppercase);
+                let (first, second) = (words.next(), words.next());
+                first.is_some_and(|word| COMMITTING.contains(&word.as_str()))
+                    && second.as_deref() != Some("TEMPORARY")
+            }
+            _ => true,
+        }
     }
 
     /// A table takes its place with rows that came `since`.
@@ -80,13 +121,13 @@ impl Conductor<'_, '_> {
                     // So that it can be taken back, all in it goes into tables in their places.
                     self.barrier()?;
                 }
-                self.exec(statement)?;
+                self.end_by(statement)?;
                 self.committed()?;
                 self.transaction.is_begun = true;
                 Ok(())
             }
             Bound::Commit => {
-                self.exec(statement)?;
+                self.end_by(statement)?;
                 self.committed()
             }
             Bound::Rollback => {
@@ -97,44 +138,86 @@ impl Conductor<'_, '_> {
         }
     }
 
-    /// After a statement that may have committed, or changed what a ROLLBACK means.
-    pub(super) fn after_statement(&mut self, statement: &Statement) -> Result<(), Error> {
-        let commits = match &statement.kind {
-            StatementKind::Set { variables } => {
-                if !variables.iter().any(|name| name == "autocommit") {
-                    return Ok(());
-                }
-                let was_manual = self.transaction.is_manual;
-                self.transaction.is_manual = is_manual(&mut self.sessions.dump)?;
-                was_manual && !self.transaction.is_manual
-            }
-            StatementKind::Use(_) | StatementKind::Insert(_) => false,
-            StatementKind::LockTables => {
-                self.transaction.is_locked = true;
-                true
-            }
-            StatementKind::UnlockTables => std::mem::take(&mut self.transaction.is_locked),
-            StatementKind::Other => {
-                let text = String::from_utf8_lossy(&statement.text);
-                let mut words = text.split_whitespace().map(str::to_ascii_uppercase);
-                let (first, second) = (words.next(), words.next());
-                first.is_some_and(|word| COMMITTING.contains(&word.as_str()))
-                    && second.as_deref() != Some("TEMPORARY")
-            }
-            _ => true,
-        };
+    /// Runs a statement that commits.
+    fn end_by(&mut self, statement: &Statement) -> Result<(), Error> {
+        self.before_commit()?;
+        let done = self.exec(statement);
+        self.is_refused(done)
+    }
+
+    /// Has the work that the dump's session has done stay.
+    pub(super) fn commit(&mut self) -> Result<(), Error> {
+        self.before_commit()?;
+        let done = self.sessions.dump.exec("COMMIT").map(drop).map_err(Error::from);
+        self.is_refused(done)?;
+        Ok(self.sessions.dump.check_in_step()?)
+    }
+
+    /// The server's answer to a COMMIT: where it was refused, nothing stays.
+    fn is_refused(&mut self, done: Result<(), Error>) -> Result<(), Error> {
+        if let Err(Error::Server(error @ server::Error::Statement { .. })) = &done
+            && !error.is_unclear()
+        {
+            self.transaction.is_unclear = false;
+        }
+        done
+    }
+
+    /// Before the server may commit: writes down what it may commit.
+    pub(super) fn before_commit(&mut self) -> Result<(), Error> {
+        let held = &mut self.transaction.held;
+        if held.is_empty() {
+            return Ok(());
+        }
+        held.iter_mut().for_each(|one| one.is_begun = true);
+        let spots = held.iter().map(|one| one.spot).collect();
+        self.transaction.is_unclear = true;
+        self.journal.write(Line::Commit(spots))
+    }
+
+    /// Before a statement that the server commits before, by itself or in the dump's place: the
+    /// statement may not run at all, or under another name.
+    pub(super) fn before_statement(&mut self, statement: &Statement) -> Result<(), Error> {
+        if let StatementKind::Set { variables } = &statement.kind
+            && variables.iter().any(|name| name == AUTOCOMMIT)
+        {
+            return self.before_commit();
+        }
+        let commits = self.transaction.is_committed_by(statement);
+        if commits {
+            // It may make a table of any engine.
+            self.has_other_engines = None;
+        }
+        match statement.kind {
+            StatementKind::LockTables => self.transaction.is_locked = true,
+            StatementKind::UnlockTables => self.transaction.is_locked = false,
+            _ => {}
+        }
         if commits && self.transaction.is_open() {
-            // What the server would have done: the statement may not have run, or under another name.
             self.commit()?;
             self.committed()?;
         }
         Ok(())
     }
 
+    /// After a statement that may have changed what a ROLLBACK means.
+    pub(super) fn after_statement(&mut self, statement: &Statement) -> Result<(), Error> {
+        let StatementKind::Set { variables } = &statement.kind else { return Ok(()) };
+        if !variables.iter().any(|name| name == AUTOCOMMIT) {
+            return Ok(());
+        }
+        let was_manual = self.transaction.is_manual;
+        self.transaction.is_manual = is_manual(&mut self.sessions.dump)?;
+        match was_manual && !self.transaction.is_manual {
+            true => self.committed(),
+            false => Ok(()),
+        }
+    }
+
     /// The dump is over: what it has not committed is taken back, as when a client goes.
     pub(super) fn end_of_transaction(&mut self) -> Result<(), Error> {
         let has_rows = self.filled.values().any(|filled| filled.since != Since::Nothing);
-        if !self.transaction.is_open() || (self.transaction.rows.is_empty() && !has_rows) {
+        if !self.transaction.is_open() || (self.transaction.held.is_empty() && !has_rows) {
             return Ok(());
         }
         self.check_rollback()?;
@@ -148,16 +231,33 @@ impl Conductor<'_, '_> {
         Ok(())
     }
 
-    fn committed(&mut self) -> Result<(), Error> {
-        for (table, spot, rows) in std::mem::take(&mut self.transaction.rows) {
-            self.journal.table(&table, spot, spot, rows)?;
-        }
-        self.transaction.is_begun = false;
+    /// Writes down what the server has committed.
+    pub(super) fn committed(&mut self) -> Result<(), Error> {
+        let held = std::mem::take(&mut self.transaction.held);
+        self.are_done(held)?;
+        (self.transaction.is_begun, self.transaction.is_unclear) = (false, false);
         self.transaction.stays = None;
         for filled in self.filled.values_mut() {
             filled.since = Since::Nothing;
         }
         Ok(())
+    }
+
+    fn are_done(&mut self, held: Vec<Held>) -> Result<(), Error> {
+        held.into_iter().try_for_each(|Held { spot, rows, .. }| match rows {
+            Some((table, rows)) => self.journal.table(&table, spot, spot, rows),
+            None => self.journal.write(Line::Done(spot)),
+        })
+    }
+
+    /// The replay has failed, and the dump's session has rolled back all that was not committed:
+    /// the same command does it again.
+    pub(super) fn gave_up(&mut self, rollback: &Done) -> Result<(), Error> {
+        // The server warns of tables whose changes stay.
+        let is_undone = !self.transaction.is_unclear && rollback.warnings == 0;
+        let held = std::mem::take(&mut self.transaction.held);
+        let mut begun = held.into_iter().filter(|one| one.is_begun && is_undone);
+        begun.try_for_each(|one| self.journal.write(Line::Told(one.spot)))
     }
 
     /// Errors: rows that cannot be taken back.
@@ -173,10 +273,13 @@ impl Conductor<'_, '_> {
     }
 
     fn rolled_back(&mut self) -> Result<(), Error> {
-        for (table, _, rows) in std::mem::take(&mut self.transaction.rows) {
-            self.took_back(&table, rows);
+        let held = std::mem::take(&mut self.transaction.held);
+        for (table, rows) in held.iter().filter_map(|one| one.rows.as_ref()) {
+            self.took_back(table, *rows);
         }
-        self.transaction.is_begun = false;
+        // Whatever of them the server could not take back is not to be done again.
+        self.are_done(held.into_iter().filter(|one| one.is_begun).collect())?;
+        (self.transaction.is_begun, self.transaction.is_unclear) = (false, false);
         let all = self.filled.iter().filter(|(_, filled)| filled.since == Since::All);
         let all: Vec<TableName> = all.map(|(table, _)| table.clone()).collect();
         for table in all {

@@ -1,0 +1,157 @@
+//! Statements that may run a second time, after a replay that was interrupted while the first ran.
+
+use sql::{Syntax, Token, Tokens};
+
+/// First words of statements that do the same the second time, or fail for having been done.
+const REPEATABLE: [&str; 22] = [
+    "ANALYZE",
+    "CHECK",
+    "CREATE",
+    "DEALLOCATE",
+    "DO",
+    "DROP",
+    "FLUSH",
+    "GRANT",
+    "INSTALL",
+    "LOCK",
+    "OPTIMIZE",
+    "PREPARE",
+    "REPAIR",
+    "REVOKE",
+    "SELECT",
+    "SET",
+    "SHOW",
+    "TRUNCATE",
+    "UNINSTALL",
+    "UNLOCK",
+    "USE",
+    "WITH",
+];
+/// First words of statements that change rows, and do nothing that cannot be rolled back.
+const CHANGING: [&str; 6] = ["UPDATE", "DELETE", "INSERT", "REPLACE", "LOAD", "WITH"];
+/// First words of statements of a transaction, which change nothing that stays.
+const PARTS: [&str; 3] = ["SAVEPOINT", "RELEASE", "ROLLBACK"];
+/// First words of statements that commit nothing.
+const INNER: [&str; 4] = ["SELECT", "DO", "SHOW", "SET"];
+
+/// Words that ADD is followed by for what the server would name itself, each time otherwise.
+const NAMED: [&str; 8] =
+    ["INDEX", "KEY", "UNIQUE", "FULLTEXT", "SPATIAL", "FOREIGN", "CHECK", "CONSTRAINT"];
+/// Words of an ALTER TABLE that does something else each time.
+const COUNTED: [&str; 3] = ["EXCHANGE", "PARTITIONS", "COALESCE"];
+
+/// The words of a statement.
+pub(super) struct Words<'a>(Vec<Token<'a>>);
+
+impl<'a> Words<'a> {
+    /// The words of `text`, with those of version comments.
+    pub(super) fn of(text: &'a [u8], syntax: Syntax) -> Words<'a> {
+        Words(Tokens::of_any_server(text, syntax).collect())
+    }
+
+    fn begin(&self, words: &[&str]) -> bool {
+        self.0.first().is_some_and(|first| words.iter().any(|word| first.is(word)))
+    }
+
+    fn have(&self, words: &[&str]) -> bool {
+        self.0.iter().any(|one| words.iter().any(|word| one.is(word)))
+    }
+
+    /// True for a statement that changes rows and can be rolled back.
+    pub(super) fn change_rows(&self) -> bool {
+        self.begin(&CHANGING)
+    }
+
+    /// True for SAVEPOINT, ROLLBACK TO and the like.
+    pub(super) fn are_of_transaction(&self) -> bool {
+        self.begin(&PARTS)
+    }
+
+    /// True for a statement that commits nothing, whatever it calls.
+    pub(super) fn stay_inside(&self) -> bool {
+        self.begin(&CHANGING) || self.begin(&PARTS) || self.begin(&INNER)
+    }
+
+    /// True if the statement leads to the same the second time, or fails for having been done.
+    /// `functions`: names of stored functions, which may do anything.
+    pub(super) fn are_repeatable(&self, functions: &[Vec<u8>]) -> bool {
+        let calls = |token: &Token<'_>| {
+            let name = token.name();
+            name.is_some_and(|name| functions.iter().any(|known| name.eq_ignore_ascii_case(known)))
+        };
+        if self.begin(&["ALTER"]) {
+            return !self.have(&COUNTED) && !(0..self.0.len()).any(|at| self.adds_unnamed(at));
+        }
+        if self.begin(&["RENAME"]) {
+            // Two pairs may be an exchange.
+            return !self.0.iter().any(|token| token.is_sign(b','));
+        }
+        if self.begin(&["DELETE"]) {
+            let has_call = self.0.iter().any(|token| token.is_sign(b'('));
+            return !has_call && !self.have(&["LIMIT", "USING", "JOIN"]);
+        }
+        let changes = self.begin(&["WITH"]) && self.have(&["UPDATE", "DELETE"]);
+        self.begin(&REPEATABLE) && !changes && !self.0.iter().any(calls)
+    }
+
+    /// True if an ADD at `at` adds an index or a constraint without a name.
+    fn adds_unnamed(&self, at: usize) -> bool {
+        let is = |at: usize, words: &[&str]| {
+            self.0.get(at).is_some_and(|token| words.iter().any(|word| token.is(word)))
+        };
+        if !is(at, &["ADD"]) || !is(at + 1, &NAMED) {
+            return false;
+        }
+        if is(at + 1, &["FOREIGN"]) {
+            return true;
+        }
+        let after = at + 2 + usize::from(is(at + 2, &["INDEX", "KEY"]));
+        let is_constraint = is(at + 1, &["CONSTRAINT"]);
+        let has_none = match is_constraint {
+            true => is(after, &["UNIQUE", "FOREIGN", "CHECK", "PRIMARY"]),
+            false => is(after, &["USING"]),
+        };
+        has_none || self.0.get(after).is_none_or(|token| token.is_sign(b'('))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn statements_that_do_more_the_second_time_are_told_apart() {
+        let functions = [b"spend".to_vec()];
+        for (text, expected) in [
+            ("CREATE VIEW v AS SELECT 1", true),
+            ("/*!50003 CREATE TRIGGER a BEFORE INSERT ON t FOR EACH ROW SET NEW.a = 1 */", true),
+            ("ALTER TABLE t ADD INDEX i (a), ADD COLUMN b INT", true),
+            ("ALTER TABLE t ADD PRIMARY KEY (a)", true),
+            ("ALTER TABLE t ADD CONSTRAINT f FOREIGN KEY (a) REFERENCES u (a)", true),
+            ("ALTER TABLE t ADD (b INT)", true),
+            ("ALTER TABLE t ADD INDEX (a)", false),
+            ("alter table t add key using btree (a)", false),
+            ("ALTER TABLE t ADD UNIQUE KEY (a)", false),
+            ("ALTER TABLE t ADD FOREIGN KEY (a) REFERENCES u (a)", false),
+            ("ALTER TABLE t ADD CONSTRAINT FOREIGN KEY (a) REFERENCES u (a)", false),
+            ("ALTER TABLE t EXCHANGE PARTITION p WITH TABLE u", false),
+            ("RENAME TABLE a TO b", true),
+            ("RENAME TABLE a TO c, b TO a, c TO b", false),
+            ("DELETE FROM t WHERE a = 1", true),
+            ("DELETE FROM t ORDER BY a LIMIT 1", false),
+            ("DELETE FROM t WHERE a > (SELECT AVG(a) FROM t)", false),
+            ("UPDATE t SET n = n + 1", false),
+            ("INSERT INTO t SELECT * FROM u", false),
+            ("CALL fill()", false),
+            ("GRANT SELECT, UPDATE ON d.* TO u", true),
+            ("SELECT 1", true),
+            ("SELECT spend(1)", false),
+            ("WITH x AS (SELECT 1) UPDATE t SET a = 2", false),
+            ("LOAD DATA INFILE 'x' INTO TABLE t", false),
+            ("", false),
+        ] {
+            let words = Words::of(text.as_bytes(), Syntax::default());
+            assert_eq!(words.are_repeatable(&functions), expected, "{text}");
+        }
+    }
+}
