@@ -6,6 +6,7 @@
 //! {"commit": places}                      a transaction that is about to be committed, and its statements
 //! {"fill": place}                         rows of a table that was there before, without any
 //! {"told": place}                         the user was told that such a statement was refused, or may have been done
+//! {"publish": tables}                     new tables that one RENAME is about to put in their places
 //! {"table": name, from, to, rows}         a table that has its place, and the statements it is of
 //! {"gone": name}                          a table that the dump dropped
 //! {"named": file, digest}                 a file that the dump names by `source`
@@ -38,10 +39,12 @@ use face::option::FRESH;
 use schema::TableName;
 use serde::{Deserialize, Serialize};
 use server::identifier::digest;
+use server::{Session, catalog};
 
 use self::dump::Identity;
 use crate::error::Error;
 use crate::options::ReplayOptions;
+use crate::table::staging_name;
 
 /// Errors of a statement that was done before: its object exists already, or there is none to drop
 /// any more; a key or constraint exists already, or is gone. Source: MariaDB 10.11,
@@ -86,6 +89,9 @@ pub(crate) enum Line {
     Told(Spot),
     /// A statement is done, or failed and was passed over.
     Done(Spot),
+    /// New tables are about to take their places by one RENAME, all or none; the first of them was not
+    /// there before. Without a table: it was not done.
+    Publish(Vec<Finished>),
     /// A table has its place.
     Table(Finished),
     /// A table is no more that was finished.
@@ -118,6 +124,17 @@ pub(crate) struct Finished {
     rows: u64,
 }
 
+impl Finished {
+    pub(crate) fn new(name: &TableName, from: Spot, to: Spot, rows: u64) -> Finished {
+        let (database, table) = (name.database.clone(), name.table.clone());
+        Finished { database, table, from, to, rows }
+    }
+
+    fn name(&self) -> TableName {
+        TableName::new(self.database.as_str(), self.table.as_str())
+    }
+}
+
 /// The journal of a replay: what was done before, and what is being done.
 #[derive(Debug, Default)]
 pub(crate) struct Journal {
@@ -134,6 +151,8 @@ pub(crate) struct Journal {
     /// The places among these with rows for tables that had none.
     fills: BTreeSet<Spot>,
     tables: BTreeMap<TableName, Vec<Finished>>,
+    /// Tables whose RENAME may have been done.
+    publishing: Vec<Finished>,
     /// Digests of the files that the dump names by `source`.
     named: BTreeMap<String, u64>,
     /// True if it ended by an error, and nobody has gone on since.
@@ -236,8 +255,26 @@ impl Journal {
         to: Spot,
         rows: u64,
     ) -> Result<(), Error> {
-        let (database, table) = (name.database.clone(), name.table.clone());
-        self.write(Line::Table(Finished { database, table, from, to, rows }))
+        self.write(Line::Table(Finished::new(name, from, to, rows)))
+    }
+
+    /// New tables are about to take their places, all or none: the first of them was not there before.
+    pub(crate) fn publish(&mut self, tables: Vec<Finished>) -> Result<(), Error> {
+        self.write(Line::Publish(tables))
+    }
+
+    /// A RENAME without an answer was done if its first table has its place: then all of them have.
+    ///
+    /// Errors: nobody can tell yet.
+    pub(crate) fn resolve_publish(&mut self, own: &mut Session) -> Result<(), Error> {
+        let Some(first) = self.publishing.first() else { return Ok(()) };
+        let first = first.name();
+        let was_done =
+            catalog::exists(own, &first)? && !catalog::exists(own, &staging_name(&first))?;
+        match was_done {
+            true => self.publishing.clone().into_iter().try_for_each(|one| self.write(Line::Table(one))),
+            false => self.write(Line::Publish(Vec::new())),
+        }
     }
 
     /// A table is no more that was finished.
@@ -285,15 +322,16 @@ impl Journal {
                 self.begun.retain(|one| *one != spot && !together.contains(one));
                 self.done.extend(together.into_iter().chain([spot]));
             }
+            Line::Publish(tables) => self.publishing = tables,
             Line::Table(table) => {
+                self.publishing.retain(|one| *one != table);
                 if table.from == table.to {
                     let together = self.together(table.from);
                     self.begun.retain(|spot| !together.contains(spot));
                     self.done.extend(together);
                 }
                 self.begun.retain(|spot| *spot < table.from || table.to < *spot);
-                let name = TableName::new(table.database.as_str(), table.table.as_str());
-                self.tables.entry(name).or_default().push(table);
+                self.tables.entry(table.name()).or_default().push(table);
             }
             Line::Gone { database, table } => {
                 self.tables.remove(&TableName::new(database, table));

@@ -35,7 +35,7 @@ use sql::{Comments, CreateTable, ForeignKey, Syntax};
 use targets::Names;
 use targets::foreign_keys::{has_children, unchecked};
 
-pub(crate) use self::staging_table::StagingTable;
+pub(crate) use self::staging_table::{StagingTable, name_of as staging_name};
 use crate::error::Error;
 use crate::keys;
 use crate::options::ReplayOptions;

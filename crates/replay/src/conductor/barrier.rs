@@ -8,6 +8,7 @@ use schema::TableName;
 use super::transaction::Since;
 use super::{Conductor, Filled};
 use crate::error::Error;
+use crate::journal::Finished;
 
 /// Tables that take their places together.
 const TOGETHER_MAX: usize = 16;
@@ -70,8 +71,44 @@ impl Conductor<'_, '_> {
 
     /// Publishes these tables, or none of them.
     fn publish_together(&mut self, tables: &[TableName]) -> Result<(), Error> {
-        self.tables.publish(&mut self.sessions, tables)?;
+        self.before_publish(tables)?;
+        let done = self.tables.publish(&mut self.sessions, tables);
+        self.after_publish(done)?;
         tables.iter().try_for_each(|table| self.published(table))
+    }
+
+    /// Writes down which new tables are about to take their places. Those that replace others are
+    /// dropped and made again.
+    fn before_publish(&mut self, tables: &[TableName]) -> Result<(), Error> {
+        let finished = |table: &TableName| {
+            let filled = self.filled.get(table)?;
+            let finished = Finished::new(table, filled.from, filled.to, filled.rows);
+            Some((self.tables.replaces(table), finished))
+        };
+        let mut all: Vec<(bool, Finished)> = tables.iter().filter_map(finished).collect();
+        all.sort_by_key(|(replaces, _)| *replaces);
+        match all.first() {
+            Some((false, _)) => {
+                self.journal.publish(all.into_iter().map(|(_, finished)| finished).collect())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Where the RENAME of tables failed, or nobody knows: the server tells.
+    fn after_publish(&mut self, done: Result<(), Error>) -> Result<(), Error> {
+        if done.is_err() {
+            let own = &mut self.sessions.own;
+            // Else the next replay finds out.
+            let _ = match own.is_alive() {
+                true => self.journal.resolve_publish(own),
+                false => own
+                    .another()
+                    .map_err(Error::from)
+                    .and_then(|mut other| self.journal.resolve_publish(&mut other)),
+            };
+        }
+        done
     }
 
     /// A table has its place.
@@ -120,8 +157,10 @@ impl Conductor<'_, '_> {
             self.tables.abandon(&mut self.sessions.own);
             return Ok(());
         }
-        self.tables.finish(&mut self.sessions)?;
         let tables: Vec<TableName> = self.filled.keys().cloned().collect();
+        self.before_publish(&tables)?;
+        let done = self.tables.finish(&mut self.sessions);
+        self.after_publish(done)?;
         tables.iter().try_for_each(|table| self.published(table))?;
         self.run_deferred()?;
         Ok(self.sessions.check_in_step()?)

@@ -31,6 +31,7 @@ impl Journal {
     ///
     /// Errors: rows that it added to such a table, which are there or not.
     pub(crate) fn check(&mut self, own: &mut Session) -> Result<Earlier, Error> {
+        self.resolve_publish(own)?;
         let mut is_there = true;
         for (name, rows) in self.finished() {
             is_there = catalog::exists(own, name)? && (rows == 0 || !catalog::is_empty(own, name)?);

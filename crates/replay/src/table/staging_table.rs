@@ -68,7 +68,7 @@ impl StagingTable {
 }
 
 /// The name of a table's staging table.
-pub(super) fn name_of(table: &TableName) -> TableName {
+pub(crate) fn name_of(table: &TableName) -> TableName {
     TableName::new(table.database.as_str(), format!("{STAGING}{}", suffix(table)))
 }
 
