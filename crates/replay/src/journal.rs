@@ -8,6 +8,7 @@
 //! {"told": place}                         the user was told that such a statement was refused, or may have been done
 //! {"publish": tables}                     new tables that one RENAME is about to put in their places
 //! {"table": name, from, to, rows}         a table that has its place, and the statements it is of
+//! {"changed": name}                       a finished table that a later statement may empty, rename or drop
 //! {"gone": name}                          a table that the dump dropped
 //! {"named": file, digest}                 a file that the dump names by `source`
 //! {"failed"} {"seen": name, mark} ..      it failed, and left its finished tables like this
@@ -94,6 +95,8 @@ pub(crate) enum Line {
     Publish(Vec<Finished>),
     /// A table has its place.
     Table(Finished),
+    /// A statement of the dump is about to run that may empty, rename or drop a finished table.
+    Changed { database: String, table: String },
     /// A table is no more that was finished.
     Gone { database: String, table: String },
     /// A file that the dump names by `source`, and a digest of its size and times.
@@ -151,6 +154,10 @@ pub(crate) struct Journal {
     /// The places among these with rows for tables that had none.
     fills: BTreeSet<Spot>,
     tables: BTreeMap<TableName, Vec<Finished>>,
+    /// Finished tables that a later statement may have emptied, renamed or dropped.
+    changed: BTreeSet<TableName>,
+    /// Places of statements that change rows: done twice, they do more than once.
+    changes: BTreeSet<Spot>,
     /// Tables whose RENAME may have been done.
     publishing: Vec<Finished>,
     /// Digests of the files that the dump names by `source`.
@@ -286,6 +293,15 @@ impl Journal {
         self.write(Line::Gone { database, table })
     }
 
+    /// A statement is about to run that may empty, rename or drop those of these finished tables that
+    /// `is_meant` says.
+    pub(crate) fn changed(&mut self, is_meant: impl Fn(&TableName) -> bool) -> Result<(), Error> {
+        let names = self.tables.keys().filter(|name| !self.changed.contains(name) && is_meant(name));
+        let names: Vec<TableName> = names.cloned().collect();
+        let mut lines = names.into_iter().map(|TableName { database, table }| (database, table));
+        lines.try_for_each(|(database, table)| self.write(Line::Changed { database, table }))
+    }
+
     /// There is nothing to go on with any more: everything is done, or what the dump does cannot be
     /// gone on with. The same command begins anew.
     pub(crate) fn forget(&mut self) -> Result<(), Error> {
@@ -310,6 +326,7 @@ impl Journal {
             Line::Begin(spot) => _ = self.begun.insert(spot),
             Line::Commit(spots) => {
                 self.begun.extend(&spots);
+                self.changes.extend(&spots);
                 self.committing = spots;
             }
             Line::Told(spot) => {
@@ -331,10 +348,16 @@ impl Journal {
                     self.done.extend(together);
                 }
                 self.begun.retain(|spot| *spot < table.from || table.to < *spot);
+                self.changed.remove(&table.name());
                 self.tables.entry(table.name()).or_default().push(table);
             }
+            Line::Changed { database, table } => {
+                self.changed.insert(TableName::new(database, table));
+            }
             Line::Gone { database, table } => {
-                self.tables.remove(&TableName::new(database, table));
+                let name = TableName::new(database, table);
+                self.tables.remove(&name);
+                self.changed.remove(&name);
             }
             Line::Named { file, digest } => _ = self.named.insert(file, digest),
             Line::Failed => {

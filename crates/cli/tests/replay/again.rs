@@ -98,6 +98,41 @@ fn rows_that_a_failed_replay_added_are_not_added_twice_without_a_word() {
     assert_eq!(scene.value("SELECT COUNT(*) FROM a"), "2");
 }
 
+/// Rows that were added came twice, where another table was emptied.
+#[test]
+fn rows_that_were_added_are_not_added_twice_behind_a_table_that_was_emptied() {
+    for added in ["INSERT INTO others VALUES (1),(2);", "INSERT INTO others SELECT i FROM a;"] {
+        let text = format!("{DUMP}{added}\n{VIEW}");
+        let before = "CREATE TABLE others (i INT) ENGINE=InnoDB";
+        let Some(mut scene) = Scene::failed(before, &text) else { return };
+        all(&mut scene.yard.session, "TRUNCATE a");
+        scene.again(&[]).refused(1, &["has changed since", "--fresh"]);
+        assert_eq!(scene.value("SELECT COUNT(*) FROM others"), "2", "{added}");
+        all(&mut scene.yard.session, "DELETE FROM others");
+        scene.again(&["--fresh"]).done();
+        assert_eq!(scene.value("SELECT COUNT(*) FROM others"), "2", "{added}");
+    }
+}
+
+/// A table that the dump itself empties, renames or drops was taken for changed by somebody.
+#[test]
+fn tables_that_the_dump_takes_away_again_are_finished() {
+    for end in [
+        "TRUNCATE a;",
+        "DELETE FROM a;",
+        "RENAME TABLE a TO x;",
+        "DROP TABLE a, b;",
+        "ALTER TABLE a RENAME TO x;",
+    ] {
+        let text = format!("{DUMP}INSERT INTO others SELECT i FROM a;\n{end}\n{VIEW}");
+        let before = "CREATE TABLE others (i INT) ENGINE=InnoDB";
+        let Some(mut scene) = Scene::failed(before, &text) else { return };
+        scene.again(&[]).done();
+        assert_eq!(scene.value("SELECT COUNT(*) FROM others"), "2", "{end}");
+        assert_eq!(scene.value("SELECT COUNT(*) FROM v"), "0", "{end}");
+    }
+}
+
 /// Tables that are none of the dump's.
 const ACCOUNTS: &str = "CREATE TABLE others (i INT, n INT) ENGINE=InnoDB;\
      INSERT INTO others VALUES (1,10),(2,20)";

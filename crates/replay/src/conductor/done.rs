@@ -99,6 +99,7 @@ impl Conductor<'_, '_> {
         if is_other && self.journal.is_unclear(self.spot) {
             self.check_repeatable(&words)?;
         }
+        self.before_change(&words, statement)?;
         let is_inside = self.transaction.is_open() && !self.transaction.is_committed_by(statement);
         match is_other
             && (is_inside || words.change_rows())
@@ -111,7 +112,8 @@ impl Conductor<'_, '_> {
                     // It may commit.
                     self.before_commit()?;
                 }
-                self.begun(statement, is_inside)
+                let does_more = is_other && !words.are_repeatable(&[]);
+                self.begun(statement, is_inside, does_more)
             }
         }
     }
@@ -139,10 +141,19 @@ impl Conductor<'_, '_> {
         self.committed()
     }
 
-    /// A statement whose beginning is written down, since it may stay whatever comes.
-    fn begun(&mut self, statement: &Statement, is_inside: bool) -> Result<(), Error> {
+    /// A statement whose beginning is written down, since it may stay whatever comes. `does_more`: it
+    /// does more the second time.
+    fn begun(
+        &mut self,
+        statement: &Statement,
+        is_inside: bool,
+        does_more: bool,
+    ) -> Result<(), Error> {
         let was_begun = self.journal.is_unclear(self.spot);
-        self.journal.write(Line::Begin(self.spot))?;
+        self.journal.write(match does_more {
+            true => Line::Commit(vec![self.spot]),
+            false => Line::Begin(self.spot),
+        })?;
         let done = match self.exec_in_step(statement) {
             Err(Error::Server(error)) if was_begun && was_done_before(&error) => Ok(()),
             done => done,
@@ -162,6 +173,16 @@ impl Conductor<'_, '_> {
             _ => {}
         }
         done
+    }
+
+    /// Before a statement that may empty, rename or drop tables that the dump has finished.
+    fn before_change(&mut self, words: &Words<'_>, statement: &Statement) -> Result<(), Error> {
+        let is_database = matches!(statement.kind, StatementKind::DropDatabase(_));
+        if !is_database && !(statement.kind == StatementKind::Other && words.may_take_rows()) {
+            return Ok(());
+        }
+        let has = |name: &str| has_word(&statement.text, name.as_bytes());
+        self.journal.changed(|name| has(&name.table) || (is_database && has(&name.database)))
     }
 
     /// True for a statement that is done, or fails and is passed over.

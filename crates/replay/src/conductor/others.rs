@@ -38,7 +38,8 @@ impl Conductor<'_, '_> {
         let is_unclear = match self.journal.is_unclear(self.spot) {
             true => match Together::of(table, self.spot).resolve(own)? {
                 Resolved::In => {
-                    self.journal.table(table, self.spot, self.spot, 0)?;
+                    // How many they are, nobody knows.
+                    self.journal.table(table, self.spot, self.spot, 1)?;
                     return Ok(true);
                 }
                 Resolved::Out => false,

@@ -29,6 +29,8 @@ const REPEATABLE: [&str; 22] = [
 ];
 /// First words of statements that change rows, and do nothing that cannot be rolled back.
 const CHANGING: [&str; 6] = ["UPDATE", "DELETE", "INSERT", "REPLACE", "LOAD", "WITH"];
+/// First words of statements that may leave a table without rows, or without its name.
+const TAKING: [&str; 6] = ["ALTER", "DELETE", "DROP", "RENAME", "TRUNCATE", "WITH"];
 /// First words of statements of a transaction, which change nothing that stays.
 const PARTS: [&str; 3] = ["SAVEPOINT", "RELEASE", "ROLLBACK"];
 /// First words of statements that commit nothing.
@@ -60,6 +62,11 @@ impl<'a> Words<'a> {
     /// True for a statement that changes rows and can be rolled back.
     pub(super) fn change_rows(&self) -> bool {
         self.begin(&CHANGING)
+    }
+
+    /// True for a statement that may empty, rename or drop the tables that it names.
+    pub(super) fn may_take_rows(&self) -> bool {
+        self.begin(&TAKING)
     }
 
     /// True for SAVEPOINT, ROLLBACK TO and the like.

@@ -32,15 +32,15 @@ impl Journal {
     /// Errors: rows that it added to such a table, which are there or not.
     pub(crate) fn check(&mut self, own: &mut Session) -> Result<Earlier, Error> {
         self.resolve_publish(own)?;
-        let mut is_there = true;
-        for (name, rows) in self.finished() {
-            is_there = catalog::exists(own, name)? && (rows == 0 || !catalog::is_empty(own, name)?);
-            if !is_there {
+        let mut missing = None;
+        for (name, rows) in self.finished().filter(|(name, _)| !self.changed.contains(name)) {
+            if !catalog::exists(own, name)? || (rows > 0 && catalog::is_empty(own, name)?) {
+                missing = Some(name.clone());
                 break;
             }
         }
-        if !is_there {
-            self.restart()?;
+        if let Some(name) = missing {
+            self.begin_anew(&name)?;
         }
         let note = match self.has_failed {
             true => self.check_unchanged(own)?,
@@ -56,11 +56,14 @@ impl Journal {
     /// Behind a replay that failed: begins anew unless its tables are as it left them, and says so.
     fn check_unchanged(&mut self, own: &mut Session) -> Result<Option<String>, Error> {
         let mut is_changed = |name: &&TableName| {
-            let mark = mark(own, name);
-            mark.ok().is_none_or(|mark| self.seen.get(*name) != Some(&mark))
+            match mark(own, name) {
+                Ok(mark) => self.seen.get(*name) != Some(&mark),
+                // The dump itself may have dropped it.
+                Err(_) => self.seen.contains_key(*name) || !self.changed.contains(*name),
+            }
         };
         let names: Vec<TableName> = self.tables.keys().cloned().collect();
-        let Some(changed) = names.iter().find(&mut is_changed) else {
+        let Some(changed) = names.iter().find(&mut is_changed).cloned() else {
             self.write(Line::Resumed)?;
             let note = || {
                 format!(
@@ -70,21 +73,29 @@ impl Journal {
             };
             return Ok(self.goes_on().then(note));
         };
-        // Of a table that the dump does not make there is one statement, which adds rows.
-        let adds = |finished: &Finished| finished.from == finished.to && finished.rows > 0;
-        let added = self.tables.iter().find(|(_, all)| all.iter().any(adds));
-        if let Some((name, _)) = added {
-            return Err(Error::Refused(format!(
-                "an earlier replay failed after it had loaded rows into {name}, which the dump \
-                 does not create; {changed} has changed since, or cannot be compared, so these \
-                 rows may still be there: delete them if they are, and run the same command with \
-                 {FRESH}, which begins anew"
-            )));
-        }
-        self.restart()?;
+        self.begin_anew(&changed)?;
         Ok(Some(format!(
             "the same replay failed before; {changed} has changed since, or cannot be compared, \
              so everything was replayed anew"
+        )))
+    }
+
+    /// Forgets everything, since this table is not as the replay has left it.
+    ///
+    /// Errors: rows that were added to other tables would come once more.
+    fn begin_anew(&mut self, changed: &TableName) -> Result<(), Error> {
+        // Of a table that the dump does not make there is one statement, which adds rows.
+        let adds = |finished: &Finished| finished.from == finished.to && finished.rows > 0;
+        let added = self.tables.iter().find(|(_, all)| all.iter().any(adds));
+        let what = match added {
+            Some((name, _)) => format!("loaded rows into {name}, which the dump does not create"),
+            None if self.changes.is_disjoint(&self.done) => return self.restart(),
+            None => "run statements that change rows".to_owned(),
+        };
+        Err(Error::Refused(format!(
+            "an earlier replay did not complete, but had {what}; {changed} has changed since, or \
+             cannot be compared, so these rows may still be there: delete them or undo the changes, \
+             and run the same command with {FRESH}, which begins anew"
         )))
     }
 
