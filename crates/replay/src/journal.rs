@@ -4,7 +4,6 @@
 //! {"dump": ..}                            which dump, into which server, how
 //! {"begin": place} {"done": place}        a statement that all tables before it were finished for
 //! {"commit": places}                      a transaction that is about to be committed, and its statements
-//! {"fill": place}                         rows of a table that was there before, without any
 //! {"told": place}                         the user was told that such a statement was refused, or may have been done
 //! {"publish": tables}                     new tables that one RENAME is about to put in their places
 //! {"table": name, from, to, rows}         a table that has its place, and the statements it is of
@@ -83,8 +82,6 @@ pub(crate) enum Line {
     Begin(Spot),
     /// The transaction of these statements is about to be committed.
     Commit(Vec<Spot>),
-    /// Rows are about to go into a table that was there before and has none.
-    Fill(Spot),
     /// The user is told that the server refused a statement, or may have done it, and sees to it that it
     /// may be done.
     Told(Spot),
@@ -151,8 +148,6 @@ pub(crate) struct Journal {
     begun: BTreeSet<Spot>,
     /// The places among these that were to be committed together.
     committing: Vec<Spot>,
-    /// The places among these with rows for tables that had none.
-    fills: BTreeSet<Spot>,
     tables: BTreeMap<TableName, Vec<Finished>>,
     /// Finished tables that a later statement may have emptied, renamed or dropped.
     changed: BTreeSet<TableName>,
@@ -247,12 +242,6 @@ impl Journal {
         self.tables.iter().map(|(name, all)| (name, all.iter().map(|table| table.rows).sum()))
     }
 
-    /// True if a statement was begun whose rows were to be the first of their table: rows in the
-    /// table are all of them, since they are loaded all or none.
-    pub(crate) fn may_have_filled(&self, spot: Spot) -> bool {
-        self.fills.contains(&spot)
-    }
-
     /// A table has its place, with the rows of its statements `from` the first, its DROP or CREATE,
     /// `to` the last.
     pub(crate) fn table(
@@ -333,7 +322,6 @@ impl Journal {
                 let together = self.together(spot);
                 self.begun.retain(|one| *one != spot && !together.contains(one));
             }
-            Line::Fill(spot) => _ = (self.begun.insert(spot), self.fills.insert(spot)),
             Line::Done(spot) => {
                 let together = self.together(spot);
                 self.begun.retain(|one| *one != spot && !together.contains(one));

@@ -229,7 +229,14 @@ impl Scene {
 
     fn again(&mut self, what: &str, is_done: bool) {
         if !is_done {
-            let outcome = replay(&self.connect, &self.options, &());
+            let mut outcome = replay(&self.connect, &self.options, &());
+            let doubt = "rows there may be these";
+            if outcome.as_ref().is_err_and(|error| error.to_string().contains(doubt)) {
+                // As its user does who finds all of them.
+                assert_eq!(self.seen()[3], self.new[3], "{what}: {outcome:?}");
+                self.session.exec("DELETE FROM e").unwrap();
+                outcome = replay(&self.connect, &self.options, &());
+            }
             assert!(outcome.is_ok(), "{what}: then {outcome:?}");
             assert_eq!(self.seen(), self.new, "{what}: then {outcome:?}");
         }

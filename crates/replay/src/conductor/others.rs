@@ -47,23 +47,17 @@ impl Conductor<'_, '_> {
             },
             false => false,
         };
-        let is_empty = server::catalog::is_empty(own, table)?;
-        if is_unclear && !is_empty {
-            if self.journal.may_have_filled(self.spot) {
-                self.journal.table(table, self.spot, self.spot, 0)?;
-                return Ok(true);
-            }
+        if is_unclear && !server::catalog::is_empty(own, table)? {
             self.journal.write(Line::Told(self.spot))?;
             return Err(Error::Refused(format!(
-                "an earlier replay was interrupted while it loaded these rows into {table}, which \
-                 had other rows, so these rows may be loaded already: check, delete them if they \
-                 are, and run the same command again"
+                "an earlier replay was interrupted while it loaded these rows into {table}, so the \
+                 rows there may be these: check, delete them if they are, and run the same command \
+                 again"
             )));
         }
         match takes_rows_back(own, table)? {
             // The COMMIT is their beginning.
             true if is_inside => {}
-            true if is_empty => self.journal.write(Line::Fill(self.spot))?,
             _ => self.journal.write(Line::Begin(self.spot))?,
         }
         Ok(false)
