@@ -239,7 +239,9 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
             Content::Sql { files, rows } => {
                 self.rows_of_part = rows.as_deref().cloned();
                 let options = reading::options(self.shared.options, &self.sessions.own);
-                self.statements(reading::open(files, self.shared.options, options)?)?;
+                let mut reader = reading::open(files, self.shared.options, options)?;
+                reading::follow(&mut reader, &*self.state()?);
+                self.statements(reader)?;
                 match self.rows_of_part.take() {
                     Some(rows) => self.part_rows(&rows),
                     None => Ok(()),
@@ -269,7 +271,7 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
             // Those of no file are all at its first byte.
             self.spot.offset = index as u64;
             let statement = Statement {
-                kind: classify(&one.text, Syntax::default(), comments),
+                kind: classify(&one.text, self.state()?.syntax(), comments),
                 text: one.text.clone(),
                 file: 0,
                 offset: one.offset,

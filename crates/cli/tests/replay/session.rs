@@ -18,6 +18,26 @@ fn value(yard: &mut Yard, sql: &str) -> String {
     yard.session.query_text(sql).unwrap().unwrap_or_default()
 }
 
+/// A dump was read by the default `sql_mode` up to its first SET.
+#[test]
+fn a_dump_without_settings_is_read_by_the_servers_sql_mode() {
+    let modes = "--sql-mode=NO_BACKSLASH_ESCAPES,ANSI_QUOTES";
+    let Some(mut yard) = Yard::with(&[modes], &["mode"]) else { return };
+    let database = yard.databases[0].clone();
+    let text = format!(
+        "USE {database};\nCREATE TABLE \"t\" (\"i\" INT PRIMARY KEY, v VARCHAR(9)) ENGINE=InnoDB;\n\
+         INSERT INTO \"t\" VALUES (1,'C:\\'),(2,'a\\\\b');\nINSERT INTO \"t\" VALUES (3,'x');\n"
+    );
+    let dump = yard.home.file("dump.sql", text);
+    for way in ["rows", "statements"] {
+        run(yard.replay(&dump, &["--as", way, "--small", "1"]).arg("--fresh")).done();
+        let sql = format!("SELECT GROUP_CONCAT(HEX(v) ORDER BY i) FROM {database}.t");
+        let values = yard.session.query_row(&sql).unwrap().text_lossy(0);
+        assert_eq!(values, "433A5C,615C5C62,78", "{way}");
+        yard.session.exec(&format!("DROP TABLE {database}.t")).unwrap();
+    }
+}
+
 #[test]
 fn rows_that_ask_for_user_variables_get_them() {
     let Some(mut yard) = Yard::new(&["variables"]) else { return };
