@@ -17,6 +17,8 @@ pub struct Names {
     into: Option<Vec<u8>>,
     tables: Vec<Pattern>,
     exclude: Vec<Pattern>,
+    /// True if all but tables wait for the end of the dump, which knows all its databases.
+    is_atomic: bool,
 }
 
 /// `table` or `db.table`; `*` stands for any bytes, `?` for one.
@@ -46,6 +48,7 @@ impl Names {
             into: options.into.as_ref().map(|name| name.clone().into_bytes()),
             tables: patterns(&options.tables)?,
             exclude: patterns(&options.exclude)?,
+            is_atomic: options.atomic,
         })
     }
 
@@ -89,6 +92,16 @@ impl Names {
     /// Where goes what the dump has in `database`.
     pub fn database<'a>(&'a self, database: &'a [u8]) -> &'a [u8] {
         self.into.as_deref().unwrap_or(database)
+    }
+
+    /// True if all but tables wait for the end of the dump.
+    pub(crate) fn are_atomic(&self) -> bool {
+        self.is_atomic
+    }
+
+    /// Databases that a statement names besides `databases`, as far as its words tell.
+    pub(crate) fn others(text: &[u8], databases: &[Vec<u8>]) -> Vec<Vec<u8>> {
+        qualified::others(text, databases)
     }
 
     /// The text of a statement with the database of `--into` in place of `databases`, those of the
@@ -183,7 +196,7 @@ mod tests {
     fn names(tables: &[&str], exclude: &[&str]) -> Names {
         let patterns =
             |given: &[&str]| given.iter().map(|one| Pattern::parse(one).unwrap()).collect();
-        Names { into: None, tables: patterns(tables), exclude: patterns(exclude) }
+        Names { tables: patterns(tables), exclude: patterns(exclude), ..Names::default() }
     }
 
     #[test]

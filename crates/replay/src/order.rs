@@ -10,7 +10,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use face::option::{EXCLUDE, INTO};
+use face::option::{ATOMIC, EXCLUDE, INTO};
 use schema::TableName;
 use sources::dump::Statement;
 use sql::{InsertHead, ObjectName, StatementKind};
@@ -60,6 +60,15 @@ pub(crate) struct Order {
     is_left_out: bool,
     /// Where the dump has the tables and views that go into the one database.
     made: BTreeMap<Vec<u8>, Vec<u8>>,
+    /// Databases that statements named which the dump had not, where everything goes into one.
+    foreign: BTreeMap<Vec<u8>, Foreign>,
+}
+
+/// The first statement that named a database.
+#[derive(Clone, Copy, Debug)]
+struct Foreign {
+    line: u64,
+    is_table: bool,
 }
 
 /// Names as text, from the dump's bytes.
@@ -71,7 +80,8 @@ pub(crate) trait Decode {
 impl Order {
     pub(crate) fn new(names: Names, database: Option<Vec<u8>>) -> Order {
         let databases = database.iter().cloned().collect();
-        Order { names, databases, database, is_left_out: false, made: BTreeMap::new() }
+        let (made, foreign) = (BTreeMap::new(), BTreeMap::new());
+        Order { names, databases, database, is_left_out: false, made, foreign }
     }
 
     /// The selected names, and the target database.
@@ -102,8 +112,58 @@ impl Order {
 
     /// The treatment of a statement, when those before it are done or under way.
     ///
-    /// Errors: a name that cannot be read, a table without a database.
+    /// Errors: a name that cannot be read, a table without a database; a database that statements
+    /// before it have named as another one than that everything goes into.
     pub(crate) fn step(
+        &mut self,
+        statement: &Statement,
+        names: &mut dyn Decode,
+    ) -> Result<Step, Error> {
+        let step = self.step_alone(statement, names)?;
+        if self.only().is_some() {
+            self.check_foreign()?;
+            if step != Step::LeftOut {
+                self.note_foreign(statement);
+            }
+        }
+        Ok(step)
+    }
+
+    /// Takes notice of databases that a statement names and the dump has not, so far.
+    fn note_foreign(&mut self, statement: &Statement) {
+        let is_table = match statement.kind {
+            StatementKind::CreateTable { .. } => true,
+            StatementKind::CreateTrigger(_)
+            | StatementKind::CreateView(_)
+            | StatementKind::Routine
+            | StatementKind::Other => false,
+            _ => return,
+        };
+        if !is_table && self.names.are_atomic() {
+            // At the end all are known.
+            return;
+        }
+        for name in Names::others(&statement.text, &self.databases()) {
+            self.foreign.entry(name).or_insert(Foreign { line: statement.line, is_table });
+        }
+    }
+
+    /// Errors: a database of the dump was named by a statement before it.
+    fn check_foreign(&self) -> Result<(), Error> {
+        let mut found = self.foreign.iter().filter(|(name, _)| self.databases.contains(*name));
+        let Some((name, Foreign { line, is_table })) = found.next() else { return Ok(()) };
+        let (name, into) = (head(name), head(self.only().unwrap_or_default()));
+        let remedy = match is_table {
+            true => "replay a dump of each database".to_owned(),
+            false => format!("replay with {ATOMIC}, or a dump of each database"),
+        };
+        Err(Error::Refused(format!(
+            "the statement in line {line} uses database {name}, which the dump has only here: what \
+             it made in {into} still uses {name}. Drop it, and {remedy}"
+        )))
+    }
+
+    fn step_alone(
         &mut self,
         statement: &Statement,
         names: &mut dyn Decode,

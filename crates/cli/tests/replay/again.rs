@@ -98,6 +98,48 @@ fn rows_that_a_failed_replay_added_are_not_added_twice_without_a_word() {
     assert_eq!(scene.value("SELECT COUNT(*) FROM a"), "2");
 }
 
+/// What a trigger or a foreign key says of a database that the dump has only later, stayed that
+/// database's, although everything goes into another one.
+#[test]
+fn a_database_that_comes_later_than_its_name_is_refused() {
+    let Some(mut yard) = Yard::new(&["one", "two", "copy"]) else { return };
+    let (one, two, copy) = match yard.databases.as_slice() {
+        [one, two, copy] => (one.clone(), two.clone(), copy.clone()),
+        _ => return,
+    };
+    let head = format!("USE `{one}`;\nCREATE TABLE t (i INT PRIMARY KEY) ENGINE=InnoDB;\n");
+    let tail = format!(
+        "USE `{two}`;\nCREATE TABLE audit (i INT PRIMARY KEY) ENGINE=InnoDB;\n\
+         INSERT INTO audit VALUES (1);\n"
+    );
+    let trigger = format!(
+        "CREATE TRIGGER r AFTER INSERT ON t FOR EACH ROW INSERT INTO `{two}`.audit VALUES (NEW.i);\n"
+    );
+    let key = format!(
+        "CREATE TABLE c (i INT, FOREIGN KEY (i) REFERENCES `{two}`.audit (i)) ENGINE=InnoDB;\n"
+    );
+    for (middle, is_mended) in [(&trigger, true), (&key, false)] {
+        let dump = yard.home.file("dump.sql", format!("SET foreign_key_checks=0;\n{head}{middle}{tail}"));
+        let outcome = run(&mut yard.replay(&dump, &["--into", &copy, "--fresh"]));
+        let remedy = if is_mended { "--atomic" } else { "dump of each database" };
+        outcome.refused(1, &["line 4", &two, "has only here", remedy]);
+        yard.wipe();
+        yard.make_databases();
+        if is_mended {
+            run(&mut yard.replay(&dump, &["--into", &copy, "--fresh", "--atomic"])).done();
+            let sql = format!("SHOW CREATE TRIGGER `{copy}`.r");
+            let text = yard.session.query_row(&sql).unwrap().text_lossy(2);
+            assert!(text.contains(&copy) && !text.contains(&two), "{text}");
+        }
+        yard.wipe();
+        yard.make_databases();
+    }
+    // Known before.
+    let text = format!("USE `{two}`;\n{head}{trigger}{tail}");
+    let dump = yard.home.file("dump.sql", text);
+    run(&mut yard.replay(&dump, &["--into", &copy, "--fresh"])).done();
+}
+
 /// Rows that were added came twice, where another table was emptied.
 #[test]
 fn rows_that_were_added_are_not_added_twice_behind_a_table_that_was_emptied() {

@@ -75,6 +75,27 @@ pub(super) fn rewrite<'a>(text: &'a [u8], databases: &[Vec<u8>], into: &[u8]) ->
     Cow::Owned(rewritten)
 }
 
+/// Names that qualify others in `text` and are databases, but none of these.
+pub(super) fn others(text: &[u8], databases: &[Vec<u8>]) -> Vec<Vec<u8>> {
+    let pieces = pieces(text);
+    let statement = Words { text, pieces: &pieces };
+    let mut is_of_objects = false;
+    let mut found = Vec::new();
+    for index in 0..pieces.len() {
+        if let Some(objects) = statement.begins(index) {
+            is_of_objects = objects;
+        }
+        let Some(name) = statement.name(index) else { continue };
+        let is_other = statement.is_symbol(index + 1, b'.')
+            && !databases.iter().any(|database| *name == **database)
+            && statement.is_database(index, &name, is_of_objects);
+        if is_other && !found.contains(&name.to_vec()) {
+            found.push(name.into_owned());
+        }
+    }
+    found
+}
+
 /// The pieces of a statement. A variable is one, and so are an `@` and the host behind it: nothing in
 /// them is a name here.
 fn pieces(text: &[u8]) -> Vec<Token<'_>> {
