@@ -467,12 +467,17 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
             }
             Step::After(table) => {
                 self.finish_table(&table)?;
+                self.check_replaced(|failed| *failed == table)?;
                 self.once(statement)?;
             }
             Step::Run => self.once(statement)?,
             Step::Barrier => {
                 self.report.barriers += 1;
                 self.barrier()?;
+                if statement.kind == StatementKind::Other {
+                    let text = &statement.text;
+                    self.check_replaced(|failed| has_word(text, failed.table.as_bytes()))?;
+                }
                 let is_temporary = has_word(&statement.text, b"temporary");
                 if is_temporary {
                     // What only this session has is not made again for who passes over this.

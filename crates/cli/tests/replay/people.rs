@@ -1,6 +1,32 @@
 //! Dumps that no program wrote.
 
 use super::yard::Yard;
+use crate::support::run;
+
+/// The old table got the trigger, and was changed.
+#[test]
+fn what_is_about_a_table_that_failed_is_not_done_to_the_old_one() {
+    let Some(mut yard) = Yard::new(&["failed"]) else { return };
+    let database = yard.databases[0].clone();
+    yard.session.exec(&format!("CREATE TABLE {database}.t (i INT) ENGINE=InnoDB")).unwrap();
+    yard.session.exec(&format!("INSERT INTO {database}.t VALUES (7)")).unwrap();
+    let text = format!(
+        "USE {database};\nDROP TABLE IF EXISTS t;\nCREATE TABLE t (i INT PRIMARY KEY) ENGINE=InnoDB;\n\
+         INSERT INTO t VALUES (1),(2);\n\
+         CREATE TRIGGER r BEFORE INSERT ON t FOR EACH ROW SET NEW.i = 1;\n\
+         UPDATE t SET i = i + 1;\nALTER TABLE t ADD x INT;\nCREATE TABLE u (i INT);\n"
+    );
+    let dump = yard.home.file("dump.sql", text);
+    let mut command = yard.replay(&dump, &["--force", "--as", "statements"]);
+    let outcome = run(command.env("INRUSH_FAILPOINT", "batch.0=drop"));
+    assert_eq!(outcome.code(), 3, "{outcome:?}");
+    assert_eq!(outcome.out.matches("was not replaced").count(), 3, "{outcome:?}");
+    yard.session.exec(&format!("USE {database}")).unwrap();
+    assert!(yard.session.query("SHOW TRIGGERS").unwrap().is_empty());
+    let rows = yard.session.query("SELECT * FROM t").unwrap();
+    assert_eq!(format!("{} {}", rows.len(), rows[0].text_lossy(0)), "1 7");
+    assert!(yard.session.query("SELECT i FROM u").unwrap().is_empty());
+}
 
 #[test]
 fn what_people_write_means_what_it_means_to_the_client() {

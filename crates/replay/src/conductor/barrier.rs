@@ -133,6 +133,20 @@ impl Conductor<'_, '_> {
         Ok(())
     }
 
+    /// Before a statement about tables.
+    ///
+    /// Errors: the rows of one of them failed, so that the old table has its name.
+    pub(super) fn check_replaced(&self, is_meant: impl Fn(&TableName) -> bool) -> Result<(), Error> {
+        let mut failed = self.filled.iter().filter(|(_, filled)| filled.has_failed);
+        match failed.find(|(table, _)| is_meant(table)) {
+            None => Ok(()),
+            Some((table, _)) => Err(Error::Refused(format!(
+                "{table} was not replaced, because its rows failed, and this statement is about the \
+                 new table"
+            ))),
+        }
+    }
+
     /// Waits for all tables, and has them take their places with their foreign keys.
     pub(super) fn barrier(&mut self) -> Result<(), Error> {
         while !self.runs.is_idle() {
