@@ -79,6 +79,21 @@ impl Error {
         }
     }
 
+    /// True if the server has refused a statement, and done nothing of it.
+    pub(crate) fn is_certain(&self) -> bool {
+        let is_certain =
+            |error: &server::Error| matches!(error, server::Error::Statement { .. }) && !error.is_unclear();
+        match self {
+            Error::Server(error) => is_certain(error),
+            Error::Load(error) => match innermost(error) {
+                load::Error::Server(error) => is_certain(error),
+                _ => false,
+            },
+            Error::At { error, .. } => error.is_certain(),
+            _ => false,
+        }
+    }
+
     /// The same with the place of the statement that it is about; one that has a place keeps it.
     pub(crate) fn at(self, place: Place) -> Error {
         match self {

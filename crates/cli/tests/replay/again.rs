@@ -140,6 +140,29 @@ fn a_database_that_comes_later_than_its_name_is_refused() {
     run(&mut yard.replay(&dump, &["--into", &copy, "--fresh"])).done();
 }
 
+/// Rows that the server had refused were said to be loaded, perhaps.
+#[test]
+fn rows_that_were_refused_are_loaded_when_the_cause_is_mended() {
+    let many: Vec<String> = (10..30_000).map(|i| format!("({i})")).collect();
+    for (rows, way) in [("(1),(2)", "rows"), (&*many.join(","), "rows"), (&*many.join(","), "statements")] {
+        let Some(mut yard) = Yard::new(&["again"]) else { return };
+        let database = yard.databases[0].clone();
+        yard.session.exec(&format!("USE {database}")).unwrap();
+        all(
+            &mut yard.session,
+            "CREATE TABLE others (i INT PRIMARY KEY) ENGINE=InnoDB;INSERT INTO others VALUES (2),(17)",
+        );
+        let text = format!("USE {database};\nINSERT INTO others VALUES {rows};\n");
+        let dump = yard.home.file("dump.sql", text);
+        let arguments = ["--as", way, "--small", "1000"];
+        run(&mut yard.replay(&dump, &arguments)).refused(1, &["1062"]);
+        all(&mut yard.session, "DELETE FROM others WHERE i IN (2, 17);INSERT INTO others VALUES (5)");
+        run(&mut yard.replay(&dump, &arguments)).done();
+        let count = yard.session.query_row("SELECT COUNT(*) FROM others").unwrap().text_lossy(0);
+        assert_eq!(count, (1 + rows.matches('(').count()).to_string(), "{way}");
+    }
+}
+
 /// Rows that were added came twice, where another table was emptied.
 #[test]
 fn rows_that_were_added_are_not_added_twice_behind_a_table_that_was_emptied() {

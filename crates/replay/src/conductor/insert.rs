@@ -251,6 +251,7 @@ impl Conductor<'_, '_> {
             Ok(sent) => self.sent(table, sent, 0.0, self.spot),
             Err(error) => {
                 self.fail(table);
+                self.were_refused(table, self.spot, &error)?;
                 Err(error)
             }
         }
@@ -345,8 +346,9 @@ impl Conductor<'_, '_> {
             whole(&mut self.sessions.dump, (&hold, &sent), in_transaction, |session, done| {
                 changes.take(session, done, line, options)
             });
-        if done.is_err() {
+        if let Err(error) = &done {
             self.fail(table);
+            self.were_refused(table, self.spot, error)?;
         }
         let rows = serial::count(&done?, head.verb);
         self.shared.watch.add_rows(rows);

@@ -8,7 +8,7 @@ use server::identifier::quote_text;
 use super::Conductor;
 use crate::connections::{Resolved, Together};
 use crate::error::Error;
-use crate::journal::Line;
+use crate::journal::{Line, Spot};
 
 impl Conductor<'_, '_> {
     /// Before rows of a table that the dump has not made: what they refer to has its place. True
@@ -61,6 +61,25 @@ impl Conductor<'_, '_> {
             _ => self.journal.write(Line::Begin(self.spot))?,
         }
         Ok(false)
+    }
+
+    /// Rows failed: those of a table in its place are not in, where the server has said so and takes
+    /// back what it had of them. The same command loads them.
+    pub(super) fn were_refused(
+        &mut self,
+        table: &TableName,
+        spot: Spot,
+        error: &Error,
+    ) -> Result<(), Error> {
+        let is_ours = self.tables.staging(table).is_some();
+        if is_ours || !self.journal.is_unclear(spot) || !error.is_certain() {
+            return Ok(());
+        }
+        match takes_rows_back(&mut self.sessions.own, table) {
+            Ok(true) => self.journal.write(Line::Told(spot)),
+            // The error of the rows says more.
+            _ => Ok(()),
+        }
     }
 }
 

@@ -38,7 +38,9 @@ impl Conductor<'_, '_> {
                 }
                 Err(stopped) => {
                     self.fail(&table);
-                    self.judge(place, Err(stopped.into_error()))?;
+                    let error = stopped.into_error();
+                    self.were_refused(&table, spot, &error)?;
+                    self.judge(place, Err(error))?;
                 }
             }
         }
