@@ -13,6 +13,7 @@ use sources::{Dialect, FileSource, MultiByte, Source, SourceOptions};
 use crate::dump::{Coding, TableRows};
 use crate::error::Error;
 use crate::filling::{Filling, Sent, Stopped};
+use crate::place::Place;
 use crate::rows::{self, Counted};
 
 use decoded::Decoded;
@@ -62,26 +63,32 @@ pub(crate) fn serial(
         0 => None,
         _ => session.warnings()?.into_iter().find(|warning| warning.level != "Note"),
     };
-    let trouble = if count(&done.info, "Skipped: ").is_some_and(|count| count > 0) {
-        Some(format!("rows share a key: the server would skip some ({})", done.info))
-    } else {
-        changed.map(|warning| {
-            format!(
-                "the server would change values ({}), first {}: {}; {FORCE} allows it",
-                done.info, warning.errno, warning.message
-            )
-        })
+    let is_skipped = count(&done.info, "Skipped: ").is_some_and(|count| count > 0);
+    let trouble = match changed {
+        _ if is_skipped => {
+            Some(format!("rows share a key: the server would skip some ({})", done.info))
+        }
+        Some(warning) => Some(format!(
+            "the server would change values ({}), first {}: {}; {FORCE} allows it",
+            done.info, warning.errno, warning.message
+        )),
+        None => None,
     };
-    match trouble {
-        Some(trouble) if filling.options.force => {
-            sent.notes.push(format!("{}: {trouble}", filling.table));
+    let forced = filling.options.force;
+    let judged = match trouble {
+        Some(trouble) if !forced => Err(Error::Refused(format!("{}: {trouble}", filling.table))),
+        Some(trouble) if is_skipped => {
+            let file = rows.files.first().cloned().unwrap_or_default();
+            let place = Place { file, ..Place::default() };
+            filling.watch.fail(&place, &Error::Refused(format!("{}: {trouble}", filling.table)));
+            Ok(())
         }
-        Some(trouble) => {
-            session.exec("ROLLBACK")?;
-            let trouble = format!("{}: {trouble}", filling.table);
-            return Err(Stopped::Failed(Error::Refused(trouble)));
-        }
-        None => {}
+        Some(_) => sent.changes.take(session, &done, 1, filling.options),
+        None => Ok(()),
+    };
+    if let Err(error) = judged {
+        session.exec("ROLLBACK")?;
+        return Err(Stopped::Failed(error));
     }
     filling.commit(session)?;
     if rows.sql_mode.is_some() {

@@ -91,6 +91,31 @@ fn a_folder_of_tabs_is_replayed() {
     run(&mut yard.replay(&folder, &[])).refused(2, &["--into"]);
 }
 
+/// Rows that the server leaves out were a note, with exit status 0.
+#[test]
+fn delimited_rows_that_force_leaves_out_are_listed() {
+    let Some(mut yard) = Yard::new(&["tab"]) else { return };
+    let database = yard.databases[0].clone();
+    let folder = yard.home.path().join("tab");
+    std::fs::create_dir(&folder).unwrap();
+    let table = "CREATE TABLE `t` (`a` varchar(9) COLLATE utf8mb4_general_ci, UNIQUE KEY (`a`)) \
+                 ENGINE=InnoDB;\n";
+    std::fs::write(folder.join("t.sql"), format!("DROP TABLE IF EXISTS `t`;\n{table}")).unwrap();
+    std::fs::write(folder.join("t.txt"), "x\nX\ny\n").unwrap();
+    let outcome = run(&mut yard.replay(&folder, &["--into", &database]));
+    outcome.refused(1, &["t.txt"]);
+    let outcome = run(&mut yard.replay(&folder, &["--into", &database, "--force"]));
+    assert_eq!(outcome.code(), 3, "{outcome:?}");
+    assert!(outcome.out.contains("rows share a key"), "{outcome:?}");
+    let sql = format!("SELECT COUNT(*) FROM {database}.t");
+    assert_eq!(yard.session.query_row(&sql).unwrap().text_lossy(0), "2");
+    // Values that are changed are counted as those of INSERTs.
+    std::fs::write(folder.join("t.txt"), "x\n0123456789\n").unwrap();
+    let outcome = run(&mut yard.replay(&folder, &["--into", &database, "--force"]));
+    outcome.done();
+    assert!(outcome.out.contains("the server changed 1 value in"), "{outcome:?}");
+}
+
 #[test]
 fn a_folder_of_mydumper_is_replayed() {
     let Some(mut yard) = Yard::of(&["links"]) else { return };
