@@ -34,6 +34,7 @@ use server::identifier::{quote_name, quote_text};
 use sql::{Comments, CreateTable, ForeignKey, Syntax};
 use targets::Names;
 use targets::foreign_keys::{has_children, unchecked};
+use targets::turns::take_turns;
 
 pub(crate) use self::staging_table::{StagingTable, name_of as staging_name};
 use crate::error::Error;
@@ -615,8 +616,8 @@ fn add(
     keys: &[ForeignKey],
 ) -> server::Result<()> {
     let sql = keys::add_all(own.version().flavor, child, child, keys, TableName::clone);
-    own.set_lock_wait(lock_wait)?;
-    unchecked(own, |own| own.exec(&sql).map(drop))
+    // The table has its place, and others wait behind us.
+    take_turns(own, lock_wait, |own| unchecked(own, |own| own.exec(&sql).map(drop)))
 }
 
 fn is_checking(dump: &mut Session) -> server::Result<bool> {

@@ -8,7 +8,7 @@ use std::hash::{BuildHasher, Hasher};
 use std::time::{Duration, Instant};
 
 use crate::waiting::ER_LOCK_WAIT_TIMEOUT;
-use server::error::Error;
+use server::error::{Error, Result};
 use server::session::Session;
 use server::version::Flavor;
 
@@ -84,6 +84,27 @@ impl Turns {
         self.pause = (self.pause * 2).min(PAUSE_MAX);
         true
     }
+}
+
+/// Has a statement wait for locks in turns, up to `wait` in all: a try that waited for one in vain has done nothing.
+///
+/// Errors: the statement's.
+pub fn take_turns(
+    session: &mut Session,
+    wait: Duration,
+    mut attempt: impl FnMut(&mut Session) -> Result<()>,
+) -> Result<()> {
+    let mut turns = Turns::begin(wait);
+    session.set_lock_wait(TURN)?;
+    let done = loop {
+        match attempt(session) {
+            Err(error) if is_wait(&error) && turns.again(&error, session) => {}
+            done => break done,
+        }
+    };
+    // A lost connection fails at the next statement.
+    let _ = session.set_lock_wait(wait);
+    done
 }
 
 /// True for a lock that did not come, or not while others waited for the load.

@@ -357,6 +357,51 @@ fn a_replay_whose_server_is_killed_goes_on() {
     }
 }
 
+/// Everybody waited behind the ALTER TABLE that adds foreign keys, as long as it waited for somebody.
+#[test]
+fn foreign_keys_are_added_in_turns() {
+    let Some(server) = TestServer::shared() else { return };
+    let mut scene = Scene::new(server, &[], "");
+    scene.reset();
+    let database = scene.database.clone();
+    let text = format!(
+        "USE `{database}`;\nSET FOREIGN_KEY_CHECKS=0;\nDROP TABLE IF EXISTS c;\n\
+         CREATE TABLE c (id INT PRIMARY KEY, p INT, CONSTRAINT f FOREIGN KEY (p) REFERENCES p (id)) \
+         ENGINE=InnoDB;\nINSERT INTO c VALUES (1,1);\nDROP TABLE IF EXISTS p;\n\
+         CREATE TABLE p (id INT PRIMARY KEY) ENGINE=InnoDB;\nINSERT INTO p VALUES (1);\n"
+    );
+    scene.home.file("dump.sql", text);
+    // One table has its place, and its foreign key comes behind the other one.
+    let mut command = scene.command();
+    command.env("INRUSH_FAILPOINT", "replay.dropped=pause");
+    let mut child = start(&mut command);
+    assert!(wait_paused_or_ended(&mut child));
+    let (mut holder, read) = (server.connect().unwrap(), format!("SELECT * FROM {database}.c"));
+    holder.exec("BEGIN").unwrap();
+    holder.query(&read).unwrap();
+    crate::support::resume(&child);
+    let (begun, mut longest) = (std::time::Instant::now(), std::time::Duration::ZERO);
+    let mut count = 0;
+    while begun.elapsed().as_secs() < 6 {
+        let asked = std::time::Instant::now();
+        scene.session.query(&read).unwrap();
+        longest = longest.max(asked.elapsed());
+        count += 1;
+        if count % 50 == 0 {
+            // It is stopped there again.
+            crate::support::resume(&child);
+        }
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    holder.exec("COMMIT").unwrap();
+    crate::support::resume(&child);
+    assert_eq!(finish(child).code(), 0);
+    let waited = longest.as_secs_f64();
+    assert!((0.5..3.0).contains(&waited), "{waited} s");
+    let shown = scene.session.query_row(&format!("SHOW CREATE TABLE {database}.c")).unwrap();
+    assert!(shown.text_lossy(1).contains("CONSTRAINT `f`"), "{}", shown.text_lossy(1));
+}
+
 /// A table of so many rows that they go in by the load engine, or over several connections.
 fn big() -> String {
     let rows: Vec<String> = (1..40_000).map(|id| format!("({id},'{id:060}')")).collect();

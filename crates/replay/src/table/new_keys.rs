@@ -4,10 +4,13 @@
 //! can have them before it is published: as for a client, they may refer to a table that is still missing, and the
 //! server joins the two once one is renamed to that name.
 
+use std::time::Duration;
+
 use schema::TableName;
 use server::Session;
 use server::identifier::quote_name;
 use sql::{CreateTable, ForeignKey};
+use targets::turns::take_turns;
 
 use super::{Kind, Tables, kind};
 use crate::error::Error;
@@ -51,7 +54,7 @@ impl Tables {
         if entry.keys_within.is_empty() {
             return Ok(());
         }
-        drop_keys(&mut sessions.own, &entry.staging.name, &entry.keys_within)?;
+        drop_keys(&mut sessions.own, self.lock_wait, &entry.staging.name, &entry.keys_within)?;
         entry.keys.splice(0..0, std::mem::take(&mut entry.keys_within));
         entry.read_again(sessions)
     }
@@ -80,7 +83,7 @@ impl Tables {
         self.complete = complete;
         let found = !(staged.is_empty() && published.is_empty());
         for (child, keys) in published {
-            drop_keys(&mut sessions.own, &child, &keys)?;
+            drop_keys(&mut sessions.own, self.lock_wait, &child, &keys)?;
             self.bare.push((child, keys));
         }
         Ok(found)
@@ -88,9 +91,15 @@ impl Tables {
 }
 
 /// Drops foreign keys, all of which have names.
-fn drop_keys(own: &mut Session, table: &TableName, keys: &[ForeignKey]) -> server::Result<()> {
+fn drop_keys(
+    own: &mut Session,
+    lock_wait: Duration,
+    table: &TableName,
+    keys: &[ForeignKey],
+) -> server::Result<()> {
     let names = keys.iter().filter_map(|key| key.name.as_deref());
     let drops: Vec<String> =
         names.map(|name| format!("DROP FOREIGN KEY {}", quote_name(name))).collect();
-    own.exec(&format!("ALTER TABLE {} {}", table.quoted(), drops.join(", "))).map(drop)
+    let sql = format!("ALTER TABLE {} {}", table.quoted(), drops.join(", "));
+    take_turns(own, lock_wait, |own| own.exec(&sql).map(drop))
 }
