@@ -78,7 +78,16 @@ pub(super) fn sort(
     for (name, path) in rows {
         if let Some(stem) = name.strip_suffix(b".sql") {
             take_rows(&mut databases, folder, stem, path);
-        } else if !DELIMITED.iter().any(|ending| name.ends_with(ending)) {
+        } else if let Some(stem) = DELIMITED.iter().find_map(|ending| name.strip_suffix(*ending)) {
+            let statements = [stem, b".sql"].concat();
+            if folder.file(&statements).is_none() {
+                warnings.push(format!(
+                    "{} has rows, but {}, which loads them, is missing: these rows are skipped",
+                    path.display(),
+                    String::from_utf8_lossy(&statements)
+                ));
+            }
+        } else {
             warnings.push(format!("{} is not a file of mydumper, and is skipped", path.display()));
         }
     }
