@@ -268,7 +268,7 @@ fn check_said(args: &LoadArgs, tables: &[TableFiles]) -> Result<(), Failure> {
 
 /// Where rows of a table go that are not loaded.
 fn log_of(folder: &Path, table: &str, kind: &str) -> PathBuf {
-    folder.join(format!("{}.{kind}", table.replace('/', "_")))
+    folder.join(format!("{}.{kind}", load::journal::file_name_of(table)))
 }
 
 /// All parts of a table are read alike, so their names should not say otherwise.

@@ -172,9 +172,17 @@ pub fn rejects_path(journal: &Path) -> PathBuf {
 
 /// The same of one of the job's tables.
 pub fn rejects_path_of(rejects: &Path, table: &str) -> PathBuf {
-    let safe = |c: char| if c == '/' || c.is_control() { '_' } else { c };
-    let table: String = table.chars().map(safe).collect();
-    rejects.with_extension(format!("{table}.rejects"))
+    rejects.with_extension(format!("{}.rejects", file_name_of(table)))
+}
+
+/// A table's name as a part of a file's name, different for each table.
+pub fn file_name_of(table: &str) -> String {
+    let is_odd = |c: char| c == '/' || c == '%' || c.is_control();
+    let escaped = |c: char| match is_odd(c) {
+        true => format!("%{:02X}", u32::from(c)),
+        false => c.to_string(),
+    };
+    table.chars().map(escaped).collect()
 }
 
 /// Removes the oldest journals beyond the newest `kept`, but those of jobs that did not end: they
@@ -300,6 +308,12 @@ mod tests {
         let error = Journal::create(folder.path()).unwrap_err();
         assert!(error.to_string().contains("a symbolic link"), "{error}");
         assert_eq!(std::fs::read_dir(&elsewhere).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn tables_have_files_of_their_own() {
+        let names = ["a/b", "a_b", "a%2Fb", "a\u{1}b", "\u{fc}"].map(file_name_of);
+        assert_eq!(names, ["a%2Fb", "a_b", "a%252Fb", "a%01b", "\u{fc}"]);
     }
 
     #[test]
