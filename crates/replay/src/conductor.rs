@@ -568,11 +568,9 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
         };
         match created {
             Created::StagingTable => {
-                self.held.remove(table);
-                let from = match self.dropped.take() {
-                    Some((dropped, spot)) if dropped == *table => spot,
-                    _ => self.spot,
-                };
+                let dropped = self.dropped.take().filter(|(dropped, _)| dropped == table);
+                let held = self.held.remove(table);
+                let from = held.or(dropped.map(|(_, spot)| spot)).unwrap_or(self.spot);
                 let filled = Filled { from, to: self.spot, ..Filled::default() };
                 self.filled.insert(table.clone(), filled);
                 self.report.table(&name);

@@ -335,7 +335,7 @@ impl Journal {
                     self.begun.retain(|spot| !together.contains(spot));
                     self.done.extend(together);
                 }
-                self.begun.retain(|spot| *spot < table.from || table.to < *spot);
+                self.begun.retain(|spot| *spot != table.from && *spot != table.to);
                 self.changed.remove(&table.name());
                 self.tables.entry(table.name()).or_default().push(table);
             }

@@ -62,6 +62,25 @@ fn a_replay_that_failed_goes_on_where_its_tables_are_unchanged() {
     assert_eq!(scene.value("SELECT COUNT(*) FROM v"), "0");
 }
 
+/// Scripts of tools that drop all tables first were replayed from their beginning.
+#[test]
+fn tables_that_were_dropped_long_before_are_finished_too() {
+    let text = "DROP TABLE IF EXISTS a;\nDROP TABLE IF EXISTS b;\n\
+         CREATE TABLE a (i INT PRIMARY KEY) ENGINE=InnoDB;\nINSERT INTO a VALUES (1),(2);\n\
+         CREATE TABLE b (i INT PRIMARY KEY) ENGINE=InnoDB;\nINSERT INTO b VALUES (1);\n";
+    let before = "CREATE TABLE a (x INT);CREATE TABLE b (x INT)";
+    let Some(mut scene) = Scene::failed(before, &format!("{text}{VIEW}")) else { return };
+    let made = "SELECT GROUP_CONCAT(CREATE_TIME) FROM information_schema.TABLES \
+                WHERE TABLE_SCHEMA=DATABASE() AND TABLE_NAME IN ('a', 'b')";
+    let before = scene.value(made);
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    let outcome = scene.again(&[]);
+    outcome.done();
+    assert!(outcome.out.contains("are unchanged (--fresh begins anew)"), "{outcome:?}");
+    assert_eq!(scene.value(made), before);
+    assert_eq!(scene.value("SELECT COUNT(*) FROM a"), "2");
+}
+
 #[test]
 fn a_replay_that_failed_is_done_anew_where_its_tables_were_changed() {
     for change in [
