@@ -31,12 +31,12 @@ use server::engine::Kind;
 use server::identifier::quote_name;
 use server::version::Flavor;
 use sources::dump::{SqlReader, Statement};
-use sql::{StatementKind, Syntax, classify, is_global};
+use sql::{ObjectName, StatementKind, Syntax, classify, is_global};
 
 use self::atomic::Deferred;
 use self::transaction::{Since, Transaction};
 use crate::collations::{Collations, explain};
-use crate::dump::{Content, Dump, Part, Script, TableRows};
+use crate::dump::{Content, Dump, Part, RowCount, Script, TableRows};
 use crate::error::Error;
 use crate::journal::{Journal, Line, Spot};
 use crate::naming::Naming;
@@ -193,6 +193,7 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
         match pool::catch(|| self.all(dump)).unwrap_or_else(|error| Err(error.into())) {
             Ok(()) => {
                 self.end_journal();
+                self.compare_counts(dump)?;
                 self.report.failed = self.shared.watch.failed();
                 self.report.notes.extend(self.collations.notes());
                 self.report.share_notes();
@@ -222,6 +223,25 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
         let unmatched = self.order.names().unmatched()?;
         self.report.tell_unmatched(&unmatched);
         self.finish().map_err(|error| self.named(error))
+    }
+
+    /// Warns of tables that have fewer rows than the dump says: a file of rows may be missing.
+    fn compare_counts(&mut self, dump: &Dump) -> Result<(), Error> {
+        for RowCount { database, table, rows } in &dump.counts {
+            let name = ObjectName { database: Some(database.clone()), name: table.clone() };
+            let state = self.state()?;
+            let (own, is_lower) = (&mut self.sessions.own, self.is_lower);
+            let name = self.order.table(&name, &mut Naming { own, charset: state.charset(), is_lower })?;
+            let name = name.to_string();
+            let loaded = self.report.table(&name).rows;
+            if loaded < *rows && !self.report.tables_before.contains(&name) {
+                self.report.warnings.push(format!(
+                    "{name} has {loaded} rows of the dump, but its metadata counts {rows}: a file of \
+                     rows may be missing"
+                ));
+            }
+        }
+        Ok(())
     }
 
     fn part(&mut self, part: &Part) -> Result<(), Error> {

@@ -40,6 +40,8 @@ pub struct Dump {
     /// Warnings for the report, a sentence each: that the dump is not complete, or that a part of
     /// it is not replayed.
     pub warnings: Vec<String>,
+    /// Rows of its tables, where it says so.
+    pub counts: Vec<RowCount>,
 }
 
 /// Who wrote a dump.
@@ -67,6 +69,17 @@ impl fmt::Display for Kind {
             Kind::Dir => "a folder of mariadb-dump --dir",
         })
     }
+}
+
+/// Rows of a table, as the dump itself counts them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RowCount {
+    /// The database, as the dump calls it.
+    pub database: Vec<u8>,
+    /// The table.
+    pub table: Vec<u8>,
+    /// Rows that the dump has.
+    pub rows: u64,
 }
 
 /// One step of a dump.
@@ -203,7 +216,7 @@ impl Dump {
         if !is_folder {
             let content = Content::Sql { files: vec![path.to_owned()], rows: None };
             let part = Part { database: None, content };
-            return Ok(Dump { kind: Kind::File, parts: vec![part], warnings: Vec::new() });
+            return Ok(Dump { kind: Kind::File, parts: vec![part], warnings: Vec::new(), counts: Vec::new() });
         }
         let folder = Folder::open(path)?;
         if shell::is_shell(&folder) {

@@ -116,6 +116,42 @@ fn delimited_rows_that_force_leaves_out_are_listed() {
     assert!(outcome.out.contains("the server changed 1 value in"), "{outcome:?}");
 }
 
+/// Rows of a file that was lost were missing without a word.
+#[test]
+fn a_file_of_rows_that_a_folder_of_mydumper_lacks_is_a_warning() {
+    let Some(yard) = Yard::new(&["lost"]) else { return };
+    let database = yard.databases[0].clone();
+    let folder = yard.home.path().join("lost");
+    std::fs::create_dir(&folder).unwrap();
+    let metadata = "# Started dump at: 2026-01-01\n[`d`.`t`]\nreal_table_name=t\nrows = 3\n\
+         [`d`.`u`]\nreal_table_name=u\nrows = 0\n# Finished dump at: 2026-01-01\n";
+    let table = |name: &str| format!("CREATE TABLE `{name}` (`a` int) ENGINE=InnoDB;\n");
+    for (name, text) in [
+        ("metadata", metadata.to_owned()),
+        ("d-schema-create.sql", "CREATE DATABASE `d`;\n".to_owned()),
+        ("d.t-schema.sql", table("t")),
+        ("d.u-schema.sql", table("u")),
+        ("d.t.00000.sql", "INSERT INTO `t` VALUES (1),(2);\n".to_owned()),
+        ("d.t.00001.sql", "INSERT INTO `t` VALUES (3);\n".to_owned()),
+        ("d.u.00000.dat", "1\n".to_owned()),
+    ] {
+        std::fs::write(folder.join(name), text).unwrap();
+    }
+    let replay = || run(&mut yard.replay(&folder, &["--into", &database, "--fresh"]));
+    let outcome = replay();
+    assert_eq!(outcome.code(), 3, "{outcome:?}");
+    assert!(outcome.out.contains("d.u.00000.sql, which loads them, is missing"), "{outcome:?}");
+    assert!(!outcome.out.contains("metadata counts"), "{outcome:?}");
+    std::fs::remove_file(folder.join("d.t.00001.sql")).unwrap();
+    std::fs::remove_file(folder.join("d.u.00000.dat")).unwrap();
+    let mut drop = yard.server().connect().unwrap();
+    drop.exec(&format!("DROP TABLE {database}.t, {database}.u")).unwrap();
+    let outcome = replay();
+    assert_eq!(outcome.code(), 3, "{outcome:?}");
+    let words = "t has 2 rows of the dump, but its metadata counts 3";
+    assert!(outcome.out.contains(words), "{outcome:?}");
+}
+
 #[test]
 fn a_folder_of_mydumper_is_replayed() {
     let Some(mut yard) = Yard::of(&["links"]) else { return };

@@ -27,7 +27,7 @@ use std::path::{Path, PathBuf};
 use crate::dump::folder::{self, Folder};
 use crate::dump::load_data::LoadData;
 use crate::dump::script::Script;
-use crate::dump::{Content, Dump, Kind, Part, TableRows};
+use crate::dump::{Content, Dump, Kind, Part, RowCount, TableRows};
 use crate::error::Error;
 use crate::names::Names;
 use crate::place::head;
@@ -77,7 +77,8 @@ pub(super) fn open(folder: &Folder, names: &Names) -> Result<Dump, Error> {
     plan.databases(&databases)?;
     plan.tables(&databases)?;
     plan.others(&databases)?;
-    Ok(Dump { kind: Kind::Mydumper, parts: plan.parts, warnings: plan.warnings })
+    let counts = plan.counts(&databases);
+    Ok(Dump { kind: Kind::Mydumper, parts: plan.parts, warnings: plan.warnings, counts })
 }
 
 /// The parts so far.
@@ -132,6 +133,22 @@ impl FolderPlan<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Rows of the tables by `metadata`.
+    fn counts(&self, databases: &Databases) -> Vec<RowCount> {
+        let all = databases.values().flat_map(|database| {
+            database.tables.values().map(move |table| (database, table))
+        });
+        let tables = all.filter(|(database, table)| {
+            let is_table = table.view.is_none() && table.sequence.is_none() && !table.is_sequence;
+            is_table && table.definition.is_some() && self.takes(database, table)
+        });
+        let count = |(database, table): (&DatabaseFiles, &TableFiles)| {
+            let (database, name) = (database.name.clone(), table.name.clone());
+            table.row_count.map(|rows| RowCount { database, table: name, rows })
+        };
+        tables.filter_map(count).collect()
     }
 
     fn takes(&self, database: &DatabaseFiles, table: &TableFiles) -> bool {

@@ -67,7 +67,7 @@ pub(super) fn open(folder: &Folder, names: &Names) -> Result<Dump, Error> {
     plan.databases(&schemas)?;
     plan.tables(&schemas)?;
     plan.others(&schemas);
-    Ok(Dump { kind: Kind::Shell, parts: plan.parts, warnings: plan.warnings })
+    Ok(Dump { kind: Kind::Shell, parts: plan.parts, warnings: plan.warnings, counts: Vec::new() })
 }
 
 /// A database of the dump.

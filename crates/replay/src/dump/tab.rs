@@ -202,7 +202,7 @@ impl<'a> FolderPlan<'a> {
         let warning = format!(
             "{kind} contains no sequences, routines and events: mariadb-dump prints them instead"
         );
-        Dump { kind, parts: self.parts, warnings: vec![warning] }
+        Dump { kind, parts: self.parts, warnings: vec![warning], counts: Vec::new() }
     }
 }
 
