@@ -73,6 +73,8 @@ pub(crate) struct Conductor<'scope, 'env> {
     transaction: Transaction,
     /// Tracks if it knows the server's last generated number.
     last_number: LastNumber,
+    /// Names of its prepared statements that set variables.
+    prepared: BTreeSet<Vec<u8>>,
     /// True if the dump's session may have temporary tables.
     has_temporary: bool,
     /// Names of the functions that the server has stored, where that was asked since the dump may
@@ -169,6 +171,7 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
             state: None,
             transaction,
             last_number: LastNumber::default(),
+            prepared: BTreeSet::new(),
             has_temporary: false,
             functions: None,
             has_other_engines: None,
@@ -466,6 +469,9 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
     }
 
     fn do_step(&mut self, step: Step, statement: &Statement) -> Result<(), Error> {
+        if step == Step::Barrier && self.prepared(statement)? {
+            return Ok(());
+        }
         match step {
             Step::Nothing | Step::LeftOut => {}
             Step::Use(database) => self.enter(&database)?,

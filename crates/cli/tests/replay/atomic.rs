@@ -22,6 +22,31 @@ fn as_the_client_does(name: &str, dump: &str) {
     }
 }
 
+/// Percona's mysqldump sets variables of its own by prepared statements, around the tables.
+#[test]
+fn prepared_statements_that_set_variables_are_no_obstacle() {
+    let Some(mut yard) = Yard::new(&["prepared"]) else { return };
+    let database = yard.databases[0].clone();
+    let set = |text: &str| {
+        format!(
+            "/*!50112 SET @way = IF (@has_it, 'SET SESSION rocksdb_bulk_load = 1', '{text}') */;\n\
+             /*!50112 PREPARE s FROM @way */;\n/*!50112 EXECUTE s */;\n\
+             /*!50112 DEALLOCATE PREPARE s */;\n"
+        )
+    };
+    let text = format!(
+        "USE {database};\n/*!50112 SELECT COUNT(*) INTO @has_it FROM INFORMATION_SCHEMA.SESSION_VARIABLES \
+         WHERE VARIABLE_NAME='rocksdb_bulk_load' */;\n{}\
+         CREATE TABLE t (i INT PRIMARY KEY) ENGINE=InnoDB;\nINSERT INTO t VALUES (1),(2);\n{}",
+        set("SET @dummy = 0"),
+        set("SET @dummy = 1")
+    );
+    let dump = yard.home.file("dump.sql", text);
+    run(&mut yard.replay(&dump, &["--atomic"])).done();
+    let count = yard.session.query_row(&format!("SELECT COUNT(*) FROM {database}.t"));
+    assert_eq!(count.unwrap().text_lossy(0), "2");
+}
+
 #[test]
 fn what_is_changed_behind_its_rows_is_changed() {
     as_the_client_does(

@@ -6,7 +6,8 @@ use face::option::ATOMIC;
 use schema::TableName;
 use server::identifier::quote_name;
 use sources::dump::{SqlReader, Statement};
-use sql::StatementKind;
+use sql::command::first_word;
+use sql::{StatementKind, Token, Tokens};
 
 use super::Conductor;
 use crate::error::Error;
@@ -49,6 +50,51 @@ impl Conductor<'_, '_> {
             Some(before) => self.changed(&before),
             None => Ok(()),
         }
+    }
+
+    /// Runs PREPARE, EXECUTE and DEALLOCATE of a SET, which Percona's mysqldump writes, as a SET is
+    /// run: at once, and again by each replay. False for every other statement.
+    ///
+    /// Errors: the server's.
+    pub(super) fn prepared(&mut self, statement: &Statement) -> Result<bool, Error> {
+        if statement.kind != StatementKind::Other {
+            return Ok(false);
+        }
+        let syntax = self.state()?.syntax();
+        let words: Vec<Token<'_>> = Tokens::of_any_server(&statement.text, syntax).collect();
+        let name = |at: usize| {
+            words.get(at).and_then(Token::name).map(|name| name.to_ascii_lowercase())
+        };
+        let is = |at: usize, word: &str| words.get(at).is_some_and(|token| token.is(word));
+        let prepared = if is(0, "PREPARE") && is(2, "FROM") {
+            let (Some(own), Some(variable), true) =
+                (name(1), name(4), words.get(3).is_some_and(|token| token.is_sign(b'@')))
+            else {
+                return Ok(false);
+            };
+            let sql = [b"SELECT @".as_slice(), &sql::quoted(&variable)].concat();
+            let text = self.sessions.dump.query_text(&String::from_utf8_lossy(&sql))?;
+            let text = text.unwrap_or_default();
+            if !first_word(text.trim_start().as_bytes()).eq_ignore_ascii_case(b"set") {
+                return Ok(false);
+            }
+            self.prepared.insert(own.clone());
+            own
+        } else {
+            let at = if is(1, "PREPARE") { 2 } else { 1 };
+            let is_known = ["EXECUTE", "DEALLOCATE", "DROP"].iter().any(|word| is(0, word));
+            match name(at).filter(|name| is_known && self.prepared.contains(name)) {
+                Some(name) => name,
+                None => return Ok(false),
+            }
+        };
+        self.exec(statement)?;
+        if is(1, "PREPARE") {
+            self.prepared.remove(&prepared);
+        }
+        // Whatever it has set.
+        self.state = None;
+        Ok(true)
     }
 
     /// The dump has set something that matters to all connections.
