@@ -234,7 +234,8 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
             let name = ObjectName { database: Some(database.clone()), name: table.clone() };
             let state = self.state()?;
             let (own, is_lower) = (&mut self.sessions.own, self.is_lower);
-            let name = self.order.table(&name, &mut Naming { own, charset: state.charset(), is_lower })?;
+            let name =
+                self.order.table(&name, &mut Naming { own, charset: state.charset(), is_lower })?;
             let name = name.to_string();
             let loaded = self.report.table(&name).rows;
             if loaded < *rows && !self.report.tables_before.contains(&name) {

@@ -216,7 +216,12 @@ impl Dump {
         if !is_folder {
             let content = Content::Sql { files: vec![path.to_owned()], rows: None };
             let part = Part { database: None, content };
-            return Ok(Dump { kind: Kind::File, parts: vec![part], warnings: Vec::new(), counts: Vec::new() });
+            return Ok(Dump {
+                kind: Kind::File,
+                parts: vec![part],
+                warnings: Vec::new(),
+                counts: Vec::new(),
+            });
         }
         let folder = Folder::open(path)?;
         if shell::is_shell(&folder) {

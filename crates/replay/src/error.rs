@@ -81,8 +81,9 @@ impl Error {
 
     /// True if the server has refused a statement, and done nothing of it.
     pub(crate) fn is_certain(&self) -> bool {
-        let is_certain =
-            |error: &server::Error| matches!(error, server::Error::Statement { .. }) && !error.is_unclear();
+        let is_certain = |error: &server::Error| {
+            matches!(error, server::Error::Statement { .. }) && !error.is_unclear()
+        };
         match self {
             Error::Server(error) => is_certain(error),
             Error::Load(error) => match innermost(error) {

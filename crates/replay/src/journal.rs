@@ -268,7 +268,9 @@ impl Journal {
         let was_done =
             catalog::exists(own, &first)? && !catalog::exists(own, &staging_name(&first))?;
         match was_done {
-            true => self.publishing.clone().into_iter().try_for_each(|one| self.write(Line::Table(one))),
+            true => {
+                self.publishing.clone().into_iter().try_for_each(|one| self.write(Line::Table(one)))
+            }
             false => self.write(Line::Publish(Vec::new())),
         }
     }
@@ -285,7 +287,8 @@ impl Journal {
     /// A statement is about to run that may empty, rename or drop those of these finished tables that
     /// `is_meant` says.
     pub(crate) fn changed(&mut self, is_meant: impl Fn(&TableName) -> bool) -> Result<(), Error> {
-        let names = self.tables.keys().filter(|name| !self.changed.contains(name) && is_meant(name));
+        let names =
+            self.tables.keys().filter(|name| !self.changed.contains(name) && is_meant(name));
         let names: Vec<TableName> = names.cloned().collect();
         let mut lines = names.into_iter().map(|TableName { database, table }| (database, table));
         lines.try_for_each(|(database, table)| self.write(Line::Changed { database, table }))

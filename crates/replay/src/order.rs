@@ -61,12 +61,12 @@ pub(crate) struct Order {
     /// Where the dump has the tables and views that go into the one database.
     made: BTreeMap<Vec<u8>, Vec<u8>>,
     /// Databases that statements named which the dump had not, where everything goes into one.
-    foreign: BTreeMap<Vec<u8>, Foreign>,
+    foreign: BTreeMap<Vec<u8>, ForeignName>,
 }
 
 /// The first statement that named a database.
 #[derive(Clone, Copy, Debug)]
-struct Foreign {
+struct ForeignName {
     line: u64,
     is_table: bool,
 }
@@ -144,14 +144,14 @@ impl Order {
             return;
         }
         for name in Names::others(&statement.text, &self.databases()) {
-            self.foreign.entry(name).or_insert(Foreign { line: statement.line, is_table });
+            self.foreign.entry(name).or_insert(ForeignName { line: statement.line, is_table });
         }
     }
 
     /// Errors: a database of the dump was named by a statement before it.
     fn check_foreign(&self) -> Result<(), Error> {
         let mut found = self.foreign.iter().filter(|(name, _)| self.databases.contains(*name));
-        let Some((name, Foreign { line, is_table })) = found.next() else { return Ok(()) };
+        let Some((name, ForeignName { line, is_table })) = found.next() else { return Ok(()) };
         let (name, into) = (head(name), head(self.only().unwrap_or_default()));
         let remedy = match is_table {
             true => "replay a dump of each database".to_owned(),
@@ -163,11 +163,7 @@ impl Order {
         )))
     }
 
-    fn step_alone(
-        &mut self,
-        statement: &Statement,
-        names: &mut dyn Decode,
-    ) -> Result<Step, Error> {
+    fn step_alone(&mut self, statement: &Statement, names: &mut dyn Decode) -> Result<Step, Error> {
         Ok(match &statement.kind {
             StatementKind::Set { variables } => Step::Set(variables.clone()),
             StatementKind::Use(database) => {

@@ -138,7 +138,8 @@ fn a_database_that_comes_later_than_its_name_is_refused() {
         "CREATE TABLE c (i INT, FOREIGN KEY (i) REFERENCES `{two}`.audit (i)) ENGINE=InnoDB;\n"
     );
     for (middle, is_mended) in [(&trigger, true), (&key, false)] {
-        let dump = yard.home.file("dump.sql", format!("SET foreign_key_checks=0;\n{head}{middle}{tail}"));
+        let dump =
+            yard.home.file("dump.sql", format!("SET foreign_key_checks=0;\n{head}{middle}{tail}"));
         let outcome = run(&mut yard.replay(&dump, &["--into", &copy, "--fresh"]));
         let remedy = if is_mended { "--atomic" } else { "dump of each database" };
         outcome.refused(1, &["line 4", &two, "has only here", remedy]);
@@ -163,7 +164,9 @@ fn a_database_that_comes_later_than_its_name_is_refused() {
 #[test]
 fn rows_that_were_refused_are_loaded_when_the_cause_is_mended() {
     let many: Vec<String> = (10..30_000).map(|i| format!("({i})")).collect();
-    for (rows, way) in [("(1),(2)", "rows"), (&*many.join(","), "rows"), (&*many.join(","), "statements")] {
+    for (rows, way) in
+        [("(1),(2)", "rows"), (&*many.join(","), "rows"), (&*many.join(","), "statements")]
+    {
         let Some(mut yard) = Yard::new(&["again"]) else { return };
         let database = yard.databases[0].clone();
         yard.session.exec(&format!("USE {database}")).unwrap();
@@ -175,7 +178,10 @@ fn rows_that_were_refused_are_loaded_when_the_cause_is_mended() {
         let dump = yard.home.file("dump.sql", text);
         let arguments = ["--as", way, "--small", "1000"];
         run(&mut yard.replay(&dump, &arguments)).refused(1, &["1062"]);
-        all(&mut yard.session, "DELETE FROM others WHERE i IN (2, 17);INSERT INTO others VALUES (5)");
+        all(
+            &mut yard.session,
+            "DELETE FROM others WHERE i IN (2, 17);INSERT INTO others VALUES (5)",
+        );
         run(&mut yard.replay(&dump, &arguments)).done();
         let count = yard.session.query_row("SELECT COUNT(*) FROM others").unwrap().text_lossy(0);
         assert_eq!(count, (1 + rows.matches('(').count()).to_string(), "{way}");

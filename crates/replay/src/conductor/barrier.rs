@@ -136,7 +136,10 @@ impl Conductor<'_, '_> {
     /// Before a statement about tables.
     ///
     /// Errors: the rows of one of them failed, so that the old table has its name.
-    pub(super) fn check_replaced(&self, is_meant: impl Fn(&TableName) -> bool) -> Result<(), Error> {
+    pub(super) fn check_replaced(
+        &self,
+        is_meant: impl Fn(&TableName) -> bool,
+    ) -> Result<(), Error> {
         let mut failed = self.filled.iter().filter(|(_, filled)| filled.has_failed);
         match failed.find(|(table, _)| is_meant(table)) {
             None => Ok(()),

@@ -243,8 +243,7 @@ impl Conductor<'_, '_> {
         self.has_rows(table);
         match played {
             Ok(sent) if in_transaction => {
-                let is_begun = self.journal.is_unclear(self.spot);
-                self.transaction.holds_rows(table, self.spot, sent.rows, is_begun);
+                self.hold_rows(table, sent.rows);
                 self.note(table, sent, 0.0);
                 Ok(())
             }
@@ -355,8 +354,7 @@ impl Conductor<'_, '_> {
         let sent = Sent { rows, way: "serial", changes, ..Sent::default() };
         match (self.transaction.is_open(), &staging) {
             (true, None) => {
-                let is_begun = self.journal.is_unclear(self.spot);
-                self.transaction.holds_rows(table, self.spot, rows, is_begun);
+                self.hold_rows(table, rows);
                 self.note(table, sent, 0.0);
                 return Ok(());
             }

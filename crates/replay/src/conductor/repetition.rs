@@ -97,7 +97,8 @@ impl<'a> Words<'a> {
             let has_call = self.0.iter().any(|token| token.is_sign(b'('));
             return !has_call && !self.have(&["LIMIT", "USING", "JOIN"]);
         }
-        let changes = self.begin(&["WITH"]) && self.have(&["UPDATE", "DELETE"]);
+        let changes = (self.begin(&["WITH"]) && self.have(&["UPDATE", "DELETE"]))
+            || (self.begin(&["SET"]) && self.have(&["STATEMENT"]));
         self.begin(&REPEATABLE) && !changes && !self.0.iter().any(calls)
     }
 
@@ -154,6 +155,7 @@ mod tests {
             ("SELECT 1", true),
             ("SELECT spend(1)", false),
             ("WITH x AS (SELECT 1) UPDATE t SET a = 2", false),
+            ("SET STATEMENT sql_mode='' FOR UPDATE t SET n = n + 1", false),
             ("LOAD DATA INFILE 'x' INTO TABLE t", false),
             ("", false),
         ] {

@@ -62,9 +62,8 @@ impl Conductor<'_, '_> {
         }
         let syntax = self.state()?.syntax();
         let words: Vec<Token<'_>> = Tokens::of_any_server(&statement.text, syntax).collect();
-        let name = |at: usize| {
-            words.get(at).and_then(Token::name).map(|name| name.to_ascii_lowercase())
-        };
+        let name =
+            |at: usize| words.get(at).and_then(Token::name).map(|name| name.to_ascii_lowercase());
         let is = |at: usize, word: &str| words.get(at).is_some_and(|token| token.is(word));
         let prepared = if is(0, "PREPARE") && is(2, "FROM") {
             let (Some(own), Some(variable), true) =

@@ -34,7 +34,7 @@ pub(super) struct Transaction {
     /// `LOCK TABLES`, whose end commits too.
     is_locked: bool,
     /// Rows of tables in their places, and other statements, to be written down as done.
-    held: Vec<Held>,
+    held: Vec<HeldWork>,
     /// True if the server may have committed the held ones, and has not said so.
     is_unclear: bool,
     /// A table that has its place with rows that a ROLLBACK would take back.
@@ -43,7 +43,7 @@ pub(super) struct Transaction {
 
 /// Work of a transaction that is done when the transaction is committed.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Held {
+struct HeldWork {
     spot: Spot,
     /// Rows of this table, and their number; None: another statement.
     rows: Option<(TableName, u64)>,
@@ -74,15 +74,10 @@ impl Transaction {
         self.is_manual || self.is_begun
     }
 
-    /// Rows went in that are to be written down when they are committed. `is_begun`: the journal has
-    /// their beginning.
-    pub(super) fn holds_rows(&mut self, table: &TableName, spot: Spot, rows: u64, is_begun: bool) {
-        self.held.push(Held { spot, rows: Some((table.clone(), rows)), is_begun });
-    }
-
-    /// A statement ran that is to be written down when it is committed.
+    /// A statement ran that is to be written down when it is committed. `is_begun`: the journal has
+    /// its beginning.
     pub(super) fn holds(&mut self, spot: Spot, is_begun: bool) {
-        self.held.push(Held { spot, rows: None, is_begun });
+        self.held.push(HeldWork { spot, rows: None, is_begun });
     }
 
     /// True if the server commits before it runs a statement.
@@ -136,6 +131,12 @@ impl Conductor<'_, '_> {
                 self.rolled_back()
             }
         }
+    }
+
+    /// Rows went in that are to be written down when they are committed.
+    pub(super) fn hold_rows(&mut self, table: &TableName, rows: u64) {
+        let (spot, is_begun) = (self.spot, self.journal.is_unclear(self.spot));
+        self.transaction.held.push(HeldWork { spot, rows: Some((table.clone(), rows)), is_begun });
     }
 
     /// Runs a statement that commits.
@@ -243,8 +244,8 @@ impl Conductor<'_, '_> {
         Ok(())
     }
 
-    fn are_done(&mut self, held: Vec<Held>) -> Result<(), Error> {
-        held.into_iter().try_for_each(|Held { spot, rows, .. }| match rows {
+    fn are_done(&mut self, held: Vec<HeldWork>) -> Result<(), Error> {
+        held.into_iter().try_for_each(|HeldWork { spot, rows, .. }| match rows {
             Some((table, rows)) => self.journal.table(&table, spot, spot, rows),
             None => self.journal.write(Line::Done(spot)),
         })

@@ -137,9 +137,9 @@ impl FolderPlan<'_> {
 
     /// Rows of the tables by `metadata`.
     fn counts(&self, databases: &Databases) -> Vec<RowCount> {
-        let all = databases.values().flat_map(|database| {
-            database.tables.values().map(move |table| (database, table))
-        });
+        let all = databases
+            .values()
+            .flat_map(|database| database.tables.values().map(move |table| (database, table)));
         let tables = all.filter(|(database, table)| {
             let is_table = table.view.is_none() && table.sequence.is_none() && !table.is_sequence;
             is_table && table.definition.is_some() && self.takes(database, table)

@@ -50,6 +50,29 @@ fn the_same_command_goes_on_where_the_other_ended() {
 }
 
 #[test]
+fn statements_that_were_committed_together_are_done_together() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = options(folder.path());
+    let begin = || Journal::begin(&options, Vec::new(), "here").unwrap();
+    let mut journal = begin();
+    journal.write(Line::Commit(vec![spot(1), spot(2), spot(3)])).unwrap();
+    drop(journal);
+    let mut journal = begin();
+    assert!([1, 2, 3].iter().all(|&at| journal.is_unclear(spot(at)) && !journal.is_done(spot(at))));
+    // Killed behind the first line: the COMMIT was done.
+    journal.table(&TableName::new("d", "t"), spot(2), spot(2), 7).unwrap();
+    drop(journal);
+    let mut journal = begin();
+    assert!([1, 3].iter().all(|&at| !journal.is_unclear(spot(at)) && journal.is_done(spot(at))));
+    // Told of one, the user is told of all.
+    journal.write(Line::Commit(vec![spot(4), spot(5)])).unwrap();
+    journal.write(Line::Told(spot(5))).unwrap();
+    drop(journal);
+    let journal = begin();
+    assert!([4, 5].iter().all(|&at| !journal.is_unclear(spot(at)) && !journal.is_done(spot(at))));
+}
+
+#[test]
 fn another_dump_server_or_wish_begins_anew() {
     let folder = tempfile::tempdir().unwrap();
     let options = options(folder.path());
