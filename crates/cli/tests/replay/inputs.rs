@@ -139,7 +139,7 @@ fn a_file_of_rows_that_a_folder_of_mydumper_lacks_is_a_warning() {
     }
     let replay = || run(&mut yard.replay(&folder, &["--into", &database, "--fresh"]));
     let outcome = replay();
-    assert_eq!(outcome.code(), 3, "{outcome:?}");
+    outcome.done();
     assert!(outcome.out.contains("d.u.00000.sql, which loads them, is missing"), "{outcome:?}");
     assert!(!outcome.out.contains("metadata counts"), "{outcome:?}");
     std::fs::remove_file(folder.join("d.t.00001.sql")).unwrap();

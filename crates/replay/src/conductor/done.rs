@@ -178,7 +178,8 @@ impl Conductor<'_, '_> {
     /// Before a statement that may empty, rename or drop tables that the dump has finished.
     fn before_change(&mut self, words: &Words<'_>, statement: &Statement) -> Result<(), Error> {
         let is_database = matches!(statement.kind, StatementKind::DropDatabase(_));
-        if !is_database && !(statement.kind == StatementKind::Other && words.may_take_rows()) {
+        let is_meant = statement.kind == StatementKind::Other && words.may_take_rows();
+        if !(is_database || is_meant) {
             return Ok(());
         }
         let has = |name: &str| has_word(&statement.text, name.as_bytes());
