@@ -22,6 +22,7 @@ use serde::{Deserialize, Serialize};
 use server::error::{Error, Result};
 
 use crate::identity::Identity;
+use crate::variable::Variable;
 
 /// Its folder, in the state folder.
 const FOLDER: &str = "tuned";
@@ -71,6 +72,27 @@ pub struct Entry {
     pub changes: Vec<Change>,
     /// Those at work; of them some may have been killed.
     pub users: Vec<User>,
+}
+
+impl Change {
+    /// True if a restarted server has the value that was set.
+    pub(crate) fn outlives_restart(&self) -> bool {
+        Variable::named(&self.variable).is_some_and(Variable::outlives_restart)
+    }
+}
+
+impl Entry {
+    /// The entry for a server that began in this second. A restart ends users, their connections, and all
+    /// changes but those that outlive it, which nobody holds any longer.
+    pub(crate) fn of_start(mut self, started_unix: i64) -> Entry {
+        if self.started_unix != started_unix {
+            self.started_unix = started_unix;
+            self.users.clear();
+            self.changes.retain(Change::outlives_restart);
+            self.changes.iter_mut().for_each(|change| change.held = false);
+        }
+        self
+    }
 }
 
 impl Kind for Entry {

@@ -151,7 +151,7 @@ impl Tuned {
             )));
         }
         let started_unix = started_unix(&mut session)?;
-        let entry = journal.read()?.filter(|entry| entry.started_unix == started_unix);
+        let entry = journal.read()?.map(|entry| entry.of_start(started_unix));
         let address = connect.target_text();
         let entry = entry.unwrap_or(Entry { server, address, started_unix, ..Entry::default() });
         let tuned = Tuned {
@@ -312,18 +312,11 @@ fn taken(session: &mut Session, entry: &Entry) -> Result<Option<u64>> {
 
 /// Puts back what is written down, of users who have all ended. The lock is held, and the users' file.
 fn settle(session: &mut Session, journal: &Journal) -> Result<Vec<String>> {
-    let Some(mut entry) = journal.read()? else { return Ok(Vec::new()) };
-    if entry.started_unix != started_unix(session)? {
-        journal.remove()?;
-        return Ok(match entry.changes.is_empty() {
-            true => Vec::new(),
-            false => vec![
-                "the server was restarted since its variables were set for a load, and has its \
-                 own settings again"
-                    .to_owned(),
-            ],
-        });
-    }
+    let Some(noted) = journal.read()? else { return Ok(Vec::new()) };
+    let started_unix = started_unix(session)?;
+    let is_restarted = noted.started_unix != started_unix && !noted.changes.is_empty();
+    let has_outlived = is_restarted && noted.changes.iter().any(Change::outlives_restart);
+    let mut entry = noted.of_start(started_unix);
     if let Some(stranger) = guard::lasting_stranger(session, &entry.users)? {
         return Ok(vec![format!(
             "settings of another load stay for now: its connection {stranger}, from another \
@@ -348,7 +341,17 @@ fn settle(session: &mut Session, journal: &Journal) -> Result<Vec<String>> {
         journal.write(&entry)?;
     }
     setting::end_flush(session, &mut entry)?;
-    let told = setting::put_back(session, &mut entry);
+    let mut told = setting::put_back(session, &mut entry);
+    if is_restarted && entry.changes.is_empty() {
+        let others = if has_outlived { "; its redo log, which stays off over a restart, is on again" } else { "" };
+        told.insert(
+            0,
+            format!(
+                "the server was restarted since its variables were set for a load, and has its own settings \
+                 again{others}"
+            ),
+        );
+    }
     if !is_noted {
         // Its end gives it back, too.
         let _ = guard::release(session);
@@ -364,7 +367,7 @@ pub fn recover(connect: &ConnectOptions, state_dir: &Path) -> Result<Vec<String>
     let waits = |journal: &Journal| {
         // One that cannot be read is refused below, if it is about this server.
         let is_open =
-            journal.read().map_or(true, |entry| entry.is_some_and(|entry| is_left(&entry)));
+            journal.read().map_or(true, |entry| entry.is_some_and(|entry| may_be_left(&entry)));
         // Whoever has the lock puts back itself.
         let locked = journal.lock(Duration::ZERO).ok().filter(|_| is_open);
         locked.is_some() && journal.file("users").is_ok_and(|users| journal::is_alone(&users))
@@ -377,6 +380,8 @@ pub fn recover(connect: &ConnectOptions, state_dir: &Path) -> Result<Vec<String>
     let journal = Journal::open(state_dir, &Identity::read(&mut session)?)?;
     let _locked = journal.lock(WAIT)?;
     let users = journal.file("users")?;
+    let started_unix = started_unix(&mut session)?;
+    let is_left = |entry: &Entry| entry.started_unix != started_unix || is_left(entry);
     let Some(entry) = journal.read()?.filter(is_left) else { return Ok(Vec::new()) };
     if !journal::is_alone(&users) {
         return Ok(Vec::new());
@@ -393,6 +398,11 @@ pub fn recover(connect: &ConnectOptions, state_dir: &Path) -> Result<Vec<String>
 /// True if a variable is set that nobody holds, or a user is noted who may be gone.
 fn is_left(entry: &Entry) -> bool {
     !entry.users.is_empty() || entry.changes.iter().any(|change| !change.held)
+}
+
+/// True if a variable may be set that the server should not have: a held one that outlived a restart, too.
+fn may_be_left(entry: &Entry) -> bool {
+    is_left(entry) || entry.changes.iter().any(Change::outlives_restart)
 }
 
 /// The journal's entry for this server.

@@ -321,6 +321,12 @@ impl Variable {
         self.name == REDO_LOG || facts.is_settable(self.name, self.mysql_takes_it)
     }
 
+    /// True if a restarted server has the value that was set: MySQL keeps the state of its redo log in the
+    /// log's header.
+    pub(crate) fn outlives_restart(&self) -> bool {
+        self.name == REDO_LOG
+    }
+
     /// Why it should not be set on this server, if there is a reason.
     pub(crate) fn obstacle(&self, facts: &Facts) -> Option<&'static str> {
         (self.obstacle)(facts)

@@ -3,3 +3,4 @@
 
 mod doctor;
 mod flush;
+mod restarted;
