@@ -37,6 +37,20 @@ fn the_last_of_two_flushes_puts_the_variables_back() {
 }
 
 #[test]
+fn a_flush_slows_no_server_down() {
+    let Some(server) = TestServer::start() else { return };
+    let state = tempfile::tempdir().unwrap();
+    let state = state.path().join("inrush");
+    let sql = "SET GLOBAL innodb_io_capacity_max=60000; SET GLOBAL innodb_io_capacity=50000";
+    server.script(sql).unwrap();
+    let before = values(&server);
+    let flush = Tuned::flush(&server.options(), &state).unwrap();
+    assert_eq!(values(&server), [60_000.0, 50_000.0, 0.0, 0.0]);
+    assert_eq!(flush.end(), Vec::<String>::new());
+    assert_eq!(values(&server), before);
+}
+
+#[test]
 fn a_flush_leaves_a_load_the_variables_that_it_has_set() {
     let Some(server) = TestServer::start() else { return };
     let state = tempfile::tempdir().unwrap();
