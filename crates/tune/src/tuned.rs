@@ -405,10 +405,11 @@ fn may_be_left(entry: &Entry) -> bool {
     is_left(entry) || entry.changes.iter().any(Change::outlives_restart)
 }
 
-/// The journal's entry for this server.
+/// The journal's entry for this server, without settings that a restart has ended.
 pub fn noted(session: &mut Session, state_dir: &Path) -> Result<Option<Entry>> {
     let server = Identity::read(session)?;
-    Journal::open(state_dir, &server)?.read()
+    let Some(entry) = Journal::open(state_dir, &server)?.read()? else { return Ok(None) };
+    Ok(Some(entry.of_start(started_unix(session)?)))
 }
 
 /// Ends what [`Tuned::hold`] began: puts back, or leaves that to loads at work. Gives what there is to say, and

@@ -37,3 +37,17 @@ fn a_redo_log_that_stays_off_over_a_restart_is_switched_on() {
         assert_eq!(tune::noted(&mut session, &state).unwrap(), None);
     }
 }
+
+#[test]
+fn settings_that_a_restart_has_ended_are_not_told() {
+    let Some(server) = TestServer::start() else { return };
+    let state = tempfile::tempdir().unwrap();
+    let state = state.path().join("inrush");
+    server.script("SET GLOBAL innodb_max_dirty_pages_pct=20").unwrap();
+    apply(&server, &state, Class::Safe);
+    let mut session = server.connect().unwrap();
+    assert!(!tune::noted(&mut session, &state).unwrap().unwrap().changes.is_empty());
+    server.restart().unwrap();
+    let mut session = server.connect().unwrap();
+    assert_eq!(tune::noted(&mut session, &state).unwrap().unwrap().changes, []);
+}
