@@ -94,7 +94,7 @@ impl Tuned {
         let new: Vec<Change> = changes.into_iter().filter(is_new).collect();
         entry.changes.extend(new.iter().cloned());
         tuned.note(users, &mut entry, wish.what)?;
-        tuned.set(&mut session, &mut entry, &new, facts.right_to_set())?;
+        tuned.set(&mut session, &mut entry, &new, &facts)?;
         tuned.changes = entry.changes;
         tuned.session = Some(session);
         tuned.locked = None;
@@ -184,7 +184,7 @@ impl Tuned {
         session: &mut Session,
         entry: &mut Entry,
         new: &[Change],
-        right: &str,
+        facts: &Facts,
     ) -> Result<()> {
         let mut is_other = false;
         for (number, change) in new.iter().enumerate() {
@@ -194,6 +194,7 @@ impl Tuned {
                 Ok(_) => {}
                 Err(error) if error.errno() == Some(ER_SPECIFIC_ACCESS_DENIED) => {
                     let (name, set) = (&change.variable, &change.set);
+                    let right = variable.right(facts);
                     self.notes.push(format!(
                         "{name}={set} was not set: the account needs {right}: {statement}"
                     ));

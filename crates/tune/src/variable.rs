@@ -344,6 +344,14 @@ impl Variable {
         }
     }
 
+    /// The right that setting it takes.
+    pub(crate) fn right(&self, facts: &Facts) -> &'static str {
+        match self.name {
+            REDO_LOG => "INNODB_REDO_LOG_ENABLE",
+            _ => facts.right_to_set(),
+        }
+    }
+
     /// The question for its value.
     pub fn question(&self) -> String {
         match self.name {

@@ -51,3 +51,18 @@ fn settings_that_a_restart_has_ended_are_not_told() {
     let mut session = server.connect().unwrap();
     assert_eq!(tune::noted(&mut session, &state).unwrap().unwrap().changes, []);
 }
+
+#[test]
+fn the_right_to_switch_off_the_redo_log_is_named() {
+    let Some(server) = TestServer::mysql(Vec::new()) else { return };
+    let state = tempfile::tempdir().unwrap();
+    let state = state.path().join("inrush");
+    let grant = "GRANT PROCESS, SYSTEM_VARIABLES_ADMIN ON *.* TO plain@localhost";
+    server.script(&format!("CREATE USER plain@localhost; {grant}")).unwrap();
+    let plain = server::ConnectOptions { user: Some("plain".to_owned()), ..server.options() };
+    let (class, path, what) = (Class::Unsafe, schema::LoadPath::Stream, "load into d.t");
+    let wish = Wish { class, path, bytes: None, state_dir: &state, what };
+    let tuned = Tuned::begin(&plain, &wish).unwrap();
+    let named = "needs INNODB_REDO_LOG_ENABLE: ALTER INSTANCE DISABLE INNODB REDO_LOG";
+    assert!(tuned.notes.iter().any(|note| note.contains(named)), "{:?}", tuned.notes);
+}
