@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use secrecy::SecretString;
-use server::options::ConfiguredOptions;
+use server::options::{ConfiguredOptions, Protocol};
 use server::{ConnectOptions, OptionFiles};
 
 use crate::failure::Failure;
@@ -93,8 +93,12 @@ impl ConnectArgs {
     }
 
     /// The server that was typed, the rest of it as was found.
+    ///
+    /// A typed port is reached by TCP, and a typed socket counts for more than a port, whatever files name. The
+    /// client of MariaDB does so (client/client_priv.h, `warn_protocol_override`); that of MySQL takes the socket
+    /// of a file, which may be another server's.
     pub fn given(&self, found: ConfiguredOptions) -> Result<NamedServer, Failure> {
-        let typed = ConnectOptions {
+        let mut typed = ConnectOptions {
             host: self.host.clone(),
             port: self.port,
             socket: self.socket.clone(),
@@ -103,6 +107,11 @@ impl ConnectArgs {
             password: self.sent_password.clone(),
             ..self.secure.options()?
         };
+        let of_address = match (&self.socket, self.port) {
+            (Some(_), _) => Some(Protocol::Socket),
+            (None, port) => port.map(|_| Protocol::Tcp),
+        };
+        typed.protocol = typed.protocol.or(of_address);
         let options = found.options.overridden_by(typed);
         options.check_host().map_err(|error| Failure::usage(error.to_string()))?;
         let asks_password = self.password && self.sent_password.is_none();
@@ -169,4 +178,63 @@ pub fn hush_driver() {
             false => say(text),
         }
     }));
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use clap::Parser;
+    use server::option_file::Setting;
+
+    use super::*;
+
+    #[derive(Parser)]
+    #[command(disable_help_flag = true)]
+    struct Program {
+        #[command(flatten)]
+        connect: ConnectArgs,
+    }
+
+    /// The address that is meant by settings of a file and typed words.
+    fn target(of_file: &[(&str, &str)], typed: &str) -> String {
+        let setting = |(name, value): &(&str, &str)| Setting {
+            name: (*name).to_owned(),
+            value: Some((*value).to_owned()),
+            group: "client".to_owned(),
+            file: PathBuf::from("my.cnf"),
+            line: 1,
+            is_global: false,
+        };
+        let settings: Vec<Setting> = of_file.iter().map(setting).collect();
+        let options = ConnectOptions::from_settings(&settings).unwrap();
+        let args = Program::parse_from(["inrush"].into_iter().chain(typed.split_whitespace()));
+        let named = args.connect.given(ConfiguredOptions { options, named_by: None });
+        named.ok().unwrap().options.target_text()
+    }
+
+    /// Files of distributions name a socket, which may be that of another server.
+    #[test]
+    fn a_typed_port_or_socket_counts_for_more_than_those_of_a_file() {
+        let socket = ("socket", "/a");
+        for of_file in [&[socket][..], &[socket, ("protocol", "socket")], &[socket, ("port", "3")]]
+        {
+            for (typed, expected) in [
+                ("", "/a"),
+                ("-h localhost", "/a"),
+                ("-P 2", "localhost:2"),
+                ("-h localhost -P 2", "localhost:2"),
+                ("-h db1 -P 2", "db1:2"),
+                ("-P 2 -S /b", "/b"),
+                ("-P 2 --protocol socket", "/a"),
+            ] {
+                assert_eq!(target(of_file, typed), expected, "{of_file:?} {typed}");
+            }
+        }
+        let tcp = [("protocol", "tcp"), ("port", "3")];
+        assert_eq!(target(&tcp, "-S /b"), "/b");
+        assert_eq!(target(&tcp, "-S /b --protocol tcp"), "localhost:3");
+        // As both clients, which take a socket for this machine alone.
+        assert_eq!(target(&[("host", "db1"), ("port", "3")], "-S /b"), "db1:3");
+        assert_eq!(target(&[socket, ("protocol", "socket")], "-h db1"), "db1:3306");
+    }
 }

@@ -334,7 +334,8 @@ impl ConnectOptions {
         let local = self.host.as_deref().is_none_or(|h| h == "localhost" || h.is_empty());
         match self.protocol {
             Some(Protocol::Tcp) => return None,
-            None if !local => return None,
+            // A socket is never another host's, whatever the protocol of a file.
+            _ if !local => return None,
             // -h localhost -P 3307: the client of MariaDB 10.6 and later takes TCP then.
             None if self.host.is_some() && self.port.is_some() && self.socket.is_none() => {
                 return None;
@@ -498,6 +499,7 @@ mod tests {
         assert!(with(Some("db1"), None, Some("/s"), None).socket_path().is_none());
         assert!(with(Some("localhost"), Some(3307), None, None).socket_path().is_none());
         assert!(with(None, None, None, Some(Protocol::Tcp)).socket_path().is_none());
+        assert!(with(Some("db1"), None, None, Some(Protocol::Socket)).socket_path().is_none());
         assert_eq!(with(Some("db1"), Some(33), None, None).target_text(), "db1:33");
     }
 
