@@ -1,6 +1,8 @@
 //! Text before a statement: space, comments, delimiters.
 
-use super::problem::check_line_end;
+use sql::{Inside, Problem};
+
+use super::problem::{SHOWN_BYTES, check_line_end, problem};
 use super::window::Window;
 use crate::error::Result;
 
@@ -14,6 +16,8 @@ const SANDBOX: &[u8] = b"M!999999\\-";
 
 /// Goes to the first word of a statement; false if there is none left. Empty statements, comments
 /// and the line by which mariadb-dump forbids the client its commands are passed over.
+///
+/// Errors: reading; a comment that is not closed, which would hide all that is behind it.
 pub(super) fn skip_blank(window: &mut Window, delimiter: &[u8]) -> Result<bool> {
     loop {
         window.need(MARK_BYTES.max(delimiter.len()))?;
@@ -33,7 +37,11 @@ pub(super) fn skip_blank(window: &mut Window, delimiter: &[u8]) -> Result<bool> 
             }
             [b'/', b'*', behind @ ..] if !is_version(behind) => {
                 window.is_sandboxed |= behind.starts_with(SANDBOX);
-                skip_past(window, b"*/")?;
+                window.need(SHOWN_BYTES)?;
+                let unclosed = problem(window, 0, Problem::of_open(Inside::Block), b"");
+                if !skip_past(window, b"*/")? {
+                    return Err(unclosed);
+                }
             }
             _ => return Ok(true),
         }
@@ -56,19 +64,19 @@ fn is_version(behind: &[u8]) -> bool {
     !matches!(text[digits..], [b'\\', b'-' | b'C', ..])
 }
 
-/// Takes everything up to and with `end`, or to the end of the input, in bounded memory.
-fn skip_past(window: &mut Window, end: &[u8]) -> Result<()> {
+/// Takes everything up to and with `end`, in bounded memory. False if the input ends before, all of which is taken.
+fn skip_past(window: &mut Window, end: &[u8]) -> Result<bool> {
     // Behind the mark that opens: `/*/` is open still.
     window.take(if end.len() > 1 { 2 } else { 1 });
     loop {
         let bytes = window.bytes();
         if let Some(at) = memchr::memmem::find(bytes, end) {
             window.take(at + end.len());
-            return Ok(());
+            return Ok(true);
         }
         if window.is_last() {
             window.take(bytes.len());
-            return Ok(());
+            return Ok(false);
         }
         // The first half of it may stand at the end.
         window.take(bytes.len().saturating_sub(end.len() - 1));

@@ -128,6 +128,21 @@ fn statements_end_where_the_server_and_its_client_say() {
     }
 }
 
+/// It hides all that is behind it: rows would be missing without a word.
+#[test]
+fn a_comment_between_statements_that_is_not_closed_is_an_error() {
+    let dump = "a;\n\n/* no end\nINSERT INTO t VALUES (1);\n";
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(dump.as_bytes()).unwrap();
+    let mut reader = SqlReader::open(&[file.path().to_owned()], SqlOptions::default()).unwrap();
+    assert_eq!(reader.next().unwrap().unwrap().text, b"a");
+    let error = reader.next().unwrap_err().to_string();
+    let place = format!("{} line 3 (byte 4): a comment (/*) ", file.path().display());
+    assert!(error.starts_with(&place), "{error}");
+    assert!(reader.next().unwrap().is_none());
+    assert_eq!(read(b"a; -- no end\n# no end"), ["a"]);
+}
+
 #[test]
 fn a_statement_at_a_limit_is_the_same_wherever_a_read_ends() {
     const BYTES_MAX: usize = 5_000;
