@@ -22,6 +22,7 @@ mod temporary;
 mod user;
 
 use std::fs::{self, File, OpenOptions};
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -88,10 +89,9 @@ pub enum Status {
 }
 
 impl Sandbox {
-    /// The sandbox in `dir`, which need not exist yet. Touches nothing.
+    /// The sandbox in `dir`, which need not exist yet, by whatever way `dir` names it. Touches nothing.
     pub fn at(dir: impl AsRef<Path>) -> Result<Sandbox> {
-        let dir =
-            std::path::absolute(dir.as_ref()).map_err(|e| Error::io("finding", dir.as_ref(), e))?;
+        let dir = real_path(dir.as_ref()).map_err(|e| Error::io("finding", dir.as_ref(), e))?;
         let place = Place {
             datadir: dir.join("data"),
             socket: socket_path(&dir),
@@ -376,6 +376,31 @@ pub fn socket_path(dir: &Path) -> PathBuf {
             PathBuf::from(format!("/tmp/inrush-{}", rustix::process::geteuid().as_raw())).join(name)
         }
     }
+}
+
+/// The one path of a folder that need not exist: without `..`, and without links in the folders above it.
+fn real_path(dir: &Path) -> io::Result<PathBuf> {
+    let dir = std::path::absolute(dir)?;
+    // Its last name may be a link, which is refused where it is used.
+    let (above, name) = match (dir.parent(), dir.file_name()) {
+        (Some(above), Some(name)) => (above, Path::new(name)),
+        _ => (&*dir, Path::new("")),
+    };
+    for existing in above.ancestors() {
+        match existing.canonicalize() {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            real => {
+                let rest = above.strip_prefix(existing).unwrap_or(Path::new(""));
+                // As components: an empty rest adds no slash.
+                return Ok(real?
+                    .components()
+                    .chain(rest.components())
+                    .chain(name.components())
+                    .collect());
+            }
+        }
+    }
+    Ok(dir)
 }
 
 /// Makes a folder only we can enter; one that exists must be ours alone to write to, and no link,

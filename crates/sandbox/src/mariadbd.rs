@@ -2,7 +2,9 @@
 //!
 //! Used by the sandbox and by the servers of tests; knows nothing of either.
 
+use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -318,9 +320,14 @@ impl Process {
         // The handle first, the look at the process after: then both mean the same process.
         let handle = rustix::process::pidfd_open(raw, PidfdFlags::empty()).ok()?;
         let line = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
-        let want = path_arg("--datadir=", datadir);
+        let want = datadir.canonicalize().ok()?;
+        // It may have been started by another path of the folder.
+        let is_here = |path: &[u8]| {
+            Path::new(OsStr::from_bytes(path)).canonicalize().is_ok_and(|path| path == want)
+        };
         line.split(|&b| b == 0)
-            .any(|arg| arg == want.as_encoded_bytes())
+            .filter_map(|argument| argument.strip_prefix(b"--datadir="))
+            .any(is_here)
             .then_some(Process { pid, handle })
     }
 

@@ -99,6 +99,28 @@ fn the_last_user_stops_a_server_that_runs_for_users_alone() {
 }
 
 #[test]
+fn a_folder_is_one_sandbox_by_each_of_its_paths() {
+    let dir = tempfile::tempdir().unwrap();
+    let real = dir.path().canonicalize().unwrap();
+    std::fs::create_dir_all(real.join("a/sub")).unwrap();
+    std::os::unix::fs::symlink(real.join("a"), real.join("link")).unwrap();
+    let plain = real.join("a/box");
+    let others = [real.join("a/sub/../box"), real.join("link/box"), real.join("a/box/sub/..")];
+    for path in [&others[0], &others[1], &plain] {
+        assert_eq!(Sandbox::at(path).unwrap().dir(), plain);
+    }
+    let Some(guard) = sandbox(&others[0]) else { return };
+    let Status::Running { pid } = guard.0.status() else { panic!("not running") };
+    std::fs::create_dir(real.join("a/box/sub")).unwrap();
+    for path in [&others[1], &others[2], &plain] {
+        let sandbox = Sandbox::at(path).unwrap();
+        assert_eq!(sandbox.status(), Status::Running { pid }, "{}", path.display());
+        sandbox.start(&small()).unwrap();
+    }
+    assert!(Session::connect(&guard.0.connect_options()).is_ok());
+}
+
+#[test]
 fn two_starts_at_once_make_one_server() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("box");
