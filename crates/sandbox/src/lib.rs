@@ -186,6 +186,10 @@ impl Sandbox {
             .command(&self.place, &server_arguments(options, binary.version.flavor))
             .spawn()
             .map_err(|e| Error::io("running", &binary.path, e))?;
+        // The server writes it at the end of its start. Until then somebody else may start or stop the sandbox.
+        let pid_file = &self.place.pid_file;
+        fs::write(pid_file, format!("{}\n", child.id()))
+            .map_err(|e| Error::io("writing", pid_file, e))?;
         self.wait(from, || child_end(&mut child))?;
         if upgrade {
             self.upgrade(&binary)?;

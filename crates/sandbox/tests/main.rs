@@ -120,6 +120,49 @@ fn a_folder_is_one_sandbox_by_each_of_its_paths() {
     assert!(Session::connect(&guard.0.connect_options()).is_ok());
 }
 
+/// Variable of the process that starts a sandbox and is killed.
+const KILLED_START: &str = "INRUSH_TEST_KILLED_START";
+
+/// As Ctrl-C and the command again: there must not be a second server.
+#[test]
+fn a_start_that_was_killed_is_waited_for() {
+    if let Some(path) = std::env::var_os(KILLED_START) {
+        let _ = Sandbox::at(path).unwrap().start(&small());
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().canonicalize().unwrap().join("box");
+    let Some(guard) = sandbox(&path) else { return };
+    guard.0.stop().unwrap();
+    // A server that takes its time.
+    let script = dir.path().join("server.sh");
+    let program = Binary::find(sandbox::BINARY_VARIABLE).unwrap().path;
+    let program = program.display();
+    let lines = format!(
+        "#!/bin/sh\ncase \"$*\" in *--version*) ;; *) sleep 3 ;; esac\nexec {program} \"$@\"\n"
+    );
+    std::fs::write(&script, lines).unwrap();
+    std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let mut killed = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "a_start_that_was_killed_is_waited_for"])
+        .envs([(KILLED_START, &path), (sandbox::BINARY_VARIABLE, &script)])
+        .spawn()
+        .unwrap();
+    let begun = Instant::now();
+    while !somebody_runs(&path) {
+        assert!(begun.elapsed() < Duration::from_secs(60));
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    std::thread::sleep(Duration::from_millis(500));
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    let Status::Running { pid } = guard.0.status() else { panic!("not running") };
+    guard.0.start(&small()).unwrap();
+    assert_eq!(guard.0.status(), Status::Running { pid });
+    guard.0.stop().unwrap();
+    assert!(nobody_left(&path));
+}
+
 #[test]
 fn two_starts_at_once_make_one_server() {
     let dir = tempfile::tempdir().unwrap();
@@ -182,16 +225,18 @@ fn scripted(dir: &Path) -> Option<TemporaryServer> {
     Some(TemporaryServer::new(binary, place, arguments, Duration::from_secs(60)))
 }
 
+/// True if a process runs on a folder.
+fn somebody_runs(dir: &Path) -> bool {
+    let dir = dir.to_str().unwrap();
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let mut lines = processes.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
+    lines.any(|line| String::from_utf8_lossy(&line).contains(dir))
+}
+
 /// True once no process runs on a folder, within a time.
 fn nobody_left(dir: &Path) -> bool {
-    let dir = dir.to_str().unwrap();
-    let runs = || {
-        let processes = std::fs::read_dir("/proc").unwrap().flatten();
-        let lines = processes.filter_map(|entry| std::fs::read(entry.path().join("cmdline")).ok());
-        lines.into_iter().any(|line| String::from_utf8_lossy(&line).contains(dir))
-    };
     let begun = Instant::now();
-    while runs() {
+    while somebody_runs(dir) {
         if begun.elapsed() > Duration::from_secs(30) {
             return false;
         }
