@@ -45,6 +45,15 @@ pub use shards::{PLUGIN_VARIABLE, ShardSandbox, ShardServer, spelled};
 /// Environment variable that names the `mariadbd` to use.
 pub const BINARY_VARIABLE: &str = "INRUSH_MARIADBD";
 
+/// Held while starting or stopping; empty.
+const LOCK: &str = "lock";
+/// The version of the server that last ran here.
+const VERSION: &str = "version";
+/// A data directory that is being made.
+const FRESH: &str = "data.new";
+/// Everything in a folder whose server was never started.
+const FIRST_NAMES: [&str; 5] = [LOCK, VERSION, FRESH, "data.install-tmp", "shards"];
+
 /// Longest path of a unix socket: `sockaddr_un.sun_path` less its final NUL.
 const SOCKET_BYTES_MAX: usize = 107;
 const MIB: u64 = 1 << 20;
@@ -90,8 +99,17 @@ pub enum Status {
 
 impl Sandbox {
     /// The sandbox in `dir`, which need not exist yet, by whatever way `dir` names it. Touches nothing.
+    ///
+    /// Errors: a folder with files that is no sandbox; a server would write into it, and close it to others.
     pub fn at(dir: impl AsRef<Path>) -> Result<Sandbox> {
         let dir = real_path(dir.as_ref()).map_err(|e| Error::io("finding", dir.as_ref(), e))?;
+        if !is_free_or_ours(&dir) {
+            return Err(Error::Option(format!(
+                "{} has files and is no sandbox: {} names a new folder, an empty one, or a sandbox",
+                dir.display(),
+                SANDBOX.with("DIR")
+            )));
+        }
         let place = Place {
             datadir: dir.join("data"),
             socket: socket_path(&dir),
@@ -250,7 +268,7 @@ impl Sandbox {
 
     /// Takes the sandbox's lock file; it is released when the file is closed, also by a kill.
     fn lock(&self, timeout: Duration) -> Result<File> {
-        let path = self.dir.join("lock");
+        let path = self.dir.join(LOCK);
         let file = OpenOptions::new()
             .create(true)
             .truncate(false)
@@ -269,7 +287,10 @@ impl Sandbox {
 
     /// True if the data was last used by an older series; an error if by a newer one.
     fn check_version(&self, binary: &Version) -> Result<bool> {
-        let Ok(text) = fs::read_to_string(self.dir.join("version")) else { return Ok(false) };
+        if !self.place.datadir.exists() {
+            return Ok(false);
+        }
+        let Ok(text) = fs::read_to_string(self.dir.join(VERSION)) else { return Ok(false) };
         let Some(data) = Version::parse(&text) else { return Ok(false) };
         if data.series() > binary.series() {
             let (dir, binary) = (self.dir.clone(), binary.clone());
@@ -279,7 +300,7 @@ impl Sandbox {
     }
 
     fn write_version(&self, version: &Version) -> Result<()> {
-        let path = self.dir.join("version");
+        let path = self.dir.join(VERSION);
         fs::write(&path, format!("{version}\n")).map_err(|e| Error::io("writing", &path, e))
     }
 
@@ -310,14 +331,14 @@ impl Sandbox {
         if datadir.exists() {
             return Ok(());
         }
-        // Installed beside and renamed: a data directory that exists is whole.
-        let fresh = self.dir.join("data.new");
+        // Installed beside and renamed: a data directory that exists is whole, and has its version beside it.
+        let fresh = self.dir.join(FRESH);
         if fresh.exists() {
             fs::remove_dir_all(&fresh).map_err(|e| Error::io("removing", &fresh, e))?;
         }
         binary.install(&fresh, &[])?;
-        fs::rename(&fresh, datadir).map_err(|e| Error::io("renaming", &fresh, e))?;
-        self.write_version(&binary.version)
+        self.write_version(&binary.version)?;
+        fs::rename(&fresh, datadir).map_err(|e| Error::io("renaming", &fresh, e))
     }
 
     fn failed(&self, doing: &'static str, message: impl Into<String>) -> Error {
@@ -405,6 +426,23 @@ fn real_path(dir: &Path) -> io::Result<PathBuf> {
         }
     }
     Ok(dir)
+}
+
+/// True if a folder is missing or empty, or its lock and version are those of a sandbox, or it was killed while
+/// its data directory was made. One that cannot be read is told of by who uses it.
+fn is_free_or_ours(dir: &Path) -> bool {
+    let is_empty = |name: &str| {
+        dir.join(name).symlink_metadata().is_ok_and(|file| file.is_file() && file.len() == 0)
+    };
+    let version =
+        || fs::read_to_string(dir.join(VERSION)).ok().and_then(|text| Version::parse(&text));
+    if is_empty(LOCK) && version().is_some() {
+        return true;
+    }
+    let Ok(mut names) = fs::read_dir(dir) else { return true };
+    names.all(|entry| {
+        entry.is_ok_and(|entry| FIRST_NAMES.iter().any(|name| entry.file_name() == *name))
+    })
 }
 
 /// Makes a folder only we can enter; one that exists must be ours alone to write to, and no link,

@@ -164,6 +164,32 @@ fn a_start_that_was_killed_is_waited_for() {
 }
 
 #[test]
+fn a_folder_of_somebody_else_is_refused_and_left_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let dir = dir.path();
+    for name in ["empty", "project/data", "versioned/data", "killed/data.new"] {
+        std::fs::create_dir_all(dir.join(name)).unwrap();
+    }
+    std::fs::write(dir.join("project/data/orders.csv"), "1\n").unwrap();
+    std::fs::write(dir.join("versioned/version"), "1.2.3\n").unwrap();
+    std::fs::write(dir.join("killed/lock"), "").unwrap();
+    let open = std::fs::Permissions::from_mode(0o755);
+    std::fs::set_permissions(dir.join("project"), open).unwrap();
+    for name in ["missing", "empty", "killed"] {
+        assert_eq!(Sandbox::at(dir.join(name)).unwrap().status(), Status::Absent, "{name}");
+    }
+    for name in ["project", "versioned"] {
+        let error = Sandbox::at(dir.join(name)).unwrap_err().to_string();
+        assert!(error.contains("has files and is no sandbox"), "{error}");
+    }
+    let mode = std::fs::metadata(dir.join("project")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o755);
+    let Some(guard) = sandbox(&dir.join("killed")) else { return };
+    guard.0.stop().unwrap();
+    assert_eq!(Sandbox::at(dir.join("killed")).unwrap().status(), Status::Stopped);
+}
+
+#[test]
 fn two_starts_at_once_make_one_server() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("box");
