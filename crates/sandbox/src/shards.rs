@@ -83,7 +83,8 @@ impl ShardSandbox {
 
     /// Starts a head and `count` shards, made on first use; returns once all answer.
     ///
-    /// Errors: as [`Sandbox::start`]; another number of shards than there are; a server without Spider.
+    /// Errors: as [`Sandbox::start`]; another number of shards than there are; a server without Spider. Servers
+    /// that were not up before are stopped then.
     pub fn start(&self, count: usize) -> Result<Vec<ShardServer>> {
         if !(1..=SHARDS_MAX).contains(&count) {
             return Err(Error::Option(format!(
@@ -105,13 +106,21 @@ impl ShardSandbox {
         }
         let is_up =
             |server: &ShardServer| matches!(server.sandbox.status(), Status::Running { .. });
-        if servers.iter().all(is_up) {
+        // Written last: without it the servers were started, and not joined.
+        let is_joined = self.client_file().exists();
+        let were_up: Vec<bool> = servers.iter().map(|server| is_joined && is_up(server)).collect();
+        if were_up.iter().all(|&was_up| was_up) {
             return Ok(servers);
         }
-        for server in &servers {
-            server.sandbox.start(&options(server, servers.len()))?;
+        let started = servers
+            .iter()
+            .try_for_each(|server| server.sandbox.start(&options(server, servers.len())));
+        if let Err(error) = started.and_then(|()| self.join(&servers)) {
+            // A head that runs would not read its plugin again.
+            let ours = servers.iter().zip(were_up).filter(|(_, was_up)| !was_up);
+            ours.for_each(|(server, _)| drop(server.sandbox.stop()));
+            return Err(error);
         }
-        self.join(&servers)?;
         Ok(servers)
     }
 

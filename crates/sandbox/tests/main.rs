@@ -8,7 +8,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use sandbox::mariadbd::{Binary, Place, Wrapper};
-use sandbox::{Lifetime, Sandbox, SandboxOptions, Status, TemporaryServer};
+use sandbox::{Lifetime, Sandbox, SandboxOptions, ShardSandbox, Status, TemporaryServer};
 use server::{Error, Session};
 
 /// Stops the sandbox when a test ends, however it ends.
@@ -187,6 +187,32 @@ fn a_folder_of_somebody_else_is_refused_and_left_alone() {
     let Some(guard) = sandbox(&dir.join("killed")) else { return };
     guard.0.stop().unwrap();
     assert_eq!(Sandbox::at(dir.join("killed")).unwrap().status(), Status::Stopped);
+}
+
+#[test]
+fn shards_that_were_not_joined_are_joined_by_the_next_start_or_fail_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().canonicalize().unwrap().join("box");
+    let shards = ShardSandbox::of(&Sandbox::at(&path).unwrap());
+    match shards.start(1) {
+        Err(Error::NoServer(..)) => println!("skipped: no mariadbd"),
+        Err(error) => {
+            assert!(error.to_string().contains("Spider"), "{error}");
+            assert!(nobody_left(&path));
+            let again = shards.start(1).map(drop).unwrap_err();
+            assert_eq!(again.to_string(), error.to_string());
+            assert!(nobody_left(&path));
+        }
+        // As a kill before the file is written.
+        Ok(_) => {
+            std::fs::remove_file(shards.client_file()).unwrap();
+            let again = shards.start(1).map(drop);
+            let is_joined = shards.client_file().exists();
+            shards.stop().unwrap();
+            again.unwrap();
+            assert!(is_joined);
+        }
+    }
 }
 
 #[test]
