@@ -344,7 +344,11 @@ fn settle(session: &mut Session, journal: &Journal) -> Result<Vec<String>> {
     setting::end_flush(session, &mut entry)?;
     let mut told = setting::put_back(session, &mut entry);
     if is_restarted && entry.changes.is_empty() {
-        let others = if has_outlived { "; its redo log, which stays off over a restart, is on again" } else { "" };
+        let others = if has_outlived {
+            "; its redo log, which stays off over a restart, is on again"
+        } else {
+            ""
+        };
         told.insert(
             0,
             format!(
