@@ -119,7 +119,7 @@ fn refusals_are_told_in_words() {
         ("far.csv", "the bucket is in another region; set AWS_REGION"),
         (
             "busy.csv",
-            "the store has too many requests (HTTP status 503, SlowDown) (5 tries in a row)",
+            "the store has too many requests (HTTP status 503, SlowDown) (5 tries in a row, for ",
         ),
         ("denied.csv", "the credentials lack the right to read the object"),
         ("*.csv", "the credentials lack the right to list the objects"),
