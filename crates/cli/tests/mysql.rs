@@ -145,6 +145,39 @@ fn rows_are_checked_and_compared() {
 }
 
 #[test]
+fn text_behind_a_decimal_is_refused_on_each_path() {
+    let Some(mut scene) = Scene::new() else { return };
+    // By itself, since a value that MySQL warns of has all rows of its chunk sent strictly.
+    let file = scene.home.file("rows.txt", "1\t1.25\n2\t3x\n3\t0.12x4\n4\t0.126\n");
+    for rule in ["fail", "skip", "replace"] {
+        for path in ["stream", "insert", "direct"] {
+            scene.exec("DROP TABLE IF EXISTS t");
+            scene.exec("CREATE TABLE t (a INT PRIMARY KEY, b DECIMAL(9,2))");
+            let more = ["--unlogged", "--rejects-max", "9", "--on-duplicate", rule, "--path", path];
+            let loaded = scene.load("t", &file, &more);
+            assert_eq!(loaded.code(), 3, "{rule} {path} {loaded:?}");
+            assert_eq!(scene.lines("SELECT * FROM t"), ["1|1.25", "4|0.13"], "{rule} {path}");
+        }
+    }
+}
+
+#[test]
+fn doubles_keep_the_sign_of_zero_and_verify_says_so() {
+    let Some(mut scene) = Scene::new() else { return };
+    let file = scene.home.file("rows.txt", "1\t-0\n2\t0\n3\t-1.5\n");
+    for path in ["stream", "direct"] {
+        scene.exec("DROP TABLE IF EXISTS t");
+        scene.exec("CREATE TABLE t (a INT PRIMARY KEY, b DOUBLE)");
+        scene.load("t", &file, &["--unlogged", "--path", path]).done();
+        assert_eq!(scene.lines("SELECT b FROM t"), ["-0", "0", "-1.5"], "{path}");
+        let mut verify = scene.home.inrush(["verify"]);
+        verify.arg(&file).args(["--into", "d.t", "--dialect", "mysql", "--socket"]);
+        verify.arg(scene.server.socket()).args(["--user", "root"]);
+        run(&mut verify).done();
+    }
+}
+
+#[test]
 fn rows_that_mysql_refuses_are_rejects() {
     let Some(mut scene) = Scene::new() else { return };
     let text =

@@ -4,6 +4,7 @@ use encode::rejects::Reject;
 use schema::TableName;
 use server::identifier::quote_name;
 use server::session::Row;
+use values::habits::Habits;
 use values::{Charset, ConvertOptions, Converter, SqlMode, SqlType};
 
 use super::columns::{Columns, RowBytes};
@@ -81,10 +82,13 @@ impl Shown {
     fn new(name: &str, sql_type: &SqlType) -> Result<Shown, values::Error> {
         let quoted = quote_name(name);
         let field = |expression: String, file_charset: Charset| -> Result<Shown, values::Error> {
-            // Whatever a server has stored is a value.
+            // Whatever a server has stored is a value, and -0 is not 0 where it shows it.
+            let habits =
+                Habits { negative_zero: true, timestamp_to_2106: true, ..Habits::default() };
             let options = ConvertOptions {
                 file_charset,
                 sql_mode: SqlMode::ALLOW_INVALID_DATES,
+                habits,
                 ..ConvertOptions::default()
             };
             let converter = Box::new(Converter::new(name, sql_type, &options)?);

@@ -355,8 +355,8 @@ fn rows(
         // A row that the server skips or replaces uses up a number, and a table with rows in it
         // has its next number from these.
         let may_be_numbered = rule == OnDuplicate::Fail && mode != Mode::Replace;
-        let may_be_updated = rule != OnDuplicate::Update || case.has_unique_key();
-        if case.is_read_alike() && may_be_updated && (!is_numbered || may_be_numbered) {
+        let has_its_rule = rule == OnDuplicate::Fail || case.has_unique_key();
+        if case.is_read_alike() && has_its_rule && (!is_numbered || may_be_numbered) {
             break case;
         }
         db.sql("DROP TABLE a, b");

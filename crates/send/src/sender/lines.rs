@@ -13,6 +13,7 @@ use crate::sent_chunk::SentChunk;
 
 /// The same, of INSERT IGNORE as a warning.
 const ER_DUP_ENTRY_WITH_KEY_NAME: u16 = 1586;
+const ER_WARN_DATA_TRUNCATED: u16 = 1265;
 
 impl Sender {
     /// LOAD DATA LOCAL of a whole chunk; false when a row was skipped or a value changed.
@@ -56,20 +57,25 @@ impl Sender {
     }
 
     /// True if a statement that cannot refuse rows loaded all of them: every warning is about a row
-    /// that is `skipped` for its key, where that is the rule.
+    /// that is `skipped` for its key, where that is the rule. A note is about a value that strict mode takes too,
+    /// unless it says that data was truncated: of the scale of a DECIMAL, or of text behind it.
     pub(super) fn is_clean(&mut self, done: &Done, skipped: u64) -> Result<bool, Trouble> {
         if done.warnings == 0 && skipped == 0 {
             return Ok(true);
         }
-        if self.statements.place.rule != OnDuplicate::Skip {
+        let may_skip = self.statements.place.rule == OnDuplicate::Skip;
+        if skipped > 0 && !may_skip {
             return Ok(false);
         }
         let warnings = self.with_session(Session::warnings)?;
+        let is_harmless = |it: &&Warning| it.level == "Note" && it.errno != ER_WARN_DATA_TRUNCATED;
         let is_duplicate =
-            |warning: &Warning| [ER_DUP_ENTRY, ER_DUP_ENTRY_WITH_KEY_NAME].contains(&warning.errno);
+            |it: &Warning| [ER_DUP_ENTRY, ER_DUP_ENTRY_WITH_KEY_NAME].contains(&it.errno);
+        let notes = warnings.iter().filter(is_harmless).count();
+        let mut others = warnings.iter().filter(|it| !is_harmless(it));
         Ok(warnings.len() < WARNINGS_MAX
-            && warnings.len() as u64 == skipped
-            && warnings.iter().all(is_duplicate))
+            && (warnings.len() - notes) as u64 == skipped
+            && others.all(is_duplicate))
     }
 }
 
