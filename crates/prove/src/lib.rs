@@ -165,6 +165,16 @@ fn not_run(error: Error) -> Obstacle {
     }
 }
 
+/// The end of some work, also by a panic.
+#[derive(Default)]
+struct Done(Arc<AtomicBool>);
+
+impl Drop for Done {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// Does some work on a server, which is killed when time is up or somebody wants the end.
 fn watched<T>(
     server: &TemporaryServer,
@@ -173,9 +183,9 @@ fn watched<T>(
     work: impl FnOnce() -> std::result::Result<T, Obstacle>,
 ) -> std::result::Result<T, Obstacle> {
     let limit = Duration::from_secs(request.seconds_max);
-    let is_done = Arc::new(AtomicBool::new(false));
     std::thread::scope(|scope| {
-        let done = Arc::clone(&is_done);
+        let is_done = Done::default();
+        let done = Arc::clone(&is_done.0);
         let watcher = scope.spawn(move || {
             let mut is_over = false;
             while !done.load(Ordering::Relaxed) {
@@ -189,7 +199,7 @@ fn watched<T>(
             is_over
         });
         let outcome = work();
-        is_done.store(true, Ordering::Relaxed);
+        drop(is_done);
         match watcher.join() {
             Ok(true) => {
                 request.interrupt.check()?;
@@ -252,4 +262,35 @@ pub fn risk(version: &str) -> String {
          another way, rows can be wrong or missing, and the server can stop at them: take a backup first, and \
          run CHECK TABLE .. EXTENDED afterwards"
     )
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_within_a_proof_ends_the_watcher_too() {
+        let Ok(binary) = sandbox::mariadbd::Binary::find(sandbox::BINARY_VARIABLE) else {
+            println!("skipped: no server is installed");
+            return;
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let place = private_server::place(folder.path());
+        let server = TemporaryServer::new(binary, place, Vec::new(), START_TIMEOUT);
+        let request = Request {
+            state_dir: folder.path(),
+            temp_dir: folder.path(),
+            program: None,
+            seconds_max: 600,
+            interrupt: Interrupt::default(),
+        };
+        let begun = Instant::now();
+        let work = || -> std::result::Result<(), Obstacle> { panic!("as a bug would") };
+        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            watched(&server, &request, begun, work)
+        }));
+        assert!(outcome.is_err());
+        assert!(begun.elapsed() < Duration::from_secs(60));
+    }
 }

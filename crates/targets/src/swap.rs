@@ -195,11 +195,12 @@ impl Swap {
         if session.is_alive() {
             return done;
         }
-        let again = reach(session, RECONNECT_WAIT).and_then(|again| {
+        // Whether the tables are swapped is known: a server that is away is met by the next statement.
+        if let Ok(again) = reach(session, RECONNECT_WAIT) {
             *session = again;
-            session.set_lock_wait(wait)
-        });
-        done.and(again)
+            let _ = session.set_lock_wait(wait);
+        }
+        done
     }
 
     /// As [`Swap::run`], over the session of a locked target, which keeps a second one, in what is left of
