@@ -52,7 +52,7 @@ const VERSION: &str = "version";
 /// A data directory that is being made.
 const FRESH: &str = "data.new";
 /// Everything in a folder whose server was never started.
-const FIRST_NAMES: [&str; 5] = [LOCK, VERSION, FRESH, "data.install-tmp", "shards"];
+const FIRST_NAMES: [&str; 6] = [LOCK, VERSION, FRESH, "data.install-tmp", "shards", user::NAME];
 
 /// Longest path of a unix socket: `sockaddr_un.sun_path` less its final NUL.
 const SOCKET_BYTES_MAX: usize = 107;

@@ -13,7 +13,7 @@ use server::error::{Error, Result};
 
 use crate::{START_TIMEOUT, Sandbox, SandboxOptions};
 
-const NAME: &str = "users";
+pub(crate) const NAME: &str = "users";
 /// The content of the file while the server stops with its last user.
 const UNTIL_LAST_USER: &[u8] = b"until the last user leaves\n";
 
