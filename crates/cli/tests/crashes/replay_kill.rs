@@ -298,7 +298,8 @@ fn changes_of_rows_killed_at_any_step_are_made_once() {
         let killed: Outcome = run(&mut scene.killed_at(step));
         if killed.status.signal() != Some(KILL) {
             assert_eq!(killed.code(), 0, "{killed:?}");
-            assert!((1..8).contains(&doubts), "{doubts} doubts");
+            // More on a busy machine, where a server is still at a COMMIT whose client is gone.
+            assert!((1..20).contains(&doubts), "{doubts} doubts");
             return;
         }
         let before = scene.tables();
