@@ -110,7 +110,7 @@ impl Conductor<'_, '_> {
             false => {
                 if is_inside && !words.stay_inside() {
                     // It may commit.
-                    self.before_commit()?;
+                    self.may_commit()?;
                 }
                 let does_more = is_other && !words.are_repeatable(&[]);
                 self.begun(statement, is_inside, does_more)

@@ -51,8 +51,8 @@ impl Conductor<'_, '_> {
             self.journal.write(Line::Told(self.spot))?;
             return Err(Error::Refused(format!(
                 "an earlier replay was interrupted while it loaded these rows into {table}, so the \
-                 rows there may be these: check, delete them if they are, and run the same command \
-                 again"
+                 rows there may be these, with all of their transaction: check, delete or undo them if \
+                 they are, and run the same command again"
             )));
         }
         match takes_rows_back(own, table)? {

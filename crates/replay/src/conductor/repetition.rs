@@ -31,6 +31,8 @@ const REPEATABLE: [&str; 22] = [
 const CHANGING: [&str; 6] = ["UPDATE", "DELETE", "INSERT", "REPLACE", "LOAD", "WITH"];
 /// First words of statements that may leave a table without rows, or without its name.
 const TAKING: [&str; 6] = ["ALTER", "DELETE", "DROP", "RENAME", "TRUNCATE", "WITH"];
+/// Words of an ALTER TABLE that may empty or rename the table.
+const MOVING: [&str; 4] = ["RENAME", "PARTITION", "EXCHANGE", "DISCARD"];
 /// First words of statements of a transaction, which change nothing that stays.
 const PARTS: [&str; 3] = ["SAVEPOINT", "RELEASE", "ROLLBACK"];
 /// First words of statements that commit nothing.
@@ -66,7 +68,7 @@ impl<'a> Words<'a> {
 
     /// True for a statement that may empty, rename or drop the tables that it names.
     pub(super) fn may_take_rows(&self) -> bool {
-        self.begin(&TAKING)
+        self.begin(&TAKING) && (!self.begin(&["ALTER"]) || self.have(&MOVING))
     }
 
     /// True for SAVEPOINT, ROLLBACK TO and the like.

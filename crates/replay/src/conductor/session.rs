@@ -66,6 +66,8 @@ impl Conductor<'_, '_> {
             |at: usize| words.get(at).and_then(Token::name).map(|name| name.to_ascii_lowercase());
         let is = |at: usize, word: &str| words.get(at).is_some_and(|token| token.is(word));
         let prepared = if is(0, "PREPARE") && is(2, "FROM") {
+            // The name stands for another statement from here on.
+            name(1).map(|own| self.prepared.remove(&own));
             let (Some(own), Some(variable), true) =
                 (name(1), name(4), words.get(3).is_some_and(|token| token.is_sign(b'@')))
             else {
@@ -74,7 +76,10 @@ impl Conductor<'_, '_> {
             let sql = [b"SELECT @".as_slice(), &sql::quoted(&variable)].concat();
             let text = self.sessions.dump.query_text(&String::from_utf8_lossy(&sql))?;
             let text = text.unwrap_or_default();
-            if !first_word(text.trim_start().as_bytes()).eq_ignore_ascii_case(b"set") {
+            let text = text.trim_start().as_bytes();
+            let is_set = first_word(text).eq_ignore_ascii_case(b"set");
+            // One that reads or changes tables is no setting.
+            if !is_set || [b"from".as_slice(), b"statement"].iter().any(|word| has_word(text, word)) {
                 return Ok(false);
             }
             self.prepared.insert(own.clone());

@@ -176,6 +176,22 @@ impl Conductor<'_, '_> {
         self.journal.write(Line::Commit(spots))
     }
 
+    /// The same before each statement within a transaction that may commit: only what is new since the last one.
+    pub(super) fn may_commit(&mut self) -> Result<(), Error> {
+        let new = self.transaction.held.iter_mut().filter(|one| !one.is_begun);
+        let spots: Vec<Spot> = new
+            .map(|one| {
+                one.is_begun = true;
+                one.spot
+            })
+            .collect();
+        if spots.is_empty() {
+            return Ok(());
+        }
+        self.transaction.is_unclear = true;
+        self.journal.write(Line::Commit(spots))
+    }
+
     /// Before a statement that the server commits before, by itself or in the dump's place: the
     /// statement may not run at all, or under another name.
     pub(super) fn before_statement(&mut self, statement: &Statement) -> Result<(), Error> {
