@@ -79,7 +79,8 @@ impl Conductor<'_, '_> {
             let text = text.trim_start().as_bytes();
             let is_set = first_word(text).eq_ignore_ascii_case(b"set");
             // One that reads or changes tables is no setting.
-            if !is_set || [b"from".as_slice(), b"statement"].iter().any(|word| has_word(text, word)) {
+            if !is_set || [b"from".as_slice(), b"statement"].iter().any(|word| has_word(text, word))
+            {
                 return Ok(false);
             }
             self.prepared.insert(own.clone());
