@@ -180,7 +180,7 @@ fn no_answer(address: &Address, wait: Duration) -> Failure {
     ))
 }
 
-/// What a program prints, which has a few seconds to end.
+/// The output of a program, which has a few seconds to end.
 fn version_text(command: &mut Command) -> io::Result<String> {
     let pipes = command.process_group(0).stdin(Stdio::null()).stderr(Stdio::null());
     let mut child = pipes.stdout(Stdio::piped()).spawn()?;
@@ -272,7 +272,7 @@ impl Messages {
 
     fn wait_for_ever(&mut self) {
         if self.until.take().is_some() {
-            // Of a pipe that is open it cannot fail.
+            // It cannot fail while the pipe is open.
             let _ = fcntl_setfl(&self.stderr, OFlags::empty());
         }
     }

@@ -195,7 +195,7 @@ impl Swap {
         if session.is_alive() {
             return done;
         }
-        // Whether the tables are swapped is known: a server that is away is met by the next statement.
+        // The result of the RENAME is known: a server that is away is met by the next statement.
         if let Ok(again) = reach(session, RECONNECT_WAIT) {
             *session = again;
             let _ = session.set_lock_wait(wait);

@@ -117,7 +117,7 @@ fn rows_that_a_failed_replay_added_are_not_added_twice_without_a_word() {
     assert_eq!(scene.value("SELECT COUNT(*) FROM a"), "2");
 }
 
-/// What a trigger or a foreign key says of a database that the dump has only later, stayed that
+/// References of triggers and foreign keys to a database that the dump has only later, stayed that
 /// database's, although everything goes into another one.
 #[test]
 fn a_database_that_comes_later_than_its_name_is_refused() {

@@ -86,7 +86,7 @@ struct MessageIndex {
     earlier_dictionaries: usize,
 }
 
-/// What a place in a stream has.
+/// The content at a place in a stream.
 enum Item {
     /// The metadata of a message, and where it begins behind its prefix.
     Message(Vec<u8>, u64),

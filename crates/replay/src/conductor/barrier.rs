@@ -200,7 +200,7 @@ impl Conductor<'_, '_> {
         // What it has open holds on to tables that have to go. One that the driver has given up on
         // cannot be asked: the server rolls back when its connection goes.
         match self.sessions.dump.exec("ROLLBACK") {
-            // What is not written down, the next replay says that it may be done.
+            // The next replay says of statements that are not written down that they may be done.
             Ok(done) => drop(self.gave_up(&done)),
             Err(_) => {
                 if let Ok(other) = self.sessions.own.another() {

@@ -93,7 +93,7 @@ impl Conductor<'_, '_> {
         let words = Words::of(&statement.text, self.state()?.syntax());
         let is_other = statement.kind == StatementKind::Other;
         if is_other && words.are_of_transaction() {
-            // Those of a finished transaction change nothing.
+            // In a transaction that is finished they change nothing.
             return self.exec_in_step(statement);
         }
         if is_other && self.journal.is_unclear(self.spot) {

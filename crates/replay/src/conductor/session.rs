@@ -67,7 +67,9 @@ impl Conductor<'_, '_> {
         let is = |at: usize, word: &str| words.get(at).is_some_and(|token| token.is(word));
         let prepared = if is(0, "PREPARE") && is(2, "FROM") {
             // The name stands for another statement from here on.
-            name(1).map(|own| self.prepared.remove(&own));
+            if let Some(own) = name(1) {
+                self.prepared.remove(&own);
+            }
             let (Some(own), Some(variable), true) =
                 (name(1), name(4), words.get(3).is_some_and(|token| token.is_sign(b'@')))
             else {

@@ -84,7 +84,7 @@ impl Journal {
     ///
     /// Errors: rows that were added to other tables would come once more.
     fn begin_anew(&mut self, changed: &TableName) -> Result<(), Error> {
-        // Of a table that the dump does not make there is one statement, which adds rows.
+        // A table that the dump does not make is finished by one statement, which adds rows.
         let adds = |finished: &Finished| finished.from == finished.to && finished.rows > 0;
         let added = self.tables.iter().find(|(_, all)| all.iter().any(adds));
         let what = match added {
