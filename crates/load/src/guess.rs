@@ -69,6 +69,7 @@ fn known(
     };
     let names: Vec<TableName> = spelled.iter().flatten().cloned().collect();
     let mut columns = catalog::columns_of(&mut session, &names).unwrap_or_default().into_iter();
+    session.keep();
     Ok(spelled.iter().map(|name| name.as_ref().and_then(|_| columns.next()?.ok())).collect())
 }
 

@@ -24,7 +24,11 @@ pub fn carry_keys_over(
     let may_go = |table: &TableName, is_extended| {
         may_go(state_dir, &table.to_string(), is_extended).unwrap_or(false)
     };
-    Ok(left_keys::finish(&mut session, wait, may_go)?)
+    let left = left_keys::finish(&mut session, wait, may_go)?;
+    if left.is_empty() {
+        session.keep();
+    }
+    Ok(left)
 }
 
 /// True if the old table of this one, which proves that the rows of a job are in, may go: their journals say

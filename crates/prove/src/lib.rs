@@ -236,6 +236,7 @@ pub fn look(
     let connect = ConnectOptions { unlogged: options.server.unlogged, ..connect };
     let mut session = Session::connect(&connect)?;
     if session.version().is_tested() || session.version().unfit().is_some() {
+        session.keep();
         return Ok(Trust::Settled);
     }
     let facts = ServerFacts::read(&mut session)?;

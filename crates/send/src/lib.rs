@@ -218,7 +218,10 @@ impl<'a> Work<'a> {
         let mut watch = match self.given {
             // One connection and a moment: there is nothing to be held back.
             Some(_) => Watch::of_nobody(),
-            None => Watch::begin(prepared, self.connect, &mut target.session)?,
+            None => {
+                let bytes = source.facts().bytes_total;
+                Watch::begin(prepared, self.connect, &mut target.session, bytes)?
+            }
         };
         self.notes.append(&mut watch.notes);
         let staging = match self.destination.method {
@@ -313,6 +316,10 @@ impl<'a> Work<'a> {
                 "an interrupted load of this input had loaded {} rows already",
                 before.rows
             ));
+            let evaluated = &prepared.options.rows.evaluated;
+            self.notes.extend(evaluated.iter().map(|(column, _)| {
+                format!("the expression for {column} was evaluated again for the other rows")
+            }));
         }
         failpoint::hit("ledger.opened");
         self.resume = Some(resume);

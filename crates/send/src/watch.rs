@@ -18,6 +18,9 @@ use crate::controller::{Controller, Limits};
 /// Time between two looks at the server.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
+/// Input whose rows are in within a moment.
+const MOMENT_BYTES_MAX: u64 = 1 << 20;
+
 /// Time between two looks whether the load is to stop.
 const NAP: Duration = Duration::from_millis(100);
 
@@ -34,13 +37,15 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// The server that `session` is connected to, its replicas that it knows, and those named.
+    /// The server that `session` is connected to, its replicas that it knows, and those named. Without replicas,
+    /// an input of few `bytes` is in before there is anything to hold back.
     ///
     /// Errors: a named one does not answer, or is no replica.
     pub(crate) fn begin(
         prepared: &Prepared<'_>,
         connect: &ConnectOptions,
         session: &mut Session,
+        bytes: Option<u64>,
     ) -> Result<Watch, Error> {
         let asked = &prepared.options.server.replicas;
         let mut notes = Vec::new();
@@ -54,7 +59,9 @@ impl Watch {
             let others: Vec<Replica> = found.into_iter().filter(|r| !is_named(r)).collect();
             all.extend(others);
         }
-        Ok(Watch { gauge: Some(Gauge::new(connect, all)), notes })
+        let is_moment = all.is_empty() && bytes.is_some_and(|bytes| bytes <= MOMENT_BYTES_MAX);
+        let gauge = (!is_moment).then(|| Gauge::new(connect, all));
+        Ok(Watch { gauge, notes })
     }
 
     /// The server that `connect` leads to, and no replicas.

@@ -19,6 +19,7 @@ use crate::tls::{Encryption, TlsOptions, Verify};
 
 use super::WorkLabel;
 use super::proven::Fingerprint;
+use super::spare::Spare;
 
 /// Where distributions put the server's socket, most common first.
 const SOCKETS: [&str; 5] = [
@@ -153,6 +154,8 @@ pub struct Known {
     clear: Arc<Mutex<BTreeSet<String>>>,
     /// Accounts of servers, and certificates that were proven by their passwords.
     proven: Arc<Mutex<BTreeSet<(String, Fingerprint)>>>,
+    /// A connection that nobody uses any more.
+    pub(super) spare: Spare,
 }
 
 impl Known {

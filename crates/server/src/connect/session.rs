@@ -47,7 +47,7 @@ pub struct Session {
     driver: Driver,
     mark: Mark,
     version: Version,
-    options: ConnectOptions,
+    pub(super) options: ConnectOptions,
     /// The values that its variables have.
     variables: Variables,
     /// Calls of the driver up to the last answer that was in step, and when that was.
@@ -85,6 +85,10 @@ impl Session {
     pub fn connect(options: &ConnectOptions) -> Result<Session> {
         options.interrupt.check()?;
         options.check_host()?;
+        if let Some(mut session) = options.known.spare.take(options) {
+            session.options = options.clone();
+            return Ok(session);
+        }
         let mut driver = Driver::new(handshake::connect(options)?);
         let version = variables::version(&mut driver, options)?;
         let mark = Mark::put_on(&mut driver)?;
