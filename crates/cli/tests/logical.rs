@@ -240,6 +240,64 @@ fn rows_of_a_partitioned_table_that_the_server_numbers_go_over_one_connection() 
     }
 }
 
+/// `NOW()` has another value each time, and is the same expression.
+#[test]
+fn a_load_with_an_expression_goes_on() {
+    let Some(mut growing) = Growing::new("stream", "") else { return };
+    growing.desk.exec("ALTER TABLE t ADD run CHAR(36)");
+    let add = |growing: &Growing, expression: &str, failpoint: &str| {
+        let mut command = growing.command(&growing.file);
+        command.args(["--set-sql", expression]).env("INRUSH_FAILPOINT", failpoint);
+        run(&mut command)
+    };
+    let killed = add(&growing, "run=UUID()", "portion.5.loaded=kill");
+    assert_eq!(killed.status.signal(), Some(KILL), "{killed:?}");
+    let words = ["was interrupted after", "this command has other options for the input"];
+    add(&growing, "run=MD5(UUID())", "").refused(2, &words);
+    let rest = add(&growing, "run=UUID()", "");
+    let note = "the expression for run was evaluated again for the other rows";
+    assert!(rest.done().out.contains(note), "{rest:?}");
+    growing.check("with an expression");
+    assert_eq!(growing.desk.rows("SELECT COUNT(DISTINCT run) FROM t"), ["2"]);
+}
+
+/// A ledger outlives its table: rows of a table that was made anew are not taken for loaded.
+#[test]
+fn rows_that_may_be_gone_with_their_table_are_asked_for() {
+    for is_gone in [true, false] {
+        let Some(mut growing) = Growing::new("stream", "") else { return };
+        let killed = growing.add("portion.9.loaded=kill");
+        assert_eq!(killed.status.signal(), Some(KILL), "{killed:?}");
+        growing.wait_for_open_transactions();
+        let ledger = growing.desk.rows("SHOW TABLES LIKE '\\_inrush%'").remove(0);
+        // The server tells times in seconds.
+        std::thread::sleep(Duration::from_millis(1_100));
+        match is_gone {
+            true => {
+                growing.desk.exec("CREATE TABLE restored LIKE t");
+                growing.desk.exec("INSERT INTO restored SELECT * FROM t WHERE id < 0");
+                growing.desk.exec("DROP TABLE t");
+                growing.desk.exec("RENAME TABLE restored TO t");
+            }
+            false => growing.desk.exec("ALTER TABLE t FORCE"),
+        }
+        let refused = growing.add("");
+        let database = &growing.desk.database;
+        let (drop, keep) = (
+            format!("If they are gone, run DROP TABLE `{database}`.`{ledger}`"),
+            format!("if they are still there, run ALTER TABLE `{database}`.`{ledger}` FORCE"),
+        );
+        refused.refused(2, &["was created anew or altered since", &drop, &keep]);
+        std::thread::sleep(Duration::from_millis(1_100));
+        growing.desk.exec(&match is_gone {
+            true => format!("DROP TABLE `{ledger}`"),
+            false => format!("ALTER TABLE `{ledger}` FORCE"),
+        });
+        growing.add("").done();
+        growing.check("after the choice");
+    }
+}
+
 #[test]
 fn a_ledger_that_stays_is_told_with_what_to_do() {
     let Some(mut growing) = Growing::new("stream", "") else { return };

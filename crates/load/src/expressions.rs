@@ -3,6 +3,7 @@
 use face::statement;
 use job::error::Error;
 use job::options::LoadOptions;
+use server::identifier::digest;
 use server::{ConnectOptions, Session};
 
 /// Characters of an expression that a message shows.
@@ -26,6 +27,7 @@ pub fn evaluate_expressions(
                 let shown = statement::shown(&expression, SHOWN_CHARS);
                 Error::Usage(format!("column {column}, {shown}: {why}"))
             })?;
+            load.rows.evaluated.push((column.clone(), digest(expression.as_bytes())));
             load.rows.constants.push((column, value));
         }
     }

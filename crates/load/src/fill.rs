@@ -379,7 +379,8 @@ impl<'l> Filling<'l, '_, '_> {
                 })
             }
             Unpublished::Transaction(rows) => {
-                let commit = RowCommit { target: name, lock: target, rows: *rows };
+                let ledgers = vec![target.names.ledger.clone()];
+                let commit = RowCommit { target: name, lock: target, rows: *rows, ledgers };
                 publish(steps, &mut { commit }).map_err(|error| {
                     let _shield = shielded();
                     let cleaned = if error.is_unknown() { Ok(()) } else { target.abandon() };

@@ -114,6 +114,8 @@ pub(crate) struct RowCommit<'c> {
     /// The lock on the first table.
     pub(crate) lock: &'c mut Lock,
     pub(crate) rows: Uncommitted,
+    /// Ledgers of the targets.
+    pub(crate) ledgers: Vec<TableName>,
 }
 
 impl Publish for RowCommit<'_> {
@@ -149,8 +151,7 @@ impl Publish for RowCommit<'_> {
         let mut warnings: Vec<String> =
             self.rows.transaction.forget(self.lock).into_iter().collect();
         warnings.extend(self.rows.number(self.lock));
-        let ledger = self.lock.names.ledger.clone();
-        warnings.extend(send::forget_ledgers(self.lock, &[ledger], Some(send::NEXT_LOAD)));
+        warnings.extend(send::forget_ledgers(self.lock, &self.ledgers, Some(send::NEXT_LOAD)));
         warnings
     }
 }

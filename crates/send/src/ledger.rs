@@ -255,7 +255,7 @@ impl LedgerTable {
              rejects BIGINT UNSIGNED NOT NULL, \
              note LONGTEXT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NULL, \
              PRIMARY KEY (job, ordinal)\
-             ) ENGINE=InnoDB COMMENT='chunks that a load by inrush has committed'",
+             ) ENGINE=InnoDB COMMENT='rows of an interrupted load by inrush, which the same command continues: do not drop'",
             self.shards.name(&self.name)
         ));
         done.map(drop)

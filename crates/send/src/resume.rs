@@ -12,11 +12,12 @@ use job::error::Error;
 use job::options::{InputOptions, LoadOptions, Mode};
 use schema::Method;
 use server::Interrupt;
+use server::identifier::quote_text;
 use sources::{Chunk, Source, SourceExt as _};
 use targets::Lock;
 
 use crate::destination::Destination;
-use crate::ledger::{Entry, Job, JobFile, LedgerTable, Totals};
+use crate::ledger::{Entry, Job, JobFile, Ledger, LedgerTable, Totals};
 use crate::unpublished::AddedRows;
 
 /// Server errors of a right that the account lacks.
@@ -82,6 +83,9 @@ impl Resume {
                 // Its rows were deleted since.
                 ledger.remove(&mut target.session)?;
             } else if is_ours {
+                if is_older(&ledger, target)? {
+                    return Err(may_be_gone(target, totals));
+                }
                 begun = Some(job.chunk_bytes);
             } else {
                 return Err(interrupted(target, &job, totals, Some(&ours)));
@@ -240,14 +244,24 @@ pub(crate) fn input_words(
     is_sorted: bool,
 ) -> String {
     let mut words = format!(
-        "{source_words} {:?} charset {} sql_mode {} zone {:?} sorted {is_sorted}",
-        options.input.columns, options.input.charset, inspected.sql_mode, options.rows.time_zone
+        "{source_words} {:?} charset {} sql_mode {} zone {:?}{}",
+        options.input.columns,
+        options.input.charset,
+        inspected.sql_mode,
+        options.rows.time_zone,
+        sorted(is_sorted)
     );
     if options.input.empty_is_null {
         words.push_str(" empty NULL");
     }
-    if !options.rows.constants.is_empty() {
-        words.push_str(&format!(" set {:?}", options.rows.constants));
+    let evaluated = &options.rows.evaluated;
+    let is_given = |(name, _): &&(String, String)| evaluated.iter().all(|(of, _)| of != name);
+    let given: Vec<_> = options.rows.constants.iter().filter(is_given).collect();
+    if !given.is_empty() {
+        words.push_str(&format!(" set {given:?}"));
+    }
+    if !evaluated.is_empty() {
+        words.push_str(&format!(" expressions {evaluated:?}"));
     }
     words
 }
@@ -262,6 +276,10 @@ pub fn input_text(
 ) -> Result<String, Error> {
     let files = options.input.files.iter().map(|file| file.as_path());
     Job::new(files, input_words(options, inspected, source_words, false), 0).text()
+}
+
+fn sorted(is_sorted: bool) -> String {
+    format!(" sorted {is_sorted}")
 }
 
 fn is_denied(error: &server::Error) -> bool {
@@ -289,14 +307,50 @@ pub(crate) fn refuse_interrupted(target: &mut Lock, mode: Mode) -> Result<(), Er
     Ok(())
 }
 
+/// True if the target was created or altered after its ledger: rows that are listed may be gone.
+fn is_older(ledger: &Ledger, target: &mut Lock) -> Result<bool, Error> {
+    if ledger.shards().are_several() {
+        return Ok(false);
+    }
+    let of = |name: &str| format!("MAX(IF(TABLE_NAME={}, CREATE_TIME, NULL))", quote_text(name));
+    let (table, ledger) = (&target.table.name, ledger.table());
+    let sql = format!(
+        "SELECT {} > {} FROM information_schema.TABLES WHERE TABLE_SCHEMA={} AND TABLE_NAME IN ({}, {})",
+        of(&table.table),
+        of(&ledger.table),
+        quote_text(&table.database),
+        quote_text(&table.table),
+        quote_text(&ledger.table)
+    );
+    Ok(target.session.query_text(&sql)?.as_deref() == Some("1"))
+}
+
+fn may_be_gone(target: &Lock, totals: Totals) -> Error {
+    let (name, rows, ledger) = (&target.table.name, totals.rows, target.names.ledger.quoted());
+    Error::Usage(format!(
+        "a load of this command into {name} was interrupted after {rows} rows, and {name} was created anew or \
+         altered since, so these rows may be gone. If they are gone, run DROP TABLE {ledger}; if they are still \
+         there, run ALTER TABLE {ledger} FORCE; then run this command again"
+    ))
+}
+
 /// Another load was interrupted than `ours`, if that could go on with one.
 fn interrupted(target: &Lock, job: &Job, totals: Totals, ours: Option<&Job>) -> Error {
     let (name, rows) = (&target.table.name, totals.rows);
     let paths = |job: &Job| job.files.iter().map(|file| file.path.clone()).collect::<Vec<_>>();
+    let unsorted = |job: &Job| {
+        [true, false]
+            .iter()
+            .fold(job.options.clone(), |words, is_sorted| words.replace(&sorted(*is_sorted), ""))
+    };
     let differs = match ours {
         Some(ours) if paths(ours) != paths(job) => "",
         Some(ours) if ours.files != job.files => {
             " (this command has the same files, but one of them has changed since)"
+        }
+        Some(ours) if unsorted(ours) == unsorted(job) => {
+            " (its rows were sorted by key, or are to be now: that depends on the memory limit and on the free \
+             space for temporary files, which were others then)"
         }
         Some(_) => " (this command has other options for the input)",
         None => "",

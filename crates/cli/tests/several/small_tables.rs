@@ -51,6 +51,26 @@ fn small_tables_get_their_rows_by_one_transaction_and_plan_says_so() {
     yard.clean("after it");
 }
 
+/// The ledger of an interrupted append whose rows are gone goes with the load that fills the table anew, or the
+/// append would take rows for loaded that are not there.
+#[test]
+fn ledgers_of_rows_that_are_gone_go_with_the_load() {
+    let Some(server) = TestServer::shared() else { return };
+    let mut yard = yard(server);
+    let file = yard.home.file("c.txt", "900001\t1\ta\tb\n");
+    let mut append = yard.home.load(server, &format!("{}.c", yard.database), &file);
+    append.args(["--mode", "append", "--path", "stream"]);
+    let killed = run(append.env("INRUSH_FAILPOINT", "rows.end=kill"));
+    assert_eq!(killed.status.signal(), Some(KILL), "{killed:?}");
+    let mut session = server.connect().unwrap();
+    let ledgers = format!("SHOW TABLES FROM `{}` LIKE '\\_inrush%'", yard.database);
+    assert_eq!(session.query(&ledgers).unwrap().len(), 1);
+    session.exec(&format!("DELETE FROM `{}`.c", yard.database)).unwrap();
+    json(&run(yard.command().args(["--path", "auto", "--json"])));
+    assert!(yard.is_new());
+    assert_eq!(session.query(&ledgers).unwrap().len(), 0);
+}
+
 /// Somebody has not committed a row of the last table: writers to the first one go on meanwhile.
 #[test]
 fn who_writes_to_one_table_does_not_wait_for_another() {

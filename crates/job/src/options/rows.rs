@@ -60,6 +60,9 @@ pub struct RowOptions {
     /// Columns that have the value of an SQL expression in all rows, which is asked of the server once and
     /// then stands in `constants`.
     pub expressions: Vec<(String, String)>,
+    /// Columns of `constants` whose value an expression gave, with the digest of its text: another run of the
+    /// command has that in common with this one, and not the value of `NOW()`.
+    pub evaluated: Vec<(String, u64)>,
     /// Flags of `sql_mode` by which values are read, besides strict mode. Default: the server's.
     pub sql_mode: Option<String>,
     /// Time zone of the input's TIMESTAMP values. Default: that of the server's sessions.
@@ -85,6 +88,7 @@ impl Default for RowOptions {
             rules: RowRules::LoadData,
             constants: Vec::new(),
             expressions: Vec::new(),
+            evaluated: Vec::new(),
             sql_mode: None,
             time_zone: None,
             on_duplicate: OnDuplicate::Fail,

@@ -79,7 +79,8 @@ pub(super) fn load(
     let (connections, committed) = commit(&mut parts, connections, open, told, steps);
     match committed {
         Ok(warnings) => {
-            number(&mut parts, connections);
+            // Numbers go on with a gap otherwise, and reports lack times, no more.
+            let _ = pool::catch(|| number(&mut parts, connections));
             drop(keeper);
             finish(&mut parts, &mut reports, flavor);
             Ok((reports, warnings))
@@ -203,6 +204,8 @@ fn commit(
     told: &str,
     steps: &mut Steps<'_>,
 ) -> (Connections, Result<Vec<String>, Error>) {
+    let ledgers = parts.iter().filter_map(|part| Some(part.target.as_ref()?.names.ledger.clone()));
+    let ledgers = ledgers.collect();
     let Some(target) = parts[0].target.take() else {
         let error = Error::Internal(format!("{} was not locked", parts[0].name()));
         return (connections, Err(error));
@@ -211,7 +214,7 @@ fn commit(
     // Those of each table go on behind it.
     let (next_number, restarts_numbers) = (None, false);
     let rows = Uncommitted { transaction, session: Some(session), next_number, restarts_numbers };
-    let mut commit = RowCommit { target: told.to_owned(), lock: &mut lock, rows };
+    let mut commit = RowCommit { target: told.to_owned(), lock: &mut lock, rows, ledgers };
     let mut committed = publish(steps, &mut commit);
     if let Ok(warnings) = &mut committed {
         warnings.append(&mut lock.remarks);

@@ -3,6 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use job::error::Error;
+use job::pool;
 use job::progress::Stage;
 use job::report::Report;
 use job::steps::Steps;
@@ -120,12 +121,11 @@ pub(super) fn finish(parts: &mut [Part], reports: &mut [Report], flavor: Flavor)
         report.finish(&mut part.stopwatch, Vec::new());
         report.take(report.stages.iter().map(|stage| stage.seconds).sum());
         report.rejects_file = part.options.rows.rejects.clone().filter(|_| report.rejects > 0);
-        Speeds::remember(
-            (&part.options.state_dir, flavor),
-            part.chosen.path,
-            None,
-            report,
-            report.indexes.len().max(1),
-        );
+        // Without them the next forecast is worse, no more.
+        let _ = pool::catch(|| {
+            let of_server = (&*part.options.state_dir, flavor);
+            let indexes = report.indexes.len().max(1);
+            Speeds::remember(of_server, part.chosen.path, None, report, indexes);
+        });
     }
 }
