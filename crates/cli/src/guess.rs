@@ -9,7 +9,8 @@ use terminal::failure::Failure;
 use crate::args::LoadArgs;
 use crate::sniff::{dialect_words, quote, says_dialect};
 
-/// Fills in the guess at each table, as if its options were typed, tells it, and has the journal note it.
+/// Fills in the guess at each table, as if its options were typed, and tells it. The same command guesses the same of
+/// the same files.
 ///
 /// Several tables have one dialect, and a header or none: tables whose guesses differ in that are read without.
 /// With `--create` the files are known, and only the formats that a table needs are added.
@@ -53,17 +54,7 @@ pub(crate) fn guess(
             );
         });
     }
-    if words.is_empty() {
-        return Ok(());
-    }
-    words.push("--no-guess".to_owned());
-    for (options, guess) in tables.iter_mut().zip(guesses) {
-        // The same command with --create guesses the same.
-        if !args.create {
-            options.command.iter_mut().for_each(|command| command.arguments.extend(words.clone()));
-        }
-        apply(&mut options.input, guess);
-    }
+    tables.iter_mut().zip(guesses).for_each(|(options, guess)| apply(&mut options.input, guess));
     Ok(())
 }
 

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 
 use face::OptionName;
 use face::option::{
-    CONNECTIONS, JSON, LOCK_WAIT, MEMORY, QUIET, REPORT, SET, SET_SQL, STATE_DIR, TEMP_DIR,
-    THREADS, VERBOSE,
+    CONNECTIONS, JSON, LOCK_WAIT, MEMORY, METRICS, PROGRESS, QUIET, REPORT, SET, SET_SQL, STAMP,
+    STATE_DIR, TEMP_DIR, THREADS, VERBOSE,
 };
 use face::statement::{HIDDEN, shown_argument};
 use serde::{Deserialize, Serialize};
@@ -20,10 +20,20 @@ use sources::{is_stdin, remote};
 /// Bytes at the start of a file that are compared.
 const HEAD_BYTES: u64 = 1 << 16;
 /// Arguments that do not change the rows.
-const NO_MEANING: [&str; 5] = [QUIET.typed(), "-q", JSON.typed(), VERBOSE.typed(), "-v"];
+const NO_MEANING: [&str; 3] = [QUIET.typed(), JSON.typed(), VERBOSE.typed()];
 /// Options with a value that do not change the rows.
-const OPTIONS_WITHOUT_MEANING: [OptionName; 7] =
-    [STATE_DIR, TEMP_DIR, REPORT, THREADS, MEMORY, CONNECTIONS, LOCK_WAIT];
+const OPTIONS_WITHOUT_MEANING: [OptionName; 10] = [
+    STATE_DIR,
+    TEMP_DIR,
+    REPORT,
+    THREADS,
+    MEMORY,
+    CONNECTIONS,
+    LOCK_WAIT,
+    METRICS,
+    PROGRESS,
+    STAMP,
+];
 
 /// A command that loads. No server's password is on it, because none may be on a command line.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -331,6 +341,18 @@ mod tests {
         let elsewhere =
             ["load", "rows.csv", "--state-dir", "x", "--into", "d.t", "--json", "--report=y"];
         assert_eq!(id(command(&elsewhere, &file), "s", "d.t", "2"), first);
+        let watched = [
+            "load",
+            "rows.csv",
+            "--progress",
+            "json",
+            "--metrics=m",
+            "--stamp",
+            "no",
+            "--into",
+            "d.t",
+        ];
+        assert_eq!(id(command(&watched, &file), "s", "d.t", "2"), first);
         let replaced = ["load", "rows.csv", "--into", "d.t", "--mode", "replace"];
         assert_ne!(id(command(&replaced, &file), "s", "d.t", "1"), first);
         assert_ne!(id(command(&plain, &file), "other", "d.t", "1"), first);
