@@ -21,7 +21,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use terminal::arguments::{check_hosts, parse, refuse_password};
 use terminal::connect::ConnectArgs;
-use terminal::failure::Failure;
+use terminal::failure::{self, Failure};
 
 pub(crate) use self::export::{CompressionArg, ExportArgs, FileFormatArg, WayArg};
 pub(crate) use self::format::FormatArgs;
@@ -66,6 +66,9 @@ impl Cli {
     ) -> Result<Cli, Failure> {
         refuse_password(&arguments)?;
         let (arguments, given) = option_sources::with_given(expand(arguments)?)?;
+        if option_sources::is_typed(&arguments, "json") {
+            failure::tell_as_json();
+        }
         check_hosts(&arguments)?;
         parse(help::command(&arguments), arguments, &given)
     }
@@ -152,9 +155,9 @@ pub(crate) struct LoadArgs {
     /// Dialect, header, character set and types are guessed from the files, unless options give them.
     #[arg(long, conflicts_with = "ddl")]
     pub(crate) create: bool,
-    /// Treatment of rows that are in the table.
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) mode: ModeArg,
+    /// Treatment of rows that are in the table [default: insert].
+    #[arg(long, value_enum)]
+    pub(crate) mode: Option<ModeArg>,
     /// Method of loading.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) path: PathArg,
@@ -197,9 +200,9 @@ pub(crate) struct LoadArgs {
     /// table, also when all its rows are rejected.
     #[arg(long)]
     pub(crate) allow_empty: bool,
-    /// Treatment of rows with equal keys, in input order.
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) on_duplicate: OnDuplicateArg,
+    /// Treatment of rows with equal keys, in input order [default: fail].
+    #[arg(long, value_enum)]
+    pub(crate) on_duplicate: Option<OnDuplicateArg>,
     /// File for rows that are skipped as duplicates.
     ///
     /// FILE.reasons.jsonl names the row that each one lost to.
@@ -324,6 +327,8 @@ pub(crate) struct BatchArgs {
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) connections: Option<usize>,
     /// Bytes of input per second at most, as 20M [default: no limit].
+    ///
+    /// Rows are sent then: a file that is built is written at the speed of the disk.
     #[arg(long, value_name = "SIZE")]
     pub(crate) max_rate: Option<String>,
     /// Replica that gets the built file too; once for each replica.

@@ -200,7 +200,7 @@ pub(crate) fn options_but_ddl(
              --ddl /dev/fd/3 3<FILE",
         ));
     }
-    options.mode = match args.mode {
+    options.mode = match args.mode.unwrap_or_default() {
         ModeArg::Insert => Mode::Insert,
         ModeArg::Append => Mode::Append,
         ModeArg::Replace => Mode::Replace,
@@ -265,7 +265,7 @@ pub(crate) fn options_but_ddl(
     options.rows.rejects = args.rejects.clone();
     (options.rows.rejects_max, options.rows.rejects_max_percent) = rejects_max(&args.rejects_max)?;
     options.allow_empty = args.allow_empty;
-    options.rows.on_duplicate = match args.on_duplicate {
+    options.rows.on_duplicate = match args.on_duplicate.unwrap_or_default() {
         OnDuplicateArg::Fail => OnDuplicate::Fail,
         OnDuplicateArg::Skip => OnDuplicate::Skip,
         OnDuplicateArg::Replace => OnDuplicate::Replace,

@@ -12,6 +12,7 @@ use terminal::failure::Failure;
 use super::JobFile;
 use super::keys;
 use super::node::{Entry, Held, Node};
+use crate::args::LoadArgs;
 
 /// One table of a job file.
 pub(crate) struct JobTable {
@@ -31,14 +32,18 @@ pub(crate) struct JobTable {
 }
 
 impl JobTable {
-    /// Has the options of its load say so too.
-    pub(crate) fn apply(&self, options: &mut LoadOptions) {
-        options.mode = self.mode.unwrap_or(options.mode);
-        options.rows.on_duplicate = match self.gives_ids() {
-            // Lines have its ids by then: none of its rows may be left out, or go for another.
-            true => OnDuplicate::Fail,
-            false => self.on_duplicate.unwrap_or(options.rows.on_duplicate),
-        };
+    /// Has the options of its load say so too, where no option of the command says something else.
+    pub(crate) fn apply(&self, options: &mut LoadOptions, args: &LoadArgs) {
+        if let (Some(mode), None) = (self.mode, args.mode) {
+            options.mode = mode;
+        }
+        if let (Some(rule), None) = (self.on_duplicate, args.on_duplicate) {
+            options.rows.on_duplicate = rule;
+        }
+        // Lines have its ids by then: none of its rows may be left out, or go for another.
+        if self.gives_ids() {
+            options.rows.on_duplicate = OnDuplicate::Fail;
+        }
         options.input.written.columns.extend(self.formats.iter().cloned());
         options.rows.constants.extend(self.constants.iter().cloned());
         options.rows.expressions.extend(self.expressions.iter().cloned());
