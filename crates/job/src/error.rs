@@ -11,6 +11,7 @@ use face::option::{
 use targets::Lock;
 
 use crate::position::{ErrorPlace, Position, RefusedRow};
+use crate::report::Report;
 
 /// Everything that ends a load. The target is as it was before, whatever the variant.
 #[derive(Debug, thiserror::Error)]
@@ -423,7 +424,7 @@ pub enum Error {
         /// The cause.
         error: Box<Error>,
         /// Those that were loaded before it.
-        done: Vec<String>,
+        done: Vec<Report>,
     },
     /// The built file broke a rule of the format. It was not given to the server.
     #[error("the built file is wrong and was not imported; please report this: {0}")]
@@ -667,10 +668,11 @@ fn also_bad(others: &[String]) -> String {
     }
 }
 
-fn before(done: &[String]) -> String {
-    match done {
+fn before(done: &[Report]) -> String {
+    let names: Vec<&str> = done.iter().map(|report| report.target.as_str()).collect();
+    match names.as_slice() {
         [] => "no table was loaded".to_owned(),
-        done => format!("already loaded: {}", done.join(", ")),
+        names => format!("already loaded: {}", names.join(", ")),
     }
 }
 

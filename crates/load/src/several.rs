@@ -181,7 +181,8 @@ fn load_all_of(
     kept.iter().for_each(|path| remove_empty(path));
     let (reports, warnings) = outcome?;
     let is_atomic = apart.is_empty();
-    let reports = load_apart(connect, tables, &apart, reports, progress)?;
+    let reports = load_apart(connect, tables, &apart, reports, progress);
+    let reports = reports.map_err(|error| with_warnings(error, &warnings))?;
     let mut report = SeveralReport::of(reports, warnings, is_atomic, begun);
     report.rejects += lines.as_ref().map_or(0, |lines| lines.rejects);
     Ok(SeveralReport { lines, ..report })
@@ -245,6 +246,16 @@ fn load_apart(
         report.notes.push(after_others(&report.target));
     }
     Ok(reports)
+}
+
+/// Has an error about one table keep the warnings about those that were published together before it.
+fn with_warnings(mut error: Error, warnings: &[String]) -> Error {
+    if let Error::Each { done, .. } = &mut error
+        && let Some(first) = done.first_mut()
+    {
+        first.warnings.extend_from_slice(warnings);
+    }
+    error
 }
 
 /// The error about a line that passed the check and was refused by a table. It does not repeat the limit of

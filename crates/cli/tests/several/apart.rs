@@ -90,6 +90,21 @@ fn the_tables_behind_the_others_fail_by_themselves_and_say_what_is_loaded() {
     assert_eq!(place.rows(), [0, 0, 3, 3, 0]);
 }
 
+/// Rows that were left out are told, also where a later table fails.
+#[test]
+fn rejected_rows_of_loaded_tables_are_told_behind_a_failure() {
+    let Some(server) = TestServer::shared() else { return };
+    for more in [&["--each"][..], &[]] {
+        let place = Place::new(server, &["a", "c"]);
+        place.home.file("rows/c.csv", "1\nx\n");
+        place.home.file("rows/a.csv", "1\nx\ny\n");
+        let refused = place.load(&[&["--rejects-max", "1"], more].concat());
+        let told = format!("warning: {}.c: 1 row rejected (in ", place.database);
+        let before = format!("already loaded: {}.c", place.database);
+        refused.refused(1, &[&told, &before]);
+    }
+}
+
 #[test]
 fn only_tables_that_cannot_be_published_together_are_loaded_one_after_the_other() {
     let Some(server) = TestServer::shared() else { return };

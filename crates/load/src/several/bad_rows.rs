@@ -7,11 +7,28 @@ use std::time::{Duration, Instant};
 
 use job::error::Error;
 use job::options::{LoadOptions, Mode, RowOptions, ServerOptions};
-use job::progress::Progress;
-use server::ConnectOptions;
+use job::progress::{Progress, Snapshot};
+use server::{ConnectOptions, Interrupt};
 
 /// How long files are checked behind a failure.
 const CHECKING: Duration = Duration::from_secs(60);
+
+/// Ends a check that takes too long, or whose command is to stop.
+struct Deadline<'l> {
+    begun: Instant,
+    /// The wish to stop the command.
+    command: &'l Interrupt,
+    /// The wish to stop the check.
+    check: Interrupt,
+}
+
+impl Progress for Deadline<'_> {
+    fn update(&self, _: Snapshot) {
+        if self.command.is_requested() || self.begun.elapsed() > CHECKING {
+            self.check.request("the time limit");
+        }
+    }
+}
 
 /// Has an error about rows of one table name the other tables that have bad rows. Other errors stay as they are.
 pub(super) fn with_others(
@@ -42,22 +59,25 @@ fn others(
     let name = |options: &LoadOptions| format!("{}.{}", options.database, options.table);
     let left: Vec<&LoadOptions> = tables.iter().filter(|options| name(options) != failed).collect();
     for (at, options) in left.iter().enumerate() {
-        if options.interrupt.is_requested() {
-            return told;
-        }
-        if begun.elapsed() > CHECKING {
-            told.extend((!told.is_empty()).then(|| unchecked(left.len() - at)));
-            return told;
-        }
+        let deadline = Deadline { begun, command: &options.interrupt, check: Interrupt::default() };
         progress.table(&name(options), at + 1, left.len());
         let alone = LoadOptions {
+            interrupt: deadline.check.clone(),
             mode: Mode::Replace,
             rows: RowOptions { rejects: None, duplicates: None, ..options.rows.clone() },
             server: ServerOptions { unchecked_keys: true, ..options.server.clone() },
             ..(*options).clone()
         };
         // The next load tells other faults of a table.
-        let Ok(report) = check::check(connect, &alone, &()) else { continue };
+        let report = check::check(connect, &alone, &deadline);
+        if options.interrupt.is_requested() {
+            return told;
+        }
+        if deadline.check.is_requested() {
+            told.extend((!told.is_empty()).then(|| unchecked(left.len() - at)));
+            return told;
+        }
+        let Ok(report) = report else { continue };
         let is_tolerated = match options.rows.rejects_max_percent {
             Some(_) => true,
             None => report.bad_rows <= options.rows.rejects_max,

@@ -54,8 +54,7 @@ pub(super) fn load_next<'t>(
         match run::load(connect, options, places, progress) {
             Ok(report) => reports.push(report),
             Err(error) => {
-                let done = reports.into_iter().map(|report| report.target).collect();
-                return Err(Error::Each { table, error: Box::new(error), done });
+                return Err(Error::Each { table, error: Box::new(error), done: reports });
             }
         }
     }
