@@ -186,7 +186,7 @@ soak-servers:
 	done
 
 build:
-	@scripts/setup.sh 4
+	@scripts/setup.sh 4 build
 	$(CARGO) build --locked --release -p inrush -p inrush-bench
 	@scripts/split-debug.sh $(INRUSH)
 	@scripts/split-debug.sh $(BENCH)

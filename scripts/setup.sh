@@ -1,12 +1,13 @@
 #!/bin/sh
 # Installs what building and testing Inrush needs and this machine lacks.
 #
-#   scripts/setup.sh [GIGABYTES [demo|test|cluster|dist-ARCH|dist-test]]     free disk space wanted here (default 6)
+#   scripts/setup.sh [GIGABYTES [build|demo|test|cluster|dist-ARCH|dist-test]]     free disk space wanted here (default 6)
 #
 # Wanted: a C compiler and linker, MariaDB's server and client programs, Rust. On Debian and its
 # derivatives apt installs them, as root or through sudo; elsewhere this says what to install.
 # Of MariaDB's server only the -core package is taken: it holds the programs, and no service that
-# would start a server of the system's own. Asks nothing, and is done at once when all is there.
+# would start a server of the system's own. Asks nothing, removes nothing, and is done at once when all is there.
+# A build alone wants no server.
 # The demo does without what only tests and benchmarks need; tests want a plugin of the server too.
 set -eu
 
@@ -24,14 +25,14 @@ PATH=$PATH:/usr/sbin:/usr/local/sbin:$HOME/.cargo/bin
 
 missing=
 have cc || missing="$missing gcc libc6-dev"
-case $purpose in dist-*) packages=yes ;; *) packages= ;; esac
-if [ -z "$packages" ]; then
+case $purpose in build | dist-*) servers= ;; *) servers=yes ;; esac
+if [ -n "$servers" ]; then
     have mariadbd && have mariadb-install-db && have innochecksum ||
         missing="$missing mariadb-server-core"
     have mariadb && have my_print_defaults || missing="$missing mariadb-client-core"
 fi
 # Tests replay what these two write.
-if [ "$purpose" != demo ] && [ -z "$packages" ]; then
+if [ "$purpose" != demo ] && [ -n "$servers" ]; then
     have mariadb-dump || missing="$missing mariadb-client"
     have mydumper || [ ! -e /etc/debian_version ] || missing="$missing mydumper"
     # Loads by ssh. Under systemd the package would start a service, so that there it is for users to install.
@@ -89,7 +90,10 @@ apt_install() {
         apt_updated=yes
     fi
     say "Installing:$(printf ' %s' "$@")"
-    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends "$@"
+    # MariaDB's programs conflict with a MySQL server that is installed.
+    as_root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends --no-remove "$@" ||
+        fail "apt has not installed:$(printf ' %s' "$@"). Where it would remove others, such as a MySQL server," \
+            "tests and the demo need another machine or a container; make build needs no server."
 }
 
 if [ -n "$missing" ]; then
@@ -167,7 +171,7 @@ if ! rust_is_new_enough; then
 fi
 
 has_lints() { cargo fmt --version >/dev/null 2>&1 && cargo clippy --version >/dev/null 2>&1; }
-if [ "$purpose" != demo ] && [ -z "$packages" ] && ! has_lints; then
+if [ "$purpose" != demo ] && [ -n "$servers" ] && ! has_lints; then
     have rustup || fail "cargo fmt or cargo clippy is missing; install rustfmt and clippy."
     rustup component add rustfmt clippy
 fi

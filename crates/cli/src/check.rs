@@ -61,11 +61,9 @@ pub(crate) fn begin_several(args: &LoadArgs, database: &str) -> Result<(Meant, V
     let mut meant = several::meant(args, database)?;
     files::check_load(args, &meant.tables)?;
     let Ok(visit) = connect::visit(&args.connect)? else {
-        return Err(Failure::usage(
-            "no server is named, and there is no sandbox yet, so there are \
-                                   no tables: name a server with -S SOCKET or -h HOST",
-        ));
+        return Err(connect::no_server());
     };
+    tuned::recover(&visit.connect, args.state_dir.as_deref());
     ::load::evaluate_expressions(&visit.connect, &mut meant.tables)?;
     guess::guess(args, &visit.connect, &mut meant.tables)?;
     files::tell_notes(args, &meant.tables)?;
@@ -79,10 +77,7 @@ pub(crate) fn begin(args: &LoadArgs, target: &TableName) -> Result<(LoadOptions,
     let mut options = load::options(args, target)?;
     files::check_load(args, slice::from_ref(&options))?;
     let Ok(visit) = connect::visit(&args.connect)? else {
-        return Err(Failure::usage(format!(
-            "no server is named, and there is no sandbox yet, so there is no table {target}: name \
-             a server with -S SOCKET or -h HOST"
-        )));
+        return Err(connect::no_server());
     };
     tuned::recover(&visit.connect, args.state_dir.as_deref());
     ::load::evaluate_expressions(&visit.connect, slice::from_mut(&mut options))?;

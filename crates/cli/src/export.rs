@@ -7,6 +7,7 @@ use std::slice;
 use ::export::{Compression, ExportOptions, ExportPath, ExportReport, Format, Place, Split};
 use columnar::Kind;
 use schema::TableName;
+use serde::Serialize;
 use server::ConnectOptions;
 use sources::{Preset, remote};
 use terminal::failure::Failure;
@@ -36,10 +37,7 @@ pub(crate) fn run(args: &ExportArgs, watch: &Watch) -> Result<u8, Failure> {
     }
     files::check_export(&options, &args.watch, &args.connect)?;
     let Ok(visit) = connect::visit(&args.connect)? else {
-        return Err(Failure::usage(
-            "no server is named, and there is no sandbox yet: name a server with -S SOCKET or -h \
-             HOST",
-        ));
+        return Err(connect::no_server());
     };
     signals::watch(&options.interrupt, args.quiet)?;
     match is_database {
@@ -102,11 +100,20 @@ fn all_tables(
     }
     watch.totals(totals(&reports));
     if args.json {
-        print::tell_unprinted("export", print::json(&mut terminal::out(), &reports));
+        let several = SeveralExports { database: &options.table.database, tables: &reports };
+        print::tell_unprinted("export", print::json(&mut terminal::out(), &several));
     } else if !args.quiet && reports.len() > 1 {
         tell!("note: the tables are of different moments; each has all rows of one moment");
     }
     Ok(0)
+}
+
+/// The report of a database.
+#[derive(Serialize)]
+struct SeveralExports<'r> {
+    database: &'r str,
+    /// Each table, in the order in which they were exported.
+    tables: &'r [ExportReport],
 }
 
 /// Rows and bytes of the files. An export rejects no rows.

@@ -17,6 +17,7 @@ use terminal::failure::{FAILED, Failure};
 use terminal::size::{group, show};
 
 use crate::args::InspectArgs;
+use crate::print;
 use json::page_json;
 use page::print_page;
 use words::fill_percent;
@@ -46,7 +47,7 @@ pub(crate) fn run(args: &InspectArgs) -> Result<u8, Failure> {
         }
         let view = PageView::read(&source, PageNo(page_no)).map_err(|error| unreadable(&error))?;
         match args.json {
-            true => writeln!(out, "{:#}", page_json(&view))?,
+            true => print::json(&mut out, &page_json(&view))?,
             false => print_page(&mut out, &view)?,
         }
         if !args.verify {
@@ -57,7 +58,7 @@ pub(crate) fn run(args: &InspectArgs) -> Result<u8, Failure> {
     let inspected = Inspected { name: file_name(&args.file), bytes, cfg };
     let survey = inspected.survey(&source, args.verify).map_err(|error| unreadable(&error))?;
     match args.json {
-        true => writeln!(out, "{:#}", inspected.json(&survey))?,
+        true => print::json(&mut out, &inspected.json(&survey))?,
         false => inspected.print(&mut out, &survey)?,
     }
     let is_broken = survey.report.is_some_and(|report| !report.violations.is_empty());

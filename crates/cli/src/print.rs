@@ -8,10 +8,8 @@ use load::{
     Estimate, LogicalReport, Plan, Refused, RejectTally, Report, Settled, ShardReport, Stage,
 };
 use serde::Serialize;
+use terminal::failure::JSON_VERSION;
 use terminal::size::{count, group, show};
-
-/// The version of objects that `--json` prints: higher wherever a field goes, or changes its name or meaning.
-const JSON_VERSION: u32 = 2;
 
 /// An object that says which version it is of.
 #[derive(Serialize)]

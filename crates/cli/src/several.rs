@@ -60,27 +60,41 @@ pub(crate) fn run(args: &LoadArgs, database: &str, watch: &Watch) -> Result<u8, 
         None => load::load_several(&server, &tables, progress),
     };
     let report = match &args.report {
-        None => load(&*watch.progress()).map_err(Failure::of_load)?,
+        None => load(&*watch.progress()).map_err(failed)?,
         Some(path) => {
             let file = ReportFile::create(path, &tables[0], database, &server)?;
             let recorder = Recorder::new(watch.progress());
             let outcome = load(&recorder);
             file.write(&recorder, outcome.as_ref().map(LoadReport::Several));
-            outcome.map_err(Failure::of_load)?
+            outcome.map_err(failed)?
         }
     };
     watch.totals(Totals { rows: report.rows, bytes: Some(report.bytes), rejected: report.rejects });
     // The rows are in, whether or not anybody can be told.
     print::tell_unprinted("load", show_report(&mut terminal::out(), args, &report));
-    let of_tables = report.tables.iter().flat_map(|table| &table.warnings);
-    for warning in report.warnings.iter().chain(of_tables) {
+    report.warnings.iter().for_each(|warning| tell!("inrush: warning: {warning}"));
+    let rejects = if report.rejects > 0 { REJECTS } else { 0 };
+    Ok(tell_tables(&report.tables).unwrap_or(rejects))
+}
+
+/// Tells the warnings of loaded tables, and gives the exit status of foreign keys that are left.
+fn tell_tables(tables: &[load::Report]) -> Option<u8> {
+    for warning in tables.iter().flat_map(|table| &table.warnings) {
         tell!("inrush: warning: {warning}");
     }
-    let rejects = if report.rejects > 0 { REJECTS } else { 0 };
     // With --each it is the job of the table.
     let is_left = |table: &&load::Report| !table.foreign_keys_left.is_empty();
-    let job = report.tables.iter().find(is_left).map_or("", |table| table.job.as_str());
-    Ok(left_keys::tell(job, &report.tables).unwrap_or(rejects))
+    let job = tables.iter().find(is_left).map_or("", |table| table.job.as_str());
+    left_keys::tell(job, tables)
+}
+
+/// The failure of a load, behind what there is to say of tables that were loaded before it.
+fn failed(error: load::Error) -> Failure {
+    if let load::Error::Each { done, .. } = &error {
+        done.iter().map(print::left_out).for_each(print::tell_left_out);
+        tell_tables(done);
+    }
+    Failure::of_load(error)
 }
 
 /// Prints what a load would do; touches nothing.
@@ -217,7 +231,7 @@ fn tables_of_job(args: &LoadArgs, database: &str, job: &JobFile) -> Result<Meant
         options.input.written.columns = said_of(&args.written.format_of, &table.name);
         options.rows.constants = said_of(&args.written.set, &table.name);
         options.rows.expressions = said_of(&args.written.set_sql, &table.name);
-        table.apply(&mut options);
+        table.apply(&mut options, args);
         if args.ddl.is_none() {
             job.give_statement(&table, &mut options)?;
         }

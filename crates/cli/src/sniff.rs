@@ -10,13 +10,12 @@ use columnar::Kind;
 use load::LoadOptions;
 use load::sniff::{SniffOptions, Sniffed, TableSettings};
 use sources::{Dialect, Pointer, Preset};
-use terminal::connect::ConnectArgs;
 use terminal::failure::Failure;
 use terminal::size::{self, count};
 
 use crate::args::{FormatArgs, GuessedArgs, LoadArgs, SniffArgs, WatchArgs, WrittenArgs, said_of};
 use crate::input::{DialectArg, FormatArg};
-use crate::{connect, dialect, files, input};
+use crate::{connect, dialect, files, input, print};
 
 /// Database of a table that nobody named.
 const DATABASE: &str = "test";
@@ -36,8 +35,7 @@ pub(crate) fn run(args: &SniffArgs) -> Result<u8, Failure> {
     let command = command(args, &files, &into, &sniffed)?;
     let mut out = terminal::out();
     if args.json {
-        let text = json(&sniffed, &command, &into);
-        writeln!(out, "{text:#}")?;
+        print::json(&mut out, &json(&sniffed, &command, &into))?;
     } else {
         script(&mut out, &files, &sniffed, &command)?;
     }
@@ -341,7 +339,11 @@ fn command(
     for (column, format) in formats(sniffed) {
         option("format-of", &format!("{column}={format}"));
     }
-    connect_options(&args.connect, &mut option);
+    if let Some(sandbox) = &args.connect.sandbox {
+        option("sandbox", &sandbox.display().to_string());
+    }
+    let server = args.connect.arguments();
+    words.extend(server.iter().map(|argument| argument.to_string_lossy().into_owned()));
     let is_excel = sniffed.columnar == Some(Kind::Excel);
     if sniffed.header && (sniffed.columnar.is_none() || (is_excel && sniffed.names.is_some())) {
         words.push("--header".to_owned());
@@ -382,25 +384,6 @@ fn dialect_options(base: &Dialect, dialect: &Dialect, option: &mut impl FnMut(&s
     }
     for token in dialect.null_tokens.iter().filter(|token| !base.null_tokens.contains(token)) {
         option("null-token", &String::from_utf8_lossy(token));
-    }
-}
-
-fn connect_options(connect: &ConnectArgs, option: &mut impl FnMut(&str, &str)) {
-    let path = |path: &Option<PathBuf>| path.as_ref().map(|path| path.display().to_string());
-    let options = [
-        ("host", connect.host.clone()),
-        ("port", connect.port.map(|port| port.to_string())),
-        ("socket", path(&connect.socket)),
-        ("user", connect.user.clone()),
-        ("datadir", path(&connect.datadir)),
-        ("defaults-file", path(&connect.defaults_file)),
-        ("defaults-extra-file", path(&connect.defaults_extra_file)),
-        ("sandbox", path(&connect.sandbox)),
-    ];
-    for (name, value) in options {
-        if let Some(value) = value {
-            option(name, &value);
-        }
     }
 }
 

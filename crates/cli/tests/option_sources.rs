@@ -26,6 +26,19 @@ fn what_is_typed_counts_before_the_environment_and_that_before_files() {
 }
 
 #[test]
+fn a_typed_server_counts_before_another_of_the_environment() {
+    let home = Home::new();
+    let others = [("INRUSH_SANDBOX", "box"), ("INRUSH_HOST", "127.0.0.1"), ("INRUSH_PORT", "1")];
+    load(&home, "", &others, &[]).refused(1, &["/nonexistent/socket"]);
+    let mut typed = home.inrush(["load", "rows.csv", "--into", "d.t", "-P", "1"]);
+    let socket = [("INRUSH_SOCKET", "/nonexistent/other"), ("INRUSH_SANDBOX", "box")];
+    run(typed.envs(socket)).refused(1, &["connecting to localhost:1"]);
+    let mut typed = home.inrush(["load", "rows.csv", "--into", "d.t", "-h", "127.0.0.1"]);
+    let port = [("INRUSH_SOCKET", "/nonexistent/other"), ("INRUSH_PORT", "1")];
+    run(typed.envs(port)).refused(1, &["connecting to 127.0.0.1:1"]);
+}
+
+#[test]
 fn a_name_that_no_command_has_is_an_error() {
     let home = Home::new();
     let unknown = "[inrush]\nmemory = 64M\nmemroy = 1G\n";

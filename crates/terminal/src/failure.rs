@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::io::Write;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use job::position::ErrorPlace;
 use serde::Serialize;
@@ -20,6 +21,17 @@ pub const KEYS_LEFT: u8 = 4;
 
 /// 141: nobody reads the output any more, as `| head` does. Programs that SIGPIPE ends have the same status.
 pub const HUNG_UP: u8 = 141;
+
+/// The version of objects that `--json` prints: higher wherever a field goes, or changes its name or meaning.
+pub const JSON_VERSION: u32 = 2;
+
+/// True if an option file or the environment asks for JSON.
+static GIVEN_JSON: AtomicBool = AtomicBool::new(false);
+
+/// Has failures be told as JSON, too.
+pub fn tell_as_json() {
+    GIVEN_JSON.store(true, Ordering::Relaxed);
+}
 
 /// A sentence for people and a status for scripts.
 #[derive(Debug)]
@@ -69,7 +81,7 @@ impl Failure {
         Failure::of(HUNG_UP, String::new())
     }
 
-    /// Says it on stderr, and as JSON on stdout where the command line asks for JSON; gives the exit status.
+    /// Says it on stderr, and as JSON on stdout where the command asks for JSON; gives the exit status.
     pub fn tell(&self) -> u8 {
         if !self.text.is_empty() {
             say(format_args!("inrush: {self}"));
@@ -85,6 +97,7 @@ impl Failure {
     fn json(&self) -> String {
         #[derive(Serialize)]
         struct FailureReport<'a> {
+            json_version: u32,
             error: &'a str,
             status: u8,
             kind: &'a str,
@@ -94,6 +107,7 @@ impl Failure {
             place: Option<&'a ErrorPlace>,
         }
         let told = FailureReport {
+            json_version: JSON_VERSION,
             error: &self.text,
             status: self.status,
             kind: self.kind,
@@ -104,10 +118,10 @@ impl Failure {
     }
 }
 
-/// True if the command line asks for JSON, also if it could not be read.
+/// True if the command asks for JSON, also if its line could not be read.
 fn wants_json() -> bool {
     let arguments = std::env::args_os().take_while(|argument| argument != "--");
-    arguments.skip(1).any(|argument| argument == "--json")
+    GIVEN_JSON.load(Ordering::Relaxed) || arguments.skip(1).any(|argument| argument == "--json")
 }
 
 impl fmt::Display for Failure {

@@ -210,13 +210,15 @@ class Export:
 
     @staticmethod
     def of(raw: Mapping[str, Any]) -> "Export":
-        """The report of an export as the program writes it."""
+        """The report of an export as the program writes it; that of a database is the sum of its tables."""
+        tables = raw.get("tables")
+        each = [raw] if tables is None else list(tables)
         return Export(
-            table=raw.get("table") or "",
-            rows=int(raw.get("rows") or 0),
-            bytes=int(raw.get("bytes") or 0),
-            seconds=float(raw.get("seconds") or 0.0),
-            files=list(raw.get("files") or []),
+            table=raw.get("table") or raw.get("database") or "",
+            rows=sum(int(one.get("rows") or 0) for one in each),
+            bytes=sum(int(one.get("bytes") or 0) for one in each),
+            seconds=sum(float(one.get("seconds") or 0.0) for one in each),
+            files=[file for one in each for file in one.get("files") or []],
             raw=raw,
         )
 

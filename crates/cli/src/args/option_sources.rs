@@ -31,6 +31,15 @@ const NO_OPTIONS: [&str; 9] = [
 /// Options that are only ever typed.
 const TYPED_ONLY: [&str; 3] = ["help", "help-all", "version"];
 
+/// Options that name a server, short and long, and those that do not count where they are typed: those of another
+/// server.
+const SERVERS: [(&str, &str, &[&str]); 4] = [
+    ("-S", "socket", &["host", "port", "sandbox"]),
+    ("-h", "host", &["socket", "sandbox"]),
+    ("-P", "port", &["socket", "sandbox"]),
+    ("--sandbox", "sandbox", &["host", "port", "socket"]),
+];
+
 /// An option that was not typed.
 struct OptionSetting {
     /// As it is typed, without the dashes.
@@ -58,7 +67,7 @@ pub(super) fn with_given(typed: Vec<OsString>) -> Result<(Vec<OsString>, Vec<Str
             return Err(Failure::usage(format!("{place}: there is no option --{name}")));
         }
         let Some(command) = command.filter(|command| has(command, &given.name)) else { continue };
-        if is_typed(&typed, &given.name) {
+        if is_typed(&typed, &given.name) || is_of_another_server(&typed, &given.name) {
             continue;
         }
         // An option that may be repeated may have several lines of one file.
@@ -172,6 +181,17 @@ pub(crate) fn is_typed(typed: &[OsString], name: &str) -> bool {
     options(typed).any(|argument| {
         *argument == *alone || argument.as_encoded_bytes().starts_with(joined.as_bytes())
     })
+}
+
+/// True if an option would name another server than the arguments do, or a part of one.
+fn is_of_another_server(typed: &[OsString], name: &str) -> bool {
+    let is_short = |short: &str| {
+        options(typed).any(|argument| argument.as_encoded_bytes().starts_with(short.as_bytes()))
+    };
+    SERVERS
+        .iter()
+        .filter(|(_, _, others)| others.contains(&name))
+        .any(|(short, long, _)| is_short(short) || is_typed(typed, long))
 }
 
 /// The value of an option among the arguments.

@@ -1,6 +1,8 @@
 //! Reasons against each path, by facts and options.
 
-use face::option::{DUPLICATES, MODE, NO_TRIGGERS, ON_DUPLICATE, PATH, REPLICA, UNLOGGED};
+use face::option::{
+    DUPLICATES, MAX_RATE, MODE, NO_TRIGGERS, ON_DUPLICATE, PATH, REPLICA, UNLOGGED,
+};
 use job::options::{LoadOptions, LoadPath, Mode, OnDuplicate, RowRules, WithOthers};
 use schema::Method;
 
@@ -97,6 +99,9 @@ impl Objections {
     fn server(&mut self, facts: &Facts, options: &LoadOptions) {
         for reason in &facts.against_direct {
             self.refuse(LoadPath::Direct, reason);
+        }
+        if options.limits.batches.bytes_per_second_max.is_some() {
+            self.refuse(LoadPath::Direct, format!("{MAX_RATE} limits rows that are sent"));
         }
         match options.with_others {
             WithOthers::Alone | WithOthers::Swap => {}
