@@ -72,6 +72,12 @@ def test_rows_of_every_kind_are_loaded(server, database, kind):
     assert rows(server, "SELECT * FROM py.t ORDER BY id") == ["1\ta", "2\tb", "3\tNULL"]
 
 
+def test_dictionaries_have_the_keys_of_all_of_them(server, database):
+    records = [{"id": 1}, {"id": 2, "note": "x"}, {"size": 1.5, "note": None, "id": 3}]
+    inrush.load(records, into="py.t", create=True, connection=server)
+    assert rows(server, "SELECT * FROM py.t ORDER BY id") == ["1\tNULL\tNULL", "2\tx\tNULL", "3\tNULL\t1.5"]
+
+
 def test_values_of_arrow_come_back(server, database):
     table = pa.table(
         {

@@ -120,13 +120,19 @@ def _reader(pa: Any, data: Any) -> Any:
     if isinstance(data, dict):
         return pa.table(data)
     if isinstance(data, (list, tuple)) and data and isinstance(data[0], dict):
-        return pa.Table.from_pylist(list(data))
+        return _of_records(pa, data)
     if isinstance(data, Iterable):
         return _of_iterator(pa, iter(data))
     raise TypeError(
         f"data is a {type(data).__name__}; expected a path, a list of paths, a frame with "
         "__arrow_c_stream__, a DataFrame of pandas, or an iterator of record batches"
     )
+
+
+def _of_records(pa: Any, rows: Sequence[Any]) -> Any:
+    """A table with the keys of all dictionaries, in order of appearance. A missing key is NULL."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    return pa.table({name: [row.get(name) for row in rows] for name in names})
 
 
 def _is_pandas(data: Any) -> bool:
