@@ -4,6 +4,7 @@ import contextlib
 import os
 import stat
 import tempfile
+import warnings
 
 import pytest
 
@@ -60,6 +61,27 @@ def test_replay_and_sniff_and_call(server, table, tmp_path):
         inrush.load({"id": ["x"], "name": ["a"]}, into=table, mode="append", connection=server)
     # A failed load is a job with an error, and no error of the list.
     assert any("error" in job for job in inrush.jobs())
+
+
+def test_replays_warn_of_what_is_missing(server, database, tmp_path):
+    dump = tmp_path / "dump.sql"
+    # The last line, "-- Dump completed", is missing.
+    dump.write_text(
+        "-- MariaDB dump 10.19  Distrib 10.11.6-MariaDB, for debian-linux-gnu (x86_64)\n"
+        "CREATE TABLE d (id INT PRIMARY KEY);\nINSERT INTO d VALUES (1),(2);\n"
+    )
+    with pytest.warns(inrush.InrushWarning, match="cut short"):
+        assert inrush.replay(dump, into="py", connection=server)["rows"] == 2
+    server.sql("DROP TABLE py.d")
+    with pytest.warns(inrush.InrushWarning, match="cut short"):
+        inrush.call("replay", str(dump), into="py", fresh=True, connection=server)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        server.sql("DROP TABLE py.d")
+        inrush.replay(dump, into="py", partial=True, fresh=True, connection=server)
+    dump.write_text("INSERT INTO no_such VALUES (1);\nALTER TABLE no_such ADD c INT;\n")
+    with pytest.warns(inrush.InrushWarning, match="failed, the first in .*dump.sql, line 1"):
+        assert inrush.replay(dump, into="py", force=True, connection=server)["failed"]
 
 
 def test_resume_runs_a_failed_load_again(server, table, tmp_path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 import warnings
-from typing import Any, BinaryIO, Dict, List, Optional, Sequence, Union
+from typing import Any, BinaryIO, Dict, List, Mapping, Optional, Sequence, Union
 
 from . import frames
 from .connection import Connection
@@ -48,10 +48,9 @@ def load(
     output = _with_input("load", data, into, connection, {**known, **options}, progress)
     if output.status == 4:
         _keys_left(output, into)
-    report = Report.of(_object(output, into))
-    for warning in report.warnings:
-        warnings.warn(str(warning), InrushWarning, stacklevel=2)
-    return report
+    raw = _object(output, into)
+    _warn(raw)
+    return Report.of(raw)
 
 
 def plan(data: Any, into: str, *, connection: Any = None, **options: Any) -> Plan:
@@ -117,11 +116,17 @@ def read(table: str, *, connection: Any = None, **options: Any) -> Any:
 def replay(
     dump: _Path, into: Optional[str] = None, *, connection: Any = None, **options: Any
 ) -> Dict[str, Any]:
-    """Loads a SQL dump, a file or a folder; gives the program's report."""
+    """Loads a SQL dump, a file or a folder; gives the program's report.
+
+    A dump that was cut, and statements that failed with ``force=True``, are an
+    :class:`InrushWarning`: rows of the dump may be missing. ``partial=True`` accepts a cut dump.
+    """
     server = Connection.of(connection)
     known = {"into": into, **options}
     done = run(["replay", "--json", *_arguments(server, known), "--", os.fspath(dump)], server)
-    return _object(done, into)
+    raw = _object(done, into)
+    _warn(raw)
+    return raw
 
 
 def sniff(data: Union[_Path, Sequence[_Path]], **options: Any) -> Dict[str, Any]:
@@ -150,7 +155,10 @@ def resume(job: str, *, connection: Any = None, **options: Any) -> Optional[Repo
     if failure is not None:
         raise failure
     reports = [one for one in done.objects if "rows" in one]
-    return Report.of(reports[-1]) if reports else None
+    if not reports:
+        return None
+    _warn(reports[-1])
+    return Report.of(reports[-1])
 
 
 def call(command: str, *words: str, connection: Any = None, **options: Any) -> Any:
@@ -160,6 +168,8 @@ def call(command: str, *words: str, connection: Any = None, **options: Any) -> A
     failure = done.failure()
     if failure is not None:
         raise failure
+    for raw in done.objects if command in ("load", "replay") else ():
+        _warn(raw)
     return done.objects[0] if len(done.objects) == 1 else done.objects
 
 
@@ -209,6 +219,19 @@ def _object(output: Output, into: Optional[str] = None) -> Dict[str, Any]:
     if failure is not None:
         raise failure
     return output.objects[0] if output.objects else {}
+
+
+def _warn(raw: Mapping[str, Any]) -> None:
+    """Warns of all that a report warns of, and of statements that a replay passed over."""
+    reports = [raw, *(raw.get("tables") or [])]
+    texts = [text for report in reports for text in report.get("warnings") or []]
+    failed = raw.get("failed") or []
+    if failed:
+        first = "{file}, line {line}: {error}".format_map(failed[0])
+        number = "1 statement" if len(failed) == 1 else f"{len(failed)} statements"
+        texts.append(f"{number} of the dump failed, the first in {first}")
+    for text in texts:
+        warnings.warn(str(text), InrushWarning, stacklevel=3)
 
 
 def _keys_left(output: Output, into: str) -> None:

@@ -21,7 +21,7 @@ __all__ = [
 
 
 class InrushWarning(UserWarning):
-    """A warning of the program about a load that succeeded."""
+    """A warning of the program about a load or a replay that succeeded."""
 
 
 class InrushError(Exception):
