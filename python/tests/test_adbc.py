@@ -73,6 +73,11 @@ def test_options_and_the_report_of_a_load(connection):
         assert query(cursor, "SELECT id FROM t").fetch_arrow_table().schema.field("id").type == "int8"
 
 
+def test_a_load_that_would_load_nothing_is_refused(connection):
+    with pytest.raises(dbapi.ProgrammingError, match="dry-run"):
+        connection.cursor(adbc_stmt_kwargs={"inrush.load.dry_run": "true"})
+
+
 TYPES = {
     "TINYINT": (-128, pa.int8()),
     "SMALLINT UNSIGNED": (65535, pa.uint16()),

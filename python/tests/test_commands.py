@@ -29,6 +29,24 @@ def test_plan_says_method_and_reasons(server, table):
     assert not refused and "not empty" in refused.refused[0]["reason"]
 
 
+def test_plans_of_several_tables_are_true_if_all_can_be_loaded(server, table, tmp_path):
+    for name in ("t", "new"):
+        (tmp_path / f"{name}.csv").write_text("3,c\n")
+    server.sql("CREATE TABLE py.new (id INT PRIMARY KEY, name VARCHAR(9))")
+    assert inrush.plan(tmp_path, into="py", mode="append", connection=server)
+    assert not inrush.plan(tmp_path, into="py", connection=server)
+
+
+def test_a_run_without_a_report_is_an_error(tmp_path, monkeypatch):
+    program = tmp_path / "inrush"
+    program.write_text("#!/bin/sh\nexit 0\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("INRUSH_PROGRAM", str(program))
+    with pytest.raises(inrush.InrushError, match="no report") as caught:
+        inrush.load("t.csv", into="py.t", progress=False)
+    assert caught.value.status == 0
+
+
 def test_verify_compares(server, table):
     same = {"id": [1, 2], "name": ["a", "b"]}
     assert inrush.verify(same, into=table, connection=server)

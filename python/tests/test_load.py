@@ -125,6 +125,8 @@ def test_several_tables_are_loaded_from_a_folder(server, database, tmp_path):
     report = inrush.load(tmp_path, into="py", header=True, rejects_max=1, connection=server)
     assert (report.rows, report.rejected, len(report.tables)) == (2, 2, 2)
     assert report.tables[0].rejects.to_pydict()["value"] == ["x"]
+    assert report.rejects.to_pydict()["value"] == ["x", "x"]
+    assert [one["rows"] for one in report.rejects_by_reason] == [1, 1]
     (tmp_path / "two.csv").write_text("id\n5\n5\n")
     with pytest.raises(inrush.DuplicateKeyError) as caught:
         inrush.load(tmp_path, "py", header=True, mode="replace", rejects_max=1, connection=server)
@@ -155,6 +157,40 @@ def test_rejected_rows_are_a_table(server, database):
     checked = inrush.check(pa.table({"id": [300, 7, 7]}), into="py.t", connection=server)
     assert (checked.rows, checked.bad_rows, bool(checked)) == (3, 2, False)
     assert checked.rejects.num_rows == 2
+    with pytest.raises(ValueError, match="standard output"):
+        inrush.load({"id": [2]}, "py.t", mode="append", rejects="/dev/stdout", connection=server)
+
+
+def test_rejected_rows_are_read_when_they_are_used(server, database, tmp_path):
+    server.sql("CREATE TABLE py.t (id TINYINT PRIMARY KEY)")
+    options = {"rejects": tmp_path / "bad", "rejects_max": 1, "connection": server}
+    report = inrush.load(pa.table({"id": [1, 300]}), "py.t", **options)
+    (tmp_path / "bad.reasons.jsonl").rename(tmp_path / "reasons")
+    with pytest.raises(FileNotFoundError, match="bad.reasons.jsonl"):
+        report.rejects
+    (tmp_path / "reasons").rename(tmp_path / "bad.reasons.jsonl")
+    assert report.rejects.num_rows == 1
+    assert pickle.loads(pickle.dumps(report)).rejects.num_rows == 1
+    options.update(rejects="/dev/null", mode="append")
+    assert inrush.load(pa.table({"id": [2, 300]}), "py.t", **options).rejects.num_rows == 0
+
+
+def test_a_job_file_has_rejected_lines(server, database, tmp_path):
+    server.sql("CREATE TABLE py.one (id INT PRIMARY KEY); CREATE TABLE py.two (id INT PRIMARY KEY)")
+    lines, job = tmp_path / "lines.csv", tmp_path / "job.toml"
+    lines.write_text("1,10\nx,20\n")
+    job.write_text(
+        '[input]\ncolumns = ["a", "b"]\n'
+        '[[table]]\nname = "one"\ncolumns.id = { from = "a" }\n'
+        '[[table]]\nname = "two"\ncolumns.id = { from = "b" }\n'
+    )
+    options = {"into": "py", "job": job, "connection": server}
+    report = inrush.load(lines, rejects_max=1, **options)
+    assert (report.rows, report.rejected, bool(report)) == (2, 1, False)
+    assert report.rejects.to_pydict()["value"] == ["x"]
+    assert (report.rejects_by_reason[0]["rows"], bool(report.rejects_file)) == (1, True)
+    verified = inrush.verify(lines, **options)
+    assert (verified.refused_rows, verified.missing_rows, bool(verified)) == (1, 0, False)
 
 
 def test_kinds_of_errors(server, database):
@@ -169,6 +205,7 @@ def test_kinds_of_errors(server, database):
         (lambda: inrush.load(one, "py.t", connection="mysql://a:b@127.0.0.1:1"), inrush.ConnectError),
         (lambda: inrush.load(one, "py.t", password="x"), TypeError),
         (lambda: inrush.load(7, "py.t"), TypeError),
+        (lambda: inrush.load(one, "py.t", dry_run=True, connection=server), TypeError),
         (lambda: inrush.load(iter([]), "py.t"), ValueError),
     ]
     for call, kind in cases:

@@ -65,6 +65,11 @@ impl InrushStatement {
             let message = format!("{name:?} is no option of a load");
             return Err(error(Status::InvalidArguments, message));
         }
+        if name == "dry-run" && value != "false" {
+            let message = "option dry-run loads nothing, but the statement gives the number of \
+                           loaded rows: inrush check lists the bad rows";
+            return Err(error(Status::InvalidArguments, message));
+        }
         self.ingest.options.retain(|(other, _)| *other != name);
         match value {
             "false" => {}

@@ -151,6 +151,8 @@ fn bound_data_goes_to_the_program() {
     statement
         .set_option(OptionStatement::Other("inrush.load.path".into()), "stream".into())
         .unwrap();
+    let dry_run = OptionStatement::Other("inrush.load.dry_run".into());
+    assert!(statement.set_option(dry_run, "true".into()).is_err());
     statement.bind(bound()).unwrap();
     assert_eq!(statement.execute_update().unwrap_err().status, Status::NotFound);
 

@@ -9,11 +9,14 @@ from typing import Any, BinaryIO, Dict, List, Mapping, Optional, Sequence, Union
 
 from . import frames
 from .connection import Connection
-from .errors import InrushWarning, KeysLeftError
+from .errors import InrushError, InrushWarning, KeysLeftError
 from .process import Output, run
 from .program import arguments
 from .progress import Progress
 from .report import Check, Export, Plan, Report, Verification, read_reasons
+
+#: Names of the program's standard output.
+_STDOUT = ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
 
 _Path = Union[str, "os.PathLike[str]"]
 
@@ -44,6 +47,8 @@ def load(
 
     ``progress`` draws a bar: always, never, or (None) if tqdm is there and somebody sees it.
     """
+    if options.get("dry_run"):
+        raise TypeError("dry_run loads nothing: inrush.check(data, into=..) gives the bad rows")
     known = dict(mode=mode, create=create, rejects_max=rejects_max, on_duplicate=on_duplicate)
     output = _with_input("load", data, into, connection, {**known, **options}, progress)
     if output.status == 4:
@@ -55,7 +60,8 @@ def load(
 
 def plan(data: Any, into: str, *, connection: Any = None, **options: Any) -> Plan:
     """The method, time and room that a load would take. Nothing is changed."""
-    return Plan.of(_object(_with_input("plan", data, into, connection, options), into))
+    output = _with_input("plan", data, into, connection, options)
+    return Plan.of(_object(output, into), can_load=output.status == 0)
 
 
 def check(data: Any, into: str, *, connection: Any = None, **options: Any) -> Check:
@@ -63,7 +69,7 @@ def check(data: Any, into: str, *, connection: Any = None, **options: Any) -> Ch
     with tempfile.TemporaryDirectory(prefix="inrush-") as folder:
         rejects = options.setdefault("rejects", os.path.join(folder, "rejects"))
         raw = _object(_with_input("check", data, into, connection, options), into)
-        return Check.of(raw, read_reasons(os.fspath(rejects)))
+        return Check.of(raw, read_reasons(os.fspath(rejects), missing_ok=True))
 
 
 def verify(data: Any, into: str, *, connection: Any = None, **options: Any) -> Verification:
@@ -181,6 +187,9 @@ def _with_input(
     options: Dict[str, Any],
     progress: Optional[bool] = False,
 ) -> Output:
+    for name in ("rejects", "duplicates"):
+        if str(options.get(name)) in _STDOUT:
+            raise ValueError(f"{name} is the standard output, which has the report: name a file")
     server = Connection.of(connection)
     files = frames.paths(data)
     feed = None
@@ -218,7 +227,10 @@ def _object(output: Output, into: Optional[str] = None) -> Dict[str, Any]:
     failure = output.failure(into if into and "." in into else None)
     if failure is not None:
         raise failure
-    return output.objects[0] if output.objects else {}
+    if not output.objects:
+        message = f"inrush succeeded (status {output.status}), but gave no report"
+        raise InrushError(message, status=output.status, stderr=output.stderr)
+    return output.objects[0]
 
 
 def _warn(raw: Mapping[str, Any]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Dict, Iterable, List, Mapping, Optional
 
@@ -51,20 +52,21 @@ class Report:
     stages: List[Stage]
     notes: List[str]
     warnings: List[str]
+    #: File of the rejected rows, or of the rejected lines of a job file.
     rejects_file: Optional[str]
-    #: Rejected rows by column and reason.
+    #: Rejected rows by column and reason, of all tables.
     rejects_by_reason: List[Dict[str, Any]]
     #: One report for each of several tables; empty for one table.
     tables: List["Report"]
-    #: The rejected rows: a pyarrow table, or a list of dictionaries without pyarrow.
-    rejects: Any = field(repr=False)
     raw: Mapping[str, Any] = field(repr=False, compare=False)
 
     @staticmethod
     def of(raw: Mapping[str, Any]) -> "Report":
         """The report of a load as the program writes it."""
         tables = [Report.of(table) for table in raw.get("tables") or []]
-        rejects_file = raw.get("rejects_file")
+        # Lines of a job file are rejected before they are rows of its tables.
+        lines = raw.get("lines") or {}
+        reasons = list(raw.get("rejects_by_reason") or lines.get("reasons") or [])
         rows = _number(raw, "rows", tables)
         seconds = float(raw.get("seconds") or sum(table.seconds for table in tables))
         return Report(
@@ -82,12 +84,20 @@ class Report:
             stages=[Stage(one["name"], one["seconds"]) for one in raw.get("stages") or []],
             notes=list(raw.get("notes") or []),
             warnings=list(raw.get("warnings") or []),
-            rejects_file=rejects_file,
-            rejects_by_reason=list(raw.get("rejects_by_reason") or []),
+            rejects_file=raw.get("rejects_file") or lines.get("rejects_file"),
+            rejects_by_reason=reasons + [one for table in tables for one in table.rejects_by_reason],
             tables=tables,
-            rejects=rejects_table(read_reasons(rejects_file)),
             raw=raw,
         )
+
+    @cached_property
+    def rejects(self) -> Any:
+        """The rejected rows of all tables: a pyarrow table, or a list of dictionaries without pyarrow.
+
+        The first use reads them from the file beside :attr:`rejects_file`.
+        """
+        files = [one.rejects_file for one in (self, *self.tables) if one.rejected]
+        return rejects_table(row for file in files for row in read_reasons(file))
 
     def __bool__(self) -> bool:
         """True if no row was rejected."""
@@ -99,7 +109,7 @@ class Plan:
     """How a load would run. It is true if the load can run."""
 
     target: str
-    #: Method; None if no method can load the table.
+    #: Method; None if no method can load the table, of several tables, and without a server.
     path: Optional[str]
     why: str
     #: Each method that was refused, with the reason.
@@ -107,10 +117,12 @@ class Plan:
     #: Expected seconds.
     seconds: Optional[float]
     notes: List[str]
+    #: False if a table cannot be loaded.
+    can_load: bool
     raw: Mapping[str, Any] = field(repr=False, compare=False)
 
     @staticmethod
-    def of(raw: Mapping[str, Any]) -> "Plan":
+    def of(raw: Mapping[str, Any], *, can_load: bool) -> "Plan":
         """The plan as the program writes it."""
         estimate = raw.get("estimate")
         seconds = estimate.get("seconds") if isinstance(estimate, Mapping) else None
@@ -121,12 +133,13 @@ class Plan:
             refused=list(raw.get("refused") or []),
             seconds=seconds,
             notes=list(raw.get("notes") or []),
+            can_load=can_load,
             raw=raw,
         )
 
     def __bool__(self) -> bool:
-        """True if a method can load the table."""
-        return self.path is not None
+        """True if the load can run."""
+        return self.can_load
 
 
 @dataclass(frozen=True)
@@ -175,7 +188,7 @@ class Verification:
     missing_rows: int
     changed_rows: int
     extra_rows: int
-    #: Rows of the input that no table can hold.
+    #: Rows of the input that no table can hold, with bad lines of a job file.
     refused_rows: int
     raw: Mapping[str, Any] = field(repr=False, compare=False)
 
@@ -188,6 +201,7 @@ class Verification:
             name: sum(int(one.get(name) or 0) for one in tables)
             for name in (*names, "refused_rows")
         }
+        sums["refused_rows"] += int(raw.get("bad_lines") or 0)
         target = raw.get("target") or raw.get("database") or ""
         return Verification(target=target, raw=raw, **sums)
 
@@ -223,19 +237,23 @@ class Export:
         )
 
 
-def read_reasons(rejects: Optional[str]) -> List[Dict[str, Any]]:
+def read_reasons(rejects: Optional[str], *, missing_ok: bool = False) -> List[Dict[str, Any]]:
     """The reasons beside a file of rejected rows, or beside those of a folder."""
     if rejects is None:
         return []
     path = Path(rejects)
-    files = sorted(path.glob("*.reasons.jsonl")) if path.is_dir() else [
-        Path(f"{rejects}.reasons.jsonl")
-    ]
+    files = [Path(f"{rejects}.reasons.jsonl")]
+    if path.is_dir():
+        files = sorted(path.glob("*.reasons.jsonl"))
+    elif path.exists() and not path.is_file():
+        # A device has no reasons beside it.
+        return []
+    elif missing_ok and not files[0].is_file():
+        return []
     out: List[Dict[str, Any]] = []
     for file in files:
-        if file.is_file():
-            with open(file, encoding="utf-8", errors="replace") as lines:
-                out.extend(json.loads(line) for line in lines if line.strip())
+        with open(file, encoding="utf-8", errors="replace") as lines:
+            out.extend(json.loads(line) for line in lines if line.strip())
     return out
 
 
