@@ -244,6 +244,48 @@ def test_frames_with_other_columns_than_the_first_stop_the_load(server, database
     assert rows(server, "SELECT note FROM py.t WHERE id=2") == ["b"]
 
 
+MOMENT = datetime.datetime(2026, 1, 2, 3)
+
+#: Types of two batches, values of the second one, and the stored ones; None if a value would change.
+TYPES_OF_BATCHES = [
+    (pa.float32(), pa.float64(), [0.5, None], ["0.5", "NULL"]),
+    (pa.float32(), pa.float64(), [0.1], None),
+    (pa.float64(), pa.int8(), [7], ["7"]),
+    (pa.int64(), pa.float64(), [2.0, None], ["2", "NULL"]),
+    (pa.int64(), pa.float64(), [2.5], None),
+    (pa.int8(), pa.int64(), [300], None),
+    (pa.bool_(), pa.int64(), [5], None),
+    (pa.bool_(), pa.null(), [None], ["NULL"]),
+    (pa.string(), pa.int64(), [7], ["7"]),
+    (pa.string(), pa.float64(), [7.0], None),
+    (pa.string(), pa.dictionary(pa.int8(), pa.string()), ["a"], ["a"]),
+    (pa.decimal128(5, 2), pa.decimal128(4, 1), [decimal.Decimal("1.5")], ["1.50"]),
+    (pa.decimal128(5, 2), pa.decimal128(5, 3), [decimal.Decimal("1.501")], None),
+    (pa.timestamp("us"), pa.date32(), [MOMENT.date()], ["2026-01-02 00:00:00.000000"]),
+    (pa.date32(), pa.timestamp("us"), [MOMENT], None),
+    (pa.timestamp("us"), pa.timestamp("us", "America/New_York"), [MOMENT], None),
+    (pa.timestamp("us", "UTC"), pa.timestamp("us"), [MOMENT], None),
+    (pa.timestamp("us", "UTC"), pa.timestamp("us", "Asia/Tokyo"), [MOMENT], ["2026-01-02 03:00:00.000000"]),
+    (pa.list_(pa.string()), pa.list_(pa.null()), [[]], ["[]"]),
+    (pa.struct([("a", pa.int64())]), pa.struct([("a", pa.float64())]), [{"a": 1.5}], None),
+]
+
+
+@pytest.mark.parametrize("first, second, values, stored", TYPES_OF_BATCHES)
+def test_types_of_later_batches_change_no_value(server, database, first, second, values, stored):
+    batches = [
+        pa.record_batch({"n": pa.array([0]), "v": pa.array([None], first)}),
+        pa.record_batch({"n": range(1, len(values) + 1), "v": pa.array(values, second)}),
+    ]
+    load = lambda: inrush.load(iter(batches), into="py.t", create=True, connection=server)  # noqa: E731
+    if stored is None:
+        with pytest.raises(ValueError, match="column v has type .* give all batches one type"):
+            load()
+        return
+    load()
+    assert rows(server, "SELECT v FROM py.t WHERE n > 0 ORDER BY n") == stored
+
+
 def test_the_error_of_a_load_that_ends_early_is_not_a_broken_pipe(server, database):
     server.sql("CREATE TABLE py.t (id TINYINT PRIMARY KEY)")
 

@@ -146,7 +146,7 @@ def _of_pandas(pa: Any, frame: Any) -> Any:
 
 
 def _of_iterator(pa: Any, data: Iterator[Any]) -> Any:
-    """A reader of an iterator's batches, all of which have the types of the first."""
+    """A reader of an iterator's batches, all of which get the types of the first."""
     try:
         first = _reader(pa, next(data))
     except StopIteration:
@@ -154,7 +154,7 @@ def _of_iterator(pa: Any, data: Iterator[Any]) -> Any:
     schema = first.schema.remove_metadata()
 
     def batches() -> Iterator[Any]:
-        yield from _table(pa, first).cast(schema).to_batches()
+        yield from _with_schema(pa, _table(pa, first), schema).to_batches()
         for one in data:
             table = _table(pa, _reader(pa, one))
             names = table.schema.names
@@ -165,13 +165,80 @@ def _of_iterator(pa: Any, data: Iterator[Any]) -> Any:
                         f"those of the first one: {', '.join(schema.names)}"
                     )
                 table = table.select(schema.names)
-            yield from table.cast(schema).to_batches()
+            yield from _with_schema(pa, table, schema).to_batches()
 
     return _Batches(schema, batches())
 
 
 def _table(pa: Any, reader: Any) -> Any:
     return reader if isinstance(reader, pa.Table) else reader.read_all()
+
+
+def _with_schema(pa: Any, table: Any, schema: Any) -> Any:
+    """The table with the types of a schema. A type that would change a value is an error."""
+    for field, column in zip(schema, table.columns):
+        if not _fits(pa, column, field.type):
+            raise ValueError(
+                f"column {field.name} has type {column.type} in this record batch and {field.type} "
+                "in the first one, which does not hold these values exactly: give all batches one type"
+            )
+    return table.cast(schema)
+
+
+def _fits(pa: Any, column: Any, kind: Any) -> bool:
+    """True if a column has the same values in another type. pyarrow checks some of its casts only."""
+    old = column.type
+    if _widens(pa, old, kind) or column.null_count == len(column):
+        return True
+    is_number_as_text = pa.types.is_integer(old) and _family(pa, kind) == "text"
+    if not is_number_as_text and (_family(pa, old) is None or _family(pa, old) != _family(pa, kind)):
+        return False
+    try:
+        back = column.cast(kind).cast(old)
+    except pa.ArrowException:
+        return False
+    if not pa.types.is_floating(old):
+        return bool(back.equals(column))
+    import pyarrow.compute as pc
+
+    # NaN equals nothing.
+    same = pc.or_(pc.equal(back, column), pc.and_(pc.is_nan(back), pc.is_nan(column)))
+    return pc.all(same).as_py() is not False
+
+
+def _widens(pa: Any, old: Any, new: Any) -> bool:
+    """True if all values of a type are those of another one without a conversion."""
+    kinds = pa.types
+    if old == new or kinds.is_null(old):
+        return True
+    if all(kinds.is_list(one) or kinds.is_large_list(one) for one in (old, new)):
+        return _widens(pa, old.value_type, new.value_type)
+    if kinds.is_struct(old) and kinds.is_struct(new) and old.num_fields == new.num_fields:
+        fields = [(old.field(index), new.field(index)) for index in range(old.num_fields)]
+        return all(a.name == b.name and _widens(pa, a.type, b.type) for a, b in fields)
+    return False
+
+
+def _family(pa: Any, kind: Any) -> Optional[str]:
+    """The family of a type within which values can be the same; None for nested types."""
+    kinds = pa.types
+    if kinds.is_dictionary(kind):
+        return _family(pa, kind.value_type)
+    if kinds.is_timestamp(kind):
+        return "time" if kind.tz is None else "moment"
+    families = {
+        "number": (kinds.is_boolean, kinds.is_integer, kinds.is_floating, kinds.is_decimal),
+        "time": (kinds.is_date,),
+        "clock": (kinds.is_time,),
+        "duration": (kinds.is_duration,),
+    }
+    for family, members in families.items():
+        if any(is_member(kind) for is_member in members):
+            return family
+    name = str(kind)
+    if name in ("string", "large_string", "string_view"):
+        return "text"
+    return "bytes" if "binary" in name.split("[")[0] else None
 
 
 class _Batches:
