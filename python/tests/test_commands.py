@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import ssl
 import stat
 import tempfile
 import warnings
@@ -119,6 +120,24 @@ def engine_of_socket(account, server):
     return pytest.importorskip("sqlalchemy").create_engine(server.url())
 
 
+def engine_with_connect_args(account, server):
+    create_engine = pytest.importorskip("sqlalchemy").create_engine
+    return create_engine("mysql+pymysql://no.such.host.invalid/", connect_args=account)
+
+
+def engine_with_a_creator(account, server):
+    pymysql = pytest.importorskip("pymysql")
+    create_engine = pytest.importorskip("sqlalchemy").create_engine
+    return create_engine("mysql+pymysql://", creator=lambda: pymysql.connect(**account))
+
+
+def engine_with_an_event(account, server):
+    sqlalchemy = pytest.importorskip("sqlalchemy")
+    engine = sqlalchemy.create_engine("mysql+pymysql://no.such.host.invalid/")
+    sqlalchemy.event.listen(engine, "do_connect", lambda *arguments: arguments[3].update(account))
+    return engine
+
+
 def pymysql_connection(account, server):
     return pytest.importorskip("pymysql").connect(**account)
 
@@ -152,6 +171,12 @@ CONNECTIONS = {
     "engine": engine,
     "connection of SQLAlchemy": lambda account, server: engine(account, server).connect(),
     "engine of a socket": engine_of_socket,
+    "engine with connect_args": engine_with_connect_args,
+    "engine with a creator": engine_with_a_creator,
+    "connection of an engine with a creator": lambda account, server: engine_with_a_creator(
+        account, server
+    ).connect(),
+    "engine with an event": engine_with_an_event,
     "option file": option_file,
     "Connection": lambda account, server: Connection(socket=server.socket, user="root"),
 }
@@ -185,6 +210,18 @@ def test_options_of_connections():
             Connection.of(wrong)
     with pytest.raises(TypeError):
         Connection.of(7)
+
+
+def test_engines_of_unknown_servers_are_refused():
+    sqlalchemy, pymysql = pytest.importorskip("sqlalchemy"), pytest.importorskip("pymysql")
+    options = {"module": pymysql, "creator": lambda: None}
+    with pytest.raises(ValueError, match="its server is not known"):
+        Connection.of(sqlalchemy.create_engine("mysql+mysqldb://u@db1/", **options))
+    tls = {"ssl": ssl.create_default_context()}
+    with pytest.raises(ValueError, match="ssl of the connection"):
+        Connection.of(sqlalchemy.create_engine("mysql+pymysql://u@db1/", connect_args=tls))
+    found = Connection.of(sqlalchemy.create_engine("mysql+pymysql://u:p@db1:3307/shop?ssl_ca=ca.pem"))
+    assert (found.host, found.port, found.options) == ("db1", 3307, {"ssl-ca": "ca.pem"})
 
 
 def test_the_sandbox_is_private_and_goes_away():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import re
 import stat
@@ -63,12 +64,12 @@ class Connection:
             return _of_url(text) if "://" in text else _of_path(text)
         if isinstance(connection, Mapping):
             return _of_arguments(dict(connection))
-        # An engine and a connection of SQLAlchemy have the URL, or an engine that has it.
-        url = connection
-        for name in ("engine", "url"):
-            url = getattr(url, name, url)
-        if hasattr(url, "render_as_string"):
-            return _of_sqlalchemy(url)
+        if hasattr(connection, "render_as_string"):
+            return _of_sqlalchemy(connection)
+        # A connection of SQLAlchemy has an engine, which has the URL.
+        engine = getattr(connection, "engine", connection)
+        if hasattr(getattr(engine, "url", None), "render_as_string"):
+            return _of_engine(engine, connection)
         if hasattr(connection, "unix_socket") and hasattr(connection, "user"):
             return _of_pymysql(connection)
         raise TypeError(
@@ -150,6 +151,32 @@ def _of_sqlalchemy(url: Any) -> Connection:
     )
 
 
+def _of_engine(engine: Any, connection: Any) -> Connection:
+    """The server that an engine reaches. Its own arguments count for more than its URL."""
+    of_url = _of_sqlalchemy(engine.url)
+    creator = getattr(engine.pool, "_creator", None)
+    known = inspect.getclosurevars(creator).nonlocals if inspect.isfunction(creator) else {}
+    has_events = getattr(engine.dialect, "_has_events", True)
+    if getattr(creator, "__module__", "") == "sqlalchemy.engine.create" and not has_events:
+        arguments = known.get("cparams")
+        if arguments == engine.dialect.create_connect_args(engine.url)[1]:
+            return of_url
+        if isinstance(arguments, Mapping):
+            return _of_arguments(dict(arguments))
+    # A function of the user's makes the connections, or changes their arguments.
+    if engine.driver == "pymysql":
+        raw = connection.connection if connection is not engine else engine.raw_connection()
+        try:
+            return _of_pymysql(raw.driver_connection)
+        finally:
+            if connection is engine:
+                raw.close()
+    raise ValueError(
+        "the engine connects by a creator or an event, so its server is not known: give "
+        'connection= the arguments, {"host": .., "user": .., "password": ..}'
+    )
+
+
 def _of_arguments(arguments: Dict[str, Any]) -> Connection:
     """Arguments of ``pymysql.connect``."""
     arguments = {name: value for name, value in arguments.items() if value is not None}
@@ -157,8 +184,16 @@ def _of_arguments(arguments: Dict[str, Any]) -> Connection:
     user = arguments.pop("user", None)
     passwords = [arguments.pop(name, None) for name in ("password", "passwd")]
     databases = [arguments.pop(name, None) for name in ("database", "db")]
-    for name, value in dict(arguments.pop("ssl", None) or {}).items():
+    ssl = arguments.pop("ssl", None) or {}
+    if not isinstance(ssl, (Mapping, bool)):
+        raise ValueError(
+            f"ssl of the connection is a {type(ssl).__name__}, whose files are not known: name "
+            'them, as in ssl={"ca": "ca.pem"}'
+        )
+    for name, value in (ssl.items() if isinstance(ssl, Mapping) else ()):
         arguments.setdefault(f"ssl_{name}", value)
+    if ssl is True:
+        arguments["ssl"] = True
     if arguments.pop("ssl_disabled", False):
         arguments["skip_ssl"] = True
     # Those of cursors, times and character sets have no meaning for a load.

@@ -133,7 +133,7 @@ class _LoadTables(RunnableLoadJob):
     ) -> None:
         client: Any = self._job_client
         database = client.sql_client.dataset_name
-        server = Connection.of(client.config.credentials.to_url())
+        server = Connection.of(client.config.credentials.engine)
         # Names of the URL's database are not meant.
         options["connection"] = replace(server, database=None) if server else None
         options.update(_formats(files, self._schema, names))
