@@ -5,6 +5,7 @@ import os
 import ssl
 import stat
 import tempfile
+import traceback
 import warnings
 
 import pytest
@@ -198,6 +199,7 @@ def test_a_table_without_database_belongs_to_that_of_the_connection(table, accou
 
 def test_options_of_connections():
     url = "mysql://u@db1/shop?ssl_ca=ca.pem&ssl_verify_cert=true&charset=utf8mb4&compress=1"
+    assert Connection.of("mysql://u@db1/?ssl_ca=/a@b/ca.pem").options == {"ssl-ca": "/a@b/ca.pem"}
     options = {"ssl-ca": "ca.pem", "ssl-verify-server-cert": True, "compress": True}
     assert Connection.of(url).options == options
     typed = Connection.of(url).arguments()
@@ -210,6 +212,26 @@ def test_options_of_connections():
             Connection.of(wrong)
     with pytest.raises(TypeError):
         Connection.of(7)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "mysql://loader:secret/x@db1/shop",
+        "mysql://loader:12/secret@db1/shop",
+        "mysql://loader:x?secret@db1/shop",
+        "mysql://loader:a@b?secret@db1/shop",
+        "mysql://loader:x#secret@db1/shop",
+        "mysql://loader:1#secret@db1/shop",
+        "mysql://loader:x[secret@db1/shop",
+        "mysql://loader:secret\u2100@db1/shop",
+    ],
+)
+def test_malformed_urls_are_errors_that_do_not_show_them(url):
+    with pytest.raises(ValueError, match="URL of the connection is malformed") as caught:
+        Connection.of(url)
+    assert "secret" not in "".join(traceback.format_exception_only(caught.type, caught.value))
+    assert caught.value.__suppress_context__ or caught.value.__context__ is None
 
 
 def test_engines_of_unknown_servers_are_refused():

@@ -6,7 +6,8 @@ use crate::errors::error;
 
 /// The parts of a URI as names and values of options. The password is one of them.
 ///
-/// Errors: another scheme, `%` without two digits behind it, a port that is no number.
+/// Errors: another scheme, `%` without two digits behind it, a port that is no number, `/` and `?` in a
+/// password.
 pub(crate) fn options(uri: &str) -> Result<Vec<(String, String)>> {
     let rest = uri.strip_prefix("mysql://").or_else(|| uri.strip_prefix("mariadb://"));
     // The URI may hold a password, so that no message has it.
@@ -19,6 +20,11 @@ pub(crate) fn options(uri: &str) -> Result<Vec<(String, String)>> {
         None => (account, None),
     };
     let (host, port) = split_port(address);
+    // They are the rest of a password, whose `/` or `?` ends the account.
+    let is_account = database.contains('@') || (account.is_empty() && query.contains('@'));
+    if is_account || !port.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(malformed());
+    }
     let mut options = Vec::new();
     let mut add = |name: &str, value: &str| -> Result<()> {
         if !value.is_empty() {
@@ -32,6 +38,9 @@ pub(crate) fn options(uri: &str) -> Result<Vec<(String, String)>> {
     add("database", database)?;
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
         let (name, value) = pair.split_once('=').unwrap_or((pair, "true"));
+        if name.contains('@') {
+            return Err(malformed());
+        }
         add(&decoded(name)?.replace('_', "-"), value)?;
     }
     if let Some(password) = password {
@@ -57,6 +66,13 @@ fn decoded(text: &str) -> Result<String> {
         bytes.extend(part.as_bytes().iter().skip(2));
     }
     String::from_utf8(bytes).map_err(|_| bad("the URI is not UTF-8"))
+}
+
+fn malformed() -> adbc_core::error::Error {
+    bad(
+        "the URI is malformed: characters of the user and the password are escaped, / as %2F, ? as \
+         %3F, @ as %40, and the port is a number",
+    )
 }
 
 fn bad(message: &str) -> adbc_core::error::Error {
@@ -94,8 +110,19 @@ mod tests {
 
     #[test]
     fn bad_uris_are_errors_that_do_not_show_them() {
-        for uri in ["postgresql://u:secret@h", "mysql://u:secret%4@h", "mysql://u:secret%ff@h"] {
-            assert!(!options(uri).unwrap_err().message.contains("secret"));
+        for uri in [
+            "postgresql://u:secret@h",
+            "mysql://u:secret%4@h",
+            "mysql://u:secret%ff@h",
+            "mysql://u:secret/x@h/shop",
+            "mysql://u:12/secret@h/shop",
+            "mysql://u:x?secret@h/shop",
+            "mysql://u:x?secret=y@h/shop",
+            "mysql://u:a@b/secret@h/shop",
+            "mysql://u:a@b?secret@h/shop",
+            "mysql://h:secret/shop",
+        ] {
+            assert!(!options(uri).unwrap_err().message.contains("secret"), "{uri}");
         }
     }
 }

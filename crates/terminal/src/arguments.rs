@@ -90,12 +90,18 @@ fn each_value(
     Ok(())
 }
 
-/// True if a text begins as `scheme://user:password@`.
+/// True if a text begins as `scheme://user:password@`, also if the password has a `/` that is not escaped.
 fn url_holds_password(text: &str) -> bool {
     let Some((scheme, rest)) = text.split_once("://") else { return false };
     let is_scheme = scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+.-".contains(c));
-    let account = rest.split('/').next().and_then(|host| host.rsplit_once('@'));
-    is_scheme && account.is_some_and(|(account, _)| account.contains(':'))
+    let account = rest.rsplit_once('@').and_then(|(account, _)| account.split_once(':'));
+    // `host:8080/a@b` has a port, `host/a:b@c` a path, `[::1]/a@b` an address.
+    let is_port = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let is_password =
+        |text: &str| text.split_once('/').is_none_or(|(behind_colon, _)| !is_port(behind_colon));
+    is_scheme
+        && account
+            .is_some_and(|(user, password)| !user.contains(['/', '[']) && is_password(password))
 }
 
 /// The parser's message without the value of a `--set` or `--set-sql`, which may be a password or a key.
@@ -121,4 +127,33 @@ fn one_sentence(message: &str) -> String {
     });
     let text = lines.filter(|line| !line.is_empty()).collect::<Vec<_>>().join("; ");
     format!("{text} (--help lists the options)")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn passwords_of_urls_are_seen() {
+        for url in [
+            "https://user:secret@host/a",
+            "https://user:123@host/a@b",
+            "https://user:se/cret@host/a",
+            "https://user:se?cret@host/a",
+            "s3+x://user:@host",
+        ] {
+            assert!(url_holds_password(url), "{url}");
+        }
+        for url in [
+            "https://host:8080/a@b",
+            "https://host/a:b@c",
+            "https://user@host:8080/a",
+            "https://[::1]:80/a@b",
+            "s3://bucket/day=12:30@x",
+            "a, b://c: d@e",
+            "mail@host",
+        ] {
+            assert!(!url_holds_password(url), "{url}");
+        }
+    }
 }

@@ -120,13 +120,26 @@ def _of_path(path: str) -> Connection:
 
 
 def _of_url(url: str) -> Connection:
-    parts = urlsplit(url)
+    # Parts of a password may be anywhere in a URL that is malformed, so that no message has them.
+    malformed = ValueError(
+        "the URL of the connection is malformed: characters of the user and the password are "
+        "escaped, / as %2F, ? as %3F, # as %23, @ as %40, and the port is a number"
+    )
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        raise malformed from None
     if parts.scheme.split("+")[0] not in ("mysql", "mariadb"):
         raise ValueError(f"the URL begins with {parts.scheme}://; expected mysql:// or mariadb://")
-    query, socket = _query(dict(parse_qsl(parts.query, keep_blank_values=True)))
+    options = dict(parse_qsl(parts.query, keep_blank_values=True))
+    is_known = all(_is_known(name.replace("_", "-")) for name in options)
+    if parts.fragment or "@" in parts.path or ("@" in parts.query and not is_known):
+        raise malformed
+    query, socket = _query(options)
     return Connection(
         host=parts.hostname,
-        port=parts.port,
+        port=port,
         user=_unquoted(parts.username),
         password=_unquoted(parts.password),
         socket=socket,
@@ -240,6 +253,10 @@ def _as_drivers_do(
 def _is_option(name: str) -> bool:
     name = name.replace("_", "-")
     return bool(_QUERY.fullmatch(_NAMES.get(name, name))) or name in _NAMES
+
+
+def _is_known(name: str) -> bool:
+    return name in _IGNORED or _is_option(name)
 
 
 def _query(query: Mapping[str, Any]) -> Tuple[Dict[str, Any], Optional[str]]:
