@@ -391,3 +391,29 @@ def test_progress_is_drawn_by_tqdm(server, database, capsys):
     assert reader.take('{"inrush_progress": 1, "phase": "rows", "rows": 5, "percent": null}\n')
     assert not reader.take("inrush: a message\n") and not reader.take("{no JSON\n")
     assert (bar.n, bar.text) == (5, "rows")
+
+
+def test_a_bar_that_fails_holds_up_no_load(tmp_path, monkeypatch):
+    tqdm = pytest.importorskip("tqdm.auto")
+
+    class Bar:
+        def __init__(self, **options):
+            self.n = 0
+
+        def refresh(self):
+            raise BrokenPipeError("nobody sees the bar")
+
+        close = refresh
+
+    monkeypatch.setattr(tqdm, "tqdm", Bar)
+    program = tmp_path / "inrush"
+    # More lines than a pipe holds.
+    program.write_text(
+        "#!/bin/sh\n"
+        'if [ "$2" = --help-all ]; then echo --progress; exit; fi\n'
+        "for n in $(seq 5000); do echo '{\"inrush_progress\": 1, \"rows\": 1}' >&2; done\n"
+        "echo '{\"rows\": 5}'\n"
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("INRUSH_PROGRAM", str(program))
+    assert inrush.load("t.csv", into="py.t", progress=True).rows == 5

@@ -62,9 +62,9 @@ def run(
 ) -> Output:
     """Runs the program until its end.
 
-    ``feed`` is its standard input, ``consume`` reads its standard output, ``on_message`` gets
-    each line of its standard error and is true for lines that are not kept. An exception of theirs,
-    also KeyboardInterrupt, stops the program before it is raised.
+    ``feed`` is its standard input, ``consume`` reads its standard output. An exception of theirs,
+    also KeyboardInterrupt, stops the program before it is raised. ``on_message`` gets each line of
+    its standard error and is true for lines that are not kept; it raises nothing.
     """
     process = subprocess.Popen(
         [find_program(), *arguments],

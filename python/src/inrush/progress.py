@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Any, List, Optional
+from typing import Any, Dict, List, Optional
 
 from .program import find_program, knows
 
@@ -44,6 +44,16 @@ class Progress:
             return False
         if not isinstance(told, dict) or "inrush_progress" not in told:
             return False
+        try:
+            self._draw(told)
+        except Exception:
+            # A terminal or a notebook that has gone stops no load.
+            self._bar = None
+        return True
+
+    def _draw(self, told: Dict[str, Any]) -> None:
+        if self._bar is None:
+            return
         phase, rows, percent = told.get("phase"), told.get("rows"), told.get("percent")
         if phase:
             self._bar.set_description_str(str(phase), refresh=False)
@@ -52,8 +62,11 @@ class Progress:
         if isinstance(rows, (int, float)):
             self._bar.n = max(self._bar.n, rows)
         self._bar.refresh()
-        return True
 
     def close(self) -> None:
         """Ends the bar."""
-        self._bar.close()
+        try:
+            if self._bar is not None:
+                self._bar.close()
+        except Exception:
+            self._bar = None
