@@ -68,6 +68,19 @@ def test_export_and_read(server, table, tmp_path):
     assert inrush.read(table, connection=server).num_rows == 2
 
 
+@pytest.mark.parametrize("rest", [0, 1000, 3000])
+def test_a_read_that_is_cut_says_how_the_program_ended(tmp_path, monkeypatch, rest):
+    stream = tmp_path / "stream"
+    with pa.ipc.new_stream(str(stream), pa.schema([("id", pa.int64())])) as writer:
+        writer.write_batch(pa.record_batch({"id": pa.array(range(1000), pa.int64())}))
+    program = tmp_path / "inrush"
+    program.write_text(f"#!/bin/sh\nhead -c {rest} {stream}\nkill -KILL $$\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("INRUSH_PROGRAM", str(program))
+    with pytest.raises(inrush.InrushError, match="ended by signal 9"):
+        inrush.read("py.t")
+
+
 def test_replay_and_sniff_and_call(server, table, tmp_path):
     dump = tmp_path / "dump.sql"
     dump.write_text("CREATE TABLE d (id INT PRIMARY KEY);\nINSERT INTO d VALUES (1),(2);\n")

@@ -104,7 +104,7 @@ def read(table: str, *, connection: Any = None, **options: Any) -> Any:
         try:
             with pa.ipc.open_stream(source) as reader:
                 return reader.read_all()
-        except pa.ArrowInvalid as error:
+        except (pa.ArrowInvalid, OSError) as error:
             # The program says more about its own end.
             while source.read(1 << 20):
                 pass
