@@ -117,6 +117,19 @@ def test_replays_warn_of_what_is_missing(server, database, tmp_path):
         assert inrush.replay(dump, into="py", force=True, connection=server)["failed"]
 
 
+def test_errors_of_replays_have_their_kinds(server, database, tmp_path):
+    dump = tmp_path / "dump.sql"
+    dump.write_text("CREATE TABLE d (id INT PRIMARY KEY);\nINSERT INTO no_such VALUES (1);\n")
+    with pytest.raises(inrush.ConnectError):
+        inrush.replay(dump, into="py", connection="mysql://a:b@127.0.0.1:1")
+    with pytest.raises(inrush.UsageError) as caught:
+        inrush.replay(dump, into="py", tables=["py.none"], connection=server)
+    assert caught.value.kind == "usage"
+    with pytest.raises(inrush.LoadError) as caught:
+        inrush.replay(dump, into="py", connection=server)
+    assert (caught.value.file, caught.value.line) == (str(dump), 2)
+
+
 def test_resume_runs_a_failed_load_again(server, table, tmp_path):
     file = tmp_path / "new.csv"
     file.write_text("3,c\n")

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use load::LoadOptions;
+use load::{ErrorPlace, LoadOptions};
 use replay::report::Report;
 use replay::{As, ReplayOptions};
 use terminal::failure::{FAILED, Failure, REJECTS};
@@ -133,6 +133,60 @@ fn dump(typed: &Path) -> PathBuf {
 }
 
 fn failure(error: replay::Error) -> Failure {
-    debug_assert!(error.exit_status() >= FAILED);
-    Failure { status: error.exit_status(), ..Failure::failed(error) }
+    let (status, text) = (error.exit_status(), error.to_string());
+    debug_assert!(status >= FAILED);
+    let failure = of_cause(error);
+    // Kinds of errors before the start would be untrue of a replay that has begun.
+    let kind = if failure.status == status { failure.kind } else { "failed" };
+    Failure { status, text, kind, ..failure }
+}
+
+/// Kind, table and place of the error that ended a replay.
+fn of_cause(error: replay::Error) -> Failure {
+    use replay::Error as E;
+    match error {
+        E::At { place, error } => {
+            let of_statement = ErrorPlace {
+                file: place.file.display().to_string(),
+                line: place.line,
+                byte: Some(place.offset),
+                ..ErrorPlace::default()
+            };
+            let failure = of_cause(*error);
+            let of_statement = (place.line > 0).then(|| Box::new(of_statement));
+            Failure { place: failure.place.or(of_statement), ..failure }
+        }
+        E::Load(error) => Failure::from(error),
+        E::Server(error) => Failure::from(error),
+        E::Source(error) => Failure::from(load::Error::from(error)),
+        E::Usage(text) => Failure::usage(text),
+        E::Stopped { .. } => Failure { kind: "stopped", ..Failure::failed(error) },
+        E::Refused(text) => Failure::of(FAILED, text),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_of_a_replay_has_the_kind_of_its_cause_and_the_place_of_its_statement() {
+        let at = |error: replay::Error| {
+            let place =
+                replay::Place { file: "d.sql".into(), line: 3, offset: 40, ..Default::default() };
+            failure(replay::Error::At { place: Box::new(place), error: Box::new(error) })
+        };
+        let no_table = || server::Error::NoTable("shop.t".to_owned());
+        let stopped = replay::Error::Stopped { by: "SIGTERM" };
+        assert_eq!(failure(stopped).kind, "stopped");
+        let usage = failure(replay::Error::Usage("--tables".to_owned()));
+        assert_eq!((usage.kind, usage.status), ("usage", 2));
+        // "unfit" would say that nothing was begun.
+        let unfit = at(no_table().into());
+        assert_eq!((unfit.kind, unfit.status), ("failed", 1));
+        let changed = at(load::Error::InputChanged.into());
+        assert_eq!(changed.kind, "input");
+        let place = changed.place.map(|place| (place.file, place.line, place.byte));
+        assert_eq!(place, Some(("d.sql".to_owned(), 3, Some(40))));
+    }
 }
