@@ -11,6 +11,7 @@ dlt = pytest.importorskip("dlt")
 pytest.importorskip("sqlalchemy")
 pytest.importorskip("pymysql")
 
+from inrush import KeysLeftError  # noqa: E402
 from inrush.dlt import inrush  # noqa: E402
 
 ORDERS = [
@@ -92,6 +93,17 @@ def test_merge_refuses_nested_tables(server, run):
     options = {"table_name": "orders", "write_disposition": "merge", "primary_key": "id"}
     with pytest.raises(Exception, match="max_table_nesting"):
         run([{"id": 1, "parts": [{"n": 1}]}], **options)
+
+
+def test_left_keys_are_logged(server, run, monkeypatch):
+    def load(*arguments, **options):
+        raise KeysLeftError("the keys of lake.child refer to the old table", status=4)
+
+    messages = []
+    monkeypatch.setattr("inrush.dlt.load", load)
+    monkeypatch.setattr("inrush.dlt.logger.warning", messages.append)
+    run([{"n": 1}], table_name="orders")
+    assert "the keys of lake.child refer to the old table" in messages
 
 
 def test_a_rejected_row_fails_the_job(server, run):

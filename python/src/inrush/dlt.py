@@ -17,6 +17,7 @@ import os
 from dataclasses import replace
 from typing import Any, Dict, Iterable, List, Optional, Sequence, Type
 
+from dlt.common import logger
 from dlt.common.destination import DestinationCapabilitiesContext
 from dlt.common.destination.client import FollowupJobRequest, LoadJob, RunnableLoadJob
 from dlt.common.destination.exceptions import (
@@ -120,9 +121,9 @@ class _LoadTables(RunnableLoadJob):
         options = _options(disposition, tables)
         try:
             self._load(names, files, disposition, options)
-        except KeysLeftError:
+        except KeysLeftError as error:
             # All rows are in. The next load moves the keys of other tables.
-            pass
+            logger.warning(str(error))
         except (InputError, RowError, UsageError) as error:
             raise DestinationTerminalException(str(error)) from error
         except InrushError as error:
