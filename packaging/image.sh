@@ -17,8 +17,9 @@ buildah copy -q "$container" "$work/base" / >/dev/null
 buildah copy -q "$container" "$deb" /tmp/inrush.deb >/dev/null
 buildah run "$container" -- sh -c \
     'dpkg -i /tmp/inrush.deb && rm -rf /tmp/inrush.deb /var/cache/apt/archives /var/lib/apt/lists/*' >/dev/null
-# Files of the caller are given as a volume; its servers by --network host, or by their name.
-buildah config --entrypoint '["/usr/bin/inrush"]' --cmd --help --workingdir /data \
+# Files of the caller are given as a volume, and so is the state folder, which outlives the container; servers by
+# --network host, or by their name.
+buildah config --entrypoint '["/usr/bin/inrush"]' --cmd --help --workingdir /data --env XDG_STATE_HOME=/state \
     --label org.opencontainers.image.title=inrush --label org.opencontainers.image.version="$version" \
     --label org.opencontainers.image.licenses=Apache-2.0 "$container"
 rm -f "$image"
