@@ -36,8 +36,9 @@ def load(
     """Loads data into a table: all rows or none.
 
     ``data`` is a path, a pattern of names, a URL, a list of them, or rows: anything with
-    ``__arrow_c_stream__`` (pyarrow, polars, pandas, DuckDB), a DataFrame of pandas, an iterator of
-    record batches or frames. An exception in the iterator stops the load; nothing is loaded then.
+    ``__arrow_c_stream__`` (pyarrow, polars, pandas, DuckDB), a DataFrame of pandas, a list of
+    dictionaries, an iterator of record batches or frames. An exception in the iterator stops the
+    load; nothing is loaded then.
 
     ``into`` is ``database.table``, or a table of the connection's database. ``mode`` is ``insert``
     (the default: the table is empty), ``append`` or ``replace``. ``create`` creates a missing
