@@ -18,9 +18,10 @@ use values::{Charset, Collation, ConvertOptions, SqlMode, SqlType, Zone};
 use crate::binding::{BoundColumn, bind_columns};
 use crate::clock;
 use crate::column_source;
+use crate::constants::{self, Constant};
 use crate::counter::{Generates, Series};
 use crate::fields::{self, InputFields};
-use crate::formats::{self, Constant};
+use crate::formats;
 use crate::json_keys;
 use crate::partition::Router;
 
@@ -91,7 +92,7 @@ impl Inspected {
         if options.rows.rules == RowRules::Insert {
             fields.check_generated(table)?;
         }
-        let constants = formats::constants(&options.rows, table)?;
+        let constants = constants::constants(&options.rows, table)?;
         let (layout, empty_is_null) = (source.facts().layout, options.input.empty_is_null);
         let kinds = fields.kinds(session, table, layout, empty_is_null)?;
         let usage = |error: sources::Error| Error::Usage(error.to_string());
@@ -131,7 +132,7 @@ impl Inspected {
         let sql_flags = SqlMode::parse(&sql_mode);
         let convert = ConvertOptions { file_charset, sql_mode: sql_flags, time_zone, habits };
         source.change(|read_as| read_as.formats = Arc::new(written)).map_err(usage)?;
-        let table = &formats::with_constants(table, &constants, &fields, &convert)?;
+        let table = &constants::with_constants(table, &constants, &fields, &convert)?;
         let labels = learn_label_collations(session, table)?;
         if !table.features().iter().any(|feature| feature.support().fills_in) {
             column_source::check(&table.columns, &fields)?;

@@ -7,7 +7,7 @@
 //!
 //! In reading order: [`input`] what is read, [`mapped`] what of it goes to one of several tables, and
 //! [`reading`] it, chunk by chunk, by many workers; [`inspected`] what server and input say of a table, with
-//! [`fields`] which column a field goes to, [`formats`] how it is written, `json_keys` by which name JSON has it, [`column_source`] where a column's
+//! [`fields`] which column a field goes to, [`formats`] how it is written, [`constants`] which columns an option gives one value, `json_keys` by which name JSON has it, [`column_source`] where a column's
 //! values come from, [`clock`] the zone of its times; [`binding`] the fields of each index, [`mod@field`] one
 //! value, [`encoder`] one row, with `block` the usual numbers, dates and texts of 64 rows at once,
 //! [`partition`] which of a table's partitions takes it, [`entry`] what is sorted of it and [`entries`] those
@@ -24,6 +24,7 @@ pub mod binding;
 mod block;
 pub mod clock;
 pub mod column_source;
+pub mod constants;
 pub mod counter;
 pub mod encoder;
 pub mod entries;

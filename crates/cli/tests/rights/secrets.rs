@@ -109,6 +109,39 @@ fn keys_in_expressions_are_in_no_journal_and_no_report() {
 }
 
 #[test]
+fn values_that_their_columns_refuse_are_in_no_message_journal_and_report() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE t (a INT PRIMARY KEY, b INT, password VARCHAR(40))");
+    let file = desk.home.file("rows.txt", "1\t2\n");
+    let report = desk.home.path().join("state/report.html");
+    let value = "password=s3cr3t-XYZ, and more characters than there is room for";
+    let hidden = "--set password=(not shown)";
+    for (columns, more, words) in [
+        ("a,b", &["--set", value][..], &[hidden, ": the value is too long: VARCHAR(40)"][..]),
+        ("a,password", &["--set", "password=s3cr3t-XYZ"], &[hidden, "the input has this column"]),
+        ("a,b", &["--set", "password=s3cr3t-XYZü", "--charset", "latin1"], &[hidden, "be ASCII"]),
+        (
+            "a,@x",
+            &["--set-sql", "b=CONCAT('s3cr3t-', 'XYZ')"],
+            &["--set-sql b=(not shown): the value is not a number: INT"],
+        ),
+        (
+            "a,b",
+            &["--set-sql", "nowhere=CONCAT('s3cr3t-', 'XYZ')"],
+            &["--set-sql nowhere=(not shown): the table has no such column"],
+        ),
+    ] {
+        for json in [&[][..], &["--json"]] {
+            let mut command = desk.home.load(desk.server, &desk.table("t"), &file);
+            command.args(["--columns", columns, "--report", report.to_str().unwrap()]);
+            let outcome = run(command.args(more).args(json));
+            outcome.refused(2, words);
+            silent(&desk.home, &outcome, &more.join(" "));
+        }
+    }
+}
+
+#[test]
 fn passwords_of_hosts_and_urls_are_refused_and_not_repeated() {
     let home = Home::new();
     home.file("rows.txt", "1\n");
