@@ -5,7 +5,7 @@ use face::statement::{self, HIDDEN};
 use job::error::Error;
 use job::options::RowOptions;
 use schema::{Column, DefaultValue, Table};
-use values::{Charset, ConvertOptions, Converter};
+use values::{Charset, ConvertOptions, Converter, Family, SqlType};
 
 use crate::fields::InputFields;
 use crate::formats::is_named;
@@ -15,7 +15,7 @@ use crate::formats::is_named;
 pub struct Constant {
     /// Its place in the table.
     pub column: usize,
-    /// In UTF-8.
+    /// In UTF-8; of a BIT column the bytes of its number.
     pub text: Vec<u8>,
     /// The option as messages show it.
     setting: String,
@@ -50,7 +50,18 @@ pub(crate) fn constants(options: &RowOptions, table: &Table) -> Result<Vec<Const
         if of.auto_increment || of.generated.is_some() {
             return Err(wrong("the server generates the values of this column"));
         }
-        Ok(Constant { column, text: text.clone().into_bytes(), setting })
+        // An option cannot tell a number from its digits, which are seldom meant for bytes of a BIT.
+        let is_bits = of.sql_type.family() == Family::Bits && !is_evaluated;
+        let is_number = match is_bits {
+            true => !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()),
+            false => options.numbers.contains(name),
+        };
+        let text = match is_number {
+            true => text_of_number(text, &of.sql_type)
+                .ok_or_else(|| wrong(&format!("the number is no value of {}", of.sql_type)))?,
+            false => text.clone().into_bytes(),
+        };
+        Ok(Constant { column, text, setting })
     };
     let constants: Vec<Constant> =
         options.constants.iter().map(constant).collect::<Result<_, _>>()?;
@@ -61,6 +72,34 @@ pub(crate) fn constants(options: &RowOptions, table: &Table) -> Result<Vec<Const
         }
     }
     Ok(constants)
+}
+
+/// The text that a column reads as it stores a number: of BIT the bytes, of ENUM and SET the labels. None for a
+/// number that the column does not take.
+fn text_of_number(number: &str, sql_type: &SqlType) -> Option<Vec<u8>> {
+    let whole = || number.parse::<u64>().ok();
+    match sql_type {
+        SqlType::Bit { .. } => {
+            let bytes = whole()?.to_be_bytes();
+            let zeros = bytes.iter().take_while(|&&byte| byte == 0).count();
+            Some(bytes[zeros.min(bytes.len() - 1)..].to_vec())
+        }
+        // The text `0` is the year 2000.
+        SqlType::Year if number.parse() == Ok(0.0) => Some(b"0000".to_vec()),
+        SqlType::Enum { labels, .. } => {
+            let at = usize::try_from(whole()?).ok()?.checked_sub(1)?;
+            Some(labels.get(at)?.clone().into_bytes())
+        }
+        SqlType::Set { labels, .. } => {
+            let bits = whole()?;
+            let has = |at: &usize| bits >> at & 1 == 1;
+            let set: Vec<usize> = (0..u64::BITS as usize).filter(has).collect();
+            let set: Option<Vec<&str>> =
+                set.iter().map(|&at| labels.get(at).map(String::as_str)).collect();
+            Some(set?.join(",").into_bytes())
+        }
+        _ => Some(number.as_bytes().to_vec()),
+    }
 }
 
 /// The table as if these were the defaults of their columns, which the input must not have then.
@@ -81,15 +120,15 @@ pub(crate) fn with_constants(
                 COLUMNS.with("a,@x,b")
             )));
         }
+        let Column { name, sql_type, .. } = &*column_of;
         // Where rows are sent it goes among the file's own text.
-        if !text.is_ascii() && !matches!(convert.file_charset, Charset::Utf8mb4 | Charset::Utf8mb3)
-        {
+        let is_text = !text.is_ascii() && sql_type.family() != Family::Bits;
+        if is_text && !matches!(convert.file_charset, Charset::Utf8mb4 | Charset::Utf8mb3) {
             let charset = convert.file_charset.name();
             return Err(Error::Usage(format!(
                 "{setting} must be ASCII, because the file is in {charset}"
             )));
         }
-        let Column { name, sql_type, .. } = &*column_of;
         let mut converter = Converter::new(name, sql_type, convert)?;
         if let Err(reason) = converter.convert(text, &mut Vec::new()) {
             return Err(Error::Usage(format!("{setting}: the value {reason}: {sql_type}")));

@@ -22,28 +22,33 @@ pub fn evaluate_expressions(
         let time_zone = load.rows.time_zone.clone().or_else(|| connect.time_zone.clone());
         let mut session = Session::connect(&ConnectOptions { time_zone, ..connect.clone() })?;
         for (column, expression) in std::mem::take(&mut load.rows.expressions) {
-            let value = value_of(&mut session, &expression).map_err(|why| {
+            let (value, is_number) = value_of(&mut session, &expression).map_err(|why| {
                 // Its texts may be keys.
                 let shown = statement::shown(&expression, SHOWN_CHARS);
                 Error::Usage(format!("column {column}, {shown}: {why}"))
             })?;
             load.rows.evaluated.push((column.clone(), digest(expression.as_bytes())));
+            load.rows.numbers.extend(is_number.then(|| column.clone()));
             load.rows.constants.push((column, value));
         }
     }
     Ok(())
 }
 
-fn value_of(session: &mut Session, expression: &str) -> Result<String, String> {
+/// The value of an expression, and true if it is a number.
+fn value_of(session: &mut Session, expression: &str) -> Result<(String, bool), String> {
     // On lines of its own: it may end with a comment. Bytes of no character set are taken as they are: the
-    // server would put question marks in the place of what is no UTF-8.
+    // server would put question marks in the place of what is no UTF-8. Numbers and times have none either, but
+    // their texts have one.
     let sql = format!(
-        "SELECT CHARSET(v)='binary', CAST(v AS BINARY), CAST(CONVERT(v USING utf8mb4) AS BINARY) \
-         FROM (SELECT (\n{expression}\n) AS v) AS e"
+        "SELECT CHARSET(v)='binary', CHARSET(CONCAT(v))='binary', CAST(v AS BINARY), \
+         CAST(CONVERT(v USING utf8mb4) AS BINARY) FROM (SELECT (\n{expression}\n) AS v) AS e"
     );
     let row = session.query_row(&sql).map_err(|error| error.to_string())?;
-    let is_binary = row.bytes(0) == Some(b"1");
-    let bytes = row.bytes(if is_binary { 1 } else { 2 });
+    let [is_binary, is_bytes] = [0, 1].map(|at| row.bytes(at) == Some(b"1"));
+    let bytes = row.bytes(if is_binary { 2 } else { 3 });
     let bytes = bytes.ok_or("its value is NULL, but an expression must give a value")?;
-    String::from_utf8(bytes.to_vec()).map_err(|_| "its value is not text".to_owned())
+    let value = String::from_utf8(bytes.to_vec()).map_err(|_| "its value is not text")?;
+    let is_number = is_binary && !is_bytes && value.parse::<f64>().is_ok();
+    Ok((value, is_number))
 }

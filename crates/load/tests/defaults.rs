@@ -1,6 +1,6 @@
 //! Columns that the input leaves out, or has NULL for: what LOAD DATA gives them at one moment.
 
-use load::Error;
+use load::{Error, LoadPath};
 
 use testkit::tables::compare::same_rows;
 use testkit::tables::server::{Db, Server};
@@ -136,6 +136,106 @@ fn an_expression_whose_value_nobody_asked_for_is_refused() {
     load::evaluate_expressions(&connect, std::slice::from_mut(&mut options)).unwrap();
     server.load(&options).unwrap();
     assert_eq!(db.text("SELECT GROUP_CONCAT(id, v ORDER BY id) FROM b"), "1ab,2ab");
+}
+
+/// Types, and expressions whose values they get: 5 is not the text `5`.
+const VALUES: [(&str, &str); 24] = [
+    ("BIT(8)", "5"),
+    ("BIT(8)", "'5'"),
+    ("BIT(8)", "b'101'"),
+    ("BIT(8)", "200"),
+    ("BIT(10)", "0"),
+    ("BIT(64)", "18446744073709551615"),
+    ("BIT(1)", "TRUE"),
+    ("YEAR", "0"),
+    ("YEAR", "'0'"),
+    ("YEAR", "0.0"),
+    ("YEAR", "5"),
+    ("YEAR", "YEAR('1999-12-31')"),
+    ("ENUM('2','1')", "2"),
+    ("ENUM('2','1')", "'2'"),
+    ("ENUM('2','1')", "1 + 0"),
+    ("SET('2','1','x')", "5"),
+    ("SET('2','1','x')", "'2'"),
+    ("SET('2','1','x')", "0"),
+    ("INT", "7"),
+    ("VARCHAR(9)", "0"),
+    ("DECIMAL(9,2)", "5.5"),
+    ("DOUBLE", "1e3 / 7"),
+    ("DATE", "20260102"),
+    ("VARBINARY(9)", "UNHEX('0041')"),
+];
+
+#[test]
+fn values_of_expressions_are_stored_as_load_data_sets_them() {
+    let Some(server) = Server::get() else { return };
+    let mut db = server.database();
+    let names = || (0..VALUES.len()).map(|at| format!("c{at}"));
+    let pairs = || names().zip(VALUES);
+    let columns: Vec<String> = pairs().map(|(name, (sql, _))| format!("{name} {sql}")).collect();
+    create(&mut db, &columns);
+    let path = server.file(&db, "input", "1\n2\n");
+    let set: Vec<String> = pairs().map(|(name, (_, value))| format!("{name}={value}")).collect();
+    let set = set.join(", ");
+    db.sql(&format!("LOAD DATA INFILE '{}' INTO TABLE a (id) SET {set}", path.display()));
+    for way in [LoadPath::Direct, LoadPath::Stream, LoadPath::Insert] {
+        db.sql("TRUNCATE b");
+        let mut options = server.options(&db, "b", vec![path.clone()]);
+        options.path = way;
+        options.input.columns = Some(vec!["id".to_owned()]);
+        options.rows.expressions =
+            pairs().map(|(name, (_, value))| (name, value.to_owned())).collect();
+        load::evaluate_expressions(&server.connect_options(), std::slice::from_mut(&mut options))
+            .unwrap();
+        server.load(&options).unwrap();
+        same_rows(&mut db, "b", "a", &["PRIMARY"]);
+    }
+}
+
+#[test]
+fn numbers_that_load_data_refuses_are_refused() {
+    let Some(server) = Server::get() else { return };
+    let mut db = server.database();
+    let path = server.file(&db, "input", "1\n");
+    for (sql_type, value, part) in [
+        ("BIT(8)", "300", "the value is too long: BIT(8)"),
+        ("ENUM('2','1')", "0", "the number is no value of ENUM('2','1')"),
+        ("ENUM('2','0')", "3", "the number is no value of ENUM('2','0')"),
+        ("SET('a')", "2", "the number is no value of SET('a')"),
+        ("TINYINT", "200", "the value is out of range: TINYINT"),
+    ] {
+        db.sql("DROP TABLE IF EXISTS a, b");
+        create(&mut db, &[format!("v {sql_type}")]);
+        let load = format!("LOAD DATA INFILE '{}' INTO TABLE a (id) SET v={value}", path.display());
+        assert!(db.try_sql(&load).is_err(), "{sql_type} {value}");
+        let mut options = server.options(&db, "b", vec![path.clone()]);
+        options.input.columns = Some(vec!["id".to_owned()]);
+        options.rows.expressions = vec![("v".to_owned(), value.to_owned())];
+        load::evaluate_expressions(&server.connect_options(), std::slice::from_mut(&mut options))
+            .unwrap();
+        let error = server.load(&options).unwrap_err().to_string();
+        assert!(error.contains(part), "{sql_type} {value}: {error}");
+    }
+}
+
+/// The digits of an option are a number of a BIT, and a text of all other columns.
+#[test]
+fn digits_of_an_option_are_the_number_of_a_bit() {
+    let Some(server) = Server::get() else { return };
+    let mut db = server.database();
+    create(&mut db, &["f BIT(8)".to_owned(), "t BIT(8)".to_owned(), "e ENUM('2','1')".to_owned()]);
+    let path = server.file(&db, "input", "1\n");
+    for way in [LoadPath::Direct, LoadPath::Stream, LoadPath::Insert] {
+        db.sql("TRUNCATE b");
+        let mut options = server.options(&db, "b", vec![path.clone()]);
+        options.path = way;
+        options.input.columns = Some(vec!["id".to_owned()]);
+        options.input.charset = "latin1".to_owned();
+        let set = [("f", "200"), ("t", "A"), ("e", "2")];
+        options.rows.constants = set.map(|(name, text)| (name.to_owned(), text.to_owned())).into();
+        server.load(&options).unwrap();
+        assert_eq!(db.text("SELECT CONCAT_WS(' ', f+0, t+0, e+0) FROM b"), "200 65 1");
+    }
 }
 
 /// A TIMESTAMP that is NOT NULL takes NULL as the time of the load.

@@ -63,6 +63,8 @@ pub struct RowOptions {
     /// Columns of `constants` whose value an expression gave, with the digest of its text: another run of the
     /// command has that in common with this one, and not the value of `NOW()`.
     pub evaluated: Vec<(String, u64)>,
+    /// Columns of `evaluated` whose value is a number: of an ENUM, 2 is the second label and not the label `2`.
+    pub numbers: Vec<String>,
     /// Flags of `sql_mode` by which values are read, besides strict mode. Default: the server's.
     pub sql_mode: Option<String>,
     /// Time zone of the input's TIMESTAMP values. Default: that of the server's sessions.
@@ -89,6 +91,7 @@ impl Default for RowOptions {
             constants: Vec::new(),
             expressions: Vec::new(),
             evaluated: Vec::new(),
+            numbers: Vec::new(),
             sql_mode: None,
             time_zone: None,
             on_duplicate: OnDuplicate::Fail,
