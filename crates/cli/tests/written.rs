@@ -511,6 +511,36 @@ fn an_hour_that_comes_twice_is_told_apart_or_refused() {
     assert_eq!(desk.rows("SELECT shown FROM u"), ["2026-07-01 12:00:00"]);
 }
 
+/// Only its text is left of the value of an expression: `NOW()` in the second half past two would be the first one.
+#[test]
+fn a_moment_of_an_expression_in_an_hour_that_comes_twice_is_refused() {
+    let Some(mut desk) = Desk::new() else { return };
+    if !knows_berlin(&mut desk) {
+        return;
+    }
+    desk.exec("CREATE TABLE t (id INT PRIMARY KEY, made TIMESTAMP(3) NULL, shown DATETIME)");
+    let file = desk.home.file("t.csv", "1\n");
+    let load = |path: &str, set: &[&str]| {
+        let berlin = ["--columns=id", "--mode=replace", "--time-zone=Europe/Berlin", "--path", path];
+        desk.load("t", &file, &[&berlin[..], set].concat())
+    };
+    for path in PATHS {
+        for unix in [1_792_888_200, 1_792_891_800] {
+            let moment = format!("=FROM_UNIXTIME({unix})");
+            load(path, &[&format!("--set-sql=made{moment}")]).refused(
+                2,
+                &["--set-sql made=(not shown): the value occurs twice in the session's time zone"],
+            );
+            load(path, &[&format!("--set-sql=shown{moment}")]).done();
+        }
+        load(path, &["--set-sql=made=FROM_UNIXTIME(1792895400)"]).done();
+        // A text of the user's is read as by LOAD DATA.
+        load(path, &["--set=made=2026-10-25 02:30:00"]).done();
+    }
+    let select = "SELECT UNIX_TIMESTAMP(made), shown FROM t";
+    assert_eq!(desk.rows(select), ["1792888200.000|"]);
+}
+
 const BATCH: [&str; 4] =
     ["1|tab\tand\nline|0|3|0", "2||1||1", "3|back\\slash|0|4|0", "4|é\0\r|0|5|0"];
 

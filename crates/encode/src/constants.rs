@@ -5,7 +5,7 @@ use face::statement::{self, HIDDEN};
 use job::error::Error;
 use job::options::RowOptions;
 use schema::{Column, DefaultValue, Table};
-use values::{Charset, ConvertOptions, Converter, Family, SqlType};
+use values::{Charset, ConvertOptions, Converter, Family, Reason, SqlType};
 
 use crate::fields::InputFields;
 use crate::formats::is_named;
@@ -17,6 +17,8 @@ pub struct Constant {
     pub column: usize,
     /// In UTF-8; of a BIT column the bytes of its number.
     pub text: Vec<u8>,
+    /// True if an expression gave it.
+    pub is_evaluated: bool,
     /// The option as messages show it.
     setting: String,
 }
@@ -61,7 +63,7 @@ pub(crate) fn constants(options: &RowOptions, table: &Table) -> Result<Vec<Const
                 .ok_or_else(|| wrong(&format!("the number is no value of {}", of.sql_type)))?,
             false => text.clone().into_bytes(),
         };
-        Ok(Constant { column, text, setting })
+        Ok(Constant { column, text, is_evaluated, setting })
     };
     let constants: Vec<Constant> =
         options.constants.iter().map(constant).collect::<Result<_, _>>()?;
@@ -112,7 +114,7 @@ pub(crate) fn with_constants(
     convert: &ConvertOptions,
 ) -> Result<Table, Error> {
     let mut table = table.clone();
-    for Constant { column, text, setting } in constants {
+    for Constant { column, text, is_evaluated, setting } in constants {
         let column_of = &mut table.columns[*column];
         if fields.field_of(*column).is_some() {
             return Err(Error::Usage(format!(
@@ -130,10 +132,21 @@ pub(crate) fn with_constants(
             )));
         }
         let mut converter = Converter::new(name, sql_type, convert)?;
-        if let Err(reason) = converter.convert(text, &mut Vec::new()) {
+        let mut stored = Vec::new();
+        let mut outcome = converter.convert(text, &mut stored);
+        if outcome.is_ok() && *is_evaluated && is_shown_twice(&stored, sql_type, convert) {
+            outcome = Err(Reason::ShownTwice);
+        }
+        if let Err(reason) = outcome {
             return Err(Error::Usage(format!("{setting}: the value {reason}: {sql_type}")));
         }
         column_of.default = DefaultValue::Constant(text.clone());
     }
     Ok(table)
+}
+
+/// True for a moment of a TIMESTAMP whose text, which is all that an expression leaves of it, means another one too.
+fn is_shown_twice(stored: &[u8], sql_type: &SqlType, convert: &ConvertOptions) -> bool {
+    let seconds = stored.first_chunk().map_or(0, |seconds| u32::from_be_bytes(*seconds));
+    matches!(sql_type, SqlType::Timestamp { .. }) && convert.time_zone.shows_twice(seconds.into())
 }
