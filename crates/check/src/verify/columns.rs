@@ -32,10 +32,11 @@ impl Columns {
         let given = |bound: &BoundColumn| match bound.input {
             Input::Field(_) => true,
             Input::AutoIncrement(field) => field.is_some() && with_numbers,
-            Input::Constant(_) => inspected
-                .constants
-                .iter()
-                .any(|constant| table.columns[constant.column].name == bound.column.name),
+            // The value of an expression may be another one by now.
+            Input::Constant(_) => inspected.constants.iter().any(|constant| {
+                let name = &table.columns[constant.column].name;
+                !constant.is_evaluated && *name == bound.column.name
+            }),
         };
         let bound: Vec<BoundColumn> =
             inspected.columns.iter().filter(|bound| given(bound)).cloned().collect();

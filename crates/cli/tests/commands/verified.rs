@@ -78,6 +78,21 @@ fn each_kind_of_difference_is_found_and_named() {
     }
 }
 
+/// `NOW()` has another value when the table is compared.
+#[test]
+fn values_of_expressions_are_not_compared() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE t (id INT PRIMARY KEY, made DATETIME(6), origin VARCHAR(9))");
+    let file = desk.home.file("t.csv", "1\n2\n");
+    let more = ["--columns=id", "--set-sql=made=NOW(6)", "--set=origin=web"];
+    desk.load("t", &file, &more).done();
+    let same = told(&desk, "t", &file, &more);
+    assert_eq!(same["compared"], serde_json::json!(["id", "origin"]));
+    assert_eq!(same["not_compared"], serde_json::json!(["column `made`"]));
+    let other = told(&desk, "t", &file, &[&more[..2], &["--set=origin=shop"]].concat());
+    assert_eq!(other["changed_rows"], 2);
+}
+
 #[test]
 fn rows_without_a_key_are_counted_and_generated_numbers_left_out() {
     let Some(mut desk) = Desk::new() else { return };
