@@ -245,6 +245,26 @@ fn built_tables_get_defaults_that_are_expressions_with_texts() {
 }
 
 #[test]
+fn tables_with_indexes_of_expressions_get_sent_rows() {
+    let Some(mut scene) = Scene::new() else { return };
+    scene.exec(
+        "CREATE TABLE t (id INT PRIMARY KEY, mail VARCHAR(40), j JSON, KEY e ((LOWER(mail))), \
+         UNIQUE KEY two (id, (LENGTH(mail))), KEY m ((CAST(j->'$.a' AS UNSIGNED ARRAY))))",
+    );
+    let file = scene.home.file("rows.txt", "1\tAnn@x\t{\"a\":[1,2]}\n2\tbob@x\t{\"a\":[2]}\n");
+    for path in ["auto", "stream", "insert"] {
+        let sent = scene.load("t", &file, &["--path", path, "--unlogged", "--mode", "replace"]);
+        let reason = sent.done().out.contains("index of an expression (index e)");
+        assert_eq!(reason, path == "auto", "{sent:?}");
+        assert_eq!(scene.lines("SELECT id FROM t WHERE LOWER(mail)='ann@x'"), ["1"]);
+        assert_eq!(scene.lines("SELECT id FROM t WHERE 1 MEMBER OF (j->'$.a')"), ["1"]);
+    }
+    scene
+        .load("t", &file, &["--path", "direct", "--unlogged", "--mode", "replace"])
+        .refused(2, &["index of an expression (index e)"]);
+}
+
+#[test]
 fn tables_that_are_tied_get_rows_in_place() {
     let Some(mut scene) = Scene::new() else { return };
     let file = scene.home.file("rows.txt", "1\t1\n2\t1\n");

@@ -64,6 +64,8 @@ pub enum Feature {
     HashIndex(String),
     /// A VECTOR index, by name.
     VectorIndex(String),
+    /// An index of expressions, by name.
+    ExpressionIndex(String),
     /// An index of a kind that is not known here, with its kind.
     OtherIndex(NamedText),
     /// Foreign keys in either direction, at least one.
@@ -114,6 +116,7 @@ impl Feature {
             Feature::SpatialIndex(_) => "SPATIAL index",
             Feature::HashIndex(_) => "UNIQUE on a long column",
             Feature::VectorIndex(_) => "VECTOR index",
+            Feature::ExpressionIndex(_) => "index of an expression",
             Feature::OtherIndex(_) => "index type",
             Feature::ForeignKeys(_) => "foreign key",
             Feature::Trigger(_) => "trigger",
@@ -149,7 +152,8 @@ impl Feature {
             Feature::FullTextIndex(name)
             | Feature::SpatialIndex(name)
             | Feature::HashIndex(name)
-            | Feature::VectorIndex(name) => format!("index {name}"),
+            | Feature::VectorIndex(name)
+            | Feature::ExpressionIndex(name) => format!("index {name}"),
             Feature::OtherIndex(seen) => format!("index {} is {}", seen.name, seen.text),
             Feature::ForeignKeys(keys) => first_of(keys),
             Feature::Trigger(trigger) => trigger.name.clone(),
@@ -279,7 +283,10 @@ fn of_option(option: &CreateOption) -> Feature {
 
 fn of_index(index: &Index, engine: &Engine) -> Option<Feature> {
     let name = index.name.clone();
+    // The server keeps the values in a column of its own.
+    let has_expression = index.columns.iter().any(|column| column.name.is_empty());
     match &index.kind {
+        IndexKind::BTree if has_expression => Some(Feature::ExpressionIndex(name)),
         IndexKind::BTree => None,
         // Its usual kind.
         IndexKind::Hash if *engine == Engine::Memory => None,
@@ -298,6 +305,7 @@ mod tests {
     use super::*;
     use crate::column::Generated;
     use crate::constraint::KeyEnd;
+    use crate::index::IndexColumn;
     use crate::name::TableName;
 
     fn plain() -> Table {
@@ -390,6 +398,17 @@ mod tests {
         let words: Vec<String> = table.features().iter().map(ToString::to_string).collect();
         let to = "refers to this table";
         assert_eq!(words, [format!("foreign key (d/f0 {to}, d/f1 {to}, d/f2 {to}, and 229 more)")]);
+    }
+
+    #[test]
+    fn an_index_column_without_a_name_is_an_expression() {
+        let column =
+            |name: &str| IndexColumn { name: name.to_owned(), prefix: None, descending: false };
+        let columns = vec![column("a"), column("")];
+        let indexes = vec![Index { columns, ..index("e", IndexKind::BTree) }];
+        let words: Vec<String> =
+            Table { indexes, ..plain() }.not_built().iter().map(ToString::to_string).collect();
+        assert_eq!(words, ["index of an expression (index e)"]);
     }
 
     #[test]

@@ -49,7 +49,7 @@ impl IndexKind {
 /// One column of an index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IndexColumn {
-    /// Name of the table's column.
+    /// Name of the table's column; empty for an expression.
     pub name: String,
     /// Characters (bytes for binary types) of a prefix key.
     pub prefix: Option<u32>,

@@ -68,7 +68,7 @@ impl Feature {
             // Values of the server's. Columns that are exported are looked at one by one.
             GeneratedColumn(_) => NOT_BUILT,
             FullTextIndex(_) | SpatialIndex(_) | HashIndex(_) => NOT_BUILT,
-            VectorIndex(_) | OtherIndex(_) => NOT_BUILT,
+            VectorIndex(_) | ExpressionIndex(_) | OtherIndex(_) => NOT_BUILT,
             Period(_) | WithoutOverlaps(_) => NOT_BUILT,
             // A copy of the table has another; that shows when the two are compared.
             RoundedDefault(_) => NOT_BUILT,
