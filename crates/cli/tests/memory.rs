@@ -282,6 +282,23 @@ fn run_with_peak(command: &mut Command) -> (Outcome, u64) {
     (finish(child), peak)
 }
 
+/// Rows without a key in the input are told apart by all their values.
+#[test]
+fn a_comparison_of_other_rows_takes_no_more_than_the_budget() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, doc LONGTEXT)");
+    desk.exec("INSERT INTO t (doc) SELECT REPEAT(MD5(seq), 625) FROM seq_1_to_4000");
+    let row = |id: u32| format!("{id:032}").repeat(625) + "\n";
+    let file = desk.home.file("t.csv", (0..4_000).map(row).collect::<String>());
+    let mut verify = desk.home.inrush(["verify", file.to_str().unwrap(), "--columns", "doc"]);
+    verify.args(["--into", &desk.table("t"), "--json", "--quiet", "--memory", "64M", "--socket"]);
+    let (outcome, peak) = run_with_peak(verify.arg(desk.server.socket()));
+    let report: Value = serde_json::from_str(&outcome.out).unwrap();
+    assert_eq!((&report["missing_rows"], &report["extra_rows"]), (&4_000.into(), &4_000.into()));
+    let limit = (64 << 20) * (100 + BEYOND_PERCENT) / 100 + UNOPTIMIZED_BYTES;
+    assert!(peak < limit, "{} MiB", peak >> 20);
+}
+
 /// Sorted runs keep a few keys in memory, even if they are as long as half a block and differ only
 /// at their ends.
 #[test]

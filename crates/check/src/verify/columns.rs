@@ -8,10 +8,14 @@ use encode::row_keys::{KeyPlan, KeyReader};
 use schema::Table;
 use sources::Row;
 
+use super::digest::Digest;
 use crate::fault;
 
 /// Stands for the length of NULL.
 const NULL: u32 = u32::MAX;
+
+/// Bytes of a key that are kept of each row.
+const KEY_BYTES_MAX: usize = 64;
 
 /// Columns whose values the input gives.
 #[derive(Clone, Debug)]
@@ -91,10 +95,19 @@ impl RowBytes {
         self.ends.push(self.bytes.len());
     }
 
-    /// The bytes of some columns, one after the other.
-    pub(crate) fn of(&self, columns: &[usize]) -> Vec<u8> {
+    /// The bytes of a key, one column after the other; of a long one its beginning and a hash, so that keys of
+    /// any length are kept.
+    pub(crate) fn key(&self, columns: &[usize]) -> Vec<u8> {
         let begin = |at: usize| if at == 0 { 0 } else { self.ends[at - 1] };
-        columns.iter().flat_map(|&at| &self.bytes[begin(at)..self.ends[at]]).copied().collect()
+        let values = columns.iter().map(|&at| &self.bytes[begin(at)..self.ends[at]]);
+        let mut key = values.collect::<Vec<_>>().concat();
+        if key.len() > KEY_BYTES_MAX {
+            let hash = Digest::hash(&key);
+            key.truncate(KEY_BYTES_MAX);
+            key.extend_from_slice(&hash.to_be_bytes());
+            key.shrink_to_fit();
+        }
+        key
     }
 }
 
@@ -135,5 +148,28 @@ impl<'c> InputRows<'c> {
             text.unwrap_or_else(|| "NULL".to_owned())
         };
         format!("({})", self.columns.key.iter().map(text).collect::<Vec<_>>().join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_of_any_length_are_short_and_differ() {
+        let key = |id: &str, text: &str| {
+            let mut bytes = RowBytes::default();
+            bytes.push(Some(id.as_bytes()));
+            bytes.push(None);
+            bytes.push(Some(text.as_bytes()));
+            bytes.key(&[0, 2])
+        };
+        assert_eq!(key("1", "ab"), b"\x01\0\0\x001\x02\0\0\0ab");
+        let long = "x".repeat(100_000);
+        let other = format!("{long}y");
+        assert_eq!(key("1", &long).len(), KEY_BYTES_MAX + 16);
+        assert_eq!(key("1", &long), key("1", &long));
+        assert_ne!(key("1", &long), key("1", &other));
+        assert!(key("1", &long) < key("2", &long));
     }
 }

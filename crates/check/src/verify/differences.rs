@@ -40,7 +40,7 @@ pub(crate) fn find(
         if there.is_wanted(hash) {
             let same = there.rows.entry(hash).or_insert_with(|| Same {
                 count: 0,
-                key: bytes.of(&columns.key),
+                key: bytes.key(&columns.key),
                 text: rows.key_text(&row),
             });
             same.count += 1;
@@ -119,7 +119,7 @@ impl Take for Search<'_> {
             Some(same) => same.count -= 1,
             None => {
                 let is_told = self.first.len() < ROWS_TOLD;
-                self.keys.insert(self.bytes.of(self.key), is_told.then_some(self.first.len()));
+                self.keys.insert(self.bytes.key(self.key), is_told.then_some(self.first.len()));
                 self.missing += 1;
                 if is_told {
                     let place = here.position(&self.options.input.files);

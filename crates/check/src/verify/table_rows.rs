@@ -12,6 +12,9 @@ use super::columns::{Columns, RowBytes};
 /// Stands before what is no value of the column here: no row of the input has such bytes.
 const NO_VALUE: &[u8] = b"\0no value of this type: ";
 
+/// Bytes of the text of a key after which no column is added: of very many rows it is kept.
+const KEY_TEXT_BYTES: usize = 300;
+
 /// Reads rows of a table.
 pub(crate) struct TableRows {
     columns: Vec<Shown>,
@@ -71,10 +74,20 @@ impl TableRows {
         }
     }
 
-    /// The key of a row as the server shows it.
+    /// The key of a row as the server shows it, cut if it has many columns.
     pub(crate) fn key_text(&self, row: &Row) -> String {
-        let text = |&at: &usize| row.bytes(at).map_or_else(|| "NULL".to_owned(), Reject::cut);
-        format!("({})", self.key.iter().map(text).collect::<Vec<_>>().join(", "))
+        let mut text = String::from("(");
+        for (place, &at) in self.key.iter().enumerate() {
+            text.push_str(if place > 0 { ", " } else { "" });
+            if text.len() > KEY_TEXT_BYTES {
+                text.push_str("...");
+                break;
+            }
+            text.push_str(&row.bytes(at).map_or_else(|| "NULL".to_owned(), Reject::cut));
+        }
+        text.push(')');
+        text.shrink_to_fit();
+        text
     }
 }
 
