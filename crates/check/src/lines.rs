@@ -67,8 +67,12 @@ pub struct LinesCheck<'a> {
     /// True if every value is judged; else only the columns of keys are, since a load judges the
     /// rest.
     pub judges: bool,
+    /// True if lines behind very many bad ones are not read; else these fail the load.
+    pub ends_early: bool,
     /// Lines that are known to be bad.
     pub left_out: &'a BTreeSet<LinePlace>,
+    /// About what they take.
+    pub bad_bytes: u64,
     /// Further rules for lines.
     pub rules: &'a [Rule],
     /// Lines that say something else are refused.
@@ -99,6 +103,10 @@ pub struct Gathered {
     /// Lines that are refused, in input order. Where there are more than are tolerated, those of the
     /// beginning.
     pub bad: Vec<BadLine>,
+    /// About what they take, with those that were known.
+    pub bad_bytes: u64,
+    /// True if lines behind them were not read.
+    pub ends_early: bool,
     /// Lines in all.
     pub lines: u64,
 }
@@ -106,7 +114,8 @@ pub struct Gathered {
 impl LinesCheck<'_> {
     /// Reads all lines. `session` is asked which entities have a row in tables that keep theirs.
     ///
-    /// Errors: reading; keys that cannot be told, more of them than there is memory for; the server's.
+    /// Errors: reading; keys that cannot be told; more of them, or of bad lines, than there is memory for; the
+    /// server's.
     pub fn gather(
         &self,
         source: &Mutex<Box<dyn Source>>,

@@ -48,6 +48,7 @@ pub(super) fn gather(
             kept: check.tables.iter().map(|_| Keys::default()).collect(),
         },
         bad: Mutex::default(),
+        bad_bytes: AtomicU64::new(check.bad_bytes),
         candidates: Mutex::default(),
         candidate_bytes: AtomicU64::new(0),
         candidates_max: check.options.rows.rejects_max.saturating_add(CANDIDATES_MIN),
@@ -59,10 +60,11 @@ pub(super) fn gather(
             break;
         }
     }
+    let (ends_early, bad_bytes) = (shared.is_enough(), shared.bad_bytes.into_inner());
     let mut bad = shared.bad.into_inner().unwrap_or_else(PoisonError::into_inner);
     bad.sort_by_key(|line| line.place);
     let lines = shared.reading.tally().rows_read();
-    Ok(Gathered { entities: shared.entities.gathered, bad, lines })
+    Ok(Gathered { entities: shared.entities.gathered, bad, bad_bytes, ends_early, lines })
 }
 
 fn usage(error: sources::Error) -> Stop {

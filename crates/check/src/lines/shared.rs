@@ -5,6 +5,7 @@ use std::sync::{Mutex, PoisonError};
 
 use encode::mapped::{Gathering, Lines};
 use encode::reading::Reading;
+use encode::rejects::Reject;
 use face::option::MEMORY;
 use job::error::Error;
 use job::stop::Stop;
@@ -13,10 +14,10 @@ use server::Session;
 use super::candidate::{self, Candidate, Entities};
 use super::{BadLine, LinesCheck};
 
-/// The part of the memory that entities may take.
-const ENTITIES_PART: u64 = 4;
-/// About what a candidate takes besides its line.
-const CANDIDATE_BYTES: u64 = 512;
+/// The part of the memory that entities and bad lines may take.
+const GATHERED_PART: u64 = 4;
+/// About what a bad line, or a candidate, takes besides its text, and each of its faults.
+const FAULT_BYTES: u64 = 512;
 /// So many times more candidates are waited for after each decision.
 const CANDIDATES_GROWTH: u64 = 4;
 
@@ -27,6 +28,8 @@ pub(super) struct Shared<'a> {
     pub(super) lines: Lines,
     pub(super) entities: Entities,
     pub(super) bad: Mutex<Vec<BadLine>>,
+    /// Of all readings.
+    pub(super) bad_bytes: AtomicU64,
     /// Lines that are bad if they stand for an entity, of which those that are read do not decide.
     pub(super) candidates: Mutex<Vec<Candidate>>,
     pub(super) candidate_bytes: AtomicU64,
@@ -37,31 +40,46 @@ pub(super) struct Shared<'a> {
 impl Shared<'_> {
     /// Fails if the gathered lines do not fit into memory.
     pub(super) fn check_memory(&self) -> Result<(), Stop> {
-        let bytes: u64 = self.entities.gathered.iter().flatten().map(Gathering::bytes).sum();
-        let bytes = bytes + self.candidate_bytes.load(Ordering::Relaxed);
-        let most = self.check.options.limits.memory_bytes_max / ENTITIES_PART;
-        if bytes <= most {
+        let entities: u64 = self.entities.gathered.iter().flatten().map(Gathering::bytes).sum();
+        let entities = entities + self.candidate_bytes.load(Ordering::Relaxed);
+        let bad = match self.check.ends_early {
+            true => 0,
+            false => self.bad_bytes.load(Ordering::Relaxed),
+        };
+        let most = self.gathered_max();
+        if entities + bad <= most {
             return Ok(());
         }
+        let what = match bad > entities {
+            true => "bad lines",
+            false => "distinct keys of entities, and values of unique rules,",
+        };
         Err(Error::Usage(format!(
-            "distinct keys of entities, and values of unique rules, take more than {} MB, a \
-             quarter of the memory: use more {MEMORY}",
+            "{what} take more than {} MB, a quarter of the memory: use more {MEMORY}",
             most >> 20
         ))
         .into())
     }
 
+    /// Bytes that entities and bad lines may take.
+    fn gathered_max(&self) -> u64 {
+        self.check.options.limits.memory_bytes_max / GATHERED_PART
+    }
+
     pub(super) fn refuse(&self, line: BadLine) {
+        self.bad_bytes.fetch_add(bytes(&line.reject), Ordering::Relaxed);
         self.bad.lock().unwrap_or_else(PoisonError::into_inner).push(line);
         if self.is_enough() {
             self.reading.pause();
         }
     }
 
-    /// True if more lines are bad than are tolerated: no more are read.
-    fn is_enough(&self) -> bool {
+    /// True if more lines are bad than are tolerated, or than there is room for: no more are read.
+    pub(super) fn is_enough(&self) -> bool {
         let bad = self.bad.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_full = || self.bad_bytes.load(Ordering::Relaxed) > self.gathered_max();
         bad.len() as u64 > self.check.options.rows.rejects_max
+            || self.check.ends_early && is_full()
     }
 
     /// Takes down a good line.
@@ -80,8 +98,7 @@ impl Shared<'_> {
                 self.take(candidate);
                 continue;
             }
-            let bytes = candidate.reject.raw.len() as u64 + CANDIDATE_BYTES;
-            self.candidate_bytes.fetch_add(bytes, Ordering::Relaxed);
+            self.candidate_bytes.fetch_add(bytes(&candidate.reject), Ordering::Relaxed);
             let mut kept = self.candidates.lock().unwrap_or_else(PoisonError::into_inner);
             kept.push(candidate);
             if kept.len() as u64 > self.candidates_max {
@@ -135,4 +152,9 @@ impl Shared<'_> {
         }
         Ok(())
     }
+}
+
+/// About what a bad line takes.
+fn bytes(reject: &Reject) -> u64 {
+    reject.raw.len() as u64 + FAULT_BYTES * (1 + reject.also.len() as u64)
 }

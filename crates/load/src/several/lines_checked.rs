@@ -35,8 +35,7 @@ pub fn check_lines(
         LoadOptions { rows: RowOptions { rejects_max: BAD_LINES_MAX, ..options.rows }, ..options };
     let (memory, mut source) = input::open_files(&options)?;
     let form = rejects::form(&mut *source)?;
-    let mut log =
-        Rejects::create(options.rows.rejects.as_deref(), options.rows.rejects_max, &form)?;
+    let mut log = Rejects::create(options.rows.rejects.as_deref(), u64::MAX, &form)?;
     let parts = Parts {
         looked: &looked,
         lookups: &lookups,
@@ -62,7 +61,7 @@ pub fn check_lines(
         first: read.bad.into_iter().map(|line| BadRow::from(line.reject)).collect(),
         rejects_file: options.rows.rejects.clone().filter(|_| log.count() > 0),
         judged: vec!["rules".to_owned(), "entities".to_owned(), "lookups".to_owned()],
-        not_judged: not_judged(log.count()),
+        not_judged: not_judged(read.ends_early.then(|| log.count())),
         bytes: source.bytes_read(),
         seconds: 0.0,
     };
@@ -90,15 +89,14 @@ pub fn verify_lines(
     Ok((reports.collect::<Result<_, _>>()?, lines.map_or(0, |lines| lines.rejects)))
 }
 
-fn not_judged(bad: u64) -> Vec<String> {
+/// `bad`: bad lines behind which no more were looked for.
+fn not_judged(bad: Option<u64>) -> Vec<String> {
     let mut what = vec![
         "duplicate keys in tables without an entity, and foreign keys except ids and lookups: the \
          rules `unique` and `references` check these"
             .to_owned(),
         "CHECK constraints, and rows without a partition".to_owned(),
     ];
-    if bad > BAD_LINES_MAX {
-        what.push(format!("lines after the first {BAD_LINES_MAX} bad lines"));
-    }
+    what.extend(bad.map(|bad| format!("lines after the first {bad} bad lines")));
     what
 }

@@ -82,6 +82,8 @@ pub(super) struct Read {
     pub(super) left_out: BTreeSet<LinePlace>,
     /// Those lines, in order.
     pub(super) bad: Vec<BadLine>,
+    /// True if lines behind them were not read.
+    pub(super) ends_early: bool,
     /// One a table: its entities, in the order of their first lines; behind those values that are unique.
     pub(super) entities: Vec<Option<Entities>>,
 }
@@ -100,23 +102,28 @@ impl Parts<'_> {
         let mut left_out = BTreeSet::new();
         let mut firsts = HashMap::new();
         let mut bad: Vec<BadLine> = Vec::new();
-        let mut judges = self.judges;
+        let (mut judges, mut bad_bytes) = (self.judges, 0);
         for _ in 0..READINGS_MAX {
             let check = LinesCheck {
                 tables: self.looked,
                 lookups: self.lookups,
                 rules: self.rules,
                 judges,
+                ends_early: self.tells_all,
                 left_out: &left_out,
+                bad_bytes,
                 firsts: std::mem::take(&mut firsts),
                 options: self.options,
                 memory: self.memory,
                 progress: self.progress,
             };
-            let Gathered { entities, bad: found, lines } = check.gather(source, session)?;
-            left_out.extend(found.iter().map(|line| line.place));
-            bad.extend(found);
-            let is_over = bad.len() as u64 > self.options.rows.rejects_max;
+            let gathered = check.gather(source, session)?;
+            let Gathered { entities, lines, .. } = gathered;
+            bad_bytes = gathered.bad_bytes;
+            left_out.extend(gathered.bad.iter().map(|line| line.place));
+            bad.extend(gathered.bad);
+            let is_over =
+                gathered.ends_early || bad.len() as u64 > self.options.rows.rejects_max;
             let finish = |all: Option<Gathering>| {
                 failpoint::hit("thread.entities");
                 all.map(Gathering::finish)
@@ -136,7 +143,7 @@ impl Parts<'_> {
                 bad.sort_by_key(|line| line.place);
                 bad.iter().try_for_each(|line| log.push(&line.reject))?;
                 log.flush()?;
-                return Ok(Read { lines, left_out, bad, entities });
+                return Ok(Read { lines, left_out, bad, ends_early: is_over, entities });
             }
             restart(source)?;
         }

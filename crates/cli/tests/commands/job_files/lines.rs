@@ -1,5 +1,7 @@
 //! Lines that are bad, and those that go to one table or another.
 
+use serde_json::Value;
+
 use super::shop::{Shop, lines, shown};
 use crate::support::run;
 
@@ -80,6 +82,41 @@ fn a_check_tells_every_bad_line_and_loads_nothing() {
     let rejects = std::fs::read_to_string(shop.path("bad.csv")).unwrap();
     assert_eq!(rejects.lines().count(), 4, "{rejects}");
     assert_eq!(shop.state(), state);
+}
+
+#[test]
+fn bad_lines_take_a_quarter_of_the_memory_at_most() {
+    let Some(mut shop) = Shop::new() else { return };
+    let (name, state) = ("x".repeat(20_000), shop.state());
+    let line = |at| format!("B{at},no date,a@x,{name},1,S1,P,1.50,1\n");
+    let text = format!("{}{}", lines(10), (0..1_000).map(line).collect::<String>());
+    for rejects_max in ["99%", "5000"] {
+        let refused = shop.load(&text, &["--rejects-max", rejects_max]);
+        refused.refused(2, &["bad lines take more than 12 MB", "use more --memory"]);
+    }
+    let check = |lines: &str| {
+        let found = shop.load(lines, &["--dry-run", "--json"]);
+        assert_eq!(found.code(), 3, "{found:?}");
+        let report: Value = serde_json::from_str(&found.out).unwrap();
+        let not_judged = report["not_judged"].as_array().unwrap().last().unwrap().to_string();
+        (report["bad_rows"].as_u64().unwrap(), not_judged)
+    };
+    let (bad, not_judged) = check(&text);
+    assert!((500..1_000).contains(&bad), "{bad}");
+    assert_eq!(not_judged, format!("\"lines after the first {bad} bad lines\""));
+    assert_eq!(shop.state(), state);
+}
+
+#[test]
+fn a_check_of_very_many_bad_lines_ends_with_a_report() {
+    let Some(shop) = Shop::new() else { return };
+    shop.command(&"x\n".repeat(300_000));
+    let mut check = shop.desk.home.inrush(["check", "-c", "job.toml", "--json", "--memory", "1G"]);
+    let found = run(check.arg("--socket").arg(shop.desk.server.socket()));
+    assert_eq!(found.code(), 3, "{found:?}");
+    let report: Value = serde_json::from_str(&found.out).unwrap();
+    let bad = report["bad_rows"].as_u64().unwrap();
+    assert!((100_001..300_000).contains(&bad), "{report}");
 }
 
 #[test]

@@ -44,3 +44,11 @@ fn bad_lines_are_in_no_table_and_are_counted() {
     assert_eq!(told.out.matches(": the same, ").count(), TABLES.len(), "{told:?}");
     assert!(told.out.contains("1 bad line not compared"), "{told:?}");
 }
+
+#[test]
+fn bad_lines_without_end_are_refused_by_a_comparison() {
+    let Some(shop) = Shop::new() else { return };
+    let line = format!("B1,no date,a@x,{},1,S1,P,1.50,1\n", "x".repeat(20_000));
+    shop.command(&line.repeat(1_000));
+    verify(&shop, &[]).refused(2, &["bad lines take more than 12 MB", "use more --memory"]);
+}
