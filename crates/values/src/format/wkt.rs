@@ -7,6 +7,8 @@
 //!          byte order
 //! ```
 //!
+//! The first number is x on every server; MySQL's ST_GeomFromText takes it for the latitude where the SRID says so.
+//!
 //! The grammar is that of ST_GeomFromText, which also drops text behind a shape: that is refused here. The
 //! points of a MULTIPOINT may be in parentheses, as the standard and other programs write them.
 //!
