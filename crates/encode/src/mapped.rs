@@ -38,7 +38,7 @@ use std::sync::Arc;
 use job::options::Select;
 use sources::Source;
 
-pub use condition::{Condition, Test, number};
+pub use condition::{Condition, Test, number, numeric_order};
 pub use gathering::{Entities, Gathering, LineAt, LinesSaid};
 pub use key::{GivenRow, KeyOf, Keyless, LineKeys, LineOrigin, LineRow, RowKeys};
 pub use known::{Known, LookedUpRows};

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::HashSet;
 
-use encode::mapped::{Condition, Lookup, number};
+use encode::mapped::{Condition, Lookup, number, numeric_order};
 use regex::bytes::Regex;
 use sources::TextRow;
 
@@ -132,10 +132,7 @@ impl Asks {
             }
             Asks::Compares { with, by } => {
                 let other = other?;
-                let order = match (number(text), number(other)) {
-                    (Some(one), Some(other)) => one.partial_cmp(&other)?,
-                    _ => text.cmp(other),
-                };
+                let order = numeric_order(text, other).unwrap_or_else(|| text.cmp(other));
                 (!by.holds(order)).then(|| format!("is not {} {with}", by.sign()))
             }
             Asks::Unique | Asks::References(_) => None,
@@ -175,6 +172,7 @@ mod tests {
         assert_eq!(of(&range, "-1").unwrap(), "is less than 0");
         assert_eq!(of(&range, "11").unwrap(), "is more than 10");
         assert_eq!(of(&range, "x").unwrap(), "is not a number");
+        assert_eq!(of(&range, "NaN").unwrap(), "is not a number");
         assert_eq!(range.fault(None, None), None);
         let length = Asks::Length { min: Some(2), max: Some(3) };
         assert!(of(&length, "äöü").is_none() && of(&length, "a").is_some());
@@ -189,5 +187,7 @@ mod tests {
         assert_eq!(fault(Comparison::Less, "2026-01-09", "2026-01-10"), None);
         assert_eq!(fault(Comparison::GreaterOrEqual, "9", "10").unwrap(), "is not >= b");
         assert_eq!(fault(Comparison::Unequal, "1.0", "1").unwrap(), "is not != b");
+        assert_eq!(fault(Comparison::Unequal, "9007199254740993", "9007199254740992"), None);
+        assert_eq!(fault(Comparison::LessOrEqual, "nan", "1").unwrap(), "is not <= b");
     }
 }

@@ -58,7 +58,18 @@ fn is_ordered(text: &[u8], other: f64, wanted: impl Fn(Ordering) -> bool) -> boo
 
 /// The number that a text is, blanks around it aside.
 pub fn number(text: &[u8]) -> Option<f64> {
-    std::str::from_utf8(text.trim_ascii()).ok()?.parse().ok()
+    let text = std::str::from_utf8(text.trim_ascii()).ok()?;
+    // Not NaN and infinity, the only words that are read as numbers.
+    text.parse().ok().filter(|_| !text.contains(['n', 'N']))
+}
+
+/// The order of two texts that are numbers: exact if both are whole.
+pub fn numeric_order(one: &[u8], other: &[u8]) -> Option<Ordering> {
+    let whole = |text: &[u8]| std::str::from_utf8(text.trim_ascii()).ok()?.parse::<i128>().ok();
+    match (whole(one), whole(other)) {
+        (Some(one), Some(other)) => Some(one.cmp(&other)),
+        _ => number(one)?.partial_cmp(&number(other)?),
+    }
 }
 
 /// True if a text matches a pattern of LIKE. `_` is one character of UTF-8.
@@ -156,5 +167,22 @@ mod tests {
         assert!(Test::Min(2.0).passes(Some(b" 2")) && !Test::Min(2.0).passes(Some(b"x")));
         assert!(Test::Max(2.0).passes(Some(b"-3.5")) && !Test::Max(2.0).passes(Some(b"NaN")));
         assert!(Test::NotIn(vec!["a".to_owned()]).passes(Some(b"b")));
+    }
+
+    #[test]
+    fn words_are_no_numbers() {
+        for word in ["nan", "NaN", "-nan", "inf", "+Inf", "infinity", "x", "", "1 2"] {
+            assert_eq!(number(word.as_bytes()), None, "{word}");
+        }
+        assert_eq!(number(b" 1e3 "), Some(1000.0));
+        assert!(!Test::Min(2.0).passes(Some(b"inf")) && Test::Min(2.0).passes(Some(b"1e999")));
+    }
+
+    #[test]
+    fn whole_numbers_of_many_digits_differ() {
+        let order = |one: &str, other: &str| numeric_order(one.as_bytes(), other.as_bytes());
+        assert_eq!(order("9007199254740993", " 9007199254740992 "), Some(Ordering::Greater));
+        assert_eq!(order("2.0", "2"), Some(Ordering::Equal));
+        assert_eq!(order("nan", "1"), None);
     }
 }
