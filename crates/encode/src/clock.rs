@@ -9,8 +9,9 @@ use values::{ConvertOptions, Converter, SqlType, Zone};
 /// The session's zone, checked against the server's own clock when a column depends on it, or
 /// `has_moments` says that values do.
 ///
-/// `SYSTEM` is the zone the server was started with, which need not be this process's; so for
-/// every week of the years that TIMESTAMP has, the server's answer is compared with ours.
+/// `SYSTEM` is the zone the server was started with, which need not be this process's, and tables of
+/// named zones may be older than ours; so for every week of the years that TIMESTAMP has, and around
+/// each change of the clocks, the server's answer is compared with ours.
 pub fn zone(
     session: &mut Session,
     facts: &ServerFacts,
@@ -30,12 +31,13 @@ pub fn zone(
         return Ok(Zone::UTC);
     }
     let zone = Zone::parse(&facts.time_zone)?;
-    let texts: Vec<String> = (1971..if habits.timestamp_to_2106 { 2106 } else { 2038 })
-        .flat_map(|year| (1..=12).map(move |month| (year, month)))
-        .flat_map(|(year, month)| {
-            [1, 8, 15, 22].map(|day| format!("{year}-{month:02}-{day:02} 12:00:00"))
-        })
-        .collect();
+    let years = 1971..if habits.timestamp_to_2106 { 2106 } else { 2038 };
+    let weeks = years.clone().flat_map(|year| (1..=12).map(move |month| (year, month))).flat_map(
+        |(year, month)| [1, 8, 15, 22].map(|day| format!("{year}-{month:02}-{day:02} 12:00:00")),
+    );
+    let is_known = |text: &String| text[..4].parse().is_ok_and(|year| years.contains(&year));
+    let changes = zone.around_changes();
+    let texts: Vec<String> = weeks.chain(changes.into_iter().filter(is_known)).collect();
     let asked: Vec<String> = texts.iter().map(|text| format!("UNIX_TIMESTAMP('{text}')")).collect();
     let answer = session.query_row(&format!("SELECT {}", asked.join(", ")))?;
     let sql_type = SqlType::Timestamp { digits: 0 };

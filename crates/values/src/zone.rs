@@ -92,6 +92,14 @@ impl Zone {
         }
     }
 
+    /// The last local time before each change of the zone's clocks and the first one behind it that are no others.
+    pub fn around_changes(&self) -> Vec<String> {
+        let spans = LocalClock::new(self).spans;
+        let times = spans.windows(2).flat_map(|pair| [pair[0].until - 1, pair[1].from]);
+        let texts = times.filter_map(|local| civil(local).ok());
+        texts.map(|local| local.to_string().replace('T', " ")).collect()
+    }
+
     /// True if the local time of a moment, given in seconds since 1970 in UTC, comes twice, so that
     /// its text does not tell which is meant.
     pub fn shows_twice(&self, utc: i64) -> bool {
@@ -262,6 +270,16 @@ mod tests {
         let spring = 1_774_746_000;
         assert!([-60, -1, 0, 60].iter().all(|minutes| !berlin.shows_twice(spring + minutes * 60)));
         assert!(!Zone::fixed(3600).shows_twice(change));
+    }
+
+    #[test]
+    fn times_around_changes_have_one_meaning() {
+        let around = Zone::named("Europe/Berlin").unwrap().around_changes();
+        let of_2026: Vec<&String> = around.iter().filter(|text| text.starts_with("2026")).collect();
+        let expected =
+            ["2026-03-29 01:59:59", "2026-03-29 03:00:00", "2026-10-25 01:59:59", "2026-10-25 03:00:00"];
+        assert_eq!(of_2026, expected.iter().collect::<Vec<_>>());
+        assert!(Zone::fixed(3600).around_changes().is_empty());
     }
 
     /// Every half hour of 12 years, by the spans and by the rules.
