@@ -169,8 +169,8 @@ def _of_engine(engine: Any, connection: Any) -> Connection:
     of_url = _of_sqlalchemy(engine.url)
     creator = getattr(engine.pool, "_creator", None)
     known = inspect.getclosurevars(creator).nonlocals if inspect.isfunction(creator) else {}
-    has_events = getattr(engine.dialect, "_has_events", True)
-    if getattr(creator, "__module__", "") == "sqlalchemy.engine.create" and not has_events:
+    has_event = bool(engine.dialect.dispatch.do_connect)
+    if getattr(creator, "__module__", "") == "sqlalchemy.engine.create" and not has_event:
         arguments = known.get("cparams")
         if arguments == engine.dialect.create_connect_args(engine.url)[1]:
             return of_url
