@@ -166,6 +166,7 @@ fn replay_journal() -> Vec<u8> {
         r#"{"unix_ms":1,"pid":2,"commit":[{"part":0,"offset":6}]}"#,
         r#"{"unix_ms":1,"pid":2,"publish":[]}"#,
         r#"{"unix_ms":1,"pid":2,"changed":{"database":"d","table":"t"}}"#,
+        r#"{"unix_ms":1,"pid":2,"undone":{"part":0,"offset":5}}"#,
         r#"{"unix_ms":1,"pid":2,"told":{"part":0,"offset":5}}"#,
         r#"{"unix_ms":1,"pid":2,"done":{"part":1,"offset":18446744073709551615}}"#,
         r#"{"unix_ms":1,"pid":2,"gone":{"database":"d","table":"t"}}"#,

@@ -3,8 +3,9 @@
 //! ```text
 //! {"dump": ..}                            which dump, into which server, how
 //! {"begin": place} {"done": place}        a statement that all tables before it were finished for
-//! {"commit": places}                      a transaction that is about to be committed, and its statements
-//! {"told": place}                         the user was told that such a statement was refused, or may have been done
+//! {"commit": places}                      statements of a transaction that the server may commit from here on
+//! {"undone": place}                       a statement that the server refused, or rolled back
+//! {"told": place}                         the user was told that the transaction of this statement may be done
 //! {"publish": tables}                     new tables that one RENAME is about to put in their places
 //! {"table": name, from, to, rows}         a table that has its place, and the statements it is of
 //! {"changed": name}                       a finished table that a later statement may empty, rename or drop
@@ -80,10 +81,13 @@ pub(crate) enum Line {
     Dump(Identity),
     /// A statement is about to run that is of no table, neither SET nor USE.
     Begin(Spot),
-    /// The transaction of these statements is about to be committed.
+    /// The server may commit the transaction of these statements, which are more of it than those of the
+    /// lines before.
     Commit(Vec<Spot>),
-    /// The user is told that the server refused a statement, or may have done it, and sees to it that it
-    /// may be done.
+    /// The server has refused a statement, or rolled it back: it may be done.
+    Undone(Spot),
+    /// The user is told that a statement may be done, with all of its transaction, and sees to it that
+    /// all of it may be done.
     Told(Spot),
     /// A statement is done, or failed and was passed over.
     Done(Spot),
@@ -146,8 +150,8 @@ pub(crate) struct Journal {
     done: BTreeSet<Spot>,
     /// Begun, and not known to be done.
     begun: BTreeSet<Spot>,
-    /// The places among these that were to be committed together.
-    committing: Vec<Spot>,
+    /// The places among these that are committed together.
+    committing: BTreeSet<Spot>,
     tables: BTreeMap<TableName, Vec<Finished>>,
     /// Finished tables that a later statement may have emptied, renamed or dropped.
     changed: BTreeSet<TableName>,
@@ -304,12 +308,15 @@ impl Journal {
         Ok(())
     }
 
-    /// The places that were to be committed with this one: if it was, they were.
-    fn together(&mut self, spot: Spot) -> Vec<Spot> {
-        match self.committing.contains(&spot) {
+    /// A statement has come to its end, and with it those that are committed together with it. All of them.
+    fn ended(&mut self, spot: Spot) -> BTreeSet<Spot> {
+        let mut ended = match self.committing.contains(&spot) {
             true => std::mem::take(&mut self.committing),
-            false => Vec::new(),
-        }
+            false => BTreeSet::new(),
+        };
+        ended.insert(spot);
+        ended.iter().for_each(|one| _ = self.begun.remove(one));
+        ended
     }
 
     fn take(&mut self, line: Line) {
@@ -319,26 +326,24 @@ impl Journal {
             Line::Commit(spots) => {
                 self.begun.extend(&spots);
                 self.changes.extend(&spots);
-                self.committing = spots;
+                self.committing.extend(spots);
             }
-            Line::Told(spot) => {
-                let together = self.together(spot);
-                self.begun.retain(|one| *one != spot && !together.contains(one));
+            Line::Undone(spot) => {
+                self.begun.remove(&spot);
+                self.committing.remove(&spot);
             }
+            Line::Told(spot) => drop(self.ended(spot)),
             Line::Done(spot) => {
-                let together = self.together(spot);
-                self.begun.retain(|one| *one != spot && !together.contains(one));
-                self.done.extend(together.into_iter().chain([spot]));
+                let ended = self.ended(spot);
+                self.done.extend(ended);
             }
             Line::Publish(tables) => self.publishing = tables,
             Line::Table(table) => {
                 self.publishing.retain(|one| *one != table);
-                if table.from == table.to {
-                    let together = self.together(table.from);
-                    self.begun.retain(|spot| !together.contains(spot));
-                    self.done.extend(together);
-                }
-                self.begun.retain(|spot| *spot != table.from && *spot != table.to);
+                self.begun.remove(&table.to);
+                let mut together = self.ended(table.from);
+                together.remove(&table.from);
+                self.done.extend(together);
                 self.changed.remove(&table.name());
                 self.tables.entry(table.name()).or_default().push(table);
             }

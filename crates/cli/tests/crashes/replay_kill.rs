@@ -317,6 +317,44 @@ fn changes_of_rows_killed_at_any_step_are_made_once() {
     panic!("a replay has more than {STEPS_MAX} steps");
 }
 
+/// A transaction of statements that may commit.
+const CALLS: &str = "SET NAMES utf8mb4;
+CREATE PROCEDURE `add`(`n` int) INSERT INTO `e` VALUES (`n`);
+BEGIN;
+CALL `add`(1);
+CALL `add`(2);
+CALL `add`(3);
+COMMIT;
+";
+
+/// Each CALL of a killed transaction was refused once, one after the other.
+#[test]
+fn a_killed_transaction_of_many_calls_is_refused_once() {
+    let Some(server) = TestServer::shared() else { return };
+    let mut scene = Scene::of(server, &[], CALLS);
+    let mut refused = 0;
+    for step in 1..STEPS_MAX {
+        scene.reset();
+        let killed: Outcome = run(&mut scene.killed_at(step));
+        if killed.status.signal() != Some(KILL) {
+            assert_eq!(killed.code(), 0, "{killed:?}");
+            assert!(refused > 1, "{refused} refusals");
+            return;
+        }
+        let mut outcome = run(&mut scene.command());
+        if outcome.err.contains("may be done already") {
+            refused += 1;
+            // As its user does who undoes what there is.
+            scene.session.exec(&format!("DELETE FROM {}.e", scene.database)).unwrap();
+            outcome = run(&mut scene.command());
+        }
+        assert_eq!(outcome.code(), 0, "step {step}: {outcome:?}");
+        scene.is_as_expected(step);
+        scene.is_clean(step);
+    }
+    panic!("a replay has more than {STEPS_MAX} steps");
+}
+
 /// Tables that the dump does not drop before, without keys.
 const PLAIN: &str = "CREATE TABLE IF NOT EXISTS `x1` (`id` int) ENGINE=InnoDB;
 INSERT INTO `x1` VALUES (1),(2);

@@ -267,3 +267,18 @@ fn a_statement_that_no_rollback_undoes_is_not_done_twice_without_a_word() {
     scene.again(&[]).done();
     assert_eq!(scene.value("SELECT n FROM m"), "2");
 }
+
+/// A procedure that had committed by itself was called a second time behind a transaction that failed.
+#[test]
+fn a_call_that_may_have_committed_is_not_made_twice_without_a_word() {
+    let text = "DELIMITER ;;\nCREATE PROCEDURE add_one() BEGIN INSERT INTO others VALUES (5,50); \
+         COMMIT; END;;\nDELIMITER ;\nBEGIN;\nCALL add_one();\nINSERT INTO helper VALUES (1);\nCOMMIT;\n";
+    let Some(mut scene) = Scene::failed(ACCOUNTS, text) else { return };
+    scene.again(&[]).refused(1, &["CALL add_one", "may be done already", "undo it"]);
+    let count = "SELECT COUNT(*) FROM others WHERE i=5";
+    assert_eq!(scene.value(count), "1");
+    all(&mut scene.yard.session, "DELETE FROM others WHERE i=5");
+    scene.again(&[]).done();
+    assert_eq!(scene.value(count), "1");
+    assert_eq!(scene.value("SELECT COUNT(*) FROM helper"), "1");
+}

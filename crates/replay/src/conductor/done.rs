@@ -107,14 +107,7 @@ impl Conductor<'_, '_> {
         {
             true if is_inside => self.in_transaction(statement),
             true => self.alone(statement),
-            false => {
-                if is_inside && !words.stay_inside() {
-                    // It may commit.
-                    self.may_commit()?;
-                }
-                let does_more = is_other && !words.are_repeatable(&[]);
-                self.begun(statement, is_inside, does_more)
-            }
+            false => self.begun(statement, &words, is_inside),
         }
     }
 
@@ -141,19 +134,21 @@ impl Conductor<'_, '_> {
         self.committed()
     }
 
-    /// A statement whose beginning is written down, since it may stay whatever comes. `does_more`: it
-    /// does more the second time.
+    /// A statement whose beginning is written down, since it may stay whatever comes.
     fn begun(
         &mut self,
         statement: &Statement,
+        words: &Words<'_>,
         is_inside: bool,
-        does_more: bool,
     ) -> Result<(), Error> {
         let was_begun = self.journal.is_unclear(self.spot);
-        self.journal.write(match does_more {
-            true => Line::Commit(vec![self.spot]),
-            false => Line::Begin(self.spot),
-        })?;
+        let does_more = statement.kind == StatementKind::Other && !words.are_repeatable(&[]);
+        match is_inside && !words.stay_inside() {
+            // It may commit.
+            true => self.before_commit(Some(self.spot))?,
+            false if does_more => self.journal.write(Line::Commit(vec![self.spot]))?,
+            false => self.journal.write(Line::Begin(self.spot))?,
+        }
         let done = match self.exec_in_step(statement) {
             Err(Error::Server(error)) if was_begun && was_done_before(&error) => Ok(()),
             done => done,
@@ -168,7 +163,7 @@ impl Conductor<'_, '_> {
             Err(Error::Server(error))
                 if !self.is_over(&done) && !was_begun && is_refusal(error) =>
             {
-                self.journal.write(Line::Told(self.spot))?;
+                self.journal.write(Line::Undone(self.spot))?;
             }
             _ => {}
         }

@@ -58,6 +58,7 @@ impl Conductor<'_, '_> {
         match takes_rows_back(own, table)? {
             // The COMMIT is their beginning.
             true if is_inside => {}
+            false if is_inside => self.journal.write(Line::Commit(vec![self.spot]))?,
             _ => self.journal.write(Line::Begin(self.spot))?,
         }
         Ok(false)
@@ -76,7 +77,7 @@ impl Conductor<'_, '_> {
             return Ok(());
         }
         match takes_rows_back(&mut self.sessions.own, table) {
-            Ok(true) => self.journal.write(Line::Told(spot)),
+            Ok(true) => self.journal.write(Line::Undone(spot)),
             // The error of the rows says more.
             _ => Ok(()),
         }

@@ -141,55 +141,42 @@ impl Conductor<'_, '_> {
 
     /// Runs a statement that commits.
     fn end_by(&mut self, statement: &Statement) -> Result<(), Error> {
-        self.before_commit()?;
-        let done = self.exec(statement);
-        self.is_refused(done)
+        self.commit_by(|conductor| conductor.exec(statement))
     }
 
     /// Has the work that the dump's session has done stay.
     pub(super) fn commit(&mut self) -> Result<(), Error> {
-        self.before_commit()?;
-        let done = self.sessions.dump.exec("COMMIT").map(drop).map_err(Error::from);
-        self.is_refused(done)?;
+        self.commit_by(|conductor| Ok(conductor.sessions.dump.exec("COMMIT").map(drop)?))?;
         Ok(self.sessions.dump.check_in_step()?)
     }
 
-    /// The server's answer to a COMMIT: where it was refused, nothing stays.
-    fn is_refused(&mut self, done: Result<(), Error>) -> Result<(), Error> {
-        if let Err(Error::Server(error @ server::Error::Statement { .. })) = &done
-            && !error.is_unclear()
+    /// Where the server refuses to commit, nothing more stays than before.
+    fn commit_by(&mut self, run: impl FnOnce(&mut Self) -> Result<(), Error>) -> Result<(), Error> {
+        let was_unclear = self.transaction.is_unclear;
+        self.before_commit(None)?;
+        let done = run(self);
+        if let Err(error) = &done
+            && error.is_certain()
         {
-            self.transaction.is_unclear = false;
+            self.transaction.is_unclear = was_unclear;
         }
         done
     }
 
-    /// Before the server may commit: writes down what it may commit.
-    pub(super) fn before_commit(&mut self) -> Result<(), Error> {
-        let held = &mut self.transaction.held;
-        if held.is_empty() {
-            return Ok(());
+    /// Before the server may commit, by COMMIT or by a `statement` within the transaction: writes down what
+    /// of it is not written down yet.
+    pub(super) fn before_commit(&mut self, statement: Option<Spot>) -> Result<(), Error> {
+        let Transaction { held, is_unclear, .. } = &mut self.transaction;
+        *is_unclear |= !held.is_empty() || statement.is_some();
+        let new = held.iter_mut().filter(|one| !one.is_begun).map(|one| {
+            one.is_begun = true;
+            one.spot
+        });
+        let spots: Vec<Spot> = new.chain(statement).collect();
+        match spots.is_empty() {
+            true => Ok(()),
+            false => self.journal.write(Line::Commit(spots)),
         }
-        held.iter_mut().for_each(|one| one.is_begun = true);
-        let spots = held.iter().map(|one| one.spot).collect();
-        self.transaction.is_unclear = true;
-        self.journal.write(Line::Commit(spots))
-    }
-
-    /// The same before each statement within a transaction that may commit: only what is new since the last one.
-    pub(super) fn may_commit(&mut self) -> Result<(), Error> {
-        let new = self.transaction.held.iter_mut().filter(|one| !one.is_begun);
-        let spots: Vec<Spot> = new
-            .map(|one| {
-                one.is_begun = true;
-                one.spot
-            })
-            .collect();
-        if spots.is_empty() {
-            return Ok(());
-        }
-        self.transaction.is_unclear = true;
-        self.journal.write(Line::Commit(spots))
     }
 
     /// Before a statement that the server commits before, by itself or in the dump's place: the
@@ -198,7 +185,7 @@ impl Conductor<'_, '_> {
         if let StatementKind::Set { variables } = &statement.kind
             && variables.iter().any(|name| name == AUTOCOMMIT)
         {
-            return self.before_commit();
+            return self.before_commit(None);
         }
         let commits = self.transaction.is_committed_by(statement);
         if commits {
@@ -274,7 +261,7 @@ impl Conductor<'_, '_> {
         let is_undone = !self.transaction.is_unclear && rollback.warnings == 0;
         let held = std::mem::take(&mut self.transaction.held);
         let mut begun = held.into_iter().filter(|one| one.is_begun && is_undone);
-        begun.try_for_each(|one| self.journal.write(Line::Told(one.spot)))
+        begun.try_for_each(|one| self.journal.write(Line::Undone(one.spot)))
     }
 
     /// Errors: rows that cannot be taken back.

@@ -55,7 +55,8 @@ fn statements_that_were_committed_together_are_done_together() {
     let options = options(folder.path());
     let begin = || Journal::begin(&options, Vec::new(), "here").unwrap();
     let mut journal = begin();
-    journal.write(Line::Commit(vec![spot(1), spot(2), spot(3)])).unwrap();
+    journal.write(Line::Commit(vec![spot(1), spot(2)])).unwrap();
+    journal.write(Line::Commit(vec![spot(3)])).unwrap();
     drop(journal);
     let mut journal = begin();
     assert!([1, 2, 3].iter().all(|&at| journal.is_unclear(spot(at)) && !journal.is_done(spot(at))));
@@ -64,8 +65,13 @@ fn statements_that_were_committed_together_are_done_together() {
     drop(journal);
     let mut journal = begin();
     assert!([1, 3].iter().all(|&at| !journal.is_unclear(spot(at)) && journal.is_done(spot(at))));
+    // One that was refused is not done, and says nothing of the others.
+    [4, 5, 6].iter().for_each(|&at| journal.write(Line::Commit(vec![spot(at)])).unwrap());
+    journal.write(Line::Undone(spot(6))).unwrap();
+    drop(journal);
+    let mut journal = begin();
+    assert!([4, 5].iter().all(|&at| journal.is_unclear(spot(at))) && !journal.is_unclear(spot(6)));
     // Told of one, the user is told of all.
-    journal.write(Line::Commit(vec![spot(4), spot(5)])).unwrap();
     journal.write(Line::Told(spot(5))).unwrap();
     drop(journal);
     let journal = begin();
