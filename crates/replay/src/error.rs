@@ -30,6 +30,17 @@ pub enum Error {
     /// A dump, or a part of it, that cannot go on this way.
     #[error("{0}")]
     Refused(String),
+    /// Rows of several connections, some of which are committed.
+    #[error(
+        "the server has committed a part of the rows of {table} and refused the rest: {error}; the \
+         same command commits the rest"
+    )]
+    PartlyCommitted {
+        /// `db.table`.
+        table: String,
+        /// The cause.
+        error: Box<Error>,
+    },
     /// Somebody asked for the end.
     #[error("{by}: the replay was stopped; the same command continues with the unfinished tables")]
     Stopped {

@@ -279,7 +279,7 @@ pub(crate) fn has_word(text: &[u8], word: &[u8]) -> bool {
     let is_letter = |byte: Option<&u8>| {
         byte.is_some_and(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'$' | 0x80..))
     };
-    text.windows(word.len()).enumerate().any(|(at, window)| {
+    text.windows(word.len().max(1)).enumerate().any(|(at, window)| {
         window.eq_ignore_ascii_case(word)
             && !is_letter(at.checked_sub(1).and_then(|before| text.get(before)))
             && !is_letter(text.get(at + word.len()))

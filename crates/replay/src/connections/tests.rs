@@ -7,10 +7,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use schema::TableName;
-use server::Session;
+use server::{ConnectOptions, Session};
 use sources::dump::{RowRun, SqlOptions, SqlReader};
 use sql::{InsertHead, StatementKind, Syntax};
 use testkit::TestServer;
+use testkit::proxy::{Fate, Proxy};
 
 use super::*;
 use crate::journal::Spot;
@@ -341,6 +342,48 @@ fn what_was_prepared_by_somebody_who_died_stays_or_goes_as_a_whole() {
         assert_eq!(spot(7).resolve(&mut own).unwrap(), Resolved::Nothing);
     }
     assert_eq!((scene.text("SELECT COUNT(*) FROM t", 0).as_str(), prepared(&mut scene)), ("4", 0));
+}
+
+/// Rows of a connection whose COMMIT was refused behind the first one's were taken for refused, and the
+/// same command loaded all rows once more.
+#[test]
+fn a_refused_commit_leaves_no_rows_or_the_next_replay_commits_them() {
+    let Some(mut scene) = Scene::new("(a INT PRIMARY KEY)") else { return };
+    let (name, spot) = (scene.name.clone(), Spot { part: 0, offset: 9 });
+    let together = Together::of(&name, spot);
+    let socket = scene.server.dir().join(format!("{}-refused", name.database));
+    let proxy = Proxy::start(socket, scene.server.socket());
+    let connect =
+        ConnectOptions { socket: Some(proxy.socket().to_owned()), ..scene.server.options() };
+    let mut own = scene.server.connect().unwrap();
+    for (refused, rows) in [(0, "0"), (1, "3"), (2, "3")] {
+        let mut open = BTreeMap::new();
+        for number in 0..3 {
+            let mut session = Session::connect(&connect).unwrap();
+            together.begin(&mut session, number).unwrap();
+            session.exec(&format!("INSERT INTO {} VALUES ({number})", name.quoted())).unwrap();
+            open.insert(number, session);
+        }
+        let mut count = 0;
+        proxy.judge(move |request| {
+            count += usize::from(request.begins("XA COMMIT"));
+            // Somebody holds back all that is to be committed.
+            match request.begins("XA COMMIT") && count == refused + 1 {
+                true => Fate::Refused(1401),
+                false => Fate::Done,
+            }
+        });
+        let error = together.commit(&mut own, open).unwrap_err();
+        proxy.let_pass();
+        assert_eq!((error.is_certain(), error.is_passed_over()), (refused == 0, refused == 0));
+        if refused > 0 {
+            assert!(error.to_string().contains("a part of the rows"), "{error}");
+            assert_eq!(together.resolve(&mut own).unwrap(), Resolved::In);
+        }
+        assert_eq!(prepared(&mut scene), 0);
+        assert_eq!(scene.text("SELECT COUNT(*) FROM t", 0), rows, "{refused}: {error}");
+        scene.set("TRUNCATE t");
+    }
 }
 
 #[test]

@@ -139,8 +139,8 @@ impl Together {
 
     /// Has the rows of all connections stay, of number 0 first. `own` is a connection besides.
     ///
-    /// Errors: before the last one is prepared, and none is in; or the server has gone in the
-    /// midst of it, and what is left is for [`Together::resolve`].
+    /// Errors: before the last one is prepared, or the first one is refused, and none is in; else what is
+    /// left is for [`Together::resolve`].
     pub(super) fn commit(
         &self,
         own: &mut Session,
@@ -159,8 +159,22 @@ impl Together {
             failpoint::step("replay.prepared");
         }
         let begun = Instant::now();
-        for (number, lane) in lanes {
-            self.commit_one(lane, number, begun)?;
+        let mut is_first = true;
+        while let Some((number, lane)) = lanes.pop_first() {
+            match self.commit_one(lane, number, begun) {
+                Err(error) if error.is_certain() && is_first => {
+                    self.roll_back(lanes);
+                    // What is left of the first one. Where this fails, the next replay does it.
+                    let _ = self.resolve_locked(own);
+                    return Err(error);
+                }
+                Err(error) if error.is_certain() => {
+                    let (table, error) = (self.table.clone(), Box::new(error));
+                    return Err(Error::PartlyCommitted { table, error });
+                }
+                done => done?,
+            }
+            is_first = false;
             failpoint::step("replay.committed");
         }
         Ok(())
@@ -206,9 +220,9 @@ impl Together {
         }
     }
 
-    /// Takes the rows of all connections back.
+    /// Takes the rows of all connections back, of number 0 last.
     pub(super) fn roll_back(&self, lanes: BTreeMap<usize, Session>) {
-        for (number, mut lane) in lanes {
+        for (number, mut lane) in lanes.into_iter().rev() {
             let name = self.name(number);
             // It may have come to its end already. A connection that is gone has taken its rows
             // back, unless it was prepared: then whoever comes next finds it.
