@@ -155,7 +155,7 @@ pub(crate) struct Journal {
     tables: BTreeMap<TableName, Vec<Finished>>,
     /// Finished tables that a later statement may have emptied, renamed or dropped.
     changed: BTreeSet<TableName>,
-    /// Places of statements that change rows: done twice, they do more than once.
+    /// Places of statements that change rows, or may: done twice, they change more than once.
     changes: BTreeSet<Spot>,
     /// Tables whose RENAME may have been done.
     publishing: Vec<Finished>,

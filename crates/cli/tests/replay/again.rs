@@ -101,6 +101,23 @@ fn a_replay_that_failed_is_done_anew_where_its_tables_were_changed() {
     }
 }
 
+/// Statements that change no rows were said to change rows, and the dump was not replayed anew.
+#[test]
+fn a_replay_with_statements_that_change_no_rows_is_done_anew() {
+    for text in
+        ["ALTER TABLE a ADD UNIQUE KEY (v);", "BEGIN;\nSELECT * FROM a;\nCOMMIT;", "DESC a;"]
+    {
+        let Some(mut scene) = Scene::failed("", &format!("{DUMP}{text}\n{VIEW}")) else { return };
+        all(&mut scene.yard.session, "UPDATE a SET v=7 WHERE i=2");
+        let outcome = scene.again(&[]);
+        outcome.done();
+        assert!(outcome.out.contains("so everything was replayed anew"), "{text}: {outcome:?}");
+        assert_eq!(scene.value("SELECT GROUP_CONCAT(i, '=', v ORDER BY i) FROM a"), "1=1,2=2");
+        let shown = scene.yard.session.query_row("SHOW CREATE TABLE a").unwrap().text_lossy(1);
+        assert!(!shown.contains("v_2"), "{text}: {shown}");
+    }
+}
+
 #[test]
 fn rows_that_a_failed_replay_added_are_not_added_twice_without_a_word() {
     let text = format!("INSERT INTO others VALUES (1),(2);\n{DUMP}{VIEW}");

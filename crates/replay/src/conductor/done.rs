@@ -105,25 +105,27 @@ impl Conductor<'_, '_> {
             && (is_inside || words.change_rows())
             && self.can_be_undone(&words, statement)?
         {
-            true if is_inside => self.in_transaction(statement),
-            true => self.alone(statement),
+            true if is_inside => self.in_transaction(statement, &words),
+            true => self.alone(statement, &words),
             false => self.begun(statement, &words, is_inside),
         }
     }
 
     /// A statement that goes when its transaction is rolled back.
-    fn in_transaction(&mut self, statement: &Statement) -> Result<(), Error> {
+    fn in_transaction(&mut self, statement: &Statement, words: &Words<'_>) -> Result<(), Error> {
         let done = self.exec_in_step(statement);
         if self.is_over(&done) {
-            self.transaction.holds(self.spot, false);
+            // What only reads needs no beginning.
+            let only_reads = !words.change_rows() && !words.change_more_rows(self.functions()?);
+            self.transaction.holds(self.spot, only_reads);
         }
         done
     }
 
     /// The same in a transaction of its own: a replay that is killed meanwhile has done nothing.
-    fn alone(&mut self, statement: &Statement) -> Result<(), Error> {
+    fn alone(&mut self, statement: &Statement, words: &Words<'_>) -> Result<(), Error> {
         self.sessions.dump.exec("START TRANSACTION")?;
-        let done = self.in_transaction(statement);
+        let done = self.in_transaction(statement, words);
         if done.is_err() {
             // The error of the statement says more.
             let _ = self.sessions.dump.exec("ROLLBACK");
@@ -142,11 +144,13 @@ impl Conductor<'_, '_> {
         is_inside: bool,
     ) -> Result<(), Error> {
         let was_begun = self.journal.is_unclear(self.spot);
-        let does_more = statement.kind == StatementKind::Other && !words.are_repeatable(&[]);
+        let is_other = statement.kind == StatementKind::Other;
         match is_inside && !words.stay_inside() {
             // It may commit.
             true => self.before_commit(Some(self.spot))?,
-            false if does_more => self.journal.write(Line::Commit(vec![self.spot]))?,
+            false if is_other && words.change_more_rows(&[]) => {
+                self.journal.write(Line::Commit(vec![self.spot]))?
+            }
             false => self.journal.write(Line::Begin(self.spot))?,
         }
         let done = match self.exec_in_step(statement) {
@@ -188,8 +192,7 @@ impl Conductor<'_, '_> {
 
     /// Errors: the current statement may be done already, and does more the second time.
     fn check_repeatable(&mut self, words: &Words<'_>) -> Result<(), Error> {
-        self.words_that_read()?;
-        if words.are_repeatable(self.functions.as_deref().unwrap_or_default()) {
+        if words.are_repeatable(self.functions()?) {
             return Ok(());
         }
         self.journal.write(Line::Told(self.spot))?;

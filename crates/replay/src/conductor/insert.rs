@@ -160,6 +160,13 @@ impl Conductor<'_, '_> {
     /// Words without which rows read no tables: of a subselect, of a change of rows that are there,
     /// and the functions that the server has stored.
     pub(super) fn words_that_read(&mut self) -> Result<Vec<Vec<u8>>, Error> {
+        let mut words = vec![b"select".to_vec(), b"update".to_vec()];
+        words.extend_from_slice(self.functions()?);
+        Ok(words)
+    }
+
+    /// Names of the functions that the server has stored.
+    pub(super) fn functions(&mut self) -> Result<&[Vec<u8>], Error> {
         if self.functions.is_none() {
             let rows = self.sessions.own.query(
                 "SELECT DISTINCT ROUTINE_NAME FROM information_schema.ROUTINES WHERE \
@@ -168,9 +175,7 @@ impl Conductor<'_, '_> {
             let names = rows.iter().map(|row| row.bytes(0).unwrap_or_default().to_vec());
             self.functions = Some(names.collect());
         }
-        let mut words = vec![b"select".to_vec(), b"update".to_vec()];
-        words.extend(self.functions.iter().flatten().cloned());
-        Ok(words)
+        Ok(self.functions.as_deref().unwrap_or_default())
     }
 
     /// True if the dump's session has a temporary table of this name, which hides any other.

@@ -3,13 +3,16 @@
 use sql::{Syntax, Token, Tokens};
 
 /// First words of statements that do the same the second time, or fail for having been done.
-const REPEATABLE: [&str; 22] = [
+const REPEATABLE: [&str; 25] = [
     "ANALYZE",
     "CHECK",
     "CREATE",
     "DEALLOCATE",
+    "DESC",
+    "DESCRIBE",
     "DO",
     "DROP",
+    "EXPLAIN",
     "FLUSH",
     "GRANT",
     "INSTALL",
@@ -36,7 +39,7 @@ const MOVING: [&str; 4] = ["RENAME", "PARTITION", "EXCHANGE", "DISCARD"];
 /// First words of statements of a transaction, which change nothing that stays.
 const PARTS: [&str; 3] = ["SAVEPOINT", "RELEASE", "ROLLBACK"];
 /// First words of statements that commit nothing.
-const INNER: [&str; 4] = ["SELECT", "DO", "SHOW", "SET"];
+const INNER: [&str; 7] = ["SELECT", "DO", "SHOW", "SET", "DESC", "DESCRIBE", "EXPLAIN"];
 
 /// Words that ADD is followed by for what the server would name itself, each time otherwise.
 const NAMED: [&str; 8] =
@@ -100,8 +103,15 @@ impl<'a> Words<'a> {
             return !has_call && !self.have(&["LIMIT", "USING", "JOIN"]);
         }
         let changes = (self.begin(&["WITH"]) && self.have(&["UPDATE", "DELETE"]))
-            || (self.begin(&["SET"]) && self.have(&["STATEMENT"]));
+            || (self.begin(&["SET"]) && self.have(&["STATEMENT"]))
+            || (self.begin(&["DESC", "DESCRIBE", "EXPLAIN"]) && self.have(&["ANALYZE"]));
         self.begin(&REPEATABLE) && !changes && !self.0.iter().any(calls)
+    }
+
+    /// True if the statement may change rows, and others or more of them the second time.
+    pub(super) fn change_more_rows(&self, functions: &[Vec<u8>]) -> bool {
+        let is_definition = self.begin(&["ALTER"]) && !self.have(&["EXCHANGE"]);
+        !is_definition && !self.are_repeatable(functions)
     }
 
     /// True if an ADD at `at` adds an index or a constraint without a name.
@@ -155,6 +165,8 @@ mod tests {
             ("CALL fill()", false),
             ("GRANT SELECT, UPDATE ON d.* TO u", true),
             ("SELECT 1", true),
+            ("DESC t", true),
+            ("EXPLAIN ANALYZE UPDATE t SET n = n + 1", false),
             ("SELECT spend(1)", false),
             ("WITH x AS (SELECT 1) UPDATE t SET a = 2", false),
             ("SET STATEMENT sql_mode='' FOR UPDATE t SET n = n + 1", false),
@@ -163,6 +175,8 @@ mod tests {
         ] {
             let words = Words::of(text.as_bytes(), Syntax::default());
             assert_eq!(words.are_repeatable(&functions), expected, "{text}");
+            let is_of_rows = !text.to_ascii_lowercase().contains(" add ");
+            assert_eq!(words.change_more_rows(&functions), !expected && is_of_rows, "{text}");
         }
     }
 }

@@ -47,7 +47,7 @@ struct HeldWork {
     spot: Spot,
     /// Rows of this table, and their number; None: another statement.
     rows: Option<(TableName, u64)>,
-    /// True if the journal has its beginning.
+    /// True if the journal has its beginning, or needs none.
     is_begun: bool,
 }
 
@@ -75,7 +75,7 @@ impl Transaction {
     }
 
     /// A statement ran that is to be written down when it is committed. `is_begun`: the journal has
-    /// its beginning.
+    /// its beginning, or needs none.
     pub(super) fn holds(&mut self, spot: Spot, is_begun: bool) {
         self.held.push(HeldWork { spot, rows: None, is_begun });
     }

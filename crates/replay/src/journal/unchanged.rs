@@ -84,11 +84,11 @@ impl Journal {
     ///
     /// Errors: rows that were added to other tables would come once more.
     fn begin_anew(&mut self, changed: &TableName) -> Result<(), Error> {
-        // A table that the dump does not make is finished by one statement, which adds rows.
+        // Rows of a table in its place are finished by one statement, which adds them.
         let adds = |finished: &Finished| finished.from == finished.to && finished.rows > 0;
         let added = self.tables.iter().find(|(_, all)| all.iter().any(adds));
         let what = match added {
-            Some((name, _)) => format!("loaded rows into {name}, which the dump does not create"),
+            Some((name, _)) => format!("added rows to {name}"),
             None if self.changes.is_disjoint(&self.done) => return self.restart(),
             None => "run statements that change rows".to_owned(),
         };
