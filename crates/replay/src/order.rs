@@ -158,8 +158,9 @@ impl Order {
             false => format!("replay with {ATOMIC}, or a dump of each database"),
         };
         Err(Error::Refused(format!(
-            "the statement in line {line} uses database {name}, which the dump has only here: what \
-             it made in {into} still uses {name}. Drop it, and {remedy}"
+            "the statement in line {line} uses database {name}, which the dump has only here, so this \
+             use would stay at {name}: {remedy}; whatever a replay has created in {into} must be \
+             dropped first"
         )))
     }
 

@@ -157,9 +157,13 @@ fn a_database_that_comes_later_than_its_name_is_refused() {
     for (middle, is_mended) in [(&trigger, true), (&key, false)] {
         let dump =
             yard.home.file("dump.sql", format!("SET foreign_key_checks=0;\n{head}{middle}{tail}"));
-        let outcome = run(&mut yard.replay(&dump, &["--into", &copy, "--fresh"]));
         let remedy = if is_mended { "--atomic" } else { "dump of each database" };
-        outcome.refused(1, &["line 4", &two, "has only here", remedy]);
+        for dry in [&["--dry-run"][..], &[]] {
+            let outcome = run(yard.replay(&dump, &["--into", &copy, "--fresh"]).args(dry));
+            outcome.refused(1, &["line 4", &two, "has only here", remedy]);
+            // A dry run has made nothing.
+            assert!(!outcome.err.contains("it made in"), "{outcome:?}");
+        }
         yard.wipe();
         yard.make_databases();
         if is_mended {
