@@ -13,6 +13,7 @@ mod atomic;
 mod barrier;
 mod done;
 mod insert;
+mod other_engines;
 mod others;
 mod repetition;
 mod session;
@@ -34,6 +35,7 @@ use sources::dump::{SqlReader, Statement};
 use sql::{ObjectName, StatementKind, Syntax, classify, is_global};
 
 use self::atomic::Deferred;
+use self::other_engines::OtherEngines;
 use self::transaction::{Since, Transaction};
 use crate::collations::{Collations, explain};
 use crate::dump::{Content, Dump, Part, RowCount, Script, TableRows};
@@ -80,9 +82,9 @@ pub(crate) struct Conductor<'scope, 'env> {
     /// Names of the functions that the server has stored, where that was asked since the dump may
     /// have made some.
     functions: Option<Vec<Vec<u8>>>,
-    /// True if the server has tables whose changes no ROLLBACK takes back, where that was asked since
-    /// the dump may have made some.
-    has_other_engines: Option<bool>,
+    /// Tables whose changes no ROLLBACK takes back, where that was asked since the dump may have made
+    /// some.
+    other_engines: Option<OtherEngines>,
     /// Tables whose rows no run could load, since they ask the dump's session, and the methods that
     /// were tried.
     returned: BTreeMap<TableName, Vec<String>>,
@@ -174,7 +176,7 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
             prepared: BTreeSet::new(),
             has_temporary: false,
             functions: None,
-            has_other_engines: None,
+            other_engines: None,
             returned: BTreeMap::new(),
             rows_of_part: None,
             collations,

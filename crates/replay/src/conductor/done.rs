@@ -7,6 +7,7 @@ use sources::dump::Statement;
 use sql::StatementKind;
 
 use super::Conductor;
+use super::other_engines::OtherEngines;
 use super::repetition::Words;
 use crate::error::{Error, is_refusal};
 use crate::journal::{Journal, Line, was_done_before};
@@ -16,10 +17,6 @@ use crate::report::Report;
 
 /// First words of statements that change definitions, not rows.
 const CHANGES: [&str; 5] = ["CREATE", "ALTER", "DROP", "RENAME", "TRUNCATE"];
-
-/// Query for tables whose changes no ROLLBACK takes back.
-const OTHER_ENGINES: &str = "SELECT 1 FROM information_schema.TABLES WHERE ENGINE<>'InnoDB' AND \
-     TABLE_SCHEMA NOT IN ('information_schema', 'mysql', 'performance_schema', 'sys') LIMIT 1";
 
 /// Query for the identity of a server, whatever address leads to it.
 const SERVER: &str =
@@ -210,11 +207,11 @@ impl Conductor<'_, '_> {
         if !words.stay_inside() || is_of_system || has_word(&statement.text, b"mysql") {
             return Ok(false);
         }
-        if self.has_other_engines.is_none() {
-            let rows = self.sessions.own.query(OTHER_ENGINES)?;
-            self.has_other_engines = Some(!rows.is_empty());
-        }
-        Ok(self.has_other_engines == Some(false))
+        let others = match &mut self.other_engines {
+            Some(others) => others,
+            none => none.insert(OtherEngines::read(&mut self.sessions.own)?),
+        };
+        Ok(!others.are_reached_by(&statement.text))
     }
 
     /// Runs a statement, and checks that the answer was its own.

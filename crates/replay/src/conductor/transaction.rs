@@ -190,7 +190,7 @@ impl Conductor<'_, '_> {
         let commits = self.transaction.is_committed_by(statement);
         if commits {
             // It may make a table of any engine.
-            self.has_other_engines = None;
+            self.other_engines = None;
         }
         match statement.kind {
             StatementKind::LockTables => self.transaction.is_locked = true,
