@@ -163,9 +163,13 @@ impl<'a> Counted<'a> {
     ) -> Result<Sent, Stopped> {
         match loaded {
             Ok(report) => {
-                self.reach(report.rows);
+                // Rows that are sent count as loaded although others replace them.
+                let are_in = report.path != LoadPath::Direct.name()
+                    && report.on_duplicate == OnDuplicate::Replace.name();
+                let rows = report.rows + if are_in { 0 } else { report.duplicates };
+                self.reach(rows);
                 let notes = [report.notes, report.warnings].concat();
-                Ok(Sent { rows: report.rows, way: report.path, notes, ..Sent::default() })
+                Ok(Sent { rows, way: report.path, notes, ..Sent::default() })
             }
             Err(error) => {
                 self.take_back();

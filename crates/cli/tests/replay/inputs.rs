@@ -152,6 +152,35 @@ fn a_file_of_rows_that_a_folder_of_mydumper_lacks_is_a_warning() {
     assert!(outcome.out.contains(words), "{outcome:?}");
 }
 
+/// Rows that `--insert-ignore` or `--replace` of mydumper left to the server were taken for a lost file.
+#[test]
+fn rows_that_share_keys_are_no_lost_file_of_mydumper() {
+    let Some(mut yard) = Yard::new(&["shared"]) else { return };
+    let database = yard.databases[0].clone();
+    let folder = yard.home.path().join("shared");
+    std::fs::create_dir(&folder).unwrap();
+    let metadata = "# Started dump at: 2026-01-01\n[`d`.`t`]\nreal_table_name=t\nrows = 600\n\
+         # Finished dump at: 2026-01-01\n";
+    let table =
+        "DROP TABLE IF EXISTS `t`;\nCREATE TABLE `t` (`a` int PRIMARY KEY) ENGINE=InnoDB;\n";
+    std::fs::write(folder.join("metadata"), metadata).unwrap();
+    std::fs::write(folder.join("d-schema-create.sql"), "CREATE DATABASE `d`;\n").unwrap();
+    std::fs::write(folder.join("d.t-schema.sql"), table).unwrap();
+    let rows: Vec<String> = (0..600).map(|row| format!("({})", row / 2)).collect();
+    for verb in ["INSERT IGNORE", "REPLACE"] {
+        let text = format!("{verb} INTO `t` VALUES {};\n", rows.join(","));
+        std::fs::write(folder.join("d.t.00000.sql"), text).unwrap();
+        for way in WAYS {
+            let more = ["--into", &database, "--as", way, "--small", "1000", "--fresh"];
+            let outcome = run(&mut yard.replay(&folder, &more));
+            outcome.done();
+            assert!(!outcome.out.contains("metadata counts"), "{verb} {way}: {outcome:?}");
+            let count = format!("SELECT COUNT(*) FROM {database}.t");
+            assert_eq!(yard.session.query_row(&count).unwrap().text_lossy(0), "300");
+        }
+    }
+}
+
 #[test]
 fn a_folder_of_mydumper_is_replayed() {
     let Some(mut yard) = Yard::of(&["links"]) else { return };
