@@ -270,6 +270,25 @@ fn a_transaction_that_was_rolled_back_is_done_as_a_whole_the_second_time() {
     }
 }
 
+/// Rows behind a savepoint counted as loaded, so that the table was said to have changed since.
+#[test]
+fn rows_that_are_rolled_back_to_a_savepoint_are_not_loaded() {
+    for begin in ["BEGIN", "SET autocommit=0"] {
+        let text = format!(
+            "{begin};\nSAVEPOINT s;\nINSERT INTO others VALUES (1,10),(2,20);\n\
+             ROLLBACK TO SAVEPOINT `S`;\nINSERT INTO kept VALUES (1);\nSAVEPOINT s;\n\
+             INSERT INTO kept VALUES (2);\nROLLBACK WORK TO s;\nCOMMIT;\n{VIEW}"
+        );
+        let before = "CREATE TABLE others (i INT, n INT) ENGINE=InnoDB;CREATE TABLE kept (i INT)";
+        let Some(mut scene) = Scene::failed(before, &text) else { return };
+        let outcome = scene.again(&[]);
+        outcome.done();
+        assert!(outcome.out.contains("are unchanged"), "{outcome:?}");
+        assert_eq!(scene.value("SELECT COUNT(*) FROM others"), "0");
+        assert_eq!(scene.value("SELECT GROUP_CONCAT(i) FROM kept"), "1");
+    }
+}
+
 /// Tables without transactions keep what a ROLLBACK should undo, whatever leads to them.
 #[test]
 fn a_statement_that_no_rollback_undoes_is_not_done_twice_without_a_word() {

@@ -91,7 +91,9 @@ impl Conductor<'_, '_> {
         let is_other = statement.kind == StatementKind::Other;
         if is_other && words.are_of_transaction() {
             // In a transaction that is finished they change nothing.
-            return self.exec_in_step(statement);
+            self.exec_in_step(statement)?;
+            self.after_savepoint(&words);
+            return Ok(());
         }
         if is_other && self.journal.is_unclear(self.spot) {
             self.check_repeatable(&words)?;

@@ -64,6 +64,16 @@ impl<'a> Words<'a> {
         self.0.iter().any(|one| words.iter().any(|word| one.is(word)))
     }
 
+    /// The name of the savepoint that the statement sets, or, with true, rolls back to.
+    pub(super) fn savepoint(&self) -> Option<(Vec<u8>, bool)> {
+        let is_rollback = self.begin(&["ROLLBACK"]);
+        if !is_rollback && !self.begin(&["SAVEPOINT"]) {
+            return None;
+        }
+        let name = self.0.last()?.name()?.to_ascii_lowercase();
+        (!is_rollback || self.have(&["TO"])).then_some((name, is_rollback))
+    }
+
     /// True for a statement that changes rows and can be rolled back.
     pub(super) fn change_rows(&self) -> bool {
         self.begin(&CHANGING)

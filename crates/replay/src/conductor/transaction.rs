@@ -11,6 +11,7 @@ use sources::dump::Statement;
 use sql::{Bound, StatementKind};
 
 use super::Conductor;
+use super::repetition::Words;
 use crate::error::Error;
 use crate::journal::{Line, Spot};
 
@@ -35,6 +36,8 @@ pub(super) struct Transaction {
     is_locked: bool,
     /// Rows of tables in their places, and other statements, to be written down as done.
     held: Vec<HeldWork>,
+    /// Savepoints, and how many of the held were there before each.
+    savepoints: Vec<(Vec<u8>, usize)>,
     /// True if the server may have committed the held ones, and has not said so.
     is_unclear: bool,
     /// A table that has its place with rows that a ROLLBACK would take back.
@@ -131,6 +134,24 @@ impl Conductor<'_, '_> {
                 self.rolled_back()
             }
         }
+    }
+
+    /// After SAVEPOINT or ROLLBACK TO: rows behind the savepoint are not in any more.
+    pub(super) fn after_savepoint(&mut self, words: &Words<'_>) {
+        let Transaction { held, savepoints, .. } = &mut self.transaction;
+        let Some((name, is_rollback)) = words.savepoint() else { return };
+        let place = savepoints.iter().rposition(|(its, _)| *its == name);
+        if !is_rollback {
+            savepoints.push((name, held.len()));
+            return;
+        }
+        let Some(place) = place else { return };
+        savepoints.truncate(place + 1);
+        let behind = held.get_mut(savepoints[place].1..).unwrap_or_default();
+        let rows = behind.iter_mut().filter_map(|one| one.rows.as_mut());
+        let gone: Vec<(TableName, u64)> =
+            rows.map(|(table, rows)| (table.clone(), std::mem::take(rows))).collect();
+        gone.iter().for_each(|(table, rows)| self.took_back(table, *rows));
     }
 
     /// Rows went in that are to be written down when they are committed.
@@ -238,6 +259,7 @@ impl Conductor<'_, '_> {
     /// Writes down what the server has committed.
     pub(super) fn committed(&mut self) -> Result<(), Error> {
         let held = std::mem::take(&mut self.transaction.held);
+        self.transaction.savepoints.clear();
         self.are_done(held)?;
         (self.transaction.is_begun, self.transaction.is_unclear) = (false, false);
         self.transaction.stays = None;
@@ -278,6 +300,7 @@ impl Conductor<'_, '_> {
 
     fn rolled_back(&mut self) -> Result<(), Error> {
         let held = std::mem::take(&mut self.transaction.held);
+        self.transaction.savepoints.clear();
         for (table, rows) in held.iter().filter_map(|one| one.rows.as_ref()) {
             self.took_back(table, *rows);
         }
