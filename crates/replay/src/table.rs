@@ -446,6 +446,10 @@ impl Tables {
         let Reading { syntax, comments, .. } = Reading::of(&mut sessions.dump)?;
         let Ok(create) = CreateTable::read(text, syntax, comments) else { return Ok(()) };
         self.new.insert(key.clone());
+        // The dump may have taken the table away again.
+        if kind(&mut sessions.own, name, self.is_caseless())? != Kind::Table {
+            return Ok(());
+        }
         // All of a table's are added by one statement.
         if !create.keys.is_empty() && !has_keys(&mut sessions.own, name)? {
             self.bare.push((key, create.keys));

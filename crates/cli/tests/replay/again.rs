@@ -234,6 +234,8 @@ fn tables_that_the_dump_takes_away_again_are_finished() {
         "RENAME TABLE a TO x;",
         "DROP TABLE a, b;",
         "ALTER TABLE a RENAME TO x;",
+        "SET foreign_key_checks=0;\nCREATE TABLE c (i INT, CONSTRAINT f FOREIGN KEY (i) REFERENCES a (i)) \
+         ENGINE=InnoDB;\nRENAME TABLE c TO d;",
     ] {
         let text = format!("{DUMP}INSERT INTO others SELECT i FROM a;\n{end}\n{VIEW}");
         let before = "CREATE TABLE others (i INT) ENGINE=InnoDB";
