@@ -115,6 +115,16 @@ fn what_cannot_be_taken_back_is_refused() {
     }
 }
 
+/// Rows that the client rolls back at its end stayed without a word behind a savepoint.
+#[test]
+fn rows_that_no_commit_follows_are_refused_behind_a_savepoint() {
+    let Some(yard) = Yard::new(&["open"]) else { return };
+    let dump = format!("SET autocommit=0;\n{TABLE}INSERT INTO t VALUES (1,'one');\nSAVEPOINT s;\n");
+    let dump = yard.home.file("dump.sql", dump);
+    let outcome = run(&mut yard.replay(&dump, &["--into", &yard.databases[0]]));
+    outcome.refused(1, &["rolls back rows of"]);
+}
+
 #[test]
 fn errors_name_the_table_of_the_dump() {
     let Some(yard) = Yard::new(&["errors"]) else { return };

@@ -242,7 +242,9 @@ impl Conductor<'_, '_> {
     /// The dump is over: what it has not committed is taken back, as when a client goes.
     pub(super) fn end_of_transaction(&mut self) -> Result<(), Error> {
         let has_rows = self.filled.values().any(|filled| filled.since != Since::Nothing);
-        if !self.transaction.is_open() || (self.transaction.held.is_empty() && !has_rows) {
+        let Transaction { held, stays, .. } = &self.transaction;
+        let is_empty = held.is_empty() && stays.is_none() && !has_rows;
+        if !self.transaction.is_open() || is_empty {
             return Ok(());
         }
         self.check_rollback()?;
