@@ -591,11 +591,9 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
         let name = table.to_string();
         self.check_written()?;
         let created = match self.state()?.is_of_next() {
-            true => Created::AsItIs(
-                "the dump sets gtid_next, gtid_seq_no or insert_id for this \
-                                     statement"
-                    .to_owned(),
-            ),
+            true => {
+                Created::AsItIs("the dump sets gtid_next, gtid_seq_no or insert_id for it".into())
+            }
             false => self.tables.create(&mut self.sessions, &text, table, *if_not_exists)?,
         };
         match created {
@@ -619,10 +617,8 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
                 // What it refers to may be on its way.
                 self.barrier()?;
                 self.once(statement)?;
-                self.report.table(&name).notes.push(format!(
-                    "created without a staging table: \
-                                                             {why}"
-                ));
+                let note = format!("created without a staging table: {why}");
+                self.report.table(&name).notes.push(note);
             }
         }
         Ok(())

@@ -92,9 +92,6 @@ impl Error {
 
     /// True if the server has refused a statement, and done nothing of it.
     pub(crate) fn is_certain(&self) -> bool {
-        let is_certain = |error: &server::Error| {
-            matches!(error, server::Error::Statement { .. }) && !error.is_unclear()
-        };
         match self {
             Error::Server(error) => is_certain(error),
             Error::Load(error) => match innermost(error) {
@@ -115,11 +112,14 @@ impl Error {
     }
 }
 
+/// True if the server has refused a statement, and done nothing of it.
+pub(crate) fn is_certain(error: &server::Error) -> bool {
+    matches!(error, server::Error::Statement { .. }) && !error.is_unclear()
+}
+
 /// True if the server has refused a statement for good, and still answers.
 pub(crate) fn is_refusal(error: &server::Error) -> bool {
-    matches!(error, server::Error::Statement { .. })
-        && !error.is_unclear()
-        && !matches!(classify(error), Class::Again(_))
+    is_certain(error) && !matches!(classify(error), Class::Again(_))
 }
 
 /// The cause, without its step.

@@ -258,11 +258,6 @@ impl Journal {
         self.write(Line::Table(Finished::new(name, from, to, rows)))
     }
 
-    /// New tables are about to take their places, all or none: the first of them was not there before.
-    pub(crate) fn publish(&mut self, tables: Vec<Finished>) -> Result<(), Error> {
-        self.write(Line::Publish(tables))
-    }
-
     /// A RENAME without an answer was done if its first table has its place: then all of them have.
     ///
     /// Errors: nobody can tell yet.

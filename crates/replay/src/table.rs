@@ -37,7 +37,7 @@ use targets::foreign_keys::{has_children, unchecked};
 use targets::turns::take_turns;
 
 pub(crate) use self::staging_table::{StagingTable, name_of as staging_name};
-use crate::error::Error;
+use crate::error::{Error, is_certain};
 use crate::keys;
 use crate::options::ReplayOptions;
 use crate::sessions::Sessions;
@@ -579,10 +579,7 @@ fn make(
         false => create.named(&written),
     };
     let made = sessions.dump.exec_bytes(&text);
-    let is_refused = |error: &server::Error| {
-        matches!(error, server::Error::Statement { .. }) && !error.is_unclear()
-    };
-    if with_keys && made.as_ref().is_err_and(is_refused) {
+    if with_keys && made.as_ref().is_err_and(is_certain) {
         // When it is published the server says it of the foreign keys alone.
         return make(sessions, create, reading, name, false);
     }

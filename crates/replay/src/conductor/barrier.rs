@@ -8,7 +8,7 @@ use schema::TableName;
 use super::transaction::Since;
 use super::{Conductor, Filled};
 use crate::error::Error;
-use crate::journal::Finished;
+use crate::journal::{Finished, Line};
 
 /// Tables that take their places together.
 const TOGETHER_MAX: usize = 16;
@@ -89,7 +89,8 @@ impl Conductor<'_, '_> {
         all.sort_by_key(|(replaces, _)| *replaces);
         match all.first() {
             Some((false, _)) => {
-                self.journal.publish(all.into_iter().map(|(_, finished)| finished).collect())
+                let tables = all.into_iter().map(|(_, finished)| finished).collect();
+                self.journal.write(Line::Publish(tables))
             }
             _ => Ok(()),
         }

@@ -15,9 +15,6 @@ use crate::options::ReplayOptions;
 use crate::order::{Step, has_word};
 use crate::report::Report;
 
-/// First words of statements that change definitions, not rows.
-const CHANGES: [&str; 5] = ["CREATE", "ALTER", "DROP", "RENAME", "TRUNCATE"];
-
 /// Query for the identity of a server, whatever address leads to it.
 const SERVER: &str =
     "SELECT CONCAT_WS(' ', @@hostname, @@port, @@socket, @@datadir, CURRENT_USER())";
@@ -91,9 +88,7 @@ impl Conductor<'_, '_> {
         let is_other = statement.kind == StatementKind::Other;
         if is_other && words.are_of_transaction() {
             // In a transaction that is finished they change nothing.
-            self.exec_in_step(statement)?;
-            self.after_savepoint(&words);
-            return Ok(());
+            return self.exec(statement).map(|()| self.after_savepoint(&words));
         }
         if is_other && self.journal.is_unclear(self.spot) {
             self.check_repeatable(&words)?;
@@ -112,7 +107,7 @@ impl Conductor<'_, '_> {
 
     /// A statement that goes when its transaction is rolled back.
     fn in_transaction(&mut self, statement: &Statement, words: &Words<'_>) -> Result<(), Error> {
-        let done = self.exec_in_step(statement);
+        let done = self.exec_in_step(statement, words);
         if self.is_over(&done) {
             // What only reads needs no beginning.
             let only_reads = !words.change_rows() && !words.change_more_rows(self.functions()?);
@@ -152,7 +147,7 @@ impl Conductor<'_, '_> {
             }
             false => self.journal.write(Line::Begin(self.spot))?,
         }
-        let done = match self.exec_in_step(statement) {
+        let done = match self.exec_in_step(statement, words) {
             Err(Error::Server(error)) if was_begun && was_done_before(&error) => Ok(()),
             done => done,
         };
@@ -217,20 +212,11 @@ impl Conductor<'_, '_> {
     }
 
     /// Runs a statement, and checks that the answer was its own.
-    fn exec_in_step(&mut self, statement: &Statement) -> Result<(), Error> {
+    fn exec_in_step(&mut self, statement: &Statement, words: &Words<'_>) -> Result<(), Error> {
         self.exec(statement)?;
-        let changes_tables = |kind: &StatementKind| match kind {
-            StatementKind::Other => CHANGES.iter().any(|word| begins(&statement.text, word)),
-            _ => true,
-        };
-        match changes_tables(&statement.kind) {
+        match statement.kind != StatementKind::Other || words.define() {
             true => Ok(self.sessions.dump.check_in_step()?),
             false => Ok(()),
         }
     }
-}
-
-/// True if a statement begins with a word.
-fn begins(text: &[u8], word: &str) -> bool {
-    text.get(..word.len()).is_some_and(|head| head.eq_ignore_ascii_case(word.as_bytes()))
 }

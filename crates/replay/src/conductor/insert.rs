@@ -23,15 +23,6 @@ use crate::route::{Input, Job};
 use crate::serial;
 use crate::table::StagingTable;
 
-/// The state of a run so far.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Begun {
-    /// It is over.
-    Done,
-    /// It is under way.
-    UnderWay,
-}
-
 impl Conductor<'_, '_> {
     /// An INSERT, and those behind it by the same words. The reader comes back behind them.
     pub(super) fn insert(
@@ -67,20 +58,21 @@ impl Conductor<'_, '_> {
         let done = self.run_of_rows(table.clone(), run, place);
         // How the dump goes on may depend on rows that ask its session.
         match (done, handback.wait_to_judge()) {
-            (Ok(Begun::UnderWay), Ok((reader, true))) => {
+            (Ok(true), Ok((reader, true))) => {
                 (self.after_run(&table, before, &run_place), Ok(reader))
             }
-            (Ok(Begun::UnderWay), Ok((reader, false))) => (self.went_elsewhere(&table), Ok(reader)),
+            (Ok(true), Ok((reader, false))) => (self.went_elsewhere(&table), Ok(reader)),
             (done, back) => (done.map(drop), back.map(|(reader, _)| reader).map_err(Error::from)),
         }
     }
 
+    /// Gives whether the rows are under way: who sends them says how far they are.
     fn run_of_rows(
         &mut self,
         table: TableName,
         mut run: RowRun,
         place: &Place,
-    ) -> Result<Begun, Error> {
+    ) -> Result<bool, Error> {
         if !self.shared.options.atomic {
             self.run_held_drops()?;
         }
@@ -90,10 +82,12 @@ impl Conductor<'_, '_> {
         }
         let filled = self.filled.get(&table).copied();
         if filled.is_some_and(|filled| filled.has_failed) {
-            return Ok(Begun::Done);
+            return Ok(false);
         }
         if self.has_temporary && self.is_temporary(&table)? {
-            return self.temporary(&table, run).map(|()| Begun::Done);
+            let sent = self.play(&table, None, run, true)?;
+            self.note(&table, sent, 0.0);
+            return Ok(false);
         }
         let is_small = !run.is_longer_than(self.shared.options.small_bytes_max)?;
         if is_small && self.tables.staging(&table).is_some() && run.held_if_asks().is_some() {
@@ -102,12 +96,12 @@ impl Conductor<'_, '_> {
         let is_ours = self.tables.staging(&table).is_some();
         let is_inside = !is_ours && self.transaction.is_open();
         if !is_ours && self.before_rows_of_others(&table, is_inside)? {
-            return Ok(Begun::Done);
+            return Ok(false);
         }
         if is_small || is_inside || self.state()?.is_of_next() {
-            return self.here(&table, run).map(|()| Begun::Done);
+            return self.here(&table, run).map(|()| false);
         }
-        self.send(table, Input::Run(Box::new(run)), place).map(|()| Begun::UnderWay)
+        self.send(table, Input::Run(Box::new(run)), place).map(|()| true)
     }
 
     /// A run that was begun although its rows ask the dump's session: rows that it could not load are
@@ -143,18 +137,24 @@ impl Conductor<'_, '_> {
     ///
     /// Errors: `--atomic`, where nothing has its place yet.
     fn before_rows_that_ask(&mut self, table: &TableName, run: &RunPlace) -> Result<(), Error> {
-        let words = self.words_that_read()?;
         let (mut run, mut statement) = (run.open(ReadAs::default()), RunStatement::default());
-        while run.next_statement(&mut statement)? {
+        while self.tables.staging(table).is_some() && run.next_statement(&mut statement)? {
             let rows = statement.text.get(run.head().text.len()..).unwrap_or_default();
-            if words.iter().any(|word| has_word(rows, word)) {
-                return match self.shared.options.atomic {
-                    true => Err(reads_under_atomic(table)),
-                    false => self.barrier(),
-                };
-            }
+            self.before_rows_that_read(table, rows)?;
         }
         Ok(())
+    }
+
+    /// The same before the rows of one statement.
+    fn before_rows_that_read(&mut self, table: &TableName, rows: &[u8]) -> Result<(), Error> {
+        match self.words_that_read()?.iter().any(|word| has_word(rows, word)) {
+            true if self.shared.options.atomic => Err(Error::Refused(format!(
+                "{ATOMIC} stages all tables until the end of the dump, but these rows of {table} read \
+                 tables: replay without {ATOMIC}"
+            ))),
+            true => self.barrier(),
+            false => Ok(()),
+        }
     }
 
     /// Words without which rows read no tables: of a subselect, of a change of rows that are there,
@@ -187,13 +187,6 @@ impl Conductor<'_, '_> {
             Err(error) if is_refusal(&error) => Ok(false),
             Err(error) => Err(error.into()),
         }
-    }
-
-    /// Rows of a temporary table, which is the dump's session's alone.
-    fn temporary(&mut self, table: &TableName, run: RowRun) -> Result<(), Error> {
-        let sent = self.play(table, None, run, true)?;
-        self.note(table, sent, 0.0);
-        Ok(())
     }
 
     /// Delimited rows of a table.
@@ -323,14 +316,7 @@ impl Conductor<'_, '_> {
             self.settle(true)?;
         }
         if self.tables.staging(table).is_some() {
-            let words = self.words_that_read()?;
-            let rows = text.get(head.text.len()..).unwrap_or_default();
-            if words.iter().any(|word| has_word(rows, word)) {
-                match self.shared.options.atomic {
-                    true => return Err(reads_under_atomic(table)),
-                    false => self.barrier()?,
-                }
-            }
+            self.before_rows_that_read(table, text.get(head.text.len()..).unwrap_or_default())?;
         }
         self.check_no_keys(table)?;
         let state = self.state()?;
@@ -407,12 +393,4 @@ fn behind_run(reader: SqlReader) -> Result<SqlReader, Error> {
         }
         Err(reader) => Ok(*reader),
     }
-}
-
-/// The error for statements that `--atomic` excludes.
-fn reads_under_atomic(table: &TableName) -> Error {
-    Error::Refused(format!(
-        "{ATOMIC} stages all tables until the end of the dump, but these rows of {table} read \
-         tables: replay without {ATOMIC}"
-    ))
 }

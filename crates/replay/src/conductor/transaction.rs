@@ -119,13 +119,13 @@ impl Conductor<'_, '_> {
                     // So that it can be taken back, all in it goes into tables in their places.
                     self.barrier()?;
                 }
-                self.end_by(statement)?;
+                self.commit_by(|conductor| conductor.exec(statement))?;
                 self.committed()?;
                 self.transaction.is_begun = true;
                 Ok(())
             }
             Bound::Commit => {
-                self.end_by(statement)?;
+                self.commit_by(|conductor| conductor.exec(statement))?;
                 self.committed()
             }
             Bound::Rollback => {
@@ -160,18 +160,13 @@ impl Conductor<'_, '_> {
         self.transaction.held.push(HeldWork { spot, rows: Some((table.clone(), rows)), is_begun });
     }
 
-    /// Runs a statement that commits.
-    fn end_by(&mut self, statement: &Statement) -> Result<(), Error> {
-        self.commit_by(|conductor| conductor.exec(statement))
-    }
-
     /// Has the work that the dump's session has done stay.
     pub(super) fn commit(&mut self) -> Result<(), Error> {
         self.commit_by(|conductor| Ok(conductor.sessions.dump.exec("COMMIT").map(drop)?))?;
         Ok(self.sessions.dump.check_in_step()?)
     }
 
-    /// Where the server refuses to commit, nothing more stays than before.
+    /// Runs what commits. Where the server refuses that, nothing more stays than before.
     fn commit_by(&mut self, run: impl FnOnce(&mut Self) -> Result<(), Error>) -> Result<(), Error> {
         let was_unclear = self.transaction.is_unclear;
         self.before_commit(None)?;
