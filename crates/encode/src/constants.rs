@@ -26,8 +26,8 @@ pub struct Constant {
 /// Values of expressions are the server's, and may be keys.
 fn setting(name: &str, text: &str, is_evaluated: bool) -> String {
     match is_evaluated {
-        true => SET_SQL.with(format!("{name}={HIDDEN}")),
-        false => SET.with(statement::shown_argument(&format!("{name}={text}"))),
+        true => SET_SQL.with(format!("{name}={HIDDEN}")).to_string(),
+        false => SET.with(statement::shown_argument(&format!("{name}={text}"))).to_string(),
     }
 }
 
