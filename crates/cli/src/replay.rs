@@ -161,6 +161,7 @@ fn of_cause(error: replay::Error) -> Failure {
         E::Source(error) => Failure::from(load::Error::from(error)),
         E::Usage(text) => Failure::usage(text),
         E::Stopped { .. } => Failure { kind: "stopped", ..Failure::failed(error) },
+        E::PartlyCommitted { .. } => Failure::failed(error),
         E::Refused(text) => Failure::of(FAILED, text),
     }
 }
