@@ -5,7 +5,6 @@
 mod messages;
 
 use std::ops::Range;
-use std::sync::Arc;
 
 use arrow_array::RecordBatch;
 use arrow_ipc::MetadataVersion;
@@ -20,10 +19,11 @@ use crate::guard::{Problem, guard, problem};
 /// An open Arrow file.
 pub(crate) struct ArrowFile {
     messages: Messages,
-    head: Head,
+    schema: SchemaRef,
 }
 
-/// The description at the start or the end of a file.
+/// The description at the start of a stream or the end of a file.
+#[derive(Clone)]
 struct Head {
     schema: SchemaRef,
     version: MetadataVersion,
@@ -36,15 +36,15 @@ impl ArrowFile {
     pub(crate) fn open(input: &FoundInput) -> sources::Result<Result<ArrowFile, Problem>> {
         let input = input.open()?;
         Ok(guard(|| {
-            let (messages, head) = Messages::open(input)?;
-            Ok(ArrowFile { messages, head })
+            let (messages, schema) = Messages::open(input)?;
+            Ok(ArrowFile { messages, schema })
         }))
     }
 
     fn decode(&self, part: usize, columns: &[usize]) -> Result<RecordBatch, Problem> {
         let (messages, stored) = (&self.messages, self.stored(part)?);
-        let mut decoder = FileDecoder::new(Arc::clone(&self.head.schema), self.head.version)
-            .with_projection(columns.to_vec());
+        let Head { schema, version } = messages.head(&stored).ok_or("it has no schema")?;
+        let mut decoder = FileDecoder::new(schema, version).with_projection(columns.to_vec());
         for dictionary in messages.dictionaries(&stored) {
             let bytes = messages.read(&dictionary)?;
             decoder.read_dictionary(&dictionary.block, &bytes).map_err(problem)?;
@@ -76,7 +76,7 @@ impl OpenPart for OpenBatch {
 
 impl TypedFile for ArrowFile {
     fn schema(&self) -> &SchemaRef {
-        &self.head.schema
+        &self.schema
     }
 
     fn part(&self, index: usize, columns: &[usize]) -> Result<Option<Part>, Problem> {

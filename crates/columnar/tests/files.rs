@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use arrow_array::*;
+use arrow_ipc::{DictionaryBatch, DictionaryEncoding, root_as_message};
 use arrow_schema::{DataType, Field, Schema};
 use columnar::{ColumnarOptions, Kind};
 use parquet::file::metadata::KeyValue;
@@ -285,6 +286,88 @@ fn streams_one_behind_the_other_are_one_input() {
     }
     let error = read(&headless).unwrap_err();
     assert!(error.contains(&format!("{at} bytes, behind which are others")), "{error}");
+}
+
+/// Exchanges the numbers 1 and 2 of the dictionaries of a stream: each writer numbers them in its own way.
+fn renumber(stream: &mut [u8]) {
+    let mut at = 0;
+    while let Some(length) = stream[at + 4..].first_chunk().map(|it| i32::from_le_bytes(*it))
+        && length > 0
+    {
+        let message = root_as_message(&stream[at + 8..at + 8 + length as usize]).unwrap();
+        let fields = message.header_as_schema().and_then(|schema| schema.fields());
+        let encodings = fields.into_iter().flatten().filter_map(|field| field.dictionary());
+        let mut ids: Vec<_> = encodings.map(|it| (it._tab, DictionaryEncoding::VT_ID)).collect();
+        let batch = message.header_as_dictionary_batch();
+        ids.extend(batch.map(|it| (it._tab, DictionaryBatch::VT_ID)));
+        // The number 0 is left out.
+        let place = |(table, id): &(flatbuffers::Table<'_>, _)| match table.vtable().get(*id) {
+            0 => None,
+            place => Some(at + 8 + table.loc() + usize::from(place)),
+        };
+        let places: Vec<usize> = ids.iter().filter_map(place).collect();
+        at += 8 + length as usize + message.bodyLength() as usize;
+        places.into_iter().for_each(|place| stream[place] ^= 3);
+    }
+}
+
+/// Values of columns with dictionaries were exchanged where the dictionaries of a later stream had other numbers.
+#[test]
+fn a_stream_has_the_dictionaries_of_its_own_numbers() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.arrows");
+    let words = |words: &[&str]| -> ArrayRef {
+        Arc::new(words.iter().copied().collect::<DictionaryArray<types::Int8Type>>())
+    };
+    let stream = |rows: [&[&str]; 3]| {
+        let columns = ["a", "b", "c"].into_iter().zip(rows.map(words));
+        arrow_stream(&path, &[RecordBatch::try_from_iter(columns).unwrap()], None);
+        std::fs::read(&path).unwrap()
+    };
+    let first = stream([&["a1"], &["b1"], &["c1"]]);
+    let mut second = stream([&["a2", "a3"], &["b2", "b3"], &["c2", "c3"]]);
+    renumber(&mut second);
+    for streams in [[&first[..], &second, &first], [&second, &first, &second]] {
+        std::fs::write(&path, streams.concat()).unwrap();
+        let rows = read(std::slice::from_ref(&path), &[]).unwrap();
+        assert!(rows.len() > 3);
+        for row in rows {
+            let row: Vec<String> = row.into_iter().flatten().collect();
+            let number = &row[0][1..];
+            assert_eq!(row, ["a", "b", "c"].map(|name| format!("{name}{number}")));
+        }
+    }
+}
+
+/// The columns of both streams looked the same in the refusal.
+#[test]
+fn a_refused_stream_shows_how_its_columns_differ() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.arrows");
+    let stream = |field: Field| {
+        let schema = Arc::new(Schema::new(vec![field]));
+        let array = Arc::new(Int32Array::from(vec![1]));
+        arrow_stream(&path, &[RecordBatch::try_new(schema, vec![array]).unwrap()], None);
+        std::fs::read(&path).unwrap()
+    };
+    let plain = Field::new("n", DataType::Int32, true);
+    let srid = [("srid".to_owned(), "4326".to_owned())];
+    for (other, expected) in [
+        (
+            Field::new("n", DataType::Int32, false),
+            "\"n\" Int32 (not nullable, metadata {}) in place of \"n\" Int32 (nullable, metadata {})",
+        ),
+        (
+            plain.clone().with_metadata(srid),
+            "\"n\" Int32 (nullable, metadata {\"srid\": \"4326\"}) in place of \"n\" Int32 (nullable,",
+        ),
+        (Field::new("m", DataType::Int32, false), "one: \"m\" Int32 in place of \"n\" Int32;"),
+    ] {
+        let bytes = [stream(plain.clone()), stream(other)].concat();
+        std::fs::write(&path, bytes).unwrap();
+        let error = read(std::slice::from_ref(&path), &[]).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
 }
 
 /// The blocks of the last file were looked for at the start of the first one.

@@ -7,7 +7,7 @@ use arrow_buffer::Buffer;
 use arrow_ipc::convert::try_fb_to_schema;
 use arrow_ipc::{Block, MessageHeader, RecordBatch};
 use arrow_ipc::{root_as_footer, root_as_message};
-use arrow_schema::{DataType, Field, FieldRef, Fields, Schema};
+use arrow_schema::{DataType, Field, FieldRef, Fields, Schema, SchemaRef};
 use sources::InputBytes;
 
 use super::Head;
@@ -66,14 +66,15 @@ pub(super) struct Messages {
     bytes: Option<u64>,
     /// True if dictionaries have dictionaries.
     has_nested: bool,
-    /// The fields that all streams must have.
-    fields: Fields,
     found: Mutex<MessageIndex>,
 }
 
 /// The messages that were examined.
 #[derive(Default)]
 struct MessageIndex {
+    /// The byte at which each stream begins, and its head, whose dictionaries may have other numbers than those of
+    /// the others. A file has one.
+    heads: Vec<(u64, Head)>,
     batches: Vec<Stored>,
     dictionaries: Vec<Stored>,
     /// Their places, by number.
@@ -121,30 +122,31 @@ impl MessageIndex {
 
 impl Messages {
     /// Opens an input at whose start or end the schema is.
-    pub(super) fn open(input: InputBytes) -> Result<(Messages, Head), Problem> {
+    pub(super) fn open(input: InputBytes) -> Result<(Messages, SchemaRef), Problem> {
         let mut magic = [0; MAGIC.len()];
         let size = input.read_at(0, &mut magic).map_err(problem)?;
         let is_file = size == MAGIC.len() && magic == MAGIC;
         let bytes = input.known_size();
-        let (fields, found) = (Fields::empty(), Mutex::default());
-        let mut messages = Messages { input, bytes, has_nested: false, fields, found };
-        if is_file {
-            let head = messages.read_footer()?;
-            messages.has_nested = has_nested(&head.schema);
-            return Ok((messages, head));
-        }
-        let (head, next) = messages.read_schema(0)?;
-        messages.has_nested = has_nested(&head.schema);
-        messages.fields = head.schema.fields().clone();
-        messages.found = Mutex::new(MessageIndex { next: Some(next), ..MessageIndex::default() });
-        Ok((messages, head))
+        let mut messages = Messages { input, bytes, has_nested: false, found: Mutex::default() };
+        let (head, mut index) = match is_file {
+            true => messages.read_footer()?,
+            false => {
+                let (head, next) = messages.read_schema(0)?;
+                (head, MessageIndex { next: Some(next), ..MessageIndex::default() })
+            }
+        };
+        let schema = Arc::clone(&head.schema);
+        messages.has_nested = has_nested(&schema);
+        index.heads.push((0, head));
+        messages.found = Mutex::new(index);
+        Ok((messages, schema))
     }
 
     pub(super) fn input(&self) -> &InputBytes {
         &self.input
     }
 
-    fn read_footer(&mut self) -> Result<Head, Problem> {
+    fn read_footer(&mut self) -> Result<(Head, MessageIndex), Problem> {
         let bytes = self.input.size().map_err(problem)?;
         self.bytes = Some(bytes);
         if bytes < MAGIC_BYTES + TRAILER_BYTES {
@@ -177,8 +179,7 @@ impl Messages {
             found.push_dictionary(self.stored(block, (0, 0))?);
         }
         found.named = named.into_iter();
-        self.found = Mutex::new(found);
-        Ok(head)
+        Ok((head, found))
     }
 
     /// Refuses a footer that does not follow the messages that it names: those would be looked for in another file.
@@ -236,10 +237,11 @@ impl Messages {
         }
     }
 
-    /// Reads on behind the end of a stream: where the next message of another one begins; None if nothing follows.
+    /// Reads on behind the end of a stream with a schema: the head of another one and where its next message begins;
+    /// None if nothing follows.
     ///
-    /// Errors: bytes that are no stream; a stream with other columns than the first one.
-    fn next_stream(&self, end: u64) -> Result<Option<u64>, Problem> {
+    /// Errors: bytes that are no stream; a stream with other columns.
+    fn next_stream(&self, end: u64, schema: &Schema) -> Result<Option<(Head, u64)>, Problem> {
         if self.input.read_at(end, &mut [0]).map_err(problem)? == 0 {
             return Ok(None);
         }
@@ -248,21 +250,13 @@ impl Messages {
                 "a stream ends after {end} bytes, behind which are others that are no stream: {why}"
             )
         })?;
-        let (first, other) = (&self.fields, head.schema.fields());
-        if first == other {
-            return Ok(Some(next));
+        match difference(schema.fields(), head.schema.fields()) {
+            None => Ok(Some((head, next))),
+            Some(difference) => Err(format!(
+                "the stream that begins at byte {end} has other columns than the first one: {difference}; load it by \
+                 itself"
+            )),
         }
-        let shown = |field: Option<&FieldRef>| {
-            field.map_or("nothing".to_owned(), |it| format!("\"{}\" {}", it.name(), it.data_type()))
-        };
-        let count = first.len().max(other.len());
-        let at = (0..count).find(|&at| first.get(at) != other.get(at)).unwrap_or_default();
-        Err(format!(
-            "the stream that begins at byte {end} has other columns than the first one: {} in place of {}; load \
-             it by itself",
-            shown(other.get(at)),
-            shown(first.get(at))
-        ))
     }
 
     /// The item at a byte of a stream.
@@ -302,7 +296,10 @@ impl Messages {
             let (metadata, start) = match self.item(at)? {
                 Item::Message(metadata, start) => (metadata, start),
                 Item::Marker(end) => {
-                    found.next = self.next_stream(end)?;
+                    let (_, first) = found.heads.first().ok_or("it has no schema")?;
+                    let following = self.next_stream(end, &first.schema)?;
+                    found.next = following.as_ref().map(|(_, next)| *next);
+                    found.heads.extend(following.map(|(head, _)| (end, head)));
                     found.earlier_dictionaries = dictionaries.1;
                     continue;
                 }
@@ -324,6 +321,13 @@ impl Messages {
             }
         }
         Ok(found.batches.get(index).copied())
+    }
+
+    /// The head of the stream that a record batch is in.
+    pub(super) fn head(&self, batch: &Stored) -> Option<Head> {
+        let found = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = batch.block.offset() as u64;
+        found.heads.iter().rfind(|(begin, _)| *begin <= at).map(|(_, head)| head.clone())
     }
 
     /// The dictionaries that its stream has for a record batch: it may replace them with each.
@@ -405,6 +409,24 @@ impl Messages {
             false => Err("the file is cut off".to_owned()),
         }
     }
+}
+
+/// The first column of a stream that another one does not have as it is, in words.
+fn difference(first: &Fields, other: &Fields) -> Option<String> {
+    let count = first.len().max(other.len());
+    let mut pairs = (0..count).map(|at| (first.get(at), other.get(at)));
+    let (first, other) = pairs.find(|(first, other)| first != other)?;
+    let column = |field: &FieldRef| format!("\"{}\" {}", field.name(), field.data_type());
+    let looks_same = first.map(column) == other.map(column);
+    let shown = |field: Option<&FieldRef>| match field {
+        None => "nothing".to_owned(),
+        Some(field) if looks_same => {
+            let null = if field.is_nullable() { "nullable" } else { "not nullable" };
+            format!("{} ({null}, metadata {:?})", column(field), field.metadata())
+        }
+        Some(field) => column(field),
+    };
+    Some(format!("{} in place of {}", shown(other), shown(first)))
 }
 
 /// True if values of a dictionary may have dictionaries of their own, which each reads when it is read.
