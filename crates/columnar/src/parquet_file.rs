@@ -4,6 +4,7 @@
 //! they are believed, and panics stay inside the row group.
 
 mod calendar;
+mod footer;
 mod geometry;
 mod int96;
 mod nesting;
@@ -15,11 +16,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arrow_schema::{DataType, SchemaRef, TimeUnit};
-use bytes::Bytes;
 use parquet::arrow::arrow_reader::{ArrowReaderMetadata, ArrowReaderOptions};
 use parquet::basic::Compression;
 use parquet::file::metadata::{FileMetaData, ParquetMetaData};
-use parquet::file::reader::ChunkReader as _;
 use sources::FoundInput;
 
 use self::int96::WithNanos;
@@ -29,8 +28,6 @@ use crate::file::{OpenPart, Part, TypedFile, fingerprint};
 use crate::guard::{Problem, guard, problem};
 use crate::page_headers::Pages;
 
-/// Length of the footer and the magic, at the end.
-const TRAILER_BYTES: u64 = 8;
 /// Bytes of a value of fixed width as a typed one, and of the end of one of any width.
 const VALUE_BYTES: u64 = 8;
 /// Bytes of a text whose length nothing tells, such as one in a list.
@@ -64,10 +61,11 @@ impl ParquetFile {
         if input.begins_with(b"PARE") {
             return Err("the footer is encrypted, which is not supported".to_owned());
         }
-        let footer = footer(&input)?;
+        let footer = footer::read(&input)?;
         nesting::check(&footer)?;
         let options = ArrowReaderOptions::new();
         let plain = ArrowReaderMetadata::load(&input, options.clone()).map_err(problem)?;
+        footer::check_one_file(&input, &footer, plain.metadata())?;
         let plain = with_rows_of_groups(plain, &options)?;
         let read_as = |unit| {
             let schema = read_schema::of(plain.schema(), plain.parquet_schema(), unit);
@@ -162,18 +160,6 @@ fn text_bytes(pages: Pages, rows: u64) -> u64 {
             of_row.max(of_value.saturating_mul(repeated)).max(TEXT_BYTES)
         }
     }
-}
-
-/// The bytes of the footer.
-fn footer(input: &Positioned) -> Result<Bytes, Problem> {
-    let bytes = input.bytes();
-    let behind = bytes
-        .checked_sub(TRAILER_BYTES)
-        .ok_or("the file is cut off before the footer of Parquet")?;
-    let trailer = input.get_bytes(behind, TRAILER_BYTES as usize).map_err(problem)?;
-    let length = trailer.first_chunk::<4>().map_or(0, |length| u32::from_le_bytes(*length));
-    let start = behind.checked_sub(u64::from(length)).ok_or("the file has no footer of Parquet")?;
-    input.get_bytes(start, length as usize).map_err(problem)
 }
 
 /// Refuses compressions that this program does not unpack.

@@ -384,3 +384,47 @@ fn arrow_files_one_behind_the_other_are_an_error() {
     let error = read(std::slice::from_ref(&path), &[]).unwrap_err().to_string();
     assert!(error.contains("bytes that are no part of it"), "{error}");
 }
+
+/// A Parquet file with an index of its writer's own, of which the footer knows nothing.
+fn with_unnamed_bytes(file: &[u8]) -> Vec<u8> {
+    let (file, trailer) = file.split_at(file.len() - 8);
+    let footer = u32::from_le_bytes(*trailer.first_chunk().unwrap()) as usize;
+    let (rows, footer) = file.split_at(file.len() - footer);
+    [rows, &[b'P'; 1500], footer, trailer].concat()
+}
+
+/// A footer has the rows of its own file: those of the others were left out without a word.
+#[test]
+fn parquet_files_one_behind_the_other_are_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.parquet");
+    let plain = || WriterProperties::builder().set_bloom_filter_enabled(false).build();
+    let bloom = || WriterProperties::builder().set_bloom_filter_enabled(true).build();
+    let file = |ids: &[i32], properties: WriterProperties| {
+        parquet(&path, &[people(ids)], properties);
+        std::fs::read(&path).unwrap()
+    };
+    let read = |bytes: &[u8]| {
+        std::fs::write(&path, bytes).unwrap();
+        read(std::slice::from_ref(&path), &[]).map_err(|error| error.to_string())
+    };
+    for properties in [plain, bloom] {
+        let files = [file(&[1, 2], properties()), file(&[3, 4], properties())];
+        let empty = file(&[], properties());
+        let own_index = with_unnamed_bytes(&files[1]);
+        let cut = &files[0][..files[0].len() - 5];
+        for parts in [
+            [&files[0][..], &files[1]],
+            [&files[0], &empty],
+            [&empty, &files[1]],
+            [cut, &files[1]],
+            [&files[0], &own_index],
+        ] {
+            let (bytes, last) = joined(&parts);
+            let error = read(&bytes).unwrap_err();
+            let words = format!("another Parquet file begins at byte {last}");
+            assert!(error.contains(&words) && error.contains("a.parquet"), "{error}");
+            assert!(read(parts[1]).is_ok());
+        }
+    }
+}
