@@ -160,3 +160,17 @@ fn workbooks_that_cannot_be_read_are_errors() {
         }
     }
 }
+
+/// Rows of the first workbook were left out without a word.
+#[test]
+fn workbooks_one_behind_the_other_are_an_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.xlsx");
+    for file in ["book.xlsx", "book.ods"] {
+        let bytes = std::fs::read(fixture(file)).unwrap();
+        std::fs::write(&path, [&bytes[..], &bytes].concat()).unwrap();
+        let error = rows(&path, SheetOptions::default(), &types()).unwrap_err().to_string();
+        let words = format!("another workbook begins at byte {}", bytes.len());
+        assert!(error.contains(&words), "{error}");
+    }
+}

@@ -87,6 +87,13 @@ pub(super) fn check(
 ) -> Result<(WorkbookKind, u64), Problem> {
     let archive = ZipArchive::new(reader(input, bytes))
         .map_err(|error| format!("the zip archive is damaged or cut off ({error})"))?;
+    if archive.offset() > 0 {
+        return Err(format!(
+            "another workbook begins at byte {}, and rows before it would be missing; load files that were joined one \
+             by one",
+            archive.offset()
+        ));
+    }
     let mut names = Vec::new();
     for name in archive.file_names() {
         names.push(normal(&name.map_err(problem)?));
