@@ -2,11 +2,15 @@
 
 use super::Charset;
 use super::kind::{self, Forms};
-use super::records::Records;
+use super::records::{RawValue, Records};
 use super::statistics::is_null_word;
+use super::usual_names;
 
 /// Longest name of a column, in characters.
 const NAME_CHARS_MAX: usize = 64;
+
+/// Rows that are searched for usual names of columns.
+const LISTED_ROWS: usize = 10_000;
 
 /// Begins the name of a field that is left out.
 pub(super) const LEFT_OUT: char = '@';
@@ -246,12 +250,14 @@ fn differ(records: &Records<'_>, names: &[String]) -> bool {
                     || (column.all_upper && name.starts_with(char::is_lowercase)))
     };
     // One alone may be a value: the first key of a list, a code with an underscore.
-    let is_usual = |(column, name): &(&Column, &String)| {
+    let is_key = |(column, name): &(&Column, &String)| {
         let is_known = ["id", "name"].iter().any(|known| known.eq_ignore_ascii_case(name));
         let is_joined = name.contains('_') && column.values > 0 && !column.has_underscores;
         is_identifier(name) && (is_known || is_joined)
     };
-    if is_table && columns.iter().zip(names).filter(is_usual).count() > 1 {
+    let are_keys = columns.iter().zip(names).filter(is_key).count() > 1;
+    let are_usual = names.iter().filter(|name| usual_names::contains(name)).count() > 1;
+    if is_table && (are_keys || are_usual && !has_row_of_usual_names(records)) {
         return true;
     }
     let says_so = |(column, name): (&Column, &String)| {
@@ -260,6 +266,21 @@ fn differ(records: &Records<'_>, names: &[String]) -> bool {
                 || (is_table && is_identifier(name) && differs(column, name)))
     };
     columns.iter().zip(names).any(says_so)
+}
+
+/// True if one of the first rows has two texts that columns are called by: lists of columns and translations have
+/// such rows.
+fn has_row_of_usual_names(records: &Records<'_>) -> bool {
+    let is_usual = |given: &&RawValue<'_>| {
+        let value = std::str::from_utf8(given.value.unwrap_or_default());
+        value.is_ok_and(usual_names::contains)
+    };
+    let (mut rows, mut has_row) = (0, false);
+    records.each(|values| {
+        rows += 1;
+        has_row |= rows <= LISTED_ROWS && values.iter().filter(is_usual).count() > 1;
+    });
+    has_row
 }
 
 fn is_identifier(name: &str) -> bool {

@@ -26,6 +26,7 @@ mod records;
 mod row_size;
 mod statistics;
 mod typed;
+mod usual_names;
 
 pub use format::other_than_sql;
 pub use plain::is_plain;

@@ -133,6 +133,11 @@ fn a_first_row_of_texts_is_a_row_unless_its_texts_are_names() {
         ("new_york,usa\nrome,italy\nmilan,italy\nlima,peru\n", 4),
         ("name,alice\ncity,rome\nzip,abc\ncountry,italy\n", 4),
         ("id,integer\ntitle,text\nprice,decimal\n", 3),
+        ("Ann,City\nBob,Town\nEve,Village\n", 3),
+        ("title,my_site\nauthor,ann\nlocale,en\n", 3),
+        ("name,Titel\ncity,Stadt\nriver,Fluss\n", 3),
+        ("User,Order\nOrder,Item\nItem,Product\nProduct,Supplier\n", 4),
+        ("Title,Description\nTitle,Dune\nTitle,Emma\n", 3),
     ] {
         assert_eq!(found(text), (vec!["c1".to_owned(), "c2".to_owned()], rows, 0, false), "{text}");
     }
@@ -141,6 +146,17 @@ fn a_first_row_of_texts_is_a_row_unless_its_texts_are_names() {
         ("ID,Name,town\nabc,xy,rome\nde,foobar,oslo\n", "ID|Name|town", 2),
         ("id,first_name\nabc,xy\nde,foobar\n", "id|first_name", 2),
         ("order_id,paid_by\nabc,xy\nde,foobar\nfgh,x\n", "order_id|paid_by", 3),
+        ("Name,City\nAnn,Paris\nBob,Rome\nEve,Oslo\n", "Name|City", 3),
+        ("Name,Email\nAnn,ann@example.org\nBob,bob@example.org\n", "Name|Email", 2),
+        ("ID,Title\nABC,Dune\nDE,Emma\n", "ID|Title", 2),
+        (
+            "First Name,E-Mail,Hobby\nAnn,Ann@Home,Chess\nBob,Bob@Home,Go\n",
+            "First Name|E-Mail|Hobby",
+            2,
+        ),
+        ("Vorname,Ort\nAnn,Ulm\nBob,Bonn\n", "Vorname|Ort", 2),
+        // One row may have a usual name.
+        ("Name,Type\nUlm,City\nRhine,River\n", "Name|Type", 2),
     ] {
         let names = names.split('|').map(str::to_owned).collect();
         assert_eq!(found(text), (names, rows, 0, true), "{text}");
