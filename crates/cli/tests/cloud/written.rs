@@ -239,6 +239,8 @@ fn an_object_is_told_as_there_if_it_is_there() {
         Odd { answers: &["500 Internal Server Error", ""], made_by: 1, ..made },
         Odd { answers: &["404"], ..made },
         Odd { may_read: false, ..made },
+        // Somebody moved it at once.
+        Odd { after: None, ..made },
     ] {
         let (outcome, is_removed) = export_to(&desk, odd, &[]);
         outcome.done();
@@ -253,7 +255,6 @@ fn an_object_is_told_as_there_if_it_is_there() {
         (Odd { answers: &[], made_by: 99, ..old }, &force, "5 tries in a row"),
         (Odd { answers: &["500 Error", "404"], made_by: 99, ..old }, &force, "NoSuchUpload"),
         (Odd { after: Some((3, "other")), ..made }, &[], "3 bytes of the object, of 4; somebody"),
-        (Odd { after: None, ..made }, &[], "and does not have it"),
     ] {
         let (outcome, is_removed) = export_to(&desk, odd, more);
         outcome.refused(1, &[words]);
