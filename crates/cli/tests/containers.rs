@@ -9,7 +9,7 @@ use server::Session;
 use tempfile::TempDir;
 use testkit::{TestServer, TestServerOptions};
 
-use crate::support::{Home, Outcome, run};
+use crate::support::{Home, Outcome, names, run};
 
 /// Owner of the volume, as that of a container's server is.
 const OWNER: u32 = 4_242;
@@ -20,7 +20,7 @@ struct Container {
     session: Session,
     home: Home,
     volume: PathBuf,
-    _dir: TempDir,
+    dir: TempDir,
 }
 
 fn succeeds(program: &str, arguments: &[&str]) -> bool {
@@ -65,7 +65,7 @@ impl Container {
         session.exec("CREATE TABLE d.t (a INT PRIMARY KEY, b VARCHAR(20), KEY (b))").unwrap();
         // The server of the test is root, and makes folders of root's.
         assert!(succeeds("chown", &["-R", &format!("{OWNER}:{OWNER}"), &path(&volume)]));
-        Some(Container { server, session, home: Home::new(), volume, _dir: dir })
+        Some(Container { server, session, home: Home::new(), volume, dir })
     }
 
     /// `inrush load FILE --into d.t` with the direct path.
@@ -160,7 +160,7 @@ fn a_folder_that_is_not_the_servers_is_refused() {
     let mut export = container.home.inrush(["export", "d.t", "--path", "direct", "-o"]);
     export.arg("out.csv").arg("--datadir").arg(&copy);
     let refused = run(export.arg("--socket").arg(container.server.socket()));
-    refused.refused(2, &[".cfg file of d.t", "before this export"]);
+    refused.refused(2, &[not_its, "no .cfg file of d.t"]);
     let theirs = session.query_text("SELECT CONCAT(a, b) FROM d.t").unwrap();
     assert_eq!(theirs.as_deref(), Some("9theirs"));
 }
@@ -182,4 +182,32 @@ fn a_folder_that_cannot_be_written_to_is_refused() {
     command.args(["--mode", "replace", "--datadir", &datadir]);
     run(&mut command).refused(2, &["is not writable", &datadir]);
     container.is_sound(&["1old"]);
+}
+
+/// This machine has a data directory of the same path, of another server, with a table of the same name.
+#[test]
+fn a_folder_of_the_same_path_of_another_server_is_neither_read_nor_written() {
+    let Some(mut container) = Container::new() else { return };
+    let inside = container.dir.path().join("inside");
+    let copied = format!("{}/.", container.datadir());
+    container.session.exec("INSERT INTO d.t VALUES (1, 'old')").unwrap();
+    // With a description, as IMPORT TABLESPACE leaves it there.
+    container.session.exec("FLUSH TABLES d.t FOR EXPORT").unwrap();
+    assert!(succeeds("cp", &["-a", &copied, inside.to_str().unwrap()]));
+    container.session.exec("UNLOCK TABLES").unwrap();
+    container.session.exec("INSERT INTO d.t VALUES (2, 'more')").unwrap();
+    let out = container.home.path().join("out.csv");
+    let export = |container: &Container, path: &str| {
+        let mut export = container.home.inrush(["export", "d.t", "--force", "--path", path, "-o"]);
+        run(export.arg(&out).arg("--socket").arg(container.server.socket()))
+    };
+    for missing in ["", "t.cfg", "t.ibd"] {
+        let _ = fs::remove_file(inside.join("d").join(missing));
+        export(&container, "direct").refused(2, &["belong", "server"]);
+        let outcome = export(&container, "auto");
+        assert!(outcome.done().out.contains("path select"), "{outcome:?}");
+        assert_eq!(fs::read_to_string(&out).unwrap(), "1,old\n2,more\n", "without {missing}");
+    }
+    let files = names(&inside.join("d"));
+    assert!(!files.iter().any(|name| name.contains("_inrush_")), "{files:?}");
 }

@@ -11,10 +11,10 @@ use schema::Table;
 use server::engine::Kind;
 use server::error::holders_text;
 use server::facts::NO_FILES;
-use server::facts::database_dir::DatabaseDir;
-use server::filename::filename;
+use server::facts::database_dir::{DatabaseDir, FileVersion};
 use server::{ServerFacts, Session};
 use targets::brief_lock::ATTEMPT;
+use targets::export::{file_names, missing_file, rows_path};
 use targets::description::check_described;
 use targets::guard::Guard;
 use targets::waiting::{ER_LOCK_WAIT_TIMEOUT, lock_holders};
@@ -72,7 +72,14 @@ impl Held {
                 return Ok(Err(reasons));
             }
         };
-        let stale = stale_description(session, table, &dir)?;
+        if let Some(missing) = missing_file(session, &dir, table)? {
+            return Ok(Err(vec![missing]));
+        }
+        let paths = file_names(table)
+            .iter()
+            .map(|partition| rows_path(session, &dir, table, partition.as_deref()))
+            .collect::<Result<Vec<_>, _>>()?;
+        let before = descriptions(&dir, &paths)?;
         let held = match Held::locked(session, table, options, progress) {
             Ok(held) => held,
             Err(server::Error::LockWait { target, seconds, holders }) => {
@@ -84,20 +91,18 @@ impl Held {
             Err(error) => return Err(error.into()),
         };
         check_unaltered(session, table)?;
-        let folder = dir.path.display();
-        let why = match held_files(session, table, &dir) {
-            Ok(files) if !stale => return Ok(Ok((held, files))),
-            Ok(_) => format!(
-                "{folder} had the .cfg file of {} before this export, so nothing proves that the folder is the server's: \
-                 another export runs, or a killed server left the file; remove it if no export runs",
+        let now = descriptions(&dir, &paths)?;
+        let are_written =
+            now.iter().zip(&before).all(|(now, before)| now.is_some() && now != before);
+        let why = match opened(&dir, paths) {
+            Ok(files) if are_written => return Ok(Ok((held, files))),
+            Err(error) if are_written => format!("{} cannot be read: {error}", table.name),
+            _ => format!(
+                "{} on this machine does not belong to the server: no .cfg file of {} was written \
+                 there",
+                dir.path.display(),
                 table.name
             ),
-            Err(error) if facts.local_datadir.is_none() => return Err(error),
-            Err(error) => {
-                format!(
-                    "{folder} on this machine does not belong to the server, or cannot be read: {error}"
-                )
-            }
         };
         held.release()?;
         Ok(Err(vec![why]))
@@ -199,46 +204,21 @@ fn reasons(
     reasons
 }
 
-/// True if the folder that the user names has a description of the table before the server writes one: it is a
-/// copy of the server's, or another connection holds the table too.
-fn stale_description(
-    session: &mut Session,
-    table: &Table,
+/// The versions of the descriptions beside these files.
+///
+/// The server writes each anew when it exports the table. That this happens in a folder proves that the folder is the
+/// server's: one of the same path on this machine can be another server's.
+fn descriptions(
     dir: &DatabaseDir,
-) -> Result<bool, Error> {
-    if session.options().datadir.is_none() {
-        return Ok(false);
-    }
-    let start = format!("{}.cfg", filename(session, &table.name.table)?);
-    let of_parts = format!("{}#", filename(session, &table.name.table)?);
-    let is_its =
-        |name: &String| *name == start || name.starts_with(&of_parts) && name.ends_with(".cfg");
-    Ok(dir.names()?.iter().any(is_its))
+    paths: &[PathBuf],
+) -> Result<Vec<Option<FileVersion>>, server::Error> {
+    paths.iter().map(|path| dir.version(&path.with_extension("cfg"))).collect()
 }
 
-fn held_files(
-    session: &mut Session,
-    table: &Table,
-    dir: &DatabaseDir,
-) -> Result<Vec<Exported>, Error> {
-    let name = filename(session, &table.name.table)?;
-    let mut suffixes = vec![String::new()];
-    if let Some(partitioning) = &table.partitioning {
-        suffixes.clear();
-        for partition in &partitioning.partitions {
-            suffixes.push(format!("#P#{}", filename(session, &partition.name)?));
-        }
-    }
-    let open = |suffix: &String| {
-        let path = |suffix: &str, ending: &str| dir.path.join(format!("{name}{suffix}.{ending}"));
-        let mut suffix = suffix.clone();
-        // Servers that keep names of tables in lower case keep these so too.
-        if !dir.is_taken(&path(&suffix, "ibd"))? {
-            suffix = suffix.to_lowercase();
-        }
-        let cfg = dir.read(&path(&suffix, "cfg"), "description")?;
-        let ibd = path(&suffix, "ibd");
-        Ok((cfg, dir.open(&ibd, "rows")?, ibd))
+fn opened(dir: &DatabaseDir, paths: Vec<PathBuf>) -> Result<Vec<Exported>, server::Error> {
+    let open = |path: PathBuf| {
+        let cfg = dir.read(&path.with_extension("cfg"), "description")?;
+        Ok((cfg, dir.open(&path, "rows")?, path))
     };
-    suffixes.iter().map(open).collect()
+    paths.into_iter().map(open).collect()
 }

@@ -20,8 +20,10 @@ use crate::log_wait::wait_for_log;
 use crate::relations::{self, KeyChecks};
 use crate::staging_table::Direct;
 use crate::turns::{TURN, Turns, is_wait};
+use schema::Table;
 use server::catalog::definition;
 use server::error::{Error, Result};
+use server::facts::database_dir::DatabaseDir;
 use server::filename::filename;
 use server::identifier::{TableName, quote_text};
 use server::session::Session;
@@ -74,12 +76,12 @@ impl Direct<'_> {
         }
         let names = match partition {
             Some(partition) => vec![Some(partition.to_owned())],
-            None => lock.file_names(),
+            None => file_names(&lock.table),
         };
         let mut files = Vec::with_capacity(names.len());
         for name in names {
-            let cfg = dir.read(&lock.own_path(name.as_deref(), "cfg")?, "description")?;
             let (file, path) = lock.open_rows(name.as_deref())?;
+            let cfg = dir.read(&path.with_extension("cfg"), "description")?;
             files.push(ExportedFile { cfg, file, path });
         }
         Ok(Export { session, guard, files })
@@ -127,23 +129,22 @@ impl Lock {
     ///
     /// Errors: it is not where it should be.
     pub fn open_rows(&mut self, partition: Option<&str>) -> Result<(File, PathBuf)> {
-        let path = self.own_path(partition, "ibd")?;
-        let file = self.dir()?.open(&path, "rows")?;
+        let dir = self.dir()?.clone();
+        let path = rows_path(&mut self.session, &dir, &self.table, partition)?;
+        let file = dir.open(&path, "rows")?;
         Ok((file, path))
     }
 
     /// How large the target's file is, or that of each partition.
     pub fn file_bytes(&mut self) -> Result<Vec<u64>> {
-        let names = self.file_names();
+        let names = file_names(&self.table);
         names.iter().map(|partition| self.bytes_of(partition.as_deref())).collect()
     }
 
-    /// The partitions that files of the target are of: none of one that has no partitions.
-    fn file_names(&self) -> Vec<Option<String>> {
-        match &self.table.partitioning {
-            None => vec![None],
-            Some(by) => by.partitions.iter().map(|part| Some(part.name.clone())).collect(),
-        }
+    /// The reason why the target's rows cannot be read from files, as [`missing_file`] tells it.
+    pub fn missing_file(&mut self) -> Result<Option<String>> {
+        let dir = self.dir()?.clone();
+        missing_file(&mut self.session, &dir, &self.table)
     }
 
     fn bytes_of(&mut self, partition: Option<&str>) -> Result<u64> {
@@ -163,23 +164,53 @@ impl Lock {
         );
         self.session.query_row(&sql)?.number_or_null(0)
     }
+}
 
-    /// A file of the target in the database's folder.
-    fn own_path(&mut self, partition: Option<&str>, extension: &str) -> Result<PathBuf> {
-        let mut name = filename(&mut self.session, &self.table.name.table)?;
-        let mut part = String::new();
-        if let Some(partition) = partition {
-            part = format!("#P#{}", filename(&mut self.session, partition)?);
-        }
-        let dir = self.dir()?;
-        // Servers that keep names of tables in lower case keep these so too.
-        let path = dir.path.join(format!("{name}{part}.{extension}"));
-        if part.is_empty() || dir.is_taken(&path)? {
-            return Ok(path);
-        }
-        name.push_str(&part.to_lowercase());
-        Ok(dir.path.join(format!("{name}.{extension}")))
+/// The partitions that files of a table are of: none of one that has no partitions.
+pub fn file_names(table: &Table) -> Vec<Option<String>> {
+    match &table.partitioning {
+        None => vec![None],
+        Some(by) => by.partitions.iter().map(|part| Some(part.name.clone())).collect(),
     }
+}
+
+/// The file with the rows of a table, or of a partition, in the database's folder.
+pub fn rows_path(
+    session: &mut Session,
+    dir: &DatabaseDir,
+    table: &Table,
+    partition: Option<&str>,
+) -> Result<PathBuf> {
+    let mut name = filename(session, &table.name.table)?;
+    let Some(partition) = partition else { return Ok(dir.path.join(format!("{name}.ibd"))) };
+    let part = format!("#P#{}", filename(session, partition)?);
+    // Servers that keep names of tables in lower case keep these so too.
+    let path = dir.path.join(format!("{name}{part}.ibd"));
+    if dir.is_taken(&path)? {
+        return Ok(path);
+    }
+    name.push_str(&part.to_lowercase());
+    Ok(dir.path.join(format!("{name}.ibd")))
+}
+
+/// The reason why a table's rows cannot be read from files: one of these does not exist.
+pub fn missing_file(
+    session: &mut Session,
+    dir: &DatabaseDir,
+    table: &Table,
+) -> Result<Option<String>> {
+    for partition in file_names(table) {
+        let path = rows_path(session, dir, table, partition.as_deref())?;
+        if !dir.is_taken(&path)? {
+            return Ok(Some(format!(
+                "{} does not exist: {} is in a tablespace that tables share, or the folder \
+                 belongs to another server",
+                path.display(),
+                table.name
+            )));
+        }
+    }
+    Ok(None)
 }
 
 impl Export {

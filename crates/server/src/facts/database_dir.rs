@@ -53,6 +53,10 @@ impl FileId {
     }
 }
 
+/// A file and the time of its last write, in seconds and nanoseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileVersion(FileId, i128, i128);
+
 /// Files are told by their paths, as messages have them; only their names count, in the folder that
 /// is open.
 impl DatabaseDir {
@@ -81,6 +85,15 @@ impl DatabaseDir {
     /// Which file it is that is there.
     pub fn id(&self, path: &Path) -> Option<FileId> {
         self.look(path).ok()?.map(|stat| FileId::of(&stat))
+    }
+
+    /// The version of a file, whoever made it.
+    pub fn version(&self, path: &Path) -> Result<Option<FileVersion>> {
+        let version = |stat: Stat| {
+            let written = (i128::from(stat.st_mtime), i128::from(stat.st_mtime_nsec));
+            FileVersion(FileId::of(&stat), written.0, written.1)
+        };
+        Ok(self.look(path)?.map(version))
     }
 
     /// Removes a file of ours; false when there is none. Errors as for [`DatabaseDir::has`].
