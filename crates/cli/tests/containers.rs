@@ -207,7 +207,34 @@ fn a_folder_of_the_same_path_of_another_server_is_neither_read_nor_written() {
         let outcome = export(&container, "auto");
         assert!(outcome.done().out.contains("path select"), "{outcome:?}");
         assert_eq!(fs::read_to_string(&out).unwrap(), "1,old\n2,more\n", "without {missing}");
+        for (mode, rows) in [("replace", "1,old\n2,more\n"), ("append", "3,new\n")] {
+            let mode = ["--mode", mode];
+            container.load(rows, &mode).refused(2, &["belong", "server"]);
+            container.load(rows, &[&mode[..], &["--path", "auto"]].concat()).done();
+        }
+        container.is_sound(&["1old", "2more", "3new"]);
+        container.session.exec("DELETE FROM d.t WHERE a = 3").unwrap();
     }
     let files = names(&inside.join("d"));
     assert!(!files.iter().any(|name| name.contains("_inrush_")), "{files:?}");
+}
+
+/// The same for a command that loads two tables.
+#[test]
+fn tables_are_sent_together_where_the_folder_is_another_servers() {
+    let Some(mut container) = Container::new() else { return };
+    let inside = container.dir.path().join("inside");
+    let copied = format!("{}/.", container.datadir());
+    assert!(succeeds("cp", &["-a", &copied, inside.to_str().unwrap()]));
+    container.session.exec("CREATE TABLE d.u LIKE d.t").unwrap();
+    let rows: String = (0..50_000).map(|row| format!("{row},x\n")).collect();
+    let files = ["t.csv", "u.csv"].map(|name| container.home.file(name, &rows));
+    let mut load = container.home.inrush(["load"]);
+    load.args(files).args(["--into", "d", "--mode", "replace"]);
+    let outcome = run(load.arg("--socket").arg(container.server.socket()));
+    outcome.done();
+    for table in ["t", "u"] {
+        let count = container.session.query_text(&format!("SELECT COUNT(*) FROM d.{table}"));
+        assert_eq!(count.unwrap().as_deref(), Some("50000"), "{table}: {outcome:?}");
+    }
 }

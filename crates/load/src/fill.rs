@@ -19,7 +19,7 @@ use job::publish::publish;
 use job::report::Report;
 use job::steps::Steps;
 use send::{Destination, Unpublished};
-use server::ConnectOptions;
+use server::{ConnectOptions, Unsupported};
 use sources::Source;
 use targets::publish::Filled;
 use targets::turns::Turns;
@@ -50,11 +50,6 @@ pub(crate) type Full = (Option<Unpublished>, Report);
 
 /// The error of a table that could not be filled, and the result of removing its staging table.
 pub(crate) type Failed = Box<(Error, server::Result<()>)>;
-
-/// True if a build failed and was cleaned up, for a reason that does not concern sending.
-fn is_for_sending(failed: &(Error, server::Result<()>)) -> bool {
-    matches!(failed, (Error::NoOrder(_) | Error::NotMerged(_) | Error::NotRouted(_), Ok(())))
-}
 
 /// True if rows could not be merged because of others who have locks of the table, and that was cleaned up. Sent rows
 /// need no such lock.
@@ -129,12 +124,26 @@ impl<'l> Filling<'l, '_, '_> {
         source: Mutex<Box<dyn Source>>,
         failed: Failed,
     ) -> Result<Full, Failed> {
-        let may_send = is_for_sending(&failed) || is_for_locks(chosen, &failed);
-        if !may_send || self.options.path != LoadPath::Auto {
+        let is_for_locks = self.options.path == LoadPath::Auto && is_for_locks(chosen, &failed);
+        if !is_for_locks && !self.is_for_sending(&failed) {
             return Err(failed);
         }
         let source = source.into_inner().unwrap_or_else(PoisonError::into_inner);
         self.send_instead(chosen, target, source, &failed.0)
+    }
+
+    /// True if a build failed and was cleaned up, for a reason that does not concern sending, which is a choice.
+    pub(crate) fn is_for_sending(&self, failed: &(Error, server::Result<()>)) -> bool {
+        let is_for_sending = match failed {
+            (Error::NoOrder(_) | Error::NotMerged(_) | Error::NotRouted(_), Ok(())) => true,
+            // A data directory of the same path, of another server. A named one is a mistake.
+            (Error::Server(server::Error::Unsupported { reasons, .. }), Ok(())) => {
+                let is_folder = |reason| matches!(reason, &Unsupported::DataDirectory(_));
+                self.connect.datadir.is_none() && reasons.iter().all(is_folder)
+            }
+            _ => false,
+        };
+        is_for_sending && self.options.path == LoadPath::Auto
     }
 
     /// Creates the staging table of the direct path. `begins_wait`: true if this table alone waits for the

@@ -218,6 +218,8 @@ impl Pipeline<'_> {
                 work_table.make_staging(&log, is_last).or_else(|failed| {
                     match is_for_again(&failed) {
                         true => work_table.make_staging(&log, is_last),
+                        // Its rows are sent when its turn comes to be built.
+                        false if work_table.filling.is_for_sending(&failed) => Ok(()),
                         false => Err(failed),
                     }
                 })
