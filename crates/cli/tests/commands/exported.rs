@@ -5,9 +5,10 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use testkit::TestServer;
 
 use crate::support::{
-    Desk, Outcome, PATIENCE, contents, finish, names, run, signal, start, wait_paused,
+    Desk, Home, Outcome, PATIENCE, contents, finish, names, run, signal, start, wait_paused,
 };
 
 /// A column of every type that has a text of its own, and of some character sets.
@@ -629,6 +630,32 @@ fn an_account_that_may_not_see_transactions_reads_the_file() {
     // And the table is not held any more.
     desk.exec("INSERT INTO t VALUES (3)");
     desk.exec(&format!("DROP USER {user}@localhost"));
+}
+
+/// Tables that were made while `innodb_file_per_table` was off share a file.
+#[test]
+fn a_table_without_a_file_of_its_own_is_read_by_select_and_gets_sent_rows() {
+    let Some(server) = TestServer::start() else { return };
+    let (home, mut session) = (Home::new(), server.connect().unwrap());
+    session.exec("CREATE DATABASE d").unwrap();
+    session.exec("SET GLOBAL innodb_file_per_table=OFF").unwrap();
+    session.exec("CREATE TABLE d.t (a INT PRIMARY KEY) ENGINE=InnoDB").unwrap();
+    session.exec("SET GLOBAL innodb_file_per_table=ON").unwrap();
+    session.exec("INSERT INTO d.t VALUES (1)").unwrap();
+    let more = home.file("more.csv", "2\n");
+    let append = |path: &str| {
+        run(home.load(&server, "d.t", &more).args(["--mode", "append", "--path", path]))
+    };
+    append("direct").refused(2, &["t.ibd does not exist"]);
+    append("auto").done();
+    let export = |path: &str| {
+        let mut export = home.inrush(["export", "d.t", "-o", "t.csv", "--path", path, "--socket"]);
+        run(export.arg(server.socket()))
+    };
+    export("direct").refused(2, &["t.ibd does not exist"]);
+    let outcome = export("auto");
+    assert!(outcome.done().out.contains("path select"), "{outcome:?}");
+    assert_eq!(fs::read_to_string(home.path().join("t.csv")).unwrap(), "1\n2\n");
 }
 
 #[test]

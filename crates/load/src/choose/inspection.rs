@@ -323,6 +323,10 @@ impl<'l> Survey<'l> {
         if !(is_direct && self.facts.extends(options)) {
             return Ok(());
         }
+        if let Some(missing) = self.target.missing_file()? {
+            self.facts.against_direct.push(missing);
+            return Ok(());
+        }
         let scope = Scope::of(&self.target.table, inspected, source)?;
         let wider = scope.widened();
         let is_weighed = self.facts.input.as_ref().is_some_and(|input| input.built.is_some());
