@@ -144,12 +144,16 @@ impl Lock {
             return error;
         }
         let target = self.table.name.clone();
-        let ledger = &self.names.ledger;
+        let (ledger, staging) = (&self.names.ledger, &self.names.staging);
         let detail = match catalog::exists(&mut self.session, &target) {
-            Ok(true) if error.to_string().contains(&format!("'{ledger}'")) => {
+            Ok(true) if is_missing(ledger, &error) => {
                 format!("the load's own table, {ledger}, was dropped")
             }
-            Ok(true) => format!("the load's staging table, {}, was dropped", self.names.staging),
+            Ok(true) if is_missing(staging, &error) => {
+                format!("the load's staging table, {staging}, was dropped")
+            }
+            // Somebody else's: of a trigger, or joined with the target by a foreign key.
+            Ok(true) => return error,
             _ => "the table, or its database, was dropped or renamed during the load".to_owned(),
         };
         Error::Altered { target: target.to_string(), detail }
@@ -191,6 +195,12 @@ impl Lock {
     pub fn build_path(&self) -> Result<PathBuf> {
         Ok(self.staging_path(self.dir()?, "build"))
     }
+
+/// True if the server's error is that a table of ours, or a database of its name, does not exist.
+pub(super) fn is_missing(table: &TableName, error: &Error) -> bool {
+    // Not the statement: it may name tables that exist.
+    matches!(error, Error::Statement { message, .. } if message.contains(&table.table))
+}
 
     /// A file of the staging table. Its name is ASCII letters, digits and `_`: the same on disk.
     pub(super) fn staging_path(&self, dir: &DatabaseDir, extension: &str) -> PathBuf {

@@ -12,7 +12,7 @@ use crate::built_file::BuiltFile;
 use crate::export::Export;
 use crate::guard::{Guard, Guarded, Kind};
 use crate::key_run::Keys;
-use crate::lock::{ER_GONE, Lock};
+use crate::lock::{ER_GONE, Lock, is_missing};
 use crate::merged_partition::MergedPartition;
 use crate::names::Names;
 use crate::relations::{self, KeyChecks, Preparation};
@@ -288,7 +288,9 @@ impl<'l> Filled<'l> {
             let gone = [target, staging].map(|name| catalog::exists(&mut self.lock.session, name));
             let detail = match gone {
                 [Ok(false), _] => "the table was dropped or renamed during the load".to_owned(),
-                [_, Ok(false)] => format!("the load's staging table, {staging}, was dropped"),
+                [_, Ok(false)] if is_missing(staging, &error) => {
+                    format!("the load's staging table, {staging}, was dropped")
+                }
                 _ => continue,
             };
             return Error::Altered { target: target.to_string(), detail };

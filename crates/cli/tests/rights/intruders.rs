@@ -157,6 +157,29 @@ fn a_table_of_ours_that_somebody_drops_is_missed() {
     }
 }
 
+/// Tables of others: one that a trigger writes to, and one that refers to the target.
+#[test]
+fn a_missing_table_of_somebody_else_is_named() {
+    let Some(server) = TestServer::shared() else { return };
+    let mut place = Place::new(server);
+    let (database, session) = (place.scene.database.clone(), &mut place.scene.session);
+    session.exec(&format!("USE {database}")).unwrap();
+    session.exec("CREATE TABLE child (n INT NOT NULL, FOREIGN KEY (n) REFERENCES t (n))").unwrap();
+    let mut child = start(&mut place.scene.load_with("publish.begin=pause"));
+    wait_paused(&mut child);
+    place.scene.session.exec("DROP TABLE child").unwrap();
+    resume(&child);
+    let outcome = finish(child);
+    outcome.refused(1, &[&format!("'{database}.child' doesn't exist")]);
+    place.scene.clean("without a child");
+    let audit = "CREATE TRIGGER audit AFTER INSERT ON t FOR EACH ROW INSERT INTO audit VALUES (1)";
+    place.scene.session.exec(audit).unwrap();
+    let outcome = run(place.scene.command().args(["--path", "stream"]));
+    outcome.refused(1, &[&format!("'{database}.audit' doesn't exist")]);
+    place.scene.session.exec("DROP TRIGGER audit").unwrap();
+    place.scene.again("without a trigger");
+}
+
 /// Folders that are symbolic links are as good as others.
 #[test]
 fn a_database_behind_a_symbolic_link_is_loaded() {
