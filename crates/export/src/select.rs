@@ -386,6 +386,7 @@ impl Worker for Reader<'_> {
                 (None, Rows::Text(text)) => write_row(&row, said, text, scratch),
                 (None, Rows::Typed(typed)) => typed.sent(&row),
             };
+        let (connect, mark) = (session.options().clone(), session.mark().clone());
             let written = written.and_then(|is_full| match is_full {
                 true => {
                     let spare = sink.send(rows.take()?)?;
@@ -403,6 +404,9 @@ impl Worker for Reader<'_> {
             Some(error) => Err(error),
             None => {
                 // Rows that a limit has cut off are not all of them.
+                // The driver reads the rest of an answer, so another connection ends the statement.
+                let other = Session::connect(&connect);
+                let _ = other.and_then(|mut other| other.kill_query(&mark));
                 let read = read.and_then(|()| session.check_variables());
                 let read = read.map_err(|error| named(error, session, table));
                 read.map_err(|error| match place {

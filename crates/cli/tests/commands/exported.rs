@@ -632,6 +632,20 @@ fn an_account_that_may_not_see_transactions_reads_the_file() {
     desk.exec(&format!("DROP USER {user}@localhost"));
 }
 
+/// The rest of the rows would take minutes.
+#[test]
+fn a_value_that_cannot_be_written_ends_the_query() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec(
+        "CREATE VIEW slow AS SELECT NULLIF(seq, 1) AS a, REPEAT('x', 20000) AS x, \
+         IF(seq > 3, SLEEP(1), 0) AS s FROM seq_1_to_600",
+    );
+    let begun = Instant::now();
+    let outcome = export(&desk, "slow", "slow.tsv", &["--dialect", "tsv"]);
+    outcome.refused(1, &["a value of column `a` cannot be written"]);
+    assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
+}
+
 /// Tables that were made while `innodb_file_per_table` was off share a file.
 #[test]
 fn a_table_without_a_file_of_its_own_is_read_by_select_and_gets_sent_rows() {
