@@ -1,12 +1,11 @@
 //! A check that a table's file can be read, and the lock under which it is.
 
 use std::path::PathBuf;
-use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
 use disk::File;
 use face::option::{TIME_ZONE, WHERE};
-use job::progress::Progress;
+use job::progress::{Progress, telling};
 use schema::Table;
 use server::engine::Kind;
 use server::error::holders_text;
@@ -121,11 +120,10 @@ impl Held {
         holder.set_lock_wait(ATTEMPT)?;
         let sql = format!("FLUSH TABLES {} FOR EXPORT", table.name.quoted());
         loop {
-            let (told, words) = channel::<String>();
             // The server counts whole seconds: a moment less than one would be none.
             let left = wait.saturating_sub(begun.elapsed()).max(ATTEMPT.min(wait));
-            let guard = Guard::of_table(session, &table.name, left, Some(told));
-            words.try_iter().for_each(|text| progress.waiting(&text));
+            let guard =
+                telling(progress, |told| Guard::of_table(session, &table.name, left, Some(told)));
             let guard = guard.map_err(|error| match error {
                 // As long as the user says, in some attempts.
                 server::Error::LockWait { target, holders, .. } => {

@@ -1,6 +1,10 @@
 //! The progress of a load.
 
+use std::sync::mpsc::{Sender, channel};
+
 use serde::{Deserialize, Serialize};
+
+use crate::failpoint;
 
 /// The stages of a direct load, in order. Report, progress and journal use these names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -94,4 +98,31 @@ pub trait Progress: Sync {
 /// Nobody watches.
 impl Progress for () {
     fn update(&self, _: Snapshot) {}
+}
+
+/// Does `work` while another thread says which locks `work` waits for.
+pub fn telling<T>(progress: &dyn Progress, work: impl FnOnce(Sender<String>) -> T) -> T {
+    std::thread::scope(|scope| {
+        let (told, waits) = channel();
+        let end = End(told.clone());
+        let telling = scope.spawn(move || {
+            failpoint::hit("thread.told");
+            let sentences = waits.iter().take_while(|text: &String| !text.is_empty());
+            sentences.for_each(|text| progress.waiting(&text));
+        });
+        let outcome = work(told);
+        drop(end);
+        // The work is done, whether or not its waits were said.
+        let _ = telling.join();
+        outcome
+    })
+}
+
+/// Ends the thread that says waits by an empty sentence: options of connections keep senders for longer.
+struct End(Sender<String>);
+
+impl Drop for End {
+    fn drop(&mut self) {
+        let _ = self.0.send(String::new());
+    }
 }

@@ -1,12 +1,11 @@
 //! A job with a journal, whatever is done in it.
 
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::Sender;
 
 use job::error::Error;
-use job::failpoint;
 use job::options::LoadOptions;
 use job::pool;
-use job::progress::{Progress, Stage};
+use job::progress::{Progress, Stage, telling};
 use job::steps::Steps;
 use job::tuning;
 use server::ConnectOptions;
@@ -33,21 +32,9 @@ pub fn job<T>(
     let (command, interrupt) = (options.command.as_ref(), options.interrupt.clone());
     let mut steps =
         Steps::begin(&options.state_dir, target, command, &server, progress, interrupt)?;
-    let outcome = std::thread::scope(|scope| {
-        let (told, waits) = channel();
-        let (end, notices) = (told.clone(), Some(told.clone()));
-        let connect = ConnectOptions { notices, ..connect };
-        // Options of connections keep the other end, so an empty sentence ends it.
-        let telling = scope.spawn(move || {
-            failpoint::hit("thread.told");
-            let sentences = waits.iter().take_while(|text: &String| !text.is_empty());
-            sentences.for_each(|text| progress.waiting(&text));
-        });
-        let outcome = pool::catch(|| work(&connect, &mut steps, told));
-        let _ = end.send(String::new());
-        // What is not told changes nothing of what was done.
-        let _ = telling.join();
-        outcome.and_then(|outcome| outcome)
+    let outcome = telling(progress, |told| {
+        let connect = ConnectOptions { notices: Some(told.clone()), ..connect };
+        pool::catch(|| work(&connect, &mut steps, told)).and_then(|outcome| outcome)
     })
     .map_err(|error| steps.explain(unbegun(error, &steps)));
     steps.end(&outcome);

@@ -1,11 +1,12 @@
 //! Exports of a table that others write to: nobody waits long for us, and each export has one moment.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use testkit::{TestServer, dialect};
 
-use crate::support::{Home, Outcome, run};
+use crate::support::{Home, Outcome, finish, run, start};
 
 /// Seconds that a writer waits for a lock before it fails: more than an attempt of ours takes.
 const WRITER_PATIENCE: u32 = 4;
@@ -110,4 +111,31 @@ fn a_table_that_others_keep_from_being_read_is_named_with_their_connection() {
     outcome.refused(1, &["no lock on", "within 1 s", &holder, "wait longer with --lock-wait"]);
     other.exec("UNLOCK TABLES").unwrap();
     export((&server, &home), "auto", "1", "t.csv").done();
+}
+
+/// Somebody holds the table when an export of its file begins.
+#[test]
+fn a_lock_is_told_of_while_it_is_waited_for() {
+    // Of its own: transactions of other tests would be named too.
+    let Some(server) = TestServer::start() else { return };
+    let (home, mut session) = (Home::new(), server.connect().unwrap());
+    session.exec("CREATE DATABASE d").unwrap();
+    session.exec("CREATE TABLE d.t (a INT PRIMARY KEY) ENGINE=InnoDB").unwrap();
+    for (take, release) in
+        [("LOCK TABLES d.t WRITE", "UNLOCK TABLES"), ("INSERT INTO d.t VALUES (1)", "COMMIT")]
+    {
+        let mut other = server.connect().unwrap();
+        other.exec("SET autocommit=0").unwrap();
+        other.exec(take).unwrap();
+        let mut export = home.inrush(["export", "d.t", "-o", "t.csv", "--force", "--socket"]);
+        let export = export.arg(server.socket()).args(["--path", "direct"]);
+        let mut child = start(export);
+        let mut said = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+        let line = said.find(|line| line.contains("waiting for a lock on d.t, at most "));
+        let who = format!("connection {} of root@localhost", other.id());
+        assert!(line.as_ref().is_some_and(|line| line.contains(&who)), "{take}: {line:?}");
+        other.exec(release).unwrap();
+        let rest: Vec<String> = said.collect();
+        assert_eq!(finish(child).code(), 0, "{take}: {rest:?}");
+    }
 }
