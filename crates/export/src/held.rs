@@ -11,10 +11,11 @@ use server::engine::Kind;
 use server::error::holders_text;
 use server::facts::NO_FILES;
 use server::facts::database_dir::{DatabaseDir, FileVersion};
+use server::reach::is_full;
 use server::{ServerFacts, Session};
 use targets::brief_lock::ATTEMPT;
-use targets::export::{file_names, missing_file, rows_path};
 use targets::description::check_described;
+use targets::export::{file_names, missing_file, rows_path};
 use targets::guard::Guard;
 use targets::waiting::{ER_LOCK_WAIT_TIMEOUT, lock_holders};
 use values::Family;
@@ -84,7 +85,10 @@ impl Held {
             Err(server::Error::LockWait { target, seconds, holders }) => {
                 return Err(Error::Locked { table: target, seconds, holders });
             }
-            Err(error) if error.errno().is_some_and(|errno| REFUSED.contains(&errno)) => {
+            Err(error)
+                if is_full(&error)
+                    || error.errno().is_some_and(|errno| REFUSED.contains(&errno)) =>
+            {
                 return Ok(Err(vec![error.to_string()]));
             }
             Err(error) => return Err(error.into()),

@@ -13,6 +13,7 @@ use schema::quote_name;
 use schema::{BASE_TABLE, Engine, Table, TableName};
 use server::engine::{Kind as EngineKind, OLAP};
 use server::error::holders_text;
+use server::reach::{self, is_full};
 use server::session::Isolation;
 use server::{ConnectOptions, Session, catalog};
 use targets::brief_lock;
@@ -36,6 +37,8 @@ const BEGIN: &str = "START TRANSACTION WITH CONSISTENT SNAPSHOT";
 const ER_TABLE_NOT_LOCKED: u16 = 1100;
 /// Between two attempts to open the table by all connections.
 const PAUSE: Duration = Duration::from_secs(1);
+/// How long a full server is tried for the only connection that reads.
+const ROOM_WAIT: Duration = Duration::from_secs(10);
 
 /// Rows that are about to be read.
 #[derive(Default)]
@@ -193,13 +196,16 @@ fn several(
         session.exec("UNLOCK TABLES")?;
         match readers {
             Err(error) if error.errno() == Some(ER_LOCK_WAIT_TIMEOUT) => {}
+            Err(error) if is_full(&error) => {
+                return Ok(Err(format!("the server has no room for {count} connections: {error}")));
+            }
             readers => return Ok(Ok(readers?)),
         }
         if begun.elapsed() > options.lock_wait() {
             return Ok(Err("others alter the table".to_owned()));
         }
         let interrupt = &session.options().interrupt;
-        server::reach::sleep(PAUSE, interrupt);
+        reach::sleep(PAUSE, interrupt);
         interrupt.check()?;
     }
 }
@@ -236,7 +242,8 @@ fn of_one_timestamp(session: &mut Session, count: usize) -> Result<Vec<Session>,
 
 /// A transaction that sees the rows as they are now.
 fn transaction(session: &Session, kind: EngineKind) -> Result<Session, server::Error> {
-    let mut reader = session.another()?;
+    // Connections that were just given up may still count.
+    let mut reader = reach::with_room(session.options(), ROOM_WAIT)?;
     if kind == EngineKind::Vitess {
         reader.set(&[OLAP])?;
     }
@@ -379,6 +386,7 @@ pub(crate) struct Reader<'a> {
 impl Worker for Reader<'_> {
     fn part(&mut self, part: usize, sink: &mut Sink) -> Result<Chunk, Error> {
         let Reader { session, table, place, statements, columns, said, rows, scratch } = self;
+        let (connect, mark) = (session.options().clone(), session.mark().clone());
         let mut failed = None;
         let read = session.for_each(&statements[part], |row| {
             let written = match (row.bytes(said.len()), &mut *rows) {
@@ -386,7 +394,6 @@ impl Worker for Reader<'_> {
                 (None, Rows::Text(text)) => write_row(&row, said, text, scratch),
                 (None, Rows::Typed(typed)) => typed.sent(&row),
             };
-        let (connect, mark) = (session.options().clone(), session.mark().clone());
             let written = written.and_then(|is_full| match is_full {
                 true => {
                     let spare = sink.send(rows.take()?)?;
@@ -397,6 +404,9 @@ impl Worker for Reader<'_> {
             });
             written.map_err(|error| {
                 failed = Some(error);
+                // The driver reads the rest of an answer, so another connection ends the statement.
+                let other = Session::connect(&connect);
+                let _ = other.and_then(|mut other| other.kill_query(&mark));
                 server::Error::Interrupted
             })
         });
@@ -404,9 +414,6 @@ impl Worker for Reader<'_> {
             Some(error) => Err(error),
             None => {
                 // Rows that a limit has cut off are not all of them.
-                // The driver reads the rest of an answer, so another connection ends the statement.
-                let other = Session::connect(&connect);
-                let _ = other.and_then(|mut other| other.kill_query(&mark));
                 let read = read.and_then(|()| session.check_variables());
                 let read = read.map_err(|error| named(error, session, table));
                 read.map_err(|error| match place {

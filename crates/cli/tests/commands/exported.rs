@@ -632,6 +632,24 @@ fn an_account_that_may_not_see_transactions_reads_the_file() {
     desk.exec(&format!("DROP USER {user}@localhost"));
 }
 
+/// Many connections read a table, but the account may have few.
+#[test]
+fn an_account_with_few_connections_reads_by_one() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE t (a INT PRIMARY KEY, w VARCHAR(600)) ENGINE=InnoDB");
+    desk.exec("INSERT INTO t SELECT seq, REPEAT('x', 590) FROM seq_1_to_20000");
+    desk.exec("ANALYZE TABLE t");
+    let (database, user) = (desk.database.clone(), format!("{}_few", desk.database));
+    desk.exec(&format!("CREATE USER {user}@localhost WITH MAX_USER_CONNECTIONS 3"));
+    desk.exec(&format!("GRANT SELECT, LOCK TABLES ON {database}.* TO {user}@localhost"));
+    let more = ["--user", &user, "--path", "select", "--threads", "8"];
+    let outcome = export(&desk, "t", "t.csv", &more);
+    assert!(outcome.done().out.contains("no room for"), "{outcome:?}");
+    let text = fs::read_to_string(desk.home.path().join("t.csv")).unwrap();
+    assert_eq!(text.lines().count(), 20_000);
+    desk.exec(&format!("DROP USER {user}@localhost"));
+}
+
 /// The rest of the rows would take minutes.
 #[test]
 fn a_value_that_cannot_be_written_ends_the_query() {

@@ -47,7 +47,8 @@ pub fn with_room(options: &ConnectOptions, wait: Duration) -> Result<Session> {
     connect(options, wait, is_full)
 }
 
-fn is_full(error: &Error) -> bool {
+/// True if the server, or the account, may have no more connections.
+pub fn is_full(error: &Error) -> bool {
     error.errno().is_some_and(|n| ER_FULL.contains(&n))
 }
 
