@@ -178,6 +178,35 @@ fn a_lock_that_comes_in_time_was_told_of_while_it_was_waited_for() {
     }
 }
 
+/// A server that is about to be given up for another one becomes read-only while the load waits for a lock.
+#[test]
+fn a_server_that_becomes_read_only_during_a_wait_gets_no_new_table() {
+    let Some(server) = TestServer::start() else { return };
+    let mut scene = Scene::new(&server, Mode::Replace, 1_000);
+    for key in ["", "FOREIGN KEY (name) REFERENCES t (name)"] {
+        if !key.is_empty() {
+            let child = format!("(name VARCHAR(40) NOT NULL, {key}) ENGINE=InnoDB");
+            scene.session.exec(&format!("CREATE TABLE {}.child {child}", scene.database)).unwrap();
+        }
+        let mut other = server.connect().unwrap();
+        other.exec(&format!("USE {}", scene.database)).unwrap();
+        all(&mut other, &["START TRANSACTION", "DELETE FROM t WHERE id < 10"]);
+        let mut child = start(&mut scene.command());
+        let mut said = BufReader::new(child.stderr.take().unwrap()).lines().map(Result::unwrap);
+        let is_waiting = said.any(|line| line.contains("waiting for a lock on "));
+        scene.session.exec("SET GLOBAL read_only=1").unwrap();
+        other.exec("ROLLBACK").unwrap();
+        let rest: Vec<String> = said.collect();
+        assert!(
+            is_waiting && rest.iter().any(|line| line.contains("became read-only")),
+            "{rest:?}"
+        );
+        assert_eq!(finish(child).code(), 1, "{rest:?}");
+        assert!(!scene.is_new(), "{key}");
+        scene.session.exec("SET GLOBAL read_only=0").unwrap();
+    }
+}
+
 /// A mistake of ours in the thread that looks who holds a lock: the statement that waits goes on without it.
 #[test]
 fn a_panic_beside_a_statement_that_waits_takes_nothing_with_it() {

@@ -167,13 +167,7 @@ impl Lock {
     /// Nobody has made the server read-only meanwhile. An administrator's account could write all
     /// the same, and would where a server is about to be given up for another.
     pub fn check_writable(&mut self) -> Result<()> {
-        match writes_kept_away(&mut self.session)?.first() {
-            None => Ok(()),
-            Some(&variable) => {
-                let (target, variable) = (self.table.name.to_string(), variable.to_owned());
-                Err(Error::ReadOnly { target, variable })
-            }
-        }
+        check_writable(&mut self.session, &self.table.name)
     }
 
     /// Number of the connection that is kept for the swap.
@@ -196,14 +190,24 @@ impl Lock {
         Ok(self.staging_path(self.dir()?, "build"))
     }
 
-/// True if the server's error is that a table of ours, or a database of its name, does not exist.
-pub(super) fn is_missing(table: &TableName, error: &Error) -> bool {
-    // Not the statement: it may name tables that exist.
-    matches!(error, Error::Statement { message, .. } if message.contains(&table.table))
-}
-
     /// A file of the staging table. Its name is ASCII letters, digits and `_`: the same on disk.
     pub(super) fn staging_path(&self, dir: &DatabaseDir, extension: &str) -> PathBuf {
         dir.path.join(format!("{}.{extension}", self.names.staging.table))
     }
+}
+
+/// As [`Lock::check_writable`], over another connection.
+pub(super) fn check_writable(session: &mut Session, target: &TableName) -> Result<()> {
+    match writes_kept_away(session)?.first() {
+        None => Ok(()),
+        Some(&variable) => {
+            Err(Error::ReadOnly { target: target.to_string(), variable: variable.to_owned() })
+        }
+    }
+}
+
+/// True if the server's error is that a table of ours, or a database of its name, does not exist.
+pub(super) fn is_missing(table: &TableName, error: &Error) -> bool {
+    // Not the statement: it may name tables that exist.
+    matches!(error, Error::Statement { message, .. } if message.contains(&table.table))
 }

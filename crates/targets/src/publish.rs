@@ -330,6 +330,8 @@ impl Attempt<'_> {
             let begun = Instant::now();
             let pairs = self.pairs(preparation);
             let held = Swap::new(pairs).run_alone(lock, preparation, &around)?;
+            // An attempt before may have waited for long.
+            lock.check_writable()?;
             return Ok((held, None, begun));
         }
         let guard = match &self.export {

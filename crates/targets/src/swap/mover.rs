@@ -11,6 +11,7 @@ use super::{ATTEMPT, Before, Group, HOLDERS_MAX, Held, Pair, Swap, exec_publishe
 use crate::behind::{Behind, not_started};
 use crate::followers::Followers;
 use crate::foreign_keys::unchecked;
+use crate::lock::check_writable;
 use crate::queued::{POLL, wait_until_queued};
 use crate::reach::second;
 use crate::turns::{Blocked, TURN, Turns};
@@ -171,6 +172,7 @@ impl Mover<'_> {
         let held = self.swap.held(holders.len());
         let mut looked = held.iter().zip(holders.iter_mut());
         let looked = looked.try_for_each(|(pairs, holder)| check(pairs, holder));
+        let looked = looked.and_then(|()| check_writable(self.session, &self.patience.target));
         let mut behind = match looked.and_then(|()| self.queue_behind(holders, joined)) {
             Ok(behind) => behind,
             Err(error) => {
