@@ -58,6 +58,21 @@ impl Columns {
         Ok(Columns { places, fields, key })
     }
 
+    /// Checks that a table with the same definition takes values for each column.
+    ///
+    /// Errors: [`Error::Usage`] with the first generated column.
+    pub(crate) fn check_insertable(&self, table: &Table) -> Result<(), Error> {
+        let mut columns = self.places.iter().map(|place| &table.columns[*place]);
+        match columns.find(|column| column.generated.is_some()) {
+            None => Ok(()),
+            Some(column) => Err(Error::Usage(format!(
+                "column `{}` is generated: the table that the SQL file creates takes no values for \
+                 it; {COLUMNS} without it exports the others",
+                column.name
+            ))),
+        }
+    }
+
     /// True if a load must be told the columns, because it would read others, or in another order.
     pub(crate) fn have_to_be_told(&self, table: &Table) -> bool {
         let visible = |(_, column): &(usize, &Column)| !column.is_invisible;

@@ -201,7 +201,10 @@ fn contents(
         && options.creates_table
     {
         match definition::read(session, table)? {
-            Ok(mut statements) => insert.prelude.append(&mut statements),
+            Ok(mut statements) => {
+                columns.check_insertable(table)?;
+                insert.prelude.append(&mut statements);
+            }
             Err(reason) => notes.push(format!("the file has no CREATE TABLE: {reason}")),
         }
     }

@@ -536,6 +536,7 @@ fn a_name_whose_ending_stands_for_no_format_is_refused() {
 fn mistakes_are_one_sentence_and_leave_no_file() {
     let Some(mut desk) = Desk::new() else { return };
     desk.exec("CREATE TABLE t (a INT)");
+    desk.exec("CREATE TABLE g (a INT, b INT AS (a + 1))");
     desk.home.file("there.csv", "x");
     let before = names(desk.home.path());
     for (table, output, more, code, parts) in [
@@ -563,6 +564,7 @@ fn mistakes_are_one_sentence_and_leave_no_file() {
             &["the server refused the condition of --where"],
         ),
         ("t", "/dev/null", &["--force"], 2, &["/dev/null is not a regular file", "-o -"]),
+        ("g", "x.sql", &["--columns", "b,a"], 2, &["column `b` is generated", "--columns"]),
         ("missing", "x.csv", &[], 2, &["missing"]),
     ] {
         export(&desk, table, output, more).refused(code, parts);
