@@ -219,6 +219,7 @@ impl<'l> Filled<'l> {
         self.lock.check_writable()?;
         if let By::Merged { partition, export } = &mut self.made.0 {
             let was_held = self.lock.exchange(partition, export.take().map(|export| *export))?;
+            self.lock.sync_names();
             failpoint::hit("publish.moved");
             let mut swapped = Swapped::alone(self.lock, Mode::Append);
             if !was_held {
