@@ -157,8 +157,8 @@ impl Lock {
         Ok(removed)
     }
 
-    /// Reads the foreign keys anew where tables of loads' own refer to the target: what a killed load
-    /// of several tables left may be gone, now that all of them are cleaned up after.
+    /// Reads the foreign keys anew where tables of loads' own refer to the target: what a killed load left, or one
+    /// that was about to end, may be gone.
     pub fn reread_keys(&mut self) -> Result<()> {
         let is_own = |key: &ForeignKey| {
             key.other.as_ref().is_some_and(|other| is_own_database(&other.database))

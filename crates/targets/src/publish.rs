@@ -227,6 +227,8 @@ impl<'l> Filled<'l> {
             }
             return Ok(swapped);
         }
+        // Another load may have published a child when this one began: its old table is dropped by now.
+        self.lock.reread_keys()?;
         let mut export = self.made.take_export();
         let mode = if export.is_some() { Mode::Append } else { mode };
         let Lock { session, table, names, .. } = &mut *self.lock;
@@ -328,11 +330,11 @@ impl Attempt<'_> {
         }
         let around = relations::around(lock, targets, preparation.checks)?;
         if lock.session.version().flavor == Flavor::MySql {
+            // An attempt before may have waited for long.
+            lock.check_writable()?;
             let begun = Instant::now();
             let pairs = self.pairs(preparation);
             let held = Swap::new(pairs).run_alone(lock, preparation, &around)?;
-            // An attempt before may have waited for long.
-            lock.check_writable()?;
             return Ok((held, None, begun));
         }
         let guard = match &self.export {

@@ -3,7 +3,7 @@
 use schema::TableName;
 use server::{ConnectOptions, Error, Session};
 use targets::identity::Identity;
-use targets::{Lock, LockOptions, StagingCopy, Transaction};
+use targets::{Lock, LockOptions, Names, StagingCopy, Transaction};
 use testkit::{TestServer, TestServerOptions};
 
 fn identity_for(session: Session, database: &str, table: &str) -> Identity {
@@ -171,4 +171,27 @@ fn a_read_only_server_is_refused() {
     let mut target = Lock::take(session, &name, &LockOptions::default()).unwrap();
     let begun = Transaction::begin(&mut target, schema::Mode::Append);
     assert!(matches!(begun, Err(Error::ReadOnly { .. })));
+}
+
+/// Another load drops the old table of a child, whose new one has the key by then.
+#[test]
+fn a_key_of_a_table_that_another_load_has_dropped_is_in_no_ones_way() {
+    let Some(server) = TestServer::shared() else { return };
+    let database = server.database().unwrap();
+    let mut session = server.connect().unwrap();
+    session.exec(&format!("CREATE TABLE {database}.p (a INT PRIMARY KEY)")).unwrap();
+    let old = Names::of(&TableName::new(database.as_str(), "c")).replaced.table;
+    let key = format!("FOREIGN KEY f (a) REFERENCES {database}.p (a)");
+    session.exec(&format!("CREATE DATABASE {old}")).unwrap();
+    session.exec(&format!("CREATE TABLE {old}.c (a INT, {key})")).unwrap();
+    let name = TableName::new(database.as_str(), "p");
+    let mut target = Lock::take(server.connect().unwrap(), &name, &LockOptions::default()).unwrap();
+    target.cleanup_tables().unwrap();
+    session.exec(&format!("DROP DATABASE {old}")).unwrap();
+    let copy =
+        StagingCopy::create(&mut target, targets::secondary::Defer::NotUnique, false).unwrap();
+    let name = target.names.staging.quoted();
+    target.session.exec(&format!("INSERT INTO {name} VALUES (1)")).unwrap();
+    copy.finish(&mut target).unwrap();
+    crate::publish(copy.filled(&mut target), schema::Mode::Insert);
 }
