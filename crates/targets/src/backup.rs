@@ -156,6 +156,8 @@ impl Lock {
 /// Takes the lock for backups, if it is there at once, and lets it go. Who waits for it has all DDL
 /// that begins wait behind.
 fn takes_stage(session: &mut Session) -> Result<bool> {
+    // A wish to stop between the two would leave the lock to the connection.
+    let _shield = session.options().interrupt.shield();
     match session.exec("BACKUP STAGE START") {
         Err(error) if error.errno() == Some(ER_LOCK_WAIT_TIMEOUT) => Ok(false),
         begun => {
