@@ -438,12 +438,16 @@ fn part(stem: &str, number: usize, ending: &str) -> OsString {
 fn stem(table: &str) -> String {
     let is_plain = !table.starts_with('.')
         && !OsStr::new(table).as_bytes().iter().any(|byte| matches!(byte, 0..0x20 | b'/'));
-    match filename_ascii(table) {
-        Some(spelled) if !is_plain => spelled,
-        _ => table.replace(['/', '\0'], "_"),
+    if is_plain {
+        return table.to_owned();
     }
 }
 
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests;
+    let spelled = |c: char| match c {
+        '\0'..='\x1f' | '/' | '.' => format!("@{:04x}", u32::from(c)),
+        c => c.to_string(),
+    };
+    filename_ascii(table).unwrap_or_else(|| table.chars().map(spelled).collect())
