@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use face::option::{COLUMNS, FORCE, PATH, WHERE};
 use server::error::holders_text;
 
-/// Everything that ends an export. No file of it is left, whatever the variant.
+/// Everything that ends an export. No file of it is left, but for [`Error::Partly`].
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -65,6 +65,18 @@ pub enum Error {
         path: PathBuf,
         /// The system's error.
         source: io::Error,
+    },
+    /// Files of an export that took the places of others, until one could not.
+    #[error(
+        "{error}; {placed} of {files} files are new, and the others are as before: export again"
+    )]
+    Partly {
+        /// How many have their names.
+        placed: usize,
+        /// How many there are.
+        files: usize,
+        /// Why the next one has not.
+        error: Box<Error>,
     },
     /// A file of the server's that is not as it should be.
     #[error("{}: {detail}", .path.display())]

@@ -384,7 +384,12 @@ impl<'a> Output<'a> {
         if outcome.is_err() && !force {
             placed.iter().for_each(|name| drop(self.target.remove(name)));
         }
-        outcome?;
+        outcome.map_err(|error| match placed.len() {
+            placed if force && placed > 0 => {
+                Error::Partly { placed, files: self.whole.len(), error: Box::new(error) }
+            }
+            _ => error,
+        })?;
         self.remove_older()?;
         let folder = self.shown(OsStr::new(""));
         self.target.sync().map_err(Error::io("syncing", &folder))?;
@@ -441,13 +446,13 @@ fn stem(table: &str) -> String {
     if is_plain {
         return table.to_owned();
     }
-}
-
-#[cfg(test)]
-#[allow(clippy::unwrap_used)]
-mod tests;
     let spelled = |c: char| match c {
         '\0'..='\x1f' | '/' | '.' => format!("@{:04x}", u32::from(c)),
         c => c.to_string(),
     };
     filename_ascii(table).unwrap_or_else(|| table.chars().map(spelled).collect())
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;

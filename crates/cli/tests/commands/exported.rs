@@ -602,6 +602,8 @@ fn whatever_fails_on_the_way_leaves_no_file() {
             1 => {
                 // With --force what has its name already stays: it is whole.
                 assert!(left.iter().all(|name| whole.contains(&name.as_str())), "{nth}: {left:?}");
+                let is_partly = outcome.err.contains("1 of 2 files are new");
+                assert_eq!(is_partly, left.len() == 1, "{nth}: {outcome:?}");
                 assert!(
                     outcome.err.contains("t.0")
                         || outcome.err.contains("parts")
