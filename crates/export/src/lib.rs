@@ -50,7 +50,7 @@ use std::time::Instant;
 
 use face::option::{COLUMNS, FORMAT_OF, PATH, TIME_ZONE};
 use job::progress::Progress;
-use schema::{Table, TableName};
+use schema::{Table, TableKind, TableName};
 use server::error::holders_text;
 use server::identifier::quote_text;
 use server::{ConnectOptions, Session, catalog};
@@ -313,6 +313,9 @@ fn selected(
 /// Notes for a load of the files.
 fn notes(table: &Table, columns: &Columns, options: &ExportOptions) -> Vec<String> {
     let mut notes = Vec::new();
+    if table.kind == TableKind::SystemVersioned {
+        notes.push("rows of the table's history are left out".to_owned());
+    }
     match &options.format {
         Format::Delimited { header, .. } if !header && columns.have_to_be_told(table) => {
             notes.push(format!("to load them: {}", COLUMNS.with(columns.names().join(","))));
