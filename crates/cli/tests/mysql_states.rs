@@ -108,6 +108,40 @@ fn a_load_waits_for_the_end_of_a_clone() {
     assert_eq!(scene.rows("d.t"), 5_000);
 }
 
+/// The list of processes in information_schema fails while such a statement runs.
+#[test]
+fn a_load_runs_beside_a_statement_with_a_character_of_four_bytes() {
+    let Some(mut scene) = Scene::new(&[]) else { return };
+    let more: String = (5_000..6_000).map(|id| format!("{id}\tvalue {id}\n")).collect();
+    let more = scene.home.file("more.txt", more);
+    let mut append = scene.home.load(&scene.server, "d.t", &more);
+    append.args(["--unlogged", "--mode", "append"]);
+    beside(&mut scene, "SELECT SLEEP(300), '\u{1f600}'", |scene| {
+        run(&mut scene.load(&[])).done();
+        run(&mut append).done();
+    });
+    assert_eq!(scene.rows("d.t"), 6_000);
+    beside(&mut scene, "SELECT SLEEP(300), '\u{1f600}' FROM d.t", |scene| {
+        let holder = "(SELECT SLEEP(300), '..' FROM d.t, for ";
+        run(&mut scene.load(&["--lock-wait", "2"])).refused(1, &[holder]);
+    });
+}
+
+/// Works while another connection runs a statement.
+fn beside(scene: &mut Scene, sql: &str, work: impl FnOnce(&mut Scene)) {
+    let mut other = scene.server.connect().unwrap();
+    let (id, sql) = (other.id(), sql.to_owned());
+    // Not of a scope: a failed test does not wait for its end.
+    let running = std::thread::spawn(move || other.exec(&sql).map(drop));
+    let state =
+        format!("SELECT 1 FROM performance_schema.processlist WHERE ID={id} AND INFO IS NOT NULL");
+    wait_until(|| scene.session.query_text(&state).unwrap().is_some());
+    work(scene);
+    assert!(!running.is_finished());
+    scene.session.exec(&format!("KILL QUERY {id}")).unwrap();
+    let _ = running.join().unwrap();
+}
+
 #[test]
 fn a_super_read_only_server_is_named_before_anything_is_built() {
     let Some(mut scene) = Scene::new(&[]) else { return };

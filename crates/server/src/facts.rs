@@ -422,7 +422,8 @@ pub fn registered(session: &mut Session) -> Vec<String> {
 
 /// Where those are that are being sent the binary log, as far as the account may see them.
 pub fn followers(session: &mut Session) -> Vec<String> {
-    let dumps = "SELECT HOST FROM information_schema.PROCESSLIST WHERE COMMAND LIKE 'Binlog Dump%'";
-    let rows = session.query(dumps).unwrap_or_default();
+    let dumps =
+        |processes: &str| format!("SELECT HOST FROM {processes} WHERE COMMAND LIKE 'Binlog Dump%'");
+    let rows = session.query_processes(dumps).unwrap_or_default();
     rows.iter().filter_map(|row| row.text(0).ok()).collect()
 }

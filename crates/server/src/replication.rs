@@ -59,9 +59,10 @@ impl Primary {
                 filters.extend(set(&status, rule).map(|names| format!("{rule} is {names}")));
             }
         }
-        let dumps = "SELECT COUNT(*) FROM information_schema.PROCESSLIST \
-             WHERE COMMAND LIKE 'Binlog Dump%'";
-        let followers = session.query_row(dumps)?.number(0)?;
+        let dumps = session.query_processes(|processes| {
+            format!("SELECT ID FROM {processes} WHERE COMMAND LIKE 'Binlog Dump%'")
+        })?;
+        let followers = dumps.len();
         Ok(Primary { id, replicas, filters, followers })
     }
 

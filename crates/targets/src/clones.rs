@@ -61,10 +61,12 @@ impl Lock {
 
 /// The connection that clones the server for the longest time, in words.
 fn cloner(session: &mut Session) -> Result<Option<String>> {
-    let rows = session.query(
-        "SELECT CONCAT('connection ', ID, ' of ', USER, '@', HOST, ', for ', TIME, ' s') \
-         FROM information_schema.PROCESSLIST WHERE COMMAND='clone' OR INFO LIKE 'CLONE LOCAL %' \
-         ORDER BY TIME DESC LIMIT 1",
-    )?;
+    let rows = session.query_processes(|processes| {
+        format!(
+            "SELECT CONCAT('connection ', ID, ' of ', USER, '@', HOST, ', for ', TIME, ' s') \
+             FROM {processes} WHERE COMMAND='clone' OR INFO LIKE 'CLONE LOCAL %' \
+             ORDER BY TIME DESC LIMIT 1"
+        )
+    })?;
     rows.first().map_or(Ok(None), |row| row.text_or_null(0))
 }

@@ -141,11 +141,11 @@ impl Lock {
     fn was_exchanged(&mut self, merged: &MergedPartition, mover: u64) -> Result<bool> {
         let _shield = self.session.options().interrupt.shield();
         let mut session = self.reach()?;
-        let busy = format!(
-            "SELECT 1 FROM information_schema.PROCESSLIST WHERE ID={mover} AND INFO LIKE 'ALTER TABLE%'"
-        );
+        let busy = |processes: &str| {
+            format!("SELECT 1 FROM {processes} WHERE ID={mover} AND INFO LIKE 'ALTER TABLE%'")
+        };
         let begun = Instant::now();
-        while session.query_text(&busy)?.is_some() {
+        while !session.query_processes(busy)?.is_empty() {
             if begun.elapsed() > ENDING_WAIT {
                 return Err(Error::Unanswered(self.table.name.to_string()));
             }

@@ -28,12 +28,13 @@ pub(super) fn wait_until_queued<T>(
     tables: usize,
     result: &Receiver<T>,
 ) -> Result<Option<T>> {
-    let sql = format!("SELECT STATE FROM information_schema.PROCESSLIST WHERE ID={}", waiter.id());
+    let state = |processes: &str| format!("SELECT STATE FROM {processes} WHERE ID={}", waiter.id());
     let (start, mut sightings) = (Instant::now(), 0);
     let tables = u32::try_from(tables).unwrap_or(u32::MAX);
     let queued_max = QUEUED_MAX + QUEUED_MAX_OF_TABLE.saturating_mul(tables);
     loop {
-        let waits = observer.query_text(&sql)?.as_deref() == Some(WAITING);
+        let rows = observer.query_processes(state)?;
+        let waits = rows.first().is_some_and(|row| row.text_lossy(0) == WAITING);
         sightings = if waits { sightings + 1 } else { 0 };
         if sightings >= SIGHTINGS && before.map_or(Ok(true), |own| is_locked(observer, own))? {
             return Ok(None);

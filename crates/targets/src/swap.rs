@@ -233,12 +233,11 @@ impl Swap {
     fn was_swapped(&self, session: &Session, wait: Duration, mover: u64) -> Result<bool> {
         let _shield = session.options().interrupt.shield();
         let mut session = reach(session, wait)?;
-        let busy = format!(
-            "SELECT 1 FROM information_schema.PROCESSLIST WHERE ID={mover} \
-             AND INFO LIKE 'RENAME TABLE%'"
-        );
+        let busy = |processes: &str| {
+            format!("SELECT 1 FROM {processes} WHERE ID={mover} AND INFO LIKE 'RENAME TABLE%'")
+        };
         let start = Instant::now();
-        while session.query_text(&busy)?.is_some() {
+        while !session.query_processes(busy)?.is_empty() {
             if start.elapsed() > wait.max(ATTEMPT) {
                 return Err(self.unanswered());
             }

@@ -217,21 +217,25 @@ impl Looker {
 fn is_waited_for(session: &mut Session, waiter: u64, since: Instant) -> Result<bool> {
     // The server counts whole seconds.
     let seconds = since.elapsed().as_secs() + 1;
-    let sql = format!(
-        "SELECT 1 FROM information_schema.PROCESSLIST WHERE ID<>{waiter} \
-         AND STATE LIKE 'Waiting for % lock' AND TIME <= {seconds} \
-         AND COALESCE(INFO, '') NOT LIKE 'LOCK TABLES %' LIMIT 1"
-    );
-    Ok(session.query_text(&sql)?.is_some())
+    let rows = session.query_processes(|processes| {
+        format!(
+            "SELECT 1 FROM {processes} WHERE ID<>{waiter} \
+             AND STATE LIKE 'Waiting for % lock' AND TIME <= {seconds} \
+             AND COALESCE(INFO, '') NOT LIKE 'LOCK TABLES %' LIMIT 1"
+        )
+    })?;
+    Ok(!rows.is_empty())
 }
 
 /// True if a connection waits for a metadata lock: of a table, a database, or all of the server.
 fn is_waiting(session: &mut Session, id: u64) -> Result<bool> {
-    let sql = format!(
-        "SELECT 1 FROM information_schema.PROCESSLIST WHERE ID={id} \
-         AND (STATE LIKE 'Waiting for % lock' OR STATE='Waiting for table flush')"
-    );
-    Ok(session.query_text(&sql)?.is_some())
+    let rows = session.query_processes(|processes| {
+        format!(
+            "SELECT 1 FROM {processes} WHERE ID={id} \
+             AND (STATE LIKE 'Waiting for % lock' OR STATE='Waiting for table flush')"
+        )
+    })?;
+    Ok(!rows.is_empty())
 }
 
 /// Who may hold a lock that keeps others from tables: at most [`HOLDERS_MAX`] connections, one sentence each. Not the
@@ -253,36 +257,33 @@ pub fn lock_holders(
     };
     let own: String = own.iter().map(|id| format!(", {id}")).collect();
     let others = format!("p.ID NOT IN (CONNECTION_ID(){own}) AND p.COMMAND <> 'Daemon'");
-    let select = |since: &str, from: &str, which: &str| {
+    let select = |processes: &str, since: &str, joins: &str, which: &str| {
         format!(
-            "SELECT DISTINCT p.ID, p.USER, p.HOST, p.TIME, p.INFO, {since} FROM {from} \
+            "SELECT DISTINCT p.ID, p.USER, p.HOST, p.TIME, p.INFO, {since} FROM {processes} p {joins} \
              WHERE {others} AND {which} ORDER BY p.TIME DESC LIMIT {HOLDERS_MAX}"
         )
     };
-    let locks = "information_schema.METADATA_LOCK_INFO m \
-         JOIN information_schema.PROCESSLIST p ON p.ID = m.THREAD_ID";
+    let locks = "JOIN information_schema.METADATA_LOCK_INFO m ON m.THREAD_ID = p.ID";
     let exact = format!(
         "({} OR m.LOCK_TYPE='Backup lock' \
          AND m.LOCK_MODE NOT IN ('MDL_BACKUP_DML', 'MDL_BACKUP_DDL', 'MDL_BACKUP_ALTER_COPY'))",
         of_each(&|database, table| format!("m.TABLE_SCHEMA={database} AND m.TABLE_NAME={table}"))
     );
-    let processes = "information_schema.PROCESSLIST p";
     let transactions = "LEFT JOIN information_schema.INNODB_TRX t ON t.trx_mysql_thread_id = p.ID";
     let names_it = format!("({})", of_each(&|_, table| format!("INSTR(p.INFO, {table}) > 0")));
     let busy = format!("(t.trx_id IS NOT NULL OR {names_it})");
-    // From the surest to the vaguest; an account without PROCESS may not see transactions.
-    let questions = [
-        select(AGE, &format!("{locks} {transactions}"), &exact),
-        select("NULL", locks, &exact),
-        select(AGE, &format!("{processes} {transactions}"), &busy),
-        select("NULL", processes, &names_it),
+    // From the surest to the vaguest; an account without PROCESS may not see transactions, and nobody may on MySQL
+    // while a statement has a character of four bytes.
+    let questions: [&dyn Fn(&str) -> String; 4] = [
+        &|processes| select(processes, AGE, &format!("{locks} {transactions}"), &exact),
+        &|processes| select(processes, "NULL", locks, &exact),
+        &|processes| select(processes, AGE, transactions, &busy),
+        &|processes| select(processes, "NULL", "", &names_it),
     ];
-    // Who leaves no trace.
-    let idle = select("NULL", processes, "p.COMMAND = 'Sleep'");
     let mut holders = Vec::new();
     for question in questions {
         // A plugin that is not there, a right that is missing.
-        let Ok(rows) = session.query(&question) else { continue };
+        let Ok(rows) = session.query_processes(question) else { continue };
         holders = rows.iter().map(holder_text).collect::<Result<_>>()?;
         if !holders.is_empty() {
             break;
@@ -290,7 +291,9 @@ pub fn lock_holders(
     }
     holders.extend(prepared(session).unwrap_or_default());
     if holders.is_empty() {
-        let rows = session.query(&idle).unwrap_or_default();
+        // Who leaves no trace.
+        let idle = |processes: &str| select(processes, "NULL", "", "p.COMMAND = 'Sleep'");
+        let rows = session.query_processes(idle).unwrap_or_default();
         holders = rows.iter().map(holder_text).collect::<Result<_>>()?;
     }
     Ok(holders)
@@ -346,9 +349,11 @@ fn holder_text(row: &Row) -> Result<String> {
 
 /// Who a connection is, for messages: `root@localhost, for 3 s`; empty when it cannot be seen.
 pub fn describe(session: &mut Session, id: u64) -> String {
-    let sql = format!(
-        "SELECT CONCAT(USER, '@', HOST, ', connected or busy for ', TIME, ' s') \
-         FROM information_schema.PROCESSLIST WHERE ID={id}"
-    );
-    session.query_text(&sql).ok().flatten().unwrap_or_default()
+    let rows = session.query_processes(|processes| {
+        format!(
+            "SELECT CONCAT(USER, '@', HOST, ', connected or busy for ', TIME, ' s') \
+             FROM {processes} WHERE ID={id}"
+        )
+    });
+    rows.ok().and_then(|rows| rows.first()?.text(0).ok()).unwrap_or_default()
 }

@@ -52,9 +52,10 @@ fn connections(session: &mut Session, users: &[User]) -> Result<Vec<u64>> {
     }
     let mut there = guard::holders(session)?;
     let list: Vec<String> = noted.iter().map(u64::to_string).collect();
-    let sql =
-        format!("SELECT ID FROM information_schema.PROCESSLIST WHERE ID IN ({})", list.join(", "));
-    for row in session.query(&sql)? {
+    let ids = list.join(", ");
+    for row in session
+        .query_processes(|processes| format!("SELECT ID FROM {processes} WHERE ID IN ({ids})"))?
+    {
         there.push(row.number(0)?);
     }
     noted.retain(|connection| there.contains(connection));

@@ -8,6 +8,7 @@ mod bytes;
 mod denied;
 mod ending;
 mod held;
+mod process_list;
 mod row;
 mod step;
 mod variables;

@@ -12,6 +12,7 @@ use face::option::REPLICA;
 
 use super::lag::{Following, Lag};
 use crate::error::{Error, Result};
+use crate::facts::followers;
 use crate::interrupt::Interrupt;
 use crate::options::{ConnectOptions, Known, Protocol, check_host};
 use crate::session::Session;
@@ -21,10 +22,6 @@ const PORT: u16 = 3306;
 
 /// Longest wait for a connection to a replica: it is waited for with the load behind it.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
-
-/// Rows that tell who replicates from a server that has no word for replicas.
-const DUMPS: &str =
-    "SELECT HOST FROM information_schema.PROCESSLIST WHERE COMMAND LIKE 'Binlog Dump%'";
 
 /// One replica.
 #[derive(Debug)]
@@ -229,12 +226,9 @@ fn registered(session: &mut Session) -> Vec<(String, u16)> {
 
 /// Where the binary log is being sent to.
 fn addresses(session: &mut Session) -> Vec<String> {
-    let rows = session.query(DUMPS).unwrap_or_default();
-    let host = |row: &crate::Row| {
-        let host = row.text(0).ok()?;
-        Some(host.rsplit_once(':').map_or(host.as_str(), |(host, _)| host).to_owned())
-    };
-    rows.iter().filter_map(host).collect()
+    let address =
+        |host: &String| host.rsplit_once(':').map_or(host.as_str(), |(host, _)| host).to_owned();
+    followers(session).iter().map(address).collect()
 }
 
 /// How the replica at `address` is reached, by the account of `options` of its primary.
