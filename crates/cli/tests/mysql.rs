@@ -161,6 +161,39 @@ fn text_behind_a_decimal_is_refused_on_each_path() {
     }
 }
 
+/// MySQL notes that a DECIMAL lost digits, which is no reason to send the rows of its chunk again.
+#[test]
+fn rows_with_rounded_decimals_are_sent_once() {
+    let Some(mut scene) = Scene::new() else { return };
+    let file = scene.home.file("rows.txt", "1\t0.126\n2\t1.25\n");
+    scene.exec("CREATE TABLE t (a INT PRIMARY KEY, b DECIMAL(9,2))");
+    let undone = "SHOW GLOBAL STATUS LIKE 'Com_rollback'";
+    let before = scene.lines(undone);
+    for more in [&["--path", "stream"][..], &["--path", "insert", "--on-duplicate", "skip"]] {
+        scene.exec("TRUNCATE t");
+        scene.load("t", &file, more).done();
+        assert_eq!(scene.lines("SELECT * FROM t"), ["1|0.13", "2|1.25"]);
+        assert_eq!(scene.lines(undone), before, "{more:?}");
+    }
+}
+
+/// As a LOAD DATA of the other rows: else a number of the file could be one that was generated before.
+#[test]
+fn rejected_rows_use_no_auto_increment_numbers() {
+    let Some(mut scene) = Scene::new() else { return };
+    let file = scene.home.file("rows.txt", "\\N\tten\n\\N\t1\n2\t2\n");
+    for path in ["stream", "insert"] {
+        for mode in ["insert", "append"] {
+            scene.exec("DROP TABLE IF EXISTS t");
+            scene.exec("CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, n INT)");
+            let more = ["--path", path, "--mode", mode, "--rejects-max", "9"];
+            let loaded = scene.load("t", &file, &more);
+            assert_eq!(loaded.code(), 3, "{path} {mode} {loaded:?}");
+            assert_eq!(scene.lines("SELECT * FROM t"), ["1|1", "2|2"], "{path} {mode}");
+        }
+    }
+}
+
 #[test]
 fn doubles_keep_the_sign_of_zero_and_verify_says_so() {
     let Some(mut scene) = Scene::new() else { return };
@@ -180,27 +213,30 @@ fn doubles_keep_the_sign_of_zero_and_verify_says_so() {
 #[test]
 fn rows_that_mysql_refuses_are_rejects() {
     let Some(mut scene) = Scene::new() else { return };
-    let text =
-        "1\t10\t2024-01-31\n2\tten\t2024-01-31\n3\t30\t2024-02-31\n4\t40000\t\\N\n5\t50\t\\N\n";
+    let bad = "2\tten\t2024-01-31\n3\t30\t2024-02-31\n4\t40000\t\\N\n6\t60\t\\N\n";
+    let text = format!("1\t10\t2024-01-31\n{bad}5\t50\t\\N\n");
     let file = scene.home.file("rows.txt", text);
     for path in ["stream", "insert"] {
         scene.exec("DROP TABLE IF EXISTS t");
-        scene.exec("CREATE TABLE t (id INT PRIMARY KEY, n SMALLINT NOT NULL, d DATE)");
+        scene.exec(
+            "CREATE TABLE t (id INT PRIMARY KEY, n SMALLINT NOT NULL CHECK (n < 55), d DATE)",
+        );
         let rejects = scene.home.path().join("rejects");
         let more = ["--path", path, "--rejects", rejects.to_str().unwrap(), "--rejects-max", "9"];
         let outcome = scene.load("t", &file, &more);
         assert_eq!(outcome.code(), 3, "{outcome:?}");
         assert_eq!(scene.lines("SELECT id FROM t ORDER BY id"), ["1", "5"]);
         let refused = fs::read_to_string(&rejects).unwrap();
-        assert_eq!(refused, "2\tten\t2024-01-31\n3\t30\t2024-02-31\n4\t40000\t\\N\n", "{path}");
+        assert_eq!(refused, bad, "{path}");
         let reasons = fs::read_to_string(scene.home.path().join("rejects.reasons.jsonl")).unwrap();
         let expected = [
             r#""field":2,"column":"n","value":"ten""#,
             r#""field":3,"column":"d","value":"2024-02-31""#,
             r#""field":2,"column":"n","value":"40000""#,
+            "the server refused it: Check constraint",
         ];
         for (line, expected) in reasons.lines().zip(expected) {
-            assert!(line.contains(expected) && line.contains("the server refused it"), "{line}");
+            assert!(line.contains(expected), "{line}");
         }
         let outcome = scene.load("t", &file, &["--path", path, "--mode", "replace"]);
         outcome.refused(1, &["line 2"]);
@@ -440,8 +476,7 @@ fn several_tables_come_at_once_by_one_transaction_or_one_rename() {
         scene.home.file("rows/b.txt", &(lines + "x\ty\n"));
         let mut load = scene.home.load(&scene.server, "d", &folder);
         let failed = run(load.args(["--path", path, "--mode", "replace"]));
-        let why = if path == "auto" { "is not INT" } else { "Incorrect integer value" };
-        failed.refused(1, &["d.b", why]);
+        failed.refused(1, &["d.b", "is not INT"]);
         assert_eq!(tables(&mut scene.session, "d"), ["a", "b"]);
         assert_eq!(scene.lines("SELECT COUNT(*) FROM a"), [rows.to_string()]);
     }

@@ -15,7 +15,7 @@ use server::Session;
 use server::catalog::{self, Moment};
 use server::engine::Kind;
 use server::identifier::quote_name;
-use server::version::Flavor;
+use server::version::{Flavor, Version};
 use values::{Charset, Converter, SqlMode, SqlType, Zone};
 
 /// `sql_mode` of sessions that load, besides the flags by which values are read. Without
@@ -141,7 +141,20 @@ impl Columns {
         })
     }
 
-    /// `sql_mode` of the sessions that the rows are sent in.
+    /// Variables of the sessions that the rows are sent in.
+    pub(crate) fn settings(&self, version: &Version) -> Vec<(&'static str, String)> {
+        let mut settings = vec![("sql_mode", self.sql_mode())];
+        // MySQL only notes that a DECIMAL lost the text behind its number, which it refuses in strict mode.
+        let is_unread = |sent: &SentColumn| {
+            sent.converter.is_none() && matches!(sent.column.sql_type, SqlType::Decimal { .. })
+        };
+        if version.flavor == Flavor::MySql && self.columns.iter().any(is_unread) {
+            settings.push(("sql_notes", "1".to_owned()));
+        }
+        settings
+    }
+
+    /// `sql_mode` of those sessions.
     pub(crate) fn sql_mode(&self) -> String {
         let flags = VALUE_FLAGS.iter().filter(|(flag, _)| self.sql_mode.contains(*flag));
         let names =
@@ -225,8 +238,13 @@ impl Binder<'_> {
     }
 
     fn converter(&self, column: &Column) -> Result<Option<Converter>, Error> {
-        // How MySQL converts is not known here; but a number is a number, and rows are counted.
-        if self.session.version().flavor == Flavor::MySql && !column.auto_increment {
+        // How other builds of MySQL convert is not known here, nor what a value for a generated column may be there;
+        // but a number is a number, and rows are counted.
+        let version = self.session.version();
+        let is_known = version.flavor == Flavor::MariaDb
+            || column.auto_increment
+            || version.is_tested() && column.generated.is_none();
+        if !is_known {
             return Ok(None);
         }
         let Column { name, sql_type, .. } = column;

@@ -478,7 +478,7 @@ impl<'a> Work<'a> {
             commit,
             vindex,
             form,
-            settings: vec![("sql_mode", columns.sql_mode().to_owned())],
+            settings: columns.settings(target.session.version()),
             files: options.input.files.clone().into(),
             columns: columns.filled().into(),
             rejects_max: options.rows.rejects_max,

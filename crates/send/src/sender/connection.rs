@@ -6,7 +6,6 @@ use job::error::Error;
 use server::engine::Kind;
 use server::identifier::digest;
 use server::session::{Done, Isolation, Session};
-use server::version::Flavor;
 
 use super::trouble::Trouble;
 use super::{Commit, PACKET_BYTES_DEFAULT, Sender, WARNINGS_MAX, again_or_failed, no_session};
@@ -94,9 +93,7 @@ impl Sender {
         for wish in Kind::of_version(session.version()).sender_wishes() {
             passed_over(session.set(&[*wish]))?;
         }
-        // MySQL only notes that a DECIMAL lost the text behind its number, which it refuses in strict mode.
-        let notes = if session.version().flavor == Flavor::MySql { "1" } else { "0" };
-        session.set(&[("sql_notes", notes)])?;
+        session.set(&[("sql_notes", "0")])?;
         session.set_if_allowed("max_error_count", &WARNINGS_MAX.to_string())?;
         if !is_whole && !logs_statements(&mut session)? {
             // Fewer locks between rows. The log's old format takes no row by it.
