@@ -49,10 +49,13 @@ pub const BINARY_VARIABLE: &str = "INRUSH_MARIADBD";
 const LOCK: &str = "lock";
 /// The version of the server that last ran here.
 const VERSION: &str = "version";
+/// The same while it is written: a full disk must not empty the file that tells a sandbox from other folders.
+const VERSION_NEW: &str = "version.new";
 /// A data directory that is being made.
 const FRESH: &str = "data.new";
 /// Everything in a folder whose server was never started.
-const FIRST_NAMES: [&str; 6] = [LOCK, VERSION, FRESH, "data.install-tmp", "shards", user::NAME];
+const FIRST_NAMES: [&str; 7] =
+    [LOCK, VERSION, VERSION_NEW, FRESH, "data.install-tmp", "shards", user::NAME];
 
 /// Longest path of a unix socket: `sockaddr_un.sun_path` less its final NUL.
 const SOCKET_BYTES_MAX: usize = 107;
@@ -110,7 +113,7 @@ impl Sandbox {
                 SANDBOX.with("DIR")
             )));
         }
-        let place = Place {
+        let mut place = Place {
             datadir: dir.join("data"),
             socket: socket_path(&dir),
             pid_file: dir.join("server.pid"),
@@ -118,6 +121,10 @@ impl Sandbox {
             tmpdir: dir.join("tmp"),
             wrapper: Wrapper::Session,
         };
+        // Its start may have had another XDG_RUNTIME_DIR, or named the folder by another path.
+        if let Some(socket) = place.running().and_then(|process| process.socket) {
+            place.socket = socket;
+        }
         Ok(Sandbox { dir, place })
     }
 
@@ -300,8 +307,9 @@ impl Sandbox {
     }
 
     fn write_version(&self, version: &Version) -> Result<()> {
-        let path = self.dir.join(VERSION);
-        fs::write(&path, format!("{version}\n")).map_err(|e| Error::io("writing", &path, e))
+        let (path, new) = (self.dir.join(VERSION), self.dir.join(VERSION_NEW));
+        let written = fs::write(&new, format!("{version}\n"));
+        written.and_then(|()| fs::rename(&new, &path)).map_err(|e| Error::io("writing", &path, e))
     }
 
     /// Brings the system tables of an older series up to the running server's.

@@ -309,6 +309,8 @@ impl Place {
 #[derive(Debug)]
 pub(crate) struct Process {
     pub(crate) pid: u32,
+    /// Where it listens, by its arguments.
+    pub(crate) socket: Option<PathBuf>,
     handle: rustix::fd::OwnedFd,
 }
 
@@ -321,14 +323,14 @@ impl Process {
         let handle = rustix::process::pidfd_open(raw, PidfdFlags::empty()).ok()?;
         let line = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
         let want = datadir.canonicalize().ok()?;
-        // It may have been started by another path of the folder.
-        let is_here = |path: &[u8]| {
-            Path::new(OsStr::from_bytes(path)).canonicalize().is_ok_and(|path| path == want)
+        let paths = |name: &'static [u8]| {
+            let values = line.split(|&b| b == 0).filter_map(move |word| word.strip_prefix(name));
+            values.map(|path| Path::new(OsStr::from_bytes(path)))
         };
-        line.split(|&b| b == 0)
-            .filter_map(|argument| argument.strip_prefix(b"--datadir="))
-            .any(is_here)
-            .then_some(Process { pid, handle })
+        // It may have been started by another path of the folder.
+        let is_here = |path: &Path| path.canonicalize().is_ok_and(|path| path == want);
+        let socket = paths(b"--socket=").last().map(Path::to_owned);
+        paths(b"--datadir=").any(is_here).then_some(Process { pid, socket, handle })
     }
 
     pub(crate) fn signal(&self, signal: Signal) -> std::io::Result<()> {

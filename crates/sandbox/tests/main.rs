@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -118,6 +118,47 @@ fn a_folder_is_one_sandbox_by_each_of_its_paths() {
         sandbox.start(&small()).unwrap();
     }
     assert!(Session::connect(&guard.0.connect_options()).is_ok());
+}
+
+/// Its start may have had another XDG_RUNTIME_DIR.
+#[test]
+fn a_running_server_is_reached_by_the_socket_that_it_has() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("box");
+    let Some(guard) = sandbox(&path) else { return };
+    guard.0.stop().unwrap();
+    let place = Place {
+        datadir: guard.0.datadir().to_owned(),
+        socket: dir.path().join("other.sock"),
+        pid_file: path.join("server.pid"),
+        error_log: guard.0.error_log().to_owned(),
+        tmpdir: path.join("tmp"),
+        wrapper: Wrapper::DiesWithUs,
+    };
+    let binary = Binary::find(sandbox::BINARY_VARIABLE).unwrap();
+    let arguments = vec!["--innodb-buffer-pool-size=32M".to_owned()];
+    let server = TemporaryServer::new(binary, place, arguments, Duration::from_secs(60));
+    server.start().unwrap();
+    let found = Sandbox::at(&path).unwrap();
+    assert_eq!(found.socket(), dir.path().join("other.sock"));
+    found.start(&small()).unwrap();
+    Session::connect(&found.connect_options()).unwrap();
+}
+
+/// A full disk would empty a file that is written in place, and the folder would be no sandbox.
+#[test]
+fn the_file_of_the_version_is_replaced_and_not_written_in_place() {
+    let dir = tempfile::tempdir().unwrap();
+    let Some(guard) = sandbox(&dir.path().join("box")) else { return };
+    let (version, before) = (guard.0.dir().join("version"), dir.path().join("before"));
+    let content = std::fs::read(&version).unwrap();
+    std::fs::hard_link(&version, &before).unwrap();
+    std::fs::write(guard.0.dir().join("version.new"), "").unwrap();
+    guard.0.stop().unwrap();
+    guard.0.start(&small()).unwrap();
+    let inode = |path: &Path| std::fs::metadata(path).unwrap().ino();
+    assert_ne!(inode(&version), inode(&before));
+    assert_eq!(std::fs::read(&version).unwrap(), content);
 }
 
 /// Variable of the process that starts a sandbox and is killed.
