@@ -100,13 +100,11 @@ pub fn prove(
     let folder = private_server::folder(request.temp_dir)?;
     let arguments = arguments(&build);
     let place = private_server::place(folder.path());
-    let installed = match installer {
-        Some(installer) => binary.install_by(&installer, &place.datadir, &arguments),
-        None => binary.install(&place.datadir, &arguments),
-    };
-    installed.map_err(not_run)?;
     let server = TemporaryServer::new(binary, place, arguments, START_TIMEOUT);
-    let ended = watched(&server, request, begun, || tried(&server, &build, folder.path()));
+    let ended = watched(&server, request, begun, || {
+        server.install(installer.as_deref()).map_err(not_run)?;
+        tried(&server, &build, folder.path())
+    });
     let (outcome, tables) = ended?;
     build.keep(request.state_dir, &outcome)?;
     let seconds = begun.elapsed().as_secs_f64();
@@ -268,24 +266,52 @@ pub fn risk(version: &str) -> String {
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use sandbox::mariadbd::Binary;
+    use server::Version;
+
     use super::*;
+
+    /// A request for a proof in a folder.
+    fn request(folder: &Path, seconds_max: u64) -> Request<'_> {
+        Request {
+            state_dir: folder,
+            temp_dir: folder,
+            program: None,
+            seconds_max,
+            interrupt: Interrupt::default(),
+        }
+    }
+
+    #[test]
+    fn the_limit_of_a_proof_ends_the_making_of_a_data_directory() {
+        let folder = tempfile::tempdir().unwrap();
+        let (installer, running) = (folder.path().join("installer"), folder.path().join("running"));
+        std::fs::write(&installer, format!("#!/bin/sh\n: > {}\nsleep 100\n", running.display()))
+            .unwrap();
+        std::fs::set_permissions(&installer, std::fs::Permissions::from_mode(0o755)).unwrap();
+        let version = Version::parse("10.11.6-MariaDB").unwrap();
+        let binary = Binary { path: folder.path().join("mariadbd"), version };
+        let place = private_server::place(folder.path());
+        let server = TemporaryServer::new(binary, place, Vec::new(), START_TIMEOUT);
+        let begun = Instant::now();
+        let work = || server.install(Some(&installer)).map_err(not_run);
+        let outcome = watched(&server, &request(folder.path(), 1), begun, work);
+        assert!(matches!(outcome, Err(Obstacle::Late(1))), "{outcome:?}");
+        assert!(running.exists() && begun.elapsed() < Duration::from_secs(60));
+    }
 
     #[test]
     fn a_panic_within_a_proof_ends_the_watcher_too() {
-        let Ok(binary) = sandbox::mariadbd::Binary::find(sandbox::BINARY_VARIABLE) else {
+        let Ok(binary) = Binary::find(sandbox::BINARY_VARIABLE) else {
             println!("skipped: no server is installed");
             return;
         };
         let folder = tempfile::tempdir().unwrap();
         let place = private_server::place(folder.path());
         let server = TemporaryServer::new(binary, place, Vec::new(), START_TIMEOUT);
-        let request = Request {
-            state_dir: folder.path(),
-            temp_dir: folder.path(),
-            program: None,
-            seconds_max: 600,
-            interrupt: Interrupt::default(),
-        };
+        let request = request(folder.path(), 600);
         let begun = Instant::now();
         let work = || -> std::result::Result<(), Obstacle> { panic!("as a bug would") };
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {

@@ -4,6 +4,7 @@
 
 use std::ffi::OsStr;
 use std::fs;
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -101,14 +102,21 @@ impl Binary {
     /// (unix_socket). A user id without a name gets a `root` without password: the caller keeps
     /// the socket in a folder of mode 0700.
     pub fn install(&self, datadir: &Path, extra: &[String]) -> Result<()> {
-        if self.version.flavor == Flavor::MySql {
-            return self.initialize(datadir, extra);
-        }
-        self.install_by(&self.installer()?, datadir, extra)
+        self.install_by(None, datadir, extra, Command::output)
     }
 
-    /// The same by the program `installer`.
-    pub fn install_by(&self, installer: &Path, datadir: &Path, extra: &[String]) -> Result<()> {
+    /// The same by the program `installer`, if one is named, which `run` runs.
+    pub(crate) fn install_by(
+        &self,
+        installer: Option<&Path>,
+        datadir: &Path,
+        extra: &[String],
+        run: impl FnOnce(&mut Command) -> io::Result<Output>,
+    ) -> Result<()> {
+        if self.version.flavor == Flavor::MySql {
+            return self.initialize(datadir, extra, run);
+        }
+        let installer = installer.map_or_else(|| self.installer(), |path| Ok(path.to_owned()))?;
         let mut command = Command::new(installer);
         command.arg("--no-defaults").arg(path_arg("--datadir=", datadir)).arg("--skip-test-db");
         // A starting server removes the #sql files it finds in its temporary folder: in a shared
@@ -133,7 +141,7 @@ impl Binary {
         if let Ok(path) = std::env::join_paths(std::env::split_paths(&path).chain(folders)) {
             command.env("PATH", path);
         }
-        let output = command.args(extra).output();
+        let output = run(command.args(extra));
         let _ = fs::remove_dir_all(&tmpdir);
         let output = output.map_err(|e| Error::io("installing", datadir, e))?;
         if output.status.success() {
@@ -153,7 +161,12 @@ impl Binary {
     }
 
     /// As [`Binary::install`], for MySQL: `root` and the process's user have no password.
-    fn initialize(&self, datadir: &Path, extra: &[String]) -> Result<()> {
+    fn initialize(
+        &self,
+        datadir: &Path,
+        extra: &[String],
+        run: impl FnOnce(&mut Command) -> io::Result<Output>,
+    ) -> Result<()> {
         let failed = |message| Error::Sandbox {
             doing: "installing",
             dir: datadir.to_owned(),
@@ -181,7 +194,7 @@ impl Binary {
         if let Some(base) = self.basedir() {
             command.arg(path_arg("--basedir=", &base));
         }
-        let output = command.args(extra).output();
+        let output = run(command.args(extra));
         let _ = fs::remove_dir_all(&work);
         let output = output.map_err(|e| Error::io("installing", datadir, e))?;
         if output.status.success() { Ok(()) } else { Err(failed(output_tail(&output))) }

@@ -1,7 +1,10 @@
 //! A server that ends with this process: for proofs of a build, and for tests.
 
 use std::fs;
-use std::process::{Child, Command};
+use std::io::{self, Read};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
@@ -16,7 +19,7 @@ use crate::mariadbd::{Binary, Place, child_end};
 /// Between two looks at a server that ends.
 const POLL: Duration = Duration::from_millis(10);
 
-/// A server on a data directory that exists. Killed when it is dropped, or when the process ends.
+/// A server on a data directory. Killed when it is dropped, or when the process ends.
 #[derive(Debug)]
 pub struct TemporaryServer {
     /// Its program.
@@ -45,6 +48,28 @@ impl TemporaryServer {
     pub fn with_environment(mut self, environment: Vec<(&'static str, String)>) -> TemporaryServer {
         self.environment = environment;
         self
+    }
+
+    /// Makes its data directory, by the program `installer` if one is named.
+    ///
+    /// Errors: as of [`Binary::install`]; it was killed.
+    pub fn install(&self, installer: Option<&Path>) -> Result<()> {
+        let run = |command: &mut Command| self.run(command);
+        self.binary.install_by(installer, &self.place.datadir, &self.arguments, run)
+    }
+
+    /// Runs a program to its end as the server's process, so that another thread can kill it.
+    fn run(&self, command: &mut Command) -> io::Result<Output> {
+        let (mut reader, writer) = io::pipe()?;
+        command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer).process_group(0);
+        *self.slot() = Some(command.spawn()?);
+        // Ours would keep the pipe open.
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        let mut stdout = Vec::new();
+        reader.read_to_end(&mut stdout)?;
+        let child = self.slot().take();
+        let mut child = child.ok_or_else(|| io::Error::other("the program was killed"))?;
+        Ok(Output { status: child.wait()?, stdout, stderr: Vec::new() })
     }
 
     /// Starts it; returns once it answers.
