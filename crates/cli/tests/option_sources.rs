@@ -47,6 +47,10 @@ fn a_name_that_no_command_has_is_an_error() {
     let place = "INRUSH_REJECT_MAX: there is no option --reject-max";
     load(&home, "", &[("INRUSH_REJECT_MAX", "1")], &[]).refused(2, &[place]);
     load(&home, "", &[("INRUSH_PASSWORD", "secret")], &[]).refused(2, &["MYSQL_PWD"]);
+    let sandbox = "[inrush]\nsandbox = /box\n";
+    let place = "options.cnf, line 2: an option file cannot have sandbox; --sandbox on the command \
+                 line or the variable INRUSH_SANDBOX can";
+    load(&home, sandbox, &[], &[]).refused(2, &[place]);
     // Of other commands, or of the server that is meant.
     let others = "[inrush]\nverify\nuser = nobody\nssl-ca = /nonexistent\n";
     load(&home, others, &[], &["--ssl=0"]).refused(1, &["/nonexistent/socket"]);

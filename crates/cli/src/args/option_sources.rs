@@ -28,6 +28,8 @@ const NO_OPTIONS: [&str; 9] = [
     "RECEIVER",
     "RECONNECT_MS",
 ];
+/// Options of the server's address that no option file has: they decide which files are read, or whether any are.
+const NOT_IN_FILES: [&str; 3] = ["sandbox", "defaults-file", "defaults-extra-file"];
 /// Options that are only ever typed.
 const TYPED_ONLY: [&str; 3] = ["help", "help-all", "version"];
 
@@ -59,6 +61,14 @@ pub(super) fn with_given(typed: Vec<OsString>) -> Result<(Vec<OsString>, Vec<Str
     let command = typed.get(1).and_then(|word| all.find_subcommand(word));
     let mut added: Vec<(OptionSetting, OsString)> = Vec::new();
     for given in of_files(&typed).into_iter().chain(of_environment()?) {
+        if given.file.is_some() && NOT_IN_FILES.contains(&given.name.as_str()) {
+            let OptionSetting { name, place, .. } = given;
+            let variable = name.to_ascii_uppercase().replace('-', "_");
+            return Err(Failure::usage(format!(
+                "{place}: an option file cannot have {name}; --{name} on the command line or the \
+                 variable {PREFIX}{variable} can"
+            )));
+        }
         let is_of_any = |name: &str| all.get_subcommands().any(|command| has(command, name));
         if TYPED_ONLY.contains(&given.name.as_str()) || !is_of_any(&given.name) {
             let OptionSetting { name, place, .. } = given;
@@ -138,7 +148,8 @@ fn of_files(typed: &[OsString]) -> Vec<OptionSetting> {
     // Files that cannot be read are told of by who connects, who reads them too.
     let settings = files.read(&mut Vec::new()).unwrap_or_default();
     let ours = settings.into_iter().filter(|setting| setting.group == GROUP);
-    ours.filter(|setting| !has(&connection, &setting.name))
+    let is_ours = |name: &str| !has(&connection, name) || NOT_IN_FILES.contains(&name);
+    ours.filter(|setting| is_ours(&setting.name))
         .map(|setting| OptionSetting {
             place: setting.place(),
             file: Some(setting.file),
