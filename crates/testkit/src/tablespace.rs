@@ -3,8 +3,11 @@
 use innodb::blob::{BLOB_DATA, BlobHeader, BlobReference};
 use innodb::ids::{FIL_NULL, PAGE_SIZE};
 use innodb::index_page::{INFIMUM, PAGE_HEADER, PageHeader, SUPREMUM};
-use innodb::page::{BODY, FilHeader};
+use innodb::page::{BODY, FilHeader, page_type};
 use innodb::record::{FieldSpan, RecordShape, SystemColumn};
+use innodb::source::PageSource;
+use innodb::space_format::SpaceFormat;
+use innodb::value_reader::ValueReader;
 use zerocopy::FromBytes;
 
 /// A tablespace in memory.
@@ -17,6 +20,10 @@ impl Source {
     /// The bytes of a page.
     pub fn page(&self, page_no: u32) -> &[u8] {
         &self.file[page_no as usize * PAGE_SIZE..][..PAGE_SIZE]
+    }
+
+    fn page_type(&self, page_no: u32) -> u16 {
+        FilHeader::read_from_prefix(self.page(page_no)).unwrap().0.page_type.get()
     }
 
     fn level(&self, page_no: u32) -> u16 {
@@ -65,6 +72,11 @@ impl Source {
             let reference = value.split_off(value.len() - 20);
             let reference = BlobReference::read_from_bytes(&reference).unwrap();
             let (mut next, local) = (reference.page_no.get(), value.len());
+            if next != FIL_NULL && self.page_type(next) == page_type::LOB_FIRST {
+                let source = (SpaceFormat::MySql, &self.file as &dyn PageSource);
+                ValueReader::default().read(source, &reference, &mut value).unwrap();
+                return Some(value);
+            }
             while next != FIL_NULL {
                 let page = self.page(next);
                 let header = BlobHeader::read_from_prefix(&page[BODY..]).unwrap().0;
