@@ -12,12 +12,13 @@
 //!
 //! In reading order: [`statements`] the texts around the rows, [`parameters`] rows without a text,
 //! [`trouble`] what a refusal means, [`refused`] rows with the columns at fault, [`lines`] LOAD DATA, [`strict`] the INSERTs, [`connection`] what
-//! they go over.
+//! they go over, [`search`] which rows are sent next once some are refused.
 
 mod connection;
 mod lines;
 pub(crate) mod parameters;
 mod refused;
+mod search;
 pub(crate) mod statements;
 mod strict;
 #[cfg(test)]

@@ -8,6 +8,7 @@ use job::position::Position;
 use server::session::Done;
 
 use super::lines::numbers;
+use super::search::Search;
 use super::trouble::Trouble;
 use super::{
     Batch, Commit, Sender, Sent, again_or_failed, internal, merged, no_session, parameters,
@@ -63,14 +64,38 @@ impl Sender {
         is_strict: bool,
         sent: &mut Sent,
     ) -> Result<bool, Trouble> {
-        let mut at = 0;
-        while at < chunk.rows.len() {
-            let rows = self.next_batch(chunk, at, batch);
-            at = rows.end;
+        let mut search = Search::new();
+        while search.at < chunk.rows.len() {
+            let rows = batch.rows.min(search.rows_max);
+            let rows = self.next_batch(chunk, search.at, Batch { rows, ..batch });
+            let count = rows.len();
             // A server that waits for rows ends nothing by itself.
             self.options.connect.interrupt.check().map_err(Error::from)?;
-            if !self.insert_rows(chunk, rows, is_strict, sent)? {
-                return Ok(false);
+            let outcome = self.ask(chunk, rows.clone(), is_strict)?;
+            match outcome {
+                Outcome::In { rows, duplicates } => {
+                    sent.entry.rows += rows;
+                    sent.entry.duplicates += duplicates;
+                    search.done(count);
+                }
+                Outcome::Bent => return Ok(false),
+                Outcome::Refused { errno, message, is_duplicate } => {
+                    if self.options.commit == (Commit::Whole { savepoints: false }) {
+                        return Err(self.refused_for_good(
+                            chunk,
+                            rows,
+                            errno,
+                            message,
+                            is_duplicate,
+                        ));
+                    }
+                    if count > 1 {
+                        search.refused(count, row_named(&message));
+                    } else {
+                        self.refuse(chunk, rows.start, errno, &message, is_duplicate, sent)?;
+                        search.pass_over();
+                    }
+                }
             }
         }
         Ok(true)
@@ -84,42 +109,9 @@ impl Sender {
         if chunk.form == Form::Values {
             rows = rows.min(VALUES_MAX / self.statements.place.insert_columns.len().max(1));
         }
-        let last = (at + rows.max(1)).min(chunk.rows.len());
+        let last = at.saturating_add(rows.max(1)).min(chunk.rows.len());
         let fits = chunk.rows[at..last].partition_point(|row| row.end - begin <= bytes);
         at..at + fits.max(1)
-    }
-
-    /// Inserts rows by one statement, or, if one of them is refused, by as many as it takes to
-    /// find which.
-    fn insert_rows(
-        &mut self,
-        chunk: &SentChunk,
-        rows: Range<usize>,
-        is_strict: bool,
-        sent: &mut Sent,
-    ) -> Result<bool, Trouble> {
-        // Not by recursion: each of very many rows may be refused by its name.
-        let mut left = vec![rows];
-        while let Some(rows) = left.pop() {
-            let (errno, message, is_duplicate) = match self.ask(chunk, rows.clone(), is_strict)? {
-                Outcome::In { rows, duplicates } => {
-                    sent.entry.rows += rows;
-                    sent.entry.duplicates += duplicates;
-                    continue;
-                }
-                Outcome::Bent => return Ok(false),
-                Outcome::Refused { errno, message, is_duplicate } => (errno, message, is_duplicate),
-            };
-            if self.options.commit == (Commit::Whole { savepoints: false }) {
-                return Err(self.refused_for_good(chunk, rows, errno, message, is_duplicate));
-            }
-            if rows.len() == 1 {
-                self.refuse(chunk, rows.start, errno, &message, is_duplicate, sent)?;
-            } else {
-                left.extend(parts(rows, row_named(&message)).into_iter().rev());
-            }
-        }
-        Ok(true)
     }
 
     /// The error of a refused statement some of whose rows may be in all the same, so that none of
@@ -304,24 +296,6 @@ fn refusal(error: server::Error) -> Result<Outcome, Trouble> {
         }
         (_, error) => Err(again_or_failed(error)),
     }
-}
-
-/// The parts in which rows are sent again, in order, after a refusal that names one of them, from
-/// 1, or none.
-fn parts(rows: Range<usize>, named: Option<usize>) -> Vec<Range<usize>> {
-    let named = named.filter(|row| (1..=rows.len()).contains(row));
-    let parts = match named {
-        // It is the first one at fault: those before it go in at once.
-        Some(row) => {
-            let bad = rows.start + row - 1;
-            [rows.start..bad, bad..bad + 1, bad + 1..rows.end]
-        }
-        None => {
-            let middle = rows.start + rows.len() / 2;
-            [rows.start..middle, middle..rows.end, rows.end..rows.end]
-        }
-    };
-    parts.into_iter().filter(|part| !part.is_empty()).collect()
 }
 
 /// The row of the statement, from 1, that a message of the server's ends with.

@@ -26,7 +26,7 @@ use crate::shards::Shards;
 /// Statements of two rows, so that small chunks need several.
 const BATCH: Batch = Batch { rows: 2, bytes: 1 << 20 };
 /// As many rows as there are.
-const ONE_BATCH: Batch = Batch { rows: 10_000, bytes: 1 << 20 };
+const ONE_BATCH: Batch = Batch { rows: usize::MAX, bytes: 8 << 20 };
 
 /// A chunk of lines with tab-separated fields.
 pub(super) fn chunk(ordinal: u64, form: Form, lines: &[&str]) -> SentChunk {

@@ -31,22 +31,36 @@ fn refused_rows_are_found_one_by_one() {
     }
 }
 
-/// The server names each of these rows, so each refusal leaves only one row less to be sent again.
+/// A number of the server's about the sender's session.
+fn status(sender: &mut Sender, name: &str) -> u64 {
+    let sql = format!("SHOW SESSION STATUS LIKE '{name}'");
+    sender.session.as_mut().unwrap().query(&sql).unwrap()[0].number(1).unwrap()
+}
+
+/// The server names each of these rows. Each refusal once had all rows behind it sent again.
 #[test]
-fn however_many_rows_are_refused_the_stack_is_large_enough() {
+fn rows_are_sent_a_few_times_however_many_are_refused() {
     let Some(server) = TestServer::shared() else { return };
-    let lines: Vec<String> = (0..2000).map(|i| format!("{i}\tx")).collect();
-    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
-    let columns = "a INT, b VARCHAR(10), c TINYINT AS (a + 1000) STORED";
-    let mut scene = Scene::new(server, columns, &NAMES, OnDuplicate::Fail);
-    scene.options.rejects_max = 2000;
-    let sent = std::thread::scope(|scope| {
-        let small = std::thread::Builder::new().stack_size(256 << 10);
-        let work = || send(&scene, Form::Tuples, ONE_BATCH, &lines);
-        small.spawn_scoped(scope, work).unwrap().join().unwrap().unwrap()
-    });
-    assert_eq!((sent.entry.rows, sent.rejects.len()), (0, 2000));
-    assert!(scene.rows().is_empty());
+    let text = "x".repeat(100);
+    for nth in [20, 3, 1] {
+        let number = |i| if i % nth == 0 { 1000 } else { 1 };
+        let lines: Vec<String> = (0..2000).map(|i| format!("{}\t{text}", number(i))).collect();
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        let columns = "a INT, b VARCHAR(100), c TINYINT AS (a) STORED";
+        let mut scene = Scene::new(server, columns, &NAMES, OnDuplicate::Fail);
+        scene.options.rejects_max = 2000;
+        let mut sender = scene.sender();
+        let mut chunk = chunk(0, Form::Tuples, &lines);
+        let before = status(&mut sender, "Bytes_received");
+        let sent = sender.send(&mut chunk, ONE_BATCH, &mut Notes::default()).unwrap();
+        let bytes = status(&mut sender, "Bytes_received") - before;
+        let refused = 2000_usize.div_ceil(nth);
+        assert_eq!((sent.entry.rows as usize, sent.rejects.len()), (2000 - refused, refused));
+        assert_eq!(scene.rows().len(), 2000 - refused);
+        // Besides the rows there are some hundred bytes a statement, and the ledger's text.
+        let most = 5 * chunk.text.len() + 1200 * refused;
+        assert!(bytes <= most as u64, "{bytes} bytes for {} of text, {nth}", chunk.text.len());
+    }
 }
 
 /// LOAD DATA LOCAL would load all of these rows, changed.
