@@ -423,6 +423,10 @@ impl Sender {
             Commit::Whole { savepoints: true } => "ROLLBACK TO SAVEPOINT inrush_portion",
             Commit::Chunks(_) => "ROLLBACK",
         };
+        self.undo_by(sql)
+    }
+
+    fn undo_by(&mut self, sql: &str) -> Result<(), Trouble> {
         if self.exec(sql)?.warnings == 0 {
             return Ok(());
         }

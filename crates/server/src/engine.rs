@@ -110,6 +110,11 @@ impl Kind {
         self != Kind::PolarDbX
     }
 
+    /// True if a part of a transaction can be undone: of PolarDB-X it was not confirmed.
+    pub fn has_savepoints(self) -> bool {
+        self != Kind::PolarDbX
+    }
+
     /// The beginning of an INSERT.
     pub fn insert_hint(self) -> &'static str {
         if self == Kind::PolarDbX { POLARDB_X_HINT } else { "" }

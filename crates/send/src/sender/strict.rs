@@ -5,6 +5,7 @@ use std::ops::Range;
 use job::error::Error;
 use job::options::OnDuplicate;
 use job::position::Position;
+use server::engine::Kind;
 use server::session::Done;
 
 use super::lines::numbers;
@@ -20,6 +21,11 @@ use crate::sent_chunk::{Form, SentChunk};
 /// Server error of a packet that is larger than `max_allowed_packet`.
 const ER_PACKET_TOO_LARGE: u16 = 1153;
 
+/// The same of savepoints in a transaction with tables that have none.
+const ER_CHECK_NOT_IMPLEMENTED: u16 = 1178;
+
+/// Rows of an INSERT IGNORE whose warnings are all listed.
+const IGNORED_ROWS_MAX: usize = 10_000;
 /// Most values of one statement of [`Form::Values`]: each takes 64 bytes here while it is sent.
 const VALUES_MAX: usize = 1 << 15;
 
@@ -46,7 +52,10 @@ impl Sender {
         sent.entry.rows = 0;
         if chunk.form == Form::Values && !chunk.rows.is_empty() {
             self.set_names(false)?;
-            self.prepare(is_strict)?;
+            self.prepare(false)?;
+            if is_strict {
+                self.prepare(true)?;
+            }
             self.set_names(true)?;
         }
         let outcome = self.insert_all(chunk, batch, is_strict, sent);
@@ -64,20 +73,26 @@ impl Sender {
         is_strict: bool,
         sent: &mut Sent,
     ) -> Result<bool, Trouble> {
+        let is_searched = is_strict && self.statements.place.rule == OnDuplicate::Skip;
+        let rows_max = if is_searched { IGNORED_ROWS_MAX } else { usize::MAX };
         let mut search = Search::new();
         while search.at < chunk.rows.len() {
-            let rows = batch.rows.min(search.rows_max);
+            let rows = batch.rows.min(search.rows_max).min(rows_max);
             let rows = self.next_batch(chunk, search.at, Batch { rows, ..batch });
             let count = rows.len();
             // A server that waits for rows ends nothing by itself.
             self.options.connect.interrupt.check().map_err(Error::from)?;
-            let outcome = self.ask(chunk, rows.clone(), is_strict)?;
+            let outcome = match is_strict {
+                true => self.ask_strictly(chunk, rows.clone())?,
+                false => self.ask(chunk, rows.clone(), false)?,
+            };
             match outcome {
                 Outcome::In { rows, duplicates } => {
                     sent.entry.rows += rows;
                     sent.entry.duplicates += duplicates;
                     search.done(count);
                 }
+                Outcome::Bent if is_strict && count > 1 => search.refused(count, None),
                 Outcome::Bent => return Ok(false),
                 Outcome::Refused { errno, message, is_duplicate } => {
                     if self.options.commit == (Commit::Whole { savepoints: false }) {
@@ -167,6 +182,33 @@ impl Sender {
             return Err(Trouble::Rejected(rejects));
         }
         Ok(())
+    }
+
+    /// One statement that refuses rows. INSERT IGNORE where duplicates are skipped, undone if it did anything else:
+    /// it skips them all at once, without naming one.
+    fn ask_strictly(&mut self, chunk: &SentChunk, rows: Range<usize>) -> Result<Outcome, Trouble> {
+        let skips = self.statements.place.rule == OnDuplicate::Skip && rows.len() > 1;
+        if !skips || !self.set_savepoint()? {
+            return self.ask(chunk, rows, true);
+        }
+        let outcome = self.ask(chunk, rows, false)?;
+        if matches!(outcome, Outcome::Bent) {
+            self.undo_by("ROLLBACK TO SAVEPOINT inrush_rows")?;
+        }
+        Ok(outcome)
+    }
+
+    /// False if there are no savepoints.
+    fn set_savepoint(&mut self) -> Result<bool, Trouble> {
+        let session = self.session.as_mut().ok_or_else(no_session)?;
+        if !Kind::of_version(session.version()).has_savepoints() {
+            return Ok(false);
+        }
+        match session.exec("SAVEPOINT inrush_rows") {
+            // Spider's tables have none.
+            Err(server::Error::Statement { errno: ER_CHECK_NOT_IMPLEMENTED, .. }) => Ok(false),
+            set => set.map(|_| true).map_err(again_or_failed),
+        }
     }
 
     /// One statement with some rows.
