@@ -7,7 +7,7 @@
 //!
 //! Where a transaction may be committed on some of several shards, each shard has a ledger ([`Shards`]).
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -30,7 +30,6 @@ use crate::shards::Shards;
 const JOB_ROW: i64 = -1;
 /// The row that says that all chunks of the job are in, and by what its command is known.
 const COMPLETE_ROW: i64 = -2;
-
 /// The identity of two equal loads: the second may go on where the first ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Job {
@@ -126,6 +125,30 @@ pub(crate) struct Entry {
     pub(crate) refused: Vec<Refused>,
 }
 
+/// A chunk that is in, for a load that continues.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Loaded {
+    pub(crate) rows: u64,
+    pub(crate) duplicates: u64,
+    /// True if rows of it were rejected, so that it has to be read again for their sake.
+    pub(crate) has_rejects: bool,
+    pub(crate) bytes: u64,
+    pub(crate) crc: u32,
+}
+
+impl Loaded {
+    /// Reads a row of [`ENTRY_COLUMNS`].
+    fn read(row: &Row) -> server::Result<Loaded> {
+        Ok(Loaded {
+            bytes: row.number(3)?,
+            crc: row.number(4)?,
+            rows: row.number(5)?,
+            duplicates: row.number(6)?,
+            has_rejects: row.number::<u64>(7)? > 0 || !row.is_null(8),
+        })
+    }
+}
+
 /// A row that the server refused: its reason cannot be had again without asking it again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Refused {
@@ -191,9 +214,9 @@ impl Entry {
     }
 }
 
-/// The columns of [`Entry::read`].
+/// The columns of [`Entry::read`], but for the refused rows.
 const ENTRY_COLUMNS: &str =
-    "ordinal, file, first_byte, bytes, crc32c, row_count, duplicates, rejects, note";
+    "ordinal, file, first_byte, bytes, crc32c, row_count, duplicates, rejects";
 
 impl LedgerTable {
     /// That of a target.
@@ -332,18 +355,17 @@ impl Ledger {
     }
 
     /// All chunks that are in, by number.
-    pub(crate) fn entries(&self, session: &mut Session) -> Result<Vec<Entry>, Error> {
-        let sql = format!("{} AND ordinal>=0 ORDER BY ordinal", self.select());
+    pub(crate) fn loaded(&self, session: &mut Session) -> Result<HashMap<u64, Loaded>, Error> {
+        // Refused rows stay where they are.
+        let sql = format!("{} AND ordinal>=0", self.select("LEFT(note, 0)"));
         let shards = self.shards();
-        let mut rows = Vec::new();
-        // As many as there are, refused rows with them.
+        let mut loaded = HashMap::new();
         shards.at(session, shards.last(), |session| {
             session.for_each(&sql, |row| {
-                rows.push(row);
+                loaded.insert(row.number(0)?, Loaded::read(&row)?);
                 Ok(())
             })
         })?;
-        let mut entries = rows.iter().map(Entry::read).collect::<Result<Vec<_>, _>>()?;
         // The last shard has what all have; whatever it has besides is sent again, where it is missing.
         shards.at_others(session, |session| {
             let mut there = HashSet::new();
@@ -351,10 +373,10 @@ impl Ledger {
                 there.insert(row.number::<u64>(0)?);
                 Ok(())
             })?;
-            entries.retain(|entry| there.contains(&entry.ordinal));
+            loaded.retain(|ordinal, _| there.contains(ordinal));
             Ok(())
         })?;
-        Ok(entries)
+        Ok(loaded)
     }
 
     /// How much is in, once the chunks of a killed load are committed or rolled back. After a restart of the
@@ -438,7 +460,7 @@ impl Ledger {
         shard: &str,
         ordinal: u64,
     ) -> Result<Option<Entry>, Error> {
-        let sql = format!("{} AND ordinal={ordinal}", self.select());
+        let sql = format!("{} AND ordinal={ordinal}", self.select("note"));
         let rows = self.shards().at(session, shard, |session| session.query(&sql))?;
         rows.first().map(Entry::read).transpose()
     }
@@ -517,9 +539,9 @@ impl Ledger {
         session.write_to(table, |session| session.exec(&delete)).map(drop)
     }
 
-    fn select(&self) -> String {
-        let job = quote_text(&self.job);
-        format!("SELECT {ENTRY_COLUMNS} FROM {base} WHERE job={job}", base = self.table().base())
+    fn select(&self, note: &str) -> String {
+        let (job, base) = (quote_text(&self.job), self.table().base());
+        format!("SELECT {ENTRY_COLUMNS}, {note} FROM {base} WHERE job={job}")
     }
 }
 

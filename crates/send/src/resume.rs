@@ -17,7 +17,7 @@ use sources::{Chunk, Source, SourceExt as _};
 use targets::Lock;
 
 use crate::destination::Destination;
-use crate::ledger::{Entry, Job, JobFile, Ledger, LedgerTable, Totals};
+use crate::ledger::{Job, JobFile, Ledger, LedgerTable, Loaded, Totals};
 use crate::unpublished::AddedRows;
 
 /// Server errors of a right that the account lacks.
@@ -33,17 +33,6 @@ pub(crate) struct Resume {
     pub(crate) chunk_bytes: usize,
     /// Chunks that are in, by number.
     loaded: HashMap<u64, Loaded>,
-}
-
-/// A chunk that is in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Loaded {
-    pub(crate) rows: u64,
-    pub(crate) duplicates: u64,
-    /// True if rows of it were rejected, so that it has to be read again for their sake.
-    pub(crate) has_rejects: bool,
-    bytes: u64,
-    crc: u32,
 }
 
 impl Resume {
@@ -93,12 +82,10 @@ impl Resume {
         }
         ours.chunk_bytes = begun.unwrap_or(ours.chunk_bytes);
         let ledger = table.create(&mut target.session, &ours, begun.is_none())?;
-        let mut loaded = HashMap::new();
-        if begun.is_some() {
-            for entry in ledger.entries(&mut target.session)? {
-                loaded.insert(entry.ordinal, Loaded::of(&entry));
-            }
-        }
+        let loaded = match begun {
+            Some(_) => ledger.loaded(&mut target.session)?,
+            None => HashMap::new(),
+        };
         let chunk_bytes = usize::try_from(ours.chunk_bytes).unwrap_or(usize::MAX);
         Ok(Resume { rows: AddedRows { ledger }, chunk_bytes, loaded })
     }
@@ -144,18 +131,6 @@ impl Resume {
         Totals {
             chunks: self.loaded.len() as u64,
             rows: self.loaded.values().map(|loaded| loaded.rows).sum(),
-        }
-    }
-}
-
-impl Loaded {
-    fn of(entry: &Entry) -> Loaded {
-        Loaded {
-            rows: entry.rows,
-            duplicates: entry.duplicates,
-            has_rejects: entry.rejects > 0 || !entry.refused.is_empty(),
-            bytes: entry.bytes,
-            crc: entry.crc,
         }
     }
 }

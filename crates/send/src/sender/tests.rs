@@ -159,7 +159,12 @@ impl Scene {
     }
 
     fn entries(&mut self) -> Vec<Entry> {
-        self.ledger.entries(&mut self.session).unwrap()
+        let mut ordinals: Vec<u64> =
+            self.ledger.loaded(&mut self.session).unwrap().into_keys().collect();
+        ordinals.sort_unstable();
+        let shard = self.ledger.shards().last().to_owned();
+        let entry = |ordinal| self.ledger.entry(&mut self.session, &shard, ordinal);
+        ordinals.into_iter().map(entry).map(|entry| entry.unwrap().unwrap()).collect()
     }
 }
 
