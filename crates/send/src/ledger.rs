@@ -30,6 +30,13 @@ use crate::shards::Shards;
 const JOB_ROW: i64 = -1;
 /// The row that says that all chunks of the job are in, and by what its command is known.
 const COMPLETE_ROW: i64 = -2;
+/// Refused rows of a chunk that do not fit its own row are in rows below `-(ordinal + 1) * NOTE_ROWS`.
+const NOTE_ROWS: i64 = 1 << 24;
+/// Most refused rows of one row.
+const REFUSED_MAX: usize = 1000;
+/// Bytes of a refused row in a statement, on average at most: the server's messages have 512.
+const REFUSED_BYTES: usize = 2048;
+
 /// The identity of two equal loads: the second may go on where the first ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Job {
@@ -194,12 +201,6 @@ impl Entry {
     }
 
     fn read(row: &Row) -> Result<Entry, Error> {
-        let refused = match row.text_or_null(8)? {
-            None => Vec::new(),
-            Some(text) => serde_json::from_str(&text).map_err(|e| {
-                Error::Internal(format!("rejected rows in the ledger are not JSON: {e}"))
-            })?,
-        };
         Ok(Entry {
             ordinal: row.number(0)?,
             file: row.number(1)?,
@@ -209,9 +210,16 @@ impl Entry {
             rows: row.number(5)?,
             duplicates: row.number(6)?,
             rejects: row.number(7)?,
-            refused,
+            refused: refused_of(row)?,
         })
     }
+}
+
+/// The refused rows of a row of the ledger.
+fn refused_of(row: &Row) -> Result<Vec<Refused>, Error> {
+    let Some(text) = row.text_or_null(8)? else { return Ok(Vec::new()) };
+    serde_json::from_str(&text)
+        .map_err(|e| Error::Internal(format!("rejected rows in the ledger are not JSON: {e}")))
 }
 
 /// The columns of [`Entry::read`], but for the refused rows.
@@ -460,9 +468,18 @@ impl Ledger {
         shard: &str,
         ordinal: u64,
     ) -> Result<Option<Entry>, Error> {
-        let sql = format!("{} AND ordinal={ordinal}", self.select("note"));
+        let (first, last) = (note_row(ordinal, NOTE_ROWS - 1), note_row(ordinal, 1));
+        let sql = format!(
+            "{} AND (ordinal={ordinal} OR ordinal BETWEEN {first} AND {last}) ORDER BY ordinal DESC",
+            self.select("note")
+        );
         let rows = self.shards().at(session, shard, |session| session.query(&sql))?;
-        rows.first().map(Entry::read).transpose()
+        let [row, notes @ ..] = rows.as_slice() else { return Ok(None) };
+        let mut entry = Entry::read(row)?;
+        for note in notes {
+            entry.refused.extend(refused_of(note)?);
+        }
+        Ok(Some(entry))
     }
 
     /// Writes a chunk down on one of [`Shards::all`], first in its transaction, which holds the table: error 1062
@@ -490,30 +507,43 @@ impl Ledger {
         self.shards().at(session, shard, insert).map(drop)
     }
 
-    /// Corrects what became of a chunk's rows, last in its transaction, on these of [`Shards::all`].
+    /// Corrects what became of a chunk's rows, last in its transaction, on these of [`Shards::all`], by statements
+    /// of `statement_bytes` at most.
     pub(crate) fn update(
         &self,
         session: &mut Session,
         shards: &[&str],
         entry: &Entry,
+        statement_bytes: usize,
     ) -> Result<(), Error> {
-        let mut sql = format!(
-            "UPDATE {} SET row_count={}, duplicates={}",
-            self.table().quoted(),
-            entry.rows,
-            entry.duplicates
-        );
-        if !entry.refused.is_empty() {
-            let note = serde_json::to_string(&entry.refused)
-                .map_err(|e| Error::Internal(format!("rejected rows as JSON: {e}")))?;
+        let (table, job) = (self.table().quoted(), quote_text(&self.job));
+        let rows_max = (statement_bytes / REFUSED_BYTES).clamp(1, REFUSED_MAX);
+        let mut notes = entry.refused.chunks(rows_max).map(|refused| {
+            serde_json::to_string(refused)
+                .map(|note| quote_text(&note))
+                .map_err(|e| Error::Internal(format!("rejected rows as JSON: {e}")))
+        });
+        let mut run = |sql: &str, label: &str| {
+            shards.iter().try_for_each(|shard| {
+                let run = |session: &mut Session| session.exec_rows(sql, label);
+                self.shards().at(session, shard, run).map(drop)
+            })
+        };
+        let (rows, duplicates) = (entry.rows, entry.duplicates);
+        let mut sql = format!("UPDATE {table} SET row_count={rows}, duplicates={duplicates}");
+        if let Some(note) = notes.next() {
             // Writing to a text does not fail.
-            let _ = write!(sql, ", note={}", quote_text(&note));
+            let _ = write!(sql, ", note={}", note?);
         }
-        let job = quote_text(&self.job);
         let _ = write!(sql, " WHERE job={job} AND ordinal={}", entry.ordinal);
-        for shard in shards {
-            let update = |session: &mut Session| session.exec_rows(&sql, "UPDATE of the ledger");
-            self.shards().at(session, shard, update)?;
+        run(&sql, "UPDATE of the ledger")?;
+        for (note, part) in notes.zip(1..NOTE_ROWS) {
+            let row = note_row(entry.ordinal, part);
+            let note = note?;
+            run(
+                &format!("INSERT INTO {table} VALUES ({job}, {row}, 0, 0, 0, 0, 0, 0, 0, {note})"),
+                "INSERT of rejected rows into the ledger",
+            )?;
         }
         Ok(())
     }
@@ -543,6 +573,12 @@ impl Ledger {
         let (job, base) = (quote_text(&self.job), self.table().base());
         format!("SELECT {ENTRY_COLUMNS}, {note} FROM {base} WHERE job={job}")
     }
+}
+
+/// The number of a row with refused rows of a chunk, from 1.
+fn note_row(ordinal: u64, part: i64) -> i64 {
+    let chunk = i64::try_from(ordinal).unwrap_or(i64::MAX).saturating_add(1);
+    chunk.saturating_mul(NOTE_ROWS).saturating_add(part).saturating_neg()
 }
 
 /// Names a job by its text.

@@ -25,6 +25,7 @@ mod strict;
 mod tests;
 pub(crate) mod trouble;
 
+use std::collections::HashSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -386,12 +387,11 @@ impl Sender {
         let session = self.session.as_mut().ok_or_else(no_session)?;
         if *entry != Entry::of(chunk) {
             let shards: Vec<&str> = missing.iter().map(String::as_str).collect();
-            ledger.update(session, &shards, entry).map_err(again_or_failed)?;
+            let updated = ledger.update(session, &shards, entry, self.packet_bytes);
+            updated.map_err(again_or_failed)?;
         }
-        let was_refused = |row: &usize| {
-            let begin = chunk.rows[*row].raw.start;
-            entry.refused.iter().any(|refused| refused.begin == begin)
-        };
+        let refused: HashSet<usize> = entry.refused.iter().map(|row| row.begin).collect();
+        let was_refused = |row: &usize| refused.contains(&chunk.rows[*row].raw.start);
         let rows: Vec<usize> = (0..chunk.rows.len()).filter(|row| !was_refused(row)).collect();
         let rows = vindex.rows_of(session, chunk, (&rows, *at), missing);
         let rows = rows.map_err(again_or_failed)?;
@@ -450,7 +450,9 @@ impl Sender {
         };
         if *entry != Entry::of(chunk) {
             let session = self.session.as_mut().ok_or_else(no_session)?;
-            ledger.update(session, &ledger.shards().all(), entry).map_err(again_or_failed)?;
+            let shards = ledger.shards().all();
+            let updated = ledger.update(session, &shards, entry, self.packet_bytes);
+            updated.map_err(again_or_failed)?;
         }
         self.commit()
     }

@@ -284,6 +284,37 @@ fn statements_keep_within_what_the_server_takes() {
     assert_eq!(sent.rejects[0].position.line, 6);
 }
 
+/// The list of refused rows is longer than a statement may be.
+#[test]
+fn refused_rows_are_written_down_by_statements_that_the_server_takes() {
+    let options = TestServerOptions {
+        extra: vec!["--max-allowed-packet=16384".to_owned()],
+        ..TestServerOptions::default()
+    };
+    let Some(server) = TestServer::start_with(&options) else { return };
+    let columns = format!("{COLUMNS}, CONSTRAINT good CHECK (b <> 'bad')");
+    let mut scene = Scene::new(&server, &columns, &NAMES, OnDuplicate::Fail);
+    let line = |i| format!("{i}\t{}", if i % 2 == 0 { "bad" } else { "good" });
+    let lines: Vec<String> = (0..1000).map(line).collect();
+    let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+    for ordinal in 0..2 {
+        let mut chunk = chunk(ordinal, Form::Tuples, &lines);
+        let mut notes = Notes::default();
+        let sent = scene.sender().send(&mut chunk, ONE_BATCH, &mut notes).unwrap();
+        assert!(notes.causes.is_empty());
+        assert_eq!((sent.entry.refused.len(), scene.rows().len()), (500, 500));
+        assert_eq!(scene.entries()[ordinal as usize], sent.entry);
+        // A second run finds them all.
+        let again = scene.sender().send(&mut chunk, ONE_BATCH, &mut notes).unwrap();
+        assert!(again.was_loaded);
+        assert_eq!((again.entry, again.rejects.len()), (sent.entry, 500));
+        scene.session.exec(&format!("DELETE FROM {}", scene.target.quoted())).unwrap();
+    }
+    scene.ledger.require(&mut scene.session, Totals { chunks: 2, rows: 1000 }).unwrap();
+    let loaded = scene.ledger.loaded(&mut scene.session).unwrap();
+    assert!(loaded.len() == 2 && loaded.values().all(|chunk| chunk.has_rejects));
+}
+
 /// A table that keeps what a transaction has put into it cannot be loaded a chunk at a time.
 #[test]
 fn rows_that_cannot_be_undone_end_the_load() {
