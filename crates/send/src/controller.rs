@@ -237,6 +237,7 @@ mod tests {
 
     use server::replication::lag::{Following, Lag};
 
+    use super::backoff::Backoff;
     use super::*;
 
     fn limits() -> Limits {
@@ -334,6 +335,25 @@ mod tests {
             assert!(!third.join().unwrap());
         });
         assert_eq!(controller.settled().connections_max, 2);
+    }
+
+    #[test]
+    fn each_trouble_has_its_name_and_passes() {
+        for (trouble, name) in [
+            (Trouble::Deadlock, "deadlocks"),
+            (Trouble::LockWait, "lock waits"),
+            (Trouble::Lost, "lost connections"),
+            (Trouble::Refused, "refused connections or statements"),
+        ] {
+            let mut backoff = Backoff::new(Duration::from_secs(10));
+            backoff.troubled(trouble, 8, Duration::from_secs(1));
+            let expected = format!("only 5 connections load because of {name}");
+            assert_eq!(backoff.holding(), Some(expected));
+            for seconds in 2..10 {
+                backoff.done(8, Duration::from_secs(seconds));
+            }
+            assert_eq!(backoff.holding(), None);
+        }
     }
 
     #[test]

@@ -30,7 +30,8 @@ impl From<Cause> for controller::Trouble {
         match cause {
             Cause::Deadlock => controller::Trouble::Deadlock,
             Cause::LockWait => controller::Trouble::LockWait,
-            Cause::Lost | Cause::Busy => controller::Trouble::Lost,
+            Cause::Lost => controller::Trouble::Lost,
+            Cause::Busy => controller::Trouble::Refused,
         }
     }
 }
@@ -187,6 +188,10 @@ mod tests {
         assert_eq!(of(1213, "40001"), Class::Again(Cause::Deadlock));
         assert_eq!(of(1205, "HY000"), Class::Again(Cause::LockWait));
         assert_eq!(of(1053, "08S01"), Class::Again(Cause::Lost));
+        for errno in [1040, 1203, 1226, 1317] {
+            let Class::Again(cause) = of(errno, "HY000") else { panic!("{errno}") };
+            assert_eq!(controller::Trouble::from(cause), controller::Trouble::Refused, "{errno}");
+        }
         assert_eq!(of(1366, "22007"), Class::Row);
         assert_eq!(of(4025, "23000"), Class::Row);
         assert_eq!(of(1452, "23000"), Class::Row);

@@ -2,7 +2,7 @@
 //!
 //! | seen | connections |
 //! | --- | --- |
-//! | deadlock, lock wait, lost connection | [`SHRINK`] as many, at most once in [`CALM`] |
+//! | deadlock, lock wait, connection lost or refused | [`SHRINK`] as many, at most once in [`CALM`] |
 //! | Galera's flow control stopped more than [`FLOW_CONTROL_MAX`] of the time | the same |
 //! | a member of the replication group has more to certify or apply than it may before it holds writers up | the same |
 //! | [`BUSY_MAX`] more statements of others than when the load began | the same |
@@ -40,6 +40,8 @@ pub(crate) enum Trouble {
     LockWait,
     /// The connection broke, or the server went away.
     Lost,
+    /// The server took no connection or statement for now, such as errors 1040, 1203 and 1317.
+    Refused,
 }
 
 /// The cause for fewer connections.
@@ -48,6 +50,7 @@ enum Cause {
     Deadlock,
     LockWait,
     Lost,
+    Refused,
     Lag,
     FlowControl,
     GroupQueue,
@@ -60,6 +63,7 @@ impl Cause {
             Cause::Deadlock => "deadlocks",
             Cause::LockWait => "lock waits",
             Cause::Lost => "lost connections",
+            Cause::Refused => "refused connections or statements",
             Cause::Lag => "replica lag",
             Cause::FlowControl => "Galera flow control",
             Cause::GroupQueue => "Group Replication flow control",
@@ -74,6 +78,7 @@ impl From<Trouble> for Cause {
             Trouble::Deadlock => Cause::Deadlock,
             Trouble::LockWait => Cause::LockWait,
             Trouble::Lost => Cause::Lost,
+            Trouble::Refused => Cause::Refused,
         }
     }
 }
@@ -121,7 +126,7 @@ impl Backoff {
     /// A chunk is loaded.
     pub(super) fn done(&mut self, wanted: usize, now: Duration) {
         self.count(wanted, now);
-        for cause in [Cause::Deadlock, Cause::LockWait, Cause::Lost] {
+        for cause in [Cause::Deadlock, Cause::LockWait, Cause::Lost, Cause::Refused] {
             if let Some(hold) = self.holds.get_mut(&cause) {
                 hold.grow(wanted, now);
             }
