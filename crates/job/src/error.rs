@@ -288,7 +288,7 @@ pub enum Error {
         target: String,
     },
     /// A load that adds rows ended early: some are in.
-    #[error("{error}; {}", added(target, *rows))]
+    #[error("{error}; {}", added(error, target, *rows))]
     Appended {
         /// The cause.
         error: Box<Error>,
@@ -632,16 +632,27 @@ impl Error {
     }
 }
 
-fn added([target, ledger]: &[String; 2], rows: Option<u64>) -> String {
+fn added(error: &Error, [target, ledger]: &[String; 2], rows: Option<u64>) -> String {
+    // The same row would end the same command.
+    let command = match error {
+        Error::Rejected { .. } | Error::RejectedPart { .. } => {
+            format!("the same command with a larger {REJECTS_MAX}")
+        }
+        Error::DuplicateRow { .. } => format!(
+            "the same command with {}",
+            ON_DUPLICATE.with_any(&["skip", "replace", "update"])
+        ),
+        _ => "the same command again".to_owned(),
+    };
     match rows {
         Some(rows) => format!(
-            "{rows} row{} in {target}; run the same command again to load the rest; until then the \
-             table {ledger} lists these rows",
+            "{rows} row{} in {target}; run {command} to load the rest; until then the table {ledger} \
+             lists these rows",
             if rows == 1 { " is" } else { "s are" }
         ),
         None => format!(
-            "{target} may contain rows of this load; run the same command again to load the rest; \
-             until then the table {ledger} lists the rows"
+            "{target} may contain rows of this load; run {command} to load the rest; until then the \
+             table {ledger} lists the rows"
         ),
     }
 }
