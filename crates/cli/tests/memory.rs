@@ -2,7 +2,7 @@
 
 use std::io::{BufWriter, Write};
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -162,6 +162,27 @@ fn refused_rows_take_no_more_than_the_budget() {
     assert_eq!((&report["rows"], &report["rejects"]), (&1.into(), &40.into()));
     let peak = report["memory_peak_bytes"].as_u64().unwrap();
     assert!(peak < (64 << 20) * (100 + BEYOND_PERCENT) / 100, "{} MiB", peak >> 20);
+}
+
+/// The reason and the place of a short row take a hundred times as much as the row. Chunks of a pipe are large.
+#[test]
+fn short_refused_rows_take_no_more_than_the_budget() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE t (id INT PRIMARY KEY)");
+    let mut load = desk.home.load(desk.server, &desk.table("t"), "-".as_ref());
+    load.args(["--path", "stream", "--connections", "4", "--rejects-max", "1000000"]);
+    load.args(["--json", "--quiet", "--memory", "64M"]);
+    let mut child = start(load.stdin(Stdio::piped()));
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(("x\n".repeat(1_000_000) + "1\n").as_bytes()).unwrap();
+    drop(stdin);
+    let outcome = finish(child);
+    assert_eq!(outcome.code(), 3, "{outcome:?}");
+    let report: Value = serde_json::from_str(&outcome.out).unwrap();
+    assert_eq!((&report["rows"], &report["rejects"]), (&1.into(), &1_000_000.into()));
+    let peak = report["memory_peak_bytes"].as_u64().unwrap();
+    let limit = (64 << 20) * (100 + BEYOND_PERCENT) / 100;
+    assert!(peak < limit + UNOPTIMIZED_BYTES, "{} MiB", peak >> 20);
 }
 
 #[test]

@@ -199,9 +199,7 @@ impl<'l, 'a> ChunkConnection<'l, 'a> {
         let options = &chunks.plan.sender;
         if let Some(file) = chunks.plan.file {
             file.push(&self.chunk)?;
-            let entry = Entry::of(&self.chunk);
-            let rejects = std::mem::take(&mut self.chunk.rejects);
-            return Ok(Sent { entry, rejects, ..Sent::default() });
+            return Ok(Sent { entry: Entry::of(&self.chunk), ..Sent::default() });
         }
         let sender = match &mut self.sender {
             Some(sender) => sender,
@@ -222,6 +220,20 @@ impl<'l, 'a> ChunkConnection<'l, 'a> {
             Ok(error) => Err(error.into()),
             Err(rejects) => Ok(not_loaded(rejects)),
         })
+    }
+}
+
+impl ChunkConnection<'_, '_> {
+    /// Gives back buffers that have grown with a long record, before its loan.
+    fn free_buffers(&mut self) {
+        let is_in_packet = self.chunk.form != Form::Lines;
+        self.chunk = SentChunk::default();
+        self.encoder.begin_anew();
+        if is_in_packet && matches!(self.chunks.plan.sender.commit, Commit::Chunks(_)) {
+            // A connection keeps room for the longest packet that it has sent. Lines go in short ones, and
+            // of the one in the transaction of all rows there is no other.
+            self.sender = None;
+        }
     }
 }
 
@@ -261,36 +273,30 @@ impl ConnectionWork for ChunkConnection<'_, '_> {
             _ => None,
         };
         let rejects_max = chunks.plan.prepared.options.rows.rejects_max;
-        let sent = match self.chunk.rejects.len() as u64 > rejects_max {
+        let sent = match self.chunk.rejected.len() as u64 > rejects_max {
             // The encoder has left the rest of the chunk out: it must not be written down as in.
-            true => not_loaded(std::mem::take(&mut self.chunk.rejects)),
+            true => not_loaded(Vec::new()),
             false => self.send(&permit)?,
         };
         failpoint::hit(&format!("portion.{ordinal}.loaded"));
-        // With more refused rows than are tolerated it is not loaded: nobody may overtake it.
-        let is_in = sent.rejects.len() as u64 <= rejects_max;
-        if let Some(pass) = pass.filter(|_| is_in) {
+        let Sent { entry, rejects, was_loaded, .. } = sent;
+        let rejected = (self.chunk.rejected.len() + rejects.len()) as u64;
+        // With more rejected rows than are tolerated it is not loaded: nobody may overtake it.
+        if let Some(pass) = pass.filter(|_| rejected <= rejects_max) {
             pass.done();
         }
-        if bytes > 2 * chunks.plan.shares.chunk_bytes {
-            // Its buffers have grown with the record: give them back before the loan.
-            let is_in_packet = self.chunk.form != Form::Lines;
-            self.chunk = SentChunk::default();
-            self.encoder.begin_anew();
-            if is_in_packet && matches!(chunks.plan.sender.commit, Commit::Chunks(_)) {
-                // A connection keeps room for the longest packet that it has sent. Lines go in short ones, and
-                // of the one in the transaction of all rows there is no other.
-                self.sender = None;
-            }
-        }
-        drop(loan);
-        let Sent { entry, rejects, was_loaded, .. } = sent;
         match was_loaded {
             true => drop(permit),
             false => permit.done(entry.rows, bytes as u64),
         }
+        let mut hand_on = |part| chunks.collector.push(ordinal, part);
+        let rejects = self.encoder.rejects(&self.chunk, rejects, &mut hand_on)?;
+        if bytes > 2 * chunks.plan.shares.chunk_bytes {
+            self.free_buffers();
+        }
+        drop(loan);
         let went_in = WentIn { rows: entry.rows, duplicates: entry.duplicates };
-        chunks.end_chunk(chunks.rows_of(went_in) + rejects.len() as u64);
+        chunks.end_chunk(chunks.rows_of(went_in) + rejected);
         chunks.collector.take(ordinal, went_in, rejects)?;
         Ok(true)
     }
@@ -303,7 +309,7 @@ impl ConnectionWork for ChunkConnection<'_, '_> {
     }
 }
 
-/// The result of a chunk with more rejected rows than are tolerated: the collector reports it when
+/// The result of a chunk with more rejected rows than are tolerated, these by the server: the collector reports it when
 /// it has those before them.
 fn not_loaded(rejects: Vec<Reject>) -> Sent {
     Sent { rejects, was_loaded: true, ..Sent::default() }

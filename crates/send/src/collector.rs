@@ -11,7 +11,9 @@ use job::report::RejectTally;
 use job::stop::Stop;
 
 /// Bytes of refused rows that may wait for chunks before theirs.
-const HELD_BYTES_MAX: usize = 4 << 20;
+const HELD_BYTES_MAX: usize = 8 << 20;
+/// Bytes of a refused row beside its text: position, reason, and a file's path.
+const REJECT_BYTES: usize = 512;
 
 /// The result of all chunks.
 #[derive(Debug, Default)]
@@ -105,7 +107,7 @@ impl Collector {
         inner.went_in.rows += went_in.rows;
         inner.went_in.duplicates += went_in.duplicates;
         inner.refused += rejects.len() as u64;
-        let bytes: usize = rejects.iter().map(|reject| reject.raw.len()).sum();
+        let bytes: usize = rejects.iter().map(held_bytes).sum();
         while ordinal != inner.next && inner.held_bytes + bytes > HELD_BYTES_MAX && !inner.closed {
             inner = self.moved.wait(inner).unwrap_or_else(PoisonError::into_inner);
         }
@@ -117,6 +119,23 @@ impl Collector {
         let written = inner.write_down();
         self.moved.notify_all();
         Ok(written?)
+    }
+
+    /// Takes a part of the refused rows of chunk `ordinal`, before the others, when it has its turn. Waits for that.
+    ///
+    /// Errors: as [`Collector::take`].
+    pub(crate) fn push(&self, ordinal: u64, rejects: Vec<Reject>) -> Result<(), Stop> {
+        let mut inner = self.lock();
+        inner.refused += rejects.len() as u64;
+        while ordinal != inner.next && !inner.closed {
+            inner = self.moved.wait(inner).unwrap_or_else(PoisonError::into_inner);
+        }
+        if inner.closed {
+            return Err(Stop::Abandoned);
+        }
+        inner.held_bytes += rejects.iter().map(held_bytes).sum::<usize>();
+        inner.write(rejects)?;
+        Ok(inner.limit_held()?)
     }
 
     /// True if more rows were rejected than are tolerated: no chunk need be begun any more. The row
@@ -163,16 +182,26 @@ impl Inner {
     fn write_down(&mut self) -> Result<(), Error> {
         while let Some(rejects) = self.held.remove(&self.next) {
             self.next += 1;
-            for reject in rejects {
-                match &mut self.unordered {
-                    Some(unordered) => unordered.rejects.push(reject),
-                    None => {
-                        self.held_bytes -= reject.raw.len();
-                        self.rejects.push(&reject)?;
-                    }
-                }
-            }
+            self.write(rejects)?;
         }
+        self.limit_held()
+    }
+
+    /// Writes down rows that have their turn; of sorted chunks, they wait for the others.
+    fn write(&mut self, rejects: Vec<Reject>) -> Result<(), Error> {
+        if let Some(unordered) = &mut self.unordered {
+            unordered.rejects.extend(rejects);
+            return Ok(());
+        }
+        for reject in rejects {
+            self.held_bytes -= held_bytes(&reject);
+            self.rejects.push(&reject)?;
+        }
+        Ok(())
+    }
+
+    /// Lets rows of sorted chunks wait no longer when they are too many.
+    fn limit_held(&mut self) -> Result<(), Error> {
         let waiting = self.unordered.as_ref().map_or(0, |of| of.rejects.len() as u64);
         let is_full = self.rejects.count() + waiting > self.rejects.max();
         match is_full || self.held_bytes > HELD_BYTES_MAX {
@@ -187,11 +216,15 @@ impl Inner {
         let mut rejects = std::mem::take(&mut unordered.rejects);
         rejects.sort_by_cached_key(|reject| unordered.place(reject));
         for reject in rejects {
-            self.held_bytes -= reject.raw.len();
+            self.held_bytes -= held_bytes(&reject);
             self.rejects.push(&reject)?;
         }
         Ok(())
     }
+}
+
+fn held_bytes(reject: &Reject) -> usize {
+    reject.raw.len() + REJECT_BYTES
 }
 
 #[cfg(test)]
@@ -255,6 +288,27 @@ mod tests {
         });
         let collected = collector.finish().unwrap();
         assert_eq!((collected.rows, collected.rejects, collected.chunks), (20, 19, 20));
+    }
+
+    #[test]
+    fn parts_of_a_chunk_wait_for_their_turn() {
+        let collector = collector(100);
+        std::thread::scope(|scope| {
+            let late = scope.spawn(|| {
+                collector.push(1, vec![reject(3, 1), reject(4, 1)]).unwrap();
+                collector.push(1, vec![reject(5, 1)]).unwrap();
+                collector.take(1, rows(1), vec![reject(6, 1)]).unwrap();
+            });
+            while collector.lock().refused < 2 {
+                std::thread::yield_now();
+            }
+            assert!(!late.is_finished());
+            collector.take(0, rows(1), vec![reject(1, 1)]).unwrap();
+            late.join().unwrap();
+        });
+        assert_eq!(collector.lock().held_bytes, 0);
+        let collected = collector.finish().unwrap();
+        assert_eq!((collected.rows, collected.rejects, collected.chunks), (2, 5, 2));
     }
 
     #[test]

@@ -25,6 +25,8 @@ use crate::sent_chunk::{Form, SentChunk, SentRow};
 
 /// The byte order mark in UTF-8.
 const MARK: &[u8] = b"\xef\xbb\xbf";
+/// Rejected rows that are in memory at once: each has its reason, position and bytes.
+const REJECTS_HELD_MAX: usize = 1000;
 
 /// State shared by all encoders of a load.
 #[derive(Clone, Copy, Debug)]
@@ -92,14 +94,14 @@ impl<'a> Encoder<'a> {
     /// Overwrites `chunk` with the rows of its chunk, in `form`. Where values are counted, waits
     /// for the encoders of the chunks before.
     ///
-    /// After one refused row more than is tolerated, the rest of the chunk is left out.
+    /// After one rejected row more than is tolerated, the rest of the chunk is left out.
     pub(crate) fn encode(&mut self, chunk: &mut SentChunk, form: Form) -> Result<(), Stop> {
         chunk.ordinal = chunk.input.ordinal;
         chunk.form = form;
         self.reader.read(&chunk.input, &mut chunk.batch)?;
-        let SentChunk { input: chunk, batch, text, rows, rejects, .. } = chunk;
+        let SentChunk { input: chunk, batch, text, rows, rejected, .. } = chunk;
         let encoder = &mut self.rows;
-        batch.visit(chunk, Encoding { encoder, form, chunk, text, rows, rejects })
+        batch.visit(chunk, Encoding { encoder, form, chunk, text, rows, rejected })
     }
 
     /// Writes the rows of the chunk that was encoded last again, in another form: the same rows
@@ -107,9 +109,7 @@ impl<'a> Encoder<'a> {
     pub(crate) fn encode_as(&mut self, chunk: &mut SentChunk, form: Form) -> Result<(), Error> {
         let is_last = self.rows.ordinal == Some(chunk.ordinal);
         if !is_last || self.rows.accepted.len() != chunk.rows.len() {
-            return Err(Error::Internal(
-                "another chunk of the input was encoded before".to_owned(),
-            ));
+            return Err(not_last());
         }
         chunk.form = form;
         let SentChunk { input: chunk, batch, text, rows, .. } = chunk;
@@ -117,6 +117,29 @@ impl<'a> Encoder<'a> {
         batch.visit(chunk, EncodingAgain { encoder, form, text, rows });
         Ok(())
     }
+
+    /// The rejected rows of the chunk that was encoded last, and those that the server refused, in input order.
+    /// Gives the last ones; `hand_on` gets those before, [`REJECTS_HELD_MAX`] at a time.
+    pub(crate) fn rejects(
+        &mut self,
+        chunk: &SentChunk,
+        refused: Vec<Reject>,
+        hand_on: &mut dyn FnMut(Vec<Reject>) -> Result<(), Stop>,
+    ) -> Result<Vec<Reject>, Stop> {
+        if chunk.rejected.is_empty() {
+            return Ok(refused);
+        }
+        if self.rows.ordinal != Some(chunk.ordinal) {
+            return Err(not_last().into());
+        }
+        let SentChunk { input, batch, rejected, .. } = chunk;
+        let encoder = &mut self.rows;
+        batch.visit(input, Rejecting { encoder, chunk: input, rejected, refused, hand_on })
+    }
+}
+
+fn not_last() -> Error {
+    Error::Internal("another chunk of the input was encoded before".to_owned())
 }
 
 /// Numbers and writes the rows of one chunk after the other.
@@ -181,7 +204,7 @@ struct Encoding<'p, 'a> {
     chunk: &'p Chunk,
     text: &'p mut Vec<u8>,
     rows: &'p mut Vec<SentRow>,
-    rejects: &'p mut Vec<Reject>,
+    rejected: &'p mut Vec<u32>,
 }
 
 impl Visit for Encoding<'_, '_> {
@@ -196,12 +219,11 @@ impl Visit for Encoding<'_, '_> {
 
 impl Encoding<'_, '_> {
     fn write<R: Rows>(self, rows: R) {
-        let Encoding { encoder, form, chunk, text, rows: written, rejects } = self;
-        let Shared { columns, files, rejects_max, .. } = encoder.shared;
-        let mut places = PositionCursor::of(chunk);
+        let Encoding { encoder, form, text, rows: written, rejected, .. } = self;
+        let rejects_max = encoder.shared.rejects_max;
         text.clear();
         written.clear();
-        rejects.clear();
+        rejected.clear();
         encoder.accepted.clear();
         for (index, row) in rows.iter().enumerate() {
             let number = encoder.number_of(index);
@@ -211,19 +233,60 @@ impl Encoding<'_, '_> {
                     written.push(SentRow { end: text.len(), raw: row.span() });
                     encoder.accepted.push(index as u32);
                 }
-                Err(fault) => {
+                Err(_) => {
                     text.truncate(before);
-                    let position = places.find(chunk, files, row.start());
-                    let column = fault.column.map(|column| &columns.columns[column].column);
-                    let mut reject = Reject::new(&fault, row, column, position);
-                    reject.also = encoder.writer.more_faults(&fault, row);
-                    rejects.push(reject);
-                    if rejects.len() as u64 > rejects_max {
+                    rejected.push(index as u32);
+                    if rejected.len() as u64 > rejects_max {
                         return;
                     }
                 }
             }
         }
+    }
+}
+
+/// The rejected rows of the same chunk, judged once more.
+struct Rejecting<'p, 'a> {
+    encoder: &'p mut RowEncoder<'a>,
+    chunk: &'p Chunk,
+    rejected: &'p [u32],
+    /// Rows that the server refused.
+    refused: Vec<Reject>,
+    hand_on: &'p mut dyn FnMut(Vec<Reject>) -> Result<(), Stop>,
+}
+
+impl Visit for Rejecting<'_, '_> {
+    type Output = Result<Vec<Reject>, Stop>;
+
+    fn rows<R: Rows>(self, rows: R) -> Result<Vec<Reject>, Stop> {
+        let Rejecting { encoder, chunk, rejected, refused, hand_on } = self;
+        let Shared { columns, files, .. } = encoder.shared;
+        let mut places = PositionCursor::of(chunk);
+        let mut refused = refused.into_iter().peekable();
+        let place = |reject: &Reject| (reject.position.offset, reject.position.line);
+        let mut held = Vec::new();
+        for &index in rejected {
+            let (index, mut nothing) = (index as usize, Vec::new());
+            let (row, number) = (rows.row(index), encoder.number_of(index));
+            let judged =
+                encoder.writer.row::<R::Row, true, false>(row, number, Form::Lines, &mut nothing);
+            let Err(fault) = judged else {
+                return Err(Error::Internal("a rejected row was judged twice".to_owned()).into());
+            };
+            let position = places.find(chunk, files, row.start());
+            let column = fault.column.map(|column| &columns.columns[column].column);
+            let mut reject = Reject::new(&fault, row, column, position);
+            reject.also = encoder.writer.more_faults(&fault, row);
+            while let Some(before) = refused.next_if(|before| place(before) < place(&reject)) {
+                held.push(before);
+            }
+            held.push(reject);
+            if held.len() >= REJECTS_HELD_MAX {
+                hand_on(std::mem::take(&mut held))?;
+            }
+        }
+        held.extend(refused);
+        Ok(held)
     }
 }
 

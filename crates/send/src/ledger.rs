@@ -189,7 +189,7 @@ impl Entry {
             crc: crc32c::crc32c(&chunk.input.bytes),
             rows: chunk.rows.len() as u64,
             duplicates: 0,
-            rejects: chunk.rejects.len() as u64,
+            rejects: chunk.rejected.len() as u64,
             refused: Vec::new(),
         }
     }

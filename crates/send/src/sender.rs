@@ -34,7 +34,7 @@ use connection::lock_name;
 use encode::rejects::Reject;
 use job::error::Error;
 use job::position::Position;
-use refused::merged;
+use refused::rejects_of;
 use schema::TableName;
 use server::ConnectOptions;
 use server::reach::{reach, sleep};
@@ -123,7 +123,7 @@ pub(crate) struct Batch {
 pub(crate) struct Sent {
     /// As in the ledger: rows that went in, duplicates, rows refused by the server.
     pub(crate) entry: Entry,
-    /// Rows that the conversion refused and those that the server refused, in input order.
+    /// Rows that the server refused, in input order.
     pub(crate) rejects: Vec<Reject>,
     /// True if an earlier attempt had loaded it: its COMMIT was not answered, or another run did
     /// it.
@@ -274,12 +274,12 @@ impl Sender {
         match self.begin(&sent.entry)? {
             ChunkState::New => {}
             ChunkState::Loaded(entry) => {
-                let rejects = merged(chunk, &entry.refused, &self.options);
+                let rejects = rejects_of(chunk, &entry.refused, &self.options);
                 return Ok(Sent { entry, rejects, was_loaded: true, ..sent });
             }
             ChunkState::OnSome(entry, missing) => {
                 self.send_rest(chunk, batch, &entry, &missing)?;
-                sent.rejects = merged(chunk, &entry.refused, &self.options);
+                sent.rejects = rejects_of(chunk, &entry.refused, &self.options);
                 return Ok(Sent { entry, elapsed: begun.elapsed(), ..sent });
             }
         }
@@ -305,7 +305,7 @@ impl Sender {
             return Err(internal("an INSERT that should refuse rows changed their values").into());
         }
         self.end(chunk, &sent.entry)?;
-        sent.rejects = merged(chunk, &sent.entry.refused, &self.options);
+        sent.rejects = rejects_of(chunk, &sent.entry.refused, &self.options);
         sent.elapsed = begun.elapsed();
         Ok(sent)
     }

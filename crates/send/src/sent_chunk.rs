@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-use encode::rejects::Reject;
 use sources::{Batch, Chunk, Row, Rows, Visit};
 
 /// How rows are written.
@@ -34,8 +33,9 @@ pub(crate) struct SentChunk {
     pub(crate) input: Chunk,
     /// All rows of the chunk.
     pub(crate) batch: Batch,
-    /// Rows that the conversion refused, in order.
-    pub(crate) rejects: Vec<Reject>,
+    /// Rows of the batch that the conversion refused, by their place there, in order. Their reasons are found again
+    /// when the chunk is in.
+    pub(crate) rejected: Vec<u32>,
 }
 
 /// Where a row is.

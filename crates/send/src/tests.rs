@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock};
 
 use encode::inspected::Inspected;
+use encode::rejects::Reject;
 use job::options::{LoadOptions, OnDuplicate};
 use schema::TableName;
 use server::{ServerFacts, Session, catalog};
@@ -247,7 +248,15 @@ impl Bench {
             encoder.encode_as(&mut chunk, Form::Lines).unwrap();
             assert!(lines == chunk.text, "the same text again");
             let row_of = |offset| starts.binary_search(&offset).unwrap();
-            let offsets = chunk.rejects.iter().filter_map(|reject| reject.position.offset);
+            let mut rejects = Vec::new();
+            let mut hand_on = |part| {
+                rejects.extend::<Vec<Reject>>(part);
+                Ok(())
+            };
+            let last = encoder.rejects(&chunk, Vec::new(), &mut hand_on).unwrap();
+            rejects.extend(last);
+            assert_eq!(rejects.len(), chunk.rejected.len());
+            let offsets = rejects.iter().filter_map(|reject| reject.position.offset);
             refused.extend(offsets.map(row_of));
         }
         refused
@@ -320,4 +329,29 @@ impl Bench {
 fn server() -> Option<&'static TestServer> {
     static SERVER: OnceLock<Option<TestServer>> = OnceLock::new();
     SERVER.get_or_init(TestServer::start).as_ref()
+}
+
+/// Those of the server stand among ours.
+#[test]
+fn rejected_rows_come_in_input_order() {
+    let Some(mut bench) = Bench::new("utf8mb4", "(a INT)") else { return };
+    let rows: Vec<Row> = ["1", "x", "2", "y", "z", "3"].map(|a| row(&[a])).to_vec();
+    let ready = bench.ready(&rows);
+    let mut encoder = ready.encoder();
+    let mut chunk = SentChunk { input: ready.chunks[0].clone(), ..SentChunk::default() };
+    encoder.encode(&mut chunk, Form::Lines).unwrap();
+    let mut none = |_| panic!("few rows are not handed on before the last ones");
+    let ours = encoder.rejects(&chunk, Vec::new(), &mut none).unwrap();
+    let values: Vec<_> = ours.iter().map(|reject| reject.value.as_deref().unwrap()).collect();
+    assert_eq!(values, ["x", "y", "z"]);
+    let of_server = |offset| {
+        let mut reject = ours[0].clone();
+        reject.position.offset = Some(offset);
+        reject
+    };
+    // Of the first row, the third and the last: each takes two bytes.
+    let refused = [0, 4, 10].map(of_server).to_vec();
+    let all = encoder.rejects(&chunk, refused, &mut none).unwrap();
+    let offsets: Vec<_> = all.iter().map(|reject| reject.position.offset.unwrap()).collect();
+    assert_eq!(offsets, [0, 2, 4, 6, 8, 10]);
 }

@@ -10,7 +10,7 @@ use std::collections::HashMap;
 
 use encode::field;
 use encode::rejects::Reject;
-use job::position::Position;
+use job::position::PositionCursor;
 use server::identifier::quote_name;
 use sources::{Row, Rows, Visit};
 
@@ -19,18 +19,18 @@ use crate::columns::FilledColumn;
 use crate::ledger::Refused;
 use crate::sent_chunk::SentChunk;
 
-/// The rows that were refused, by us or by the server, in input order.
-pub(crate) fn merged(
+/// The rows that the server refused, which are in input order.
+pub(crate) fn rejects_of(
     chunk: &SentChunk,
     refused: &[Refused],
     options: &SenderOptions,
 ) -> Vec<Reject> {
-    let mut rejects = chunk.rejects.clone();
+    let mut places = PositionCursor::of(&chunk.input);
     let mut fields = fields_of(chunk, refused, &options.columns);
-    rejects.extend(refused.iter().map(|row| {
+    let reject = |row: &Refused| {
         let (field, value) = fields.remove(&row.begin).unwrap_or_default();
         Reject {
-            position: Position::of(&chunk.input, row.begin, &options.files),
+            position: places.find(&chunk.input, &options.files, row.begin),
             field,
             column: named(&row.message, &options.columns).map(|column| column.name.clone()),
             value,
@@ -39,9 +39,8 @@ pub(crate) fn merged(
             also: Vec::new(),
             raw: chunk.raw(row.begin..row.end),
         }
-    }));
-    rejects.sort_by_key(|reject| (reject.position.offset, reject.position.line));
-    rejects
+    };
+    refused.iter().map(reject).collect()
 }
 
 /// The column that a message of the server names as the place of a bad value.

@@ -12,7 +12,7 @@ use super::lines::numbers;
 use super::search::Search;
 use super::trouble::Trouble;
 use super::{
-    Batch, Commit, Sender, Sent, again_or_failed, internal, merged, no_session, parameters,
+    Batch, Commit, Sender, Sent, again_or_failed, internal, no_session, parameters, rejects_of,
 };
 use crate::ledger::Refused;
 use crate::retry::{Class, classify};
@@ -152,7 +152,7 @@ impl Sender {
             None => format!("{message}, in this row or one of the next {}", rows.len() - 1),
         };
         let refused = Refused { begin: raw.start, end: raw.end, errno, message };
-        Trouble::Rejected(merged(chunk, &[refused], &self.options))
+        Trouble::Rejected(rejects_of(chunk, &[refused], &self.options))
     }
 
     /// Takes down a single row that was refused.
@@ -176,9 +176,9 @@ impl Sender {
             return Err(Trouble::Duplicate { position, message });
         }
         sent.entry.refused.push(Refused { begin: raw.start, end: raw.end, errno, message });
-        let refused = chunk.rejects.len() + sent.entry.refused.len();
+        let refused = chunk.rejected.len() + sent.entry.refused.len();
         if refused as u64 > self.options.rejects_max {
-            let rejects = merged(chunk, &sent.entry.refused, &self.options);
+            let rejects = rejects_of(chunk, &sent.entry.refused, &self.options);
             return Err(Trouble::Rejected(rejects));
         }
         Ok(())

@@ -21,15 +21,15 @@ pub(crate) enum Trouble {
         /// The server's words: which key of which index.
         message: String,
     },
-    /// The chunk alone has more rows that are refused than may be; these are the first ones, in
-    /// order. Nothing of it is in.
+    /// The chunk alone has more rows that are refused than may be; these are the first ones that the server refused,
+    /// in order. Nothing of it is in.
     Rejected(Vec<Reject>),
     /// Anything else that ends the load.
     Failed(Error),
 }
 
 impl Trouble {
-    /// As the error that ends the load, or the rows of the chunk that were refused.
+    /// As the error that ends the load, or the rows of the chunk that the server refused.
     pub(crate) fn into_error(self) -> Result<Error, Vec<Reject>> {
         match self {
             Trouble::Again(again) => Ok(again.error.into()),
