@@ -305,9 +305,11 @@ fn well_known_text_has_the_longitude_first() {
     let Some(mut scene) = Scene::new() else { return };
     scene.exec("CREATE TABLE t (id INT PRIMARY KEY, g GEOMETRY, p POINT SRID 4326)");
     let place = "SRID=4326;POINT(13.4 52.5)";
-    let file = scene.home.file("rows.txt", format!("1\t{place}\t{place}\n2\tPOINT(1 2)\t{place}\n"));
+    let file =
+        scene.home.file("rows.txt", format!("1\t{place}\t{place}\n2\tPOINT(1 2)\t{place}\n"));
     scene.load("t", &file, &["--format-of=g=wkt", "--format-of=p=wkt"]).done();
-    let same = |text: &str| format!("ST_GeomFromText('POINT({text})', 4326, 'axis-order=long-lat')");
+    let same =
+        |text: &str| format!("ST_GeomFromText('POINT({text})', 4326, 'axis-order=long-lat')");
     let sql = format!("SELECT id, g = {0}, p = {0}, ST_Longitude(p) FROM t", same("13.4 52.5"));
     assert_eq!(scene.lines(&sql), ["1|1|1|13.4", "2|0|1|13.4"]);
     assert_eq!(scene.lines("SELECT ST_AsText(g) FROM t WHERE id = 2"), ["POINT(1 2)"]);

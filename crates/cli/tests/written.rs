@@ -109,7 +109,10 @@ fn what_cannot_be_meant_is_said_before_anything_is_done() {
         (vec!["--columns", "id,seen", "--format-of", "seen=%Y-%m-%d %h:%i"], "%h and %p together"),
         (vec!["--columns", "id,word", "--set", "none=1"], "no such column"),
         (vec!["--columns", "id,word", "--set", "word=1"], "the input has this column too"),
-        (vec!["--columns", "id,word", "--set", "day=32"], "day=32: the value is not a date or time"),
+        (
+            vec!["--columns", "id,word", "--set", "day=32"],
+            "day=32: the value is not a date or time",
+        ),
         (
             vec!["--columns", "id,word", "--set", "day=2026-01-01", "--set", "DAY=2026-01-02"],
             "two values",
@@ -122,7 +125,10 @@ fn what_cannot_be_meant_is_said_before_anything_is_done() {
         ),
         (vec!["--columns", "id,word", "--set-sql", "day=a+"], "column day, a+: "),
         (vec!["--columns", "id,word", "--set-sql", "day=X'FF'"], "is not text"),
-        (vec!["--columns", "id,word", "--set-sql", "day='x'"], "the value is not a date or time: DATE"),
+        (
+            vec!["--columns", "id,word", "--set-sql", "day='x'"],
+            "the value is not a date or time: DATE",
+        ),
         (vec!["--header", "--ignore-unknown-columns"], "but the table has only"),
     ] {
         desk.load("t", &file, &more).refused(2, &[part]);
@@ -545,7 +551,8 @@ fn a_moment_of_an_expression_in_an_hour_that_comes_twice_is_refused() {
     desk.exec("CREATE TABLE t (id INT PRIMARY KEY, made TIMESTAMP(3) NULL, shown DATETIME)");
     let file = desk.home.file("t.csv", "1\n");
     let load = |path: &str, set: &[&str]| {
-        let berlin = ["--columns=id", "--mode=replace", "--time-zone=Europe/Berlin", "--path", path];
+        let berlin =
+            ["--columns=id", "--mode=replace", "--time-zone=Europe/Berlin", "--path", path];
         desk.load("t", &file, &[&berlin[..], set].concat())
     };
     for path in PATHS {

@@ -72,7 +72,7 @@ impl Resume {
                 // Its rows were deleted since.
                 ledger.remove(&mut target.session)?;
             } else if is_ours {
-                if is_older(&ledger, target)? {
+                if totals.rows > 0 && is_older(&ledger, target)? {
                     return Err(may_be_gone(target, totals));
                 }
                 begun = Some(job.chunk_bytes);

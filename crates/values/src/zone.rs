@@ -276,8 +276,12 @@ mod tests {
     fn times_around_changes_have_one_meaning() {
         let around = Zone::named("Europe/Berlin").unwrap().around_changes();
         let of_2026: Vec<&String> = around.iter().filter(|text| text.starts_with("2026")).collect();
-        let expected =
-            ["2026-03-29 01:59:59", "2026-03-29 03:00:00", "2026-10-25 01:59:59", "2026-10-25 03:00:00"];
+        let expected = [
+            "2026-03-29 01:59:59",
+            "2026-03-29 03:00:00",
+            "2026-10-25 01:59:59",
+            "2026-10-25 03:00:00",
+        ];
         assert_eq!(of_2026, expected.iter().collect::<Vec<_>>());
         assert!(Zone::fixed(3600).around_changes().is_empty());
     }

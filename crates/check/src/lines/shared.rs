@@ -78,8 +78,7 @@ impl Shared<'_> {
     pub(super) fn is_enough(&self) -> bool {
         let bad = self.bad.lock().unwrap_or_else(PoisonError::into_inner);
         let is_full = || self.bad_bytes.load(Ordering::Relaxed) > self.gathered_max();
-        bad.len() as u64 > self.check.options.rows.rejects_max
-            || self.check.ends_early && is_full()
+        bad.len() as u64 > self.check.options.rows.rejects_max || self.check.ends_early && is_full()
     }
 
     /// Takes down a good line.

@@ -122,8 +122,7 @@ impl Parts<'_> {
             bad_bytes = gathered.bad_bytes;
             left_out.extend(gathered.bad.iter().map(|line| line.place));
             bad.extend(gathered.bad);
-            let is_over =
-                gathered.ends_early || bad.len() as u64 > self.options.rows.rejects_max;
+            let is_over = gathered.ends_early || bad.len() as u64 > self.options.rows.rejects_max;
             let finish = |all: Option<Gathering>| {
                 failpoint::hit("thread.entities");
                 all.map(Gathering::finish)
