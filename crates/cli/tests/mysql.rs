@@ -289,7 +289,7 @@ fn tables_with_indexes_of_expressions_get_sent_rows() {
     );
     let file = scene.home.file("rows.txt", "1\tAnn@x\t{\"a\":[1,2]}\n2\tbob@x\t{\"a\":[2]}\n");
     for path in ["auto", "stream", "insert"] {
-        let sent = scene.load("t", &file, &["--path", path, "--unlogged", "--mode", "replace"]);
+        let sent = scene.load("t", &file, &["--verbose", "--path", path, "--mode", "replace"]);
         let reason = sent.done().out.contains("index of an expression (index e)");
         assert_eq!(reason, path == "auto", "{sent:?}");
         assert_eq!(scene.lines("SELECT id FROM t WHERE LOWER(mail)='ann@x'"), ["1"]);

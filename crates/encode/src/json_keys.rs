@@ -7,13 +7,14 @@ use sources::{ColumnKind, Key, MissingValue, Pointer};
 use values::{Family, SqlType, Value, Zone};
 
 use crate::fields::InputFields;
+use crate::formats::is_named;
 
 /// Adds the columns that no field of the first records goes to: later records may have them. Not added are columns
 /// that every record must have, and defaults that differ from row to row. Updates of existing rows would set moments
 /// anew.
 pub(crate) fn add_columns(fields: &mut InputFields, table: &Table, rows: &RowOptions) {
     for (at, column) in table.columns.iter().enumerate() {
-        let is_set = rows.constants.iter().any(|(name, _)| name.eq_ignore_ascii_case(&column.name));
+        let is_set = rows.constants.iter().any(|(name, _)| is_named(column, name));
         let has_default = match column.default {
             DefaultValue::Null | DefaultValue::Constant(_) | DefaultValue::ConstantUtc(_) => true,
             DefaultValue::Expression(_) => {

@@ -199,9 +199,9 @@ fn numbers_that_load_data_refuses_are_refused() {
     let path = server.file(&db, "input", "1\n");
     for (sql_type, value, part) in [
         ("BIT(8)", "300", "the value is too long: BIT(8)"),
-        ("ENUM('2','1')", "0", "the number is no value of ENUM('2','1')"),
-        ("ENUM('2','0')", "3", "the number is no value of ENUM('2','0')"),
-        ("SET('a')", "2", "the number is no value of SET('a')"),
+        ("ENUM('2','1')", "0", "the number is no value of ENUM"),
+        ("ENUM('2','0')", "3", "the number is no value of ENUM"),
+        ("SET('a')", "2", "the number is no value of SET"),
         ("TINYINT", "200", "the value is out of range: TINYINT"),
     ] {
         db.sql("DROP TABLE IF EXISTS a, b");

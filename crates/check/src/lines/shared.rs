@@ -41,11 +41,11 @@ impl Shared<'_> {
     /// Fails if the gathered lines do not fit into memory.
     pub(super) fn check_memory(&self) -> Result<(), Stop> {
         let entities: u64 = self.entities.gathered.iter().flatten().map(Gathering::bytes).sum();
-        let entities = entities + self.candidate_bytes.load(Ordering::Relaxed);
-        let bad = match self.check.ends_early {
-            true => 0,
-            false => self.bad_bytes.load(Ordering::Relaxed),
-        };
+        let bad = self.candidate_bytes.load(Ordering::Relaxed)
+            + match self.check.ends_early {
+                true => 0,
+                false => self.bad_bytes.load(Ordering::Relaxed),
+            };
         let most = self.gathered_max();
         if entities + bad <= most {
             return Ok(());
@@ -100,7 +100,10 @@ impl Shared<'_> {
             self.candidate_bytes.fetch_add(bytes(&candidate.reject), Ordering::Relaxed);
             let mut kept = self.candidates.lock().unwrap_or_else(PoisonError::into_inner);
             kept.push(candidate);
-            if kept.len() as u64 > self.candidates_max {
+            // Bad lines are decided of before they fill the room of all.
+            let is_full = self.check.ends_early
+                && self.candidate_bytes.load(Ordering::Relaxed) > self.gathered_max() / 2;
+            if kept.len() as u64 > self.candidates_max || is_full {
                 self.reading.pause();
             }
         }

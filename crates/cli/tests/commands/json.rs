@@ -48,6 +48,16 @@ fn fields_go_to_the_columns_of_their_names() {
         .refused(2, &["--header", "JSON", "--format text"]);
 }
 
+/// Names of columns have no case, also beyond ASCII.
+#[test]
+fn a_column_of_an_option_takes_no_field() {
+    let Some(mut desk) = Desk::new() else { return };
+    desk.exec("CREATE TABLE t (id INT PRIMARY KEY, `änderung` VARCHAR(9) NULL)");
+    let file = desk.home.file("o.jsonl", "{\"id\": 1}\n");
+    desk.load("t", &file, &["--set", "ÄNDERUNG=x"]).done();
+    assert_eq!(desk.rows("SELECT id, `änderung` FROM t"), ["1|x"]);
+}
+
 #[test]
 fn a_table_is_made_by_the_kinds_of_values() {
     let Some(mut desk) = Desk::new() else { return };

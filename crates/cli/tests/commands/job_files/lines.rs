@@ -116,7 +116,7 @@ fn a_check_of_very_many_bad_lines_ends_with_a_report() {
     assert_eq!(found.code(), 3, "{found:?}");
     let report: Value = serde_json::from_str(&found.out).unwrap();
     let bad = report["bad_rows"].as_u64().unwrap();
-    assert!((100_001..300_000).contains(&bad), "{report}");
+    assert!((100_001..=300_000).contains(&bad), "{report}");
 }
 
 #[test]
