@@ -9,7 +9,7 @@ use std::path::PathBuf;
 
 use columnar::{FileWriter, RowGroup, TableFormat};
 use face::option::{FORCE, OUTPUT, SPLIT_ROWS, SPLIT_SIZE};
-use server::filename::filename_ascii;
+use schema::filename_ascii;
 
 use crate::error::Error;
 use crate::leftover::PartEnding;

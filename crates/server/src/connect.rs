@@ -8,7 +8,7 @@
 //! `proof` is a log-in of our own, by which a server proves that a certificate is its own, `pin` what
 //! holds the driver's connections to that certificate.
 //! [`reach`] waits for a server that is restarting; `mark` tells a connection of ours from others;
-//! `spare` keeps one that is used no more; [`interrupt`] is the wish to stop that a session heeds, `watcher` ends the statements that do not.
+//! [`interrupt`] is the wish to stop that a session heeds, `watcher` ends the statements that do not.
 
 mod driver;
 mod greeting;
@@ -22,7 +22,6 @@ mod proof;
 mod proven;
 pub mod reach;
 pub mod session;
-mod spare;
 mod stranger;
 pub mod tls;
 mod variables;

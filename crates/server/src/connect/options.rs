@@ -1,6 +1,7 @@
 //! How to reach a server: the client's usual options, from the command line, option files and
 //! the environment.
 
+use std::any::Any;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::Sender;
@@ -19,7 +20,6 @@ use crate::tls::{Encryption, TlsOptions, Verify};
 
 use super::WorkLabel;
 use super::proven::Fingerprint;
-use super::spare::Spare;
 
 /// Where distributions put the server's socket, most common first.
 const SOCKETS: [&str; 5] = [
@@ -154,8 +154,8 @@ pub struct Known {
     clear: Arc<Mutex<BTreeSet<String>>>,
     /// Accounts of servers, and certificates that were proven by their passwords.
     proven: Arc<Mutex<BTreeSet<(String, Fingerprint)>>>,
-    /// A connection that nobody uses any more.
-    pub(super) spare: Spare,
+    /// A session that nobody uses any more.
+    pub(super) spare: Arc<Mutex<Option<Box<dyn Any + Send>>>>,
 }
 
 impl Known {

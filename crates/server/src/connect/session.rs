@@ -8,6 +8,7 @@ mod bytes;
 mod denied;
 mod ending;
 mod held;
+mod kept;
 mod process_list;
 mod row;
 mod step;
@@ -48,7 +49,7 @@ pub struct Session {
     driver: Driver,
     mark: Mark,
     version: Version,
-    pub(super) options: ConnectOptions,
+    options: ConnectOptions,
     /// The values that its variables have.
     variables: Variables,
     /// Calls of the driver up to the last answer that was in step, and when that was.
@@ -86,8 +87,7 @@ impl Session {
     pub fn connect(options: &ConnectOptions) -> Result<Session> {
         options.interrupt.check()?;
         options.check_host()?;
-        if let Some(mut session) = options.known.spare.take(options) {
-            session.options = options.clone();
+        if let Some(session) = Session::kept(options) {
             return Ok(session);
         }
         let mut driver = Driver::new(handshake::connect(options)?);

@@ -1,0 +1,50 @@
+//! A connection that nobody uses any more, kept for the next who wants one like it.
+//!
+//! A command asks a few things before its load begins, each in its turn: one connection serves them all.
+
+use std::mem;
+use std::sync::PoisonError;
+
+use secrecy::ExposeSecret as _;
+
+use super::Session;
+use crate::options::ConnectOptions;
+
+impl Session {
+    /// Keeps the connection for whoever connects next with these options, or with a clone of them; the one before it
+    /// ends. It is in no transaction, holds no lock, and has the variables that it began with.
+    pub fn keep(mut self) {
+        // It would keep itself.
+        let known = mem::take(&mut self.options.known);
+        *known.spare.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(self));
+    }
+
+    /// Takes the connection that is kept, if it is as these options make one, and is alive.
+    pub(super) fn kept(options: &ConnectOptions) -> Option<Session> {
+        let mut spare = options.known.spare.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_wanted = |kept: &Session| is_alike(&kept.options, options);
+        if !spare.as_ref().is_some_and(|kept| kept.downcast_ref().is_some_and(is_wanted)) {
+            return None;
+        }
+        let mut session = *spare.take()?.downcast::<Session>().ok()?;
+        drop(spare);
+        session.options = options.clone();
+        session.is_alive().then_some(session)
+    }
+}
+
+/// True if two connections reach the same account of the same server, in the same way, and begin with the same
+/// variables.
+fn is_alike(one: &ConnectOptions, other: &ConnectOptions) -> bool {
+    let server = |o: &ConnectOptions| {
+        let password = o.password.as_ref().map(|password| password.expose_secret().to_owned());
+        let to = (o.socket.clone(), o.host.clone(), o.port, o.protocol, o.compress);
+        (to, o.user.clone(), password, o.database.clone(), o.tls.clone())
+    };
+    let keys = |o: &ConnectOptions| (o.server_public_key.clone(), o.get_server_public_key);
+    let begun = |o: &ConnectOptions| {
+        let logged = (o.unlogged, o.logs_publishing, o.is_replica);
+        (o.time_zone.clone(), o.settings.clone(), logged, o.unchecked_keys)
+    };
+    server(one) == server(other) && keys(one) == keys(other) && begun(one) == begun(other)
+}
