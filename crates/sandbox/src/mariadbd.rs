@@ -342,7 +342,7 @@ impl Process {
         };
         // It may have been started by another path of the folder.
         let is_here = |path: &Path| path.canonicalize().is_ok_and(|path| path == want);
-        let socket = paths(b"--socket=").last().map(Path::to_owned);
+        let socket = paths(b"--socket=").next_back().map(Path::to_owned);
         paths(b"--datadir=").any(is_here).then_some(Process { pid, socket, handle })
     }
 
