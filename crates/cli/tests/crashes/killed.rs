@@ -253,7 +253,7 @@ fn rows_that_a_killed_load_has_refused_are_told_by_whoever_finishes_it() {
         let of_table = if method.tables == ONE { &report } else { &report["tables"][0] };
         let file = of_table["rejects_file"].as_str().unwrap();
         let kept = std::fs::read_to_string(file).unwrap();
-        assert_eq!(kept, "x,no number\n9,\"more\",than two\n", "{name}");
+        assert_eq!(kept, "n,word\nx,no number\n9,\"more\",than two\n", "{name}");
         killed.has_rows(1, "finished");
     }
 }
