@@ -147,6 +147,10 @@ impl Run<'_> {
         if !sql.contains(" FROM information_schema.TABLES ") {
             return None;
         }
+        // No table was made behind its ledger.
+        if sql.starts_with("SELECT MAX(IF(TABLE_NAME=") {
+            return Some(rows(vec![vec![text(0)]]));
+        }
         if let Some(pattern) = within(sql, "TABLE_NAME LIKE '", "'") {
             let pattern = pattern.replace("\\\\", "\\");
             // A table that each shard has is shown once.
