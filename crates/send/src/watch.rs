@@ -19,7 +19,7 @@ use crate::controller::{Controller, Limits};
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// Input whose rows are in within a moment.
-const MOMENT_BYTES_MAX: u64 = 1 << 16;
+const MOMENT_BYTES_MAX: u64 = 1 << 14;
 
 /// Time between two looks whether the load is to stop.
 const NAP: Duration = Duration::from_millis(100);
