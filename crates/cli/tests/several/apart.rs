@@ -102,7 +102,8 @@ fn rejected_rows_of_loaded_tables_are_told_behind_a_failure() {
         let refused = place.load(&[&["--rejects-max", "1"], more].concat());
         let told = format!("warning: {}.c: 1 row rejected (in ", place.database);
         let before = format!("already loaded: {}.c", place.database);
-        refused.refused(1, &[&told, &before]);
+        assert!(refused.code() == 1 && refused.err.contains(&told), "{refused:?}");
+        assert!(refused.err.contains(&before), "{refused:?}");
     }
 }
 
