@@ -130,7 +130,7 @@ fn tables_of_one_command_and_of_a_job_file_count_so_too() {
         load.arg(path).args(["--into", &full.desk.database, "--user", "root", "--socket"]);
         run(load.arg(full.desk.server.socket())).done();
         assert_eq!([full.next("t"), full.next("u")], [next, next], "{key}");
-        // What is typed counts more than what the file says of a table.
+        // Typed options count more than those of a table in the file.
         let rows = full.desk.rows("SELECT COUNT(*) FROM t");
         run(load.args(["--mode", "insert"])).refused(2, &["the table is not empty"]);
         assert_eq!(full.desk.rows("SELECT COUNT(*) FROM t"), rows, "{key}");

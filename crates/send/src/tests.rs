@@ -331,7 +331,7 @@ fn server() -> Option<&'static TestServer> {
     SERVER.get_or_init(TestServer::start).as_ref()
 }
 
-/// Those of the server stand among ours.
+/// Rows that the server refused stand among those that were rejected here.
 #[test]
 fn rejected_rows_come_in_input_order() {
     let Some(mut bench) = Bench::new("utf8mb4", "(a INT)") else { return };
@@ -349,7 +349,7 @@ fn rejected_rows_come_in_input_order() {
         reject.position.offset = Some(offset);
         reject
     };
-    // Of the first row, the third and the last: each takes two bytes.
+    // The first row, the third and the last: each takes two bytes.
     let refused = [0, 4, 10].map(of_server).to_vec();
     let all = encoder.rejects(&chunk, refused, &mut none).unwrap();
     let offsets: Vec<_> = all.iter().map(|reject| reject.position.offset.unwrap()).collect();

@@ -90,7 +90,7 @@ impl Preparation<'_> {
             self.check(lock, &around.children)?;
         }
         self.bring(lock)?;
-        // Those of an attempt before that could not take them back.
+        // Keys of an attempt before, which could not take them back.
         self.take_back(lock)?;
         let waiting: Waiting = self
             .targets

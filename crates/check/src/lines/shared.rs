@@ -28,7 +28,7 @@ pub(super) struct Shared<'a> {
     pub(super) lines: Lines,
     pub(super) entities: Entities,
     pub(super) bad: Mutex<Vec<BadLine>>,
-    /// Of all readings.
+    /// Bytes of the bad lines of all readings.
     pub(super) bad_bytes: AtomicU64,
     /// Lines that are bad if they stand for an entity, of which those that are read do not decide.
     pub(super) candidates: Mutex<Vec<Candidate>>,

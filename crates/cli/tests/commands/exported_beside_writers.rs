@@ -34,7 +34,7 @@ fn rows(home: &Home, file: &str, least: u64) -> (usize, Vec<String>) {
 /// An open transaction has changed a row. Pairs of rows are inserted meanwhile, by a writer that is not patient.
 #[test]
 fn an_export_beside_an_open_transaction_reads_one_snapshot_and_no_writer_waits_long() {
-    // Of its own: transactions of other tests would be named too.
+    // Its own server: transactions of other tests would be named too.
     let Some(server) = TestServer::start() else { return };
     let (home, mut session) = (Home::new(), server.connect().unwrap());
     session.exec("CREATE DATABASE d").unwrap();
@@ -99,7 +99,7 @@ fn an_export_beside_an_open_transaction_reads_one_snapshot_and_no_writer_waits_l
 
 #[test]
 fn a_table_that_others_keep_from_being_read_is_named_with_their_connection() {
-    // Of its own: transactions of other tests would be named too.
+    // Its own server: transactions of other tests would be named too.
     let Some(server) = TestServer::start() else { return };
     let (home, mut session) = (Home::new(), server.connect().unwrap());
     session.exec("CREATE DATABASE d").unwrap();
@@ -116,7 +116,7 @@ fn a_table_that_others_keep_from_being_read_is_named_with_their_connection() {
 /// Somebody holds the table when an export of its file begins.
 #[test]
 fn a_lock_is_told_of_while_it_is_waited_for() {
-    // Of its own: transactions of other tests would be named too.
+    // Its own server: transactions of other tests would be named too.
     let Some(server) = TestServer::start() else { return };
     let (home, mut session) = (Home::new(), server.connect().unwrap());
     session.exec("CREATE DATABASE d").unwrap();

@@ -333,7 +333,7 @@ impl Target {
     fn check(&self, bytes: u64, tag: Option<String>) -> io::Result<()> {
         let found = match self.look()? {
             Sight::Object(meta) if meta.size != bytes => meta,
-            // Whoever waits for objects may have moved it already.
+            // A reader that waits for objects may have moved it already.
             Sight::Object(_) | Sight::Missing | Sight::Forbidden => return Ok(()),
         };
         let sizes = format!("the store has {} bytes of the object, of {bytes}", found.size);

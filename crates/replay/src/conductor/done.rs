@@ -109,7 +109,7 @@ impl Conductor<'_, '_> {
     fn in_transaction(&mut self, statement: &Statement, words: &Words<'_>) -> Result<(), Error> {
         let done = self.exec_in_step(statement, words);
         if self.is_over(&done) {
-            // What only reads needs no beginning.
+            // A statement that only reads needs no beginning.
             let only_reads = !words.change_rows() && !words.change_more_rows(self.functions()?);
             self.transaction.holds(self.spot, only_reads);
         }

@@ -164,7 +164,7 @@ impl Together {
             match self.commit_one(lane, number, begun) {
                 Err(error) if error.is_certain() && is_first => {
                     self.roll_back(lanes);
-                    // What is left of the first one. Where this fails, the next replay does it.
+                    // The rest of the first one goes. Where this fails, the next replay does it.
                     let _ = self.resolve_locked(own);
                     return Err(error);
                 }
