@@ -313,11 +313,7 @@ fn may_be_gone(target: &Lock, totals: Totals) -> Error {
 fn interrupted(target: &Lock, job: &Job, totals: Totals, ours: Option<&Job>) -> Error {
     let (name, rows) = (&target.table.name, totals.rows);
     let paths = |job: &Job| job.files.iter().map(|file| file.path.clone()).collect::<Vec<_>>();
-    let unsorted = |job: &Job| {
-        [true, false]
-            .iter()
-            .fold(job.options.clone(), |words, is_sorted| words.replace(&sorted(*is_sorted), ""))
-    };
+    let unsorted = |job: &Job| job.options.replace(&sorted(true), "").replace(&sorted(false), "");
     let differs = match ours {
         Some(ours) if paths(ours) != paths(job) => "",
         Some(ours) if ours.files != job.files => {

@@ -37,14 +37,20 @@ impl Session {
 /// variables.
 fn is_alike(one: &ConnectOptions, other: &ConnectOptions) -> bool {
     let server = |o: &ConnectOptions| {
-        let password = o.password.as_ref().map(|password| password.expose_secret().to_owned());
         let to = (o.socket.clone(), o.host.clone(), o.port, o.protocol, o.compress);
-        (to, o.user.clone(), password, o.database.clone(), o.tls.clone())
+        (to, o.user.clone(), o.database.clone(), o.tls.clone())
     };
     let keys = |o: &ConnectOptions| (o.server_public_key.clone(), o.get_server_public_key);
     let begun = |o: &ConnectOptions| {
         let logged = (o.unlogged, o.logs_publishing, o.is_replica);
         (o.time_zone.clone(), o.settings.clone(), logged, o.unchecked_keys)
     };
-    server(one) == server(other) && keys(one) == keys(other) && begun(one) == begun(other)
+    server(one) == server(other)
+        && password(one) == password(other)
+        && keys(one) == keys(other)
+        && begun(one) == begun(other)
+}
+
+fn password(options: &ConnectOptions) -> Option<&str> {
+    options.password.as_ref().map(|password| password.expose_secret())
 }
