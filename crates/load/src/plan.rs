@@ -30,7 +30,7 @@ use crate::replication_notes::{self, Arrival};
 const KEYS_NAMED: usize = 3;
 
 /// The plan of a load.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct Plan {
     /// `database.table`.
     pub target: String,
@@ -186,24 +186,12 @@ impl Plan {
     ) -> Result<Plan, Error> {
         Ok(Plan {
             target: TableName::new(&options.database, &options.table).to_string(),
-            path: None,
-            why: String::new(),
-            makes_table: false,
-            stamps: false,
-            destination: None,
-            refused: Vec::new(),
             server: session.map_or_else(String::new, |session| session.version().text.clone()),
             server_address: session.map(|session| session.options().server_text()),
-            engine: None,
             input_bytes: source.files().iter().filter_map(|file| file.bytes).sum(),
-            estimate: None,
-            free_bytes: None,
-            memory_bytes: None,
-            facts: None,
             on_duplicate: on_duplicate(options.rows.on_duplicate).to_owned(),
             compression: compression(&options.input)?,
-            shards: Vec::new(),
-            notes: Vec::new(),
+            ..Plan::default()
         })
     }
 

@@ -97,7 +97,7 @@ struct Late {
 }
 
 /// The tables that a dump makes.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Tables {
     atomic: bool,
     lock_wait: Duration,
@@ -123,13 +123,7 @@ impl Tables {
         Tables {
             atomic: options.atomic,
             lock_wait: Duration::from_secs(u64::from(options.lock_wait_seconds)),
-            entries: BTreeMap::new(),
-            held: BTreeMap::new(),
-            new: BTreeSet::new(),
-            complete: Vec::new(),
-            bare: Vec::new(),
-            cleaned: BTreeSet::new(),
-            caseless: None,
+            ..Tables::default()
         }
     }
 

@@ -355,7 +355,7 @@ mod tests {
         table.engine = Engine::named("MRG_MyISAM");
         table.row_format = RowFormat::Redundant;
         table.options.push(CreateOption::Encrypted(text("encrypted=yes")));
-        table.partitioning = Some(Partitioning::unknown());
+        table.partitioning = Some(Partitioning::default());
         table.period = Some(text("PERIOD FOR `p` (`s`, `e`)"));
         table.indexes.push(index("r", IndexKind::Other(text("RING"))));
         table.indexes[1].without_overlaps = Some(text("UNIQUE KEY `r` (`p` WITHOUT OVERLAPS)"));

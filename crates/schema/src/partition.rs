@@ -1,7 +1,7 @@
 //! Into what a table's rows are divided, in the server's words.
 
-/// Into what a table's rows are divided.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// Into what a table's rows are divided. By default by nothing that is known, into no partitions.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Partitioning {
     /// By what; None where the definition does not say it as expected.
     pub method: Option<PartitionMethod>,
@@ -53,18 +53,6 @@ pub enum PartitionMethod {
 }
 
 impl Partitioning {
-    /// By nothing that is known, of no partitions.
-    pub fn unknown() -> Partitioning {
-        Partitioning {
-            method: None,
-            by_columns: false,
-            is_linear: false,
-            expression: String::new(),
-            partitions: Vec::new(),
-            oddity: None,
-        }
-    }
-
     /// The feature for which no files are built.
     pub fn unfit(&self) -> Option<&str> {
         match self.method {

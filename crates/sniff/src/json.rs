@@ -130,20 +130,12 @@ fn sniffed(json: Json, sample: &Sample, fields: &[Field], mut seen: ColumnStatis
     let mut sniffed = Sniffed {
         dialect: Dialect { json: Some(json), ..Dialect::json(json.is_lines) },
         preset: if json.is_lines { sources::Preset::JsonLines } else { sources::Preset::Json },
-        columnar: None,
-        header: false,
-        skip_lines: 0,
-        names: None,
-        charset: None,
         compression: sample.compression,
         columns: fields.iter().map(column).collect(),
-        primary_key: None,
         rows: seen.rows,
         is_whole: sample.is_whole,
-        ambiguous_days: Vec::new(),
-        notes: Vec::new(),
-        ddl: String::new(),
         kept: sample.kept.clone(),
+        ..Sniffed::default()
     };
     // A text of digits is a text: JSON would have written a number.
     let texts = fields.iter().enumerate().filter(|(_, field)| field.texts > 0);

@@ -112,7 +112,7 @@ pub struct TableSettings {
 }
 
 /// The guess at a file.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Sniffed {
     /// The format, if the files have typed columns and are no text.
     pub columnar: Option<Kind>,
@@ -234,22 +234,16 @@ pub fn sniff(options: &SniffOptions) -> Result<Sniffed, Error> {
         },
     };
     let mut sniffed = Sniffed {
-        columnar: None,
         dialect: guess.dialect,
         preset: guess.preset,
-        header: false,
         skip_lines: options.skip_lines + above.lines,
-        names: None,
         charset: charset.option(),
         compression: sample.compression,
-        columns: Vec::new(),
-        primary_key: None,
         rows: seen.rows,
         is_whole: sample.is_whole,
-        ambiguous_days: Vec::new(),
         notes,
-        ddl: String::new(),
         kept: sample.kept.clone(),
+        ..Sniffed::default()
     };
     name_columns(&mut sniffed, found, options, &records.has_values());
     seen.columns(&mut sniffed, nulls);

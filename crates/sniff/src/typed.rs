@@ -41,17 +41,12 @@ pub(super) fn sniff(kind: Kind, options: &SniffOptions) -> Result<Sniffed, Error
         preset,
         header,
         skip_lines: if is_excel { options.skip_lines } else { 0 },
-        names: None,
-        charset: None,
-        compression: None,
         columns: columns(&guess),
-        primary_key: None,
         rows: guess.rows,
         is_whole: guess.is_whole,
-        ambiguous_days: Vec::new(),
         notes: notes(&guess),
-        ddl: String::new(),
         kept: guess.kept.clone(),
+        ..Sniffed::default()
     };
     name_columns(&mut sniffed, options);
     add_constants(&mut sniffed, options)?;

@@ -8,9 +8,10 @@ use crate::delimited::Dialect;
 pub const COMPRESSED: [&str; 9] = ["gz", "gzip", "bgz", "zst", "zstd", "lz4", "bz2", "bzip2", "xz"];
 
 /// A dialect that has a name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Preset {
     /// LOAD DATA's default: tabs, backslash escapes.
+    #[default]
     Mysql,
     /// RFC 4180: commas, doubled quotes, newlines in quotes.
     Csv,

@@ -330,7 +330,7 @@ mod tests {
                 partition("a", bound("'a','b'")),
                 partition("o`o", PartitionBound::Default),
             ],
-            ..Partitioning::unknown()
+            ..Partitioning::default()
         };
         let rows = [vec![Some(b"it's".to_vec())], vec![None]];
         let trial = Trial { columns: &["s"], is_bytes: &[false], by: &by, rows: &rows };

@@ -37,7 +37,7 @@ pub(super) struct Meter {
     stopped: Condvar,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct State {
     phase: &'static str,
     table: String,
@@ -101,17 +101,7 @@ impl Meter {
             state: Mutex::new(State {
                 phase: "start",
                 table: table.to_owned(),
-                rows: 0,
-                done_bytes: 0,
-                total_bytes: None,
-                left: None,
-                tables_done: 0,
-                tables: None,
-                rejected: None,
-                status: None,
-                seconds: None,
-                is_stopped: false,
-                earlier: VecDeque::new(),
+                ..State::default()
             }),
             stopped: Condvar::new(),
         }

@@ -51,7 +51,7 @@ pub enum RowRules {
 }
 
 /// The conversion of values, and the rules for refused rows and for rows that share a key.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct RowOptions {
     /// The statement whose rules apply to a row. Default: LOAD DATA.
     pub rules: RowRules,
@@ -82,23 +82,4 @@ pub struct RowOptions {
     /// are read and before any is published. Rows that are added go in by one transaction then.
     /// Default: `rejects_max` alone counts.
     pub rejects_max_percent: Option<f64>,
-}
-
-impl Default for RowOptions {
-    fn default() -> RowOptions {
-        RowOptions {
-            rules: RowRules::LoadData,
-            constants: Vec::new(),
-            expressions: Vec::new(),
-            evaluated: Vec::new(),
-            numbers: Vec::new(),
-            sql_mode: None,
-            time_zone: None,
-            on_duplicate: OnDuplicate::Fail,
-            duplicates: None,
-            rejects: None,
-            rejects_max: 0,
-            rejects_max_percent: None,
-        }
-    }
 }

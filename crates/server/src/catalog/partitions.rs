@@ -25,7 +25,7 @@ pub(super) fn partitioning(
         only(session.version().flavor, name)
     );
     let rows = session.query(&sql)?;
-    let mut found = Partitioning::unknown();
+    let mut found = Partitioning::default();
     if let Some(first) = rows.first() {
         let words = first.text(2)?;
         let method = words.strip_prefix("LINEAR ");
