@@ -3,7 +3,7 @@
 use schema::quote_name;
 use schema::{Table, TableName};
 use server::Session;
-use server::identifier::quote_text;
+use server::identifier::table_condition;
 use values::SqlType;
 
 use crate::error::Error;
@@ -73,12 +73,11 @@ pub(crate) fn ranges(
 /// Bytes of a table's rows, about.
 pub(crate) fn data_bytes(
     session: &mut Session,
-    TableName { database, table }: &TableName,
+    table: &TableName,
 ) -> Result<u64, Error> {
     let sql = format!(
-        "SELECT DATA_LENGTH FROM information_schema.TABLES WHERE TABLE_SCHEMA={} AND TABLE_NAME={}",
-        quote_text(database),
-        quote_text(table)
+        "SELECT DATA_LENGTH FROM information_schema.TABLES WHERE {}",
+        table_condition(table)
     );
     Ok(session.query_row(&sql)?.number_or_null(0)?.unwrap_or(0))
 }

@@ -16,7 +16,7 @@ use job::report::Report;
 use job::row_log;
 use job::steps::Steps;
 use schema::TableName;
-use server::identifier::quote_text;
+use server::identifier::table_condition;
 use server::{ConnectOptions, Session, catalog};
 use targets::{Connections, Keeper, Lock, Proof, Resting};
 
@@ -214,9 +214,8 @@ fn finish(options: &LoadOptions, job: Option<&Job>, text: &str) -> Result<Option
 fn made_ms(session: &mut Session, table: &TableName) -> Result<Option<u64>, Error> {
     let row = session.query_row(&format!(
         "SELECT UNIX_TIMESTAMP() - UNIX_TIMESTAMP(CREATE_TIME) FROM information_schema.TABLES \
-         WHERE TABLE_SCHEMA={} AND TABLE_NAME={}",
-        quote_text(&table.database),
-        quote_text(&table.table)
+         WHERE {}",
+        table_condition(table)
     ))?;
     let ago_ms = row.bytes(0).and_then(|text| std::str::from_utf8(text).ok()?.parse::<f64>().ok());
     Ok(ago_ms.map(|seconds| (unix_ms() as f64 - seconds * 1000.0) as u64))

@@ -30,7 +30,7 @@ use face::option::ATOMIC;
 use job::pool;
 use schema::TableName;
 use server::Session;
-use server::identifier::{quote_name, quote_text};
+use server::identifier::{quote_name, quote_text, table_condition};
 use sql::{Comments, CreateTable, ForeignKey, Syntax};
 use targets::Names;
 use targets::foreign_keys::{has_children, unchecked};
@@ -631,10 +631,8 @@ fn setting(dump: &mut Session, name: &str) -> server::Result<String> {
 fn kind(own: &mut Session, name: &TableName, caseless: bool) -> server::Result<Kind> {
     // information_schema compares without case, whatever the server does.
     let rows = own.query(&format!(
-        "SELECT TABLE_SCHEMA, TABLE_NAME, TABLE_TYPE FROM information_schema.TABLES \
-         WHERE TABLE_SCHEMA={} AND TABLE_NAME={}",
-        quote_text(&name.database),
-        quote_text(&name.table)
+        "SELECT TABLE_SCHEMA, TABLE_NAME, TABLE_TYPE FROM information_schema.TABLES WHERE {}",
+        table_condition(name)
     ))?;
     for row in rows {
         let spelled = TableName::new(row.text(0)?, row.text(1)?);
@@ -650,9 +648,8 @@ fn kind(own: &mut Session, name: &TableName, caseless: bool) -> server::Result<K
 fn has_keys(own: &mut Session, name: &TableName) -> server::Result<bool> {
     let sql = format!(
         "SELECT 1 FROM information_schema.TABLE_CONSTRAINTS WHERE CONSTRAINT_TYPE='FOREIGN KEY' \
-         AND TABLE_SCHEMA={} AND TABLE_NAME={} LIMIT 1",
-        quote_text(&name.database),
-        quote_text(&name.table)
+         AND {} LIMIT 1",
+        table_condition(name)
     );
     Ok(!own.query(&sql)?.is_empty())
 }

@@ -32,7 +32,7 @@ pub use self::references::{plain_keys, references, without_references};
 
 use self::catalog_cache::View;
 use crate::error::{Error, Result};
-use crate::identifier::quote_text;
+use crate::identifier::{quote_text, table_condition};
 use crate::session::{Row, Session};
 use crate::version::Flavor;
 
@@ -248,12 +248,7 @@ fn sql(About { condition, also }: &About) -> String {
 }
 
 fn find_once(session: &mut Session, name: &TableName) -> Result<(TableName, Row)> {
-    let condition = format!(
-        "TABLE_SCHEMA={} AND TABLE_NAME={}",
-        quote_text(&name.database),
-        quote_text(&name.table)
-    );
-    let sql = sql(&About { condition, also: String::new() });
+    let sql = sql(&About { condition: table_condition(name), also: String::new() });
     for row in session.query(&sql)? {
         let spelled = spelled(session, &row, &name.database)?;
         let caseless = row.number::<u8>(7)? != 0;

@@ -35,6 +35,12 @@ pub fn quote_text(text: &str) -> String {
     out
 }
 
+/// The condition of a table's rows in views of information_schema.
+pub fn table_condition(table: &TableName) -> String {
+    let (database, table) = (quote_text(&table.database), quote_text(&table.table));
+    format!("TABLE_SCHEMA={database} AND TABLE_NAME={table}")
+}
+
 /// 64 bits of a name, the same on every machine and version: FNV-1a.
 pub fn digest(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, &byte| {

@@ -25,7 +25,7 @@ use server::catalog::definition;
 use server::error::{Error, Result};
 use server::facts::database_dir::DatabaseDir;
 use server::filename::filename;
-use server::identifier::{TableName, quote_text};
+use server::identifier::table_condition;
 use server::session::Session;
 
 /// The target, which nobody writes to as long as this is there.
@@ -155,12 +155,9 @@ impl Lock {
 
     /// The next AUTO_INCREMENT value, as the server has it now; none of a table without one.
     pub fn next_auto_increment(&mut self) -> Result<Option<u64>> {
-        let TableName { database, table } = &self.table.name;
         let sql = format!(
-            "SELECT AUTO_INCREMENT FROM information_schema.TABLES WHERE TABLE_SCHEMA={} AND \
-             TABLE_NAME={}",
-            quote_text(database),
-            quote_text(table)
+            "SELECT AUTO_INCREMENT FROM information_schema.TABLES WHERE {}",
+            table_condition(&self.table.name)
         );
         self.session.query_row(&sql)?.number_or_null(0)
     }

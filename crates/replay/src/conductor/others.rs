@@ -3,7 +3,7 @@
 use face::option::ATOMIC;
 use schema::TableName;
 use server::Session;
-use server::identifier::quote_text;
+use server::identifier::table_condition;
 
 use super::Conductor;
 use crate::connections::{Resolved, Together};
@@ -87,10 +87,8 @@ impl Conductor<'_, '_> {
 /// True if the server rolls incomplete rows back.
 fn takes_rows_back(own: &mut Session, table: &TableName) -> Result<bool, Error> {
     let sql = format!(
-        "SELECT 1 FROM information_schema.TABLES WHERE TABLE_SCHEMA={} AND TABLE_NAME={} \
-         AND ENGINE='InnoDB'",
-        quote_text(&table.database),
-        quote_text(&table.table)
+        "SELECT 1 FROM information_schema.TABLES WHERE {} AND ENGINE='InnoDB'",
+        table_condition(table)
     );
     Ok(!own.query(&sql)?.is_empty())
 }

@@ -6,7 +6,7 @@
 
 use face::option::FRESH;
 use schema::TableName;
-use server::identifier::{digest, quote_text};
+use server::identifier::{digest, table_condition};
 use server::{Session, catalog};
 
 use super::{Finished, Journal, Line};
@@ -146,10 +146,8 @@ fn mark(own: &mut Session, name: &TableName) -> server::Result<String> {
 
 fn size(own: &mut Session, name: &TableName) -> server::Result<u64> {
     let row = own.query_row(&format!(
-        "SELECT COALESCE(DATA_LENGTH, 0) FROM information_schema.TABLES \
-         WHERE TABLE_SCHEMA={} AND TABLE_NAME={}",
-        quote_text(&name.database),
-        quote_text(&name.table)
+        "SELECT COALESCE(DATA_LENGTH, 0) FROM information_schema.TABLES WHERE {}",
+        table_condition(name)
     ))?;
     row.number(0)
 }

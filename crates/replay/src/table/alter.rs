@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use schema::TableName;
-use server::identifier::quote_text;
+use server::identifier::table_condition;
 use sql::{AlterTable, ForeignKey, TableChange};
 
 use super::{Entry, Late, Reading, StagingTable, Tables};
@@ -80,9 +80,8 @@ impl Entry {
     fn are_served(&self, sessions: &mut Sessions, columns: &[Vec<u8>]) -> Result<bool, Error> {
         let sql = format!(
             "SELECT INDEX_NAME, COLUMN_NAME FROM information_schema.STATISTICS WHERE SUB_PART IS NULL \
-             AND TABLE_SCHEMA={} AND TABLE_NAME={} ORDER BY INDEX_NAME, SEQ_IN_INDEX",
-            quote_text(&self.staging.name.database),
-            quote_text(&self.staging.name.table)
+             AND {} ORDER BY INDEX_NAME, SEQ_IN_INDEX",
+            table_condition(&self.staging.name)
         );
         let mut indexes: BTreeMap<String, Vec<Vec<u8>>> = BTreeMap::new();
         for row in sessions.own.query(&sql)? {
