@@ -430,6 +430,11 @@ impl Error {
         matches!(self, Error::Statement { errno, .. } if numbers.contains(errno))
     }
 
+    /// The error of a statement whose connection, or the thread that waits for it, is gone.
+    pub fn lost(message: impl Into<String>, statement: impl Into<String>) -> Error {
+        Error::Lost { message: message.into(), statement: statement.into() }
+    }
+
     /// The driver's error about `sql`, without secrets.
     pub(crate) fn from_driver(error: mysql::Error, sql: &str) -> Error {
         let mut error = Error::from_driver_as(error, &shorten(sql));

@@ -62,7 +62,7 @@ impl Behind {
             Some((session, Ok(()))) => Ok(Behind { early: Some(session), ..behind }),
             // Nothing comes of a thread that waits, and nothing will of one that died.
             None if behind.result.try_recv().err() == Some(TryRecvError::Empty) => Ok(behind),
-            None => Err(behind.died()),
+            None => Err(waiter_died(&behind.statement)),
         }
     }
 
@@ -99,21 +99,15 @@ impl Behind {
         let session = observer.another()?;
         Behind::queue(statement, tables, session, wait, observer)
     }
+}
 
-    fn died(&self) -> Error {
-        Error::Lost {
-            message: "the thread that waits for a table's lock has ended".to_owned(),
-            statement: self.statement.clone(),
-        }
-    }
+fn waiter_died(statement: &str) -> Error {
+    Error::lost("the thread that waits for a table's lock has ended", statement)
 }
 
 /// The error of a statement whose thread the system did not start: it was not sent.
 pub(super) fn not_started(error: &std::io::Error, statement: &str) -> Error {
-    Error::Lost {
-        message: format!("no thread could be started for it: {error}"),
-        statement: statement.to_owned(),
-    }
+    Error::lost(format!("no thread could be started for it: {error}"), statement)
 }
 
 /// Does `work`, whose connection waits for some of so many tables that these have: they let go when it
@@ -139,15 +133,10 @@ pub(super) fn hand_over<T: Send>(
         // Without it the other would wait for nothing.
         drop(observer);
         holders.clear();
-        let lost = |message: &str| Error::Lost {
-            message: message.to_owned(),
-            statement: "LOCK TABLES".to_owned(),
-        };
-        let died = || Err(lost("the thread that waits for a table's lock has ended"));
         let done = match early {
             // It had not to wait: nobody had them.
             Ok(Some(ended)) => ended,
-            Ok(None) | Err(_) => result.recv().unwrap_or_else(|_| died()),
+            Ok(None) | Err(_) => result.recv().unwrap_or_else(|_| Err(waiter_died("LOCK TABLES"))),
         };
         let _ = working.join();
         done

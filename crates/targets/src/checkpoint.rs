@@ -140,10 +140,7 @@ impl Checkpoint {
             std::thread::sleep(pause);
             pause = (pause * 2).min(LOOK_MAX);
         }
-        let lost = || Error::Lost {
-            message: "the checkpoint thread has ended".to_owned(),
-            statement: CHECKPOINT.to_owned(),
-        };
+        let lost = || Error::lost("the checkpoint thread has ended", CHECKPOINT);
         let joined = self.thread.take().and_then(|thread| thread.join().ok());
         let (session, passed) = joined.ok_or_else(lost)?;
         passed.map(|()| Some(session))

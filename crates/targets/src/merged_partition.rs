@@ -105,7 +105,8 @@ impl Lock {
     ) -> Result<bool> {
         let target = self.table.name.clone();
         let sql = merged.statement(&target);
-        let mut export = export.ok_or_else(|| lost("the table is not locked", &sql))?;
+        let mut export =
+            export.ok_or_else(|| Error::lost("the table is not locked", sql.as_str()))?;
         export.check()?;
         let mut observer = self.second()?;
         self.session.set_lock_wait(self.patience.wait)?;
@@ -198,9 +199,9 @@ fn exchange_held(
         drop(holder);
         let done = match seen {
             Ok(Some(early)) => early,
-            _ => result
-                .recv()
-                .unwrap_or_else(|_| Err(lost("the thread of the connection has ended", sql))),
+            _ => result.recv().unwrap_or_else(|_| {
+                Err(Error::lost("the thread of the connection has ended", sql))
+            }),
         };
         let _ = moving.join();
         (was_held, done)
@@ -215,8 +216,4 @@ fn space_id(session: &mut Session, table: &TableName) -> Result<Option<u32>> {
     let sql = format!("SELECT SPACE FROM information_schema.{view} WHERE NAME={name}");
     let rows = session.query(&sql)?;
     rows.first().map_or(Ok(None), |row| row.number_or_null(0))
-}
-
-fn lost(message: &str, statement: &str) -> Error {
-    Error::Lost { message: message.to_owned(), statement: statement.to_owned() }
 }

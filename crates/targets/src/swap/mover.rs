@@ -282,10 +282,7 @@ impl Mover<'_> {
         behind: &mut Queued,
         mut spare: Option<&mut Session>,
     ) -> Renamed {
-        let died = Error::Lost {
-            message: "the renaming thread has ended".to_owned(),
-            statement: self.swap.statement(),
-        };
+        let died = Error::lost("the renaming thread has ended", self.swap.statement());
         let (mover, wait) = (self.session.mark().clone(), self.patience.wait);
         let swap = self.swap;
         let tables = self.swap.pairs.len();
