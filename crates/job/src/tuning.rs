@@ -78,10 +78,13 @@ pub fn with_state(connect: &ConnectOptions, state_dir: &Path) -> ConnectOptions 
     ConnectOptions { untested, flushing: Some(flushing(state_dir)), ..connect.clone() }
 }
 
-/// As [`with_state`], for a load.
+/// As [`with_state`], for a load by these options.
 pub fn for_load(connect: &ConnectOptions, options: &LoadOptions) -> ConnectOptions {
     let mut connect = with_state(connect, &options.state_dir);
     connect.untested.are_allowed |= options.server.untested;
+    connect.time_zone = options.rows.time_zone.clone().or(connect.time_zone);
+    connect.unlogged = options.server.unlogged;
+    connect.unchecked_keys = options.server.unchecked_keys;
     connect
 }
 

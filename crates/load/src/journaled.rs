@@ -21,9 +21,6 @@ pub fn job<T>(
 ) -> Result<T, Error> {
     let connect = ConnectOptions {
         interrupt: options.interrupt.clone(),
-        time_zone: options.rows.time_zone.clone().or_else(|| connect.time_zone.clone()),
-        unlogged: options.server.unlogged,
-        unchecked_keys: options.server.unchecked_keys,
         ..tuning::for_load(connect, options)
     };
     let _watcher = options.interrupt.watch(&connect);
@@ -34,7 +31,7 @@ pub fn job<T>(
         Steps::begin(&options.state_dir, target, command, &server, progress, interrupt)?;
     let outcome = telling(progress, |told| {
         let connect = ConnectOptions { notices: Some(told.clone()), ..connect };
-        pool::catch(|| work(&connect, &mut steps, told)).and_then(|outcome| outcome)
+        pool::catch(|| work(&connect, &mut steps, told)).flatten()
     })
     .map_err(|error| steps.explain(unbegun(error, &steps)));
     steps.end(&outcome);

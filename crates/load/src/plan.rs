@@ -9,7 +9,6 @@ use job::memory::Memory;
 use job::options::{InputOptions, LoadOptions, LoadPath, OnDuplicate, ServerOptions};
 use job::report::{EngineReport, ShardReport};
 use job::space::free_bytes;
-use job::tuning;
 use schema::{Flavor, ForeignKey, KeyEnd, Table, TableName};
 use serde::Serialize;
 use server::{ConnectOptions, Session, Unsupported, catalog};
@@ -25,6 +24,7 @@ use crate::min_memory;
 use crate::places::{Places, PlacesPlan};
 use crate::predicted_table;
 use crate::replication_notes::{self, Arrival};
+pub(crate) use job::tuning::for_load as reached;
 
 /// Tables that a note names.
 const KEYS_NAMED: usize = 3;
@@ -138,16 +138,6 @@ pub(crate) fn planned(
     let (mut plan, inspected) = plan.of_decision(&target, decision, options, |_| false)?;
     plan.notes.extend(plan.replication_notes(&mut target, options)?);
     Ok((plan, inspected))
-}
-
-/// How a server is reached for a load by these options.
-pub(crate) fn reached(connect: &ConnectOptions, options: &LoadOptions) -> ConnectOptions {
-    ConnectOptions {
-        time_zone: options.rows.time_zone.clone().or_else(|| connect.time_zone.clone()),
-        unlogged: options.server.unlogged,
-        unchecked_keys: options.server.unchecked_keys,
-        ..tuning::for_load(connect, options)
-    }
 }
 
 /// The note about tables whose writers wait because of foreign keys. None if there are no such tables, or the
