@@ -32,7 +32,7 @@ pub(crate) fn with_input<T>(
         ..connect.clone()
     };
     let _watcher = options.interrupt.watch(&connect);
-    let done = pool::catch(|| work(&connect, &memory, source)).and_then(|done| done);
+    let done = pool::catch(|| work(&connect, &memory, source)).flatten();
     done.map_err(|error| match options.interrupt.requested() {
         Some(by) => Error::Stopped {
             by,

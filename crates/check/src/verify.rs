@@ -22,6 +22,7 @@ use encode::inspected::Inspected;
 use job::error::Error;
 use job::memory::Memory;
 use job::options::LoadOptions;
+use job::pool::lock;
 use job::progress::{Progress, Snapshot, Stage};
 use schema::Table;
 use server::engine::Kind;
@@ -155,8 +156,4 @@ impl Verifying<'_> {
         self.shown.check_variables()?;
         Ok(digest)
     }
-}
-
-fn lock<'s>(source: &'s Mutex<Box<dyn Source>>) -> std::sync::MutexGuard<'s, Box<dyn Source>> {
-    source.lock().unwrap_or_else(PoisonError::into_inner)
 }

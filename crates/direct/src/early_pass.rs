@@ -3,11 +3,12 @@
 //! The pages of a table need not be read again then, except those that tell the owners of the others. Damage
 //! to a page between here and the server shows in its checksum, which IMPORT checks.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use innodb::ids::{PAGE_SIZE, PageNo};
 use innodb::source::ReadError;
 use innodb::verify::{Early, EarlyWorker, Edges, Findings, PageSummary, Verifier};
+use job::pool::lock;
 
 use crate::space_file::SpaceFile;
 
@@ -106,8 +107,4 @@ impl EarlyPass {
         self.edges = Mutex::default();
         self.idle = Mutex::default();
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -9,8 +9,9 @@
 //! Connections, which are let in one by one, take their chunks here too.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use job::pool::lock;
 use job::progress::{Progress, Snapshot, Stage};
 use job::stop::Stop;
 use job::tally::Tally;
@@ -226,9 +227,4 @@ pub fn read_alone(
         }
     }
     Ok(())
-}
-
-/// The source; a thread that panicked with it leaves it where it was.
-fn lock<'s>(source: &'s Mutex<Box<dyn Source>>) -> MutexGuard<'s, Box<dyn Source>> {
-    source.lock().unwrap_or_else(PoisonError::into_inner)
 }

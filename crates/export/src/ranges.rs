@@ -71,10 +71,7 @@ pub(crate) fn ranges(
 }
 
 /// Bytes of a table's rows, about.
-pub(crate) fn data_bytes(
-    session: &mut Session,
-    table: &TableName,
-) -> Result<u64, Error> {
+pub(crate) fn data_bytes(session: &mut Session, table: &TableName) -> Result<u64, Error> {
     let sql = format!(
         "SELECT DATA_LENGTH FROM information_schema.TABLES WHERE {}",
         table_condition(table)

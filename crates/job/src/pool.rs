@@ -108,7 +108,8 @@ pub fn map<T: Send, U: Send>(
     Ok(done.into_iter().map(|(_, given)| given).collect())
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+/// What a mutex holds, also after a panic of somebody who held it: that ends the load by itself.
+pub fn lock<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -131,9 +132,7 @@ pub fn catch_again<T>(
     });
     match first {
         Ok(done) => (None, done),
-        Err(died) => {
-            (Some(format!("{died}; all rows are loaded")), catch(work).and_then(|done| done))
-        }
+        Err(died) => (Some(format!("{died}; all rows are loaded")), catch(work).flatten()),
     }
 }
 

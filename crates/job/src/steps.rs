@@ -69,7 +69,7 @@ impl<'a> Steps<'a> {
             finished: Vec::new(),
             state_dir: state_dir.to_owned(),
         };
-        pool::catch(|| steps.begin_journal(target)).and_then(|written| written)?;
+        pool::catch(|| steps.begin_journal(target)).flatten()?;
         Ok(steps)
     }
 
@@ -149,14 +149,13 @@ impl<'a> Steps<'a> {
     /// Writes down that a step was done. The step stays done if the journal fails.
     fn end_step(&mut self, stage: Stage) -> Result<(), Error> {
         let target = self.target.clone();
-        pool::catch(|| self.write(stage.name(), Event::End, &target)).and_then(|written| written)
+        pool::catch(|| self.write(stage.name(), Event::End, &target)).flatten()
     }
 
     /// Writes down which tables of the command are loaded behind this job, each by a job of its own.
     pub fn note_apart(&mut self, tables: &[&str]) -> Result<(), Error> {
         let detail = serde_json::to_string(tables).unwrap_or_default();
-        pool::catch(|| self.write(journal::APART, Event::Begin, &detail))
-            .and_then(|written| written)
+        pool::catch(|| self.write(journal::APART, Event::Begin, &detail)).flatten()
     }
 
     /// Writes down, on disk, that all rows are in. Whatever proves that on the server goes behind this.
@@ -176,7 +175,7 @@ impl<'a> Steps<'a> {
         match written {
             // What came behind the writing.
             Err(_) if self.is_in => Ok(()),
-            written => written.and_then(|written| written),
+            written => written.flatten(),
         }
     }
 

@@ -177,7 +177,7 @@ fn make(
         }
         check(session, &made.tables)
     };
-    match pool::catch(make).and_then(|outcome| outcome) {
+    match pool::catch(make).flatten() {
         Ok(()) => Ok(made),
         Err(error) => {
             let _shield = first.interrupt.shield();

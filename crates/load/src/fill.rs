@@ -153,7 +153,7 @@ impl<'l> Filling<'l, '_, '_> {
         direct: &mut Direct<'_>,
         begins_wait: bool,
     ) -> Result<StagedBuild, Error> {
-        caught(|| direct::prepare(direct, begins_wait, self.steps))
+        pool::catch(|| direct::prepare(direct, begins_wait, self.steps)).flatten()
     }
 
     /// Builds and verifies its file.
@@ -165,7 +165,7 @@ impl<'l> Filling<'l, '_, '_> {
         source: &Mutex<Box<dyn Source>>,
     ) -> Result<Unplaced, Error> {
         let prepared = self.prepared(chosen);
-        caught(|| direct::build(&prepared, direct, staged, source, self.steps))
+        pool::catch(|| direct::build(&prepared, direct, staged, source, self.steps)).flatten()
     }
 
     /// Has replicas adopt copies of it.
@@ -176,11 +176,12 @@ impl<'l> Filling<'l, '_, '_> {
         unplaced: &Unplaced,
     ) -> Result<(), Error> {
         let (name, interrupt) = (&direct.lock.table.name, &self.options.interrupt);
-        caught(|| {
+        pool::catch(|| {
             let built = direct.lock.build_path()?;
             let import = || copies.import(name, &built, unplaced, interrupt);
             self.steps.step(Stage::Import, import)
         })
+        .flatten()
     }
 
     /// Has the server adopt it.
@@ -191,12 +192,13 @@ impl<'l> Filling<'l, '_, '_> {
         unplaced: Unplaced,
     ) -> Result<Full, Error> {
         let prepared = self.prepared(chosen);
-        caught(|| {
+        pool::catch(|| {
             let (made, built) =
                 unplaced.import(direct, self.steps, self.progress, &self.options.interrupt)?;
             let made = Unpublished::Table(made);
             Ok((Some(made), direct::report(&prepared, direct.lock, self.steps, built)))
         })
+        .flatten()
     }
 
     /// Removes what the direct path made, because of `error`.
@@ -438,9 +440,4 @@ pub(crate) fn abandon_filled(chosen: &Chosen, target: &mut Lock) -> server::Resu
     let ledger = [target.names.ledger.clone()];
     let forgotten = target.clean_up(|target| send::drop_ledgers(target, &ledger));
     target.abandon().and(forgotten)
-}
-
-/// Runs `work`; a panic becomes an error to clean up after.
-fn caught<T>(work: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
-    pool::catch(work).and_then(|done| done)
 }

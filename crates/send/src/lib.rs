@@ -205,7 +205,7 @@ impl<'a> Work<'a> {
             let unpublished = done.unpublished.take();
             Ok(Sent { unpublished, report: self.report(target, steps, done) })
         });
-        done.and_then(|done| done).map_err(|error| self.failed(target, error))
+        done.flatten().map_err(|error| self.failed(target, error))
     }
 
     fn run(

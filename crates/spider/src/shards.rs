@@ -173,7 +173,7 @@ impl Sharded<'_, '_> {
                 Err(unreached) => return not_clean(error, &target, &unreached.into()),
             }
         }
-        match pool::catch(|| tables.abandon(&mut looked.target.session)).and_then(|done| done) {
+        match pool::catch(|| tables.abandon(&mut looked.target.session)).flatten() {
             Ok(()) => error,
             Err(left) => not_clean(error, &target, &left),
         }

@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
+
+use job::pool::lock;
 
 use super::LinePlace;
 use super::key_table::{KeyHash, KeyTable};
@@ -321,10 +323,6 @@ impl Entities {
         assert_eq!(ids.len(), self.len(), "each entity has an id");
         Known::of_ids(self.keys, ids)
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -126,7 +126,7 @@ impl Publish for Decision<'_> {
         decide(&mut self.looked.target, self.decisions, self.append)?;
         self.append.state = State::Decided;
         let _shield = self.options.interrupt.shield();
-        let done = pool::catch(|| self.commit()).and_then(|done| done);
+        let done = pool::catch(|| self.commit()).flatten();
         done.map_err(|error| match error {
             error @ (Error::Pending { .. } | Error::LostBranches { .. }) => error,
             error => self.unknown(error.to_string()),
