@@ -1,26 +1,17 @@
 //! How far the load is: a line on a terminal that is drawn again and again, a line now and then
 //! elsewhere.
 
-use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use load::{Progress, Snapshot, Stage};
 use terminal::size;
 
-use crate::status::{self, Part};
-
-/// Time between two lines when no terminal is there.
-const LINE_INTERVAL: Duration = Duration::from_secs(10);
-/// A load that ends before is over before its line is read.
-const SILENCE: Duration = Duration::from_secs(1);
-/// Time between two drawings of a bar.
-const DRAW_INTERVAL: Duration = Duration::from_millis(200);
+use crate::status::{self, LINE_INTERVAL, Part, StatusLine};
 
 /// A bar for each stage, with its rate, and the time that is left of the whole load.
 pub(crate) struct Bar {
-    bar: ProgressBar,
+    bar: StatusLine,
     watched: Arc<Mutex<Watched>>,
 }
 
@@ -81,18 +72,8 @@ impl Watched {
 impl Bar {
     pub(crate) fn new() -> Bar {
         let watched: Arc<Mutex<Watched>> = Arc::default();
-        let (drawn, started) = (Arc::clone(&watched), Instant::now());
-        let draw = move |_: &ProgressState, out: &mut dyn fmt::Write| {
-            if started.elapsed() < SILENCE {
-                return;
-            }
-            let _ = out.write_str(&held(&drawn).line(status::columns(), Instant::now()));
-        };
-        let bar = ProgressBar::new(0);
-        if let Ok(style) = ProgressStyle::with_template("{line}") {
-            bar.set_style(style.with_key("line", draw));
-        }
-        bar.enable_steady_tick(DRAW_INTERVAL);
+        let drawn = Arc::clone(&watched);
+        let bar = StatusLine::new(move |columns, _| held(&drawn).line(columns, Instant::now()));
         Bar { bar, watched }
     }
 }
@@ -103,7 +84,7 @@ fn one_of(name: &str, number: usize, of: usize) -> String {
     if of > 1 { format!("{number}/{of} {table} ") } else { String::new() }
 }
 
-fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -117,17 +98,11 @@ impl Progress for Bar {
     }
 
     fn waiting(&self, text: &str) {
-        self.bar.println(text);
+        self.bar.say(text);
     }
 
     fn note(&self, text: &str) {
-        self.bar.println(text);
-    }
-}
-
-impl Drop for Bar {
-    fn drop(&mut self) {
-        self.bar.finish_and_clear();
+        self.bar.say(text);
     }
 }
 
@@ -166,7 +141,7 @@ impl Lines {
 
 impl Progress for Lines {
     fn update(&self, snapshot: Snapshot) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = held(&self.state);
         let now = Instant::now();
         let begun = match state.stage {
             Some((stage, begun)) if stage == snapshot.stage => begun,
@@ -190,7 +165,7 @@ impl Progress for Lines {
     }
 
     fn waiting(&self, text: &str) {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut state = held(&self.state);
         let now = Instant::now();
         if state.waited.is_none_or(|told| now - told >= LINE_INTERVAL) {
             state.waited = Some(now);
@@ -269,6 +244,8 @@ fn line(snapshot: &Snapshot, seconds: f64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]

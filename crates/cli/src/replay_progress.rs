@@ -1,62 +1,39 @@
 //! How far a replay is: a bar on a terminal, a line now and then elsewhere.
 
-use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
-use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use replay::progress::{Progress, Snapshot};
 use terminal::size;
 
-use crate::status::{self, Part};
-
-/// Time between two lines when no terminal is there.
-const LINE_INTERVAL: Duration = Duration::from_secs(10);
-/// A replay that ends before is over before its line is read.
-const SILENCE: f64 = 1.0;
-/// Time between two drawings of a bar.
-const DRAW_INTERVAL: Duration = Duration::from_millis(200);
+use crate::progress::held;
+use crate::status::{self, LINE_INTERVAL, Part, StatusLine};
 
 /// A bar with rate and time left.
 pub(crate) struct Bar {
-    bar: ProgressBar,
+    bar: StatusLine,
     snapshot: Arc<Mutex<Snapshot>>,
 }
 
 impl Bar {
     pub(crate) fn new() -> Bar {
         let snapshot: Arc<Mutex<Snapshot>> = Arc::default();
-        let (drawn, started) = (Arc::clone(&snapshot), Instant::now());
-        let draw = move |_: &ProgressState, out: &mut dyn fmt::Write| {
-            let snapshot = drawn.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            let seconds = started.elapsed().as_secs_f64();
-            if seconds < SILENCE {
-                return;
-            }
-            let _ = out.write_str(&drawn_line(&snapshot, seconds, status::columns()));
-        };
-        let bar = ProgressBar::new(0);
-        if let Ok(style) = ProgressStyle::with_template("{line}") {
-            bar.set_style(style.with_key("line", draw));
-        }
-        bar.enable_steady_tick(DRAW_INTERVAL);
+        let drawn = Arc::clone(&snapshot);
+        let bar = StatusLine::new(move |columns, elapsed| {
+            let snapshot = held(&drawn).clone();
+            drawn_line(&snapshot, elapsed.as_secs_f64(), columns)
+        });
         Bar { bar, snapshot }
     }
 }
 
 impl Progress for Bar {
     fn update(&self, snapshot: &Snapshot) {
-        *self.snapshot.lock().unwrap_or_else(PoisonError::into_inner) = snapshot.clone();
+        *held(&self.snapshot) = snapshot.clone();
     }
 
     fn say(&self, text: &str) {
-        self.bar.println(text);
-    }
-}
-
-impl Drop for Bar {
-    fn drop(&mut self) {
-        self.bar.finish_and_clear();
+        self.bar.say(text);
     }
 }
 
@@ -75,7 +52,7 @@ impl Lines {
 
 impl Progress for Lines {
     fn update(&self, snapshot: &Snapshot) {
-        let mut printed = self.printed.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut printed = held(&self.printed);
         let now = Instant::now();
         if now - *printed < LINE_INTERVAL {
             return;

@@ -1,6 +1,17 @@
 //! A line that says how far something is, as wide as the terminal.
 
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressState, ProgressStyle};
 use terminal_size::{Width, terminal_size_of};
+
+/// Time between two lines when no terminal is there.
+pub(crate) const LINE_INTERVAL: Duration = Duration::from_secs(10);
+/// A command that ends before is over before its line is read.
+const SILENCE: Duration = Duration::from_secs(1);
+/// Time between two drawings of a bar.
+const DRAW_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Columns where nothing tells how many there are.
 const COLUMNS: usize = 80;
@@ -8,6 +19,41 @@ const COLUMNS: usize = 80;
 const COLUMNS_MIN: usize = 20;
 const BAR_COLUMNS_MIN: usize = 8;
 const BAR_COLUMNS_MAX: usize = 32;
+
+/// The last line of a terminal, which is drawn again and again until its command ends.
+pub(crate) struct StatusLine(ProgressBar);
+
+impl StatusLine {
+    /// Draws what `line` says for so many columns, so long after the beginning.
+    pub(crate) fn new(
+        line: impl Fn(usize, Duration) -> String + Clone + Send + Sync + 'static,
+    ) -> StatusLine {
+        let started = Instant::now();
+        let draw = move |_: &ProgressState, out: &mut dyn fmt::Write| {
+            let elapsed = started.elapsed();
+            if elapsed >= SILENCE {
+                let _ = out.write_str(&line(columns(), elapsed));
+            }
+        };
+        let bar = ProgressBar::new(0);
+        if let Ok(style) = ProgressStyle::with_template("{line}") {
+            bar.set_style(style.with_key("line", draw));
+        }
+        bar.enable_steady_tick(DRAW_INTERVAL);
+        StatusLine(bar)
+    }
+
+    /// A sentence above it.
+    pub(crate) fn say(&self, text: &str) {
+        self.0.println(text);
+    }
+}
+
+impl Drop for StatusLine {
+    fn drop(&mut self) {
+        self.0.finish_and_clear();
+    }
+}
 
 /// One of the things that a line says.
 #[derive(Clone, Debug)]
@@ -24,7 +70,7 @@ impl Part {
 }
 
 /// Columns that a line may have: one less than the terminal, so that it does not wrap.
-pub(crate) fn columns() -> usize {
+fn columns() -> usize {
     let size = terminal_size_of(std::io::stderr());
     let columns = size.map_or(COLUMNS, |(Width(columns), _)| usize::from(columns));
     columns.max(COLUMNS_MIN) - 1
