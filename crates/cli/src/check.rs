@@ -59,13 +59,7 @@ fn lines_of_job(args: &LoadArgs, database: &str, watch: &Watch) -> Result<CheckR
 pub(crate) fn begin_several(args: &LoadArgs, database: &str) -> Result<(Meant, Visit), Failure> {
     load::check_no_report(args)?;
     let mut meant = several::meant(args, database)?;
-    files::check_load(args, &meant.tables)?;
-    let Ok(visit) = connect::visit(&args.connect)? else {
-        return Err(connect::no_server());
-    };
-    tuned::recover(&visit.connect, args.state_dir.as_deref());
-    ::load::evaluate_expressions(&visit.connect, &mut meant.tables)?;
-    guess::guess(args, &visit.connect, &mut meant.tables)?;
+    let visit = visit(args, &mut meant.tables)?;
     files::tell_notes(args, &meant.tables)?;
     signals::watch(&meant.tables[0].interrupt, args.quiet)?;
     Ok((meant, visit))
@@ -75,19 +69,25 @@ pub(crate) fn begin_several(args: &LoadArgs, database: &str) -> Result<(Meant, V
 pub(crate) fn begin(args: &LoadArgs, target: &TableName) -> Result<(LoadOptions, Visit), Failure> {
     load::check_no_report(args)?;
     let mut options = load::options(args, target)?;
-    files::check_load(args, slice::from_ref(&options))?;
-    let Ok(visit) = connect::visit(&args.connect)? else {
-        return Err(connect::no_server());
-    };
-    tuned::recover(&visit.connect, args.state_dir.as_deref());
-    ::load::evaluate_expressions(&visit.connect, slice::from_mut(&mut options))?;
-    guess::guess(args, &visit.connect, slice::from_mut(&mut options))?;
+    let visit = visit(args, slice::from_mut(&mut options))?;
     if args.is_verbose() && args.format.dialect.is_none() && !args.create {
         load::tell_dialect(&options.input.files[0]);
     }
     files::tell_notes(args, slice::from_ref(&options))?;
     signals::watch(&options.interrupt, args.quiet)?;
     Ok((options, visit))
+}
+
+/// The server that has these tables, whose options get what it and the files say.
+fn visit(args: &LoadArgs, tables: &mut [LoadOptions]) -> Result<Visit, Failure> {
+    files::check_load(args, tables)?;
+    let Ok(visit) = connect::visit(&args.connect)? else {
+        return Err(connect::no_server());
+    };
+    tuned::recover(&visit.connect, args.state_dir.as_deref());
+    ::load::evaluate_expressions(&visit.connect, tables)?;
+    guess::guess(args, &visit.connect, tables)?;
+    Ok(visit)
 }
 
 fn show(out: &mut impl Write, report: &CheckReport) -> io::Result<()> {
