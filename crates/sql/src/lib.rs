@@ -18,7 +18,7 @@
 //! said of it behind its rows, `collation` other names for collations. Then
 //! rows: [`insert`] the words before them, [`walk`] what is a string and what a tuple, `tuples` what
 //! comes after a semicolon, `cut` where a run of rows may be cut and ends, `escape` what a backslash
-//! makes of a byte, `literal` what a value means and which column takes it.
+//! makes of a byte, `like` which texts a pattern matches, `literal` what a value means and which column takes it.
 #![forbid(unsafe_code)]
 
 pub mod syntax;
@@ -54,6 +54,7 @@ pub mod walk;
 
 mod cut;
 mod escape;
+mod like;
 mod literal;
 mod tuples;
 
@@ -67,6 +68,7 @@ pub use escape::escaped;
 pub use foreign_key::{ForeignKey, Parent};
 pub use insert::{InsertHead, Verb};
 pub use lexer::{Boundary, Inside, Lexer};
+pub use like::is_like;
 pub use literal::{Literals, StringRules};
 pub use name::{ObjectName, quoted};
 pub use outline::{Outline, OutlinedColumn, OutlinedIndex};

@@ -175,15 +175,10 @@ pub(super) fn parse_literal(text: &str) -> Option<(String, &str)> {
                 chars.next();
             }
             '\'' => return Some((value, &text[at + 2..])),
-            '\\' => value.push(match chars.next()?.1 {
-                '0' => '\0',
-                'n' => '\n',
-                'r' => '\r',
-                't' => '\t',
-                'b' => '\u{8}',
-                'Z' => '\u{1a}',
-                c => c,
-            }),
+            '\\' => {
+                let c = chars.next()?.1;
+                value.push(u8::try_from(c).map_or(c, |byte| char::from(sql::escaped(byte))));
+            }
             c => value.push(c),
         }
     }
