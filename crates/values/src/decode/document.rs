@@ -7,6 +7,7 @@
 use std::io::Write;
 
 use super::number::DecimalForm;
+use crate::format::push_base64;
 
 /// Arrays and objects in each other at most.
 const DEPTH_MAX: usize = 100;
@@ -261,7 +262,7 @@ fn push_opaque(field_type: u8, data: &[u8], out: &mut Vec<u8>) -> Option<()> {
         }
         _ => {
             push_shown(format_args!("\"base64:type{field_type}:"), out);
-            push_base64(data, out);
+            push_base64_lines(data, out);
             out.push(b'"');
             Some(())
         }
@@ -293,18 +294,12 @@ fn push_packed(field_type: u8, packed: i64, out: &mut Vec<u8>) {
 }
 
 /// Appends bytes in base64, with the ends of lines that the server puts there.
-fn push_base64(bytes: &[u8], out: &mut Vec<u8>) {
-    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    for (group, chunk) in bytes.chunks(3).enumerate() {
-        if group > 0 && (group * 4).is_multiple_of(BASE64_LINE) {
+fn push_base64_lines(bytes: &[u8], out: &mut Vec<u8>) {
+    for (number, line) in bytes.chunks(BASE64_LINE / 4 * 3).enumerate() {
+        if number > 0 {
             out.extend_from_slice(b"\\n");
         }
-        let byte = |place: usize| u32::from(chunk.get(place).copied().unwrap_or_default());
-        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
-        for place in 0..4 {
-            let digit = DIGITS[(bits >> (18 - 6 * place) & 63) as usize];
-            out.push(if place <= chunk.len() { digit } else { b'=' });
-        }
+        push_base64(line, out);
     }
 }
 
