@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use load::{FileGuess, LoadOptions};
+use load::{FileGuess, LoadOptions, shell_word};
 use server::ConnectOptions;
 use terminal::failure::Failure;
 
 use crate::args::LoadArgs;
-use crate::sniff::{dialect_words, quote, says_dialect};
+use crate::sniff::{dialect_words, says_dialect};
 
 /// Fills in the guess at each table, as if its options were typed, and tells it. The same command guesses the same of
 /// the same files.
@@ -73,7 +73,7 @@ fn tell_words(file: Option<&Path>, words: &[String], creates: bool) {
         return;
     }
     let what = file.map_or("the files are".to_owned(), |file| format!("{} is", file.display()));
-    let words: Vec<String> = words.iter().map(|word| quote(word)).collect();
+    let words: Vec<_> = words.iter().map(|word| shell_word(word)).collect();
     let off = if creates { "" } else { "; --no-guess turns guesses off" };
     tell!("note: {what} read with {}, guessed from the first rows{off}", words.join(" "));
 }

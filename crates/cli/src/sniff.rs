@@ -7,8 +7,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use columnar::Kind;
-use load::LoadOptions;
 use load::sniff::{SniffOptions, Sniffed, TableSettings};
+use load::{LoadOptions, shell_word};
 use sources::{Dialect, Pointer, Preset};
 use terminal::failure::Failure;
 use terminal::size::{self, count};
@@ -404,15 +404,6 @@ fn escape(bytes: &[u8]) -> String {
     text
 }
 
-/// A word as a shell reads it.
-pub(crate) fn quote(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_-./=:,@%+".contains(c);
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
-    }
-}
-
 /// A description of the guess, in a line.
 pub(crate) fn summary(sniffed: &Sniffed) -> String {
     let mut what = Vec::new();
@@ -452,7 +443,7 @@ fn script(
     for note in &sniffed.notes {
         writeln!(out, "# {}", note.replace(['\n', '\r'], " "))?;
     }
-    let words: Vec<String> = command.iter().map(|word| quote(word)).collect();
+    let words: Vec<_> = command.iter().map(|word| shell_word(word)).collect();
     let descriptor = if command.last().is_some_and(|word| word == "/dev/fd/3") { "3" } else { "" };
     writeln!(out, "{} {descriptor}<<'SQL'", words.join(" "))?;
     writeln!(out, "{}SQL", sniffed.ddl)
@@ -499,20 +490,6 @@ fn json(sniffed: &Sniffed, command: &[String], into: &str) -> serde_json::Value 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn words_are_quoted_as_a_shell_wants_them() {
-        for (word, quoted) in [
-            ("a/b-c.csv", "a/b-c.csv"),
-            ("", "''"),
-            ("a b", "'a b'"),
-            ("it's", r"'it'\''s'"),
-            ("$x`y`", "'$x`y`'"),
-            ("\\t", "'\\t'"),
-        ] {
-            assert_eq!(quote(word), quoted);
-        }
-    }
 
     #[test]
     fn a_table_is_called_after_its_file() {

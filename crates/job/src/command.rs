@@ -1,6 +1,7 @@
 //! The command that a job was begun by, as its journal keeps it: enough to run it again, and to see
 //! whether it would read the same.
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::fmt;
 use std::io::{self, ErrorKind, Read};
@@ -177,13 +178,18 @@ impl fmt::Display for CommandLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("inrush")?;
         for argument in &self.arguments {
-            let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
-            match !argument.is_empty() && argument.chars().all(is_plain) {
-                true => write!(f, " {argument}")?,
-                false => write!(f, " '{}'", argument.replace('\'', r"'\''"))?,
-            }
+            write!(f, " {}", shell_word(argument))?;
         }
         Ok(())
+    }
+}
+
+/// A word as a shell reads it.
+pub fn shell_word(word: &str) -> Cow<'_, str> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,@%+".contains(c);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => Cow::Borrowed(word),
+        false => Cow::Owned(format!("'{}'", word.replace('\'', r"'\''"))),
     }
 }
 
@@ -291,6 +297,20 @@ mod tests {
         assert!(input.changed().unwrap().ends_with("is no longer a plain file"));
         let stdin = Input::of(folder.path(), Path::new("-"));
         assert!(stdin.changed().unwrap().ends_with("cannot be read a second time"));
+    }
+
+    #[test]
+    fn words_are_quoted_as_a_shell_wants_them() {
+        for (word, quoted) in [
+            ("a/b-c.csv", "a/b-c.csv"),
+            ("", "''"),
+            ("a b", "'a b'"),
+            ("it's", r"'it'\''s'"),
+            ("$x`y`", "'$x`y`'"),
+            ("\\t", "'\\t'"),
+        ] {
+            assert_eq!(shell_word(word), quoted);
+        }
     }
 
     #[test]

@@ -46,7 +46,7 @@ mod space;
 mod speeds;
 
 pub use job::closing::close_jobs;
-pub use job::command::CommandLine;
+pub use job::command::{CommandLine, shell_word};
 pub use job::command_files::CommandFiles;
 #[doc(hidden)]
 pub use job::failpoint;
