@@ -3,7 +3,7 @@
 //! It takes a chunk under the source's lock, writes its rows out, has them loaded, and tells the
 //! collector. Nothing queues: what a connection holds is its chunk.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use encode::prepared::Prepared;
 use encode::reading::Reading;
@@ -12,6 +12,7 @@ use job::error::Error;
 use job::failpoint;
 use job::memory::ConnectionShares;
 use job::options::OnDuplicate;
+use job::pool::lock;
 use job::progress::Stage;
 use job::settled::Settled;
 use job::stop::Stop;
@@ -26,7 +27,7 @@ use super::ledger::Entry;
 use super::order::{KeyCollector, OrderGate, UniqueKeys};
 use super::resume::Resume;
 use super::sender::trouble::{Again, Trouble};
-use super::sender::{Batch, Caller, Commit, Sender, SenderOptions, Sent};
+use super::sender::{Caller, Commit, Sender, SenderOptions, Sent};
 use super::sent_chunk::{Form, SentChunk};
 use super::watch::Watch;
 use crate::connections::{ConnectionSet, ConnectionWork};
@@ -161,11 +162,6 @@ impl<'a> SharedChunks<'a> {
     }
 }
 
-/// The source; a thread that panicked with it leaves it where it was.
-fn lock<'s>(source: &'s Mutex<Box<dyn Source>>) -> MutexGuard<'s, Box<dyn Source>> {
-    source.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 fn explain(stop: Stop) -> Error {
     match stop {
         Stop::Failed(error) => error,
@@ -204,7 +200,7 @@ impl<'l, 'a> ChunkConnection<'l, 'a> {
         let sender = match &mut self.sender {
             Some(sender) => sender,
             none => {
-                let given = chunks.session.lock().unwrap_or_else(PoisonError::into_inner).take();
+                let given = lock(&chunks.session).take();
                 none.insert(match given {
                     Some(session) => Sender::with(session, options)?,
                     None => Sender::connect(options)?,
@@ -212,7 +208,6 @@ impl<'l, 'a> ChunkConnection<'l, 'a> {
             }
         };
         let batch = permit.batch();
-        let batch = Batch { rows: batch.rows, bytes: batch.bytes };
         let mut caller =
             ConnectionCaller { lanes: &chunks.lanes, encoder: &mut self.encoder, permit };
         let sent = sender.send(&mut self.chunk, batch, &mut caller);
@@ -304,7 +299,7 @@ impl ConnectionWork for ChunkConnection<'_, '_> {
     fn end(self) {
         let Some(session) = self.sender.and_then(Sender::into_session) else { return };
         // Only the one that was given is wanted.
-        let mut given = self.chunks.session.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut given = lock(&self.chunks.session);
         given.get_or_insert(session);
     }
 }

@@ -253,22 +253,13 @@ impl LedgerTable {
     ) -> Result<Ledger, Error> {
         let text = job.text()?;
         let ledger = Ledger { job: id(&text), table: self };
-        let LedgerTable { name, shards } = &ledger.table;
+        let shards = ledger.shards();
         shards.at_each(session, |session| ledger.table.create_here(session))?;
         failpoint::hit("ledger.created");
         if begins {
             shards.at_others(session, |session| ledger.delete_here(session))?;
         }
-        let sql = format!(
-            "INSERT IGNORE INTO {} VALUES ({}, {JOB_ROW}, 0, 0, 0, 0, 0, 0, 0, {})",
-            name.quoted(),
-            quote_text(&ledger.job),
-            quote_text(&text)
-        );
-        let label = "INSERT of the job into the ledger";
-        shards.at(session, shards.last(), |session| {
-            session.write_to(name, |session| session.exec_rows(&sql, label))
-        })?;
+        ledger.mark(session, JOB_ROW, &text, "INSERT of the job into the ledger")?;
         Ok(ledger)
     }
 
@@ -447,14 +438,19 @@ impl Ledger {
     /// Writes down that all chunks are in, of a command that is known by `proof`. Done again, it does
     /// nothing.
     pub(crate) fn complete(&self, session: &mut Session, proof: Option<&str>) -> Result<(), Error> {
+        let note = proof.unwrap_or_default();
+        self.mark(session, COMPLETE_ROW, note, "INSERT of the job's end into the ledger")
+    }
+
+    /// Writes a row about the job itself, unless it is there.
+    fn mark(&self, session: &mut Session, row: i64, note: &str, label: &str) -> Result<(), Error> {
         let table = self.table();
         let sql = format!(
-            "INSERT IGNORE INTO {} VALUES ({}, {COMPLETE_ROW}, 0, 0, 0, 0, 0, 0, 0, {})",
+            "INSERT IGNORE INTO {} VALUES ({}, {row}, 0, 0, 0, 0, 0, 0, 0, {})",
             table.quoted(),
             quote_text(&self.job),
-            quote_text(proof.unwrap_or_default())
+            quote_text(note)
         );
-        let label = "INSERT of the job's end into the ledger";
         self.shards().at(session, self.shards().last(), |session| {
             session.write_to(table, |session| session.exec_rows(&sql, label))
         })?;

@@ -44,6 +44,7 @@ use statements::{Place, Statements};
 use trouble::{Again, Trouble};
 
 use crate::columns::{Columns, FilledColumn};
+use crate::controller::Batch;
 use crate::ledger::{Entry, Ledger};
 use crate::retry::{Class, Tries, classify};
 use crate::sent_chunk::{Form, SentChunk};
@@ -107,15 +108,6 @@ enum ChunkState {
     Loaded(Entry),
     /// Some shards have their rows of it; these lack theirs, and have a row in their ledgers by now.
     OnSome(Entry, Vec<String>),
-}
-
-/// How much a statement holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Batch {
-    /// Rows at most, from 1.
-    pub(crate) rows: usize,
-    /// Bytes of text at most; a row alone may have more.
-    pub(crate) bytes: usize,
 }
 
 /// The result of a chunk.
