@@ -14,7 +14,6 @@ pub mod closing;
 pub mod command;
 pub mod command_files;
 pub mod error;
-mod error_kind;
 #[doc(hidden)]
 pub mod failpoint;
 pub mod jobs;

@@ -2,7 +2,7 @@
 
 use server::Error as ServerError;
 
-use crate::error::Error;
+use super::Error;
 
 impl Error {
     /// A word by which programs tell errors apart. The words are part of `--json`.

@@ -1,0 +1,90 @@
+//! Parts of messages that depend on numbers, names and other errors.
+
+use std::path::Path;
+
+use face::option::{ON_DUPLICATE, REJECTS_MAX};
+
+use super::Error;
+use crate::report::Report;
+
+pub(super) fn added(error: &Error, [target, ledger]: &[String; 2], rows: Option<u64>) -> String {
+    // The same row would end the same command.
+    let command = match error {
+        Error::Rejected { .. } | Error::RejectedPart { .. } => {
+            format!("the same command with a larger {REJECTS_MAX}")
+        }
+        Error::DuplicateRow { .. } => format!(
+            "the same command with {}",
+            ON_DUPLICATE.with_any(&["skip", "replace", "update"])
+        ),
+        _ => "the same command again".to_owned(),
+    };
+    match rows {
+        Some(rows) => format!(
+            "{rows} row{} in {target}; run {command} to load the rest; until then the table {ledger} \
+             lists these rows",
+            if rows == 1 { " is" } else { "s are" }
+        ),
+        None => format!(
+            "{target} may contain rows of this load; run {command} to load the rest; until then the \
+             table {ledger} lists the rows"
+        ),
+    }
+}
+
+pub(super) fn none(table: &str, tables: usize, left: Option<&str>) -> String {
+    let changed = match tables {
+        1 => format!("{table} is unchanged"),
+        tables => format!("none of the {tables} tables was changed"),
+    };
+    match left {
+        None => changed,
+        Some(error) => format!(
+            "{changed}; some of the load's own tables and files could not be removed; the next \
+             load of each table removes them ({error})"
+        ),
+    }
+}
+
+pub(super) fn also_bad(others: &[String]) -> String {
+    match others {
+        [] => String::new(),
+        [other] => format!("; another table has bad rows: {other}"),
+        others => format!("; other tables have bad rows: {}", others.join("; ")),
+    }
+}
+
+pub(super) fn before(done: &[Report]) -> String {
+    let names: Vec<&str> = done.iter().map(|report| report.target.as_str()).collect();
+    match names.as_slice() {
+        [] => "no table was loaded".to_owned(),
+        names => format!("already loaded: {}", names.join(", ")),
+    }
+}
+
+pub(super) fn kept_in(path: Option<&Path>) -> String {
+    path.map_or(String::new(), |path| {
+        let path = path.display();
+        format!("; {path} has the rejected rows, {path}.reasons.jsonl their reasons")
+    })
+}
+
+pub(super) fn no_rows(rejects: u64) -> String {
+    match rejects {
+        0 => "the input has no rows".to_owned(),
+        1 => "the only row of the input was rejected".to_owned(),
+        rejects => format!("all {rejects} rows of the input were rejected"),
+    }
+}
+
+pub(super) fn unfinished(chunks: u64) -> String {
+    if chunks == 0 {
+        String::new()
+    } else {
+        format!(", and {chunks} chunks of the input were lost")
+    }
+}
+
+pub(super) fn by(path: Option<&str>) -> String {
+    path.map_or(String::new(), |path| format!(" by the {path} path"))
+}
