@@ -38,12 +38,7 @@ pub(crate) fn run(args: &LoadArgs, into: &connect::Into, watch: &Watch) -> Resul
         bytes: Some(report.bytes),
         rejected: report.bad_rows,
     });
-    let mut out = terminal::out();
-    if args.json {
-        print::json(&mut out, &report)?;
-    } else if !args.quiet {
-        show(&mut out, &report)?;
-    }
+    print::result(args, &report, |mut out| show(&mut out, &report))?;
     Ok(if report.is_clean() { 0 } else { REJECTS })
 }
 

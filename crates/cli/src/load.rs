@@ -141,15 +141,12 @@ pub(crate) fn plan(args: &LoadArgs, target: &TableName) -> Result<u8, Failure> {
             plan
         }
     };
-    let mut out = terminal::out();
-    if args.json {
-        print::json(&mut out, &plan)?;
-    } else if !args.quiet {
+    print::result(args, &plan, |mut out| {
         let address = plan.server_address.as_deref();
         let has_backup_note =
             address.is_some_and(|address| backup_note::is_due(args.state_dir.as_deref(), address));
-        print::plan(&mut out, &plan, has_backup_note)?;
-    }
+        print::plan(&mut out, &plan, has_backup_note)
+    })?;
     let may_be_made = plan.makes_table && plan.refused.is_empty();
     Ok(if plan.path.is_some() || may_be_made { 0 } else { USAGE })
 }

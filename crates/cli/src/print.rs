@@ -11,6 +11,8 @@ use serde::Serialize;
 use terminal::failure::JSON_VERSION;
 use terminal::size::{count, group, show};
 
+use crate::args::LoadArgs;
+
 /// An object that says which version it is of.
 #[derive(Serialize)]
 struct Versioned<'t, T> {
@@ -28,6 +30,19 @@ pub(crate) fn json<T: Serialize>(out: &mut impl Write, told: &T) -> io::Result<(
 pub(crate) fn json_list<T: Serialize>(out: &mut impl Write, told: &T) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut *out, told)?;
     writeln!(out)
+}
+
+/// Prints a result as the command has it: for programs, for people by `show`, or not at all.
+pub(crate) fn result<T: Serialize>(
+    args: &LoadArgs,
+    told: &T,
+    show: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    match (args.json, args.quiet) {
+        (true, _) => json(&mut terminal::out(), told),
+        (false, true) => Ok(()),
+        (false, false) => show(&mut terminal::out()),
+    }
 }
 
 /// The detail of a report besides its result.

@@ -111,12 +111,7 @@ pub(crate) fn plan(args: &LoadArgs, database: &str) -> Result<u8, Failure> {
     let is_direct = |plan: &load::Plan| plan.path == Some(LoadPath::Direct.name());
     plan.notes.extend(note.filter(|_| plan.tables.iter().any(is_direct)));
     plan.notes.extend(lines.as_ref().and_then(|lines| entities_note(lines, &tables)));
-    let mut out = terminal::out();
-    if args.json {
-        print::json(&mut out, &plan)?;
-    } else if !args.quiet {
-        show_plan(&mut out, &plan)?;
-    }
+    print::result(args, &plan, |mut out| show_plan(&mut out, &plan))?;
     Ok(if plan.is_open() { 0 } else { USAGE })
 }
 

@@ -22,12 +22,7 @@ pub(crate) fn run(args: &LoadArgs, into: &connect::Into, watch: &Watch) -> Resul
     let (options, visit) = check::begin(args, target)?;
     let report = ::check::verify(&visit.connect, &options, &*watch.progress())?;
     watch.totals(totals(slice::from_ref(&report)));
-    let mut out = terminal::out();
-    if args.json {
-        print::json(&mut out, &report)?;
-    } else if !args.quiet {
-        show(&mut out, &report)?;
-    }
+    print::result(args, &report, |mut out| show(&mut out, &report))?;
     Ok(if report.is_same() { 0 } else { REJECTS })
 }
 
@@ -54,10 +49,7 @@ fn several(args: &LoadArgs, database: &str, watch: &Watch) -> Result<u8, Failure
     watch.totals(totals(&tables));
     drop(watcher);
     let report = SeveralVerified { database: database.to_owned(), bad_lines, tables };
-    let mut out = terminal::out();
-    if args.json {
-        print::json(&mut out, &report)?;
-    } else if !args.quiet {
+    print::result(args, &report, |mut out| {
         report.tables.iter().try_for_each(|table| show(&mut out, table))?;
         if bad_lines > 0 {
             let bad = count(bad_lines, "bad line");
@@ -66,7 +58,8 @@ fn several(args: &LoadArgs, database: &str, watch: &Watch) -> Result<u8, Failure
                 "{bad} not compared, because a bad line is in no table: inrush check lists the reasons"
             )?;
         }
-    }
+        Ok(())
+    })?;
     let is_same = bad_lines == 0 && report.tables.iter().all(VerifyReport::is_same);
     Ok(if is_same { 0 } else { REJECTS })
 }
