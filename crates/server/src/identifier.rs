@@ -3,7 +3,7 @@
 pub use schema::{TableName, quote_name};
 
 /// A name in backquotes at the start of a text, and what follows.
-pub(crate) fn quoted_name(text: &str) -> Option<(String, &str)> {
+pub fn quoted_name(text: &str) -> Option<(String, &str)> {
     let mut name = String::new();
     let mut rest = text.strip_prefix('`')?;
     loop {

@@ -12,7 +12,7 @@ use schema::{Index, IndexKind, Table};
 
 use server::catalog::{self, definition};
 use server::error::Result;
-use server::identifier::{TableName, quote_name};
+use server::identifier::{TableName, quote_name, quoted_name};
 use server::session::Session;
 use server::version::Flavor;
 
@@ -167,20 +167,9 @@ fn key(line: &str) -> Option<Key> {
     if text.starts_with("PRIMARY KEY") {
         return Some(Key { name: "PRIMARY".to_owned(), text });
     }
-    let rest = KINDS.iter().find_map(|kind| text.strip_prefix(kind)?.strip_prefix("KEY `"))?;
-    let mut name = String::new();
-    let mut chars = rest.chars().peekable();
-    while let Some(c) = chars.next() {
-        match c {
-            '`' if chars.peek() == Some(&'`') => {
-                name.push('`');
-                chars.next();
-            }
-            '`' => return Some(Key { name, text }),
-            c => name.push(c),
-        }
-    }
-    None
+    let rest = KINDS.iter().find_map(|kind| text.strip_prefix(kind)?.strip_prefix("KEY "))?;
+    let (name, _) = quoted_name(rest)?;
+    Some(Key { name, text })
 }
 
 #[cfg(test)]
