@@ -77,6 +77,7 @@ impl Resting {
                 None
             }
         };
+        unsupported.extend(facts.unseen_triggers(&table.name));
         unsupported.extend(missing_for_keys(&table, facts));
         if !facts.engine.kind.has_files() {
             // All else is about files.
