@@ -333,23 +333,29 @@ fn explain(error: Error, options: &ConnectOptions) -> Error {
 /// The version of the server that a new connection has reached.
 pub(super) fn version(driver: &mut Driver, options: &ConnectOptions) -> Result<Version> {
     const SQL: &str = "SELECT VERSION()";
-    let ask = |driver: &mut Driver| {
-        let text = driver.call(|conn| conn.query_first::<Option<Vec<u8>>, _>(SQL));
-        text.map_err(|e| Error::from_driver(e, SQL))
+    const COMMENT: &str = "SELECT @@version_comment";
+    let ask = |driver: &mut Driver, sql: &str| {
+        let text = driver.call(|conn| conn.query_first::<Option<Vec<u8>>, _>(sql));
+        text.map_err(|e| Error::from_driver(e, sql))
     };
-    let mut text = ask(driver)?;
+    let mut text = ask(driver, SQL)?;
     if text.is_none() {
         // A limit of no rows.
         let set = format!("SET SESSION {SELECT_LIMIT}");
         driver.query_drop(&set).map_err(|e| Error::from_driver(e, &set))?;
-        text = ask(driver)?;
+        text = ask(driver, SQL)?;
     }
     let text = text.flatten();
     let text = String::from_utf8_lossy(&text.unwrap_or_default()).into_owned();
-    Version::parse(&text).ok_or_else(|| Error::Connect {
+    let version = Version::parse(&text).ok_or_else(|| Error::Connect {
         target: options.target_text(),
         user: options.user_name(),
         errno: None,
         message: format!("the server's version is {text:?}, which is not a version number"),
-    })
+    })?;
+    if version.flavor == Flavor::MariaDb || !version.has_tested_number() {
+        return Ok(version);
+    }
+    let comment = ask(driver, COMMENT)?.flatten().unwrap_or_default();
+    Ok(version.with_comment(&String::from_utf8_lossy(&comment)))
 }
