@@ -75,6 +75,13 @@ pub(super) fn options(options: &str) -> Vec<CreateOption> {
         match name {
             "page_compressed" if on => found.push(CreateOption::PageCompressed(option.to_owned())),
             "encrypted" if on => found.push(CreateOption::Encrypted(option.to_owned())),
+            // Those of MySQL.
+            "compression" if on && value != "none" => {
+                found.push(CreateOption::PageCompressed(option.to_owned()));
+            }
+            "encryption" if value == "y" => {
+                found.push(CreateOption::Encrypted(option.to_owned()));
+            }
             _ => {}
         }
     }
@@ -173,6 +180,11 @@ mod tests {
         let directory = "DATA DIRECTORY='/x/'";
         assert_eq!(options(directory), [CreateOption::DataDirectory(text(directory))]);
         assert!(options("row_format=COMPACT stats_persistent=1 `encrypted`=no").is_empty());
+        let encrypted = CreateOption::Encrypted(text("encryption=y"));
+        assert_eq!(options("row_format=DYNAMIC ENCRYPTION='Y'"), [encrypted]);
+        let compressed = CreateOption::PageCompressed(text("compression=zlib"));
+        assert_eq!(options("COMPRESSION=\"zlib\""), [compressed]);
+        assert!(options("ENCRYPTION='N' COMPRESSION=\"none\"").is_empty());
     }
 
     #[test]
