@@ -118,7 +118,7 @@ fn read_once(session: &mut Session, name: &TableName, asked: &CatalogCache) -> R
     let mut table = Table {
         engine: Engine::named(&row.text_or_null(3)?.unwrap_or_default()),
         row_format: RowFormat::named(&row.text_or_null(4)?.unwrap_or_default()),
-        options: create_table::options(&options),
+        options: create_table::options(&options, &definition),
         partitioning: partitions::partitioning(session, &name, &options, &definition)?,
         auto_increment: row.number_or_null(5)?,
         columns: columns::columns(session, &columns)?,

@@ -2,6 +2,7 @@
 
 use crate::lock::Lock;
 use schema::RowFormat;
+use server::Unsupported;
 use server::catalog::{definition, plain_keys, row_format_of, without_references};
 use server::error::Result;
 use server::identifier::quote_name;
@@ -11,9 +12,9 @@ use server::identifier::quote_name;
 const FORGOTTEN: [&str; 2] = ["PAGE_CHECKSUM=1", "PAGE_CHECKSUM=0"];
 
 impl Lock {
-    /// Makes [`Names::staging`](super::names::Names::staging) like the target: whether it has the same
-    /// definition.
-    pub(super) fn copy_target(&mut self) -> Result<bool> {
+    /// Makes [`Names::staging`](super::names::Names::staging) like the target. Gives the reason why it may not take the
+    /// target's place, if there is one: another definition, another row format.
+    pub(super) fn copy_target(&mut self) -> Result<Option<Unsupported>> {
         let (staging, target) = (self.names.staging.clone(), self.table.name.clone());
         let like = format!("CREATE TABLE {} LIKE {}", staging.quoted(), target.quoted());
         self.exec_lenient(&like)?;
@@ -27,19 +28,22 @@ impl Lock {
             }
         }
         // Foreign keys are added when it takes the target's place.
-        Ok(made == without_references(&self.table.definition))
+        if made != without_references(&self.table.definition) {
+            return Ok(Some(Unsupported::CopyDiffers));
+        }
+        self.other_row_format()
     }
 
-    /// The row format of [`Names::staging`](super::names::Names::staging) in words, if it is not the target's: where
+    /// The row format of [`Names::staging`](super::names::Names::staging), if it is not the target's: where
     /// the table has none of its own, the server's setting of today decides.
-    pub(super) fn other_row_format(&mut self) -> Result<Option<String>> {
+    fn other_row_format(&mut self) -> Result<Option<Unsupported>> {
         let made = row_format_of(&mut self.session, &self.names.staging)?;
         let expected = self.table.row_format;
         Ok((made != expected && expected != RowFormat::Other).then(|| {
-            format!(
+            Unsupported::RowFormat(format!(
                 "the server creates {made:?} tables now, but this table is {expected:?}: set \
                  innodb_default_row_format, or give the table a ROW_FORMAT"
-            )
+            ))
         }))
     }
 
