@@ -6,6 +6,9 @@ use crate::error::Result;
 use crate::identifier::quoted_name;
 use crate::session::Session;
 
+/// The tablespace of MySQL's that stands for a file of the table's own.
+const OWN_FILE: &str = "innodb_file_per_table";
+
 /// SHOW CREATE TABLE without the table's name and its AUTO_INCREMENT counter.
 pub fn definition(session: &mut Session, name: &TableName) -> Result<String> {
     let row = session.query_row(&format!("SHOW CREATE TABLE {}", name.quoted()))?;
@@ -99,7 +102,9 @@ fn defined(definition: &str) -> impl Iterator<Item = CreateOption> {
     let path = line.split_once(" DATA DIRECTORY='/").and_then(|(_, rest)| rest.split('\'').next());
     let directory =
         path.map(|path| CreateOption::DataDirectory(format!("DATA DIRECTORY='/{path}'")));
-    directory.into_iter()
+    let space = line.strip_prefix(") /*!50100 TABLESPACE ").and_then(quoted_name);
+    let space = space.map(|(name, _)| name).filter(|name| name != OWN_FILE);
+    space.map(CreateOption::Tablespace).into_iter().chain(directory)
 }
 
 /// True if CREATE_OPTIONS shows that the table is partitioned.
@@ -201,6 +206,12 @@ mod tests {
         assert!(options("", plain).is_empty());
         let directory = CreateOption::DataDirectory(text("DATA DIRECTORY='/z/'"));
         assert_eq!(options("", &format!("{plain} DATA DIRECTORY='/z/'")), [directory]);
+        let within = |space: &str| {
+            let space = format!(") /*!50100 TABLESPACE `{space}` */ ENGINE");
+            options("", &plain.replace(") ENGINE", &space))
+        };
+        assert_eq!(within("t``s"), [CreateOption::Tablespace(text("t`s"))]);
+        assert!(within("innodb_file_per_table").is_empty());
     }
 
     #[test]
