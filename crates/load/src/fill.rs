@@ -141,7 +141,9 @@ impl<'l> Filling<'l, '_, '_> {
                 let is_named = self.connect.datadir.is_some();
                 reasons.iter().all(|reason| match reason {
                     Unsupported::DataDirectory(_) => !is_named,
-                    Unsupported::CopyDiffers | Unsupported::RowFormat(_) => true,
+                    Unsupported::CopyDiffers
+                    | Unsupported::PrimaryKeyRequired(_)
+                    | Unsupported::RowFormat(_) => true,
                     _ => false,
                 })
             }

@@ -27,6 +27,7 @@ pub use self::constraints::{
     KeyBetween, KeysOfTables, all_foreign_keys, foreign_keys, foreign_keys_of, name_in_keys,
 };
 pub use self::create_table::{definition, lines};
+pub use self::defaults::for_copies;
 pub use self::evaluate::{Moment, default_moment_digits, evaluate_defaults};
 pub use self::references::{plain_keys, references, without_references};
 

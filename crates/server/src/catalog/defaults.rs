@@ -16,8 +16,20 @@ use crate::version::Flavor;
 /// Name of the temporary staging table. Temporary tables are visible to their session alone.
 const COPY: &str = "_inrush_twin";
 
-/// Takes zero dates as defaults, which strict mode would refuse.
-pub(super) const INVALID_DATES: (&str, &str) = ("sql_mode", "ALLOW_INVALID_DATES");
+/// Variables under which the server copies any table of its own: strict mode would refuse zero dates as defaults, and
+/// MySQL may refuse tables without a primary key.
+pub fn for_copies(flavor: Flavor) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let keyless = (flavor == Flavor::MySql).then_some(("sql_require_primary_key", "0"));
+    [("sql_mode", "ALLOW_INVALID_DATES")].into_iter().chain(keyless)
+}
+
+/// Makes the temporary staging table under this name.
+pub(super) fn make_copy(session: &mut Session, table: &TableName, copy: &str) -> Result<()> {
+    session.exec(&format!("DROP TEMPORARY TABLE IF EXISTS {copy}"))?;
+    let variables: Vec<_> = for_copies(session.version().flavor).collect();
+    let like = format!("CREATE TEMPORARY TABLE {copy} LIKE {}", table.quoted());
+    session.exec_under(&variables, &like).map(drop)
+}
 
 /// Digits a FLOAT is worded in.
 const FLOAT_DIGITS: usize = 6;
@@ -190,9 +202,7 @@ pub(super) fn names<'n>(variables: &[(&'n str, &str)]) -> Vec<&'n str> {
 /// Reads the defaults of columns `constants`, and lost labels, from a temporary staging table.
 fn ask_copy(session: &mut Session, table: &mut Table, constants: &[usize]) -> Result<()> {
     let copy = TableName::new(table.name.database.clone(), COPY).quoted();
-    session.exec(&format!("DROP TEMPORARY TABLE IF EXISTS {copy}"))?;
-    let like = format!("CREATE TEMPORARY TABLE {copy} LIKE {}", table.name.quoted());
-    session.exec_under(&[INVALID_DATES], &like)?;
+    make_copy(session, &table.name, &copy)?;
     // Not strict: columns without default get zeros here. The session's mode is restored below.
     let lenient = lenient(session.version().flavor, "");
     session.set(&lenient)?;
