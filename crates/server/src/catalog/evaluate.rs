@@ -7,7 +7,7 @@ use schema::{Column, DefaultValue, Table, TableName};
 use values::SqlType;
 
 use super::constant::{current_timestamp_digits, variable_part};
-use super::defaults::{make_copy, blank, lenient, names};
+use super::defaults::{blank, lenient, make_copy, names};
 use crate::error::{Error, Result};
 use crate::identifier::quote_name;
 use crate::session::Session;
