@@ -303,8 +303,12 @@ impl ConnectOptions {
         let path = || Some(PathBuf::from(&value));
         let verify = |is_on: bool| Some(if is_on { Verify::HostName } else { Verify::Nothing });
         match setting.name.as_str() {
-            "ssl" | "enable-ssl" if setting.is_on() => tls.encryption = Some(Encryption::Required),
-            "ssl" | "skip-ssl" | "disable-ssl" => tls.encryption = Some(Encryption::Off),
+            name @ ("ssl" | "enable-ssl" | "skip-ssl" | "disable-ssl") => {
+                // `skip-ssl=0` is `ssl`.
+                let is_negated = matches!(name, "skip-ssl" | "disable-ssl");
+                let is_on = setting.is_on() != is_negated;
+                tls.encryption = Some(if is_on { Encryption::Required } else { Encryption::Off });
+            }
             "ssl-ca" => tls.ca = path(),
             "ssl-cert" => tls.cert = path(),
             "ssl-key" => tls.key = path(),
