@@ -37,7 +37,7 @@ impl Session {
 fn is_alike(one: &ConnectOptions, other: &ConnectOptions) -> bool {
     let server = |o: &ConnectOptions| {
         let to = (o.socket.clone(), o.host.clone(), o.port, o.protocol, o.compress);
-        (to, o.user.clone(), o.database.clone(), o.tls.clone())
+        (to, o.user.clone(), o.database.clone(), o.tls.clone(), o.answer_wait)
     };
     let keys = |o: &ConnectOptions| (o.server_public_key.clone(), o.get_server_public_key);
     let begun = |o: &ConnectOptions| {
