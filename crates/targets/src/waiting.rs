@@ -259,7 +259,8 @@ pub fn lock_holders(
     };
     let (locks, exact) = locks_of(session.version().flavor, tables);
     let transactions = "LEFT JOIN information_schema.INNODB_TRX t ON t.trx_mysql_thread_id = p.ID";
-    let names_it = format!("({})", of_each(tables, |_, table| format!("INSTR(p.INFO, {table}) > 0")));
+    let names_it =
+        format!("({})", of_each(tables, |_, table| format!("INSTR(p.INFO, {table}) > 0")));
     let busy = format!("(t.trx_id IS NOT NULL OR {names_it})");
     // From the surest to the vaguest; an account without PROCESS may not see transactions, and nobody may on MySQL
     // while a statement has a character of four bytes.

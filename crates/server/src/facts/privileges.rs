@@ -275,9 +275,8 @@ mod tests {
             ["GRANT UPDATE, CREATE, DROP ON `f`.* TO x"]
         );
         let (others, parents) = (BTreeSet::from(["o", "f"]), BTreeSet::from(["f", "g"]));
-        let of_keys = |flavor| {
-            privileges.missing_for_keys(flavor, &["_inrush_x"], (&others, &parents), "x")
-        };
+        let of_keys =
+            |flavor| privileges.missing_for_keys(flavor, &["_inrush_x"], (&others, &parents), "x");
         let own = |more: &str| {
             format!("GRANT SELECT, INSERT, CREATE, ALTER, DROP{more} ON `\\_inrush\\_%`.* TO x")
         };
