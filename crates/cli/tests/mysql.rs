@@ -20,7 +20,11 @@ struct Scene {
 
 impl Scene {
     fn new() -> Option<Scene> {
-        let server = TestServer::mysql(Vec::new())?;
+        Scene::of(TestServer::mysql(Vec::new()))
+    }
+
+    fn of(server: Option<TestServer>) -> Option<Scene> {
+        let server = server?;
         let mut session = server.connect().unwrap();
         session.exec("CREATE DATABASE d").unwrap();
         session.exec("USE d").unwrap();
@@ -298,6 +302,85 @@ fn tables_with_indexes_of_expressions_get_sent_rows() {
     scene
         .load("t", &file, &["--path", "direct", "--unlogged", "--mode", "replace"])
         .refused(2, &["index of an expression (index e)"]);
+}
+
+/// An account with the rights of the documentation, but for one.
+#[test]
+fn a_table_whose_triggers_are_not_seen_is_not_built() {
+    let Some(mut scene) = Scene::new() else { return };
+    scene.exec("CREATE TABLE t (a INT PRIMARY KEY, b INT); INSERT INTO t VALUES (9, 9)");
+    scene.exec("CREATE TRIGGER g BEFORE INSERT ON t FOR EACH ROW SET NEW.b = NEW.a + 10");
+    scene.exec("CREATE USER one@localhost IDENTIFIED BY 'x'");
+    scene.exec(
+        "GRANT ALTER, CREATE, DROP, INSERT, SELECT, LOCK TABLES, DELETE ON d.* TO one@localhost",
+    );
+    scene.exec("GRANT RELOAD, PROCESS ON *.* TO one@localhost");
+    let file = scene.home.file("rows.txt", "1\t1\n");
+    let load = |scene: &Scene, path: &str| {
+        let mut load = scene.home.load(&scene.server, "d.t", &file);
+        load.args(["--user", "one", "--mode", "replace", "--path", path]).env("MYSQL_PWD", "x");
+        run(&mut load)
+    };
+    let grant = "GRANT TRIGGER ON `d`.* TO `one`@`localhost`";
+    load(&scene, "direct").refused(2, &[grant]);
+    assert_eq!(scene.lines("SELECT * FROM t"), ["9|9"]);
+    load(&scene, "auto").done();
+    assert_eq!(scene.lines("SELECT * FROM t"), ["1|11"]);
+    // Staging tables do not take SESSION_VARIABLES_ADMIN either.
+    scene.exec("DROP TRIGGER g");
+    scene.exec(grant);
+    for path in ["direct", "stream"] {
+        load(&scene, path).done();
+        assert_eq!(scene.lines("SELECT * FROM t"), ["1|1"], "{path}");
+    }
+}
+
+#[test]
+fn tables_that_the_server_does_not_copy_get_sent_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    let known = format!("--innodb-directories={}", folder.path().display());
+    let Some(mut scene) = Scene::of(TestServer::mysql(vec![known])) else { return };
+    scene.exec("CREATE TABLESPACE s ADD DATAFILE 's.ibd'");
+    let file = scene.home.file("rows.txt", "1\t1\n2\t2\n");
+    for (columns, options, reason) in [
+        ("b INT CHECK (b > 7) NOT ENFORCED", String::new(), "CHECK constraint (t_chk_1"),
+        ("b INT", format!("DATA DIRECTORY='{}'", folder.path().display()), "DATA DIRECTORY ("),
+        ("b INT", "TABLESPACE s".to_owned(), "general tablespace (s)"),
+        ("b INT", "COMPRESSION='zlib'".to_owned(), "page compression (compression=zlib)"),
+    ] {
+        scene.exec("DROP TABLE IF EXISTS t");
+        scene.exec(&format!("CREATE TABLE t (a INT PRIMARY KEY, {columns}) {options}"));
+        scene.load("t", &file, &["--path", "direct"]).refused(2, &[reason]);
+        for mode in ["insert", "replace"] {
+            let loaded = scene.load("t", &file, &["--path", "auto", "--verbose", "--mode", mode]);
+            assert!(loaded.done().out.contains(reason), "{loaded:?}");
+            assert_eq!(scene.lines("SELECT * FROM t"), ["1|1", "2|2"], "{reason}");
+        }
+        assert_eq!(tables(&mut scene.session, "d"), ["t"], "{reason}");
+    }
+}
+
+#[test]
+fn tables_without_a_key_are_loaded_where_the_server_requires_one() {
+    let Some(mut scene) = Scene::new() else { return };
+    scene.exec("CREATE TABLE t (a INT, b VARBINARY(9) DEFAULT 'x')");
+    scene.exec("SET GLOBAL sql_require_primary_key=1");
+    scene.exec("CREATE USER one@localhost IDENTIFIED BY 'x'");
+    scene.exec("GRANT ALL ON d.* TO one@localhost");
+    scene.exec("GRANT RELOAD, PROCESS ON *.* TO one@localhost");
+    let file = scene.home.file("rows.txt", "1\t1\n2\t2\n");
+    for path in ["direct", "stream", "auto"] {
+        scene.load("t", &file, &["--path", path, "--mode", "replace"]).done();
+        assert_eq!(scene.lines("SELECT * FROM t ORDER BY a"), ["1|1", "2|2"], "{path}");
+        let mut load = scene.home.load(&scene.server, "d.t", &file);
+        load.args(["--user", "one", "--mode", "replace", "--path", path]).env("MYSQL_PWD", "x");
+        let loaded = run(&mut load);
+        match path {
+            "direct" => _ = loaded.refused(2, &["GRANT SESSION_VARIABLES_ADMIN ON *.* TO `one`"]),
+            _ => _ = loaded.done(),
+        }
+        assert_eq!(scene.lines("SELECT * FROM t ORDER BY a"), ["1|1", "2|2"], "{path}");
+    }
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::time::Instant;
 use server::Session;
 use testkit::{TestServer, free_port};
 
-use crate::support::{Home, PATIENCE, finish, run, start, tables};
+use crate::support::{Home, PATIENCE, finish, resume, run, start, tables, wait_paused};
 
 /// A MySQL with a table and a file for it.
 struct Scene {
@@ -106,6 +106,33 @@ fn a_load_waits_for_the_end_of_a_clone() {
         assert!(outcome.done().err.contains(told), "{outcome:?}");
     });
     assert_eq!(scene.rows("d.t"), 5_000);
+}
+
+/// LOCK TABLES does not hold a backup off, and RENAME waits for its end: a second attempt would have the rows checked in
+/// vain.
+#[test]
+fn a_backup_that_begins_while_rows_are_checked_is_waited_for_and_named() {
+    let Some(mut scene) = Scene::new(&[]) else { return };
+    scene.session.exec("CREATE TABLE d.c (id INT PRIMARY KEY, v INT, CONSTRAINT f FOREIGN KEY (id) REFERENCES d.t (id))").unwrap();
+    run(&mut scene.load(&[])).done();
+    let file = scene.home.file("children.txt", "1\t1\n2\t2\n");
+    let load = |scene: &Scene| {
+        let mut load = scene.home.load(&scene.server, "d.c", &file);
+        load.args(["--unlogged", "--mode", "replace", "--lock-wait", "4"]);
+        load
+    };
+    let mut child = start(load(&scene).env("INRUSH_FAILPOINT", "publish.prepared=pause"));
+    wait_paused(&mut child);
+    scene.session.exec("LOCK INSTANCE FOR BACKUP").unwrap();
+    let id = scene.session.id();
+    resume(&child);
+    let outcome = finish(child);
+    let holder = format!("connection {id} of ");
+    assert!(outcome.code() == 1 && outcome.err.contains(&holder), "{outcome:?}");
+    assert_eq!(scene.rows("d.c"), 0);
+    scene.session.exec("UNLOCK INSTANCE").unwrap();
+    run(&mut load(&scene)).done();
+    assert_eq!(scene.rows("d.c"), 2);
 }
 
 /// The list of processes in information_schema fails while such a statement runs.

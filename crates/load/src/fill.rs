@@ -138,8 +138,14 @@ impl<'l> Filling<'l, '_, '_> {
             (Error::NoOrder(_) | Error::NotMerged(_) | Error::NotRouted(_), Ok(())) => true,
             // A data directory of the same path, of another server. A named one is a mistake.
             (Error::Server(server::Error::Unsupported { reasons, .. }), Ok(())) => {
-                let is_folder = |reason| matches!(reason, &Unsupported::DataDirectory(_));
-                self.connect.datadir.is_none() && reasons.iter().all(is_folder)
+                let is_named = self.connect.datadir.is_some();
+                reasons.iter().all(|reason| match reason {
+                    Unsupported::DataDirectory(_) => !is_named,
+                    Unsupported::CopyDiffers
+                    | Unsupported::PrimaryKeyRequired(_)
+                    | Unsupported::RowFormat(_) => true,
+                    _ => false,
+                })
             }
             _ => false,
         };

@@ -68,8 +68,11 @@ impl Binary {
     fn new(path: PathBuf, output: &Output) -> Result<Binary> {
         let text = String::from_utf8_lossy(&output.stdout);
         let version = text.split_once("Ver ").and_then(|(_, rest)| {
-            // "mariadbd  Ver 10.11.19-MariaDB-... for debian-linux-gnu on x86_64 (...)"
-            Version::parse(rest.split_whitespace().next()?)
+            // "mariadbd  Ver 10.11.19-MariaDB-... for debian-linux-gnu on x86_64 (comment)"
+            let comment =
+                rest.trim_end().split_once(" (").and_then(|(_, end)| end.strip_suffix(')'));
+            let version = Version::parse(rest.split_whitespace().next()?)?;
+            Some(version.with_comment(comment.unwrap_or_default()))
         });
         let version = version.ok_or_else(|| {
             let said = text.trim();

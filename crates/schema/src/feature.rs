@@ -52,6 +52,8 @@ pub enum Feature {
     Encryption(String),
     /// A file elsewhere, with the options.
     DataDirectory(String),
+    /// A file of several tables, with the tablespace's name.
+    Tablespace(String),
     /// A period of the user's, with its line.
     Period(String),
     /// An index whose rows may not overlap in time, with its line.
@@ -110,6 +112,7 @@ impl Feature {
             Feature::PageCompression(_) => "page compression",
             Feature::Encryption(_) => "encrypted table",
             Feature::DataDirectory(_) => "DATA DIRECTORY",
+            Feature::Tablespace(_) => "general tablespace",
             Feature::Period(_) => "application-time period",
             Feature::WithoutOverlaps(_) => "WITHOUT OVERLAPS",
             Feature::FullTextIndex(_) => "FULLTEXT index",
@@ -147,6 +150,7 @@ impl Feature {
             Feature::PageCompression(text)
             | Feature::Encryption(text)
             | Feature::DataDirectory(text)
+            | Feature::Tablespace(text)
             | Feature::Period(text)
             | Feature::WithoutOverlaps(text) => text.clone(),
             Feature::FullTextIndex(name)
@@ -278,6 +282,7 @@ fn of_option(option: &CreateOption) -> Feature {
         CreateOption::PageCompressed(text) => Feature::PageCompression(text.clone()),
         CreateOption::Encrypted(text) => Feature::Encryption(text.clone()),
         CreateOption::DataDirectory(text) => Feature::DataDirectory(text.clone()),
+        CreateOption::Tablespace(name) => Feature::Tablespace(name.clone()),
     }
 }
 

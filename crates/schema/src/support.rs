@@ -58,6 +58,8 @@ impl Feature {
             SystemVersioning => Support { adds_by_order: true, ..SENT },
             Engine(_) => SENT,
             CompressedRows | RedundantRows | PageCompression(_) | Encryption(_) => SENT,
+            // A copy of the table is in the same one.
+            Tablespace(_) => SENT,
             DataDirectory(_) => Support { staged: Staged::Tied, ..SENT },
             // A file each; partitions of partitions have files of their own.
             Partitions(by) if by.unfit().is_some() => SENT,

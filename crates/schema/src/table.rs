@@ -84,6 +84,8 @@ pub enum CreateOption {
     Encrypted(String),
     /// Its file is elsewhere: all options, in the server's words.
     DataDirectory(String),
+    /// It is in a tablespace with others, of this name.
+    Tablespace(String),
 }
 
 /// UUIDs that are stored turned round, as servers before 10.11.5 do.

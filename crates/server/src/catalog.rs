@@ -27,6 +27,7 @@ pub use self::constraints::{
     KeyBetween, KeysOfTables, all_foreign_keys, foreign_keys, foreign_keys_of, name_in_keys,
 };
 pub use self::create_table::{definition, lines};
+pub use self::defaults::for_copies;
 pub use self::evaluate::{Moment, default_moment_digits, evaluate_defaults};
 pub use self::references::{plain_keys, references, without_references};
 
@@ -118,7 +119,7 @@ fn read_once(session: &mut Session, name: &TableName, asked: &CatalogCache) -> R
     let mut table = Table {
         engine: Engine::named(&row.text_or_null(3)?.unwrap_or_default()),
         row_format: RowFormat::named(&row.text_or_null(4)?.unwrap_or_default()),
-        options: create_table::options(&options),
+        options: create_table::options(&options, &definition),
         partitioning: partitions::partitioning(session, &name, &options, &definition)?,
         auto_increment: row.number_or_null(5)?,
         columns: columns::columns(session, &columns)?,

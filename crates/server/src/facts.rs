@@ -12,7 +12,7 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use face::option::{REPLICA, UNLOGGED};
-use schema::{Engine, RowFormat, Table};
+use schema::{Engine, RowFormat, Table, TableName};
 
 use crate::engine::{Kind, Rules};
 use crate::error::Result;
@@ -309,6 +309,15 @@ impl ServerFacts {
                 table.name
             ))
         })
+    }
+
+    /// The reason why rows may have to go through triggers that the account does not see. MariaDB shows that
+    /// there is one to whoever may use the table, MySQL to whoever has TRIGGER.
+    pub fn unseen_triggers(&self, table: &TableName) -> Option<Unsupported> {
+        let is_mysql = self.version.flavor == Flavor::MySql;
+        let sees_all = !is_mysql || self.privileges.on_table("TRIGGER", table);
+        let grant = || grant::grant(&["TRIGGER"], &table.database, &self.account);
+        (!sees_all).then(|| Unsupported::UnseenTriggers(grant()))
     }
 
     /// The reason why a staging table may not take an InnoDB table's place: foreign keys that refer

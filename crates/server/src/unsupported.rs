@@ -68,6 +68,8 @@ pub enum Unsupported {
     RowFormat(String),
     /// The server's copy of the table is another.
     CopyDiffers,
+    /// The server refuses tables without a primary key, and does not let the account, by its name, change that.
+    PrimaryKeyRequired(String),
     /// A staging table of InnoDB does not become the table's like again.
     StagedDiffers,
     /// Rows that are gone are kept in the table.
@@ -110,7 +112,7 @@ impl Unsupported {
             Unsupported::AutoIncrementStep { .. } => "AUTO_INCREMENT step",
             Unsupported::DataDirectory(_) => "data directory",
             Unsupported::RowFormat(_) => "row format",
-            Unsupported::CopyDiffers => "copy of the table",
+            Unsupported::CopyDiffers | Unsupported::PrimaryKeyRequired(_) => "copy of the table",
             Unsupported::History => "system versioning",
             Unsupported::UnseenForeignKeys(_) => "foreign key",
             Unsupported::UnseenTriggers(_) => "trigger",
@@ -193,6 +195,11 @@ impl Unsupported {
             Unsupported::CopyDiffers => {
                 f.write_str("CREATE TABLE .. LIKE creates a different table")
             }
+            Unsupported::PrimaryKeyRequired(account) => write!(
+                f,
+                "sql_require_primary_key is ON, and the table has no primary key: a copy takes \
+                 GRANT SESSION_VARIABLES_ADMIN ON *.* TO {account}"
+            ),
             Unsupported::StagedDiffers => {
                 f.write_str("conversion to InnoDB and back changes the table")
             }

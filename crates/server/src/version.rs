@@ -13,6 +13,8 @@ pub struct Version {
     pub number: (u16, u16, u16),
     /// The text they were read from.
     pub text: String,
+    /// Who built it, as MySQL tells: `@@version_comment`. Empty if nobody asked.
+    pub comment: String,
 }
 
 /// Oldest releases whose tablespaces the direct path builds.
@@ -30,8 +32,10 @@ pub const TESTED: [(Flavor, (u16, u16, u16)); 4] = [
     (Flavor::MariaDb, (11, 8, 9)),
     (Flavor::MySql, (9, 7, 4)),
 ];
-/// Mark of builds that have more than the release of their number.
+/// Mark of builds of MariaDB that have more than the release of their number.
 const ENTERPRISE: &str = "enterprise";
+/// Builds of MySQL that are the release of their number, by their comments. Percona's and commercial ones are not.
+const COMMUNITY: [&str; 2] = ["(Debian)", "MySQL Community Server - GPL"];
 
 impl Version {
     /// Reads `SELECT VERSION()`, or the part of `mariadbd --version` after `Ver`.
@@ -50,7 +54,13 @@ impl Version {
         } else {
             Flavor::MySql
         };
-        Some(Version { flavor, number: (major, minor, patch), text: text.trim().to_owned() })
+        let (text, comment) = (text.trim().to_owned(), String::new());
+        Some(Version { flavor, number: (major, minor, patch), text, comment })
+    }
+
+    /// The same of a build with this `@@version_comment`.
+    pub fn with_comment(self, comment: &str) -> Version {
+        Version { comment: comment.to_owned(), ..self }
     }
 
     /// `10.11`, `11.8`: the series whose data files are alike.
@@ -69,8 +79,16 @@ impl Version {
 
     /// True if the release is on the tested list.
     pub fn is_tested(&self) -> bool {
-        let is_community = !self.text.to_ascii_lowercase().contains(ENTERPRISE);
-        is_community && TESTED.contains(&(self.flavor, self.number))
+        let is_community = match self.flavor {
+            Flavor::MariaDb => !self.text.to_ascii_lowercase().contains(ENTERPRISE),
+            Flavor::MySql => COMMUNITY.contains(&self.comment.as_str()),
+        };
+        is_community && self.has_tested_number()
+    }
+
+    /// True if the release is on the tested list, whoever built it.
+    pub(crate) fn has_tested_number(&self) -> bool {
+        TESTED.contains(&(self.flavor, self.number))
     }
 }
 
@@ -117,13 +135,25 @@ mod tests {
             ("5.7.44", mysql, (5, 7, 44), false, false),
             ("8.0.36-28", mysql, (8, 0, 36), true, false),
             ("9.7.0", mysql, (9, 7, 0), true, false),
-            ("9.7.4-2", mysql, (9, 7, 4), true, true),
+            ("9.7.4-2", mysql, (9, 7, 4), true, false),
+            ("9.7.4-commercial", mysql, (9, 7, 4), true, false),
         ];
         for (text, flavor, number, good, tested) in cases {
             let version = Version::parse(text).unwrap();
             assert_eq!((version.flavor, version.number), (flavor, number), "{text}");
             assert_eq!(version.unfit().is_none(), good, "{text}");
             assert_eq!(version.is_tested(), tested, "{text}");
+        }
+        let tested = |comment: &str| Version::parse("9.7.4-2").unwrap().with_comment(comment);
+        let builds = [
+            ("(Debian)", true),
+            ("MySQL Community Server - GPL", true),
+            ("MySQL Community Server - GPL - Debug", false),
+            ("MySQL Enterprise Server - Commercial", false),
+            ("Percona Server (GPL), Release 2, Revision 0123abcd", false),
+        ];
+        for (comment, is_tested) in builds {
+            assert_eq!(tested(comment).is_tested(), is_tested, "{comment}");
         }
         assert_eq!(Version::parse("MariaDB"), None);
         assert_eq!(Version::parse(""), None);

@@ -47,6 +47,20 @@ fn groups_includes_quotes_and_order() {
 }
 
 #[test]
+fn a_negated_switch_that_is_off_is_on() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("f");
+    let (on, off) = (Some(Encryption::Required), Some(Encryption::Off));
+    for (line, expected) in
+        [("ssl", on), ("ssl=0", off), ("skip-ssl", off), ("skip-ssl=0", on), ("disable_ssl=0", on)]
+    {
+        fs::write(&path, format!("[client]\n{line}\n")).unwrap();
+        let options = ConnectOptions::from_files(&only(&path), &mut Vec::new()).unwrap();
+        assert_eq!(options.tls.encryption, expected, "{line}");
+    }
+}
+
+#[test]
 fn suffix_groups_and_no_defaults() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("f");

@@ -1,8 +1,10 @@
 //! Sessions: rows, errors, locks, LOAD DATA LOCAL.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use server::{ConnectOptions, Interrupt, Session};
 use testkit::TestServer;
+use testkit::proxy::{Fate, Proxy};
 
 #[test]
 fn rows_come_as_text_bytes_and_null() {
@@ -28,6 +30,36 @@ fn an_error_names_the_statement_and_the_session_lives_on() {
     let error = session.exec("SET PASSWORD = PASSWORD('hunter2') oops").unwrap_err();
     assert!(!error.to_string().contains("hunter2"), "{error}");
     assert_eq!(session.query_text("SELECT 1").unwrap().as_deref(), Some("1"));
+}
+
+/// The network has died for the connection that ends statements, and for no other.
+#[test]
+fn an_end_that_cannot_be_sent_keeps_no_statement() {
+    let Some(server) = TestServer::shared() else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let proxy = Proxy::start(folder.path().join("proxy"), server.socket());
+    proxy.judge(|request| {
+        if request.begins("KILL") {
+            std::thread::sleep(Duration::from_secs(60));
+        }
+        Fate::Done
+    });
+    let interrupt = Interrupt::default();
+    let options = ConnectOptions { interrupt: interrupt.clone(), ..server.options() };
+    let mut session = Session::connect(&options).unwrap();
+    let (socket, connect_timeout) = (proxy.socket().to_owned(), Some(Duration::from_secs(1)));
+    let watching = ConnectOptions { socket: Some(socket), connect_timeout, ..options };
+    let watcher = interrupt.watch(&watching);
+    let begun = Instant::now();
+    let asking = interrupt.clone();
+    let asked = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(500));
+        asking.request("SIGINT");
+    });
+    session.query("SELECT SLEEP(3)").unwrap();
+    asked.join().unwrap();
+    drop(watcher);
+    assert!(begun.elapsed() < Duration::from_secs(30), "{:?}", begun.elapsed());
 }
 
 #[test]

@@ -11,7 +11,6 @@ use crate::lock::Lock;
 use server::Unsupported;
 use server::engine::{Kind, Swap};
 use server::error::Result;
-use server::facts::privileges;
 use server::identifier::quote_text;
 use server::version::Flavor;
 
@@ -127,18 +126,12 @@ impl Lock {
 
     /// Notes relations that the account may not see, and which may exist.
     fn invisible(&self, found: &mut Identity) {
-        let (privileges, account) = (&self.facts.privileges, &self.facts.account);
-        let database = &self.table.name.database;
+        let (facts, name) = (&self.facts, &self.table.name);
         if self.table.engine == Engine::InnoDb {
-            found.ties.extend(self.facts.unseen_foreign_keys());
+            found.ties.extend(facts.unseen_foreign_keys());
         }
-        // MariaDB shows that there is one to whoever may use the table.
-        let is_mysql = self.session.version().flavor == Flavor::MySql;
-        if is_mysql && !privileges.on_database("TRIGGER", database) {
-            let grant = privileges::grant(&["TRIGGER"], database, account);
-            found.ties.push(Unsupported::UnseenTriggers(grant));
-        }
-        let missing = privileges.missing_for_staging(database, account);
+        found.ties.extend(facts.unseen_triggers(name));
+        let missing = facts.privileges.missing_for_staging(&name.database, &facts.account);
         if !missing.is_empty() {
             found.ties.push(Unsupported::StagingPrivileges(missing));
         }

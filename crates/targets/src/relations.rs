@@ -107,11 +107,23 @@ impl Preparation<'_> {
     ///
     /// Killed in it: filled tables, some of them in databases of their own.
     pub(super) fn bring(&mut self, lock: &mut Lock) -> Result<()> {
+        let Lock { session, patience, .. } = lock;
         for (table, names) in &self.targets[self.brought..] {
-            staging_database::bring(&mut lock.session, table, names, self.mode)?;
+            patience.watch(session, |session| {
+                staging_database::bring(session, table, names, self.mode)
+            })?;
             self.brought += 1;
         }
         Ok(())
+    }
+
+    /// Waits, while nothing is held, for a backup that would keep the tables from their places.
+    pub(super) fn wait_for_backup(&self, lock: &mut Lock) -> Result<()> {
+        let Lock { session, patience, .. } = lock;
+        let has_keys = |target: &&(Table, Names)| !target.0.references.is_empty();
+        let Some((table, names)) = self.targets.iter().find(has_keys) else { return Ok(()) };
+        let name = names.replacement(table);
+        patience.watch(session, |session| staging_database::create(session, &name))
     }
 
     /// Takes the keys of filled tables away before others may write to the tables around: a row that is deleted

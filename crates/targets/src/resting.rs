@@ -77,6 +77,7 @@ impl Resting {
                 None
             }
         };
+        unsupported.extend(facts.unseen_triggers(&table.name));
         unsupported.extend(missing_for_keys(&table, facts));
         if !facts.engine.kind.has_files() {
             // All else is about files.
@@ -147,7 +148,9 @@ fn missing_for_keys(table: &Table, facts: &ServerFacts) -> Option<Unsupported> {
     let others = table.foreign_keys.iter().filter_map(|key| key.other.as_ref());
     let others = others.map(|other| other.database.as_str());
     let others = others.filter(|other| *other != table.name.database).collect();
-    let missing = facts.privileges.missing_for_keys(own, &others, &facts.account);
+    let parents = table.references.iter().map(|key| key.parent.database.as_str()).collect();
+    let (flavor, privileges) = (facts.version.flavor, &facts.privileges);
+    let missing = privileges.missing_for_keys(flavor, own, (&others, &parents), &facts.account);
     (!missing.is_empty()).then_some(Unsupported::Privileges(missing))
 }
 

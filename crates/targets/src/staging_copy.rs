@@ -178,11 +178,8 @@ impl StagingCopy {
 ///
 /// Errors: [`Error::NoStagingTable`] where that made another table.
 fn copy_target(lock: &mut Lock) -> Result<()> {
-    if !lock.copy_target()? {
-        return Err(no_staging(lock, Unsupported::CopyDiffers));
-    }
-    match lock.other_row_format()? {
-        Some(detail) => Err(no_staging(lock, Unsupported::RowFormat(detail))),
+    match lock.copy_target()? {
+        Some(reason) => Err(no_staging(lock, reason)),
         None => Ok(()),
     }
 }

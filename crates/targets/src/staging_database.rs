@@ -33,12 +33,17 @@ pub(super) fn bring(session: &mut Session, table: &Table, names: &Names, mode: M
     if table.references.is_empty() {
         return Ok(());
     }
-    let (replacement, aside) = (names.replacement(table), names.aside(table, mode));
-    for name in [&replacement, &aside] {
-        session.exec(&format!("CREATE DATABASE IF NOT EXISTS {}", quote_name(&name.database)))?;
-    }
+    create(session, &names.aside(table, mode))?;
+    let replacement = names.replacement(table);
+    create(session, &replacement)?;
     let (staging, replacement) = (names.staging.quoted(), replacement.quoted());
     session.exec(&format!("RENAME TABLE {staging} TO {replacement}")).map(drop)
+}
+
+/// Creates the database of a name that a table has while it waits. Waits for a backup of MySQL's in any case.
+pub(super) fn create(session: &mut Session, name: &TableName) -> Result<()> {
+    let database = quote_name(&name.database);
+    session.exec(&format!("CREATE DATABASE IF NOT EXISTS {database}")).map(drop)
 }
 
 /// Gives a filled table where it waits the keys that the target has. All that are published with it

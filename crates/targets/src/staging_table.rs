@@ -154,14 +154,9 @@ impl<'l> Direct<'l> {
             let (target, reasons) = (lock.table.name.to_string(), lock.unsupported.clone());
             return Err(Error::Unsupported { target, reasons });
         }
-        let (staging, target) = (lock.names.staging.clone(), lock.table.name.clone());
-        if !lock.copy_target()? {
-            let detail = "CREATE TABLE .. LIKE created a different table".to_owned();
-            return Err(Error::Altered { target: target.to_string(), detail });
-        }
-        if let Some(detail) = lock.other_row_format()? {
-            let reasons = vec![Unsupported::RowFormat(detail)];
-            return Err(Error::Unsupported { target: target.to_string(), reasons });
+        let (staging, target) = (lock.names.staging.clone(), lock.table.name.to_string());
+        if let Some(reason) = lock.copy_target()? {
+            return Err(Error::Unsupported { target, reasons: vec![reason] });
         }
         self.staging(staging)
     }

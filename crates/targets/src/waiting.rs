@@ -241,7 +241,7 @@ fn is_waiting(session: &mut Session, id: u64) -> Result<bool> {
 /// Who may hold a lock that keeps others from tables: at most [`HOLDERS_MAX`] connections, one sentence each. Not the
 /// connection that asks, nor connections of our `own`.
 ///
-/// Exact with the plugin METADATA_LOCK_INFO; else every connection that is in a transaction or
+/// Exact with the plugin METADATA_LOCK_INFO, and on MySQL for accounts that may read performance_schema; else every connection that is in a transaction or
 /// runs a statement that names a table; else those that are idle, since LOCK TABLES and FLUSH
 /// TABLES WITH READ LOCK leave no other trace.
 pub fn lock_holders(
@@ -249,12 +249,6 @@ pub fn lock_holders(
     tables: &[&TableName],
     own: &[u64],
 ) -> Result<Vec<String>> {
-    let of_each = |condition: &dyn Fn(&str, &str) -> String| {
-        let conditions = tables
-            .iter()
-            .map(|table| condition(&quote_text(&table.database), &quote_text(&table.table)));
-        conditions.collect::<Vec<_>>().join(" OR ")
-    };
     let own: String = own.iter().map(|id| format!(", {id}")).collect();
     let others = format!("p.ID NOT IN (CONNECTION_ID(){own}) AND p.COMMAND <> 'Daemon'");
     let select = |processes: &str, since: &str, joins: &str, which: &str| {
@@ -263,14 +257,10 @@ pub fn lock_holders(
              WHERE {others} AND {which} ORDER BY p.TIME DESC LIMIT {HOLDERS_MAX}"
         )
     };
-    let locks = "JOIN information_schema.METADATA_LOCK_INFO m ON m.THREAD_ID = p.ID";
-    let exact = format!(
-        "({} OR m.LOCK_TYPE='Backup lock' \
-         AND m.LOCK_MODE NOT IN ('MDL_BACKUP_DML', 'MDL_BACKUP_DDL', 'MDL_BACKUP_ALTER_COPY'))",
-        of_each(&|database, table| format!("m.TABLE_SCHEMA={database} AND m.TABLE_NAME={table}"))
-    );
+    let (locks, exact) = locks_of(session.version().flavor, tables);
     let transactions = "LEFT JOIN information_schema.INNODB_TRX t ON t.trx_mysql_thread_id = p.ID";
-    let names_it = format!("({})", of_each(&|_, table| format!("INSTR(p.INFO, {table}) > 0")));
+    let names_it =
+        format!("({})", of_each(tables, |_, table| format!("INSTR(p.INFO, {table}) > 0")));
     let busy = format!("(t.trx_id IS NOT NULL OR {names_it})");
     // From the surest to the vaguest; an account without PROCESS may not see transactions, and nobody may on MySQL
     // while a statement has a character of four bytes.
@@ -297,6 +287,39 @@ pub fn lock_holders(
         holders = rows.iter().map(holder_text).collect::<Result<_>>()?;
     }
     Ok(holders)
+}
+
+/// The list of a server's locks, joined with that of its connections, and which of them keep others from tables.
+/// Statements hold weaker locks of the whole server, by which they wait for a backup.
+fn locks_of(flavor: Flavor, tables: &[&TableName]) -> (&'static str, String) {
+    if flavor == Flavor::MariaDb {
+        let named = of_each(tables, |database, table| {
+            format!("m.TABLE_SCHEMA={database} AND m.TABLE_NAME={table}")
+        });
+        let exact = format!(
+            "({named} OR m.LOCK_TYPE='Backup lock' AND \
+             m.LOCK_MODE NOT IN ('MDL_BACKUP_DML', 'MDL_BACKUP_DDL', 'MDL_BACKUP_ALTER_COPY'))"
+        );
+        return ("JOIN information_schema.METADATA_LOCK_INFO m ON m.THREAD_ID = p.ID", exact);
+    }
+    let named = of_each(tables, |database, table| {
+        format!("m.OBJECT_TYPE='TABLE' AND m.OBJECT_SCHEMA={database} AND m.OBJECT_NAME={table}")
+    });
+    let exact = format!(
+        "m.LOCK_STATUS='GRANTED' AND ({named} OR m.OBJECT_TYPE IN ('GLOBAL', 'BACKUP LOCK') AND \
+         m.LOCK_TYPE<>'INTENTION_EXCLUSIVE')"
+    );
+    let joins = "JOIN performance_schema.threads h ON h.PROCESSLIST_ID = p.ID \
+                 JOIN performance_schema.metadata_locks m ON m.OWNER_THREAD_ID = h.THREAD_ID";
+    (joins, exact)
+}
+
+/// A condition on each of the tables, by their quoted names.
+fn of_each(tables: &[&TableName], condition: impl Fn(&str, &str) -> String) -> String {
+    let conditions = tables
+        .iter()
+        .map(|table| condition(&quote_text(&table.database), &quote_text(&table.table)));
+    conditions.collect::<Vec<_>>().join(" OR ")
 }
 
 /// Transactions that no connection has, prepared ones by their ids, in words. The server does not say which tables

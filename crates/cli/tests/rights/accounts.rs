@@ -9,7 +9,7 @@ use std::process::Command;
 use testkit::{TestServer, TestServerOptions};
 
 use crate::scene::{Mode, Scene};
-use crate::support::{Outcome, finish, names, resume, run, start, wait_paused};
+use crate::support::{Home, Outcome, finish, names, resume, run, start, wait_paused};
 
 /// Somebody who owns nothing.
 const NOBODY: u32 = 65_534;
@@ -76,6 +76,34 @@ fn missing_privileges_are_named_as_the_grant_that_gives_them() {
     outcome.refused(1, &["the server became read-only", "step publish: ", "is unchanged"]);
     assert!(!scene.is_new());
     scene.again("after the server was read-only");
+}
+
+/// The default is read from a temporary copy of the table, which an export does not need.
+#[test]
+fn a_table_with_a_binary_default_is_exported_by_whoever_may_only_read() {
+    let Some(server) = TestServer::start() else { return };
+    let (mut root, home) = (server.connect().unwrap(), Home::new());
+    for sql in [
+        "CREATE DATABASE d",
+        "CREATE TABLE d.t (a INT PRIMARY KEY, b VARBINARY(9) DEFAULT 'x') ENGINE=InnoDB",
+        "INSERT INTO d.t (a) VALUES (1)",
+        "CREATE USER one@localhost IDENTIFIED BY 'sw0rdfish-1177'",
+        "GRANT SELECT, INSERT, CREATE, ALTER, DROP, LOCK TABLES ON d.* TO one@localhost",
+    ] {
+        root.exec(sql).unwrap();
+    }
+    let command = |name: &str, more: &[&str]| {
+        let mut command = home.inrush([name]);
+        command.args(more).args(["--user", "one", "--socket"]).arg(server.socket());
+        run(command.env("MYSQL_PWD", "sw0rdfish-1177"))
+    };
+    let (out, rows) = (home.path().join("out.tsv"), home.file("rows.txt", "2\n"));
+    command("export", &["d.t", "-o", out.to_str().unwrap()]).done();
+    assert!(fs::read_to_string(&out).unwrap().contains("1\tx"));
+    let into = [rows.to_str().unwrap(), "--into", "d.t", "--mode", "append", "--columns", "a"];
+    let outcome = command("load", &into);
+    let grant = "GRANT CREATE TEMPORARY TABLES ON `d`.* TO `one`@`localhost`";
+    assert!(outcome.code() == 0 || outcome.err.contains(grant), "{outcome:?}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use face::option::PATH;
 use job::error::Error;
 use job::memory::{Memory, MinMemory};
 use job::options::{LoadOptions, LoadPath, Mode, ResourceLimits};
-use schema::{Method, Table, quote_name};
+use schema::{Method, Table, TableName, quote_name};
 use send::{Ask, Destination};
 use server::engine::Kind;
 use server::version::Flavor;
@@ -125,6 +125,8 @@ pub(crate) fn foresee(session: &mut Session, options: &LoadOptions) -> Result<Pr
     // The folder of its database may be missing still: it will be beside that of the server's own.
     if found.engine.kind.has_files() {
         against.extend(found.database_dir(session, "mysql")?.err());
+        let name = TableName::new(options.database.as_str(), options.table.as_str());
+        against.extend(found.unseen_triggers(&name));
     }
     let mut facts = Facts::of_server(session, &against, &found, options)?;
     let is_divided = !found.engine.shards_of(&options.database).is_empty();

@@ -6,6 +6,9 @@ use crate::error::Result;
 use crate::identifier::quoted_name;
 use crate::session::Session;
 
+/// The tablespace of MySQL's that stands for a file of the table's own.
+const OWN_FILE: &str = "innodb_file_per_table";
+
 /// SHOW CREATE TABLE without the table's name and its AUTO_INCREMENT counter.
 pub fn definition(session: &mut Session, name: &TableName) -> Result<String> {
     let row = session.query_row(&format!("SHOW CREATE TABLE {}", name.quoted()))?;
@@ -65,8 +68,8 @@ pub fn lines(definition: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// The options of the table's file in CREATE_OPTIONS.
-pub(super) fn options(options: &str) -> Vec<CreateOption> {
+/// The options of the table's file in CREATE_OPTIONS and in its definition.
+pub(super) fn options(options: &str, definition: &str) -> Vec<CreateOption> {
     let mut found = Vec::new();
     let lower = plain(options);
     for option in lower.split_whitespace() {
@@ -75,13 +78,33 @@ pub(super) fn options(options: &str) -> Vec<CreateOption> {
         match name {
             "page_compressed" if on => found.push(CreateOption::PageCompressed(option.to_owned())),
             "encrypted" if on => found.push(CreateOption::Encrypted(option.to_owned())),
+            // Those of MySQL.
+            "compression" if on && value != "none" => {
+                found.push(CreateOption::PageCompressed(option.to_owned()));
+            }
+            "encryption" if value == "y" => {
+                found.push(CreateOption::Encrypted(option.to_owned()));
+            }
             _ => {}
         }
     }
     if lower.contains("data directory=") {
         found.push(CreateOption::DataDirectory(options.to_owned()));
+    } else {
+        found.extend(defined(definition));
     }
     found
+}
+
+/// The options that MySQL tells in the definition alone, in the line behind the columns. It doubles quotes in a comment.
+fn defined(definition: &str) -> impl Iterator<Item = CreateOption> {
+    let line = lines(definition).find(|line| line.starts_with(')')).unwrap_or_default();
+    let path = line.split_once(" DATA DIRECTORY='/").and_then(|(_, rest)| rest.split('\'').next());
+    let directory =
+        path.map(|path| CreateOption::DataDirectory(format!("DATA DIRECTORY='/{path}'")));
+    let space = line.strip_prefix(") /*!50100 TABLESPACE ").and_then(quoted_name);
+    let space = space.map(|(name, _)| name).filter(|name| name != OWN_FILE);
+    space.map(CreateOption::Tablespace).into_iter().chain(directory)
 }
 
 /// True if CREATE_OPTIONS shows that the table is partitioned.
@@ -167,12 +190,28 @@ mod tests {
     fn options_that_matter() {
         let text = |text: &str| text.to_owned();
         let compressed = CreateOption::PageCompressed(text("page_compressed=1"));
-        assert_eq!(options("`page_compressed`='1'"), [compressed]);
+        assert_eq!(options("`page_compressed`='1'", ""), [compressed]);
         let encrypted = CreateOption::Encrypted(text("encrypted=yes"));
-        assert_eq!(options("`PAGE_COMPRESSED`=ON `encrypted`=YES")[1], encrypted);
+        assert_eq!(options("`PAGE_COMPRESSED`=ON `encrypted`=YES", "")[1], encrypted);
         let directory = "DATA DIRECTORY='/x/'";
-        assert_eq!(options(directory), [CreateOption::DataDirectory(text(directory))]);
-        assert!(options("row_format=COMPACT stats_persistent=1 `encrypted`=no").is_empty());
+        assert_eq!(options(directory, ""), [CreateOption::DataDirectory(text(directory))]);
+        assert!(options("row_format=COMPACT stats_persistent=1 `encrypted`=no", "").is_empty());
+        let encrypted = CreateOption::Encrypted(text("encryption=y"));
+        assert_eq!(options("row_format=DYNAMIC ENCRYPTION='Y'", ""), [encrypted]);
+        let compressed = CreateOption::PageCompressed(text("compression=zlib"));
+        assert_eq!(options("COMPRESSION=\"zlib\"", ""), [compressed]);
+        assert!(options("ENCRYPTION='N' COMPRESSION=\"none\"", "").is_empty());
+        let plain = "CREATE TABLE `t` (\n  `a` int COMMENT ' DATA DIRECTORY=''/x/'''\n) ENGINE=InnoDB \
+                     COMMENT=' DATA DIRECTORY=''/y/'''";
+        assert!(options("", plain).is_empty());
+        let directory = CreateOption::DataDirectory(text("DATA DIRECTORY='/z/'"));
+        assert_eq!(options("", &format!("{plain} DATA DIRECTORY='/z/'")), [directory]);
+        let within = |space: &str| {
+            let space = format!(") /*!50100 TABLESPACE `{space}` */ ENGINE");
+            options("", &plain.replace(") ENGINE", &space))
+        };
+        assert_eq!(within("t``s"), [CreateOption::Tablespace(text("t`s"))]);
+        assert!(within("innodb_file_per_table").is_empty());
     }
 
     #[test]

@@ -8,16 +8,32 @@ use schema::{Column, DefaultValue, Table, TableName};
 use values::{Charset, Family, SqlType};
 
 use super::column_type::parse_literal;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::identifier::quote_name;
 use crate::session::Session;
 use crate::version::Flavor;
 
+/// Server errors of a temporary staging table that the account may not make: it lacks the right, or the server insists
+/// on a primary key.
+const ER_NO_COPY: [u16; 3] = [1044, 1142, 3750];
+
 /// Name of the temporary staging table. Temporary tables are visible to their session alone.
 const COPY: &str = "_inrush_twin";
 
-/// Takes zero dates as defaults, which strict mode would refuse.
-pub(super) const INVALID_DATES: (&str, &str) = ("sql_mode", "ALLOW_INVALID_DATES");
+/// Variables under which the server copies any table of its own: strict mode would refuse zero dates as defaults, and
+/// MySQL may refuse tables without a primary key.
+pub fn for_copies(flavor: Flavor) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let keyless = (flavor == Flavor::MySql).then_some(("sql_require_primary_key", "0"));
+    [("sql_mode", "ALLOW_INVALID_DATES")].into_iter().chain(keyless)
+}
+
+/// Makes the temporary staging table under this name.
+pub(super) fn make_copy(session: &mut Session, table: &TableName, copy: &str) -> Result<()> {
+    session.exec(&format!("DROP TEMPORARY TABLE IF EXISTS {copy}"))?;
+    let variables: Vec<_> = for_copies(session.version().flavor).collect();
+    let like = format!("CREATE TEMPORARY TABLE {copy} LIKE {}", table.quoted());
+    session.exec_under(&variables, &like).map(drop)
+}
 
 /// Digits a FLOAT is worded in.
 const FLOAT_DIGITS: usize = 6;
@@ -25,10 +41,10 @@ const FLOAT_DIGITS: usize = 6;
 /// Turns [`DefaultValue::Expression`] into a constant where it is one, and restores lost labels.
 pub(super) fn complete(session: &mut Session, table: &mut Table) -> Result<()> {
     let mut literals = Vec::new();
-    let mut lossy = false;
+    let mut lost = Vec::new();
     let mut floats = Vec::new();
+    let has_lost_labels = table.columns.iter().any(|column| lost_labels(&column.sql_type));
     for (i, column) in table.columns.iter().enumerate() {
-        lossy |= lost_labels(&column.sql_type);
         let DefaultValue::Expression(text) = &column.default else { continue };
         match literal(text) {
             Literal::No => {}
@@ -40,7 +56,9 @@ pub(super) fn complete(session: &mut Session, table: &mut Table) -> Result<()> {
             }
             Literal::Exact => literals.push((i, text.clone())),
             Literal::Text => {
-                lossy |= lost_text(text, &column.sql_type);
+                if lost_text(text, &column.sql_type) {
+                    lost.push((i, text.clone()));
+                }
                 literals.push((i, text.clone()));
             }
         }
@@ -57,9 +75,17 @@ pub(super) fn complete(session: &mut Session, table: &mut Table) -> Result<()> {
     if !floats.is_empty() && is_built {
         find_rounded(session, table, &floats)?;
     }
-    if lossy && is_built {
+    if (has_lost_labels || !lost.is_empty()) && is_built {
         let constants: Vec<usize> = literals.into_iter().map(|(i, _)| i).collect();
-        ask_copy(session, table, &constants)?;
+        match ask_copy(session, table, &constants) {
+            // Whoever leaves out such a column asks for its value, and hears which right that takes.
+            Err(error) if is_no_copy(&error) && !has_lost_labels => {
+                for (i, text) in lost {
+                    table.columns[i].default = DefaultValue::Expression(text);
+                }
+            }
+            asked => asked?,
+        }
     }
     for column in &mut table.columns {
         // An ENUM that must not be NULL falls back to its first label, also under strict mode.
@@ -69,6 +95,10 @@ pub(super) fn complete(session: &mut Session, table: &mut Table) -> Result<()> {
         }
     }
     Ok(())
+}
+
+fn is_no_copy(error: &Error) -> bool {
+    error.errno().is_some_and(|errno| ER_NO_COPY.contains(&errno))
 }
 
 /// The kind of a default's text.
@@ -190,9 +220,7 @@ pub(super) fn names<'n>(variables: &[(&'n str, &str)]) -> Vec<&'n str> {
 /// Reads the defaults of columns `constants`, and lost labels, from a temporary staging table.
 fn ask_copy(session: &mut Session, table: &mut Table, constants: &[usize]) -> Result<()> {
     let copy = TableName::new(table.name.database.clone(), COPY).quoted();
-    session.exec(&format!("DROP TEMPORARY TABLE IF EXISTS {copy}"))?;
-    let like = format!("CREATE TEMPORARY TABLE {copy} LIKE {}", table.name.quoted());
-    session.exec_under(&[INVALID_DATES], &like)?;
+    make_copy(session, &table.name, &copy)?;
     // Not strict: columns without default get zeros here. The session's mode is restored below.
     let lenient = lenient(session.version().flavor, "");
     session.set(&lenient)?;

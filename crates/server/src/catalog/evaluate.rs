@@ -7,7 +7,7 @@ use schema::{Column, DefaultValue, Table, TableName};
 use values::SqlType;
 
 use super::constant::{current_timestamp_digits, variable_part};
-use super::defaults::{INVALID_DATES, blank, lenient, names};
+use super::defaults::{blank, lenient, make_copy, names};
 use crate::error::{Error, Result};
 use crate::identifier::quote_name;
 use crate::session::Session;
@@ -133,9 +133,7 @@ fn ask_copy(
     moment: &Moment,
 ) -> Result<Vec<(usize, DefaultValue)>> {
     let copy = TableName::new(table.name.database.clone(), COPY).quoted();
-    session.exec(&format!("DROP TEMPORARY TABLE IF EXISTS {copy}"))?;
-    let like = format!("CREATE TEMPORARY TABLE {copy} LIKE {}", table.name.quoted());
-    session.exec_under(&[INVALID_DATES], &like)?;
+    make_copy(session, &table.name, &copy)?;
     let zone = session.query_row("SELECT @@session.time_zone")?.text(0)?;
     let lenient = lenient(session.version().flavor, LENIENT_MODE);
     session.set(&lenient)?;

@@ -99,6 +99,8 @@ pub struct ConnectOptions {
     pub unchecked_keys: bool,
     /// Ends the statements of the connection early. Default: nothing does.
     pub interrupt: Interrupt,
+    /// The longest wait for an answer, which ends the connection. Default: none, since statements may take hours.
+    pub answer_wait: Option<Duration>,
     /// Gets a sentence about each question to the server that takes seconds.
     pub notices: Option<Sender<String>>,
     /// A name of the server that tells more than its address. Default: none.
@@ -251,6 +253,7 @@ impl ConnectOptions {
             is_replica: self.is_replica || over.is_replica,
             unchecked_keys: self.unchecked_keys || over.unchecked_keys,
             interrupt: self.interrupt,
+            answer_wait: over.answer_wait.or(self.answer_wait),
             notices: over.notices.or(self.notices),
             name: over.name.or(self.name),
             datadir: over.datadir.or(self.datadir),
@@ -303,8 +306,12 @@ impl ConnectOptions {
         let path = || Some(PathBuf::from(&value));
         let verify = |is_on: bool| Some(if is_on { Verify::HostName } else { Verify::Nothing });
         match setting.name.as_str() {
-            "ssl" | "enable-ssl" if setting.is_on() => tls.encryption = Some(Encryption::Required),
-            "ssl" | "skip-ssl" | "disable-ssl" => tls.encryption = Some(Encryption::Off),
+            name @ ("ssl" | "enable-ssl" | "skip-ssl" | "disable-ssl") => {
+                // `skip-ssl=0` is `ssl`.
+                let is_negated = matches!(name, "skip-ssl" | "disable-ssl");
+                let is_on = setting.is_on() != is_negated;
+                tls.encryption = Some(if is_on { Encryption::Required } else { Encryption::Off });
+            }
             "ssl-ca" => tls.ca = path(),
             "ssl-cert" => tls.cert = path(),
             "ssl-key" => tls.key = path(),
@@ -392,6 +399,8 @@ impl ConnectOptions {
             .db_name(self.database.clone())
             .prefer_socket(false)
             .max_allowed_packet(Some(PACKET_BYTES_MAX))
+            .read_timeout(self.answer_wait)
+            .write_timeout(self.answer_wait)
             .compress(self.compress.unwrap_or(false).then(Compression::default))
             .tcp_connect_timeout(Some(self.connect_time_max()));
         Ok(match self.socket_path() {

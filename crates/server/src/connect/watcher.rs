@@ -26,7 +26,10 @@ impl Interrupt {
     /// Starts the thread that ends statements once the end is asked for. It ends with the result.
     pub fn watch(&self, connect: &ConnectOptions) -> Watcher {
         let state = Arc::clone(&self.state);
-        let connect = ConnectOptions { interrupt: Interrupt::default(), ..connect.clone() };
+        // Sessions wait for it while it ends a statement, so a dead network must not keep it.
+        let answer_wait = Some(connect.connect_time_max());
+        let interrupt = Interrupt::default();
+        let connect = ConnectOptions { interrupt, answer_wait, ..connect.clone() };
         let ended = Arc::new(AtomicBool::new(false));
         let seen = Arc::clone(&ended);
         let thread = std::thread::Builder::new()

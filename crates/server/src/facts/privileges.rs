@@ -14,6 +14,8 @@ const DATABASE: [&str; 6] = ["SELECT", "INSERT", "CREATE", "ALTER", "DROP", "LOC
 const SCRATCH: [&str; 5] = ["SELECT", "INSERT", "CREATE", "ALTER", "DROP"];
 /// Rights it needs on the databases of tables that foreign keys join the target with.
 const BESIDE: [&str; 2] = ["SELECT", "LOCK TABLES"];
+/// The right that it needs on MySQL where a table is that a foreign key refers to.
+const PARENT_MYSQL: &str = "REFERENCES";
 /// Rights it needs on the server: FLUSH TABLES .. FOR EXPORT, and on MariaDB a checkpoint.
 const SERVER: [&str; 2] = ["RELOAD", "SUPER"];
 const SERVER_MYSQL: [&str; 1] = ["RELOAD"];
@@ -139,20 +141,28 @@ impl Privileges {
     }
 
     /// Those that it needs besides for a table with foreign keys: on databases of its own, whose
-    /// names begin with `_inrush_`, and on those of the tables that they join it with.
+    /// names begin with `_inrush_`, on those of the `others` that they join it with, and on those of tables
+    /// that it refers to.
     pub fn missing_for_keys(
         &self,
+        flavor: Flavor,
         own: &[&str],
-        others: &BTreeSet<&str>,
+        (others, parents): (&BTreeSet<&str>, &BTreeSet<&str>),
         account: &str,
     ) -> Vec<String> {
+        let of_parent = Some(PARENT_MYSQL).filter(|_| flavor == Flavor::MySql);
         let lacks = |right: &&str| own.iter().any(|own| !self.on_database(right, own));
-        let rights: Vec<&str> = SCRATCH.into_iter().filter(lacks).collect();
+        let rights: Vec<&str> = SCRATCH.into_iter().chain(of_parent).filter(lacks).collect();
         let rights = Some(rights).filter(|rights| !rights.is_empty());
         let own = rights
             .map(|rights| format!("GRANT {} ON `\\_inrush\\_%`.* TO {account}", rights.join(", ")));
-        let other = |database: &&str| self.missing(&BESIDE, database, account);
-        own.into_iter().chain(others.iter().filter_map(other)).collect()
+        let of_other = |database: &&str| {
+            let beside = BESIDE.into_iter().filter(|_| others.contains(database));
+            let of_parent = of_parent.filter(|_| parents.contains(database));
+            let rights: Vec<&str> = beside.chain(of_parent).collect();
+            self.missing(&rights, database, account)
+        };
+        own.into_iter().chain(others.union(parents).filter_map(of_other)).collect()
     }
 
     /// The rights that a staging table needs and that are missing, as `GRANT .. TO account` gives them.
@@ -244,6 +254,23 @@ mod tests {
             privileges.missing_in_place(&table, need, "x"),
             ["GRANT UPDATE, CREATE, DROP ON `f`.* TO x"]
         );
+        let (others, parents) = (BTreeSet::from(["o", "f"]), BTreeSet::from(["f", "g"]));
+        let of_keys =
+            |flavor| privileges.missing_for_keys(flavor, &["_inrush_x"], (&others, &parents), "x");
+        let own = |more: &str| {
+            format!("GRANT SELECT, INSERT, CREATE, ALTER, DROP{more} ON `\\_inrush\\_%`.* TO x")
+        };
+        assert_eq!(
+            of_keys(Flavor::MySql),
+            [
+                &*own(", REFERENCES"),
+                "GRANT LOCK TABLES, REFERENCES ON `f`.* TO x",
+                "GRANT REFERENCES ON `g`.* TO x",
+                "GRANT SELECT, LOCK TABLES ON `o`.* TO x",
+            ]
+        );
+        let beside = ["GRANT LOCK TABLES ON `f`.* TO x", "GRANT SELECT, LOCK TABLES ON `o`.* TO x"];
+        assert_eq!(of_keys(Flavor::MariaDb), [&*own(""), beside[0], beside[1]]);
         let nothing = Privileges { grants: Vec::new() };
         let missing = nothing.missing_for_direct(Flavor::MariaDb, "a_b`c", "x");
         assert_eq!(missing[0], "GRANT RELOAD, SUPER, PROCESS ON *.* TO x");

@@ -45,12 +45,14 @@ impl Swap {
         around: &Guarded,
     ) -> Result<Held> {
         preparation.bring(lock)?;
+        // A backup that has begun since would have the rows checked in vain, while everybody waits.
+        preparation.wait_for_backup(lock)?;
         lock.session.set_lock_wait(TURN)?;
         let begun = Instant::now();
         let locked = lock.session.exec(&self.lock_all(around));
-        let done = match locked {
+        let done = match locked.and_then(|_| self.under_locks(lock, preparation, around)) {
             Err(error) if is_wait(&error) => Err(self.waited(lock)),
-            locked => locked.and_then(|_| self.under_locks(lock, preparation, around)),
+            done => done,
         };
         lock.blocked.all_since(begun);
         if done.is_err() && lock.session.is_alive() {

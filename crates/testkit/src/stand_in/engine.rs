@@ -119,6 +119,7 @@ impl Engine {
         let mut answers = if self.is_mariadb() { learned() } else { learned_of_mysql() };
         let one = |text: String| Learned::Rows(1, vec![vec![Some(text.into_bytes())]]);
         answers.insert("SELECT VERSION()".to_owned(), one(self.version()));
+        answers.insert("SELECT @@version_comment".to_owned(), one("(Debian)".to_owned()));
         let pair = |name: &str, value: &str| -> Vec<Value> { vec![text(name), text(value)] };
         for (question, answer) in &mut answers {
             let is_of_group = question.contains("replication_group_member");

@@ -19,15 +19,14 @@ impl Session {
         *known.spare.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(self));
     }
 
-    /// Takes the connection that is kept, if it is as these options make one, and is alive.
+    /// Takes the connection that is kept, if it is as these options make one, and is alive. Another one ends: it would
+    /// idle as long as the command runs.
     pub(super) fn kept(options: &ConnectOptions) -> Option<Session> {
-        let mut spare = options.known.spare.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_wanted = |kept: &Session| is_alike(&kept.options, options);
-        if !spare.as_ref().is_some_and(|kept| kept.downcast_ref().is_some_and(is_wanted)) {
+        let spare = options.known.spare.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+        let mut session = *spare.downcast::<Session>().ok()?;
+        if !is_alike(&session.options, options) {
             return None;
         }
-        let mut session = *spare.take()?.downcast::<Session>().ok()?;
-        drop(spare);
         session.options = options.clone();
         session.is_alive().then_some(session)
     }
@@ -38,7 +37,7 @@ impl Session {
 fn is_alike(one: &ConnectOptions, other: &ConnectOptions) -> bool {
     let server = |o: &ConnectOptions| {
         let to = (o.socket.clone(), o.host.clone(), o.port, o.protocol, o.compress);
-        (to, o.user.clone(), o.database.clone(), o.tls.clone())
+        (to, o.user.clone(), o.database.clone(), o.tls.clone(), o.answer_wait)
     };
     let keys = |o: &ConnectOptions| (o.server_public_key.clone(), o.get_server_public_key);
     let begun = |o: &ConnectOptions| {

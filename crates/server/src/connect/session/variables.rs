@@ -145,19 +145,24 @@ impl Session {
         Ok(())
     }
 
-    /// Runs a statement under other values of variables, which are put back behind it.
+    /// Runs a statement under other values of variables, which are put back behind it. Those that MySQL does not have,
+    /// or does not let the account set, stay as they are.
     pub fn exec_under(&mut self, pairs: &[(&str, &str)], sql: &str) -> Result<Done> {
         if self.version.flavor == Flavor::MariaDb {
             let all = variables::assignments(pairs.iter().copied());
             return self.exec(&format!("SET STATEMENT {all} FOR {sql}"));
         }
-        let before: Vec<Option<String>> =
-            pairs.iter().map(|(name, _)| self.variable(name).map(str::to_owned)).collect();
-        self.set(pairs)?;
+        let mut changed = Vec::new();
+        for &(name, value) in pairs {
+            let before = self.variable(name).map(str::to_owned);
+            if self.set_if_possible((name, value))? {
+                changed.push((name, before));
+            }
+        }
         let done = self.exec(sql);
         if self.is_alive() {
             let _shield = self.options.interrupt.shield();
-            for ((name, _), before) in pairs.iter().zip(before) {
+            for (name, before) in changed {
                 match before {
                     Some(value) => self.set(&[(name, &value)])?,
                     None => self.reset(&[name])?,
@@ -167,12 +172,17 @@ impl Session {
         done
     }
 
+    /// Sets a variable that the server may lack, or let few accounts set; false if it stays as it is.
+    fn set_if_possible(&mut self, pair: (&str, &str)) -> Result<bool> {
+        match self.set(&[pair]) {
+            Err(error) if error.errno().is_some_and(is_refused) => Ok(false),
+            done => done.map(|()| true),
+        }
+    }
+
     /// Sets a variable that some servers let few accounts set: without the right it stays as it is.
     pub fn set_if_allowed(&mut self, name: &str, value: &str) -> Result<()> {
-        match self.set(&[(name, value)]) {
-            Err(error) if error.errno() == Some(ER_SPECIFIC_ACCESS_DENIED) => Ok(()),
-            done => done,
-        }
+        self.set_if_possible((name, value)).map(drop)
     }
 
     /// Has statements of this session wait so many seconds for a row at most.
@@ -283,6 +293,11 @@ impl Session {
     }
 }
 
+/// True for an error that leaves a variable as it is.
+fn is_refused(errno: u16) -> bool {
+    errno == ER_SPECIFIC_ACCESS_DENIED || variables::is_no_variable(errno)
+}
+
 /// The values of a row from a column on.
 fn values(row: &Row, first: usize) -> Result<Vec<String>> {
     let text = |column| Ok(row.text_or_null(column)?.unwrap_or_else(|| NULL.to_owned()));
@@ -318,23 +333,29 @@ fn explain(error: Error, options: &ConnectOptions) -> Error {
 /// The version of the server that a new connection has reached.
 pub(super) fn version(driver: &mut Driver, options: &ConnectOptions) -> Result<Version> {
     const SQL: &str = "SELECT VERSION()";
-    let ask = |driver: &mut Driver| {
-        let text = driver.call(|conn| conn.query_first::<Option<Vec<u8>>, _>(SQL));
-        text.map_err(|e| Error::from_driver(e, SQL))
+    const COMMENT: &str = "SELECT @@version_comment";
+    let ask = |driver: &mut Driver, sql: &str| {
+        let text = driver.call(|conn| conn.query_first::<Option<Vec<u8>>, _>(sql));
+        text.map_err(|e| Error::from_driver(e, sql))
     };
-    let mut text = ask(driver)?;
+    let mut text = ask(driver, SQL)?;
     if text.is_none() {
         // A limit of no rows.
         let set = format!("SET SESSION {SELECT_LIMIT}");
         driver.query_drop(&set).map_err(|e| Error::from_driver(e, &set))?;
-        text = ask(driver)?;
+        text = ask(driver, SQL)?;
     }
     let text = text.flatten();
     let text = String::from_utf8_lossy(&text.unwrap_or_default()).into_owned();
-    Version::parse(&text).ok_or_else(|| Error::Connect {
+    let version = Version::parse(&text).ok_or_else(|| Error::Connect {
         target: options.target_text(),
         user: options.user_name(),
         errno: None,
         message: format!("the server's version is {text:?}, which is not a version number"),
-    })
+    })?;
+    if version.flavor == Flavor::MariaDb || !version.has_tested_number() {
+        return Ok(version);
+    }
+    let comment = ask(driver, COMMENT)?.flatten().unwrap_or_default();
+    Ok(version.with_comment(&String::from_utf8_lossy(&comment)))
 }
