@@ -67,7 +67,7 @@ pub(crate) fn begin_several(args: &LoadArgs, database: &str) -> Result<(Meant, V
     ::load::evaluate_expressions(&visit.connect, &mut meant.tables)?;
     guess::guess(args, &visit.connect, &mut meant.tables)?;
     files::tell_notes(args, &meant.tables)?;
-    signals::watch(&meant.tables[0].interrupt, args.quiet)?;
+    signals::watch(&meant.tables[0].interrupt, signals::UNCHANGED, args.quiet)?;
     Ok((meant, visit))
 }
 
@@ -86,7 +86,7 @@ pub(crate) fn begin(args: &LoadArgs, target: &TableName) -> Result<(LoadOptions,
         load::tell_dialect(&options.input.files[0]);
     }
     files::tell_notes(args, slice::from_ref(&options))?;
-    signals::watch(&options.interrupt, args.quiet)?;
+    signals::watch(&options.interrupt, signals::UNCHANGED, args.quiet)?;
     Ok((options, visit))
 }
 

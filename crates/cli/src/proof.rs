@@ -141,7 +141,7 @@ struct ProofReport<'a> {
 pub(crate) fn run(args: &DoctorArgs, state_dir: &Path) -> Result<u8, Failure> {
     let Ok(visit) = connect::visit(&args.connect)? else { return Err(connect::no_server()) };
     let interrupt = Interrupt::default();
-    terminal::signals::watch(&interrupt, false)?;
+    terminal::signals::watch(&interrupt, terminal::signals::UNCHANGED, false)?;
     let temp_dir = std::env::temp_dir();
     let request = Request {
         state_dir,

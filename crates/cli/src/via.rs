@@ -78,7 +78,7 @@ pub(crate) fn run(args: &LoadArgs, via: &str) -> Result<u8, Failure> {
         (false, Some(_)) => std::env::var("MYSQL_PWD").ok().map(|text| text.into()),
         (false, None) => None,
     };
-    signals::watch(&interrupt, args.quiet)?;
+    signals::watch(&interrupt, signals::LOADED, args.quiet)?;
     let arguments = std::env::args_os().skip(1).collect();
     client.load(Upload { arguments, password, schema, input }, &interrupt)
 }
