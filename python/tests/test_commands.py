@@ -6,6 +6,7 @@ import ssl
 import stat
 import tempfile
 import traceback
+import types
 import warnings
 
 import pytest
@@ -273,6 +274,43 @@ def test_engines_of_unknown_servers_are_refused():
     sqlalchemy.event.listen(engine, "do_execute", lambda *arguments: None)
     found = Connection.of(engine)
     assert (found.host, found.port, found.options) == ("db1", 3307, {"ssl-ca": "ca.pem"})
+
+
+#: A certificate of an authority.
+AUTHORITY = """\
+-----BEGIN CERTIFICATE-----
+MIIBfzCCASWgAwIBAgIUXLQgI6w+z//GIGfRQX/nFvewvrowCgYIKoZIzj0EAwIw
+FDESMBAGA1UEAwwJYXV0aG9yaXR5MCAXDTI2MTEzMDAwMjk0MFoYDzIxMjYxMTA2
+MDAyOTQwWjAUMRIwEAYDVQQDDAlhdXRob3JpdHkwWTATBgcqhkjOPQIBBggqhkjO
+PQMBBwNCAAQBxmHwEJmJctlRNdAP623VMRSrpd6D5Ne6SVAd92U7mKhpOmLtklWY
+S6VFOubwFzbWIW87sYyBW3+TMQsGTEwho1MwUTAdBgNVHQ4EFgQUI9VDLw7Szo27
+cS3jfdkekFrAO9kwHwYDVR0jBBgwFoAUI9VDLw7Szo27cS3jfdkekFrAO9kwDwYD
+VR0TAQH/BAUwAwEB/zAKBggqhkjOPQQDAgNIADBFAiEAk0dKmFwQpPkmWbMAo/hh
+RYTxBWqrjhkW4OzMvIQ3lsoCIDK5b5tKVBEWslPgw6P7G4lUMvTFT76OOTtkuENG
+JNl8
+-----END CERTIFICATE-----
+"""
+
+
+def test_connections_of_pymysql_keep_their_authority():
+    def options(context):
+        account = {"host": "db1", "port": 3306, "user": "u", "password": "p", "db": None}
+        driver = types.SimpleNamespace(**account, unix_socket=None, ctx=context)
+        return dict(Connection.of(driver).options)
+
+    context = ssl.create_default_context(cadata=AUTHORITY)
+    found = options(context)
+    with open(found.pop("ssl-ca"), encoding="ascii") as file:
+        assert file.read() == AUTHORITY
+    assert found == {}
+    context.check_hostname = False
+    assert options(context)["ssl-mode"] == "VERIFY_CA"
+    # PyMySQL verifies nothing by a file alone.
+    context.verify_mode = ssl.CERT_NONE
+    assert options(context)["ssl-mode"] == "VERIFY_CA"
+    system = ssl.create_default_context()
+    system.check_hostname, system.verify_mode = False, ssl.CERT_NONE
+    assert options(system) == options(None) == {}
 
 
 def test_the_sandbox_is_private_and_goes_away():

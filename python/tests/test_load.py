@@ -171,6 +171,11 @@ def test_rejected_rows_are_read_when_they_are_used(server, database, tmp_path):
     (tmp_path / "reasons").rename(tmp_path / "bad.reasons.jsonl")
     assert report.rejects.num_rows == 1
     assert pickle.loads(pickle.dumps(report)).rejects.num_rows == 1
+    checked = inrush.check(pa.table({"id": [300]}), into="py.t", mode="append", connection=server)
+    reasons = f"{checked.rejects_file}.reasons.jsonl"
+    assert os.path.exists(reasons) and checked.rejects.num_rows == 1
+    del checked
+    assert not os.path.exists(os.path.dirname(reasons))
     options.update(rejects="/dev/null", mode="append")
     assert inrush.load(pa.table({"id": [2, 300]}), "py.t", **options).rejects.num_rows == 0
 

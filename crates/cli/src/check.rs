@@ -56,7 +56,7 @@ pub(crate) fn begin_several(args: &LoadArgs, database: &str) -> Result<(Meant, V
     let mut meant = several::meant(args, database)?;
     let visit = visit(args, &mut meant.tables)?;
     files::tell_notes(args, &meant.tables)?;
-    signals::watch(&meant.tables[0].interrupt, args.quiet)?;
+    signals::watch(&meant.tables[0].interrupt, signals::UNCHANGED, args.quiet)?;
     Ok((meant, visit))
 }
 
@@ -69,7 +69,7 @@ pub(crate) fn begin(args: &LoadArgs, target: &TableName) -> Result<(LoadOptions,
         load::tell_dialect(&options.input.files[0]);
     }
     files::tell_notes(args, slice::from_ref(&options))?;
-    signals::watch(&options.interrupt, args.quiet)?;
+    signals::watch(&options.interrupt, signals::UNCHANGED, args.quiet)?;
     Ok((options, visit))
 }
 

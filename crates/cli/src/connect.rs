@@ -24,7 +24,9 @@ pub(crate) fn meant(args: &ConnectArgs) -> Result<Meant, Failure> {
     };
     if args.sandbox.is_some() {
         if args.names_a_server() {
-            return Err(Failure::usage("--sandbox and a server's address exclude each other"));
+            return Err(Failure::usage(
+                "--sandbox and a server's address name two servers; leave one of them out",
+            ));
         }
         is_of_a_named()?;
         return Ok(Meant::Sandbox(sandbox(args.sandbox.as_deref())?));

@@ -39,7 +39,7 @@ pub(crate) fn run(args: &ExportArgs, watch: &Watch) -> Result<u8, Failure> {
     let Ok(visit) = connect::visit(&args.connect)? else {
         return Err(connect::no_server());
     };
-    signals::watch(&options.interrupt, args.quiet)?;
+    signals::watch(&options.interrupt, signals::UNCHANGED, args.quiet)?;
     match is_database {
         true => all_tables(args, &options, &visit.connect, watch),
         false => one_table(args, &options, &visit.connect, watch),

@@ -49,8 +49,8 @@ pub(crate) fn guess(
         tell_words(file.map(|file| file.as_path()), &words, args.create);
         guesses.iter().flat_map(|guess| &guess.ambiguous_days).for_each(|(column, format)| {
             tell!(
-                "note: days, months and years of `{column}` may have another order: --format-of \
-                 {column}={format} sets the format"
+                "note: dates of `{column}` can be read in more than one order of day, month and year: --format-of \
+                 {column}={format} sets the order"
             );
         });
     }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use disk::File;
 use jiff::Zoned;
-use load::{CommandLine, Report, SeveralReport};
+use load::{CommandLine, RejectTally, Report, SeveralReport};
 use server::ConnectOptions;
 use terminal::failure::Failure;
 use terminal::size::{count, group, show};
@@ -70,7 +70,11 @@ impl ReportFile {
             Page::new(format!("{place}: {rows} loaded, {rejects} rejected, {seconds:.2} s"));
         page.facts("Stages", &of_one(report));
         self.course(&mut page, course);
-        page.table("Rejected rows", &["rows", "column", "reason"], tallies(report));
+        page.table(
+            "Rejected rows",
+            &["rows", "column", "reason"],
+            tallies(&report.rejects_by_reason),
+        );
         let indexes = report.indexes.iter().map(|index| {
             let numbers = [group(index.records), group(index.leaf_pages), index.height.to_string()];
             let [records, leaves, height] = numbers;
@@ -110,16 +114,23 @@ impl ReportFile {
             vec![table.target.clone(), rows, rejects, table.path.to_owned(), seconds]
         };
         page.table("Tables", &heads, report.tables.iter().map(of_table).collect());
-        let all = report.tables.iter();
-        let refused = all.flat_map(|table| {
-            tallies(table).into_iter().map(|mut row| {
+        let all = || report.tables.iter();
+        let refused = all().flat_map(|table| {
+            tallies(&table.rejects_by_reason).into_iter().map(|mut row| {
                 row.insert(0, table.target.clone());
                 row
             })
         });
         let heads = ["table", "rows", "column", "reason"];
         page.table("Rejected rows", &heads, refused.collect());
-        page.list("Warnings", &report.warnings);
+        if let Some(lines) = &report.lines {
+            page.table("Rejected lines", &["lines", "column", "reason"], tallies(&lines.reasons));
+        }
+        page.list("Notes", &distinct(all().flat_map(|table| &table.notes)));
+        page.list(
+            "Warnings",
+            &distinct(all().flat_map(|table| &table.warnings).chain(&report.warnings)),
+        );
         page.table("Settings", &["", ""], self.settings());
         page
     }
@@ -194,9 +205,20 @@ fn of_one(report: &Report) -> Vec<(&'static str, String)> {
     facts
 }
 
-fn tallies(report: &Report) -> Vec<Vec<String>> {
-    let tally = |tally: &load::RejectTally| {
+fn tallies(reasons: &[RejectTally]) -> Vec<Vec<String>> {
+    let tally = |tally: &RejectTally| {
         vec![group(tally.rows), tally.column.clone().unwrap_or_default(), tally.reason.clone()]
     };
-    report.rejects_by_reason.iter().map(tally).collect()
+    reasons.iter().map(tally).collect()
+}
+
+/// Lines of several tables, each once, in their order.
+fn distinct<'r>(lines: impl Iterator<Item = &'r String>) -> Vec<String> {
+    let mut kept: Vec<String> = Vec::new();
+    for line in lines {
+        if !kept.contains(line) {
+            kept.push(line.clone());
+        }
+    }
+    kept
 }

@@ -44,7 +44,7 @@ pub(crate) fn run(args: &LoadArgs, target: &TableName, watch: &Watch) -> Result<
         tell_dialect(&options.input.files[0]);
     }
     files::tell_notes(args, slice::from_ref(&options))?;
-    signals::watch(&options.interrupt, args.quiet)?;
+    signals::watch(&options.interrupt, signals::LOADED, args.quiet)?;
     let server = proof::before_load(server, &args.untested, &options, |server| {
         let is_known = proof::may_be_planned(&options);
         Ok(!is_known || spider::plan(Some(server), &options)?.path == Some(LoadPath::Direct.name()))

@@ -46,8 +46,8 @@ pub(crate) fn before_load(
     }
     let version = Session::connect(&server)?.version().clone();
     tell!(
-        "note: {version} is not on the tested list: before the first direct load, this build is proven in a private \
-         server (once, at most {SECONDS_MAX} s)"
+        "note: {version} is not on the tested list: before the first direct load, it is tested once in a private \
+         copy of the server (at most {SECONDS_MAX} s)"
     );
     let request = Request {
         state_dir: &options.state_dir,
@@ -141,7 +141,7 @@ struct ProofReport<'a> {
 pub(crate) fn run(args: &DoctorArgs, state_dir: &Path) -> Result<u8, Failure> {
     let Ok(visit) = connect::visit(&args.connect)? else { return Err(connect::no_server()) };
     let interrupt = Interrupt::default();
-    terminal::signals::watch(&interrupt, false)?;
+    terminal::signals::watch(&interrupt, terminal::signals::UNCHANGED, false)?;
     let temp_dir = std::env::temp_dir();
     let request = Request {
         state_dir,

@@ -19,7 +19,7 @@ pub(crate) fn run(args: &ReplayArgs, watch: &Watch) -> Result<u8, Failure> {
     files::check_inputs(std::slice::from_ref(&options.dump), &args.watch, &args.connect)?;
     let mut out = terminal::out();
     let outcome = if args.dry_run {
-        signals::watch(&options.interrupt, args.quiet)?;
+        signals::watch(&options.interrupt, signals::LOADED, args.quiet)?;
         replay::dry_run(&options)
     } else {
         // No server is made or started for what cannot be read.
@@ -27,7 +27,7 @@ pub(crate) fn run(args: &ReplayArgs, watch: &Watch) -> Result<u8, Failure> {
         let visit = connect::meant(&args.connect)?.resolve(args.quiet)?;
         let server = watch.label(visit.connect.clone());
         left_keys::carry_over(&server, args.state_dir.as_deref());
-        signals::watch(&options.interrupt, args.quiet)?;
+        signals::watch(&options.interrupt, signals::LOADED, args.quiet)?;
         let mut load = LoadOptions::new(Vec::new(), "", "");
         load.state_dir.clone_from(&options.state_dir);
         load.limits.temp_dir.clone_from(&options.temp_dir);

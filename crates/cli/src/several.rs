@@ -47,7 +47,7 @@ pub(crate) fn run(args: &LoadArgs, database: &str, watch: &Watch) -> Result<u8, 
         tell_dialects(&tables);
     }
     files::tell_notes(args, &tables)?;
-    signals::watch(&tables[0].interrupt, args.quiet)?;
+    signals::watch(&tables[0].interrupt, signals::LOADED, args.quiet)?;
     let server = proof::before_load(server, &args.untested, &tables[0], |server| {
         let is_known = lines.is_none() && tables.iter().all(proof::may_be_planned);
         let is_direct = |plan: &load::Plan| plan.path == Some(LoadPath::Direct.name());

@@ -51,8 +51,8 @@ pub(crate) fn create(args: &LoadArgs, tables: &mut [LoadOptions]) -> Result<(), 
     let is_fit = |option: &(String, String)| Pointer::is_meant(&option.1) || is_typed(option);
     if *decimal_comma || date_format.is_some() || !format_of.iter().all(is_fit) {
         return Err(Failure::usage(
-            "--create finds decimal commas and formats of dates by itself, so it excludes \
-             --decimal-comma and --date-format; --format-of COLUMN=FORMAT needs --types COLUMN=TYPE",
+            "--create detects decimal commas and formats of dates: leave out --decimal-comma and --date-format; \
+             --format-of COLUMN=FORMAT needs --types COLUMN=TYPE",
         ));
     }
     let is_one = tables.len() == 1;

@@ -78,7 +78,7 @@ pub(crate) fn run(args: &LoadArgs, via: &str) -> Result<u8, Failure> {
         (false, Some(_)) => std::env::var("MYSQL_PWD").ok().map(|text| text.into()),
         (false, None) => None,
     };
-    signals::watch(&interrupt, args.quiet)?;
+    signals::watch(&interrupt, signals::LOADED, args.quiet)?;
     let arguments = std::env::args_os().skip(1).collect();
     client.load(Upload { arguments, password, schema, input }, &interrupt)
 }
@@ -107,8 +107,8 @@ fn refuse_files(args: &LoadArgs, address: &Address) -> Result<(), Failure> {
     let is_file = |file: &PathBuf| !["/dev/stdout", "/dev/null"].map(Path::new).contains(&&**file);
     match written.into_iter().find(|(_, file)| file.as_ref().is_some_and(is_file)) {
         Some((option, _)) => Err(Failure::usage(format!(
-            "{option} would write its file on {address}, and --via brings no file back; rows go to /dev/stdout, and \
-             other files need inrush on {address}"
+            "{option} cannot write a file here with --via; /dev/stdout prints rejected or duplicate rows, and for a \
+             file run inrush on {address}"
         ))),
         None => Ok(()),
     }

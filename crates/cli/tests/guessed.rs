@@ -93,7 +93,7 @@ fn readings_that_work_and_values_with_two_meanings_stay() {
     desk.exec("CREATE TABLE t (day DATE, amount DECIMAL(9,3), note VARCHAR(20))");
     let refused = desk.guessed("a.csv", "01/02/2026,1,x\n03/04/2026,2,y\n", &[]);
     refused.refused(1, &["`day`"]);
-    let note = "note: days, months and years of `day` may have another order: --format-of day=";
+    let note = "note: dates of `day` can be read in more than one order of day, month and year: --format-of day=";
     assert!(refused.err.contains(&format!("{note}%d/%m/%Y sets")), "{refused:?}");
     // The server reads such a date, and not as it was meant.
     let loaded = desk.guessed("y.csv", "31.12.26,1,x\n30.11.25,2,y\n", &[]);

@@ -47,6 +47,10 @@ fn a_name_that_no_command_has_is_an_error() {
     let place = "INRUSH_REJECT_MAX: there is no option --reject-max";
     load(&home, "", &[("INRUSH_REJECT_MAX", "1")], &[]).refused(2, &[place]);
     load(&home, "", &[("INRUSH_PASSWORD", "secret")], &[]).refused(2, &["MYSQL_PWD"]);
+    load(&home, "", &[("INRUSH_JOB", "job.toml")], &[])
+        .refused(2, &["INRUSH_JOB: --job can only be typed"]);
+    // Images have it.
+    load(&home, "", &[("INRUSH_VERSION", "1.2")], &[]).refused(1, &["/nonexistent/socket"]);
     let sandbox = "[inrush]\nsandbox = /box\n";
     let place = "options.cnf, line 2: an option file cannot have sandbox; --sandbox on the command \
                  line or the variable INRUSH_SANDBOX can";

@@ -156,7 +156,7 @@ fn a_build_is_proven_once_before_its_first_direct_load() {
     let Some(untested) = Untested::start() else { return };
     let first = untested.load(&["--verbose"]);
     let all = format!("{}{}", first.out, first.err);
-    let said = "is not on the tested list: before the first direct load, this build is proven in a private server";
+    let said = "is not on the tested list: before the first direct load, it is tested once in a private copy of the server";
     assert!(all.contains(said), "{all}");
     let is_late = all.contains("the proof took longer than 20 s on this machine");
     if is_late {

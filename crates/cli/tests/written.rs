@@ -598,7 +598,7 @@ fn what_the_client_prints_loads_as_it_is() {
     }
     desk.exec("DROP TABLE t");
     let with_dates = desk.load("t", &file, &["--create", "--date-format", "iso"]);
-    with_dates.refused(2, &["--create finds decimal commas and formats of dates by itself"]);
+    with_dates.refused(2, &["--create detects decimal commas and formats of dates"]);
     desk.load("t", &file, &["--dialect", "batch", "--create"]).done();
     assert_eq!(desk.rows(select), BATCH, "--create");
     // Names that no column can have are skipped, once.

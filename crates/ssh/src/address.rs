@@ -40,13 +40,12 @@ impl Address {
         }
         if !is_plain(host, "._-:%") {
             return Err(
-                "has no host that ssh could be told: letters, digits, dots and dashes, and \
-                        no dash first",
+                "has an invalid host name; letters, digits, dots and dashes are expected, and no dash first",
             );
         }
         if user.is_some_and(|user| !is_plain(user, "._-+@\\")) {
             return Err(
-                "has no user that ssh could be told, or a password, which ssh takes from none",
+                "has an invalid user name, or a password; ssh logs in by a key or an agent",
             );
         }
         let port = port.map(|port| port.parse().ok().filter(|&port| port > 0));

@@ -165,8 +165,8 @@ fn exit_status(address: &Address, status: ExitStatus) -> Result<u8, Failure> {
     let code = status.code().filter(|&code| code != SSH_FAILED);
     code.and_then(|code| u8::try_from(code).ok()).ok_or_else(|| {
         Failure::failed(format!(
-            "the connection to {address} ended during the load, which stops there; rows that were being published \
-             may be in: run `inrush jobs` on {address}"
+            "the connection to {address} was lost, and the load stops there; `inrush jobs` on {address} tells if its \
+             rows are in the table"
         ))
     })
 }

@@ -48,14 +48,18 @@ pub fn refuse_password(arguments: &[OsString]) -> Result<(), Failure> {
         ));
     }
     check_hosts(arguments)?;
-    each_value(arguments, |_, value| match url_holds_password(value) {
-        true => Err(Failure::usage(
+    each_value(arguments, |_, value| match Secret::of_url(value) {
+        Secret::Password => Err(Failure::usage(
             "an argument is a URL with a password, which others could see in the list of \
              processes: servers are named by --host, --port and --user, and their passwords come \
              from the prompt (-p), an option file or the variable MYSQL_PWD; a file of a web server \
              that asks for a password is named in a job file (-c)",
         )),
-        false => Ok(()),
+        Secret::PortOrPassword => Err(Failure::usage(
+            "an argument is a URL with a port and an @ behind it, or with a user and a password; write \
+             the @ of a path as %40, and name a file that needs a password in a job file (-c)",
+        )),
+        Secret::None => Ok(()),
     })
 }
 
@@ -90,18 +94,32 @@ fn each_value(
     Ok(())
 }
 
-/// True if a text begins as `scheme://user:password@`, also if the password has a `/` that is not escaped.
-fn url_holds_password(text: &str) -> bool {
-    let Some((scheme, rest)) = text.split_once("://") else { return false };
-    let is_scheme = scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+.-".contains(c));
-    let account = rest.rsplit_once('@').and_then(|(account, _)| account.split_once(':'));
-    // `host:8080/a@b` has a port, `host/a:b@c` a path, `[::1]/a@b` an address.
-    let is_port = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    let is_password =
-        |text: &str| text.split_once('/').is_none_or(|(behind_colon, _)| !is_port(behind_colon));
-    is_scheme
-        && account
-            .is_some_and(|(user, password)| !user.contains(['/', '[']) && is_password(password))
+/// The password that an argument may hold.
+#[derive(Debug, PartialEq, Eq)]
+enum Secret {
+    None,
+    Password,
+    /// `user:12/3@host` has a password with a `/` that is not escaped, `host:8080/a@b` a port.
+    PortOrPassword,
+}
+
+impl Secret {
+    /// That of a text that begins as `scheme://user:password@`, also with a `/` that is not escaped.
+    fn of_url(text: &str) -> Secret {
+        let Some((scheme, rest)) = text.split_once("://") else { return Secret::None };
+        let is_scheme = scheme.chars().all(|c| c.is_ascii_alphanumeric() || "+.-".contains(c));
+        let account = rest.rsplit_once('@').and_then(|(account, _)| account.split_once(':'));
+        // `host/a:b@c` has a path, `[::1]/a@b` an address.
+        let account = account.filter(|(user, _)| is_scheme && !user.contains(['/', '[']));
+        let Some((_, password)) = account else { return Secret::None };
+        let is_port = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        match password.split_once('/').filter(|(behind_colon, _)| is_port(behind_colon)) {
+            // `host:8080/a?mail=a@b` has a query.
+            Some((_, path)) if path.contains(['?', '#']) => Secret::None,
+            Some(_) => Secret::PortOrPassword,
+            None => Secret::Password,
+        }
+    }
 }
 
 /// The parser's message without the value of a `--set` or `--set-sql`, which may be a password or a key.
@@ -142,10 +160,11 @@ mod tests {
             "https://user:se?cret@host/a",
             "s3+x://user:@host",
         ] {
-            assert!(url_holds_password(url), "{url}");
+            assert_eq!(Secret::of_url(url), Secret::Password, "{url}");
         }
         for url in [
-            "https://host:8080/a@b",
+            "https://host:8080/a?mail=a@b",
+            "https://host:8080/a%40b",
             "https://host/a:b@c",
             "https://user@host:8080/a",
             "https://[::1]:80/a@b",
@@ -153,7 +172,10 @@ mod tests {
             "a, b://c: d@e",
             "mail@host",
         ] {
-            assert!(!url_holds_password(url), "{url}");
+            assert_eq!(Secret::of_url(url), Secret::None, "{url}");
+        }
+        for url in ["https://user:123/x@host/a.csv", "https://host:8080/a@b"] {
+            assert_eq!(Secret::of_url(url), Secret::PortOrPassword, "{url}");
         }
     }
 }

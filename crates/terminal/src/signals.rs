@@ -17,9 +17,15 @@ const ENDINGS: [(i32, &str); 3] = [(SIGINT, "SIGINT"), (SIGTERM, "SIGTERM"), (SI
 /// The same signal so soon again is the same wish, not one of somebody who has waited.
 const ECHO: Duration = Duration::from_millis(200);
 
-/// From now on these signals go to `interrupt`. One that whoever started us had us ignore, as
-/// `nohup` does, stays ignored.
-pub fn watch(interrupt: &Interrupt, quiet: bool) -> Result<(), Failure> {
+/// The tables of a load that a second signal ended.
+pub const LOADED: &str = "a table that was being replaced is complete, either the old or the new one; a table that rows \
+     were being added to may have some of them; the next load of the table cleans up";
+/// The tables of a command that changes none.
+pub const UNCHANGED: &str = "no table was changed; files that were being written may be incomplete";
+
+/// From now on these signals go to `interrupt`, and a second one ends the program with the words `left`. One that
+/// whoever started us had us ignore, as `nohup` does, stays ignored.
+pub fn watch(interrupt: &Interrupt, left: &'static str, quiet: bool) -> Result<(), Failure> {
     let ignored = ignored_mask();
     let endings = ENDINGS.map(|(signal, _)| signal);
     let endings = endings.into_iter().filter(|signal| ignored >> (signal - 1) & 1 == 0);
@@ -38,20 +44,16 @@ pub fn watch(interrupt: &Interrupt, quiet: bool) -> Result<(), Failure> {
                 continue;
             }
             asked.get_or_insert((signal, Instant::now()));
-            obey(&interrupt, signal, quiet);
+            obey(&interrupt, signal, left, quiet);
         }
     };
     thread.spawn(watch).map(drop).map_err(wrong)
 }
 
-fn obey(interrupt: &Interrupt, signal: i32, quiet: bool) {
+fn obey(interrupt: &Interrupt, signal: i32, left: &str, quiet: bool) {
     let name = ENDINGS.iter().find(|(known, _)| *known == signal).map_or("a signal", |(_, n)| n);
     if interrupt.is_requested() {
-        say(format_args!(
-            "inrush: ended at once by a second signal, {name}: a table that was being replaced is \
-             complete, either the old or the new one; a table that rows were being added to may \
-             have some of them; the next load of the table cleans up"
-        ));
+        say(format_args!("inrush: ended at once by a second signal, {name}: {left}"));
         signal_hook::low_level::exit(i32::from(FAILED));
     }
     interrupt.request(name);

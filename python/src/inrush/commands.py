@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tempfile
 import warnings
+import weakref
 from typing import Any, BinaryIO, Dict, List, Mapping, Optional, Sequence, Union
 
 from . import frames
@@ -13,7 +15,7 @@ from .errors import InrushError, InrushWarning, KeysLeftError
 from .process import Output, run
 from .program import arguments
 from .progress import Progress
-from .report import Check, Export, Plan, Report, Verification, read_reasons
+from .report import Check, Export, Plan, Report, Verification
 
 #: Names of the program's standard output.
 _STDOUT = ("/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
@@ -66,11 +68,18 @@ def plan(data: Any, into: str, *, connection: Any = None, **options: Any) -> Pla
 
 
 def check(data: Any, into: str, *, connection: Any = None, **options: Any) -> Check:
-    """All bad rows of data. Nothing is loaded."""
-    with tempfile.TemporaryDirectory(prefix="inrush-") as folder:
-        rejects = options.setdefault("rejects", os.path.join(folder, "rejects"))
+    """All bad rows of data. Nothing is loaded.
+
+    The bad rows stay in the file ``rejects``, or in a temporary one as long as the result is in use.
+    """
+    with contextlib.ExitStack() as stack:
+        if options.get("rejects") is None:
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="inrush-"))
+            options["rejects"] = os.path.join(folder, "rejects")
         raw = _object(_with_input("check", data, into, connection, options), into)
-        return Check.of(raw, read_reasons(os.fspath(rejects), missing_ok=True))
+        found = Check.of(raw, os.fspath(options["rejects"]))
+        weakref.finalize(found, stack.pop_all().close)
+    return found
 
 
 def verify(data: Any, into: str, *, connection: Any = None, **options: Any) -> Verification:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import atexit
+import functools
 import inspect
 import os
 import re
+import ssl
 import stat
+import tempfile
 from dataclasses import dataclass, field
 from typing import Any, Dict, List, Mapping, Optional, Tuple
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -226,10 +230,7 @@ def _of_arguments(arguments: Dict[str, Any]) -> Connection:
 def _of_pymysql(connection: Any) -> Connection:
     socket = connection.unix_socket or None
     host = None if socket else connection.host
-    options: Dict[str, Any] = {}
-    ca = getattr(getattr(connection, "ctx", None), "ca_file", None)
-    if ca:
-        options["ssl-ca"] = ca
+    options = _of_tls(getattr(connection, "ctx", None))
     return Connection(
         host=host,
         port=None if socket else connection.port,
@@ -239,6 +240,33 @@ def _of_pymysql(connection: Any) -> Connection:
         database=_decoded(connection.db),
         options=_as_drivers_do(options, host, socket),
     )
+
+
+def _of_tls(context: Optional[ssl.SSLContext]) -> Dict[str, Any]:
+    """The options that verify a server as the TLS context of a driver does."""
+    if context is None:
+        return {}
+    authorities = context.get_ca_certs(binary_form=True)
+    verifies = context.verify_mode != ssl.CERT_NONE
+    # A context that does not verify has the system's authorities all the same.
+    if not verifies and authorities == ssl.create_default_context().get_ca_certs(binary_form=True):
+        return {}
+    if not authorities:
+        return {"ssl": True}
+    options = {"ssl-ca": _file_of("".join(map(ssl.DER_cert_to_PEM_cert, authorities))).name}
+    if not context.check_hostname:
+        options["ssl-mode"] = "VERIFY_CA"
+    return options
+
+
+@functools.lru_cache(maxsize=None)
+def _file_of(authorities: str) -> Any:
+    """A file of certificates, until Python ends."""
+    file = tempfile.NamedTemporaryFile("w", prefix="inrush-", suffix=".pem", encoding="ascii")
+    file.write(authorities)
+    file.flush()
+    atexit.register(file.close)
+    return file
 
 
 def _as_drivers_do(

@@ -153,12 +153,12 @@ class Check:
     reasons: List[Dict[str, Any]]
     #: Names of rules that the check could not judge.
     not_judged: List[str]
-    #: The bad rows: a pyarrow table, or a list of dictionaries without pyarrow.
-    rejects: Any = field(repr=False)
+    #: File of the bad rows.
+    rejects_file: str = field(repr=False, compare=False)
     raw: Mapping[str, Any] = field(repr=False, compare=False)
 
     @staticmethod
-    def of(raw: Mapping[str, Any], rejects: Iterable[Mapping[str, Any]]) -> "Check":
+    def of(raw: Mapping[str, Any], rejects_file: str) -> "Check":
         """The result of a check as the program writes it."""
         tables = raw.get("tables") or []
         return Check(
@@ -169,9 +169,17 @@ class Check:
             else sum(one["bad_rows"] for one in tables),
             reasons=list(raw.get("reasons") or []),
             not_judged=list(raw.get("not_judged") or []),
-            rejects=rejects_table(rejects),
+            rejects_file=rejects_file,
             raw=raw,
         )
+
+    @cached_property
+    def rejects(self) -> Any:
+        """The bad rows: a pyarrow table, or a list of dictionaries without pyarrow.
+
+        The first use reads them from the file beside :attr:`rejects_file`.
+        """
+        return rejects_table(read_reasons(self.rejects_file) if self.bad_rows else [])
 
     def __bool__(self) -> bool:
         """True if all rows are good."""
@@ -237,7 +245,7 @@ class Export:
         )
 
 
-def read_reasons(rejects: Optional[str], *, missing_ok: bool = False) -> List[Dict[str, Any]]:
+def read_reasons(rejects: Optional[str]) -> List[Dict[str, Any]]:
     """The reasons beside a file of rejected rows, or beside those of a folder."""
     if rejects is None:
         return []
@@ -247,8 +255,6 @@ def read_reasons(rejects: Optional[str], *, missing_ok: bool = False) -> List[Di
         files = sorted(path.glob("*.reasons.jsonl"))
     elif path.exists() and not path.is_file():
         # A device has no reasons beside it.
-        return []
-    elif missing_ok and not files[0].is_file():
         return []
     out: List[Dict[str, Any]] = []
     for file in files:

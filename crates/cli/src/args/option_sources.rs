@@ -16,8 +16,8 @@ use super::Cli;
 
 const PREFIX: &str = "INRUSH_";
 const GROUP: &str = "inrush";
-/// Variables that are no options: of tests, of the sandbox's server, and of one that is waited for.
-const NO_OPTIONS: [&str; 9] = [
+/// Variables that are no options: of tests, of the sandbox's server, of one that is waited for, and of images.
+const NO_OPTIONS: [&str; 10] = [
     "FACE",
     "FAILPOINT",
     "FAULT",
@@ -27,11 +27,12 @@ const NO_OPTIONS: [&str; 9] = [
     "PROGRAM",
     "RECEIVER",
     "RECONNECT_MS",
+    "VERSION",
 ];
 /// Options of the server's address that no option file has: they decide which files are read, or whether any are.
 const NOT_IN_FILES: [&str; 3] = ["sandbox", "defaults-file", "defaults-extra-file"];
 /// Options that are only ever typed.
-const TYPED_ONLY: [&str; 3] = ["help", "help-all", "version"];
+const TYPED_ONLY: [&str; 4] = ["help", "help-all", "job", "version"];
 
 /// Options that name a server, short and long, and those that do not count where they are typed: those of another
 /// server.
@@ -69,8 +70,11 @@ pub(super) fn with_given(typed: Vec<OsString>) -> Result<(Vec<OsString>, Vec<Str
                  variable {PREFIX}{variable} can"
             )));
         }
-        let is_of_any = |name: &str| all.get_subcommands().any(|command| has(command, name));
-        if TYPED_ONLY.contains(&given.name.as_str()) || !is_of_any(&given.name) {
+        if TYPED_ONLY.contains(&given.name.as_str()) {
+            let OptionSetting { name, place, .. } = given;
+            return Err(Failure::usage(format!("{place}: --{name} can only be typed")));
+        }
+        if !all.get_subcommands().any(|command| has(command, &given.name)) {
             let OptionSetting { name, place, .. } = given;
             // A line without `=` may have its value behind the name.
             let name = name.split_whitespace().next().unwrap_or_default();

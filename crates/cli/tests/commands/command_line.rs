@@ -49,7 +49,7 @@ fn every_mistake_is_one_sentence_before_anything_is_done() {
         (&["--path", "steam"], &["invalid value 'steam'"]),
         (&["--rejects-max", "-1"], &["--rejects-max"]),
         (&["--no-such-option"], &["unexpected argument '--no-such-option'"]),
-        (&["--sandbox", "/x"], &["--sandbox and a server's address exclude each other"]),
+        (&["--sandbox", "/x"], &["--sandbox and a server's address name two servers"]),
         (&["--defaults-file", "/no/where"], &["reading /no/where"]),
         (&["--ddl", "/no/where"], &["reading --ddl /no/where"]),
         (&["-psecret"], &["-p takes no value"]),

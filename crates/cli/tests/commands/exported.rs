@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::process::Child;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -736,10 +737,9 @@ fn a_damaged_page_of_rows_or_of_long_values_ends_an_export() {
     assert!(fs::read(desk.home.path().join("t.txt")).unwrap() == sound);
 }
 
-#[test]
-fn a_signal_ends_an_export_and_leaves_no_file() {
-    let Some(mut desk) = Desk::new() else { return };
-    desk.exec("CREATE VIEW slow AS SELECT seq, REPEAT('x', 3000) AS x, IF(seq > 2000, SLEEP(100), 0) AS s FROM seq_1_to_4000");
+/// An export that has begun a file in the folder `parts`, and will not end.
+fn start_endless(desk: &mut Desk) -> Child {
+    desk.exec("CREATE OR REPLACE VIEW slow AS SELECT seq, REPEAT('x', 3000) AS x, IF(seq > 2000, SLEEP(100), 0) AS s FROM seq_1_to_4000");
     let table = desk.table("slow");
     let mut export = desk.home.inrush(["export", &table, "-o", "parts/", "--socket"]);
     let child = start(export.arg(desk.server.socket()));
@@ -749,9 +749,28 @@ fn a_signal_ends_an_export_and_leaves_no_file() {
         assert!(begun.elapsed() < PATIENCE, "no file was begun");
         std::thread::sleep(Duration::from_millis(10));
     }
+    child
+}
+
+#[test]
+fn a_signal_ends_an_export_and_leaves_no_file() {
+    let Some(mut desk) = Desk::new() else { return };
+    let child = start_endless(&mut desk);
     signal(child.id(), "-INT");
     finish(child).refused(1, &["stopped by SIGINT", "no file is left"]);
-    assert_eq!(names(&folder), [""; 0]);
+    assert_eq!(names(&desk.home.path().join("parts")), [""; 0]);
+}
+
+#[test]
+fn a_second_signal_of_an_export_speaks_of_no_load() {
+    let Some(mut desk) = Desk::new() else { return };
+    let child = start_endless(&mut desk);
+    for name in ["-STOP", "-TERM", "-INT", "-CONT"] {
+        signal(child.id(), name);
+    }
+    let outcome = finish(child);
+    outcome.refused(1, &["ended at once by a second signal", "no table was changed"]);
+    assert!(!outcome.err.contains("load"), "{outcome:?}");
 }
 
 #[test]

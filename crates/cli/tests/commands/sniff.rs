@@ -201,13 +201,10 @@ impl Desk {
             std::env::var("PATH").unwrap_or_default()
         );
         let mut command = Command::new("sh");
-        for name in ["HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "TMPDIR"] {
-            let inrush = self.home.inrush(["x"]);
-            let value =
-                inrush.get_envs().find(|(key, _)| *key == name).and_then(|(_, value)| value);
-            command.env(name, value.unwrap());
-        }
-        run(command.args(["-ec", script]).env("PATH", path).current_dir(self.home.path()))
+        run(testkit::program::settle(&mut command, self.home.path())
+            .args(["-ec", script])
+            .env("XDG_CACHE_HOME", Path::new(env!("CARGO_TARGET_TMPDIR")).join("cache"))
+            .env("PATH", path))
     }
 
     fn columns(&mut self) -> Vec<String> {
@@ -665,7 +662,7 @@ fn a_new_table_has_the_columns_that_are_set() {
     desk.load("t", &file, &["--create", "--set-sql", "made=NOW()"])
         .refused(2, &["--set-sql made=..", "--types made=DATETIME"]);
     desk.load("t", &file, &["--create", "--decimal-comma"])
-        .refused(2, &["--create finds decimal commas"]);
+        .refused(2, &["--create detects decimal commas"]);
     // A file without a header has the columns before those that are set.
     let file = desk.home.file("b.csv", "1,x\n2,NA\n3, 5\n");
     desk.load("t", &file, &["--create", "--trim", "--set", "batch=7"]).done();

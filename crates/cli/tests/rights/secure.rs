@@ -174,9 +174,9 @@ fn the_password_is_asked_for_at_the_terminal() {
     );
     // util-linux: runs a command on a terminal of its own, and types what it reads.
     let mut script = Command::new("script");
+    testkit::program::settle(&mut script, scene.home.path());
     script.args(["-qec", &line, "/dev/null"]).stdin(Stdio::piped()).stdout(Stdio::piped());
-    script.env_remove("MYSQL_PWD").env("HOME", scene.home.path());
-    let mut script = script.env("XDG_STATE_HOME", scene.home.path()).spawn().unwrap();
+    let mut script = script.spawn().unwrap();
     let mut shown = Vec::new();
     let mut screen = script.stdout.take().unwrap();
     while !shown.ends_with(b"Enter password: ") {

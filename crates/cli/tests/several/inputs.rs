@@ -94,7 +94,7 @@ fn what_cannot_be_meant_is_refused_before_anything_is_done() {
         (
             &["t.csv"],
             &["--create", "--decimal-comma"],
-            &["--create finds decimal commas", "--format-of COLUMN=FORMAT needs --types"],
+            &["--create detects decimal commas", "--format-of COLUMN=FORMAT needs --types"],
         ),
         (&["t.csv"], &["--ddl", "t.csv"], &["--ddl contains no CREATE TABLE for any table in"]),
         (&["t.csv", "g.csv", "u.csv"], &["--path", "direct"], &["g", "trigger"]),

@@ -62,7 +62,7 @@ fn tproch(args: &TprochArgs) -> Result<u8, Failure> {
         memory_bytes_max: bytes(args.memory.as_ref())?,
         host: host(&args.host)?,
     };
-    signals::watch(&options.host.interrupt, false)?;
+    signals::watch(&options.host.interrupt, signals::LOADED, false)?;
     if args.rows_only {
         let folder = tproch::make_rows(&options, &mut say).map_err(Failure::failed)?;
         println!("{}", folder.display());
@@ -91,7 +91,7 @@ fn batch(args: &BatchArgs) -> Result<u8, Failure> {
         memory_bytes_max: bytes(args.memory.as_ref())?,
         host: host(&args.host)?,
     };
-    signals::watch(&options.host.interrupt, false)?;
+    signals::watch(&options.host.interrupt, signals::LOADED, false)?;
     let outcome = batch::run(&options, &mut say).map_err(Failure::failed)?;
     if let Some(path) = &args.chart {
         draw(path, bench::batch::chart::draw(&outcome))?;
@@ -123,7 +123,7 @@ fn batch_shards(args: &BatchArgs, shards: &[usize]) -> Result<u8, Failure> {
         keep: args.host.keep,
         ..defaults
     };
-    signals::watch(&options.interrupt, false)?;
+    signals::watch(&options.interrupt, signals::LOADED, false)?;
     let outcome = bench::batch::shards::run(&options, &mut say).map_err(Failure::failed)?;
     tell(args.host.json, &outcome, ShardsOutcome::text)
 }
@@ -140,7 +140,7 @@ fn replay(args: &ReplayArgs) -> Result<u8, Failure> {
         memory_bytes_max: bytes(args.memory.as_ref())?,
         host: host(&args.host)?,
     };
-    signals::watch(&options.host.interrupt, false)?;
+    signals::watch(&options.host.interrupt, signals::LOADED, false)?;
     let outcome = replay::run(&options, &mut say).map_err(Failure::failed)?;
     tell(args.host.json, &outcome, ReplayOutcome::text)
 }
@@ -165,7 +165,7 @@ fn insert(args: &InsertArgs) -> Result<u8, Failure> {
         data_dir: args.data_dir.clone().unwrap_or(defaults.data_dir),
         ..defaults
     };
-    signals::watch(&options.interrupt, false)?;
+    signals::watch(&options.interrupt, signals::LOADED, false)?;
     let outcome = insert::run(&options, &mut say).map_err(Failure::failed)?;
     if let Some(path) = &args.chart {
         draw(path, insert::chart::draw(&outcome))?;
@@ -183,7 +183,7 @@ fn split(args: &SplitArgs) -> Result<u8, Failure> {
         memory_bytes_max: bytes(args.memory.as_ref())?,
         host: host(&args.host)?,
     };
-    signals::watch(&options.host.interrupt, false)?;
+    signals::watch(&options.host.interrupt, signals::LOADED, false)?;
     let outcome = split::run(&options, &mut say).map_err(Failure::failed)?;
     tell(args.host.json, &outcome, SplitOutcome::text)
 }
@@ -196,7 +196,7 @@ fn folder(args: &FolderArgs) -> Result<u8, Failure> {
         repeat: args.repeat,
         host: host(&args.host)?,
     };
-    signals::watch(&options.host.interrupt, false)?;
+    signals::watch(&options.host.interrupt, signals::LOADED, false)?;
     let outcome = folder::run(&options, &mut say).map_err(Failure::failed)?;
     tell(args.host.json, &outcome, FolderOutcome::text)
 }
@@ -210,7 +210,7 @@ fn export(args: &ExportArgs) -> Result<u8, Failure> {
         threads: args.threads,
         host: host(&args.host)?,
     };
-    signals::watch(&options.host.interrupt, false)?;
+    signals::watch(&options.host.interrupt, signals::LOADED, false)?;
     let outcome = export::run(&options, &mut say).map_err(Failure::failed)?;
     tell(args.host.json, &outcome, ExportOutcome::text)
 }
@@ -225,7 +225,7 @@ fn formats(args: &FormatsArgs) -> Result<u8, Failure> {
         memory_bytes_max: bytes(args.memory.as_ref())?,
         host: host(&args.host)?,
     };
-    signals::watch(&options.host.interrupt, false)?;
+    signals::watch(&options.host.interrupt, signals::LOADED, false)?;
     let outcome = formats::run(&options, &mut say).map_err(Failure::failed)?;
     tell(args.host.json, &outcome, FormatsOutcome::text)
 }
@@ -243,7 +243,7 @@ fn tune(args: &TuneArgs) -> Result<u8, Failure> {
         keep: args.keep,
         ..defaults
     };
-    signals::watch(&options.interrupt, false)?;
+    signals::watch(&options.interrupt, signals::LOADED, false)?;
     let outcome = tune::run(&options, &mut say).map_err(Failure::failed)?;
     tell(args.json, &outcome, TuneOutcome::text)
 }
@@ -267,7 +267,7 @@ fn first_day(args: &FirstDayArgs) -> Result<u8, Failure> {
         // Small files need no large log.
         options.host.log_file_bytes = 96 << 20;
     }
-    signals::watch(&options.host.interrupt, false)?;
+    signals::watch(&options.host.interrupt, signals::LOADED, false)?;
     let outcome = first_day::run(&options, &mut say).map_err(Failure::failed)?;
     tell(args.host.json, &outcome, FirstDayOutcome::text)
 }

@@ -34,7 +34,8 @@ fn a_bad_line_goes_to_no_table_and_all_its_faults_are_told() {
     let good = lines(500);
     let bad = "Y1,2026-13-01,only@bad,Nobody,one,S999,None,x,1\nY2,2026-01-01,only@bad,Nobody,1\n";
     let arguments = ["--rejects-max", "5", "--rejects", "bad.csv"];
-    let loaded = shop.load(&format!("{bad}{good}"), &arguments);
+    let page = ["--report", "page.html", "--path", "direct"];
+    let loaded = shop.load(&format!("{bad}{good}"), &[&arguments[..], &page].concat());
     assert_eq!(loaded.code(), 3, "{loaded:?}");
     assert_eq!(shop.joined(), shown(&good));
     assert_eq!(shop.desk.rows("SELECT COUNT(*) FROM customers WHERE email = 'only@bad'"), ["0"]);
@@ -49,6 +50,10 @@ fn a_bad_line_goes_to_no_table_and_all_its_faults_are_told() {
         assert!(first.contains(part), "{part}: {first}");
     }
     assert!(reasons.contains("the line has 5 fields; 9 expected"), "{reasons}");
+    let page = std::fs::read_to_string(shop.path("page.html")).unwrap();
+    for part in ["the line has too few fields", "order_lines.line", "Take a full backup"] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
     // Mended, they are added by the same command.
     let mended = "Y1,2026-12-01,only@bad,Nobody,1,S999,None,1.00,1\n";
     shop.load(mended, &["--mode", "append"]).done();
