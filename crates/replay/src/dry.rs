@@ -41,8 +41,7 @@ impl<'a> DryRun<'a> {
             self.part(part)?;
         }
         self.settle_drop();
-        let unmatched = self.order.names().unmatched()?;
-        self.report.tell_unmatched(&unmatched);
+        self.report.tell_selection(&mut self.order)?;
         self.report.notes.extend(self.collations.notes());
         Ok(self.report)
     }

@@ -4,12 +4,13 @@ use std::collections::HashMap;
 use std::fmt;
 use std::path::PathBuf;
 
-use face::option::{PARTIAL, TABLES};
+use face::option::PARTIAL;
 use serde::Serialize;
 use sources::Position;
 
 use crate::changes::Changes;
 use crate::error::Error;
+use crate::order::Order;
 use crate::place::Place;
 
 /// One table.
@@ -177,11 +178,15 @@ impl Report {
         });
     }
 
-    /// Says which of the tables that were asked for the dump does not have.
-    pub(crate) fn tell_unmatched(&mut self, patterns: &[String]) {
-        let say =
-            |one: &String| format!("the dump has no table or view that {} names", TABLES.with(one));
-        self.warnings.extend(patterns.iter().map(say));
+    /// Says which names of the selection the dump does not have, and what else was left out.
+    ///
+    /// Errors: nothing was selected.
+    pub(crate) fn tell_selection(&mut self, order: &mut Order) -> Result<(), Error> {
+        let unmatched = order.names().unmatched()?;
+        let say = |one: String| format!("the dump has no table or view that {one} names");
+        self.warnings.extend(unmatched.into_iter().map(say));
+        self.notes.extend(order.notes());
+        Ok(())
     }
 
     /// The line of a table, made if it is not there.
