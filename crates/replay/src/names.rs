@@ -80,8 +80,9 @@ impl Names {
         };
         let (found, excluded) = (unmatched(&self.tables), unmatched(&self.exclude));
         if found.is_empty() || found.len() < self.tables.len() {
-            let found = found.iter().map(|one| TABLES.with(one));
-            return Ok(found.chain(excluded.iter().map(|one| EXCLUDE.with(one))).collect());
+            let found = found.iter().map(|one| TABLES.with(one).to_string());
+            let excluded = excluded.iter().map(|one| EXCLUDE.with(one).to_string());
+            return Ok(found.chain(excluded).collect());
         }
         Err(Error::Usage(format!(
             "nothing was replayed: the dump has no table or view that {TABLES} names ({}); names \
