@@ -67,6 +67,8 @@ pub(crate) struct Conductor<'scope, 'env> {
     filled: BTreeMap<TableName, Filled>,
     /// When the first of those was ready that may take their places now.
     ready_since: Option<Instant>,
+    /// Where the dump makes its tables.
+    creates: BTreeMap<TableName, Place>,
     /// Session variables that the dump has set.
     set: BTreeSet<String>,
     /// State of the dump's session, if it was read since its last change.
@@ -168,6 +170,7 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
             tables: Tables::new(shared.options),
             runs,
             filled: BTreeMap::new(),
+            creates: BTreeMap::new(),
             ready_since: None,
             set: BTreeSet::new(),
             state: None,
@@ -447,6 +450,10 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
         if step == Step::LeftOut || self.is_trigger_left_out(statement)? {
             self.report.left_out += 1;
             return Ok(());
+        }
+        if let Step::Make(table) = &step {
+            let place = Place::of(&self.file, statement, &statement.text);
+            self.creates.insert(table.clone(), place);
         }
         self.before_statement(statement)?;
         if self.was_done(&step, statement)? {
