@@ -172,7 +172,8 @@ impl Journal {
     /// begins one. A pipe has none.
     ///
     /// Errors: the dump or the folder of journals cannot be used; the same command is running; a journal
-    /// of another build, or a damaged one.
+    /// of another build, or a damaged one; one of other options or of the dump before it changed, by
+    /// which rows were added.
     pub(crate) fn begin(
         options: &ReplayOptions,
         mapped: Vec<String>,
@@ -205,7 +206,13 @@ impl Journal {
         let first = records.first().map(|record| &record.what);
         match first == journal.identity.clone().map(Line::Dump).as_ref() {
             true => records.into_iter().for_each(|record| journal.take(record.what)),
-            false => journal.restart()?,
+            false => {
+                let mut earlier = Journal::default();
+                records.into_iter().for_each(|record| earlier.take(record.what));
+                earlier
+                    .check_anew("the dump has changed since, or this command has other options")?;
+                journal.restart()?;
+            }
         }
         Ok(journal)
     }

@@ -97,6 +97,25 @@ fn another_dump_server_or_wish_begins_anew() {
 }
 
 #[test]
+fn a_journal_of_added_rows_is_not_forgotten() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = options(folder.path());
+    let begin = |options: &ReplayOptions| Journal::begin(options, Vec::new(), "here");
+    let refused = |options: &ReplayOptions| {
+        let error = begin(options).unwrap_err().to_string();
+        assert!(error.contains("added rows to d.t") && error.contains("--fresh"), "{error}");
+    };
+    let t = TableName::new("d", "t");
+    begin(&options).unwrap().table(&t, spot(7), spot(7), 3).unwrap();
+    refused(&ReplayOptions { tables: vec!["u".into()], ..options.clone() });
+    assert!(begin(&options).unwrap().is_table_done(&t, spot(7)));
+    std::fs::write(&options.dump, "SELECT 12;").unwrap();
+    refused(&options);
+    let fresh = ReplayOptions { fresh: true, ..options };
+    assert!(!begin(&fresh).unwrap().is_table_done(&t, spot(7)));
+}
+
+#[test]
 fn a_torn_line_ends_it_there_and_a_damaged_one_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let options = options(folder.path());
