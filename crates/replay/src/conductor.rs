@@ -94,7 +94,7 @@ pub(crate) struct Conductor<'scope, 'env> {
     rows_of_part: Option<TableRows>,
     /// Other names for collations.
     collations: Collations,
-    /// The last DROP TABLE, and where it was.
+    /// The table of the last DROP TABLE, and its first statement.
     dropped: Option<(TableName, Spot)>,
     /// Where those are that were held back for a CREATE.
     held: BTreeMap<TableName, Spot>,
@@ -581,9 +581,11 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
         while self.runs.is_busy(table) {
             self.settle(true)?;
         }
-        self.filled.remove(table);
+        let unpublished = self.filled.remove(table);
         self.journal.gone(table)?;
-        self.dropped = Some((table.clone(), self.spot));
+        // Rows that are gone with it are of the table that comes.
+        let from = unpublished.map_or(self.spot, |filled| filled.from);
+        self.dropped = Some((table.clone(), from));
         let is_of_next = self.state()?.is_of_next();
         if !is_of_next && self.tables.hold_drop(&mut self.sessions, table, *if_exists)? {
             self.held.insert(table.clone(), self.spot);
@@ -626,8 +628,8 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
         match created {
             Created::StagingTable => {
                 let dropped = self.dropped.take().filter(|(dropped, _)| dropped == table);
-                let held = self.held.remove(table);
-                let from = held.or(dropped.map(|(_, spot)| spot)).unwrap_or(self.spot);
+                let held = self.held.remove(table).into_iter();
+                let from = held.chain(dropped.map(|(_, spot)| spot)).min().unwrap_or(self.spot);
                 let filled = Filled { from, to: self.spot, ..Filled::default() };
                 self.filled.insert(table.clone(), filled);
                 self.report.table(&name);

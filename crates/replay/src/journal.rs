@@ -153,6 +153,8 @@ pub(crate) struct Journal {
     /// The places among these that are committed together.
     committing: BTreeSet<Spot>,
     tables: BTreeMap<TableName, Vec<Finished>>,
+    /// Tables that were finished, and that the dump has dropped since.
+    gone: BTreeMap<TableName, Vec<Finished>>,
     /// Finished tables that a later statement may have emptied, renamed or dropped.
     changed: BTreeSet<TableName>,
     /// Places of statements that change rows, or may: done twice, they change more than once.
@@ -242,10 +244,12 @@ impl Journal {
         self.begun.contains(&spot)
     }
 
-    /// True if a statement of a table, its DROP and CREATE included, belongs to a finished table.
+    /// True if a statement of a table, its DROP and CREATE included, belongs to a finished table, also to
+    /// one that the dump has dropped behind it.
     pub(crate) fn is_table_done(&self, name: &TableName, spot: Spot) -> bool {
         let of = |table: &Finished| table.from <= spot && spot <= table.to;
-        self.tables.get(name).is_some_and(|finished| finished.iter().any(of))
+        let all = [&self.tables, &self.gone].into_iter().filter_map(|tables| tables.get(name));
+        all.flatten().any(of)
     }
 
     /// Tables that were finished, and their rows.
@@ -354,8 +358,9 @@ impl Journal {
             }
             Line::Gone { database, table } => {
                 let name = TableName::new(database, table);
-                self.tables.remove(&name);
                 self.changed.remove(&name);
+                let gone = self.tables.remove(&name).unwrap_or_default();
+                self.gone.entry(name).or_default().extend(gone);
             }
             Line::Named { file, digest } => _ = self.named.insert(file, digest),
             Line::Failed => {

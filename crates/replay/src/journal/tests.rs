@@ -37,10 +37,9 @@ fn the_same_command_goes_on_where_the_other_ended() {
     let of_t: Vec<u64> =
         (0..100).step_by(5).filter(|&at| journal.is_table_done(&t, spot(at))).collect();
     assert_eq!(of_t, [10, 15, 20, 25, 30, 35, 40, 45, 50]);
-    assert!(
-        !journal.is_table_done(&u, spot(60))
-            && !journal.is_table_done(&t, Spot { part: 1, offset: 20 })
-    );
+    // The dump has dropped it since, and may make it again.
+    assert!(journal.is_table_done(&u, spot(60)) && !journal.is_table_done(&u, spot(75)));
+    assert!(!journal.is_table_done(&t, Spot { part: 1, offset: 20 }));
     assert!(journal.is_done(spot(80)) && !journal.is_done(spot(90)));
     assert!(journal.is_unclear(spot(90)) && !journal.is_unclear(spot(80)));
     assert_eq!(journal.finished().collect::<Vec<_>>(), [(&t, 7)]);
