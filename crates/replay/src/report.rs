@@ -150,15 +150,16 @@ impl Report {
     }
 
     /// Says which files were cut: as a warning, unless that `is_known`.
-    pub(crate) fn tell_cut(&mut self, cut: &[PathBuf], is_known: bool) {
+    pub(crate) fn tell_cut(&mut self, cut: &[(PathBuf, Option<u64>)], is_known: bool) {
         let advice = match is_known {
             true => String::new(),
             false => format!(" ({PARTIAL} accepts it)"),
         };
-        let say = |path: &PathBuf| {
+        let say = |(path, next): &(PathBuf, Option<u64>)| {
+            let before = next.map_or_else(String::new, |line| format!(" before line {line}"));
             format!(
-                "{} lacks its last line, \"-- Dump completed\": the dump was cut short, and its \
-                 end is missing{advice}",
+                "{} lacks its last line{before}, \"-- Dump completed\": the dump was cut short, and \
+                 its end is missing{advice}",
                 path.display()
             )
         };
