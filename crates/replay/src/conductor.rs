@@ -200,7 +200,7 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
         // A panic is one more way to fail: what is not published has to go.
         match pool::catch(|| self.all(dump)).unwrap_or_else(|error| Err(error.into())) {
             Ok(()) => {
-                self.report.failed = self.shared.watch.failed();
+                (self.report.failed, self.report.failed_more) = self.shared.watch.take_failed();
                 if self.report.failed.is_empty() {
                     // The replay is complete, also where the server does not answer any more.
                     let _ = self.compare_counts(dump);

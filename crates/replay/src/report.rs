@@ -1,6 +1,6 @@
 //! The report of a replay.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::path::PathBuf;
 
@@ -86,8 +86,10 @@ pub struct Report {
     pub changes: Changes,
     /// Tables that were finished by an interrupted replay of the same dump before.
     pub tables_before: Vec<String>,
-    /// Statements that failed, with `--force`.
+    /// Statements that failed, with `--force`; the first of them.
     pub failed: Vec<Failed>,
+    /// Failed statements that are not in `failed`.
+    pub failed_more: u64,
     /// Possible omissions, a sentence each.
     pub warnings: Vec<String>,
     /// Notes for the user, a sentence each.
@@ -137,15 +139,15 @@ impl fmt::Display for Failed {
 impl Report {
     /// Notes that are equal for several tables are given once.
     pub(crate) fn share_notes(&mut self) {
-        let all: Vec<String> = self.tables.iter().flat_map(|table| table.notes.clone()).collect();
-        for note in &all {
-            let tables = all.iter().filter(|other| *other == note).count();
-            if tables > 1 && !self.notes.contains(note) {
-                self.notes.push(note.clone());
-            }
-        }
+        let all = || self.tables.iter().flat_map(|table| &table.notes);
+        let mut counts: HashMap<&String, u64> = HashMap::new();
+        all().for_each(|note| *counts.entry(note).or_default() += 1);
+        let mut shared: HashSet<String> = self.notes.iter().cloned().collect();
+        let new = all().filter(|note| counts[note] > 1 && shared.insert((*note).clone()));
+        let new: Vec<String> = new.cloned().collect();
+        self.notes.extend(new);
         for table in &mut self.tables {
-            table.notes.retain(|note| !self.notes.contains(note));
+            table.notes.retain(|note| !shared.contains(note));
         }
     }
 
@@ -202,6 +204,10 @@ impl Report {
 
     /// Fills in what follows from the rest.
     pub(crate) fn finish(&mut self, seconds: f64, bytes: u64) {
+        let tables = self.tables.iter_mut().map(|table| &mut table.changes);
+        for changes in tables.chain([&mut self.changes]) {
+            changes.told.sort_by_key(|change| change.line);
+        }
         self.rows = self.tables.iter().map(|table| table.rows).sum();
         self.seconds = seconds;
         self.bytes = bytes;
