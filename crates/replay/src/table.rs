@@ -47,6 +47,8 @@ const ENGINES: [&str; 8] =
     ["innodb", "rocksdb", "tokudb", "myisam", "aria", "memory", "csv", "archive"];
 /// Names of the engine whose tables are others, read as one.
 const MERGES: [&str; 2] = ["merge", "mrg_myisam"];
+/// MySQL: a CHECK has the name of another one in the database: of the old table, in most cases.
+const ER_CHECK_NAME_TAKEN: u16 = 3822;
 /// How long another replay of the same table is waited for: one that was killed may hold its lock
 /// until the server notices.
 const BUSY_WAIT: Duration = Duration::from_secs(5);
@@ -245,7 +247,9 @@ impl Tables {
                 self.release(&mut sessions.own, name);
                 return match error {
                     // So the server says it of the statement itself; nothing is lost by asking.
-                    server::Error::Statement { message, .. } if kind == Kind::Nothing => {
+                    server::Error::Statement { message, errno, .. }
+                        if kind == Kind::Nothing || errno == ER_CHECK_NAME_TAKEN =>
+                    {
                         Ok(Created::AsItIs(message))
                     }
                     error => Err(error.into()),
