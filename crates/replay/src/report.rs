@@ -20,7 +20,7 @@ pub struct TableReport {
     pub table: String,
     /// Rows that went in; with REPLACE or IGNORE those that were sent.
     pub rows: u64,
-    /// How: `direct`, `stream`, `insert`, `lanes`, `serial`, or several of them with `+`; empty if
+    /// How: `direct`, `stream`, `insert`, `parallel`, `serial`, or several of them with `+`; empty if
     /// the dump has no rows of it.
     pub way: String,
     /// Seconds that its rows took, while others were worked on too.
