@@ -65,6 +65,9 @@ fn show(out: &mut impl Write, args: &ReplayArgs, report: &Report) -> std::io::Re
     for failed in &report.failed {
         tell!("inrush: {failed}");
     }
+    if report.failed_more > 0 {
+        tell!("inrush: {} more statements failed", report.failed_more);
+    }
     Ok(())
 }
 

@@ -51,10 +51,13 @@ pub(crate) fn report(out: &mut impl Write, report: &Report) -> io::Result<()> {
     }
     warnings(out, report)?;
     if !report.failed.is_empty() {
-        let number = count(report.failed.len() as u64, "statement");
+        let number = count(report.failed.len() as u64 + report.failed_more, "statement");
         writeln!(out, "  {number} failed:")?;
         for failed in &report.failed {
             writeln!(out, "    {failed}")?;
+        }
+        if report.failed_more > 0 {
+            writeln!(out, "    and {} more", group(report.failed_more))?;
         }
     }
     Ok(())

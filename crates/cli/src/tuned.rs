@@ -6,7 +6,7 @@ use std::path::Path;
 use load::LoadPath;
 use serde::Serialize;
 use server::{ConnectOptions, Session};
-use terminal::failure::Failure;
+use terminal::failure::{FAILED, Failure};
 use terminal::state::state_dir;
 use tune::{Change, Class, Entry, Facts, SettingPlan, Tuned, Wish};
 
@@ -26,36 +26,47 @@ pub(crate) fn run(args: &TuneArgs) -> Result<u8, Failure> {
     let state_dir = state_dir(args.state_dir.as_deref())?;
     let Ok(visit) = connect::visit(&args.connect)? else { return Err(connect::no_server()) };
     recover(&visit.connect, Some(&state_dir));
-    let mut told = Vec::new();
+    let (mut told, mut is_refused, mut others) = (Vec::new(), false, false);
     if let Some(class) = class {
         left_keys::carry_over(&visit.connect, Some(&state_dir));
-        told = apply(&visit.connect, &state_dir, class)?;
+        (told, is_refused) = apply(&visit.connect, &state_dir, class)?;
     }
     let mut session = Session::connect(&visit.connect)?;
     if args.restore {
-        let (notes, others) = tune::release(&mut session, &state_dir)?;
-        told = notes;
+        (told, others) = tune::release(&mut session, &state_dir)?;
         if others {
             told.push("loads are running: the last one restores everything".to_owned());
         }
     }
     let state = State::of(&mut session, &state_dir, told)?;
+    let is_left = args.restore && !others && !state.set.is_empty();
     let mut out = terminal::out();
     if args.json {
         print::json(&mut out, &state)?;
     } else {
         state.print(&mut out)?;
     }
-    Ok(0)
+    if is_refused {
+        tell!("inrush: no variable was set; the notes have the reasons");
+    }
+    if is_left {
+        tell!("inrush: variables are still set; the notes have the reasons");
+    }
+    Ok(if is_refused || is_left { FAILED } else { 0 })
 }
 
-fn apply(connect: &ConnectOptions, state_dir: &Path, class: Class) -> Result<Vec<String>, Failure> {
+/// Sets variables; gives notes, and whether none could be set.
+fn apply(
+    connect: &ConnectOptions,
+    state_dir: &Path,
+    class: Class,
+) -> Result<(Vec<String>, bool), Failure> {
     let what = "inrush tune --apply";
     let wish = Wish { class, path: LoadPath::Stream, bytes: None, state_dir, what };
     let mut tuned = Tuned::begin(connect, &wish)?;
-    let notes = std::mem::take(&mut tuned.notes);
+    let told = (std::mem::take(&mut tuned.notes), tuned.is_refused);
     tuned.hold(class)?;
-    Ok(notes)
+    Ok(told)
 }
 
 /// The variables that are set, and those that could be.

@@ -513,6 +513,23 @@ fn rows_are_added_over_several_connections() {
     );
 }
 
+/// Names of CHECK constraints are those of one table in a database there, so that the old and the new table cannot
+/// both have them.
+#[test]
+fn a_table_with_a_check_is_replaced_by_a_replay() {
+    let Some(mut scene) = Scene::new() else { return };
+    let make = "CREATE TABLE t (id INT PRIMARY KEY, CONSTRAINT t_chk_1 CHECK (id > 0));\n";
+    scene.exec(make);
+    scene.exec("INSERT INTO t VALUES (9)");
+    let text = format!("DROP TABLE IF EXISTS t;\n{make}INSERT INTO t VALUES (1),(2);\n");
+    let dump = scene.home.file("dump.sql", text);
+    let mut command = scene.home.inrush(["replay"]);
+    command.arg(dump).args(["--into", "d", "--socket"]).arg(scene.server.socket());
+    run(command.args(["--user", &scene.server.options().user_name()])).done();
+    assert_eq!(scene.lines("SELECT GROUP_CONCAT(id) FROM t"), ["1,2"]);
+    assert!(scene.session.exec("INSERT INTO t VALUES (-1)").is_err());
+}
+
 /// Its dictionary does not say which table a key refers to; the definition does.
 #[test]
 fn mysql_gets_the_rows_of_parents_before_those_of_children() {

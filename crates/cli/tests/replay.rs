@@ -4,7 +4,7 @@
 //! which mariadb-dump writes the same databases; [`people`] what people write; [`session`] and
 //! [`asks`] what statements see of those before them; [`inputs`] archives, pipes and folders;
 //! [`not_dumps`] other files; [`source_lines`] files that a dump names; [`stray_lines`] messages of the dump program;
-//! [`collations`] other names for collations; [`whole`] dumps that are not whole; [`changes`] values that the server changes; [`atomic`] all or nothing; [`again`] the same command once more.
+//! [`collations`] other names for collations; [`whole`] dumps that are not whole; [`selection`] some of their tables; [`changes`] values that the server changes; [`atomic`] all or nothing; [`again`] the same command once more.
 
 mod again;
 mod atomic;
@@ -14,6 +14,7 @@ mod completeness;
 mod inputs;
 mod not_dumps;
 mod people;
+mod selection;
 mod session;
 mod session_questions;
 mod source_lines;

@@ -46,7 +46,7 @@ impl Tuning {
         match Tuned::begin(connect, &wish) {
             Ok(tuned) => Tuning { tuned: Some(tuned), warnings: Vec::new() },
             Err(error) => {
-                let text = format!("{TUNE}: no variable was set for the load ({error})");
+                let text = format!("{TUNE}: variables could not be set for the load ({error})");
                 Tuning { tuned: None, warnings: vec![text] }
             }
         }

@@ -14,6 +14,9 @@ use crate::options::ReplayOptions;
 /// Warnings of a statement that the server keeps at most.
 const KEPT_MAX: u32 = 65_535;
 
+/// Changes of a table that are told at most: they are held in memory.
+const TOLD_MAX: usize = 100_000;
+
 /// Warnings that are about no changed value: rows that IGNORE leaves out (duplicates, foreign keys, partitions,
 /// CHECK), words that will go out of use, statements that replicas may run otherwise.
 const NO_CHANGE: [u16; 13] =
@@ -24,7 +27,8 @@ const NO_CHANGE: [u16; 13] =
 pub struct Changes {
     /// Changed values, by the server's count of warnings.
     pub count: u64,
-    /// The first one; with [`show_changes`](ReplayOptions::show_changes) all that the server told.
+    /// The first one; with [`show_changes`](ReplayOptions::show_changes) the first 100,000 that the
+    /// server told.
     pub told: Vec<Change>,
 }
 
@@ -81,10 +85,10 @@ impl Changes {
     pub(crate) fn join(&mut self, other: Changes, options: &ReplayOptions) {
         self.count += other.count;
         self.told.extend(other.told);
-        self.told.sort_by_key(|change| change.line);
         if !options.show_changes {
-            self.told.truncate(1);
+            self.told.sort_by_key(|change| change.line);
         }
+        self.told.truncate(if options.show_changes { TOLD_MAX } else { 1 });
     }
 
     /// A sentence for each; none where nothing was changed. They are about a table, or about what `place` says.
@@ -103,6 +107,7 @@ impl Changes {
             (_, 0 | 1) => lines.push(format!(
                 "and {hidden} more; {SHOW_CHANGES} shows all, {STRICT} fails instead"
             )),
+            (_, TOLD_MAX) => lines.push(format!("and {hidden} more")),
             _ => lines.push(format!("and {hidden} more, of which the server keeps no text")),
         }
         lines

@@ -29,7 +29,7 @@ use face::option::ATOMIC;
 use job::pool;
 use schema::TableName;
 use server::engine::Kind;
-use server::identifier::quote_name;
+use server::identifier::{quote_name, quote_text};
 use server::version::Flavor;
 use sources::dump::{SqlReader, Statement};
 use sql::{ObjectName, StatementKind, Syntax, classify, is_global};
@@ -67,6 +67,8 @@ pub(crate) struct Conductor<'scope, 'env> {
     filled: BTreeMap<TableName, Filled>,
     /// When the first of those was ready that may take their places now.
     ready_since: Option<Instant>,
+    /// Where the dump makes its tables.
+    creates: BTreeMap<TableName, Place>,
     /// Session variables that the dump has set.
     set: BTreeSet<String>,
     /// State of the dump's session, if it was read since its last change.
@@ -92,7 +94,7 @@ pub(crate) struct Conductor<'scope, 'env> {
     rows_of_part: Option<TableRows>,
     /// Other names for collations.
     collations: Collations,
-    /// The last DROP TABLE, and where it was.
+    /// The table of the last DROP TABLE, and its first statement.
     dropped: Option<(TableName, Spot)>,
     /// Where those are that were held back for a CREATE.
     held: BTreeMap<TableName, Spot>,
@@ -168,6 +170,7 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
             tables: Tables::new(shared.options),
             runs,
             filled: BTreeMap::new(),
+            creates: BTreeMap::new(),
             ready_since: None,
             set: BTreeSet::new(),
             state: None,
@@ -197,7 +200,7 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
         // A panic is one more way to fail: what is not published has to go.
         match pool::catch(|| self.all(dump)).unwrap_or_else(|error| Err(error.into())) {
             Ok(()) => {
-                self.report.failed = self.shared.watch.failed();
+                (self.report.failed, self.report.failed_more) = self.shared.watch.take_failed();
                 if self.report.failed.is_empty() {
                     // The replay is complete, also where the server does not answer any more.
                     let _ = self.compare_counts(dump);
@@ -228,8 +231,7 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
             // The files of a part are numbered from here on.
             self.spot.part += part.files();
         }
-        let unmatched = self.order.names().unmatched()?;
-        self.report.tell_unmatched(&unmatched);
+        self.report.tell_selection(&mut self.order)?;
         self.finish().map_err(|error| self.named(error))
     }
 
@@ -237,11 +239,7 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
     fn compare_counts(&mut self, dump: &Dump) -> Result<(), Error> {
         for RowCount { database, table, rows } in &dump.counts {
             let name = ObjectName { database: Some(database.clone()), name: table.clone() };
-            let state = self.state()?;
-            let (own, is_lower) = (&mut self.sessions.own, self.is_lower);
-            let name =
-                self.order.table(&name, &mut Naming { own, charset: state.charset(), is_lower })?;
-            let name = name.to_string();
+            let name = self.by_names(|order, names| order.table(&name, names))?.to_string();
             let loaded = self.report.table(&name).rows;
             if loaded < *rows && !self.report.tables_before.contains(&name) {
                 self.report.warnings.push(format!(
@@ -257,10 +255,7 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
         if let Some(database) = &part.database {
             self.order.enter(database);
             if self.shared.options.into.is_none() {
-                let state = self.state()?;
-                let charset = state.charset();
-                let (own, is_lower) = (&mut self.sessions.own, self.is_lower);
-                let name = Naming { own, charset, is_lower }.decode(database)?;
+                let name = self.by_names(|_, names| names.decode(database))?;
                 self.enter(&name)?;
             }
         }
@@ -452,9 +447,13 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
         if let StatementKind::Transaction(bound) = statement.kind {
             return self.bound(statement, bound);
         }
-        if step == Step::LeftOut {
+        if step == Step::LeftOut || self.is_trigger_left_out(statement)? {
             self.report.left_out += 1;
             return Ok(());
+        }
+        if let Step::Make(table) = &step {
+            let place = Place::of(&self.file, statement, &statement.text);
+            self.creates.insert(table.clone(), place);
         }
         self.before_statement(statement)?;
         if self.was_done(&step, statement)? {
@@ -492,6 +491,8 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
                 }
             }
             Step::Keys(table) => self.keys(statement, table)?,
+            // Its DROP was left out.
+            Step::Database(name) if self.order.names().select() && self.has_database(&name)? => {}
             Step::Database(_) => self.once(statement)?,
             Step::Rows(_) => return Err(Error::Refused("rows came out of order".to_owned())),
             Step::After(_) | Step::Run | Step::Barrier if self.shared.options.atomic => {
@@ -541,10 +542,35 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
     }
 
     fn step(&mut self, statement: &Statement) -> Result<Step, Error> {
+        self.by_names(|order, names| order.step(statement, names))
+    }
+
+    /// Reads names of the dump as its session does now.
+    fn by_names<T>(
+        &mut self,
+        read: impl FnOnce(&mut Order, &mut Naming<'_>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
         let state = self.state()?;
         let (own, is_lower) = (&mut self.sessions.own, self.is_lower);
-        let mut naming = Naming { own, charset: state.charset(), is_lower };
-        self.order.step(statement, &mut naming)
+        read(&mut self.order, &mut Naming { own, state: &state, is_lower })
+    }
+
+    /// True for DROP TRIGGER of a table that is left out.
+    fn is_trigger_left_out(&mut self, statement: &Statement) -> Result<bool, Error> {
+        let StatementKind::DropTrigger(name) = &statement.kind else { return Ok(false) };
+        if !self.order.names().select() {
+            return Ok(false);
+        }
+        let trigger = self.by_names(|order, names| order.table(name, names))?;
+        let found = self.sessions.own.query_text(&format!(
+            "SELECT EVENT_OBJECT_TABLE FROM information_schema.TRIGGERS \
+             WHERE TRIGGER_SCHEMA={} AND TRIGGER_NAME={}",
+            quote_text(&trigger.database),
+            quote_text(&trigger.table)
+        ))?;
+        let database = name.database.as_deref().or(self.order.database());
+        let takes = |table: &String| self.order.names().takes(database, table.as_bytes());
+        Ok(found.is_some_and(|table| !takes(&table)))
     }
 
     fn drop(&mut self, statement: &Statement, table: &TableName) -> Result<(), Error> {
@@ -555,9 +581,11 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
         while self.runs.is_busy(table) {
             self.settle(true)?;
         }
-        self.filled.remove(table);
+        let unpublished = self.filled.remove(table);
         self.journal.gone(table)?;
-        self.dropped = Some((table.clone(), self.spot));
+        // Rows that are gone with it are of the table that comes.
+        let from = unpublished.map_or(self.spot, |filled| filled.from);
+        self.dropped = Some((table.clone(), from));
         let is_of_next = self.state()?.is_of_next();
         if !is_of_next && self.tables.hold_drop(&mut self.sessions, table, *if_exists)? {
             self.held.insert(table.clone(), self.spot);
@@ -587,7 +615,8 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
         let StatementKind::CreateTable { if_not_exists, .. } = &statement.kind else {
             return Ok(());
         };
-        let text = self.order.names().text(&statement.text, &self.order.databases()).into_owned();
+        let syntax = self.state()?.syntax();
+        let text = self.order.text(&statement.text, syntax).into_owned();
         let name = table.to_string();
         self.check_written()?;
         let created = match self.state()?.is_of_next() {
@@ -599,8 +628,8 @@ impl<'scope, 'env> Conductor<'scope, 'env> {
         match created {
             Created::StagingTable => {
                 let dropped = self.dropped.take().filter(|(dropped, _)| dropped == table);
-                let held = self.held.remove(table);
-                let from = held.or(dropped.map(|(_, spot)| spot)).unwrap_or(self.spot);
+                let held = self.held.remove(table).into_iter();
+                let from = held.chain(dropped.map(|(_, spot)| spot)).min().unwrap_or(self.spot);
                 let filled = Filled { from, to: self.spot, ..Filled::default() };
                 self.filled.insert(table.clone(), filled);
                 self.report.table(&name);

@@ -41,8 +41,7 @@ impl<'a> DryRun<'a> {
             self.part(part)?;
         }
         self.settle_drop();
-        let unmatched = self.order.names().unmatched()?;
-        self.report.tell_unmatched(&unmatched);
+        self.report.tell_selection(&mut self.order)?;
         self.report.notes.extend(self.collations.notes());
         Ok(self.report)
     }
@@ -187,7 +186,6 @@ impl<'a> DryRun<'a> {
 
     fn rows(&mut self, file: &Path, statement: &Statement, table: &TableName, rows: Option<u64>) {
         let name = table.to_string();
-        self.report.table(&name).rows += rows.unwrap_or(0);
         if rows.is_none() {
             let note = "some rows are not plain values and were not counted".to_owned();
             let notes = &mut self.report.table(&name).notes;
@@ -195,30 +193,22 @@ impl<'a> DryRun<'a> {
                 notes.push(note);
             }
         }
-        self.report.steps.push(report::Step {
-            file: file.display().to_string(),
-            line: statement.line,
-            offset: statement.offset,
-            what: "rows",
-            statement: name,
-            rows,
-        });
+        self.push_rows(file, (statement.line, statement.offset), name, rows);
+    }
+
+    fn push_rows(&mut self, file: &Path, at: (u64, u64), name: String, rows: Option<u64>) {
+        self.report.table(&name).rows += rows.unwrap_or(0);
+        let (file, (line, offset)) = (file.display().to_string(), at);
+        let what = "rows";
+        self.report.steps.push(report::Step { file, line, offset, what, statement: name, rows });
     }
 
     /// Delimited rows: as many as the dump says there are.
     fn files(&mut self, rows: &TableRows) -> Result<(), Error> {
         let database = self.order.names().database(self.order.database().unwrap_or_default());
         let name = TableName::new(Lossy.decode(database)?, Lossy.decode(&rows.table)?).to_string();
-        self.report.table(&name).rows += rows.row_count.unwrap_or(0);
-        let file = rows.files.first().unwrap_or(&self.options.dump).display().to_string();
-        self.report.steps.push(report::Step {
-            file,
-            line: 1,
-            offset: 0,
-            what: "rows",
-            statement: name,
-            rows: rows.row_count,
-        });
+        let file = rows.files.first().unwrap_or(&self.options.dump);
+        self.push_rows(file, (1, 0), name, rows.row_count);
         Ok(())
     }
 }

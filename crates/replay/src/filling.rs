@@ -63,7 +63,7 @@ impl Filling<'_> {
 pub(crate) struct Sent {
     /// Rows that the server has now, as far as is known; of REPLACE and IGNORE those sent.
     pub(crate) rows: u64,
-    /// How they went in: `direct`, `stream`, `insert`, `lanes` or `serial`.
+    /// How they went in: `direct`, `stream`, `insert`, `parallel` or `serial`.
     pub(crate) way: &'static str,
     /// Notes, a sentence each.
     pub(crate) notes: Vec<String>,

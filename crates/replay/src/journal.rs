@@ -153,6 +153,8 @@ pub(crate) struct Journal {
     /// The places among these that are committed together.
     committing: BTreeSet<Spot>,
     tables: BTreeMap<TableName, Vec<Finished>>,
+    /// Tables that were finished, and that the dump has dropped since.
+    gone: BTreeMap<TableName, Vec<Finished>>,
     /// Finished tables that a later statement may have emptied, renamed or dropped.
     changed: BTreeSet<TableName>,
     /// Places of statements that change rows, or may: done twice, they change more than once.
@@ -172,7 +174,8 @@ impl Journal {
     /// begins one. A pipe has none.
     ///
     /// Errors: the dump or the folder of journals cannot be used; the same command is running; a journal
-    /// of another build, or a damaged one.
+    /// of another build, or a damaged one; one of other options or of the dump before it changed, by
+    /// which rows were added.
     pub(crate) fn begin(
         options: &ReplayOptions,
         mapped: Vec<String>,
@@ -205,7 +208,13 @@ impl Journal {
         let first = records.first().map(|record| &record.what);
         match first == journal.identity.clone().map(Line::Dump).as_ref() {
             true => records.into_iter().for_each(|record| journal.take(record.what)),
-            false => journal.restart()?,
+            false => {
+                let mut earlier = Journal::default();
+                records.into_iter().for_each(|record| earlier.take(record.what));
+                earlier
+                    .check_anew("the dump has changed since, or this command has other options")?;
+                journal.restart()?;
+            }
         }
         Ok(journal)
     }
@@ -235,10 +244,12 @@ impl Journal {
         self.begun.contains(&spot)
     }
 
-    /// True if a statement of a table, its DROP and CREATE included, belongs to a finished table.
+    /// True if a statement of a table, its DROP and CREATE included, belongs to a finished table, also to
+    /// one that the dump has dropped behind it.
     pub(crate) fn is_table_done(&self, name: &TableName, spot: Spot) -> bool {
         let of = |table: &Finished| table.from <= spot && spot <= table.to;
-        self.tables.get(name).is_some_and(|finished| finished.iter().any(of))
+        let all = [&self.tables, &self.gone].into_iter().filter_map(|tables| tables.get(name));
+        all.flatten().any(of)
     }
 
     /// Tables that were finished, and their rows.
@@ -347,8 +358,9 @@ impl Journal {
             }
             Line::Gone { database, table } => {
                 let name = TableName::new(database, table);
-                self.tables.remove(&name);
                 self.changed.remove(&name);
+                let gone = self.tables.remove(&name).unwrap_or_default();
+                self.gone.entry(name).or_default().extend(gone);
             }
             Line::Named { file, digest } => _ = self.named.insert(file, digest),
             Line::Failed => {

@@ -1,12 +1,9 @@
 //! Which tables of a dump, and into which database.
 
-mod qualified;
-
-use std::borrow::Cow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use face::option::{INTO, TABLES};
+use face::option::{EXCLUDE, INTO, TABLES};
 
 use crate::error::Error;
 use crate::options::ReplayOptions;
@@ -64,18 +61,28 @@ impl Names {
         let is_in = |patterns: &[Pattern]| {
             patterns.iter().filter(|one| one.matches(database, name)).count() > 0
         };
-        (self.tables.is_empty() || is_in(&self.tables)) && !is_in(&self.exclude)
+        let (is_asked, is_excluded) = (is_in(&self.tables), is_in(&self.exclude));
+        (self.tables.is_empty() || is_asked) && !is_excluded
     }
 
-    /// Patterns of `--tables` that nothing was asked for by so far.
+    /// True if some of the dump's tables may be left out.
+    pub(crate) fn select(&self) -> bool {
+        !(self.tables.is_empty() && self.exclude.is_empty())
+    }
+
+    /// Options whose pattern has matched nothing so far.
     ///
-    /// Errors: that are all there are, so that nothing is replayed.
+    /// Errors: all of `--tables`, so that nothing is replayed.
     pub(crate) fn unmatched(&self) -> Result<Vec<String>, Error> {
-        let is_unmatched = |one: &&Pattern| !one.has_matched.load(Ordering::Relaxed);
-        let found: Vec<String> =
-            self.tables.iter().filter(is_unmatched).map(Pattern::text).collect();
+        let unmatched = |patterns: &[Pattern]| -> Vec<String> {
+            let is_unmatched = |one: &&Pattern| !one.has_matched.load(Ordering::Relaxed);
+            patterns.iter().filter(is_unmatched).map(Pattern::text).collect()
+        };
+        let (found, excluded) = (unmatched(&self.tables), unmatched(&self.exclude));
         if found.is_empty() || found.len() < self.tables.len() {
-            return Ok(found);
+            let found = found.iter().map(|one| TABLES.with(one).to_string());
+            let excluded = excluded.iter().map(|one| EXCLUDE.with(one).to_string());
+            return Ok(found.chain(excluded).collect());
         }
         Err(Error::Usage(format!(
             "nothing was replayed: the dump has no table or view that {TABLES} names ({}); names \
@@ -97,20 +104,6 @@ impl Names {
     /// True if all but tables wait for the end of the dump.
     pub(crate) fn are_atomic(&self) -> bool {
         self.is_atomic
-    }
-
-    /// Databases that a statement names besides `databases`, as far as its words tell.
-    pub(crate) fn others(text: &[u8], databases: &[Vec<u8>]) -> Vec<Vec<u8>> {
-        qualified::others(text, databases)
-    }
-
-    /// The text of a statement with the database of `--into` in place of `databases`, those of the
-    /// dump, wherever they qualify a name. Strings and comments stay.
-    pub fn text<'a>(&self, text: &'a [u8], databases: &[Vec<u8>]) -> Cow<'a, [u8]> {
-        match &self.into {
-            Some(into) => qualified::rewrite(text, databases, into),
-            None => Cow::Borrowed(text),
-        }
     }
 }
 
@@ -187,9 +180,12 @@ mod tests {
         assert!(names.unmatched().unwrap_err().to_string().contains("orders, shop.*, order_"));
         // Also one that is left out again.
         assert!(!names.takes(Some(b"shop"), b"log"));
-        assert_eq!(names.unmatched().unwrap(), ["orders", "order_"]);
+        assert_eq!(names.unmatched().unwrap(), ["--tables orders", "--tables order_"]);
         assert!(names.clone().takes(Some(b"other"), b"orders"));
-        assert_eq!(names.unmatched().unwrap(), ["order_"]);
+        assert_eq!(names.unmatched().unwrap(), ["--tables order_"]);
+        let names = super::tests::names(&["orders"], &["log", "lag"]);
+        assert!(names.takes(None, b"orders") && !names.takes(None, b"log"));
+        assert_eq!(names.unmatched().unwrap(), ["--exclude lag"]);
         assert_eq!(Names::default().unmatched().unwrap(), [""; 0]);
     }
 

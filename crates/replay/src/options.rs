@@ -49,7 +49,7 @@ pub struct ReplayOptions {
     pub show_changes: bool,
     /// True to begin anew instead of going on with an earlier replay of the same dump.
     pub fresh: bool,
-    /// Connections for rows as statements. Default: twice as many as cores, at most 16.
+    /// Connections for rows as statements. Default: as many as load fastest.
     pub connections: Option<usize>,
     /// Threads that parse and build. Default: one a core.
     pub threads: usize,

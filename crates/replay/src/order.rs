@@ -8,12 +8,16 @@
 //! on. So a statement has to wait for them only if it could tell the difference; what is not known
 //! to be blind to it waits.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use face::option::{ATOMIC, EXCLUDE, INTO};
+use face::option::{ATOMIC, EXCLUDE, INTO, TABLES};
 use schema::TableName;
 use sources::dump::Statement;
-use sql::{InsertHead, ObjectName, StatementKind};
+use sql::{
+    ObjectName, StatementKind, Syntax, changed_objects, is_of_replication, other_databases,
+    replace_databases,
+};
 
 use crate::error::Error;
 use crate::names::Names;
@@ -56,8 +60,10 @@ pub(crate) struct Order {
     database: Option<Vec<u8>>,
     /// All that it named.
     databases: BTreeSet<Vec<u8>>,
-    /// Objects that belong to tables which are left out follow them.
+    /// The last name was left out.
     is_left_out: bool,
+    /// Statements that were left out although they name no table, a sentence each.
+    notes: Vec<String>,
     /// Where the dump has the tables and views that go into the one database.
     made: BTreeMap<Vec<u8>, Vec<u8>>,
     /// Databases that statements named which the dump had not, where everything goes into one.
@@ -75,13 +81,16 @@ struct ForeignName {
 pub(crate) trait Decode {
     /// A name in the character set that the dump's session has now.
     fn decode(&mut self, name: &[u8]) -> Result<String, Error>;
+
+    /// How the dump's session reads statements now.
+    fn syntax(&self) -> Syntax;
 }
 
 impl Order {
     pub(crate) fn new(names: Names, database: Option<Vec<u8>>) -> Order {
         let databases = database.iter().cloned().collect();
         let (made, foreign) = (BTreeMap::new(), BTreeMap::new());
-        Order { names, databases, database, is_left_out: false, made, foreign }
+        Order { names, databases, database, is_left_out: false, notes: Vec::new(), made, foreign }
     }
 
     /// The selected names, and the target database.
@@ -123,18 +132,19 @@ impl Order {
         if self.only().is_some() {
             self.check_foreign()?;
             if step != Step::LeftOut {
-                self.note_foreign(statement);
+                self.note_foreign(statement, names.syntax());
             }
         }
         Ok(step)
     }
 
     /// Takes notice of databases that a statement names and the dump has not, so far.
-    fn note_foreign(&mut self, statement: &Statement) {
+    fn note_foreign(&mut self, statement: &Statement, syntax: Syntax) {
         let is_table = match statement.kind {
             StatementKind::CreateTable { .. } => true,
             StatementKind::CreateTrigger(_)
             | StatementKind::CreateView(_)
+            | StatementKind::DropTrigger(_)
             | StatementKind::Routine
             | StatementKind::Other => false,
             _ => return,
@@ -143,7 +153,7 @@ impl Order {
             // At the end all are known.
             return;
         }
-        for name in Names::others(&statement.text, &self.databases()) {
+        for name in other_databases(&statement.text, &self.databases(), syntax) {
             self.foreign.entry(name).or_insert(ForeignName { line: statement.line, is_table });
         }
     }
@@ -181,17 +191,16 @@ impl Order {
                     None => Step::Database(names.decode(database)?),
                 }
             }
-            StatementKind::DropDatabase(_) => match self.only() {
-                Some(_) => Step::LeftOut,
-                None => Step::Barrier,
-            },
+            StatementKind::DropDatabase(_) if self.only().is_some() => Step::LeftOut,
+            StatementKind::DropDatabase(_) if self.names.select() => self.leave_out(statement),
+            StatementKind::DropDatabase(_) => Step::Barrier,
             StatementKind::DropTable { table, .. } => self.of(table, names, Step::Drop)?,
             StatementKind::CreateTable { table, .. } => {
                 let step = self.of(table, names, Step::Make)?;
                 self.is_alone(table)?;
                 step
             }
-            StatementKind::Insert(head) => self.rows(head, names)?,
+            StatementKind::Insert(head) => self.of(&head.table, names, Step::Rows)?,
             StatementKind::Keys(table) => self.of(table, names, Step::Keys)?,
             StatementKind::LockTables | StatementKind::UnlockTables => Step::Nothing,
             StatementKind::CreateTrigger(table) => self.of(table, names, Step::After)?,
@@ -205,12 +214,60 @@ impl Order {
             StatementKind::DropView(view) => self.of(view, names, |_| Step::Run)?,
             StatementKind::Transaction(_) => Step::Run,
             StatementKind::Routine if !self.names.takes_routines() => Step::LeftOut,
-            StatementKind::Routine | StatementKind::Other => Step::Barrier,
+            StatementKind::Other if self.names.select() => self.other(statement, names.syntax())?,
+            StatementKind::DropTrigger(_) | StatementKind::Routine | StatementKind::Other => {
+                Step::Barrier
+            }
         })
     }
 
-    fn rows(&mut self, head: &InsertHead, names: &mut dyn Decode) -> Result<Step, Error> {
-        self.of(&head.table, names, Step::Rows)
+    /// A statement that may change tables, where only some are selected.
+    ///
+    /// Errors: it changes selected tables and others.
+    fn other(&mut self, statement: &Statement, syntax: Syntax) -> Result<Step, Error> {
+        let objects = changed_objects(&statement.text, syntax);
+        if objects.is_empty() {
+            let is_left_out =
+                !self.names.takes_routines() && is_of_replication(&statement.text, syntax);
+            return Ok(if is_left_out { self.leave_out(statement) } else { Step::Barrier });
+        }
+        let database = self.database.as_deref();
+        let takes =
+            |one: &&ObjectName| self.names.takes(one.database.as_deref().or(database), &one.name);
+        let (taken, left_out): (Vec<_>, Vec<_>) = objects.iter().partition(takes);
+        match (taken.first(), left_out.first()) {
+            (Some(taken), Some(left_out)) => Err(Error::Refused(format!(
+                "the statement changes {}, and also {}, which {TABLES} or {EXCLUDE} leaves out: \
+                 select both or none of them",
+                head(&taken.name),
+                head(&left_out.name)
+            ))),
+            (Some(_), None) => Ok(Step::Barrier),
+            (None, _) => Ok(Step::LeftOut),
+        }
+    }
+
+    /// Leaves out a statement that would change more than the selected tables.
+    fn leave_out(&mut self, statement: &Statement) -> Step {
+        let (line, head) = (statement.line, head(&statement.text));
+        self.notes.push(format!(
+            "line {line}, {head}, was left out, because only some tables of the dump are replayed"
+        ));
+        Step::LeftOut
+    }
+
+    /// Notes for the report about statements that were left out.
+    pub(crate) fn notes(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.notes)
+    }
+
+    /// The text of a statement with the database of `--into` in place of those of the dump, wherever
+    /// they qualify a name. Strings and comments stay.
+    pub(crate) fn text<'a>(&self, text: &'a [u8], syntax: Syntax) -> Cow<'a, [u8]> {
+        match self.only() {
+            Some(into) => replace_databases(text, &self.databases(), into, syntax),
+            None => Cow::Borrowed(text),
+        }
     }
 
     fn of(

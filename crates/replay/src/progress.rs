@@ -42,6 +42,8 @@ impl Progress for () {
     fn update(&self, _: &Snapshot) {}
 }
 
+/// Failed statements that are told, as many as rejects of a load: they are held in memory.
+const FAILED_MAX: usize = 1_000;
 /// Time between two updates.
 const INTERVAL: Duration = Duration::from_millis(200);
 /// How a replay begins says nothing of how long it takes.
@@ -68,6 +70,8 @@ struct Words {
     reading: Option<Arc<AtomicU64>>,
     said: Vec<String>,
     failed: Vec<Failed>,
+    /// Those that are not in `failed`.
+    failed_more: u64,
     under_way: Vec<Arc<UnderWay>>,
     /// Seconds that the rows of runs took that have ended, and what came behind them.
     took: (f64, f64),
@@ -161,13 +165,20 @@ impl Watch {
             Error::At { place, error } => Failed::new(place, error),
             error => Failed::new(place, error),
         };
-        self.say(&format!("skipped: {failed}"));
-        self.words().failed.push(failed);
+        let mut words = self.words();
+        if words.failed.len() == FAILED_MAX {
+            words.failed_more += 1;
+            return;
+        }
+        words.said.push(format!("skipped: {failed}"));
+        words.failed.push(failed);
+        self.changed.notify_all();
     }
 
-    /// Statements that failed so far.
-    pub(crate) fn failed(&self) -> Vec<Failed> {
-        self.words().failed.clone()
+    /// The first statements that failed, and the number of the others.
+    pub(crate) fn take_failed(&self) -> (Vec<Failed>, u64) {
+        let mut words = self.words();
+        (std::mem::take(&mut words.failed), words.failed_more)
     }
 
     /// Bytes of the dump's files that are read.
@@ -293,6 +304,15 @@ mod tests {
         assert_eq!(left(100, 10), Some(6));
         watch.end(&run);
         assert_eq!(left(100, 10), Some(0));
+    }
+
+    #[test]
+    fn failed_statements_beyond_the_first_are_counted() {
+        let watch = Watch::default();
+        let fail = |_| watch.fail(&Place::default(), &Error::Refused("no".to_owned()));
+        (0..FAILED_MAX + 7).for_each(fail);
+        let (failed, more) = watch.take_failed();
+        assert_eq!((failed.len(), more, watch.words().said.len()), (FAILED_MAX, 7, FAILED_MAX));
     }
 
     #[test]

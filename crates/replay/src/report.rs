@@ -1,15 +1,16 @@
 //! The report of a replay.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::path::PathBuf;
 
-use face::option::{PARTIAL, TABLES};
+use face::option::PARTIAL;
 use serde::Serialize;
 use sources::Position;
 
 use crate::changes::Changes;
 use crate::error::Error;
+use crate::order::Order;
 use crate::place::Place;
 
 /// One table.
@@ -19,7 +20,7 @@ pub struct TableReport {
     pub table: String,
     /// Rows that went in; with REPLACE or IGNORE those that were sent.
     pub rows: u64,
-    /// How: `direct`, `stream`, `insert`, `lanes`, `serial`, or several of them with `+`; empty if
+    /// How: `direct`, `stream`, `insert`, `parallel`, `serial`, or several of them with `+`; empty if
     /// the dump has no rows of it.
     pub way: String,
     /// Seconds that its rows took, while others were worked on too.
@@ -85,8 +86,10 @@ pub struct Report {
     pub changes: Changes,
     /// Tables that were finished by an interrupted replay of the same dump before.
     pub tables_before: Vec<String>,
-    /// Statements that failed, with `--force`.
+    /// Statements that failed, with `--force`; the first of them.
     pub failed: Vec<Failed>,
+    /// Failed statements that are not in `failed`.
+    pub failed_more: u64,
     /// Possible omissions, a sentence each.
     pub warnings: Vec<String>,
     /// Notes for the user, a sentence each.
@@ -136,28 +139,29 @@ impl fmt::Display for Failed {
 impl Report {
     /// Notes that are equal for several tables are given once.
     pub(crate) fn share_notes(&mut self) {
-        let all: Vec<String> = self.tables.iter().flat_map(|table| table.notes.clone()).collect();
-        for note in &all {
-            let tables = all.iter().filter(|other| *other == note).count();
-            if tables > 1 && !self.notes.contains(note) {
-                self.notes.push(note.clone());
-            }
-        }
+        let all = || self.tables.iter().flat_map(|table| &table.notes);
+        let mut counts: HashMap<&String, u64> = HashMap::new();
+        all().for_each(|note| *counts.entry(note).or_default() += 1);
+        let mut shared: HashSet<String> = self.notes.iter().cloned().collect();
+        let new = all().filter(|note| counts[note] > 1 && shared.insert((*note).clone()));
+        let new: Vec<String> = new.cloned().collect();
+        self.notes.extend(new);
         for table in &mut self.tables {
-            table.notes.retain(|note| !self.notes.contains(note));
+            table.notes.retain(|note| !shared.contains(note));
         }
     }
 
     /// Says which files were cut: as a warning, unless that `is_known`.
-    pub(crate) fn tell_cut(&mut self, cut: &[PathBuf], is_known: bool) {
+    pub(crate) fn tell_cut(&mut self, cut: &[(PathBuf, Option<u64>)], is_known: bool) {
         let advice = match is_known {
             true => String::new(),
             false => format!(" ({PARTIAL} accepts it)"),
         };
-        let say = |path: &PathBuf| {
+        let say = |(path, next): &(PathBuf, Option<u64>)| {
+            let before = next.map_or_else(String::new, |line| format!(" before line {line}"));
             format!(
-                "{} lacks its last line, \"-- Dump completed\": the dump was cut short, and its \
-                 end is missing{advice}",
+                "{} lacks its last line{before}, \"-- Dump completed\": the dump was cut short, and \
+                 its end is missing{advice}",
                 path.display()
             )
         };
@@ -177,11 +181,15 @@ impl Report {
         });
     }
 
-    /// Says which of the tables that were asked for the dump does not have.
-    pub(crate) fn tell_unmatched(&mut self, patterns: &[String]) {
-        let say =
-            |one: &String| format!("the dump has no table or view that {} names", TABLES.with(one));
-        self.warnings.extend(patterns.iter().map(say));
+    /// Says which names of the selection the dump does not have, and what else was left out.
+    ///
+    /// Errors: nothing was selected.
+    pub(crate) fn tell_selection(&mut self, order: &mut Order) -> Result<(), Error> {
+        let unmatched = order.names().unmatched()?;
+        let say = |one: String| format!("the dump has no table or view that {one} names");
+        self.warnings.extend(unmatched.into_iter().map(say));
+        self.notes.extend(order.notes());
+        Ok(())
     }
 
     /// The line of a table, made if it is not there.
@@ -196,6 +204,10 @@ impl Report {
 
     /// Fills in what follows from the rest.
     pub(crate) fn finish(&mut self, seconds: f64, bytes: u64) {
+        let tables = self.tables.iter_mut().map(|table| &mut table.changes);
+        for changes in tables.chain([&mut self.changes]) {
+            changes.told.sort_by_key(|change| change.line);
+        }
         self.rows = self.tables.iter().map(|table| table.rows).sum();
         self.seconds = seconds;
         self.bytes = bytes;

@@ -37,7 +37,7 @@ use targets::foreign_keys::{has_children, unchecked};
 use targets::turns::take_turns;
 
 pub(crate) use self::staging_table::{StagingTable, name_of as staging_name};
-use crate::error::{Error, is_certain};
+use crate::error::{Error, is_certain, is_refusal};
 use crate::keys;
 use crate::options::ReplayOptions;
 use crate::sessions::Sessions;
@@ -47,6 +47,8 @@ const ENGINES: [&str; 8] =
     ["innodb", "rocksdb", "tokudb", "myisam", "aria", "memory", "csv", "archive"];
 /// Names of the engine whose tables are others, read as one.
 const MERGES: [&str; 2] = ["merge", "mrg_myisam"];
+/// MySQL: a CHECK has the name of another one in the database: of the old table, in most cases.
+const ER_CHECK_NAME_TAKEN: u16 = 3822;
 /// How long another replay of the same table is waited for: one that was killed may hold its lock
 /// until the server notices.
 const BUSY_WAIT: Duration = Duration::from_secs(5);
@@ -111,6 +113,8 @@ pub(crate) struct Tables {
     complete: Vec<(TableName, Vec<ForeignKey>)>,
     /// Published without the foreign keys that the dump gives them.
     bare: Vec<(TableName, Vec<ForeignKey>)>,
+    /// Refusals of foreign keys, by their tables.
+    refused: Vec<(TableName, server::Error)>,
     /// Databases that were looked through for what a killed replay left.
     cleaned: BTreeSet<String>,
     /// True if names of tables have no case on this server; None before it was asked.
@@ -236,7 +240,9 @@ impl Tables {
                 self.release(&mut sessions.own, name);
                 return match error {
                     // So the server says it of the statement itself; nothing is lost by asking.
-                    server::Error::Statement { message, .. } if kind == Kind::Nothing => {
+                    server::Error::Statement { message, errno, .. }
+                        if kind == Kind::Nothing || errno == ER_CHECK_NAME_TAKEN =>
+                    {
                         Ok(Created::AsItIs(message))
                     }
                     error => Err(error.into()),
@@ -328,8 +334,9 @@ impl Tables {
 
     /// Adds the foreign keys of published tables, but those that refer to tables yet to be published.
     ///
-    /// Errors: the server refuses one; the others of its table are left out too, and asking again
-    /// goes on with the next table.
+    /// Those that the server refuses are left out, with the others of their table.
+    ///
+    /// Errors: the server's, which says nothing of the keys.
     pub(crate) fn add_keys(&mut self, sessions: &mut Sessions) -> Result<(), Error> {
         let waiting = |tables: &Tables, child: &TableName, keys: &[ForeignKey]| {
             keys.iter()
@@ -339,16 +346,25 @@ impl Tables {
         let (later, mut now): (Vec<_>, Vec<_>) =
             bare.into_iter().partition(|(child, keys)| waiting(self, child, keys));
         self.bare = later;
-        while !now.is_empty() {
-            let (child, keys) = now.remove(0);
-            if let Err(error) = add(&mut sessions.own, self.lock_wait, &child, &keys) {
-                self.bare.append(&mut now);
-                return Err(error.into());
+        while let Some((child, keys)) = now.first() {
+            let added = add(&mut sessions.own, self.lock_wait, child, keys);
+            match added.and_then(|()| sessions.own.check_in_step()) {
+                Err(error) if is_refusal(&error) => self.refused.push((child.clone(), error)),
+                Err(error) => {
+                    self.bare.append(&mut now);
+                    return Err(error.into());
+                }
+                Ok(()) => {}
             }
-            sessions.own.check_in_step()?;
+            now.remove(0);
             load::failpoint::step("replay.key");
         }
         Ok(())
+    }
+
+    /// Refusals of foreign keys that were not asked for yet.
+    pub(crate) fn take_refused(&mut self) -> Vec<(TableName, server::Error)> {
+        std::mem::take(&mut self.refused)
     }
 
     /// Publishes everything, drops what was held back, adds all foreign keys.
@@ -452,7 +468,7 @@ impl Tables {
     }
 
     /// The replay has failed: what is not published goes. Foreign keys of what is published are
-    /// added where the server can. Errors are not told: the one that ended the replay is.
+    /// added where the server can.
     pub(crate) fn abandon(&mut self, own: &mut Session) {
         let _shield = own.options().interrupt.shield();
         for (_, entry) in std::mem::take(&mut self.entries) {
@@ -463,7 +479,8 @@ impl Tables {
             self.release(own, &entry.staging.table);
         }
         for (child, keys) in std::mem::take(&mut self.bare) {
-            let _ = add(own, self.lock_wait, &child, &keys);
+            let refused = add(own, self.lock_wait, &child, &keys).err();
+            self.refused.extend(refused.map(|error| (child, error)));
         }
     }
 

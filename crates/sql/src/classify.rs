@@ -128,9 +128,8 @@ fn drop_(words: &mut Words<'_>) -> Option<StatementKind> {
         b"DATABASE" | b"SCHEMA" => StatementKind::DropDatabase(words.name()?),
         b"TABLE" => StatementKind::DropTable { table: words.object()?, if_exists },
         b"VIEW" => StatementKind::DropView(words.object()?),
-        b"FUNCTION" | b"PROCEDURE" | b"PACKAGE" | b"EVENT" | b"TRIGGER" => {
-            return Some(StatementKind::Routine);
-        }
+        b"TRIGGER" => StatementKind::DropTrigger(words.object()?),
+        b"FUNCTION" | b"PROCEDURE" | b"PACKAGE" | b"EVENT" => return Some(StatementKind::Routine),
         _ => return None,
     };
     let _ = words.accept("RESTRICT") || words.accept("CASCADE");
@@ -248,7 +247,7 @@ mod tests {
                 Routine,
             ),
             ("DROP FUNCTION IF EXISTS f", Routine),
-            ("/*!50032 DROP TRIGGER IF EXISTS x */", Routine),
+            ("/*!50032 DROP TRIGGER IF EXISTS t */", DropTrigger(t())),
             ("CREATE SEQUENCE s", Other),
             ("CREATE UNIQUE INDEX i ON t (a)", Other),
             ("CREATE USER VIEW", Other),

@@ -14,8 +14,8 @@
 //! after the other, `name` what names something, `statement` what a statement is and `classify` how
 //! that is told, `assignments` the parts of a SET, `session` what a dump sets that changes how it is
 //! read, [`command`] lines that are for the client, `stray_line` lines that are in a dump by accident, `problem`
-//! what cannot be read; `create` a table under another name, its `outline` and its `foreign_key`s, `alter` what is
-//! said of it behind its rows, `collation` other names for collations. Then
+//! what cannot be read; `create` a table under another name, its `outline` and its `foreign_key`s, `objects` the tables that a statement changes, `alter` what is
+//! said of it behind its rows, `collation` other names for collations, `qualifier` for databases. Then
 //! rows: [`insert`] the words before them, [`walk`] what is a string and what a tuple, `tuples` what
 //! comes after a semicolon, `cut` where a run of rows may be cut and ends, `escape` what a backslash
 //! makes of a byte, `like` which texts a pattern matches, `literal` what a value means and which column takes it.
@@ -46,7 +46,9 @@ mod change;
 mod collation;
 mod create;
 mod foreign_key;
+mod objects;
 mod outline;
+mod qualifier;
 
 pub mod insert;
 
@@ -71,8 +73,10 @@ pub use lexer::{Boundary, Inside, Lexer};
 pub use like::is_like;
 pub use literal::{Literals, StringRules};
 pub use name::{ObjectName, quoted};
+pub use objects::{changed_objects, is_of_replication};
 pub use outline::{Outline, OutlinedColumn, OutlinedIndex};
 pub use problem::Problem;
+pub use qualifier::{other_databases, replace_databases};
 pub use script::{altered_table, made_table, statements};
 pub use session::Session;
 pub use statement::{Bound, StatementKind};

@@ -47,7 +47,9 @@ pub enum StatementKind {
     DropView(ObjectName),
     /// `CREATE TRIGGER`: on which table.
     CreateTrigger(ObjectName),
-    /// `CREATE` or `DROP` of a FUNCTION, PROCEDURE, PACKAGE or EVENT, `DROP TRIGGER`.
+    /// `DROP TRIGGER`.
+    DropTrigger(ObjectName),
+    /// `CREATE` or `DROP` of a FUNCTION, PROCEDURE, PACKAGE or EVENT.
     Routine,
     /// `BEGIN`, `START TRANSACTION`, `COMMIT`, `ROLLBACK`, with nothing else said but how it begins.
     Transaction(Bound),

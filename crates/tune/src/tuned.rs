@@ -64,6 +64,8 @@ pub struct Tuned {
     flushes: bool,
     /// Current changes: by this load, and by running loads before it.
     pub changes: Vec<Change>,
+    /// True if there were variables to set, and none of them could be.
+    pub is_refused: bool,
     /// Notes, one sentence each.
     pub notes: Vec<String>,
 }
@@ -72,11 +74,13 @@ impl Tuned {
     /// Sets the variables that the wish allows. Variables that the server refuses to change stay as
     /// they are, with a note.
     ///
-    /// Errors: no connection; nothing can be written down. Nothing is set then.
+    /// Errors: no connection; nothing can be written down; the connection is lost. What was set is put back
+    /// then, or the error says that it is not.
     pub fn begin(connect: &ConnectOptions, wish: &Wish<'_>) -> Result<Tuned> {
         let (mut tuned, users, mut session, mut entry) =
             Tuned::enter(connect, wish.state_dir, wish.what)?;
         if let Some(stranger) = taken(&mut session, &entry)? {
+            tuned.is_refused = true;
             tuned.notes.push(format!(
                 "nothing was set: connection {stranger}, from another machine or account, has set \
                  variables of this server for its own load"
@@ -94,7 +98,11 @@ impl Tuned {
         let new: Vec<Change> = changes.into_iter().filter(is_new).collect();
         entry.changes.extend(new.iter().cloned());
         tuned.note(users, &mut entry, wish.what)?;
-        tuned.set(&mut session, &mut entry, &new, &facts)?;
+        if let Err(error) = tuned.set(&mut session, &mut entry, &new, &facts) {
+            let told: Vec<String> = [vec![error.to_string()], tuned.end()].concat();
+            return Err(Error::Option(told.join("; ")));
+        }
+        tuned.is_refused = !new.is_empty() && entry.changes.is_empty();
         tuned.changes = entry.changes;
         tuned.session = Some(session);
         tuned.locked = None;
@@ -163,6 +171,7 @@ impl Tuned {
             connection: session.id(),
             flushes: false,
             changes: Vec::new(),
+            is_refused: false,
             notes,
         };
         Ok((tuned, users, session, entry))
@@ -246,7 +255,7 @@ impl Tuned {
         let Some(users) = self.users.take() else { return Vec::new() };
         disk::failpoint::hit("tune.end");
         let _shield = self.connect.interrupt.shield();
-        let left = self.put_back(&users);
+        let left = self.put_back(users);
         left.unwrap_or_else(|error| {
             vec![format!(
                 "settings of the server could not be restored ({error}): the next command for \
@@ -256,10 +265,13 @@ impl Tuned {
         })
     }
 
-    fn put_back(&mut self, users: &File) -> Result<Vec<String>> {
+    fn put_back(&mut self, users: File) -> Result<Vec<String>> {
         let _locked = self.locked.take().map_or_else(|| self.journal.lock(WAIT), Ok)?;
-        if !journal::is_alone(users) {
-            return self.leave_others();
+        if !journal::is_alone(&users) {
+            let left = self.leave_others();
+            // While the lock is held, or the last of them does not find itself alone.
+            drop(users);
+            return left;
         }
         let session =
             self.session.take().map(Ok).unwrap_or_else(|| Session::connect(&self.connect));

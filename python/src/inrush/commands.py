@@ -250,7 +250,8 @@ def _warn(raw: Mapping[str, Any]) -> None:
     failed = raw.get("failed") or []
     if failed:
         first = "{file}, line {line}: {error}".format_map(failed[0])
-        number = "1 statement" if len(failed) == 1 else f"{len(failed)} statements"
+        count = len(failed) + (raw.get("failed_more") or 0)
+        number = "1 statement" if count == 1 else f"{count} statements"
         texts.append(f"{number} of the dump failed, the first in {first}")
     for text in texts:
         warnings.warn(str(text), InrushWarning, stacklevel=3)

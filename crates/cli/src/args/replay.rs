@@ -59,7 +59,7 @@ pub(crate) struct ReplayArgs {
     /// Show tables, rows and the order of statements; connect to no server.
     #[arg(long)]
     pub(crate) dry_run: bool,
-    /// Connections for rows that are sent [default: two per core, at most 16].
+    /// Connections for rows that are sent [default: as many as load fastest].
     #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub(crate) connections: Option<usize>,
     /// Threads [default: one per core].

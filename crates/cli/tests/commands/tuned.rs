@@ -287,6 +287,12 @@ fn settings_are_held_until_somebody_has_them_put_back() {
     assert!(few.done().out.contains(advice), "{few:?}");
     yard.assert_put_back();
 
+    let mut few = yard.home.inrush(["tune", "--apply", "--user", "few", "--socket"]);
+    let few = run(few.arg(yard.server.socket()));
+    few.refused(1, &["no variable was set"]);
+    assert!(few.out.contains("was not set: the account needs SUPER"), "{few:?}");
+    yard.assert_put_back();
+
     // A word that loses data is typed, not inherited.
     let inherited = run(yard.load(&yard.home, &[]).env("INRUSH_TUNE", "unsafe"));
     inherited.done();
@@ -342,7 +348,8 @@ fn the_note_stays_while_a_statement_of_a_killed_load_cannot_be_ended() {
     let mut few = yard.home.inrush(["tune", "--restore", "--user", "few", "--socket"]);
     let kept = run(few.arg(yard.server.socket()));
     let said = format!("stay for now: its connection {} still executes a statement", gone.id());
-    assert!(format!("{}{}", kept.done().out, kept.err).contains(&said), "{kept:?}");
+    kept.refused(1, &["variables are still set"]);
+    assert!(format!("{}{}", kept.out, kept.err).contains(&said), "{kept:?}");
     yard.assert_set();
     assert_eq!(yard.noted().len(), 1);
     drop(gone);

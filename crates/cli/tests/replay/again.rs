@@ -227,6 +227,18 @@ fn rows_that_were_added_are_not_added_twice_behind_a_table_that_was_emptied() {
 
 /// A table that the dump itself empties, renames or drops was taken for changed by somebody.
 #[test]
+fn rows_of_a_table_that_is_made_twice_go_into_their_own() {
+    // The first one is published before it is dropped, and is not.
+    for published in ["DO 1;\n", ""] {
+        let make = "CREATE TABLE IF NOT EXISTS a (i INT) ENGINE=InnoDB;\nINSERT INTO a VALUES";
+        let text = format!("{make} (1);\n{published}DROP TABLE a;\n{make} (2);\n{VIEW}");
+        let Some(mut scene) = Scene::failed("", &text) else { return };
+        scene.again(&[]).done();
+        assert_eq!(scene.value("SELECT GROUP_CONCAT(i) FROM a"), "2", "{published:?}");
+    }
+}
+
+#[test]
 fn tables_that_the_dump_takes_away_again_are_finished() {
     for end in [
         "TRUNCATE a;",

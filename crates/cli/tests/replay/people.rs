@@ -28,6 +28,44 @@ fn what_is_about_a_table_that_failed_is_not_done_to_the_old_one() {
     assert!(yard.session.query("SELECT i FROM u").unwrap().is_empty());
 }
 
+/// The error was that of the next statement, which did not run, or the end of the replay.
+#[test]
+fn a_foreign_key_that_is_refused_is_listed_and_all_else_is_done() {
+    let Some(mut yard) = Yard::new(&["refused"]) else { return };
+    let database = yard.databases[0].clone();
+    for rest in ["", "INSERT INTO e VALUES (1);\nCREATE VIEW v AS SELECT i FROM c;\n"] {
+        yard.wipe();
+        yard.make_databases();
+        yard.session.exec(&format!("USE {database}")).unwrap();
+        for sql in [
+            "CREATE TABLE e (i INT PRIMARY KEY) ENGINE=InnoDB",
+            "CREATE TABLE old (i INT, CONSTRAINT f FOREIGN KEY (i) REFERENCES e (i)) ENGINE=InnoDB",
+        ] {
+            yard.session.exec(sql).unwrap();
+        }
+        let text = format!(
+            "USE {database};\nSET FOREIGN_KEY_CHECKS=0;\n\
+             CREATE TABLE c (i INT, CONSTRAINT f FOREIGN KEY (i) REFERENCES p (i)) ENGINE=InnoDB;\n\
+             INSERT INTO c VALUES (1);\nCREATE TABLE p (i INT PRIMARY KEY) ENGINE=InnoDB;\n\
+             INSERT INTO p VALUES (1);\n\
+             CREATE TABLE d (i INT, CONSTRAINT g FOREIGN KEY (i) REFERENCES p (i)) ENGINE=InnoDB;\n\
+             INSERT INTO d VALUES (1);\n{rest}"
+        );
+        let dump = yard.home.file("dump.sql", text);
+        let outcome = run(&mut yard.replay(&dump, &["--force"]));
+        assert_eq!(outcome.code(), 3, "{outcome:?}");
+        assert!(outcome.out.contains("1 statement failed:"), "{outcome:?}");
+        assert!(outcome.out.contains("line 3, byte"), "{outcome:?}");
+        let mut count = |sql: &str| yard.session.query(sql).unwrap().len();
+        let keys = "SELECT 1 FROM information_schema.REFERENTIAL_CONSTRAINTS WHERE \
+                    CONSTRAINT_SCHEMA=DATABASE() AND TABLE_NAME IN ('c', 'd')";
+        assert_eq!((count("SELECT * FROM c"), count("SELECT * FROM p"), count(keys)), (1, 1, 1));
+        if !rest.is_empty() {
+            assert_eq!((count("SELECT * FROM e"), count("SELECT * FROM v")), (1, 1));
+        }
+    }
+}
+
 #[test]
 fn what_people_write_means_what_it_means_to_the_client() {
     let Some(mut yard) = Yard::new(&["people"]) else { return };

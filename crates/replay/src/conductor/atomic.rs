@@ -17,7 +17,6 @@ use super::session::CHECKS;
 use super::transaction::Since;
 use crate::error::Error;
 use crate::journal::Spot;
-use crate::naming::Naming;
 use crate::order::{Decode, Step, has_word};
 use crate::place::Place;
 use crate::state::SessionState;
@@ -109,18 +108,16 @@ impl Conductor<'_, '_> {
         if statement.kind != StatementKind::Other {
             return Ok(false);
         }
-        let text = self.order.names().text(&statement.text, &self.order.databases()).into_owned();
         let state = self.state()?;
         let syntax = state.syntax();
+        let text = self.order.text(&statement.text, syntax).into_owned();
         let alter = AlterTable::read(&text, syntax).ok();
         let change = TableChange::read(&text, syntax);
         let named = alter.as_ref().map(|alter| &alter.table);
         let Some(name) = named.or(change.as_ref().map(|change| &change.table)) else {
             return Ok(false);
         };
-        let (own, is_lower) = (&mut self.sessions.own, self.is_lower);
-        let table =
-            self.order.table(name, &mut Naming { own, charset: state.charset(), is_lower })?;
+        let table = self.by_names(|order, names| order.table(name, names))?;
         if self.tables.staging(&table).is_none() || state.is_of_next() {
             return Ok(false);
         }
@@ -165,9 +162,7 @@ impl Conductor<'_, '_> {
     ///
     /// Errors: a database that is there, and could not be had back if the replay fails.
     fn drop_database(&mut self, statement: &Statement, name: &[u8]) -> Result<(), Error> {
-        let state = self.state()?;
-        let (own, is_lower) = (&mut self.sessions.own, self.is_lower);
-        let name = Naming { own, charset: state.charset(), is_lower }.decode(name)?;
+        let name = self.by_names(|_, names| names.decode(name))?;
         if self.has_database(&name)? {
             return Err(Error::Refused(format!(
                 "{ATOMIC} cannot undo DROP DATABASE {name}: drop the database first, or replay \

@@ -9,6 +9,7 @@ use super::transaction::Since;
 use super::{Conductor, Filled};
 use crate::error::Error;
 use crate::journal::{Finished, Line};
+use crate::place::Place;
 
 /// Tables that take their places together.
 const TOGETHER_MAX: usize = 16;
@@ -58,15 +59,42 @@ impl Conductor<'_, '_> {
         let (old, new): (Vec<TableName>, Vec<TableName>) =
             tables.iter().cloned().partition(|table| self.tables.replaces(table));
         for some in new.chunks(TOGETHER_MAX) {
-            match self.publish_together(some) {
-                // One of them has no place any more.
-                Err(Error::Server(server::Error::Statement { .. })) if some.len() > 1 => {
-                    some.chunks(1).try_for_each(|one| self.publish_together(one))?;
-                }
-                done => done?,
+            match some {
+                [one] => self.publish_alone(one)?,
+                some => match self.publish_together(some) {
+                    // One of them has no place any more.
+                    Err(Error::Server(server::Error::Statement { .. })) => {
+                        some.iter().try_for_each(|one| self.publish_alone(one))?;
+                    }
+                    done => done?,
+                },
             }
         }
-        old.chunks(1).try_for_each(|one| self.publish_together(one))
+        old.iter().try_for_each(|one| self.publish_alone(one))
+    }
+
+    /// Publishes a table; under `--force` one that the server refuses stays the old one.
+    fn publish_alone(&mut self, table: &TableName) -> Result<(), Error> {
+        let done = self.publish_together(std::slice::from_ref(table));
+        if done.as_ref().is_err_and(|error| self.shared.options.passes_over(error)) {
+            self.fail(table);
+        }
+        self.judge(self.create_of(table), done)
+    }
+
+    /// The place of the statement that makes a table.
+    fn create_of(&self, table: &TableName) -> Place {
+        let unknown =
+            || Place { file: self.file.clone(), head: table.to_string(), ..Place::default() };
+        self.creates.get(table).cloned().unwrap_or_else(unknown)
+    }
+
+    /// Judges foreign keys that the server has refused, each at the CREATE of its table.
+    fn judge_keys(&mut self) -> Result<(), Error> {
+        let refused = self.tables.take_refused();
+        refused
+            .into_iter()
+            .try_for_each(|(table, error)| self.judge(self.create_of(&table), Err(error.into())))
     }
 
     /// Publishes these tables, or none of them.
@@ -127,11 +155,10 @@ impl Conductor<'_, '_> {
         while self.runs.is_busy(table) {
             self.settle(true)?;
         }
-        let is_good = self.filled.get(table).is_some_and(|filled| !filled.has_failed);
-        if is_good {
-            self.publish(std::slice::from_ref(table))?;
+        match self.filled.get(table).is_some_and(|filled| !filled.has_failed) {
+            true => self.publish(std::slice::from_ref(table)),
+            false => Ok(()),
         }
-        Ok(())
     }
 
     /// Before a statement about tables.
@@ -163,7 +190,8 @@ impl Conductor<'_, '_> {
         let good: Vec<TableName> = good.map(|(table, _)| table.clone()).collect();
         self.publish(&good)?;
         self.run_held_drops()?;
-        self.tables.add_keys(&mut self.sessions)
+        self.tables.add_keys(&mut self.sessions)?;
+        self.judge_keys()
     }
 
     /// The end of the dump.
@@ -173,13 +201,14 @@ impl Conductor<'_, '_> {
         if self.filled.values().any(|filled| filled.has_failed) {
             // They stay as they were.
             self.tables.abandon(&mut self.sessions.own);
-            return Ok(());
+            return self.judge_keys();
         }
         let tables: Vec<TableName> = self.filled.keys().cloned().collect();
         self.before_publish(&tables)?;
         let done = self.tables.finish(&mut self.sessions);
         self.after_publish(done)?;
         tables.iter().try_for_each(|table| self.published(table))?;
+        self.judge_keys()?;
         self.run_deferred()?;
         Ok(self.sessions.check_in_step()?)
     }

@@ -41,7 +41,8 @@ impl Conductor<'_, '_> {
     pub(super) fn was_done(&mut self, step: &Step, statement: &Statement) -> Result<bool, Error> {
         Ok(match step {
             Step::Make(table) if self.journal.is_table_done(table, self.spot) => {
-                let text = self.order.names().text(&statement.text, &self.order.databases());
+                let syntax = self.state()?.syntax();
+                let text = self.order.text(&statement.text, syntax);
                 self.tables.pass_over(&mut self.sessions, &text, table)?;
                 true
             }

@@ -16,7 +16,6 @@ use crate::connections;
 use crate::dump::TableRows;
 use crate::error::{Error, is_refusal};
 use crate::filling::{Filling, Sent, Stopped};
-use crate::naming::Naming;
 use crate::order::{Step, has_word};
 use crate::place::Place;
 use crate::route::{Input, Job};
@@ -194,10 +193,7 @@ impl Conductor<'_, '_> {
     /// Gives whether they are under way: who sends them says how far they are.
     pub(super) fn files(&mut self, rows: &TableRows, place: &Place) -> Result<bool, Error> {
         let name = ObjectName { database: None, name: rows.table.clone() };
-        let state = self.state()?;
-        let (own, is_lower) = (&mut self.sessions.own, self.is_lower);
-        let mut naming = Naming { own, charset: state.charset(), is_lower };
-        let table = self.order.table(&name, &mut naming)?;
+        let table = self.by_names(|order, names| order.table(&name, names))?;
         if self.journal.is_table_done(&table, self.spot) {
             return self.went_elsewhere(&table).map(|()| false);
         }

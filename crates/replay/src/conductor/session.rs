@@ -194,7 +194,8 @@ impl Conductor<'_, '_> {
 
     /// Runs a statement in the dump's session.
     pub(super) fn exec(&mut self, statement: &Statement) -> Result<(), Error> {
-        let text = self.order.names().text(&statement.text, &self.order.databases()).into_owned();
+        let syntax = self.state()?.syntax();
+        let text = self.order.text(&statement.text, syntax).into_owned();
         let may_set = may_set(&statement.kind, &text);
         match statement.kind {
             // It touches no table.

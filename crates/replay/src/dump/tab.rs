@@ -156,6 +156,16 @@ impl<'a> FolderPlan<'a> {
         if !self.names.takes(database, &name) {
             return Ok(());
         }
+        if let Some(path) = &txt
+            && let Some(quote) = quote_of(&folder::head(path, HEAD_BYTES)?.0)
+        {
+            return Err(Error::Usage(format!(
+                "{} has its texts in {quote}, and a folder is read in LOAD DATA's default format: \
+                 create the dump again without --fields-enclosed-by and the like, or load the file \
+                 with inrush load",
+                path.display()
+            )));
+        }
         let columns = match &made {
             DefinedObject::Table { columns, .. } => Some(columns.clone()),
             _ => None,
@@ -283,6 +293,18 @@ fn database_of(folder: &Folder) -> Result<Option<Vec<u8>>, Error> {
     Ok(None)
 }
 
+/// The quote in which all texts of the first lines stand; none in LOAD DATA's default format.
+fn quote_of(head: &[u8]) -> Option<char> {
+    let lines = head.split_inclusive(|&byte| byte == b'\n').filter_map(|l| l.strip_suffix(b"\n"));
+    let is_number = |field: &&[u8]| str::from_utf8(field).is_ok_and(|f| f.parse::<f64>().is_ok());
+    let fields = lines.flat_map(|line| line.split(|&byte| byte == b'\t'));
+    let mut texts = fields.filter(|field| !matches!(field, b"" | b"\\N") && !is_number(field));
+    let first = texts.next()?;
+    let quote = *first.first().filter(|byte| b"\"'".contains(byte))?;
+    let is_quoted = |text: &[u8]| matches!(text, [a, .., b] if *a == quote && *b == quote);
+    (is_quoted(first) && texts.all(is_quoted)).then_some(char::from(quote))
+}
+
 /// The name that a file's name stands for; None if it has letters beyond ASCII, which have codes of
 /// their own. Source: `strings/ctype-utf8.c`, `my_mb_wc_filename`.
 fn decoded(name: &[u8]) -> Option<Vec<u8>> {
@@ -315,6 +337,20 @@ mod tests {
         let names: Vec<_> =
             columns(text, Syntax::default()).into_iter().map(|one| one.name).collect();
         assert_eq!(names, [b"a".to_vec(), b"b`x".to_vec()]);
+    }
+
+    #[test]
+    fn texts_in_quotes_are_no_default_format() {
+        for (head, expected) in [
+            ("1\t\"a\"\t\\N\n2\t\"\"\t\"b\"\n3\tcut", Some('"')),
+            ("'1'\t'a'\n", Some('\'')),
+            ("1\t\"a\"\n2\tb\n", None),
+            ("1\t\"\n", None),
+            ("1\t2.5\n", None),
+            ("", None),
+        ] {
+            assert_eq!(quote_of(head.as_bytes()), expected, "{head}");
+        }
     }
 
     #[test]

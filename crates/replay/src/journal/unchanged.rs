@@ -84,18 +84,26 @@ impl Journal {
     ///
     /// Errors: rows that were added to other tables would come once more.
     fn begin_anew(&mut self, changed: &TableName) -> Result<(), Error> {
+        self.check_anew(&format!("{changed} has changed since, or cannot be compared"))?;
+        self.restart()
+    }
+
+    /// Before everything is forgotten that a replay has done, because of `why`.
+    ///
+    /// Errors: rows that it added to tables in their places would come once more.
+    pub(super) fn check_anew(&self, why: &str) -> Result<(), Error> {
         // Rows of a table in its place are finished by one statement, which adds them.
         let adds = |finished: &Finished| finished.from == finished.to && finished.rows > 0;
         let added = self.tables.iter().find(|(_, all)| all.iter().any(adds));
         let what = match added {
             Some((name, _)) => format!("added rows to {name}"),
-            None if self.changes.is_disjoint(&self.done) => return self.restart(),
+            None if self.changes.is_disjoint(&self.done) => return Ok(()),
             None => "run statements that change rows".to_owned(),
         };
         Err(Error::Refused(format!(
-            "an earlier replay did not complete, but had {what}; {changed} has changed since, or \
-             cannot be compared, so these rows may still be there: delete them or undo the changes, \
-             and run the same command with {FRESH}, which begins anew"
+            "an earlier replay did not complete, but had {what}; {why}, so these rows may still be \
+             there: delete them or undo the changes, and run the same command with {FRESH}, which \
+             begins anew"
         )))
     }
 

@@ -54,7 +54,7 @@ pub struct SqlReader {
     /// Lines that a program wrote into the dump by accident: their number, and the first one.
     stray: Option<(u64, Position, String)>,
     /// Inputs that lack the last line which their first lines promise.
-    cut_short: Vec<PathBuf>,
+    cut_short: Vec<(PathBuf, Option<u64>)>,
     /// Bytes of the inputs before the current one.
     bytes_before: u64,
     /// [`SqlReader::bytes_read`] as it was last told, also while the reader is lent.

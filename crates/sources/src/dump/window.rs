@@ -30,6 +30,10 @@ pub(crate) struct Window {
     pub(super) is_of_client: bool,
     /// True if the last comment was that line, and no statement came behind it.
     pub(super) is_completed: bool,
+    /// True if that line has not come behind the last first line.
+    is_open: bool,
+    /// The first line of a dump that stands behind one without its last line.
+    pub(super) cut_before: Option<u64>,
     /// True if the dump forbids the client its commands.
     pub(super) is_sandboxed: bool,
 }
@@ -62,6 +66,8 @@ impl Window {
             ended,
             is_of_client,
             is_completed,
+            is_open: false,
+            cut_before: None,
             is_sandboxed: false,
         }
     }
@@ -71,8 +77,15 @@ impl Window {
     /// Errors: reading.
     pub(super) fn look_at_comment(&mut self) -> Result<()> {
         self.need(COMPLETED.len())?;
-        self.is_of_client |= HEADS.iter().any(|head| self.bytes().starts_with(head));
-        self.is_completed |= self.bytes().starts_with(COMPLETED);
+        if HEADS.iter().any(|head| self.bytes().starts_with(head)) {
+            if self.is_open {
+                self.cut_before.get_or_insert(self.line);
+            }
+            (self.is_of_client, self.is_open) = (true, true);
+        }
+        if self.bytes().starts_with(COMPLETED) {
+            (self.is_completed, self.is_open) = (true, false);
+        }
         Ok(())
     }
 

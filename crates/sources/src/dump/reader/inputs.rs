@@ -90,18 +90,21 @@ impl SqlReader {
     }
 
     /// Inputs read to their end that were written by mariadb-dump or mysqldump, as they begin, and do
-    /// not end as these do: with the line `-- Dump completed`. They were cut, between two statements.
-    pub fn cut_short(&self) -> &[PathBuf] {
+    /// not end as these do: with the line `-- Dump completed`. They were cut, between two statements. With
+    /// the first line of the next dump, where one follows in the same input.
+    pub fn cut_short(&self) -> &[(PathBuf, Option<u64>)] {
         &self.cut_short
     }
 
     /// Behind the last statement of an input.
     pub(super) fn judge_end(&mut self) {
-        let is_cut = |window: &Window| window.is_of_client && !window.is_completed;
-        if let (Some(input), true) =
-            (self.inputs.get(self.index), self.window.as_ref().is_some_and(is_cut))
-        {
-            self.cut_short.push(input.path().to_owned());
+        let (Some(input), Some(window)) = (self.inputs.get(self.index), &self.window) else {
+            return;
+        };
+        let (path, before) = (input.path(), window.cut_before);
+        self.cut_short.extend(before.map(|line| (path.to_owned(), Some(line))));
+        if window.is_of_client && !window.is_completed {
+            self.cut_short.push((path.to_owned(), None));
         }
     }
 

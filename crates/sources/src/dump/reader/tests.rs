@@ -51,7 +51,7 @@ fn a_dump_that_lacks_its_last_line_was_cut() {
         let mut reader =
             SqlReader::open(std::slice::from_ref(&path), SqlOptions::default()).unwrap();
         while reader.next().unwrap().is_some() {}
-        assert!(reader.cut_short().iter().all(|cut| *cut == path));
+        assert!(reader.cut_short().iter().all(|(cut, _)| *cut == path));
         !reader.cut_short().is_empty()
     };
     let sandbox = "/*M!999999\\- enable the sandbox mode */ \n";
@@ -64,8 +64,10 @@ fn a_dump_that_lacks_its_last_line_was_cut() {
             assert!(is_cut(&dump) && is_cut(&format!("{dump}-- Dump compl")), "{dump}");
             let whole = format!("{dump}\n-- Dump completed on 2026-01-01  1:00:00\n");
             assert!(!is_cut(&whole) && !is_cut(&format!("{dump}-- Dump completed")), "{dump}");
-            // Two in one file, the second one cut.
+            // Two in one file, one of them cut.
             assert!(is_cut(&format!("{whole}{dump}")) && !is_cut(&format!("{whole}{whole}")));
+            assert!(is_cut(&format!("{dump}{whole}")) && is_cut(&format!("{dump}{whole}{whole}")));
+            assert!(!is_cut(&format!("{whole}USE b;\n{whole}")));
         }
     }
     // Written with --skip-comments or by hand: nothing says how it ends.

@@ -1,4 +1,4 @@
-//! Names that say their database, in whatever statement.
+//! Names of databases before a dot, in whatever statement.
 //!
 //! ```text
 //! CREATE VIEW v AS SELECT `shop`.`t`.`a`, `shop`.`f`(1) FROM `shop`.`t` JOIN x ON `x`.`a` = 1
@@ -11,7 +11,9 @@
 
 use std::borrow::Cow;
 
-use sql::{Syntax, Token, TokenKind, Tokens, quoted};
+use crate::name::quoted;
+use crate::syntax::Syntax;
+use crate::token::{Token, TokenKind, Tokens};
 
 /// Words behind which tables, routines and the like are named.
 const BEFORE_OBJECTS: [&str; 17] = [
@@ -40,12 +42,17 @@ const BEFORE_COLUMNS: [&str; 11] =
 
 /// `text` with `into` in place of `databases` wherever they qualify a name, or are named in ALTER
 /// DATABASE and the like.
-pub(super) fn rewrite<'a>(text: &'a [u8], databases: &[Vec<u8>], into: &[u8]) -> Cow<'a, [u8]> {
+pub fn replace_databases<'a>(
+    text: &'a [u8],
+    databases: &[Vec<u8>],
+    into: &[u8],
+    syntax: Syntax,
+) -> Cow<'a, [u8]> {
     let is_there = |name: &Vec<u8>| !name.is_empty() && memchr::memmem::find(text, name).is_some();
     if !databases.iter().any(is_there) {
         return Cow::Borrowed(text);
     }
-    let pieces = pieces(text);
+    let pieces = pieces(text, syntax);
     let statement = Words { text, pieces: &pieces };
     let mut rewritten = Vec::with_capacity(text.len());
     let mut done = 0;
@@ -76,8 +83,8 @@ pub(super) fn rewrite<'a>(text: &'a [u8], databases: &[Vec<u8>], into: &[u8]) ->
 }
 
 /// Names that qualify others in `text` and are databases, but none of these.
-pub(super) fn others(text: &[u8], databases: &[Vec<u8>]) -> Vec<Vec<u8>> {
-    let pieces = pieces(text);
+pub fn other_databases(text: &[u8], databases: &[Vec<u8>], syntax: Syntax) -> Vec<Vec<u8>> {
+    let pieces = pieces(text, syntax);
     let statement = Words { text, pieces: &pieces };
     let mut is_of_objects = false;
     let mut found = Vec::new();
@@ -98,9 +105,9 @@ pub(super) fn others(text: &[u8], databases: &[Vec<u8>]) -> Vec<Vec<u8>> {
 
 /// The pieces of a statement. A variable is one, and so are an `@` and the host behind it: nothing in
 /// them is a name here.
-fn pieces(text: &[u8]) -> Vec<Token<'_>> {
+fn pieces(text: &[u8], syntax: Syntax) -> Vec<Token<'_>> {
     let mut pieces: Vec<Token<'_>> = Vec::new();
-    for token in Tokens::of_any_server(text, Syntax::default()) {
+    for token in Tokens::of_any_server(text, syntax) {
         let is_part = matches!(token.kind, TokenKind::Word(_) | TokenKind::Sign(b'@' | b'.'));
         match pieces.last_mut() {
             Some(last) if last.is_sign(b'@') && is_part && last.place.end == token.place.start => {
@@ -195,7 +202,13 @@ mod tests {
 
     fn into_x(text: &str) -> String {
         let databases = [b"shop".to_vec(), b"o`d".to_vec()];
-        String::from_utf8_lossy(&rewrite(text.as_bytes(), &databases, b"x")).into_owned()
+        String::from_utf8_lossy(&replace_databases(
+            text.as_bytes(),
+            &databases,
+            b"x",
+            Syntax::default(),
+        ))
+        .into_owned()
     }
 
     #[test]

@@ -1,0 +1,103 @@
+//! Only some tables of a dump.
+
+use super::yard::Yard;
+use crate::support::run;
+
+/// A dump of two tables and a sequence, as mariadb-dump writes it and as people change it.
+const DUMP: &str = "
+/*!40000 DROP DATABASE IF EXISTS `DATABASE`*/;
+CREATE DATABASE `DATABASE`;
+USE `DATABASE`;
+SET GLOBAL gtid_slave_pos='';
+DROP SEQUENCE IF EXISTS `s`;
+CREATE SEQUENCE `s`;
+DO SETVAL(`s`, 10, 0);
+DROP TABLE IF EXISTS `orders`;
+CREATE TABLE `orders` (id INT PRIMARY KEY) ENGINE=InnoDB;
+INSERT INTO `orders` VALUES (1),(2);
+/*!50032 DROP TRIGGER IF EXISTS of_orders */;
+CREATE TRIGGER of_orders BEFORE INSERT ON `orders` FOR EACH ROW SET NEW.id = NEW.id + 10;
+DROP TABLE IF EXISTS `audit`;
+CREATE TABLE `audit` (id INT) ENGINE=InnoDB;
+INSERT INTO `audit` VALUES (1),(2),(3);
+/*!50032 DROP TRIGGER IF EXISTS of_audit */;
+CREATE TRIGGER of_audit BEFORE INSERT ON `audit` FOR EACH ROW SET NEW.id = NEW.id + 10;
+ALTER TABLE `audit` ADD KEY k (id);
+UPDATE `DATABASE`.`audit` SET id = 1;
+DELETE FROM `audit` WHERE id = 7;
+INSERT INTO `audit` SELECT 5;
+TRUNCATE `audit`;
+CREATE INDEX i ON `audit` (id);
+ALTER TABLE `orders` ADD x INT;
+";
+
+#[test]
+fn tables_that_are_left_out_are_not_changed() {
+    let Some(mut yard) = Yard::new(&["selected"]) else { return };
+    let database = yard.databases[0].clone();
+    let dump = yard.home.file("dump.sql", DUMP.replace("DATABASE`", &format!("{database}`")));
+    for selection in [["--tables", "orders"], ["--exclude", "audit,s"]] {
+        for more in [&[][..], &["--atomic"]] {
+            yard.wipe();
+            yard.make_databases();
+            for sql in [
+                "CREATE TABLE orders (id INT PRIMARY KEY) ENGINE=InnoDB",
+                "CREATE TRIGGER of_orders BEFORE INSERT ON orders FOR EACH ROW SET NEW.id = NEW.id + 1",
+                "CREATE TABLE audit (id INT) ENGINE=InnoDB",
+                "INSERT INTO audit VALUES (7)",
+                "CREATE TRIGGER of_audit BEFORE INSERT ON audit FOR EACH ROW SET NEW.id = NEW.id + 2",
+                "CREATE SEQUENCE s START WITH 500",
+            ] {
+                yard.session.exec(&format!("USE `{database}`")).unwrap();
+                yard.session.exec(sql).unwrap();
+            }
+            for dry in [&["--dry-run"][..], &[]] {
+                let outcome = run(yard.replay(&dump, &selection).args(more).args(dry));
+                assert_eq!(outcome.code(), 0, "{selection:?} {more:?}: {outcome:?}");
+                for told in ["line 2, ", "line 5, "] {
+                    let is_told = outcome.out.contains(&format!("note: {told}"));
+                    let is_expected = told == "line 2, " || selection[0] == "--tables";
+                    assert_eq!(is_told, is_expected, "{selection:?} {told}: {outcome:?}");
+                }
+            }
+            let values = [
+                "SELECT GROUP_CONCAT(id) FROM audit",
+                "SELECT GROUP_CONCAT(id ORDER BY id) FROM orders WHERE x IS NULL",
+                "INSERT INTO orders (id) VALUES (2) RETURNING id",
+                "INSERT INTO audit VALUES (7) RETURNING id",
+                "SELECT NEXTVAL(s)",
+            ];
+            let found = values.map(|sql| yard.session.query_text(sql).unwrap().unwrap());
+            assert_eq!(found, ["7", "1,2", "12", "9", "500"], "{selection:?} {more:?}");
+        }
+    }
+}
+
+#[test]
+fn a_statement_about_a_selected_table_and_another_is_refused() {
+    let Some(mut yard) = Yard::new(&["mixed"]) else { return };
+    let database = yard.databases[0].clone();
+    yard.session.exec(&format!("CREATE TABLE {database}.audit (id INT)")).unwrap();
+    let text =
+        format!("USE {database};\nCREATE TABLE a (i INT);\nDROP TABLE IF EXISTS a, audit;\n");
+    let dump = yard.home.file("mixed.sql", text);
+    let outcome = run(&mut yard.replay(&dump, &["--exclude", "audit"]));
+    outcome.refused(1, &["line 3", "changes a, and also audit", "--exclude"]);
+    assert!(yard.session.query(&format!("SELECT * FROM {database}.audit")).unwrap().is_empty());
+}
+
+#[test]
+fn a_name_that_leaves_out_nothing_is_told() {
+    let Some(mut yard) = Yard::new(&["spared"]) else { return };
+    let database = yard.databases[0].clone();
+    let text = format!("USE `{database}`;\nCREATE TABLE a (i INT);\nCREATE TABLE b (i INT);\n");
+    let dump = yard.home.file("spared.sql", text);
+    for dry in [&["--dry-run"][..], &[]] {
+        let outcome = run(yard.replay(&dump, &["--tables", "b", "--exclude", "a,c"]).args(dry));
+        assert_eq!(outcome.code(), 3, "{outcome:?}");
+        assert!(outcome.out.contains("has no table or view that --exclude c names"), "{outcome:?}");
+        assert_eq!(outcome.out.matches("warning").count(), 1, "{outcome:?}");
+    }
+    let tables = yard.session.query(&format!("SHOW TABLES FROM {database}")).unwrap();
+    assert_eq!(tables.len(), 1);
+}
